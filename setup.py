@@ -1,0 +1,25 @@
+"""Only what pyproject.toml cannot say: the C++ kernels are optional.
+
+Without a compiler the extension is skipped with a warning, and the NumPy twins do the work.
+"""
+
+import os
+
+from pybind11.setup_helpers import Pybind11Extension, build_ext
+from setuptools import setup
+
+kernels = Pybind11Extension(
+    "eigenlens.compiled._kernels",
+    ["src/eigenlens/compiled/binding.cpp"],
+    depends=[
+        "src/eigenlens/compiled/moments.hpp",
+        "src/eigenlens/compiled/sparse.hpp",
+        "src/eigenlens/compiled/dispatch.hpp",
+    ],
+    cxx_std=17,
+    extra_compile_args=[] if os.name == "nt" else ["-O3", "-pthread"],
+    extra_link_args=[] if os.name == "nt" else ["-pthread"],
+)
+kernels.optional = True
+
+setup(ext_modules=[kernels], cmdclass={"build_ext": build_ext})

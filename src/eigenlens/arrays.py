@@ -1,0 +1,76 @@
+"""Array libraries and the dtype policy: NumPy is home, PyTorch and CuPy are guests.
+
+float32 in gives float32 out; everything else is computed in float64. Sums are float64 always.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from eigenlens.errors import MissingExtra
+
+__all__ = ["Array", "Like", "is_sparse", "is_tensor", "namespace", "to_numpy", "working_dtype"]
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+def is_tensor(x: Any) -> bool:
+    """Whether x belongs to a guest library. Never imports one: a tensor's library is imported already."""
+    torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
+    return (torch is not None and isinstance(x, torch.Tensor)) or (cupy is not None and isinstance(x, cupy.ndarray))
+
+
+def is_sparse(x: Any) -> bool:
+    """Whether x is a SciPy sparse matrix or array."""
+    return bool(sparse.issparse(x))
+
+
+def namespace(x: Any) -> Any:
+    """The array-API namespace of x, so that one expression serves every library."""
+    if isinstance(x, np.ndarray):
+        return np
+    try:
+        import array_api_compat
+    except ImportError as error:
+        raise MissingExtra("array-api-compat", extra="torch", need=f"an array of type {type(x).__name__}") from error
+    return array_api_compat.array_namespace(x)
+
+
+def to_numpy(x: Any) -> Array:
+    """x as a NumPy array on the host, without a copy where there can be none.
+
+    >>> to_numpy([1.0, 2.0])
+    array([1., 2.])
+    """
+    if is_tensor(x):
+        return np.asarray(x.detach().cpu()) if hasattr(x, "detach") else np.asarray(x.get())
+    return np.asarray(x)
+
+
+def working_dtype(dtype: Any) -> np.dtype[Any]:
+    """float32 stays, everything else is float64.
+
+    >>> working_dtype(np.float32), working_dtype(np.int16)
+    (dtype('float32'), dtype('float64'))
+    """
+    return np.dtype(np.float32) if np.dtype(dtype) == np.float32 else np.dtype(np.float64)
+
+
+class Like:
+    """Remembers the library, device and dtype of an array, and turns NumPy results into its kind."""
+
+    def __init__(self, x: Any, dtype: np.dtype[Any]) -> None:
+        self.dtype = dtype
+        self._library = namespace(x) if is_tensor(x) else None
+        self._device = x.device if self._library is not None else None
+
+    def __call__(self, result: Any) -> Any:
+        """`result`, a NumPy array, in the dtype, library and device remembered."""
+        result = np.asarray(result, dtype=self.dtype)
+        if self._library is None:
+            return result
+        return self._library.asarray(result, device=self._device)

@@ -1,0 +1,1 @@
+"""Rows in: sources and what they are made of."""

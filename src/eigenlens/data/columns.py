@@ -1,0 +1,67 @@
+"""Which columns of a file are features: those asked for, less the dropped, the ids and the labels."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from eigenlens.errors import DataError, OptionError
+
+__all__ = ["Selection"]
+
+Name = Any  # a column's name, or its position where columns have no names
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What the user said about columns: the features wanted (None: all) and those that are none."""
+
+    columns: Sequence[Name] | None = None
+    drop: Sequence[Name] | None = None
+    id: Name | None = None
+    label: Name | None = None
+
+    def features(self, available: Sequence[Name]) -> tuple[Name, ...]:
+        """The features among the available columns, in the order asked for, or else the file's.
+
+        >>> Selection(drop=["b"], id="a").features(["a", "b", "c", "d"])
+        ('c', 'd')
+        >>> Selection(columns=["hight"]).features(["height", "mass"])
+        Traceback (most recent call last):
+          ...
+        eigenlens.errors.OptionError: columns='hight' is no column of the file; near it: 'height'.
+        """
+        wanted = _listed(self.columns, "columns", available)
+        dropped = _listed(self.drop, "drop", available)
+        others = [name for name in (self.id, self.label) if name is not None]
+        for option, name in (("id", self.id), ("label", self.label)):
+            if name is not None:
+                _known(name, option, available)
+        left = list(available) if self.columns is None else wanted
+        chosen = tuple(name for name in left if name not in dropped and name not in others)
+        if not chosen:
+            raise DataError(f"no column is left as a feature of the {len(available)} in the file: drop fewer.")
+        return chosen
+
+
+def _listed(names: Sequence[Name] | None, option: str, available: Sequence[Name]) -> list[Name]:
+    listed = [] if names is None else [names] if isinstance(names, str | int) else list(names)
+    for name in listed:
+        _known(name, option, available)
+    repeated = [name for place, name in enumerate(listed) if name in listed[:place]]
+    if repeated:
+        raise OptionError(f"{option} names {repeated[0]!r} twice: name each column once.")
+    return listed
+
+
+def _known(name: Hashable, option: str, available: Sequence[Name]) -> None:
+    if isinstance(available, range):
+        if not isinstance(name, int) or name not in available:
+            bound = f"0 to {len(available) - 1}"
+            raise OptionError(f"{option}={name!r} must be a position from {bound}: .npy columns have no names.")
+    elif name not in available:
+        near = difflib.get_close_matches(str(name), list(available), n=3, cutoff=0.5) or list(available)[:5]
+        offer = ", ".join(map(repr, near))
+        raise OptionError(f"{option}={name!r} is no column of the file; near it: {offer}.")

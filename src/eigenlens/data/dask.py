@@ -1,0 +1,118 @@
+"""Rows of a Dask array: the fold runs where the chunks are, and only statistics travel."""
+
+from __future__ import annotations
+
+import sys
+import uuid
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from eigenlens.arrays import is_sparse, working_dtype
+from eigenlens.data.memory import ArraySource, SparseSource
+from eigenlens.data.source import Block, Progress, S, Source
+from eigenlens.errors import DataError, MissingExtra
+
+__all__ = ["DaskSource"]
+
+
+class DaskSource(Source):
+    """Rows of a Dask array (n, d), one task a chunk of rows.
+
+    Columns in several chunks are brought together, since a row must be whole where it is summed up. Chunks of
+    unknown length (after a filter) are measured once, which runs the graph behind them.
+
+    >>> import dask.array as da
+    >>> source = DaskSource(da.ones((10, 3), chunks=(4, 2)))
+    >>> source.n_rows, source.fold(lambda block: block.rows.sum(axis=0))
+    (10, array([10., 10., 10.]))
+    """
+
+    reads_ahead = True
+
+    def __init__(self, X: Any) -> None:
+        if X.ndim != 2:
+            raise DataError(f"X has {X.ndim} dimension{'s' * (X.ndim != 1)}; 2 are needed: X.reshape(len(X), -1).")
+        if X.dtype.kind not in "fiub":
+            raise DataError(f"X has dtype {X.dtype}; numbers are needed: convert it with X.astype(float).")
+        if any(np.isnan(length) for lengths in X.chunks for length in lengths):
+            X = X.compute_chunk_sizes()
+        self.array = X if X.numblocks[1] == 1 else X.rechunk({1: -1})
+        self.n_rows, self.n_features = map(int, self.array.shape)
+        self.dtype = working_dtype(X.dtype)
+
+    def rows(self) -> Iterator[Any]:
+        """One pass over the rows in this process, a chunk at a time."""
+        for chunk, _, _ in self._chunks():
+            yield from _in_memory(chunk.compute(), self.dtype).rows()
+
+    def fold(self, summarise: Callable[[Block], S], progress: Progress | None = None, label: str = "") -> S:
+        """Sum of `summarise(block)` as a tree of tasks on the scheduler in force.
+
+        The tree is fixed by the chunks alone, so the sum does not depend on the number of workers.
+        """
+        delayed = _import_delayed()
+        shared = delayed(summarise, name=f"summarise-{uuid.uuid4().hex}", traverse=False)
+        part, merge = delayed(_summarise_chunk, pure=False), delayed(_merge, pure=False)
+        chunks = list(self._chunks())
+        if not chunks:
+            raise DataError("X has 0 rows; at least 1 is needed.")
+        weights = _placed([None if self.weight is None else self.weight[low:high] for _, low, high in chunks])
+        sums = [part(shared, c[0], weight, self.dtype) for c, weight in zip(chunks, weights, strict=True)]
+        while len(sums) > 1:
+            pairs = zip(sums[::2], sums[1::2], strict=False)
+            sums = [merge(*pair) for pair in pairs] + sums[len(sums) & ~1 :]
+        total: S = sums[0].compute()
+        if progress is not None:
+            progress(self.n_rows or 0, self.n_rows, label)
+        return total
+
+    def map_rows(self, function: Callable[[Any], Any], n_columns: int) -> Any:
+        """A Dask array (n, n_columns): `function` of each chunk of rows, worked out when it is asked for."""
+        chunks = (self.array.chunks[0], (n_columns,))
+        return self.array.astype(self.dtype).map_blocks(
+            function, dtype=self.dtype, chunks=chunks, meta=np.empty((0, 0), self.dtype)
+        )
+
+    def _chunks(self) -> Iterator[tuple[Any, int, int]]:
+        """(the delayed chunk, its first row, the row after its last), without the empty ones."""
+        stops = np.cumsum(self.array.chunks[0]).tolist()
+        for chunk, low, high in zip(self.array.to_delayed()[:, 0], [0, *stops], stops, strict=False):
+            if high > low:
+                yield chunk, low, high
+
+
+def _import_delayed() -> Any:
+    try:
+        from dask.delayed import delayed
+    except ImportError as error:
+        raise MissingExtra("dask", extra="dask", need="a Dask array") from error
+    return delayed
+
+
+def _in_memory(chunk: Any, dtype: np.dtype[Any]) -> Source:
+    """A chunk as a source of its own: large chunks are then worked on by blocks, sparse ones stay sparse."""
+    source: Source = SparseSource(chunk) if is_sparse(chunk) else ArraySource(np.asarray(chunk))
+    source.dtype = dtype
+    return source
+
+
+def _summarise_chunk(summarise: Callable[[Block], S], chunk: Any, weight: Any, dtype: np.dtype[Any]) -> S:
+    return _in_memory(chunk, dtype).weighted(weight).fold(summarise)
+
+
+def _merge(left: Any, right: Any) -> Any:
+    return left + right
+
+
+def _placed(weights: list[Any]) -> list[Any]:
+    """The weights where the workers can reach them: a graph that carries megabytes chokes the scheduler."""
+    distributed = sys.modules.get("distributed")
+    if weights[0] is None or distributed is None:
+        return weights
+    try:
+        client = distributed.get_client()
+    except ValueError:
+        return weights
+    return list(client.scatter(weights))

@@ -1,0 +1,129 @@
+"""Sources over rows that are in memory already: arrays, memory maps, sparse matrices, tensors, frames.
+
+Nothing is copied whole. Integers become float64 a block at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from eigenlens.arrays import Array, working_dtype
+from eigenlens.data.source import BLOCK_BYTES, Source
+
+__all__ = ["ArraySource", "FrameSource", "SparseSource", "TensorSource"]
+
+
+VIEW_BYTES = 256 << 20
+"""The size of a block that is a mere view: large, because it costs nothing."""
+
+
+def _block_rows(n_features: int, itemsize: int, block_rows: int | None, target: int = BLOCK_BYTES) -> int:
+    return block_rows or max(1, target // max(1, n_features * itemsize))
+
+
+class ArraySource(Source):
+    """Rows of a NumPy array or memory map (n, d), in either order, as views.
+
+    >>> [block.rows.shape for block in ArraySource(np.zeros((5, 2)), block_rows=2).blocks()]
+    [(2, 2), (2, 2), (1, 2)]
+    """
+
+    in_memory = True
+
+    def __init__(self, X: Array, *, names: tuple[str, ...] | None = None, block_rows: int | None = None) -> None:
+        self.array = X
+        self.n_rows, self.n_features = X.shape
+        self.dtype = working_dtype(X.dtype)
+        self.names = names
+        free = X.dtype == self.dtype and not isinstance(X, np.memmap)
+        self._step = _block_rows(self.n_features, X.dtype.itemsize, block_rows, VIEW_BYTES if free else BLOCK_BYTES)
+
+    def rows(self) -> Iterator[Array]:
+        """Views of the array; only integers are converted, and float32 is left alone."""
+        X = np.asarray(self.array)
+        for start in range(0, X.shape[0], self._step):
+            yield np.asarray(X[start : start + self._step], dtype=self.dtype)
+
+
+class SparseSource(Source):
+    """Rows of a SciPy sparse matrix (n, d) as CSR blocks that share its memory."""
+
+    in_memory = True
+
+    def __init__(self, X: Any, *, names: tuple[str, ...] | None = None, block_rows: int | None = None) -> None:
+        self.matrix = sparse.csr_matrix(X)
+        self.n_rows, self.n_features = X.shape
+        self.dtype = working_dtype(X.dtype)
+        self.names = names
+        self._step = block_rows or max(1, X.shape[0])
+
+    @property
+    def density(self) -> float:
+        """The share of entries that are stored."""
+        return float(self.matrix.nnz) / max(1, self.matrix.shape[0] * self.matrix.shape[1])
+
+    def rows(self) -> Iterator[Any]:
+        """CSR slices whose values and column indices are views of the whole matrix's."""
+        m = self.matrix
+        if self._step >= m.shape[0] and m.dtype == self.dtype:
+            yield m
+            return
+        for start in range(0, m.shape[0], self._step):
+            stop = min(start + self._step, m.shape[0])
+            low, high = m.indptr[start], m.indptr[stop]
+            data = np.asarray(m.data[low:high], dtype=self.dtype)
+            indptr = m.indptr[start : stop + 1] - low
+            block = sparse.csr_matrix((stop - start, m.shape[1]), dtype=self.dtype)
+            block.data, block.indices, block.indptr = data, m.indices[low:high], indptr
+            yield block
+
+
+class TensorSource(Source):
+    """Rows of a PyTorch or CuPy tensor (n, d); blocks stay on its device."""
+
+    in_memory = True
+
+    def __init__(self, X: Any, *, block_rows: int | None = None) -> None:
+        self.tensor = X.detach() if hasattr(X, "detach") else X
+        self.n_rows, self.n_features = X.shape
+        self.dtype = np.dtype(np.float32) if "float32" in str(X.dtype) else np.dtype(np.float64)
+        self._step = _block_rows(self.n_features, self.dtype.itemsize, block_rows)
+
+    def rows(self) -> Iterator[Any]:
+        """Views of the tensor; integers are converted a block at a time."""
+        from eigenlens.arrays import namespace
+
+        xp = namespace(self.tensor)
+        dtype = xp.float32 if self.dtype == np.float32 else xp.float64
+        for start in range(0, self.tensor.shape[0], self._step):
+            yield xp.astype(self.tensor[start : start + self._step, :], dtype, copy=False)
+
+
+class FrameSource(Source):
+    """Rows of a pandas, Polars or PyArrow frame of numeric columns, converted a block at a time."""
+
+    in_memory = True
+
+    def __init__(self, frame: Any, *, block_rows: int | None = None) -> None:
+        import narwhals.stable.v2 as nw
+
+        self.frame = nw.from_native(frame, eager_only=True)
+        self.n_rows, self.n_features = self.frame.shape
+        self.names = tuple(map(str, self.frame.columns))
+        floats32 = all(dtype == nw.Float32 for dtype in self.frame.schema.values())
+        self.dtype = np.dtype(np.float32 if floats32 else np.float64)
+        self._step = _block_rows(self.n_features, self.dtype.itemsize, block_rows)
+
+    def rows(self) -> Iterator[Array]:
+        """Arrays in column order, as frames keep their columns; nulls become NaN."""
+        assert self.n_rows is not None
+        for start in range(0, self.n_rows, self._step):
+            part = self.frame[start : start + self._step]
+            rows = np.empty(part.shape, dtype=self.dtype, order="F")
+            for j, column in enumerate(part.iter_columns()):
+                rows[:, j] = column.to_numpy()
+            yield rows

@@ -1,0 +1,161 @@
+"""A Source is a re-iterable stream of row blocks; `accumulate` folds it with `+`.
+
+Everything the package fits reads its rows through these two, so chunked, sparse, weighted, filed and
+distributed rows are one case. Two passes over a source give the same rows in the same order.
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import queue
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
+
+import numpy as np
+
+from eigenlens.errors import DataError
+
+__all__ = ["Block", "Progress", "Source", "accumulate", "read_ahead"]
+
+BLOCK_BYTES = 16 << 20
+"""The size a source aims at for one block: large enough for BLAS, small beside the data."""
+
+
+class Block(NamedTuple):
+    """Some consecutive rows (b, d) and their weights (b,), or None where each weight is one.
+
+    `rows` is a floating NumPy array in either order, a SciPy CSR matrix, or a tensor of another array library.
+    """
+
+    rows: Any
+    weight: Any = None
+
+
+class Addable(Protocol):
+    """Anything that merges with `+`: moments, counts, arrays."""
+
+    def __add__(self, other: Any, /) -> Any: ...
+
+
+S = TypeVar("S", bound=Addable)
+Progress = Callable[[int, int | None, str], None]
+"""Called as progress(rows done, rows in all or None, what is being done)."""
+
+
+class Source(ABC):
+    """A re-iterable stream of row blocks. A new kind of source implements `rows` and sets the attributes.
+
+    Attributes:
+        n_features: the number d of columns.
+        n_rows: the number n of rows, or None while it is unknown.
+        names: the d column names, or None.
+        dtype: float32 or float64, the dtype of every block.
+        weight: the n row weights, or None where each is one.
+        in_memory: whether a pass costs no reading; a solver may then make many.
+        reads_ahead: whether a second thread should fetch the next block while this one is used.
+    """
+
+    n_features: int
+    n_rows: int | None
+    names: tuple[str, ...] | None = None
+    dtype: np.dtype[Any]
+    weight: np.ndarray[Any, np.dtype[np.float64]] | None = None
+    in_memory: bool = False
+    reads_ahead: bool = False
+
+    @abstractmethod
+    def rows(self) -> Iterator[Any]:
+        """One pass over the rows: arrays (b, d) in order, missing entries NaN."""
+
+    def blocks(self) -> Iterator[Block]:
+        """One pass: the rows with their weights.
+
+        >>> from eigenlens.data.memory import ArraySource
+        >>> source = ArraySource(np.ones((5, 2)), block_rows=3).weighted(np.arange(5.0))
+        >>> [block.weight.tolist() for block in source.blocks()]
+        [[0.0, 1.0, 2.0], [3.0, 4.0]]
+        """
+        start = 0
+        for rows in self.rows():
+            stop = start + rows.shape[0]
+            yield Block(rows, None if self.weight is None else self.weight[start:stop])
+            start = stop
+
+    def weighted(self, weight: np.ndarray[Any, np.dtype[np.float64]] | None) -> Self:
+        """The same rows, row i counting weight[i] times."""
+        other = copy.copy(self)
+        other.weight = weight
+        return other
+
+    def fold(self, summarise: Callable[[Block], S], progress: Progress | None = None, label: str = "") -> S:
+        """Sum of `summarise(block)` over one pass. A cluster overrides this with a tree of sums."""
+        stream = read_ahead(self.blocks()) if self.reads_ahead else self.blocks()
+        total: S | None = None
+        done = 0
+        for block in stream:
+            part = summarise(block)
+            total = part if total is None else total + part
+            done += block.rows.shape[0]
+            if progress is not None:
+                progress(done, self.n_rows, label)
+        if total is None:
+            raise DataError("X has 0 rows; at least 1 is needed.")
+        return total
+
+
+def accumulate(
+    source: Source,
+    summarise: Callable[[Block], S],
+    progress: Progress | None = None,
+    label: str = "reading rows",
+) -> S:
+    """Fold the blocks of a source with `+`: serially, with reading ahead, or as a tree on Dask workers.
+
+    >>> from eigenlens.data.memory import ArraySource
+    >>> source = ArraySource(np.ones((10, 3)), block_rows=4)
+    >>> accumulate(source, lambda block: block.rows.sum(axis=0))
+    array([10., 10., 10.])
+    """
+    return source.fold(summarise, progress, label)
+
+
+def read_ahead(blocks: Iterator[Block], depth: int = 1) -> Iterator[Block]:
+    """The same blocks, fetched by a second thread while the first works on what came before.
+
+    At most `depth` blocks wait; an error of the reader is raised here; leaving early stops the reader.
+    """
+    waiting: queue.Queue[tuple[Block | None, BaseException | None]] = queue.Queue(maxsize=depth)
+    stop = threading.Event()
+
+    def put(item: tuple[Block | None, BaseException | None]) -> None:
+        while not stop.is_set():
+            try:
+                return waiting.put(item, timeout=0.1)
+            except queue.Full:
+                continue
+        return None
+
+    def read() -> None:
+        try:
+            for block in itertools.takewhile(lambda _: not stop.is_set(), blocks):
+                put((block, None))
+            put((None, None))
+        except BaseException as error:  # handed over, and raised in the thread that asked
+            put((None, error))
+
+    reader = threading.Thread(target=read, name="eigenlens-reader", daemon=True)
+    reader.start()
+    try:
+        while True:
+            block, error = waiting.get()
+            if error is not None:
+                raise error
+            if block is None:
+                return
+            yield block
+    finally:
+        stop.set()
+        reader.join()

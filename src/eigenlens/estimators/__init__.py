@@ -1,0 +1,24 @@
+"""The scikit-learn faces, and reading them back from files."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from eigenlens import io
+from eigenlens.errors import ModelFileError
+from eigenlens.estimators.pca import PCA
+
+__all__ = ["ESTIMATORS", "PCA", "load"]
+
+ESTIMATORS = {"PCA": PCA}
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """The estimator that `save` wrote to `path`. Nothing in the file is executed."""
+    kind, arrays, header = io.read(path)
+    if kind not in ESTIMATORS:
+        raise ModelFileError(
+            f"{os.fspath(path)} holds a {kind!r}, which this version does not know; upgrade eigenlens."
+        )
+    return ESTIMATORS[kind]._restored(arrays, header)

@@ -1,0 +1,492 @@
+"""`PCA`: the scikit-learn face of `fitting.pca`."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from eigenlens import checks, io
+from eigenlens.arrays import Array, Like, is_tensor, to_numpy
+from eigenlens.data.resolve import as_source, explain_nonfinite
+from eigenlens.data.source import Source
+from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, OptionError
+from eigenlens.estimators.placing import place
+from eigenlens.estimators.progress import progress_of
+from eigenlens.estimators.rows import SeenBefore, by_block, count_rows, rows_of
+from eigenlens.fitting import reading
+from eigenlens.fitting.bootstrap import Bootstrap, bootstrap_components
+from eigenlens.fitting.pca import RULES, fit_pca, principal_components
+from eigenlens.linalg.operators import CentredRows
+from eigenlens.linalg.scores import scores, stack
+from eigenlens.linalg.solve import SOLVERS
+from eigenlens.linalg.spectrum import Outcome
+from eigenlens.models.principal import PrincipalComponents
+from eigenlens.stats.moments import Moments
+
+__all__ = ["PCA"]
+
+REMEMBERED_BYTES = 64 << 20
+
+
+class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Principal component analysis, exact and in one pass where it can be.
+
+    Finds orthonormal axes v₁, v₂, … of largest variance: S v = λ v with S the covariance matrix (divisor Σw − 1).
+
+    Parameters:
+        n_components: int; a float in (0, 1) for the share of variance to keep; "mle", "parallel",
+            "gavish-donoho", "cv" or "kaiser" for a rule; None for min(n, d).
+        standardize: divide columns by their standard deviations: PCA of the correlation matrix.
+        whiten: scale scores to unit variance. A property of the scores; the model's covariance does not change.
+        solver: "auto" (see `eigenlens.linalg.solve.choose_solver`), "covariance", "gram", "svd", "lanczos",
+            "randomized", "power", or a callable.
+        missing: "raise" refuses NaN.
+        tol: residual ‖S v − λ v‖ / λ₁ that iterative solvers must meet.
+        random_state: seed of the random solvers and rules.
+        verbose: True for a progress bar, or a callable (rows done, rows in all, what).
+
+    Attributes:
+        components_: (k, d) axes; the entry of largest modulus of each is positive.
+        explained_variance_, explained_variance_ratio_, singular_values_: (k,) each.
+        total_variance_: the trace of S. noise_variance_: mean of the discarded eigenvalues.
+        mean_, scale_: (d,). loadings_: (d, k) components_.T * sqrt(explained_variance_).
+        n_components_, n_samples_: k and n.
+        solver_: an `Outcome`: solver, reason, passes, iterations, residuals.
+        model_: the frozen `PrincipalComponents`.
+
+    Example:
+        >>> from eigenlens import PCA
+        >>> X = np.array([[2.0, 0.0], [0.0, 2.0], [3.0, 1.0], [-1.0, 1.0]])
+        >>> pca = PCA(n_components=1).fit(X)
+        >>> pca.explained_variance_ratio_
+        array([0.866])
+        >>> print(pca.solver_.solver)
+        covariance
+    """
+
+    _model: PrincipalComponents | None
+    _outcome: Outcome | None
+    _moments: Moments | None
+    _fitted_source: Source | None
+    _like: Like
+
+    def __init__(
+        self,
+        n_components: int | float | str | Callable[..., int] | None = None,
+        *,
+        standardize: bool = False,
+        whiten: bool = False,
+        solver: str | Callable[..., Any] = "auto",
+        missing: str = "raise",
+        tol: float = 1e-9,
+        random_state: Any = None,
+        verbose: Any = False,
+    ) -> None:
+        self.n_components = n_components
+        self.standardize = standardize
+        self.whiten = whiten
+        self.solver = solver
+        self.missing = missing
+        self.tol = tol
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # ---- fitting ----------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the components of the rows of X (n, d), row i counting sample_weight[i] times."""
+        source = rows_of(self, X, sample_weight, reset=True)
+        n_components, options = self._options(source)
+        with progress_of(self.verbose) as progress:
+            fit = fit_pca(source, n_components, progress=progress, **options)
+        self._keep(X, source, fit.model, fit.spectrum.outcome, fit.rows)
+        self._warn_about(fit.model, fit.spectrum.outcome, source)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Add rows to those seen before. Exact: the moments merge, and the components are found when asked for."""
+        before = getattr(self, "_moments", None)
+        if before is None and hasattr(self, "_moments"):
+            raise OptionError(
+                f"partial_fit after fit with solver {self.solver_.solver!r} is not possible: it kept no moments; "
+                "use solver='covariance', or partial_fit from the start."
+            )
+        source = rows_of(self, X, sample_weight, reset=before is None)
+        self._options(source, rows_known=False)
+        moments = CentredRows(source).moments
+        if not np.all(np.isfinite(moments.mean)):
+            raise explain_nonfinite(source)
+        self._take(moments if before is None else before + moments)
+        self._like = Like(X, source.dtype)
+        return self
+
+    def merge(self, other: PCA) -> Self:
+        """Take over the rows that another fitted PCA has seen. Exact; both must hold their moments."""
+        check_is_fitted(self)
+        check_is_fitted(other)
+        if self._moments is None or other._moments is None:
+            raise OptionError(
+                "merge needs the moments of both models; fit them with solver='covariance' or partial_fit."
+            )
+        if other.n_features_in_ != self.n_features_in_:
+            raise OptionError(f"other has {other.n_features_in_} features, but this PCA has {self.n_features_in_}.")
+        self._take(self._moments + other._moments)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """`fit`, then `transform` of the same rows."""
+        return self.fit(X, y, sample_weight=sample_weight).transform(X)
+
+    # ---- rows to scores and back ------------------------------------------------------------------------
+
+    def transform(self, X: Any) -> Any:
+        """Scores (n, k) of the rows of X, in X's dtype, on its device; a Dask array gives a Dask array."""
+        check_is_fitted(self)
+        V = (self.model_.components / self.model_.scale[None, :]).T
+        if self.whiten:
+            deviation = np.sqrt(self.model_.variances)
+            V = V * np.where(deviation > 0.0, 1.0 / np.where(deviation > 0.0, deviation, 1.0), 0.0)
+        source = rows_of(self, X)
+        if hasattr(source, "map_rows"):
+            return source.map_rows(partial(_finite_scores, mean=self.model_.mean, V=V), V.shape[1])
+        found = stack([scores(rows, self.model_.mean, V) for rows in source.rows()])
+        if not bool(np.all(np.isfinite(to_numpy(found.sum(0))))):
+            raise explain_nonfinite(source)
+        return found
+
+    def inverse_transform(self, X: Any) -> Any:
+        """The rows (n, d) whose scores are X (n, k)."""
+        check_is_fitted(self)
+        Z = X if is_tensor(X) else np.asarray(X)
+        if Z.ndim != 2 or Z.shape[1] != self.n_components_:
+            raise DataError(
+                f"X has shape {tuple(Z.shape)}, but scores have {self.n_components_} columns, one a component."
+            )
+        model, like = self.model_, Like(X, np.dtype(np.float32 if "float32" in str(Z.dtype) else np.float64))
+        basis = model.components * model.scale
+        if self.whiten:
+            basis = basis * np.sqrt(model.variances)[:, None]
+        return Z @ like(basis) + like(model.mean)
+
+    def reconstruction_error(self, X: Any, *, per_row: bool = True, sample_weight: Any = None) -> Any:
+        """Squared distance of each row from its projection (n,), in the units of the analysis.
+
+        With per_row=False, the sum over rows over Σw − 1: for the fitted rows, the sum of the discarded eigenvalues.
+        """
+        check_is_fitted(self)
+        source = rows_of(self, X, sample_weight)
+        errors = by_block(source, self.model_.squared_error)
+        if per_row:
+            return errors
+        w = np.ones(len(errors)) if source.weight is None else source.weight
+        return float(w @ errors / (w.sum() - 1.0))
+
+    # ---- the density ------------------------------------------------------------------------------------
+
+    def score_samples(self, X: Any) -> Array:
+        """Log density (n,) of each row under the Gaussian with this mean and `get_covariance()`."""
+        check_is_fitted(self)
+        return by_block(rows_of(self, X), self.model_.log_density)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Mean log density per row."""
+        check_is_fitted(self)
+        source = rows_of(self, X, sample_weight)
+        return float(np.average(by_block(source, self.model_.log_density), weights=source.weight))
+
+    def get_covariance(self) -> Any:
+        """The model's covariance (d, d) of the rows, in their own units, whitened or not."""
+        return self._view(self.model_.covariance())
+
+    def get_precision(self) -> Any:
+        """The inverse of `get_covariance()` (d, d)."""
+        return self._view(self.model_.precision())
+
+    def sample(self, n_samples: int = 1, *, random_state: Any = None) -> Any:
+        """Rows (n_samples, d) drawn from the model."""
+        check_is_fitted(self)
+        rng = checks.generator(self.random_state if random_state is None else random_state)
+        return self._view(self.model_.sample(checks.integer("n_samples", n_samples, 1), rng))
+
+    # ---- reading the result -----------------------------------------------------------------------------
+
+    def correlations(self) -> Any:
+        """Correlation (d, k) of each column with each component."""
+        return self._view(reading.correlations(self.model_))
+
+    def contributions(self, X: Any = None, *, sample_weight: Any = None) -> Any:
+        """Per cent that each column (d, k), or each row of X (n, k), contributes to each component."""
+        if X is None:
+            return self._view(reading.column_contributions(self.model_))
+        source = rows_of(self, X, sample_weight)
+        return reading.row_contributions(self.model_, by_block(source, self.model_.project), source.weight)
+
+    def cos2(self, X: Any = None) -> Any:
+        """Squared cosine with each component: of the columns (d, k), or of the rows of X (n, k). Quality of display."""
+        if X is None:
+            return self._view(reading.correlations(self.model_) ** 2)
+        source = rows_of(self, X)
+        Z = by_block(source, self.model_.project)
+        return reading.row_cos2(Z, by_block(source, self.model_.squared_error))
+
+    def supplementary(self, columns: Any, X: Any = None, *, sample_weight: Any = None) -> Any:
+        """Place columns that took no part in the fit: numbers by correlation, categories by the mean of their rows.
+
+        `columns` has one row for each fitted row, as a vector, array, dict or frame. Numeric columns give one
+        `SupplementaryColumns`; a single text column gives `SupplementaryCategories`; a mixture gives a dict of both.
+        X are the fitted rows: they need not be given while this object remembers them (up to 64 MiB, or a scan).
+        """
+        check_is_fitted(self)
+        source = self._fitted_rows(X, sample_weight)
+        Z = by_block(source, self.model_.project)
+        return place(columns, Z, source, self.model_)
+
+    def bootstrap(self, X: Any, n: int = 200, *, sample_weight: Any = None, random_state: Any = None) -> Bootstrap:
+        """Refit `n` times on rows drawn with replacement; axes are aligned to the fitted ones by Procrustes."""
+        check_is_fitted(self)
+        source = rows_of(self, X, sample_weight)
+        rng = checks.generator(self.random_state if random_state is None else random_state)
+        weight = np.ones(count_rows(source)) if source.weight is None else source.weight
+
+        def refit(counts: Array) -> PrincipalComponents:
+            rows = source.weighted(counts)
+            return fit_pca(rows, self.n_components_, standardize=self.standardize, tol=self.tol, rng=rng).model
+
+        return bootstrap_components(self.model_, refit, weight, checks.integer("n", n, 2), rng)
+
+    # ---- learned attributes: views of the model ---------------------------------------------------------
+
+    @property
+    def model_(self) -> PrincipalComponents:
+        """The frozen model; after `partial_fit` it is found here, once."""
+        return self._solved()[0]
+
+    def _solved(self) -> tuple[PrincipalComponents, Outcome]:
+        check_is_fitted(self)
+        if self._model is None or self._outcome is None:
+            assert self._moments is not None
+            rows = CentredRows(SeenBefore(self._moments), standardize=self.standardize, moments=self._moments)
+            n_components, options = self._options(rows.source)
+            fit = principal_components(rows, n_components, "covariance", self.tol, options["rng"])
+            self._model, self._outcome = fit.model, fit.spectrum.outcome
+        return self._model, self._outcome
+
+    @property
+    def solver_(self) -> Outcome:
+        """Which solver, why, at what cost, with what residuals."""
+        _, outcome = self._solved()
+        return outcome
+
+    @property
+    def components_(self) -> Any:
+        """(k, d) axes, one a row."""
+        return self._view(self.model_.components)
+
+    @property
+    def explained_variance_(self) -> Any:
+        """(k,) variances of the scores, descending."""
+        return self._view(self.model_.variances)
+
+    @property
+    def explained_variance_ratio_(self) -> Any:
+        """(k,) shares of the total variance."""
+        total = self.model_.total
+        return self._view(self.model_.variances / total if total > 0.0 else np.zeros(len(self.model_.variances)))
+
+    @property
+    def singular_values_(self) -> Any:
+        """(k,) singular values of the centred rows."""
+        return self._view(np.sqrt(self.model_.variances * (self.model_.weight - 1.0)))
+
+    @property
+    def total_variance_(self) -> float:
+        """The sum of all variances, kept or not."""
+        return self.model_.total
+
+    @property
+    def noise_variance_(self) -> float:
+        """The mean of the d − k discarded eigenvalues."""
+        return self.model_.noise
+
+    @property
+    def mean_(self) -> Any:
+        """(d,) column means."""
+        return self._view(self.model_.mean)
+
+    @property
+    def scale_(self) -> Any:
+        """(d,) column scales, ones unless standardised."""
+        return self._view(self.model_.scale)
+
+    @property
+    def loadings_(self) -> Any:
+        """(d, k) components_.T * sqrt(explained_variance_)."""
+        return self._view(self.model_.loadings)
+
+    @property
+    def n_components_(self) -> int:
+        """The number k of components."""
+        return int(self.model_.components.shape[0])
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    # ---- saving -----------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to one safetensors file, whole or not at all; read it with `eigenlens.load`."""
+        check_is_fitted(self)
+        model = self.model_
+        arrays = {
+            name: getattr(model, name) for name in ("mean", "scale", "components", "variances", "column_variances")
+        }
+        header = {
+            "parameters": self._storable_parameters(),
+            "total": model.total,
+            "weight": model.weight,
+            "n_samples": self.n_samples_,
+            "dtype": self._like.dtype.name,
+            "feature_names": list(getattr(self, "feature_names_in_", [])) or None,
+            "solver": [
+                self.solver_.solver,
+                self.solver_.reason,
+                self.solver_.passes,
+                self.solver_.iterations,
+                self.solver_.converged,
+            ],
+        }
+        arrays["residuals"] = self.solver_.residuals
+        if self._moments is not None:
+            arrays["moments_scatter"] = self._moments.scatter
+            header["moments_rows"] = self._moments.rows
+        io.write(path, "PCA", arrays, header)
+
+    @classmethod
+    def _restored(cls, arrays: dict[str, Array], header: dict[str, Any]) -> Self:
+        """The estimator that `save` wrote."""
+        estimator = cls(**header["parameters"])
+        residuals, scatter = arrays.pop("residuals"), arrays.pop("moments_scatter", None)
+        model = PrincipalComponents(**arrays, total=header["total"], weight=header["weight"])
+        solver, reason, passes, iterations, converged = header["solver"]
+        estimator._model, estimator._fitted_source = model, None
+        estimator._outcome = Outcome(solver, reason, passes, iterations, residuals, converged)
+        estimator._like = Like(model.mean, np.dtype(header["dtype"]))
+        estimator._moments = (
+            None if scatter is None else Moments(header["moments_rows"], model.weight, model.mean, scatter)
+        )
+        estimator.n_features_in_, estimator.n_samples_ = model.mean.size, header["n_samples"]
+        if header["feature_names"]:
+            estimator.feature_names_in_ = np.asarray(header["feature_names"], dtype=object)
+        return estimator
+
+    def _storable_parameters(self) -> dict[str, Any]:
+        parameters: dict[str, Any] = self.get_params(deep=False)
+        for name, value in parameters.items():
+            if callable(value):
+                raise OptionError(
+                    f"{name}={value!r} is a callable and cannot be saved; use a name, or set_params({name}=…) first."
+                )
+        if not isinstance(parameters["random_state"], int | np.integer | None):
+            parameters["random_state"] = None  # a generator's state is not part of the model
+        return parameters
+
+    # ---- the gate ---------------------------------------------------------------------------------------
+
+    def _options(self, source: Source, rows_known: bool = True) -> tuple[Any, dict[str, Any]]:
+        """The parameters, checked once: what n_components means here, and the keywords of `fit_pca`."""
+        checks.choice("missing", self.missing, ["raise"])
+        options = {
+            "standardize": bool(self.standardize),
+            "solver": checks.choice("solver", self.solver, ["auto", *SOLVERS]),
+            "tol": checks.real("tol", self.tol, 0.0, 1.0),
+            "rng": checks.generator(self.random_state),
+        }
+        n = source.n_rows if rows_known else None
+        return self._checked_components(n, source.n_features), options
+
+    def _checked_components(self, n: int | None, d: int) -> Any:
+        k = self.n_components
+        if k is None or callable(k):
+            return k
+        if isinstance(k, str):
+            return checks.choice("n_components", k, RULES)
+        if isinstance(k, float | np.floating):
+            if k == 1.0:
+                return None
+            return checks.real("n_components", float(k), 0.0, 1.0)
+        bound = "the number of features" if n is None or d <= n else "the number of rows"
+        return checks.integer("n_components", k, 1, d if n is None else min(n, d), bound)
+
+    def _keep(self, X: Any, source: Source, model: PrincipalComponents, outcome: Outcome, rows: CentredRows) -> None:
+        self._like = Like(X, source.dtype)
+        self._model, self._outcome = model, outcome
+        self._moments = rows.__dict__.get("moments")
+        self.n_samples_ = rows.n_rows
+        small = model.mean.size * rows.n_rows * source.dtype.itemsize <= REMEMBERED_BYTES
+        self._fitted_source = source if small or not source.in_memory else None
+
+    def _take(self, moments: Moments) -> None:
+        self._moments, self._model, self._outcome, self._fitted_source = moments, None, None, None
+        self.n_samples_ = moments.rows
+
+    def _fitted_rows(self, X: Any, sample_weight: Any) -> Source:
+        if X is not None:
+            return rows_of(self, X, sample_weight)
+        if self._fitted_source is None:
+            raise DataError("the fitted rows are not remembered (large, saved or partial fits); give them as X=.")
+        return self._fitted_source
+
+    def _view(self, array: Array) -> Any:
+        return self._like(array)
+
+    def _warn_about(self, model: PrincipalComponents, outcome: Outcome, source: Source) -> None:
+        if not outcome.converged:
+            warnings.warn(
+                f"solver {outcome.solver!r} stopped after {outcome.iterations} iterations with a residual of "
+                f"{outcome.residuals.max():.1e}, above tol={self.tol:g}; raise tol or use solver='auto'.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        constant = np.flatnonzero(model.column_variances <= 1e-26 * model.mean**2)
+        if constant.size and (self.standardize or constant.size == model.mean.size):
+            names = [repr(source.names[j]) if source.names else str(j) for j in constant[:5]]
+            warnings.warn(
+                f"{constant.size} of {model.mean.size} columns are constant ({', '.join(names)}); they carry no variance and "
+                "were left unscaled.",
+                DataWarning,
+                stacklevel=3,
+            )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_moments")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        state.pop("_fitted_source", None)
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._fitted_source = None
+
+
+def _finite_scores(rows: Any, mean: Array, V: Array) -> Any:
+    """The scores of one chunk, which may be worked out far from here; NaN in its rows is an error there."""
+    found = scores(rows, mean, V)
+    if not np.all(np.isfinite(found)):
+        raise explain_nonfinite(as_source(rows))
+    return found

@@ -1,0 +1,52 @@
+"""Progress over blocks when asked: `verbose=True` draws a bar, a callable is told (done, total, what)."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from eigenlens.data.source import Progress
+from eigenlens.errors import OptionError
+
+__all__ = ["progress_of"]
+
+
+@contextlib.contextmanager
+def progress_of(verbose: Any) -> Iterator[Progress | None]:
+    """The callback that `verbose` stands for: None for False, itself if callable, else a bar on stderr."""
+    if callable(verbose):
+        yield verbose
+    elif not isinstance(verbose, bool | int):
+        raise OptionError(f"verbose={verbose!r} must be True, False or a callable (done, total, what).")
+    elif not verbose:
+        yield None
+    else:
+        with _bar() as callback:
+            yield callback
+
+
+@contextlib.contextmanager
+def _bar() -> Iterator[Progress]:
+    """A rich bar, or plain lines where rich is not installed."""
+    try:
+        from rich.console import Console
+        from rich.progress import Progress as RichBar
+    except ImportError:
+        yield _print_line
+        return
+    with RichBar(console=Console(stderr=True), transient=False) as bar:
+        tasks: dict[str, Any] = {}
+
+        def report(done: int, total: int | None, what: str) -> None:
+            task = tasks.setdefault(what, None)
+            if task is None:
+                task = tasks[what] = bar.add_task(what, total=total)
+            bar.update(task, completed=done, total=total)
+
+        yield report
+
+
+def _print_line(done: int, total: int | None, what: str) -> None:
+    print(f"{what}: {done} of {'unknown' if total is None else total} rows", file=sys.stderr)

@@ -1,0 +1,86 @@
+"""What every estimator does with rows: X to a Source, names and counts compared, functions applied block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
+
+from eigenlens import checks
+from eigenlens.arrays import Array, is_sparse, to_numpy
+from eigenlens.data.resolve import as_source, explain_nonfinite
+from eigenlens.data.source import Source
+from eigenlens.errors import DataError, OptionError
+from eigenlens.stats.moments import Moments
+
+__all__ = ["SeenBefore", "by_block", "count_rows", "dense_blocks", "rows_of"]
+
+
+def rows_of(estimator: BaseEstimator, X: Any, sample_weight: Any = None, *, reset: bool = False) -> Source:
+    """X as a source with its weights; its feature names and count are kept (reset) or compared with the fit's."""
+    source = as_source(X)
+    if isinstance(X, Source):
+        _check_names(estimator, source, reset)
+    else:
+        validate_data(estimator, X, skip_check_array=True, reset=reset)
+    if sample_weight is None:
+        return source
+    return source.weighted(checks.weights(sample_weight, count_rows(source)))
+
+
+def _check_names(estimator: Any, source: Source, reset: bool) -> None:
+    """Feature names and count of a Source, as scikit-learn does for arrays."""
+    if reset:
+        estimator.n_features_in_ = source.n_features
+        if source.names is not None:
+            estimator.feature_names_in_ = np.asarray(source.names, dtype=object)
+        elif hasattr(estimator, "feature_names_in_"):
+            del estimator.feature_names_in_
+        return
+    known = getattr(estimator, "feature_names_in_", None)
+    if known is not None and source.names is not None and list(known) != list(source.names):
+        raise DataError(
+            f"the columns of X are {list(source.names)[:8]}, but the model was fitted on {list(known)[:8]}."
+        )
+    if source.n_features != estimator.n_features_in_:
+        raise DataError(
+            f"X has {source.n_features} features, but {type(estimator).__name__} is expecting "
+            f"{estimator.n_features_in_} features as input."
+        )
+
+
+def count_rows(source: Source) -> int:
+    """The number of rows, by a pass if the source does not know it."""
+    return source.n_rows if source.n_rows is not None else sum(rows.shape[0] for rows in source.rows())
+
+
+def dense_blocks(source: Source) -> Iterator[Array]:
+    """Dense float64 pieces of the rows, small beside the data."""
+    step = max(1, (16 << 20) // (8 * source.n_features))
+    for rows in source.rows():
+        for start in range(0, rows.shape[0], step):
+            part = rows[start : start + step]
+            yield np.asarray(part.toarray() if is_sparse(part) else to_numpy(part), dtype=np.float64)
+
+
+def by_block(source: Source, function: Callable[[Array], Array]) -> Array:
+    """`function` of the rows, a block at a time, put together; NaN in them is an error."""
+    result = np.concatenate([function(block) for block in dense_blocks(source)])
+    if not np.all(np.isfinite(result)):
+        raise explain_nonfinite(source)
+    return result
+
+
+class SeenBefore(Source):
+    """Stands for rows of which only the moments are left."""
+
+    def __init__(self, moments: Moments) -> None:
+        self.n_rows, self.n_features = moments.rows, moments.mean.size
+        self.dtype = np.dtype(np.float64)
+
+    def rows(self) -> Iterator[Any]:
+        """There are none."""
+        raise OptionError("this rule needs the rows themselves, and after partial_fit only their moments are left.")

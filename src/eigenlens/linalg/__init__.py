@@ -1,0 +1,1 @@
+"""Operators, solvers and the spectra they find."""

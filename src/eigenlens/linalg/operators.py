@@ -1,0 +1,317 @@
+"""What a matrix can do, without its entries: centred rows, their covariance, a symmetric matrix at hand.
+
+Centring, scaling and weights are implicit. With m the means, s the scales and w the weights,
+
+    X̃ = diag(w)^½ (X − 1 mᵀ) diag(s)⁻¹ / (Σw − 1)^½ ,     X̃ᵀX̃ = the covariance (or correlation) matrix,
+
+and no centred copy of X is ever made: a block at a time is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cached_property, partial, singledispatch
+from typing import Any, Protocol
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import blas
+
+from eigenlens.arrays import Array, is_sparse, is_tensor, namespace, to_numpy
+from eigenlens.compiled import normal_product
+from eigenlens.data.memory import ArraySource, SparseSource, TensorSource
+from eigenlens.data.source import Block, Progress, S, Source, accumulate
+from eigenlens.stats.moments import ColumnMoments, Moments
+
+__all__ = ["CentredRows", "Matrix", "SymmetricOperator"]
+
+COLUMN_BLOCK = 4096
+PANEL_BYTES = 4 << 20
+
+
+class SymmetricOperator(Protocol):
+    """A symmetric positive semidefinite matrix A (size, size), known by its products."""
+
+    @property
+    def size(self) -> int:
+        """The number N of rows and columns."""
+
+    @property
+    def trace(self) -> float:
+        """The sum of all eigenvalues."""
+
+    def matmat(self, V: Array) -> Array:
+        """A V for V (size, b)."""
+
+    def dense(self) -> Array:
+        """A itself."""
+
+
+class Matrix:
+    """A symmetric matrix held in memory.
+
+    >>> Matrix(np.diag([1.0, 2.0])).matmat(np.ones((2, 1))).ravel()
+    array([1., 2.])
+    """
+
+    def __init__(self, A: Array) -> None:
+        self._A = A
+        self.size = A.shape[0]
+        self.trace = float(np.trace(A))
+
+    def matmat(self, V: Array) -> Array:
+        """A V (size, b)."""
+        return np.asarray(self._A @ V)
+
+    def dense(self) -> Array:
+        """The matrix itself."""
+        return self._A
+
+
+class CentredRows:
+    """The matrix X̃ (n, d) of a source: centred, scaled if `standardize`, weighted, over √(Σw − 1).
+
+    As a `SymmetricOperator` it stands for X̃ᵀX̃ (d, d): `size`, `trace`, `matmat`, `dense`. Every product is one
+    pass over the source; `passes` counts them.
+
+    >>> rows = CentredRows(ArraySource(np.array([[1.0, 0.0], [3.0, 0.0], [5.0, 3.0]])))
+    >>> rows.trace, rows.dense()
+    (7.0, array([[4., 3.], [3., 3.]]))
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        *,
+        standardize: bool = False,
+        progress: Progress | None = None,
+        moments: Moments | None = None,
+    ) -> None:
+        if moments is not None:
+            self.moments = moments
+        self.source = source
+        self.standardize = standardize
+        self.passes = 0
+        self._progress = progress
+
+    @cached_property
+    def moments(self) -> Moments:
+        """Mean and scatter, in one pass."""
+        return self._fold(Moments.of, "moments")
+
+    @cached_property
+    def columns(self) -> ColumnMoments:
+        """Means and variances of the columns, in one pass, or none if the moments are there."""
+        if "moments" in self.__dict__:
+            return self.moments.columns
+        return self._fold(ColumnMoments.of, "column means")
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows that count."""
+        return self.columns.rows
+
+    @property
+    def divisor(self) -> float:
+        """Σw − 1: the one place where the divisor of a covariance is decided."""
+        return self.columns.weight - 1.0
+
+    @cached_property
+    def scale(self) -> Array | None:
+        """(d,) standard deviations, 1 for a constant column; None if the rows are not standardised."""
+        if not self.standardize:
+            return None
+        deviation = np.sqrt(self.columns.square / self.divisor)
+        constant = deviation <= 1e-13 * np.abs(self.columns.mean)
+        return np.where(constant | (deviation == 0.0), 1.0, deviation)
+
+    @property
+    def variances(self) -> Array:
+        """(d,) diagonal of X̃ᵀX̃."""
+        square = self.columns.square / self.divisor
+        return square if self.scale is None else square / self.scale**2
+
+    @property
+    def size(self) -> int:
+        """The number d of columns."""
+        return self.source.n_features
+
+    @property
+    def trace(self) -> float:
+        """The total variance."""
+        return float(self.variances.sum())
+
+    def dense(self) -> Array:
+        """The covariance matrix (d, d), or the correlation matrix if standardised."""
+        S = self.moments.covariance()
+        if self.scale is not None:
+            S /= self.scale
+            S /= self.scale[:, None]
+        return S
+
+    def matmat(self, V: Array) -> Array:
+        """X̃ᵀX̃ V (d, b) in one pass; each block is used twice while it is near."""
+        right = self._unscale(V)
+        product = partial(_normal_product, mean=self.columns.mean, V=right, near=self._near)
+        return np.asarray(self._unscale(self._fold(product, "products")) / self.divisor)
+
+    def rmatmat(self, U: Array) -> Array:
+        """X̃ᵀU (d, b) for U (n, b) in one pass."""
+        offset = 0
+
+        def part(block: Block) -> Array:
+            nonlocal offset
+            u = U[offset : offset + block.rows.shape[0]]
+            offset += block.rows.shape[0]
+            return _left_product(block, self.columns.mean, u)
+
+        total = np.zeros((self.size, U.shape[1]))
+        for block in self.source.blocks():
+            total += part(block)
+        self.passes += 1
+        return np.asarray(self._unscale(total) / np.sqrt(self.divisor))
+
+    def gram(self) -> Array:
+        """X̃X̃ᵀ (n, n), by column blocks where columns can be had, else by pairs of row blocks. Cost n² d."""
+        n = (
+            sum(block.rows.shape[0] for block in self.source.blocks())
+            if self.source.n_rows is None
+            else self.source.n_rows
+        )
+        G = np.zeros((n, n), order="F")
+        for panel in self._panels():
+            G = blas.dsyrk(1.0, panel, beta=1.0, c=G, overwrite_c=1)
+        self.passes += 1
+        return np.asarray((np.triu(G) + np.triu(G, 1).T) / self.divisor)
+
+    def centred_blocks(self) -> Iterator[Array]:
+        """X̃ (n, d) a dense block at a time."""
+        self.passes += 1
+        root = np.sqrt(self.divisor)
+        for block in self.source.blocks():
+            yield _dense_block(block, self.columns.mean, self.scale, block.weight) / root
+
+    def whitened_moments(self, triangles: list[Array]) -> Moments:
+        """Moments of the rows (x − m) / s · R₁⁻¹ R₂⁻¹ …, in one pass: the step of CholeskyQR."""
+        return self._fold(
+            partial(_whitened, mean=self.columns.mean, scale=self.scale, triangles=triangles), "refinement"
+        )
+
+    @cached_property
+    def _near(self) -> bool:
+        """Whether the means are so small beside the deviations that X V − 1 mᵀV cancels next to nothing."""
+        limit = 1e-12 if self.source.dtype == np.float64 else 1e-6
+        square = self.columns.square / self.divisor
+        return bool(np.all(self.columns.mean**2 * np.finfo(self.source.dtype).eps <= limit * square))
+
+    def _fold(self, summarise: Callable[[Block], S], label: str) -> S:
+        self.passes += 1
+        return accumulate(self.source, summarise, self._progress, label)
+
+    def _unscale(self, V: Array) -> Array:
+        return V if self.scale is None else V / self.scale[:, None]
+
+    def _panels(self) -> Iterator[Array]:
+        """Centred dense column blocks (n, c) of X̃ · √(Σw − 1)."""
+        whole = _column_access(self.source)
+        root = None if self.source.weight is None else np.sqrt(self.source.weight)[:, None]
+        for start in range(0, self.size, COLUMN_BLOCK):
+            stop = min(start + COLUMN_BLOCK, self.size)
+            panel = whole(start, stop) - self.columns.mean[start:stop]
+            if self.scale is not None:
+                panel /= self.scale[start:stop]
+            yield panel if root is None else panel * root
+
+
+def _column_access(source: Source) -> Callable[[int, int], Array]:
+    """A function (start, stop) → the dense float64 columns (n, stop − start)."""
+    if isinstance(source, ArraySource):
+        return lambda start, stop: np.asarray(source.array[:, start:stop], dtype=np.float64)
+    if isinstance(source, SparseSource):
+        columns = source.matrix.tocsc()
+        return lambda start, stop: columns[:, start:stop].toarray().astype(np.float64, copy=False)
+    if isinstance(source, TensorSource):
+        return lambda start, stop: to_numpy(source.tensor[:, start:stop]).astype(np.float64)
+    return lambda start, stop: np.concatenate([_columns_of(block.rows, start, stop) for block in source.blocks()])
+
+
+def _columns_of(rows: Any, start: int, stop: int) -> Array:
+    part = rows[:, start:stop]
+    part = part.toarray() if is_sparse(part) else to_numpy(part)
+    return np.array(part, dtype=np.float64)
+
+
+def _dense_block(block: Block, mean: Array, scale: Array | None, weight: Array | None) -> Array:
+    rows = _columns_of(block.rows, 0, mean.size) - mean
+    if scale is not None:
+        rows /= scale
+    return rows if weight is None else rows * np.sqrt(weight)[:, None]
+
+
+def _whitened(block: Block, mean: Array, scale: Array | None, triangles: list[Array]) -> Moments:
+    rows = np.ascontiguousarray(_dense_block(block, mean, scale, None))
+    for R in triangles:
+        rows = blas.dtrsm(1.0, R, rows.T, trans_a=1, overwrite_b=1).T
+    return Moments.of(Block(rows, block.weight))
+
+
+def _normal_product(block: Block, mean: Array, V: Array, near: bool) -> Array:
+    return _centred_product(block.rows, block.weight, mean, V, near)
+
+
+@singledispatch
+def _centred_product(rows: Any, weight: Array | None, mean: Array, V: Array, near: bool) -> Array:
+    """(X − 1mᵀ)ᵀ diag(w) (X − 1mᵀ) V (d, b); this one for tensors, on their device."""
+    xp = namespace(rows)
+    m, right = (xp.asarray(a, dtype=rows.dtype, device=rows.device) for a in (mean, V))
+    centred = rows - m
+    Y = xp.matmul(centred, right)
+    if weight is not None:
+        Y = Y * xp.asarray(weight[:, None], dtype=rows.dtype, device=rows.device)
+    return np.asarray(to_numpy(xp.matmul(centred.T, Y)), dtype=np.float64)
+
+
+@_centred_product.register
+def _(rows: np.ndarray, weight: Array | None, mean: Array, V: Array, near: bool) -> Array:
+    """Panels that stay in cache, in the rows' dtype: float32 rows are never widened whole."""
+    right = np.ascontiguousarray(V, dtype=rows.dtype)
+    m = mean.astype(rows.dtype)
+    total = np.zeros((rows.shape[1], V.shape[1]))
+    step = max(64, PANEL_BYTES // (rows.dtype.itemsize * rows.shape[1]))
+    for start in range(0, rows.shape[0], step):
+        panel = rows[start : start + step]
+        if not near:
+            panel = panel - m
+        Y = panel @ right
+        if near:
+            Y -= m @ right
+        if weight is not None:
+            Y *= weight[start : start + step, None].astype(rows.dtype)
+        total += panel.T @ Y
+        if near:
+            total -= np.outer(m, Y.sum(axis=0))
+    return total
+
+
+@_centred_product.register
+def _(rows: sparse.csr_matrix, weight: Array | None, mean: Array, V: Array, near: bool) -> Array:
+    Z, total = normal_product(rows, weight, V, mean @ V)
+    return Z - np.outer(mean, total)
+
+
+def _left_product(block: Block, mean: Array, U: Array) -> Array:
+    """(X − 1mᵀ)ᵀ diag(w)^½ U (d, b) of one block."""
+    rows, weight = block
+    u = U if weight is None else U * np.sqrt(weight)[:, None]
+    if is_tensor(rows):
+        xp = namespace(rows)
+        m, right = (xp.asarray(a, dtype=rows.dtype, device=rows.device) for a in (mean, u))
+        return np.asarray(to_numpy(xp.matmul((rows - m).T, right)), dtype=np.float64)
+    if is_sparse(rows):
+        return np.asarray(rows.T @ u - np.outer(mean, u.sum(axis=0)))
+    total = np.zeros((rows.shape[1], U.shape[1]))
+    for start in range(0, rows.shape[1], COLUMN_BLOCK):
+        stop = min(start + COLUMN_BLOCK, rows.shape[1])
+        panel = rows[:, start:stop] - mean[start:stop].astype(rows.dtype)
+        total[start:stop] = panel.T @ u.astype(rows.dtype)
+    return total

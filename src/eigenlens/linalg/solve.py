@@ -1,0 +1,237 @@
+"""One door to all eigen-solvers: `solve(rows, wanted, solver)`, and the automatic choice behind "auto"."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.linalg import svd as lapack_svd
+
+from eigenlens.arrays import Array
+from eigenlens.data.memory import ArraySource, SparseSource, TensorSource
+from eigenlens.errors import OptionError
+from eigenlens.linalg.lanczos import lanczos, residual_norms
+from eigenlens.linalg.operators import CentredRows, Matrix
+from eigenlens.linalg.power import power
+from eigenlens.linalg.randomized import randomized
+from eigenlens.linalg.spectrum import Outcome, Spectrum, Wanted, orient
+from eigenlens.linalg.symmetric import leading_eigenpairs
+from eigenlens.linalg.triangle import triangle
+
+__all__ = ["SOLVERS", "Problem", "choose_solver", "solve"]
+
+DENSE_FEATURES = 3000
+"""Up to here a covariance matrix is reduced by LAPACK; beyond, Lanczos finds a few of its eigenpairs faster."""
+
+SQUARE_FEATURES = 12_000
+"""Up to here a covariance matrix is formed at all (1.2 GB)."""
+
+ZERO = {False: 1e-14, True: 1e-30}
+"""Eigenvalues below this share of the largest are zero: from a squared matrix, and from its triangle (True)."""
+
+LOST = 1e-7
+"""Eigenvalues below this share of the largest have fewer than about nine digits in a covariance matrix."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What the automatic choice looks at.
+
+    Attributes:
+        n: rows. d: columns. k: components wanted, min(n, d) for all.
+        density: share of stored entries, 1 for dense rows.
+        dtype: float32 or float64.
+        in_memory: whether a pass costs no reading.
+        columns: whether columns can be read on their own (arrays, tensors, sparse matrices).
+    """
+
+    n: int
+    d: int
+    k: int
+    density: float = 1.0
+    dtype: Any = np.float64
+    in_memory: bool = True
+    columns: bool = True
+
+
+def choose_solver(problem: Problem) -> tuple[str, str]:
+    """The fastest accurate solver for a problem, and why. The first line that fits:
+
+    | if                                                                 | solver     |
+    |--------------------------------------------------------------------|------------|
+    | sparse (density < 0.1), d > 3000 and n > 3000, k ≤ min(n, d) / 5   | lanczos    |
+    | columns at hand, 2 n ≤ d and n ≤ 12000                             | gram       |
+    | d ≤ 12000                                                          | covariance |
+    | columns at hand and n ≤ 12000                                      | gram       |
+    | anything larger                                                    | lanczos    |
+
+    "covariance" and "gram" look at what they found: if the smallest eigenvalue kept is below 1e-7 of the largest,
+    its digits are gone, and "svd" is run instead (see `solve`).
+
+    >>> choose_solver(Problem(n=1_000_000, d=100, k=10))
+    ('covariance', 'd=100 is small enough for a covariance matrix')
+    >>> choose_solver(Problem(n=500, d=100_000, k=20))[0]
+    'gram'
+    >>> choose_solver(Problem(n=200_000, d=20_000, k=50, density=0.002))[0]
+    'lanczos'
+    """
+    n, d, k = problem.n, problem.d, problem.k
+    few = k <= min(n, d) / 5
+    if problem.density < 0.1 and min(n, d) > DENSE_FEATURES and few:
+        return "lanczos", f"the rows are sparse (density {problem.density:.2g}) and k={k} is few"
+    if problem.columns and 2 * n <= d and n <= SQUARE_FEATURES:
+        return "gram", f"n={n} rows are far fewer than d={d} columns"
+    if d <= SQUARE_FEATURES:
+        return "covariance", f"d={d} is small enough for a covariance matrix"
+    if problem.columns and n <= SQUARE_FEATURES:
+        return "gram", f"n={n} is small enough for a Gram matrix"
+    return "lanczos", f"d={d} is too large for a covariance matrix"
+
+
+def solve(
+    rows: CentredRows,
+    wanted: Wanted,
+    solver: str | Callable[..., Spectrum] = "auto",
+    *,
+    tol: float = 1e-9,
+    rng: np.random.Generator | None = None,
+) -> Spectrum:
+    """The leading eigenpairs of the covariance of `rows`, by the solver named, chosen or given.
+
+    A callable solver is called as solver(rows, wanted, tol, rng). What `covariance` and `gram` lose is never
+    returned by "auto": when the smallest eigenvalue kept is below 1e-7 of the largest, "svd" runs instead.
+    """
+    rng = np.random.default_rng() if rng is None else rng
+    reason = "asked for"
+    name = solver
+    if solver == "auto":
+        name, reason = choose_solver(_problem(rows, wanted))
+    spectrum = _run(name, rows, wanted, tol, rng)
+    if solver == "auto" and name in ("covariance", "gram") and _lost_digits(spectrum, rows):
+        reason = f"{name} loses eigenvalues below {LOST:g} of the largest"
+        spectrum = _run("svd", rows, wanted, tol, rng)
+    spectrum = _with_null_space(spectrum, wanted)
+    return replace(spectrum, outcome=replace(spectrum.outcome, reason=reason, passes=rows.passes))
+
+
+def _run(
+    solver: str | Callable[..., Spectrum],
+    rows: CentredRows,
+    wanted: Wanted,
+    tol: float,
+    rng: np.random.Generator,
+) -> Spectrum:
+    if callable(solver):
+        return solver(rows, wanted, tol, rng)
+    if wanted.whole and solver in ITERATIVE:
+        raise OptionError(
+            f"solver={solver!r} finds leading eigenvalues only, but this n_components rule needs all of them; "
+            "use solver='covariance', 'gram' or 'svd'."
+        )
+    return SOLVERS[solver](rows, wanted, tol, rng)
+
+
+def _problem(rows: CentredRows, wanted: Wanted) -> Problem:
+    source = rows.source
+    n = source.n_rows if source.n_rows is not None else rows.columns.rows
+    density = source.density if isinstance(source, SparseSource) else 1.0
+    columns = isinstance(source, ArraySource | SparseSource | TensorSource)
+    k = wanted.limit if wanted.whole else wanted.guess
+    return Problem(n, source.n_features, k, density, source.dtype, source.in_memory, columns)
+
+
+def _lost_digits(spectrum: Spectrum, rows: CentredRows) -> bool:
+    """Whether a kept eigenvalue is too small for its digits; the zero that centring makes does not count."""
+    kept = spectrum.values[: min(rows.n_rows - 1, rows.size)]
+    return bool(kept.size and kept[0] > 0.0 and kept[-1] < LOST * kept[0])
+
+
+def _with_null_space(spectrum: Spectrum, wanted: Wanted) -> Spectrum:
+    """The spectrum with as many pairs as wanted, those without variance along axes that depend on the others alone.
+
+    Components of zero variance are arbitrary, and each solver would return others: here they become the
+    coordinate axes, orthogonalised in order of how much of them is left. So solvers, copies and weights agree.
+    """
+    values, V = spectrum.values, spectrum.vectors
+    k = min(wanted.choose(values, spectrum.total) or values.size, wanted.limit)
+    alive = values > ZERO[spectrum.outcome.solver == "svd"] * max(values.max(initial=0.0), np.finfo(float).tiny)
+    if k == values.size and alive.all():
+        return spectrum
+    values, kept = values[alive], V[:, alive]
+    extra = k - values.size
+    residuals = np.append(spectrum.outcome.residuals[alive[: spectrum.outcome.residuals.size]], np.zeros(extra))
+    return replace(
+        spectrum,
+        values=np.append(values, np.zeros(extra)),
+        vectors=np.column_stack([kept, orient(_complement(kept, extra))]),
+        outcome=replace(spectrum.outcome, residuals=residuals),
+    )
+
+
+def _complement(V: Array, count: int) -> Array:
+    """`count` orthonormal columns orthogonal to the orthonormal V (d, k), from coordinate axes."""
+    basis = V
+    left = np.ones(V.shape[0]) - np.einsum("ij,ij->i", V, V)
+    for _ in range(count):
+        j = int(np.argmax(left >= (1.0 - 1e-6) * left.max()))
+        v = -basis @ basis[j]
+        v[j] += 1.0
+        v -= basis @ (basis.T @ v)
+        v /= np.linalg.norm(v)
+        basis = np.column_stack([basis, v])
+        left -= v * v
+    return basis[:, V.shape[1] :]
+
+
+def _covariance(rows: CentredRows, wanted: Wanted, tol: float, rng: np.random.Generator) -> Spectrum:
+    """Eigenpairs of the covariance matrix (d, d): one pass, n d² flops."""
+    return _named(_dense(Matrix(rows.dense()), wanted, tol, rng), "covariance")
+
+
+def _gram(rows: CentredRows, wanted: Wanted, tol: float, rng: np.random.Generator) -> Spectrum:
+    """The dual: eigenpairs of X̃X̃ᵀ (n, n), then v = X̃ᵀu / s. n² d flops, never a d×d matrix."""
+    dual = _dense(Matrix(rows.gram()), wanted, tol, rng)
+    V = rows.rmatmat(dual.vectors)
+    norms = np.linalg.norm(V, axis=0)
+    V /= np.where(norms > 0.0, norms, 1.0)
+    return _named(replace(dual, vectors=orient(V), total=rows.trace), "gram")
+
+
+def _svd(rows: CentredRows, wanted: Wanted, tol: float, rng: np.random.Generator) -> Spectrum:
+    """Singular values of X̃ itself, to full accuracy: from its triangular factor (n ≥ d), or by LAPACK (n < d)."""
+    tall = rows.n_rows >= rows.size
+    A = triangle(rows) if tall else np.concatenate(list(rows.centred_blocks()))
+    _, s, Vt = lapack_svd(A, full_matrices=False, check_finite=False)
+    values, total = s**2, rows.trace
+    k = wanted.choose(values, total)
+    k = min(wanted.limit, values.size) if k is None else min(k, wanted.limit)
+    V = Vt[:k].T
+    residuals = np.linalg.norm(A.T @ (A @ V) - V * values[:k], axis=0) / max(values[0], np.finfo(float).tiny)
+    return Spectrum(values[:k], orient(V), total, Outcome("svd", residuals=residuals))
+
+
+def _dense(matrix: Matrix, wanted: Wanted, tol: float, rng: np.random.Generator) -> Spectrum:
+    """Eigenpairs of a matrix in memory: by LAPACK, or by Lanczos where few of many are wanted."""
+    if matrix.size > DENSE_FEATURES and not wanted.whole and wanted.guess <= matrix.size // 20:
+        return lanczos(matrix, wanted, tol, rng, block=16)
+    _, values, V = leading_eigenpairs(matrix.dense(), wanted)
+    residuals = residual_norms(matrix, V, values)
+    return Spectrum(np.maximum(values, 0.0), orient(V), matrix.trace, Outcome("dense", residuals=residuals))
+
+
+def _named(spectrum: Spectrum, name: str) -> Spectrum:
+    """The same spectrum under the name of the solver that the user knows."""
+    return replace(spectrum, outcome=replace(spectrum.outcome, solver=name))
+
+
+SOLVERS: dict[str, Callable[..., Spectrum]] = {
+    "covariance": _covariance,
+    "gram": _gram,
+    "svd": _svd,
+    "lanczos": lanczos,
+    "randomized": randomized,
+    "power": power,
+}
+ITERATIVE = {"lanczos", "randomized", "power"}

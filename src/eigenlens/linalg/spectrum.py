@@ -1,0 +1,95 @@
+"""The values of spectral problems: what is wanted, what came out, and the one rule for signs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from eigenlens.arrays import Array
+
+__all__ = ["Outcome", "Spectrum", "Wanted", "orient"]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """How many leading eigenpairs to find.
+
+    Attributes:
+        guess: where an iteration starts.
+        limit: the most there can be.
+        choose: (leading values, trace) → k, or None if these values are too few to tell.
+        whole: whether `choose` needs every eigenvalue.
+
+    >>> Wanted.exactly(3, limit=10).choose(np.ones(5), 5.0)
+    3
+    """
+
+    guess: int
+    limit: int
+    choose: Callable[[Array, float], int | None]
+    whole: bool = False
+
+    @classmethod
+    def exactly(cls, k: int, limit: int) -> Wanted:
+        """The leading k."""
+        return cls(k, limit, lambda values, total: k)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a spectrum was found: the solver, why it, what it cost and how good it is.
+
+    Attributes:
+        solver: the name of the solver that ran.
+        reason: why this one.
+        passes: passes over the rows.
+        iterations: steps of an iterative solver, 0 for a direct one.
+        residuals: (k,) ‖A v − λ v‖ / λ₁.
+        converged: whether all residuals met the tolerance.
+    """
+
+    solver: str
+    reason: str = ""
+    passes: int = 0
+    iterations: int = 0
+    residuals: Array = field(default_factory=lambda: np.zeros(0))
+    converged: bool = True
+
+    def __str__(self) -> str:
+        worst = float(self.residuals.max(initial=0.0))
+        steps = f", {self.iterations} iterations" if self.iterations else ""
+        passes = "1 pass" if self.passes == 1 else f"{self.passes} passes"
+        return f"{self.solver} ({self.reason}): {passes}{steps}, largest residual {worst:.1e}"
+
+
+@dataclass(frozen=True, eq=False)
+class Spectrum:
+    """Leading eigenpairs of a symmetric positive semidefinite matrix.
+
+    Attributes:
+        values: (k,) descending, never negative.
+        vectors: (d, k) orthonormal columns, oriented by `orient`.
+        total: the trace, the sum of all eigenvalues.
+        outcome: how it was found.
+    """
+
+    values: Array
+    vectors: Array
+    total: float
+    outcome: Outcome
+
+
+def orient(vectors: Array) -> Array:
+    """Columns with signs such that the entry of largest modulus is positive.
+
+    Entries within 1e-6 of the largest count as ties, and the first of them decides, so rounding cannot.
+
+    >>> orient(np.array([[0.6, -0.70710678], [-0.8, 0.70710679]]))
+    array([[-0.6,  0.70710678], [ 0.8, -0.70710679]])
+    """
+    size = np.abs(vectors)
+    first = np.argmax(size >= (1.0 - 1e-6) * size.max(axis=0, initial=0.0), axis=0)
+    signs = np.where(vectors[first, np.arange(vectors.shape[1])] < 0.0, -1.0, 1.0)
+    return vectors * signs

@@ -1,0 +1,1 @@
+"""Frozen values: what algorithms return."""

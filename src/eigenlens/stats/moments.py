@@ -1,0 +1,226 @@
+"""Centred, weighted, mergeable moments: what one pass over the rows leaves behind.
+
+A row of weight w counts as w copies of it. Nothing here ever computes XᵀX − n m mᵀ: at a mean of 1e6 that
+loses every digit. Rows are shifted by a provisional mean first, and merged by Chan's formula (Chan, Golub
+and LeVeque 1979, eq. 2.1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import blas
+
+from eigenlens.arrays import Array, namespace, to_numpy
+from eigenlens.compiled import moments_about
+from eigenlens.data.source import Block
+
+__all__ = ["ColumnMoments", "Moments"]
+
+SAMPLE = 128
+"""Rows whose mean serves as the provisional mean of a block."""
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnMoments:
+    """Weight, mean and sum of squared deviations of each column.
+
+    Attributes:
+        rows: number of rows with a positive weight.
+        weight: Σ w_i, the number of rows that the weights stand for.
+        mean: (d,) weighted means.
+        square: (d,) Σ w_i (x_ij − m_j)².
+
+    >>> a, b = (ColumnMoments.of(Block(np.array(x))) for x in ([[1.0], [2.0]], [[6.0]]))
+    >>> (a + b).mean, (a + b).variance()
+    (array([3.]), array([7.]))
+    """
+
+    rows: int
+    weight: float
+    mean: Array
+    square: Array
+
+    @classmethod
+    def of(cls, block: Block) -> Self:
+        """The moments of one block of rows (b, d). Cost b d."""
+        rows, weight = _size(block)
+        if weight == 0.0:
+            return cls(0, 0.0, np.zeros(block.rows.shape[1]), np.zeros(block.rows.shape[1]))
+        return cls(rows, weight, *_columns(block.rows, block.weight, weight))
+
+    def __add__(self, other: Self) -> Self:
+        weight, mean, delta = _merge_means(self, other)
+        factor = self.weight * other.weight / weight if weight else 0.0
+        square = self.square + other.square + factor * delta * delta
+        return type(self)(self.rows + other.rows, weight, mean, square)
+
+    def variance(self, ddof: float = 1.0) -> Array:
+        """Column variances (d,), the squares over Σw − ddof."""
+        return self.square / (self.weight - ddof)
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Weight, mean and scatter of rows; halves merge to the whole.
+
+        weight = Σ w_i,   mean = Σ w_i x_i / weight,   scatter = Σ w_i (x_i − mean)(x_i − mean)ᵀ
+
+    Attributes:
+        rows: number of rows with a positive weight.
+        weight: the sum of the weights.
+        mean: (d,).
+        scatter: (d, d), symmetric.
+
+    >>> X = np.array([[1.0, 2.0], [3.0, 2.0], [5.0, 8.0]])
+    >>> whole, halves = Moments.of(Block(X)), Moments.of(Block(X[:1])) + Moments.of(Block(X[1:]))
+    >>> np.allclose(whole.scatter, halves.scatter), whole.mean
+    (True, array([3., 4.]))
+    >>> whole.covariance()
+    array([[ 4.,  6.], [ 6., 12.]])
+    """
+
+    rows: int
+    weight: float
+    mean: Array
+    scatter: Array
+
+    @classmethod
+    def of(cls, block: Block) -> Self:
+        """The moments of one block of rows (b, d). Cost b d² flops."""
+        d = block.rows.shape[1]
+        rows, weight = _size(block)
+        if weight == 0.0:
+            return cls(0, 0.0, np.zeros(d), np.zeros((d, d)))
+        return cls(rows, weight, *_mean_and_scatter(block.rows, block.weight, weight))
+
+    def __add__(self, other: Self) -> Self:
+        weight, mean, delta = _merge_means(self, other)
+        scatter = np.add(self.scatter, other.scatter, order="F")
+        if self.weight and other.weight:
+            factor = self.weight * other.weight / weight
+            scatter = blas.dger(factor, delta, delta, a=scatter, overwrite_a=1)
+        return type(self)(self.rows + other.rows, weight, mean, scatter)
+
+    def covariance(self, ddof: float = 1.0) -> Array:
+        """Covariance matrix (d, d): the scatter over Σw − ddof."""
+        return self.scatter / (self.weight - ddof)
+
+    @property
+    def columns(self) -> ColumnMoments:
+        """The part that concerns single columns."""
+        return ColumnMoments(self.rows, self.weight, self.mean, self.scatter.diagonal().copy())
+
+
+def _size(block: Block) -> tuple[int, float]:
+    if block.weight is None:
+        return block.rows.shape[0], float(block.rows.shape[0])
+    return int(np.count_nonzero(block.weight)), float(np.sum(block.weight))
+
+
+def _merge_means(a: Any, b: Any) -> tuple[float, Array, Array]:
+    weight = a.weight + b.weight
+    delta = b.mean - a.mean
+    return weight, a.mean + delta * (b.weight / weight if weight else 0.0), delta
+
+
+def _provisional(rows: Any) -> Array:
+    """A centre near the rows, exact in their dtype."""
+    first = rows[:SAMPLE]
+    return np.asarray(np.mean(first, axis=0, dtype=np.float64), dtype=rows.dtype).astype(np.float64)
+
+
+def _about_mean(shift: Array, total: Array, scatter: Array, weight: float) -> tuple[Array, Array]:
+    """From sums about a shift to mean and scatter about the mean: S − (Σw) δδᵀ with δ = total / Σw."""
+    delta = total / weight
+    return shift + delta, blas.dger(-weight, delta, delta, a=np.asfortranarray(scatter), overwrite_a=1)
+
+
+@singledispatch
+def _mean_and_scatter(rows: Any, weight: Array | None, n: float) -> tuple[Array, Array]:
+    """Mean (d,) and scatter (d, d); this one for tensors, on their device."""
+    xp, panel, shift = _shifted_tensor(rows, weight)
+    total = to_numpy(xp.sum(panel * _roots(xp, rows, weight), axis=0, dtype=xp.float64))
+    scatter = to_numpy(xp.astype(xp.matmul(panel.T, panel), xp.float64))
+    return _about_mean(shift, total, scatter, n)
+
+
+@_mean_and_scatter.register
+def _(rows: np.ndarray, weight: Array | None, n: float) -> tuple[Array, Array]:
+    shift = _provisional(rows)
+    return _about_mean(shift, *moments_about(rows, weight, shift), n)
+
+
+@_mean_and_scatter.register
+def _(rows: sparse.csr_matrix, weight: Array | None, n: float) -> tuple[Array, Array]:
+    """Columns that are mostly stored are centred densely; the rest cannot cancel.
+
+    For a column of density p the mean squared is at most p / (1 − p) times the variance, so with
+    p ≤ 1/2 the textbook formula loses at most one bit.
+    """
+    mean, _ = _columns(rows, weight, n)
+    root = sparse.diags_array(np.ones(rows.shape[0]) if weight is None else np.sqrt(weight))
+    counts = np.bincount(rows.indices, minlength=rows.shape[1])
+    full = np.flatnonzero(counts > 0.5 * rows.shape[0])
+    scaled = (root @ rows.astype(np.float64)).tocsr()
+    scatter = (scaled.T @ scaled).toarray() - n * np.outer(mean, mean)
+    if full.size:
+        dense = root @ (rows[:, full].toarray() - mean[full])
+        cross = scaled.T @ dense - np.outer(mean, root.diagonal() @ dense)
+        scatter[:, full], scatter[full, :] = cross, cross.T
+        scatter[np.ix_(full, full)] = dense.T @ dense
+    return mean, scatter
+
+
+@singledispatch
+def _columns(rows: Any, weight: Array | None, n: float) -> tuple[Array, Array]:
+    """Means and sums of squared deviations (d,); this one for tensors, on their device."""
+    xp, panel, shift = _shifted_tensor(rows, weight)
+    total = to_numpy(xp.sum(panel * _roots(xp, rows, weight), axis=0, dtype=xp.float64))
+    square = to_numpy(xp.sum(panel * panel, axis=0, dtype=xp.float64))
+    return shift + total / n, square - total * total / n
+
+
+@_columns.register
+def _(rows: np.ndarray, weight: Array | None, n: float) -> tuple[Array, Array]:
+    shift = _provisional(rows)
+    total, square = np.zeros(rows.shape[1]), np.zeros(rows.shape[1])
+    step = max(1, (1 << 17) // rows.shape[1])
+    for start in range(0, rows.shape[0], step):
+        panel = rows[start : start + step] - shift  # float64, a piece that stays in cache
+        w = np.ones(len(panel)) if weight is None else weight[start : start + step]
+        total += w @ panel
+        panel *= panel
+        square += w @ panel
+    return shift + total / n, square - total * total / n
+
+
+@_columns.register
+def _(rows: sparse.csr_matrix, weight: Array | None, n: float) -> tuple[Array, Array]:
+    """Stored entries about the mean, and (Σw − stored weight) times the mean squared for the zeros."""
+    each = np.ones(rows.shape[0]) if weight is None else weight
+    w = np.repeat(each, np.diff(rows.indptr))
+    d = rows.shape[1]
+    data = rows.data.astype(np.float64, copy=False)
+    mean = np.bincount(rows.indices, w * data, minlength=d) / n
+    stored = np.bincount(rows.indices, w, minlength=d)
+    deviation = data - mean[rows.indices]
+    square = np.bincount(rows.indices, w * deviation * deviation, minlength=d)
+    return mean, square + np.maximum(n - stored, 0.0) * mean * mean
+
+
+def _shifted_tensor(rows: Any, weight: Array | None) -> tuple[Any, Any, Array]:
+    xp = namespace(rows)
+    shift = xp.mean(rows[:SAMPLE, :], axis=0)
+    return xp, (rows - shift) * _roots(xp, rows, weight), to_numpy(shift).astype(np.float64)
+
+
+def _roots(xp: Any, rows: Any, weight: Array | None) -> Any:
+    """The square roots of the weights as a column (b, 1) beside the rows, or one."""
+    if weight is None:
+        return xp.ones((1, 1), dtype=rows.dtype, device=rows.device)
+    return xp.asarray(np.sqrt(weight)[:, None], dtype=rows.dtype, device=rows.device)

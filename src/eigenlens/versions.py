@@ -1,0 +1,28 @@
+"""What is installed and what is active."""
+
+from __future__ import annotations
+
+import platform
+from importlib import metadata
+
+from eigenlens.compiled import active, threads
+
+__all__ = ["show_versions"]
+
+_LIBRARIES = (
+    "eigenlens", "numpy", "scipy", "scikit-learn", "safetensors", "narwhals", "polars", "pyarrow", "pandas",
+    "matplotlib", "dask", "distributed", "torch", "array-api-compat", "rich",
+)  # fmt: skip
+
+
+def show_versions() -> None:
+    """Print the versions of the libraries, the kernels in use and the number of threads."""
+    print(f"python            {platform.python_version()} on {platform.machine()}")
+    for library in _LIBRARIES:
+        try:
+            print(f"{library:<17} {metadata.version(library)}")
+        except metadata.PackageNotFoundError:
+            print(f"{library:<17} not installed")
+    kernels = active()
+    print(f"kernels           {'NumPy (no compiled kernels)' if kernels == 'numpy' else 'C++, ' + kernels}")
+    print(f"threads           {threads()}")

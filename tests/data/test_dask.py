@@ -1,0 +1,167 @@
+"""The fold on a real cluster of two processes against the sum over the rows in this one."""
+
+from __future__ import annotations
+
+import os
+
+import dask
+import dask.array as da
+import numpy as np
+import pytest
+from distributed import Client, LocalCluster
+from scipy import sparse
+
+from eigenlens.data.dask import DaskSource
+from eigenlens.data.source import Block, accumulate
+from eigenlens.errors import DataError
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((1000, 6)) * 10.0 ** RNG.integers(-8, 8, (1000, 1))
+WEIGHT = RNG.random(1000)
+
+
+@pytest.fixture(scope="module")
+def client():
+    # Without stealing, what travels is decided by the graph alone.
+    settings = {"distributed.comm.timeouts.connect": "30s", "distributed.scheduler.work-stealing": False}
+    with (
+        dask.config.set(settings),
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(params=["threads", "synchronous", "cluster"])
+def scheduler(request):
+    if request.param == "cluster":
+        with request.getfixturevalue("client").as_current():
+            yield request.param
+    else:
+        with dask.config.set(scheduler=request.param):
+            yield request.param
+
+
+class Trace:
+    """What a block came to, and where: adds up, and stays small."""
+
+    def __init__(self, total: np.ndarray, places: tuple[tuple[int, int], ...]) -> None:
+        self.total, self.places = total, places
+
+    def __add__(self, other: Trace) -> Trace:
+        return Trace(self.total + other.total, self.places + other.places)
+
+
+def trace(block: Block) -> Trace:
+    weight = np.ones(len(block.rows)) if block.weight is None else block.weight
+    return Trace(weight @ block.rows, ((os.getpid(), len(block.rows)),))
+
+
+def tree(parts: list[np.ndarray]) -> np.ndarray:
+    while len(parts) > 1:
+        parts = [sum(parts[i + 1 : i + 2], parts[i]) for i in range(0, len(parts), 2)]
+    return parts[0]
+
+
+@pytest.mark.parametrize("weight", [None, WEIGHT])
+@pytest.mark.parametrize("chunks", [(1000, 6), (300, 6), (77, 2), ((1, 0, 500, 499), (3, 3))])
+def test_the_fold_is_the_fixed_tree_of_chunks(scheduler, chunks, weight):
+    source = DaskSource(da.from_array(X, chunks=chunks)).weighted(weight)
+    found = accumulate(source, trace)
+    ends = np.cumsum(source.array.chunks[0])
+    pairs = [(low, high) for low, high in zip([0, *ends], ends, strict=False) if high > low]
+    w = np.ones(1000) if weight is None else weight
+    # Equal to the last bit: neither workers nor scheduler may change the order of the sums.
+    np.testing.assert_array_equal(found.total, tree([w[low:high] @ X[low:high] for low, high in pairs]))
+    assert [size for _, size in found.places] == [high - low for low, high in pairs]
+
+
+def test_blocks_are_summed_up_on_the_workers(client):
+    with client.as_current():
+        rows = da.random.default_rng(0).standard_normal((40_000, 50), chunks=(1000, 50))
+        client.run(forget_transfers)
+        found = DaskSource(rows).fold(trace)
+        received = sum(client.run(bytes_received).values())
+    workers = set(client.run(os.getpid).values())
+    assert len(found.places) == 40
+    assert {pid for pid, _ in found.places} == workers
+    assert os.getpid() not in workers
+    # A chunk is 400 kB, a sum of 50 numbers with its places well under 4 kB; 39 sums are merged.
+    assert received < 39 * 4_000
+
+
+def forget_transfers(dask_worker) -> None:
+    dask_worker.transfer_incoming_log.clear()
+
+
+def bytes_received(dask_worker) -> int:
+    return sum(transfer["total"] for transfer in dask_worker.transfer_incoming_log)
+
+
+def test_large_weights_do_not_travel_in_the_graph(client):
+    with client.as_current():
+        ones = da.ones((3_000_000, 1), chunks=(1_000_000, 1))
+        weight = RNG.random(3_000_000)
+        found = DaskSource(ones).weighted(weight).fold(trace)  # a graph over 10 MB would warn
+    assert found.total == pytest.approx(weight.sum(), rel=1e-12)
+
+
+def test_errors_of_the_workers_arrive_here(scheduler):
+    def fail(block: Block) -> Trace:
+        raise DataError("X has inf in row 3")
+
+    with pytest.raises(DataError, match="inf in row 3"):
+        DaskSource(da.from_array(X, chunks=(500, 6))).fold(fail)
+
+
+def test_rows_stream_in_order(scheduler):
+    source = DaskSource(da.from_array(X, chunks=(77, 2)))
+    np.testing.assert_array_equal(np.concatenate(list(source.rows())), X)
+    assert (source.n_rows, source.n_features, source.in_memory) == (1000, 6, False)
+    weighted = source.weighted(WEIGHT)
+    np.testing.assert_array_equal(np.concatenate([block.weight for block in weighted.blocks()]), WEIGHT)
+
+
+@pytest.mark.parametrize(("dtype", "expected"), [("f4", "f4"), ("f8", "f8"), ("i4", "f8"), ("?", "f8")])
+def test_dtypes(dtype, expected):
+    source = DaskSource(da.from_array((X > 0).astype(dtype), chunks=(300, 6)))
+    assert source.dtype == np.dtype(expected)
+    assert {block.dtype for block in source.rows()} == {np.dtype(expected)}
+    assert source.fold(lambda block: np.array([block.rows.dtype == expected], dtype=int)) == 4
+
+
+def test_unknown_chunk_lengths_are_measured():
+    rows = da.from_array(X, chunks=(300, 3))
+    source = DaskSource(rows[rows[:, 0] > 0])
+    kept = X[X[:, 0] > 0]
+    assert source.n_rows == len(kept)
+    np.testing.assert_array_equal(np.concatenate(list(source.rows())), kept)
+
+
+def test_sparse_chunks_stay_sparse():
+    S = sparse.random(400, 30, density=0.05, random_state=0, format="csr")
+    rows = da.from_array(S.toarray(), chunks=(150, 30)).map_blocks(sparse.csr_matrix)
+    kinds = DaskSource(rows).fold(
+        lambda block: Trace(np.asarray(block.rows.sum(axis=0)).ravel(), (type(block.rows),))
+    )
+    assert set(kinds.places) == {sparse.csr_matrix}
+    np.testing.assert_allclose(kinds.total, S.toarray().sum(axis=0), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (da.zeros((0, 3)), "0 rows"),
+        (da.zeros(3), "1 dimension; 2 are needed"),
+        (da.zeros((3, 2), dtype=complex), "complex128"),
+    ],
+)
+def test_rows_that_cannot_be_used(rows, message):
+    with pytest.raises(DataError, match=message):
+        DaskSource(rows).fold(trace)
+
+
+def test_progress_ends_at_the_total():
+    seen = []
+    DaskSource(da.ones((10, 2), chunks=(4, 2))).fold(trace, lambda *step: seen.append(step), "moments")
+    assert seen[-1] == (10, 10, "moments")
