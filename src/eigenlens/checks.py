@@ -12,7 +12,7 @@ import numpy as np
 from eigenlens.arrays import Array, to_numpy
 from eigenlens.errors import DataError, OptionError
 
-__all__ = ["choice", "generator", "integer", "real", "weights"]
+__all__ = ["choice", "generator", "integer", "name", "real", "weights"]
 
 
 def choice(name: str, value: Any, known: Iterable[str]) -> Any:
@@ -29,6 +29,13 @@ def choice(name: str, value: Any, known: Iterable[str]) -> Any:
     near = difflib.get_close_matches(str(value), names, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else "."
     raise OptionError(f"{name}={value!r} is not known{hint} Known: {', '.join(map(repr, names))}.")
+
+
+def name(argument: str, value: Any, known: Iterable[str]) -> str:
+    """`value` if it is one of the known names; a callable is not."""
+    if callable(value):
+        raise OptionError(f"{argument}={value!r} must be one of {', '.join(map(repr, known))}.")
+    return str(choice(argument, value, known))
 
 
 def integer(name: str, value: Any, low: int, high: int | None = None, bound: str = "") -> int:

@@ -5,18 +5,22 @@ Nothing is copied whole. Integers become float64 a block at a time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from eigenlens.arrays import Array, working_dtype
-from eigenlens.data.source import BLOCK_BYTES, Source
+from eigenlens.arrays import Array, namespace, working_dtype
+from eigenlens.data.source import BLOCK_BYTES, Block, Progress, S, Source
+from eigenlens.errors import DataError
 
-__all__ = ["ArraySource", "FrameSource", "SparseSource", "TensorSource"]
+__all__ = ["ArraySource", "FrameSource", "Mapped", "SparseSource", "TensorSource"]
 
 
+FLOAT32_ROWS = 4096
 VIEW_BYTES = 256 << 20
 """The size of a block that is a mere view: large, because it costs nothing."""
 
@@ -91,12 +95,12 @@ class TensorSource(Source):
         self.tensor = X.detach() if hasattr(X, "detach") else X
         self.n_rows, self.n_features = X.shape
         self.dtype = np.dtype(np.float32) if "float32" in str(X.dtype) else np.dtype(np.float64)
-        self._step = _block_rows(self.n_features, self.dtype.itemsize, block_rows)
+        step = _block_rows(self.n_features, self.dtype.itemsize, block_rows, VIEW_BYTES)
+        # float32 tensors are multiplied in float32, so their blocks stay short and are added in float64.
+        self._step = min(step, FLOAT32_ROWS) if self.dtype == np.float32 else step
 
     def rows(self) -> Iterator[Any]:
         """Views of the tensor; integers are converted a block at a time."""
-        from eigenlens.arrays import namespace
-
         xp = namespace(self.tensor)
         dtype = xp.float32 if self.dtype == np.float32 else xp.float64
         for start in range(0, self.tensor.shape[0], self._step):
@@ -114,6 +118,8 @@ class FrameSource(Source):
         self.frame = nw.from_native(frame, eager_only=True)
         self.n_rows, self.n_features = self.frame.shape
         self.names = tuple(map(str, self.frame.columns))
+        for name, column in zip(self.names, self.frame.iter_columns(), strict=True):
+            _require_numbers(name, column)
         floats32 = all(dtype == nw.Float32 for dtype in self.frame.schema.values())
         self.dtype = np.dtype(np.float32 if floats32 else np.float64)
         self._step = _block_rows(self.n_features, self.dtype.itemsize, block_rows)
@@ -125,5 +131,57 @@ class FrameSource(Source):
             part = self.frame[start : start + self._step]
             rows = np.empty(part.shape, dtype=self.dtype, order="F")
             for j, column in enumerate(part.iter_columns()):
-                rows[:, j] = column.to_numpy()
+                rows[:, j] = _floats(column)
             yield rows
+
+
+class Mapped(Source):
+    """The rows of another source, each block passed through a function that keeps its shape and gives float64."""
+
+    def __init__(self, source: Source, function: Callable[[Any], Array]) -> None:
+        self.source, self.function = source, function
+        self.n_rows, self.n_features, self.names = source.n_rows, source.n_features, source.names
+        self.weight, self.in_memory, self.reads_ahead = source.weight, source.in_memory, source.reads_ahead
+        self.dtype = np.dtype(np.float64)
+
+    def rows(self) -> Iterator[Array]:
+        """The mapped blocks."""
+        return map(self.function, self.source.rows())
+
+    def fold(self, summarise: Callable[[Block], S], progress: Progress | None = None, label: str = "") -> S:
+        """The fold of the source behind, where its rows are."""
+        through = partial(_summarise_mapped, function=self.function, summarise=summarise)
+        return self.source.weighted(self.weight).fold(through, progress, label)
+
+
+def _summarise_mapped(block: Block, function: Callable[[Any], Array], summarise: Callable[[Block], S]) -> S:
+    return summarise(Block(function(block.rows), block.weight))
+
+
+def _floats(column: Any) -> Array:
+    """The column as floats, its nulls as NaN."""
+    import narwhals.stable.v2 as nw
+
+    if column.dtype == nw.Boolean:
+        column = column.cast(nw.Int8)
+    values = column.to_numpy()
+    return np.asarray(values, dtype=np.float64 if values.dtype == object else None)
+
+
+def _require_numbers(name: str, column: Any) -> None:
+    """Refuse a column that does not hold numbers, naming the first value that is none."""
+    import narwhals.stable.v2 as nw
+
+    if column.dtype.is_numeric() or column.dtype == nw.Boolean:
+        return
+    values = column.to_list()
+    bad = [i for i, value in enumerate(values) if value is not None and not _is_number(value)]
+    if bad or column.dtype != nw.Object:
+        what = f"{values[bad[0]]!r} in row {bad[0] + 1}" if bad else f"dtype {column.dtype}"
+        raise DataError(
+            f"column {name!r} does not hold numbers ({what}); leave it out of X, or convert it to numbers first."
+        )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) or (isinstance(value, np.generic) and value.dtype.kind in "fiub")

@@ -13,7 +13,8 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks, io
-from eigenlens.arrays import Array, Like, is_tensor, to_numpy
+from eigenlens.arrays import Array, Like, is_sparse, is_tensor, to_numpy
+from eigenlens.data.memory import Mapped
 from eigenlens.data.resolve import as_source, explain_nonfinite
 from eigenlens.data.source import Source
 from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, OptionError
@@ -23,16 +24,21 @@ from eigenlens.estimators.rows import SeenBefore, by_block, count_rows, rows_of
 from eigenlens.fitting import reading
 from eigenlens.fitting.bootstrap import Bootstrap, bootstrap_components
 from eigenlens.fitting.pca import RULES, fit_pca, principal_components
+from eigenlens.fitting.pca_missing import fit_pca_missing
 from eigenlens.linalg.operators import CentredRows
 from eigenlens.linalg.scores import scores, stack
 from eigenlens.linalg.solve import SOLVERS
 from eigenlens.linalg.spectrum import Outcome
+from eigenlens.models.linear_gaussian import LinearGaussian
 from eigenlens.models.principal import PrincipalComponents
 from eigenlens.stats.moments import Moments
 
 __all__ = ["PCA"]
 
 REMEMBERED_BYTES = 64 << 20
+
+MISSING = {"raise": fit_pca, "em": fit_pca_missing}
+"""What to do with NaN: refuse it, or fit the observed entries by maximum likelihood."""
 
 
 class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -47,7 +53,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         whiten: scale scores to unit variance. A property of the scores; the model's covariance does not change.
         solver: "auto" (see `eigenlens.linalg.solve.choose_solver`), "covariance", "gram", "svd", "lanczos",
             "randomized", "power", or a callable.
-        missing: "raise" refuses NaN.
+        missing: "raise" refuses NaN; "em" fits the observed entries by maximum likelihood (of probabilistic PCA), and
+            `transform` then projects each row's conditional mean given what is observed of it.
         tol: residual ‖S v − λ v‖ / λ₁ that iterative solvers must meet.
         random_state: seed of the random solvers and rules.
         verbose: True for a progress bar, or a callable (rows done, rows in all, what).
@@ -105,7 +112,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         source = rows_of(self, X, sample_weight, reset=True)
         n_components, options = self._options(source)
         with progress_of(self.verbose) as progress:
-            fit = fit_pca(source, n_components, progress=progress, **options)
+            fit = MISSING[self.missing](source, n_components, progress=progress, **options)
         self._keep(X, source, fit.model, fit.spectrum.outcome, fit.rows)
         self._warn_about(fit.model, fit.spectrum.outcome, source)
         return self
@@ -154,6 +161,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
             deviation = np.sqrt(self.model_.variances)
             V = V * np.where(deviation > 0.0, 1.0 / np.where(deviation > 0.0, deviation, 1.0), 0.0)
         source = rows_of(self, X)
+        if self.missing == "em":
+            source = Mapped(source, partial(_completed, gaussian=self.model_.gaussian()))
         if hasattr(source, "map_rows"):
             return source.map_rows(partial(_finite_scores, mean=self.model_.mean, V=V), V.shape[1])
         found = stack([scores(rows, self.model_.mean, V) for rows in source.rows()])
@@ -402,7 +411,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
 
     def _options(self, source: Source, rows_known: bool = True) -> tuple[Any, dict[str, Any]]:
         """The parameters, checked once: what n_components means here, and the keywords of `fit_pca`."""
-        checks.choice("missing", self.missing, ["raise"])
+        checks.name("missing", self.missing, MISSING)
         options = {
             "standardize": bool(self.standardize),
             "solver": checks.choice("solver", self.solver, ["auto", *SOLVERS]),
@@ -459,8 +468,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         if constant.size and (self.standardize or constant.size == model.mean.size):
             names = [repr(source.names[j]) if source.names else str(j) for j in constant[:5]]
             warnings.warn(
-                f"{constant.size} of {model.mean.size} columns are constant ({', '.join(names)}); they carry no variance and "
-                "were left unscaled.",
+                f"{constant.size} of {model.mean.size} columns are constant ({', '.join(names)}); "
+                "they carry no variance and were left unscaled.",
                 DataWarning,
                 stacklevel=3,
             )
@@ -482,6 +491,11 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         self._fitted_source = None
+
+
+def _completed(rows: Any, gaussian: LinearGaussian) -> Array:
+    """The rows, densely, with NaN replaced by its conditional mean."""
+    return gaussian.impute(np.asarray(rows.toarray() if is_sparse(rows) else to_numpy(rows), dtype=np.float64))
 
 
 def _finite_scores(rows: Any, mean: Array, V: Array) -> Any:

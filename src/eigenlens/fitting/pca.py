@@ -20,7 +20,7 @@ from eigenlens.linalg.solve import solve
 from eigenlens.linalg.spectrum import Spectrum, Wanted
 from eigenlens.models.principal import PrincipalComponents
 
-__all__ = ["RULES", "PCAFit", "fit_pca", "principal_components"]
+__all__ = ["RULES", "PCAFit", "fit_pca", "principal_components", "row_count", "wanted_components"]
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def principal_components(
     rng: np.random.Generator,
 ) -> PCAFit:
     """The model of rows that are centred already: what is wanted, the solve, the value."""
-    wanted = _wanted(rows, n_components, min(_copies(rows), rows.size), rng)
+    wanted = wanted_components(rows, n_components, min(row_count(rows), rows.size), rng)
     try:
         spectrum = solve(rows, wanted, solver, tol=tol, rng=rng)
     except (np.linalg.LinAlgError, ValueError):
@@ -82,7 +82,7 @@ def principal_components(
     return PCAFit(model, spectrum, rows)
 
 
-def _copies(rows: CentredRows) -> int:
+def row_count(rows: CentredRows) -> int:
     """The number of rows that the weights stand for: a weight of 3 is three rows, one of 0 is none."""
     weight = rows.source.weight
     if weight is not None:
@@ -104,7 +104,7 @@ def _require_finite(rows: CentredRows) -> None:
         )
 
 
-def _wanted(rows: CentredRows, n_components: Any, limit: int, rng: np.random.Generator) -> Wanted:
+def wanted_components(rows: CentredRows, n_components: Any, limit: int, rng: np.random.Generator) -> Wanted:
     """n_components as the gate let it through, in the words of the solvers."""
     if n_components is None:
         return Wanted.exactly(limit, limit)

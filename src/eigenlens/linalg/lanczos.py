@@ -20,6 +20,7 @@ __all__ = ["lanczos", "residual_norms"]
 MAX_PRODUCTS = 3000
 CONFIRMATION = 4
 BLOCKS = 40
+PATIENCE = 6
 
 
 def lanczos(
@@ -124,7 +125,7 @@ class _Basis:
             full = self.size + self.block > self.capacity
             if not (full or self.exhausted or (self.size >= k and self.products >= self.check)):
                 continue
-            self.check = self.products + 3
+            self.check = self.products + PATIENCE
             values, Y = self._ritz()
             norms = np.linalg.norm(self.coupling @ Y[self.size - self.coupling.shape[1] :, :k], axis=0)
             if self.exhausted or np.all(norms <= tol * max(values[0], np.finfo(float).tiny)):
@@ -166,16 +167,12 @@ class _Basis:
         if self.exhausted:
             self.next, self.coupling = np.empty((self.operator.size, 0)), np.zeros((0, room))
         else:
-            before = np.linalg.norm(W, axis=0)
-            W -= basis @ H
-            again = bool(np.any(np.linalg.norm(W, axis=0) < 0.1 * before))
-            self.next, self.coupling = self._orthonormal(W, again)
+            self.next, self.coupling = self._orthonormal(W - basis @ H)
 
-    def _orthonormal(self, W: Array, again: bool = True) -> tuple[Array, Array]:
+    def _orthonormal(self, W: Array) -> tuple[Array, Array]:
         """Q (N, b') and B with W = Q B beside the basis; dependent columns are replaced by random ones."""
         basis = self.V[:, : self.size]
-        if again:
-            W -= basis @ (basis.T @ W)
+        W -= basis @ (basis.T @ W)  # the second time: once is not enough, its errors grow with every step
         Q, B = orthonormal(W)
         dead = np.abs(np.diag(B)) <= 1e-14 * max(np.abs(self.T[: self.size, : self.size]).max(initial=0.0), 1e-300)
         if dead.any():

@@ -296,7 +296,7 @@ def _(rows: np.ndarray, weight: Array | None, mean: Array, V: Array, near: bool)
 @_centred_product.register
 def _(rows: sparse.csr_matrix, weight: Array | None, mean: Array, V: Array, near: bool) -> Array:
     Z, total = normal_product(rows, weight, V, mean @ V)
-    return Z - np.outer(mean, total)
+    return np.asarray(Z - np.outer(mean, total))
 
 
 def _left_product(block: Block, mean: Array, U: Array) -> Array:

@@ -67,6 +67,22 @@ class LinearGaussian:
         mean = cho_solve(factor, ((X - self.mean) / self._psi @ self.loadings).T).T
         return mean, np.asarray(cho_solve(factor, np.eye(self.loadings.shape[1])))
 
+    def impute(self, X: Array) -> Array:
+        """X (n, d) with NaN replaced by its conditional mean given the observed entries of the row.
+
+        E[x_missing | x_observed] = mu + W E[z | x_observed], a k×k system a row, all rows at once.
+        """
+        seen = ~np.isnan(X)
+        if seen.all():
+            return X
+        W, precision = self.loadings, seen / self._psi
+        k = W.shape[1]
+        outer = (W[:, :, None] * W[:, None, :]).reshape(-1, k * k)
+        M = (precision @ outer).reshape(-1, k, k) + np.eye(k)
+        b = (precision * np.where(seen, X - self.mean, 0.0)) @ W
+        z = np.linalg.solve(M, b[:, :, None])[:, :, 0]
+        return np.asarray(np.where(seen, X, self.mean + z @ W.T))
+
     def covariance(self) -> Array:
         """W Wᵀ + Psi (d, d)."""
         return np.asarray(self.loadings @ self.loadings.T + np.diag(self._psi))

@@ -1,0 +1,112 @@
+"""Principal components of rows with missing entries, by way of their likelihood."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from eigenlens.arrays import Array, is_sparse, to_numpy
+from eigenlens.data.memory import Mapped
+from eigenlens.data.resolve import explain_nonfinite
+from eigenlens.data.source import Progress, Source, accumulate
+from eigenlens.errors import DataError
+from eigenlens.fitting.missing import MissingFit, fit_observed
+from eigenlens.fitting.pca import PCAFit, fit_pca, principal_components, row_count, wanted_components
+from eigenlens.linalg.operators import CentredRows
+from eigenlens.linalg.spectrum import Outcome, Spectrum, orient
+from eigenlens.models.linear_gaussian import LinearGaussian
+from eigenlens.models.principal import PrincipalComponents
+from eigenlens.stats.observed import ObservedColumns
+
+__all__ = ["fit_pca_missing"]
+
+
+def fit_pca_missing(
+    source: Source,
+    n_components: int | float | str | Callable[..., int] | None = None,
+    *,
+    standardize: bool = False,
+    solver: str | Callable[..., Spectrum] = "auto",
+    tol: float = 1e-9,
+    rng: np.random.Generator | None = None,
+    progress: Progress | None = None,
+) -> PCAFit:
+    """Principal components by maximum likelihood of the observed entries; NaN is missing.
+
+    The model is probabilistic PCA; its covariance, with the divisor Σw − 1 of a plain fit, has these components. An
+    integer n_components is the number of latent dimensions; a share or a rule is applied to the spectrum
+    of the saturated model (d − 1 of them). Without a missing entry it is the plain fit.
+    """
+    observed = accumulate(source, ObservedColumns.of, progress, "observed entries")
+    if not observed.missing.any():
+        return fit_pca(
+            source, n_components, standardize=standardize, solver=solver, tol=tol, rng=rng, progress=progress
+        )
+    _require_columns(observed, source)
+    scale = _observed_scale(observed) if standardize else np.ones(source.n_features)
+    scaled = Mapped(source, partial(_divide, scale=scale))
+    filled = CentredRows(Mapped(source, partial(_fill, mean=observed.mean, scale=scale)))
+    limit = min(row_count(filled), filled.size)
+    k = n_components if isinstance(n_components, int) else limit
+    k = min(k, filled.size - 1, limit - 1)
+    first = principal_components(filled, k, "auto", tol, np.random.default_rng(0) if rng is None else rng).model
+    start = LinearGaussian(first.mean, first.gaussian().loadings, first.noise)
+    found = fit_observed(scaled, start, progress=progress)
+    return _from_likelihood(found, filled, n_components, scale, first.weight)
+
+
+def _from_likelihood(found: MissingFit, filled: CentredRows, n_components: Any, scale: Array, weight: float) -> PCAFit:
+    """The components of the fitted covariance W Wᵀ + σ² I, its divisor brought from Σw to Σw − 1."""
+    factor = weight / (weight - 1.0)
+    U, s, _ = np.linalg.svd(found.model.loadings, full_matrices=False)
+    noise = float(found.model.noise) * factor
+    values = s**2 * factor + noise
+    total = float((s**2).sum() * factor + filled.size * noise)
+    wanted = wanted_components(filled, n_components, len(values), np.random.default_rng(0))
+    spectrum_of_all = np.append(values, np.full(filled.size - len(values), noise))
+    k = min(wanted.choose(spectrum_of_all, total) or len(values), len(values))
+    outcome = Outcome(
+        "em", "X has missing values", filled.passes + len(found.path), len(found.path), converged=found.converged
+    )
+    spectrum = Spectrum(values[:k], orient(U[:, :k]), total, outcome)
+    columns = (found.model.loadings**2).sum(axis=1) * factor + noise
+    model = PrincipalComponents(
+        found.model.mean * scale,
+        scale,
+        np.ascontiguousarray(spectrum.vectors.T),
+        spectrum.values,
+        total,
+        columns,
+        weight,
+    )
+    return PCAFit(model, spectrum, filled)
+
+
+def _observed_scale(observed: ObservedColumns) -> Array:
+    deviation = np.sqrt(observed.square / np.maximum(observed.weight - 1.0, 1.0))
+    return np.where(deviation > 0.0, deviation, 1.0)
+
+
+def _require_columns(observed: ObservedColumns, source: Source) -> None:
+    if not np.all(np.isfinite(observed.square)):
+        raise explain_nonfinite(source)
+    empty = np.flatnonzero(observed.weight == 0.0)
+    if empty.size:
+        name = source.names[empty[0]] if source.names else int(empty[0])
+        raise DataError(f"column {name!r} of X has no observed entry (NaN in every row); leave it out.")
+
+
+def _divide(rows: Any, scale: Array) -> Array:
+    return np.asarray(_dense(rows) / scale)
+
+
+def _fill(rows: Any, mean: Array, scale: Array) -> Array:
+    values = _dense(rows)
+    return np.asarray(np.where(np.isnan(values), mean, values) / scale)
+
+
+def _dense(rows: Any) -> Array:
+    return np.asarray(rows.toarray() if is_sparse(rows) else to_numpy(rows), dtype=np.float64)

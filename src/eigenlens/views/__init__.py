@@ -1,0 +1,1 @@
+"""From models to tables, and from tables to pictures."""

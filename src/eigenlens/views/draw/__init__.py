@@ -1,0 +1,8 @@
+"""Pictures of the tables, by matplotlib. Nothing here estimates anything; each function returns the Axes it drew on."""
+
+from eigenlens.views.draw.columns import contributions, loadings
+from eigenlens.views.draw.plane import biplot, correlation_circle, scores
+from eigenlens.views.draw.rebuilt import reconstruction
+from eigenlens.views.draw.spectrum import scree
+
+__all__ = ["biplot", "contributions", "correlation_circle", "loadings", "reconstruction", "scores", "scree"]

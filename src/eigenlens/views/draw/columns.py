@@ -1,0 +1,165 @@
+"""One number a column (or a row): loadings as a heat map or lines, contributions as sorted bars."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from eigenlens import checks
+from eigenlens.arrays import Array
+from eigenlens.views import tables
+from eigenlens.views.draw.style import (
+    BLUE,
+    GREY,
+    INK,
+    PALETTE,
+    SMALL,
+    component_label,
+    diverging,
+    legend,
+    new_axes,
+    note,
+    quiet,
+    tick_names,
+)  # fmt: skip
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from eigenlens.views.tables import ValueTable
+
+__all__ = ["contributions", "loadings"]
+
+MOST_ROWS = 60
+"""A heat map with more columns of the data than this cannot be read; lines are drawn instead."""
+
+MOST_BARS = 30
+
+
+def loadings(
+    model: Any,
+    components: Sequence[int] | None = None,
+    *,
+    names: Iterable[str] | None = None,
+    top: int | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """The loadings V √λ: a heat map with a name a row for up to 60 columns, one line a component for more.
+
+    Args:
+        model: a fitted PCA.
+        components: numbers counted from 1; the first 8 (heat map) or 4 (lines) if None.
+        names: column names, if the model has none. top: only the columns with the largest loadings, in order.
+        ax: where to draw; a new figure if None.
+
+    >>> from eigenlens import PCA, datasets, plot
+    >>> food = datasets.load("uk-food")
+    >>> plot.loadings(PCA(2).fit(food.data), names=food.columns).get_yticklabels()[0].get_text()
+    'Alcoholic drinks'
+    """
+    k, d = tables.frozen(model).components.shape
+    shown = d if top is None else checks.integer("top", top, 1, d, "the number of columns")
+    as_lines = shown > MOST_ROWS
+    chosen = range(1, min(k, 4 if as_lines else 8) + 1) if components is None else components
+    table = tables.loadings(model, list(chosen), names=names)
+    if top is not None:
+        table = table.largest(shown)
+    ax = _lines(table, ax) if as_lines else _heat_map(table, ax)
+    note(ax, f"{shown} of {d} columns, largest first" if shown < d else "")
+    return ax
+
+
+def _heat_map(table: ValueTable, ax: Axes | None) -> Axes:
+    d, m = table.values.shape
+    ax = new_axes(ax, (6.0, max(4.5, 0.8 + 0.19 * d)))
+    limit = float(np.abs(table.values).max()) or 1.0
+    image = ax.imshow(table.values, cmap=diverging(), vmin=-limit, vmax=limit, aspect="auto")
+    tick_names(ax, "y", range(d), table.names, fontsize=SMALL)
+    labels = [component_label(*pair).replace(" ", "\n") for pair in zip(table.components, table.shares, strict=True)]
+    tick_names(ax, "x", range(m), labels, fontsize=SMALL)
+    ax.tick_params(length=0, labelcolor=INK)
+    ax.spines[:].set_visible(False)
+    ax.set_xticks(np.arange(1, m) - 0.5, minor=True)
+    ax.set_yticks(np.arange(1, d) - 0.5, minor=True)
+    ax.grid(which="minor", color="white", linewidth=1.0)
+    ax.tick_params(which="minor", length=0)
+    _print_values(ax, table.values, limit)
+    bar = ax.figure.colorbar(image, ax=ax, shrink=0.6, pad=0.02)
+    bar.set_label("loading", fontsize=SMALL)
+    bar.ax.tick_params(labelsize=SMALL, colors=GREY, labelcolor=INK)
+    bar.outline.set_visible(False)
+    return ax
+
+
+def _print_values(ax: Axes, values: Array, limit: float) -> None:
+    """The numbers in their cells, where there is room: white on dark ones."""
+    if values.shape[1] > 8:
+        return
+    decimals = int(np.clip((2 if limit >= 1.0 else 1) - np.floor(np.log10(limit)), 0, 4))
+    for (i, j), value in np.ndenumerate(values):
+        dark = abs(value) > 0.75 * limit
+        text = f"{round(float(value), decimals) + 0.0:.{decimals}f}"  # the sum turns -0.0 into 0.0
+        ax.text(j, i, text, ha="center", va="center", fontsize=SMALL - 1.5, color="white" if dark else INK)
+
+
+def _lines(table: ValueTable, ax: Axes | None) -> Axes:
+    ax = new_axes(ax)
+    position = np.arange(len(table.names))
+    handles = [
+        ax.plot(position, values, color=PALETTE[i % len(PALETTE)], linewidth=1.0, zorder=3 - 0.01 * i)[0]
+        for i, values in enumerate(table.values.T)
+    ]
+    quiet(ax)
+    ax.axhline(0.0, color=GREY, linewidth=0.8)
+    ax.margins(x=0.01)
+    ax.set_xlabel("column (counted from 0)")
+    ax.set_ylabel("loading")
+    names = [component_label(*pair) for pair in zip(table.components, table.shares, strict=True)]
+    legend(ax, handles, names, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=min(4, len(names)))
+    return ax
+
+
+def contributions(
+    model: Any,
+    component: int = 1,
+    *,
+    X: Any = None,
+    names: Iterable[str] | None = None,
+    labels: Iterable[Any] | None = None,
+    top: int | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Sorted bars: what columns, or the rows of X if given, contribute to a component, and the average as a line.
+
+    Args:
+        model: a fitted PCA. component: its number, counted from 1.
+        X: rows, to show their contributions instead of the columns'; `labels` are their names.
+        names: column names, if the model has none. top: how many bars; the 30 largest at most if None.
+        ax: where to draw; a new figure if None.
+
+    >>> from eigenlens import PCA, datasets, plot
+    >>> food = datasets.load("uk-food")
+    >>> plot.contributions(PCA(2).fit(food.data), names=food.columns).get_yticklabels()[0].get_text()
+    'Fresh fruit'
+    """
+    if X is None:
+        table, kind = tables.column_contributions(model, [component], names=names), "columns"
+    else:
+        table, kind = tables.row_contributions(model, X, [component], labels=labels), "rows"
+    total, average = len(table.names), 100.0 / len(table.names)
+    shown = min(total, MOST_BARS) if top is None else checks.integer("top", top, 1, total, f"the number of {kind}")
+    table = table.largest(shown)
+    ax = new_axes(ax, (6.0, max(4.5, 1.0 + 0.19 * shown)))
+    ax.barh(np.arange(shown), table.values[:, 0], color=BLUE, height=0.75)
+    tick_names(ax, "y", range(shown), table.names, fontsize=SMALL)
+    ax.set_ylim(shown - 0.4, -0.6)
+    quiet(ax, "x")
+    ax.tick_params(axis="y", length=0)
+    ax.axvline(average, color=INK, linewidth=0.9, linestyle=(0, (4, 3)))
+    name = component_label(component, float(table.shares[0]))
+    ax.set_xlabel(f"contribution to {name}, per cent; dashed: the average, {average:.3g}")
+    held = float(table.values.sum())
+    note(ax, f"{shown} of {total} {kind}, together {held:.1f}%" if shown < total else "")
+    return ax

@@ -1,0 +1,96 @@
+"""What all pictures have in common: new axes, colours, quiet grids, text that is never read as mathematics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from eigenlens.errors import MissingExtra
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
+    from matplotlib.legend import Legend
+    from matplotlib.text import Text
+
+__all__ = [
+    "BLUE", "GREEN", "GREY", "INK", "MARKERS", "PALETTE", "RULE", "VERMILLION",
+    "component_label", "diverging", "legend", "new_axes", "note", "plain", "quiet", "tick_names",
+]  # fmt: skip
+
+BLUE, VERMILLION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
+PURPLE, SKY, BLACK, SILVER = "#CC79A7", "#56B4E9", "#000000", "#999999"
+PALETTE = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK, SILVER)
+"""The colours of Okabe and Ito (2008), told apart with any common colour vision; grey for their yellow, too faint."""
+
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+"""Shapes that go round with the colours. Seven against eight colours: 56 pairs before one comes again."""
+
+INK, GREY, RULE = "#222222", "#666666", "#DDDDDD"
+SMALL = 8.0
+
+
+def new_axes(ax: Axes | None, size: tuple[float, float] = (6.0, 4.5)) -> Axes:
+    """`ax` itself, or the axes of a new figure of its own, `size` in inches."""
+    if ax is not None:
+        return ax
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise MissingExtra("matplotlib", extra="plot", need="drawing") from error
+    return plt.subplots(figsize=size, dpi=150, layout="constrained")[1]
+
+
+def quiet(ax: Axes, grid: str | None = "both") -> None:
+    """A light grid behind the data and no box around it."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["left", "bottom"]].set_color(GREY)
+    ax.tick_params(colors=GREY, labelcolor=INK, labelsize=SMALL)
+    ax.set_axisbelow(True)
+    if grid is not None:
+        ax.grid(axis=grid, color=RULE, linewidth=0.6)  # type: ignore[arg-type]
+
+
+def plain(text: Text) -> Text:
+    """The text as it is written: `$` and `\\` in a user's name are no mathematics and no TeX."""
+    text.set_parse_math(False)
+    text.set_usetex(False)
+    return text
+
+
+def note(ax: Axes, *remarks: str) -> None:
+    """A small line above the axes, for what a reader must know and could not see; nothing if there is nothing."""
+    said = "; ".join(remark for remark in remarks if remark)
+    plain(ax.set_title(said, loc="left", fontsize=SMALL, color=GREY))
+
+
+def tick_names(ax: Axes, axis: str, positions: Iterable[float], names: Iterable[str], **style: Any) -> None:
+    """Names of things, as they are, at positions along an axis ("x" or "y")."""
+    found = ax.xaxis if axis == "x" else ax.yaxis
+    found.set_ticks(list(positions), labels=list(names), **style)
+    for text in found.get_ticklabels():
+        plain(text)
+
+
+def legend(ax: Axes, handles: list[Any], names: list[str], **style: Any) -> Legend:
+    """A legend with the names as they are: matplotlib would hide those that begin with an underscore."""
+    made = ax.legend(handles, [" "] * len(handles), fontsize=SMALL, **({"frameon": False} | style))
+    for text, name in zip(made.get_texts(), names, strict=True):
+        plain(text).set_text(name)
+    return made
+
+
+def component_label(number: int, share: float) -> str:
+    """How a component is called on an axis.
+
+    >>> component_label(1, 67.444)
+    'PC1 (67.4%)'
+    """
+    return f"PC{number} ({share:.1f}%)"
+
+
+def diverging() -> Colormap:
+    """Blue for below zero, white for zero, vermillion for above."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("eigenlens", [BLUE, "#FFFFFF", VERMILLION])
