@@ -155,7 +155,7 @@ def _with_null_space(spectrum: Spectrum, wanted: Wanted) -> Spectrum:
     coordinate axes, orthogonalised in order of how much of them is left. So solvers, copies and weights agree.
     """
     values, V = spectrum.values, spectrum.vectors
-    k = min(wanted.choose(values, spectrum.total) or values.size, wanted.limit)
+    k = values.size if wanted.count is None else wanted.count
     alive = values > ZERO[spectrum.outcome.solver == "svd"] * max(values.max(initial=0.0), np.finfo(float).tiny)
     if k == values.size and alive.all():
         return spectrum

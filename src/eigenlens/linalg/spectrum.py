@@ -21,6 +21,7 @@ class Wanted:
         limit: the most there can be.
         choose: (leading values, trace) → k, or None if these values are too few to tell.
         whole: whether `choose` needs every eigenvalue.
+        count: the number, where it is known beforehand.
 
     >>> Wanted.exactly(3, limit=10).choose(np.ones(5), 5.0)
     3
@@ -30,11 +31,12 @@ class Wanted:
     limit: int
     choose: Callable[[Array, float], int | None]
     whole: bool = False
+    count: int | None = None
 
     @classmethod
     def exactly(cls, k: int, limit: int) -> Wanted:
         """The leading k."""
-        return cls(k, limit, lambda values, total: k)
+        return cls(k, limit, lambda values, total: k, count=k)
 
 
 @dataclass(frozen=True)
