@@ -20,7 +20,6 @@ from eigenlens.errors import DataError
 __all__ = ["ArraySource", "FrameSource", "Mapped", "SparseSource", "TensorSource"]
 
 
-FLOAT32_ROWS = 4096
 VIEW_BYTES = 256 << 20
 """The size of a block that is a mere view: large, because it costs nothing."""
 
@@ -95,9 +94,7 @@ class TensorSource(Source):
         self.tensor = X.detach() if hasattr(X, "detach") else X
         self.n_rows, self.n_features = X.shape
         self.dtype = np.dtype(np.float32) if "float32" in str(X.dtype) else np.dtype(np.float64)
-        step = _block_rows(self.n_features, self.dtype.itemsize, block_rows, VIEW_BYTES)
-        # float32 tensors are multiplied in float32, so their blocks stay short and are added in float64.
-        self._step = min(step, FLOAT32_ROWS) if self.dtype == np.float32 else step
+        self._step = _block_rows(self.n_features, self.dtype.itemsize, block_rows, VIEW_BYTES)
 
     def rows(self) -> Iterator[Any]:
         """Views of the tensor; integers are converted a block at a time."""

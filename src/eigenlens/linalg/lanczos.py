@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
 from eigenlens.arrays import Array
 from eigenlens.linalg.operators import SymmetricOperator
@@ -19,7 +18,7 @@ __all__ = ["lanczos", "residual_norms"]
 
 MAX_PRODUCTS = 3000
 CONFIRMATION = 4
-BLOCKS = 40
+BLOCKS = 16
 PATIENCE = 6
 
 
@@ -68,16 +67,19 @@ def _converge(basis: _Basis, k: int, tol: float) -> tuple[Array, bool]:
 
 
 def orthonormal(W: Array) -> tuple[Array, Array]:
-    """Q R = W (N, b) by Cholesky twice, or by Householder where W is too dependent for that."""
+    """Q R = W (N, b) by Cholesky twice, or by Householder where W is too dependent for that.
+
+    The small triangles are inverted, not solved with: the second round repairs what the first one lost.
+    """
     try:
-        first = cholesky(W.T @ W, check_finite=False)
-        Q = solve_triangular(first, W.T, trans=1, check_finite=False).T
-        second = cholesky(Q.T @ Q, check_finite=False)
-        if np.abs(second - np.eye(len(second))).max() < 1e-2:
-            return solve_triangular(second, Q.T, trans=1, check_finite=False).T, second @ first
-    except LinAlgError:
-        pass
-    return np.linalg.qr(W)
+        first = np.linalg.cholesky(W.T @ W).T
+        Q = W @ np.linalg.inv(first)
+        second = np.linalg.cholesky(Q.T @ Q).T
+    except np.linalg.LinAlgError:
+        return np.linalg.qr(W)
+    if np.abs(second - np.eye(len(second))).max() > 1e-2:
+        return np.linalg.qr(W)
+    return Q @ np.linalg.inv(second), second @ first
 
 
 @dataclass
@@ -170,13 +172,16 @@ class _Basis:
             self.next, self.coupling = self._orthonormal(W - basis @ H)
 
     def _orthonormal(self, W: Array) -> tuple[Array, Array]:
-        """Q (N, b') and B with W = Q B beside the basis; dependent columns are replaced by random ones."""
+        """Q (N, b') and B with W = Q B beside the basis; dependent columns are replaced by random ones.
+
+        A remainder that is small beside A is mostly rounding, and the rounding lies in the basis: it is cleaned again.
+        """
         basis = self.V[:, : self.size]
         W -= basis @ (basis.T @ W)  # the second time: once is not enough, its errors grow with every step
         Q, B = orthonormal(W)
-        dead = np.abs(np.diag(B)) <= 1e-14 * max(np.abs(self.T[: self.size, : self.size]).max(initial=0.0), 1e-300)
-        if dead.any():
-            Q[:, dead] = self.rng.standard_normal((W.shape[0], int(dead.sum())))
+        size = np.abs(np.diag(B)) / max(np.abs(self.T[: self.size, : self.size]).max(initial=0.0), 1e-300)
+        if np.any(size < 1e-8):
+            Q[:, size < 1e-13] = self.rng.standard_normal((W.shape[0], int(np.sum(size < 1e-13))))
             for _ in range(2):
                 Q = np.linalg.qr(Q - basis @ (basis.T @ Q))[0]
             B = Q.T @ W

@@ -31,6 +31,9 @@ SQUARE_FEATURES = 12_000
 ZERO = {False: 1e-14, True: 1e-30}
 """Eigenvalues below this share of the largest are zero: from a squared matrix, and from its triangle (True)."""
 
+FLOOR = {np.dtype(np.float64): 1e-14, np.dtype(np.float32): 1e-6}
+"""The least residual that products in this dtype can reach; a smaller `tol` means this."""
+
 LOST = 1e-7
 """Eigenvalues below this share of the largest have fewer than about nine digits in a covariance matrix."""
 
@@ -104,6 +107,7 @@ def solve(
     returned by "auto": when the smallest eigenvalue kept is below 1e-7 of the largest, "svd" runs instead.
     """
     rng = np.random.default_rng() if rng is None else rng
+    tol = max(tol, FLOOR[rows.source.dtype])
     reason = "asked for"
     name = solver
     if solver == "auto":

@@ -21,6 +21,7 @@ from eigenlens.data.source import Block
 
 __all__ = ["ColumnMoments", "Moments"]
 
+FLOAT32_ROWS = 4096
 SAMPLE = 128
 """Rows whose mean serves as the provisional mean of a block."""
 
@@ -145,8 +146,11 @@ def _mean_and_scatter(rows: Any, weight: Array | None, n: float) -> tuple[Array,
     """Mean (d,) and scatter (d, d); this one for tensors, on their device."""
     xp, panel, shift = _shifted_tensor(rows, weight)
     total = to_numpy(xp.sum(panel * _roots(xp, rows, weight), axis=0, dtype=xp.float64))
-    scatter = to_numpy(xp.astype(xp.matmul(panel.T, panel), xp.float64))
-    return _about_mean(shift, total, scatter, n)
+    # float32 is multiplied in float32 over short pieces, which are added in float64.
+    step = FLOAT32_ROWS if panel.dtype == xp.float32 else panel.shape[0]
+    pieces = (panel[start : start + step, :] for start in range(0, panel.shape[0], step))
+    scatter = sum(xp.astype(xp.matmul(piece.T, piece), xp.float64) for piece in pieces)
+    return _about_mean(shift, total, to_numpy(scatter), n)
 
 
 @_mean_and_scatter.register

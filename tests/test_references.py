@@ -1,0 +1,177 @@
+"""PCA against R: prcomp on USArrests, FactoMineR on decathlon, and the UK food table.
+
+Axes are compared up to their signs, which R leaves to LAPACK. FactoMineR standardises columns with divisor n (or the
+sum of the weights), Eigenlens with n − 1 (or that sum less one): the same correlations, contributions, cos² and tests,
+but scores smaller by the factor sqrt((n − 1) / n).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import eigenlens
+from eigenlens import PCA
+from references import decathlon, usarrests
+
+TIGHT = {"rtol": 1e-9, "atol": 1e-9}
+
+
+def signs(ours, theirs):
+    """±1 (k,) that turn our axes to theirs."""
+    return np.sign((ours * theirs).sum(axis=0))
+
+
+def factor(n):
+    """Theirs / ours, for a score."""
+    return np.sqrt(n / (n - 1.0))
+
+
+@pytest.fixture(scope="module")
+def ten_events():
+    return PCA(standardize=True).fit(decathlon.DATA)
+
+
+class TestPrcomp:
+    def test_unscaled(self):
+        pca = PCA().fit(usarrests.DATA)
+        np.testing.assert_allclose(np.sqrt(pca.explained_variance_), usarrests.SDEV, rtol=1e-10)
+        turn = signs(pca.components_.T, usarrests.ROTATION)
+        np.testing.assert_allclose(pca.components_.T * turn, usarrests.ROTATION, **TIGHT)
+
+    def test_scaled(self):
+        pca = PCA(standardize=True).fit(usarrests.DATA)
+        np.testing.assert_allclose(np.sqrt(pca.explained_variance_), usarrests.SCALED_SDEV, rtol=1e-10)
+        turn = signs(pca.components_.T, usarrests.SCALED_ROTATION)
+        np.testing.assert_allclose(pca.components_.T * turn, usarrests.SCALED_ROTATION, **TIGHT)
+        np.testing.assert_allclose(pca.transform(usarrests.DATA) * turn, usarrests.SCALED_X, **TIGHT)
+        # summary(p): "Proportion of Variance" 0.62006 0.24744 0.08914 0.04336
+        assert pca.explained_variance_ratio_.round(5).tolist() == [0.62006, 0.24744, 0.08914, 0.04336]
+
+
+class TestFactoMineR:
+    def test_eigenvalues(self, ten_events):
+        np.testing.assert_allclose(ten_events.explained_variance_, decathlon.EIGENVALUES, rtol=1e-10)
+        assert ten_events.total_variance_ == pytest.approx(10.0, rel=1e-12)
+
+    def test_variables(self, ten_events):
+        correlations = ten_events.correlations()[:, :3]
+        turn = signs(correlations, decathlon.VARIABLE_COORDINATES)
+        np.testing.assert_allclose(correlations * turn, decathlon.VARIABLE_COORDINATES, **TIGHT)
+        np.testing.assert_allclose(ten_events.loadings_[:, :3] * turn, decathlon.VARIABLE_COORDINATES, **TIGHT)
+        np.testing.assert_allclose(ten_events.contributions()[:, :3], decathlon.VARIABLE_CONTRIBUTIONS, **TIGHT)
+        np.testing.assert_allclose(ten_events.cos2()[:, :3], decathlon.VARIABLE_COS2, **TIGHT)
+
+    def test_rows(self, ten_events):
+        scores = ten_events.transform(decathlon.DATA)[:, :3]
+        turn = signs(scores, decathlon.ROW_COORDINATES)
+        np.testing.assert_allclose(scores * turn * factor(41), decathlon.ROW_COORDINATES, **TIGHT)
+        np.testing.assert_allclose(
+            ten_events.contributions(decathlon.DATA)[:, :3], decathlon.ROW_CONTRIBUTIONS, **TIGHT
+        )
+        np.testing.assert_allclose(ten_events.cos2(decathlon.DATA)[:, :3], decathlon.ROW_COS2, **TIGHT)
+
+    def test_cos2_of_rows_needs_no_discarded_axes(self):
+        """With k = 3 the distances must still be those of all ten dimensions."""
+        three = PCA(3, standardize=True).fit(decathlon.DATA)
+        np.testing.assert_allclose(three.cos2(decathlon.DATA), decathlon.ROW_COS2, **TIGHT)
+        np.testing.assert_allclose(three.cos2(), decathlon.VARIABLE_COS2, **TIGHT)
+
+    def test_supplementary_rows(self):
+        pca = PCA(standardize=True).fit(decathlon.DATA[:38])
+        np.testing.assert_allclose(pca.explained_variance_, decathlon.SUPPLEMENTARY_ROWS_EIGENVALUES, rtol=1e-10)
+        last = decathlon.DATA[38:]
+        scores = pca.transform(last)[:, :3]
+        turn = signs(scores, decathlon.SUPPLEMENTARY_ROWS_COORDINATES)
+        np.testing.assert_allclose(scores * turn * factor(38), decathlon.SUPPLEMENTARY_ROWS_COORDINATES, **TIGHT)
+        np.testing.assert_allclose(pca.cos2(last)[:, :3], decathlon.SUPPLEMENTARY_ROWS_COS2, **TIGHT)
+
+    def test_supplementary_numbers(self, ten_events):
+        placed = ten_events.supplementary({"Rank": decathlon.RANK, "Points": decathlon.POINTS})
+        assert placed.names == ("Rank", "Points")
+        found = placed.correlations[:, :3]
+        turn = signs(ten_events.correlations()[:, :3], decathlon.VARIABLE_COORDINATES)
+        np.testing.assert_allclose(found * turn, decathlon.RANK_POINTS_COORDINATES, **TIGHT)
+        np.testing.assert_allclose(placed.cos2[:, :3], decathlon.RANK_POINTS_COS2, **TIGHT)
+
+    def test_supplementary_categories(self, ten_events):
+        placed = ten_events.supplementary({"Competition": decathlon.COMPETITION})
+        assert placed.levels == ("Decastar", "OlympicG")
+        turn = signs(ten_events.correlations()[:, :3], decathlon.VARIABLE_COORDINATES)
+        np.testing.assert_allclose(
+            placed.coordinates[:, :3] * turn * factor(41), decathlon.COMPETITION_COORDINATES, **TIGHT
+        )
+        np.testing.assert_allclose(placed.cos2[:, :3], decathlon.COMPETITION_COS2, **TIGHT)
+        np.testing.assert_allclose(placed.v_test[:, :3] * turn, decathlon.COMPETITION_V_TEST, **TIGHT)
+        np.testing.assert_allclose(placed.eta2[:3], decathlon.COMPETITION_ETA2[0], **TIGHT)
+
+    def test_supplementary_columns_of_a_frame_and_given_rows(self, ten_events):
+        frame = pd.DataFrame({"Points": decathlon.POINTS, "Competition": decathlon.COMPETITION})
+        placed = ten_events.supplementary(frame, decathlon.DATA)
+        assert set(placed) == {"numeric", "Competition"}
+        np.testing.assert_allclose(placed["numeric"].cos2[0, :3], decathlon.RANK_POINTS_COS2[1], **TIGHT)
+        np.testing.assert_allclose(placed["Competition"].eta2[:3], decathlon.COMPETITION_ETA2[0], **TIGHT)
+
+    def test_row_weights(self):
+        weight = np.arange(1.0, 42.0)
+        pca = PCA(standardize=True).fit(decathlon.DATA, sample_weight=weight)
+        np.testing.assert_allclose(pca.explained_variance_, decathlon.WEIGHTED_EIGENVALUES, rtol=1e-10)
+        correlations, scores = pca.correlations()[:, :3], pca.transform(decathlon.DATA)[:, :3]
+        turn = signs(correlations, decathlon.WEIGHTED_VARIABLE_COORDINATES)
+        np.testing.assert_allclose(correlations * turn, decathlon.WEIGHTED_VARIABLE_COORDINATES, **TIGHT)
+        np.testing.assert_allclose(scores * turn * factor(weight.sum()), decathlon.WEIGHTED_ROW_COORDINATES, **TIGHT)
+
+    def test_weighted_supplementary_columns_are_those_of_copies(self):
+        weight = np.arange(1, 42) % 4
+        copies = np.repeat(np.arange(41), weight)
+        weighted = PCA(3, standardize=True).fit(decathlon.DATA, sample_weight=weight)
+        repeated = PCA(3, standardize=True).fit(decathlon.DATA[copies])
+        columns = {"Points": decathlon.POINTS, "Competition": decathlon.COMPETITION}
+        ours = weighted.supplementary(columns)
+        twin = repeated.supplementary({name: values[copies] for name, values in columns.items()})
+        np.testing.assert_allclose(ours["numeric"].correlations, twin["numeric"].correlations, **TIGHT)
+        for what in ("coordinates", "cos2", "v_test", "eta2"):
+            np.testing.assert_allclose(getattr(ours["Competition"], what), getattr(twin["Competition"], what), **TIGHT)
+        by_row = weighted.contributions(decathlon.DATA, sample_weight=weight)
+        np.testing.assert_allclose(by_row.sum(axis=0), 100.0, rtol=1e-10)
+
+    @pytest.mark.parametrize("level", [0.0, 1.0])
+    def test_v_test_is_the_standardised_mean_of_a_random_draw(self, ten_events, level):
+        """A slow twin: draw as many athletes as the level has, without replacement, many times."""
+        name = ["Decastar", "OlympicG"][int(level)]
+        size = int((name == decathlon.COMPETITION).sum())
+        z = ten_events.transform(decathlon.DATA)[:, 0]
+        rng = np.random.default_rng(0)
+        draws = np.array([rng.choice(z, size, replace=False).mean() for _ in range(20_000)])
+        expected = z[name == decathlon.COMPETITION].mean() / draws.std()
+        found = ten_events.supplementary({"Competition": decathlon.COMPETITION}).v_test[int(level), 0]
+        assert found == pytest.approx(expected, rel=0.03)
+
+
+class TestUnitedKingdomFood:
+    def test_northern_ireland_stands_apart(self):
+        food = eigenlens.datasets.load("uk-food")
+        assert food.data.shape == (4, 17)
+        assert food.data[0, :2].tolist() == [375, 57]
+        assert food.data[:, -1].tolist() == [156, 139, 147, 175]
+        pca = PCA(2).fit(food.data)
+        scores = pca.transform(food.data)[:, 0]
+        alone = food.rows.index("N Ireland")
+        others = np.delete(scores, alone)
+        assert np.abs(scores[alone] - others).min() > 1.5 * np.ptp(others)
+        assert np.sign(scores[alone]) not in np.sign(others[np.abs(others) > 100.0])
+        # Fresh potatoes pull towards it, fresh fruit and alcoholic drinks away from it.
+        axis = pca.components_[0] * np.sign(scores[alone])
+        names = dict(zip(food.columns, axis, strict=True))
+        assert names["Fresh potatoes"] > 0.3
+        assert names["Fresh fruit"] < -0.3
+        assert names["Alcoholic drinks"] < -0.3
+
+    def test_three_axes_hold_four_rows(self):
+        food = eigenlens.datasets.load("uk-food").data
+        s = np.linalg.svd(food - food.mean(axis=0), compute_uv=False)
+        pca = PCA().fit(food)
+        np.testing.assert_allclose(pca.explained_variance_[:3], s[:3] ** 2 / 3, rtol=1e-9)
+        assert pca.explained_variance_ratio_[:2].round(3).tolist() == [0.674, 0.291]
+        assert pca.explained_variance_[3] == 0.0
