@@ -385,9 +385,7 @@ def test_a_changed_shape_or_dtype_is_noticed(path: Path, old: bytes, new: bytes)
 
 def test_a_newer_format_says_upgrade(written: Path) -> None:
     rewrite(written, format=999, version="7.8.9", new_field="of the future")
-    with pytest.raises(
-        ModelFileError, match=r"written by eigenlens 7\.8\.9 in format 999.*pip install --upgrade"
-    ):
+    with pytest.raises(ModelFileError, match=r"written by eigenlens 7\.8\.9 in format 999.*pip install --upgrade"):
         io.read(written)
 
 
@@ -399,9 +397,7 @@ def test_a_rewritten_envelope_is_read_when_all_is_right(written: Path) -> None:
     assert io.read(written)[0] == "other"
 
 
-@pytest.mark.parametrize(
-    "change", [{"format": "1"}, {"kind": 3}, {"header": []}, {"header": {"$float": "pi"}}]
-)
+@pytest.mark.parametrize("change", [{"format": "1"}, {"kind": 3}, {"header": []}, {"header": {"$float": "pi"}}])
 def test_an_envelope_of_the_wrong_shape_is_refused(written: Path, change: dict[str, Any]) -> None:
     rewrite(written, **change)
     with pytest.raises(ModelFileError, match="was altered"):

@@ -96,7 +96,7 @@ class TestFactoMineR:
         np.testing.assert_allclose(placed.cos2[:, :3], decathlon.RANK_POINTS_COS2, **TIGHT)
 
     def test_supplementary_categories(self, ten_events):
-        placed = ten_events.supplementary({"Competition": decathlon.COMPETITION})
+        placed = ten_events.supplementary({"Competition": decathlon.COMPETITION}).categories["Competition"]
         assert placed.levels == ("Decastar", "OlympicG")
         turn = signs(ten_events.correlations()[:, :3], decathlon.VARIABLE_COORDINATES)
         np.testing.assert_allclose(
@@ -109,9 +109,9 @@ class TestFactoMineR:
     def test_supplementary_columns_of_a_frame_and_given_rows(self, ten_events):
         frame = pd.DataFrame({"Points": decathlon.POINTS, "Competition": decathlon.COMPETITION})
         placed = ten_events.supplementary(frame, decathlon.DATA)
-        assert set(placed) == {"numeric", "Competition"}
-        np.testing.assert_allclose(placed["numeric"].cos2[0, :3], decathlon.RANK_POINTS_COS2[1], **TIGHT)
-        np.testing.assert_allclose(placed["Competition"].eta2[:3], decathlon.COMPETITION_ETA2[0], **TIGHT)
+        assert placed.names == ("Points",)
+        np.testing.assert_allclose(placed.cos2[0, :3], decathlon.RANK_POINTS_COS2[1], **TIGHT)
+        np.testing.assert_allclose(placed.categories["Competition"].eta2[:3], decathlon.COMPETITION_ETA2[0], **TIGHT)
 
     def test_row_weights(self):
         weight = np.arange(1.0, 42.0)
@@ -130,9 +130,10 @@ class TestFactoMineR:
         columns = {"Points": decathlon.POINTS, "Competition": decathlon.COMPETITION}
         ours = weighted.supplementary(columns)
         twin = repeated.supplementary({name: values[copies] for name, values in columns.items()})
-        np.testing.assert_allclose(ours["numeric"].correlations, twin["numeric"].correlations, **TIGHT)
+        np.testing.assert_allclose(ours.correlations, twin.correlations, **TIGHT)
         for what in ("coordinates", "cos2", "v_test", "eta2"):
-            np.testing.assert_allclose(getattr(ours["Competition"], what), getattr(twin["Competition"], what), **TIGHT)
+            mine, theirs = (getattr(placed.categories["Competition"], what) for placed in (ours, twin))
+            np.testing.assert_allclose(mine, theirs, **TIGHT)
         by_row = weighted.contributions(decathlon.DATA, sample_weight=weight)
         np.testing.assert_allclose(by_row.sum(axis=0), 100.0, rtol=1e-10)
 
@@ -145,7 +146,8 @@ class TestFactoMineR:
         rng = np.random.default_rng(0)
         draws = np.array([rng.choice(z, size, replace=False).mean() for _ in range(20_000)])
         expected = z[name == decathlon.COMPETITION].mean() / draws.std()
-        found = ten_events.supplementary({"Competition": decathlon.COMPETITION}).v_test[int(level), 0]
+        placed = ten_events.supplementary({"Competition": decathlon.COMPETITION}).categories["Competition"]
+        found = placed.v_test[int(level), 0]
         assert found == pytest.approx(expected, rel=0.03)
 
 

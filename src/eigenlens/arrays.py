@@ -13,7 +13,7 @@ from scipy import sparse
 
 from eigenlens.errors import MissingExtra
 
-__all__ = ["Array", "Like", "is_sparse", "is_tensor", "namespace", "to_numpy", "working_dtype"]
+__all__ = ["Array", "Like", "is_sparse", "is_tensor", "namespace", "read_only", "to_numpy", "working_dtype"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -60,6 +60,14 @@ def working_dtype(dtype: Any) -> np.dtype[Any]:
     return np.dtype(np.float32) if np.dtype(dtype) == np.float32 else np.dtype(np.float64)
 
 
+def read_only(value: Any, *names: str) -> None:
+    """Make array attributes of a frozen dataclass read-only views, so that no user of them changes the value."""
+    for name in names:
+        array = np.asarray(getattr(value, name)).view()
+        array.flags.writeable = False
+        object.__setattr__(value, name, array)
+
+
 class Like:
     """Remembers the library, device and dtype of an array, and turns NumPy results into its kind."""
 
@@ -70,7 +78,9 @@ class Like:
 
     def __call__(self, result: Any) -> Any:
         """`result`, a NumPy array, in the dtype, library and device remembered."""
-        result = np.asarray(result, dtype=self.dtype)
+        result = np.asarray(result)
+        narrowed = np.abs(result).max(initial=0.0) <= np.finfo(self.dtype).max  # a variance may overflow float32
+        result = np.asarray(result, dtype=self.dtype if narrowed else None)
         if self._library is None:
             return result
         return self._library.asarray(result, device=self._device)

@@ -12,7 +12,7 @@ import numpy as np
 from eigenlens.arrays import Array, to_numpy
 from eigenlens.errors import DataError, OptionError
 
-__all__ = ["choice", "generator", "integer", "name", "real", "weights"]
+__all__ = ["boolean", "choice", "generator", "integer", "name", "real", "weights"]
 
 
 def choice(name: str, value: Any, known: Iterable[str]) -> Any:
@@ -29,6 +29,13 @@ def choice(name: str, value: Any, known: Iterable[str]) -> Any:
     near = difflib.get_close_matches(str(value), names, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else "."
     raise OptionError(f"{name}={value!r} is not known{hint} Known: {', '.join(map(repr, names))}.")
+
+
+def boolean(name: str, value: Any) -> bool:
+    """`value` if it is True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise OptionError(f"{name}={value!r} must be True or False.")
+    return bool(value)
 
 
 def name(argument: str, value: Any, known: Iterable[str]) -> str:

@@ -141,9 +141,7 @@ def test_unknown_chunk_lengths_are_measured():
 def test_sparse_chunks_stay_sparse():
     S = sparse.random(400, 30, density=0.05, random_state=0, format="csr")
     rows = da.from_array(S.toarray(), chunks=(150, 30)).map_blocks(sparse.csr_matrix)
-    kinds = DaskSource(rows).fold(
-        lambda block: Trace(np.asarray(block.rows.sum(axis=0)).ravel(), (type(block.rows),))
-    )
+    kinds = DaskSource(rows).fold(lambda block: Trace(np.asarray(block.rows.sum(axis=0)).ravel(), (type(block.rows),)))
     assert set(kinds.places) == {sparse.csr_matrix}
     np.testing.assert_allclose(kinds.total, S.toarray().sum(axis=0), rtol=1e-12)
 

@@ -111,9 +111,7 @@ class TestTables:
             .with_columns(ph=pl.Series(["n/a" if i in (17, 90, 91) else str(i) for i in range(200)]))
         )
         WRITERS[suffix](frame, tmp_path / f"a{suffix}")
-        count, first = (
-            (3, "row 18, 'n/a'") if "csv" in suffix or suffix in (".tsv", ".txt") else (200, "row 1, '0'")
-        )
+        count, first = (3, "row 18, 'n/a'") if "csv" in suffix or suffix in (".tsv", ".txt") else (200, "row 1, '0'")
         with pytest.raises(
             DataError, match=rf"column 'ph' has text in {count} rows \(first: {first}\).*drop=\[\"ph\"\]"
         ):
@@ -191,9 +189,7 @@ class TestDelimited:
             whole(source)
         X = whole(scan(tmp_path / "a.csv", na=["unknown"]))
         np.testing.assert_array_equal(np.flatnonzero(np.isnan(X[:, 1])), [140_000])
-        np.testing.assert_array_equal(
-            np.delete(X, 140_000, 0)[:, 1], np.delete(np.arange(150_000) / 7, 140_000)
-        )
+        np.testing.assert_array_equal(np.delete(X, 140_000, 0)[:, 1], np.delete(np.arange(150_000) / 7, 140_000))
 
     def test_text_names_the_file_of_several(self, tmp_path):
         (tmp_path / "a.csv").write_text("u,v\n1,2\n")
@@ -218,18 +214,14 @@ class TestDelimited:
     @pytest.mark.parametrize("size", [3, 8, 1000])
     def test_blank_lines_are_no_rows(self, tmp_path, end, size, monkeypatch):
         monkeypatch.setattr("eigenlens.data.delimited.PIECE_BYTES", size)
-        (tmp_path / "a.csv").write_bytes(
-            end.join(["a,b", "", "1,2", "", "", "3,", ",", "5,6", "", ""]).encode()
-        )
+        (tmp_path / "a.csv").write_bytes(end.join(["a,b", "", "1,2", "", "", "3,", ",", "5,6", "", ""]).encode())
         source = scan(tmp_path / "a.csv")
         np.testing.assert_array_equal(whole(source), [[1, 2], [3, np.nan], [np.nan, np.nan], [5, 6]])
         assert source.n_rows == 4
 
     def test_na_with_spaces_around_it(self, tmp_path):
         (tmp_path / "a.csv").write_text("a,b\n1, NA \n2,NA\n3,4\n")
-        np.testing.assert_array_equal(
-            whole(scan(tmp_path / "a.csv", na=["NA"])), [[1, np.nan], [2, np.nan], [3, 4]]
-        )
+        np.testing.assert_array_equal(whole(scan(tmp_path / "a.csv", na=["NA"])), [[1, np.nan], [2, np.nan], [3, 4]])
 
     @pytest.mark.parametrize("size", [1, 2, 5, 17, 1000])
     def test_quoted_line_ends_do_not_cut_a_record(self, tmp_path, size, monkeypatch):
@@ -249,9 +241,7 @@ class TestDelimited:
         (tmp_path / "a.csv").write_text("code,n,w,v\n007,7,1.5,1\n010,8,,2\n")
         assert scan(tmp_path / "a.csv", id="code").read_ids().tolist() == ["007", "010"]
         assert scan(tmp_path / "a.csv", id="n", drop="code").read_ids().tolist() == [7, 8]
-        np.testing.assert_array_equal(
-            scan(tmp_path / "a.csv", label="w", drop="code").read_label(), [1.5, np.nan]
-        )
+        np.testing.assert_array_equal(scan(tmp_path / "a.csv", label="w", drop="code").read_label(), [1.5, np.nan])
 
     def test_headers(self, tmp_path):
         (tmp_path / "a.csv").write_text("2019,2020\n1,2\n")

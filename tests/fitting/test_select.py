@@ -37,12 +37,8 @@ def simulated(n: int, d: int, k: int, seed: int = 0) -> Array:
 RULES: dict[str, Callable[[Array], int]] = {
     "minka": lambda X: select.minka(eigenvalues(X), *X.shape)[0],
     "gavish-donoho": lambda X: select.gavish_donoho(eigenvalues(X), *X.shape),
-    "parallel": lambda X: select.parallel(
-        eigenvalues(X), select.permuted_spectra(X, 20, np.random.default_rng(1))
-    ),
-    "bi-cross-validation": lambda X: select.bi_cross_validation(X, 8, np.random.default_rng(2), rotations=2)[
-        0
-    ],
+    "parallel": lambda X: select.parallel(eigenvalues(X), select.permuted_spectra(X, 20, np.random.default_rng(1))),
+    "bi-cross-validation": lambda X: select.bi_cross_validation(X, 8, np.random.default_rng(2), rotations=2)[0],
 }
 """The rules that look for noise, so that a simulation has a right answer for them."""
 
@@ -59,13 +55,9 @@ def rule(request: pytest.FixtureRequest) -> Callable[[Array], int]:
 # ---- truths and laws that all of them share ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("n", "d", "k"), [(500, 30, 4), (60, 200, 3), (100, 100, 2), (101, 100, 2), (40, 40, 1)]
-)
+@pytest.mark.parametrize(("n", "d", "k"), [(500, 30, 4), (60, 200, 3), (100, 100, 2), (101, 100, 2), (40, 40, 1)])
 @pytest.mark.parametrize("seed", range(3))
-def test_the_simulated_number_is_found(
-    rule: Callable[[Array], int], n: int, d: int, k: int, seed: int
-) -> None:
+def test_the_simulated_number_is_found(rule: Callable[[Array], int], n: int, d: int, k: int, seed: int) -> None:
     assert rule(simulated(n, d, k, seed)) == k
 
 
@@ -84,9 +76,7 @@ def test_units_do_not_matter(rule: Callable[[Array], int], factor: float, n: int
 
 
 @pytest.mark.parametrize(("n", "d", "k"), LARGE_ENOUGH)
-def test_the_order_of_rows_and_columns_does_not_matter(
-    rule: Callable[[Array], int], n: int, d: int, k: int
-) -> None:
+def test_the_order_of_rows_and_columns_does_not_matter(rule: Callable[[Array], int], n: int, d: int, k: int) -> None:
     X = simulated(n, d, k)
     rng = np.random.default_rng(3)
     assert rule(X[rng.permutation(n)][:, rng.permutation(d)]) == k
@@ -140,9 +130,7 @@ def test_all_of_the_variance_takes_the_rank(dtype: Any) -> None:
     for seed in range(20):
         values = np.sort(np.random.default_rng(seed).uniform(1, 9, size=50))[::-1].astype(dtype)
         padded = np.concatenate([values, np.zeros(10, dtype)])
-        total = float(np.sum(padded[::-1], dtype=np.float64)) * (
-            1 + (seed - 10) / 5 * float(np.finfo(dtype).eps)
-        )
+        total = float(np.sum(padded[::-1], dtype=np.float64)) * (1 + (seed - 10) / 5 * float(np.finfo(dtype).eps))
         assert select.share(padded, total, 1.0) == 50
 
 
@@ -322,9 +310,7 @@ def test_centring_takes_one_row_off_the_shape() -> None:
 
 def test_zeros_given_or_left_out_are_the_same() -> None:
     lam = eigenvalues(simulated(21, 60, 2))
-    answers = {
-        select.gavish_donoho(values, 21, 60) for values in (lam[:20], lam, np.append(lam[:20], np.zeros(40)))
-    }
+    answers = {select.gavish_donoho(values, 21, 60) for values in (lam[:20], lam, np.append(lam[:20], np.zeros(40)))}
     assert answers == {2}
 
 
@@ -434,9 +420,7 @@ def test_float32_is_computed_in_float64() -> None:
 # ---- bi-cross-validation ----------------------------------------------------------------------------------
 
 
-def slow_errors(
-    X: Array, K: int, rng: np.random.Generator, folds: Any, rotations: int, standardize: bool
-) -> Array:
+def slow_errors(X: Array, K: int, rng: np.random.Generator, folds: Any, rotations: int, standardize: bool) -> Array:
     """Every block by its definition: pinv of the truncated SVD of D, an intercept from the held-in rows."""
     errors, (n, d) = np.zeros(K + 1), X.shape
     for _ in range(rotations):
@@ -461,9 +445,7 @@ def slow_errors(
 @pytest.mark.parametrize("standardize", [False, True])
 @pytest.mark.parametrize("folds", [(2, 2), (3, 4)])
 @pytest.mark.parametrize(("n", "d"), [(30, 12), (12, 30), (13, 13)])
-def test_bi_cross_validation_by_its_definition(
-    n: int, d: int, folds: tuple[int, int], standardize: bool
-) -> None:
+def test_bi_cross_validation_by_its_definition(n: int, d: int, folds: tuple[int, int], standardize: bool) -> None:
     X = simulated(n, d, 2) * np.linspace(1, 4, d)
     k, errors = select.bi_cross_validation(X, 4, np.random.default_rng(0), folds, 2, standardize)
     twin = slow_errors(X, 4, np.random.default_rng(0), folds, 2, standardize)
@@ -498,16 +480,12 @@ def test_the_small_svd_keeps_eight_decades() -> None:
 
 def test_the_number_tried_is_what_the_blocks_can_give() -> None:
     rng = np.random.default_rng(0)
-    assert (
-        len(select.bi_cross_validation(simulated(7, 40, 1), 100, rng)[1]) == 1 + 2
-    )  # 3 rows held in, centred
+    assert len(select.bi_cross_validation(simulated(7, 40, 1), 100, rng)[1]) == 1 + 2  # 3 rows held in, centred
     assert len(select.bi_cross_validation(simulated(40, 7, 1), 100, rng)[1]) == 1 + 3  # 3 columns held in
     assert select.bi_cross_validation(np.ones((2, 2)), 5, rng)[0] == 0
 
 
-@pytest.mark.parametrize(
-    ("shape", "folds", "words"), [((9, 1), (2, 2), "1 columns"), ((2, 9), (3, 2), "2 rows")]
-)
+@pytest.mark.parametrize(("shape", "folds", "words"), [((9, 1), (2, 2), "1 columns"), ((2, 9), (3, 2), "2 rows")])
 def test_too_few_rows_or_columns_to_split_are_named(shape: Any, folds: tuple[int, int], words: str) -> None:
     with pytest.raises(OptionError, match=words):
         select.bi_cross_validation(np.ones(shape), 1, np.random.default_rng(0), folds)
@@ -545,9 +523,7 @@ def test_a_rule_is_found_by_name() -> None:
     assert TABLE["kaiser"].n_components == 3
     assert [row.rule for row in TABLE] == ["share of 90%", "kaiser", "minka"]
     assert len(TABLE) == 3
-    with pytest.raises(
-        OptionError, match="rule='cv' is not in this table, which has 'share of 90%', 'kaiser'"
-    ):
+    with pytest.raises(OptionError, match="rule='cv' is not in this table, which has 'share of 90%', 'kaiser'"):
         TABLE["cv"]
 
 

@@ -35,10 +35,12 @@ __all__ = [
     "moments_about_numpy",
     "normal_product",
     "normal_product_numpy",
+    "one_thread",
+    "symmetric",
     "threads",
 ]
 
-WIDEST = {np.dtype(np.float64): 448, np.dtype(np.float32): 160}
+WIDEST = {np.dtype(np.float64): 640, np.dtype(np.float32): 160}
 """Up to this many columns the tiled kernel beats BLAS (benchmarks/kernels.py); beyond, BLAS does the work.
 
 float32 rows are multiplied in float64 by the kernel and in float32 by BLAS, so BLAS catches up sooner.
@@ -46,6 +48,7 @@ float32 rows are multiplied in float64 by the kernel and in float32 by BLAS, so 
 
 PANEL_BYTES = 4 << 20
 GROUP = 8
+TRIANGLE_BLOCK = 1024
 
 
 def active() -> str:
@@ -76,6 +79,13 @@ def threads() -> int:
     return min((pool.num_threads for pool in pools), default=os.cpu_count() or 1)
 
 
+def one_thread() -> Any:
+    """A context in which BLAS works alone: small matrices gain nothing from threads, and threads that have just
+    finished go on spinning for a while beside whatever comes next.
+    """
+    return _thread_pools().limit(limits=1, user_api="blas")
+
+
 def moments_about(rows: Array, weight: Array | None, shift: Array) -> tuple[Array, Array]:
     """Sum (d,) and scatter (d, d) of the rows (n, d) about a shift c (d,), in float64.
 
@@ -102,7 +112,9 @@ def moments_about_numpy(rows: Array, weight: Array | None, shift: Array) -> tupl
     """
     n, d = rows.shape
     shift = shift.astype(rows.dtype)
-    syrk = blas.ssyrk if rows.dtype == np.float32 else blas.dsyrk
+    # One BLAS for all of it: NumPy's and SciPy's have threads of their own, which would wait beside each other.
+    single = rows.dtype == np.float32
+    syrk, gemv = (blas.ssyrk, blas.sgemv) if single else (blas.dsyrk, blas.dgemv)
     total, scatter = np.zeros(d), np.zeros((d, d), order="F")
     step = max(1024, PANEL_BYTES // (rows.dtype.itemsize * d))
     for start in range(0, n, step):
@@ -111,14 +123,24 @@ def moments_about_numpy(rows: Array, weight: Array | None, shift: Array) -> tupl
         if weight is not None:
             root = np.sqrt(weight[start : start + step]).astype(rows.dtype)
             panel *= root[:, None]
-        total += root @ panel
         a, trans = (panel, 1) if panel.flags.f_contiguous else (panel.T, 0)
-        if rows.dtype == np.float32:
+        total += gemv(1.0, a, root, trans=trans)
+        if single:
             scatter += syrk(1.0, a, trans=trans)
         else:
             scatter = syrk(1.0, a, beta=1.0, c=scatter, trans=trans, overwrite_c=1)
-    upper = np.triu(scatter, 1)
-    return total, np.triu(scatter) + upper.T
+    return total, symmetric(scatter)
+
+
+def symmetric(upper: Array) -> Array:
+    """The matrix whose upper triangle is given, made in place."""
+    n = len(upper)
+    for start in range(0, n, TRIANGLE_BLOCK):
+        stop = min(start + TRIANGLE_BLOCK, n)
+        square = upper[start:stop, start:stop]
+        square += np.triu(square, 1).T - np.tril(square, -1)
+        upper[stop:, start:stop] = upper[start:stop, stop:].T
+    return upper
 
 
 def normal_product(X: Any, weight: Array | None, V: Array, offset: Array) -> tuple[Array, Array]:

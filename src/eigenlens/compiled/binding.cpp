@@ -78,6 +78,7 @@ const char* isa_name() {
 
 // Only downwards: an instruction set the processor lacks is refused.
 void set_isa(const std::string& name) {
+  if (name != "avx512" && name != "avx2" && name != "baseline") throw std::invalid_argument("unknown: " + name);
   const Isa wanted = name == "avx512" ? Isa::avx512 : name == "avx2" ? Isa::avx2 : Isa::baseline;
   if (wanted > best_isa()) throw std::invalid_argument("this processor has no " + name);
   active = wanted;
@@ -97,7 +98,7 @@ Moments<T> moments_kernel() {
 }
 
 // The rows are cut into a number of pieces that depends on n alone, so the rounding does too.
-constexpr std::size_t PIECES = 16, PIECE_ROWS = 2048;
+constexpr std::size_t PIECES = 16, PIECE_ROWS = 512;
 
 template <class T>
 void moments(const py::array& X, const py::object& weight, py::array_t<double> shift, py::array_t<double> sum,

@@ -112,6 +112,10 @@ class FrameSource(Source):
     def __init__(self, frame: Any, *, block_rows: int | None = None) -> None:
         import narwhals.stable.v2 as nw
 
+        names = [str(name) for name in getattr(frame, "columns", ())]
+        if len(set(names)) < len(names):
+            twice = next(name for i, name in enumerate(names) if name in names[:i])
+            raise DataError(f"X has two columns named {twice!r}; give them different names.")
         self.frame = nw.from_native(frame, eager_only=True)
         self.n_rows, self.n_features = self.frame.shape
         self.names = tuple(map(str, self.frame.columns))

@@ -70,11 +70,20 @@ def _is_frame(X: Any) -> bool:
     return bool(nw.dependencies.is_into_dataframe(X))
 
 
+def _lazy(X: Any) -> Source:
+    raise DataError("X is a lazy frame; collect it first (X.collect()), or scan() the file behind it.")
+
+
+def _is_lazy(X: Any) -> bool:
+    return type(X).__name__ == "LazyFrame"
+
+
 KINDS: list[tuple[Callable[[Any], bool], Callable[[Any], Source]]] = [
     (lambda X: isinstance(X, Source), lambda X: X),
     (is_tensor, _tensor),
     (is_sparse, _sparse),
     (_is_dask, _dask),
+    (_is_lazy, _lazy),
     (_is_frame, FrameSource),
 ]
 """What X may be, each with the source made of it; a new kind of rows is one line here."""

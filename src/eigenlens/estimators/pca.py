@@ -16,7 +16,7 @@ from eigenlens import checks, io
 from eigenlens.arrays import Array, Like, is_sparse, is_tensor, to_numpy
 from eigenlens.data.memory import Mapped
 from eigenlens.data.resolve import as_source, explain_nonfinite
-from eigenlens.data.source import Source
+from eigenlens.data.source import Source, accumulate
 from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, OptionError
 from eigenlens.estimators.placing import place
 from eigenlens.estimators.progress import progress_of
@@ -120,6 +120,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Add rows to those seen before. Exact: the moments merge, and the components are found when asked for."""
         before = getattr(self, "_moments", None)
+        if before is None and getattr(self, "_fitted_source", None) is not None:
+            before = CentredRows(self._fitted_rows(None, None)).moments
         if before is None and hasattr(self, "_moments"):
             raise OptionError(
                 f"partial_fit after fit with solver {self.solver_.solver!r} is not possible: it kept no moments; "
@@ -127,7 +129,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
             )
         source = rows_of(self, X, sample_weight, reset=before is None)
         self._options(source, rows_known=False)
-        moments = CentredRows(source).moments
+        with np.errstate(all="ignore"):
+            moments = accumulate(source, Moments.of)
         if not np.all(np.isfinite(moments.mean)):
             raise explain_nonfinite(source)
         self._take(moments if before is None else before + moments)
@@ -178,6 +181,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
             raise DataError(
                 f"X has shape {tuple(Z.shape)}, but scores have {self.n_components_} columns, one a component."
             )
+        if not bool(np.all(np.isfinite(to_numpy(Z)))):
+            raise DataError("X contains NaN or infinity, so there are no rows with these scores.")
         model, like = self.model_, Like(X, np.dtype(np.float32 if "float32" in str(Z.dtype) else np.float64))
         basis = model.components * model.scale
         if self.whiten:
@@ -195,6 +200,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         if per_row:
             return errors
         w = np.ones(len(errors)) if source.weight is None else source.weight
+        if w.sum() <= 1.0:
+            raise DataError(f"X has a total weight of {w.sum():g}; more than 1 row is needed, or per_row=True.")
         return float(w @ errors / (w.sum() - 1.0))
 
     # ---- the density ------------------------------------------------------------------------------------
@@ -245,11 +252,10 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         Z = by_block(source, self.model_.project)
         return reading.row_cos2(Z, by_block(source, self.model_.squared_error))
 
-    def supplementary(self, columns: Any, X: Any = None, *, sample_weight: Any = None) -> Any:
+    def supplementary(self, columns: Any, X: Any = None, *, sample_weight: Any = None) -> reading.Supplementary:
         """Place columns that took no part in the fit: numbers by correlation, categories by the mean of their rows.
 
-        `columns` has one row for each fitted row, as a vector, array, dict or frame. Numeric columns give one
-        `SupplementaryColumns`; a single text column gives `SupplementaryCategories`; a mixture gives a dict of both.
+        `columns` has one row for each fitted row, as a vector, array, dict or frame.
         X are the fitted rows: they need not be given while this object remembers them (up to 64 MiB, or a scan).
         """
         check_is_fitted(self)
@@ -412,8 +418,9 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
     def _options(self, source: Source, rows_known: bool = True) -> tuple[Any, dict[str, Any]]:
         """The parameters, checked once: what n_components means here, and the keywords of `fit_pca`."""
         checks.name("missing", self.missing, MISSING)
+        checks.boolean("whiten", self.whiten)
         options = {
-            "standardize": bool(self.standardize),
+            "standardize": checks.boolean("standardize", self.standardize),
             "solver": checks.choice("solver", self.solver, ["auto", *SOLVERS]),
             "tol": checks.real("tol", self.tol, 0.0, 1.0),
             "rng": checks.generator(self.random_state),

@@ -16,33 +16,41 @@ from eigenlens.models.principal import PrincipalComponents
 __all__ = ["place"]
 
 
-def place(columns: Any, Z: Array, source: Source, model: PrincipalComponents) -> Any:
-    """Supplementary columns, numeric and categorical, on the scores Z of the fitted rows."""
+def place(columns: Any, Z: Array, source: Source, model: PrincipalComponents) -> reading.Supplementary:
+    """Supplementary columns, numeric and categorical, on the scores Z (n, k); rows of weight 0 are left out."""
     named = _named_columns(columns)
     for name, values in named.items():
         if len(values) != len(Z):
             raise DataError(f"columns[{name!r}] has {len(values)} rows, but the fit had {len(Z)}.")
     numeric = {name: values for name, values in named.items() if values.dtype.kind in "fiub"}
-    placed: dict[str, Any] = {}
-    if numeric:
-        table = np.column_stack([values.astype(np.float64) for values in numeric.values()])
-        placed["numeric"] = reading.supplementary_columns(tuple(numeric), table, Z, source.weight)
-    for name in named.keys() - numeric.keys():
-        rest = _off_axes(named[name].astype(str), source, model)
-        placed[name] = reading.supplementary_categories(name, named[name].astype(str), Z, rest, source.weight)
-    return next(iter(placed.values())) if len(placed) == 1 else placed
+    table = np.empty((len(Z), len(numeric)))
+    for j, values in enumerate(numeric.values()):
+        table[:, j] = values
+    found = reading.supplementary_correlations(table, Z, source.weight)
+    texts = {name: values.astype(str) for name, values in named.items() if name not in numeric}
+    counted = np.ones(len(Z), dtype=bool) if source.weight is None else source.weight > 0.0
+    weight = None if source.weight is None else source.weight[counted]
+    categories = {
+        name: reading.supplementary_categories(
+            name, values[counted], Z[counted], _off_axes(values, counted, source, model), weight
+        )
+        for name, values in texts.items()
+    }
+    return reading.Supplementary(tuple(numeric), found, categories)
 
 
-def _off_axes(values: Array, source: Source, model: PrincipalComponents) -> Array:
+def _off_axes(values: Array, counted: Array, source: Source, model: PrincipalComponents) -> Array:
     """Squared distance (l,) of each level's mean row from the space of the components."""
-    levels, codes = np.unique(values, return_inverse=True)
+    levels, inverse = np.unique(values[counted], return_inverse=True)
+    codes = np.zeros(len(values), dtype=int)
+    codes[counted] = inverse
     w = np.ones(len(values)) if source.weight is None else source.weight
     sums, start = np.zeros((levels.size, source.n_features)), 0
     for block in dense_blocks(source):
         stop = start + len(block)
         np.add.at(sums, codes[start:stop], w[start:stop, None] * block)
         start = stop
-    return model.squared_error(sums / np.bincount(codes, w)[:, None])
+    return model.squared_error(sums / np.bincount(codes, w, minlength=levels.size)[:, None])
 
 
 def _named_columns(columns: Any) -> dict[str, Array]:

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.models.principal import PrincipalComponents
 
-__all__ = ["Bootstrap", "align", "bootstrap_components"]
+__all__ = ["Bootstrap", "bootstrap_components", "rotation"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,7 +21,7 @@ class Bootstrap:
     Attributes:
         variances: (r, k) eigenvalues. ratios: (r, k) their shares of the total.
         components: (r, k, d) axes, rotated onto the fitted ones.
-        loadings: (r, d, k) axes times standard deviations.
+        loadings: (r, d, k) axes times standard deviations, turned by the same rotation.
     """
 
     variances: Array
@@ -30,21 +31,23 @@ class Bootstrap:
 
     def interval(self, what: str = "variances", level: float = 0.95) -> tuple[Array, Array]:
         """Lower and upper percentile limits of one of the attributes."""
-        tail = (1.0 - level) / 2.0
+        checks.name("what", what, ["variances", "ratios", "components", "loadings"])
+        tail = (1.0 - checks.real("level", level, 0.0, 1.0)) / 2.0
         low, high = np.quantile(getattr(self, what), [tail, 1.0 - tail], axis=0)
         return low, high
 
 
-def align(components: Array, target: Array) -> Array:
-    """The axes (k, d) rotated, within their span, as near as can be to the target's (k, d).
+def rotation(components: Array, target: Array) -> Array:
+    """The orthogonal R (k, k) that turns axes (k, d), within their span, as near as can be to the target's (k, d).
 
-    The rotation R = U Vᵀ of target componentsᵀ = U S Vᵀ minimises ‖R components − target‖ (Schönemann 1966).
+    R = U Vᵀ of target componentsᵀ = U S Vᵀ minimises ‖R components − target‖ (Schönemann 1966).
 
-    >>> align(np.array([[0.0, 1.0], [-1.0, 0.0]]), np.eye(2)).round(12) + 0.0
+    >>> axes = np.array([[0.0, 1.0], [-1.0, 0.0]])
+    >>> (rotation(axes, np.eye(2)) @ axes).round(12) + 0.0
     array([[1., 0.], [0., 1.]])
     """
     U, _, Vt = np.linalg.svd(target @ components.T)
-    return np.asarray(U @ Vt @ components)
+    return np.asarray(U @ Vt)
 
 
 def bootstrap_components(
@@ -67,6 +70,6 @@ def bootstrap_components(
     for r in range(n_replicates):
         found = refit(rng.multinomial(n, weight / weight.sum()).astype(np.float64))
         variances[r], ratios[r] = found.variances, found.variances / found.total
-        components[r] = align(found.components, model.components)
-        loadings[r] = components[r].T * np.sqrt(found.variances)
+        R = rotation(found.components, model.components)
+        components[r], loadings[r] = R @ found.components, found.loadings @ R.T
     return Bootstrap(variances, ratios, components, loadings)

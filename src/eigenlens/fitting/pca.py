@@ -10,9 +10,8 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.data.memory import ArraySource
-from eigenlens.data.resolve import explain_nonfinite
 from eigenlens.data.source import Progress, Source
-from eigenlens.errors import DataError
+from eigenlens.errors import OptionError
 from eigenlens.fitting import select
 from eigenlens.fitting.sampling import dense_rows
 from eigenlens.linalg.operators import CentredRows
@@ -63,12 +62,7 @@ def principal_components(
 ) -> PCAFit:
     """The model of rows that are centred already: what is wanted, the solve, the value."""
     wanted = wanted_components(rows, n_components, min(row_count(rows), rows.size), rng)
-    try:
-        spectrum = solve(rows, wanted, solver, tol=tol, rng=rng)
-    except (np.linalg.LinAlgError, ValueError):
-        _require_finite(rows)
-        raise
-    _require_finite(rows)
+    spectrum = solve(rows, wanted, solver, tol=tol, rng=rng)
     scale = np.ones(rows.size) if rows.scale is None else rows.scale
     model = PrincipalComponents(
         rows.columns.mean,
@@ -90,20 +84,6 @@ def row_count(rows: CentredRows) -> int:
     return rows.n_rows if rows.source.n_rows is None else rows.source.n_rows
 
 
-def _require_finite(rows: CentredRows) -> None:
-    if not np.all(np.isfinite(rows.columns.square)):
-        raise explain_nonfinite(rows.source)
-    if rows.columns.rows < 2:
-        raise DataError(
-            f"n_samples={rows.columns.rows}: at least 2 rows with a positive weight are needed for a variance."
-        )
-    if rows.divisor <= 0.0:
-        raise DataError(
-            f"sample_weight sums to {rows.columns.weight:g}, but a weight counts copies of its row, so the sum must "
-            "exceed 1; multiply the weights by the number of rows."
-        )
-
-
 def wanted_components(rows: CentredRows, n_components: Any, limit: int, rng: np.random.Generator) -> Wanted:
     """n_components as the gate let it through, in the words of the solvers."""
     if n_components is None:
@@ -114,7 +94,14 @@ def wanted_components(rows: CentredRows, n_components: Any, limit: int, rng: np.
     if isinstance(n_components, int):
         return Wanted.exactly(n_components, limit)
     rule = n_components if callable(n_components) else RULES[n_components]
-    return Wanted(limit, limit, lambda values, total: max(1, rule(values, rows, rng)), whole=True)
+    return Wanted(limit, limit, lambda values, total: _judged(rule(values, rows, rng), limit), whole=True)
+
+
+def _judged(k: Any, limit: int) -> int:
+    """What a rule said, if it is a number of components; none at all becomes one."""
+    if not isinstance(k, int | np.integer) or not 0 <= k <= limit:
+        raise OptionError(f"the n_components rule returned {k!r}; it must return an integer from 0 to {limit}.")
+    return max(1, int(k))
 
 
 def _mle(values: Array, rows: CentredRows, rng: np.random.Generator) -> int:

@@ -10,14 +10,14 @@ from eigenlens.arrays import Array
 from eigenlens.models.principal import PrincipalComponents
 
 __all__ = [
+    "Supplementary",
     "SupplementaryCategories",
-    "SupplementaryColumns",
     "column_contributions",
     "correlations",
     "row_contributions",
     "row_cos2",
     "supplementary_categories",
-    "supplementary_columns",
+    "supplementary_correlations",
 ]
 
 
@@ -46,17 +46,19 @@ def row_cos2(Z: Array, squared_error: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class SupplementaryColumns:
-    """Numeric columns that took no part in the fit, placed on its components.
+class Supplementary:
+    """Columns that took no part in the fit, placed on its components.
 
     Attributes:
-        names: (q,) names.
-        correlations: (q, k) with the components; the coordinates on the correlation circle.
+        names: (q,) names of the numeric columns.
+        correlations: (q, k) of those with the components; their coordinates on the correlation circle.
         cos2: (q, k) their squares.
+        categories: the placed levels of each categorical column, by name.
     """
 
     names: tuple[str, ...]
     correlations: Array
+    categories: dict[str, SupplementaryCategories]
 
     @property
     def cos2(self) -> Array:
@@ -84,16 +86,14 @@ class SupplementaryCategories:
     eta2: Array
 
 
-def supplementary_columns(
-    names: tuple[str, ...], columns: Array, Z: Array, weight: Array | None
-) -> SupplementaryColumns:
+def supplementary_correlations(columns: Array, Z: Array, weight: Array | None) -> Array:
     """Correlations of columns (n, q) with scores Z (n, k), weighted; NaN in a column leaves those rows out of it."""
     w = np.ones(len(Z)) if weight is None else weight
     found = np.empty((columns.shape[1], Z.shape[1]))
     for j, column in enumerate(columns.T):
         seen = np.isfinite(column)
         found[j] = _correlation(column[seen], Z[seen], w[seen])
-    return SupplementaryColumns(names, found)
+    return found
 
 
 def _correlation(x: Array, Z: Array, w: Array) -> Array:

@@ -41,10 +41,11 @@ def lanczos(
             break
         k = min(2 * k, wanted.limit)
         basis.grow(k)
-    k = min(k if enough is None else enough, k)
+    k = min(values.size, wanted.limit if enough is None else enough)
     V = basis.ritz_vectors(k)
     residuals = residual_norms(operator, V, values[:k])
-    outcome = Outcome("lanczos", iterations=basis.products, residuals=residuals, converged=converged)
+    met = converged and bool(np.all(residuals <= 10.0 * tol))
+    outcome = Outcome("lanczos", iterations=basis.products, residuals=residuals, converged=met)
     return Spectrum(np.maximum(values[:k], 0.0), orient(V), total, outcome)
 
 
@@ -58,8 +59,10 @@ def _converge(basis: _Basis, k: int, tol: float) -> tuple[Array, bool]:
     """Iterate until k pairs have converged and a fresh block confirms that none was missed."""
     while True:
         values, converged = basis.iterate(k, tol)
-        if not converged or basis.exhausted:
-            return values, converged
+        if basis.exhausted:
+            return values, True
+        if not converged:
+            return values[:k], False
         before = values[:k]
         after = basis.challenge(k)
         if np.all(after <= before + 1e-8 * max(before[0], 0.0)):
@@ -124,7 +127,7 @@ class _Basis:
         """Steps and restarts until k Ritz pairs have residuals below tol λ₁, or the products are used up."""
         while True:
             self._step()
-            full = self.size + self.block > self.capacity
+            full = self.size + self.block > self.capacity < self.operator.size
             if not (full or self.exhausted or (self.size >= k and self.products >= self.check)):
                 continue
             self.check = self.products + PATIENCE

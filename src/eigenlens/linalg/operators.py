@@ -9,6 +9,8 @@ and no centred copy of X is ever made: a block at a time is.
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable, Iterator
 from functools import cached_property, partial, singledispatch
 from typing import Any, Protocol
@@ -18,9 +20,11 @@ from scipy import sparse
 from scipy.linalg import blas
 
 from eigenlens.arrays import Array, is_sparse, is_tensor, namespace, to_numpy
-from eigenlens.compiled import normal_product
+from eigenlens.compiled import moments_about, normal_product
 from eigenlens.data.memory import ArraySource, SparseSource, TensorSource
+from eigenlens.data.resolve import explain_nonfinite
 from eigenlens.data.source import Block, Progress, S, Source, accumulate
+from eigenlens.errors import DataError
 from eigenlens.stats.moments import ColumnMoments, Moments
 
 __all__ = ["CentredRows", "Matrix", "SymmetricOperator"]
@@ -97,14 +101,18 @@ class CentredRows:
     @cached_property
     def moments(self) -> Moments:
         """Mean and scatter, in one pass."""
-        return self._fold(Moments.of, "moments")
+        found = self._fold(Moments.of, "moments")
+        self._require_variance(found.columns)
+        return found
 
     @cached_property
     def columns(self) -> ColumnMoments:
         """Means and variances of the columns, in one pass, or none if the moments are there."""
         if "moments" in self.__dict__:
             return self.moments.columns
-        return self._fold(ColumnMoments.of, "column means")
+        found = self._fold(ColumnMoments.of, "column means")
+        self._require_variance(found)
+        return found
 
     @property
     def n_rows(self) -> int:
@@ -121,9 +129,7 @@ class CentredRows:
         """(d,) standard deviations, 1 for a constant column; None if the rows are not standardised."""
         if not self.standardize:
             return None
-        deviation = np.sqrt(self.columns.square / self.divisor)
-        constant = deviation <= 1e-13 * np.abs(self.columns.mean)
-        return np.where(constant | (deviation == 0.0), 1.0, deviation)
+        return _deviations(self.columns.mean, self.columns.square, self.divisor)
 
     @property
     def variances(self) -> Array:
@@ -163,26 +169,34 @@ class CentredRows:
             nonlocal offset
             u = U[offset : offset + block.rows.shape[0]]
             offset += block.rows.shape[0]
-            return _left_product(block, self.columns.mean, u)
+            return _left_product(block, self.columns.mean, u, self._near)
 
-        total = np.zeros((self.size, U.shape[1]))
-        for block in self.source.blocks():
-            total += part(block)
+        total = functools.reduce(operator.add, map(part, self.source.blocks()))
         self.passes += 1
         return np.asarray(self._unscale(total) / np.sqrt(self.divisor))
 
     def gram(self) -> Array:
-        """X̃X̃ᵀ (n, n), by column blocks where columns can be had, else by pairs of row blocks. Cost n² d."""
-        n = (
-            sum(block.rows.shape[0] for block in self.source.blocks())
-            if self.source.n_rows is None
-            else self.source.n_rows
-        )
-        G = np.zeros((n, n), order="F")
-        for panel in self._panels():
-            G = blas.dsyrk(1.0, panel, beta=1.0, c=G, overwrite_c=1)
+        """X̃X̃ᵀ (n, n), from column blocks, each centred on its own as it comes. Cost n² d."""
         self.passes += 1
-        return np.asarray((np.triu(G) + np.triu(G, 1).T) / self.divisor)
+        read, n = _column_access(self.source)
+        weight = np.ones(n) if self.source.weight is None else self.source.weight
+        root = None if self.source.weight is None else np.sqrt(weight)[:, None]
+        mean, square = np.empty(self.size), np.empty(self.size)
+        G, nowhere = np.zeros((n, n)), np.zeros(n)
+        step = max(COLUMN_BLOCK, PANEL_BYTES // (8 * n))
+        for start in range(0, self.size, step):
+            part = slice(start, min(start + step, self.size))
+            with np.errstate(all="ignore"):
+                panel, mean[part], square[part] = _centred_panel(read(part), weight)
+            if self.standardize:
+                panel /= _deviations(mean[part], square[part], weight.sum() - 1.0)
+            G += moments_about((panel if root is None else panel * root).T, None, nowhere)[1]
+        if "columns" not in self.__dict__:
+            self._require_variance(
+                found := ColumnMoments(int(np.count_nonzero(weight)), float(weight.sum()), mean, square)
+            )
+            self.columns = found
+        return G / self.divisor
 
     def centred_blocks(self) -> Iterator[Array]:
         """X̃ (n, d) a dense block at a time."""
@@ -204,55 +218,83 @@ class CentredRows:
         square = self.columns.square / self.divisor
         return bool(np.all(self.columns.mean**2 * np.finfo(self.source.dtype).eps <= limit * square))
 
+    def _require_variance(self, columns: ColumnMoments) -> None:
+        """Rows without a finite variance are refused here, before any solver meets them."""
+        if not (np.all(np.isfinite(columns.mean)) and np.all(np.isfinite(columns.square))):
+            raise explain_nonfinite(self.source)
+        if columns.rows < 2:
+            raise DataError(
+                f"n_samples={columns.rows}: at least 2 rows with a positive weight are needed for a variance."
+            )
+        if columns.weight <= 1.0:
+            raise DataError(
+                f"sample_weight sums to {columns.weight:g}, but a weight counts copies of its row, so the sum must "
+                "exceed 1; multiply the weights by the number of rows."
+            )
+
     def _fold(self, summarise: Callable[[Block], S], label: str) -> S:
         self.passes += 1
-        return accumulate(self.source, summarise, self._progress, label)
+        with np.errstate(all="ignore"):  # what is not finite is found in the result, and explained
+            return accumulate(self.source, summarise, self._progress, label)
 
     def _unscale(self, V: Array) -> Array:
         return V if self.scale is None else V / self.scale[:, None]
 
-    def _panels(self) -> Iterator[Array]:
-        """Centred dense column blocks (n, c) of X̃ · √(Σw − 1)."""
-        whole = _column_access(self.source)
-        root = None if self.source.weight is None else np.sqrt(self.source.weight)[:, None]
-        for start in range(0, self.size, COLUMN_BLOCK):
-            stop = min(start + COLUMN_BLOCK, self.size)
-            panel = whole(start, stop) - self.columns.mean[start:stop]
-            if self.scale is not None:
-                panel /= self.scale[start:stop]
-            yield panel if root is None else panel * root
+
+def _deviations(mean: Array, square: Array, divisor: float) -> Array:
+    """Standard deviations (d,), 1 for a constant column."""
+    deviation = np.sqrt(square / divisor)
+    return np.where((deviation <= 1e-13 * np.abs(mean)) | (deviation == 0.0), 1.0, deviation)
 
 
-def _column_access(source: Source) -> Callable[[int, int], Array]:
-    """A function (start, stop) → the dense float64 columns (n, stop − start)."""
+def _centred_panel(panel: Array, weight: Array) -> tuple[Array, Array, Array]:
+    """Columns (n, c) about their weighted means, the means, and the weighted squares, in two steps for accuracy."""
+    mean = blas.dgemv(1.0, panel.T, weight) / weight.sum()
+    panel -= mean
+    rest = blas.dgemv(1.0, panel.T, weight) / weight.sum()  # what rounding left of the mean
+    square = blas.dgemv(1.0, (panel * panel).T, weight)
+    if np.any(rest**2 * weight.sum() > 1e-28 * square):
+        panel -= rest
+    return panel, mean + rest, square - rest**2 * weight.sum()
+
+
+def _column_access(source: Source) -> tuple[Callable[[slice], Array], int]:
+    """A function from a range of columns to a float64 copy of them (n, c), and n."""
     if isinstance(source, ArraySource):
-        return lambda start, stop: np.asarray(source.array[:, start:stop], dtype=np.float64)
+        return lambda part: np.array(source.array[:, part], dtype=np.float64), source.array.shape[0]
     if isinstance(source, SparseSource):
         columns = source.matrix.tocsc()
-        return lambda start, stop: columns[:, start:stop].toarray().astype(np.float64, copy=False)
+        return lambda part: columns[:, part].toarray().astype(np.float64, copy=False), columns.shape[0]
     if isinstance(source, TensorSource):
-        return lambda start, stop: to_numpy(source.tensor[:, start:stop]).astype(np.float64)
-    return lambda start, stop: np.concatenate([_columns_of(block.rows, start, stop) for block in source.blocks()])
+        return lambda part: to_numpy(source.tensor[:, part]).astype(np.float64), source.tensor.shape[0]
+    n = sum(block.rows.shape[0] for block in source.blocks())
+    return lambda part: np.concatenate([_columns_of(block.rows, part) for block in source.blocks()]), n
 
 
-def _columns_of(rows: Any, start: int, stop: int) -> Array:
-    part = rows[:, start:stop]
-    part = part.toarray() if is_sparse(part) else to_numpy(part)
-    return np.array(part, dtype=np.float64)
+def _columns_of(rows: Any, part: slice) -> Array:
+    found = rows[:, part]
+    found = found.toarray() if is_sparse(found) else to_numpy(found)
+    return np.array(found, dtype=np.float64)
 
 
 def _dense_block(block: Block, mean: Array, scale: Array | None, weight: Array | None) -> Array:
-    rows = _columns_of(block.rows, 0, mean.size) - mean
+    rows = _columns_of(block.rows, slice(None)) - mean
     if scale is not None:
         rows /= scale
     return rows if weight is None else rows * np.sqrt(weight)[:, None]
 
 
 def _whitened(block: Block, mean: Array, scale: Array | None, triangles: list[Array]) -> Moments:
-    rows = np.ascontiguousarray(_dense_block(block, mean, scale, None))
-    for R in triangles:
-        rows = blas.dtrsm(1.0, R, rows.T, trans_a=1, overwrite_b=1).T
-    return Moments.of(Block(rows, block.weight))
+    """Moments of the whitened rows, by panels that stay in cache."""
+    step = max(64, PANEL_BYTES // (32 * mean.size))
+    parts = []
+    for start in range(0, block.rows.shape[0], step):
+        weight = None if block.weight is None else block.weight[start : start + step]
+        rows = _dense_block(Block(block.rows[start : start + step]), mean, scale, None)
+        for R in triangles:
+            rows = blas.dtrsm(1.0, R, rows.T, trans_a=1, overwrite_b=1).T
+        parts.append(Moments.of(Block(rows, weight)))
+    return functools.reduce(operator.add, parts)
 
 
 def _normal_product(block: Block, mean: Array, V: Array, near: bool) -> Array:
@@ -274,23 +316,20 @@ def _centred_product(rows: Any, weight: Array | None, mean: Array, V: Array, nea
 @_centred_product.register
 def _(rows: np.ndarray, weight: Array | None, mean: Array, V: Array, near: bool) -> Array:
     """Panels that stay in cache, in the rows' dtype: float32 rows are never widened whole."""
-    right = np.ascontiguousarray(V, dtype=rows.dtype)
-    m = mean.astype(rows.dtype)
-    total = np.zeros((rows.shape[1], V.shape[1]))
-    step = max(64, PANEL_BYTES // (rows.dtype.itemsize * rows.shape[1]))
+    m, right = mean.astype(rows.dtype), np.ascontiguousarray(V.T, dtype=rows.dtype)
+    offset = (right @ m)[:, None] if near else 0.0
+    total, sums = np.zeros(right.shape), np.zeros(len(right))
+    step = max(64, 4 * PANEL_BYTES // (rows.dtype.itemsize * rows.shape[1]))
     for start in range(0, rows.shape[0], step):
-        panel = rows[start : start + step]
-        if not near:
-            panel = panel - m
-        Y = panel @ right
-        if near:
-            Y -= m @ right
+        panel = rows[start : start + step] if near else rows[start : start + step] - m
+        Y = right @ panel.T - offset  # (b, rows): short and wide products are the faster ones
         if weight is not None:
-            Y *= weight[start : start + step, None].astype(rows.dtype)
-        total += panel.T @ Y
-        if near:
-            total -= np.outer(m, Y.sum(axis=0))
-    return total
+            Y *= weight[start : start + step].astype(rows.dtype)
+        total += Y @ panel
+        sums += Y.sum(axis=1)
+    if near:
+        total -= np.outer(sums, m)
+    return np.asarray(total.T)
 
 
 @_centred_product.register
@@ -299,7 +338,7 @@ def _(rows: sparse.csr_matrix, weight: Array | None, mean: Array, V: Array, near
     return np.asarray(Z - np.outer(mean, total))
 
 
-def _left_product(block: Block, mean: Array, U: Array) -> Array:
+def _left_product(block: Block, mean: Array, U: Array, near: bool) -> Array:
     """(X − 1mᵀ)ᵀ diag(w)^½ U (d, b) of one block."""
     rows, weight = block
     u = U if weight is None else U * np.sqrt(weight)[:, None]
@@ -309,9 +348,12 @@ def _left_product(block: Block, mean: Array, U: Array) -> Array:
         return np.asarray(to_numpy(xp.matmul((rows - m).T, right)), dtype=np.float64)
     if is_sparse(rows):
         return np.asarray(rows.T @ u - np.outer(mean, u.sum(axis=0)))
-    total = np.zeros((rows.shape[1], U.shape[1]))
+    right, m = np.ascontiguousarray(u.T, dtype=rows.dtype), mean.astype(rows.dtype)
+    total, sums = np.empty((U.shape[1], rows.shape[1])), right.sum(axis=1)
     for start in range(0, rows.shape[1], COLUMN_BLOCK):
-        stop = min(start + COLUMN_BLOCK, rows.shape[1])
-        panel = rows[:, start:stop] - mean[start:stop].astype(rows.dtype)
-        total[start:stop] = panel.T @ u.astype(rows.dtype)
-    return total
+        part = slice(start, start + COLUMN_BLOCK)
+        if near:
+            total[:, part] = right @ rows[:, part] - np.outer(sums, m[part])
+        else:
+            total[:, part] = right @ (rows[:, part] - m[part])
+    return total.T

@@ -30,7 +30,8 @@ def power(operator: SymmetricOperator, wanted: Wanted, tol: float, rng: np.rando
         if enough is not None or k >= wanted.limit:
             break
         k += 1
-    order = np.argsort(-values, kind="stable")
+    k = min(k, k if enough is None else enough)
+    order = np.argsort(-values, kind="stable")[:k]
     V, values = V[:, order], values[order]
     residuals = residual_norms(operator, V, values)
     converged = bool(np.all(residuals <= 10.0 * tol))

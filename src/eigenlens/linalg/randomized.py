@@ -12,6 +12,7 @@ __all__ = ["randomized"]
 
 MAX_PRODUCTS = 1000
 DEGREE = 6
+PATIENCE = 5
 
 
 def randomized(operator: SymmetricOperator, wanted: Wanted, tol: float, rng: np.random.Generator) -> Spectrum:
@@ -28,21 +29,23 @@ def randomized(operator: SymmetricOperator, wanted: Wanted, tol: float, rng: np.
         size = min(operator.size, k + max(10, k // 2))
         extra = rng.standard_normal((operator.size, size - Q.shape[1]))
         Q = np.linalg.qr(np.hstack([Q, operator.matmat(extra)]))[0]
-        values, Q, residuals, used = _sharpen(operator, Q, k, tol)
+        values, Q, residuals, used = _sharpen(operator, Q, k, tol, rng)
         products += used + 1
         enough = wanted.choose(np.maximum(values[:k], 0.0), total)
         converged = bool(np.all(residuals <= tol))
         if enough is not None or k >= wanted.limit or not converged:
             break
         k = min(2 * k, wanted.limit)
-    k = min(k if enough is None else enough, k)
+    k = min(k, k if enough is None else enough)
     outcome = Outcome("randomized", iterations=products, residuals=residuals[:k], converged=converged)
     return Spectrum(np.maximum(values[:k], 0.0), orient(Q[:, :k]), total, outcome)
 
 
-def _sharpen(operator: SymmetricOperator, Q: Array, k: int, tol: float) -> tuple[Array, Array, Array, int]:
+def _sharpen(
+    operator: SymmetricOperator, Q: Array, k: int, tol: float, rng: np.random.Generator
+) -> tuple[Array, Array, Array, int]:
     """Ritz values, vectors and residuals of the leading k, and the products it took to bring them under tol."""
-    products = 0
+    products, best, stalled = 0, np.inf, 0
     while True:
         AQ = operator.matmat(Q)
         products += 1
@@ -54,6 +57,13 @@ def _sharpen(operator: SymmetricOperator, Q: Array, k: int, tol: float) -> tuple
         whole = Q.shape[1] == operator.size
         if whole or np.all(residuals <= tol) or products >= MAX_PRODUCTS:
             return values, Q, residuals, products
+        stalled = 0 if residuals.max() < 0.5 * best else stalled + 1
+        best = min(best, residuals.max())
+        if stalled > PATIENCE:  # the subspace ends inside a cluster of eigenvalues: widen it
+            extra = rng.standard_normal((operator.size, min(Q.shape[1] // 2 + 1, operator.size - Q.shape[1])))
+            Q, stalled = np.linalg.qr(np.hstack([Q, operator.matmat(extra)]))[0], 0
+            products += 1
+            continue
         Q = np.linalg.qr(_chebyshev(operator, Q, AQ, max(values[-1], 1e-12 * scale), values[0]))[0]
         products += DEGREE - 1
 

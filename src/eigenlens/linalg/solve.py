@@ -65,13 +65,14 @@ def choose_solver(problem: Problem) -> tuple[str, str]:
     | if                                                                 | solver     |
     |--------------------------------------------------------------------|------------|
     | sparse (density < 0.1), d > 3000 and n > 3000, k ≤ min(n, d) / 5   | lanczos    |
+    | dense in memory, n and d > 3000, n ≤ 2d < 4n, k ≤ min(n, d) / 50   | lanczos    |
     | columns at hand, 2 n ≤ d and n ≤ 12000                             | gram       |
     | d ≤ 12000                                                          | covariance |
     | columns at hand and n ≤ 12000                                      | gram       |
     | anything larger                                                    | lanczos    |
 
     "covariance" and "gram" look at what they found: if the smallest eigenvalue kept is below 1e-7 of the largest,
-    its digits are gone, and "svd" is run instead (see `solve`).
+    its digits are gone, and up to min(n, d) = 3000 "svd" is run instead (see `solve`).
 
     >>> choose_solver(Problem(n=1_000_000, d=100, k=10))
     ('covariance', 'd=100 is small enough for a covariance matrix')
@@ -84,6 +85,9 @@ def choose_solver(problem: Problem) -> tuple[str, str]:
     few = k <= min(n, d) / 5
     if problem.density < 0.1 and min(n, d) > DENSE_FEATURES and few:
         return "lanczos", f"the rows are sparse (density {problem.density:.2g}) and k={k} is few"
+    nearly_square = min(n, d) > DENSE_FEATURES and n <= 2 * d < 4 * n
+    if problem.density == 1.0 and problem.in_memory and nearly_square and k <= min(n, d) / 50:
+        return "lanczos", f"k={k} of a large, dense and nearly square matrix are few"
     if problem.columns and 2 * n <= d and n <= SQUARE_FEATURES:
         return "gram", f"n={n} rows are far fewer than d={d} columns"
     if d <= SQUARE_FEATURES:
@@ -149,6 +153,8 @@ def _problem(rows: CentredRows, wanted: Wanted) -> Problem:
 def _lost_digits(spectrum: Spectrum, rows: CentredRows) -> bool:
     """Whether a kept eigenvalue is too small for its digits; the zero that centring makes does not count."""
     kept = spectrum.values[: min(rows.n_rows - 1, rows.size)]
+    if min(rows.n_rows, rows.size) > DENSE_FEATURES:
+        return False
     return bool(kept.size and kept[0] > 0.0 and kept[-1] < LOST * kept[0])
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from scipy.linalg import eigh, lapack
 
 from eigenlens.arrays import Array
+from eigenlens.compiled import one_thread
 from eigenlens.linalg.spectrum import Wanted
 
 __all__ = ["leading_eigenpairs"]
@@ -29,20 +28,15 @@ def leading_eigenpairs(A: Array, wanted: Wanted) -> tuple[Array, Array, Array]:
     """
     d, total = A.shape[0], float(np.trace(A))
     if d <= SMALL:
-        return _all_pairs(A, lambda values: _count(wanted, values, total))
+        with one_thread():
+            ascending, vectors = eigh(A, driver="evd", check_finite=False)
+        values = ascending[::-1]
+        k = _count(wanted, values, total)
+        return values, values[:k], vectors[:, ::-1][:, :k]
     reduced, diagonal, off, tau = _tridiagonal(A)
     values = lapack.dsterf(diagonal, off)[0][::-1]
     k = _count(wanted, values, total)
-    if k > MANY * d:
-        return _all_pairs(A, lambda values: k)
     return (values, *_vectors(reduced, diagonal, off, tau, k))
-
-
-def _all_pairs(A: Array, count: Callable[[Array], int]) -> tuple[Array, Array, Array]:
-    ascending, vectors = eigh(A, driver="evd", check_finite=False)
-    values = ascending[::-1]
-    k = count(values)
-    return values, values[:k], vectors[:, ::-1][:, :k]
 
 
 def _count(wanted: Wanted, values: Array, total: float) -> int:
@@ -57,16 +51,26 @@ def _tridiagonal(A: Array) -> tuple[Array, Array, Array, Array]:
 
 
 def _vectors(reduced: Array, diagonal: Array, off: Array, tau: Array, k: int) -> tuple[Array, Array]:
-    """The k largest eigenpairs: of the tridiagonal matrix by relatively robust representations, then turned back."""
+    """The k largest eigenpairs of the tridiagonal matrix, turned back by the k columns that are needed."""
     d = diagonal.size
-    padded = np.append(off, 0.0)
-    found, w, z, info = lapack.dstemr(diagonal, padded, 3, 0.0, 0.0, d - k + 1, d, compute_v=1)
-    if info != 0 or found != k:  # never seen; the full decomposition cannot fail this way
-        w, z = eigh(np.diag(diagonal) + np.diag(off, 1) + np.diag(off, -1), subset_by_index=(d - k, d - 1))
-    z = np.asfortranarray(z[:, :k])
+    w, z = _few(diagonal, off, k) if k <= MANY * d else _many(diagonal, off, k)
     # The reflectors sit below the subdiagonal, as a QR factorisation of the trailing block would leave them.
-    reflectors = np.asfortranarray(reduced[1:, :-1])
-    turned, work, _ = lapack.dormqr("L", "N", reflectors, tau, np.asfortranarray(z[1:]), -1)
-    turned, _, _ = lapack.dormqr("L", "N", reflectors, tau, np.asfortranarray(z[1:]), int(work[0]))
-    z[1:] = turned
-    return w[:k][::-1], z[:, ::-1]
+    reflectors, tail = np.asfortranarray(reduced[1:, :-1]), np.asfortranarray(z[1:])
+    _, work, _ = lapack.dormqr("L", "N", reflectors, tau, tail, -1)
+    z[1:], _, _ = lapack.dormqr("L", "N", reflectors, tau, tail, int(work[0]), overwrite_c=1)
+    return w[::-1], z[:, ::-1]
+
+
+def _few(diagonal: Array, off: Array, k: int) -> tuple[Array, Array]:
+    """By relatively robust representations: O(d k)."""
+    d = diagonal.size
+    found, w, z, info = lapack.dstemr(diagonal, np.append(off, 0.0), 3, 0.0, 0.0, d - k + 1, d, compute_v=1)
+    if info != 0 or found != k:
+        return _many(diagonal, off, k)
+    return w[:k], np.asfortranarray(z[:, :k])
+
+
+def _many(diagonal: Array, off: Array, k: int) -> tuple[Array, Array]:
+    """By divide and conquer: all vectors, in matrix products."""
+    w, z, _ = lapack.dstevd(diagonal, off, compute_v=1)
+    return w[-k:], np.asfortranarray(z[:, -k:])

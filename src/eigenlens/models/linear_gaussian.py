@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import cho_solve, solve_triangular
 
-from eigenlens.arrays import Array
+from eigenlens.arrays import Array, read_only
 
 __all__ = ["LinearGaussian"]
 
@@ -34,6 +34,9 @@ class LinearGaussian:
     mean: Array
     loadings: Array
     noise: float | Array
+
+    def __post_init__(self) -> None:
+        read_only(self, "mean", "loadings")
 
     @cached_property
     def _psi(self) -> Array:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eigenlens.arrays import Array
+from eigenlens.arrays import Array, read_only
 from eigenlens.errors import OptionError
 from eigenlens.models.linear_gaussian import LinearGaussian
 
@@ -42,6 +42,9 @@ class PrincipalComponents:
     total: float
     column_variances: Array
     weight: float
+
+    def __post_init__(self) -> None:
+        read_only(self, "mean", "scale", "components", "variances", "column_variances")
 
     @property
     def noise(self) -> float:

@@ -103,8 +103,7 @@ class Moments:
         weight, mean, delta = _merge_means(self, other)
         scatter = np.add(self.scatter, other.scatter, order="F")
         if self.weight and other.weight:
-            factor = self.weight * other.weight / weight
-            scatter = blas.dger(factor, delta, delta, a=scatter, overwrite_a=1)
+            scatter = _plus_outer(scatter, self.weight * other.weight / weight, delta)
         return type(self)(self.rows + other.rows, weight, mean, scatter)
 
     def covariance(self, ddof: float = 1.0) -> Array:
@@ -129,16 +128,24 @@ def _merge_means(a: Any, b: Any) -> tuple[float, Array, Array]:
     return weight, a.mean + delta * (b.weight / weight if weight else 0.0), delta
 
 
-def _provisional(rows: Any) -> Array:
-    """A centre near the rows, exact in their dtype."""
-    first = rows[:SAMPLE]
+def _provisional(rows: Array, weight: Array | None) -> Array:
+    """A centre near the rows that count, exact in their dtype."""
+    first = rows[:SAMPLE] if weight is None else rows[np.flatnonzero(weight)[:SAMPLE]]
     return np.asarray(np.mean(first, axis=0, dtype=np.float64), dtype=rows.dtype).astype(np.float64)
 
 
 def _about_mean(shift: Array, total: Array, scatter: Array, weight: float) -> tuple[Array, Array]:
     """From sums about a shift to mean and scatter about the mean: S − (Σw) δδᵀ with δ = total / Σw."""
     delta = total / weight
-    return shift + delta, blas.dger(-weight, delta, delta, a=np.asfortranarray(scatter), overwrite_a=1)
+    return shift + delta, _plus_outer(np.asfortranarray(scatter), -weight, delta)
+
+
+def _plus_outer(A: Array, factor: float, v: Array) -> Array:
+    """A + factor v vᵀ, in place."""
+    if len(v) <= 512:
+        A += factor * np.outer(v, v)
+        return A
+    return np.asarray(blas.dger(factor, v, v, a=A, overwrite_a=1))
 
 
 @singledispatch
@@ -155,7 +162,7 @@ def _mean_and_scatter(rows: Any, weight: Array | None, n: float) -> tuple[Array,
 
 @_mean_and_scatter.register
 def _(rows: np.ndarray, weight: Array | None, n: float) -> tuple[Array, Array]:
-    shift = _provisional(rows)
+    shift = _provisional(rows, weight)
     return _about_mean(shift, *moments_about(rows, weight, shift), n)
 
 
@@ -191,7 +198,7 @@ def _columns(rows: Any, weight: Array | None, n: float) -> tuple[Array, Array]:
 
 @_columns.register
 def _(rows: np.ndarray, weight: Array | None, n: float) -> tuple[Array, Array]:
-    shift = _provisional(rows)
+    shift = _provisional(rows, weight)
     total, square = np.zeros(rows.shape[1]), np.zeros(rows.shape[1])
     step = max(1, (1 << 17) // rows.shape[1])
     for start in range(0, rows.shape[0], step):
@@ -219,7 +226,8 @@ def _(rows: sparse.csr_matrix, weight: Array | None, n: float) -> tuple[Array, A
 
 def _shifted_tensor(rows: Any, weight: Array | None) -> tuple[Any, Any, Array]:
     xp = namespace(rows)
-    shift = xp.mean(rows[:SAMPLE, :], axis=0)
+    start = 0 if weight is None else int(np.flatnonzero(weight)[0])
+    shift = xp.mean(rows[start : start + (SAMPLE if weight is None else 1), :], axis=0)
     return xp, (rows - shift) * _roots(xp, rows, weight), to_numpy(shift).astype(np.float64)
 
 

@@ -30,7 +30,7 @@ from eigenlens.views.draw.style import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from eigenlens.fitting.reading import SupplementaryColumns
+    from eigenlens.fitting.reading import Supplementary
     from eigenlens.views.tables import BiplotTable
 
 __all__ = ["biplot", "correlation_circle", "scores"]
@@ -133,7 +133,7 @@ def correlation_circle(
     *,
     names: Iterable[str] | None = None,
     top: int | None = None,
-    supplementary: SupplementaryColumns | None = None,
+    supplementary: Supplementary | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Correlations of the columns with two components as arrows in the unit circle.
