@@ -86,31 +86,37 @@ def one_thread() -> Any:
     return _thread_pools().limit(limits=1, user_api="blas")
 
 
-def moments_about(rows: Array, weight: Array | None, shift: Array) -> tuple[Array, Array]:
+def moments_about(
+    rows: Array, weight: Array | None, shift: Array, triangle: Array | None = None
+) -> tuple[Array, Array]:
     """Sum (d,) and scatter (d, d) of the rows (n, d) about a shift c (d,), in float64.
 
-        sum = Σ w_i (x_i − c),    scatter = Σ w_i (x_i − c)(x_i − c)ᵀ
+        sum = Σ w_i y_i,    scatter = Σ w_i y_i y_iᵀ,    y_i = x_i − c, or (x_i − c) R⁻¹ with a triangle R (d, d)
 
-    Cost n d² flops; the rows are read once and never copied whole.
+    Cost n d² flops, twice that with a triangle; the rows are read once and never copied whole.
 
     >>> moments_about(np.array([[1.0, 2.0], [3.0, 6.0]]), None, np.array([1.0, 2.0]))
     (array([2., 4.]), array([[ 4.,  8.], [ 8., 16.]]))
     """
     d = rows.shape[1]
     if _kernels is None or d > WIDEST[rows.dtype]:
-        return moments_about_numpy(rows, weight, shift)
+        return moments_about_numpy(rows, weight, shift, triangle)
     total, scatter = np.empty(d), np.empty((d, d))
     kernel = getattr(_kernels, f"moments_{rows.dtype.name}")
-    kernel(rows, weight, np.ascontiguousarray(shift, dtype=np.float64), total, scatter, threads())
+    kernel(rows, weight, np.ascontiguousarray(shift, dtype=np.float64), triangle, total, scatter, threads())
     return total, scatter
 
 
-def moments_about_numpy(rows: Array, weight: Array | None, shift: Array) -> tuple[Array, Array]:
+def moments_about_numpy(
+    rows: Array, weight: Array | None, shift: Array, triangle: Array | None = None
+) -> tuple[Array, Array]:
     """The twin of `moments_about`: a shifted panel at a time, multiplied by SYRK in the rows' own dtype.
 
     float32 panels are multiplied in float32 and added in float64.
     """
     n, d = rows.shape
+    if triangle is not None:
+        rows = rows.astype(np.float64)
     shift = shift.astype(rows.dtype)
     # One BLAS for all of it: NumPy's and SciPy's have threads of their own, which would wait beside each other.
     single = rows.dtype == np.float32
@@ -119,6 +125,8 @@ def moments_about_numpy(rows: Array, weight: Array | None, shift: Array) -> tupl
     step = max(1024, PANEL_BYTES // (rows.dtype.itemsize * d))
     for start in range(0, n, step):
         panel = rows[start : start + step] - shift
+        if triangle is not None:
+            panel = blas.dtrsm(1.0, triangle, np.ascontiguousarray(panel).T, trans_a=1, overwrite_b=1).T
         root = np.ones(len(panel), rows.dtype)
         if weight is not None:
             root = np.sqrt(weight[start : start + step]).astype(rows.dtype)

@@ -85,8 +85,8 @@ void set_isa(const std::string& name) {
 }
 
 template <class T>
-using Moments = void (*)(const T*, std::ptrdiff_t, std::ptrdiff_t, const double*, const double*, std::size_t,
-                         std::size_t, double*, double*);
+using Moments = void (*)(const T*, std::ptrdiff_t, std::ptrdiff_t, const double*, const double*, const double*,
+                         std::size_t, std::size_t, double*, double*);
 
 template <class T>
 Moments<T> moments_kernel() {
@@ -100,9 +100,32 @@ Moments<T> moments_kernel() {
 // The rows are cut into a number of pieces that depends on n alone, so the rounding does too.
 constexpr std::size_t PIECES = 16, PIECE_ROWS = 512;
 
+// The blocks of an upper triangular R (d, d) that whiten() wants: −R_ts above the diagonal, R_ss⁻¹ on it.
+std::vector<double> whitening_blocks(const double* R, std::size_t d) {
+  const std::size_t strips = baseline::strips_of(d);
+  std::vector<double> blocks(baseline::tiles_of(d) * 64 + 8);
+  double* at = blocks.data();
+  auto entry = [&](std::size_t i, std::size_t j) { return i < d && j < d ? R[i * d + j] : i == j ? 1.0 : 0.0; };
+  for (std::size_t s = 0; s < strips; ++s) {
+    for (std::size_t t = 0; t < s; ++t, at += 64)
+      for (std::size_t i = 0; i < 8; ++i)
+        for (std::size_t j = 0; j < 8; ++j) at[i * 8 + j] = -entry(t * 8 + i, s * 8 + j);
+    for (std::size_t j = 0; j < 8; ++j) {  // column j of the inverse, from the diagonal up
+      at[j * 8 + j] = 1.0 / entry(s * 8 + j, s * 8 + j);
+      for (std::size_t i = j; i-- > 0;) {
+        double total = 0.0;
+        for (std::size_t k = i + 1; k <= j; ++k) total += entry(s * 8 + i, s * 8 + k) * at[k * 8 + j];
+        at[i * 8 + j] = -total / entry(s * 8 + i, s * 8 + i);
+      }
+    }
+    at += 64;
+  }
+  return blocks;
+}
+
 template <class T>
-void moments(const py::array& X, const py::object& weight, py::array_t<double> shift, py::array_t<double> sum,
-             py::array_t<double> scatter, std::size_t threads) {
+void moments(const py::array& X, const py::object& weight, py::array_t<double> shift, const py::object& triangle,
+             py::array_t<double> sum, py::array_t<double> scatter, std::size_t threads) {
   const std::size_t n = X.shape(0), d = X.shape(1);
   const auto item = static_cast<std::ptrdiff_t>(sizeof(T));
   const std::ptrdiff_t rs = X.strides(0) / item, cs = X.strides(1) / item;
@@ -115,6 +138,14 @@ void moments(const py::array& X, const py::object& weight, py::array_t<double> s
   }
   const double *c = shift.data(), *r = root.empty() ? nullptr : root.data();
   double *s = sum.mutable_data(), *S = scatter.mutable_data();
+  double* blocks = nullptr;
+  if (!triangle.is_none()) {
+    using Square = py::array_t<double, py::array::c_style | py::array::forcecast>;
+    const std::vector<double> made = whitening_blocks(triangle.cast<Square>().data(), d);
+    blocks = static_cast<double*>(std::aligned_alloc(64, (made.size() * sizeof(double) + 63) / 64 * 64));
+    if (!blocks) throw std::bad_alloc();
+    std::copy(made.begin(), made.end(), blocks);
+  }
   const auto kernel = moments_kernel<T>();
   const std::size_t strips = baseline::strips_of(d), tiles = baseline::tiles_of(d) * 64;
   const std::size_t pieces = std::clamp<std::size_t>(n / PIECE_ROWS, 1, PIECES), step = (n + pieces - 1) / pieces;
@@ -127,7 +158,7 @@ void moments(const py::array& X, const py::object& weight, py::array_t<double> s
     double* mine = partial + p * tiles;
     std::memset(mine, 0, tiles * sizeof(double));
     const std::size_t begin = std::min(n, p * step), end = std::min(n, begin + step);
-    kernel(x + static_cast<std::ptrdiff_t>(begin) * rs, rs, cs, r ? r + begin : nullptr, c, end - begin, d,
+    kernel(x + static_cast<std::ptrdiff_t>(begin) * rs, rs, cs, r ? r + begin : nullptr, c, blocks, end - begin, d,
            sums.data() + p * d, mine);
   });
   for (std::size_t p = 1; p < pieces; ++p) {
@@ -142,6 +173,7 @@ void moments(const py::array& X, const py::object& weight, py::array_t<double> s
         for (std::size_t j = b * 8; j < std::min(d, b * 8 + 8); ++j)
           S[i * d + j] = S[j * d + i] = from[(i - a * 8) * 8 + (j - b * 8)];
   std::free(partial);
+  std::free(blocks);
 }
 
 template <class T, class Index>

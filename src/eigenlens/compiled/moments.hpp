@@ -1,7 +1,6 @@
 // Weighted moments about a shift, for tall-skinny blocks:
 //
-//     sum_j      = Σ_i w_i (x_ij − c_j)
-//     scatter_jl = Σ_i w_i (x_ij − c_j)(x_il − c_l)
+//     sum     = Σ_i w_i y_i,   scatter = Σ_i w_i y_i y_iᵀ,   with y_i = x_i − c, or y_i = (x_i − c) R⁻¹
 //
 // Included once per instruction set (see dispatch.hpp) with LANES, the doubles in a vector, and ROWS,
 // the rows of a register tile. A panel of rows, shifted and multiplied by sqrt(w), is copied into strips
@@ -39,15 +38,15 @@ inline void tile(const double* a, const double* b, std::size_t rows, std::size_t
     }
 }
 
-// Copies rows into the panel, strip by strip of 8 columns (the last one padded with zeros), and adds
-// their weighted sums. Rows that lie one after the other are read in their order; columns that do, in theirs.
-template <class T>
+// Copies rows into the panel, strip by strip of 8 columns (the last one padded with zeros), and adds their
+// weighted sums. Rows that lie one after the other are read in their order; columns that do, in theirs.
+template <bool WEIGHTED, class T>
 inline void pack(const T* x, std::ptrdiff_t row_stride, std::ptrdiff_t column_stride, const double* root,
                  const double* shift, std::size_t d, std::size_t rows, double* panel, double* sum) {
   const std::size_t whole = column_stride == 1 ? d / STRIP : 0;
   for (std::size_t r = 0; r < rows && whole; ++r) {
     const T* row = x + static_cast<std::ptrdiff_t>(r) * row_stride;
-    const double w = root ? root[r] : 1.0;
+    const double w = WEIGHTED ? root[r] : 1.0;
     double* to = panel + r * STRIP;
     for (std::size_t s = 0; s < whole; ++s, to += STRIDE)
       for (std::size_t j = 0; j < STRIP; ++j) {
@@ -65,7 +64,7 @@ inline void pack(const T* x, std::ptrdiff_t row_stride, std::ptrdiff_t column_st
     const T* from = x + static_cast<std::ptrdiff_t>(column) * column_stride;
     double total = 0.0;
     for (std::size_t r = 0; r < rows; ++r) {
-      const double w = root ? root[r] : 1.0;
+      const double w = WEIGHTED ? root[r] : 1.0;
       const double value = w * (static_cast<double>(from[static_cast<std::ptrdiff_t>(r) * row_stride]) - shift[column]);
       to[r * STRIP] = value;
       total += w * value;
@@ -83,21 +82,75 @@ inline void syrk(const double* panel, std::size_t d, std::size_t rows, double* t
     std::size_t t = s;
     for (; t + WIDE <= strips; t += WIDE, out += WIDE * STRIP * STRIP)
       for (std::size_t row = 0; row < STRIP; row += ROWS) tile<WIDE>(a, panel + t * STRIDE, rows, row, out);
+    for (; WIDE > 2 && t + 2 <= strips; t += 2, out += 2 * STRIP * STRIP)
+      for (std::size_t row = 0; row < STRIP; row += ROWS) tile<2>(a, panel + t * STRIDE, rows, row, out);
     for (; t < strips; ++t, out += STRIP * STRIP)
       for (std::size_t row = 0; row < STRIP; row += ROWS) tile<1>(a, panel + t * STRIDE, rows, row, out);
   }
 }
 
-// One piece of the rows: sum (d) and tiles (tiles_of(d) × 64), both added to.
+// ROW rows of a strip: out = acc · block, for an 8×8 block; `acc` are the rows, added to what `from` holds.
+template <std::size_t ROW>
+inline void rows_times_block(const double* rows, const double* block, vec (&out)[ROW][PARTS]) {
+  for (std::size_t i = 0; i < STRIP; ++i) {
+    vec right[PARTS];
+    for (std::size_t p = 0; p < PARTS; ++p) right[p] = *reinterpret_cast<const vec*>(block + i * STRIP + p * LANES);
+    for (std::size_t r = 0; r < ROW; ++r)
+      for (std::size_t p = 0; p < PARTS; ++p) out[r][p] += rows[r * STRIP + i] * right[p];
+  }
+}
+
+// Every row y of the panel becomes y R⁻¹, strip after strip: y_s ← (y_s − Σ_{t<s} y_t R_ts) R_ss⁻¹. `blocks` holds, for
+// each strip s, the 8×8 blocks −R_0s … −R_(s−1)s and then R_ss⁻¹. The rows of the panel are a multiple of 4.
+inline void whiten(double* panel, const double* blocks, std::size_t d, std::size_t rows) {
+  constexpr std::size_t ROW = 4;
+  for (std::size_t s = 0; s < strips_of(d); ++s) {
+    for (std::size_t r = 0; r < rows; r += ROW) {
+      double* mine = panel + s * STRIDE + r * STRIP;
+      vec acc[ROW][PARTS];
+      std::memcpy(acc, mine, sizeof acc);
+      for (std::size_t t = 0; t < s; ++t)
+        rows_times_block<ROW>(panel + t * STRIDE + r * STRIP, blocks + t * STRIP * STRIP, acc);
+      alignas(64) double row[ROW * STRIP];
+      std::memcpy(row, acc, sizeof acc);
+      vec solved[ROW][PARTS] = {};
+      rows_times_block<ROW>(row, blocks + s * STRIP * STRIP, solved);
+      std::memcpy(mine, solved, sizeof solved);
+    }
+    blocks += (s + 1) * STRIP * STRIP;
+  }
+}
+
+// The weighted sums of a panel whose rows carry sqrt(w) already.
+inline void add_sums(const double* panel, const double* root, std::size_t d, std::size_t rows, double* sum) {
+  for (std::size_t column = 0; column < d; ++column) {
+    const double* from = panel + column / STRIP * STRIDE + column % STRIP;
+    double total = 0.0;
+    for (std::size_t r = 0; r < rows; ++r) total += (root ? root[r] : 1.0) * from[r * STRIP];
+    sum[column] += total;
+  }
+}
+
+// One piece of the rows: sum (d) and tiles (tiles_of(d) × 64), both added to; `blocks` as for whiten, or null.
 template <class T>
 void moments(const T* x, std::ptrdiff_t row_stride, std::ptrdiff_t column_stride, const double* root,
-             const double* shift, std::size_t n, std::size_t d, double* sum, double* tiles) {
+             const double* shift, const double* blocks, std::size_t n, std::size_t d, double* sum, double* tiles) {
   const std::size_t bytes = strips_of(d) * STRIDE * sizeof(double);
   double* panel = static_cast<double*>(std::aligned_alloc(64, bytes));
+  std::memset(panel, 0, bytes);
+  std::vector<double> unused(blocks ? d : 0);
   for (std::size_t begin = 0; begin < n; begin += PANEL) {
     const std::size_t rows = std::min(PANEL, n - begin);
-    pack(x + static_cast<std::ptrdiff_t>(begin) * row_stride, row_stride, column_stride,
-         root ? root + begin : nullptr, shift, d, rows, panel, sum);
+    const T* from = x + static_cast<std::ptrdiff_t>(begin) * row_stride;
+    double* sums = blocks ? unused.data() : sum;
+    if (root)
+      pack<true>(from, row_stride, column_stride, root + begin, shift, d, rows, panel, sums);
+    else
+      pack<false>(from, row_stride, column_stride, root, shift, d, rows, panel, sums);
+    if (blocks) {
+      whiten(panel, blocks, d, (rows + 3) / 4 * 4);  // what stands behind the last row is not used
+      add_sums(panel, root ? root + begin : nullptr, d, rows, sum);
+    }
     syrk(panel, d, rows, tiles);
   }
   std::free(panel);

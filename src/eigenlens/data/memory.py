@@ -20,7 +20,7 @@ from eigenlens.errors import DataError
 __all__ = ["ArraySource", "FrameSource", "Mapped", "SparseSource", "TensorSource"]
 
 
-VIEW_BYTES = 256 << 20
+VIEW_BYTES = 1 << 30
 """The size of a block that is a mere view: large, because it costs nothing."""
 
 

@@ -17,7 +17,6 @@ from typing import Any, Protocol
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import blas
 
 from eigenlens.arrays import Array, is_sparse, is_tensor, namespace, to_numpy
 from eigenlens.compiled import moments_about, normal_product
@@ -25,12 +24,13 @@ from eigenlens.data.memory import ArraySource, SparseSource, TensorSource
 from eigenlens.data.resolve import explain_nonfinite
 from eigenlens.data.source import Block, Progress, S, Source, accumulate
 from eigenlens.errors import DataError
-from eigenlens.stats.moments import ColumnMoments, Moments
+from eigenlens.stats.moments import ColumnMoments, Moments, size
 
 __all__ = ["CentredRows", "Matrix", "SymmetricOperator"]
 
 COLUMN_BLOCK = 4096
 PANEL_BYTES = 4 << 20
+SAMPLE = 16
 
 
 class SymmetricOperator(Protocol):
@@ -179,22 +179,20 @@ class CentredRows:
         """X̃X̃ᵀ (n, n), from column blocks, each centred on its own as it comes. Cost n² d."""
         self.passes += 1
         read, n = _column_access(self.source)
-        weight = np.ones(n) if self.source.weight is None else self.source.weight
-        root = None if self.source.weight is None else np.sqrt(weight)[:, None]
+        weight = self.source.weight
+        count, total = (n, float(n)) if weight is None else (int(np.count_nonzero(weight)), float(weight.sum()))
         mean, square = np.empty(self.size), np.empty(self.size)
         G, nowhere = np.zeros((n, n)), np.zeros(n)
-        step = max(COLUMN_BLOCK, PANEL_BYTES // (8 * n))
+        step = max(2 * COLUMN_BLOCK, PANEL_BYTES // (8 * n))
         for start in range(0, self.size, step):
             part = slice(start, min(start + step, self.size))
             with np.errstate(all="ignore"):
-                panel, mean[part], square[part] = _centred_panel(read(part), weight)
+                panel, mean[part], square[part] = _centred_panel(read(part), weight, total)
             if self.standardize:
-                panel /= _deviations(mean[part], square[part], weight.sum() - 1.0)
-            G += moments_about((panel if root is None else panel * root).T, None, nowhere)[1]
+                panel /= _deviations(mean[part], square[part], total - 1.0)
+            G += moments_about(panel.T, None, nowhere)[1]
         if "columns" not in self.__dict__:
-            self._require_variance(
-                found := ColumnMoments(int(np.count_nonzero(weight)), float(weight.sum()), mean, square)
-            )
+            self._require_variance(found := ColumnMoments(count, total, mean, square))
             self.columns = found
         return G / self.divisor
 
@@ -205,11 +203,17 @@ class CentredRows:
         for block in self.source.blocks():
             yield _dense_block(block, self.columns.mean, self.scale, block.weight) / root
 
-    def whitened_moments(self, triangles: list[Array]) -> Moments:
-        """Moments of the rows (x − m) / s · R₁⁻¹ R₂⁻¹ …, in one pass: the step of CholeskyQR."""
-        return self._fold(
-            partial(_whitened, mean=self.columns.mean, scale=self.scale, triangles=triangles), "refinement"
-        )
+    def sample(self, count: int) -> Array:
+        """About `count` rows (x − m) / s, spread evenly over the first block, with √w."""
+        block = next(iter(self.source.blocks()))
+        step = max(1, block.rows.shape[0] // count)
+        weight = None if block.weight is None else block.weight[::step]
+        return _dense_block(Block(block.rows[::step]), self.columns.mean, self.scale, weight)
+
+    def whitened_moments(self, R: Array) -> Moments:
+        """Moments of the rows (x − m) / s · R⁻¹, in one pass: the step of CholeskyQR."""
+        R = R if self.scale is None else R * self.scale
+        return self._fold(partial(_whitened, mean=self.columns.mean, R=np.asfortranarray(R)), "refinement")
 
     @cached_property
     def _near(self) -> bool:
@@ -247,15 +251,21 @@ def _deviations(mean: Array, square: Array, divisor: float) -> Array:
     return np.where((deviation <= 1e-13 * np.abs(mean)) | (deviation == 0.0), 1.0, deviation)
 
 
-def _centred_panel(panel: Array, weight: Array) -> tuple[Array, Array, Array]:
-    """Columns (n, c) about their weighted means, the means, and the weighted squares, in two steps for accuracy."""
-    mean = blas.dgemv(1.0, panel.T, weight) / weight.sum()
+def _centred_panel(panel: Array, weight: Array | None, total: float) -> tuple[Array, Array, Array]:
+    """Columns (n, c) about their means and times √w, the means, and the weighted squares; in two steps for accuracy."""
+
+    def average(values: Array) -> Array:
+        return np.asarray(values.sum(axis=0) if weight is None else np.einsum("i,ij->j", weight, values)) / total
+
+    mean = average(panel)
     panel -= mean
-    rest = blas.dgemv(1.0, panel.T, weight) / weight.sum()  # what rounding left of the mean
-    square = blas.dgemv(1.0, (panel * panel).T, weight)
-    if np.any(rest**2 * weight.sum() > 1e-28 * square):
+    if np.any(mean**2 > 1e4 * panel[:SAMPLE].var(axis=0)):  # rounding may have left some of the mean
+        rest = average(panel)
         panel -= rest
-    return panel, mean + rest, square - rest**2 * weight.sum()
+        mean += rest
+    if weight is not None:
+        panel *= np.sqrt(weight)[:, None]
+    return panel, mean, np.einsum("ij,ij->j", panel, panel)
 
 
 def _column_access(source: Source) -> tuple[Callable[[slice], Array], int]:
@@ -284,17 +294,12 @@ def _dense_block(block: Block, mean: Array, scale: Array | None, weight: Array |
     return rows if weight is None else rows * np.sqrt(weight)[:, None]
 
 
-def _whitened(block: Block, mean: Array, scale: Array | None, triangles: list[Array]) -> Moments:
-    """Moments of the whitened rows, by panels that stay in cache."""
-    step = max(64, PANEL_BYTES // (32 * mean.size))
-    parts = []
-    for start in range(0, block.rows.shape[0], step):
-        weight = None if block.weight is None else block.weight[start : start + step]
-        rows = _dense_block(Block(block.rows[start : start + step]), mean, scale, None)
-        for R in triangles:
-            rows = blas.dtrsm(1.0, R, rows.T, trans_a=1, overwrite_b=1).T
-        parts.append(Moments.of(Block(rows, weight)))
-    return functools.reduce(operator.add, parts)
+def _whitened(block: Block, mean: Array, R: Array) -> Moments:
+    rows = block.rows
+    if not isinstance(rows, np.ndarray):
+        rows = np.asarray(rows.toarray() if is_sparse(rows) else to_numpy(rows))
+    count, weight = size(block)
+    return Moments.about(np.zeros(mean.size), *moments_about(rows, block.weight, mean, R), count, weight)
 
 
 def _normal_product(block: Block, mean: Array, V: Array, near: bool) -> Array:

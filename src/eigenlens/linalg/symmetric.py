@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import numpy as np
 from scipy.linalg import eigh, lapack
 
@@ -12,6 +14,9 @@ from eigenlens.linalg.spectrum import Wanted
 __all__ = ["leading_eigenpairs"]
 
 SMALL = 300
+ALONE = 640
+"""Up to here one thread is fast enough, and leaves none spinning beside the products that follow."""
+
 MANY = 1 / 6
 
 
@@ -26,16 +31,21 @@ def leading_eigenpairs(A: Array, wanted: Wanted) -> tuple[Array, Array, Array]:
     >>> values, leading, np.abs(vectors.ravel())
     (array([3., 2., 1.]), array([3.]), array([0., 1., 0.]))
     """
-    d, total = A.shape[0], float(np.trace(A))
-    if d <= SMALL:
-        with one_thread():
-            ascending, vectors = eigh(A, driver="evd", check_finite=False)
-        values = ascending[::-1]
-        k = _count(wanted, values, total)
-        return values, values[:k], vectors[:, ::-1][:, :k]
+    with one_thread() if A.shape[0] <= ALONE else nullcontext():
+        return _all_at_once(A, wanted) if A.shape[0] <= SMALL else _by_need(A, wanted)
+
+
+def _all_at_once(A: Array, wanted: Wanted) -> tuple[Array, Array, Array]:
+    ascending, vectors = eigh(A, driver="evd", check_finite=False)
+    values = ascending[::-1]
+    k = _count(wanted, values, float(np.trace(A)))
+    return values, values[:k], vectors[:, ::-1][:, :k]
+
+
+def _by_need(A: Array, wanted: Wanted) -> tuple[Array, Array, Array]:
     reduced, diagonal, off, tau = _tridiagonal(A)
     values = lapack.dsterf(diagonal, off)[0][::-1]
-    k = _count(wanted, values, total)
+    k = _count(wanted, values, float(np.trace(A)))
     return (values, *_vectors(reduced, diagonal, off, tau, k))
 
 

@@ -19,7 +19,7 @@ from eigenlens.arrays import Array, namespace, to_numpy
 from eigenlens.compiled import moments_about
 from eigenlens.data.source import Block
 
-__all__ = ["ColumnMoments", "Moments"]
+__all__ = ["ColumnMoments", "Moments", "size"]
 
 FLOAT32_ROWS = 4096
 SAMPLE = 128
@@ -49,7 +49,7 @@ class ColumnMoments:
     @classmethod
     def of(cls, block: Block) -> Self:
         """The moments of one block of rows (b, d). Cost b d."""
-        rows, weight = _size(block)
+        rows, weight = size(block)
         if weight == 0.0:
             return cls(0, 0.0, np.zeros(block.rows.shape[1]), np.zeros(block.rows.shape[1]))
         return cls(rows, weight, *_columns(block.rows, block.weight, weight))
@@ -94,10 +94,15 @@ class Moments:
     def of(cls, block: Block) -> Self:
         """The moments of one block of rows (b, d). Cost b d² flops."""
         d = block.rows.shape[1]
-        rows, weight = _size(block)
+        rows, weight = size(block)
         if weight == 0.0:
             return cls(0, 0.0, np.zeros(d), np.zeros((d, d)))
         return cls(rows, weight, *_mean_and_scatter(block.rows, block.weight, weight))
+
+    @classmethod
+    def about(cls, shift: Array, total: Array, scatter: Array, rows: int, weight: float) -> Self:
+        """From the sum (d,) and scatter (d, d) about a shift."""
+        return cls(rows, weight, *_about_mean(shift, total, scatter, weight))
 
     def __add__(self, other: Self) -> Self:
         weight, mean, delta = _merge_means(self, other)
@@ -116,7 +121,8 @@ class Moments:
         return ColumnMoments(self.rows, self.weight, self.mean, self.scatter.diagonal().copy())
 
 
-def _size(block: Block) -> tuple[int, float]:
+def size(block: Block) -> tuple[int, float]:
+    """The number of rows that count, and their total weight."""
     if block.weight is None:
         return block.rows.shape[0], float(block.rows.shape[0])
     return int(np.count_nonzero(block.weight)), float(np.sum(block.weight))
