@@ -3,7 +3,7 @@
 >>> import eigenlens
 >>> food = eigenlens.datasets.load("uk-food")
 >>> eigenlens.PCA(n_components=2).fit(food.data).explained_variance_ratio_.round(3)
-array([0.674, 0.29 ])
+array([0.674, 0.291])
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from eigenlens import datasets
 from eigenlens.data.files import scan
 from eigenlens.data.source import Source, accumulate
+from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, EigenlensError, OptionError
 from eigenlens.estimators import PCA, load
 from eigenlens.versions import show_versions
 
@@ -24,6 +25,11 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "PCA",
+    "ConvergenceWarning",
+    "DataError",
+    "DataWarning",
+    "EigenlensError",
+    "OptionError",
     "Source",
     "accumulate",
     "datasets",

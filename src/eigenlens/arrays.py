@@ -83,4 +83,4 @@ class Like:
         result = np.asarray(result, dtype=self.dtype if narrowed else None)
         if self._library is None:
             return result
-        return self._library.asarray(result, device=self._device)
+        return self._library.asarray(np.array(result), device=self._device)

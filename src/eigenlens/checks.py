@@ -112,7 +112,7 @@ def weights(sample_weight: Any, n_rows: int | None) -> Array | None:
 def generator(random_state: Any) -> np.random.Generator:
     """A seed, a Generator, a RandomState or None becomes a Generator, here and only here.
 
-    >>> generator(0).integers(10) == generator(0).integers(10)
+    >>> bool(generator(0).integers(10) == generator(0).integers(10))
     True
     """
     if isinstance(random_state, np.random.Generator):

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from eigenlens.data.memory import ArraySource, SparseSource
 from eigenlens.linalg.operators import CentredRows
-from eigenlens.linalg.solve import SOLVERS, solve
+from eigenlens.linalg.solve import FLOOR, SOLVERS, solve
 from eigenlens.linalg.spectrum import Wanted, orient
 
 NAMES = ["auto", *SOLVERS]
@@ -185,7 +185,8 @@ def test_converged_means_small_residuals(solver, case):
     off = C.T @ (C @ spectrum.vectors) / (len(X) - 1.0) - spectrum.vectors * spectrum.values
     true = np.linalg.norm(off, axis=0).max() / spectrum.values[0]
     assert spectrum.outcome.converged or solver not in DIRECT
-    assert not spectrum.outcome.converged or spectrum.outcome.residuals.max() <= 1e-8
+    allowed = 10.0 * max(1e-9, FLOOR[X.dtype])  # what a tolerance below the rounding of the rows means
+    assert not spectrum.outcome.converged or spectrum.outcome.residuals.max() <= allowed
     assert true <= (1e-5 if "float32" in case else 1e-8)
 
 

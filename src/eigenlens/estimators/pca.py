@@ -73,7 +73,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         >>> X = np.array([[2.0, 0.0], [0.0, 2.0], [3.0, 1.0], [-1.0, 1.0]])
         >>> pca = PCA(n_components=1).fit(X)
         >>> pca.explained_variance_ratio_
-        array([0.866])
+        array([0.873])
         >>> print(pca.solver_.solver)
         covariance
     """

@@ -40,7 +40,8 @@ def fit_pca_missing(
     integer n_components is the number of latent dimensions; a share or a rule is applied to the spectrum
     of the saturated model (d − 1 of them). Without a missing entry it is the plain fit.
     """
-    observed = accumulate(source, ObservedColumns.of, progress, "observed entries")
+    with np.errstate(all="ignore"):  # infinities are found in the result, and explained
+        observed = accumulate(source, ObservedColumns.of, progress, "observed entries")
     if not observed.missing.any():
         return fit_pca(
             source, n_components, standardize=standardize, solver=solver, tol=tol, rng=rng, progress=progress

@@ -91,12 +91,13 @@ class CentredRows:
         progress: Progress | None = None,
         moments: Moments | None = None,
     ) -> None:
-        if moments is not None:
-            self.moments = moments
         self.source = source
         self.standardize = standardize
         self.passes = 0
         self._progress = progress
+        if moments is not None:
+            self._require_variance(moments.columns)
+            self.moments = moments
 
     @cached_property
     def moments(self) -> Moments:

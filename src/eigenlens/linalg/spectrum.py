@@ -88,8 +88,8 @@ def orient(vectors: Array) -> Array:
 
     Entries within 1e-6 of the largest count as ties, and the first of them decides, so rounding cannot.
 
-    >>> orient(np.array([[0.6, -0.70710678], [-0.8, 0.70710679]]))
-    array([[-0.6,  0.70710678], [ 0.8, -0.70710679]])
+    >>> orient(np.array([[0.6, -0.70710678], [-0.8, 0.70710679]])).round(3)
+    array([[-0.6 ,  0.707], [ 0.8 , -0.707]])
     """
     size = np.abs(vectors)
     first = np.argmax(size >= (1.0 - 1e-6) * size.max(axis=0, initial=0.0), axis=0)

@@ -7,6 +7,7 @@ and LeVeque 1979, eq. 2.1).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import singledispatch
 from typing import Any, Self
@@ -21,7 +22,7 @@ from eigenlens.data.source import Block
 
 __all__ = ["ColumnMoments", "Moments", "size"]
 
-FLOAT32_ROWS = 4096
+SHORT, LONG = 4096, 1 << 16
 SAMPLE = 128
 """Rows whose mean serves as the provisional mean of a block."""
 
@@ -143,7 +144,9 @@ def _provisional(rows: Array, weight: Array | None) -> Array:
 def _about_mean(shift: Array, total: Array, scatter: Array, weight: float) -> tuple[Array, Array]:
     """From sums about a shift to mean and scatter about the mean: S − (Σw) δδᵀ with δ = total / Σw."""
     delta = total / weight
-    return shift + delta, _plus_outer(np.asfortranarray(scatter), -weight, delta)
+    centred = _plus_outer(np.asfortranarray(scatter), -weight, delta)
+    np.fill_diagonal(centred, np.maximum(centred.diagonal(), 0.0))  # rounding may leave a constant column below zero
+    return shift + delta, centred
 
 
 def _plus_outer(A: Array, factor: float, v: Array) -> Array:
@@ -157,13 +160,13 @@ def _plus_outer(A: Array, factor: float, v: Array) -> Array:
 @singledispatch
 def _mean_and_scatter(rows: Any, weight: Array | None, n: float) -> tuple[Array, Array]:
     """Mean (d,) and scatter (d, d); this one for tensors, on their device."""
-    xp, panel, shift = _shifted_tensor(rows, weight)
-    total = to_numpy(xp.sum(panel * _roots(xp, rows, weight), axis=0, dtype=xp.float64))
-    # float32 is multiplied in float32 over short pieces, which are added in float64.
-    step = FLOAT32_ROWS if panel.dtype == xp.float32 else panel.shape[0]
-    pieces = (panel[start : start + step, :] for start in range(0, panel.shape[0], step))
-    scatter = sum(xp.astype(xp.matmul(piece.T, piece), xp.float64) for piece in pieces)
-    return _about_mean(shift, total, to_numpy(scatter), n)
+    xp, shift, pieces = _pieces(rows, weight)
+    total, scatter = 0.0, 0.0
+    for w, piece in pieces:
+        total = total + xp.sum(w * xp.astype(piece, xp.float64), axis=0)
+        piece = piece * xp.astype(xp.sqrt(w), piece.dtype)
+        scatter = scatter + xp.astype(xp.matmul(piece.T, piece), xp.float64)
+    return _about_mean(shift, to_numpy(total), to_numpy(scatter), n)
 
 
 @_mean_and_scatter.register
@@ -196,10 +199,13 @@ def _(rows: sparse.csr_matrix, weight: Array | None, n: float) -> tuple[Array, A
 @singledispatch
 def _columns(rows: Any, weight: Array | None, n: float) -> tuple[Array, Array]:
     """Means and sums of squared deviations (d,); this one for tensors, on their device."""
-    xp, panel, shift = _shifted_tensor(rows, weight)
-    total = to_numpy(xp.sum(panel * _roots(xp, rows, weight), axis=0, dtype=xp.float64))
-    square = to_numpy(xp.sum(panel * panel, axis=0, dtype=xp.float64))
-    return shift + total / n, square - total * total / n
+    xp, shift, pieces = _pieces(rows, weight)
+    total, square = 0.0, 0.0
+    for w, piece in pieces:
+        wide = xp.astype(piece, xp.float64)
+        total, square = total + xp.sum(w * wide, axis=0), square + xp.sum(w * wide * wide, axis=0)
+    mean = to_numpy(total) / n
+    return shift + mean, np.maximum(to_numpy(square) - n * mean * mean, 0.0)
 
 
 @_columns.register
@@ -213,7 +219,7 @@ def _(rows: np.ndarray, weight: Array | None, n: float) -> tuple[Array, Array]:
         total += w @ panel
         panel *= panel
         square += w @ panel
-    return shift + total / n, square - total * total / n
+    return shift + total / n, np.maximum(square - total * total / n, 0.0)
 
 
 @_columns.register
@@ -230,15 +236,20 @@ def _(rows: sparse.csr_matrix, weight: Array | None, n: float) -> tuple[Array, A
     return mean, square + np.maximum(n - stored, 0.0) * mean * mean
 
 
-def _shifted_tensor(rows: Any, weight: Array | None) -> tuple[Any, Any, Array]:
+def _pieces(rows: Any, weight: Array | None) -> tuple[Any, Array, Iterator[tuple[Any, Any]]]:
+    """The library of a tensor, a shift near its rows, and short runs of (weights (b, 1), rows − shift), on its device.
+
+    float32 is multiplied in float32 over these runs, which are added in float64.
+    """
     xp = namespace(rows)
-    start = 0 if weight is None else int(np.flatnonzero(weight)[0])
-    shift = xp.mean(rows[start : start + (SAMPLE if weight is None else 1), :], axis=0)
-    return xp, (rows - shift) * _roots(xp, rows, weight), to_numpy(shift).astype(np.float64)
+    first = 0 if weight is None else int(np.flatnonzero(weight)[0])
+    shift = rows[first, :]
+    step = SHORT if rows.dtype == xp.float32 else LONG
 
+    def runs() -> Iterator[tuple[Any, Any]]:
+        for start in range(0, rows.shape[0], step):
+            part = rows[start : start + step, :] - shift
+            w = np.ones(part.shape[0]) if weight is None else weight[start : start + step]
+            yield xp.asarray(w[:, None], dtype=xp.float64, device=rows.device), part
 
-def _roots(xp: Any, rows: Any, weight: Array | None) -> Any:
-    """The square roots of the weights as a column (b, 1) beside the rows, or one."""
-    if weight is None:
-        return xp.ones((1, 1), dtype=rows.dtype, device=rows.device)
-    return xp.asarray(np.sqrt(weight)[:, None], dtype=rows.dtype, device=rows.device)
+    return xp, to_numpy(shift).astype(np.float64), runs()
