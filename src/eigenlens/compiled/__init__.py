@@ -46,9 +46,9 @@ WIDEST = {np.dtype(np.float64): 640, np.dtype(np.float32): 160}
 float32 rows are multiplied in float64 by the kernel and in float32 by BLAS, so BLAS catches up sooner.
 """
 
-PANEL_BYTES = 4 << 20
+PANEL_BYTES, PANEL_ROWS = 4 << 20, 2048
 GROUP = 8
-TRIANGLE_BLOCK = 1024
+TRIANGLE_BLOCK = 128
 
 
 def active() -> str:
@@ -122,15 +122,16 @@ def moments_about_numpy(
     single = rows.dtype == np.float32
     syrk, gemv = (blas.ssyrk, blas.sgemv) if single else (blas.dsyrk, blas.dgemv)
     total, scatter = np.zeros(d), np.zeros((d, d), order="F")
-    step = max(1024, PANEL_BYTES // (rows.dtype.itemsize * d))
+    step = max(PANEL_ROWS, PANEL_BYTES // (rows.dtype.itemsize * d))
+    centred = not shift.any()
     for start in range(0, n, step):
-        panel = rows[start : start + step] - shift
+        panel = rows[start : start + step] if centred else rows[start : start + step] - shift
         if triangle is not None:
             panel = blas.dtrsm(1.0, triangle, np.ascontiguousarray(panel).T, trans_a=1, overwrite_b=1).T
         root = np.ones(len(panel), rows.dtype)
         if weight is not None:
             root = np.sqrt(weight[start : start + step]).astype(rows.dtype)
-            panel *= root[:, None]
+            panel = panel * root[:, None]
         a, trans = (panel, 1) if panel.flags.f_contiguous else (panel.T, 0)
         total += gemv(1.0, a, root, trans=trans)
         if single:

@@ -90,7 +90,7 @@ class NpyReader:
         for header in self.headers:
             pieces = _by_columns if header.fortran else _by_rows
             width = len(positions) if header.fortran else header.shape[1]
-            step = self._block_rows or max(1, BLOCK_BYTES // max(1, width * header.dtype.itemsize))
+            step = self._block_rows or max(1, 2 * BLOCK_BYTES // max(1, width * header.dtype.itemsize))
             with header.path.open("rb", buffering=0) as file:
                 for start in range(0, header.shape[0], step):
                     rows = pieces(file, header, start, min(step, header.shape[0] - start), positions)

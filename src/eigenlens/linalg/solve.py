@@ -31,6 +31,9 @@ SQUARE_FEATURES = 12_000
 ZERO = {False: 1e-14, True: 1e-30}
 """Eigenvalues below this share of the largest are zero: from a squared matrix, and from its triangle (True)."""
 
+MANY_AXES = 64
+"""More null axes than this come from one Householder QR, which costs less than one axis at a time."""
+
 FLOOR = {np.dtype(np.float64): 1e-14, np.dtype(np.float32): 1e-6}
 """The least residual that products in this dtype can reach; a smaller `tol` means this."""
 
@@ -182,17 +185,21 @@ def _with_null_space(spectrum: Spectrum, wanted: Wanted) -> Spectrum:
 
 def _complement(V: Array, count: int) -> Array:
     """`count` orthonormal columns orthogonal to the orthonormal V (d, k), from coordinate axes."""
-    basis = V
-    left = np.ones(V.shape[0]) - np.einsum("ij,ij->i", V, V)
-    for _ in range(count):
+    d, k = V.shape
+    if count > MANY_AXES and d <= SQUARE_FEATURES:
+        return np.asarray(np.linalg.qr(V, mode="complete")[0][:, k : k + count])
+    basis = np.empty((d, k + count), order="F")
+    basis[:, :k] = V
+    left = 1.0 - np.einsum("ij,ij->i", V, V)
+    for column in range(k, k + count):
+        known = basis[:, :column]
         j = int(np.argmax(left >= (1.0 - 1e-6) * left.max()))
-        v = -basis @ basis[j]
+        v = -known @ known[j]
         v[j] += 1.0
-        v -= basis @ (basis.T @ v)
-        v /= np.linalg.norm(v)
-        basis = np.column_stack([basis, v])
-        left -= v * v
-    return basis[:, V.shape[1] :]
+        v -= known @ (known.T @ v)
+        basis[:, column] = v / np.linalg.norm(v)
+        left -= basis[:, column] ** 2
+    return basis[:, k:]
 
 
 def _covariance(rows: CentredRows, wanted: Wanted, tol: float, rng: np.random.Generator) -> Spectrum:

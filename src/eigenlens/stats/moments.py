@@ -136,8 +136,14 @@ def _merge_means(a: Any, b: Any) -> tuple[float, Array, Array]:
 
 
 def _provisional(rows: Array, weight: Array | None) -> Array:
-    """A centre near the rows that count, exact in their dtype."""
+    """A centre near the rows that count, exact in their dtype.
+
+    Columns within a third of a deviation of zero are left where they are: that costs a sixth of a bit, and where all
+    are, BLAS can read the rows as they lie.
+    """
     first = rows[:SAMPLE] if weight is None else rows[np.flatnonzero(weight)[:SAMPLE]]
+    if np.all(np.abs(first.mean(axis=0)) < first.std(axis=0) / 3.0):
+        return np.zeros(rows.shape[1])
     return np.asarray(np.mean(first, axis=0, dtype=np.float64), dtype=rows.dtype).astype(np.float64)
 
 
