@@ -13,8 +13,8 @@ from scipy.special import gammaln
 from sklearn.decomposition import _pca as sklearn_pca
 
 from eigenlens.errors import OptionError
-from eigenlens.fitting import select
-from eigenlens.fitting.select import ComponentTable, Suggestion
+from eigenlens.fitting import resampling, select
+from eigenlens.fitting.suggestions import ComponentTable, Suggestion
 
 Array = Any
 
@@ -37,8 +37,10 @@ def simulated(n: int, d: int, k: int, seed: int = 0) -> Array:
 RULES: dict[str, Callable[[Array], int]] = {
     "minka": lambda X: select.minka(eigenvalues(X), *X.shape)[0],
     "gavish-donoho": lambda X: select.gavish_donoho(eigenvalues(X), *X.shape),
-    "parallel": lambda X: select.parallel(eigenvalues(X), select.permuted_spectra(X, 20, np.random.default_rng(1))),
-    "bi-cross-validation": lambda X: select.bi_cross_validation(X, 8, np.random.default_rng(2), rotations=2)[0],
+    "parallel": lambda X: resampling.parallel(
+        eigenvalues(X), resampling.permuted_spectra(X, 20, np.random.default_rng(1))
+    ),
+    "bi-cross-validation": lambda X: resampling.bi_cross_validation(X, 8, np.random.default_rng(2), rotations=2)[0],
 }
 """The rules that look for noise, so that a simulation has a right answer for them."""
 
@@ -99,7 +101,7 @@ def test_exact_low_rank_is_all_kept(n: int, d: int) -> None:
 @pytest.mark.parametrize(("n", "d", "k"), LARGE_ENOUGH)
 def test_the_answer_does_not_hang_on_the_split(n: int, d: int, k: int) -> None:
     X = simulated(n, d, k)
-    answers = [select.bi_cross_validation(X, 8, np.random.default_rng(s), rotations=2)[0] for s in range(10)]
+    answers = [resampling.bi_cross_validation(X, 8, np.random.default_rng(s), rotations=2)[0] for s in range(10)]
     assert answers == [k] * 10
 
 
@@ -342,17 +344,17 @@ def test_uncorrelated_columns_have_no_component_by_rounding() -> None:
 
 def test_parallel_stops_at_the_first_failure() -> None:
     permuted = np.tile([2.0, 1.5, 1.0, 0.5], (10, 1))
-    assert select.parallel(np.array([3.0, 1.6, 0.9, 0.8]), permuted) == 2
-    assert select.parallel(np.array([2.0, 9.0, 9.0, 9.0]), permuted) == 0
-    assert select.parallel(np.array([3.0, 3.0, 3.0, 3.0]), permuted) == 4
-    assert select.parallel(np.array([3.0, 3.0]), permuted) == 2
+    assert resampling.parallel(np.array([3.0, 1.6, 0.9, 0.8]), permuted) == 2
+    assert resampling.parallel(np.array([2.0, 9.0, 9.0, 9.0]), permuted) == 0
+    assert resampling.parallel(np.array([3.0, 3.0, 3.0, 3.0]), permuted) == 4
+    assert resampling.parallel(np.array([3.0, 3.0]), permuted) == 2
 
 
 def test_parallel_uses_the_quantile_of_each_column() -> None:
     permuted = np.column_stack([np.arange(101.0), np.arange(101.0) / 10])
-    assert select.parallel(np.array([95.5, 9.4]), permuted) == 1
-    assert select.parallel(np.array([95.5, 9.4]), permuted, quantile=0.9) == 2
-    assert select.parallel(np.array([94.5, 9.4]), permuted) == 0
+    assert resampling.parallel(np.array([95.5, 9.4]), permuted) == 1
+    assert resampling.parallel(np.array([95.5, 9.4]), permuted, quantile=0.9) == 2
+    assert resampling.parallel(np.array([94.5, 9.4]), permuted) == 0
 
 
 @pytest.mark.parametrize("standardize", [False, True])
@@ -360,7 +362,7 @@ def test_parallel_uses_the_quantile_of_each_column() -> None:
 def test_permuted_spectra_are_those_of_shuffled_columns(n: int, d: int, standardize: bool) -> None:
     """What shuffling may not change: the shape, the order, the trace. What it must: the rest."""
     X = simulated(n, d, 1) * np.linspace(1, 5, d)
-    spectra = select.permuted_spectra(X, 7, np.random.default_rng(0), standardize)
+    spectra = resampling.permuted_spectra(X, 7, np.random.default_rng(0), standardize)
     assert spectra.shape == (7, min(n, d))
     assert (np.diff(spectra, axis=1) <= 1e-12).all()
     variances = np.ones(d) if standardize else X.var(axis=0, ddof=1)
@@ -371,7 +373,7 @@ def test_permuted_spectra_are_those_of_shuffled_columns(n: int, d: int, standard
 @pytest.mark.parametrize(("n", "d"), [(25, 4), (5, 12)])
 def test_permuted_spectra_against_a_slow_twin(n: int, d: int) -> None:
     X = simulated(n, d, 1)
-    spectra = select.permuted_spectra(X, 3, np.random.default_rng(5))
+    spectra = resampling.permuted_spectra(X, 3, np.random.default_rng(5))
     rng = np.random.default_rng(5)
     for spectrum in spectra:
         rng.uniform()  # the offset of the systematic sampling
@@ -383,8 +385,8 @@ def test_permuted_spectra_against_a_slow_twin(n: int, d: int) -> None:
 def test_whole_weights_are_repetitions(standardize: bool) -> None:
     X = simulated(12, 4, 1)
     weight = np.array([3, 0, 1, 2, 1, 1, 0, 5, 1, 1, 2, 1])
-    weighted = select.permuted_spectra(X, 4, np.random.default_rng(0), standardize, weight)
-    repeated = select.permuted_spectra(np.repeat(X, weight, axis=0), 4, np.random.default_rng(0), standardize)
+    weighted = resampling.permuted_spectra(X, 4, np.random.default_rng(0), standardize, weight)
+    repeated = resampling.permuted_spectra(np.repeat(X, weight, axis=0), 4, np.random.default_rng(0), standardize)
     np.testing.assert_allclose(weighted, repeated, rtol=1e-12)
 
 
@@ -392,7 +394,7 @@ def test_fractional_weights_are_right_on_average() -> None:
     rng = np.random.default_rng(0)
     weight = rng.uniform(0, 3, size=50)
     n = round(weight.sum())
-    counts = [np.bincount(select._systematic(weight, n, rng), minlength=50) for _ in range(2000)]
+    counts = [np.bincount(resampling._systematic(weight, n, rng), minlength=50) for _ in range(2000)]
     exact = weight * n / weight.sum()
     assert (np.abs(counts - exact) < 1).all()
     np.testing.assert_allclose(np.mean(counts, axis=0), exact, atol=0.06)
@@ -400,20 +402,20 @@ def test_fractional_weights_are_right_on_average() -> None:
 
 def test_weights_that_leave_no_rows_are_refused() -> None:
     with pytest.raises(OptionError, match="sums to 1"):
-        select.permuted_spectra(np.ones((4, 2)), 3, np.random.default_rng(0), weight=np.full(4, 0.25))
+        resampling.permuted_spectra(np.ones((4, 2)), 3, np.random.default_rng(0), weight=np.full(4, 0.25))
 
 
 def test_constant_columns_are_zero_not_nan() -> None:
     X = np.column_stack([simulated(20, 3, 1), np.full(20, 0.1), np.full(20, 1e9 / 3)])
-    spectra = select.permuted_spectra(X, 3, np.random.default_rng(0), standardize=True)
+    spectra = resampling.permuted_spectra(X, 3, np.random.default_rng(0), standardize=True)
     np.testing.assert_allclose(spectra.sum(axis=1), 3)
-    assert np.isfinite(select.bi_cross_validation(X, 2, np.random.default_rng(0), standardize=True)[1]).all()
+    assert np.isfinite(resampling.bi_cross_validation(X, 2, np.random.default_rng(0), standardize=True)[1]).all()
 
 
 def test_float32_is_computed_in_float64() -> None:
     X = simulated(50, 5, 1).astype(np.float32)
-    single = select.permuted_spectra(X, 2, np.random.default_rng(0))
-    double = select.permuted_spectra(X.astype(np.float64), 2, np.random.default_rng(0))
+    single = resampling.permuted_spectra(X, 2, np.random.default_rng(0))
+    double = resampling.permuted_spectra(X.astype(np.float64), 2, np.random.default_rng(0))
     np.testing.assert_allclose(single, double, rtol=1e-13)
 
 
@@ -447,7 +449,7 @@ def slow_errors(X: Array, K: int, rng: np.random.Generator, folds: Any, rotation
 @pytest.mark.parametrize(("n", "d"), [(30, 12), (12, 30), (13, 13)])
 def test_bi_cross_validation_by_its_definition(n: int, d: int, folds: tuple[int, int], standardize: bool) -> None:
     X = simulated(n, d, 2) * np.linspace(1, 4, d)
-    k, errors = select.bi_cross_validation(X, 4, np.random.default_rng(0), folds, 2, standardize)
+    k, errors = resampling.bi_cross_validation(X, 4, np.random.default_rng(0), folds, 2, standardize)
     twin = slow_errors(X, 4, np.random.default_rng(0), folds, 2, standardize)
     np.testing.assert_allclose(errors, twin, rtol=1e-10)
     assert k == np.argmin(twin)
@@ -456,7 +458,7 @@ def test_bi_cross_validation_by_its_definition(n: int, d: int, folds: tuple[int,
 def test_without_components_the_error_is_that_of_the_mean() -> None:
     """Of unit noise, the mean of the other half is off by 1 + 2/n in expectation."""
     X = np.random.default_rng(0).normal(size=(400, 50))
-    k, errors = select.bi_cross_validation(X, 0, np.random.default_rng(0))
+    k, errors = resampling.bi_cross_validation(X, 0, np.random.default_rng(0))
     assert k == 0
     assert errors == pytest.approx([1 + 2 / 400], rel=0.02)
 
@@ -464,7 +466,7 @@ def test_without_components_the_error_is_that_of_the_mean() -> None:
 def test_bi_cross_validation_keeps_weak_directions_beside_strong_ones() -> None:
     rng = np.random.default_rng(0)
     X = (rng.normal(size=(200, 3)) * [1e5, 1e2, 1.0]) @ np.linalg.qr(rng.normal(size=(20, 3)))[0].T
-    k, _ = select.bi_cross_validation(X + 1e-2 * rng.normal(size=X.shape), 6, np.random.default_rng(1))
+    k, _ = resampling.bi_cross_validation(X + 1e-2 * rng.normal(size=X.shape), 6, np.random.default_rng(1))
     assert k == 3
 
 
@@ -472,7 +474,7 @@ def test_the_small_svd_keeps_eight_decades() -> None:
     """A route through D'D would lose the last."""
     rng = np.random.default_rng(0)
     X = (rng.normal(size=(200, 3)) * [1e8, 1e4, 1.0]) @ np.linalg.qr(rng.normal(size=(20, 3)))[0].T
-    U, reciprocal, V = select._leading_svd(X, 3)
+    U, reciprocal, V = resampling._leading_svd(X, 3)
     np.testing.assert_allclose(1 / reciprocal, np.linalg.svd(X, compute_uv=False)[:3], rtol=1e-7)
     np.testing.assert_allclose(U.T @ U, np.eye(3), atol=1e-6)
     np.testing.assert_allclose(V.T @ V, np.eye(3), atol=1e-12)
@@ -480,20 +482,20 @@ def test_the_small_svd_keeps_eight_decades() -> None:
 
 def test_the_number_tried_is_what_the_blocks_can_give() -> None:
     rng = np.random.default_rng(0)
-    assert len(select.bi_cross_validation(simulated(7, 40, 1), 100, rng)[1]) == 1 + 2  # 3 rows held in, centred
-    assert len(select.bi_cross_validation(simulated(40, 7, 1), 100, rng)[1]) == 1 + 3  # 3 columns held in
-    assert select.bi_cross_validation(np.ones((2, 2)), 5, rng)[0] == 0
+    assert len(resampling.bi_cross_validation(simulated(7, 40, 1), 100, rng)[1]) == 1 + 2  # 3 rows held in, centred
+    assert len(resampling.bi_cross_validation(simulated(40, 7, 1), 100, rng)[1]) == 1 + 3  # 3 columns held in
+    assert resampling.bi_cross_validation(np.ones((2, 2)), 5, rng)[0] == 0
 
 
 @pytest.mark.parametrize(("shape", "folds", "words"), [((9, 1), (2, 2), "1 columns"), ((2, 9), (3, 2), "2 rows")])
 def test_too_few_rows_or_columns_to_split_are_named(shape: Any, folds: tuple[int, int], words: str) -> None:
     with pytest.raises(OptionError, match=words):
-        select.bi_cross_validation(np.ones(shape), 1, np.random.default_rng(0), folds)
+        resampling.bi_cross_validation(np.ones(shape), 1, np.random.default_rng(0), folds)
 
 
 def test_the_same_seed_gives_the_same_answer() -> None:
     X = simulated(40, 10, 2)
-    first, second = (select.bi_cross_validation(X, 4, np.random.default_rng(9))[1] for _ in range(2))
+    first, second = (resampling.bi_cross_validation(X, 4, np.random.default_rng(9))[1] for _ in range(2))
     assert first.tobytes() == second.tobytes()
 
 

@@ -13,7 +13,7 @@ from eigenlens.data.resolve import as_source
 from eigenlens.errors import OptionError
 from eigenlens.fitting import select
 from eigenlens.fitting.pca import RULES, fit_pca
-from eigenlens.fitting.select import ComponentTable, Suggestion
+from eigenlens.fitting.suggestions import ComponentTable, Suggestion
 from eigenlens.linalg.operators import CentredRows
 
 __all__ = ["select_components"]

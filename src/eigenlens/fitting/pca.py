@@ -12,7 +12,7 @@ from eigenlens.arrays import Array
 from eigenlens.data.memory import ArraySource
 from eigenlens.data.source import Progress, Source
 from eigenlens.errors import OptionError
-from eigenlens.fitting import select
+from eigenlens.fitting import resampling, select
 from eigenlens.fitting.sampling import dense_rows
 from eigenlens.linalg.operators import CentredRows
 from eigenlens.linalg.solve import solve
@@ -125,14 +125,16 @@ def _parallel(values: Array, rows: CentredRows, rng: np.random.Generator) -> int
     if len(X) != rows.source.n_rows:  # a sample is judged by its own spectrum: noise shrinks with n
         sample = CentredRows(ArraySource(X).weighted(weight), standardize=rows.standardize)
         values = solve(sample, Wanted.exactly(min(X.shape), min(X.shape)), rng=rng).values
-    return select.parallel(values, select.permuted_spectra(X, 40, rng, standardize=rows.standardize, weight=weight))
+    return resampling.parallel(
+        values, resampling.permuted_spectra(X, 40, rng, standardize=rows.standardize, weight=weight)
+    )
 
 
 def _cross_validation(values: Array, rows: CentredRows, rng: np.random.Generator) -> int:
     """Bi-cross-validation."""
     X, _ = dense_rows(rows.source, rng)
     most = min(*X.shape, 200)
-    return select.bi_cross_validation(X, most, rng, standardize=rows.standardize)[0]
+    return resampling.bi_cross_validation(X, most, rng, standardize=rows.standardize)[0]
 
 
 def _count(rows: CentredRows) -> int:
