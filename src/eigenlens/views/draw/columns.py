@@ -28,7 +28,7 @@ from eigenlens.views.draw.style import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from eigenlens.views.tables import ValueTable
+    from eigenlens.views.values import ValueTable
 
 __all__ = ["contributions", "loadings"]
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from eigenlens.fitting.reading import Supplementary
-    from eigenlens.views.tables import BiplotTable
+    from eigenlens.views.values import BiplotTable
 
 __all__ = ["biplot", "correlation_circle", "scores"]
 

@@ -16,7 +16,7 @@ from eigenlens.views.draw.style import INK, PALETTE, SMALL, legend, new_axes, qu
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from eigenlens.views.tables import ReconstructionTable
+    from eigenlens.views.values import ReconstructionTable
 
 __all__ = ["reconstruction"]
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from eigenlens.fitting.bootstrap import Bootstrap
-    from eigenlens.views.tables import VarianceTable
+    from eigenlens.views.values import VarianceTable
 
 __all__ = ["scree"]
 
