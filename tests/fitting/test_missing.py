@@ -115,3 +115,18 @@ def test_a_column_without_entries_and_other_ugly_tables():
         PCA(2, missing="em").fit(M)
     with pytest.raises(DataError, match="NaN"):
         PCA(2).fit(table()[1])
+
+
+def test_em_fits_keep_no_moments_of_filled_rows():
+    """Filled rows are a start, not data: what would grow from them is refused."""
+    _, M = table()
+    with pytest.raises(DataError, match="NaN"):
+        PCA(2, missing="em").fit(M).partial_fit(M)
+
+
+def test_dtype_and_complete_rows():
+    X, M = table()
+    single = PCA(2, missing="em").fit(M.astype(np.float32))
+    assert single.transform(M.astype(np.float32)).dtype == np.float32
+    whole = PCA(missing="em").fit(X)
+    np.testing.assert_allclose(whole.transform(X), PCA().fit_transform(X), atol=1e-10)

@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks, io
 from eigenlens.arrays import Array, Like, is_sparse, is_tensor, to_numpy
-from eigenlens.data.memory import Mapped
 from eigenlens.data.resolve import as_source, explain_nonfinite
 from eigenlens.data.source import Source, accumulate
 from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, OptionError
@@ -23,13 +22,12 @@ from eigenlens.estimators.progress import progress_of
 from eigenlens.estimators.rows import SeenBefore, by_block, count_rows, rows_of
 from eigenlens.fitting import reading
 from eigenlens.fitting.bootstrap import Bootstrap, bootstrap_components
-from eigenlens.fitting.pca import RULES, fit_pca, principal_components
+from eigenlens.fitting.pca import RULES, PCAFit, fit_pca, principal_components
 from eigenlens.fitting.pca_missing import fit_pca_missing
 from eigenlens.linalg.operators import CentredRows
 from eigenlens.linalg.scores import scores, stack
 from eigenlens.linalg.solve import SOLVERS
 from eigenlens.linalg.spectrum import Outcome
-from eigenlens.models.linear_gaussian import LinearGaussian
 from eigenlens.models.principal import PrincipalComponents
 from eigenlens.stats.moments import Moments
 
@@ -113,7 +111,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         n_components, options = self._options(source)
         with progress_of(self.verbose) as progress:
             fit = MISSING[self.missing](source, n_components, progress=progress, **options)
-        self._keep(X, source, fit.model, fit.spectrum.outcome, fit.rows)
+        self._keep(X, source, fit)
         self._warn_about(fit.model, fit.spectrum.outcome, source)
         return self
 
@@ -165,7 +163,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
             V = V * np.where(deviation > 0.0, 1.0 / np.where(deviation > 0.0, deviation, 1.0), 0.0)
         source = rows_of(self, X)
         if self.missing == "em":
-            source = Mapped(source, partial(_completed, gaussian=self.model_.gaussian()))
+            filled = (_completed(rows, self.model_) for rows in source.rows())
+            return Like(X, source.dtype)(np.concatenate([scores(rows, self.model_.mean, V) for rows in filled]))
         if hasattr(source, "map_rows"):
             return source.map_rows(partial(_finite_scores, mean=self.model_.mean, V=V), V.shape[1])
         found = stack([scores(rows, self.model_.mean, V) for rows in source.rows()])
@@ -441,12 +440,11 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         bound = "the number of features" if n is None or d <= n else "the number of rows"
         return checks.integer("n_components", k, 1, d if n is None else min(n, d), bound)
 
-    def _keep(self, X: Any, source: Source, model: PrincipalComponents, outcome: Outcome, rows: CentredRows) -> None:
+    def _keep(self, X: Any, source: Source, fit: PCAFit) -> None:
         self._like = Like(X, source.dtype)
-        self._model, self._outcome = model, outcome
-        self._moments = rows.__dict__.get("moments")
-        self.n_samples_ = rows.n_rows
-        small = model.mean.size * rows.n_rows * source.dtype.itemsize <= REMEMBERED_BYTES
+        self._model, self._outcome, self._moments = fit.model, fit.spectrum.outcome, fit.moments
+        self.n_samples_ = fit.rows.n_rows
+        small = fit.rows.size * fit.rows.n_rows * source.dtype.itemsize <= REMEMBERED_BYTES
         self._fitted_source = source if small or not source.in_memory else None
 
     def _take(self, moments: Moments) -> None:
@@ -500,9 +498,12 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         self._fitted_source = None
 
 
-def _completed(rows: Any, gaussian: LinearGaussian) -> Array:
-    """The rows, densely, with NaN replaced by its conditional mean."""
-    return gaussian.impute(np.asarray(rows.toarray() if is_sparse(rows) else to_numpy(rows), dtype=np.float64))
+def _completed(rows: Any, model: PrincipalComponents) -> Array:
+    """The rows, densely, with NaN replaced by its conditional mean given the rest of the row."""
+    dense = np.asarray(rows.toarray() if is_sparse(rows) else to_numpy(rows), dtype=np.float64)
+    if np.any(np.isinf(dense)):
+        raise explain_nonfinite(as_source(dense))
+    return model.gaussian().impute(dense) if np.any(np.isnan(dense)) else dense
 
 
 def _finite_scores(rows: Any, mean: Array, V: Array) -> Any:

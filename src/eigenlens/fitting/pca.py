@@ -18,17 +18,19 @@ from eigenlens.linalg.operators import CentredRows
 from eigenlens.linalg.solve import solve
 from eigenlens.linalg.spectrum import Spectrum, Wanted
 from eigenlens.models.principal import PrincipalComponents
+from eigenlens.stats.moments import Moments
 
 __all__ = ["RULES", "PCAFit", "fit_pca", "principal_components", "row_count", "wanted_components"]
 
 
 @dataclass(frozen=True)
 class PCAFit:
-    """What fitting gives: the frozen model, the spectrum it came from, and the moments if they were made."""
+    """What fitting gives: the frozen model, the spectrum it came from, the rows, and the moments if they are known."""
 
     model: PrincipalComponents
     spectrum: Spectrum
     rows: CentredRows
+    moments: Moments | None = None
 
 
 def fit_pca(
@@ -73,7 +75,7 @@ def principal_components(
         rows.variances,
         rows.columns.weight,
     )
-    return PCAFit(model, spectrum, rows)
+    return PCAFit(model, spectrum, rows, rows.known_moments)
 
 
 def row_count(rows: CentredRows) -> int:

@@ -106,11 +106,16 @@ class CentredRows:
         self._require_variance(found.columns)
         return found
 
+    @property
+    def known_moments(self) -> Moments | None:
+        """The moments if some solver has asked for them, else None: no pass is made."""
+        return self.__dict__.get("moments")
+
     @cached_property
     def columns(self) -> ColumnMoments:
         """Means and variances of the columns, in one pass, or none if the moments are there."""
-        if "moments" in self.__dict__:
-            return self.moments.columns
+        if self.known_moments is not None:
+            return self.known_moments.columns
         found = self._fold(ColumnMoments.of, "column means")
         self._require_variance(found)
         return found
