@@ -5,6 +5,7 @@ float32 in gives float32 out; everything else is computed in float64. Sums are f
 
 from __future__ import annotations
 
+import importlib
 import sys
 from typing import Any
 
@@ -73,7 +74,7 @@ class Like:
 
     def __init__(self, x: Any, dtype: np.dtype[Any]) -> None:
         self.dtype = dtype
-        self._library = namespace(x) if is_tensor(x) else None
+        self._library = type(x).__module__.split(".")[0] if is_tensor(x) else None
         self._device = x.device if self._library is not None else None
 
     def __call__(self, result: Any) -> Any:
@@ -83,4 +84,5 @@ class Like:
         result = np.asarray(result, dtype=self.dtype if narrowed else None)
         if self._library is None:
             return result
-        return self._library.asarray(np.array(result), device=self._device)
+        library = importlib.import_module(f"array_api_compat.{self._library}")
+        return library.asarray(np.array(result), device=self._device)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from eigenlens import PCA, DataError
+from eigenlens import PCA, DataError, OptionError
 from eigenlens.data.memory import ArraySource
 from eigenlens.fitting.missing import fit_observed
 from eigenlens.models.linear_gaussian import LinearGaussian
@@ -120,7 +120,7 @@ def test_a_column_without_entries_and_other_ugly_tables():
 def test_em_fits_keep_no_moments_of_filled_rows():
     """Filled rows are a start, not data: what would grow from them is refused."""
     _, M = table()
-    with pytest.raises(DataError, match="NaN"):
+    with pytest.raises(OptionError, match="kept no moments"):
         PCA(2, missing="em").fit(M).partial_fit(M)
 
 
@@ -130,3 +130,35 @@ def test_dtype_and_complete_rows():
     assert single.transform(M.astype(np.float32)).dtype == np.float32
     whole = PCA(missing="em").fit(X)
     np.testing.assert_allclose(whole.transform(X), PCA().fit_transform(X), atol=1e-10)
+
+
+def test_rows_without_entries_units_and_all_components():
+    _, M = table()
+    plain = PCA(2, missing="em").fit(M).explained_variance_
+    np.testing.assert_allclose(
+        PCA(2, missing="em").fit(np.vstack([M, [np.nan] * 6])).explained_variance_, plain, rtol=1e-8
+    )
+    np.testing.assert_allclose(PCA(2, missing="em").fit(M * 1e-6).explained_variance_ * 1e12, plain, rtol=1e-8)
+    whole = PCA(6, missing="em").fit(M)
+    np.testing.assert_allclose(whole.components_ @ whole.components_.T, np.eye(6), atol=1e-12)
+    assert whole.explained_variance_.sum() == pytest.approx(whole.total_variance_, rel=1e-12)
+
+
+def test_one_column_and_two_rows():
+    _, M = table()
+    found = PCA(1, missing="em").fit(M[:, :1])
+    np.testing.assert_allclose(found.explained_variance_, [np.nanvar(M[:, 0], ddof=1)], rtol=1e-12)
+    assert np.all(np.isfinite(PCA(1, missing="em").fit([[1.0, np.nan, 2.0], [2.0, 3.0, 5.0]]).explained_variance_))
+
+
+def test_gaps_in_new_rows_after_a_complete_fit():
+    X, _ = table()
+    pca = PCA(missing="em").fit(X)
+    row = X[:1].copy()
+    row[0, 2] = np.nan
+    o = ~np.isnan(row[0])
+    C, mu = np.cov(X.T), X.mean(axis=0)
+    row[0, 2] = mu[2] + C[2, o] @ np.linalg.solve(C[np.ix_(o, o)], row[0, o] - mu[o])
+    filled = pca.components_ @ (row[0] - mu)
+    row[0, 2] = np.nan
+    np.testing.assert_allclose(pca.transform(row)[0], filled, atol=1e-5)

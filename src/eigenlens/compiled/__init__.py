@@ -36,6 +36,7 @@ __all__ = [
     "normal_product",
     "normal_product_numpy",
     "one_thread",
+    "readable",
     "symmetric",
     "threads",
 ]
@@ -86,6 +87,11 @@ def one_thread() -> Any:
     return _thread_pools().limit(limits=1, user_api="blas")
 
 
+def readable(rows: Array) -> bool:
+    """Whether the kernels can walk over an array as it lies; a column of packed records may lie between the entries."""
+    return rows.flags.aligned and rows.dtype.isnative and all(s % rows.itemsize == 0 for s in rows.strides)
+
+
 def moments_about(
     rows: Array, weight: Array | None, shift: Array, triangle: Array | None = None
 ) -> tuple[Array, Array]:
@@ -102,6 +108,8 @@ def moments_about(
     if _kernels is None or d > WIDEST[rows.dtype]:
         return moments_about_numpy(rows, weight, shift, triangle)
     total, scatter = np.empty(d), np.empty((d, d))
+    if not readable(rows):
+        rows = np.ascontiguousarray(rows)
     kernel = getattr(_kernels, f"moments_{rows.dtype.name}")
     kernel(rows, weight, np.ascontiguousarray(shift, dtype=np.float64), triangle, total, scatter, threads())
     return total, scatter
@@ -115,22 +123,23 @@ def moments_about_numpy(
     float32 panels are multiplied in float32 and added in float64.
     """
     n, d = rows.shape
-    if triangle is not None:
-        rows = rows.astype(np.float64)
-    shift = shift.astype(rows.dtype)
+    single = rows.dtype == np.float32 and triangle is None
+    dtype = np.dtype(np.float32 if single else np.float64)
+    shift = shift.astype(dtype)
     # One BLAS for all of it: NumPy's and SciPy's have threads of their own, which would wait beside each other.
-    single = rows.dtype == np.float32
     syrk, gemv = (blas.ssyrk, blas.sgemv) if single else (blas.dsyrk, blas.dgemv)
     total, scatter = np.zeros(d), np.zeros((d, d), order="F")
     step = max(PANEL_ROWS, PANEL_BYTES // (rows.dtype.itemsize * d))
     centred = not shift.any()
     for start in range(0, n, step):
-        panel = rows[start : start + step] if centred else rows[start : start + step] - shift
+        panel = np.asarray(rows[start : start + step], dtype=dtype)
+        if not centred:
+            panel = panel - shift
         if triangle is not None:
             panel = blas.dtrsm(1.0, triangle, np.ascontiguousarray(panel).T, trans_a=1, overwrite_b=1).T
-        root = np.ones(len(panel), rows.dtype)
+        root = np.ones(len(panel), dtype)
         if weight is not None:
-            root = np.sqrt(weight[start : start + step]).astype(rows.dtype)
+            root = np.sqrt(weight[start : start + step]).astype(dtype)
             panel = panel * root[:, None]
         a, trans = (panel, 1) if panel.flags.f_contiguous else (panel.T, 0)
         total += gemv(1.0, a, root, trans=trans)

@@ -42,7 +42,8 @@ class ArraySource(Source):
         self.n_rows, self.n_features = X.shape
         self.dtype = working_dtype(X.dtype)
         self.names = names
-        free = X.dtype == self.dtype and not isinstance(X, np.memmap)
+        aligned = X.flags.aligned and all(stride % X.itemsize == 0 for stride in X.strides)
+        free = X.dtype == self.dtype and aligned and not isinstance(X, np.memmap)
         self._step = _block_rows(self.n_features, X.dtype.itemsize, block_rows, VIEW_BYTES if free else BLOCK_BYTES)
 
     def rows(self) -> Iterator[Array]:

@@ -29,6 +29,8 @@ def as_source(X: Any) -> Source:
 
 
 def _array(X: Any) -> Source:
+    if isinstance(X, np.ma.MaskedArray):
+        X = np.ma.filled(X.astype(np.float64), np.nan)  # masked is missing
     array = check_array(X, dtype="numeric", ensure_all_finite=False, input_name="X")
     if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
         raise DataError(f"X has dtype {array.dtype}; convert it to float64.")
@@ -41,6 +43,8 @@ def _sparse(X: Any) -> Source:
 
 
 def _tensor(X: Any) -> Source:
+    if "sparse" in str(getattr(X, "layout", "")):
+        raise DataError("X is a sparse tensor; give it as a SciPy sparse matrix, or as X.to_dense().")
     if X.ndim != 2:
         raise DataError(f"X is a tensor of {X.ndim} dimensions; it must have two: rows and columns.")
     if "complex" in str(X.dtype):
@@ -104,7 +108,7 @@ def explain_nonfinite(source: Source) -> DataError:
     way_out = (
         "leave those rows out or replace the values."
         if infinite.sum()
-        else "leave those rows or columns out, impute them, or fit with missing='em'."
+        else "leave those rows or columns out, or impute them; PCA(missing='em') can fit and transform such rows."
     )
     return DataError(
         f"Input X contains {what}: {int(counts.sum())} entries in {columns.size} of {source.n_features} columns "

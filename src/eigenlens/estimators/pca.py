@@ -22,7 +22,7 @@ from eigenlens.estimators.progress import progress_of
 from eigenlens.estimators.rows import SeenBefore, by_block, count_rows, rows_of
 from eigenlens.fitting import reading
 from eigenlens.fitting.bootstrap import Bootstrap, bootstrap_components
-from eigenlens.fitting.pca import RULES, PCAFit, fit_pca, principal_components
+from eigenlens.fitting.pca import RULES, PCAFit, fit_pca, principal_components, row_count
 from eigenlens.fitting.pca_missing import fit_pca_missing
 from eigenlens.linalg.operators import CentredRows
 from eigenlens.linalg.scores import scores, stack
@@ -116,15 +116,11 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Add rows to those seen before. Exact: the moments merge, and the components are found when asked for."""
-        before = getattr(self, "_moments", None)
-        if before is None and getattr(self, "_fitted_source", None) is not None:
-            before = CentredRows(self._fitted_rows(None, None)).moments
-        if before is None and hasattr(self, "_moments"):
-            raise OptionError(
-                f"partial_fit after fit with solver {self.solver_.solver!r} is not possible: it kept no moments; "
-                "use solver='covariance', or partial_fit from the start."
-            )
+        """Add rows to those seen before. Exact: the moments merge, and the components are found when asked for.
+
+        They are found from a covariance matrix, which keeps singular values down to about 1e-6 of the largest.
+        """
+        before = self._moments_so_far() if hasattr(self, "_moments") else None
         source = rows_of(self, X, sample_weight, reset=before is None)
         self._options(source, rows_known=False)
         with np.errstate(all="ignore"):
@@ -134,6 +130,21 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         self._take(moments if before is None else before + moments)
         self._like = Like(X, source.dtype)
         return self
+
+    def _moments_so_far(self) -> Moments:
+        """The moments of the fit; where its solver made none, of the rows it remembers."""
+        if self._moments is not None:
+            return self._moments
+        if self.solver_.solver == "em" or self._fitted_source is None:
+            raise OptionError(
+                f"partial_fit after fit with solver {self.solver_.solver!r} is not possible: it kept no moments; "
+                "use solver='covariance', or partial_fit from the start."
+            )
+        moments, model = CentredRows(self._fitted_source).moments, self.model_
+        deviations = np.sqrt(moments.columns.square / (moments.weight - 1.0))
+        if np.any(np.abs(moments.mean - model.mean) > 1e-6 * deviations):
+            raise DataError("the fitted rows have changed since fit; start again with partial_fit on all of them.")
+        return moments
 
     def merge(self, other: PCA) -> Self:
         """Take over the rows that another fitted PCA has seen. Exact; both must hold their moments."""
@@ -145,6 +156,9 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
             )
         if other.n_features_in_ != self.n_features_in_:
             raise OptionError(f"other has {other.n_features_in_} features, but this PCA has {self.n_features_in_}.")
+        mine, theirs = (list(getattr(estimator, "feature_names_in_", ())) for estimator in (self, other))
+        if mine and theirs and mine != theirs:
+            raise OptionError(f"other was fitted on the columns {theirs[:8]}, but this PCA on {mine[:8]}.")
         self._take(self._moments + other._moments)
         return self
 
@@ -155,7 +169,9 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
     # ---- rows to scores and back ------------------------------------------------------------------------
 
     def transform(self, X: Any) -> Any:
-        """Scores (n, k) of the rows of X, in X's dtype, on its device; a Dask array gives a Dask array."""
+        """Scores (n, k) of the rows of X, in X's dtype, on its device; a Dask array gives a Dask array (an array, with
+        missing="em").
+        """
         check_is_fitted(self)
         V = (self.model_.components / self.model_.scale[None, :]).T
         if self.whiten:
@@ -260,6 +276,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         check_is_fitted(self)
         source = self._fitted_rows(X, sample_weight)
         Z = by_block(source, self.model_.project)
+        if np.any(np.abs(np.average(Z, axis=0, weights=source.weight)) > 1e-3 * np.sqrt(self.model_.total)):
+            raise DataError("the rows are not those of the fit (their mean is another); give the fitted rows as X=.")
         return place(columns, Z, source, self.model_)
 
     def bootstrap(self, X: Any, n: int = 200, *, sample_weight: Any = None, random_state: Any = None) -> Bootstrap:
@@ -424,7 +442,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
             "tol": checks.real("tol", self.tol, 0.0, 1.0),
             "rng": checks.generator(self.random_state),
         }
-        n = source.n_rows if rows_known else None
+        n = row_count(source) if rows_known else None
         return self._checked_components(n, source.n_features), options
 
     def _checked_components(self, n: int | None, d: int) -> Any:
@@ -503,7 +521,7 @@ def _completed(rows: Any, model: PrincipalComponents) -> Array:
     dense = np.asarray(rows.toarray() if is_sparse(rows) else to_numpy(rows), dtype=np.float64)
     if np.any(np.isinf(dense)):
         raise explain_nonfinite(as_source(dense))
-    return model.gaussian().impute(dense) if np.any(np.isnan(dense)) else dense
+    return model.gaussian(floor=1e-9).impute(dense) if np.any(np.isnan(dense)) else dense
 
 
 def _finite_scores(rows: Any, mean: Array, V: Array) -> Any:

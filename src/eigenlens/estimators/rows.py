@@ -78,7 +78,7 @@ class SeenBefore(Source):
     """Stands for rows of which only the moments are left."""
 
     def __init__(self, moments: Moments) -> None:
-        self.n_rows, self.n_features = moments.rows, moments.mean.size
+        self.n_rows, self.n_features = max(moments.rows, int(moments.weight * (1.0 + 1e-12))), moments.mean.size
         self.dtype = np.dtype(np.float64)
 
     def rows(self) -> Iterator[Any]:

@@ -50,6 +50,14 @@ def rotation(components: Array, target: Array) -> Array:
     return np.asarray(U @ Vt)
 
 
+def _draw(n: int, chance: Array, rng: np.random.Generator) -> Array:
+    """How often each row is drawn; a draw of one row alone has no variance and is drawn again."""
+    while True:
+        counts = rng.multinomial(n, chance).astype(np.float64)
+        if np.count_nonzero(counts) > 1:
+            return counts
+
+
 def bootstrap_components(
     model: PrincipalComponents,
     refit: Callable[[Array], PrincipalComponents],
@@ -68,7 +76,7 @@ def bootstrap_components(
     variances, ratios = np.empty((n_replicates, k)), np.empty((n_replicates, k))
     components, loadings = np.empty((n_replicates, k, d)), np.empty((n_replicates, d, k))
     for r in range(n_replicates):
-        found = refit(rng.multinomial(n, weight / weight.sum()).astype(np.float64))
+        found = refit(_draw(n, weight / weight.sum(), rng))
         variances[r], ratios[r] = found.variances, found.variances / found.total
         R = rotation(found.components, model.components)
         components[r], loadings[r] = R @ found.components, found.loadings @ R.T

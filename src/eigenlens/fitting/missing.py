@@ -24,11 +24,15 @@ PIECE = 1 << 21
 
 @dataclass(frozen=True, eq=False)
 class MissingFit:
-    """The model, its log-likelihood after each step, and whether the last step was negligible."""
+    """The model, its log-likelihood after each step, whether the last step was negligible, and the weight behind it.
+
+    `weight` is Σ w over the rows that have an observed entry: the others say nothing.
+    """
 
     model: LinearGaussian
     path: tuple[float, ...]
     converged: bool
+    weight: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,9 +60,9 @@ class _Expected:
 
 
 def fit_observed(
-    source: Source, start: LinearGaussian, *, tol: float = 1e-9, max_iter: int = 500, progress: Progress | None = None
+    source: Source, start: LinearGaussian, *, tol: float = 1e-10, max_iter: int = 500, progress: Progress | None = None
 ) -> MissingFit:
-    """EM with parameter expansion from `start`, a pass a step, until the log-likelihood gains less than tol of itself.
+    """EM with parameter expansion from `start`, a pass a step, until the log-likelihood gains less than tol an entry.
 
     The likelihood never falls. Cost: n d k² + n k³ flops a step, memory O(block + d k²).
     """
@@ -66,10 +70,11 @@ def fit_observed(
     for _ in range(max_iter):
         expected = accumulate(source, partial(_expect, model=model), progress, "EM")
         path.append(expected.loglik)
-        if len(path) > 1 and path[-1] - path[-2] <= tol * abs(path[-1]):
-            return MissingFit(model, tuple(path), True)
+        weight = float(expected.latent[-1, -1])
+        if len(path) > 1 and path[-1] - path[-2] <= tol * expected.seen:
+            return MissingFit(model, tuple(path), True, weight)
         model = _maximise(expected, model)
-    return MissingFit(model, tuple(path), False)
+    return MissingFit(model, tuple(path), False, weight)
 
 
 def _expect(block: Block, model: LinearGaussian) -> _Expected:

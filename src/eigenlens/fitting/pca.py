@@ -63,7 +63,7 @@ def principal_components(
     rng: np.random.Generator,
 ) -> PCAFit:
     """The model of rows that are centred already: what is wanted, the solve, the value."""
-    wanted = wanted_components(rows, n_components, min(row_count(rows), rows.size), rng)
+    wanted = wanted_components(rows, n_components, min(row_count(rows.source), rows.size), rng)
     spectrum = solve(rows, wanted, solver, tol=tol, rng=rng)
     scale = np.ones(rows.size) if rows.scale is None else rows.scale
     model = PrincipalComponents(
@@ -78,12 +78,12 @@ def principal_components(
     return PCAFit(model, spectrum, rows, rows.known_moments)
 
 
-def row_count(rows: CentredRows) -> int:
+def row_count(source: Source) -> int:
     """The number of rows that the weights stand for: a weight of 3 is three rows, one of 0 is none."""
-    weight = rows.source.weight
+    weight = source.weight
     if weight is not None:
         return max(int(np.count_nonzero(weight)), int(weight.sum() * (1.0 + 1e-12)))
-    return rows.n_rows if rows.source.n_rows is None else rows.source.n_rows
+    return sum(rows.shape[0] for rows in source.rows()) if source.n_rows is None else source.n_rows
 
 
 def wanted_components(rows: CentredRows, n_components: Any, limit: int, rng: np.random.Generator) -> Wanted:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from eigenlens.arrays import Array, is_sparse, to_numpy
-from eigenlens.data.memory import Mapped
+from eigenlens.data.memory import ArraySource, Mapped
 from eigenlens.data.resolve import explain_nonfinite
 from eigenlens.data.source import Progress, Source, accumulate
 from eigenlens.errors import DataError
 from eigenlens.fitting.missing import MissingFit, fit_observed
 from eigenlens.fitting.pca import PCAFit, fit_pca, principal_components, row_count, wanted_components
 from eigenlens.linalg.operators import CentredRows
+from eigenlens.linalg.solve import complement
 from eigenlens.linalg.spectrum import Outcome, Spectrum, orient
 from eigenlens.models.linear_gaussian import LinearGaussian
 from eigenlens.models.principal import PrincipalComponents
@@ -50,17 +52,33 @@ def fit_pca_missing(
     scale = _observed_scale(observed) if standardize else np.ones(source.n_features)
     scaled = Mapped(source, partial(_divide, scale=scale))
     filled = CentredRows(Mapped(source, partial(_fill, mean=observed.mean, scale=scale)))
-    limit = min(row_count(filled), filled.size)
+    limit = min(row_count(source), filled.size)
+    if filled.size == 1:
+        return _one_column(source, n_components, standardize, tol, rng)
     k = n_components if isinstance(n_components, int) else limit
-    k = min(k, filled.size - 1, limit - 1)
+    k = max(1, min(k, filled.size - 1, limit - 1))
     first = principal_components(filled, k, "auto", tol, np.random.default_rng(0) if rng is None else rng).model
-    start = LinearGaussian(first.mean, first.gaussian().loadings, first.noise)
-    found = fit_observed(scaled, start, progress=progress)
-    return _from_likelihood(found, filled, n_components, scale, first.weight)
+    start = first.gaussian(floor=1e-6)
+    found = fit_observed(
+        scaled, LinearGaussian(start.mean, start.loadings, float(np.mean(start.noise))), progress=progress
+    )
+    return _from_likelihood(found, filled, n_components, scale)
 
 
-def _from_likelihood(found: MissingFit, filled: CentredRows, n_components: Any, scale: Array, weight: float) -> PCAFit:
+def _one_column(
+    source: Source, n_components: Any, standardize: bool, tol: float, rng: np.random.Generator | None
+) -> PCAFit:
+    """A single column has no other to learn from: its observed entries are the data."""
+    values = np.concatenate([_dense(rows)[:, 0] for rows in source.rows()])
+    seen = ~np.isnan(values)
+    weight = None if source.weight is None else source.weight[seen]
+    observed = ArraySource(values[seen][:, None], names=source.names).weighted(weight)
+    return replace(fit_pca(observed, n_components, standardize=standardize, tol=tol, rng=rng), moments=None)
+
+
+def _from_likelihood(found: MissingFit, filled: CentredRows, n_components: Any, scale: Array) -> PCAFit:
     """The components of the fitted covariance W Wᵀ + σ² I, its divisor brought from Σw to Σw − 1."""
+    weight = found.weight
     factor = weight / (weight - 1.0)
     U, s, _ = np.linalg.svd(found.model.loadings, full_matrices=False)
     noise = float(found.model.noise) * factor
@@ -72,6 +90,8 @@ def _from_likelihood(found: MissingFit, filled: CentredRows, n_components: Any, 
     outcome = Outcome(
         "em", "X has missing values", filled.passes + len(found.path), len(found.path), converged=found.converged
     )
+    if n_components == filled.size:  # the last axis is the one without a latent dimension
+        U, values, k = np.column_stack([U, complement(U, 1)]), spectrum_of_all, filled.size
     spectrum = Spectrum(values[:k], orient(U[:, :k]), total, outcome)
     columns = (found.model.loadings**2).sum(axis=1) * factor + noise
     model = PrincipalComponents(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from eigenlens.arrays import Array
+from eigenlens.errors import DataError
 from eigenlens.models.principal import PrincipalComponents
 
 __all__ = [
@@ -91,7 +92,9 @@ def supplementary_correlations(columns: Array, Z: Array, weight: Array | None) -
     w = np.ones(len(Z)) if weight is None else weight
     found = np.empty((columns.shape[1], Z.shape[1]))
     for j, column in enumerate(columns.T):
-        seen = np.isfinite(column)
+        seen = np.isfinite(column) & (w > 0.0)
+        if not seen.any():
+            raise DataError(f"supplementary column {j} has no number in a row that counts; leave it out.")
         found[j] = _correlation(column[seen], Z[seen], w[seen])
     return found
 

@@ -14,7 +14,7 @@ from eigenlens.arrays import Array
 from eigenlens.linalg.operators import SymmetricOperator
 from eigenlens.linalg.spectrum import Outcome, Spectrum, Wanted, orient
 
-__all__ = ["lanczos", "residual_norms"]
+__all__ = ["lanczos", "orthonormal", "residual_norms"]
 
 MAX_PRODUCTS = 3000
 CONFIRMATION = 4

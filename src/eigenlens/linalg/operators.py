@@ -19,7 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from eigenlens.arrays import Array, is_sparse, is_tensor, namespace, to_numpy
-from eigenlens.compiled import moments_about, normal_product
+from eigenlens.compiled import WIDEST, active, moments_about, normal_product
 from eigenlens.data.memory import ArraySource, SparseSource, TensorSource
 from eigenlens.data.resolve import explain_nonfinite
 from eigenlens.data.source import Block, Progress, S, Source, accumulate
@@ -107,6 +107,12 @@ class CentredRows:
         return found
 
     @property
+    def single_products(self) -> bool:
+        """Whether their covariance is made of float32 products: tensors, and rows too wide for the kernel."""
+        wide = self.size > WIDEST[np.dtype(np.float32)] or active() == "numpy"
+        return self.source.dtype == np.float32 and (wide or isinstance(self.source, TensorSource))
+
+    @property
     def known_moments(self) -> Moments | None:
         """The moments if some solver has asked for them, else None: no pass is made."""
         return self.__dict__.get("moments")
@@ -164,7 +170,9 @@ class CentredRows:
     def matmat(self, V: Array) -> Array:
         """X̃ᵀX̃ V (d, b) in one pass; each block is used twice while it is near."""
         right = self._unscale(V)
-        product = partial(_normal_product, mean=self.columns.mean, V=right, near=self._near)
+        mean = self.columns.mean
+        base = np.zeros_like(mean) if self._near else mean.astype(self.source.dtype).astype(np.float64)
+        product = partial(_normal_product, base=base, rest=mean - base, V=right)
         return np.asarray(self._unscale(self._fold(product, "products")) / self.divisor)
 
     def rmatmat(self, U: Array) -> Array:
@@ -189,7 +197,7 @@ class CentredRows:
         count, total = (n, float(n)) if weight is None else (int(np.count_nonzero(weight)), float(weight.sum()))
         mean, square = np.empty(self.size), np.empty(self.size)
         G, nowhere = np.zeros((n, n)), np.zeros(n)
-        step = max(2 * COLUMN_BLOCK, PANEL_BYTES // (8 * n))
+        step = int(np.clip(PANEL_BYTES * 8 // (8 * n), 256, 2 * COLUMN_BLOCK))
         for start in range(0, self.size, step):
             part = slice(start, min(start + step, self.size))
             with np.errstate(all="ignore"):
@@ -207,7 +215,8 @@ class CentredRows:
         self.passes += 1
         root = np.sqrt(self.divisor)
         for block in self.source.blocks():
-            yield _dense_block(block, self.columns.mean, self.scale, block.weight) / root
+            for panel in _dense_panels(block):
+                yield _dense_block(panel, self.columns.mean, self.scale, panel.weight) / root
 
     def sample(self, count: int) -> Array:
         """About `count` rows (x − m) / s, spread evenly over the first block, with √w."""
@@ -301,50 +310,62 @@ def _dense_block(block: Block, mean: Array, scale: Array | None, weight: Array |
 
 
 def _whitened(block: Block, mean: Array, R: Array) -> Moments:
-    rows = block.rows
-    if not isinstance(rows, np.ndarray):
-        rows = np.asarray(rows.toarray() if is_sparse(rows) else to_numpy(rows))
-    count, weight = size(block)
-    return Moments.about(np.zeros(mean.size), *moments_about(rows, block.weight, mean, R), count, weight)
+    """Moments of the rows (x − m) R⁻¹; rows that are not NumPy's become dense a panel at a time."""
+    if isinstance(block.rows, np.ndarray):
+        count, weight = size(block)
+        return Moments.about(np.zeros(mean.size), *moments_about(block.rows, block.weight, mean, R), count, weight)
+    return functools.reduce(operator.add, (_whitened(panel, mean, R) for panel in _dense_panels(block)))
 
 
-def _normal_product(block: Block, mean: Array, V: Array, near: bool) -> Array:
-    return _centred_product(block.rows, block.weight, mean, V, near)
+def _dense_panels(block: Block) -> Iterator[Block]:
+    """The rows of a block as dense float64 copies, a panel at a time."""
+    step = max(64, 4 * PANEL_BYTES // (8 * block.rows.shape[1]))
+    for start in range(0, block.rows.shape[0], step):
+        part = slice(start, start + step)
+        rows = _columns_of(block.rows[part], slice(None))
+        yield Block(rows, None if block.weight is None else block.weight[part])
+
+
+def _normal_product(block: Block, base: Array, rest: Array, V: Array) -> Array:
+    return _centred_product(block.rows, block.weight, base, rest, V)
 
 
 @singledispatch
-def _centred_product(rows: Any, weight: Array | None, mean: Array, V: Array, near: bool) -> Array:
-    """(X − 1mᵀ)ᵀ diag(w) (X − 1mᵀ) V (d, b); this one for tensors, on their device."""
+def _centred_product(rows: Any, weight: Array | None, base: Array, rest: Array, V: Array) -> Array:
+    """(X − 1mᵀ)ᵀ diag(w) (X − 1mᵀ) V (d, b) with m = base + rest; this one for tensors, on their device.
+
+    `base`, which the rows' dtype holds exactly, is subtracted from the rows; the rest enters through the products.
+    """
     xp = namespace(rows)
-    m, right = (xp.asarray(a, dtype=rows.dtype, device=rows.device) for a in (mean, V))
-    centred = rows - m
-    Y = xp.matmul(centred, right)
+    c, right, offset = (xp.asarray(a, dtype=rows.dtype, device=rows.device) for a in (base, V, rest @ V))
+    centred = rows - c
+    Y = xp.matmul(centred, right) - offset
     if weight is not None:
         Y = Y * xp.asarray(weight[:, None], dtype=rows.dtype, device=rows.device)
-    return np.asarray(to_numpy(xp.matmul(centred.T, Y)), dtype=np.float64)
+    Z, sums = to_numpy(xp.matmul(centred.T, Y)), to_numpy(xp.sum(Y, axis=0))
+    return np.asarray(Z.astype(np.float64) - np.outer(rest, sums))
 
 
 @_centred_product.register
-def _(rows: np.ndarray, weight: Array | None, mean: Array, V: Array, near: bool) -> Array:
+def _(rows: np.ndarray, weight: Array | None, base: Array, rest: Array, V: Array) -> Array:
     """Panels that stay in cache, in the rows' dtype: float32 rows are never widened whole."""
-    m, right = mean.astype(rows.dtype), np.ascontiguousarray(V.T, dtype=rows.dtype)
-    offset = (right @ m)[:, None] if near else 0.0
+    c, right = base.astype(rows.dtype), np.ascontiguousarray(V.T, dtype=rows.dtype)
+    offset, shifted = (rest @ V).astype(rows.dtype)[:, None], bool(base.any())
     total, sums = np.zeros(right.shape), np.zeros(len(right))
     step = max(64, 4 * PANEL_BYTES // (rows.dtype.itemsize * rows.shape[1]))
     for start in range(0, rows.shape[0], step):
-        panel = rows[start : start + step] if near else rows[start : start + step] - m
+        panel = rows[start : start + step] - c if shifted else rows[start : start + step]
         Y = right @ panel.T - offset  # (b, rows): short and wide products are the faster ones
         if weight is not None:
             Y *= weight[start : start + step].astype(rows.dtype)
         total += Y @ panel
         sums += Y.sum(axis=1)
-    if near:
-        total -= np.outer(sums, m)
-    return np.asarray(total.T)
+    return np.asarray((total - np.outer(sums, rest)).T)
 
 
 @_centred_product.register
-def _(rows: sparse.csr_matrix, weight: Array | None, mean: Array, V: Array, near: bool) -> Array:
+def _(rows: sparse.csr_matrix, weight: Array | None, base: Array, rest: Array, V: Array) -> Array:
+    mean = base + rest
     Z, total = normal_product(rows, weight, V, mean @ V)
     return np.asarray(Z - np.outer(mean, total))
 
@@ -359,12 +380,11 @@ def _left_product(block: Block, mean: Array, U: Array, near: bool) -> Array:
         return np.asarray(to_numpy(xp.matmul((rows - m).T, right)), dtype=np.float64)
     if is_sparse(rows):
         return np.asarray(rows.T @ u - np.outer(mean, u.sum(axis=0)))
-    right, m = np.ascontiguousarray(u.T, dtype=rows.dtype), mean.astype(rows.dtype)
+    base = np.zeros_like(mean) if near else mean.astype(rows.dtype).astype(np.float64)
+    right = np.ascontiguousarray(u.T, dtype=rows.dtype)
     total, sums = np.empty((U.shape[1], rows.shape[1])), right.sum(axis=1)
     for start in range(0, rows.shape[1], COLUMN_BLOCK):
         part = slice(start, start + COLUMN_BLOCK)
-        if near:
-            total[:, part] = right @ rows[:, part] - np.outer(sums, m[part])
-        else:
-            total[:, part] = right @ (rows[:, part] - m[part])
+        columns = rows[:, part] if near else rows[:, part] - base[part].astype(rows.dtype)
+        total[:, part] = right @ columns - np.outer(sums, (mean - base)[part])
     return total.T

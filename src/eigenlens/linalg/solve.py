@@ -12,7 +12,7 @@ from scipy.linalg import svd as lapack_svd
 from eigenlens.arrays import Array
 from eigenlens.data.memory import ArraySource, SparseSource, TensorSource
 from eigenlens.errors import OptionError
-from eigenlens.linalg.lanczos import lanczos, residual_norms
+from eigenlens.linalg.lanczos import lanczos, orthonormal, residual_norms
 from eigenlens.linalg.operators import CentredRows, Matrix
 from eigenlens.linalg.power import power
 from eigenlens.linalg.randomized import randomized
@@ -20,7 +20,7 @@ from eigenlens.linalg.spectrum import Outcome, Spectrum, Wanted, orient
 from eigenlens.linalg.symmetric import leading_eigenpairs
 from eigenlens.linalg.triangle import triangle
 
-__all__ = ["SOLVERS", "Problem", "choose_solver", "solve"]
+__all__ = ["SOLVERS", "Problem", "choose_solver", "complement", "solve"]
 
 DENSE_FEATURES = 3000
 """Up to here a covariance matrix is reduced by LAPACK; beyond, Lanczos finds a few of its eigenpairs faster."""
@@ -37,8 +37,11 @@ MANY_AXES = 64
 FLOOR = {np.dtype(np.float64): 1e-14, np.dtype(np.float32): 1e-6}
 """The least residual that products in this dtype can reach; a smaller `tol` means this."""
 
-LOST = 1e-7
-"""Eigenvalues below this share of the largest have fewer than about nine digits in a covariance matrix."""
+LOST = {False: 1e-7, True: 1e-4}
+"""Eigenvalues below this share of the largest have lost digits in a covariance matrix; True: of float32 products.
+
+From float64 products at 1e-7 about nine digits are left, from float32 products at 1e-4 about four.
+"""
 
 
 @dataclass(frozen=True)
@@ -74,8 +77,8 @@ def choose_solver(problem: Problem) -> tuple[str, str]:
     | columns at hand and n ≤ 12000                                      | gram       |
     | anything larger                                                    | lanczos    |
 
-    "covariance" and "gram" look at what they found: if the smallest eigenvalue kept is below 1e-7 of the largest,
-    its digits are gone, and up to min(n, d) = 3000 "svd" is run instead (see `solve`).
+    "covariance" and "gram" look at what they found: if the smallest eigenvalue kept is below 1e-7 of the largest
+    (1e-4 where float32 was multiplied in float32), digits are gone, and up to min(n, d) = 3000 "svd" is run instead.
 
     >>> choose_solver(Problem(n=1_000_000, d=100, k=10))
     ('covariance', 'd=100 is small enough for a covariance matrix')
@@ -111,7 +114,7 @@ def solve(
     """The leading eigenpairs of the covariance of `rows`, by the solver named, chosen or given.
 
     A callable solver is called as solver(rows, wanted, tol, rng). What `covariance` and `gram` lose is never
-    returned by "auto": when the smallest eigenvalue kept is below 1e-7 of the largest, "svd" runs instead.
+    returned by "auto": when the smallest eigenvalue kept is below `LOST` of the largest, "svd" runs instead.
     """
     rng = np.random.default_rng() if rng is None else rng
     tol = max(tol, FLOOR[rows.source.dtype])
@@ -120,8 +123,9 @@ def solve(
     if solver == "auto":
         name, reason = choose_solver(_problem(rows, wanted))
     spectrum = _run(name, rows, wanted, tol, rng)
-    if solver == "auto" and name in ("covariance", "gram") and _lost_digits(spectrum, rows):
-        reason = f"{name} loses eigenvalues below {LOST:g} of the largest"
+    limit = LOST[name == "covariance" and rows.single_products]
+    if solver == "auto" and name in ("covariance", "gram") and _lost_digits(spectrum, rows, limit):
+        reason = f"{name} loses eigenvalues below {limit:g} of the largest"
         spectrum = _run("svd", rows, wanted, tol, rng)
     spectrum = _with_null_space(spectrum, wanted)
     return replace(spectrum, outcome=replace(spectrum.outcome, reason=reason, passes=rows.passes))
@@ -153,12 +157,12 @@ def _problem(rows: CentredRows, wanted: Wanted) -> Problem:
     return Problem(n, source.n_features, k, density, source.dtype, source.in_memory, columns)
 
 
-def _lost_digits(spectrum: Spectrum, rows: CentredRows) -> bool:
-    """Whether a kept eigenvalue is too small for its digits; the zero that centring makes does not count."""
-    kept = spectrum.values[: min(rows.n_rows - 1, rows.size)]
+def _lost_digits(spectrum: Spectrum, rows: CentredRows, limit: float) -> bool:
+    """Whether a kept eigenvalue is too small for its digits; zeros by centring and by constant columns do not count."""
+    kept = spectrum.values[: min(rows.n_rows - 1, int(np.count_nonzero(rows.variances)))]
     if min(rows.n_rows, rows.size) > DENSE_FEATURES:
         return False
-    return bool(kept.size and kept[0] > 0.0 and kept[-1] < LOST * kept[0])
+    return bool(kept.size and kept[0] > 0.0 and kept[-1] < limit * kept[0])
 
 
 def _with_null_space(spectrum: Spectrum, wanted: Wanted) -> Spectrum:
@@ -178,12 +182,12 @@ def _with_null_space(spectrum: Spectrum, wanted: Wanted) -> Spectrum:
     return replace(
         spectrum,
         values=np.append(values, np.zeros(extra)),
-        vectors=np.column_stack([kept, orient(_complement(kept, extra))]),
+        vectors=np.column_stack([kept, orient(complement(kept, extra))]),
         outcome=replace(spectrum.outcome, residuals=residuals),
     )
 
 
-def _complement(V: Array, count: int) -> Array:
+def complement(V: Array, count: int) -> Array:
     """`count` orthonormal columns orthogonal to the orthonormal V (d, k), from coordinate axes."""
     d, k = V.shape
     if count > MANY_AXES and d <= SQUARE_FEATURES:
@@ -211,8 +215,8 @@ def _gram(rows: CentredRows, wanted: Wanted, tol: float, rng: np.random.Generato
     """The dual: eigenpairs of X̃X̃ᵀ (n, n), then v = X̃ᵀu / s. n² d flops, never a d×d matrix."""
     dual = _dense(Matrix(rows.gram()), wanted, tol, rng)
     V = rows.rmatmat(dual.vectors)
-    norms = np.linalg.norm(V, axis=0)
-    V /= np.where(norms > 0.0, norms, 1.0)
+    alive = dual.values > ZERO[False] * max(dual.values.max(initial=0.0), np.finfo(float).tiny)
+    V[:, alive] = orthonormal(V[:, alive] / np.linalg.norm(V[:, alive], axis=0))[0]
     return _named(replace(dual, vectors=orient(V), total=rows.trace), "gram")
 
 

@@ -116,12 +116,16 @@ class PrincipalComponents:
         noise = rng.standard_normal((n, self.mean.size)) * np.sqrt(self.noise)
         return np.asarray(self.mean + self.scale * (Z @ self.components + noise))
 
-    def gaussian(self) -> LinearGaussian:
-        """The same density as a linear-Gaussian model, W = scale · V (Λ − σ²)^½; needs some noise."""
-        if not self.noise:
+    def gaussian(self, floor: float = 0.0) -> LinearGaussian:
+        """The same density as a linear-Gaussian model, W = scale · V (Λ − σ²)^½; needs some noise.
+
+        `floor` is the least noise, as a share of the mean variance: for models that keep all the variance.
+        """
+        noise = max(self.noise, floor * self.total / self.mean.size)
+        if not noise:
             raise OptionError("the components keep all the variance, so no noise is left; choose fewer components.")
-        W = self.components.T * np.sqrt(np.maximum(self.variances - self.noise, 0.0))
-        return LinearGaussian(self.mean, W * self.scale[:, None], self.noise * self.scale**2)
+        W = self.components.T * np.sqrt(np.maximum(self.variances - noise, 0.0))
+        return LinearGaussian(self.mean, W * self.scale[:, None], noise * self.scale**2)
 
     def _require_density(self) -> None:
         k, d = self.components.shape

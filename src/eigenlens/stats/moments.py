@@ -7,7 +7,7 @@ and LeVeque 1979, eq. 2.1).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import singledispatch
 from typing import Any, Self
@@ -23,6 +23,9 @@ from eigenlens.data.source import Block
 __all__ = ["ColumnMoments", "Moments", "size"]
 
 SHORT, LONG = 4096, 1 << 16
+TOO_FAR = {np.dtype(np.float64): 1e4, np.dtype(np.float32): 1.0}
+"""A squared distance of the shift from the mean above this many variances costs too many digits."""
+
 SAMPLE = 128
 """Rows whose mean serves as the provisional mean of a block."""
 
@@ -135,16 +138,38 @@ def _merge_means(a: Any, b: Any) -> tuple[float, Array, Array]:
     return weight, a.mean + delta * (b.weight / weight if weight else 0.0), delta
 
 
+def _sampled(n: int, weight: Array | None) -> tuple[Array, Array]:
+    """Some rows that count, spread over all of them, and their weights."""
+    counting = np.arange(n) if weight is None else np.flatnonzero(weight)
+    chosen = counting[:: max(1, len(counting) // SAMPLE)]
+    return chosen, np.ones(len(chosen)) if weight is None else weight[chosen]
+
+
 def _provisional(rows: Array, weight: Array | None) -> Array:
     """A centre near the rows that count, exact in their dtype.
 
     Columns within a third of a deviation of zero are left where they are: that costs a sixth of a bit, and where all
     are, BLAS can read the rows as they lie.
     """
-    first = rows[:SAMPLE] if weight is None else rows[np.flatnonzero(weight)[:SAMPLE]]
-    if np.all(np.abs(first.mean(axis=0)) < first.std(axis=0) / 3.0):
+    chosen, w = _sampled(len(rows), weight)
+    some = rows[chosen].astype(np.float64)
+    mean = np.average(some, axis=0, weights=w)
+    if np.all(9.0 * mean**2 < np.average((some - mean) ** 2, axis=0, weights=w)):
         return np.zeros(rows.shape[1])
-    return np.asarray(np.mean(first, axis=0, dtype=np.float64), dtype=rows.dtype).astype(np.float64)
+    return mean.astype(rows.dtype).astype(np.float64)
+
+
+def _centred_moments(
+    about: Callable[[Array], tuple[Array, Array]], shift: Array, n: float, dtype: np.dtype[Any]
+) -> tuple[Array, Array]:
+    """Mean and scatter from sums about a shift; about a better one if the first was so far off that digits went."""
+    total, scatter = about(shift)
+    delta = total / n
+    lost = n * delta**2
+    if np.any(lost > TOO_FAR[dtype] * np.maximum(scatter.diagonal() - lost, 0.0)):
+        shift = (shift + delta).astype(dtype).astype(np.float64)
+        total, scatter = about(shift)
+    return _about_mean(shift, total, scatter, n)
 
 
 def _about_mean(shift: Array, total: Array, scatter: Array, weight: float) -> tuple[Array, Array]:
@@ -166,19 +191,23 @@ def _plus_outer(A: Array, factor: float, v: Array) -> Array:
 @singledispatch
 def _mean_and_scatter(rows: Any, weight: Array | None, n: float) -> tuple[Array, Array]:
     """Mean (d,) and scatter (d, d); this one for tensors, on their device."""
-    xp, shift, pieces = _pieces(rows, weight)
-    total, scatter = 0.0, 0.0
-    for w, piece in pieces:
-        total = total + xp.sum(w * xp.astype(piece, xp.float64), axis=0)
-        piece = piece * xp.astype(xp.sqrt(w), piece.dtype)
-        scatter = scatter + xp.astype(xp.matmul(piece.T, piece), xp.float64)
-    return _about_mean(shift, to_numpy(total), to_numpy(scatter), n)
+    xp = namespace(rows)
+
+    def about(shift: Array) -> tuple[Array, Array]:
+        total, scatter = 0.0, 0.0
+        for w, piece in _pieces(rows, weight, shift):
+            total = total + xp.sum(w * xp.astype(piece, xp.float64), axis=0)
+            piece = piece * xp.astype(xp.sqrt(w), piece.dtype)
+            scatter = scatter + xp.astype(xp.matmul(piece.T, piece), xp.float64)
+        return to_numpy(total), to_numpy(scatter)
+
+    dtype = np.dtype(np.float32 if rows.dtype == xp.float32 else np.float64)
+    return _centred_moments(about, _near_tensor(rows, weight), n, dtype)
 
 
 @_mean_and_scatter.register
 def _(rows: np.ndarray, weight: Array | None, n: float) -> tuple[Array, Array]:
-    shift = _provisional(rows, weight)
-    return _about_mean(shift, *moments_about(rows, weight, shift), n)
+    return _centred_moments(lambda c: moments_about(rows, weight, c), _provisional(rows, weight), n, rows.dtype)
 
 
 @_mean_and_scatter.register
@@ -190,8 +219,9 @@ def _(rows: sparse.csr_matrix, weight: Array | None, n: float) -> tuple[Array, A
     """
     mean, _ = _columns(rows, weight, n)
     root = sparse.diags_array(np.ones(rows.shape[0]) if weight is None else np.sqrt(weight))
-    counts = np.bincount(rows.indices, minlength=rows.shape[1])
-    full = np.flatnonzero(counts > 0.5 * rows.shape[0])
+    each = np.ones(rows.shape[0]) if weight is None else weight
+    stored = np.bincount(rows.indices, np.repeat(each, np.diff(rows.indptr)), minlength=rows.shape[1])
+    full = np.flatnonzero(stored > 0.5 * n)
     scaled = (root @ rows.astype(np.float64)).tocsr()
     scatter = (scaled.T @ scaled).toarray() - n * np.outer(mean, mean)
     if full.size:
@@ -205,9 +235,9 @@ def _(rows: sparse.csr_matrix, weight: Array | None, n: float) -> tuple[Array, A
 @singledispatch
 def _columns(rows: Any, weight: Array | None, n: float) -> tuple[Array, Array]:
     """Means and sums of squared deviations (d,); this one for tensors, on their device."""
-    xp, shift, pieces = _pieces(rows, weight)
+    xp, shift = namespace(rows), _near_tensor(rows, weight)
     total, square = 0.0, 0.0
-    for w, piece in pieces:
+    for w, piece in _pieces(rows, weight, shift):
         wide = xp.astype(piece, xp.float64)
         total, square = total + xp.sum(w * wide, axis=0), square + xp.sum(w * wide * wide, axis=0)
     mean = to_numpy(total) / n
@@ -242,20 +272,23 @@ def _(rows: sparse.csr_matrix, weight: Array | None, n: float) -> tuple[Array, A
     return mean, square + np.maximum(n - stored, 0.0) * mean * mean
 
 
-def _pieces(rows: Any, weight: Array | None) -> tuple[Any, Array, Iterator[tuple[Any, Any]]]:
-    """The library of a tensor, a shift near its rows, and short runs of (weights (b, 1), rows − shift), on its device.
+def _near_tensor(rows: Any, weight: Array | None) -> Array:
+    """A centre near the rows of a tensor, exact in their dtype."""
+    xp = namespace(rows)
+    chosen, w = _sampled(rows.shape[0], weight)
+    some = to_numpy(xp.take(rows, xp.asarray(chosen, device=rows.device), axis=0))
+    return np.asarray(np.average(some.astype(np.float64), axis=0, weights=w), dtype=some.dtype).astype(np.float64)
+
+
+def _pieces(rows: Any, weight: Array | None, shift: Array) -> Iterator[tuple[Any, Any]]:
+    """Short runs of (weights (b, 1), rows − shift) of a tensor, on its device.
 
     float32 is multiplied in float32 over these runs, which are added in float64.
     """
     xp = namespace(rows)
-    first = 0 if weight is None else int(np.flatnonzero(weight)[0])
-    shift = rows[first, :]
+    centre = xp.asarray(shift, dtype=rows.dtype, device=rows.device)
     step = SHORT if rows.dtype == xp.float32 else LONG
-
-    def runs() -> Iterator[tuple[Any, Any]]:
-        for start in range(0, rows.shape[0], step):
-            part = rows[start : start + step, :] - shift
-            w = np.ones(part.shape[0]) if weight is None else weight[start : start + step]
-            yield xp.asarray(w[:, None], dtype=xp.float64, device=rows.device), part
-
-    return xp, to_numpy(shift).astype(np.float64), runs()
+    for start in range(0, rows.shape[0], step):
+        part = rows[start : start + step, :] - centre
+        w = np.ones(part.shape[0]) if weight is None else weight[start : start + step]
+        yield xp.asarray(w[:, None], dtype=xp.float64, device=rows.device), part
