@@ -47,7 +47,7 @@ WIDEST = {np.dtype(np.float64): 640, np.dtype(np.float32): 160}
 float32 rows are multiplied in float64 by the kernel and in float32 by BLAS, so BLAS catches up sooner.
 """
 
-PANEL_BYTES, PANEL_ROWS = 4 << 20, 4096
+PANEL_BYTES, PANEL_ROWS = 4 << 20, 8192
 GROUP = 8
 TRIANGLE_BLOCK = 128
 

@@ -216,7 +216,8 @@ def _gram(rows: CentredRows, wanted: Wanted, tol: float, rng: np.random.Generato
     dual = _dense(Matrix(rows.gram()), wanted, tol, rng)
     V = rows.rmatmat(dual.vectors)
     alive = dual.values > ZERO[False] * max(dual.values.max(initial=0.0), np.finfo(float).tiny)
-    V[:, alive] = orthonormal(V[:, alive] / np.linalg.norm(V[:, alive], axis=0))[0]
+    if alive.any():
+        V[:, alive] = orthonormal(V[:, alive] / np.linalg.norm(V[:, alive], axis=0))[0]
     return _named(replace(dual, vectors=orient(V), total=rows.trace), "gram")
 
 

@@ -196,9 +196,9 @@ def _mean_and_scatter(rows: Any, weight: Array | None, n: float) -> tuple[Array,
     def about(shift: Array) -> tuple[Array, Array]:
         total, scatter = 0.0, 0.0
         for w, piece in _pieces(rows, weight, shift):
-            total = total + xp.sum(w * xp.astype(piece, xp.float64), axis=0)
-            piece = piece * xp.astype(xp.sqrt(w), piece.dtype)
-            scatter = scatter + xp.astype(xp.matmul(piece.T, piece), xp.float64)
+            total = total + xp.sum(w * piece, axis=0)
+            factor = xp.astype(xp.sqrt(w) * piece, rows.dtype)
+            scatter = scatter + xp.astype(xp.matmul(factor.T, factor), xp.float64)
         return to_numpy(total), to_numpy(scatter)
 
     dtype = np.dtype(np.float32 if rows.dtype == xp.float32 else np.float64)
@@ -238,8 +238,7 @@ def _columns(rows: Any, weight: Array | None, n: float) -> tuple[Array, Array]:
     xp, shift = namespace(rows), _near_tensor(rows, weight)
     total, square = 0.0, 0.0
     for w, piece in _pieces(rows, weight, shift):
-        wide = xp.astype(piece, xp.float64)
-        total, square = total + xp.sum(w * wide, axis=0), square + xp.sum(w * wide * wide, axis=0)
+        total, square = total + xp.sum(w * piece, axis=0), square + xp.sum(w * piece * piece, axis=0)
     mean = to_numpy(total) / n
     return shift + mean, np.maximum(to_numpy(square) - n * mean * mean, 0.0)
 
@@ -281,14 +280,14 @@ def _near_tensor(rows: Any, weight: Array | None) -> Array:
 
 
 def _pieces(rows: Any, weight: Array | None, shift: Array) -> Iterator[tuple[Any, Any]]:
-    """Short runs of (weights (b, 1), rows − shift) of a tensor, on its device.
+    """Short runs of (weights (b, 1), rows − shift) of a tensor, in float64 on its device.
 
     float32 is multiplied in float32 over these runs, which are added in float64.
     """
     xp = namespace(rows)
-    centre = xp.asarray(shift, dtype=rows.dtype, device=rows.device)
+    centre = xp.asarray(shift, dtype=xp.float64, device=rows.device)
     step = SHORT if rows.dtype == xp.float32 else LONG
     for start in range(0, rows.shape[0], step):
-        part = rows[start : start + step, :] - centre
+        part = xp.astype(rows[start : start + step, :], xp.float64) - centre
         w = np.ones(part.shape[0]) if weight is None else weight[start : start + step]
         yield xp.asarray(w[:, None], dtype=xp.float64, device=rows.device), part
