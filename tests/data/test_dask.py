@@ -11,6 +11,7 @@ import pytest
 from distributed import Client, LocalCluster
 from scipy import sparse
 
+from eigenlens import PCA
 from eigenlens.data.dask import DaskSource
 from eigenlens.data.source import Block, accumulate
 from eigenlens.errors import DataError
@@ -163,3 +164,21 @@ def test_progress_ends_at_the_total():
     seen = []
     DaskSource(da.ones((10, 2), chunks=(4, 2))).fold(trace, lambda *step: seen.append(step), "moments")
     assert seen[-1] == (10, 10, "moments")
+
+
+@pytest.mark.parametrize("solver", ["auto", "covariance", "gram", "svd", "lanczos", "randomized"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_pca_on_a_cluster_is_pca_in_one_process(client, solver, weighted):
+    """Every pass of every solver on two worker processes; many passes with the same weights must not collide."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((1200, 12)) * np.linspace(1.0, 3.0, 12) + 50.0
+    w = rng.integers(0, 3, 1200).astype(float) if weighted else None
+    D = da.from_array(X, chunks=(250, 5))
+    with client.as_current():
+        found = PCA(3, solver=solver, standardize=True, random_state=0).fit(D, sample_weight=w)
+        scores = found.transform(D)
+        assert isinstance(scores, da.Array)
+        scores = scores.compute()
+    twin = PCA(3, solver=solver, standardize=True, random_state=0).fit(X, sample_weight=w)
+    np.testing.assert_allclose(found.explained_variance_, twin.explained_variance_, rtol=1e-10)
+    np.testing.assert_allclose(scores, twin.transform(X), atol=1e-8)

@@ -115,4 +115,5 @@ def _placed(weights: list[Any]) -> list[Any]:
         client = distributed.get_client()
     except ValueError:
         return weights
-    return list(client.scatter(weights))
+    # Keys by content would be shared with the pass before, whose release may come after this placing.
+    return list(client.scatter(weights, hash=False))
