@@ -14,7 +14,7 @@ from scipy import sparse
 
 from eigenlens.errors import MissingExtra
 
-__all__ = ["Array", "Like", "is_sparse", "is_tensor", "namespace", "read_only", "to_numpy", "working_dtype"]
+__all__ = ["Array", "Like", "dense", "is_sparse", "is_tensor", "namespace", "read_only", "to_numpy", "working_dtype"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -50,6 +50,15 @@ def to_numpy(x: Any) -> Array:
     if is_tensor(x):
         return np.asarray(x.detach().cpu()) if hasattr(x, "detach") else np.asarray(x.get())
     return np.asarray(x)
+
+
+def dense(rows: Any) -> Array:
+    """Rows of any kind, NumPy, sparse or tensor, as a dense float64 array; a copy only where one is needed.
+
+    >>> dense(sparse.csr_matrix(np.eye(2)))
+    array([[1., 0.], [0., 1.]])
+    """
+    return np.asarray(rows.toarray() if is_sparse(rows) else to_numpy(rows), dtype=np.float64)
 
 
 def working_dtype(dtype: Any) -> np.dtype[Any]:

@@ -89,7 +89,7 @@ inline void syrk(const double* panel, std::size_t d, std::size_t rows, double* t
   }
 }
 
-// ROW rows of a strip: out = acc · block, for an 8×8 block; `acc` are the rows, added to what `from` holds.
+// out += rows · block, for ROW rows of a strip and an 8×8 block.
 template <std::size_t ROW>
 inline void rows_times_block(const double* rows, const double* block, vec (&out)[ROW][PARTS]) {
   for (std::size_t i = 0; i < STRIP; ++i) {

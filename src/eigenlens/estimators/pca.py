@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks, io
-from eigenlens.arrays import Array, Like, is_sparse, is_tensor, to_numpy
+from eigenlens.arrays import Array, Like, dense, is_tensor, to_numpy
 from eigenlens.data.resolve import as_source, explain_nonfinite
 from eigenlens.data.source import Source, accumulate
 from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, OptionError
@@ -518,10 +518,10 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
 
 def _completed(rows: Any, model: PrincipalComponents) -> Array:
     """The rows, densely, with NaN replaced by its conditional mean given the rest of the row."""
-    dense = np.asarray(rows.toarray() if is_sparse(rows) else to_numpy(rows), dtype=np.float64)
-    if np.any(np.isinf(dense)):
-        raise explain_nonfinite(as_source(dense))
-    return model.gaussian(floor=1e-9).impute(dense) if np.any(np.isnan(dense)) else dense
+    values = dense(rows)
+    if np.any(np.isinf(values)):
+        raise explain_nonfinite(as_source(values))
+    return model.gaussian(floor=1e-9).impute(values) if np.any(np.isnan(values)) else values
 
 
 def _finite_scores(rows: Any, mean: Array, V: Array) -> Any:

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from eigenlens import checks
-from eigenlens.arrays import Array, is_sparse, to_numpy
+from eigenlens.arrays import Array, dense
 from eigenlens.data.resolve import as_source, explain_nonfinite
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError, OptionError
@@ -62,8 +62,7 @@ def dense_blocks(source: Source) -> Iterator[Array]:
     step = max(1, (16 << 20) // (8 * source.n_features))
     for rows in source.rows():
         for start in range(0, rows.shape[0], step):
-            part = rows[start : start + step]
-            yield np.asarray(part.toarray() if is_sparse(part) else to_numpy(part), dtype=np.float64)
+            yield dense(rows[start : start + step])
 
 
 def by_block(source: Source, function: Callable[[Array], Array]) -> Array:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenlens.arrays import Array, is_sparse, to_numpy
+from eigenlens.arrays import Array, dense
 from eigenlens.data.memory import ArraySource, Mapped
 from eigenlens.data.resolve import explain_nonfinite
 from eigenlens.data.source import Progress, Source, accumulate
@@ -69,7 +69,7 @@ def _one_column(
     source: Source, n_components: Any, standardize: bool, tol: float, rng: np.random.Generator | None
 ) -> PCAFit:
     """A single column has no other to learn from: its observed entries are the data."""
-    values = np.concatenate([_dense(rows)[:, 0] for rows in source.rows()])
+    values = np.concatenate([dense(rows)[:, 0] for rows in source.rows()])
     seen = ~np.isnan(values)
     weight = None if source.weight is None else source.weight[seen]
     observed = ArraySource(values[seen][:, None], names=source.names).weighted(weight)
@@ -121,13 +121,9 @@ def _require_columns(observed: ObservedColumns, source: Source) -> None:
 
 
 def _divide(rows: Any, scale: Array) -> Array:
-    return np.asarray(_dense(rows) / scale)
+    return np.asarray(dense(rows) / scale)
 
 
 def _fill(rows: Any, mean: Array, scale: Array) -> Array:
-    values = _dense(rows)
+    values = dense(rows)
     return np.asarray(np.where(np.isnan(values), mean, values) / scale)
-
-
-def _dense(rows: Any) -> Array:
-    return np.asarray(rows.toarray() if is_sparse(rows) else to_numpy(rows), dtype=np.float64)

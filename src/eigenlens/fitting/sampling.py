@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from eigenlens.arrays import Array, is_sparse, to_numpy
+from eigenlens.arrays import Array, dense
 from eigenlens.data.source import Source
 
 __all__ = ["dense_rows"]
@@ -24,8 +24,7 @@ def dense_rows(source: Source, rng: np.random.Generator, limit: int = MAX_ENTRIE
     parts, weights = [], []
     for rows, weight in source.blocks():
         keep = slice(None) if share == 1.0 else np.flatnonzero(rng.random(rows.shape[0]) < share)
-        part = rows[keep]
-        parts.append((part.toarray() if is_sparse(part) else to_numpy(part)).astype(np.float64))
+        parts.append(dense(rows[keep]))
         weights.append(None if weight is None else weight[keep])
     X = np.concatenate(parts)
     return X, None if source.weight is None else np.concatenate([w for w in weights if w is not None])

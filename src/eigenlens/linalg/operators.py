@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import sparse
 
-from eigenlens.arrays import Array, is_sparse, is_tensor, namespace, to_numpy
+from eigenlens.arrays import Array, dense, is_sparse, is_tensor, namespace, to_numpy
 from eigenlens.compiled import WIDEST, active, moments_about, normal_product
 from eigenlens.data.memory import ArraySource, SparseSource, TensorSource
 from eigenlens.data.resolve import explain_nonfinite
@@ -297,9 +297,7 @@ def _column_access(source: Source) -> tuple[Callable[[slice], Array], int]:
 
 
 def _columns_of(rows: Any, part: slice) -> Array:
-    found = rows[:, part]
-    found = found.toarray() if is_sparse(found) else to_numpy(found)
-    return np.array(found, dtype=np.float64)
+    return np.array(dense(rows[:, part]))
 
 
 def _dense_block(block: Block, mean: Array, scale: Array | None, weight: Array | None) -> Array:

@@ -7,7 +7,7 @@ from typing import Self
 
 import numpy as np
 
-from eigenlens.arrays import Array, is_sparse, to_numpy
+from eigenlens.arrays import Array, dense
 from eigenlens.data.source import Block
 
 __all__ = ["ObservedColumns", "dense_observed"]
@@ -52,8 +52,7 @@ class ObservedColumns:
 
 def dense_observed(block: Block) -> tuple[Array, Array]:
     """The rows (b, d) as float64 with 0 for missing entries, and which entries are observed."""
-    rows = block.rows.toarray() if is_sparse(block.rows) else to_numpy(block.rows)
-    X = np.array(rows, dtype=np.float64)
+    X = np.array(dense(block.rows))
     seen = ~np.isnan(X)
     X[~seen] = 0.0
     return X, seen

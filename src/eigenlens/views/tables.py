@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from eigenlens import checks
-from eigenlens.arrays import Array, to_numpy
+from eigenlens.arrays import Array, dense, to_numpy
 from eigenlens.data.resolve import as_source
 from eigenlens.errors import DataError, OptionError
 from eigenlens.fitting import reading
@@ -198,8 +198,7 @@ def dense_rows(X: Any, limit: int | None = None) -> Array:
     wanted = limit
     for rows in as_source(X).rows():
         part = rows if wanted is None else rows[:wanted]
-        dense = part.toarray() if hasattr(part, "toarray") else to_numpy(part)
-        parts.append(np.asarray(dense, dtype=np.float64))
+        parts.append(dense(part))
         wanted = None if wanted is None else wanted - len(parts[-1])
         if wanted == 0:
             break
