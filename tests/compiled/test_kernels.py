@@ -55,6 +55,21 @@ def test_moments_of_any_size(instructions, n, d, dtype):
         agree(moments_about(X, weight, shift), slow_moments(X, weight, shift), 1e-13)
 
 
+@pytest.mark.parametrize("d", [1, 15, 16, 17, 47, 49, 130])
+@pytest.mark.parametrize("n", [1, 191, 193, 1537])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_moments_of_wide_rows(instructions, monkeypatch, n, d, dtype):
+    """As wide rows are treated: tiles shared out, several panels at once, float32 products over one panel."""
+    monkeypatch.setattr(compiled, "NARROW", dict.fromkeys(compiled.NARROW, 0))
+    rng = np.random.default_rng(n * 1000 + d)
+    X = (rng.standard_normal((n, d)) + 5.0).astype(dtype)
+    shift = np.full(d, 5.0)
+    for rows in (X, np.asfortranarray(X), X[:, ::-1]):
+        for weight in (None, rng.uniform(0.0, 2.0, n)):
+            tolerance = 1e-13 if dtype == np.float64 else 3e-6
+            agree(moments_about(rows, weight, shift), slow_moments(rows, weight, shift), tolerance)
+
+
 @pytest.mark.parametrize("layout", ["C", "F", "rows skipped", "columns skipped", "reversed", "transposed view"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_moments_of_any_layout(instructions, layout, dtype):
@@ -83,15 +98,16 @@ def test_read_only_and_unaligned_rows():
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("n", [100, 50_000])
-def test_moments_do_not_depend_on_the_number_of_threads(instructions, dtype, n):
+@pytest.mark.parametrize("n", [100, 20_000])
+@pytest.mark.parametrize("wide", [False, True])
+def test_moments_do_not_depend_on_the_number_of_threads(instructions, dtype, n, wide):
     X = np.random.default_rng(0).standard_normal((n, 30)).astype(dtype)
     weight = np.random.default_rng(1).uniform(0.0, 2.0, n)
     results = []
     for count in (1, 2, 3, 2):
         total, scatter = np.empty(30), np.empty((30, 30))
         kernel = getattr(compiled._kernels, f"moments_{X.dtype.name}")
-        kernel(X, weight, np.zeros(30), None, total, scatter, count)
+        kernel(X, weight, np.zeros(30), None, wide, total, scatter, count)
         results.append((total, scatter))
     for total, scatter in results[1:]:
         assert np.array_equal(total, results[0][0])
@@ -101,7 +117,7 @@ def test_moments_do_not_depend_on_the_number_of_threads(instructions, dtype, n):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("d", [3, 170, 460])
 def test_the_twin_agrees_with_the_obvious_sum(dtype, d):
-    """Also past the widths where the kernel hands over to BLAS."""
+    """Also past the widths where float32 is multiplied in float32."""
     rng = np.random.default_rng(d)
     X, weight = (rng.standard_normal((1500, d)) + 3.0).astype(dtype), rng.uniform(0.0, 2.0, 1500)
     shift = np.full(d, 3.0)

@@ -41,10 +41,10 @@ __all__ = [
     "threads",
 ]
 
-WIDEST = {np.dtype(np.float64): 640, np.dtype(np.float32): 160}
-"""Up to this many columns the tiled kernel beats BLAS (benchmarks/kernels.py); beyond, BLAS does the work.
+NARROW = {np.dtype(np.float64): 640, np.dtype(np.float32): 160}
+"""Up to this many columns rows count as narrow (benchmarks/kernels.py): threads share out the rows, not the columns.
 
-float32 rows are multiplied in float64 by the kernel and in float32 by BLAS, so BLAS catches up sooner.
+Narrow float32 rows are multiplied in float64, wider ones in float32 over short panels that are added in float64.
 """
 
 PANEL_BYTES, PANEL_ROWS = 4 << 20, {True: 8192, False: 2048}
@@ -105,13 +105,14 @@ def moments_about(
     (array([2., 4.]), array([[ 4.,  8.], [ 8., 16.]]))
     """
     d = rows.shape[1]
-    if _kernels is None or d > WIDEST[rows.dtype]:
+    wide = d > NARROW[rows.dtype]
+    if _kernels is None or (wide and triangle is not None):
         return moments_about_numpy(rows, weight, shift, triangle)
     total, scatter = np.empty(d), np.empty((d, d))
     if not readable(rows):
         rows = np.ascontiguousarray(rows)
     kernel = getattr(_kernels, f"moments_{rows.dtype.name}")
-    kernel(rows, weight, np.ascontiguousarray(shift, dtype=np.float64), triangle, total, scatter, threads())
+    kernel(rows, weight, np.ascontiguousarray(shift, dtype=np.float64), triangle, wide, total, scatter, threads())
     return total, scatter
 
 

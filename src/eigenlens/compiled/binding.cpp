@@ -84,96 +84,45 @@ void set_isa(const std::string& name) {
   active = wanted;
 }
 
-template <class T>
-using Moments = void (*)(const T*, std::ptrdiff_t, std::ptrdiff_t, const double*, const double*, const double*,
-                         std::size_t, std::size_t, double*, double*);
-
-template <class T>
-Moments<T> moments_kernel() {
+// Calls for the version of a kernel that suits the active instruction set.
 #ifdef EIGENLENS_X86
-  if (active == Isa::avx512) return avx512::moments<T>;
-  if (active == Isa::avx2) return avx2::moments<T>;
+#define EIGENLENS_PICK(...) \
+  (active == Isa::avx512 ? &avx512::__VA_ARGS__ : active == Isa::avx2 ? &avx2::__VA_ARGS__ : &baseline::__VA_ARGS__)
+#else
+#define EIGENLENS_PICK(...) (&baseline::__VA_ARGS__)
 #endif
-  return baseline::moments<T>;
-}
 
-// The rows are cut into a number of pieces that depends on n alone, so the rounding does too.
-constexpr std::size_t PIECES = 16, PIECE_ROWS = 512;
+}  // namespace eigenlens
 
-// The blocks of an upper triangular R (d, d) that whiten() wants: −R_ts above the diagonal, R_ss⁻¹ on it.
-std::vector<double> whitening_blocks(const double* R, std::size_t d) {
-  const std::size_t strips = baseline::strips_of(d);
-  std::vector<double> blocks(baseline::tiles_of(d) * 64 + 8);
-  double* at = blocks.data();
-  auto entry = [&](std::size_t i, std::size_t j) { return i < d && j < d ? R[i * d + j] : i == j ? 1.0 : 0.0; };
-  for (std::size_t s = 0; s < strips; ++s) {
-    for (std::size_t t = 0; t < s; ++t, at += 64)
-      for (std::size_t i = 0; i < 8; ++i)
-        for (std::size_t j = 0; j < 8; ++j) at[i * 8 + j] = -entry(t * 8 + i, s * 8 + j);
-    for (std::size_t j = 0; j < 8; ++j) {  // column j of the inverse, from the diagonal up
-      at[j * 8 + j] = 1.0 / entry(s * 8 + j, s * 8 + j);
-      for (std::size_t i = j; i-- > 0;) {
-        double total = 0.0;
-        for (std::size_t k = i + 1; k <= j; ++k) total += entry(s * 8 + i, s * 8 + k) * at[k * 8 + j];
-        at[i * 8 + j] = -total / entry(s * 8 + i, s * 8 + i);
-      }
-    }
-    at += 64;
-  }
-  return blocks;
-}
+#include "moments_driver.hpp"
+
+namespace eigenlens {
 
 template <class T>
 void moments(const py::array& X, const py::object& weight, py::array_t<double> shift, const py::object& triangle,
-             py::array_t<double> sum, py::array_t<double> scatter, std::size_t threads) {
-  const std::size_t n = X.shape(0), d = X.shape(1);
+             bool wide, py::array_t<double> sum, py::array_t<double> scatter, std::size_t threads) {
   const auto item = static_cast<std::ptrdiff_t>(sizeof(T));
-  const std::ptrdiff_t rs = X.strides(0) / item, cs = X.strides(1) / item;
-  const T* x = static_cast<const T*>(X.data());
+  Rows<T> rows{static_cast<const T*>(X.data()), X.strides(0) / item, X.strides(1) / item,
+               static_cast<std::size_t>(X.shape(0)), static_cast<std::size_t>(X.shape(1)), nullptr};
   std::vector<double> root;
   if (!weight.is_none()) {
     auto w = weight.cast<py::array_t<double>>().unchecked<1>();
-    root.resize(n);
-    for (std::size_t i = 0; i < n; ++i) root[i] = std::sqrt(w(i));
+    root.resize(rows.n);
+    for (std::size_t i = 0; i < rows.n; ++i) root[i] = std::sqrt(w(i));
+    rows.root = root.data();
   }
-  const double *c = shift.data(), *r = root.empty() ? nullptr : root.data();
-  double *s = sum.mutable_data(), *S = scatter.mutable_data();
-  double* blocks = nullptr;
+  Aligned<double> blocks(triangle.is_none() ? 0 : baseline::tiles_of<double>(rows.d) * 64);
   if (!triangle.is_none()) {
     using Square = py::array_t<double, py::array::c_style | py::array::forcecast>;
-    const std::vector<double> made = whitening_blocks(triangle.cast<Square>().data(), d);
-    blocks = static_cast<double*>(std::aligned_alloc(64, (made.size() * sizeof(double) + 63) / 64 * 64));
-    if (!blocks) throw std::bad_alloc();
-    std::copy(made.begin(), made.end(), blocks);
+    whitening_blocks(triangle.cast<Square>().data(), rows.d, blocks.data);
   }
-  const auto kernel = moments_kernel<T>();
-  const std::size_t strips = baseline::strips_of(d), tiles = baseline::tiles_of(d) * 64;
-  const std::size_t pieces = std::clamp<std::size_t>(n / PIECE_ROWS, 1, PIECES), step = (n + pieces - 1) / pieces;
-
+  const double *c = shift.data(), *whitening = triangle.is_none() ? nullptr : blocks.data;
+  double *s = sum.mutable_data(), *S = scatter.mutable_data();
   py::gil_scoped_release free;
-  std::vector<double> sums(pieces * d);
-  double* partial = static_cast<double*>(std::aligned_alloc(64, pieces * tiles * sizeof(double)));
-  if (!partial) throw std::bad_alloc();
-  in_parallel(pieces, threads, [&](std::size_t p) {
-    double* mine = partial + p * tiles;
-    std::memset(mine, 0, tiles * sizeof(double));
-    const std::size_t begin = std::min(n, p * step), end = std::min(n, begin + step);
-    kernel(x + static_cast<std::ptrdiff_t>(begin) * rs, rs, cs, r ? r + begin : nullptr, c, blocks, end - begin, d,
-           sums.data() + p * d, mine);
-  });
-  for (std::size_t p = 1; p < pieces; ++p) {
-    for (std::size_t j = 0; j < d; ++j) sums[j] += sums[p * d + j];
-    for (std::size_t j = 0; j < tiles; ++j) partial[j] += partial[p * tiles + j];
-  }
-  for (std::size_t j = 0; j < d; ++j) s[j] = sums[j];
-  const double* from = partial;
-  for (std::size_t a = 0; a < strips; ++a)
-    for (std::size_t b = a; b < strips; ++b, from += 64)
-      for (std::size_t i = a * 8; i < std::min(d, a * 8 + 8); ++i)
-        for (std::size_t j = b * 8; j < std::min(d, b * 8 + 8); ++j)
-          S[i * d + j] = S[j * d + i] = from[(i - a * 8) * 8 + (j - b * 8)];
-  std::free(partial);
-  std::free(blocks);
+  if (wide)
+    wide_moments(rows, c, s, S, threads);
+  else
+    narrow_moments(rows, c, whitening, s, S, threads);
 }
 
 template <class T, class Index>

@@ -1,64 +1,96 @@
-// Weighted moments about a shift, for tall-skinny blocks:
+// Weighted moments about a shift:
 //
 //     sum     = Σ_i w_i y_i,   scatter = Σ_i w_i y_i y_iᵀ,   with y_i = x_i − c, or y_i = (x_i − c) R⁻¹
 //
 // Included once per instruction set (see dispatch.hpp) with LANES, the doubles in a vector, and ROWS,
 // the rows of a register tile. A panel of rows, shifted and multiplied by sqrt(w), is copied into strips
-// of 8 columns; each tile of the upper triangle then runs down the panel with its sums in registers.
-// All arithmetic is float64, also for float32 rows. No include guard, on purpose.
+// one cache line wide; each tile of the upper triangle then runs down the panel with its sums in registers.
+// C is the type that is multiplied and summed over one panel, double or float; panels are added in double.
+// No include guard, on purpose.
 
-typedef double vec __attribute__((vector_size(LANES * 8)));
+template <class C>
+struct Vector {
+  typedef C type __attribute__((vector_size(LANES * 8)));
+  template <class T>
+  using of __attribute__((vector_size(LANES * 8 / sizeof(C) * sizeof(T)))) = T;  // as many entries of type T
+};
+template <class C>
+using vec = typename Vector<C>::type;
 
-constexpr std::size_t STRIP = 8;           // columns of a strip: one cache line
-constexpr std::size_t PANEL = 192;         // rows of a panel: it stays in the second-level cache
-constexpr std::size_t STRIDE = PANEL * STRIP + STRIP;  // the odd line keeps strips out of each other's cache sets
-constexpr std::size_t PARTS = STRIP / LANES;
+constexpr std::size_t PANEL = 192;  // rows of a panel: a narrow one stays in the second-level cache
+constexpr std::size_t AT_ONCE = 8;  // rows that are packed together
+constexpr std::size_t PARTS = 8 / LANES;  // vectors in a cache line
+template <class C>
+constexpr std::size_t STRIP = 64 / sizeof(C);  // columns of a strip: one cache line
+template <class C>
+constexpr std::size_t LANE = STRIP<C> / PARTS;
+template <class C>
+constexpr std::size_t STRIDE = (PANEL + 1) * STRIP<C>;  // the odd line keeps strips out of each other's cache sets
+template <class C>
+constexpr std::size_t TILE = STRIP<C> * STRIP<C>;
 
-inline std::size_t strips_of(std::size_t d) { return (d + STRIP - 1) / STRIP; }
-inline std::size_t tiles_of(std::size_t d) { return strips_of(d) * (strips_of(d) + 1) / 2; }
+template <class C>
+inline std::size_t strips_of(std::size_t d) {
+  return (d + STRIP<C> - 1) / STRIP<C>;
+}
+// Tiles of the upper triangle that stand before strip s of `strips`.
+inline std::size_t tiles_before(std::size_t s, std::size_t strips) { return s * strips - s * (s - 1) / 2; }
+template <class C>
+inline std::size_t tiles_of(std::size_t d) {
+  return tiles_before(strips_of<C>(d), strips_of<C>(d));
+}
 
-// acc[ROWS × (STRIPS*8)] += Σ_r a[r][row + i] · b[r][j] over one panel, b being STRIPS neighbouring strips.
-template <std::size_t STRIPS>
-inline void tile(const double* a, const double* b, std::size_t rows, std::size_t row, double* out) {
+// out[ROWS × (STRIPS strips)] += Σ_r a[r][row + i] · b[r][j] over one panel, b being STRIPS neighbouring strips.
+template <std::size_t STRIPS, class C>
+inline void tile(const C* a, const C* b, std::size_t rows, std::size_t row, double* out) {
   constexpr std::size_t V = STRIPS * PARTS;
-  vec acc[ROWS][V] = {};
+  vec<C> acc[ROWS][V] = {};
   for (std::size_t r = 0; r < rows; ++r) {
-    vec right[V];
+    vec<C> right[V];
     for (std::size_t v = 0; v < V; ++v)
-      right[v] = *reinterpret_cast<const vec*>(b + (v / PARTS) * STRIDE + r * STRIP + (v % PARTS) * LANES);
+      right[v] = *reinterpret_cast<const vec<C>*>(b + (v / PARTS) * STRIDE<C> + r * STRIP<C> + (v % PARTS) * LANE<C>);
     for (std::size_t i = 0; i < ROWS; ++i) {
-      const double left = a[r * STRIP + row + i];
+      const C left = a[r * STRIP<C> + row + i];
       for (std::size_t v = 0; v < V; ++v) acc[i][v] += left * right[v];
     }
   }
   for (std::size_t i = 0; i < ROWS; ++i)
     for (std::size_t v = 0; v < V; ++v) {
-      double* to = out + (v / PARTS) * STRIP * STRIP + (row + i) * STRIP + (v % PARTS) * LANES;
-      *reinterpret_cast<vec*>(to) += acc[i][v];
+      double* to = out + (v / PARTS) * TILE<C> + (row + i) * STRIP<C> + (v % PARTS) * LANE<C>;
+      for (std::size_t l = 0; l < LANE<C>; ++l) to[l] += static_cast<double>(acc[i][v][l]);
     }
 }
 
-// Copies rows into the panel, strip by strip of 8 columns (the last one padded with zeros), and adds their
-// weighted sums. Rows that lie one after the other are read in their order; columns that do, in theirs.
-template <bool WEIGHTED, class T>
+// Copies rows into the panel, strip by strip (the last one padded with zeros), and adds their weighted
+// sums. Rows that lie one after the other are read in their order; columns that do, in theirs.
+template <bool WEIGHTED, class C, class T>
 inline void pack(const T* x, std::ptrdiff_t row_stride, std::ptrdiff_t column_stride, const double* root,
-                 const double* shift, std::size_t d, std::size_t rows, double* panel, double* sum) {
-  const std::size_t whole = column_stride == 1 ? d / STRIP : 0;
-  for (std::size_t r = 0; r < rows && whole; ++r) {
-    const T* row = x + static_cast<std::ptrdiff_t>(r) * row_stride;
-    const double w = WEIGHTED ? root[r] : 1.0;
-    double* to = panel + r * STRIP;
-    for (std::size_t s = 0; s < whole; ++s, to += STRIDE)
-      for (std::size_t j = 0; j < STRIP; ++j) {
-        const double value = w * (static_cast<double>(row[s * STRIP + j]) - shift[s * STRIP + j]);
-        to[j] = value;
-        sum[s * STRIP + j] += w * value;
+                 const double* __restrict shift, std::size_t d, std::size_t rows, C* __restrict panel,
+                 double* __restrict sum) {
+  const std::size_t whole = column_stride == 1 ? d / STRIP<C> : 0;
+  const std::vector<C> centre(shift, shift + d);
+  for (std::size_t first = 0; first < rows && whole; first += AT_ONCE) {
+    const std::size_t last = std::min(rows, first + AT_ONCE);
+    for (std::size_t column = 0; column < whole * STRIP<C>; column += LANE<C>) {
+      C* to = panel + column / STRIP<C> * STRIDE<C> + column % STRIP<C>;
+      vec<C> middle, total = {};
+      std::memcpy(&middle, centre.data() + column, sizeof middle);
+      for (std::size_t r = first; r < last; ++r) {
+        const T* row = x + static_cast<std::ptrdiff_t>(r) * row_stride + column;
+        const C w = WEIGHTED ? static_cast<C>(root[r]) : C(1);
+        typename Vector<C>::template of<T> given;
+        std::memcpy(&given, row, sizeof given);
+        const vec<C> value = w * (__builtin_convertvector(given, vec<C>) - middle);
+        *reinterpret_cast<vec<C>*>(to + r * STRIP<C>) = value;
+        total += w * value;
       }
+      for (std::size_t l = 0; l < LANE<C>; ++l) sum[column + l] += static_cast<double>(total[l]);
+    }
   }
-  for (std::size_t column = whole * STRIP; column < strips_of(d) * STRIP; ++column) {
-    double* to = panel + column / STRIP * STRIDE + column % STRIP;
+  for (std::size_t column = whole * STRIP<C>; column < strips_of<C>(d) * STRIP<C>; ++column) {
+    C* to = panel + column / STRIP<C> * STRIDE<C> + column % STRIP<C>;
     if (column >= d) {
-      for (std::size_t r = 0; r < rows; ++r) to[r * STRIP] = 0.0;
+      for (std::size_t r = 0; r < rows; ++r) to[r * STRIP<C>] = 0;
       continue;
     }
     const T* from = x + static_cast<std::ptrdiff_t>(column) * column_stride;
@@ -66,37 +98,38 @@ inline void pack(const T* x, std::ptrdiff_t row_stride, std::ptrdiff_t column_st
     for (std::size_t r = 0; r < rows; ++r) {
       const double w = WEIGHTED ? root[r] : 1.0;
       const double value = w * (static_cast<double>(from[static_cast<std::ptrdiff_t>(r) * row_stride]) - shift[column]);
-      to[r * STRIP] = value;
+      to[r * STRIP<C>] = static_cast<C>(value);
       total += w * value;
     }
     sum[column] += total;
   }
 }
 
-// The upper triangle of tiles, added to `tiles` (8×8 each, row-major by strips).
-inline void syrk(const double* panel, std::size_t d, std::size_t rows, double* tiles) {
-  const std::size_t strips = strips_of(d);
-  double* out = tiles;
-  for (std::size_t s = 0; s < strips; ++s) {
-    const double* a = panel + s * STRIDE;
+// The tiles of strips first … last−1 with themselves and all later strips, added to `tiles` (row-major by strips).
+template <class C>
+inline void syrk(const C* panel, std::size_t strips, std::size_t rows, std::size_t first, std::size_t last,
+                 double* tiles) {
+  double* out = tiles + tiles_before(first, strips) * TILE<C>;
+  for (std::size_t s = first; s < last; ++s) {
+    const C* a = panel + s * STRIDE<C>;
     std::size_t t = s;
-    for (; t + WIDE <= strips; t += WIDE, out += WIDE * STRIP * STRIP)
-      for (std::size_t row = 0; row < STRIP; row += ROWS) tile<WIDE>(a, panel + t * STRIDE, rows, row, out);
-    for (; WIDE > 2 && t + 2 <= strips; t += 2, out += 2 * STRIP * STRIP)
-      for (std::size_t row = 0; row < STRIP; row += ROWS) tile<2>(a, panel + t * STRIDE, rows, row, out);
-    for (; t < strips; ++t, out += STRIP * STRIP)
-      for (std::size_t row = 0; row < STRIP; row += ROWS) tile<1>(a, panel + t * STRIDE, rows, row, out);
+    for (; t + WIDE <= strips; t += WIDE, out += WIDE * TILE<C>)
+      for (std::size_t row = 0; row < STRIP<C>; row += ROWS) tile<WIDE>(a, panel + t * STRIDE<C>, rows, row, out);
+    for (; WIDE > 2 && t + 2 <= strips; t += 2, out += 2 * TILE<C>)
+      for (std::size_t row = 0; row < STRIP<C>; row += ROWS) tile<2>(a, panel + t * STRIDE<C>, rows, row, out);
+    for (; t < strips; ++t, out += TILE<C>)
+      for (std::size_t row = 0; row < STRIP<C>; row += ROWS) tile<1>(a, panel + t * STRIDE<C>, rows, row, out);
   }
 }
 
 // out += rows · block, for ROW rows of a strip and an 8×8 block.
 template <std::size_t ROW>
-inline void rows_times_block(const double* rows, const double* block, vec (&out)[ROW][PARTS]) {
-  for (std::size_t i = 0; i < STRIP; ++i) {
-    vec right[PARTS];
-    for (std::size_t p = 0; p < PARTS; ++p) right[p] = *reinterpret_cast<const vec*>(block + i * STRIP + p * LANES);
+inline void rows_times_block(const double* rows, const double* block, vec<double> (&out)[ROW][PARTS]) {
+  for (std::size_t i = 0; i < STRIP<double>; ++i) {
+    vec<double> right[PARTS];
+    for (std::size_t p = 0; p < PARTS; ++p) right[p] = *reinterpret_cast<const vec<double>*>(block + i * STRIP<double> + p * LANES);
     for (std::size_t r = 0; r < ROW; ++r)
-      for (std::size_t p = 0; p < PARTS; ++p) out[r][p] += rows[r * STRIP + i] * right[p];
+      for (std::size_t p = 0; p < PARTS; ++p) out[r][p] += rows[r * STRIP<double> + i] * right[p];
   }
 }
 
@@ -104,30 +137,50 @@ inline void rows_times_block(const double* rows, const double* block, vec (&out)
 // each strip s, the 8×8 blocks −R_0s … −R_(s−1)s and then R_ss⁻¹. The rows of the panel are a multiple of 4.
 inline void whiten(double* panel, const double* blocks, std::size_t d, std::size_t rows) {
   constexpr std::size_t ROW = 4;
-  for (std::size_t s = 0; s < strips_of(d); ++s) {
+  for (std::size_t s = 0; s < strips_of<double>(d); ++s) {
     for (std::size_t r = 0; r < rows; r += ROW) {
-      double* mine = panel + s * STRIDE + r * STRIP;
-      vec acc[ROW][PARTS];
+      double* mine = panel + s * STRIDE<double> + r * STRIP<double>;
+      vec<double> acc[ROW][PARTS];
       std::memcpy(acc, mine, sizeof acc);
       for (std::size_t t = 0; t < s; ++t)
-        rows_times_block<ROW>(panel + t * STRIDE + r * STRIP, blocks + t * STRIP * STRIP, acc);
-      alignas(64) double row[ROW * STRIP];
+        rows_times_block<ROW>(panel + t * STRIDE<double> + r * STRIP<double>, blocks + t * TILE<double>, acc);
+      alignas(64) double row[ROW * STRIP<double>];
       std::memcpy(row, acc, sizeof acc);
-      vec solved[ROW][PARTS] = {};
-      rows_times_block<ROW>(row, blocks + s * STRIP * STRIP, solved);
+      vec<double> solved[ROW][PARTS] = {};
+      rows_times_block<ROW>(row, blocks + s * TILE<double>, solved);
       std::memcpy(mine, solved, sizeof solved);
     }
-    blocks += (s + 1) * STRIP * STRIP;
+    blocks += (s + 1) * TILE<double>;
   }
 }
 
 // The weighted sums of a panel whose rows carry sqrt(w) already.
 inline void add_sums(const double* panel, const double* root, std::size_t d, std::size_t rows, double* sum) {
   for (std::size_t column = 0; column < d; ++column) {
-    const double* from = panel + column / STRIP * STRIDE + column % STRIP;
+    const double* from = panel + column / STRIP<double> * STRIDE<double> + column % STRIP<double>;
     double total = 0.0;
-    for (std::size_t r = 0; r < rows; ++r) total += (root ? root[r] : 1.0) * from[r * STRIP];
+    for (std::size_t r = 0; r < rows; ++r) total += (root ? root[r] : 1.0) * from[r * STRIP<double>];
     sum[column] += total;
+  }
+}
+
+// One panel of at most PANEL rows: packed, and whitened where `blocks` (as for whiten) are given; its sums added.
+template <class C, class T>
+inline void fill(const T* x, std::ptrdiff_t row_stride, std::ptrdiff_t column_stride, const double* root,
+                 const double* shift, std::size_t d, std::size_t rows, C* panel, double* sum) {
+  if (root)
+    pack<true>(x, row_stride, column_stride, root, shift, d, rows, panel, sum);
+  else
+    pack<false>(x, row_stride, column_stride, root, shift, d, rows, panel, sum);
+}
+
+// Asks for the memory of the next rows while there is other work to do.
+template <class T>
+inline void fetch(const T* x, std::ptrdiff_t row_stride, std::ptrdiff_t column_stride, std::size_t d, std::size_t rows) {
+  if (column_stride != 1) return;
+  for (std::size_t r = 0; r < rows; ++r) {
+    const char* row = reinterpret_cast<const char*>(x + static_cast<std::ptrdiff_t>(r) * row_stride);
+    for (std::size_t byte = 0; byte < d * sizeof(T); byte += 64) __builtin_prefetch(row + byte, 0, 2);
   }
 }
 
@@ -135,23 +188,26 @@ inline void add_sums(const double* panel, const double* root, std::size_t d, std
 template <class T>
 void moments(const T* x, std::ptrdiff_t row_stride, std::ptrdiff_t column_stride, const double* root,
              const double* shift, const double* blocks, std::size_t n, std::size_t d, double* sum, double* tiles) {
-  const std::size_t bytes = strips_of(d) * STRIDE * sizeof(double);
+  const std::size_t strips = strips_of<double>(d), bytes = strips * STRIDE<double> * sizeof(double);
   double* panel = static_cast<double*>(std::aligned_alloc(64, bytes));
   std::memset(panel, 0, bytes);
   std::vector<double> unused(blocks ? d : 0);
   for (std::size_t begin = 0; begin < n; begin += PANEL) {
     const std::size_t rows = std::min(PANEL, n - begin);
     const T* from = x + static_cast<std::ptrdiff_t>(begin) * row_stride;
-    double* sums = blocks ? unused.data() : sum;
-    if (root)
-      pack<true>(from, row_stride, column_stride, root + begin, shift, d, rows, panel, sums);
-    else
-      pack<false>(from, row_stride, column_stride, root, shift, d, rows, panel, sums);
+    const double* weight = root ? root + begin : nullptr;
+    fill(from, row_stride, column_stride, weight, shift, d, rows, panel, blocks ? unused.data() : sum);
     if (blocks) {
       whiten(panel, blocks, d, (rows + 3) / 4 * 4);  // what stands behind the last row is not used
-      add_sums(panel, root ? root + begin : nullptr, d, rows, sum);
+      add_sums(panel, weight, d, rows, sum);
     }
-    syrk(panel, d, rows, tiles);
+    const std::size_t next = std::min(PANEL, n - begin - rows);
+    const T* ahead = from + static_cast<std::ptrdiff_t>(rows) * row_stride;
+    for (std::size_t s = 0; s < strips; ++s) {
+      const std::size_t upto = next * (s + 1) / strips, since = next * s / strips;
+      fetch(ahead + static_cast<std::ptrdiff_t>(since) * row_stride, row_stride, column_stride, d, upto - since);
+      syrk(panel, strips, rows, s, s + 1, tiles);
+    }
   }
   std::free(panel);
 }

@@ -175,14 +175,14 @@ def _centred_moments(
 def _about_mean(shift: Array, total: Array, scatter: Array, weight: float) -> tuple[Array, Array]:
     """From sums about a shift to mean and scatter about the mean: S − (Σw) δδᵀ with δ = total / Σw."""
     delta = total / weight
-    centred = _plus_outer(np.asfortranarray(scatter), -weight, delta)
+    centred = _plus_outer(scatter.T if scatter.flags.c_contiguous else scatter, -weight, delta)  # it is symmetric
     np.fill_diagonal(centred, np.maximum(centred.diagonal(), 0.0))  # rounding may leave a constant column below zero
     return shift + delta, centred
 
 
 def _plus_outer(A: Array, factor: float, v: Array) -> Array:
     """A + factor v vᵀ, in place."""
-    if len(v) <= 512:
+    if len(v) <= 512 or not A.flags.f_contiguous:
         A += factor * np.outer(v, v)
         return A
     return np.asarray(blas.dger(factor, v, v, a=A, overwrite_a=1))
