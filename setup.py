@@ -3,6 +3,7 @@
 Without a compiler the extension is skipped with a warning, and the NumPy twins do the work.
 """
 
+import glob
 import os
 
 from pybind11.setup_helpers import Pybind11Extension, build_ext
@@ -11,11 +12,7 @@ from setuptools import setup
 kernels = Pybind11Extension(
     "eigenlens.compiled._kernels",
     ["src/eigenlens/compiled/binding.cpp"],
-    depends=[
-        "src/eigenlens/compiled/moments.hpp",
-        "src/eigenlens/compiled/sparse.hpp",
-        "src/eigenlens/compiled/dispatch.hpp",
-    ],
+    depends=sorted(glob.glob("src/eigenlens/compiled/*.hpp")),
     cxx_std=17,
     extra_compile_args=[] if os.name == "nt" else ["-O3", "-pthread"],
     extra_link_args=[] if os.name == "nt" else ["-pthread"],

@@ -47,7 +47,7 @@ def moments(dtype: str, size: int, repeat: int) -> list[tuple[float, ...]]:
 
 def about(narrow: int, X: np.ndarray, shift: np.ndarray) -> Any:
     """The moments, with rows of up to `narrow` columns taken for narrow."""
-    compiled.NARROW = dict.fromkeys(compiled.NARROW, narrow)
+    compiled.NARROW[X.dtype] = narrow
     return compiled.moments_about(X, None, shift)
 
 

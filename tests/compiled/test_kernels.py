@@ -15,20 +15,20 @@ from eigenlens import compiled
 from eigenlens.compiled import moments_about, moments_about_numpy, normal_product, normal_product_numpy
 
 SETS = ["baseline", "avx2", "avx512"]
-needs_kernels = pytest.mark.skipif(compiled._kernels is None, reason="the kernels were not built here")
+needs_kernels = pytest.mark.skipif(compiled.kernels is None, reason="the kernels were not built here")
 
 
 @pytest.fixture(params=SETS)
 def instructions(request):
-    if compiled._kernels is None:
+    if compiled.kernels is None:
         pytest.skip("the kernels were not built here")
     before = compiled.active()
     try:
-        compiled._kernels.set_isa(request.param)
+        compiled.kernels.set_isa(request.param)
     except ValueError:
         pytest.skip(f"this processor has no {request.param}")
     yield request.param
-    compiled._kernels.set_isa(before)
+    compiled.kernels.set_isa(before)
 
 
 def slow_moments(rows, weight, shift):
@@ -60,7 +60,7 @@ def test_moments_of_any_size(instructions, n, d, dtype):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_moments_of_wide_rows(instructions, monkeypatch, n, d, dtype):
     """As wide rows are treated: tiles shared out, several panels at once, float32 products over one panel."""
-    monkeypatch.setattr(compiled, "NARROW", dict.fromkeys(compiled.NARROW, 0))
+    monkeypatch.setitem(compiled.NARROW, np.dtype(dtype), 0)
     rng = np.random.default_rng(n * 1000 + d)
     X = (rng.standard_normal((n, d)) + 5.0).astype(dtype)
     shift = np.full(d, 5.0)
@@ -106,7 +106,7 @@ def test_moments_do_not_depend_on_the_number_of_threads(instructions, dtype, n, 
     results = []
     for count in (1, 2, 3, 2):
         total, scatter = np.empty(30), np.empty((30, 30))
-        kernel = getattr(compiled._kernels, f"moments_{X.dtype.name}")
+        kernel = getattr(compiled.kernels, f"moments_{X.dtype.name}")
         kernel(X, weight, np.zeros(30), None, wide, total, scatter, count)
         results.append((total, scatter))
     for total, scatter in results[1:]:

@@ -417,3 +417,15 @@ class TestChanges:
         next(rows)
         path.unlink()
         rows.close()
+
+
+def test_a_block_that_is_kept_is_not_written_over(tmp_path):
+    """Memory of blocks is used again, but only once nobody refers to it; a view is a reference too."""
+    X = np.arange(600.0).reshape(100, 6)
+    for order in ("C", "F"):
+        np.save(tmp_path / "x.npy", np.asarray(X, order=order))
+        reader = scan(tmp_path / "x.npy", block_rows=7)
+        kept = [block[1:, ::2] if i % 3 == 0 else None for i, block in enumerate(reader.rows())]
+        for i, view in enumerate(kept):
+            if view is not None:
+                assert np.array_equal(view, X[7 * i : 7 * i + 7][1:, ::2])

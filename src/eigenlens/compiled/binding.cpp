@@ -22,8 +22,11 @@ namespace eigenlens::avx512 {
 #define LANES 8
 #define ROWS 8
 #define WIDE 3
+#include "tile.hpp"
 #include "moments.hpp"
 #include "sparse.hpp"
+#include "gaussian.hpp"
+#include "symmetric.hpp"
 #undef LANES
 #undef ROWS
 #undef WIDE
@@ -40,8 +43,11 @@ namespace eigenlens::avx2 {
 #define LANES 4
 #define ROWS 4
 #define WIDE 1
+#include "tile.hpp"
 #include "moments.hpp"
 #include "sparse.hpp"
+#include "gaussian.hpp"
+#include "symmetric.hpp"
 #undef LANES
 #undef ROWS
 #undef WIDE
@@ -57,8 +63,11 @@ namespace eigenlens::baseline {
 #define LANES 2
 #define ROWS 2
 #define WIDE 1
+#include "tile.hpp"
 #include "moments.hpp"
 #include "sparse.hpp"
+#include "gaussian.hpp"
+#include "symmetric.hpp"
 #undef LANES
 #undef ROWS
 #undef WIDE
@@ -95,15 +104,47 @@ void set_isa(const std::string& name) {
 }  // namespace eigenlens
 
 #include "moments_driver.hpp"
+#include "gaussian_driver.hpp"
 
 namespace eigenlens {
 
 template <class T>
+Rows<T> rows_of(const py::array& X) {
+  const auto item = static_cast<std::ptrdiff_t>(sizeof(T));
+  return {static_cast<const T*>(X.data()), X.strides(0) / item, X.strides(1) / item,
+          static_cast<std::size_t>(X.shape(0)), static_cast<std::size_t>(X.shape(1)), nullptr};
+}
+
+// K (n, m) is written; Y is None for the Gram matrix of X, of which only squares on and above the diagonal are written.
+template <class T, class C>
+void gaussian(const py::array& X, const py::object& Y, double gamma, py::array_t<double> centre, py::array_t<T> K,
+              std::size_t threads) {
+  const Rows<T> rows = rows_of<T>(X), others = Y.is_none() ? rows : rows_of<T>(Y.cast<py::array>());
+  const std::size_t width = K.strides(0) / sizeof(T);
+  const double* c = centre.data();
+  T* values = K.mutable_data();
+  py::gil_scoped_release free;
+  const Points<C> x(rows, c, gamma, threads);
+  if (Y.is_none()) return gaussian_values<C, T>(x, x, values, width, threads);
+  const Points<C> y(others, c, gamma, threads);
+  gaussian_values<C, T>(x, y, values, width, threads);
+}
+
+// V and Z are (n, a multiple of 8) and 64-byte aligned; Z is written.
+template <class T>
+void symmetric(py::array_t<T> K, py::array_t<double> V, py::array_t<double> Z, std::size_t threads) {
+  const std::size_t n = K.shape(0), ld = K.strides(0) / sizeof(T), width = V.shape(1);
+  const T* k = K.data();
+  const double* v = V.data();
+  double* z = Z.mutable_data();
+  py::gil_scoped_release free;
+  symmetric_product(k, ld, n, v, z, width, threads);
+}
+
+template <class T>
 void moments(const py::array& X, const py::object& weight, py::array_t<double> shift, const py::object& triangle,
              bool wide, py::array_t<double> sum, py::array_t<double> scatter, std::size_t threads) {
-  const auto item = static_cast<std::ptrdiff_t>(sizeof(T));
-  Rows<T> rows{static_cast<const T*>(X.data()), X.strides(0) / item, X.strides(1) / item,
-               static_cast<std::size_t>(X.shape(0)), static_cast<std::size_t>(X.shape(1)), nullptr};
+  Rows<T> rows = rows_of<T>(X);
   std::vector<double> root;
   if (!weight.is_none()) {
     auto w = weight.cast<py::array_t<double>>().unchecked<1>();
@@ -186,6 +227,11 @@ PYBIND11_MODULE(_kernels, m) {
   m.def("set_isa", &set_isa);
   m.def("moments_float64", &moments<double>);
   m.def("moments_float32", &moments<float>);
+  m.def("gaussian_float64", &gaussian<double, double>);
+  m.def("gaussian_float32", &gaussian<float, float>);
+  m.def("gaussian_float32_by_float64", &gaussian<float, double>);
+  m.def("symmetric_float64", &symmetric<double>);
+  m.def("symmetric_float32", &symmetric<float>);
   m.def("normal_product", &normal_product<double, std::int32_t>);
   m.def("normal_product", &normal_product<float, std::int32_t>);
   m.def("normal_product", &normal_product<double, std::int64_t>);

@@ -8,31 +8,13 @@
 // C is the type that is multiplied and summed over one panel, double or float; panels are added in double.
 // No include guard, on purpose.
 
-template <class C>
-struct Vector {
-  typedef C type __attribute__((vector_size(LANES * 8)));
-  template <class T>
-  using of __attribute__((vector_size(LANES * 8 / sizeof(C) * sizeof(T)))) = T;  // as many entries of type T
-};
-template <class C>
-using vec = typename Vector<C>::type;
-
 constexpr std::size_t PANEL = 192;  // rows of a panel: a narrow one stays in the second-level cache
 constexpr std::size_t AT_ONCE = 8;  // rows that are packed together
-constexpr std::size_t PARTS = 8 / LANES;  // vectors in a cache line
-template <class C>
-constexpr std::size_t STRIP = 64 / sizeof(C);  // columns of a strip: one cache line
-template <class C>
-constexpr std::size_t LANE = STRIP<C> / PARTS;
 template <class C>
 constexpr std::size_t STRIDE = (PANEL + 1) * STRIP<C>;  // the odd line keeps strips out of each other's cache sets
 template <class C>
 constexpr std::size_t TILE = STRIP<C> * STRIP<C>;
 
-template <class C>
-inline std::size_t strips_of(std::size_t d) {
-  return (d + STRIP<C> - 1) / STRIP<C>;
-}
 // Tiles of the upper triangle that stand before strip s of `strips`.
 inline std::size_t tiles_before(std::size_t s, std::size_t strips) { return s * strips - s * (s - 1) / 2; }
 template <class C>
@@ -40,20 +22,12 @@ inline std::size_t tiles_of(std::size_t d) {
   return tiles_before(strips_of<C>(d), strips_of<C>(d));
 }
 
-// out[ROWS × (STRIPS strips)] += Σ_r a[r][row + i] · b[r][j] over one panel, b being STRIPS neighbouring strips.
+// Adds Σ_r a[r][row + i] · b[r][j] over one panel to out[ROWS × (STRIPS strips)].
 template <std::size_t STRIPS, class C>
 inline void tile(const C* a, const C* b, std::size_t rows, std::size_t row, double* out) {
   constexpr std::size_t V = STRIPS * PARTS;
   vec<C> acc[ROWS][V] = {};
-  for (std::size_t r = 0; r < rows; ++r) {
-    vec<C> right[V];
-    for (std::size_t v = 0; v < V; ++v)
-      right[v] = *reinterpret_cast<const vec<C>*>(b + (v / PARTS) * STRIDE<C> + r * STRIP<C> + (v % PARTS) * LANE<C>);
-    for (std::size_t i = 0; i < ROWS; ++i) {
-      const C left = a[r * STRIP<C> + row + i];
-      for (std::size_t v = 0; v < V; ++v) acc[i][v] += left * right[v];
-    }
-  }
+  multiply<STRIPS>(a + row, b, STRIDE<C>, rows, acc);
   for (std::size_t i = 0; i < ROWS; ++i)
     for (std::size_t v = 0; v < V; ++v) {
       double* to = out + (v / PARTS) * TILE<C> + (row + i) * STRIP<C> + (v % PARTS) * LANE<C>;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 
 from eigenlens.arrays import Array, working_dtype
 from eigenlens.data.columns import Selection
-from eigenlens.data.source import BLOCK_BYTES
+from eigenlens.data.source import FILE_BLOCK_BYTES
 from eigenlens.errors import DataError
 
 __all__ = ["NpyReader"]
@@ -87,25 +88,53 @@ class NpyReader:
         return np.concatenate([block[:, 0] for block in self._read((position,), None)])
 
     def _read(self, positions: tuple[int, ...], dtype: np.dtype[Any] | None) -> Iterator[Array]:
+        memory = _Memory()
         for header in self.headers:
             pieces = _by_columns if header.fortran else _by_rows
             width = len(positions) if header.fortran else header.shape[1]
-            step = self._block_rows or max(1, 2 * BLOCK_BYTES // max(1, width * header.dtype.itemsize))
+            step = self._block_rows or max(1, FILE_BLOCK_BYTES // max(1, width * header.dtype.itemsize))
             with header.path.open("rb", buffering=0) as file:
                 for start in range(0, header.shape[0], step):
-                    rows = pieces(file, header, start, min(step, header.shape[0] - start), positions)
+                    rows = pieces(file, header, start, min(step, header.shape[0] - start), positions, memory)
                     yield rows if dtype is None else np.asarray(rows, dtype=dtype)
 
 
-def _by_rows(file: Any, header: Header, start: int, count: int, positions: tuple[int, ...]) -> Array:
+def _references(arrays: list[Array], place: int) -> int:
+    """How many refer to an array in a list; views of it do."""
+    return sys.getrefcount(arrays[place])
+
+
+UNUSED = _references([np.empty(0)], 0)
+
+
+class _Memory:
+    """Arrays for blocks, used again once nobody refers to them: fresh memory costs as much as reading from a cache."""
+
+    def __init__(self) -> None:
+        self._kept: list[Array] = []
+
+    def take(self, shape: tuple[int, int], dtype: np.dtype[Any], order: Any = "C") -> Array:
+        """An uninitialised array."""
+        size = shape[0] * shape[1] * dtype.itemsize
+        place = next((i for i in range(len(self._kept)) if _references(self._kept, i) == UNUSED), None)
+        if place is None or self._kept[place].size < size:
+            self._kept = [array for i, array in enumerate(self._kept) if i != place]
+            self._kept.append(np.empty(size, dtype=np.uint8))
+            place = -1
+        return self._kept[place][:size].view(dtype).reshape(shape, order=order)
+
+
+def _by_rows(file: Any, header: Header, start: int, count: int, positions: tuple[int, ...], memory: _Memory) -> Array:
     width = header.shape[1]
-    rows = np.empty((count, width), dtype=header.dtype)
+    rows = memory.take((count, width), header.dtype)
     _fill(file, header, start * width, rows)
     return rows if positions == tuple(range(width)) else rows[:, list(positions)]
 
 
-def _by_columns(file: Any, header: Header, start: int, count: int, positions: tuple[int, ...]) -> Array:
-    rows = np.empty((count, len(positions)), dtype=header.dtype, order="F")
+def _by_columns(
+    file: Any, header: Header, start: int, count: int, positions: tuple[int, ...], memory: _Memory
+) -> Array:
+    rows = memory.take((count, len(positions)), header.dtype, order="F")
     for place, position in enumerate(positions):
         _fill(file, header, position * header.shape[0] + start, rows[:, place])
     return rows

@@ -23,6 +23,9 @@ __all__ = ["Block", "Progress", "Source", "accumulate", "read_ahead"]
 BLOCK_BYTES = 16 << 20
 """The size a source aims at for one block: large enough for BLAS, small beside the data."""
 
+FILE_BLOCK_BYTES = 4 * BLOCK_BYTES
+"""The same for files that are read in blocks: fewer of them mean fewer merges."""
+
 
 class Block(NamedTuple):
     """Some consecutive rows (b, d) and their weights (b,), or None where each weight is one.

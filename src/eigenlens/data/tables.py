@@ -18,7 +18,7 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.data.columns import Selection
-from eigenlens.data.source import BLOCK_BYTES
+from eigenlens.data.source import FILE_BLOCK_BYTES
 from eigenlens.errors import DataError, MissingExtra
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class TableReader:
         self._refuse_others(schemas)
         single = all(str(schema[name]) == "Float32" for schema in schemas for name in self.names)
         self.dtype = np.dtype(np.float32 if single else np.float64)
-        self._block = block_rows or max(1, BLOCK_BYTES // (self.n_features * self.dtype.itemsize))
+        self._block = block_rows or max(1, FILE_BLOCK_BYTES // (self.n_features * self.dtype.itemsize))
         self._slabs: list[Slab] | None = None
 
     def count(self) -> int:

@@ -14,7 +14,6 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import blas
 
 from eigenlens.arrays import Array, namespace, to_numpy
 from eigenlens.compiled import moments_about
@@ -26,6 +25,7 @@ SHORT, LONG = 4096, 1 << 16
 TOO_FAR = {np.dtype(np.float64): 1e4, np.dtype(np.float32): 1.0}
 """A squared distance of the shift from the mean above this many variances costs too many digits."""
 
+OUTER_ROWS = 64
 SAMPLE = 128
 """Rows whose mean serves as the provisional mean of a block."""
 
@@ -110,7 +110,7 @@ class Moments:
 
     def __add__(self, other: Self) -> Self:
         weight, mean, delta = _merge_means(self, other)
-        scatter = np.add(self.scatter, other.scatter, order="F")
+        scatter = self.scatter + other.scatter
         if self.weight and other.weight:
             scatter = _plus_outer(scatter, self.weight * other.weight / weight, delta)
         return type(self)(self.rows + other.rows, weight, mean, scatter)
@@ -175,17 +175,17 @@ def _centred_moments(
 def _about_mean(shift: Array, total: Array, scatter: Array, weight: float) -> tuple[Array, Array]:
     """From sums about a shift to mean and scatter about the mean: S − (Σw) δδᵀ with δ = total / Σw."""
     delta = total / weight
-    centred = _plus_outer(scatter.T if scatter.flags.c_contiguous else scatter, -weight, delta)  # it is symmetric
+    centred = _plus_outer(scatter, -weight, delta)
     np.fill_diagonal(centred, np.maximum(centred.diagonal(), 0.0))  # rounding may leave a constant column below zero
     return shift + delta, centred
 
 
 def _plus_outer(A: Array, factor: float, v: Array) -> Array:
-    """A + factor v vᵀ, in place."""
-    if len(v) <= 512 or not A.flags.f_contiguous:
-        A += factor * np.outer(v, v)
-        return A
-    return np.asarray(blas.dger(factor, v, v, a=A, overwrite_a=1))
+    """A + factor v vᵀ, in place, a few rows at a time; not by BLAS, whose threads would spin on beside what follows."""
+    for start in range(0, len(v), OUTER_ROWS):
+        part = slice(start, start + OUTER_ROWS)
+        A[part] += (factor * v[part])[:, None] * v
+    return A
 
 
 @singledispatch

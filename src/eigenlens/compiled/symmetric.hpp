@@ -1,0 +1,66 @@
+// Z = K V for a symmetric K (n, n) of which only the entries on and above the diagonal are read, each once:
+// a tile K_IJ gives K_IJ V_J to Z_I and K_IJᵀ V_I to Z_J. K may be float; all arithmetic is double. V and Z (n, width)
+// have rows of whole cache lines. No include guard, on purpose.
+
+constexpr std::size_t CHUNK = 64;  // columns of a tile: its parts of V and Z stay in the first-level cache
+
+// One tile of ROWS rows from `i` and `columns` columns from `j`, for VECTORS vectors of columns of V from `at`.
+template <std::size_t VECTORS>
+inline void both_ways(const double (*k)[CHUNK], std::size_t columns, const double* Vi, const double* Vj, double* Zi,
+                      double* Zj, std::size_t width) {
+  vec<double> acc[ROWS][VECTORS] = {}, mine[ROWS][VECTORS];
+  for (std::size_t c = 0; c < columns; ++c)
+    for (std::size_t v = 0; v < VECTORS; ++v) {
+      const vec<double> right = *reinterpret_cast<const vec<double>*>(Vj + c * width + v * LANES);
+      for (std::size_t r = 0; r < ROWS; ++r) acc[r][v] += k[r][c] * right;
+    }
+  for (std::size_t r = 0; r < ROWS; ++r)
+    for (std::size_t v = 0; v < VECTORS; ++v) {
+      *reinterpret_cast<vec<double>*>(Zi + r * width + v * LANES) += acc[r][v];
+      mine[r][v] = *reinterpret_cast<const vec<double>*>(Vi + r * width + v * LANES);
+    }
+  for (std::size_t c = 0; c < columns; ++c)
+    for (std::size_t v = 0; v < VECTORS; ++v) {
+      vec<double>* to = reinterpret_cast<vec<double>*>(Zj + c * width + v * LANES);
+      vec<double> sum = *to;
+      for (std::size_t r = 0; r < ROWS; ++r) sum += k[r][c] * mine[r][v];
+      *to = sum;
+    }
+}
+
+// The square on the diagonal, from `i` to `end`, by its entries on and above the diagonal.
+template <class T>
+void on_diagonal(const T* K, std::size_t ld, std::size_t i, std::size_t end, const double* V, double* Z,
+                 std::size_t width) {
+  for (std::size_t r = i; r < end; ++r)
+    for (std::size_t c = r; c < end; ++c) {
+      const double value = static_cast<double>(K[r * ld + c]);
+      for (std::size_t v = 0; v < width; ++v) Z[r * width + v] += value * V[c * width + v];
+      for (std::size_t v = 0; v < width && c > r; ++v) Z[c * width + v] += value * V[r * width + v];
+    }
+}
+
+// The part of Z that the columns first … last−1 of K (on and above the diagonal) contribute; `first` is a multiple of ROWS.
+template <class T>
+void symmetric_product(const T* K, std::size_t ld, std::size_t first, std::size_t last, const double* V, double* Z,
+                       std::size_t width) {
+  for (std::size_t j = first; j < last; j += CHUNK) {
+    const std::size_t columns = std::min(CHUNK, last - j);
+    for (std::size_t i = 0; i < j; i += ROWS) {
+      alignas(64) double k[ROWS][CHUNK];
+      for (std::size_t r = 0; r < ROWS; ++r) {
+        const T* row = K + (i + r) * ld + j;
+        for (std::size_t byte = 0; byte < CHUNK * sizeof(T) && i + r + 2 * ROWS < j; byte += 64)
+          __builtin_prefetch(reinterpret_cast<const char*>(row + 2 * ROWS * ld) + byte, 0, 3);
+        for (std::size_t c = 0; c < columns; ++c) k[r][c] = static_cast<double>(row[c]);
+      }
+      constexpr std::size_t GROUP = WIDE * LANES;
+      std::size_t v = 0;
+      for (; v + GROUP <= width; v += GROUP)
+        both_ways<WIDE>(k, columns, V + i * width + v, V + j * width + v, Z + i * width + v, Z + j * width + v, width);
+      for (; v < width; v += LANES)
+        both_ways<1>(k, columns, V + i * width + v, V + j * width + v, Z + i * width + v, Z + j * width + v, width);
+    }
+    on_diagonal(K, ld, j, j + columns, V, Z, width);
+  }
+}
