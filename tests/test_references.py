@@ -1,4 +1,4 @@
-"""PCA against R: prcomp on USArrests, FactoMineR on decathlon, and the UK food table.
+"""PCA against R: prcomp on USArrests, FactoMineR on decathlon, kernlab on iris, and the UK food table.
 
 Axes are compared up to their signs, which R leaves to LAPACK. FactoMineR standardises columns with divisor n (or the
 sum of the weights), Eigenlens with n − 1 (or that sum less one): the same correlations, contributions, cos² and tests,
@@ -10,10 +10,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import load_iris
 
 import eigenlens
-from eigenlens import PCA
-from references import decathlon, usarrests
+from eigenlens import PCA, KernelPCA
+from references import decathlon, kernlab, usarrests
 
 TIGHT = {"rtol": 1e-9, "atol": 1e-9}
 
@@ -177,3 +178,22 @@ class TestUnitedKingdomFood:
         np.testing.assert_allclose(pca.explained_variance_[:3], s[:3] ** 2 / 3, rtol=1e-9)
         assert pca.explained_variance_ratio_[:2].round(3).tolist() == [0.674, 0.291]
         assert pca.explained_variance_[3] == 0.0
+
+
+class TestKernlab:
+    @pytest.mark.parametrize(
+        ("options", "standardize", "eigenvalues", "rotated"),
+        [
+            ({"kernel": "rbf", "gamma": 0.2}, False, kernlab.RBF_EIG, kernlab.RBF_ROTATED),
+            ({"kernel": "poly", "gamma": 1.0, "degree": 3}, True, kernlab.POLY_EIG, kernlab.POLY_ROTATED),
+        ],
+        ids=["rbf", "poly"],
+    )
+    @pytest.mark.parametrize("solver", ["dense", "lanczos"])
+    def test_iris(self, options, standardize, eigenvalues, rotated, solver):
+        X = load_iris().data
+        X = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1) if standardize else X
+        model = KernelPCA(6, solver=solver, random_state=0, **options).fit(X)
+        np.testing.assert_allclose(model.eigenvalues_ / 150.0, eigenvalues, rtol=1e-10)
+        Z = model.transform(X[kernlab.ROWS]) * np.sqrt(150.0)
+        np.testing.assert_allclose(Z * signs(Z, rotated), rotated, rtol=1e-8, atol=1e-8 * np.abs(rotated).max())

@@ -15,7 +15,7 @@ from eigenlens import datasets
 from eigenlens.data.files import scan
 from eigenlens.data.source import Source, accumulate
 from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, EigenlensError, OptionError
-from eigenlens.estimators import PCA, load
+from eigenlens.estimators import PCA, KernelPCA, load
 from eigenlens.versions import show_versions
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ __all__ = [
     "DataError",
     "DataWarning",
     "EigenlensError",
+    "KernelPCA",
     "OptionError",
     "Source",
     "accumulate",

@@ -79,10 +79,14 @@ def read_only(value: Any, *names: str) -> None:
 
 
 class Like:
-    """Remembers the library, device and dtype of an array, and turns NumPy results into its kind."""
+    """Remembers the library, device and dtype of an array, and turns NumPy results into its kind.
 
-    def __init__(self, x: Any, dtype: np.dtype[Any]) -> None:
-        self.dtype = dtype
+    Without a dtype, that of x: float32 if it is, else float64.
+    """
+
+    def __init__(self, x: Any, dtype: np.dtype[Any] | None = None) -> None:
+        single = dtype is None and "float32" in str(x.dtype)
+        self.dtype: np.dtype[Any] = dtype or np.dtype(np.float32 if single else np.float64)
         self._library = type(x).__module__.split(".")[0] if is_tensor(x) else None
         self._device = x.device if self._library is not None else None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
@@ -12,7 +13,7 @@ import numpy as np
 from eigenlens.arrays import Array, to_numpy
 from eigenlens.errors import DataError, OptionError
 
-__all__ = ["boolean", "choice", "generator", "integer", "name", "real", "weights"]
+__all__ = ["boolean", "choice", "generator", "integer", "memory", "name", "real", "weights"]
 
 
 def choice(name: str, value: Any, known: Iterable[str]) -> Any:
@@ -78,6 +79,20 @@ def real(name: str, value: Any, low: float, high: float = np.inf) -> float:
     if not _is_number(value, Real) or not low < float(value) < high:
         raise OptionError(f"{name}={value!r} must be a number above {low:g} and below {high:g}.")
     return float(value)
+
+
+def memory(name: str, value: Any) -> int:
+    """`value` as a number of bytes: a positive number, or a text such as "4GB" or "500 MB".
+
+    >>> memory("max_memory", "1.5 GB")
+    1500000000
+    """
+    if isinstance(value, str):
+        found = re.fullmatch(r"\s*([0-9.]+)\s*([kMGT]?)i?B\s*", value, flags=re.IGNORECASE)
+        if found is None or found[1].count(".") > 1 or found[1] == ".":
+            raise OptionError(f"{name}={value!r} must be a number of bytes, or a text such as '4GB' or '500 MB'.")
+        value = float(found[1]) * 1000.0 ** ("kmgt".index(found[2].lower()) + 1 if found[2] else 0)
+    return int(real(name, value, 0.0))
 
 
 def weights(sample_weight: Any, n_rows: int | None) -> Array | None:

@@ -9,5 +9,18 @@ from eigenlens.views.draw import (
     scores,
     scree,
 )
+from eigenlens.views.draw.denoised import denoising
+from eigenlens.views.draw.kernel import component_contours, embedding
 
-__all__ = ["biplot", "contributions", "correlation_circle", "loadings", "reconstruction", "scores", "scree"]
+__all__ = [
+    "biplot",
+    "component_contours",
+    "contributions",
+    "correlation_circle",
+    "denoising",
+    "embedding",
+    "loadings",
+    "reconstruction",
+    "scores",
+    "scree",
+]

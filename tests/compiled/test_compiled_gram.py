@@ -8,6 +8,7 @@ from threadpoolctl import threadpool_limits
 
 from eigenlens import compiled
 from eigenlens.compiled import (
+    Points,
     gaussian_values,
     gaussian_values_numpy,
     symmetric_product,
@@ -36,6 +37,11 @@ def slow_values(X, Y, gamma):
     return np.exp(-gamma * ((X[:, None, :] - Y[None, :, :]) ** 2).sum(axis=2))
 
 
+def values(X, Y, gamma, centre, out, route=gaussian_values, double=False):
+    x = Points(X, gamma, centre, double)
+    return route(x, None if Y is None else x.beside(Y), out)
+
+
 def normal(n, d, dtype, seed=0, mean=0.0):
     return (np.random.default_rng(seed).standard_normal((n, d)) + mean).astype(dtype)
 
@@ -46,7 +52,7 @@ def normal(n, d, dtype, seed=0, mean=0.0):
 @pytest.mark.parametrize(("n", "m"), [(1, 1), (7, 9), (65, 47), (130, 600)])
 def test_values_of_any_size(instructions, route, n, m, d, dtype):
     X, Y = normal(n, d, dtype, 1, 5.0), normal(m, d, dtype, 2, 5.0)
-    K = route(X, Y, 0.3, np.full(d, 5.0), np.empty((n, m), dtype))
+    K = values(X, Y, 0.3, np.full(d, 5.0), np.empty((n, m), dtype), route)
     assert K.dtype == dtype
     np.testing.assert_allclose(K, slow_values(X, Y, 0.3), rtol=40 * d * EPS[dtype], atol=1e-35)
 
@@ -56,7 +62,7 @@ def test_values_of_any_size(instructions, route, n, m, d, dtype):
 @pytest.mark.parametrize("n", [1, 5, 63, 64, 65, 200, 700])
 def test_the_upper_triangle_of_a_gram_matrix(instructions, route, n, dtype):
     X = normal(n, 6, dtype)
-    K = route(X, None, 0.2, np.zeros(6), np.full((n, n), np.nan, dtype))
+    K = values(X, None, 0.2, np.zeros(6), np.full((n, n), np.nan, dtype), route)
     np.testing.assert_allclose(np.triu(K), np.triu(slow_values(X, X, 0.2)), rtol=200 * EPS[dtype])
     assert np.all(K.diagonal() == 1.0)
 
@@ -67,13 +73,13 @@ def test_values_of_any_layout(instructions, layout):
     X = {"F": np.asfortranarray(X), "rows skipped": X[::3], "columns skipped": X[:, ::3], "reversed": X[::-1, ::-1]}[
         layout
     ]
-    K = gaussian_values(X, X[:7], 0.2, X.mean(axis=0), np.empty((len(X), 7)))
+    K = values(X, X[:7], 0.2, X.mean(axis=0), np.empty((len(X), 7)))
     np.testing.assert_allclose(K, slow_values(X, X[:7], 0.2), rtol=1e-13)
 
 
 def test_values_written_into_a_part_of_a_matrix(instructions):
     X, K = normal(40, 3, np.float64), np.full((50, 60), 7.0)
-    gaussian_values(X, X[:30], 0.2, np.zeros(3), K[5:45, 10:40])
+    values(X, X[:30], 0.2, np.zeros(3), K[5:45, 10:40])
     np.testing.assert_allclose(K[5:45, 10:40], slow_values(X, X[:30], 0.2), rtol=1e-13)
     outside = np.ones((50, 60), dtype=bool)
     outside[5:45, 10:40] = False
@@ -83,7 +89,7 @@ def test_values_written_into_a_part_of_a_matrix(instructions):
 def test_values_are_symmetric_to_the_last_digit(instructions):
     for dtype in (np.float64, np.float32):
         X = normal(150, 9, dtype)
-        K = gaussian_values(X, X.copy(), 0.2, np.zeros(9), np.empty((150, 150), dtype))
+        K = values(X, X.copy(), 0.2, np.zeros(9), np.empty((150, 150), dtype))
         assert np.array_equal(K, K.T)
 
 
@@ -91,7 +97,7 @@ def test_values_are_symmetric_to_the_last_digit(instructions):
 def test_the_exponential_over_its_whole_range(instructions, dtype):
     """One column and one centre: k(x, 0) = exp(−x²/2), from 1 down to where it is no normal number any more."""
     x = np.sqrt(2.0 * np.linspace(0.0, 900.0 if dtype == np.float64 else 110.0, 20_001)).astype(dtype)[:, None]
-    K = gaussian_values(x, np.zeros((1, 1), dtype), 0.5, np.zeros(1), np.empty((len(x), 1), dtype))
+    K = values(x, np.zeros((1, 1), dtype), 0.5, np.zeros(1), np.empty((len(x), 1), dtype))
     power = 0.5 * x[:, 0].astype(np.float64) ** 2
     normal_range = power < (708.0 if dtype == np.float64 else 87.0)
     tolerance = (2.0 + power[normal_range]) * EPS[dtype]
@@ -104,14 +110,14 @@ def test_the_exponential_over_its_whole_range(instructions, dtype):
 def test_float32_rows_multiplied_in_float64(instructions):
     X = normal(60, 20, np.float32, mean=1000.0) * np.float32(30.0)
     centre = np.zeros(20)  # a poor one, on purpose
-    K = gaussian_values(X, X, 1e-4, centre, np.empty((60, 60), np.float32), double=True)
+    K = values(X, X, 1e-4, centre, np.empty((60, 60), np.float32), double=True)
     np.testing.assert_allclose(K, slow_values(X, X, 1e-4), rtol=3e-6)
 
 
 def test_not_a_number_is_not_hidden(instructions):
     X = normal(20, 3, np.float64)
     X[4, 1] = np.nan
-    K = gaussian_values(X, normal(5, 3, np.float64), 0.2, np.zeros(3), np.empty((20, 5)))
+    K = values(X, normal(5, 3, np.float64), 0.2, np.zeros(3), np.empty((20, 5)))
     assert np.isnan(K[4]).all()
     assert np.isfinite(np.delete(K, 4, axis=0)).all()
 
@@ -141,7 +147,7 @@ def test_the_number_of_threads_changes_nothing(instructions, dtype):
     found = []
     for limit in (1, 2, 3):
         with threadpool_limits(limit):
-            K = gaussian_values(X, None, 0.2, np.zeros(5), np.zeros((500, 500), dtype))
+            K = values(X, None, 0.2, np.zeros(5), np.zeros((500, 500), dtype))
             found.append((K, symmetric_product(K, V)))
     for K, Z in found[1:]:
         assert np.array_equal(K, found[0][0])

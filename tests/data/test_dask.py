@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 
 import dask
 import dask.array as da
@@ -105,6 +106,29 @@ def test_large_weights_do_not_travel_in_the_graph(client):
         weight = RNG.random(3_000_000)
         found = DaskSource(ones).weighted(weight).fold(trace)  # a graph over 10 MB would warn
     assert found.total == pytest.approx(weight.sum(), rel=1e-12)
+
+
+def weighed_against(block: Block, table: np.ndarray) -> Trace:
+    return Trace(table[: len(block.rows)].sum(axis=0), trace(block).places)
+
+
+def test_a_large_summary_does_not_travel_in_the_graph(client):
+    """12 MB that every block needs, such as landmarks: each worker is sent them once, a graph with them would warn."""
+    table = RNG.standard_normal((1000, 1500))
+    summarise = partial(weighed_against, table=table)
+    with client.as_current():
+        source = DaskSource(da.ones((4000, 2), chunks=(500, 2)))
+        for _ in range(3):  # a pass must not lose what it shares with the one before
+            found = source.fold(summarise)
+            np.testing.assert_allclose(found.total, 8 * table[:500].sum(axis=0), rtol=1e-12)
+            assert {pid for pid, _ in found.places} == set(client.run(os.getpid).values())
+
+
+def test_a_scheduler_of_this_process_is_used_beside_a_cluster(client):
+    with client.as_current(), dask.config.set(scheduler="synchronous"):
+        found = DaskSource(da.from_array(X, chunks=(300, 6))).weighted(WEIGHT).fold(trace)
+    assert {pid for pid, _ in found.places} == {os.getpid()}
+    np.testing.assert_allclose(found.total, WEIGHT @ X, rtol=1e-9)
 
 
 def test_errors_of_the_workers_arrive_here(scheduler):

@@ -279,6 +279,11 @@ def test_reconstruction_refuses_a_shape_that_is_not_the_columns(model, food):
 
 # ---- all of them ------------------------------------------------------------------------------------------
 
+
+def first_two(X):
+    return X.iloc[:, :2] if hasattr(X, "iloc") else X[:, :2]
+
+
 PICTURES = {
     "scree": lambda m, X, **how: plot.scree(m, **how),
     "scores": lambda m, X, **how: plot.scores(m, X, labels=range(len(X)), **how),
@@ -287,6 +292,9 @@ PICTURES = {
     "loadings": lambda m, X, **how: plot.loadings(m, **how),
     "contributions": lambda m, X, **how: plot.contributions(m, **how),
     "reconstruction": lambda m, X, **how: plot.reconstruction(m, X, **how),
+    "embedding": lambda m, X, **how: plot.embedding(m, X, labels=range(len(X)), **how),
+    "component_contours": lambda m, X, **how: plot.component_contours(PCA().fit(first_two(X)), first_two(X), **how),
+    "denoising": lambda m, X, **how: plot.denoising({"original": X, "$noisy_": X}, image_shape=(1, 5), **how),
 }
 
 
@@ -317,7 +325,7 @@ def test_names_are_never_read_as_mathematics(rows, name, tmp_path):
     ax.figure.savefig(tmp_path / "picture.png")  # unbalanced mathematics would raise here
 
 
-@pytest.mark.parametrize("name", ["scores", "biplot", "correlation_circle"])
+@pytest.mark.parametrize("name", ["scores", "embedding", "biplot", "correlation_circle"])
 @pytest.mark.parametrize(
     ("components", "message"),
     [

@@ -5,18 +5,21 @@ EIGENLENS_KERNELS=numpy in the environment, the package does the same work throu
 """
 
 from eigenlens.compiled.gram import (
+    Points,
     gaussian_values,
     gaussian_values_numpy,
     symmetric_product,
     symmetric_product_numpy,
 )
 from eigenlens.compiled.moments import NARROW, moments_about, moments_about_numpy, symmetric
-from eigenlens.compiled.runtime import active, kernels, one_thread, readable, threads
+from eigenlens.compiled.runtime import active, each_alone, kernels, one_thread, readable, threads
 from eigenlens.compiled.sparse import normal_product, normal_product_numpy
 
 __all__ = [
     "NARROW",
+    "Points",
     "active",
+    "each_alone",
     "gaussian_values",
     "gaussian_values_numpy",
     "kernels",

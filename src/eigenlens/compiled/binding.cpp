@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <memory>
 #include <stdexcept>
 #include <string>
 
@@ -115,18 +116,21 @@ Rows<T> rows_of(const py::array& X) {
           static_cast<std::size_t>(X.shape(0)), static_cast<std::size_t>(X.shape(1)), nullptr};
 }
 
-// K (n, m) is written; Y is None for the Gram matrix of X, of which only squares on and above the diagonal are written.
+// The points of rows, packed once for many calls.
 template <class T, class C>
-void gaussian(const py::array& X, const py::object& Y, double gamma, py::array_t<double> centre, py::array_t<T> K,
-              std::size_t threads) {
-  const Rows<T> rows = rows_of<T>(X), others = Y.is_none() ? rows : rows_of<T>(Y.cast<py::array>());
-  const std::size_t width = K.strides(0) / sizeof(T);
+std::unique_ptr<Points<C>> points(const py::array& X, double gamma, py::array_t<double> centre, std::size_t threads) {
+  const Rows<T> rows = rows_of<T>(X);
   const double* c = centre.data();
+  py::gil_scoped_release free;
+  return std::make_unique<Points<C>>(rows, c, gamma, threads);
+}
+
+// K (n, m) is written; of two equal arguments only squares on and above the diagonal.
+template <class T, class C>
+void gaussian(const Points<C>& x, const Points<C>& y, py::array_t<T> K, std::size_t threads) {
+  const std::size_t width = K.strides(0) / sizeof(T);
   T* values = K.mutable_data();
   py::gil_scoped_release free;
-  const Points<C> x(rows, c, gamma, threads);
-  if (Y.is_none()) return gaussian_values<C, T>(x, x, values, width, threads);
-  const Points<C> y(others, c, gamma, threads);
   gaussian_values<C, T>(x, y, values, width, threads);
 }
 
@@ -227,9 +231,14 @@ PYBIND11_MODULE(_kernels, m) {
   m.def("set_isa", &set_isa);
   m.def("moments_float64", &moments<double>);
   m.def("moments_float32", &moments<float>);
-  m.def("gaussian_float64", &gaussian<double, double>);
-  m.def("gaussian_float32", &gaussian<float, float>);
-  m.def("gaussian_float32_by_float64", &gaussian<float, double>);
+  py::class_<Points<double>>(m, "Points64");
+  py::class_<Points<float>>(m, "Points32");
+  m.def("points_float64", &points<double, double>);
+  m.def("points_float32", &points<float, float>);
+  m.def("points_float32_by_float64", &points<float, double>);
+  m.def("gaussian", &gaussian<double, double>);
+  m.def("gaussian", &gaussian<float, float>);
+  m.def("gaussian", &gaussian<float, double>);
   m.def("symmetric_float64", &symmetric<double>);
   m.def("symmetric_float32", &symmetric<float>);
   m.def("normal_product", &normal_product<double, std::int32_t>);

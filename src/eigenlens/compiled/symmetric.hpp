@@ -40,27 +40,36 @@ void on_diagonal(const T* K, std::size_t ld, std::size_t i, std::size_t end, con
     }
 }
 
-// The part of Z that the columns first … last−1 of K (on and above the diagonal) contribute; `first` is a multiple of ROWS.
+// One tile of ROWS rows from i and up to CHUNK columns from j, all above the diagonal.
+template <class T>
+inline void off_diagonal(const T* K, std::size_t ld, std::size_t i, std::size_t j, std::size_t columns, const double* V,
+                         double* Z, std::size_t width) {
+  alignas(64) double k[ROWS][CHUNK];
+  for (std::size_t r = 0; r < ROWS; ++r) {
+    const T* row = K + (i + r) * ld + j;
+    for (std::size_t c = 0; c < columns; ++c) k[r][c] = static_cast<double>(row[c]);
+  }
+  const double *Vi = V + i * width, *Vj = V + j * width;
+  double *Zi = Z + i * width, *Zj = Z + j * width;
+  std::size_t v = 0;
+  for (; v + WIDE * LANES <= width; v += WIDE * LANES)
+    both_ways<WIDE>(k, columns, Vi + v, Vj + v, Zi + v, Zj + v, width);
+  for (; WIDE > 2 && v + 2 * LANES <= width; v += 2 * LANES)
+    both_ways<2>(k, columns, Vi + v, Vj + v, Zi + v, Zj + v, width);
+  for (; v < width; v += LANES) both_ways<1>(k, columns, Vi + v, Vj + v, Zi + v, Zj + v, width);
+}
+
+// The part of Z that the columns first … last−1 of K (on and above the diagonal) contribute; `first` is a multiple of
+// CHUNK. Long stretches of rows are read at a time, while their parts of V and Z stay in the second-level cache.
 template <class T>
 void symmetric_product(const T* K, std::size_t ld, std::size_t first, std::size_t last, const double* V, double* Z,
                        std::size_t width) {
-  for (std::size_t j = first; j < last; j += CHUNK) {
-    const std::size_t columns = std::min(CHUNK, last - j);
-    for (std::size_t i = 0; i < j; i += ROWS) {
-      alignas(64) double k[ROWS][CHUNK];
-      for (std::size_t r = 0; r < ROWS; ++r) {
-        const T* row = K + (i + r) * ld + j;
-        for (std::size_t byte = 0; byte < CHUNK * sizeof(T) && i + r + 2 * ROWS < j; byte += 64)
-          __builtin_prefetch(reinterpret_cast<const char*>(row + 2 * ROWS * ld) + byte, 0, 3);
-        for (std::size_t c = 0; c < columns; ++c) k[r][c] = static_cast<double>(row[c]);
-      }
-      constexpr std::size_t GROUP = WIDE * LANES;
-      std::size_t v = 0;
-      for (; v + GROUP <= width; v += GROUP)
-        both_ways<WIDE>(k, columns, V + i * width + v, V + j * width + v, Z + i * width + v, Z + j * width + v, width);
-      for (; v < width; v += LANES)
-        both_ways<1>(k, columns, V + i * width + v, V + j * width + v, Z + i * width + v, Z + j * width + v, width);
-    }
-    on_diagonal(K, ld, j, j + columns, V, Z, width);
+  const std::size_t span = std::max<std::size_t>(1, 256 * 1024 / (16 * width * CHUNK)) * CHUNK;
+  for (std::size_t begin = first; begin < last; begin += span) {
+    const std::size_t end = std::min(last, begin + span);
+    for (std::size_t i = 0; i < end; i += ROWS)
+      for (std::size_t j = std::max(begin, i / CHUNK * CHUNK + CHUNK); j < end; j += CHUNK)
+        off_diagonal(K, ld, i, j, std::min(CHUNK, end - j), V, Z, width);
+    for (std::size_t i = begin; i < end; i += CHUNK) on_diagonal(K, ld, i, std::min(i + CHUNK, end), V, Z, width);
   }
 }

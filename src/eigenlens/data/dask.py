@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -53,12 +52,13 @@ class DaskSource(Source):
         The tree is fixed by the chunks alone, so the sum does not depend on the number of workers.
         """
         delayed = _import_delayed()
-        shared = delayed(summarise, name=f"summarise-{uuid.uuid4().hex}", traverse=False)
+        client = _cluster()
+        shared = _everywhere(client, delayed, summarise)
         part, merge = delayed(_summarise_chunk, pure=False), delayed(_merge, pure=False)
         chunks = list(self._chunks())
         if not chunks:
             raise DataError("X has 0 rows; at least 1 is needed.")
-        weights = _placed([None if self.weight is None else self.weight[low:high] for _, low, high in chunks])
+        weights = _placed(client, [None if self.weight is None else self.weight[low:high] for _, low, high in chunks])
         sums = [part(shared, c[0], weight, self.dtype) for c, weight in zip(chunks, weights, strict=True)]
         while len(sums) > 1:
             pairs = zip(sums[::2], sums[1::2], strict=False)
@@ -106,14 +106,25 @@ def _merge(left: Any, right: Any) -> Any:
     return left + right
 
 
-def _placed(weights: list[Any]) -> list[Any]:
-    """The weights where the workers can reach them: a graph that carries megabytes chokes the scheduler."""
-    distributed = sys.modules.get("distributed")
-    if weights[0] is None or distributed is None:
-        return weights
-    try:
-        client = distributed.get_client()
-    except ValueError:
-        return weights
-    # Keys by content would be shared with the pass before, whose release may come after this placing.
-    return list(client.scatter(weights, hash=False))
+def _cluster() -> Any:
+    """The client of the cluster that will do the work, or None where the scheduler in force is one of this process."""
+    from dask.base import get_scheduler
+
+    client = getattr(get_scheduler(), "__self__", None)  # type: ignore[no-untyped-call]
+    return client if hasattr(client, "scatter") else None
+
+
+# A graph that carries megabytes chokes the scheduler, so what may be large goes to the workers beforehand. Keys by
+# content would be shared with the pass before, whose release may come after this placing.
+
+
+def _everywhere(client: Any, delayed: Callable[..., Any], summarise: Callable[[Block], S]) -> Any:
+    """One `summarise` for all tasks, on every worker: tasks would crowd where the only one is."""
+    if client is None:
+        return delayed(summarise, name=f"summarise-{uuid.uuid4().hex}", traverse=False)
+    return client.scatter([summarise], broadcast=True, hash=False)[0]
+
+
+def _placed(client: Any, weights: list[Any]) -> list[Any]:
+    """The weights (b,) of each chunk, shared out over the workers."""
+    return weights if client is None or weights[0] is None else list(client.scatter(weights, hash=False))

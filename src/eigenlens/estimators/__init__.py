@@ -7,11 +7,12 @@ from typing import Any
 
 from eigenlens import io
 from eigenlens.errors import ModelFileError
+from eigenlens.estimators.kernel_pca import KernelPCA
 from eigenlens.estimators.pca import PCA
 
-__all__ = ["ESTIMATORS", "PCA", "load"]
+__all__ = ["ESTIMATORS", "PCA", "KernelPCA", "load"]
 
-ESTIMATORS = {"PCA": PCA}
+ESTIMATORS: dict[str, Any] = {"PCA": PCA, "KernelPCA": KernelPCA}
 
 
 def load(path: str | os.PathLike[str]) -> Any:

@@ -20,6 +20,7 @@ from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, OptionE
 from eigenlens.estimators.placing import place
 from eigenlens.estimators.progress import progress_of
 from eigenlens.estimators.rows import SeenBefore, by_block, count_rows, rows_of
+from eigenlens.estimators.storing import named_features, outcome_of, outcome_values, storable_parameters
 from eigenlens.fitting import reading
 from eigenlens.fitting.bootstrap import Bootstrap, bootstrap_components
 from eigenlens.fitting.pca import RULES, PCAFit, fit_pca, principal_components, row_count
@@ -381,19 +382,13 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
             name: getattr(model, name) for name in ("mean", "scale", "components", "variances", "column_variances")
         }
         header = {
-            "parameters": self._storable_parameters(),
+            "parameters": storable_parameters(self),
             "total": model.total,
             "weight": model.weight,
             "n_samples": self.n_samples_,
             "dtype": self._like.dtype.name,
-            "feature_names": list(getattr(self, "feature_names_in_", [])) or None,
-            "solver": [
-                self.solver_.solver,
-                self.solver_.reason,
-                self.solver_.passes,
-                self.solver_.iterations,
-                self.solver_.converged,
-            ],
+            "feature_names": named_features(self),
+            "solver": outcome_values(self.solver_),
         }
         arrays["residuals"] = self.solver_.residuals
         if self._moments is not None:
@@ -407,9 +402,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         estimator = cls(**header["parameters"])
         residuals, scatter = arrays.pop("residuals"), arrays.pop("moments_scatter", None)
         model = PrincipalComponents(**arrays, total=header["total"], weight=header["weight"])
-        solver, reason, passes, iterations, converged = header["solver"]
         estimator._model, estimator._fitted_source = model, None
-        estimator._outcome = Outcome(solver, reason, passes, iterations, residuals, converged)
+        estimator._outcome = outcome_of(header["solver"], residuals)
         estimator._like = Like(model.mean, np.dtype(header["dtype"]))
         estimator._moments = (
             None if scatter is None else Moments(header["moments_rows"], model.weight, model.mean, scatter)
@@ -418,17 +412,6 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         if header["feature_names"]:
             estimator.feature_names_in_ = np.asarray(header["feature_names"], dtype=object)
         return estimator
-
-    def _storable_parameters(self) -> dict[str, Any]:
-        parameters: dict[str, Any] = self.get_params(deep=False)
-        for name, value in parameters.items():
-            if callable(value):
-                raise OptionError(
-                    f"{name}={value!r} is a callable and cannot be saved; use a name, or set_params({name}=…) first."
-                )
-        if not isinstance(parameters["random_state"], int | np.integer | None):
-            parameters["random_state"] = None  # a generator's state is not part of the model
-        return parameters
 
     # ---- the gate ---------------------------------------------------------------------------------------
 

@@ -10,13 +10,14 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from eigenlens import checks
-from eigenlens.arrays import Array, dense
+from eigenlens.arrays import Array, dense, is_sparse, namespace
 from eigenlens.data.resolve import as_source, explain_nonfinite
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError, OptionError
+from eigenlens.fitting.sampling import stacked
 from eigenlens.stats.moments import Moments
 
-__all__ = ["SeenBefore", "by_block", "count_rows", "dense_blocks", "rows_of"]
+__all__ = ["SeenBefore", "by_block", "count_rows", "dense_blocks", "gathered", "rows_of"]
 
 
 def rows_of(estimator: BaseEstimator, X: Any, sample_weight: Any = None, *, reset: bool = False) -> Source:
@@ -71,6 +72,16 @@ def by_block(source: Source, function: Callable[[Array], Array]) -> Array:
     if not np.all(np.isfinite(result)):
         raise explain_nonfinite(source)
     return result
+
+
+def gathered(source: Source) -> Any:
+    """All rows in memory, as they are kept: an array, a CSR matrix or a tensor; NaN and infinities are an error."""
+    parts = list(source.rows())
+    rows = parts[0] if len(parts) == 1 else stacked(tuple(parts))
+    entries = rows.data if is_sparse(rows) else rows
+    if not bool(namespace(entries).all(namespace(entries).isfinite(entries))):
+        raise explain_nonfinite(source)
+    return rows
 
 
 class SeenBefore(Source):

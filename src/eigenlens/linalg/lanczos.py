@@ -19,7 +19,7 @@ __all__ = ["lanczos", "orthonormal", "residual_norms"]
 MAX_PRODUCTS = 3000
 CONFIRMATION = 4
 BLOCKS = 16
-PATIENCE = 6
+PATIENCE = 3
 
 
 def lanczos(

@@ -1,8 +1,21 @@
 """Pictures of the tables, by matplotlib. Nothing here estimates anything; each function returns the Axes it drew on."""
 
 from eigenlens.views.draw.columns import contributions, loadings
+from eigenlens.views.draw.denoised import denoising
+from eigenlens.views.draw.kernel import component_contours, embedding
 from eigenlens.views.draw.plane import biplot, correlation_circle, scores
 from eigenlens.views.draw.rebuilt import reconstruction
 from eigenlens.views.draw.spectrum import scree
 
-__all__ = ["biplot", "contributions", "correlation_circle", "loadings", "reconstruction", "scores", "scree"]
+__all__ = [
+    "biplot",
+    "component_contours",
+    "contributions",
+    "correlation_circle",
+    "denoising",
+    "embedding",
+    "loadings",
+    "reconstruction",
+    "scores",
+    "scree",
+]

@@ -60,10 +60,10 @@ def scores(
     >>> plot.scores(PCA().fit(food.data), food.data, labels=food.rows).get_ylabel()
     'PC2 (29.1%)'
     """
-    table = tables.scores(model, X, _pair(components), labels=labels)
+    table = tables.scores(model, X, component_pair(components), labels=labels)
     colours = colouring(color, len(table.values))
     ax = new_axes(ax)
-    _plane(ax)
+    square_plane(ax)
     scatter(ax, table.values, colours)
     unit = ", unit variance" if table.whitened else ""
     ax.set_xlabel(component_label(table.components[0], table.shares[0]) + unit)
@@ -71,8 +71,8 @@ def scores(
     wanted = Labels(ax)
     if table.labels is not None:
         wanted.want(table.values, table.labels, INK)
-        wanted.keep_clear(_zero_lines(ax))
-    _place(ax, wanted)
+        wanted.keep_clear(zero_lines(ax))
+    place_labels(ax, wanted)
     return ax
 
 
@@ -105,11 +105,11 @@ def biplot(
     >>> plot.biplot(PCA().fit(food.data), food.data, labels=food.rows, names=food.columns).get_xlabel()
     'PC1 (67.4%)   rows U·Sᵅ and columns V·S¹⁻ᵅ, α = 0.5'
     """
-    table = tables.biplot(model, X, _pair(components), alpha=alpha, labels=labels, names=names)
+    table = tables.biplot(model, X, component_pair(components), alpha=alpha, labels=labels, names=names)
     order, said = _longest(table.columns, top)
     colours = colouring(color, len(table.rows))
     ax = new_axes(ax)
-    _plane(ax)
+    square_plane(ax)
     scatter(ax, table.rows, colours)
     factor = _factor(table.rows, table.columns)
     tips = factor * table.columns[order]
@@ -121,9 +121,9 @@ def biplot(
         wanted.want(table.rows, table.labels, INK if colour == VERMILLION else GREY)
     long = _worth_a_name(tips)
     wanted.want(tips[long], [table.names[j] for j in order[long]], colour, tips[long])
-    wanted.keep_clear(np.concatenate([_along(tips), table.rows[:2000], _zero_lines(ax)]))
+    wanted.keep_clear(np.concatenate([_along(tips), table.rows[:2000], zero_lines(ax)]))
     short = int((~long).sum())
-    _place(ax, wanted, said, f"{short} short arrows not named" if short else "")
+    place_labels(ax, wanted, said, f"{short} short arrows not named" if short else "")
     return ax
 
 
@@ -151,7 +151,7 @@ def correlation_circle(
     >>> plot.correlation_circle(PCA(standardize=True).fit(food.data), names=food.columns).get_xlabel()
     'PC1 (68.3%)'
     """
-    pair = _pair(components)
+    pair = component_pair(components)
     table = tables.correlations(model, pair, names=names)
     order, said = _longest(table.values, top)
     ax = new_axes(ax, (5.2, 5.0))
@@ -167,11 +167,11 @@ def correlation_circle(
         _arrows(ax, tips, colour, line)
         wanted.want(tips, texts, colour, tips)
         wanted.keep_clear(np.concatenate([_along(tips), _unit_circle()]))
-    _place(ax, wanted, said)
+    place_labels(ax, wanted, said)
     return ax
 
 
-def _pair(components: Sequence[int]) -> tuple[int, int]:
+def component_pair(components: Sequence[int]) -> tuple[int, int]:
     if not hasattr(components, "__len__") or len(components) != 2:
         raise OptionError(f"components={components!r} must be two numbers, for the horizontal and the vertical axis.")
     return components[0], components[1]
@@ -185,7 +185,7 @@ def _longest(vectors: Array, top: int | None) -> tuple[Array, str]:
     return order, f"the {shown} longest of {d} arrows" if shown < d else ""
 
 
-def _plane(ax: Axes) -> None:
+def square_plane(ax: Axes) -> None:
     """Equal units, so that distances and angles are true, and the origin marked."""
     quiet(ax)
     shared = len(ax.get_shared_x_axes().get_siblings(ax)) > 1 or len(ax.get_shared_y_axes().get_siblings(ax)) > 1
@@ -238,7 +238,7 @@ def _along(tips: Array) -> Array:
     return np.asarray((steps[:, None, None] * tips[None]).reshape(-1, 2))
 
 
-def _zero_lines(ax: Axes) -> Array:
+def zero_lines(ax: Axes) -> Array:
     """Points along the lines through the origin, for labels to keep clear of."""
     x, y = (np.linspace(*limits, 80) for limits in (ax.get_xlim(), ax.get_ylim()))
     return np.concatenate([np.column_stack([x, 0.0 * x]), np.column_stack([0.0 * y, y])])
@@ -274,7 +274,7 @@ def _name_scales(ax: Axes, table: BiplotTable, factor: float, colour: str) -> No
             axis.set_xlabel(f"{columns} (arrows, their own scale)", fontsize=SMALL, color=colour)
 
 
-def _place(ax: Axes, wanted: Labels, *said: str) -> None:
+def place_labels(ax: Axes, wanted: Labels, *said: str) -> None:
     """The labels, and above the axes what is said and how many found no room.
 
     The line above is kept free first: the layout must not move after the labels have found their places.

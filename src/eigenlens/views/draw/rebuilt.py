@@ -52,10 +52,10 @@ def reconstruction(
     table = tables.reconstruction(model, X, k, limit=limit, labels=labels, names=names)
     if image_shape is None:
         return _lines(table, ax)
-    return _images(table, _checked_shape(image_shape, len(table.names)), ax)
+    return _images(table, checked_shape(image_shape, len(table.names)), ax)
 
 
-def _checked_shape(image_shape: tuple[int, int], d: int) -> tuple[int, int]:
+def checked_shape(image_shape: tuple[int, int], d: int) -> tuple[int, int]:
     if len(image_shape) != 2 or image_shape[0] * image_shape[1] != d:
         raise OptionError(f"image_shape={image_shape!r} must be (height, width) with a product of {d}, the columns.")
     return image_shape
@@ -70,7 +70,7 @@ def _images(table: ReconstructionTable, shape: tuple[int, int], ax: Axes | None)
     n, lines = len(table.rows), 1 + len(table.counts)
     tile = 4.7 / n * shape[0] / shape[1]  # what is left of six inches beside the captions
     ax = new_axes(ax, (6.0, min(max(1.5, 0.4 + lines * tile), 9.0)))
-    mosaic = _mosaic(np.concatenate([table.rows[None], table.reconstructions]), shape)
+    mosaic = mosaic_of(np.concatenate([table.rows[None], table.reconstructions]), shape)
     ax.imshow(mosaic, cmap="gray", vmin=float(table.rows.min()), vmax=float(table.rows.max()), interpolation="nearest")
     height, width = shape[0] + 1, shape[1] + 1
     tick_names(ax, "y", np.arange(lines) * height + (height - 2) / 2.0, ["original", *_captions(table)], fontsize=SMALL)
@@ -80,7 +80,7 @@ def _images(table: ReconstructionTable, shape: tuple[int, int], ax: Axes | None)
     return ax
 
 
-def _mosaic(images: Array, shape: tuple[int, int]) -> Array:
+def mosaic_of(images: Array, shape: tuple[int, int]) -> Array:
     """Images (lines, n, d) side by side with a blank pixel between them: (lines (h+1) − 1, n (w+1) − 1)."""
     lines, n = images.shape[:2]
     framed = np.full((lines, n, shape[0] + 1, shape[1] + 1), np.nan)

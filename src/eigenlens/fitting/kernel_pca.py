@@ -1,0 +1,242 @@
+"""Kernel PCA of rows in memory: the Gram matrix, or its tiles, then an eigenproblem, then a frozen value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from eigenlens.arrays import Array, Like, is_sparse, is_tensor, namespace, to_numpy
+from eigenlens.compiled import one_thread
+from eigenlens.data.source import Progress
+from eigenlens.errors import DataError, OptionError
+from eigenlens.fitting import select
+from eigenlens.kernels.gram import CentredGram, KernelOperator, upper_gram
+from eigenlens.kernels.memory import BLOCK, Route, choose_route
+from eigenlens.kernels.mercer import Kernel, Precomputed
+from eigenlens.linalg.lanczos import lanczos, residual_norms
+from eigenlens.linalg.randomized import randomized
+from eigenlens.linalg.spectrum import Outcome, Spectrum, Wanted, orient
+from eigenlens.linalg.symmetric import leading_eigenpairs
+from eigenlens.models.kernel_components import KernelComponents
+
+__all__ = ["SOLVERS", "KernelPCAFit", "fit_kernel_pca"]
+
+Operator = CentredGram | KernelOperator
+
+NOTHING = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-6}
+"""An eigenvalue below this share of the largest is rounding of a Gram matrix in this dtype."""
+
+NEGATIVE = {np.dtype(np.float64): 1e-8, np.dtype(np.float32): 1e-4}
+"""A negative eigenvalue beyond this share of the largest is none: the kernel is not positive semidefinite."""
+
+PROBES, PROBE_STEPS = 4, 6
+
+
+@dataclass(frozen=True)
+class KernelPCAFit:
+    """What fitting gives: the frozen model, the scores of the fitted rows, and how they were found.
+
+    Attributes:
+        model: the components.
+        scores: (n, k) of the fitted rows; NaN for rows of weight 0, which took no part.
+        outcome: solver, reason, passes, residuals.
+        negative: the share of the largest eigenvalue that the smallest one lies below zero, 0 where it does not.
+    """
+
+    model: KernelComponents
+    scores: Array
+    outcome: Outcome
+    negative: float = 0.0
+
+
+def fit_kernel_pca(
+    X: Any,
+    kernel: Kernel,
+    n_components: int | float | None = None,
+    *,
+    weight: Array | None = None,
+    solver: str = "auto",
+    tol: float = 1e-9,
+    max_memory: int = 8 << 30,
+    rng: np.random.Generator | None = None,
+    progress: Progress | None = None,
+) -> KernelPCAFit:
+    """Exact kernel PCA of rows X (n, d): an array, a CSR matrix or a tensor; of K (n, n) itself if it is precomputed.
+
+        A = S (I − 1 pᵀ) K (I − p 1ᵀ) S = U diag(lam) Uᵀ,    v_j = Σ_i a_ij phi(x_i),   a_ij = √w_i u_ij / √lam_j
+
+    so that |v_j| = 1 and the score of a fitted row is u_ij √lam_j / √w_i (Schölkopf, Smola and Müller 1998, section 3).
+
+    Args:
+        n_components: a number, a share of the variance (float), or None for the rank.
+        weight: row i counts weight[i] times.
+        solver: "auto", "dense", "lanczos" or "randomized"; see `choose_route`.
+        tol: ‖A u − lam u‖ / lam₁ that the iterations must meet.
+        max_memory: bytes that may be used beside the rows.
+
+    Cost: n² d flops and n²/2 kernel values for K; 4/3 n³ flops (dense), or 2 n² b a step with b columns (iterations).
+
+    >>> from eigenlens.kernels.mercer import Linear
+    >>> fit = fit_kernel_pca(np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]]), Linear(), 1)
+    >>> fit.model.variances, fit.scores.ravel()
+    (array([2.]), array([-1.4142,  0.    ,  1.4142]))
+    """
+    rng = np.random.default_rng() if rng is None else rng
+    n, dtype = X.shape[0], Like(X).dtype
+    origin = _origin(X, weight) if kernel.identity else None
+    rows = X if origin is None else X - Like(X)(origin)
+    limit = (n if weight is None else int(np.count_nonzero(weight))) - 1
+    k = n_components if isinstance(n_components, int) else None if n_components is None else max(10, limit // 20)
+    route = choose_route(n, k, dtype.itemsize, max_memory, solver, held=isinstance(kernel, Precomputed))
+    operator = _operator(kernel, rows, weight, route, progress)
+    spectrum = SOLVERS[route.solver](operator, _wanted(n_components, limit, NOTHING[dtype]), tol, rng)
+    negative = _negative_share(operator, spectrum, rng) if _may_be_indefinite(kernel) else 0.0
+    spectrum = _of_full_rank(spectrum, n_components, NOTHING[dtype])
+    outcome = replace(spectrum.outcome, reason=route.reason, passes=operator.passes)
+    model, scores = _components(kernel, rows, origin, operator, spectrum)
+    return KernelPCAFit(model, scores, outcome, negative)
+
+
+def _origin(X: Any, weight: Array | None) -> Array | None:
+    """The weighted mean (d,) of dense rows: where phi(x) = x, a Gram matrix about it keeps its digits."""
+    if is_sparse(X):
+        return None
+    return np.average(to_numpy(X).astype(np.float64, copy=False), axis=0, weights=weight)
+
+
+def _operator(kernel: Kernel, X: Any, weight: Array | None, route: Route, progress: Progress | None) -> Operator:
+    if route.free:
+        return KernelOperator(kernel, X, weight, progress=progress)
+    if isinstance(kernel, Precomputed):  # the dense route writes over its matrix
+        values = kernel(X, None)
+        K = (1.0 * values if is_tensor(values) else values.copy()) if route.solver == "dense" else values
+        return CentredGram(K, weight)
+    return CentredGram(upper_gram(kernel, X, progress), weight)
+
+
+def _wanted(n_components: int | float | None, limit: int, nothing: float) -> Wanted:
+    """What is wanted, in the words of the solvers."""
+    if n_components is None:
+        return Wanted(limit, limit, lambda values, total: int(np.count_nonzero(values > nothing * values[0])))
+    if isinstance(n_components, int):
+        return Wanted.exactly(n_components, max(limit, n_components))
+    guess = min(limit, max(10, limit // 20))
+    return Wanted(guess, limit, lambda values, total: select.share(values, total, n_components))
+
+
+def _dense(operator: Operator, wanted: Wanted, tol: float, rng: np.random.Generator) -> Spectrum:
+    """All eigenvalues of A, written over K; as many vectors as are wanted."""
+    total = operator.trace
+    A = np.asarray(operator.dense(), dtype=np.float64)
+    values, leading, U = leading_eigenpairs(A, wanted)
+    residuals = residual_norms(operator, U, leading)
+    outcome = Outcome("dense", residuals=residuals)
+    return Spectrum(np.append(leading, values[-1]), U, total, outcome)
+
+
+def _lanczos(operator: Operator, wanted: Wanted, tol: float, rng: np.random.Generator) -> Spectrum:
+    with one_thread():  # the products have threads of their own, and the rest is small beside them
+        return lanczos(operator, wanted, tol, rng, block=BLOCK)
+
+
+def _randomized(operator: Operator, wanted: Wanted, tol: float, rng: np.random.Generator) -> Spectrum:
+    with one_thread():
+        return randomized(operator, wanted, tol, rng)
+
+
+SOLVERS: dict[str, Callable[[Operator, Wanted, float, np.random.Generator], Spectrum]] = {
+    "dense": _dense,
+    "lanczos": _lanczos,
+    "randomized": _randomized,
+}
+
+
+def _may_be_indefinite(kernel: Kernel) -> bool:
+    """Whether nothing is known that keeps the eigenvalues of this kernel from being negative."""
+    return kernel.name in ("precomputed", "callable", "sigmoid")
+
+
+def _negative_share(operator: Operator, spectrum: Spectrum, rng: np.random.Generator) -> float:
+    """How far the smallest eigenvalue lies below zero, as a share of the largest.
+
+    The dense route knows it. Otherwise a few Lanczos steps on −A estimate it from inside: never too large.
+    """
+    largest = max(float(spectrum.values[0]), np.finfo(float).tiny)
+    if spectrum.outcome.solver == "dense":
+        return max(0.0, -float(spectrum.values[-1])) / largest
+    Q = np.linalg.qr(rng.standard_normal((operator.size, PROBES)))[0]
+    basis = [Q]
+    for _ in range(PROBE_STEPS):
+        W = operator.matmat(basis[-1])
+        for _ in range(2):
+            for block in basis:
+                W -= block @ (block.T @ W)
+        basis.append(np.linalg.qr(W)[0])
+    V = np.hstack(basis)
+    return max(0.0, -float(np.linalg.eigvalsh(V.T @ operator.matmat(V))[0])) / largest
+
+
+def _of_full_rank(spectrum: Spectrum, n_components: int | float | None, nothing: float) -> Spectrum:
+    """The pairs that are not rounding; an error if more were asked for than there are."""
+    k = spectrum.vectors.shape[1]
+    values = spectrum.values[:k]
+    rank = int(np.count_nonzero(values > nothing * max(values.max(initial=0.0), np.finfo(float).tiny)))
+    if spectrum.total <= 0.0 or rank == 0 or values[0] <= nothing * abs(spectrum.total) / spectrum.vectors.shape[0]:
+        raise DataError(
+            "X has no variance in feature space: all rows are the same to the kernel. Give rows that differ."
+        )
+    if isinstance(n_components, int) and rank < n_components:
+        raise OptionError(f"n_components={n_components} must be at most {rank}, the rank of the centred Gram matrix.")
+    residuals = spectrum.outcome.residuals[:rank]
+    return replace(
+        spectrum,
+        values=values[:rank],
+        vectors=spectrum.vectors[:, :rank],
+        outcome=replace(spectrum.outcome, residuals=residuals),
+    )
+
+
+def _components(
+    kernel: Kernel, rows: Any, origin: Array | None, operator: Operator, spectrum: Spectrum
+) -> tuple[KernelComponents, Array]:
+    """The model of eigenpairs, signs decided, and the scores of the rows."""
+    w, lam, U = operator.weight, spectrum.values, spectrum.vectors
+    with np.errstate(divide="ignore", invalid="ignore"):
+        Z = np.where(w[:, None] > 0.0, U * np.sqrt(lam) / np.sqrt(w)[:, None], np.nan)
+    signs = _signs(kernel, rows, np.sqrt(w)[:, None] * U, Z)
+    U, Z = U * signs, Z * signs
+    p = w / w.sum()
+    A = np.sqrt(w)[:, None] * U / np.sqrt(lam)
+    A -= np.outer(p, A.sum(axis=0))
+    kept = np.empty((operator.size, 0)) if isinstance(kernel, Precomputed) else rows
+    model = KernelComponents(
+        kernel,
+        kept,
+        A,
+        operator.row_means @ A,
+        p,
+        operator.grand_mean,
+        lam,
+        spectrum.total,
+        float(w.sum()),
+        origin=origin,
+    )
+    return model, Z
+
+
+def _signs(kernel: Kernel, rows: Any, A: Array, Z: Array) -> Array:
+    """Signs (k,) that make the score of largest modulus positive; where phi(x) = x, the largest loading, as in PCA."""
+    given = (rows.T @ A if is_sparse(rows) else dense_product(rows, A)) if kernel.identity else np.nan_to_num(Z)
+    signs = np.sign(np.einsum("ij,ij->j", given, orient(given)))
+    return np.where(signs == 0.0, 1.0, signs)
+
+
+def dense_product(rows: Any, A: Array) -> Array:
+    """Xᵀ A (d, k) in float64, where the rows live."""
+    if not is_tensor(rows):
+        return np.asarray(rows.T @ A)
+    xp = namespace(rows)
+    return to_numpy(xp.matmul(xp.astype(rows, xp.float64).T, xp.asarray(A, device=rows.device)))

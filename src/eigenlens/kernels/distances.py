@@ -1,0 +1,194 @@
+"""Dot products and distances between all rows of X (n, d) and Y (m, d): arrays, CSR matrices or tensors.
+
+The answers are dense (n, m), new, and of the rows' dtype.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from eigenlens.arrays import Array, dense, is_sparse, is_tensor, namespace
+
+__all__ = [
+    "centre_of",
+    "cityblock",
+    "filled",
+    "fine",
+    "lengths",
+    "products",
+    "settled",
+    "squared_distances",
+    "squared_norms",
+    "tiles",
+]
+
+TILE_BYTES = 1 << 20
+PAIRS = 64
+
+
+def squared_distances(X: Any, Y: Any, error: float = np.inf) -> Any:
+    """|x_i − y_j|² (n, m) by one matrix product on rows shifted by the mean of Y.
+
+        |x − y|² = [x', |x'|², 1] · [−2 y', 1, |y'|²]   with x' = x − m, y' = y − m
+
+    The shift keeps the digits of rows whose mean is large beside their spread; sparse rows are not shifted. Where
+    float32 could be wrong by more than `error`, the products are made in float64. Symmetric and exactly 0 on the
+    diagonal if X is Y. Cost 2 n m d.
+
+    >>> squared_distances(np.array([[1e8, 0.0]]), np.array([[1e8, 1.0], [1e8 + 2.0, 0.0]]))
+    array([[1., 4.]])
+    """
+    shifted = _shifted(X, Y)
+    if error < np.inf and not fine(error, *shifted):
+        D = _widened(*shifted)
+    elif is_sparse(shifted[0]) or is_sparse(shifted[1]):
+        D = _sparse_distances(*shifted)
+    else:
+        D = _dense_distances(*shifted)
+    return settled(D, 0.0) if X is Y else D
+
+
+def _shifted(X: Any, Y: Any) -> tuple[Any, Any]:
+    """Both about the mean of Y; sparse rows as they are."""
+    if is_sparse(X) or is_sparse(Y):
+        return X, Y
+    centre = centre_of(Y)
+    B = Y - centre
+    return (B if X is Y else X - centre), B
+
+
+def centre_of(Y: Any) -> Any:
+    """The mean (d,) of dense rows, rounded to their dtype: any shift that both sides share will do."""
+    return namespace(Y).mean(Y, axis=0) if is_tensor(Y) else Y.mean(axis=0, dtype=np.float64).astype(Y.dtype)
+
+
+def fine(error: float, *shifted: Any) -> bool:
+    """Whether the products of these rows leave an error of |x − y|² that may be ignored; float64 always does."""
+    if "float32" not in str(shifted[0].dtype):
+        return True
+    with np.errstate(over="ignore"):
+        reach = max(float(squared_norms(rows).max()) for rows in shifted)
+    return bool(2.0 * reach * float(np.finfo(np.float32).eps) <= error)
+
+
+def _widened(A: Any, B: Any) -> Any:
+    """The distances of float32 rows by float64 products, a block of rows at a time, rounded once."""
+    xp = namespace(A) if is_tensor(A) else np
+    right = _float64(B)
+    D = xp.empty((A.shape[0], B.shape[0]), dtype=xp.float32, **_place(A))
+    distances = _sparse_distances if is_sparse(A) or is_sparse(B) else _dense_distances
+    with np.errstate(over="ignore"):  # beyond float32 every distance is as good as infinite
+        for part in tiles(D):
+            D[part] = xp.astype(distances(_float64(A[part]), right), xp.float32)
+    return D
+
+
+def _float64(rows: Any) -> Any:
+    return namespace(rows).astype(rows, namespace(rows).float64) if is_tensor(rows) else rows.astype(np.float64)
+
+
+def _dense_distances(A: Any, B: Any) -> Any:
+    xp, d = namespace(A), A.shape[1]
+    left = xp.empty((A.shape[0], d + 2), dtype=A.dtype, **_place(A))
+    right = xp.empty((B.shape[0], d + 2), dtype=B.dtype, **_place(B))
+    left[:, :d], left[:, d], left[:, d + 1] = A, squared_norms(A), 1.0
+    right[:, :d], right[:, d], right[:, d + 1] = B, 1.0, squared_norms(B)
+    right[:, :d] *= -2.0
+    D = xp.matmul(left, right.T)
+    return xp.clip(D, 0.0, None, out=D)
+
+
+def _sparse_distances(X: Any, Y: Any) -> Array:
+    D = products(X, Y)
+    D *= -2.0
+    D += squared_norms(X)[:, None]
+    D += squared_norms(Y)
+    return np.asarray(np.maximum(D, 0.0, out=D))
+
+
+def settled(K: Any, diagonal: Any) -> Any:
+    """A square matrix made symmetric to the last digit, in place, with this diagonal."""
+    i = namespace(K).arange(K.shape[0])
+    _mirrored(K)[i, i] = diagonal
+    return K
+
+
+def _mirrored(K: Any) -> Any:
+    """A nearly symmetric matrix made symmetric to the last digit, in place: rounding follows the order of its sums."""
+    for rows in tiles(K):
+        K[rows.stop :, rows] = K[rows, rows.stop :].T
+        square = K[rows, rows]
+        K[rows, rows] = (square + square.T) / 2.0
+    return K
+
+
+def products(X: Any, Y: Any) -> Any:
+    """x_i·y_j (n, m), always a new dense array."""
+    if is_sparse(X):
+        P = X @ Y.T
+        return P.toarray() if is_sparse(P) else P
+    if is_sparse(Y):
+        return (Y @ X.T).T
+    P = namespace(X).matmul(X, Y.T)
+    return _mirrored(P) if X is Y and is_tensor(X) else P  # NumPy knows X Xᵀ and makes it symmetric
+
+
+def squared_norms(X: Any) -> Any:
+    """|x_i|² (n,) in the dtype of X; float64 sums for NumPy and sparse rows."""
+    if is_sparse(X):
+        return np.asarray(X.multiply(X).sum(axis=1, dtype=np.float64), dtype=X.dtype).reshape(-1)
+    if is_tensor(X):
+        return namespace(X).sum(X * X, axis=1)
+    return np.einsum("ij,ij->i", X, X, dtype=np.float64).astype(X.dtype)
+
+
+def lengths(X: Any) -> Any:
+    """|x_i| (n,), and 1 for a row of zeros, which no division changes."""
+    length = squared_norms(X) ** 0.5
+    length[length == 0.0] = 1.0
+    return length
+
+
+def cityblock(X: Any, Y: Any) -> Any:
+    """Σ_j |x_j − y_j| (n, m) a tile at a time, in float64; sparse rows become dense a panel at a time."""
+    if is_tensor(X):
+        return _tensor_cityblock(X, Y)
+    D = np.empty((X.shape[0], Y.shape[0]), dtype=X.dtype)
+    step = int(np.clip(TILE_BYTES // (8 * X.shape[1]), PAIRS, 4 * PAIRS))
+    for j in range(0, D.shape[1], step):
+        right = dense(Y[j : j + step])
+        for i in range(0, D.shape[0], step):
+            D[i : i + step, j : j + step] = cdist(dense(X[i : i + step]), right, "cityblock")
+    return D
+
+
+def _tensor_cityblock(X: Any, Y: Any) -> Any:
+    """The same for tensors, a column at a time, so that nothing larger than the result is made."""
+    xp = namespace(X)
+    D = xp.zeros((X.shape[0], Y.shape[0]), dtype=X.dtype, device=X.device)
+    for j in range(X.shape[1]):
+        D += xp.abs(X[:, j, None] - Y[None, :, j])
+    return D
+
+
+def filled(X: Any, value: float) -> Any:
+    """A vector (n,) of one value, of the kind of X."""
+    xp = namespace(X) if is_tensor(X) else np
+    return xp.full((X.shape[0],), value, dtype=X.dtype, **_place(X))
+
+
+def _place(X: Any) -> dict[str, Any]:
+    """Where a new array beside X belongs."""
+    return {"device": X.device} if is_tensor(X) else {}
+
+
+def tiles(K: Any) -> Iterator[slice]:
+    """Ranges of rows of K that fit a cache."""
+    wide = K.shape[1] if K.ndim > 1 else 1
+    step = max(1, TILE_BYTES // (8 * max(1, wide)))
+    for start in range(0, K.shape[0], step):
+        yield slice(start, min(start + step, K.shape[0]))

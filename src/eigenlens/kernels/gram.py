@@ -1,0 +1,272 @@
+"""Gram matrices as operators: built once or never, centred without a copy, weighted.
+
+With weights w, p = w / Σw and S = diag(w)^½, the matrix of all inner products of phi about its weighted mean is
+
+    A = S (I − 1 pᵀ) K (I − p 1ᵀ) S,    a_ij = √w_i √w_j (k_ij − r_i − r_j + g),    r = K p,  g = pᵀ K p,
+
+whose eigenvalues are those of the covariance in feature space, times its divisor (Schölkopf, Smola and Müller 1998,
+eq. 20, for unit weights). A row of weight 3 is three copies of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cached_property, partial
+from itertools import combinations_with_replacement
+from typing import Any
+
+import numpy as np
+
+from eigenlens.arrays import Array, is_tensor, namespace, to_numpy
+from eigenlens.compiled import each_alone, symmetric, symmetric_product, threads
+from eigenlens.data.source import Progress
+from eigenlens.kernels.mercer import Custom, Gaussian, Kernel, Precomputed
+
+__all__ = ["CentredGram", "KernelOperator", "gram_matrix", "tile_side", "upper_gram"]
+
+LEAST_SIDE, MOST_SIDE = 64, 512
+"""Sides of the square tiles of a Gram matrix: what a kernel makes beside the matrix is a tile for each thread."""
+
+PANEL_ROWS = 64
+
+
+def upper_gram(kernel: Kernel, X: Any, progress: Progress | None = None) -> Any:
+    """K (n, n) = k(x_i, x_j) of rows X (n, d), in their dtype, on and above the diagonal; nothing is promised below it.
+
+    Half a matrix is all that `CentredGram` reads, and memory that nobody writes to is not taken.
+    Cost n² d flops and n²/2 values of the kernel; memory n²/2 and a few tiles. A device makes the whole matrix.
+    """
+    if is_tensor(X):
+        return kernel(X, X)
+    K = np.empty((X.shape[0], X.shape[0]), dtype=X.dtype)
+    report = (lambda *_: None) if progress is None else progress
+    if isinstance(kernel, Gaussian) and isinstance(X, np.ndarray):
+        kernel.upper(X, K)
+        report(len(K), len(K), "Gram matrix")
+        return K
+    tiles = _Tiles(kernel, X)
+
+    def fill(i: int, j: int) -> int:
+        K[tiles.part(i), tiles.part(j)] = tiles(i, j)
+        return i
+
+    with each_alone(tiles.workers) as each:
+        for i in each(fill, *zip(*combinations_with_replacement(range(tiles.count), 2), strict=True)):
+            report(tiles.part(i).stop, tiles.n, "Gram matrix")
+    return K
+
+
+def gram_matrix(kernel: Kernel, X: Any, progress: Progress | None = None) -> Any:
+    """K (n, n) in full: symmetric to the last digit.
+
+    >>> from eigenlens.kernels.mercer import Linear
+    >>> gram_matrix(Linear(), np.array([[1.0, 2.0], [3.0, 4.0]]))
+    array([[ 5., 11.], [11., 25.]])
+    """
+    K = upper_gram(kernel, X, progress)
+    return K if is_tensor(K) else symmetric(K)
+
+
+class CentredGram:
+    """The operator A (n, n) of a Gram matrix K (n, n) held in memory, of which it reads the upper triangle.
+
+    Products use the factored form above: both centrings act on the vectors, so the large constant part of K cancels
+    before it is multiplied. A float32 matrix is multiplied in float64, widened in cache: the residuals of an
+    eigensolver then reach 1e-12, and its eigenvalues differ by the rounding of the entries alone, about 4e-8.
+
+    Attributes:
+        size: n.
+        weight: w (n,) in float64.
+        passes: products with K so far.
+
+    >>> A = CentredGram(np.array([[1.0, 0.0], [0.0, 3.0]]))
+    >>> A.trace, A.matmat(np.eye(2))
+    (2.0, array([[ 1., -1.], [-1.,  1.]]))
+    """
+
+    def __init__(self, K: Any, weight: Array | None = None) -> None:
+        self._K = K
+        self._workers = threads()  # also while BLAS is held to one, as its threads would spin beside ours
+        self._centred = False
+        self.size = int(K.shape[0])
+        self.weight = np.ones(self.size) if weight is None else np.asarray(weight, dtype=np.float64)
+        self.passes = 0
+
+    @cached_property
+    def row_means(self) -> Array:
+        """r (n,): the weighted mean of each row of K."""
+        return np.asarray(self._product(self._p[:, None])[:, 0])
+
+    @cached_property
+    def grand_mean(self) -> float:
+        """g: the weighted mean of all entries of K, the squared norm of the mean of phi."""
+        return float(self._p @ self.row_means)
+
+    @cached_property
+    def trace(self) -> float:
+        """Σ w_i k_ii − g Σw: the sum of all eigenvalues of A."""
+        K = self._K
+        diagonal = to_numpy(namespace(K).linalg.diagonal(K)).astype(np.float64)
+        return _trace(self.weight, diagonal, self.row_means, self.grand_mean)
+
+    def matmat(self, V: Array) -> Array:
+        """A V (n, b) for V (n, b), in float64. Cost 2 n² b."""
+        return self._product(V) if self._centred else _centred_product(self._product, self.weight, V)
+
+    def dense(self) -> Array:
+        """A itself, both triangles, written over K; the operator goes on with it."""
+        r, g, _ = self.row_means, self.grand_mean, self.trace  # while K is what it was
+        K, xp, s = self._K, namespace(self._K), np.sqrt(self.weight)
+        for part in _parts(0 if self._centred else self.size, PANEL_ROWS):
+            right = slice(part.start, None)
+            shift, scale = np.add.outer(r[part], r[right]) - g, np.multiply.outer(s[part], s[right])
+            if is_tensor(K):
+                shift, scale = (xp.asarray(a, device=K.device) for a in (shift, scale))
+            K[part, right] = xp.astype((xp.astype(K[part, right], xp.float64) - shift) * scale, K.dtype)
+        self._centred = True
+        return symmetric(np.asarray(to_numpy(K)))
+
+    @property
+    def _p(self) -> Array:
+        return np.asarray(self.weight / self.weight.sum())
+
+    def _product(self, V: Array) -> Array:
+        self.passes += 1
+        return _tensor_product(self._K, V) if is_tensor(self._K) else symmetric_product(self._K, V, self._workers)
+
+
+class KernelOperator:
+    """The same operator A (n, n) without K: the tiles above the diagonal are made anew in each pass, each used twice.
+
+    Memory: a tile for each thread. Cost of a product with b columns: n² (d + 2b) flops and n²/2 kernel values.
+
+    Attributes:
+        size: n.
+        weight: w (n,) in float64.
+        passes: how many times all tiles were made.
+
+    >>> from eigenlens.kernels.mercer import Linear
+    >>> KernelOperator(Linear(), np.array([[1.0], [3.0]])).dense()
+    array([[ 1., -1.], [-1.,  1.]])
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        X: Any,
+        weight: Array | None = None,
+        block_rows: int | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self._kernel, self._X, self._progress = kernel, X, progress
+        self._tiles = _Tiles(kernel, X, block_rows)
+        self.size = self._tiles.n
+        self.weight = np.ones(self.size) if weight is None else np.asarray(weight, dtype=np.float64)
+        self.passes = 0
+
+    @cached_property
+    def row_means(self) -> Array:
+        """r (n,): the weighted mean of each row of K, in one pass."""
+        return np.asarray(self._product((self.weight / self.weight.sum())[:, None])[:, 0])
+
+    @cached_property
+    def grand_mean(self) -> float:
+        """g: the weighted mean of all entries of K."""
+        return float(self.weight @ self.row_means / self.weight.sum())
+
+    @cached_property
+    def trace(self) -> float:
+        """Σ w_i k_ii − g Σw: the sum of all eigenvalues of A."""
+        diagonal = to_numpy(self._kernel.diagonal(self._X)).astype(np.float64)
+        return _trace(self.weight, diagonal, self.row_means, self.grand_mean)
+
+    def matmat(self, V: Array) -> Array:
+        """A V (n, b) for V (n, b), in float64, in one pass."""
+        return _centred_product(self._product, self.weight, V)
+
+    def dense(self) -> Array:
+        """A itself (n, n): what this operator is there to avoid, for comparison."""
+        return CentredGram(gram_matrix(self._kernel, self._X), self.weight).dense()
+
+    def _product(self, V: Array) -> Array:
+        """K V (n, b); the tiles' parts are added in one order, whatever the number of threads."""
+        self.passes += 1
+        tiles, out = self._tiles, np.zeros(V.shape)
+        with each_alone(tiles.workers) as each:
+            for i in range(tiles.count):  # a row of tiles at a time: few products wait to be added
+                for j, right, left in each(partial(tiles.times, V, i), range(i, tiles.count)):
+                    out[tiles.part(i)] += right
+                    out[tiles.part(j)] += left
+                if self._progress is not None:
+                    self._progress(tiles.part(i).stop, tiles.n, "kernel products")
+        return out
+
+
+def tile_side(n: int) -> int:
+    """The side of the tiles of a Gram matrix (n, n): small beside it, and not too small for BLAS."""
+    return int(np.clip(n // 8, LEAST_SIDE, MOST_SIDE))
+
+
+class _Tiles:
+    """The square tiles K_ij of a Gram matrix, made when asked for."""
+
+    def __init__(self, kernel: Kernel, X: Any, side: int | None = None) -> None:
+        self.n = int(X.shape[0])
+        self.side = tile_side(self.n) if side is None else side
+        self.count = -(-self.n // self.side)
+        self._kernel = kernel
+        self._rows = [X[self.part(i)] for i in range(self.count)]
+        # A user's function may not be ready for threads; a device has its own.
+        self.workers = 1 if isinstance(kernel, Custom) or is_tensor(X) else threads()
+
+    def part(self, i: int) -> slice:
+        """The rows of tile i."""
+        return slice(i * self.side, min((i + 1) * self.side, self.n))
+
+    def __call__(self, i: int, j: int) -> Any:
+        """K_ij; the same object twice for a tile on the diagonal, whose kernel then makes it symmetric."""
+        tile = self._kernel(self._rows[i], self._rows[j])
+        return tile[:, self.part(j)] if isinstance(self._kernel, Precomputed) else tile
+
+    def times(self, V: Array, i: int, j: int) -> tuple[int, Array, Array]:
+        """j, K_ij V_j and, off the diagonal, K_ijᵀ V_i."""
+        tile = self(i, j)
+        if is_tensor(tile):
+            right, left = (_device_product(M, V[self.part(a)]) for M, a in ((tile, j), (tile.T, i)))
+        else:
+            tile = np.asarray(tile, dtype=np.float64)
+            right, left = tile @ V[self.part(j)], tile.T @ V[self.part(i)]
+        return j, right, (np.zeros_like(left) if i == j else left)
+
+
+def _centred_product(product: Callable[[Array], Array], weight: Array, V: Array) -> Array:
+    """A V = S (I − 1 pᵀ) K (I − p 1ᵀ) S V, given V → K V."""
+    s, p = np.sqrt(weight)[:, None], (weight / weight.sum())[:, None]
+    Y = s * V
+    Y -= p * Y.sum(axis=0)
+    Z = product(Y)
+    Z -= p.T @ Z
+    Z *= s
+    return Z
+
+
+def _trace(weight: Array, diagonal: Array, r: Array, g: float) -> float:
+    """Σ w_i (k_ii − 2 r_i + g): squared distances from the mean, so that nothing large is subtracted from a sum."""
+    return float(weight @ (diagonal - 2.0 * r + g))
+
+
+def _tensor_product(K: Any, V: Array) -> Array:
+    """K V (n, b) on the device of K, a panel of rows in float64 at a time."""
+    return np.concatenate([_device_product(K[part], V) for part in _parts(K.shape[0], 16 * PANEL_ROWS)])
+
+
+def _device_product(K: Any, V: Array) -> Array:
+    xp = namespace(K)
+    right = xp.asarray(np.ascontiguousarray(V), dtype=xp.float64, device=K.device)
+    return to_numpy(xp.matmul(xp.astype(K, xp.float64), right))
+
+
+def _parts(n: int, step: int) -> Iterator[slice]:
+    """Consecutive ranges of at most `step` out of n."""
+    for start in range(0, n, step):
+        yield slice(start, min(start + step, n))

@@ -1,0 +1,163 @@
+"""Components that bend: where they put the rows, and their contour lines over the plane of two columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from eigenlens.arrays import Array
+from eigenlens.views import kernel_tables
+from eigenlens.views.draw.labels import Labels
+from eigenlens.views.draw.plane import component_pair, place_labels, square_plane, zero_lines
+from eigenlens.views.draw.points import CROWD, colouring, scatter
+from eigenlens.views.draw.style import GREY, INK, SMALL, component_label, legend, new_axes, quiet
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
+
+    from eigenlens.views.kernel_tables import ContourTable
+
+__all__ = ["component_contours", "embedding"]
+
+LEVELS = 14
+"""Bands at most; more of them hide the rows."""
+
+EQUAL_UNITS = 3.0
+"""Two columns whose ranges differ by no more than this factor are drawn with one unit as long on both axes."""
+
+
+def embedding(
+    model: Any,
+    X: Any,
+    components: tuple[int, int] = (1, 2),
+    *,
+    labels: Iterable[Any] | None = None,
+    color: Any = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """The rows of X on two components in feature space, one unit as long on both.
+
+    Args:
+        model: a fitted KernelPCA (or PCA). X: rows (n, d), fitted or new. components: two numbers counted from 1.
+        labels: one a row, written beside it where there is room.
+        color: a colour; or one value a row: categories get a legend, numbers a scale.
+        ax: where to draw; a new figure if None.
+
+    >>> from eigenlens import PCA, datasets, plot
+    >>> food = datasets.load("uk-food")
+    >>> plot.embedding(PCA().fit(food.data), food.data, labels=food.rows).get_ylabel()
+    'PC2 (29.1%)'
+    """
+    table = kernel_tables.scores(model, X, component_pair(components), labels=labels)
+    colours = colouring(color, len(table.values))
+    ax = new_axes(ax)
+    square_plane(ax)
+    scatter(ax, table.values, colours)
+    unit = ", unit variance" if table.whitened else ""
+    ax.set_xlabel(component_label(table.components[0], table.shares[0]) + unit)
+    ax.set_ylabel(component_label(table.components[1], table.shares[1]) + unit)
+    wanted = Labels(ax)
+    if table.labels is not None:
+        wanted.want(table.values, table.labels, INK)
+        wanted.keep_clear(zero_lines(ax))
+    place_labels(ax, wanted)
+    return ax
+
+
+def component_contours(
+    model: Any,
+    X: Any,
+    component: int = 1,
+    *,
+    names: Iterable[str] | None = None,
+    color: Any = None,
+    resolution: int = 200,
+    ax: Axes | None = None,
+) -> Axes:
+    """Contour lines of one component's score over the plane of two columns, the rows on top (Schölkopf et al. 1998).
+
+    Rows between the same two lines look alike to the component. Lines below zero are dashed, the one at zero is
+    thick: those of PCA are straight and evenly spaced, those of kernel PCA follow the shape of the data.
+
+    Args:
+        model: a fitted KernelPCA (or PCA) of two columns. X: rows (n, 2), fitted or new. component: counted from 1.
+        names: column names, if the model has none. color: as for `embedding`.
+        resolution: the grid has as many places along each axis.
+        ax: where to draw; a new figure if None.
+
+    >>> from eigenlens import PCA, plot
+    >>> X = np.random.default_rng(0).standard_normal((50, 2)) * [2.0, 1.0]
+    >>> ax = plot.component_contours(PCA().fit(X), X, names=["height", "width"])
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('height', 'width')
+    """
+    table = kernel_tables.contours(model, X, component, names=names, resolution=resolution)
+    colours = colouring(color, len(table.rows))
+    ax = new_axes(ax, _size(table))
+    quiet(ax, None)
+    _surface(ax, table)
+    _rows(ax, table.rows, colours)
+    ax.set(xlim=(table.x[0], table.x[-1]), ylim=(table.y[0], table.y[-1]))
+    ax.set_aspect("equal" if _equal_units(table) else "auto", adjustable="box")
+    ax.set_xlabel(table.names[0], parse_math=False)
+    ax.set_ylabel(table.names[1], parse_math=False)
+    return ax
+
+
+def _equal_units(table: ContourTable) -> bool:
+    return bool(1.0 / EQUAL_UNITS <= np.ptp(table.x) / np.ptp(table.y) <= EQUAL_UNITS)
+
+
+def _size(table: ContourTable) -> tuple[float, float]:
+    """Inches that fit the plane, so that the scale beside it is as high as it is."""
+    ratio = float(np.ptp(table.y) / np.ptp(table.x)) if _equal_units(table) else 0.9
+    return 1.5 + 4.2 * min(1.0, 1.0 / ratio), 0.8 + 4.2 * min(1.0, ratio)
+
+
+def _rows(ax: Axes, rows: Array, colours: str | Array) -> None:
+    """The rows with white rims, apart from the lines below them, and their legend above, where it hides nothing."""
+    before = len(ax.collections)
+    scatter(ax, rows, colours)
+    for points in list(ax.collections)[before:]:
+        points.set(edgecolor="white", linewidth=0.3 if len(rows) < CROWD else 0.0)
+    made = ax.get_legend()
+    if made is not None:
+        names = [text.get_text() for text in made.get_texts()]
+        legend(ax, list(made.legend_handles), names, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4)
+
+
+def _surface(ax: Axes, table: ContourTable) -> None:
+    """Pale bands, the lines between them, and a scale."""
+    levels = _levels(table.values)
+    limit = float(np.abs(levels).max())
+    colours: Any = {"cmap": _pale(), "vmin": -limit, "vmax": limit}
+    bands = ax.contourf(table.x, table.y, table.values, levels, zorder=0, **colours)
+    inner = levels[(levels > table.values.min()) & (levels < table.values.max())]
+    if inner.size:
+        widths = np.where(inner == 0.0, 1.4, 0.7)
+        dashes = ["dashed" if level < 0.0 else "solid" for level in inner]
+        ax.contour(table.x, table.y, table.values, inner, colors=GREY, linewidths=widths, linestyles=dashes, zorder=1)
+    even = np.round(levels / (levels[1] - levels[0])) % 2 == 0  # every other level, zero among them
+    bar = ax.figure.colorbar(bands, ax=ax, shrink=0.8, pad=0.02, ticks=levels[even])
+    bar.set_label(f"score on {component_label(table.component, table.share)}", fontsize=SMALL)
+    bar.ax.tick_params(labelsize=SMALL, colors=GREY, labelcolor=INK)
+    bar.outline.set_visible(False)
+
+
+def _levels(values: Array) -> Array:
+    """Round numbers, zero among them where the values change sign, that hold all values between them."""
+    from matplotlib.ticker import MaxNLocator
+
+    return np.asarray(
+        MaxNLocator(LEVELS, steps=[1, 2, 2.5, 5, 10]).tick_values(float(values.min()), float(values.max()))
+    )
+
+
+def _pale() -> Colormap:
+    """Light enough for points of any colour to stand out: cool below zero, white at zero, warm above."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("eigenlens-pale", ["#B9CBDD", "#FFFFFF", "#E6D3B3"])
