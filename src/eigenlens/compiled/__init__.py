@@ -6,6 +6,9 @@ EIGENLENS_KERNELS=numpy in the environment, the package does the same work throu
 
 from eigenlens.compiled.gram import (
     Points,
+    Upper,
+    gaussian_gram,
+    gaussian_gram_numpy,
     gaussian_values,
     gaussian_values_numpy,
     symmetric_product,
@@ -18,8 +21,11 @@ from eigenlens.compiled.sparse import normal_product, normal_product_numpy
 __all__ = [
     "NARROW",
     "Points",
+    "Upper",
     "active",
     "each_alone",
+    "gaussian_gram",
+    "gaussian_gram_numpy",
     "gaussian_values",
     "gaussian_values_numpy",
     "kernels",

@@ -125,7 +125,19 @@ std::unique_ptr<Points<C>> points(const py::array& X, double gamma, py::array_t<
   return std::make_unique<Points<C>>(rows, c, gamma, threads);
 }
 
-// K (n, m) is written; of two equal arguments only squares on and above the diagonal.
+template <class T>
+Upper<T> upper_of(const py::list& panels, std::size_t step) {
+  Upper<T> K{{}, {}, 0, step};
+  for (const auto& item : panels) {
+    auto panel = item.cast<py::array_t<T>>();
+    K.panels.push_back(const_cast<T*>(panel.data()));
+    K.strides.push_back(panel.strides(0) / sizeof(T));
+    K.n += panel.shape(0);
+  }
+  return K;
+}
+
+// K (n, m) is written.
 template <class T, class C>
 void gaussian(const Points<C>& x, const Points<C>& y, py::array_t<T> K, std::size_t threads) {
   const std::size_t width = K.strides(0) / sizeof(T);
@@ -134,15 +146,24 @@ void gaussian(const Points<C>& x, const Points<C>& y, py::array_t<T> K, std::siz
   gaussian_values<C, T>(x, y, values, width, threads);
 }
 
+// The panels, of `step` rows each, are written on and above the diagonal.
+template <class T, class C>
+void gaussian_gram(const Points<C>& x, const py::list& panels, std::size_t step, std::size_t threads) {
+  const Upper<T> K = upper_of<T>(panels, step);
+  py::gil_scoped_release free;
+  gaussian_upper<C, T>(x, K, threads);
+}
+
 // V and Z are (n, a multiple of 8) and 64-byte aligned; Z is written.
 template <class T>
-void symmetric(py::array_t<T> K, py::array_t<double> V, py::array_t<double> Z, std::size_t threads) {
-  const std::size_t n = K.shape(0), ld = K.strides(0) / sizeof(T), width = V.shape(1);
-  const T* k = K.data();
+void symmetric(const py::list& panels, std::size_t step, py::array_t<double> V, py::array_t<double> Z,
+               std::size_t threads) {
+  const Upper<T> K = upper_of<T>(panels, step);
+  const std::size_t width = V.shape(1);
   const double* v = V.data();
   double* z = Z.mutable_data();
   py::gil_scoped_release free;
-  symmetric_product(k, ld, n, v, z, width, threads);
+  symmetric_product<T>(K, v, z, width, threads);
 }
 
 template <class T>
@@ -239,6 +260,9 @@ PYBIND11_MODULE(_kernels, m) {
   m.def("gaussian", &gaussian<double, double>);
   m.def("gaussian", &gaussian<float, float>);
   m.def("gaussian", &gaussian<float, double>);
+  m.def("gaussian_gram_float64", &gaussian_gram<double, double>);
+  m.def("gaussian_gram_float32", &gaussian_gram<float, float>);
+  m.def("gaussian_gram_float32", &gaussian_gram<float, double>);
   m.def("symmetric_float64", &symmetric<double>);
   m.def("symmetric_float32", &symmetric<float>);
   m.def("normal_product", &normal_product<double, std::int32_t>);

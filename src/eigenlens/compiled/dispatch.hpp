@@ -55,4 +55,17 @@ void in_parallel(std::size_t pieces, std::size_t threads, Work work) {
   for (auto& other : others) other.join();
 }
 
+// A symmetric matrix kept on and above its diagonal: panels of `step` rows, each from the diagonal to the right.
+template <class T>
+struct Upper {
+  std::vector<T*> panels;
+  std::vector<std::size_t> strides;
+  std::size_t n, step;
+
+  T* at(std::size_t i, std::size_t j) const {
+    const std::size_t p = i / step;
+    return panels[p] + (i - p * step) * strides[p] + (j - p * step);
+  }
+};
+
 }  // namespace eigenlens

@@ -29,17 +29,31 @@ struct Points {
 
 constexpr std::size_t SIDE = 64, REACH = 512;  // points of a task, and of the other side that it meets at a time
 
-// K (n, m) with `width` entries a row; where x and y are the same points, only squares on and above the diagonal.
+// K (n, m) with `width` entries a row.
 template <class C, class O>
 void gaussian_values(const Points<C>& x, const Points<C>& y, O* K, std::size_t width, std::size_t threads) {
   const auto kernel = EIGENLENS_PICK(gaussian<C, O>);
-  const bool upper = &x == &y;
+  constexpr std::size_t side = baseline::STRIP<C>;
+  in_parallel((x.n + SIDE - 1) / SIDE, threads, [&](std::size_t task) {
+    const std::size_t i = task * SIDE;
+    for (std::size_t j = 0; j < y.n; j += REACH)
+      kernel(x.strips.data + i / side * x.stride, x.levels.data + i, std::min(SIDE, x.n - i),
+             y.strips.data + j / side * y.stride, y.levels.data + j, std::min(REACH, y.n - j), x.d, K + i * width + j,
+             width);
+  });
+}
+
+// The Gram matrix of x on and above its diagonal, in squares of SIDE; the steps of K are a multiple of that.
+template <class C, class O>
+void gaussian_upper(const Points<C>& x, const Upper<O>& K, std::size_t threads) {
+  const auto kernel = EIGENLENS_PICK(gaussian<C, O>);
   constexpr std::size_t side = baseline::STRIP<C>;
   in_parallel((x.n + SIDE - 1) / SIDE, threads, [&](std::size_t task) {
     const std::size_t i = task * SIDE, rows = std::min(SIDE, x.n - i);
-    for (std::size_t j = upper ? i : 0; j < y.n; j += REACH)
-      kernel(x.strips.data + i / side * x.stride, x.levels.data + i, rows, y.strips.data + j / side * y.stride,
-             y.levels.data + j, std::min(REACH, y.n - j), x.d, K + i * width + j, width);
+    for (std::size_t j = i; j < x.n; j += REACH)
+      kernel(x.strips.data + i / side * x.stride, x.levels.data + i, rows, x.strips.data + j / side * x.stride,
+             x.levels.data + j, std::min(REACH, x.n - j), x.d, K.at(i, j), K.strides[i / K.step]);
+    for (std::size_t r = i; r < i + rows; ++r) *K.at(r, r) = O(1);
   });
 }
 
@@ -47,10 +61,9 @@ constexpr std::size_t PARTS_OF_Z = 4;
 
 // Z (n, width) = K V; the parts are cut by n alone and added in their order, so the rounding does not depend on threads.
 template <class T>
-void symmetric_product(const T* K, std::size_t ld, std::size_t n, const double* V, double* Z, std::size_t width,
-                       std::size_t threads) {
+void symmetric_product(const Upper<T>& K, const double* V, double* Z, std::size_t width, std::size_t threads) {
   const auto kernel = EIGENLENS_PICK(symmetric_product<T>);
-  const std::size_t size = n * width;
+  const std::size_t n = K.n, size = n * width;
   Aligned<double> parts(PARTS_OF_Z * size);
   // Column j meets j rows: equal areas end at the square roots.
   auto cut = [&](std::size_t p) {
@@ -60,7 +73,7 @@ void symmetric_product(const T* K, std::size_t ld, std::size_t n, const double* 
   in_parallel(PARTS_OF_Z, threads, [&](std::size_t p) {
     double* mine = parts.data + p * size;
     std::memset(mine, 0, size * sizeof(double));
-    kernel(K, ld, cut(p), cut(p + 1), V, mine, width);
+    kernel(K, cut(p), cut(p + 1), V, mine, width);
   });
   for (std::size_t i = 0; i < size; ++i)
     Z[i] = (parts.data[i] + parts.data[size + i]) + (parts.data[2 * size + i] + parts.data[3 * size + i]);

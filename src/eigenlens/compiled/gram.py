@@ -1,4 +1,4 @@
-"""Gaussian kernel values, and products with a symmetric matrix that is filled above its diagonal."""
+"""Gaussian kernel values, and products with a symmetric matrix of which half is kept."""
 
 from __future__ import annotations
 
@@ -9,11 +9,15 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array
+from eigenlens.compiled.moments import symmetric
 from eigenlens.compiled.runtime import aligned, kernels, readable, threads
 
 __all__ = [
     "DEEPEST",
     "Points",
+    "Upper",
+    "gaussian_gram",
+    "gaussian_gram_numpy",
     "gaussian_values",
     "gaussian_values_numpy",
     "symmetric_product",
@@ -55,12 +59,70 @@ class Points:
         return Points(X, self.gamma, self.centre, self.double)
 
 
-def gaussian_values(x: Points, y: Points | None, out: Array) -> Array:
+@dataclass(frozen=True, eq=False)
+class Upper:
+    """A symmetric matrix (n, n) kept on and above its diagonal: half the memory.
+
+    Panel p holds the rows from p · step on and the columns from there to the right; what it holds below the diagonal
+    is not defined.
+
+    Attributes:
+        panels: arrays (step, n − p · step), the last one shorter.
+        step: rows of a panel, a multiple of 64.
+
+    >>> K = Upper.of(np.array([[1.0, 2.0], [2.0, 3.0]]))
+    >>> K.n, K.diagonal(), K.full()
+    (2, array([1., 3.]), array([[1., 2.], [2., 3.]]))
+    """
+
+    panels: tuple[Array, ...]
+    step: int
+
+    @classmethod
+    def empty(cls, n: int, step: int, dtype: Any) -> Upper:
+        """An uninitialised one."""
+        starts = range(0, n, step)
+        return cls(tuple(np.empty((min(step, n - start), n - start), dtype=dtype) for start in starts), step)
+
+    @classmethod
+    def of(cls, K: Array, step: int = 512) -> Upper:
+        """That of a whole matrix, as views."""
+        return cls(tuple(K[start : start + step, start:] for start in range(0, len(K), step)), step)
+
+    @property
+    def n(self) -> int:
+        """The number of rows."""
+        return sum(len(panel) for panel in self.panels)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of the entries."""
+        return self.panels[0].dtype
+
+    def part(self, rows: slice, columns: slice) -> Array:
+        """A view of the rows of one panel and columns to the right of its start."""
+        p = rows.start // self.step
+        start = p * self.step
+        panel: Array = self.panels[p]
+        return panel[rows.start - start : rows.stop - start, columns.start - start : columns.stop - start]
+
+    def diagonal(self) -> Array:
+        """(n,)."""
+        return np.asarray(np.concatenate([panel.diagonal() for panel in self.panels]))
+
+    def full(self, dtype: Any = None) -> Array:
+        """Both triangles, in a new array."""
+        n, out = self.n, np.empty((self.n, self.n), dtype=dtype or self.dtype)
+        with np.errstate(invalid="ignore"):  # what stands below the diagonal may be anything
+            for start, panel in zip(range(0, n, self.step), self.panels, strict=True):
+                out[start : start + self.step, start:] = panel
+        return symmetric(out)
+
+
+def gaussian_values(x: Points, y: Points, out: Array) -> Array:
     """exp(−gamma |x − y|²) of rows x (n, d) and y (m, d), written to `out` (n, m), whose rows are contiguous.
 
-    Products, differences and exponentials of a tile are made in registers. Without y: the Gram matrix of x, of which
-    only the entries on and above the diagonal are promised. Cost 2 n m d flops and n m exponentials; half of that
-    without y.
+    Products, differences and exponentials of a tile are made in registers. Cost 2 n m d flops, n m exponentials.
 
     >>> y = Points(np.zeros((1, 2)), 1.0, np.zeros(2))
     >>> gaussian_values(y.beside(np.eye(2)), y, np.empty((2, 1))).ravel()
@@ -68,30 +130,46 @@ def gaussian_values(x: Points, y: Points | None, out: Array) -> Array:
     """
     if kernels is None or x.rows.shape[1] > DEEPEST:
         return gaussian_values_numpy(x, y, out)
-    kernels.gaussian(x.packed, x.packed if y is None else y.packed, out, threads())
-    if y is None:
-        np.fill_diagonal(out, 1.0)
+    kernels.gaussian(x.packed, y.packed, out, threads())
     return out
 
 
-def gaussian_values_numpy(x: Points, y: Points | None, out: Array) -> Array:
+def gaussian_values_numpy(x: Points, y: Points, out: Array) -> Array:
     """The twin of `gaussian_values`: one matrix product a panel, then the exponential in place.
 
     −gamma |x − y|² = a·b − |a|²/2 − |b|²/2   with a = √(2 gamma) (x − c), and b likewise
     """
-    right = _scaled(x if y is None else y)
+    right = _scaled(y)
     level = _half_squares(right)
     n, step = len(x.rows), max(PANEL_ROWS, (1 << 19) // len(right))
     for start in range(0, n, step):
-        rows, first = slice(start, min(start + step, n)), start if y is None else 0
+        rows = slice(start, min(start + step, n))
         left = _scaled(x.beside(x.rows[rows]))
-        P = left @ right[first:].T
-        P -= level[first:]
+        P = left @ right.T
+        P -= level
         P -= _half_squares(left)[:, None]
         np.minimum(P, 0.0, out=P)
-        out[rows, first:] = np.exp(P, out=P)
-    if y is None:
-        np.fill_diagonal(out, 1.0)
+        out[rows] = np.exp(P, out=P)
+    return out
+
+
+def gaussian_gram(x: Points, out: Upper) -> Upper:
+    """The Gram matrix of x (n, d), exactly 1 on its diagonal, written to `out`. Cost half of `gaussian_values`.
+
+    >>> gaussian_gram(Points(np.eye(2), 0.5, np.zeros(2)), Upper.empty(2, 64, np.float64)).full()
+    array([[1.    , 0.3679], [0.3679, 1.    ]])
+    """
+    if kernels is None or x.rows.shape[1] > DEEPEST:
+        return gaussian_gram_numpy(x, out)
+    getattr(kernels, f"gaussian_gram_{out.dtype.name}")(x.packed, list(out.panels), out.step, threads())
+    return out
+
+
+def gaussian_gram_numpy(x: Points, out: Upper) -> Upper:
+    """The twin of `gaussian_gram`, a panel at a time."""
+    for start, panel in zip(range(0, out.n, out.step), out.panels, strict=True):
+        gaussian_values_numpy(x.beside(x.rows[start : start + out.step]), x.beside(x.rows[start:]), panel)
+        np.fill_diagonal(panel, 1.0)
     return out
 
 
@@ -105,34 +183,36 @@ def _half_squares(A: Array) -> Array:
     return np.asarray(0.5 * np.einsum("ij,ij->i", A, A, dtype=np.float64), dtype=A.dtype)
 
 
-def symmetric_product(K: Array, V: Array, workers: int | None = None) -> Array:
-    """K V (n, b) in float64, of a symmetric K (n, n) in float32 or float64 of which the upper triangle is read, once.
+def symmetric_product(K: Upper, V: Array, workers: int | None = None) -> Array:
+    """K V (n, b) in float64, of a symmetric K (n, n) in float32 or float64, of which every entry is read once.
 
-    Each tile serves both its place and its mirror image, so half the memory of K moves. Cost 2 n² b flops, on as many
-    threads as are given, or as BLAS may use.
+    Each tile serves both its place and its mirror image. Cost 2 n² b flops, on as many threads as are given, or as
+    BLAS may use.
 
-    >>> symmetric_product(np.array([[1.0, 2.0], [np.nan, 3.0]]), np.array([[1.0], [1.0]])).ravel()
+    >>> K = Upper.of(np.array([[1.0, 2.0], [np.nan, 3.0]]))
+    >>> symmetric_product(K, np.array([[1.0], [1.0]])).ravel()
     array([3., 5.])
     """
     n, b = V.shape
-    if kernels is None or not (readable(K) and K.strides[1] == K.itemsize):
+    if kernels is None or not all(readable(panel) and panel.strides[1] == panel.itemsize for panel in K.panels):
         return symmetric_product_numpy(K, V)
     width = -(-b // 8) * 8
     right, left = aligned(n, width), aligned(n, width)
     right[:, :b], right[:, b:] = V, 0.0
-    getattr(kernels, f"symmetric_{K.dtype.name}")(K, right, left, workers or threads())
+    getattr(kernels, f"symmetric_{K.dtype.name}")(list(K.panels), K.step, right, left, workers or threads())
     return left[:, :b]
 
 
-def symmetric_product_numpy(K: Array, V: Array) -> Array:
-    """The twin of `symmetric_product`, a tile at a time by BLAS."""
-    n, out = len(K), np.zeros(V.shape)
+def symmetric_product_numpy(K: Upper, V: Array) -> Array:
+    """The twin of `symmetric_product`, by BLAS on a tile widened to float64 at a time."""
+    n, out = K.n, np.zeros(V.shape)
     for i in range(0, n, PANEL_ROWS):
-        stop = min(i + PANEL_ROWS, n)
-        square = np.triu(np.asarray(K[i:stop, i:stop], dtype=np.float64))
-        out[i:stop] += square @ V[i:stop] + np.triu(square, 1).T @ V[i:stop]
-        for j in range(stop, n, PANEL_COLUMNS):
-            tile = np.asarray(K[i:stop, j : j + PANEL_COLUMNS], dtype=np.float64)
-            out[i:stop] += tile @ V[j : j + PANEL_COLUMNS]
-            out[j : j + PANEL_COLUMNS] += tile.T @ V[i:stop]
+        mine = slice(i, min(i + PANEL_ROWS, n))
+        square = np.triu(K.part(mine, mine)).astype(np.float64)
+        out[mine] += square @ V[mine] + np.triu(square, 1).T @ V[mine]
+        for j in range(mine.stop, n, PANEL_COLUMNS):
+            theirs = slice(j, min(j + PANEL_COLUMNS, n))
+            tile = np.asarray(K.part(mine, theirs), dtype=np.float64)
+            out[mine] += tile @ V[theirs]
+            out[theirs] += tile.T @ V[mine]
     return out

@@ -1,4 +1,4 @@
-// Z = K V for a symmetric K (n, n) of which only the entries on and above the diagonal are read, each once:
+// Z = K V for a symmetric K (n, n) that is kept on and above its diagonal, each entry read once:
 // a tile K_IJ gives K_IJ V_J to Z_I and K_IJᵀ V_I to Z_J. K may be float; all arithmetic is double. V and Z (n, width)
 // have rows of whole cache lines. No include guard, on purpose.
 
@@ -30,11 +30,10 @@ inline void both_ways(const double (*k)[CHUNK], std::size_t columns, const doubl
 
 // The square on the diagonal, from `i` to `end`, by its entries on and above the diagonal.
 template <class T>
-void on_diagonal(const T* K, std::size_t ld, std::size_t i, std::size_t end, const double* V, double* Z,
-                 std::size_t width) {
+void on_diagonal(const Upper<T>& K, std::size_t i, std::size_t end, const double* V, double* Z, std::size_t width) {
   for (std::size_t r = i; r < end; ++r)
     for (std::size_t c = r; c < end; ++c) {
-      const double value = static_cast<double>(K[r * ld + c]);
+      const double value = static_cast<double>(*K.at(r, c));
       for (std::size_t v = 0; v < width; ++v) Z[r * width + v] += value * V[c * width + v];
       for (std::size_t v = 0; v < width && c > r; ++v) Z[c * width + v] += value * V[r * width + v];
     }
@@ -42,11 +41,11 @@ void on_diagonal(const T* K, std::size_t ld, std::size_t i, std::size_t end, con
 
 // One tile of ROWS rows from i and up to CHUNK columns from j, all above the diagonal.
 template <class T>
-inline void off_diagonal(const T* K, std::size_t ld, std::size_t i, std::size_t j, std::size_t columns, const double* V,
-                         double* Z, std::size_t width) {
+inline void off_diagonal(const Upper<T>& K, std::size_t i, std::size_t j, std::size_t columns, const double* V, double* Z,
+                         std::size_t width) {
   alignas(64) double k[ROWS][CHUNK];
   for (std::size_t r = 0; r < ROWS; ++r) {
-    const T* row = K + (i + r) * ld + j;
+    const T* row = K.at(i + r, j);
     for (std::size_t c = 0; c < columns; ++c) k[r][c] = static_cast<double>(row[c]);
   }
   const double *Vi = V + i * width, *Vj = V + j * width;
@@ -62,14 +61,14 @@ inline void off_diagonal(const T* K, std::size_t ld, std::size_t i, std::size_t 
 // The part of Z that the columns first … last−1 of K (on and above the diagonal) contribute; `first` is a multiple of
 // CHUNK. Long stretches of rows are read at a time, while their parts of V and Z stay in the second-level cache.
 template <class T>
-void symmetric_product(const T* K, std::size_t ld, std::size_t first, std::size_t last, const double* V, double* Z,
+void symmetric_product(const Upper<T>& K, std::size_t first, std::size_t last, const double* V, double* Z,
                        std::size_t width) {
   const std::size_t span = std::max<std::size_t>(1, 256 * 1024 / (16 * width * CHUNK)) * CHUNK;
   for (std::size_t begin = first; begin < last; begin += span) {
     const std::size_t end = std::min(last, begin + span);
     for (std::size_t i = 0; i < end; i += ROWS)
       for (std::size_t j = std::max(begin, i / CHUNK * CHUNK + CHUNK); j < end; j += CHUNK)
-        off_diagonal(K, ld, i, j, std::min(CHUNK, end - j), V, Z, width);
-    for (std::size_t i = begin; i < end; i += CHUNK) on_diagonal(K, ld, i, std::min(i + CHUNK, end), V, Z, width);
+        off_diagonal(K, i, j, std::min(CHUNK, end - j), V, Z, width);
+    for (std::size_t i = begin; i < end; i += CHUNK) on_diagonal(K, i, std::min(i + CHUNK, end), V, Z, width);
   }
 }

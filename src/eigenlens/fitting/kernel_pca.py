@@ -110,10 +110,8 @@ def _origin(X: Any, weight: Array | None) -> Array | None:
 def _operator(kernel: Kernel, X: Any, weight: Array | None, route: Route, progress: Progress | None) -> Operator:
     if route.free:
         return KernelOperator(kernel, X, weight, progress=progress)
-    if isinstance(kernel, Precomputed):  # the dense route writes over its matrix
-        values = kernel(X, None)
-        K = (1.0 * values if is_tensor(values) else values.copy()) if route.solver == "dense" else values
-        return CentredGram(K, weight)
+    if isinstance(kernel, Precomputed):
+        return CentredGram(kernel(X, None), weight)
     return CentredGram(upper_gram(kernel, X, progress), weight)
 
 
@@ -128,13 +126,10 @@ def _wanted(n_components: int | float | None, limit: int, nothing: float) -> Wan
 
 
 def _dense(operator: Operator, wanted: Wanted, tol: float, rng: np.random.Generator) -> Spectrum:
-    """All eigenvalues of A, written over K; as many vectors as are wanted."""
-    total = operator.trace
-    A = np.asarray(operator.dense(), dtype=np.float64)
-    values, leading, U = leading_eigenpairs(A, wanted)
-    residuals = residual_norms(operator, U, leading)
-    outcome = Outcome("dense", residuals=residuals)
-    return Spectrum(np.append(leading, values[-1]), U, total, outcome)
+    """All eigenvalues of A; as many vectors as are wanted, and the smallest value behind the leading ones."""
+    values, leading, U = leading_eigenpairs(operator.dense(), wanted)
+    outcome = Outcome("dense", residuals=residual_norms(operator, U, leading))
+    return Spectrum(np.append(leading, values[-1]), U, operator.trace, outcome)
 
 
 def _lanczos(operator: Operator, wanted: Wanted, tol: float, rng: np.random.Generator) -> Spectrum:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array, is_tensor, namespace, to_numpy
-from eigenlens.compiled import each_alone, symmetric, symmetric_product, threads
+from eigenlens.compiled import Upper, each_alone, gaussian_gram, symmetric_product, threads
 from eigenlens.data.source import Progress
 from eigenlens.kernels.mercer import Custom, Gaussian, Kernel, Precomputed
 
@@ -31,23 +31,21 @@ PANEL_ROWS = 64
 
 
 def upper_gram(kernel: Kernel, X: Any, progress: Progress | None = None) -> Any:
-    """K (n, n) = k(x_i, x_j) of rows X (n, d), in their dtype, on and above the diagonal; nothing is promised below it.
+    """K (n, n) = k(x_i, x_j) of rows X (n, d), in their dtype: the half on and above the diagonal (`Upper`).
 
-    Half a matrix is all that `CentredGram` reads, and memory that nobody writes to is not taken.
     Cost n² d flops and n²/2 values of the kernel; memory n²/2 and a few tiles. A device makes the whole matrix.
     """
     if is_tensor(X):
         return kernel(X, X)
-    K = np.empty((X.shape[0], X.shape[0]), dtype=X.dtype)
-    report = (lambda *_: None) if progress is None else progress
+    tiles, report = _Tiles(kernel, X), (lambda *_: None) if progress is None else progress
+    K = Upper.empty(tiles.n, tiles.side, X.dtype)
     if isinstance(kernel, Gaussian) and isinstance(X, np.ndarray):
-        kernel.upper(X, K)
-        report(len(K), len(K), "Gram matrix")
+        gaussian_gram(kernel.points(X), K)
+        report(tiles.n, tiles.n, "Gram matrix")
         return K
-    tiles = _Tiles(kernel, X)
 
     def fill(i: int, j: int) -> int:
-        K[tiles.part(i), tiles.part(j)] = tiles(i, j)
+        K.part(tiles.part(i), tiles.part(j))[...] = tiles(i, j)
         return i
 
     with each_alone(tiles.workers) as each:
@@ -64,11 +62,11 @@ def gram_matrix(kernel: Kernel, X: Any, progress: Progress | None = None) -> Any
     array([[ 5., 11.], [11., 25.]])
     """
     K = upper_gram(kernel, X, progress)
-    return K if is_tensor(K) else symmetric(K)
+    return K if is_tensor(K) else K.full()
 
 
 class CentredGram:
-    """The operator A (n, n) of a Gram matrix K (n, n) held in memory, of which it reads the upper triangle.
+    """The operator A (n, n) of a Gram matrix K (n, n) held in memory: whole, or half of it (`Upper`).
 
     Products use the factored form above: both centrings act on the vectors, so the large constant part of K cancels
     before it is multiplied. A float32 matrix is multiplied in float64, widened in cache: the residuals of an
@@ -85,10 +83,9 @@ class CentredGram:
     """
 
     def __init__(self, K: Any, weight: Array | None = None) -> None:
-        self._K = K
+        self._K = Upper.of(K) if isinstance(K, np.ndarray) else K
         self._workers = threads()  # also while BLAS is held to one, as its threads would spin beside ours
-        self._centred = False
-        self.size = int(K.shape[0])
+        self.size = self._K.n if isinstance(self._K, Upper) else int(K.shape[0])
         self.weight = np.ones(self.size) if weight is None else np.asarray(weight, dtype=np.float64)
         self.passes = 0
 
@@ -106,25 +103,23 @@ class CentredGram:
     def trace(self) -> float:
         """Σ w_i k_ii − g Σw: the sum of all eigenvalues of A."""
         K = self._K
-        diagonal = to_numpy(namespace(K).linalg.diagonal(K)).astype(np.float64)
-        return _trace(self.weight, diagonal, self.row_means, self.grand_mean)
+        diagonal = K.diagonal() if isinstance(K, Upper) else to_numpy(namespace(K).linalg.diagonal(K))
+        return _trace(self.weight, diagonal.astype(np.float64), self.row_means, self.grand_mean)
 
     def matmat(self, V: Array) -> Array:
         """A V (n, b) for V (n, b), in float64. Cost 2 n² b."""
-        return self._product(V) if self._centred else _centred_product(self._product, self.weight, V)
+        return _centred_product(self._product, self.weight, V)
 
     def dense(self) -> Array:
-        """A itself, both triangles, written over K; the operator goes on with it."""
-        r, g, _ = self.row_means, self.grand_mean, self.trace  # while K is what it was
-        K, xp, s = self._K, namespace(self._K), np.sqrt(self.weight)
-        for part in _parts(0 if self._centred else self.size, PANEL_ROWS):
-            right = slice(part.start, None)
-            shift, scale = np.add.outer(r[part], r[right]) - g, np.multiply.outer(s[part], s[right])
-            if is_tensor(K):
-                shift, scale = (xp.asarray(a, device=K.device) for a in (shift, scale))
-            K[part, right] = xp.astype((xp.astype(K[part, right], xp.float64) - shift) * scale, K.dtype)
-        self._centred = True
-        return symmetric(np.asarray(to_numpy(K)))
+        """A itself (n, n), in float64 and in memory of its own."""
+        K, r, s = self._K, self.row_means, np.sqrt(self.weight)
+        A = K.full(np.float64) if isinstance(K, Upper) else to_numpy(K).astype(np.float64)
+        for part in _parts(self.size, PANEL_ROWS):
+            A[part] -= r
+            A[part] -= (r[part] - self.grand_mean)[:, None]
+            A[part] *= s
+            A[part] *= s[part, None]
+        return A
 
     @property
     def _p(self) -> Array:
@@ -203,8 +198,8 @@ class KernelOperator:
 
 
 def tile_side(n: int) -> int:
-    """The side of the tiles of a Gram matrix (n, n): small beside it, and not too small for BLAS."""
-    return int(np.clip(n // 8, LEAST_SIDE, MOST_SIDE))
+    """The side of the tiles of a Gram matrix (n, n): small beside it, not too small for BLAS, a multiple of 64."""
+    return int(np.clip(n // 8 // LEAST_SIDE * LEAST_SIDE, LEAST_SIDE, MOST_SIDE))
 
 
 class _Tiles:

@@ -10,7 +10,7 @@ from eigenlens.compiled import threads
 from eigenlens.errors import ResourceError
 from eigenlens.kernels.gram import PANEL_ROWS, tile_side
 
-__all__ = ["MemoryNeeded", "Route", "available_memory", "choose_route", "memory_needed"]
+__all__ = ["MemoryNeeded", "Route", "available_memory", "choose_route", "gram_bytes", "memory_needed"]
 
 BLOCK = 16
 BASIS = 16 * BLOCK
@@ -50,20 +50,25 @@ def memory_needed(n: int, itemsize: int, k: int) -> MemoryNeeded:
 
     | route       | bytes                                                                      |
     |-------------|----------------------------------------------------------------------------|
-    | dense       | K, in float64 too, three copies of that, k vectors (n from k = n/6 on)     |
+    | dense       | K, A in float64 and three copies of it, k vectors (n from k = n/6 on)      |
     | matrix      | K, a basis of k + 256 columns and as much for its restart                  |
     | matrix_free | the basis and its restart                                                  |
 
-    and a few tiles each. Of K only the upper triangle is written to, so what is taken stays below these.
+    and a few tiles each. Half of K is kept, on and above its diagonal.
 
     >>> [round(bytes / 1e9) for bytes in memory_needed(20_000, 4, 200)]
-    [14, 2, 0]
+    [14, 1, 0]
     """
     tiles = 8 * threads() * (2 * tile_side(n) ** 2 + PANEL_ROWS * n)
-    K, square, basis = n * n * itemsize, 8 * n * n, 2 * 8 * n * min(n, k + BASIS)
+    K, square, basis = gram_bytes(n, itemsize), 8 * n * n, 2 * 8 * n * min(n, k + BASIS)
     vectors = 8 * n * (k if 6 * k <= n else n + k)
-    dense = K + (3 if itemsize == 8 else 4) * square + vectors + tiles
+    dense = K + 4 * square + vectors + tiles
     return MemoryNeeded(dense, K + basis + tiles, basis + tiles)
+
+
+def gram_bytes(n: int, itemsize: int) -> int:
+    """What the kept half of a Gram matrix (n, n) takes, its squares on the diagonal whole."""
+    return n * (n + tile_side(n)) // 2 * itemsize
 
 
 def available_memory() -> int:
@@ -96,7 +101,7 @@ def choose_route(n: int, k: int | None, itemsize: int, budget: int, solver: str 
     If nothing fits, the error says what would be needed and names the approximation. k is None for all components.
 
     >>> choose_route(20_000, 20, 8, 8 << 30).reason
-    'k=20 of n=20000 are few, and the Gram matrix takes 3.2 GB'
+    'k=20 of n=20000 are few, and half the Gram matrix takes 1.6 GB'
     >>> choose_route(200_000, 20, 8, 8 << 30).free
     True
     """
@@ -109,7 +114,9 @@ def choose_route(n: int, k: int | None, itemsize: int, budget: int, solver: str 
     name = "lanczos" if solver == "auto" else solver
     asked = "" if solver == "auto" else "asked for; "
     if held or needed.matrix <= budget:
-        return Route(name, False, f"{asked}k={k} of n={n} are few, and the Gram matrix takes {_gb(n * n * itemsize)}")
+        return Route(
+            name, False, f"{asked}k={k} of n={n} are few, and half the Gram matrix takes {_gb(gram_bytes(n, itemsize))}"
+        )
     _require(needed.matrix_free, budget, n, "a basis", "")
     return Route(name, True, f"{asked}the Gram matrix would take {_gb(needed.matrix)} of {_gb(budget)}")
 

@@ -193,10 +193,6 @@ class Gaussian:
             return settled(K, 1.0) if X is Y else K
         return self.from_distance(squared_distances(X, Y, EXPONENT_ERROR / self.gamma))
 
-    def upper(self, X: Array, out: Array) -> Array:
-        """The values (n, n) of one set of rows on and above the diagonal, written to `out`."""
-        return gaussian_values(self.points(X), None, out)
-
     def points(self, Y: Array) -> Points:
         """Rows (m, d) ready to meet others; in float64 where float32 products of them would not do."""
         centre = centre_of(Y)
