@@ -93,7 +93,7 @@ def fit_kernel_pca(
     route = choose_route(n, k, dtype.itemsize, max_memory, solver, held=isinstance(kernel, Precomputed))
     operator = _operator(kernel, rows, weight, route, progress)
     spectrum = SOLVERS[route.solver](operator, _wanted(n_components, limit, NOTHING[dtype]), tol, rng)
-    negative = _negative_share(operator, spectrum, rng) if _may_be_indefinite(kernel) else 0.0
+    negative = 0.0 if kernel.definite else _negative_share(operator, spectrum, rng)
     spectrum = _of_full_rank(spectrum, n_components, NOTHING[dtype])
     outcome = replace(spectrum.outcome, reason=route.reason, passes=operator.passes)
     model, scores = _components(kernel, rows, origin, operator, spectrum)
@@ -147,11 +147,6 @@ SOLVERS: dict[str, Callable[[Operator, Wanted, float, np.random.Generator], Spec
     "lanczos": _lanczos,
     "randomized": _randomized,
 }
-
-
-def _may_be_indefinite(kernel: Kernel) -> bool:
-    """Whether nothing is known that keeps the eigenvalues of this kernel from being negative."""
-    return kernel.name in ("precomputed", "callable", "sigmoid")
 
 
 def _negative_share(operator: Operator, spectrum: Spectrum, rng: np.random.Generator) -> float:
@@ -224,13 +219,13 @@ def _components(
 
 def _signs(kernel: Kernel, rows: Any, A: Array, Z: Array) -> Array:
     """Signs (k,) that make the score of largest modulus positive; where phi(x) = x, the largest loading, as in PCA."""
-    given = (rows.T @ A if is_sparse(rows) else dense_product(rows, A)) if kernel.identity else np.nan_to_num(Z)
+    given = _spread(rows, A) if kernel.identity else np.nan_to_num(Z)
     signs = np.sign(np.einsum("ij,ij->j", given, orient(given)))
     return np.where(signs == 0.0, 1.0, signs)
 
 
-def dense_product(rows: Any, A: Array) -> Array:
-    """Xᵀ A (d, k) in float64, where the rows live."""
+def _spread(rows: Any, A: Array) -> Array:
+    """Xᵀ A (d, k) in float64, worked out where the rows live."""
     if not is_tensor(rows):
         return np.asarray(rows.T @ A)
     xp = namespace(rows)

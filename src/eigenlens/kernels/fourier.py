@@ -26,6 +26,7 @@ class FourierFeatures:
 
     name: ClassVar[str] = "fourier"
     identity: ClassVar[bool] = False
+    definite: ClassVar[bool] = True
 
     def __call__(self, X: Any, Y: Any) -> Any:
         """Features (n, 2m) of X (n, d), with Y (1 + m, d) the origin on top of the frequencies."""

@@ -64,6 +64,10 @@ class Kernel(Protocol):
     name: ClassVar[str]
     identity: ClassVar[bool]
 
+    @property
+    def definite(self) -> bool:
+        """Whether its Gram matrices are known to have no negative eigenvalues."""
+
     def __call__(self, X: Any, Y: Any) -> Any:
         """Values (n, m) for X (n, d) and Y (m, d)."""
 
@@ -111,6 +115,7 @@ class Linear:
 
     name: ClassVar[str] = "linear"
     identity: ClassVar[bool] = True
+    definite: ClassVar[bool] = True
     invertible: ClassVar[bool] = True
 
     def __call__(self, X: Any, Y: Any) -> Any:
@@ -153,6 +158,11 @@ class Polynomial:
         return self.from_dot(squared_norms(X))
 
     @property
+    def definite(self) -> bool:
+        """Whether no coefficient of the polynomial in x·y is negative."""
+        return self.coef0 >= 0.0
+
+    @property
     def invertible(self) -> bool:
         """Whether the degree is odd."""
         return self.degree % 2 == 1
@@ -185,6 +195,7 @@ class Gaussian:
     gamma: float
     name: ClassVar[str] = "rbf"
     identity: ClassVar[bool] = False
+    definite: ClassVar[bool] = True
 
     def __call__(self, X: Any, Y: Any) -> Any:
         """Values (n, m) for X (n, d) and Y (m, d); exactly 1 on the diagonal and symmetric if X is Y."""
@@ -232,6 +243,7 @@ class Laplacian:
     gamma: float
     name: ClassVar[str] = "laplacian"
     identity: ClassVar[bool] = False
+    definite: ClassVar[bool] = True
 
     def __call__(self, X: Any, Y: Any) -> Any:
         """Values (n, m) for X (n, d) and Y (m, d)."""
@@ -256,6 +268,7 @@ class Sigmoid:
     coef0: float
     name: ClassVar[str] = "sigmoid"
     identity: ClassVar[bool] = False
+    definite: ClassVar[bool] = False
     invertible: ClassVar[bool] = True
 
     def __call__(self, X: Any, Y: Any) -> Any:
@@ -289,6 +302,7 @@ class Cosine:
 
     name: ClassVar[str] = "cosine"
     identity: ClassVar[bool] = False
+    definite: ClassVar[bool] = True
 
     def __call__(self, X: Any, Y: Any) -> Any:
         """Values (n, m) for X (n, d) and Y (m, d)."""
@@ -313,6 +327,7 @@ class Precomputed:
 
     name: ClassVar[str] = "precomputed"
     identity: ClassVar[bool] = False
+    definite: ClassVar[bool] = False
 
     def __call__(self, X: Any, Y: Any) -> Any:
         """X itself (n, m), dense."""
@@ -336,6 +351,7 @@ class Custom:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     name: ClassVar[str] = "callable"
     identity: ClassVar[bool] = False
+    definite: ClassVar[bool] = False
 
     def __call__(self, X: Any, Y: Any) -> Any:
         """Values (n, m) for X (n, d) and Y (m, d), in the dtype of X."""
