@@ -136,11 +136,11 @@ class TestRoutes:
     @pytest.mark.parametrize("weighted", [False, True])
     @pytest.mark.parametrize("solver", ITERATIVE)
     def test_exact_matrix_free_and_precomputed_agree(self, solver, weighted):
-        X, new = rows(600), rows(20, seed=1)
-        w = np.random.default_rng(3).uniform(0.2, 3.0, 600) if weighted else None
+        X, new = rows(1500), rows(20, seed=1)
+        w = np.random.default_rng(3).uniform(0.2, 3.0, 1500) if weighted else None
         dense = KernelPCA(5, gamma=0.1, solver="dense").fit(X, sample_weight=w)
         held = KernelPCA(5, gamma=0.1, solver=solver, random_state=0).fit(X, sample_weight=w)
-        free = KernelPCA(5, gamma=0.1, solver=solver, random_state=0, max_memory="4MB").fit(X, sample_weight=w)
+        free = KernelPCA(5, gamma=0.1, solver=solver, random_state=0, max_memory="12.5MB").fit(X, sample_weight=w)
         given = KernelPCA(5, kernel="precomputed", solver=solver, random_state=0)
         given.fit(rbf_kernel(X, gamma=0.1), sample_weight=w)
         assert "would take" in free.solver_.reason

@@ -367,3 +367,9 @@ def test_contours_of_a_kernel_matrix_have_no_input_space(circles):
         with pytest.raises(OptionError, match="kernel='precomputed' has no input space"):
             plot.component_contours(given, circles[0])
     assert plot.embedding(model, K).get_xlabel().startswith("PC1 (")
+
+
+def test_rows_are_no_name_of_a_panel():
+    X = np.eye(4)
+    with pytest.raises(OptionError, match="original=ndarray must be the name of a panel"):
+        plot.denoising({"noisy": X}, original=X)

@@ -134,7 +134,7 @@ def _dense(operator: Operator, wanted: Wanted, tol: float, rng: np.random.Genera
 
 def _lanczos(operator: Operator, wanted: Wanted, tol: float, rng: np.random.Generator) -> Spectrum:
     with one_thread():  # the products have threads of their own, and the rest is small beside them
-        return lanczos(operator, wanted, tol, rng, block=BLOCK)
+        return lanczos(operator, wanted, tol, rng, block=BLOCK[isinstance(operator, KernelOperator)])
 
 
 def _randomized(operator: Operator, wanted: Wanted, tol: float, rng: np.random.Generator) -> Spectrum:

@@ -12,9 +12,8 @@ from eigenlens.kernels.gram import PANEL_ROWS, tile_side
 
 __all__ = ["MemoryNeeded", "Route", "available_memory", "choose_route", "gram_bytes", "memory_needed"]
 
-BLOCK = 16
-BASIS = 16 * BLOCK
-"""Columns of the largest Lanczos basis beyond k."""
+BLOCK = {False: 8, True: 24}
+"""Columns of a Lanczos step with the Gram matrix at hand, and (True) with its tiles made anew, which cost more."""
 
 DENSE_ROWS = 500
 """Up to here all eigenvalues cost no more than an iteration for a few."""
@@ -51,8 +50,8 @@ def memory_needed(n: int, itemsize: int, k: int) -> MemoryNeeded:
     | route       | bytes                                                                      |
     |-------------|----------------------------------------------------------------------------|
     | dense       | K, A in float64 and three copies of it, k vectors (n from k = n/6 on)      |
-    | matrix      | K, a basis of k + 256 columns and as much for its restart                  |
-    | matrix_free | the basis and its restart                                                  |
+    | matrix      | K, a basis of k + 128 columns and as much for its restart                  |
+    | matrix_free | a basis of k + 384 columns and as much for its restart                     |
 
     and a few tiles each. Half of K is kept, on and above its diagonal.
 
@@ -60,10 +59,11 @@ def memory_needed(n: int, itemsize: int, k: int) -> MemoryNeeded:
     [14, 1, 0]
     """
     tiles = 8 * threads() * (2 * tile_side(n) ** 2 + PANEL_ROWS * n)
-    K, square, basis = gram_bytes(n, itemsize), 8 * n * n, 2 * 8 * n * min(n, k + BASIS)
+    K, square = gram_bytes(n, itemsize), 8 * n * n
+    basis, large = (2 * 8 * n * min(n, k + 16 * block) for block in BLOCK.values())
     vectors = 8 * n * (k if 6 * k <= n else n + k)
     dense = K + 4 * square + vectors + tiles
-    return MemoryNeeded(dense, K + basis + tiles, basis + tiles)
+    return MemoryNeeded(dense, K + basis + tiles, large + tiles)
 
 
 def gram_bytes(n: int, itemsize: int) -> int:

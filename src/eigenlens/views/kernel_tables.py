@@ -131,6 +131,10 @@ def denoising(
     >>> table.names, table.errors
     (('original', 'noisy'), array([0. , 0.625]))
     """
+    if original is not None and not isinstance(original, str):
+        raise OptionError(
+            f"original={type(original).__name__} must be the name of a panel; put the rows into panels as 'original'."
+        )
     rows = _panels(panels)
     names = tuple(rows)
     known = original is not None or "original" in rows
