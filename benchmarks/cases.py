@@ -27,7 +27,7 @@ class Case:
         make: (n, d) → rows in memory; None where the rows are written to files (`files`).
         truth: rows → eigenvalues, descending.
         flops: (n, d, our fit) → the arithmetic that cannot be avoided.
-        read: our fit → how often the rows must be read.
+        read: (bytes of the rows, our fit) → the bytes that must be read.
         show_first: print the first variance, for data that some contestants get wrong.
         show_all: print the error of every singular value.
     """
@@ -42,7 +42,7 @@ class Case:
     truth: Callable[[Any], np.ndarray] = field(default=lambda X: np.zeros(0))
     dtype: str = "float64"
     flops: Callable[[int, int, Fit], float] = lambda n, d, fit: float(n) * d * min(n, d)
-    read: Callable[[Fit], float] = lambda fit: 1.0
+    read: Callable[[float, Fit], float] = lambda size, fit: size
     show_first: bool = False
     show_all: bool = False
 
@@ -75,7 +75,7 @@ def _sparse(make: Callable[..., Any], what: str) -> Case:
         (200_000, 20_000), (5_000, 4_000), 50, f"sparse, density 0.002, {what}, k=50",
         partial(make, density=0.002), ("Eigenlens", "scikit-learn arpack"),
         (faster(1.0, "scikit-learn arpack"), right(1e-9)), leading(50),
-        flops=lambda n, d, fit: 0.0, read=lambda fit: float(fit.passes),
+        flops=lambda n, d, fit: 0.0, read=lambda size, fit: size * fit.passes,
     )  # fmt: skip
 
 

@@ -46,7 +46,7 @@ def forget_peak() -> None:
 def warm_up(name: str, X: Any, k: int | float) -> None:
     """A fit of few rows: imports and the buffers of the threads are not memory of the fit that is measured."""
     try:
-        peers.CONTESTANTS[name](X[: 4 * k if k >= 1 else 200], k)
+        peers.CONTESTANTS[name](peers.ready(name, X[: peers.few(name, k)], k), k)
     except Exception as error:  # whether it can fit at all is for the real fit to say
         print(f"warm-up of {name}: {error}", file=sys.stderr)
 
@@ -58,6 +58,7 @@ def main(request: dict[str, Any]) -> dict[str, Any]:
     if request["load"]:
         X = load(request["path"])
         warm_up(name, X, k)
+        X = peers.ready(name, X, k)
         forget_peak()
     before, start = peak(), time.perf_counter()
     fit = peers.CONTESTANTS[name](X, k, **request["options"])

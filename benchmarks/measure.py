@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -68,23 +69,33 @@ def say(text: str) -> None:
 def race(names: tuple[str, ...], X: Any, k: int | float, settings: Settings) -> dict[str, Measured]:
     """Fit all contestants to the same rows in turn, several times over."""
     results = {name: Measured(name) for name in names}
+    given = {name: _attempt(results[name], peers.ready, name, X, k) for name in names}
     for _ in range(settings.repeat):
         for result in results.values():
             if not result.failure and sum(result.times) <= settings.patience:
-                _once(result, X, k)
+                _once(result, given[result.name], k)
     return results
+
+
+def _attempt(result: Measured, work: Callable[..., Any], *given: Any) -> Any:
+    """A contestant that fails is named in the table; the others go on."""
+    try:
+        return work(*given)
+    except Exception as error:
+        result.failure = f"{type(error).__name__}: {error}".splitlines()[0][:160]
+        return None
 
 
 def _once(result: Measured, X: Any, k: int | float) -> None:
     gc.collect()
     time.sleep(PAUSE)
     start = time.perf_counter()
-    try:
-        result.fit = peers.CONTESTANTS[result.name](X, k)
-    except Exception as error:  # a contestant that fails is named in the table; the others go on
-        result.failure = f"{type(error).__name__}: {error}".splitlines()[0][:160]
+    fit = _attempt(result, peers.CONTESTANTS[result.name], X, k)
+    seconds = time.perf_counter() - start
+    if fit is None:
         return
-    result.times.append(time.perf_counter() - start)
+    result.fit = fit
+    result.times.append(seconds)
     say(f"    {result.name:<30} {result.times[-1]:9.3f} s  {result.fit.note}")
 
 

@@ -2,6 +2,7 @@
 
 python benchmarks/run.py                        all cases
 python benchmarks/run.py --only tall-f64 wide   some of them
+python benchmarks/run.py --only kernel          all whose names begin so
 python benchmarks/run.py --scale small          to try the benchmark itself; its numbers say nothing
 python benchmarks/run.py --write                also puts the table into benchmarks/README.md
 """
@@ -19,22 +20,25 @@ import numpy as np
 from scipy import sparse
 
 import data
+import kernel_pca
 import peers
 import reference
 import table
-from cases import CASES, Case
+from cases import CASES as LINEAR
+from cases import Case
 from machine import Machine, measure_machine
 from measure import Settings, race, race_files, say, weigh
 from table import Line
 from targets import Results, ours
 
 README = Path(__file__).with_name("README.md")
+CASES = LINEAR | kernel_pca.CASES
 
 
 def arguments(given: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", choices=sorted(CASES), default=list(CASES), metavar="NAME",
-                        help="cases to run: " + ", ".join(CASES))  # fmt: skip
+    parser.add_argument("--only", nargs="+", type=named, default=[list(CASES)], metavar="NAME",
+                        help="cases to run, or how their names begin: " + ", ".join(CASES))  # fmt: skip
     parser.add_argument("--scale", choices=("full", "small"), default="full")
     parser.add_argument("--repeat", type=int, default=5, help="fits of each contestant; the best counts (default 5)")
     parser.add_argument("--patience", type=float, default=30.0,
@@ -45,9 +49,18 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--folder", type=Path, default=None, help="where temporary files go: 9 GB for the case 'files'")
     parser.add_argument("--write", action="store_true", help="put the table into benchmarks/README.md")
     options = parser.parse_args(given)
+    options.only = list(dict.fromkeys(name for names in options.only for name in names))
     if options.write and (options.scale != "full" or set(options.only) != set(CASES) or options.no_memory):
         parser.error("--write keeps whole tables only: leave out --scale small, --only and --no-memory.")
     return options
+
+
+def named(name: str) -> list[str]:
+    """The case of this name, or else all whose names begin so."""
+    found = [name] if name in CASES else [case for case in CASES if case.startswith(f"{name}-")]
+    if not found:
+        raise argparse.ArgumentTypeError(f"no case is called {name!r}; there are {', '.join(CASES)}.")
+    return found
 
 
 def run(case: Case, settings: Settings, machine: Machine, absent: dict[str, str]) -> Line:
@@ -60,7 +73,7 @@ def run(case: Case, settings: Settings, machine: Machine, absent: dict[str, str]
         if result.fit.share == 1.0:
             result.error = reference.largest_error(result.fit.variances, truth)
     fit, size = ours(results).fit, _size(X)
-    limit = machine.limit(case.flops(n, d, fit), size * case.read(fit), case.dtype)
+    limit = machine.limit(case.flops(n, d, fit), case.read(size, fit), case.dtype)
     return Line(case, results, size, limit, truth, settings.small)
 
 

@@ -65,14 +65,36 @@ def slower_at_most(factor: float) -> Target:
     return judge
 
 
-def right(tolerance: float, who: str | None = None, *, singular: bool = False) -> Target:
+def within(factor: float, name: str) -> Target:
+    """At most `factor` times the time of the contestant of this name, be it a peer or the bare arithmetic."""
+
+    def judge(results: Results, size: float) -> Verdict:
+        ratio, asked = ours(results).seconds / results[name].seconds, f"time ≤ {factor:g}× {name}"
+        return Verdict(asked, f"{ratio:.2f}×", None if np.isnan(ratio) else ratio <= factor)
+
+    return judge
+
+
+def linear(slack: float) -> Target:
+    """At most `slack` times what the time of each part of the rows lets expect of all of them."""
+
+    def judge(results: Results, size: float) -> Verdict:
+        own, asked = ours(results), f"time linear in n, to {slack:g}×"
+        ratios = [own.seconds / part.seconds for part in results.values() if part.fit.share < 1.0]
+        came = ", ".join(f"{ratio:.2f}×" for ratio in ratios)
+        return Verdict(asked, came or "no part ran", max(ratios) <= slack if ratios else None)
+
+    return judge
+
+
+def right(tolerance: float, who: str | None = None, *, singular: bool = False, what: str = "variances") -> Target:
     """Explained variances within a relative error; or singular values, whose error is half as large."""
 
     def judge(results: Results, size: float) -> Verdict:
         result = results[who] if who else ours(results)
         error = result.error / 2 if singular else result.error
-        what = "singular values to" if singular else "variances to"
-        return Verdict(f"{who + ': ' if who else ''}{what} {tolerance:g}", f"{error:.1e}", bool(error <= tolerance))
+        asked = f"{who + ': ' if who else ''}{'singular values' if singular else what} to {tolerance:g}"
+        return Verdict(asked, f"{error:.1e}", bool(error <= tolerance))
 
     return judge
 
@@ -85,6 +107,38 @@ def lean(share: float = 0.1) -> Target:
         if np.isnan(extra):
             return Verdict("no copy of X", "not measured", None)
         return Verdict("no copy of X", f"+{extra / 1e6:.0f} MB", bool(extra <= max(share * size, 64e6)))
+
+    return judge
+
+
+def beside(most: float) -> Target:
+    """Extra memory at most this many bytes, however many rows there are."""
+
+    def judge(results: Results, size: float) -> Verdict:
+        extra, asked = ours(results).extra, f"at most {most / 1e6:.0f} MB more"
+        return Verdict(asked, f"{extra / 1e6:+.0f} MB", None if np.isnan(extra) else bool(extra <= most))
+
+    return judge
+
+
+def kernel_memory(most: float, who: str | None = None, *, unit: str = "one Gram matrix") -> Target:
+    """Extra memory at most this multiple of the kernel values that the fit is made of."""
+
+    def judge(results: Results, size: float) -> Verdict:
+        result = results[who] if who else ours(results)
+        share, asked = result.extra / result.fit.kernel_bytes, f"{who + ': ' if who else ''}memory ≤ {most:g}× {unit}"
+        return Verdict(asked, f"{share:.2f}×", None if np.isnan(share) else bool(share <= most))
+
+    return judge
+
+
+def certified(most: float) -> Target:
+    """An approximation that certifies to leave out less than this share of the trace."""
+
+    def judge(results: Results, size: float) -> Verdict:
+        left_out = ours(results).fit.left_out
+        asked = f"certified to leave out under {most:.0%} of the trace"
+        return Verdict(asked, f"{left_out:.3%}", None if np.isnan(left_out) else left_out < most)
 
     return judge
 

@@ -125,6 +125,14 @@ def test_float32_rows_multiplied_in_float64(instructions):
     np.testing.assert_allclose(K, slow_values(X, X, 1e-4), rtol=3e-6)
 
 
+def test_values_of_float32_rows_as_float64(instructions):
+    X, Y = normal(70, 5, np.float32), normal(50, 5, np.float32, 1)
+    for double in (False, True):
+        wide = values(X, Y, 0.2, np.zeros(5), np.empty((70, 50)), double=double)
+        narrow = values(X, Y, 0.2, np.zeros(5), np.empty((70, 50), np.float32), double=double)
+        assert np.array_equal(wide.astype(np.float32), narrow)
+
+
 def test_not_a_number_is_not_hidden(instructions):
     X = normal(20, 3, np.float64)
     X[4, 1] = np.nan

@@ -260,6 +260,7 @@ PYBIND11_MODULE(_kernels, m) {
   m.def("gaussian", &gaussian<double, double>);
   m.def("gaussian", &gaussian<float, float>);
   m.def("gaussian", &gaussian<float, double>);
+  m.def("gaussian_wide", &gaussian<double, float>);
   m.def("gaussian_gram_float64", &gaussian_gram<double, double>);
   m.def("gaussian_gram_float32", &gaussian_gram<float, float>);
   m.def("gaussian_gram_float32", &gaussian_gram<float, double>);

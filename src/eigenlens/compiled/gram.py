@@ -122,7 +122,8 @@ class Upper:
 def gaussian_values(x: Points, y: Points, out: Array) -> Array:
     """exp(−gamma |x − y|²) of rows x (n, d) and y (m, d), written to `out` (n, m), whose rows are contiguous.
 
-    Products, differences and exponentials of a tile are made in registers. Cost 2 n m d flops, n m exponentials.
+    Products, differences and exponentials of a tile are made in registers; `out` may be float64 for float32 rows, which
+    saves widening it. Cost 2 n m d flops, n m exponentials.
 
     >>> y = Points(np.zeros((1, 2)), 1.0, np.zeros(2))
     >>> gaussian_values(y.beside(np.eye(2)), y, np.empty((2, 1))).ravel()
@@ -130,7 +131,9 @@ def gaussian_values(x: Points, y: Points, out: Array) -> Array:
     """
     if kernels is None or x.rows.shape[1] > DEEPEST:
         return gaussian_values_numpy(x, y, out)
-    kernels.gaussian(x.packed, y.packed, out, threads())
+    wide = x.rows.dtype == np.float32 and out.dtype == np.float64 and not x.double
+    kernel = kernels.gaussian_wide if wide else kernels.gaussian
+    kernel(x.packed, y.packed, out, threads())
     return out
 
 

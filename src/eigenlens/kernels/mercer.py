@@ -210,12 +210,12 @@ class Gaussian:
         double = Y.dtype == np.float32 and not fine(EXPONENT_ERROR / self.gamma, Y - centre)
         return Points(Y, self.gamma, centre, double)
 
-    def values(self, X: Array, y: Points) -> Array:
-        """Values (n, m) of X (n, d) with points made ready before."""
+    def values(self, X: Array, y: Points, dtype: Any = None) -> Array:
+        """Values (n, m) of X (n, d) with points made ready before, in their dtype or in float64."""
         X = X.astype(y.rows.dtype, copy=False)
         far = X.dtype == np.float32 and not y.double and not fine(EXPONENT_ERROR / self.gamma, X - y.centre)
         y = Points(y.rows, y.gamma, y.centre, double=True) if far else y
-        return gaussian_values(y.beside(X), y, np.empty((X.shape[0], y.rows.shape[0]), X.dtype))
+        return gaussian_values(y.beside(X), y, np.empty((X.shape[0], y.rows.shape[0]), dtype or X.dtype))
 
     def diagonal(self, X: Any) -> Any:
         """Ones (n,)."""

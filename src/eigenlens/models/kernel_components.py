@@ -106,8 +106,8 @@ class KernelComponents:
 
 
 def _against(kernel: Kernel, rows: Any) -> Callable[[Any], Any]:
-    """x → k(x, rows), the rows made ready once where the kernel can."""
+    """x → k(x, rows), the rows made ready once where the kernel can; in float64 there, as its products will be."""
     if isinstance(kernel, Gaussian) and isinstance(rows, np.ndarray):
         points = kernel.points(rows)
-        return lambda X: kernel.values(X, points) if isinstance(X, np.ndarray) else kernel(X, rows)
+        return lambda X: kernel.values(X, points, np.float64) if isinstance(X, np.ndarray) else kernel(X, rows)
     return lambda X: kernel(X, rows)
