@@ -31,36 +31,61 @@ inline void tile(const C* a, const C* b, std::size_t rows, std::size_t row, doub
   for (std::size_t i = 0; i < ROWS; ++i)
     for (std::size_t v = 0; v < V; ++v) {
       double* to = out + (v / PARTS) * TILE<C> + (row + i) * STRIP<C> + (v % PARTS) * LANE<C>;
-      for (std::size_t l = 0; l < LANE<C>; ++l) to[l] += static_cast<double>(acc[i][v][l]);
+      if constexpr (sizeof(C) == sizeof(double))
+        *reinterpret_cast<vec<double>*>(to) += acc[i][v];
+      else
+        for (std::size_t l = 0; l < LANE<C>; ++l) to[l] += static_cast<double>(acc[i][v][l]);
     }
+}
+
+// Whole strips of rows that lie one after the other, a row at a time: best where all strips stay in cache.
+template <bool WEIGHTED, class T>
+inline void pack_rows(const T* x, std::ptrdiff_t row_stride, const double* root, const double* __restrict shift,
+                      std::size_t whole, std::size_t rows, double* __restrict panel, double* __restrict sum) {
+  constexpr std::size_t side = STRIP<double>;
+  for (std::size_t r = 0; r < rows; ++r) {
+    const T* row = x + static_cast<std::ptrdiff_t>(r) * row_stride;
+    const double w = WEIGHTED ? root[r] : 1.0;
+    double* to = panel + r * side;
+    for (std::size_t s = 0; s < whole; ++s, to += STRIDE<double>)
+      for (std::size_t j = 0; j < side; ++j) {
+        const double value = w * (static_cast<double>(row[s * side + j]) - shift[s * side + j]);
+        to[j] = value;
+        sum[s * side + j] += w * value;
+      }
+  }
+}
+
+// The same in float, a few rows at a time: their sums are made in float before they are added in double.
+template <bool WEIGHTED>
+inline void pack_rows(const float* x, std::ptrdiff_t row_stride, const double* root, const double* __restrict shift,
+                      std::size_t whole, std::size_t rows, float* __restrict panel, double* __restrict sum) {
+  for (std::size_t first = 0; first < rows; first += AT_ONCE) {
+    const std::size_t last = std::min(rows, first + AT_ONCE);
+    for (std::size_t column = 0; column < whole * STRIP<float>; column += LANE<float>) {
+      float* to = panel + column / STRIP<float> * STRIDE<float> + column % STRIP<float>;
+      vec<float> middle, total = {};
+      for (std::size_t l = 0; l < LANE<float>; ++l) middle[l] = static_cast<float>(shift[column + l]);
+      for (std::size_t r = first; r < last; ++r) {
+        const float w = WEIGHTED ? static_cast<float>(root[r]) : 1.0f;
+        vec<float> given;
+        std::memcpy(&given, x + static_cast<std::ptrdiff_t>(r) * row_stride + column, sizeof given);
+        const vec<float> value = w * (given - middle);
+        *reinterpret_cast<vec<float>*>(to + r * STRIP<float>) = value;
+        total += w * value;
+      }
+      for (std::size_t l = 0; l < LANE<float>; ++l) sum[column + l] += static_cast<double>(total[l]);
+    }
+  }
 }
 
 // Copies rows into the panel, strip by strip (the last one padded with zeros), and adds their weighted
 // sums. Rows that lie one after the other are read in their order; columns that do, in theirs.
 template <bool WEIGHTED, class C, class T>
 inline void pack(const T* x, std::ptrdiff_t row_stride, std::ptrdiff_t column_stride, const double* root,
-                 const double* __restrict shift, std::size_t d, std::size_t rows, C* __restrict panel,
-                 double* __restrict sum) {
+                 const double* shift, std::size_t d, std::size_t rows, C* panel, double* sum) {
   const std::size_t whole = column_stride == 1 ? d / STRIP<C> : 0;
-  const std::vector<C> centre(shift, shift + d);
-  for (std::size_t first = 0; first < rows && whole; first += AT_ONCE) {
-    const std::size_t last = std::min(rows, first + AT_ONCE);
-    for (std::size_t column = 0; column < whole * STRIP<C>; column += LANE<C>) {
-      C* to = panel + column / STRIP<C> * STRIDE<C> + column % STRIP<C>;
-      vec<C> middle, total = {};
-      std::memcpy(&middle, centre.data() + column, sizeof middle);
-      for (std::size_t r = first; r < last; ++r) {
-        const T* row = x + static_cast<std::ptrdiff_t>(r) * row_stride + column;
-        const C w = WEIGHTED ? static_cast<C>(root[r]) : C(1);
-        typename Vector<C>::template of<T> given;
-        std::memcpy(&given, row, sizeof given);
-        const vec<C> value = w * (__builtin_convertvector(given, vec<C>) - middle);
-        *reinterpret_cast<vec<C>*>(to + r * STRIP<C>) = value;
-        total += w * value;
-      }
-      for (std::size_t l = 0; l < LANE<C>; ++l) sum[column + l] += static_cast<double>(total[l]);
-    }
-  }
+  pack_rows<WEIGHTED>(x, row_stride, root, shift, whole, rows, panel, sum);
   for (std::size_t column = whole * STRIP<C>; column < strips_of<C>(d) * STRIP<C>; ++column) {
     C* to = panel + column / STRIP<C> * STRIDE<C> + column % STRIP<C>;
     if (column >= d) {
@@ -148,16 +173,6 @@ inline void fill(const T* x, std::ptrdiff_t row_stride, std::ptrdiff_t column_st
     pack<false>(x, row_stride, column_stride, root, shift, d, rows, panel, sum);
 }
 
-// Asks for the memory of the next rows while there is other work to do.
-template <class T>
-inline void fetch(const T* x, std::ptrdiff_t row_stride, std::ptrdiff_t column_stride, std::size_t d, std::size_t rows) {
-  if (column_stride != 1) return;
-  for (std::size_t r = 0; r < rows; ++r) {
-    const char* row = reinterpret_cast<const char*>(x + static_cast<std::ptrdiff_t>(r) * row_stride);
-    for (std::size_t byte = 0; byte < d * sizeof(T); byte += 64) __builtin_prefetch(row + byte, 0, 2);
-  }
-}
-
 // One piece of the rows: sum (d) and tiles (tiles_of(d) × 64), both added to; `blocks` as for whiten, or null.
 template <class T>
 void moments(const T* x, std::ptrdiff_t row_stride, std::ptrdiff_t column_stride, const double* root,
@@ -175,13 +190,7 @@ void moments(const T* x, std::ptrdiff_t row_stride, std::ptrdiff_t column_stride
       whiten(panel, blocks, d, (rows + 3) / 4 * 4);  // what stands behind the last row is not used
       add_sums(panel, weight, d, rows, sum);
     }
-    const std::size_t next = std::min(PANEL, n - begin - rows);
-    const T* ahead = from + static_cast<std::ptrdiff_t>(rows) * row_stride;
-    for (std::size_t s = 0; s < strips; ++s) {
-      const std::size_t upto = next * (s + 1) / strips, since = next * s / strips;
-      fetch(ahead + static_cast<std::ptrdiff_t>(since) * row_stride, row_stride, column_stride, d, upto - since);
-      syrk(panel, strips, rows, s, s + 1, tiles);
-    }
+    syrk(panel, strips, rows, 0, strips, tiles);
   }
   std::free(panel);
 }

@@ -63,7 +63,7 @@ inline void off_diagonal(const Upper<T>& K, std::size_t i, std::size_t j, std::s
 template <class T>
 void symmetric_product(const Upper<T>& K, std::size_t first, std::size_t last, const double* V, double* Z,
                        std::size_t width) {
-  const std::size_t span = std::max<std::size_t>(1, 256 * 1024 / (16 * width * CHUNK)) * CHUNK;
+  const std::size_t span = std::max<std::size_t>(1, 256 * 1024 / (16 * std::max<std::size_t>(width, 1) * CHUNK)) * CHUNK;
   for (std::size_t begin = first; begin < last; begin += span) {
     const std::size_t end = std::min(last, begin + span);
     for (std::size_t i = 0; i < end; i += ROWS)
