@@ -88,10 +88,11 @@ def memory(name: str, value: Any) -> int:
     1500000000
     """
     if isinstance(value, str):
-        found = re.fullmatch(r"\s*([0-9.]+)\s*([kMGT]?)i?B\s*", value, flags=re.IGNORECASE)
+        found = re.fullmatch(r"\s*([0-9.]+)\s*([kMGT]?)(i?)B\s*", value, flags=re.IGNORECASE)
         if found is None or found[1].count(".") > 1 or found[1] == ".":
             raise OptionError(f"{name}={value!r} must be a number of bytes, or a text such as '4GB' or '500 MB'.")
-        value = float(found[1]) * 1000.0 ** ("kmgt".index(found[2].lower()) + 1 if found[2] else 0)
+        step = 1024.0 if found[3] else 1000.0
+        value = float(found[1]) * step ** ("kmgt".index(found[2].lower()) + 1 if found[2] else 0)
     return int(real(name, value, 0.0))
 
 

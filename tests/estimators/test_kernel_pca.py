@@ -527,3 +527,144 @@ def test_progress_is_told():
 
 def test_every_kernel_is_among_those_compared():
     assert set(KERNELS) == {*ALL, "precomputed"}
+
+
+class TestHardCases:
+    @pytest.mark.parametrize("n", [2, 10, 600])
+    @pytest.mark.parametrize("k", [None, 1, 0.5])
+    @pytest.mark.parametrize("kernel", ["linear", "rbf", "laplacian", "poly", "cosine"])
+    def test_rows_that_are_all_the_same(self, kernel, k, n):
+        X = np.zeros((n, 3)) if kernel == "cosine" else np.full((n, 3), 3.7)
+        with pytest.raises(DataError, match=r"no variance|the same"):
+            KernelPCA(k, kernel=kernel, random_state=0).fit(X)
+
+    @pytest.mark.parametrize("k", [None, 1])
+    def test_matrices_without_variance_or_sense(self, k):
+        with pytest.raises(DataError, match="no variance"):
+            KernelPCA(k, kernel="precomputed").fit(np.ones((10, 10)))
+        with pytest.raises(DataError, match="not positive semidefinite"):
+            KernelPCA(k, kernel="precomputed").fit(-np.eye(10))
+
+    def test_weights_that_leave_too_little(self):
+        w = np.zeros(60)
+        w[0] = 5.0
+        with pytest.raises(DataError, match="at least 2 rows with a positive weight"):
+            KernelPCA().fit(rows(60), sample_weight=w)
+        for total in (0.5, 1.0):
+            with pytest.raises(DataError, match="the sum must exceed 1"):
+                KernelPCA(2).fit(rows(60), sample_weight=np.full(60, total / 60))
+
+    @pytest.mark.parametrize("kernel", ["rbf", "linear", "poly", "cosine", "sigmoid"])
+    @pytest.mark.filterwarnings("ignore::RuntimeWarning")
+    def test_entries_whose_squares_overflow(self, kernel):
+        with pytest.raises(DataError, match="overflow"):
+            KernelPCA(2, kernel=kernel, gamma=1.0 if kernel == "rbf" else None).fit(rows(60) * 1e200)
+
+    @pytest.mark.parametrize("solver", SOLVERS)
+    @pytest.mark.parametrize("scale", [1e-3, 1e-4])
+    def test_float32_rows_in_small_units(self, solver, scale):
+        """A kernel that is nearly constant: float32 entries near 1 would have lost what makes it vary."""
+        X = (np.random.default_rng(0).standard_normal((600, 3)) * scale).astype(np.float32)
+        lam, _ = slow(rbf_kernel(X.astype(np.float64), gamma=1 / 3))
+        model = KernelPCA(2, solver=solver, random_state=0).fit(X)
+        np.testing.assert_allclose(model.model_.eigenvalues, lam[:2], rtol=1e-5)
+        assert model.transform(X).dtype == np.float32
+        np.testing.assert_allclose(model.transform(X), model.fit_transform(X), atol=1e-4 * np.sqrt(lam[0]))
+
+    @pytest.mark.parametrize("size", [1e6, 1e9])
+    def test_an_outlier_costs_no_digits(self, size):
+        X = np.random.default_rng(0).standard_normal((100, 3))
+        X[0] = size
+        lam, _ = slow(rbf_kernel(np.vstack([np.full(3, 1e3), X[1:]]), gamma=0.5))  # as far as the kernel can see
+        np.testing.assert_allclose(KernelPCA(5, gamma=0.5).fit(X).eigenvalues_, lam[:5], rtol=1e-10)
+
+    def test_the_model_keeps_its_own_rows(self):
+        X = rows()
+        model = KernelPCA(2, gamma=0.1).fit(X)
+        before = model.transform(X[:5])
+        asked = X[:5].copy()
+        X[:] = 0.0
+        assert np.array_equal(model.transform(asked), before)
+
+    def test_linear_float32_far_from_zero_in_float64(self):
+        X = np.round(rows(dtype=np.float32) * 100.0) + np.float32(1e5)
+        model, pca = KernelPCA(2, kernel="linear").fit(X), PCA(2).fit(X.astype(np.float64))
+        np.testing.assert_allclose(
+            model.transform(X.astype(np.float64)), pca.transform(X.astype(np.float64)), atol=1e-3
+        )
+
+    @pytest.mark.parametrize("bad", [np.nan, np.inf])
+    @pytest.mark.parametrize("preimage", ["fixed-point", "mds", "ridge"])
+    @pytest.mark.parametrize("kernel", ["rbf", "linear"])
+    def test_denoising_rows_that_are_not_finite(self, kernel, preimage, bad):
+        model, X = KernelPCA(3, kernel=kernel, preimage=preimage).fit(rows()), rows(5)
+        X[2, 1] = bad
+        with pytest.raises(DataError, match="Input X contains"):
+            model.denoise(X)
+
+    def test_shares_of_an_indefinite_kernel(self):
+        with pytest.warns(DataWarning, match="not positive semidefinite"):
+            model = KernelPCA(kernel="sigmoid", gamma=0.2, coef0=1.0).fit(rows(200))
+        assert model.explained_variance_ratio_.sum() == pytest.approx(1.0, abs=1e-6)
+        with pytest.warns(DataWarning, match="not positive semidefinite"):
+            few = KernelPCA(0.9, kernel="sigmoid", gamma=0.2, coef0=1.0).fit(rows(200))
+        assert few.explained_variance_ratio_.sum() >= 0.9
+
+    def test_a_polynomial_that_is_no_kernel(self):
+        with pytest.warns(DataWarning, match="not positive semidefinite"):
+            ours = KernelPCA(3, kernel="poly", coef0=-3.0, degree=2).fit(rows())
+        K = (rows() @ rows().T / 5.0 - 3.0) ** 2
+        np.testing.assert_allclose(ours.eigenvalues_, slow(K)[0][:3], rtol=1e-9)
+
+    def test_a_matrix_rounded_to_float32_is_a_kernel_still(self):
+        K = rbf_kernel(rows(700), gamma=0.1).astype(np.float32).astype(np.float64)
+        for solver in SOLVERS:
+            KernelPCA(2, kernel="precomputed", solver=solver, random_state=0).fit(K)
+
+    def test_a_share_that_needs_many_goes_to_the_dense_solver(self):
+        X = rows(900, 12)
+        model = KernelPCA(0.99, gamma=0.05, random_state=0).fit(X)
+        lam, _ = slow(rbf_kernel(X, gamma=0.05))
+        assert model.n_components_ == int(np.argmax(np.cumsum(lam) >= 0.99 * lam.sum())) + 1
+        assert model.solver_.solver == "dense"
+
+    def test_a_failed_fit_is_no_fit(self):
+        model = KernelPCA(2, kernel="precomputed")
+        A = np.random.default_rng(0).standard_normal((40, 40))
+        with pytest.raises(DataError):
+            model.fit(A + A.T)
+        assert not hasattr(model, "model_")
+
+    def test_frames_of_scores_go_back(self):
+        frame = pd.DataFrame(rows(), columns=list("abcde"))
+        model = KernelPCA(5, gamma=0.02).set_output(transform="pandas")
+        Z = model.fit_transform(frame)
+        expected = KernelPCA(5, gamma=0.02).fit(rows()).inverse_transform(Z.to_numpy())
+        np.testing.assert_allclose(model.inverse_transform(Z), expected)
+        np.testing.assert_allclose(model.inverse_transform(Z.to_numpy().tolist()), expected)
+
+    def test_fourier_features_may_outnumber_the_rows(self):
+        model = KernelPCA(3, approximation="fourier", n_landmarks=500, random_state=0).fit(rows())
+        assert model.n_landmarks_ == 500
+
+    def test_the_number_of_rows_of_a_stream(self, tmp_path):
+        pl.DataFrame(rows(400)).write_csv(tmp_path / "x.csv")
+        source = eigenlens.scan(tmp_path / "x.csv")
+        model = KernelPCA(2, approximation="rpcholesky", n_landmarks=30, random_state=0).fit(source)
+        assert model.n_samples_ == 400
+
+    def test_exact_stays_exact_after_set_params(self):
+        model = KernelPCA(2).fit(rows()).set_params(approximation="nystroem")
+        assert model.eigenvectors_.shape == (120, 2)
+
+    def test_callables(self):
+        with pytest.raises(DataError, match="called once, with two matrices"):
+            KernelPCA(2, kernel=lambda a, b: a @ b).fit(rows())
+        with pytest.raises(OptionError, match="kernel_params=3"):
+            KernelPCA(2, kernel=lambda a, b: a @ b.T, kernel_params=3).fit(rows())
+        torch = pytest.importorskip("torch")
+        model = KernelPCA(2, kernel=lambda a, b: np.asarray(a) @ np.asarray(b).T).fit(torch.from_numpy(rows()))
+        assert isinstance(model.transform(torch.from_numpy(rows())), torch.Tensor)
+
+    def test_memory_in_binary_units(self):
+        assert eigenlens.checks.memory("max_memory", "1GiB") == 1 << 30

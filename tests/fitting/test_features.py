@@ -35,7 +35,8 @@ def weights_of(n=150, seed=1):
 def fit(X, kernel, approximation, n_landmarks, n_components=None, w=None, seed=0, **options):
     source = as_source(X).weighted(w)
     rng = np.random.default_rng(seed)
-    return fit_landmark_components(source, kernel, approximation, n_landmarks, n_components, rng=rng, **options)
+    found = fit_landmark_components(source, kernel, approximation, n_landmarks, n_components, rng=rng, **options)
+    return found.model
 
 
 def dense_kernel_pca(kernel, X, w, Y):
@@ -113,12 +114,34 @@ def test_the_linear_kernel_with_enough_landmarks_is_pca(approximation, weighted)
     w = weights_of(200) if weighted else None
     model = fit(X, Linear(), approximation, 30, 3, w)
     pca = PCA(3).fit(X, sample_weight=w)
-    assert len(model.rows) in (4, 5)  # three directions and the mean; rounding may pass for one more
+    assert len(model.rows) == 3
     np.testing.assert_allclose(model.variances, pca.explained_variance_, rtol=1e-8)
     np.testing.assert_allclose(model.ratio, pca.explained_variance_ratio_, rtol=1e-8)
     Z = pca.transform(X)
-    np.testing.assert_allclose(aligned(model.scores(X), Z), Z, atol=1e-8)
-    np.testing.assert_allclose(model.point(model.scores(X)) @ model.rows, X, atol=1e-8)
+    np.testing.assert_allclose(model.scores(X), Z, atol=1e-8)  # signs too: the largest loading is positive
+    np.testing.assert_allclose(model.point(model.scores(X)) @ model.rows + model.origin, X, atol=1e-8)
+
+
+@pytest.mark.parametrize(("dtype", "mean", "digits"), [(np.float64, 1e6, 1e-9), (np.float32, 100.0, 1e-5)])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("approximation", CERTIFIED)
+def test_the_linear_kernel_far_from_zero_is_pca(approximation, weighted, dtype, mean, digits):
+    X, w = (rows_of() + mean).astype(dtype), weights_of() if weighted else None
+    model, pca = fit(X, Linear(), approximation, 20, 4, w), PCA(4).fit(X.astype(float), sample_weight=w)
+    assert model.rows.dtype == dtype
+    np.testing.assert_array_equal(model.origin, model.origin.astype(dtype))
+    np.testing.assert_allclose(model.variances, pca.explained_variance_, rtol=1e-10)
+    np.testing.assert_allclose(model.ratio, pca.explained_variance_ratio_, rtol=1e-10)
+    np.testing.assert_allclose(model.scores(X), pca.transform(X.astype(float)), atol=10 * digits)
+    np.testing.assert_allclose(model.scores(X.astype(float)), pca.transform(X.astype(float)), atol=digits)
+
+
+def test_sparse_rows_are_not_shifted():
+    X = rows_of() * (np.random.default_rng(4).random((150, 4)) < 0.5)
+    model = fit(sparse.csr_matrix(X), Linear(), "rpcholesky", 20, 4)
+    assert sparse.issparse(model.rows)
+    assert model.origin is None
+    np.testing.assert_allclose(model.scores(sparse.csr_matrix(X)), PCA(4).fit_transform(X), atol=1e-8)
 
 
 @pytest.mark.parametrize("approximation", APPROXIMATIONS)
@@ -163,6 +186,16 @@ def test_every_kind_of_rows_gives_the_same_model(tmp_path, kind, approximation):
     X, w = rows_of(), weights_of()
     here = fit(X, Gaussian(0.3), approximation, 30, 4, w, seed=3)
     assert_same(fit(KINDS[kind](tmp_path, X), Gaussian(0.3), approximation, 30, 4, w, seed=3), here)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_rows_is_shifted_for_the_linear_kernel(tmp_path, kind):
+    X, w = rows_of() + 100.0, weights_of()
+    here, there = (fit(rows, Linear(), "rpcholesky", 2, 2, w) for rows in (X, KINDS[kind](tmp_path, X)))
+    np.testing.assert_allclose(np.asarray(there.rows), here.rows, atol=1e-9)
+    np.testing.assert_allclose(there.coefficients, here.coefficients, atol=1e-9)
+    np.testing.assert_allclose(there.eigenvalues, here.eigenvalues, rtol=1e-9)
+    np.testing.assert_allclose(there.origin, np.average(X, axis=0, weights=w), rtol=1e-14)
 
 
 def test_sparse_rows_are_dense_rows():
@@ -233,23 +266,47 @@ def test_large_means_cost_no_digits():
         np.testing.assert_allclose(there.scores(X + 2.0**20), here.scores(X), atol=1e-8)
 
 
-def test_little_variance_beside_a_large_constant():
+@pytest.mark.parametrize("approximation", CERTIFIED)
+def test_little_variance_beside_a_large_constant(approximation):
     """k = 1 − 1e-8 or so everywhere: the variance is eight digits down, and is not the difference of two traces."""
     X = rows_of()
-    model = fit(X, Gaussian(1e-9), "rpcholesky", 20, 2)
+    model = fit(X, Gaussian(1e-9), approximation, 20, 2)
     linear = PCA(2).fit(X)
     np.testing.assert_allclose(model.variances, 2e-9 * linear.explained_variance_, rtol=1e-5)
     np.testing.assert_allclose(model.ratio, linear.explained_variance_ratio_, rtol=1e-5)
 
 
-@pytest.mark.parametrize("approximation", APPROXIMATIONS)
-def test_float32_rows_are_float64_rows_to_their_digits(approximation):
+@pytest.mark.parametrize("gamma", [0.2, 1e-3, 1e-6])
+@pytest.mark.parametrize("approximation", CERTIFIED)
+def test_float32_rows_are_float64_rows_to_their_digits(approximation, gamma):
     X = rows_of().astype(np.float32)
-    single, double = (fit(rows, Gaussian(0.2), approximation, 40, 4) for rows in (X, X.astype(float)))
+    single, double = (fit(rows, Gaussian(gamma), approximation, 100, 2) for rows in (X, X.astype(float)))
     assert np.asarray(single.rows).dtype == np.float32
-    np.testing.assert_allclose(single.eigenvalues, double.eigenvalues, rtol=1e-4)
-    np.testing.assert_allclose(single.scores(X), double.scores(X.astype(float)), atol=1e-3)
-    assert single.left_out == pytest.approx(double.left_out, rel=1e-3)
+    np.testing.assert_allclose(single.eigenvalues, double.eigenvalues, rtol=1e-10)
+    assert single.left_out == pytest.approx(double.left_out, rel=1e-6, abs=1e-13)
+    lam = dense_kernel_pca(Gaussian(gamma), X.astype(float), np.ones(150), X[:1].astype(float))[0]
+    np.testing.assert_allclose(single.eigenvalues, lam[:2], rtol=1e-2 if gamma > 0.1 else 1e-7)
+
+
+def test_float32_fourier_features_are_those_of_float64_to_their_digits():
+    X = rows_of().astype(np.float32)
+    single, double = (fit(rows, Gaussian(0.2), "fourier", 40, 4) for rows in (X, X.astype(float)))
+    np.testing.assert_allclose(single.eigenvalues, double.eigenvalues, rtol=1e-5)
+    assert single.left_out == pytest.approx(double.left_out, rel=1e-5)
+
+
+def test_a_fit_says_how_its_features_were_found():
+    source, rng = ArraySource(rows_of(400, 3)), np.random.default_rng(0)
+    few = fit_landmark_components(source, Gaussian(0.05), "rpcholesky", 20, 2, rng=rng)
+    assert (few.n_features, few.met) == (20, True)
+    assert few.passes >= 2
+    assert few.reason == "20 landmarks were asked for"
+    rank = fit_landmark_components(source, Gaussian(0.05), "nystroem", 400, 2, rng=rng)
+    assert rank.n_features == len(rank.model.rows) < 400
+    assert rank.reason.endswith("up to rounding; 400 were asked for")
+    missed = fit_landmark_components(source, Gaussian(0.05), "nystroem", 1e-14, 2, rng=rng)
+    assert not missed.met
+    assert missed.model.left_out > 1e-14
 
 
 def test_a_callable_makes_the_features():

@@ -7,7 +7,7 @@ import pytest
 
 from eigenlens.data.memory import ArraySource
 from eigenlens.errors import OptionError
-from eigenlens.fitting.features import fit_landmark_components
+from eigenlens.fitting.features import APPROXIMATIONS, COUNTED_IN_FEATURES, fit_landmark_components
 from eigenlens.fitting.fourier import fourier
 from eigenlens.kernels.fourier import FourierFeatures
 from eigenlens.kernels.mercer import KERNELS, Gaussian, Laplacian, Polynomial
@@ -20,7 +20,7 @@ def rows_of(n=150, d=4, seed=0):
 
 def fit(X, kernel, n_features, n_components=None):
     rng = np.random.default_rng(0)
-    return fit_landmark_components(ArraySource(X), kernel, "fourier", n_features, n_components, rng=rng)
+    return fit_landmark_components(ArraySource(X), kernel, "fourier", n_features, n_components, rng=rng).model
 
 
 @pytest.mark.parametrize("kernel", [Gaussian(0.1), Laplacian(0.15)], ids=lambda k: k.name)
@@ -57,6 +57,15 @@ def test_fourier_scores_approach_the_exact_ones():
     np.testing.assert_allclose(model.eigenvalues, lam[:-3:-1], rtol=0.1)
     assert model.trace == pytest.approx(np.trace(centred), rel=0.05)
     assert np.abs(np.corrcoef(model.scores(X)[:, 0], U[:, -1])[0, 1]) > 0.98
+
+
+def test_there_may_be_more_features_than_rows():
+    X, rng = rows_of(30), np.random.default_rng(0)
+    found = fit_landmark_components(ArraySource(X), Gaussian(0.1), "fourier", 201, 2, rng=rng)
+    assert found.n_features == len(found.model.coefficients) == 202
+    assert found.reason == "202 features were asked for, the cosine and the sine of each of 101 frequencies"
+    assert found.met
+    assert "fourier" in COUNTED_IN_FEATURES < set(APPROXIMATIONS)
 
 
 def test_fourier_knows_two_kernels_and_no_certificate():

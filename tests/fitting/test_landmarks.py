@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import re
 import threading
 import tracemalloc
 from contextlib import ExitStack
+from decimal import Decimal, localcontext
 
 import dask.array as da
 import numpy as np
@@ -85,6 +87,70 @@ def test_a_tiny_residual_is_neither_negative_nor_lost():
     assert 0.0 <= feature_components(ArraySource(X), everything).left_out < 1e-12
 
 
+def crowded(n=200, far=10, seed=0):
+    """Rows close together, and a few far from them that uniform landmarks seldom meet."""
+    rng = np.random.default_rng(seed)
+    return np.vstack([0.01 * rng.standard_normal((n - far, 3)), 3.0 * rng.standard_normal((far, 3))])
+
+
+def share_to_50_digits(gamma, X, index):
+    """The share that Gaussian landmarks leave, by Cholesky's method in decimal numbers."""
+    with localcontext() as context:
+        context.prec = 50
+        rows = [[Decimal(float(x)) for x in row] for row in X]
+        one, C = Decimal(1), []
+
+        def features(x):
+            f = []
+            for r, c in zip(index, C, strict=False):
+                k = (-Decimal(gamma) * sum((a - b) ** 2 for a, b in zip(x, rows[r], strict=True))).exp()
+                f.append((k - sum(a * b for a, b in zip(c, f, strict=False))) / c[-1])
+            return f
+
+        for r in index:
+            f = features(rows[r])
+            C.append([*f, (one - sum(a * a for a in f)).sqrt()])
+        left = sum(one - sum(a * a for a in features(x)) for x in rows)
+        return float(left / len(rows))
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("method", METHODS)
+def test_the_certificate_is_right_where_landmarks_nearly_coincide(method, seed):
+    """The rows of a crowd span each other to ten digits, and what they say of rows far away is extrapolation."""
+    X, kernel = crowded(seed=seed), Gaussian(0.3)
+    found = METHODS[method](ArraySource(X), kernel, 15, np.random.default_rng(seed))
+    share = feature_components(ArraySource(X), found, 1).left_out
+    assert found.size == 15
+    assert share == pytest.approx(share_to_50_digits(kernel.gamma, X, found.index), rel=1e-8, abs=1e-14)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("kernel", [Gaussian(0.05), Custom(lambda X, Y: Gaussian(0.05)(X, Y))], ids=lambda k: k.name)
+def test_rounding_is_never_taken_for_an_indefinite_kernel(kernel, method, dtype):
+    smooth, crowd = np.random.default_rng(1).standard_normal((400, 3)).astype(dtype), crowded().astype(dtype)
+    for X, n_landmarks in ((smooth, 300), (smooth, 1e-9), (crowd, 100)):
+        found = METHODS[method](ArraySource(X), kernel, n_landmarks, np.random.default_rng(0))
+        assert feature_components(ArraySource(X), found, 2).left_out < 1e-8
+        K = kernel(X.astype(float), X.astype(float))
+        rest = K - found.features(X) @ found.features(X).T
+        assert np.abs(rest).max() < 1e-6  # K − K̂ is positive semidefinite: no entry exceeds the diagonal
+
+
+def test_uniform_landmarks_are_those_drawn_whatever_their_order():
+    """The first distinct rows of the stream of proposals, the one that adds most first."""
+    X, kernel = rows_of(60), Gaussian(0.3)
+    found = uniform(ArraySource(X), kernel, 12, np.random.default_rng(3))
+    below = np.random.default_rng(3).random(4 * 12 + 64) * 60
+    drawn = list(dict.fromkeys(below.astype(int)))[:12]
+    assert set(found.index) == set(drawn)
+    pivots = np.diag(found.factor)
+    first = len(set(below.astype(int)[:12]))  # those drawn later, in the place of copies, stand behind
+    assert first > 8
+    assert np.all(np.diff(pivots[:first]) <= 0.0)
+
+
 def pair_probabilities(K, w, power):
     """The law of two landmarks one at a time: w_i r_i^power at each step, r the residual diagonal."""
     law = {}
@@ -156,6 +222,23 @@ def test_an_error_out_of_reach_is_refused_with_what_was_reached():
         randomly_pivoted(ArraySource(rows_of()), Gaussian(1.0), 0.001, np.random.default_rng(0), most=30)
 
 
+def test_an_error_beyond_rounding_is_missed_and_says_so():
+    found = uniform(ArraySource(rows_of(400, 3)), Gaussian(0.05), 1e-14, np.random.default_rng(0))
+    assert not found.met
+    reason = r"all rows are spanned by \d+ landmarks, up to rounding; they leave out \S+ of the trace and 1e-14 was .*"
+    assert re.fullmatch(reason, found.reason)
+
+
+def test_passes_are_counted():
+    X, told = rows_of(), []
+    rows = as_source(da.from_array(X, chunks=(50, 5)))
+    for source, kernel in itertools.product((rows, ArraySource(X)), (Gaussian(0.3), Linear())):
+        told.clear()
+        found = randomly_pivoted(source, kernel, 4, np.random.default_rng(0), lambda *step: told.append(step))
+        assert found.passes == sum(done == 200 for done, _, _ in told)
+    assert [what for _, _, what in told] == ["column means", "measuring landmarks"]
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_landmarks_stop_at_the_rank(method):
     rng = np.random.default_rng(0)
@@ -163,6 +246,9 @@ def test_landmarks_stop_at_the_rank(method):
     for n_landmarks in (50, 1e-9):
         found = METHODS[method](ArraySource(X), Linear(), n_landmarks, np.random.default_rng(1))
         assert found.size == 3
+        assert found.met
+    fifty = METHODS[method](ArraySource(X), Linear(), 50, np.random.default_rng(1))
+    assert fifty.reason == "all rows are spanned by 3 landmarks, up to rounding; 50 were asked for"
     copies = np.repeat(rng.standard_normal((4, 2)), 25, axis=0)
     assert METHODS[method](ArraySource(copies), Gaussian(1.0), 30, np.random.default_rng(1)).size == 4
     assert METHODS[method](ArraySource(rows_of(20)), Gaussian(2.0), 500, np.random.default_rng(1)).size == 20
@@ -225,9 +311,17 @@ def test_float32_rows_stay_and_integers_become_float64():
     for rows, dtype in ((X.astype(np.float32), np.float32), (X, np.float64)):
         found = randomly_pivoted(ArraySource(rows), Gaussian(0.1), 8, np.random.default_rng(0))
         assert (found.rows.dtype, found.factor.dtype) == (dtype, np.float64)
-    single = randomly_pivoted(ArraySource(rows_of().astype(np.float32)), Gaussian(0.05), 200, np.random.default_rng(0))
-    assert "up to rounding" in single.reason  # where float32 kernel values end, well before all rows are taken
-    assert single.size < 150
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("kernel", [*KERNELS, Linear(), Gaussian(1e-3)], ids=lambda kernel: kernel.name)
+def test_float32_rows_are_worked_on_in_float64(kernel, method):
+    X = rows_of().astype(np.float32)
+    one, other = (METHODS[method](ArraySource(A), kernel, 150, np.random.default_rng(0)) for A in (X, X.astype(float)))
+    np.testing.assert_array_equal(one.index, other.index)
+    # Where phi(x) = x, landmarks are kept less the mean, which float32 rounds.
+    np.testing.assert_allclose(one.factor, other.factor, rtol=0.0, atol=1e-5 if kernel.identity else 1e-13)
+    assert one.reason == other.reason
 
 
 def test_nothing_of_size_n_times_m_is_kept():
@@ -324,8 +418,9 @@ def test_what_cannot_be_approximated(method):
         choose(ArraySource(rows_of()), Sigmoid(2.0, -1.0), 20, rng)
     with pytest.raises(OptionError, match="'callable' is not positive semidefinite"):
         choose(ArraySource(rows_of()), Custom(lambda X, Y: -X @ Y.T), 20, rng)
-    with pytest.raises(DataError, match="'linear' is 0 for every row"):
-        choose(ArraySource(np.zeros((5, 2))), Linear(), 3, rng)
+    for rows, kernel in ((np.zeros((5, 2)), Polynomial(1.0, 0.0, 2)), (np.full((5, 2), 0.7), Linear())):
+        with pytest.raises(DataError, match="no variance in feature space: all rows are the same"):
+            choose(ArraySource(rows), kernel, 3, rng)
     broken = rows_of()
     broken[3, 1] = np.nan
     with pytest.raises(DataError, match="NaN: 1 entries"):

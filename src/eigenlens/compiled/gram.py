@@ -197,7 +197,11 @@ def symmetric_product(K: Upper, V: Array, workers: int | None = None) -> Array:
     array([3., 5.])
     """
     n, b = V.shape
-    if kernels is None or not all(readable(panel) and panel.strides[1] == panel.itemsize for panel in K.panels):
+    if (
+        kernels is None
+        or b == 0
+        or not all(readable(panel) and panel.strides[1] == panel.itemsize for panel in K.panels)
+    ):
         return symmetric_product_numpy(K, V)
     width = -(-b // 8) * 8
     right, left = aligned(n, width), aligned(n, width)

@@ -33,6 +33,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
         "kernel": [name, numbers],
         "numbers": {field: float(getattr(model, field)) for field in NUMBERS},
         "gamma": estimator.gamma_,
+        "exact": estimator._exact_fit,
         "n_samples": estimator.n_samples_,
         "n_features": estimator.n_features_in_,
         "dtype": estimator._like.dtype.name,
@@ -50,7 +51,7 @@ def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
     estimator.model_ = KernelComponents(kernel, _rows_from(arrays), origin=arrays.get("origin"), **fields)
     estimator.solver_, estimator._inverse = outcome_of(header["solver"], arrays["residuals"]), {}
     estimator._like = Like(estimator.model_.centre, np.dtype(header["dtype"]))
-    estimator.gamma_, estimator.n_samples_ = header["gamma"], header["n_samples"]
+    estimator.gamma_, estimator.n_samples_, estimator._exact_fit = header["gamma"], header["n_samples"], header["exact"]
     estimator.n_features_in_ = header["n_features"]
     if header["feature_names"]:
         estimator.feature_names_in_ = np.asarray(header["feature_names"], dtype=object)

@@ -16,13 +16,14 @@ from eigenlens import checks
 from eigenlens.arrays import Array, Like, dense, is_sparse, is_tensor, to_numpy
 from eigenlens.data.resolve import as_source, explain_nonfinite
 from eigenlens.data.source import Source
-from eigenlens.errors import ConvergenceWarning, DataError, DataWarning
+from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, OptionError
 from eigenlens.estimators import kernel_files
 from eigenlens.estimators.progress import progress_of
 from eigenlens.estimators.rows import gathered, rows_of
 from eigenlens.fitting.features import APPROXIMATIONS, fit_landmark_components
 from eigenlens.fitting.kernel_pca import NEGATIVE, SOLVERS, KernelPCAFit, fit_kernel_pca
 from eigenlens.fitting.preimage import PREIMAGES, InverseMap, PreImageOptions, PreImages, find_preimages, learn_inverse
+from eigenlens.fitting.sampling import row_count
 from eigenlens.kernels.gamma import GAMMAS, gamma_of
 from eigenlens.kernels.memory import available_memory
 from eigenlens.kernels.mercer import KERNELS, Kernel, Precomputed, kernel_of
@@ -32,6 +33,8 @@ from eigenlens.models.kernel_components import KernelComponents
 __all__ = ["KernelPCA"]
 
 DEFAULT_LANDMARKS = 1000
+BY_ROWS = ("rpcholesky", "nystroem")
+"""Approximations whose landmarks are rows, so that there cannot be more of them."""
 
 
 class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -77,6 +80,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     """
 
     _like: Like
+    _exact_fit: bool
     _inverse: dict[int, InverseMap]
 
     def __init__(
@@ -128,42 +132,56 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _fit(self, X: Any, sample_weight: Any) -> KernelPCAFit | None:
         source = rows_of(self, X, sample_weight, reset=True)
-        n_components, n_landmarks = self._checked_counts(source)
+        n_components = self._checked_components(source)
         rng = checks.generator(self.random_state)
         with progress_of(self.verbose) as progress:
-            if self.approximation is not None:
-                kernel, self.gamma_ = self._kernel(source, rng)
-                choose = checks.choice("approximation", self.approximation, APPROXIMATIONS)
-                model = fit_landmark_components(
-                    source, kernel, choose, n_landmarks, n_components, rng=rng, progress=progress
-                )
-                fit, outcome = None, Outcome(str(self.approximation), reason="asked for")
+            if self.approximation is None:
+                fit = self._exact(source, n_components, rng, progress)
+                model, outcome, self._exact_fit = fit.model, fit.outcome, True
             else:
-                rows = self._rows_in_memory(source)
-                kernel, self.gamma_ = self._kernel(rows, rng, source.weight)
-                fit = self._exact(rows, kernel, n_components, source.weight, rng, progress)
-                model, outcome = fit.model, fit.outcome
+                fit, (model, outcome), self._exact_fit = (
+                    None,
+                    self._approximate(source, n_components, rng, progress),
+                    False,
+                )
         self._like = Like(X, source.dtype)
         self.model_, self.solver_, self._inverse = model, outcome, {}
-        self.n_samples_ = source.n_rows if source.n_rows is not None else len(model.centre)
-        if fit is not None:
-            self._warn_about(fit, source)
+        self.n_samples_ = row_count(source)
         return fit
 
-    def _exact(
-        self, rows: Any, kernel: Kernel, n_components: Any, weight: Array | None, rng: Any, progress: Any
-    ) -> Any:
-        return fit_kernel_pca(
+    def _approximate(
+        self, source: Source, n_components: Any, rng: np.random.Generator, progress: Any
+    ) -> tuple[KernelComponents, Outcome]:
+        choose = checks.choice("approximation", self.approximation, APPROXIMATIONS)
+        kernel, self.gamma_ = self._kernel(source, rng)
+        asked = self._checked_landmarks(source)
+        found = fit_landmark_components(source, kernel, choose, asked, n_components, rng=rng, progress=progress)
+        if not found.met:
+            warnings.warn(
+                f"n_landmarks={asked:g} asked for an error that was not reached: {found.reason}, which leave out "
+                f"{found.model.left_out:.2g} of the trace.",
+                DataWarning,
+                stacklevel=5,
+            )
+        name = self.approximation if isinstance(self.approximation, str) else "callable"
+        return found.model, Outcome(name, found.reason, found.passes)
+
+    def _exact(self, source: Source, n_components: Any, rng: np.random.Generator, progress: Any) -> KernelPCAFit:
+        rows = self._rows_in_memory(source)
+        kernel, self.gamma_ = self._kernel(rows, rng, source.weight)
+        fit = fit_kernel_pca(
             rows,
             kernel,
             n_components,
-            weight=weight,
+            weight=source.weight,
             solver=self.solver,
             tol=checks.real("tol", self.tol, 0.0, 1.0),
             max_memory=self._budget(),
             rng=rng,
             progress=progress,
         )
+        self._warn_about(fit, source)
+        return fit
 
     # ---- rows to scores and back ------------------------------------------------------------------------
 
@@ -185,14 +203,15 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def inverse_transform(self, X: Any) -> Any:
         """Rows (n, d) whose images are near the points with scores X (n, k), by the method of `preimage`."""
         check_is_fitted(self)
-        Z = to_numpy(X)
+        scores = X if is_tensor(X) else np.asarray(X)
+        Z = to_numpy(scores)
         if Z.ndim != 2 or Z.shape[1] != self.n_components_:
             raise DataError(
                 f"X has shape {tuple(Z.shape)}, but scores have {self.n_components_} columns, one a component."
             )
         if not np.all(np.isfinite(Z)):
             raise DataError("X contains NaN or infinity, so there are no rows with these scores.")
-        return Like(X)(self._back(self.model_, Z, None).rows)
+        return Like(scores)(self._back(self.model_, Z, None).rows)
 
     def denoise(self, X: Any, n_components: int | None = None) -> Any:
         """Rows (n, d) like those of X whose images lie near the space of the first components: P phi(x), brought back.
@@ -204,7 +223,12 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         k = checks.integer("n_components", k, 1, self.n_components_, "the number of components fitted")
         source = rows_of(self, X)
         model = self.model_.first(k)
-        parts = [self._back(model, to_numpy(model.scores(rows)), dense(rows)).rows for rows in source.rows()]
+        parts = []
+        for rows in source.rows():
+            Z = to_numpy(model.scores(rows))
+            if not np.all(np.isfinite(Z)):
+                raise explain_nonfinite(source)
+            parts.append(self._back(model, Z, dense(rows)).rows)
         return Like(X, source.dtype)(np.concatenate(parts))
 
     def _back(self, model: KernelComponents, Z: Array, start: Array | None) -> PreImages:
@@ -241,7 +265,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     @property
     def eigenvectors_(self) -> Any:
         """(n, k) eigenvectors of the centred, weighted Gram matrix, of unit length."""
-        if self.approximation is not None:
+        if not self._exact_fit:
             raise AttributeError("eigenvectors_ belongs to an exact fit; an approximation has model_.coefficients.")
         model = self.model_
         root = np.sqrt(model.centre * model.weight)[:, None]
@@ -270,8 +294,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     @property
     def n_landmarks_(self) -> int:
-        """The number of rows that the model keeps: all of them for an exact fit."""
-        return int(self.model_.rows.shape[0])
+        """The number of landmarks or features: all rows for an exact fit."""
+        return int(self.model_.coefficients.shape[0])
 
     @property
     def _n_features_out(self) -> int:
@@ -294,6 +318,10 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def _kernel(self, rows: Any, rng: np.random.Generator, weight: Array | None = None) -> tuple[Kernel, float | None]:
         """The kernel with its numbers, and gamma where it has one."""
         name = checks.choice("kernel", self.kernel, KERNELS)
+        if self.kernel_params is not None and not isinstance(self.kernel_params, Mapping):
+            raise OptionError(
+                f"kernel_params={self.kernel_params!r} must be a dict of keywords for the kernel, or None."
+            )
         degree, coef0 = checks.integer("degree", self.degree, 1), checks.real("coef0", self.coef0, -np.inf)
         if isinstance(self.gamma, str):
             checks.name("gamma", self.gamma, [rule for rule in GAMMAS if rule])
@@ -304,24 +332,24 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         kernel = kernel_of(name, 1.0 if gamma is None else gamma, degree, coef0, self.kernel_params)
         return kernel, gamma
 
-    def _checked_counts(self, source: Source) -> tuple[int | float | None, int | float]:
-        """n_components and n_landmarks."""
+    def _checked_components(self, source: Source) -> int | float | None:
         checks.name("solver", self.solver, ["auto", *SOLVERS])
         checks.name("preimage", self.preimage, PREIMAGES)
-        n, k, m = source.n_rows, self.n_components, self.n_landmarks
+        n, k = source.n_rows, self.n_components
         if n == 1:
             raise DataError("X has 1 row (n_samples = 1); at least 2 are needed for a component.")
-        if isinstance(k, float | np.floating) and not isinstance(k, int):
-            k = None if k == 1.0 else checks.real("n_components", float(k), 0.0, 1.0)
-        elif k is not None:
-            k = checks.integer("n_components", k, 1, None if n is None else n, "the number of rows")
+        if isinstance(k, float | np.floating):
+            return None if k == 1.0 else checks.real("n_components", float(k), 0.0, 1.0)
+        return None if k is None else checks.integer("n_components", k, 1, n, "the number of rows")
+
+    def _checked_landmarks(self, source: Source) -> int | float:
+        n, m = source.n_rows, self.n_landmarks
         if m is None:
-            m = DEFAULT_LANDMARKS if n is None else min(n, DEFAULT_LANDMARKS)
-        elif isinstance(m, float | np.floating):
-            m = checks.real("n_landmarks", float(m), 0.0, 1.0)
-        else:
-            m = checks.integer("n_landmarks", m, 1, n, "the number of rows")
-        return k, m
+            return DEFAULT_LANDMARKS if n is None else min(n, DEFAULT_LANDMARKS)
+        if isinstance(m, float | np.floating):
+            return checks.real("n_landmarks", float(m), 0.0, 1.0)
+        bound = n if self.approximation in BY_ROWS else None
+        return checks.integer("n_landmarks", m, 1, bound, "the number of rows")
 
     def _rows_in_memory(self, source: Source) -> Any:
         rows = gathered(source)
@@ -343,13 +371,13 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             )
             if self.kernel == "precomputed":
                 raise DataError(f"{message}; check that X is a kernel matrix, or clip its negative eigenvalues first.")
-            warnings.warn(f"{message}; components of negative variance were left out.", DataWarning, stacklevel=4)
+            warnings.warn(f"{message}; components of negative variance were left out.", DataWarning, stacklevel=5)
         if not outcome.converged:
             warnings.warn(
                 f"solver {outcome.solver!r} stopped after {outcome.iterations} iterations with a residual of "
                 f"{outcome.residuals.max():.1e}, above tol={self.tol:g}; raise tol or use solver='dense'.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -466,7 +466,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         if not outcome.converged:
             warnings.warn(
                 f"solver {outcome.solver!r} stopped after {outcome.iterations} iterations with a residual of "
-                f"{outcome.residuals.max():.1e}, above tol={self.tol:g}; raise tol or use solver='auto'.",
+                f"{outcome.residuals.max(initial=0.0):.1e}, above tol={self.tol:g}; raise tol or use solver='auto'.",
                 ConvergenceWarning,
                 stacklevel=3,
             )

@@ -40,10 +40,11 @@ def _bar() -> Iterator[Progress]:
         tasks: dict[str, Any] = {}
 
         def report(done: int, total: int | None, what: str) -> None:
-            task = tasks.setdefault(what, None)
+            kind = what.split(":")[0]  # "EM: step 3, …" goes on with the bar of "EM: step 2, …"
+            task = tasks.setdefault(kind, None)
             if task is None:
-                task = tasks[what] = bar.add_task(what, total=total)
-            bar.update(task, completed=done, total=total)
+                task = tasks[kind] = bar.add_task(what, total=total)
+            bar.update(task, description=what, completed=done, total=total)
 
         yield report
 

@@ -9,28 +9,35 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from eigenlens.arrays import Array
+from eigenlens.arrays import Array, dense, is_sparse
 from eigenlens.data.resolve import explain_nonfinite
 from eigenlens.data.source import Block, Progress, Source, accumulate
-from eigenlens.errors import DataError, OptionError
+from eigenlens.errors import OptionError
 from eigenlens.fitting import select
 from eigenlens.fitting.fourier import fourier
 from eigenlens.fitting.landmarks import randomly_pivoted, uniform
-from eigenlens.fitting.panels import summed, unspanned
+from eigenlens.fitting.panels import no_variance, summed, unspanned, wide
 from eigenlens.kernels.mercer import Kernel
 from eigenlens.linalg.spectrum import Wanted, orient
 from eigenlens.linalg.symmetric import leading_eigenpairs
 from eigenlens.models.kernel_components import KernelComponents
 from eigenlens.stats.moments import Moments
 
-__all__ = ["APPROXIMATIONS", "FeatureMap", "feature_components", "fit_landmark_components"]
+__all__ = [
+    "APPROXIMATIONS",
+    "COUNTED_IN_FEATURES",
+    "FeatureMap",
+    "LandmarkFit",
+    "feature_components",
+    "fit_landmark_components",
+]
 
-NOTHING = {np.dtype(np.float64): 1e-15, np.dtype(np.float32): 1e-8}
+NOTHING = 1e-15
 """An eigenvalue below this share of the trace of the Gram matrix is rounding."""
 
 
 class FeatureMap(Protocol):
-    """A map f from rows to p features, affine in kernel values: f(x) = T' k(x, rows)."""
+    """A map f from rows to p features, linear in kernel values: f(x) = T' k(x − origin, rows)."""
 
     @property
     def kernel(self) -> Kernel:
@@ -38,20 +45,55 @@ class FeatureMap(Protocol):
 
     @property
     def rows(self) -> Any:
-        """The landmarks, or whatever stands in their place."""
+        """The landmarks less the origin, or whatever stands in their place."""
+
+    @property
+    def origin(self) -> Array | None:
+        """Taken off every row (d,) before the kernel sees it, or None."""
+
+    @property
+    def reason(self) -> str:
+        """Why there are p features."""
+
+    @property
+    def met(self) -> bool:
+        """Whether the error asked for was met; true where a number was asked for."""
+
+    @property
+    def passes(self) -> int:
+        """Passes over the rows that it took to find."""
 
     @property
     def size(self) -> int:
         """The number p of features."""
 
     def features(self, X: Any) -> Array:
-        """F (n, p) in float64."""
+        """F (n, p) of rows as they are, in float64 throughout."""
 
     def spread(self, V: Array) -> Array:
         """T V: directions (p, k) among the features as coefficients of kernel values."""
 
     def error(self, left: float) -> float:
         """The error to report where the share `left` of the trace was measured to be left out."""
+
+
+@dataclass(frozen=True)
+class LandmarkFit:
+    """What fitting through features gives: the frozen model, and how its features were found.
+
+    Attributes:
+        model: the components.
+        reason: why there are so many features.
+        met: whether the error asked for was met; true where a number was asked for.
+        passes: over the rows, in all.
+        n_features: p, which is the number of landmarks, or that of Fourier features.
+    """
+
+    model: KernelComponents
+    reason: str
+    met: bool
+    passes: int
+    n_features: int
 
 
 def fit_landmark_components(
@@ -63,7 +105,7 @@ def fit_landmark_components(
     *,
     rng: np.random.Generator,
     progress: Progress | None = None,
-) -> KernelComponents:
+) -> LandmarkFit:
     """Kernel PCA of the rows of a source through the features of an approximation in `APPROXIMATIONS`, or a callable.
 
     Args:
@@ -80,9 +122,9 @@ def fit_landmark_components(
     >>> from eigenlens.data.memory import ArraySource
     >>> from eigenlens.kernels.mercer import Linear
     >>> X, rng = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]]), np.random.default_rng(0)
-    >>> model = fit_landmark_components(ArraySource(X), Linear(), "rpcholesky", 2, 1, rng=rng)
-    >>> model.variances, len(model.rows), round(model.left_out, 12)
-    (array([2.]), 1, 0.0)
+    >>> fit = fit_landmark_components(ArraySource(X), Linear(), "rpcholesky", 2, 1, rng=rng)
+    >>> fit.model.variances, round(fit.model.left_out, 12), fit.reason
+    (array([2.]), 0.0, 'all rows are spanned by 1 landmark, up to rounding; 2 were asked for')
     """
     if kernel.name == "precomputed":
         raise OptionError(
@@ -90,7 +132,9 @@ def fit_landmark_components(
             "approximation=None, or give the rows and a kernel."
         )
     choose = approximation if callable(approximation) else APPROXIMATIONS[approximation]
-    return feature_components(source, choose(source, kernel, n_landmarks, rng, progress), n_components, progress)
+    mapping = choose(source, kernel, n_landmarks, rng, progress)
+    model = feature_components(source, mapping, n_components, progress)
+    return LandmarkFit(model, mapping.reason, mapping.met, mapping.passes + 1, mapping.size)
 
 
 def feature_components(
@@ -102,16 +146,17 @@ def feature_components(
 
     The trace reported is tr S + Σ w_i (k_ii − |f_i|²). It exceeds that of the centred Gram matrix by Σw times the
     squared length of the mean of what the features leave out, which is at most the last sum: never by more than
-    `left_out` times the trace of the Gram matrix.
+    `left_out` times the trace of the Gram matrix. Signs: the largest coefficient is positive; where phi(x) = x, the
+    largest loading, as in PCA. The rule of an exact fit, the largest score, would take one more pass over the rows.
     """
     with np.errstate(all="ignore"):  # what is not finite is found in the result, and explained
         sums = accumulate(source, partial(_summarise, mapping=mapping), progress, "features")
     if not np.isfinite(sums.trace) or not np.all(np.isfinite(sums.moments.mean)):
         raise explain_nonfinite(source)
     moments, total = sums.moments, float(np.trace(sums.moments.scatter)) + sums.left
-    lam, V = _eigenpairs(moments.scatter, n_components, total, NOTHING[source.dtype] * sums.trace)
+    lam, V = _eigenpairs(moments.scatter, n_components, total, NOTHING * sums.trace)
     A = mapping.spread(V)
-    signs = np.sign(np.einsum("ij,ij->j", A, orient(A)))
+    signs = _signs(mapping, A)
     return KernelComponents(
         mapping.kernel,
         mapping.rows,
@@ -123,7 +168,15 @@ def feature_components(
         total,
         moments.weight,
         mapping.error(sums.left / sums.trace),
+        mapping.origin,
     )
+
+
+def _signs(mapping: FeatureMap, A: Array) -> Array:
+    """Signs (k,) that make the largest coefficient positive, or, where phi(x) = x, the largest loading."""
+    rows = mapping.rows
+    given = (rows if is_sparse(rows) else dense(rows)).T @ A if mapping.kernel.identity else A
+    return np.where(np.einsum("ij,ij->j", given, orient(given)) < 0.0, -1.0, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +197,7 @@ def _summarise(block: Block, mapping: FeatureMap) -> _Sums:
 
 def _panel_sums(block: Block, mapping: FeatureMap) -> _Sums:
     F = mapping.features(block.rows)
-    k, left = unspanned(mapping.kernel, block.rows, F)
+    k, left = unspanned(mapping.kernel, wide(block.rows, mapping.origin), F)
     w = np.ones(len(k)) if block.weight is None else block.weight
     return _Sums(Moments.of(Block(F, block.weight)), float(w @ left), float(w @ k))
 
@@ -164,7 +217,7 @@ def _eigenpairs(S: Array, n_components: int | float | None, total: float, floor:
 def _chosen(n_components: int | float | None, rank: int, values: Array, total: float) -> int:
     """The number of components, if the features have that many."""
     if not rank:
-        raise DataError("X has no variance in feature space: all rows are the same to the kernel.")
+        raise no_variance()
     if n_components is None:
         return rank
     if isinstance(n_components, int):
@@ -189,3 +242,6 @@ APPROXIMATIONS: dict[str, Callable[..., FeatureMap]] = {
     "fourier": fourier,
 }
 """Approximations by name: (source, kernel, n_landmarks, rng, progress) → FeatureMap."""
+
+COUNTED_IN_FEATURES = frozenset({"fourier"})
+"""Approximations whose n_landmarks counts features, not rows: it may exceed the number of rows."""

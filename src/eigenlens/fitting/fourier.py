@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from eigenlens.arrays import Array, is_sparse, is_tensor, namespace
 from eigenlens.data.source import Progress, Source
 from eigenlens.errors import OptionError
-from eigenlens.fitting.panels import float64_values
-from eigenlens.fitting.sampling import draw_rows, row_count, take_rows
+from eigenlens.fitting.panels import float64_values, wide
+from eigenlens.fitting.sampling import LOOK_UP, draw_rows, row_count, take_rows
 from eigenlens.kernels.fourier import FourierFeatures
 from eigenlens.kernels.mercer import Kernel
 
@@ -24,20 +24,35 @@ SAMPLE = 512
 
 @dataclass(frozen=True, eq=False)
 class FourierMap:
-    """Fourier features as a feature map, with the error that was measured: T is the identity."""
+    """Fourier features as a feature map, with the error that was measured: T is the identity.
+
+    Attributes:
+        kernel: what makes the features.
+        rows: (1 + m, d), the origin on top of the frequencies.
+        measured: ‖K − K̂‖_F / ‖K‖_F of a sample.
+        passes: over the rows, that it took.
+    """
 
     kernel: FourierFeatures
     rows: Any
     measured: float
+    passes: int = 0
+    origin: ClassVar[None] = None
+    met: ClassVar[bool] = True
 
     @property
     def size(self) -> int:
         """The number 2m of features."""
         return 2 * int(self.rows.shape[0] - 1)
 
+    @property
+    def reason(self) -> str:
+        """Why there are 2m features."""
+        return f"{self.size} features were asked for, the cosine and the sine of each of {self.size // 2} frequencies"
+
     def features(self, X: Any) -> Array:
         """F (n, 2m) in float64."""
-        return float64_values(self.kernel(X, self.rows))
+        return float64_values(self.kernel(wide(X), wide(self.rows)))
 
     def spread(self, V: Array) -> Array:
         """V itself."""
@@ -56,7 +71,7 @@ def fourier(
     k(x, y) = E cos ω·(x − y) with ω drawn from the Fourier transform of k (Rahimi and Recht 2007, theorem 1). There is
     no certificate: every k(x, x) is met exactly. The error reported is an estimate of ‖K − K̂‖_F / ‖K‖_F, the root of
     the ratio of two unbiased estimates from the pairs of 512 rows drawn with probabilities proportional to w_i.
-    It falls as 1 / √n_landmarks.
+    It falls as 1 / √n_landmarks; features are no rows, so there may be more of them than rows.
     """
     _require_frequencies(kernel, n_landmarks)
     n = row_count(source)
@@ -64,7 +79,8 @@ def fourier(
     sample = take_rows(source, drawn, n, progress)
     frequencies = FREQUENCIES[kernel.name](kernel, (int(n_landmarks) + 1) // 2, source.n_features, rng)
     rows = _beside(sample, np.vstack([_origin(sample), frequencies]), source.dtype)
-    return FourierMap(FourierFeatures(), rows, _pair_error(kernel, FourierFeatures(), rows, sample))
+    passes = (source.n_rows is None) + (type(source) not in LOOK_UP)
+    return FourierMap(FourierFeatures(), rows, _pair_error(kernel, rows, sample), passes)
 
 
 def _require_frequencies(kernel: Kernel, n_landmarks: int | float) -> None:
@@ -91,9 +107,10 @@ def _beside(sample: Any, rows: Array, dtype: np.dtype[Any]) -> Any:
     return namespace(sample).asarray(rows, device=sample.device) if is_tensor(sample) else rows
 
 
-def _pair_error(kernel: Kernel, features: FourierFeatures, rows: Any, sample: Any) -> float:
+def _pair_error(kernel: Kernel, rows: Any, sample: Any) -> float:
     """‖K − K̂‖_F / ‖K‖_F over the pairs of two different draws; a row that was drawn twice counts as its own pair."""
-    F, K = float64_values(features(sample, rows)), float64_values(kernel(sample, sample))
+    sample = wide(sample)
+    F, K = float64_values(FourierFeatures()(sample, wide(rows))), float64_values(kernel(sample, sample))
     pairs = ~np.eye(len(K), dtype=bool)
     return float(np.linalg.norm((K - F @ F.T)[pairs]) / np.linalg.norm(K[pairs]))
 

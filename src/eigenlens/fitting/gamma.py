@@ -11,7 +11,7 @@ import numpy as np
 from eigenlens import checks
 from eigenlens.arrays import Array, dense
 from eigenlens.data.resolve import as_source, explain_nonfinite
-from eigenlens.errors import DataError
+from eigenlens.errors import DataError, OptionError
 from eigenlens.fitting.kernel_pca import fit_kernel_pca
 from eigenlens.fitting.preimage import find_preimages
 from eigenlens.fitting.sampling import dense_rows
@@ -24,6 +24,7 @@ __all__ = ["GammaChoice", "choose_gamma"]
 STEPS = tuple(2.0**power for power in range(-5, 6))
 """Multiples of the median heuristic that are tried."""
 
+MOST_ROWS = 2000
 CRITERIA = ("feature", "input")
 
 
@@ -76,7 +77,7 @@ def choose_gamma(
         cv: the number of folds.
         random_state: seed of the folds.
 
-    Cost: len(gammas) times cv fits. At most 50 million entries of X are used, in a random sample of rows.
+    Cost: len(gammas) times cv fits of about 2000 rows: of more, a random sample is used.
 
     >>> t = np.linspace(0.0, 6.0, 90)
     >>> ring = np.column_stack([np.cos(t), np.sin(t), 0.3 * np.cos(2.0 * t)])
@@ -85,9 +86,10 @@ def choose_gamma(
     """
     rng, k = checks.generator(random_state), checks.integer("n_components", n_components, 1)
     checks.name("criterion", criterion, CRITERIA)
-    rows, _ = dense_rows(as_source(X), rng)
+    source = as_source(X)
+    rows, _ = dense_rows(source, rng, MOST_ROWS * source.n_features)
     if not np.all(np.isfinite(rows)):
-        raise explain_nonfinite(as_source(X))
+        raise explain_nonfinite(source)
     folds = np.array_split(rng.permutation(len(rows)), checks.integer("cv", cv, 2, len(rows), "the number of rows"))
     fewest = len(rows) - max(map(len, folds))
     checks.integer("n_components", k, 1, fewest - 1, "the rows of a fold's fit less one")
@@ -101,6 +103,8 @@ def _candidates(rows: Array, gammas: Sequence[float] | None, rng: np.random.Gene
     if gammas is None:
         median = gamma_of("median", rows, None, rng)
         return [median * step for step in STEPS]
+    if not hasattr(gammas, "__len__"):
+        raise OptionError(f"gammas={gammas!r} must be a list of numbers, or None.")
     if not len(gammas):
         raise DataError("gammas is empty; give at least one number, or None.")
     return gammas

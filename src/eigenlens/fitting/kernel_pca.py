@@ -10,11 +10,13 @@ import numpy as np
 
 from eigenlens.arrays import Array, Like, is_sparse, is_tensor, namespace, to_numpy
 from eigenlens.compiled import one_thread
+from eigenlens.data.resolve import as_source, explain_nonfinite
 from eigenlens.data.source import Progress
 from eigenlens.errors import DataError, OptionError
 from eigenlens.fitting import select
+from eigenlens.fitting.panels import no_variance
 from eigenlens.kernels.gram import CentredGram, KernelOperator, upper_gram
-from eigenlens.kernels.memory import BLOCK, Route, choose_route
+from eigenlens.kernels.memory import BLOCK, MANY, Route, choose_route
 from eigenlens.kernels.mercer import Kernel, Precomputed
 from eigenlens.linalg.lanczos import lanczos, residual_norms
 from eigenlens.linalg.randomized import randomized
@@ -29,10 +31,13 @@ Operator = CentredGram | KernelOperator
 NOTHING = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-6}
 """An eigenvalue below this share of the largest is rounding of a Gram matrix in this dtype."""
 
-NEGATIVE = {np.dtype(np.float64): 1e-8, np.dtype(np.float32): 1e-4}
+NEGATIVE = {np.dtype(np.float64): 1e-6, np.dtype(np.float32): 1e-4}
 """A negative eigenvalue beyond this share of the largest is none: the kernel is not positive semidefinite."""
 
-PROBES, PROBE_STEPS = 4, 6
+FLAT = 1e-3
+"""Where centring leaves less than this share of the trace, float32 entries have lost three of their seven digits."""
+
+PROBES, PROBE_STEPS = 8, 8
 
 
 @dataclass(frozen=True)
@@ -85,26 +90,63 @@ def fit_kernel_pca(
     (array([2.]), array([-1.4142,  0.    ,  1.4142]))
     """
     rng = np.random.default_rng() if rng is None else rng
-    n, dtype = X.shape[0], Like(X).dtype
     origin = _origin(X, weight) if kernel.identity else None
     rows = X if origin is None else X - Like(X)(origin)
-    limit = (n if weight is None else int(np.count_nonzero(weight))) - 1
+    n, limit = X.shape[0], _checked_rows(X, weight) - 1
     k = n_components if isinstance(n_components, int) else None if n_components is None else max(10, limit // 20)
-    route = choose_route(n, k, dtype.itemsize, max_memory, solver, held=isinstance(kernel, Precomputed))
-    operator = _operator(kernel, rows, weight, route, progress)
-    spectrum = SOLVERS[route.solver](operator, _wanted(n_components, limit, NOTHING[dtype]), tol, rng)
+    held = isinstance(kernel, Precomputed)
+    route = choose_route(n, k, Like(X).dtype.itemsize, max_memory, solver, held=held)
+    rows, operator = _centred(kernel, rows, weight, route, progress)
+    nothing = NOTHING[Like(rows).dtype]
+    most = limit if solver != "auto" or route.solver == "dense" else max(k or 0, n // MANY)
+    spectrum = SOLVERS[route.solver](operator, _wanted(n_components, limit, most, nothing), tol, rng)
+    if isinstance(n_components, float) and spectrum.values.sum() < n_components * spectrum.total and most < limit:
+        route = choose_route(n, None, Like(rows).dtype.itemsize, max_memory)  # so many that all cost less
+        spectrum = SOLVERS[route.solver](operator, _wanted(n_components, limit, limit, nothing), tol, rng)
+    if spectrum.values[0] <= 1e2 * np.finfo(Like(rows).dtype).eps * abs(operator.whole) and operator.trace >= 0.0:
+        raise no_variance()
     negative = 0.0 if kernel.definite else _negative_share(operator, spectrum, rng)
-    spectrum = _of_full_rank(spectrum, n_components, NOTHING[dtype])
+    spectrum = _of_full_rank(spectrum, n_components, nothing)
     outcome = replace(spectrum.outcome, reason=route.reason, passes=operator.passes)
     model, scores = _components(kernel, rows, origin, operator, spectrum)
     return KernelPCAFit(model, scores, outcome, negative)
 
 
+def _checked_rows(X: Any, weight: Array | None) -> int:
+    """The number of rows that count, which must be enough for a variance."""
+    count, total = (X.shape[0], X.shape[0]) if weight is None else (int(np.count_nonzero(weight)), float(weight.sum()))
+    if count < 2:
+        raise DataError(f"n_samples={count}: at least 2 rows with a positive weight are needed for a component.")
+    if total <= 1.0:
+        raise DataError(
+            f"sample_weight sums to {total:g}, but a weight counts copies of its row, so the sum must exceed 1; "
+            "multiply the weights by the number of rows."
+        )
+    return count
+
+
 def _origin(X: Any, weight: Array | None) -> Array | None:
-    """The weighted mean (d,) of dense rows: where phi(x) = x, a Gram matrix about it keeps its digits."""
+    """The weighted mean (d,) of dense rows, as their dtype has it: where phi(x) = x, K about it keeps its digits."""
     if is_sparse(X):
         return None
-    return np.average(to_numpy(X).astype(np.float64, copy=False), axis=0, weights=weight)
+    mean = np.average(to_numpy(X).astype(np.float64, copy=False), axis=0, weights=weight)
+    return mean.astype(Like(X).dtype).astype(np.float64)
+
+
+def _centred(
+    kernel: Kernel, X: Any, weight: Array | None, route: Route, progress: Progress | None
+) -> tuple[Any, Operator]:
+    """The rows and the operator of their Gram matrix, in float64 where that of float32 rows would be half rounding."""
+    operator = _operator(kernel, X, weight, route, progress)
+    if not np.isfinite(operator.trace) or not np.isfinite(operator.whole):
+        raise explain_nonfinite(as_source(X))
+    single = Like(X).dtype == np.float32
+    if single and not isinstance(kernel, Precomputed) and operator.trace < FLAT * abs(operator.whole):
+        X = namespace(X).astype(X, namespace(X).float64) if is_tensor(X) else X.astype(np.float64)
+        operator = _operator(kernel, X, weight, route, progress)
+    if kernel.definite and operator.trace <= 1e2 * np.finfo(Like(X).dtype).eps * abs(operator.whole):
+        raise no_variance()
+    return X, operator
 
 
 def _operator(kernel: Kernel, X: Any, weight: Array | None, route: Route, progress: Progress | None) -> Operator:
@@ -115,21 +157,23 @@ def _operator(kernel: Kernel, X: Any, weight: Array | None, route: Route, progre
     return CentredGram(upper_gram(kernel, X, progress), weight)
 
 
-def _wanted(n_components: int | float | None, limit: int, nothing: float) -> Wanted:
-    """What is wanted, in the words of the solvers."""
+def _wanted(n_components: int | float | None, limit: int, most: int, nothing: float) -> Wanted:
+    """What is wanted, in the words of the solvers: out of `limit` at all, looking for a share among `most`."""
     if n_components is None:
-        return Wanted(limit, limit, lambda values, total: int(np.count_nonzero(values > nothing * values[0])))
+        return Wanted(limit, limit, lambda values, total: max(1, int(np.sum(values > nothing * values[0]))))
     if isinstance(n_components, int):
         return Wanted.exactly(n_components, max(limit, n_components))
-    guess = min(limit, max(10, limit // 20))
-    return Wanted(guess, limit, lambda values, total: select.share(values, total, n_components))
+    guess = min(most, max(10, limit // 20))
+    # Where eigenvalues are negative, the trace is less than what the others add up to.
+    return Wanted(guess, most, lambda values, total: select.share(values, max(total, values.sum()), n_components))
 
 
 def _dense(operator: Operator, wanted: Wanted, tol: float, rng: np.random.Generator) -> Spectrum:
     """All eigenvalues of A; as many vectors as are wanted, and the smallest value behind the leading ones."""
     values, leading, U = leading_eigenpairs(operator.dense(), wanted)
     outcome = Outcome("dense", residuals=residual_norms(operator, U, leading))
-    return Spectrum(np.append(leading, values[-1]), U, operator.trace, outcome)
+    total = max(operator.trace, float(values[values > 0.0].sum()))
+    return Spectrum(np.append(leading, values[-1]), U, total, outcome)
 
 
 def _lanczos(operator: Operator, wanted: Wanted, tol: float, rng: np.random.Generator) -> Spectrum:
@@ -171,12 +215,12 @@ def _negative_share(operator: Operator, spectrum: Spectrum, rng: np.random.Gener
 
 def _of_full_rank(spectrum: Spectrum, n_components: int | float | None, nothing: float) -> Spectrum:
     """The pairs that are not rounding; an error if more were asked for than there are."""
-    k = spectrum.vectors.shape[1]
-    values = spectrum.values[:k]
+    values = spectrum.values[: spectrum.vectors.shape[1]]
     rank = int(np.count_nonzero(values > nothing * max(values.max(initial=0.0), np.finfo(float).tiny)))
-    if spectrum.total <= 0.0 or rank == 0 or values[0] <= nothing * abs(spectrum.total) / spectrum.vectors.shape[0]:
+    if rank == 0:
         raise DataError(
-            "X has no variance in feature space: all rows are the same to the kernel. Give rows that differ."
+            "the centred kernel matrix has no positive eigenvalue, so the kernel is not positive semidefinite on these "
+            "rows; use another kernel, or other numbers in it."
         )
     if isinstance(n_components, int) and rank < n_components:
         raise OptionError(f"n_components={n_components} must be at most {rank}, the rank of the centred Gram matrix.")
@@ -185,6 +229,7 @@ def _of_full_rank(spectrum: Spectrum, n_components: int | float | None, nothing:
         spectrum,
         values=values[:rank],
         vectors=spectrum.vectors[:, :rank],
+        total=max(spectrum.total, float(values[:rank].sum())),
         outcome=replace(spectrum.outcome, residuals=residuals),
     )
 
@@ -201,7 +246,7 @@ def _components(
     p = w / w.sum()
     A = np.sqrt(w)[:, None] * U / np.sqrt(lam)
     A -= np.outer(p, A.sum(axis=0))
-    kept = np.empty((operator.size, 0)) if isinstance(kernel, Precomputed) else rows
+    kept = np.empty((operator.size, 0)) if isinstance(kernel, Precomputed) else _own(rows, origin)
     model = KernelComponents(
         kernel,
         kept,
@@ -215,6 +260,13 @@ def _components(
         origin=origin,
     )
     return model, Z
+
+
+def _own(rows: Any, origin: Array | None) -> Any:
+    """Rows that nobody else can change: those about an origin are ours already."""
+    if origin is not None:
+        return rows
+    return rows + 0.0 if is_tensor(rows) else rows.copy()
 
 
 def _signs(kernel: Kernel, rows: Any, A: Array, Z: Array) -> Array:

@@ -19,40 +19,70 @@ from eigenlens.arrays import Array
 from eigenlens.compiled import each_alone, threads
 from eigenlens.data.resolve import explain_nonfinite
 from eigenlens.data.source import Block, Progress, Source, accumulate
-from eigenlens.errors import DataError, ResourceError
-from eigenlens.fitting.panels import float64_values, is_single, summed, unspanned
-from eigenlens.fitting.sampling import draw_rows, picked, stacked, take_rows
+from eigenlens.errors import ResourceError
+from eigenlens.fitting.panels import float64_values, less, no_variance, origin_of, summed, unspanned, wide
+from eigenlens.fitting.sampling import LOOK_UP, draw_rows, picked, stacked, take_rows
 from eigenlens.kernels.mercer import Kernel
 
 __all__ = ["Landmarks", "randomly_pivoted", "uniform"]
 
 CHUNK, SPARE = 128, 64
 
+WHOLE = 2048
+"""The most rows that are brought into the order of their residuals at once."""
+
 STEP = 64
 """Columns of a Cholesky factor that are eliminated at once."""
+
+TIE = 1e-10
 
 FIRST, MOST = 128, 10_000
 """Where the search for an error starts, and the most landmarks it may take: their factor alone is then 800 MB."""
 
-ROUNDING = {False: 1e-12, True: 1e-4}
-"""A residual below this share of k(x, x) is rounding: the row is spanned by the landmarks already. True: float32."""
+ROUNDING, NEARLY = 1e-12, 1e-7
+"""A residual below ROUNDING k(x, x) is rounding: the row is spanned by the landmarks already. Where landmarks are drawn
+without regard to residuals, one below NEARLY times the largest of all rows has to wait: of rows as far away as that,
+features that divide by its root would be rounding."""
 
 Draw = Callable[[Array, Array, int, np.random.Generator], tuple[Array, Array]]
 """(residual (n,), weight (n,), count, rng) → rows drawn (count,), and what the residual of each must still exceed."""
 
+Eliminate = Callable[[Array, Array, int], tuple[Array, Array]]
+"""(residual matrix H (c, c), bars (c,), most) → rows kept (r,) in their order, Cholesky factor of theirs (r, r)."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A way to choose landmarks.
+
+    Attributes:
+        draw: proposes rows.
+        eliminate: keeps some of those proposed.
+        at_once: landmarks still missing → the number of rows to propose together.
+        relative: whether its residuals are shares of k(x, x).
+    """
+
+    draw: Draw
+    eliminate: Eliminate
+    at_once: Callable[[int], int]
+    relative: bool
+
 
 @dataclass(frozen=True, eq=False)
 class Landmarks:
-    """Rows R and the Cholesky factor of their kernel matrix: a map from x to m features.
+    """Rows R and the Cholesky factor of their kernel matrix: a map from x to m features, made in float64.
 
         f(x) = C⁻¹ k(R, x),    C Cᵀ = k(R, R),    f(x)·f(y) = k(x, R) k(R, R)⁻¹ k(R, y)
 
     Attributes:
         kernel: k(x, y).
-        rows: R (m, d), in the order of their choice.
+        rows: R (m, d), in the order of their choice, less the origin and in the dtype of the source.
         factor: C (m, m), lower triangular.
         index: (m,) where the landmarks stand among the rows of the source.
+        origin: (d,), taken off every row before the kernel sees it, or None.
         reason: why there are m of them.
+        met: whether the error asked for was met; true where a number was asked for.
+        passes: over the rows, that it took.
 
     >>> from eigenlens.kernels.mercer import Linear
     >>> R = np.array([[1.0, 0.0], [1.0, 1.0]])
@@ -64,7 +94,10 @@ class Landmarks:
     rows: Any
     factor: Array
     index: Array
+    origin: Array | None = None
     reason: str = ""
+    met: bool = True
+    passes: int = 0
 
     @property
     def size(self) -> int:
@@ -72,10 +105,13 @@ class Landmarks:
         return len(self.index)
 
     def features(self, X: Any) -> Array:
-        """F (n, m) in float64. Cost n m (2d + m)."""
+        """F (n, m) of rows as they are, in float64. Cost n m (2d + m)."""
+        return self._features(wide(X, self.origin))
+
+    def _features(self, X: Any) -> Array:
         if not self.size:
             return np.empty((X.shape[0], 0))
-        K = float64_values(self.kernel(X, self.rows)).T
+        K = float64_values(self.kernel(X, wide(self.rows))).T
         F = np.empty(K.shape)
         for start, inverse in zip(range(0, self.size, STEP), self._inverses, strict=True):
             part = slice(start, start + STEP)
@@ -114,7 +150,7 @@ class Residual:
     """What landmarks leave of the diagonal of the Gram matrix; parts merge in the order of the rows.
 
     Attributes:
-        parts: arrays that together are k_ii − |f_i|² (n,), 0 where that is rounding.
+        parts: arrays that together are k_ii − |f_i|² (n,), 0 where that is rounding; over k_ii if they are relative.
         explained: (m,) Σ_i w_i f_ij², by which the j-th landmark lowered the trace.
         left: Σ w_i (k_ii − |f_i|²), no term of it below 0.
         trace: Σ w_i k_ii.
@@ -172,9 +208,9 @@ def randomly_pivoted(
     >>> from eigenlens.kernels.mercer import Linear
     >>> X = np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 3.0], [0.0, 0.0]])
     >>> randomly_pivoted(ArraySource(X), Linear(), 4, np.random.default_rng(0)).reason
-    'all rows are spanned by 2 landmarks, up to rounding'
+    'all rows are spanned by 2 landmarks, up to rounding; 4 were asked for'
     """
-    return _choose(source, kernel, n_landmarks, _by_residual, rng, progress, most)
+    return _choose(source, kernel, n_landmarks, BY_RESIDUAL, rng, progress, most)
 
 
 def uniform(
@@ -188,10 +224,13 @@ def uniform(
 ) -> Landmarks:
     """Landmarks drawn without replacement with probabilities proportional to w_i: the Nyström method.
 
-    Rows that earlier landmarks span up to rounding, such as copies of one, are passed over (Williams and Seeger 2000,
-    "Using the Nyström method to speed up kernel machines"). Arguments and cost as in `randomly_pivoted`.
+    Rows that the others span up to rounding, such as copies, are passed over, and those that they nearly span while
+    other rows are far from it (Williams and Seeger 2000, "Using the Nyström method to speed up kernel machines"). Rows
+    drawn together stand in the order of what each adds, the largest share first, and an error asked for is met by the
+    first of them that meet it. Neither order nor omission changes the span by more than a share of 1e-7; they keep the
+    factor well conditioned, and so the certificate right. Arguments and cost as in `randomly_pivoted`.
     """
-    return _choose(source, kernel, n_landmarks, _by_weight, rng, progress, most)
+    return _choose(source, kernel, n_landmarks, BY_WEIGHT, rng, progress, most)
 
 
 def _by_residual(residual: Array, weight: Array, count: int, rng: np.random.Generator) -> tuple[Array, Array]:
@@ -200,14 +239,15 @@ def _by_residual(residual: Array, weight: Array, count: int, rng: np.random.Gene
 
 
 def _by_weight(residual: Array, weight: Array, count: int, rng: np.random.Generator) -> tuple[Array, Array]:
-    return draw_rows(weight * (residual > 0.0), count, rng), np.zeros(count)
+    bar = NEARLY * float(residual[weight > 0.0].max())
+    return draw_rows(weight * (residual > bar), count, rng), np.full(count, bar)
 
 
 def _choose(
     source: Source,
     kernel: Kernel,
     n_landmarks: int | float,
-    draw: Draw,
+    choice: Choice,
     rng: np.random.Generator,
     progress: Progress | None,
     most: int,
@@ -215,20 +255,29 @@ def _choose(
     """Rounds of three steps: measure the residual, draw rows by it, keep those that still have enough of it."""
     error = n_landmarks if isinstance(n_landmarks, float) else 0.0
     count = most if error else int(n_landmarks)
-    found = Landmarks(kernel, None, np.zeros((0, 0)), np.zeros(0, dtype=np.intp))
+    origin = origin_of(source, progress) if kernel.identity else None
+    found = Landmarks(kernel, None, np.zeros((0, 0)), np.zeros(0, dtype=np.intp), origin, passes=int(kernel.identity))
     while True:
-        residual = _measure(source, found, progress)
+        residual = _measure(source, found, choice.relative, progress)
+        found = replace(found, passes=found.passes + 1)
         if error and found.size and residual.share <= error:
             m = int(np.argmax(residual.path <= error)) + 1
             return replace(found.first(m), reason=f"the share left out is at most {error:g}")
         if found.size == count:
             raise _too_many(error, count, residual.share)
         before, target = found.size, min(count, _next_size(residual, error)) if error else count
-        found = _round(source, found, np.concatenate(residual.parts), draw, target, rng, progress)
+        found = _round(source, found, np.concatenate(residual.parts), choice, target, rng, progress)
         if found.size == before:
-            return replace(found, reason=f"all rows are spanned by {before} landmarks, up to rounding")
+            return replace(found, reason=_spanned(before, n_landmarks, residual.share), met=not error)
         if found.size == count and not error:
             return replace(found, reason=f"{count} landmarks were asked for")
+
+
+def _spanned(m: int, n_landmarks: int | float, share: float) -> str:
+    landmarks = "1 landmark" if m == 1 else f"{m} landmarks"
+    missed = f"they leave out {share:.2g} of the trace and {n_landmarks:g} was asked for"
+    wanted = missed if isinstance(n_landmarks, float) else f"{n_landmarks} were asked for"
+    return f"all rows are spanned by {landmarks}, up to rounding; {wanted}"
 
 
 def _too_many(error: float, most: int, share: float) -> ResourceError:
@@ -248,26 +297,30 @@ def _next_size(residual: Residual, error: float) -> int:
     return int(np.clip(1.1 * m * (path[-1] / error) ** (1.0 / max(power, 0.1)), 1.25 * m, 3.0 * m))
 
 
-def _measure(source: Source, found: Landmarks, progress: Progress | None) -> Residual:
+def _measure(source: Source, found: Landmarks, relative: bool, progress: Progress | None) -> Residual:
     """The residual of every row, in one pass."""
     with np.errstate(all="ignore"):  # what is not finite is found in the result, and explained
-        residual = accumulate(source, partial(_residual, found=found), progress, "measuring landmarks")
+        residual = accumulate(
+            source, partial(_residual, found=found, relative=relative), progress, "measuring landmarks"
+        )
     if not np.isfinite(residual.trace) or not np.isfinite(residual.left):
         raise explain_nonfinite(source)
     if residual.trace <= 0.0:
-        raise DataError(f"kernel={found.kernel.name!r} is 0 for every row and itself; rows that differ are needed.")
+        raise no_variance()  # every phi(x) is 0, or the mean
     return residual
 
 
-def _residual(block: Block, found: Landmarks) -> Residual:
-    return summed(partial(_panel_residual, found=found), block, found.size, found.kernel)
+def _residual(block: Block, found: Landmarks, relative: bool) -> Residual:
+    return summed(partial(_panel_residual, found=found, relative=relative), block, found.size, found.kernel)
 
 
-def _panel_residual(block: Block, found: Landmarks) -> Residual:
+def _panel_residual(block: Block, found: Landmarks, relative: bool) -> Residual:
     F = found.features(block.rows)
-    k, left = unspanned(found.kernel, block.rows, F)
+    k, left = unspanned(found.kernel, wide(block.rows, found.origin), F)
     w = np.ones(len(k)) if block.weight is None else block.weight
-    kept = np.where(left > ROUNDING[is_single(block.rows)] * k, left, 0.0)
+    kept = np.where(left > ROUNDING * k, left, 0.0)
+    if relative:
+        kept = np.divide(kept, k, out=kept, where=kept > 0.0)
     return Residual((kept,), w @ np.square(F, out=F), float(w @ left), float(w @ k))
 
 
@@ -275,7 +328,7 @@ def _round(
     source: Source,
     found: Landmarks,
     residual: Array,
-    draw: Draw,
+    choice: Choice,
     target: int,
     rng: np.random.Generator,
     progress: Progress | None,
@@ -285,33 +338,38 @@ def _round(
     weight = np.ones(n) if source.weight is None else source.weight
     if not np.any(weight * residual):
         return found
-    drawn, bars = draw(residual, weight, 4 * (target - found.size) + SPARE, rng)
+    drawn, bars = choice.draw(residual, weight, 4 * (target - found.size) + SPARE, rng)
     rows = take_rows(source, drawn, n, progress)
+    found, start = replace(found, passes=found.passes + (type(source) not in LOOK_UP)), 0
     with each_alone(threads()):
-        for start in range(0, len(drawn), CHUNK):
-            part = slice(start, start + CHUNK)
-            before, found = found.size, _extend(found, rows[part], drawn[part], bars[part], target)
-            rate = (found.size - before + 1) / CHUNK
+        while start < len(drawn) and found.size < target:
+            part = slice(start, start + choice.at_once(target - found.size))
+            before, found = found.size, _extend(found, rows[part], drawn[part], bars[part], choice, target)
+            rate = (found.size - before + 1) / (part.stop - start)
             # A pass costs as much as n more proposals, and restores the rate to one.
-            if found.size == target or (target - found.size) * (1.0 / rate - 1.0) > n:
+            if (target - found.size) * (1.0 / rate - 1.0) > n:
                 break
+            start = part.stop
     return found
 
 
-def _extend(found: Landmarks, rows: Any, index: Array, bars: Array, most: int) -> Landmarks:
+def _extend(found: Landmarks, rows: Any, index: Array, bars: Array, choice: Choice, most: int) -> Landmarks:
     """With those of the rows (c, d) as landmarks whose residual, when their turn comes, exceeds their bar (c,)."""
-    G = found.features(rows)
-    k = float64_values(found.kernel.diagonal(rows))
-    H = float64_values(found.kernel(rows, rows)) - G @ G.T
+    rows = less(rows, found.origin)
+    X = wide(rows)
+    G = found._features(X)
+    k = float64_values(found.kernel.diagonal(X))
+    H = float64_values(found.kernel(X, X)) - G @ G.T
     np.fill_diagonal(H, k - np.einsum("ij,ij->i", G, G))
-    kept = _eliminate(H, np.maximum(bars, ROUNDING[is_single(rows)] * k), most - found.size)
-    if not kept:
+    bars = np.maximum(bars * k if choice.relative else bars, ROUNDING * k)
+    kept, factor = choice.eliminate(H, bars, most - found.size)
+    if not kept.size:
         return found
-    return found.extended(picked(rows, kept), index[kept], np.hstack([G[kept], np.tril(H[np.ix_(kept, kept)])]))
+    return found.extended(picked(rows, kept), index[kept], np.hstack([G[kept], factor]))
 
 
-def _eliminate(H: Array, bars: Array, most: int) -> list[int]:
-    """The rows of H (c, c) kept, at most `most`; their columns of H become the columns of its Cholesky factor."""
+def _in_turn(H: Array, bars: Array, most: int) -> tuple[Array, Array]:
+    """Rows in the order of their proposal; H is overwritten."""
     kept: list[int] = []
     for i in range(len(H)):
         if len(kept) == most:
@@ -320,4 +378,17 @@ def _eliminate(H: Array, bars: Array, most: int) -> list[int]:
             kept.append(i)
             H[i:, i] /= np.sqrt(H[i, i])
             H[i + 1 :, i + 1 :] -= np.outer(H[i + 1 :, i], H[i + 1 :, i])
-    return kept
+    return np.array(kept, dtype=np.intp), np.tril(H[np.ix_(kept, kept)])
+
+
+def _largest_first(H: Array, bars: Array, most: int) -> tuple[Array, Array]:
+    """Rows in the order of their residuals, in units of their bars: Cholesky's method with complete pivoting."""
+    unit = np.sqrt(bars * (1.0 + TIE * np.arange(len(bars))))  # of equals the first, whatever rounding says
+    C, order, rank, _ = lapack.dpstrf(H / np.outer(unit, unit), tol=1.0, lower=1)
+    rank = int(np.count_nonzero(np.diagonal(C)[:rank] > 1.0))  # the first pivot is taken untested
+    kept = order[: min(rank, most)] - 1
+    return kept, np.tril(C[: len(kept), : len(kept)]) * unit[kept][:, None]
+
+
+BY_RESIDUAL = Choice(_by_residual, _in_turn, lambda missing: CHUNK, relative=False)
+BY_WEIGHT = Choice(_by_weight, _largest_first, lambda missing: min(missing, WHOLE), relative=True)

@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from eigenlens.arrays import Array, is_tensor, to_numpy
+from eigenlens.arrays import Array, Like, is_sparse, is_tensor, namespace, to_numpy
 from eigenlens.compiled import each_alone, threads
-from eigenlens.data.source import Block, S
-from eigenlens.errors import OptionError
+from eigenlens.data.source import Block, Progress, S, Source, accumulate
+from eigenlens.errors import DataError, OptionError
 from eigenlens.kernels.mercer import Custom, Kernel
+from eigenlens.stats.moments import ColumnMoments
 
-__all__ = ["float64_values", "is_single", "summed", "unspanned"]
+__all__ = ["float64_values", "less", "no_variance", "origin_of", "summed", "unspanned", "wide"]
 
 PANEL_BYTES, PANEL_ROWS = 8 << 20, 1024
 
@@ -26,7 +27,7 @@ WAVE = 8
 WIDE = 2048
 """With more features than this threads share the products of one panel: a panel and its sums for each are too much."""
 
-INDEFINITE = {False: 1e-6, True: 1e-1}
+INDEFINITE = 1e-6
 """A residual below minus this share of k(x, x) is no rounding: the kernel is not positive semidefinite."""
 
 
@@ -54,13 +55,14 @@ def _panels(block: Block, m: int) -> Iterator[Block]:
 
 
 def unspanned(kernel: Kernel, rows: Any, F: Array) -> tuple[Array, Array]:
-    """k(x_i, x_i) (n,) and the part of it that the features F (n, m) leave, which rounding may not make negative."""
+    """k(x_i, x_i) (n,) of float64 rows, and the part of it that the features F (n, m) leave, never negative."""
     k = float64_values(kernel.diagonal(rows))
     left = k - np.einsum("ij,ij->i", F, F)
-    if np.any(left < -INDEFINITE[is_single(rows)] * np.abs(k)):
+    if not kernel.definite and np.any(left < -INDEFINITE * np.abs(k)):
         raise OptionError(
             f"kernel={kernel.name!r} is not positive semidefinite on these rows: of k(x, x) a projection leaves "
-            f"{left.min():.3g}. An approximation has no error bound then; use approximation=None."
+            f"{left.min():.3g}. An approximation has no error bound then; use approximation=None. (Of a function whose "
+            "values are float32, rounding may do that; let it give float64.)"
         )
     return k, np.maximum(left, 0.0)
 
@@ -70,6 +72,42 @@ def float64_values(K: Any) -> Array:
     return np.ascontiguousarray(to_numpy(K), dtype=np.float64)
 
 
-def is_single(rows: Any) -> bool:
-    """Whether these rows, of any library, are float32."""
-    return "float32" in str(rows.dtype)
+def wide(rows: Any, origin: Array | None = None) -> Any:
+    """Rows of any kind in float64, less the origin (d,); a copy only where one is needed.
+
+    Features divide kernel values by small pivots: what float32 kernel values lose there is not lost by float32 rows.
+
+    >>> wide(np.array([[3.0]], dtype=np.float32), np.array([1.0]))
+    array([[2.]])
+    """
+    if is_tensor(rows):
+        xp = namespace(rows)
+        return less(xp.astype(rows, xp.float64, copy=False), origin)
+    return less(rows.astype(np.float64, copy=False), origin)
+
+
+def less(rows: Any, origin: Array | None) -> Any:
+    """Rows less the origin (d,), in their dtype."""
+    return rows if origin is None else rows - Like(rows)(origin)
+
+
+def origin_of(source: Source, progress: Progress | None = None) -> Array | None:
+    """The weighted mean (d,), rounded to the dtype of the rows, in one pass; None for sparse rows, which stay sparse.
+
+    Where phi(x) = x a projection about the mean has the digits of the variance, not those of the mean.
+    """
+    with np.errstate(all="ignore"):  # what is not finite is found in what follows, and explained
+        mean = accumulate(source, _columns, progress, "column means").mean
+    return mean.astype(source.dtype).astype(np.float64) if np.any(mean) else None
+
+
+def _columns(block: Block) -> ColumnMoments:
+    if is_sparse(block.rows):
+        none = np.zeros(block.rows.shape[1])
+        return ColumnMoments(0, 0.0, none, none)
+    return ColumnMoments.of(block)
+
+
+def no_variance() -> DataError:
+    """The error for rows that are all the same to the kernel."""
+    return DataError("X has no variance in feature space: all rows are the same to the kernel. Give rows that differ.")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from eigenlens.arrays import Array, dense, is_sparse, is_tensor, namespace
+from eigenlens.arrays import Array, dense, is_sparse, is_tensor, namespace, to_numpy
 
 __all__ = [
     "centre_of",
@@ -28,10 +28,11 @@ __all__ = [
 
 TILE_BYTES = 1 << 20
 PAIRS = 64
+SAMPLE = 128
 
 
 def squared_distances(X: Any, Y: Any, error: float = np.inf) -> Any:
-    """|x_i − y_j|² (n, m) by one matrix product on rows shifted by the mean of Y.
+    """|x_i − y_j|² (n, m) by one matrix product on rows shifted by a median m of Y.
 
         |x − y|² = [x', |x'|², 1] · [−2 y', 1, |y'|²]   with x' = x − m, y' = y − m
 
@@ -44,7 +45,7 @@ def squared_distances(X: Any, Y: Any, error: float = np.inf) -> Any:
     """
     shifted = _shifted(X, Y)
     if error < np.inf and not fine(error, *shifted):
-        D = _widened(*shifted)
+        D = _widened(X, Y)
     elif is_sparse(shifted[0]) or is_sparse(shifted[1]):
         D = _sparse_distances(*shifted)
     else:
@@ -53,7 +54,7 @@ def squared_distances(X: Any, Y: Any, error: float = np.inf) -> Any:
 
 
 def _shifted(X: Any, Y: Any) -> tuple[Any, Any]:
-    """Both about the mean of Y; sparse rows as they are."""
+    """Both about a median of Y; sparse rows as they are."""
     if is_sparse(X) or is_sparse(Y):
         return X, Y
     centre = centre_of(Y)
@@ -62,8 +63,10 @@ def _shifted(X: Any, Y: Any) -> tuple[Any, Any]:
 
 
 def centre_of(Y: Any) -> Any:
-    """The mean (d,) of dense rows, rounded to their dtype: any shift that both sides share will do."""
-    return namespace(Y).mean(Y, axis=0) if is_tensor(Y) else Y.mean(axis=0, dtype=np.float64).astype(Y.dtype)
+    """The median (d,) of some rows, in their dtype: any shift that both sides share will do, if no outlier moves it."""
+    some = Y[:: max(1, Y.shape[0] // SAMPLE)]
+    middle = np.median(to_numpy(some), axis=0).astype(to_numpy(some).dtype)
+    return namespace(Y).asarray(middle, device=Y.device) if is_tensor(Y) else middle
 
 
 def fine(error: float, *shifted: Any) -> bool:
@@ -75,15 +78,17 @@ def fine(error: float, *shifted: Any) -> bool:
     return bool(2.0 * reach * float(np.finfo(np.float32).eps) <= error)
 
 
-def _widened(A: Any, B: Any) -> Any:
-    """The distances of float32 rows by float64 products, a block of rows at a time, rounded once."""
-    xp = namespace(A) if is_tensor(A) else np
-    right = _float64(B)
-    D = xp.empty((A.shape[0], B.shape[0]), dtype=xp.float32, **_place(A))
-    distances = _sparse_distances if is_sparse(A) or is_sparse(B) else _dense_distances
-    with np.errstate(over="ignore"):  # beyond float32 every distance is as good as infinite
-        for part in tiles(D):
-            D[part] = xp.astype(distances(_float64(A[part]), right), xp.float32)
+def _widened(X: Any, Y: Any) -> Any:
+    """The distances of float32 rows by float64 products, shifted in float64 too, a block at a time, rounded once."""
+    xp = namespace(X) if is_tensor(X) else np
+    thin = is_sparse(X) or is_sparse(Y)
+    centre = 0.0 if thin else _float64(centre_of(Y))
+    right = _float64(Y) if thin else _float64(Y) - centre
+    D = xp.empty((X.shape[0], Y.shape[0]), dtype=xp.float32, **_place(X))
+    for part in tiles(D):
+        left = _float64(X[part])
+        found = _sparse_distances(left, right) if thin else _dense_distances(left - centre, right)
+        D[part] = xp.astype(found, xp.float32)
     return D
 
 

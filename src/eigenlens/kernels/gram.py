@@ -10,7 +10,8 @@ eq. 20, for unit weights). A row of weight 3 is three copies of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from functools import cached_property, partial
 from itertools import combinations_with_replacement
 from typing import Any
@@ -65,7 +66,53 @@ def gram_matrix(kernel: Kernel, X: Any, progress: Progress | None = None) -> Any
     return K if is_tensor(K) else K.full()
 
 
-class CentredGram:
+class _Centred(ABC):
+    """What both operators share, given products with K and its diagonal."""
+
+    size: int
+    weight: Array
+    passes: int
+
+    @abstractmethod
+    def product(self, V: Array) -> Array:
+        """K V (n, b) in float64."""
+
+    @abstractmethod
+    def diagonal(self) -> Array:
+        """k_ii (n,)."""
+
+    @cached_property
+    def row_means(self) -> Array:
+        """r (n,): the weighted mean of each row of K."""
+        return np.asarray(self.product((self.weight / self.weight.sum())[:, None])[:, 0])
+
+    @cached_property
+    def grand_mean(self) -> float:
+        """g: the weighted mean of all entries of K, the squared norm of the mean of phi."""
+        return float(self.weight @ self.row_means / self.weight.sum())
+
+    @cached_property
+    def whole(self) -> float:
+        """Σ w_i k_ii: the trace before centring."""
+        return float(self.weight @ self.diagonal())
+
+    @cached_property
+    def trace(self) -> float:
+        """Σ w_i (k_ii − 2 r_i + g), the sum of all eigenvalues of A: nothing large is subtracted from a sum."""
+        return float(self.weight @ (self.diagonal() - 2.0 * self.row_means + self.grand_mean))
+
+    def matmat(self, V: Array) -> Array:
+        """A V = S (I − 1 pᵀ) K (I − p 1ᵀ) S V (n, b) for V (n, b), in float64. Cost 2 n² b, and K if it is not held."""
+        s, p = np.sqrt(self.weight)[:, None], (self.weight / self.weight.sum())[:, None]
+        Y = s * V
+        Y -= p * Y.sum(axis=0)
+        Z = self.product(Y)
+        Z -= p.T @ Z
+        Z *= s
+        return Z
+
+
+class CentredGram(_Centred):
     """The operator A (n, n) of a Gram matrix K (n, n) held in memory: whole, or half of it (`Upper`).
 
     Products use the factored form above: both centrings act on the vectors, so the large constant part of K cancels
@@ -89,27 +136,6 @@ class CentredGram:
         self.weight = np.ones(self.size) if weight is None else np.asarray(weight, dtype=np.float64)
         self.passes = 0
 
-    @cached_property
-    def row_means(self) -> Array:
-        """r (n,): the weighted mean of each row of K."""
-        return np.asarray(self._product(self._p[:, None])[:, 0])
-
-    @cached_property
-    def grand_mean(self) -> float:
-        """g: the weighted mean of all entries of K, the squared norm of the mean of phi."""
-        return float(self._p @ self.row_means)
-
-    @cached_property
-    def trace(self) -> float:
-        """Σ w_i k_ii − g Σw: the sum of all eigenvalues of A."""
-        K = self._K
-        diagonal = K.diagonal() if isinstance(K, Upper) else to_numpy(namespace(K).linalg.diagonal(K))
-        return _trace(self.weight, diagonal.astype(np.float64), self.row_means, self.grand_mean)
-
-    def matmat(self, V: Array) -> Array:
-        """A V (n, b) for V (n, b), in float64. Cost 2 n² b."""
-        return _centred_product(self._product, self.weight, V)
-
     def dense(self) -> Array:
         """A itself (n, n), in float64 and in memory of its own."""
         K, r, s = self._K, self.row_means, np.sqrt(self.weight)
@@ -121,16 +147,19 @@ class CentredGram:
             A[part] *= s[part, None]
         return A
 
-    @property
-    def _p(self) -> Array:
-        return np.asarray(self.weight / self.weight.sum())
-
-    def _product(self, V: Array) -> Array:
+    def product(self, V: Array) -> Array:
+        """K V (n, b) in float64."""
         self.passes += 1
         return _tensor_product(self._K, V) if is_tensor(self._K) else symmetric_product(self._K, V, self._workers)
 
+    def diagonal(self) -> Array:
+        """k_ii (n,)."""
+        K = self._K
+        found = K.diagonal() if isinstance(K, Upper) else to_numpy(namespace(K).linalg.diagonal(K))
+        return found.astype(np.float64)
 
-class KernelOperator:
+
+class KernelOperator(_Centred):
     """The same operator A (n, n) without K: the tiles above the diagonal are made anew in each pass, each used twice.
 
     Memory: a tile for each thread. Cost of a product with b columns: n² (d + 2b) flops and n²/2 kernel values.
@@ -159,31 +188,15 @@ class KernelOperator:
         self.weight = np.ones(self.size) if weight is None else np.asarray(weight, dtype=np.float64)
         self.passes = 0
 
-    @cached_property
-    def row_means(self) -> Array:
-        """r (n,): the weighted mean of each row of K, in one pass."""
-        return np.asarray(self._product((self.weight / self.weight.sum())[:, None])[:, 0])
-
-    @cached_property
-    def grand_mean(self) -> float:
-        """g: the weighted mean of all entries of K."""
-        return float(self.weight @ self.row_means / self.weight.sum())
-
-    @cached_property
-    def trace(self) -> float:
-        """Σ w_i k_ii − g Σw: the sum of all eigenvalues of A."""
-        diagonal = to_numpy(self._kernel.diagonal(self._X)).astype(np.float64)
-        return _trace(self.weight, diagonal, self.row_means, self.grand_mean)
-
-    def matmat(self, V: Array) -> Array:
-        """A V (n, b) for V (n, b), in float64, in one pass."""
-        return _centred_product(self._product, self.weight, V)
-
     def dense(self) -> Array:
         """A itself (n, n): what this operator is there to avoid, for comparison."""
         return CentredGram(gram_matrix(self._kernel, self._X), self.weight).dense()
 
-    def _product(self, V: Array) -> Array:
+    def diagonal(self) -> Array:
+        """k_ii (n,)."""
+        return np.asarray(to_numpy(self._kernel.diagonal(self._X)), dtype=np.float64)
+
+    def product(self, V: Array) -> Array:
         """K V (n, b); the tiles' parts are added in one order, whatever the number of threads."""
         self.passes += 1
         tiles, out = self._tiles, np.zeros(V.shape)
@@ -232,22 +245,6 @@ class _Tiles:
             tile = np.asarray(tile, dtype=np.float64)
             right, left = tile @ V[self.part(j)], tile.T @ V[self.part(i)]
         return j, right, (np.zeros_like(left) if i == j else left)
-
-
-def _centred_product(product: Callable[[Array], Array], weight: Array, V: Array) -> Array:
-    """A V = S (I − 1 pᵀ) K (I − p 1ᵀ) S V, given V → K V."""
-    s, p = np.sqrt(weight)[:, None], (weight / weight.sum())[:, None]
-    Y = s * V
-    Y -= p * Y.sum(axis=0)
-    Z = product(Y)
-    Z -= p.T @ Z
-    Z *= s
-    return Z
-
-
-def _trace(weight: Array, diagonal: Array, r: Array, g: float) -> float:
-    """Σ w_i (k_ii − 2 r_i + g): squared distances from the mean, so that nothing large is subtracted from a sum."""
-    return float(weight @ (diagonal - 2.0 * r + g))
 
 
 def _tensor_product(K: Any, V: Array) -> Array:

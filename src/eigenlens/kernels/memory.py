@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -72,11 +73,15 @@ def gram_bytes(n: int, itemsize: int) -> int:
 
 
 def available_memory() -> int:
-    """Bytes that this machine can give without swapping, as far as it tells; 8 GB where it does not.
+    """Bytes that this machine, or the container, can give without swapping; 8 GB where neither tells.
 
     >>> available_memory() > 0
     True
     """
+    return min(_machine_memory(), _container_memory())
+
+
+def _machine_memory() -> int:
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
         return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
@@ -86,6 +91,15 @@ def available_memory() -> int:
         return int(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")) // 2
     except (AttributeError, OSError, ValueError):
         return 8 << 30
+
+
+def _container_memory(folder: Path = Path("/sys/fs/cgroup")) -> int:
+    """What a control group's limit leaves; no limit where there is none."""
+    try:
+        limit, used = ((folder / name).read_text().strip() for name in ("memory.max", "memory.current"))
+        return max(0, int(limit) - int(used))
+    except (OSError, ValueError):
+        return sys.maxsize
 
 
 def choose_route(n: int, k: int | None, itemsize: int, budget: int, solver: str = "auto", held: bool = False) -> Route:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 
 from eigenlens import checks
-from eigenlens.arrays import Array, is_sparse, is_tensor, namespace, working_dtype
+from eigenlens.arrays import Array, Like, is_sparse, is_tensor, namespace
 from eigenlens.compiled import Points, gaussian_values
 from eigenlens.errors import DataError
 from eigenlens.kernels.distances import (
@@ -355,10 +355,7 @@ class Custom:
 
     def __call__(self, X: Any, Y: Any) -> Any:
         """Values (n, m) for X (n, d) and Y (m, d), in the dtype of X."""
-        K = self.function(X, Y, **self.parameters)
-        K = K.toarray() if is_sparse(K) else K
-        if not is_tensor(K):
-            K = self._numbers(K)
+        K = self._answer(X, Y)
         if tuple(K.shape) != (X.shape[0], Y.shape[0]):
             raise DataError(
                 f"{self._called} gave an array of shape {tuple(K.shape)} for X with {X.shape[0]} rows and Y with "
@@ -367,7 +364,18 @@ class Custom:
             )
         if not bool(namespace(K).all(namespace(K).isfinite(K))):
             raise DataError(f"{self._called} gave values that are not finite (NaN or infinity); every value must be.")
-        return K if is_tensor(K) else K.astype(working_dtype(X.dtype), copy=False)
+        return Like(X)(K) if is_tensor(X) or not is_tensor(K) else K
+
+    def _answer(self, X: Any, Y: Any) -> Any:
+        try:
+            K = self.function(X, Y, **self.parameters)
+        except (ValueError, TypeError, IndexError) as error:
+            raise DataError(
+                f"{self._called} failed on matrices of shape {tuple(X.shape)} and {tuple(Y.shape)}: {error}. It is "
+                "called once, with two matrices of rows, not once a pair, and must give a matrix of values."
+            ) from error
+        K = K.toarray() if is_sparse(K) else K
+        return K if is_tensor(K) else self._numbers(K)
 
     def diagonal(self, X: Any) -> Any:
         """The values (n,) of k(x_i, x_i), from small square blocks: 64 n values in all."""

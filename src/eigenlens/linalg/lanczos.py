@@ -67,6 +67,8 @@ def _converge(basis: _Basis, k: int, tol: float) -> tuple[Array, bool]:
         after = basis.challenge(k)
         if np.all(after <= before + 1e-8 * max(before[0], 0.0)):
             return before, True
+        if basis.products >= MAX_PRODUCTS:
+            return before, False
 
 
 def orthonormal(W: Array) -> tuple[Array, Array]:
