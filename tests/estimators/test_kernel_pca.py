@@ -571,6 +571,13 @@ class TestHardCases:
         assert model.transform(X).dtype == np.float32
         np.testing.assert_allclose(model.transform(X), model.fit_transform(X), atol=1e-4 * np.sqrt(lam[0]))
 
+    def test_landmarks_of_float32_rows_in_small_units(self):
+        X = np.random.default_rng(0).standard_normal((400, 3)).astype(np.float32)
+        options = {"gamma": 1e-5, "approximation": "rpcholesky", "n_landmarks": 30, "random_state": 0}
+        narrow, wide = KernelPCA(3, **options).fit(X), KernelPCA(3, **options).fit(X.astype(np.float64))
+        size = np.sqrt(wide.eigenvalues_ / 400)
+        np.testing.assert_allclose(np.abs(narrow.transform(X)) / size, np.abs(wide.transform(X)) / size, atol=1e-5)
+
     @pytest.mark.parametrize("size", [1e6, 1e9])
     def test_an_outlier_costs_no_digits(self, size):
         X = np.random.default_rng(0).standard_normal((100, 3))

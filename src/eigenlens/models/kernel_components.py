@@ -16,6 +16,9 @@ __all__ = ["KernelComponents"]
 
 BLOCK_BYTES = 4 << 20
 
+FLAT = 1e-2
+"""A mean squared distance from the centre below this: kernel values near 1 whose float32 digits go into the 1."""
+
 
 @dataclass(frozen=True, eq=False)
 class KernelComponents:
@@ -79,7 +82,7 @@ class KernelComponents:
             onto, offset = like(self.coefficients), like(self.offset)
             parts = [self.kernel(block, rows) @ onto - offset for block in self._blocks(X, like)]
             return parts[0] if len(parts) == 1 else namespace(X).concat(parts)
-        values = _against(self.kernel, to_numpy(self.rows) if is_tensor(self.rows) else self.rows)
+        values = _against(self.kernel, self._widened(to_numpy(self.rows) if is_tensor(self.rows) else self.rows, like))
 
         def part(block: Any) -> Array:
             with np.errstate(all="ignore"):  # what is not finite is found in the result, and explained
@@ -88,6 +91,12 @@ class KernelComponents:
         # A user's function may not be ready for threads.
         with each_alone(1 if isinstance(self.kernel, Custom) else threads()) as each:
             return np.concatenate(list(each(part, self._blocks(X, like))))
+
+    def _widened(self, rows: Any, like: Like) -> Any:
+        """The rows in float64 where float32 would not do: float64 rows that are asked about, a nearly constant kernel."""
+        narrow = isinstance(rows, np.ndarray) and rows.dtype == np.float32
+        wide = narrow and (like.dtype == np.float64 or self.trace < FLAT * self.weight)
+        return rows.astype(np.float64) if wide else rows
 
     def _blocks(self, X: Any, like: Like) -> Iterator[Any]:
         step = max(16, BLOCK_BYTES // (8 * max(1, self.rows.shape[0])))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal, overload
 
 import numpy as np
-from scipy.linalg import cho_solve, solve_triangular
 
 from eigenlens.arrays import Array, read_only
+from eigenlens.models.latent_rows import Observed, conditional_variances, latent_pieces, whitening
 
 __all__ = ["LinearGaussian"]
 
@@ -22,13 +24,19 @@ class LinearGaussian:
         loadings: W (d, k).
         noise: variances Psi, a positive scalar or (d,).
 
-    Every method is O(dk) a row by the Woodbury identity; no d×d matrix is made except by `covariance` and `precision`.
+    NaN in a row is a missing entry, everywhere: what is said of the row is then exact for the entries that are there. A
+    row without any has log density 0 and the prior's posterior N(0, I).
+
+    Every method is O(dk) a row by the Woodbury identity, and O(dk²) a pattern of missing entries; no d×d matrix is made
+    except by `covariance` and `precision`.
 
     >>> model = LinearGaussian(mean=np.zeros(2), loadings=np.array([[1.0], [1.0]]), noise=1.0)
     >>> model.covariance()
     array([[2., 1.], [1., 2.]])
-    >>> model.log_density(np.zeros((1, 2))).round(6)
-    array([-2.387183])
+    >>> model.log_density(np.array([[0.0, 0.0], [0.0, np.nan]])).round(6)
+    array([-2.387183, -1.265512])
+    >>> model.impute(np.array([[4.0, np.nan]]), return_std=True)
+    (array([[4., 2.]]), array([[0. , 1.2247]]))
     """
 
     mean: Array
@@ -36,67 +44,132 @@ class LinearGaussian:
     noise: float | Array
 
     def __post_init__(self) -> None:
-        read_only(self, "mean", "loadings")
+        read_only(self, "mean", "loadings", *(["noise"] if np.ndim(self.noise) else []))
 
-    @cached_property
-    def _psi(self) -> Array:
-        return np.broadcast_to(np.asarray(self.noise, dtype=np.float64), self.mean.shape)
-
-    @cached_property
-    def _inner(self) -> Array:
-        """Lower Cholesky factor of M = I + Wᵀ Psi⁻¹ W (k, k)."""
-        W = self.loadings
-        M = np.eye(W.shape[1]) + W.T @ (W / self._psi[:, None])
-        return np.asarray(np.linalg.cholesky(M))
+    # ---- densities and posteriors -----------------------------------------------------------------------
 
     def log_density(self, X: Array) -> Array:
-        """log N(x | mu, W Wᵀ + Psi) for each row of X (n, d), shape (n,)."""
-        R = X - self.mean
-        half = solve_triangular(self._inner, ((R / self._psi) @ self.loadings).T, lower=True, check_finite=False)
-        distance = np.einsum("ij,ij->i", R / self._psi, R) - np.einsum("ij,ij->j", half, half)
-        return np.asarray(-0.5 * (self.mean.size * np.log(2.0 * np.pi) + self.log_determinant + distance))
+        """log N(x_o | mu_o, (W Wᵀ + Psi)_oo) for each row of X (n, d), shape (n,); o are its observed entries.
+
+        The distance is min over z of |x − mu − W z|²_Psi⁻¹ + |z|², in which an error of z counts squared; the textbook
+        difference of two quadratic forms loses digits where the noise is small.
+        """
+        found = np.empty(len(X))
+        log_psi = np.log(self._psi) + np.log(2.0 * np.pi)
+        for rows in self._pieces(X):
+            log_det = rows.patterns @ log_psi - 2.0 * np.log(np.einsum("uii->ui", rows.root)).sum(axis=1)
+            found[rows.part] = -0.5 * (log_det[rows.which] + self._distance(rows))
+        return found
+
+    def posterior(self, X: Array) -> tuple[Array, Array]:
+        """E[z | x_o] (n, k), and cov[z | x_o]: (k, k), the same for every row, or (n, k, k) if X has missing entries.
+
+        M⁻¹ W_oᵀ Psi_o⁻¹ (x_o − mu_o) and M⁻¹, with M = I + W_oᵀ Psi_o⁻¹ W_o; for noise sigma² these are
+        (WᵀW + sigma² I)⁻¹ Wᵀ(x − mu) and sigma² (WᵀW + sigma² I)⁻¹ (Tipping and Bishop 1999, eq. 6).
+        """
+        k = self.loadings.shape[1]
+        latent, complete = np.empty((len(X), k)), True
+        covariance = np.zeros((0, k, k))
+        for rows in self._pieces(X):
+            latent[rows.part] = rows.latent
+            if complete and not rows.complete:  # the first gap: from here on every row has its own
+                complete, covariance = False, np.tile(self._root.T @ self._root, (len(X), 1, 1))
+            if not rows.complete:
+                covariance[rows.part] = (np.swapaxes(rows.root, 1, 2) @ rows.root)[rows.which]
+        return latent, np.asarray(self._root.T @ self._root) if complete else covariance
+
+    @property
+    def latent_map(self) -> Array:
+        """A (d, k) with E[z | x] = (x − mu) A for a row without gaps: Psi⁻¹ W M⁻¹."""
+        return np.asarray((self.loadings / self._psi[:, None]) @ (self._root.T @ self._root))
 
     @cached_property
     def log_determinant(self) -> float:
         """log |W Wᵀ + Psi| by the matrix determinant lemma."""
-        return float(np.sum(np.log(self._psi)) + 2.0 * np.sum(np.log(np.diag(self._inner))))
+        return float(np.sum(np.log(self._psi)) - 2.0 * np.sum(np.log(np.diag(self._root))))
 
-    def posterior(self, X: Array) -> tuple[Array, Array]:
-        """E[z | x] (n, k) and cov[z | x] (k, k), which is the same for every row.
+    # ---- rows from latent values ------------------------------------------------------------------------
 
-        M⁻¹ Wᵀ Psi⁻¹ (x − mu) and M⁻¹, with M = I + Wᵀ Psi⁻¹ W.
+    def reconstruct(self, Z: Array) -> Array:
+        """The mean rows W z + mu (n, d) of latent values Z (n, k). For z = E[z | x] they are drawn towards mu."""
+        return np.asarray(Z @ self.loadings.T + self.mean)
+
+    def reconstruct_orthogonal(self, Z: Array) -> Array:
+        """The projections (n, d) of the complete rows whose posterior means are Z (n, k).
+
+        W G⁻¹ (I + G) z + mu with G = Wᵀ Psi⁻¹ W: orthogonal for one noise variance, and what `reconstruct` tends to as
+        the noise tends to 0 (Tipping and Bishop 1999, section 3.3).
         """
-        factor = (self._inner, True)
-        mean = cho_solve(factor, ((X - self.mean) / self._psi @ self.loadings).T).T
-        return mean, np.asarray(cho_solve(factor, np.eye(self.loadings.shape[1])))
+        lam, Q = np.linalg.eigh(self.loadings.T @ (self.loadings / self._psi[:, None]))
+        alive = lam > 1e-14 * lam.max(initial=0.0)  # a latent dimension without loadings says nothing of x
+        stretch = np.where(alive, 1.0 + 1.0 / np.where(alive, lam, 1.0), 0.0)
+        return self.reconstruct((Z @ Q * stretch) @ Q.T)
 
-    def impute(self, X: Array) -> Array:
+    @overload
+    def impute(self, X: Array, return_std: Literal[False] = False) -> Array: ...
+
+    @overload
+    def impute(self, X: Array, return_std: Literal[True]) -> tuple[Array, Array]: ...
+
+    @overload
+    def impute(self, X: Array, return_std: bool) -> Array | tuple[Array, Array]: ...
+
+    def impute(self, X: Array, return_std: bool = False) -> Array | tuple[Array, Array]:
         """X (n, d) with NaN replaced by its conditional mean given the observed entries of the row.
 
-        E[x_missing | x_observed] = mu + W E[z | x_observed], a k×k system a row, all rows at once.
+        E[x_m | x_o] = mu_m + W_m E[z | x_o]. With return_std also the standard deviations (n, d) of x_m | x_o, whose
+        squares are psi_m + w_mᵀ cov[z | x_o] w_m; 0 for observed entries.
         """
-        seen = ~np.isnan(X)
-        if seen.all():
-            return X
-        W, precision = self.loadings, seen / self._psi
-        k = W.shape[1]
-        outer = (W[:, :, None] * W[:, None, :]).reshape(-1, k * k)
-        M = (precision @ outer).reshape(-1, k, k) + np.eye(k)
-        b = (precision * np.where(seen, X - self.mean, 0.0)) @ W
-        z = np.linalg.solve(M, b[:, :, None])[:, :, 0]
-        return np.asarray(np.where(seen, X, self.mean + z @ W.T))
-
-    def covariance(self) -> Array:
-        """W Wᵀ + Psi (d, d)."""
-        return np.asarray(self.loadings @ self.loadings.T + np.diag(self._psi))
-
-    def precision(self) -> Array:
-        """(W Wᵀ + Psi)⁻¹ (d, d) by Woodbury."""
-        scaled = self.loadings / self._psi[:, None]
-        return np.asarray(np.diag(1.0 / self._psi) - scaled @ cho_solve((self._inner, True), scaled.T))
+        missing = np.isnan(X)
+        filled = np.where(missing, 0.0, X) if missing.any() else X
+        deviation = np.zeros(X.shape if return_std else (0, 0))
+        for rows in self._pieces(X) if missing.any() else ():
+            gaps = missing[rows.part]
+            filled[rows.part][gaps] = self.reconstruct(rows.latent)[gaps]
+            if return_std:
+                spread = np.sqrt(conditional_variances(rows.root, self.loadings, self._psi))
+                deviation[rows.part][gaps] = spread[rows.which][gaps]
+        return (filled, deviation) if return_std else filled
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
         """n draws (n, d)."""
         z = rng.standard_normal((n, self.loadings.shape[1]))
         e = rng.standard_normal((n, self.mean.size))
         return np.asarray(self.mean + z @ self.loadings.T + e * np.sqrt(self._psi))
+
+    # ---- d×d matrices -----------------------------------------------------------------------------------
+
+    def covariance(self) -> Array:
+        """W Wᵀ + Psi (d, d)."""
+        C = np.asarray(self.loadings @ self.loadings.T)
+        C[np.diag_indices_from(C)] += self._psi
+        return C
+
+    def precision(self) -> Array:
+        """(W Wᵀ + Psi)⁻¹ (d, d) by Woodbury."""
+        half = self._root @ (self.loadings / self._psi[:, None]).T
+        P = np.asarray(-(half.T @ half))
+        P[np.diag_indices_from(P)] += 1.0 / self._psi
+        return P
+
+    # ---- parts ------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _psi(self) -> Array:
+        return np.broadcast_to(np.asarray(self.noise, dtype=np.float64), self.mean.shape)
+
+    @cached_property
+    def _root(self) -> Array:
+        """L⁻¹ (k, k), L the lower Cholesky factor of M = I + Wᵀ Psi⁻¹ W; so M⁻¹ = L⁻ᵀ L⁻¹."""
+        return np.asarray(whitening(np.ones((1, self.mean.size), dtype=bool), self.loadings, self._psi)[0])
+
+    def _pieces(self, X: Array) -> Iterator[Observed]:
+        return latent_pieces(X, self.mean, self.loadings, self._psi, self._root)
+
+    def _distance(self, rows: Observed) -> Array:
+        """Squared Mahalanobis distances (n,) of the observed entries."""
+        error = rows.rest - rows.latent @ self.loadings.T
+        if not rows.complete:
+            error *= rows.patterns[rows.which]
+        noise = np.einsum("ij,ij->i", error / self._psi, error)
+        return np.asarray(noise + np.einsum("ij,ij->i", rows.latent, rows.latent))
