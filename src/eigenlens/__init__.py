@@ -15,7 +15,7 @@ from eigenlens import datasets
 from eigenlens.data.files import scan
 from eigenlens.data.source import Source, accumulate
 from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, EigenlensError, OptionError
-from eigenlens.estimators import PCA, KernelPCA, load
+from eigenlens.estimators import PCA, FactorAnalysis, KernelPCA, ProbabilisticPCA, load
 from eigenlens.versions import show_versions
 
 if TYPE_CHECKING:
@@ -29,8 +29,10 @@ __all__ = [
     "DataError",
     "DataWarning",
     "EigenlensError",
+    "FactorAnalysis",
     "KernelPCA",
     "OptionError",
+    "ProbabilisticPCA",
     "Source",
     "accumulate",
     "datasets",

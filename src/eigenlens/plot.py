@@ -11,6 +11,7 @@ from eigenlens.views.draw import (
 )
 from eigenlens.views.draw.denoised import denoising
 from eigenlens.views.draw.kernel import component_contours, embedding
+from eigenlens.views.draw.latent import imputed, likelihood_path, noise, rotation
 
 __all__ = [
     "biplot",
@@ -19,8 +20,12 @@ __all__ = [
     "correlation_circle",
     "denoising",
     "embedding",
+    "imputed",
+    "likelihood_path",
     "loadings",
+    "noise",
     "reconstruction",
+    "rotation",
     "scores",
     "scree",
 ]

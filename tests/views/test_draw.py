@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -15,6 +16,7 @@ from matplotlib.text import Text
 
 from eigenlens import PCA, datasets, plot
 from eigenlens.errors import DataError, MissingExtra, OptionError
+from eigenlens.models.linear_gaussian import LinearGaussian
 from eigenlens.views import tables
 from eigenlens.views.draw.labels import arrange
 
@@ -284,6 +286,25 @@ def first_two(X):
     return X.iloc[:, :2] if hasattr(X, "iloc") else X[:, :2]
 
 
+def with_gaps(X):
+    rows = np.array(X)
+    rows[::4, :2] = np.nan
+    return rows
+
+
+def latent(model):
+    """A fitted PCA as a latent Gaussian: one direction, and noise in the others."""
+    frozen = LinearGaussian(np.zeros(5), model.loadings_[:, :1], 1.0)
+    known = {"feature_names_in_": model.feature_names_in_} if hasattr(model, "feature_names_in_") else {}
+    return SimpleNamespace(
+        loadings_=frozen.loadings,
+        noise_variance_=1.0,
+        loglik_path_=[-3.0, -2.0],
+        impute=lambda X, return_std: frozen.impute(tables.dense_rows(X), return_std=return_std),
+        **known,
+    )
+
+
 PICTURES = {
     "scree": lambda m, X, **how: plot.scree(m, **how),
     "scores": lambda m, X, **how: plot.scores(m, X, labels=range(len(X)), **how),
@@ -295,6 +316,10 @@ PICTURES = {
     "embedding": lambda m, X, **how: plot.embedding(m, X, labels=range(len(X)), **how),
     "component_contours": lambda m, X, **how: plot.component_contours(PCA().fit(first_two(X)), first_two(X), **how),
     "denoising": lambda m, X, **how: plot.denoising({"original": X, "$noisy_": X}, image_shape=(1, 5), **how),
+    "likelihood_path": lambda m, X, **how: plot.likelihood_path(latent(m), **how),
+    "rotation": lambda m, X, **how: plot.rotation(m, **how),
+    "noise": lambda m, X, **how: plot.noise(latent(m), **how),
+    "imputed": lambda m, X, **how: plot.imputed(latent(m), with_gaps(X), **how),
 }
 
 

@@ -7,12 +7,16 @@ from typing import Any
 
 from eigenlens import io
 from eigenlens.errors import ModelFileError
+from eigenlens.estimators.factor import FactorAnalysis
 from eigenlens.estimators.kernel_pca import KernelPCA
 from eigenlens.estimators.pca import PCA
+from eigenlens.estimators.ppca import ProbabilisticPCA
 
-__all__ = ["ESTIMATORS", "PCA", "KernelPCA", "load"]
+__all__ = ["ESTIMATORS", "PCA", "FactorAnalysis", "KernelPCA", "ProbabilisticPCA", "load"]
 
-ESTIMATORS: dict[str, Any] = {"PCA": PCA, "KernelPCA": KernelPCA}
+ESTIMATORS: dict[str, Any] = {
+    estimator.__name__: estimator for estimator in (PCA, KernelPCA, ProbabilisticPCA, FactorAnalysis)
+}
 
 
 def load(path: str | os.PathLike[str]) -> Any:

@@ -93,7 +93,7 @@ class KernelComponents:
             return np.concatenate(list(each(part, self._blocks(X, like))))
 
     def _widened(self, rows: Any, like: Like) -> Any:
-        """The rows in float64 where float32 would not do: float64 rows that are asked about, a nearly constant kernel."""
+        """The rows in float64 where float32 would not do: for float64 rows, and for a nearly constant kernel."""
         narrow = isinstance(rows, np.ndarray) and rows.dtype == np.float32
         wide = narrow and (like.dtype == np.float64 or self.trace < FLAT * self.weight)
         return rows.astype(np.float64) if wide else rows

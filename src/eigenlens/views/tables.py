@@ -153,7 +153,11 @@ def frozen(model: Any) -> PrincipalComponents:
 
 def column_names(model: Any, names: Iterable[str] | None = None) -> tuple[str, ...]:
     """The d column names: those given, those of the fit, or x0, x1, … as scikit-learn has it."""
-    d = frozen(model).mean.size
+    return names_of(model, frozen(model).mean.size, names)
+
+
+def names_of(model: Any, d: int, names: Iterable[str] | None = None) -> tuple[str, ...]:
+    """`column_names` of any model whose d is known."""
     known = getattr(model, "feature_names_in_", None) if names is None else names
     found = tuple(f"x{j}" for j in range(d)) if known is None else tuple(map(str, known))
     if len(found) != d:

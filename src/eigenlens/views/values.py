@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -64,7 +64,7 @@ class ValueTable:
     Attributes:
         what: what the numbers are. names: (d,) columns, or rows.
         components: (m,) numbers counted from 1. shares: (m,) per cent of the variance that each holds.
-        values: (d, m).
+        values: (d, m). stem: what their numbers follow, "PC", or "F" for factors.
     """
 
     what: str
@@ -72,16 +72,19 @@ class ValueTable:
     components: tuple[int, ...]
     shares: Array
     values: Array
+    stem: str = "PC"
 
     def largest(self, top: int) -> ValueTable:
         """The `top` names with the longest rows of values, longest first."""
-        order = np.argsort(-np.linalg.norm(self.values, axis=1), kind="stable")[:top]
-        names = tuple(self.names[j] for j in order)
-        return ValueTable(self.what, names, self.components, self.shares, self.values[order])
+        return self.rows(np.argsort(-np.linalg.norm(self.values, axis=1), kind="stable")[:top])
+
+    def rows(self, order: Array) -> ValueTable:
+        """The names of these indices, in this order."""
+        return replace(self, names=tuple(self.names[j] for j in order), values=self.values[order])
 
     def __str__(self) -> str:
         cells = np.reshape(_numbers(self.values.ravel()), self.values.shape)
-        return _aligned((self.what, *(f"PC{c}" for c in self.components)), self.names, *cells.T)
+        return _aligned((self.what, *(f"{self.stem}{c}" for c in self.components)), self.names, *cells.T)
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,6 +3,7 @@
 from eigenlens.views.draw.columns import contributions, loadings
 from eigenlens.views.draw.denoised import denoising
 from eigenlens.views.draw.kernel import component_contours, embedding
+from eigenlens.views.draw.latent import imputed, likelihood_path, noise, rotation
 from eigenlens.views.draw.plane import biplot, correlation_circle, scores
 from eigenlens.views.draw.rebuilt import reconstruction
 from eigenlens.views.draw.spectrum import scree
@@ -14,8 +15,12 @@ __all__ = [
     "correlation_circle",
     "denoising",
     "embedding",
+    "imputed",
+    "likelihood_path",
     "loadings",
+    "noise",
     "reconstruction",
+    "rotation",
     "scores",
     "scree",
 ]

@@ -9,7 +9,7 @@ import numpy as np
 
 from eigenlens import checks
 from eigenlens.arrays import Array
-from eigenlens.views import tables
+from eigenlens.views import latent_tables, tables
 from eigenlens.views.draw.style import (
     BLUE,
     GREY,
@@ -46,10 +46,10 @@ def loadings(
     top: int | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """The loadings V √λ: a heat map with a name a row for up to 60 columns, one line a component for more.
+    """The loadings: a heat map with a name a row for up to 60 columns, one line a component for more.
 
     Args:
-        model: a fitted PCA.
+        model: a fitted PCA (V √λ), ProbabilisticPCA or FactorAnalysis (W, rotated if it rotates; see `plot.rotation`).
         components: numbers counted from 1; the first 8 (heat map) or 4 (lines) if None.
         names: column names, if the model has none. top: only the columns with the largest loadings, in order.
         ax: where to draw; a new figure if None.
@@ -59,11 +59,12 @@ def loadings(
     >>> plot.loadings(PCA(2).fit(food.data), names=food.columns).get_yticklabels()[0].get_text()
     'Alcoholic drinks'
     """
-    k, d = tables.frozen(model).components.shape
+    names = None if names is None else tuple(names)
+    d, k = latent_tables.loadings(model, names=names).values.shape
     shown = d if top is None else checks.integer("top", top, 1, d, "the number of columns")
     as_lines = shown > MOST_ROWS
     chosen = range(1, min(k, 4 if as_lines else 8) + 1) if components is None else components
-    table = tables.loadings(model, list(chosen), names=names)
+    table = latent_tables.loadings(model, list(chosen), names=names)
     if top is not None:
         table = table.largest(shown)
     ax = _lines(table, ax) if as_lines else _heat_map(table, ax)
@@ -72,12 +73,23 @@ def loadings(
 
 
 def _heat_map(table: ValueTable, ax: Axes | None) -> Axes:
-    d, m = table.values.shape
-    ax = new_axes(ax, (6.0, max(4.5, 0.8 + 0.19 * d)))
-    limit = float(np.abs(table.values).max()) or 1.0
-    image = ax.imshow(table.values, cmap=diverging(), vmin=-limit, vmax=limit, aspect="auto")
-    tick_names(ax, "y", range(d), table.names, fontsize=SMALL)
-    labels = [component_label(*pair).replace(" ", "\n") for pair in zip(table.components, table.shares, strict=True)]
+    ax = new_axes(ax, (6.0, max(4.5, 0.8 + 0.19 * len(table.names))))
+    draw_cells(ax, table.values, table.names, captions(table))
+    return ax
+
+
+def captions(table: ValueTable) -> list[str]:
+    """A component and its share below it, for each."""
+    pairs = zip(table.components, table.shares, strict=True)
+    return [component_label(*pair, table.stem).replace(" ", "\n") for pair in pairs]
+
+
+def draw_cells(ax: Axes, values: Array, names: Sequence[str], labels: Sequence[str], most: int = 8) -> None:
+    """Values (d, m) as coloured cells with a scale, and in figures for up to `most` columns; NaN is a gap."""
+    d, m = values.shape
+    limit = float(np.nanmax(np.abs(values))) or 1.0
+    image = ax.imshow(values, cmap=diverging(), vmin=-limit, vmax=limit, aspect="auto")
+    tick_names(ax, "y", range(d), names, fontsize=SMALL)
     tick_names(ax, "x", range(m), labels, fontsize=SMALL)
     ax.tick_params(length=0, labelcolor=INK)
     ax.spines[:].set_visible(False)
@@ -85,20 +97,19 @@ def _heat_map(table: ValueTable, ax: Axes | None) -> Axes:
     ax.set_yticks(np.arange(1, d) - 0.5, minor=True)
     ax.grid(which="minor", color="white", linewidth=1.0)
     ax.tick_params(which="minor", length=0)
-    _print_values(ax, table.values, limit)
+    if m <= most:
+        _print_values(ax, values, limit)
     bar = ax.figure.colorbar(image, ax=ax, shrink=0.6, pad=0.02)
     bar.set_label("loading", fontsize=SMALL)
     bar.ax.tick_params(labelsize=SMALL, colors=GREY, labelcolor=INK)
     bar.outline.set_visible(False)
-    return ax
 
 
 def _print_values(ax: Axes, values: Array, limit: float) -> None:
-    """The numbers in their cells, where there is room: white on dark ones."""
-    if values.shape[1] > 8:
-        return
+    """The numbers in their cells: white on dark ones."""
     decimals = int(np.clip((2 if limit >= 1.0 else 1) - np.floor(np.log10(limit)), 0, 4))
-    for (i, j), value in np.ndenumerate(values):
+    for i, j in np.argwhere(~np.isnan(values)):
+        value = values[i, j]
         dark = abs(value) > 0.75 * limit
         text = f"{round(float(value), decimals) + 0.0:.{decimals}f}"  # the sum turns -0.0 into 0.0
         ax.text(j, i, text, ha="center", va="center", fontsize=SMALL - 1.5, color="white" if dark else INK)
@@ -116,7 +127,7 @@ def _lines(table: ValueTable, ax: Axes | None) -> Axes:
     ax.margins(x=0.01)
     ax.set_xlabel("column (counted from 0)")
     ax.set_ylabel("loading")
-    names = [component_label(*pair) for pair in zip(table.components, table.shares, strict=True)]
+    names = [component_label(*pair, table.stem) for pair in zip(table.components, table.shares, strict=True)]
     legend(ax, handles, names, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=min(4, len(names)))
     return ax
 

@@ -80,13 +80,13 @@ def legend(ax: Axes, handles: list[Any], names: list[str], **style: Any) -> Lege
     return made
 
 
-def component_label(number: int, share: float) -> str:
-    """How a component is called on an axis.
+def component_label(number: int, share: float, stem: str = "PC") -> str:
+    """How a component, or a factor, is called on an axis.
 
-    >>> component_label(1, 67.444)
-    'PC1 (67.4%)'
+    >>> component_label(1, 67.444), component_label(2, 9.0, "F")
+    ('PC1 (67.4%)', 'F2 (9.0%)')
     """
-    return f"PC{number} ({share:.1f}%)"
+    return f"{stem}{number} ({share:.1f}%)"
 
 
 def diverging() -> Colormap:

@@ -1,0 +1,71 @@
+"""The gate of latent Gaussian models, and what is said about a fit that deserves a second look."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from eigenlens import checks
+from eigenlens.data.source import Source
+from eigenlens.errors import ConvergenceWarning, DataError, DataWarning
+from eigenlens.estimators.rows import count_rows
+from eigenlens.fitting.choose_latent import RULES
+from eigenlens.fitting.latent import LatentFit
+
+__all__ = ["checked_components", "counts_to_try", "warn_about"]
+
+MOST_TRIED = 100
+"""Rules look at no more latent dimensions than this."""
+
+
+def checked_components(n_components: Any, d: int, most: int, bound: str) -> int | str:
+    """n_components at the gate: an integer from 1 to `most`, which `bound` says in words, or the name of a rule."""
+    if d < 2:
+        raise DataError(f"X has 1 feature(s) (n_features = {d}); a latent dimension and noise need at least 2.")
+    if isinstance(n_components, str):
+        return checks.name("n_components", n_components, RULES)
+    return checks.integer("n_components", n_components, 1, most, bound)
+
+
+def counts_to_try(most: int, source: Source) -> range:
+    """The numbers of latent dimensions that a rule compares."""
+    return range(1, max(1, min(most, count_rows(source) - 2, MOST_TRIED)) + 1)
+
+
+def warn_about(fit: LatentFit, source: Source, tol: float, max_iter: int) -> None:
+    """Warn the caller of `fit` of what deserves a second look: an early stop, empty rows, constant columns."""
+    short = f"log-likelihood an entry still to gain: about {fit.gap:.1e}, above tol={tol:g}"
+    if fit.interrupted:
+        _warn(
+            f"fit was interrupted after {fit.n_iter} steps; the best model is kept ({short}).",
+            ConvergenceWarning,
+        )
+    elif not fit.converged:
+        _warn(
+            f"solver {fit.solver!r} stopped after {fit.n_iter} steps ({short}); raise max_iter={max_iter}, or tol.",
+            ConvergenceWarning,
+        )
+    empty = _rows_that_count(source) - fit.rows if fit.solver == "em" else 0
+    if empty > 0:
+        _warn(
+            f"{empty} rows of X have no observed entry (NaN in every column) and were left out; their latent values "
+            "are 0, with the prior's covariance.",
+            DataWarning,
+        )
+    if fit.constant:
+        names = [repr(source.names[j]) if source.names else str(j) for j in fit.constant[:5]]
+        _warn(
+            f"{len(fit.constant)} of {source.n_features} columns are constant ({', '.join(names)}); they count as "
+            "columns without noise, so leave them out.",
+            DataWarning,
+        )
+
+
+def _warn(message: str, kind: type[Warning]) -> None:
+    warnings.warn(message, kind, stacklevel=4)
+
+
+def _rows_that_count(source: Source) -> int:
+    return count_rows(source) if source.weight is None else int(np.count_nonzero(source.weight))

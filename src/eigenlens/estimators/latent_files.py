@@ -1,0 +1,58 @@
+"""Latent Gaussian models to a file and back: numbers only."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from eigenlens import io
+from eigenlens.arrays import Array, Like
+from eigenlens.estimators.storing import named_features, storable_parameters
+from eigenlens.fitting.choose_latent import Choice
+from eigenlens.fitting.latent import LatentFit
+from eigenlens.models.linear_gaussian import LinearGaussian
+
+__all__ = ["restore", "save"]
+
+NUMBERS = ("loglik", "n_iter", "converged", "gap", "weight", "rows", "reason", "solver", "interrupted", "passes")
+
+
+def save(estimator: Any, path: str | os.PathLike[str], arrays: Any = None, header: Any = None) -> None:
+    """Write a fitted estimator to `path`; a face with more to keep gives further `arrays` and `header` entries."""
+    fit: LatentFit = estimator._fitted
+    model, choice = fit.model, estimator.selection_
+    kept = {"mean": model.mean, "loadings": model.loadings, "noise": np.asarray(model.noise)}
+    kept |= {"path": np.asarray(fit.path), "constant": np.asarray(fit.constant, dtype=np.int64)}
+    if estimator._turn is not None:
+        kept["turn"] = estimator._turn
+    if choice is not None:
+        kept |= {"counts": choice.counts, "criterion": choice.values, "errors": choice.errors}
+    values = {
+        "parameters": storable_parameters(estimator),
+        "fit": {name: getattr(fit, name) for name in NUMBERS},
+        "selection": None if choice is None else [choice.rule, choice.k],
+        "dtype": estimator._like.dtype.name,
+        "feature_names": named_features(estimator),
+    }
+    io.write(path, estimator._kind, kept | (arrays or {}), values | (header or {}))
+
+
+def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
+    """The estimator that `save` wrote."""
+    estimator = cls(**header["parameters"])
+    noise = arrays["noise"]
+    model = LinearGaussian(arrays["mean"], arrays["loadings"], noise if noise.ndim else float(noise))
+    path, constant = tuple(arrays["path"].tolist()), tuple(arrays["constant"].tolist())
+    estimator._fitted = LatentFit(model, path=path, constant=constant, **header["fit"])
+    estimator._like = Like(model.mean, np.dtype(header["dtype"]))
+    estimator._turn = arrays.get("turn")
+    estimator.selection_ = None
+    if header["selection"] is not None:
+        rule, k = header["selection"]
+        estimator.selection_ = Choice(rule, k, arrays["counts"], arrays["criterion"], arrays["errors"])
+    estimator.n_features_in_ = model.mean.size
+    if header["feature_names"]:
+        estimator.feature_names_in_ = np.asarray(header["feature_names"], dtype=object)
+    return estimator

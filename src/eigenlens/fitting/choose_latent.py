@@ -1,0 +1,114 @@
+"""How many latent dimensions: the least BIC, or the best likelihood of rows that were held out.
+
+Both serve every model of which fits with 1, 2, … dimensions can be had in turn. They stop looking once `PATIENCE` more
+dimensions in a row were no better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from eigenlens.arrays import Array, dense
+from eigenlens.data.source import Block, Source, accumulate
+from eigenlens.fitting.latent import LatentFit, free_parameters
+from eigenlens.fitting.sampling import picked, row_count
+
+__all__ = ["RULES", "Choice", "FitEach", "choose_by_bic", "choose_by_likelihood"]
+
+FOLDS = 5
+PATIENCE = 5
+PIECE = 1 << 21
+
+FitEach = Callable[[Source, Sequence[int]], Iterator[LatentFit]]
+"""Fits of a source for ascending numbers of dimensions, each made when it is asked for; it may end early."""
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """What was compared, and what won.
+
+    Attributes:
+        rule: "bic" or "cv". k: the number chosen.
+        counts: (m,) numbers of dimensions compared.
+        values: (m,) BIC of each (the least is best), or mean log density of a held-out row (the largest is best).
+        errors: (m,) standard errors of the latter over the folds; zeros for BIC.
+        fit: the fit that won, where it was made on all rows.
+    """
+
+    rule: str
+    k: int
+    counts: Array
+    values: Array
+    errors: Array
+    fit: LatentFit | None = None
+
+
+def choose_by_bic(fit_each: FitEach, source: Source, counts: Sequence[int], rng: np.random.Generator) -> Choice:
+    """The number of dimensions of least −2 log-likelihood + parameters log Σw (Schwarz 1978). Cost: a fit a number."""
+    values: list[float] = []
+    best = None
+    for k, fit in zip(counts, map(_whole, fit_each(source, counts)), strict=False):
+        values.append(fit.bic(free_parameters(source.n_features, k, scalar_noise=np.ndim(fit.model.noise) == 0)))
+        best = fit if values[-1] == min(values) else best
+        if _no_better(-np.asarray(values)):
+            break
+    tried = np.asarray(counts[: len(values)])
+    return Choice("bic", int(tried[np.argmin(values)]), tried, np.asarray(values), np.zeros(len(values)), best)
+
+
+def choose_by_likelihood(fit_each: FitEach, source: Source, counts: Sequence[int], rng: np.random.Generator) -> Choice:
+    """The number of dimensions under which rows left out of the fit are likeliest, by cross-validation in five folds.
+
+    A fold is a set of row weights, so that every source can be split. Cost: five fits and five passes a number.
+    """
+    n = row_count(source)
+    weight = np.ones(n) if source.weight is None else source.weight
+    fold = rng.permutation(n) % min(FOLDS, n)
+    kept = [np.where(fold == i, 0.0, weight) for i in range(min(FOLDS, n))]
+    running = [map(_whole, fit_each(source.weighted(w), counts)) for w in kept]
+    table: list[Array] = []
+    for fits in zip(*running, strict=False):
+        table.append(np.array([_held_out(source, weight - w, fit) for w, fit in zip(kept, fits, strict=True)]))
+        if _no_better(np.mean(table, axis=1)):
+            break
+    values, errors = np.mean(table, axis=1), np.std(table, axis=1, ddof=1) / np.sqrt(len(kept))
+    tried = np.asarray(counts[: len(table)])
+    return Choice("cv", int(tried[np.argmax(values)]), tried, values, errors)
+
+
+def _whole(fit: LatentFit) -> LatentFit:
+    """The fit; one that was cut short ends the comparison."""
+    if fit.interrupted:
+        raise KeyboardInterrupt
+    return fit
+
+
+def _no_better(values: Array) -> bool:
+    return bool(len(values) > PATIENCE and np.argmax(values) < len(values) - PATIENCE)
+
+
+def _held_out(source: Source, weight: Array, fit: LatentFit) -> float:
+    """The mean log density of the rows that `weight` counts."""
+    return accumulate(source.weighted(weight), partial(_loglik, model=fit.model)) / float(weight.sum())
+
+
+def _loglik(block: Block, model: Any) -> float:
+    """Σ w log p(x observed) of a block, of the rows that count, dense a piece at a time."""
+    counted = np.flatnonzero(block.weight)
+    step, total = max(1, PIECE // block.rows.shape[1]), 0.0
+    for start in range(0, counted.size, step):
+        some = counted[start : start + step]
+        total += float(block.weight[some] @ model.log_density(dense(picked(block.rows, some))))
+    return total
+
+
+RULES: dict[str, Callable[[FitEach, Source, Sequence[int], np.random.Generator], Choice]] = {
+    "bic": choose_by_bic,
+    "cv": choose_by_likelihood,
+}
+"""Rules for the number of latent dimensions, by name."""

@@ -1,0 +1,170 @@
+"""The correlation matrix R of rows, as factor analysis needs it: eigenpairs of diag(r) R diag(r), products, a start.
+
+Three ways to hold it, one for each shape of the rows: the matrix itself, the standardised rows where they are fewer
+than the columns, or neither, where each product is a pass over the source.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from scipy.linalg import lapack
+
+from eigenlens.arrays import Array
+from eigenlens.linalg.lanczos import lanczos
+from eigenlens.linalg.operators import CentredRows, Matrix, SymmetricOperator
+from eigenlens.linalg.spectrum import Wanted
+from eigenlens.linalg.symmetric import leading_eigenpairs
+
+__all__ = ["Correlations", "DenseCorrelations", "RowCorrelations", "StreamedCorrelations", "correlations_of"]
+
+REDUCED = 600
+"""Up to this many columns LAPACK finds the eigenpairs; beyond, Lanczos does, where few of them are wanted."""
+
+FEW = 1 / 10
+SQUARE_FEATURES = 12_000
+"""Up to here the matrix is formed at all (1.2 GB)."""
+
+ROW_BYTES = 1 << 30
+PRECISE = 1e-11
+SINGULAR = 1e-9
+
+
+class Correlations(Protocol):
+    """A correlation matrix R (d, d), however it is held."""
+
+    @property
+    def size(self) -> int:
+        """d."""
+
+    def leading(self, r: Array, k: int) -> tuple[Array, Array]:
+        """The k largest eigenvalues (k,) of diag(r) R diag(r), descending, and their vectors (d, k)."""
+
+    def matmat(self, V: Array) -> Array:
+        """R V for V (d, b)."""
+
+    def uniquenesses(self, k: int) -> Array:
+        """A first guess (d,) at the share of each variable that k factors leave over."""
+
+
+class DenseCorrelations:
+    """R in memory.
+
+    >>> DenseCorrelations(np.array([[1.0, 0.5], [0.5, 1.0]])).leading(np.ones(2), 1)[0]
+    array([1.5])
+    """
+
+    def __init__(self, R: Array) -> None:
+        self._R = R
+        self.size = len(R)
+
+    def leading(self, r: Array, k: int) -> tuple[Array, Array]:
+        """By LAPACK, or by Lanczos where the matrix is large and k is small."""
+        A = (self._R * r[:, None]) * r
+        if self.size > REDUCED and k <= FEW * self.size:
+            found = lanczos(Matrix(A), Wanted.exactly(k, self.size), PRECISE, np.random.default_rng(0))
+            if found.outcome.converged:
+                return found.values, found.vectors
+        _, w, V = leading_eigenpairs(A, Wanted.exactly(k, self.size))
+        return w, V
+
+    def matmat(self, V: Array) -> Array:
+        """R V."""
+        return np.asarray(self._R @ V)
+
+    def uniquenesses(self, k: int) -> Array:
+        """(1 − k/2d) / diag R⁻¹ (Jöreskog 1967): one less the squared multiple correlations, shrunk."""
+        factor, failed = lapack.dpotrf(self._R, lower=1)
+        if failed or np.min(np.diag(factor)) ** 2 < SINGULAR:
+            return _spectral_start(self, k)
+        inverse, _ = lapack.dpotri(factor, lower=1)
+        return np.asarray((1.0 - 0.5 * k / self.size) / np.diag(inverse))
+
+
+class RowCorrelations:
+    """R = YᵀY by rows Y (n, d), fewer than columns: eigenpairs by those of an n×n matrix, n² d flops."""
+
+    def __init__(self, Y: Array) -> None:
+        self._Y = Y
+        self.size = Y.shape[1]
+
+    def leading(self, r: Array, k: int) -> tuple[Array, Array]:
+        """V = (Y r)ᵀ U w^-½ from the eigenpairs of (Y r)(Y r)ᵀ; k beyond the rank are filled with zeros."""
+        Y = self._Y * r
+        _, w, U = leading_eigenpairs(Y @ Y.T, Wanted.exactly(min(k, len(Y)), len(Y)))
+        positive = np.maximum(w, np.finfo(float).tiny)
+        V = (Y.T @ U) / np.sqrt(positive)
+        missing = k - len(w)
+        return np.append(w, np.zeros(missing)), np.column_stack([V, np.zeros((self.size, missing))])
+
+    def matmat(self, V: Array) -> Array:
+        """Yᵀ(Y V)."""
+        return np.asarray(self._Y.T @ (self._Y @ V))
+
+    def uniquenesses(self, k: int) -> Array:
+        """By principal components: R has no inverse."""
+        return _spectral_start(self, k)
+
+
+class StreamedCorrelations:
+    """R by its products alone, each a pass over the source: for more columns than a matrix could have."""
+
+    def __init__(self, rows: CentredRows) -> None:
+        self._rows = rows
+        self.size = rows.size
+
+    def leading(self, r: Array, k: int) -> tuple[Array, Array]:
+        """By Lanczos."""
+        found = lanczos(
+            _Scaled(self._rows, r), Wanted.exactly(k, self.size), PRECISE, np.random.default_rng(0), block=max(8, k)
+        )
+        return found.values, found.vectors
+
+    def matmat(self, V: Array) -> Array:
+        """R V in one pass."""
+        return self._rows.matmat(V)
+
+    def uniquenesses(self, k: int) -> Array:
+        """By principal components."""
+        return _spectral_start(self, k)
+
+
+class _Scaled:
+    """diag(r) A diag(r)."""
+
+    def __init__(self, base: SymmetricOperator, r: Array) -> None:
+        self._base, self._r = base, r[:, None]
+        self.size = base.size
+        self.trace = float(r @ r)
+
+    def matmat(self, V: Array) -> Array:
+        return self._r * self._base.matmat(self._r * V)
+
+    def dense(self) -> Array:
+        return np.asarray(self._r * self._base.dense() * self._r.T)
+
+
+def _spectral_start(correlations: Correlations, k: int) -> Array:
+    """1 − diag W Wᵀ with W from the k leading components, less their share of noise; between 0.1 and 1."""
+    d = correlations.size
+    w, V = correlations.leading(np.ones(d), k)
+    noise = max(d - float(w.sum()), 0.0) / (d - k)
+    return np.asarray(np.clip(1.0 - (V * V) @ np.maximum(w - noise, 0.0), 0.1, 1.0))
+
+
+def correlations_of(rows: CentredRows) -> tuple[Correlations, str]:
+    """The way to hold R for these standardised rows, and why.
+
+    | if                                      | R is                              |
+    |-----------------------------------------|-----------------------------------|
+    | in memory, 2 n ≤ d, rows within 1 GiB   | YᵀY by the standardised rows Y    |
+    | d ≤ 12000                               | a matrix                          |
+    | anything larger                         | its products, each a pass         |
+    """
+    n, d = rows.source.n_rows, rows.size
+    if rows.source.in_memory and n is not None and 2 * n <= d and 8 * n * d <= ROW_BYTES:
+        return RowCorrelations(np.concatenate(list(rows.centred_blocks()))), "rows are far fewer than columns"
+    if d <= SQUARE_FEATURES:
+        return DenseCorrelations(rows.dense()), "the correlation matrix fits in memory"
+    return StreamedCorrelations(rows), "the correlation matrix is too large to be formed"

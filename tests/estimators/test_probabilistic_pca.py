@@ -1,0 +1,380 @@
+"""`ProbabilisticPCA` as users meet it: every kind of X, gaps everywhere, files, warnings and errors."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from scipy.stats import multivariate_normal
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
+
+from eigenlens import PCA, ConvergenceWarning, DataError, DataWarning, OptionError, io
+from eigenlens.data.memory import ArraySource
+from eigenlens.errors import ModelFileError
+from eigenlens.estimators.ppca import ProbabilisticPCA
+from references import tobamovirus
+
+
+def rows(n=200, d=6, k=2, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((n, k)) @ rng.standard_normal((k, d)) * 2.0 + 0.7 * rng.standard_normal((n, d)) + 3.0
+
+
+def gaps(X, share=0.2, seed=1):
+    M = X.copy()
+    M[np.random.default_rng(seed).random(X.shape) < share] = np.nan
+    return M
+
+
+@pytest.mark.parametrize("solver", ["auto", "em"])
+def test_scikit_learns_own_checks(solver):
+    check_estimator(ProbabilisticPCA(1, solver=solver, random_state=0), on_skip=None)
+
+
+# ---- what was learned ---------------------------------------------------------------------------------------
+
+
+def test_attributes():
+    X = tobamovirus.DATA
+    ppca, pca = ProbabilisticPCA(2).fit(X), PCA(2).fit(X)
+    noise, best = tobamovirus.MAXIMA[2]
+    assert ppca.noise_variance_ == pytest.approx(noise, rel=1e-12)
+    assert ppca.loglik_ == pytest.approx(best, abs=1e-9)
+    assert ppca.loglik_path_.tolist() == [ppca.loglik_]
+    assert (ppca.n_iter_, ppca.converged_, ppca.n_components_, ppca.n_samples_) == (1, True, 2, 38)
+    assert (ppca.solver_.solver, ppca.solver_.reason) == ("closed-form", "X has no missing entries")
+    np.testing.assert_allclose(ppca.explained_variance_, pca.explained_variance_ * 37 / 38, rtol=1e-12)
+    np.testing.assert_allclose(ppca.explained_variance_ratio_, pca.explained_variance_ratio_, rtol=1e-12)
+    np.testing.assert_allclose(ppca.components_, pca.components_, atol=1e-12)
+    np.testing.assert_allclose(ppca.mean_, X.mean(axis=0))
+    assert ppca.loadings_.shape == (18, 2)
+    assert ppca.selection_ is None
+
+
+def test_the_density():
+    X = rows()
+    ppca = ProbabilisticPCA(2).fit(X)
+    C = ppca.get_covariance()
+    twin = multivariate_normal(ppca.mean_, C).logpdf(X)
+    np.testing.assert_allclose(ppca.score_samples(X), twin, rtol=1e-11)
+    assert ppca.score(X) == pytest.approx(twin.mean(), rel=1e-12)
+    assert ppca.loglik_ == pytest.approx(twin.sum(), rel=1e-12)
+    w = np.arange(200.0)
+    assert ppca.score(X, sample_weight=w) == pytest.approx(np.average(twin, weights=w), rel=1e-12)
+    np.testing.assert_allclose(ppca.get_precision() @ C, np.eye(6), atol=1e-10)
+    parameters = 6 + 6 * 2 - 1 + 1
+    assert ppca.aic() == pytest.approx(ppca.aic(X)) == pytest.approx(-2 * twin.sum() + 2 * parameters)
+    assert ppca.bic() == pytest.approx(ppca.bic(X)) == pytest.approx(-2 * twin.sum() + np.log(200) * parameters)
+
+
+def test_samples_reproduce_the_covariance():
+    ppca = ProbabilisticPCA(2, random_state=0).fit(rows())
+    S = ppca.sample(100_000)
+    np.testing.assert_allclose(np.cov(S.T), ppca.get_covariance(), atol=0.15)
+    np.testing.assert_array_equal(ppca.sample(3), ppca.sample(3, random_state=0))
+    assert not np.array_equal(ppca.sample(3), ppca.sample(3, random_state=1))
+
+
+def test_posterior_and_both_ways_back():
+    X = rows()
+    ppca = ProbabilisticPCA(2).fit(X)
+    Z, covariance = ppca.posterior(X)
+    W, noise = ppca.loadings_, ppca.noise_variance_
+    M = W.T @ W + noise * np.eye(2)
+    np.testing.assert_allclose(Z, (X - ppca.mean_) @ W @ np.linalg.inv(M), atol=1e-10)
+    np.testing.assert_allclose(covariance, noise * np.linalg.inv(M), atol=1e-12)
+    np.testing.assert_allclose(ppca.transform(X), Z, atol=1e-10)
+    np.testing.assert_allclose(ppca.fit_transform(X), Z, atol=1e-10)
+    pca = PCA(2).fit(X)
+    projected = pca.inverse_transform(pca.transform(X))
+    np.testing.assert_allclose(ppca.inverse_transform(Z, method="orthogonal"), projected, atol=1e-9)
+    drawn_in = ppca.inverse_transform(Z)
+    np.testing.assert_allclose(drawn_in, Z @ W.T + ppca.mean_, atol=1e-10)
+    assert np.sum((drawn_in - ppca.mean_) ** 2) < np.sum((projected - ppca.mean_) ** 2)
+
+
+# ---- gaps ---------------------------------------------------------------------------------------------------
+
+
+def test_intervals_of_imputed_entries_cover():
+    """20% missing at random: 95% intervals hold 95 ± 1% of the truth."""
+    X = rows(4000, 10, 3)
+    M = gaps(X)
+    ppca = ProbabilisticPCA(3).fit(M)
+    filled, deviation = ppca.impute(M, return_std=True)
+    missing = np.isnan(M)
+    z = (X - filled)[missing] / deviation[missing]
+    assert abs(np.mean(np.abs(z) < 1.959964) - 0.95) < 0.01
+    assert abs(np.mean(np.abs(z) < 0.674490) - 0.50) < 0.015
+    assert np.std(z) == pytest.approx(1.0, abs=0.03)
+    np.testing.assert_array_equal(filled[~missing], X[~missing])
+    assert not deviation[~missing].any()
+
+
+def test_imputing_beats_the_mean_and_mu_is_not_the_mean_of_what_is_seen():
+    """Entries go missing where another column is large: the likelihood sees through that, column means do not."""
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((4000, 1)) @ np.ones((1, 4)) + 0.3 * rng.standard_normal((4000, 4))
+    M = X.copy()
+    M[X[:, 0] > 0.0, 3] = np.nan
+    ppca = ProbabilisticPCA(1).fit(M)
+    assert np.nanmean(M[:, 3]) < -0.6
+    assert abs(ppca.mean_[3]) < 0.05
+    missing = np.isnan(M)
+    error = (ppca.impute(M) - X)[missing]
+    assert np.sqrt(np.mean(error**2)) < 0.4
+
+
+def test_gaps_in_new_rows_of_a_complete_fit():
+    X = rows()
+    ppca = ProbabilisticPCA(2).fit(X)
+    M = gaps(X[:20])
+    assert np.isnan(M).any(axis=1).any()
+    assert not np.isnan(M).any(axis=1).all()
+    Z, covariance = ppca.posterior(M)
+    assert covariance.shape == (20, 2, 2)
+    np.testing.assert_allclose(ppca.transform(M), Z, atol=1e-10)
+    whole = ~np.isnan(M).any(axis=1)
+    np.testing.assert_allclose(Z[whole], ppca.transform(X[:20])[whole], atol=1e-10)
+    np.testing.assert_allclose(ppca.impute(M)[:, 0], ppca.model_.impute(M)[:, 0])
+    assert ppca.score(M) > ppca.score(X[:20])  # fewer entries, each with a density below one
+
+
+def test_rows_without_an_entry():
+    M = np.vstack([gaps(rows()), np.full((2, 6), np.nan)])
+    with pytest.warns(DataWarning, match="2 rows of X have no observed entry"):
+        ppca = ProbabilisticPCA(2).fit(M)
+    assert ppca.loglik_ == pytest.approx(ProbabilisticPCA(2).fit(M[:-2]).loglik_, rel=1e-12)
+    assert ppca.n_samples_ == 200
+    np.testing.assert_array_equal(ppca.transform(M)[-2:], 0.0)
+    np.testing.assert_allclose(ppca.impute(M)[-1], ppca.mean_)
+
+
+# ---- every kind of X ----------------------------------------------------------------------------------------
+
+
+def dask_array(X):
+    da = pytest.importorskip("dask.array")
+    return da.from_array(X, chunks=(70, 4))
+
+
+def tensor(X):
+    torch = pytest.importorskip("torch")
+    return torch.tensor(X)
+
+
+KINDS = {
+    "fortran": np.asfortranarray,
+    "sparse": sp.csr_array,
+    "frame": lambda X: pd.DataFrame(X, columns=list("abcdef")),
+    "dask": dask_array,
+    "torch": tensor,
+    "source": lambda X: ArraySource(X, block_rows=37),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("share", [0.0, 0.2])
+def test_every_kind_of_rows(kind, share):
+    X = gaps(rows(), share)
+    here, there = ProbabilisticPCA(2).fit(X), ProbabilisticPCA(2).fit(KINDS[kind](X))
+    same = KINDS[kind](X)
+    assert there.loglik_ == pytest.approx(here.loglik_, rel=1e-11)
+    np.testing.assert_allclose(np.asarray(there.loadings_), here.loadings_, atol=1e-7)
+    np.testing.assert_allclose(np.asarray(there.transform(same)), here.transform(X), atol=1e-7)
+    for a, b in zip(there.impute(same, return_std=True), here.impute(X, return_std=True), strict=True):
+        np.testing.assert_allclose(np.asarray(a), b, atol=1e-7)
+    np.testing.assert_allclose(np.asarray(there.posterior(same)[1]), here.posterior(X)[1], atol=1e-7)
+    assert there.score(same) == pytest.approx(here.score(X), rel=1e-10)
+    if kind in ("dask", "torch"):
+        assert type(there.transform(same)) is type(same)
+        assert type(there.impute(same)) is type(same)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.2])
+def test_single_precision_in_and_out(share):
+    X = gaps(rows(), share).astype(np.float32)
+    ppca = ProbabilisticPCA(2).fit(X)
+    exact = ProbabilisticPCA(2).fit(X.astype(np.float64))
+    Z = ppca.transform(X)
+    results = [Z, ppca.inverse_transform(Z), *ppca.impute(X, return_std=True), *ppca.posterior(X), ppca.loadings_]
+    results += [ppca.mean_, ppca.get_covariance(), ppca.get_precision(), ppca.sample(2), ppca.explained_variance_]
+    assert all(result.dtype == np.float32 for result in results)
+    np.testing.assert_allclose(Z, exact.transform(X.astype(np.float64)), atol=1e-4)
+    assert ppca.loglik_ == pytest.approx(exact.loglik_, rel=1e-6)
+
+
+def test_names_pipelines_and_output():
+    frame = pd.DataFrame(gaps(rows()), columns=list("abcdef"))
+    ppca = ProbabilisticPCA(2).set_output(transform="pandas").fit(frame)
+    assert list(ppca.transform(frame).columns) == ["probabilisticpca0", "probabilisticpca1"]
+    assert list(ppca.feature_names_in_) == list("abcdef")
+    with pytest.raises(ValueError, match="feature names"):
+        ppca.transform(frame[list("fedcba")])
+    assert make_pipeline(StandardScaler(), ProbabilisticPCA(2)).fit_transform(frame.to_numpy()).shape == (200, 2)
+    assert clone(ProbabilisticPCA(2, tol=1e-3)).tol == 1e-3
+
+
+@pytest.mark.parametrize("solver", ["closed-form", "em"])
+def test_weights(solver):
+    X, w = rows(60), np.random.default_rng(3).integers(0, 4, 60)
+    options = {"solver": solver, "random_state": 0}
+    a = ProbabilisticPCA(2, **options).fit(X, sample_weight=w)
+    b = ProbabilisticPCA(2, **options).fit(np.repeat(X, w, axis=0))
+    assert a.loglik_ == pytest.approx(b.loglik_, rel=1e-9)
+    np.testing.assert_allclose(a.loadings_, b.loadings_, atol=1e-4)
+
+
+def test_em_by_name_is_repeatable_and_agrees():
+    X = rows()
+    a, b = (ProbabilisticPCA(2, solver="em", random_state=7).fit(X) for _ in range(2))
+    np.testing.assert_array_equal(a.loadings_, b.loadings_)
+    assert a.loglik_ == pytest.approx(ProbabilisticPCA(2).fit(X).loglik_, abs=1e-7)
+    assert (a.solver_.solver, a.solver_.reason) == ("em", "asked for")
+    assert a.n_iter_ == len(a.loglik_path_) == a.solver_.iterations
+
+
+# ---- the number of dimensions, progress, interrupts ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("rule", ["bic", "cv"])
+def test_the_number_of_dimensions(rule):
+    X = rows(600, 10, 3, seed=4)
+    ppca = ProbabilisticPCA(rule, random_state=0).fit(X)
+    assert ppca.n_components_ == ppca.selection_.k == 3
+    assert ppca.loglik_ == pytest.approx(ProbabilisticPCA(3).fit(X).loglik_, rel=1e-10)
+    assert ppca.selection_.counts[0] == 1
+
+
+def test_progress_says_the_likelihood():
+    said = []
+    for X in (rows(), gaps(rows())):
+        ProbabilisticPCA(2, solver="em", random_state=0, verbose=lambda *said_now: said.append(said_now)).fit(X)
+    steps = [what for _, _, what in said if what.startswith("EM: step")]
+    assert steps[0].startswith("EM: step 1, log-likelihood -")
+
+
+def test_an_interrupt_keeps_the_best_so_far():
+    def stop(done, total, what):
+        if what.startswith("EM: step 4"):
+            raise KeyboardInterrupt
+
+    with pytest.warns(ConvergenceWarning, match=r"interrupted after 4 steps.*tol=1e-12"):
+        ppca = ProbabilisticPCA(2, solver="em", random_state=0, verbose=stop).fit(rows())
+    assert ppca.loglik_path_.size == 4
+    assert ppca.transform(rows()).shape == (200, 2)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.2])
+def test_stopping_early_is_said(share):
+    with pytest.warns(ConvergenceWarning, match=r"stopped after 3 steps.*to gain: about .*raise max_iter=3"):
+        ppca = ProbabilisticPCA(2, solver="em", max_iter=3, random_state=0).fit(gaps(rows(), share))
+    assert not ppca.converged_
+
+
+# ---- files --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("share", [0.0, 0.2])
+def test_save_and_restore(tmp_path, share):
+    frame = pd.DataFrame(gaps(rows(), share).astype(np.float32), columns=list("abcdef"))
+    ppca = ProbabilisticPCA("bic", random_state=0).fit(frame)
+    ppca.save(tmp_path / "ppca.safetensors")
+    kind, arrays, header = io.read(tmp_path / "ppca.safetensors")
+    assert kind == "ProbabilisticPCA"
+    again = ProbabilisticPCA._restored(arrays, header)
+    np.testing.assert_array_equal(again.transform(frame), ppca.transform(frame))
+    for a, b in zip(again.impute(frame, return_std=True), ppca.impute(frame, return_std=True), strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert again.get_params() == ppca.get_params()
+    assert again.loadings_.dtype == np.float32
+    for name in ("loglik_", "n_iter_", "converged_", "n_samples_", "n_components_", "noise_variance_"):
+        assert getattr(again, name) == getattr(ppca, name)
+    np.testing.assert_array_equal(again.loglik_path_, ppca.loglik_path_)
+    assert again.solver_.reason == ppca.solver_.reason
+    assert list(again.feature_names_in_) == list("abcdef")
+    assert again.bic() == ppca.bic()
+    np.testing.assert_array_equal(again.selection_.values, ppca.selection_.values)
+    with pytest.raises(ModelFileError):
+        io.read(tmp_path / "nothing.safetensors")
+
+
+def test_pickle():
+    ppca = ProbabilisticPCA(2).fit(gaps(rows()))
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(ppca)).loadings_, ppca.loadings_)
+
+
+# ---- bad input ----------------------------------------------------------------------------------------------
+
+
+def bad(**options):
+    return lambda X: ProbabilisticPCA(**{"n_components": 2} | options).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (bad(n_components=6), OptionError, "n_components=6 must be at most 5, one less than the number of features"),
+        (bad(n_components=0), OptionError, "n_components=0 must be at least 1"),
+        (bad(n_components=0.5), OptionError, "n_components=0.5 must be an integer"),
+        (bad(n_components="bik"), OptionError, "did you mean 'bic'"),
+        (bad(solver="closed"), OptionError, "did you mean 'closed-form'"),
+        (bad(tol=0.0), OptionError, "tol=0.0"),
+        (bad(max_iter=0), OptionError, "max_iter=0 must be at least 1"),
+        (bad(random_state=-1), OptionError, "random_state=-1"),
+        (lambda X: bad()(X[:, :1]), DataError, "n_features = 1"),
+        (lambda X: bad()(X[:3]), OptionError, "n_samples=3"),
+        (lambda X: bad()(np.ones((9, 4))), DataError, "no variance"),
+        (lambda X: bad()(X[:, [0, 1, 0, 1]]), OptionError, "fill only 2 of 4 dimensions"),
+        (lambda X: bad()(np.where(np.arange(6) == 3, np.nan, X)), DataError, "column 3 of X has no observed entry"),
+        (lambda X: bad()(np.where(X.max() == X, np.inf, X)), DataError, "infinity"),
+        (lambda X: bad(solver="closed-form")(gaps(X)), DataError, "needs complete rows"),
+    ],
+)
+def test_errors_say_what_to_do(call, error, message):
+    with pytest.raises(error, match=message):
+        call(rows())
+
+
+def test_new_rows_that_cannot_be_used():
+    ppca = ProbabilisticPCA(2).fit(rows())
+    X = rows(5)
+    X[1, 1], X[2, 2] = np.inf, np.nan
+    for method in (ppca.transform, ppca.impute, ppca.score, ppca.score_samples, ppca.posterior):
+        with pytest.raises(DataError, match="infinity: 1 entries"):
+            method(X)
+    with pytest.raises(ValueError, match="7 features"):
+        ppca.transform(np.ones((2, 7)))
+    with pytest.raises(DataError, match="2 columns"):
+        ppca.inverse_transform(np.ones((2, 3)))
+    with pytest.raises(DataError, match="NaN or infinity"):
+        ppca.inverse_transform(np.full((2, 2), np.nan))
+    with pytest.raises(OptionError, match="did you mean 'orthogonal'"):
+        ppca.inverse_transform(np.ones((2, 2)), method="ortogonal")
+    with pytest.raises(OptionError, match="return_std=1"):
+        ppca.impute(X, return_std=1)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.2])
+def test_a_constant_column_is_named(share):
+    frame = pd.DataFrame(rows(), columns=list("abcdef")).assign(c=5.0)
+    if share:
+        frame.iloc[::7, 0] = np.nan
+    with pytest.warns(DataWarning, match=r"1 of 6 columns are constant \('c'\)"):
+        ppca = ProbabilisticPCA(2).fit(frame)
+    assert abs(ppca.loadings_[2]).max() < 1e-6
+    assert ppca.mean_[2] == pytest.approx(5.0)
+
+
+def test_a_good_fit_says_nothing():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for X in (rows(), gaps(rows())):
+            ProbabilisticPCA(2).fit(X).score(X)

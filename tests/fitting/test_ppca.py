@@ -1,0 +1,378 @@
+"""Probabilistic PCA: three algorithms, one maximum, and slow twins that know only the textbook."""
+
+from __future__ import annotations
+
+import tracemalloc
+from functools import partial
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.stats import multivariate_normal
+
+from eigenlens import DataError, OptionError
+from eigenlens.data.memory import ArraySource, SparseSource
+from eigenlens.fitting.choose_latent import RULES
+from eigenlens.fitting.latent import canonical, free_parameters
+from eigenlens.fitting.missing import fit_observed
+from eigenlens.fitting.ppca import fit_each_ppca, fit_ppca
+from eigenlens.fitting.ppca_em import best_within
+from eigenlens.linalg.spectrum import orient
+from eigenlens.models.linear_gaussian import LinearGaussian
+from references import airquality, tobamovirus
+
+TIGHT = {"tol": 1e-16, "rng": np.random.default_rng(0)}
+
+
+def rows(n=300, d=8, k=3, seed=0, shift=4.0):
+    rng = np.random.default_rng(seed)
+    W = rng.standard_normal((d, k)) * np.linspace(3.0, 1.0, k)
+    return rng.standard_normal((n, k)) @ W.T + 0.8 * rng.standard_normal((n, d)) + shift
+
+
+def gaps(X, share=0.2, seed=1):
+    M = X.copy()
+    M[np.random.default_rng(seed).random(X.shape) < share] = np.nan
+    return M
+
+
+def closed_form(X, k):
+    """Tipping and Bishop 1999, eq. 7 and 8, from all eigenvalues."""
+    S = np.cov(X.T, bias=True)
+    lam, U = np.linalg.eigh(S)
+    lam, U = lam[::-1], U[:, ::-1]
+    noise = lam[k:].mean()
+    return LinearGaussian(X.mean(axis=0), orient(U[:, :k]) * np.sqrt(lam[:k] - noise), noise)
+
+
+def textbook_em(X, k, steps):
+    """EM with its two steps written out (ibid., appendix B): posterior moments of every row, then regressions."""
+    mu, (n, d) = X.mean(axis=0), X.shape
+    R = X - mu
+    W, noise = np.random.default_rng(0).standard_normal((d, k)), 1.0
+    for _ in range(steps):
+        M = W.T @ W + noise * np.eye(k)
+        Z = np.linalg.solve(M, W.T @ R.T).T
+        ZZ = n * noise * np.linalg.inv(M) + Z.T @ Z
+        W = np.linalg.solve(ZZ, Z.T @ R).T
+        noise = (np.sum(R * R) - 2.0 * np.sum(Z * (R @ W)) + np.trace(ZZ @ W.T @ W)) / (n * d)
+    return LinearGaussian(mu, W, noise)
+
+
+def loglik(model, X):
+    return float(multivariate_normal(model.mean, model.covariance()).logpdf(X).sum())
+
+
+# ---- one maximum --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("k", [1, 3, 7])
+@pytest.mark.parametrize(("n", "d"), [(300, 8), (20, 30)])
+def test_the_closed_form(n, d, k):
+    X = rows(n, d)
+    fit, twin = fit_ppca(ArraySource(X), k), closed_form(X, k)
+    assert fit.model.noise == pytest.approx(twin.noise, rel=1e-11)
+    np.testing.assert_allclose(fit.model.loadings, twin.loadings, atol=1e-9)
+    assert fit.loglik == pytest.approx(loglik(twin, X), rel=1e-11)
+    assert (fit.solver, fit.converged, fit.rows, fit.weight) == ("closed-form", True, n, n)
+
+
+@pytest.mark.parametrize("k", [1, 2, 5])
+def test_every_algorithm_ends_at_the_same_likelihood(k):
+    """Closed form, fused EM, textbook EM, and the EM for missing entries on rows that miss none."""
+    X = rows()
+    best = fit_ppca(ArraySource(X), k).loglik
+    em = fit_ppca(ArraySource(X), k, solver="em", **TIGHT)
+    start = LinearGaussian(np.zeros(8), np.random.default_rng(1).standard_normal((8, k)), 1.0)
+    assert em.loglik == pytest.approx(best, abs=1e-8)
+    assert loglik(textbook_em(X, k, 3000), X) == pytest.approx(best, abs=1e-8)
+    assert fit_observed(ArraySource(X), start, tol=1e-16).path[-1] == pytest.approx(best, abs=1e-8)
+    assert loglik(em.model, X) == pytest.approx(em.loglik, rel=1e-12)
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_em_returns_the_same_loadings(k):
+    X = rows()
+    a, b = fit_ppca(ArraySource(X), k), fit_ppca(ArraySource(X), k, solver="em", **TIGHT)
+    np.testing.assert_allclose(b.model.loadings, a.model.loadings, atol=1e-5)
+    assert b.model.noise == pytest.approx(a.model.noise, rel=1e-8)
+
+
+def test_k_one_less_than_d_is_the_saturated_gaussian():
+    X, M = rows(d=5), airquality.DATA
+    for solver in ("closed-form", "em"):
+        fit = fit_ppca(ArraySource(X), 4, solver=solver, **TIGHT)
+        np.testing.assert_allclose(fit.model.covariance(), np.cov(X.T, bias=True), rtol=1e-5)
+    assert fit_ppca(ArraySource(M), 3).loglik == pytest.approx(airquality.SATURATED, abs=1e-6)
+    assert free_parameters(5, 4, scalar_noise=True) == 5 + 15
+
+
+def test_no_noise_left_is_the_projection_of_pca():
+    """As the noise tends to 0 the posterior mean, scaled by the deviations, is the score of PCA."""
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((50, 2)) @ rng.standard_normal((2, 6)) + 1e-5 * rng.standard_normal((50, 6))
+    model = fit_ppca(ArraySource(X), 2).model
+    U, s, _ = np.linalg.svd((X - X.mean(axis=0)).T, full_matrices=False)
+    scores = (X - X.mean(axis=0)) @ orient(U[:, :2])
+    np.testing.assert_allclose(model.posterior(X)[0] * s[:2] / np.sqrt(50), scores, atol=1e-8)
+
+
+# ---- references ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("solver", ["closed-form", "em"])
+@pytest.mark.parametrize("k", tobamovirus.MAXIMA)
+def test_tobamovirus(k, solver):
+    fit = fit_ppca(ArraySource(tobamovirus.DATA), k, solver=solver, **TIGHT)
+    noise, best = tobamovirus.MAXIMA[k]
+    assert fit.model.noise == pytest.approx(noise, rel=1e-7)
+    assert fit.loglik == pytest.approx(best, abs=1e-8)
+
+
+@pytest.mark.parametrize("k", airquality.PPCA)
+def test_airquality_against_full_information_maximum_likelihood(k):
+    scaled = airquality.DATA / np.nanstd(airquality.DATA, axis=0, ddof=1)
+    for X, (best, noise) in ((airquality.DATA, airquality.PPCA[k]), (scaled, airquality.SCALED_PPCA[k])):
+        fit = fit_ppca(ArraySource(X), k)
+        assert fit.loglik == pytest.approx(best, abs=1e-6)
+        assert fit.model.noise == pytest.approx(noise, rel=1e-4)
+        assert fit.loglik == pytest.approx(float(fit.model.log_density(X).sum()), rel=1e-12)
+
+
+# ---- EM -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_likelihood_never_falls(seed):
+    X = rows(seed=seed)
+    for M in (X, gaps(X)):
+        fit = fit_ppca(ArraySource(M), 2, solver="em", rng=np.random.default_rng(seed))
+        assert np.all(np.diff(fit.path) >= 0.0)
+        assert fit.converged
+        assert fit.loglik == fit.path[-1]
+        assert fit.n_iter == len(fit.path)
+
+
+def test_the_best_model_within_a_space():
+    """Its likelihood is what dense algebra says, and no change of the loadings within the space is better."""
+    X, rng = rows(d=5), np.random.default_rng(3)
+    S, n = np.cov(X.T, bias=True), len(X)
+    for Q in (np.linalg.qr(rng.standard_normal((5, 3)))[0], np.linalg.eigh(S)[1][:, [0, 2, 4]]):
+        T, excess, noise, deviance = best_within(Q, S @ Q, np.trace(S))
+        best = LinearGaussian(X.mean(axis=0), Q @ T * np.sqrt(excess), noise)
+        assert -0.5 * n * deviance == pytest.approx(loglik(best, X), rel=1e-12)
+        for _ in range(50):
+            A = T * np.sqrt(excess) + 1e-2 * rng.standard_normal((3, 3))
+            other = LinearGaussian(best.mean, Q @ A, noise * np.exp(1e-2 * rng.standard_normal()))
+            assert loglik(other, X) < loglik(best, X)
+    assert excess[2] == 0.0  # the least variance is below the mean of the rest: it is noise
+
+
+def test_a_step_gains_at_least_what_the_textbooks_does():
+    """W ← S W (sigma² I + M⁻¹ WᵀSW)⁻¹ spans the same space as the next loadings, and is no better than they are."""
+    X, k = rows(), 2
+    S, d = np.cov(X.T, bias=True), 8
+    options = {"solver": "em", "tol": 1e-300}
+    for steps in (3, 4):
+        now, after = (
+            fit_ppca(ArraySource(X), k, max_iter=m, rng=np.random.default_rng(0), **options) for m in (steps, steps + 1)
+        )
+        W, noise = now.model.loadings, now.model.noise
+        M, SW = W.T @ W + noise * np.eye(k), S @ W
+        plain = SW @ np.linalg.inv(noise * np.eye(k) + np.linalg.solve(M, W.T @ SW))
+        plain_noise = np.trace(S - SW @ np.linalg.solve(M, plain.T)) / d
+        em = LinearGaussian(now.model.mean, plain, plain_noise)
+        assert now.loglik < loglik(em, X) <= after.loglik + 1e-9
+        P = plain @ np.linalg.pinv(plain)
+        np.testing.assert_allclose(P @ after.model.loadings, after.model.loadings, atol=1e-10)
+
+
+def test_it_takes_fewer_steps_than_the_textbook():
+    X = rows()
+    steps = fit_ppca(ArraySource(X), 3, solver="em", tol=1e-10, rng=np.random.default_rng(0)).n_iter
+    best = fit_ppca(ArraySource(X), 3).loglik
+    assert best - loglik(textbook_em(X, 3, steps), X) > 1e-3
+
+
+def test_an_honest_stop():
+    """What is said to be left to gain is of the size of the truth."""
+    X = rows()
+    best = fit_ppca(ArraySource(X), 2).loglik
+    fit = fit_ppca(ArraySource(X), 2, solver="em", max_iter=5, rng=np.random.default_rng(0))
+    assert not fit.converged
+    assert fit.n_iter == 5
+    assert 0.1 < fit.gap / ((best - fit.loglik) / X.size) < 10.0
+
+
+def test_an_interrupt_keeps_the_best_so_far():
+    def stop(done, total, what):
+        if what.startswith("EM: step 4"):
+            raise KeyboardInterrupt
+
+    fit = fit_ppca(ArraySource(rows()), 2, solver="em", progress=stop, rng=np.random.default_rng(0))
+    assert (fit.interrupted, fit.converged, fit.n_iter) == (True, False, 4)
+    assert fit.loglik == pytest.approx(loglik(fit.model, rows()), rel=1e-12)
+
+    def stop_at_once(done, total, what):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fit_ppca(ArraySource(rows()), 2, solver="em", progress=stop_at_once)
+
+
+def test_columns_of_very_different_sizes():
+    """With two dimensions 6e-12 of the variance is left for the noise, of which the trace keeps four digits."""
+    X = rows(d=6) * np.array([1e6, 1.0, 1e-3, 1e3, 1.0, 1.0])
+    for k in (1, 2):
+        a, b = (fit_ppca(ArraySource(X), k, solver=solver, **TIGHT) for solver in ("closed-form", "em"))
+        assert b.loglik == pytest.approx(a.loglik, rel=1e-5)
+
+
+# ---- laws ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("solver", ["closed-form", "em"])
+def test_weights_are_copies_and_blocks_do_not_show(solver):
+    X, w = rows(80), np.random.default_rng(4).integers(0, 4, 80)
+    fit = partial(fit_ppca, k=2, solver=solver, tol=1e-16)
+    weighted = fit(ArraySource(X, block_rows=13).weighted(w.astype(float)), rng=np.random.default_rng(0))
+    copies = fit(ArraySource(np.repeat(X, w, axis=0)), rng=np.random.default_rng(0))
+    assert weighted.loglik == pytest.approx(copies.loglik, rel=1e-12)
+    assert weighted.weight == copies.weight == w.sum()
+    np.testing.assert_allclose(weighted.model.covariance(), copies.model.covariance(), rtol=1e-5)
+
+
+def test_weights_are_copies_with_gaps():
+    M, w = gaps(rows(80)), np.random.default_rng(4).integers(0, 4, 80)
+    weighted = fit_ppca(ArraySource(M, block_rows=13).weighted(w.astype(float)), 2)
+    copies = fit_ppca(ArraySource(np.repeat(M, w, axis=0)), 2)
+    assert weighted.loglik == pytest.approx(copies.loglik, rel=1e-10)
+
+
+def test_shift_turn_and_scale():
+    X = rows()
+    Q = np.linalg.qr(np.random.default_rng(5).standard_normal((8, 8)))[0]
+    a, b = fit_ppca(ArraySource(X), 2), fit_ppca(ArraySource(3.0 * X @ Q + 1e5), 2)
+    np.testing.assert_allclose(b.model.covariance(), 9.0 * Q.T @ a.model.covariance() @ Q, rtol=1e-6, atol=1e-6)
+    assert b.loglik == pytest.approx(a.loglik - X.size * np.log(3.0), abs=1e-6)
+    np.testing.assert_allclose(b.model.mean, 3.0 * a.model.mean @ Q + 1e5, rtol=1e-12)
+
+
+def test_single_precision_rows():
+    X = rows(2000).astype(np.float32)
+    exact = fit_ppca(ArraySource(X.astype(np.float64)), 2)
+    for solver in ("closed-form", "em"):
+        fit = fit_ppca(ArraySource(X), 2, solver=solver, rng=np.random.default_rng(0))
+        assert fit.loglik == pytest.approx(exact.loglik, rel=1e-6)
+        assert np.all(np.diff(fit.path) >= 0.0)
+
+
+def test_sparse_rows_stay_sparse():
+    X = sp.random(4000, 4000, density=1e-3, random_state=0, format="csr")
+    tracemalloc.start()
+    fit = fit_ppca(SparseSource(X), 2, rng=np.random.default_rng(0))
+    em = fit_ppca(SparseSource(X), 2, solver="em", max_iter=5, rng=np.random.default_rng(0))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4000 * 4000  # an eighth of the rows made dense
+    assert fit.loglik > em.loglik
+    assert fit.model.noise == pytest.approx(em.model.noise, rel=1e-2)
+
+
+def test_a_start_does_not_matter():
+    M = gaps(rows())
+    ends = [fit_ppca(ArraySource(rows()), 3, solver="em", rng=np.random.default_rng(i)).loglik for i in range(4)]
+    np.testing.assert_allclose(ends, fit_ppca(ArraySource(rows()), 3).loglik, atol=1e-6)
+    assert fit_ppca(ArraySource(M), 3).reason == "X has missing entries"
+    assert fit_ppca(ArraySource(M), 3, solver="em").reason == "asked for"
+
+
+def test_canonical_loadings_are_orthogonal_and_oriented():
+    model = LinearGaussian(np.zeros(5), np.random.default_rng(6).standard_normal((5, 3)), 1.0)
+    turned = canonical(model)
+    G = turned.loadings.T @ turned.loadings
+    np.testing.assert_allclose(G, np.diag(np.diag(G)), atol=1e-12)
+    assert np.all(np.diff(np.diag(G)) <= 0.0)
+    np.testing.assert_allclose(turned.covariance(), model.covariance(), atol=1e-12)
+    assert np.all(turned.loadings[np.abs(turned.loadings).argmax(axis=0), range(3)] > 0.0)
+
+
+# ---- the number of dimensions -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("share", [0.0, 0.15])
+def test_the_number_of_dimensions_is_found(rule, share):
+    M = gaps(rows(250, 12), share)
+    choice = RULES[rule](fit_each_ppca, ArraySource(M), range(1, 12), np.random.default_rng(0))
+    assert choice.k == 3
+    assert choice.counts.tolist() == list(range(1, 9))  # five more were no better
+    best = np.argmin(choice.values) if rule == "bic" else np.argmax(choice.values)
+    assert choice.counts[best] == 3
+
+
+def test_the_criteria_by_hand():
+    X = rows(100, 5)
+    bic = RULES["bic"](fit_each_ppca, ArraySource(X), range(1, 5), np.random.default_rng(0))
+    twins = [-2.0 * loglik(closed_form(X, k), X) + (6 + 5 * k - k * (k - 1) / 2) * np.log(100) for k in range(1, 5)]
+    np.testing.assert_allclose(bic.values, twins, rtol=1e-10)
+    assert bic.fit.loglik == pytest.approx(fit_ppca(ArraySource(X), bic.k).loglik)
+    cv = RULES["cv"](fit_each_ppca, ArraySource(X), range(1, 5), np.random.default_rng(7))
+    fold = np.random.default_rng(7).permutation(100) % 5
+    for k in range(1, 5):
+        each = [loglik(closed_form(X[fold != i], k), X[fold == i]) / 20 for i in range(5)]
+        assert cv.values[k - 1] == pytest.approx(np.mean(each), rel=1e-10)
+        assert cv.errors[k - 1] == pytest.approx(np.std(each, ddof=1) / np.sqrt(5), rel=1e-8)
+
+
+def test_each_number_as_if_alone():
+    for M in (rows(), gaps(rows())):
+        each = [fit.loglik for fit in fit_each_ppca(ArraySource(M), [1, 2, 4])]
+        np.testing.assert_allclose(each, [fit_ppca(ArraySource(M), k).loglik for k in (1, 2, 4)], rtol=1e-9)
+
+
+def test_numbers_that_leave_no_noise_are_not_tried():
+    X = rows(6, 30)
+    assert len(list(fit_each_ppca(ArraySource(X), range(1, 20)))) == 4
+
+
+# ---- bad input ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("solver", ["auto", "em"])
+def test_rows_that_fill_too_few_dimensions(solver):
+    rng = np.random.default_rng(8)
+    collinear = rng.standard_normal((100, 2)) @ rng.standard_normal((2, 5))
+    with pytest.raises(OptionError, match=r"n_components=3 keeps all the variance.*fill only 2 of 5.*below 2"):
+        fit_ppca(ArraySource(collinear), 3, solver=solver, max_iter=3000, rng=np.random.default_rng(0))
+    assert fit_ppca(ArraySource(collinear), 1, solver=solver).converged
+    with pytest.raises(OptionError, match=r"n_components=3 .*n_samples=4"):
+        fit_ppca(ArraySource(rows(4)), 3, solver=solver)
+    with pytest.raises(DataError, match="no variance"):
+        fit_ppca(ArraySource(np.full((9, 4), 1e6 / 3.0)), 2, solver=solver)
+
+
+def test_bad_rows_with_gaps():
+    M = gaps(rows())
+    with pytest.raises(DataError, match="closed-form' needs complete rows"):
+        fit_ppca(ArraySource(M), 2, solver="closed-form")
+    with pytest.raises(DataError, match="closed-form' needs complete rows"):
+        next(fit_each_ppca(ArraySource(M), [1, 2], solver="closed-form"))
+    with pytest.raises(OptionError, match=r"n_components=4 must be at most 3, two less than the number of rows"):
+        fit_ppca(ArraySource(M[:5]), 4)
+    with pytest.raises(DataError, match="n_samples=2: at least 3 rows"):
+        fit_ppca(ArraySource(M[:2]), 1)
+    with_infinity = M.copy()
+    with_infinity[3, 4] = np.inf
+    with pytest.raises(DataError, match="infinity: 1 entries"):
+        fit_ppca(ArraySource(with_infinity), 2)
+    with pytest.raises(DataError, match="squares overflow"):
+        fit_ppca(ArraySource(M * 1e160), 2)
+    M[:, 2] = np.nan
+    with pytest.raises(DataError, match="column 2 of X has no observed entry"):
+        fit_ppca(ArraySource(M), 2)
+
+
+def test_an_error_that_is_not_about_gaps_is_kept():
+    with pytest.raises(DataError, match="n_samples=1"):
+        fit_ppca(ArraySource(rows(1)), 1)
