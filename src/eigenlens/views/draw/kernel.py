@@ -9,8 +9,7 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.views import kernel_tables
-from eigenlens.views.draw.labels import Labels
-from eigenlens.views.draw.plane import component_pair, place_labels, square_plane, zero_lines
+from eigenlens.views.draw.plane import component_pair, on_two_components
 from eigenlens.views.draw.points import CROWD, colouring, scatter
 from eigenlens.views.draw.style import GREY, INK, SMALL, component_label, legend, new_axes, quiet
 
@@ -51,20 +50,7 @@ def embedding(
     >>> plot.embedding(PCA().fit(food.data), food.data, labels=food.rows).get_ylabel()
     'PC2 (29.1%)'
     """
-    table = kernel_tables.scores(model, X, component_pair(components), labels=labels)
-    colours = colouring(color, len(table.values))
-    ax = new_axes(ax)
-    square_plane(ax)
-    scatter(ax, table.values, colours)
-    unit = ", unit variance" if table.whitened else ""
-    ax.set_xlabel(component_label(table.components[0], table.shares[0]) + unit)
-    ax.set_ylabel(component_label(table.components[1], table.shares[1]) + unit)
-    wanted = Labels(ax)
-    if table.labels is not None:
-        wanted.want(table.values, table.labels, INK)
-        wanted.keep_clear(zero_lines(ax))
-    place_labels(ax, wanted)
-    return ax
+    return on_two_components(kernel_tables.scores(model, X, component_pair(components), labels=labels), color, ax)
 
 
 def component_contours(

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from eigenlens.fitting.reading import Supplementary
-    from eigenlens.views.values import BiplotTable
+    from eigenlens.views.values import BiplotTable, ScoreTable
 
 __all__ = ["biplot", "correlation_circle", "scores"]
 
@@ -60,7 +60,11 @@ def scores(
     >>> plot.scores(PCA().fit(food.data), food.data, labels=food.rows).get_ylabel()
     'PC2 (29.1%)'
     """
-    table = tables.scores(model, X, component_pair(components), labels=labels)
+    return on_two_components(tables.scores(model, X, component_pair(components), labels=labels), color, ax)
+
+
+def on_two_components(table: ScoreTable, color: Any, ax: Axes | None) -> Axes:
+    """Rows with their scores on two components, of whatever model."""
     colours = colouring(color, len(table.values))
     ax = new_axes(ax)
     square_plane(ax)
