@@ -20,7 +20,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_limits
 
 import eigenlens
-from eigenlens import PCA
+from eigenlens import PCA, compiled
 from eigenlens.errors import ConvergenceWarning, ModelFileError, OptionError
 from eigenlens.fitting.bootstrap import rotation
 from eigenlens.fitting.pca import RULES
@@ -96,7 +96,9 @@ class TestAttributes:
             with threadpool_limits(limit):
                 found.append(PCA(3, solver="covariance").fit(X))
         np.testing.assert_allclose(found[0].explained_variance_, found[1].explained_variance_, rtol=1e-13)
-        assert np.array_equal(found[0]._moments.scatter, found[1]._moments.scatter)
+        first, second = (fit._moments.scatter for fit in found)
+        assert np.array_equal(first, second) or compiled.active() == "numpy"  # BLAS adds in an order of its own
+        np.testing.assert_allclose(first, second, atol=1e-9)
 
     def test_a_second_fit_forgets_the_first(self):
         X = rows()

@@ -144,15 +144,16 @@ def gaussian_values_numpy(x: Points, y: Points, out: Array) -> Array:
     """
     right = _scaled(y)
     level = _half_squares(right)
-    n, step = len(x.rows), max(PANEL_ROWS, (1 << 19) // len(right))
+    n, step = len(x.rows), max(PANEL_ROWS, (1 << 17) // len(right))
     for start in range(0, n, step):
         rows = slice(start, min(start + step, n))
         left = _scaled(x.beside(x.rows[rows]))
-        P = left @ right.T
-        P -= level
-        P -= _half_squares(left)[:, None]
-        np.minimum(P, 0.0, out=P)
-        out[rows] = np.exp(P, out=P)
+        with np.errstate(all="ignore"):  # what is not finite stays so in the values
+            P = left @ right.T
+            P -= level
+            P -= _half_squares(left)[:, None]
+            np.minimum(P, 0.0, out=P)
+            out[rows] = np.exp(P, out=P)
     return out
 
 

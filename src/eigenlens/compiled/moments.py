@@ -47,12 +47,12 @@ def moments_about(
 def moments_about_numpy(
     rows: Array, weight: Array | None, shift: Array, triangle: Array | None = None
 ) -> tuple[Array, Array]:
-    """The twin of `moments_about`: a shifted panel at a time, multiplied by SYRK in the rows' own dtype.
+    """The twin of `moments_about`: a shifted panel at a time, multiplied by SYRK.
 
-    float32 panels are multiplied in float32 and added in float64.
+    As there, narrow rows are multiplied in float64, and wide float32 ones in float32 and added in float64.
     """
     n, d = rows.shape
-    single = rows.dtype == np.float32 and triangle is None
+    single = rows.dtype == np.float32 and triangle is None and d > NARROW[rows.dtype]
     dtype = np.dtype(np.float32 if single else np.float64)
     shift = shift.astype(dtype)
     # One BLAS for all of it: NumPy's and SciPy's have threads of their own, which would wait beside each other.

@@ -103,7 +103,8 @@ def fit_kernel_pca(
     if isinstance(n_components, float) and spectrum.values.sum() < n_components * spectrum.total and most < limit:
         route = choose_route(n, None, Like(rows).dtype.itemsize, max_memory)  # so many that all cost less
         spectrum = SOLVERS[route.solver](operator, _wanted(n_components, limit, limit, nothing), tol, rng)
-    if spectrum.values[0] <= 1e2 * np.finfo(Like(rows).dtype).eps * abs(operator.whole) and operator.trace >= 0.0:
+    rounding = 1e2 * np.finfo(Like(rows).dtype).eps * abs(operator.whole)
+    if spectrum.values[0] <= rounding and abs(operator.trace) <= rounding:
         raise no_variance()
     negative = 0.0 if kernel.definite else _negative_share(operator, spectrum, rng)
     spectrum = _of_full_rank(spectrum, n_components, nothing)

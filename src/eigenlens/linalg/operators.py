@@ -19,7 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from eigenlens.arrays import Array, dense, is_sparse, is_tensor, namespace, to_numpy
-from eigenlens.compiled import NARROW, active, moments_about, normal_product
+from eigenlens.compiled import NARROW, moments_about, normal_product
 from eigenlens.data.memory import ArraySource, SparseSource, TensorSource
 from eigenlens.data.resolve import explain_nonfinite
 from eigenlens.data.source import Block, Progress, S, Source, accumulate
@@ -109,7 +109,7 @@ class CentredRows:
     @property
     def single_products(self) -> bool:
         """Whether their covariance is made of float32 products: tensors, and rows too wide for the kernel."""
-        wide = self.size > NARROW[np.dtype(np.float32)] or active() == "numpy"
+        wide = self.size > NARROW[np.dtype(np.float32)]
         return self.source.dtype == np.float32 and (wide or isinstance(self.source, TensorSource))
 
     @property
