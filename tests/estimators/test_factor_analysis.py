@@ -307,3 +307,21 @@ def test_adequacy_is_at_hand():
     X = table()
     assert 0.5 < kmo(X).overall < 1.0
     assert bartlett_sphericity(X).p < 1e-10
+
+
+def test_goodness_of_fit_is_of_the_fitted_rows():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 2)) @ rng.standard_normal((2, 8)) + rng.standard_normal((300, 8))
+    X[rng.random(X.shape) < 0.2] = np.nan
+    model = FactorAnalysis(2).fit(X)
+    expected = model.goodness_of_fit(X).chi2
+    with pytest.raises(DataError, match="give the rows, and the sample_weight, of the fit"):
+        model.goodness_of_fit(X[:60])
+    assert model.goodness_of_fit(X).chi2 == expected
+
+
+@pytest.mark.parametrize(("n", "d"), [(5, 6), (7, 12), (8, 20)])
+@pytest.mark.filterwarnings("ignore")
+def test_cross_validation_of_few_rows(n, d):
+    X = np.random.default_rng(0).standard_normal((n, d))
+    assert 1 <= FactorAnalysis("cv", random_state=0).fit(X).n_components_ <= n - 2

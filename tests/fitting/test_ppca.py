@@ -376,3 +376,16 @@ def test_bad_rows_with_gaps():
 def test_an_error_that_is_not_about_gaps_is_kept():
     with pytest.raises(DataError, match="n_samples=1"):
         fit_ppca(ArraySource(rows(1)), 1)
+
+
+def test_columns_of_very_different_scale_do_not_hide_a_component():
+    """One column ten thousand times the others: the start must not put a component at zero, where EM would leave it."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((500, 2)) @ rng.standard_normal((2, 6)) * 3.0 + rng.standard_normal((500, 6))
+    X[:, 0] *= 1e4
+    gaps = rng.random(X.shape) < 0.1
+    gaps[:, 0] = False
+    fits = [fit_ppca(ArraySource(np.where(gaps, np.nan, X)), k) for k in (1, 2, 3)]
+    assert fits[1].loglik > fits[0].loglik + 600.0
+    assert fits[2].loglik > fits[1].loglik
+    assert float(fits[1].model.noise) == pytest.approx(1.0656, abs=1e-3)

@@ -21,7 +21,7 @@ from eigenlens.estimators import latent_files
 from eigenlens.estimators.latent import LatentGaussian
 from eigenlens.estimators.latent_checks import checked_components, counts_to_try, warn_about
 from eigenlens.estimators.progress import progress_of
-from eigenlens.estimators.rows import dense_blocks, rows_of
+from eigenlens.estimators.rows import by_block, dense_blocks, rows_of
 from eigenlens.fitting.adequacy import bartlett_sphericity, kmo
 from eigenlens.fitting.factor import fit_each_factor, fit_factor
 from eigenlens.fitting.factor_count import FACTOR_RULES
@@ -224,14 +224,27 @@ class FactorAnalysis(LatentGaussian):
             return Likelihoods(np.inf, np.nan)
         if self._others is None and fit.moments is not None:
             self._others = likelihoods_of(fit.moments)
-        if self._others is None:
-            if X is None:
-                raise DataError(
-                    "goodness_of_fit needs the fitted rows, which had missing entries or very many columns: "
-                    "give them as X=."
-                )
-            self._others = likelihoods_of_gaps(rows_of(self, X, sample_weight))
+        if X is None and self._others is None:
+            raise DataError(
+                "goodness_of_fit needs the fitted rows, which had missing entries or very many columns: "
+                "give them as X=."
+            )
+        if X is not None and fit.moments is None:
+            source = rows_of(self, X, sample_weight)
+            self._require_fitted_rows(source)
+            self._others = likelihoods_of_gaps(source)
+        assert self._others is not None
         return self._others
+
+    def _require_fitted_rows(self, source: Source) -> None:
+        """Other rows, or other weights, would be compared with a likelihood that is not theirs."""
+        densities = by_block(source, self.model_.log_density)
+        found = float(densities.sum() if source.weight is None else source.weight @ densities)
+        if abs(found - self.loglik_) > 1e-6 * max(1.0, abs(self.loglik_)):
+            raise DataError(
+                f"X has a log-likelihood of {found:.6g} under the model, but the fitted rows had {self.loglik_:.6g}; "
+                "give the rows, and the sample_weight, of the fit."
+            )
 
     # ---- learned attributes: views of the model ---------------------------------------------------------
 

@@ -63,6 +63,8 @@ def fit_each_factor(
         observed = _require_gaps(source, solver, error)
         _require_variance(observed.square / observed.weight, observed.mean, source.names)
         for k in counts:
+            if k != counts[0] and k >= row_count(source) - 1:
+                return  # a fold of few rows has no more to try
             _require_rows(k, row_count(source))
             yield fit_gaps(source, k, observed, settings)
         return
@@ -71,6 +73,8 @@ def fit_each_factor(
     _require_variance(variance, columns.mean, source.names)
     name = "quasi-newton" if solver == "auto" else solver
     for k in counts:
+        if k != counts[0] and k >= rows.n_rows - 1:
+            return
         _require_rows(k, rows.n_rows)
         fit = _fit(correlations, columns.mean, variance, columns.weight, k, name, settings)
         yield replace(fit, rows=rows.n_rows, moments=rows.known_moments, reason=reason, passes=rows.passes)

@@ -119,9 +119,11 @@ class PrincipalComponents:
     def gaussian(self, floor: float = 0.0) -> LinearGaussian:
         """The same density as a linear-Gaussian model, W = scale · V (Λ − σ²)^½; needs some noise.
 
-        `floor` is the least noise, as a share of the mean variance: for models that keep all the variance.
+        `floor` is the least noise, as a share of the mean variance: for models that keep all the variance. It stays
+        below half the least variance kept, so that no component vanishes where columns differ much in scale.
         """
-        noise = max(self.noise, floor * self.total / self.mean.size)
+        least = float(self.variances[self.variances > 0.0].min(initial=self.total))
+        noise = max(self.noise, min(floor * self.total / self.mean.size, 0.5 * least))
         if not noise:
             raise OptionError("the components keep all the variance, so no noise is left; choose fewer components.")
         W = self.components.T * np.sqrt(np.maximum(self.variances - noise, 0.0))
