@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from eigenlens import compiled
 from eigenlens.compiled import (
     Points,
     Upper,
@@ -20,19 +19,6 @@ from eigenlens.compiled import (
 
 EPS = {np.float64: np.finfo(np.float64).eps, np.float32: np.finfo(np.float32).eps}
 ROUTES = [gaussian_values, gaussian_values_numpy]
-
-
-@pytest.fixture(params=["baseline", "avx2", "avx512"])
-def instructions(request):
-    if compiled.kernels is None:
-        pytest.skip("the kernels were not built here")
-    before = compiled.active()
-    try:
-        compiled.kernels.set_isa(request.param)
-    except ValueError:
-        pytest.skip(f"this processor has no {request.param}")
-    yield request.param
-    compiled.kernels.set_isa(before)
 
 
 def slow_values(X, Y, gamma):

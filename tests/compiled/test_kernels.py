@@ -18,19 +18,6 @@ SETS = ["baseline", "avx2", "avx512"]
 needs_kernels = pytest.mark.skipif(compiled.kernels is None, reason="the kernels were not built here")
 
 
-@pytest.fixture(params=SETS)
-def instructions(request):
-    if compiled.kernels is None:
-        pytest.skip("the kernels were not built here")
-    before = compiled.active()
-    try:
-        compiled.kernels.set_isa(request.param)
-    except ValueError:
-        pytest.skip(f"this processor has no {request.param}")
-    yield request.param
-    compiled.kernels.set_isa(before)
-
-
 def slow_moments(rows, weight, shift):
     C = rows.astype(np.float64) - shift
     w = np.ones(len(rows)) if weight is None else weight

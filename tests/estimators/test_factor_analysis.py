@@ -325,3 +325,14 @@ def test_goodness_of_fit_is_of_the_fitted_rows():
 def test_cross_validation_of_few_rows(n, d):
     X = np.random.default_rng(0).standard_normal((n, d))
     assert 1 <= FactorAnalysis("cv", random_state=0).fit(X).n_components_ <= n - 2
+
+
+@pytest.mark.parametrize("power", [2.0, 4.0, 5.0])
+def test_goodness_of_fit_does_not_depend_on_units(power):
+    """With gaps too: the free covariance matrix is fitted to columns over their deviations."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((500, 2)) @ rng.standard_normal((2, 6)) + rng.standard_normal((500, 6))
+    X[rng.random(X.shape) < 0.2] = np.nan
+    expected = FactorAnalysis(1).fit(X).goodness_of_fit(X).chi2
+    X[:, 3] *= 10.0**power
+    assert FactorAnalysis(1).fit(X).goodness_of_fit(X).chi2 == pytest.approx(expected, rel=1e-6)

@@ -55,6 +55,10 @@ class FactorOptions:
     progress: Progress | None = None
 
 
+TWICE = 200
+"""Up to so many variables a second start costs milliseconds."""
+
+
 def _quasi_newton(correlations: Correlations, k: int, start: Array, options: FactorOptions) -> Climb:
     """L-BFGS on the profile likelihood; many variables are first brought near by a few steps of EM, which cost less."""
     if correlations.size > MANY:
@@ -74,10 +78,15 @@ SOLVERS: dict[str, Callable[[Correlations, int, Array, FactorOptions], Climb]] =
 
 
 def starts_of(correlations: Correlations, k: int, options: FactorOptions) -> list[Array]:
-    """Uniquenesses (d,) to start from: one by formula, the others random."""
+    """Uniquenesses (d,) to start from: by formula, all alike where that costs little, and random ones if asked for.
+
+    The likelihood can have more than one maximum, and neither of the first two starts always finds the higher one.
+    """
     rng = np.random.default_rng(0) if options.rng is None else options.rng
-    others = [rng.uniform(0.05, 0.95, correlations.size) for _ in range(options.n_init - 1)]
-    return [correlations.uniquenesses(k), *others]
+    d = correlations.size
+    alike = [np.full(d, 0.99)] if d <= TWICE else []
+    others = [rng.uniform(0.05, 0.95, d) for _ in range(options.n_init - 1)]
+    return [correlations.uniquenesses(k), *alike, *others]
 
 
 def best_climb(correlations: Correlations, k: int, solver: str, options: FactorOptions) -> Climb:
