@@ -20,7 +20,7 @@ from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, OptionE
 from eigenlens.estimators import kernel_files
 from eigenlens.estimators.progress import progress_of
 from eigenlens.estimators.rows import gathered, rows_of
-from eigenlens.fitting.features import APPROXIMATIONS, fit_landmark_components
+from eigenlens.fitting.features import APPROXIMATIONS, COUNTED_IN_FEATURES, fit_landmark_components
 from eigenlens.fitting.kernel_pca import NEGATIVE, SOLVERS, KernelPCAFit, fit_kernel_pca
 from eigenlens.fitting.preimage import PREIMAGES, InverseMap, PreImageOptions, PreImages, find_preimages, learn_inverse
 from eigenlens.fitting.sampling import row_count
@@ -33,8 +33,6 @@ from eigenlens.models.kernel_components import KernelComponents
 __all__ = ["KernelPCA"]
 
 DEFAULT_LANDMARKS = 1000
-BY_ROWS = ("rpcholesky", "nystroem")
-"""Approximations whose landmarks are rows, so that there cannot be more of them."""
 
 
 class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -348,7 +346,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             return DEFAULT_LANDMARKS if n is None else min(n, DEFAULT_LANDMARKS)
         if isinstance(m, float | np.floating):
             return checks.real("n_landmarks", float(m), 0.0, 1.0)
-        bound = n if self.approximation in BY_ROWS else None
+        bound = None if callable(self.approximation) or self.approximation in COUNTED_IN_FEATURES else n
         return checks.integer("n_landmarks", m, 1, bound, "the number of rows")
 
     def _rows_in_memory(self, source: Source) -> Any:

@@ -14,6 +14,7 @@ from eigenlens.arrays import Array, dense, is_sparse, namespace
 from eigenlens.data.resolve import as_source, explain_nonfinite
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError, OptionError
+from eigenlens.fitting.sampling import row_count as count_rows
 from eigenlens.fitting.sampling import stacked
 from eigenlens.stats.moments import Moments
 
@@ -51,11 +52,6 @@ def _check_names(estimator: Any, source: Source, reset: bool) -> None:
             f"X has {source.n_features} features, but {type(estimator).__name__} is expecting "
             f"{estimator.n_features_in_} features as input."
         )
-
-
-def count_rows(source: Source) -> int:
-    """The number of rows, by a pass if the source does not know it."""
-    return source.n_rows if source.n_rows is not None else sum(rows.shape[0] for rows in source.rows())
 
 
 def dense_blocks(source: Source) -> Iterator[Array]:
