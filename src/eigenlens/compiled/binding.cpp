@@ -23,11 +23,7 @@ namespace eigenlens::avx512 {
 #define LANES 8
 #define ROWS 8
 #define WIDE 3
-#include "tile.hpp"
-#include "moments.hpp"
-#include "sparse.hpp"
-#include "gaussian.hpp"
-#include "symmetric.hpp"
+#include "kernels.hpp"
 #undef LANES
 #undef ROWS
 #undef WIDE
@@ -44,11 +40,7 @@ namespace eigenlens::avx2 {
 #define LANES 4
 #define ROWS 4
 #define WIDE 1
-#include "tile.hpp"
-#include "moments.hpp"
-#include "sparse.hpp"
-#include "gaussian.hpp"
-#include "symmetric.hpp"
+#include "kernels.hpp"
 #undef LANES
 #undef ROWS
 #undef WIDE
@@ -64,11 +56,7 @@ namespace eigenlens::baseline {
 #define LANES 2
 #define ROWS 2
 #define WIDE 1
-#include "tile.hpp"
-#include "moments.hpp"
-#include "sparse.hpp"
-#include "gaussian.hpp"
-#include "symmetric.hpp"
+#include "kernels.hpp"
 #undef LANES
 #undef ROWS
 #undef WIDE
@@ -245,6 +233,9 @@ void normal_product(py::array_t<T> data, py::array_t<Index> indices, py::array_t
 
 }  // namespace eigenlens
 
+#include "mixture_binding.hpp"
+#include "density_binding.hpp"
+
 PYBIND11_MODULE(_kernels, m) {
   using namespace eigenlens;
   m.doc() = "The compiled kernels of eigenlens; see compiled/__init__.py for their NumPy twins.";
@@ -270,4 +261,6 @@ PYBIND11_MODULE(_kernels, m) {
   m.def("normal_product", &normal_product<float, std::int32_t>);
   m.def("normal_product", &normal_product<double, std::int64_t>);
   m.def("normal_product", &normal_product<float, std::int64_t>);
+  bind_mixture(m);
+  bind_density(m);
 }

@@ -1,0 +1,1 @@
+// Kernel densities. No include guard, on purpose.
