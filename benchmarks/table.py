@@ -20,7 +20,6 @@ SUMMARY = (
     "work", "Eigenlens", "solver", "best peer", "× best peer", "max rel. error", "memory", "limit", "of the limit",
     "target: what came", "verdict",
 )  # fmt: skip
-MARKERS = "<!-- table -->", "<!-- /table -->"
 
 
 @dataclass(frozen=True)
@@ -140,9 +139,9 @@ def grid(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
     return "\n".join("| " + " | ".join(row) + " |" for row in escaped)
 
 
-def put(path: Path, text: str) -> None:
-    """Replace what stands between the markers of a file."""
-    start, end = MARKERS
+def put(path: Path, text: str, name: str = "table") -> None:
+    """Replace what stands between the markers of this name in a file."""
+    start, end = f"<!-- {name} -->", f"<!-- /{name} -->"
     page = path.read_text(encoding="utf-8")
     if not re.search(f"{re.escape(start)}.*{re.escape(end)}", page, flags=re.DOTALL):
         raise SystemExit(f"{path.name} has no line {start} followed by {end}; add them where the table belongs.")
