@@ -1,0 +1,59 @@
+"""One self-contained HTML file: the report as data, the bundle that draws it, and a policy that keeps all else out."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+__all__ = ["packed", "page"]
+
+LISTED = 256
+"""Up to so many numbers stand in the page as they are; more are packed as float32."""
+
+
+def packed(values: Any) -> Any:
+    """Numbers for the page: a list, NaN as null, or the base64 of little-endian float32.
+
+    >>> packed([1.0, float("nan")])
+    [1.0, None]
+    """
+    array = np.asarray(values, dtype=np.float64).ravel()
+    if array.size <= LISTED:
+        return [float(f"{v:.7g}") if np.isfinite(v) else None for v in array]
+    return {"f32": base64.b64encode(array.astype("<f4").tobytes()).decode("ascii")}
+
+
+def page(report: dict[str, Any]) -> str:
+    """The HTML of a report (see web/src/report.ts for what it holds).
+
+    The data stands in a block that no browser runs, with every `<` escaped, so a column called `</script>` is only
+    text; scripts run by their hash alone, and nothing is loaded from anywhere.
+    """
+    script, style = _part("main.js"), _part("style.css")
+    data = json.dumps(report, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    for character, escape in (("<", "\\u003c"), ("\u2028", "\\u2028"), ("\u2029", "\\u2029")):
+        data = data.replace(character, escape)
+    policy = (
+        f"default-src 'none'; script-src 'sha256-{_hash(script)}'; style-src 'unsafe-inline'; img-src data: blob:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>Eigenlens</title>\n<style>{style}</style>\n</head>\n<body>\n"
+        f'<script type="application/json" id="report">{data}</script>\n<script>{script}</script>\n</body>\n</html>\n'
+    )
+
+
+def _part(name: str) -> str:
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")

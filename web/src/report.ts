@@ -1,0 +1,131 @@
+// What a report is: plain data, as `eigenlens.app.report` writes it. Nothing here draws.
+
+/** Numbers: a plain list, or the base64 of little-endian float32 values, NaN where there is none. */
+export type Numbers = (number | null)[] | { f32: string };
+
+export interface Column {
+  name: string;
+  kind: "number" | "text";
+  values: Numbers | (string | null)[];
+}
+
+/** The rows that are shown: what points can be coloured, searched and named by. */
+export interface Rows {
+  total: number;
+  shown: number;
+  note: string;
+  ids: string[];
+  columns: Column[];
+}
+
+export interface Axis {
+  label?: string;
+  type?: "linear" | "log" | "band";
+  domain?: (number | string)[];
+  percent?: boolean;
+}
+
+/** One layer of a chart; arrays are columns of the same length. */
+export interface Mark {
+  type: "bar" | "line" | "dot" | "area" | "band" | "rule-x" | "rule-y" | "text" | "cell" | "interval" | "link";
+  label?: string;
+  colour?: string;
+  dash?: boolean;
+  data: Record<string, Numbers | (string | null)[]>;
+}
+
+interface Titled {
+  title: string;
+  about?: string;
+}
+
+export interface MarksChart extends Titled {
+  kind: "marks";
+  marks: Mark[];
+  x?: Axis;
+  y?: Axis;
+  colour?: { scheme: "diverging" | "sequential" | "category"; label?: string; domain?: number[] };
+  equal?: boolean;
+  height?: number;
+  legend?: boolean;
+}
+
+/** A point for every row shown, linked with all others. */
+export interface RowsChart extends Titled {
+  kind: "rows";
+  x: Numbers;
+  y: Numbers;
+  xlabel: string;
+  ylabel: string;
+  equal?: boolean;
+  arrows?: { x: number; y: number; label: string }[];
+  ellipses?: { x: number; y: number; a: number; b: number; angle: number; label: string }[];
+  lines?: { x?: number; y?: number; label: string }[];
+  density?: { x0: number; x1: number; y0: number; y1: number; width: number; height: number; counts: Numbers };
+}
+
+export interface ImagesChart extends Titled {
+  kind: "images";
+  width: number;
+  height: number;
+  columns: number;
+  images: { label: string; pixels: Numbers }[];
+}
+
+export interface TableChart extends Titled {
+  kind: "table";
+  columns: Column[];
+}
+
+export interface TextChart extends Titled {
+  kind: "text";
+  paragraphs?: string[];
+  facts?: [string, string][];
+  code?: { label: string; text: string }[];
+  warnings?: string[];
+}
+
+/** The same chart for several values of something: a slider. */
+export interface FramesChart extends Titled {
+  kind: "frames";
+  label: string;
+  start: number;
+  frames: { value: string; charts: Chart[] }[];
+  marks?: { at: number; label: string }[];
+}
+
+export type Chart = MarksChart | RowsChart | ImagesChart | TableChart | TextChart | FramesChart;
+
+export interface Page {
+  id: string;
+  title: string;
+  charts: Chart[];
+}
+
+export interface Report {
+  title: string;
+  subtitle: string;
+  version: string;
+  rows: Rows;
+  pages: Page[];
+}
+
+/** A plain array of numbers, NaN where there is none. */
+export function numbers(values: Numbers | (string | null)[]): Float64Array {
+  if (Array.isArray(values)) return Float64Array.from(values as (number | null)[], (v) => v ?? NaN);
+  const bytes = Uint8Array.from(atob(values.f32), (c) => c.charCodeAt(0));
+  return Float64Array.from(new Float32Array(bytes.buffer));
+}
+
+/** The values of a column as they are printed, one by one. */
+export function cells(column: Column): (string | number | null)[] {
+  if (column.kind === "text") return column.values as (string | null)[];
+  return Array.from(numbers(column.values), (v) => (Number.isNaN(v) ? null : v));
+}
+
+/** The report that the page carries. */
+export function embedded(): Report {
+  const node = document.getElementById("report");
+  if (!node?.textContent) throw new Error("the page carries no report");
+  return JSON.parse(node.textContent) as Report;
+}
