@@ -31,10 +31,11 @@ README = Path(__file__).with_name("README.md")
 
 @dataclass(frozen=True)
 class Timed:
-    """What a contestant found, with the seconds that it measured itself."""
+    """What a contestant found, with the seconds that it measured itself, and what to say of them."""
 
     seconds: float
     found: Any
+    note: str = ""
 
 
 @dataclass
@@ -45,6 +46,7 @@ class Result:
     times: list[float] = field(default_factory=list)
     figures: dict[str, float] = field(default_factory=dict)
     failure: str = ""
+    note: str = ""
 
     @property
     def seconds(self) -> float:
@@ -166,6 +168,7 @@ def _once(
             found = work(given)
             took = time.perf_counter() - start
         if isinstance(found, Timed):
+            result.note = found.note
             found, took = found.found, found.seconds
         if not result.figures:
             result.figures = judge(given, found)
@@ -217,6 +220,13 @@ def len_found(text: str) -> int:
     return count
 
 
+def part(work: Callable[[Any], Any], given: Any, share: float, of: str) -> Timed:
+    """A contestant that would take minutes, on a part of the work; its time is scaled to all of it."""
+    start = time.perf_counter()
+    found = work(given)
+    return Timed((time.perf_counter() - start) / share, found, f"extrapolated from {share:.0%} of the {of}")
+
+
 # ---- the table -------------------------------------------------------------------------------------------------
 
 
@@ -263,6 +273,7 @@ def _verdict(contest: Contest, results: Results) -> str:
 def _row(contest: Contest, results: Results, result: Result) -> tuple[str, ...]:
     ratio = f"{result.seconds / own(results).seconds:.2f}" if result.times and own(results).times else "—"
     figures = ", ".join(f"{name} {value:.8g}" for name, value in result.figures.items())
+    figures += f"; {result.note}" if result.note else ""
     return (
         contest.title, result.name, seconds(result.seconds), str(len(result.times)), ratio,
         f"failed: {result.failure}" if result.failure else figures,

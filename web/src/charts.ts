@@ -146,7 +146,7 @@ function behind(mark: Mark, rows: Row[], place: number, chart: MarksChart): Colu
 
 function rows(chart: RowsChart, state: State): Drawn {
   const scatter = new Scatter(chart, state);
-  const ids: Column = { name: "row", kind: "text", values: state.rows.ids };
+  const ids: Column = { name: "row", kind: "text", values: state.ids };
   const columns: Column[] = [ids, { name: chart.xlabel, kind: "number", values: chart.x }, { name: chart.ylabel, kind: "number", values: chart.y }];
   return { node: scatter.node, columns, picture: () => scatter.picture() };
 }

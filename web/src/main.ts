@@ -1,7 +1,7 @@
 // The page: navigation, the bar that colours and searches, and a card for every chart.
 import { draw, grid, type Drawn } from "./charts";
 import { h } from "./dom";
-import { embedded, type Chart, type Page, type Report } from "./report";
+import { cells, embedded, type Chart, type Page, type Report } from "./report";
 import { csv, png, save, standalone } from "./save";
 import { css, State } from "./state";
 
@@ -38,7 +38,7 @@ function bar(report: Report, state: State): HTMLElement {
   const names = [h("option", { value: "" }, "one colour"), ...rows.columns.map((column) => h("option", { value: column.name }, column.name))];
   const colour = h("select", { id: "colour", onchange: () => state.colour(colour.value) }, ...names);
   colour.value = state.colouring.name;
-  const search = h("input", { id: "search", type: "search", placeholder: "id or part of it", oninput: () => state.select(matches(rows.ids, search.value)) });
+  const search = h("input", { id: "search", type: "search", placeholder: "id or part of it", oninput: () => state.select(matches(state.ids, search.value)) });
   const legend = h("div", { class: "legend", "aria-live": "polite" });
   const chosen = h("p", { class: "note", role: "status" });
   const tell = (): void => {
@@ -58,16 +58,16 @@ function matches(ids: string[], text: string): number[] {
 }
 
 function said(state: State): string {
-  const few = [...state.selected].slice(0, 8).map((row) => state.rows.ids[row]);
+  const few = [...state.selected].slice(0, 8).map((row) => state.ids[row]);
   const more = state.selected.size > few.length ? ", …" : "";
   return `${state.selected.size} of ${state.rows.shown} rows selected: ${few.join(", ")}${more}`;
 }
 
 function selection(state: State): string {
-  const kept = state.selected.size ? [...state.selected] : state.rows.ids.map((_, i) => i);
-  const ids = { name: "row", kind: "text" as const, values: kept.map((i) => state.rows.ids[i]) };
+  const kept = state.selected.size ? [...state.selected] : state.ids.map((_, i) => i);
+  const ids = { name: "row", kind: "text" as const, values: kept.map((i) => state.ids[i]) };
   const others = state.rows.columns.map((column) => {
-    const values = Array.isArray(column.values) ? column.values : [];
+    const values = cells(column);
     return { ...column, values: kept.map((i) => values[i] ?? null) as never };
   });
   return csv([ids, ...others]);

@@ -1,7 +1,7 @@
 // What a report is: plain data, as `eigenlens.app.report` writes it. Nothing here draws.
 
-/** Numbers: a plain list, or the base64 of little-endian float32 values, NaN where there is none. */
-export type Numbers = (number | null)[] | { f32: string };
+/** Numbers: a plain list; the base64 of little-endian float32; or of 16 bits between limits, all bits set for none. */
+export type Numbers = (number | null)[] | { f32: string } | { u16: string; low: number; high: number };
 
 export interface Column {
   name: string;
@@ -14,7 +14,9 @@ export interface Rows {
   total: number;
   shown: number;
   note: string;
-  ids: string[];
+  /** Names of rows; without them a row is called by its place. */
+  ids?: string[];
+  places?: Numbers;
   columns: Column[];
 }
 
@@ -113,8 +115,20 @@ export interface Report {
 /** A plain array of numbers, NaN where there is none. */
 export function numbers(values: Numbers | (string | null)[]): Float64Array {
   if (Array.isArray(values)) return Float64Array.from(values as (number | null)[], (v) => v ?? NaN);
-  const bytes = Uint8Array.from(atob(values.f32), (c) => c.charCodeAt(0));
-  return Float64Array.from(new Float32Array(bytes.buffer));
+  if ("f32" in values) return Float64Array.from(new Float32Array(bytes(values.f32)));
+  const step = (values.high - values.low) / 65534;
+  return Float64Array.from(new Uint16Array(bytes(values.u16)), (v) => (v === 65535 ? NaN : values.low + v * step));
+}
+
+function bytes(text: string): ArrayBuffer {
+  return Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer;
+}
+
+/** What each row shown is called. */
+export function names(rows: Rows): string[] {
+  if (rows.ids) return rows.ids;
+  const places = rows.places ? numbers(rows.places) : null;
+  return Array.from({ length: rows.shown }, (_, i) => `row ${places ? places[i] : i + 1}`);
 }
 
 /** The values of a column as they are printed, one by one. */

@@ -278,7 +278,7 @@ export class Scatter {
     this.tip.hidden = row < 0;
     if (row < 0) return;
     const lines = [`${this.chart.xlabel}: ${short(this.x[row])}`, `${this.chart.ylabel}: ${short(this.y[row])}`];
-    this.tip.replaceChildren(h("strong", {}, this.state.rows.ids[row]), ...lines.map((line) => h("div", {}, line)));
+    this.tip.replaceChildren(h("strong", {}, this.state.ids[row]), ...lines.map((line) => h("div", {}, line)));
     this.tip.style.left = `${Math.min(px + 12, this.width - 170)}px`;
     this.tip.style.top = `${py + 12}px`;
   }

@@ -1,5 +1,5 @@
 // What the charts of a page share: which rows are selected, what colours them, and the theme.
-import { cells, numbers, type Column, type Rows } from "./report";
+import { cells, names, numbers, type Column, type Rows } from "./report";
 
 type Listener = () => void;
 
@@ -20,9 +20,11 @@ export interface Colouring {
 export class State {
   selected = new Set<number>();
   colouring: Colouring;
+  readonly ids: string[];
   private listeners: Listener[] = [];
 
   constructor(readonly rows: Rows) {
+    this.ids = names(rows);
     this.colouring = plain(rows.shown);
     const label = rows.columns.find((column) => column.kind === "text");
     if (label) this.colouring = colourBy(label, rows.shown);

@@ -5,16 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import stats
 
 from eigenlens.arrays import Array
 from eigenlens.errors import DataError
 from eigenlens.models.principal import PrincipalComponents
 
 __all__ = [
+    "Distances",
     "Supplementary",
     "SupplementaryCategories",
     "column_contributions",
     "correlations",
+    "distances",
     "row_contributions",
     "row_cos2",
     "supplementary_categories",
@@ -44,6 +47,43 @@ def row_cos2(Z: Array, squared_error: Array) -> Array:
     """Squared cosine (n, k) of each row with each component: z² over its squared distance ‖x̃‖² to the mean."""
     distance = (Z * Z).sum(axis=1) + squared_error
     return np.asarray(Z**2 / np.where(distance > 0.0, distance, 1.0)[:, None])
+
+
+@dataclass(frozen=True, eq=False)
+class Distances:
+    """How far rows lie from the mean within the components, and from the components.
+
+    Attributes:
+        within: (n,) Hotelling's T² = Σ z² / λ. beside: (n,) the squared residual |x̃ − x̂|².
+        level: the share of ordinary rows that stay below the limits. limits: those of T² and of the residual.
+    """
+
+    within: Array
+    beside: Array
+    level: float
+    limits: tuple[float, float]
+
+
+def distances(model: PrincipalComponents, Z: Array, squared_error: Array, level: float = 0.99) -> Distances:
+    """T² and residuals of rows with scores Z (n, k) and squared errors (n,), and what is usual of them.
+
+    For normal rows T² is k (n² − 1) / (n (n − k)) times an F variable of k and n − k degrees of freedom; the residual
+    is taken for g χ²_h with the mean and variance that the rows show (Nomikos and MacGregor 1995, eq. 19).
+
+    >>> model = PrincipalComponents(np.zeros(2), np.ones(2), np.eye(2)[:1], np.array([4.0]), 5.0, np.ones(2), 100.0)
+    >>> found = distances(model, np.array([[2.0], [8.0]]), np.array([1.0, 2.0]))
+    >>> found.within, round(found.limits[0], 2)
+    (array([ 1., 16.]), 6.97)
+    """
+    alive = model.variances > 0.0
+    within = np.sum(Z[:, alive] ** 2 / model.variances[alive], axis=1)
+    n, k = model.weight, int(alive.sum())
+    limit = k * (n * n - 1.0) / (n * (n - k)) * float(stats.f.ppf(level, k, n - k)) if n > k else np.inf
+    mean, variance = float(squared_error.mean()), float(squared_error.var())
+    usual = (
+        mean if variance == 0.0 else variance / (2.0 * mean) * float(stats.chi2.ppf(level, 2.0 * mean**2 / variance))
+    )
+    return Distances(within, squared_error, level, (limit, usual))
 
 
 @dataclass(frozen=True, eq=False)

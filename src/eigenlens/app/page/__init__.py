@@ -15,9 +15,14 @@ __all__ = ["packed", "page"]
 LISTED = 256
 """Up to so many numbers stand in the page as they are; more are packed as float32."""
 
+FINE, GAP_16 = 20_000, 65_534
+"""Up to so many places keep float32; beyond, 16 bits, whose largest value stands for a missing one."""
 
-def packed(values: Any) -> Any:
-    """Numbers for the page: a list, NaN as null, or the base64 of little-endian float32.
+
+def packed(values: Any, *, quantised: bool = False) -> Any:
+    """Numbers for the page: a list with null for NaN, the base64 of float32, or that of 16 bits between two limits.
+
+    Places on a screen need no more than 16 bits: `quantised` takes them where there are many numbers.
 
     >>> packed([1.0, float("nan")])
     [1.0, None]
@@ -25,7 +30,12 @@ def packed(values: Any) -> Any:
     array = np.asarray(values, dtype=np.float64).ravel()
     if array.size <= LISTED:
         return [float(f"{v:.7g}") if np.isfinite(v) else None for v in array]
-    return {"f32": base64.b64encode(array.astype("<f4").tobytes()).decode("ascii")}
+    if not quantised or array.size <= FINE:
+        return {"f32": base64.b64encode(array.astype("<f4").tobytes()).decode("ascii")}
+    seen = np.isfinite(array)
+    low, high = (float(array[seen].min()), float(array[seen].max())) if seen.any() else (0.0, 1.0)
+    steps = np.where(seen, (array - low) / ((high - low) or 1.0) * GAP_16, GAP_16 + 1).round().astype("<u2")
+    return {"u16": base64.b64encode(steps.tobytes()).decode("ascii"), "low": low, "high": high}
 
 
 def page(report: dict[str, Any]) -> str:
