@@ -92,6 +92,14 @@ function axis(given: MarksChart["x"], grid: boolean, values: (number | string | 
   return { label: given?.label ?? null, type: given?.type, domain: given?.domain, percent: given?.percent, grid } as Plot.ScaleOptions;
 }
 
+/** Counting numbers along a band axis: as many ticks as there is room for. */
+function thinned(values: (number | string | null)[], bands: boolean, width: number): { ticks?: string[] } {
+  const all = [...new Set(values.map(String))];
+  const step = Math.ceil((all.length * 24) / Math.max(1, width - 80));
+  if (!bands || step < 2 || all.some((name) => !/^\d+$/.test(name))) return {};
+  return { ticks: all.filter((_, i) => i === 0 || (i + 1) % step === 0) };
+}
+
 function marks(chart: MarksChart): Drawn {
   const holder = h("div", { class: "plot" });
   let drawn: Element | null = null;
@@ -107,7 +115,7 @@ function marks(chart: MarksChart): Drawn {
       marginLeft: Math.max(56, Math.min(180, 7 * longest + 16)),
       marginBottom: bands && turn ? Math.min(140, 30 + 5.5 * names) : 44,
       style: { background: "transparent", fontSize: "12px", overflow: "visible" },
-      x: { ...axis(chart.x, !bands, values("x")), tickRotate: bands && turn ? -40 : 0 },
+      x: { ...axis(chart.x, !bands, values("x")), tickRotate: bands && turn ? -40 : 0, ...thinned(values("x"), bands, width) },
       y: axis(chart.y, true, values("y")),
       color: scheme(chart),
       aspectRatio: chart.equal ? 1 : undefined,

@@ -3,8 +3,10 @@ import { cells, names, numbers, type Column, type Rows } from "./report";
 
 type Listener = () => void;
 
-/** Eight colours that stay apart for colour-blind eyes (Okabe and Ito 2008), in an order of contrast. */
-const CATEGORIES = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8a8a00", "#6b6b6b"];
+/** Colours that stay apart for colour-blind eyes (after Okabe and Ito 2008, and four more), in an order of contrast. */
+const CATEGORIES = [
+  "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8a8a00", "#7b4fb5", "#9c6644", "#5fd3b0", "#7a7a7a",
+];
 const MANY = CATEGORIES.length;
 
 /** Stops of a sequential scale whose lightness rises evenly. */
