@@ -226,3 +226,31 @@ def test_wide_rows_need_no_square_matrix():
     np.testing.assert_allclose((mean**2).mean(), 1.0, atol=0.5)
     assert np.all(deviation[np.isnan(X)] >= 0.7)
     assert not np.isnan(filled).any()
+
+
+# ---- fewer columns ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("noise", ["diagonal", "scalar"])
+def test_a_marginal_and_a_conditional_by_dense_algebra(noise):
+    m = model(5, 2, noise)
+    C, seen, rest = m.covariance(), [3, 0], [1, 2, 4]
+    np.testing.assert_allclose(m.marginal([4, 1]).covariance(), C[np.ix_([4, 1], [4, 1])], rtol=1e-13)
+    x = np.array([0.7, -2.0])
+    gain = C[np.ix_(rest, seen)] @ np.linalg.inv(C[np.ix_(seen, seen)])
+    given = m.condition(seen, x)
+    np.testing.assert_allclose(given.mean, m.mean[rest] + gain @ (x - m.mean[seen]), rtol=1e-11)
+    np.testing.assert_allclose(given.covariance(), C[np.ix_(rest, rest)] - gain @ C[np.ix_(seen, rest)], rtol=1e-10)
+    assert np.ndim(given.noise) == np.ndim(m.noise)
+
+
+def test_densities_multiply():
+    """ln p(x) = ln p(x_o) + ln p(x_m | x_o), and a missing value says nothing."""
+    m = model(5, 2)
+    x = np.random.default_rng(4).standard_normal((1, 5))
+    given = m.condition([1, 3], x[0, [1, 3]])
+    parts = m.marginal([1, 3]).log_density(x[:, [1, 3]]) + given.log_density(x[:, [0, 2, 4]])
+    np.testing.assert_allclose(parts, m.log_density(x), rtol=1e-12)
+    unknown = m.condition([1, 3], np.array([np.nan, x[0, 3]]))
+    np.testing.assert_allclose(unknown.mean, m.condition([3], x[0, [3]]).marginal([0, 2, 3]).mean, rtol=1e-12)
+    np.testing.assert_allclose(m.condition([], np.array([])).covariance(), m.covariance(), rtol=1e-12)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, overload
@@ -136,6 +136,37 @@ class LinearGaussian:
         z = rng.standard_normal((n, self.loadings.shape[1]))
         e = rng.standard_normal((n, self.mean.size))
         return np.asarray(self.mean + z @ self.loadings.T + e * np.sqrt(self._psi))
+
+    # ---- fewer columns ----------------------------------------------------------------------------------
+
+    def marginal(self, columns: Sequence[int] | Array) -> LinearGaussian:
+        """The model of these columns, in this order: their rows of W, mu and Psi.
+
+        >>> LinearGaussian(np.arange(3.0), np.ones((3, 1)), 1.0).marginal([2, 0]).mean
+        array([2., 0.])
+        """
+        chosen = np.asarray(columns, dtype=np.intp)
+        noise = self.noise if np.ndim(self.noise) == 0 else self._psi[chosen]
+        return LinearGaussian(self.mean[chosen], self.loadings[chosen], noise)
+
+    def condition(self, columns: Sequence[int] | Array, values: Array) -> LinearGaussian:
+        """The model of the other columns given these columns' values: z | x_o ~ N(m, C) in the place of N(0, I).
+
+        mu_m + W_m m and W_m C^½, with Psi_m as it was; NaN among the values says nothing. Cost O(dk²).
+
+        >>> model = LinearGaussian(np.zeros(2), np.ones((2, 1)), 1.0)
+        >>> given = model.condition([0], np.array([4.0]))
+        >>> given.mean, given.covariance()
+        (array([2.]), array([[1.5]]))
+        """
+        chosen = np.asarray(columns, dtype=np.intp)
+        rest = np.delete(np.arange(self.mean.size), chosen)
+        row = np.full((1, self.mean.size), np.nan)
+        row[0, chosen] = values
+        (known,) = self._pieces(row)
+        other = self.marginal(rest)
+        mean, W = other.mean + other.loadings @ known.latent[0], other.loadings @ known.root[0].T
+        return LinearGaussian(mean, W, other.noise)
 
     # ---- d×d matrices -----------------------------------------------------------------------------------
 

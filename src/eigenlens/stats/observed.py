@@ -18,7 +18,7 @@ class ObservedColumns:
     """Weight, mean and squared deviations of the observed entries of each column; halves merge to the whole.
 
     Attributes:
-        missing: (d,) number of missing entries.
+        missing: (d,) number of missing entries, in rows that have a weight.
         weight: (d,) Σ w over the observed entries.
         mean: (d,) their means. square: (d,) Σ w (x − mean)².
 
@@ -37,6 +37,8 @@ class ObservedColumns:
         """The moments of one block (b, d); NaN is missing."""
         X, seen = dense_observed(block)
         w = np.ones(len(X)) if block.weight is None else block.weight
+        if not np.all(w > 0.0):  # what such a row holds, infinities too, says nothing
+            X, seen, w = X[w > 0.0], seen[w > 0.0], w[w > 0.0]
         weight = w @ seen
         mean = w @ X / np.where(weight > 0.0, weight, 1.0)
         deviation = np.where(seen, X - mean, 0.0)

@@ -1,0 +1,118 @@
+"""What a density and a family can do, and what they share: columns named by number, rows grouped by their gaps.
+
+A class with the four methods of `Density` can be a mixture component, the density of a class or a naive Bayes factor;
+one with the two of `Family` can be fitted to any Source in one pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from eigenlens.arrays import Array
+from eigenlens.data.source import Addable, Block
+from eigenlens.errors import DataError, OptionError
+
+__all__ = ["Columns", "Density", "Family", "as_rows", "known_values", "other_columns", "patterns", "rows_by_pattern"]
+
+Columns = Sequence[int] | Array
+"""Some columns by number, in the order wanted, each once."""
+
+S = TypeVar("S", bound=Addable)
+
+
+class Density(Protocol):
+    """A density of rows x (d,). NaN, or None among levels, is a missing entry, and the density is that of what is left.
+
+    So a row without entries has log density 0. Samples of discrete densities hold their levels.
+    """
+
+    def log_density(self, X: Array) -> Array:
+        """ln p(x) (n,) of the rows X (n, d); for d = 1 also of X (n,)."""
+        ...
+
+    def sample(self, n: int, rng: np.random.Generator) -> Array:
+        """n draws (n, d)."""
+        ...
+
+    def marginal(self, columns: Columns) -> Density:
+        """The density of these columns, in this order."""
+        ...
+
+    def condition(self, columns: Columns, values: Any) -> Density:
+        """The density of the other columns, in their order, given these columns' values; a missing one says nothing."""
+        ...
+
+
+class Family(Protocol[S]):
+    """Densities with the same parameters: rows to statistics that merge, statistics to the member that fits them."""
+
+    def summarise(self, block: Block) -> S:
+        """The statistics of a block of rows; those of two blocks add to those of both."""
+        ...
+
+    def estimate(self, statistics: S) -> Density:
+        """The member of the family with these statistics."""
+        ...
+
+
+def as_rows(X: Any, d: int | None = None) -> Array:
+    """X as float64 rows (n, d); a single column may come as (n,). If d is given, another number of columns is an error.
+
+    >>> as_rows([1, None, 3]).ravel()
+    array([ 1., nan,  3.])
+    """
+    rows = np.asarray(X, dtype=np.float64)
+    rows = rows.reshape(-1, 1) if rows.ndim < 2 else rows
+    if d is not None and rows.shape[1] != d:
+        raise DataError(f"X has shape {np.shape(X)}, and the density is of rows of {d} columns; give X as (n, {d}).")
+    return rows
+
+
+def known_values(columns: Columns, values: Any) -> tuple[Array, Array]:
+    """The columns (o,) whose values are not missing, and these values (o,), as floats."""
+    given, here = np.ravel(np.asarray(values, dtype=np.float64)), np.asarray(columns, dtype=np.intp)
+    if given.size != here.size:
+        raise OptionError(f"values has {given.size} entries for {here.size} columns; give one a column.")
+    known = ~np.isnan(given)
+    return here[known], given[known]
+
+
+def other_columns(columns: Columns, d: int) -> Array:
+    """The columns of 0, …, d − 1 that are not among these.
+
+    >>> other_columns([2, 0], 4)
+    array([1, 3])
+    """
+    rest = np.ones(d, dtype=bool)
+    rest[np.asarray(columns, dtype=np.intp)] = False
+    return np.flatnonzero(rest)
+
+
+def patterns(X: Array) -> tuple[Array, Array]:
+    """The different patterns (u, d) of observed entries, and which one (n,) each row has.
+
+    >>> patterns(np.array([[1.0, np.nan], [2.0, 3.0], [np.nan, np.nan], [4.0, np.nan]]))[1]
+    array([1, 2, 0, 1])
+    """
+    seen = ~np.isnan(X)
+    if seen.all():
+        return seen[:1], np.zeros(len(X), dtype=np.intp)
+    packed = np.packbits(seen, axis=1)
+    keys = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
+    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    return seen[first], which.reshape(-1)
+
+
+def rows_by_pattern(X: Array) -> Iterator[tuple[Array | slice, Array]]:
+    """For each pattern of gaps: which rows of X have it, and the columns (o,) that they observe."""
+    seen, which = patterns(X)
+    if len(seen) == 1:
+        yield slice(None), np.flatnonzero(seen[0])
+        return
+    order = np.argsort(which, kind="stable")
+    stops = np.cumsum(np.bincount(which, minlength=len(seen)))
+    for columns, rows in zip(seen, np.split(order, stops[:-1]), strict=True):
+        yield rows, np.flatnonzero(columns)

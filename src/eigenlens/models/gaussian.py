@@ -1,0 +1,237 @@
+"""The Gaussian density: a mean and a covariance of some structure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, overload
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from eigenlens import checks
+from eigenlens.arrays import Array, read_only
+from eigenlens.data.source import Block, accumulate
+from eigenlens.errors import OptionError
+from eigenlens.models.covariances import Covariance
+from eigenlens.models.density import Columns, as_rows, known_values, other_columns, rows_by_pattern
+from eigenlens.models.fitted import Fitted, numbers, record_of, table
+from eigenlens.models.gate import number_rows
+from eigenlens.models.gaussian_intervals import INTERVALS, GaussianErrors, GaussianIntervals
+from eigenlens.models.gaussian_moments import FITS, unusable
+
+__all__ = ["Gaussian", "GaussianFamily"]
+
+PIECE, TILE = 1 << 21, 1 << 17
+"""Entries of the rows whose gaps are compared at a time, and of those that are whitened: they stay in cache."""
+
+
+@dataclass(frozen=True, eq=False)
+class Gaussian:
+    """x ~ N(mean, C).
+
+        ln p(x) = −½ (d ln 2π + ln |C| + (x − mean)ᵀ C⁻¹ (x − mean))
+
+    Attributes:
+        mean: (d,).
+        covariance: `Full`, `Diagonal` or `Spherical`, of size d.
+        fitted: what `fit` left, else None.
+
+    NaN in a row is a missing entry, everywhere; rows with the same gaps are worked on together. Cost of a row d² (full)
+    or d, and of a pattern of gaps o³/3 for its o observed columns (full).
+
+    >>> from eigenlens.models.covariances import Full
+    >>> model = Gaussian(np.zeros(2), Full(np.array([[2.0, 1.0], [1.0, 2.0]])))
+    >>> model.log_density(np.array([[0.0, 0.0], [0.0, np.nan]])).round(6)
+    array([-2.387183, -1.265512])
+    >>> model.impute(np.array([[4.0, np.nan]]), return_std=True)
+    (array([[4., 2.]]), array([[0. , 1.2247]]))
+    """
+
+    mean: Array
+    covariance: Covariance
+    fitted: Fitted | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        read_only(self, "mean")
+        if not hasattr(self.covariance, "whiten"):
+            raise OptionError("covariance must be Full(matrix), Diagonal(variances) or Spherical(variance, d).")
+        if self.mean.shape != (self.covariance.size,):
+            raise OptionError(f"mean has shape {self.mean.shape}, and covariance the size {self.covariance.size}.")
+
+    @classmethod
+    def fit(cls, X: Any, sample_weight: Any = None, *, covariance: str = "full") -> Gaussian:
+        """The Gaussian of largest likelihood: means, and deviations over n (not n − 1).
+
+        Args:
+            X: (n, d), or (n,) for one dimension: an array, list, Series, frame, sparse matrix, tensor, Dask array or
+                Source, read in one pass. NaN is missing; with a full covariance a row may miss all or nothing.
+            sample_weight: (n,), a weight of 3 counting as three rows.
+            covariance: "full", "diagonal", or "spherical" (one variance shared by all columns).
+
+        >>> print(Gaussian.fit([1.0, 2.0, 4.0, 5.0]))
+        Gaussian, n = 4, log-likelihood -7.5083
+        column  mean  std. error       low    high  variance  std. error
+        0          3     0.79057  0.094837  5.9052       2.5      1.7678
+        """
+        family = GaussianFamily(checks.name("covariance", covariance, FITS))
+        source = number_rows(X, sample_weight)
+        with np.errstate(invalid="ignore", over="ignore"):
+            statistics = accumulate(source, family.summarise)
+        if not np.all(np.isfinite(statistics.mean)):
+            raise unusable(source)
+        return replace(family, names=source.names).estimate(statistics)
+
+    def log_density(self, X: Any) -> Array:
+        """ln N(x_o | mean_o, C_oo) of each row of X (n, d), shape (n,); o are its observed entries."""
+        rows = as_rows(X, self.mean.size)
+        found = np.empty(len(rows))
+        for part, mine, seen in self._pieces(rows):
+            if len(seen) == self.mean.size:
+                found[part][mine] = self._complete(rows[part][mine])
+            else:
+                found[part][mine] = self.marginal(seen)._complete(rows[part][mine][:, seen])
+        return found
+
+    def sample(self, n: int, rng: np.random.Generator) -> Array:
+        """n draws (n, d)."""
+        return np.asarray(self.mean + self.covariance.colour(rng.standard_normal((n, self.mean.size))))
+
+    def marginal(self, columns: Columns) -> Gaussian:
+        """The Gaussian of these columns, in this order."""
+        return Gaussian(self.mean[np.asarray(columns, dtype=np.intp)], self.covariance.part(columns))
+
+    def condition(self, columns: Columns, values: Any) -> Gaussian:
+        """N(mean_m + C_mo C_oo⁻¹ (x_o − mean_o), C_mm − C_mo C_oo⁻¹ C_om), m the other columns."""
+        seen, given = known_values(columns, values)
+        rest = other_columns(columns, self.mean.size)
+        shift, left = self.covariance.given(seen, rest, (given - self.mean[seen])[None])
+        return Gaussian(self.mean[rest] + shift[0], left)
+
+    @overload
+    def impute(self, X: Array, return_std: Literal[False] = False) -> Array: ...
+
+    @overload
+    def impute(self, X: Array, return_std: Literal[True]) -> tuple[Array, Array]: ...
+
+    @overload
+    def impute(self, X: Array, return_std: bool) -> Array | tuple[Array, Array]: ...
+
+    def impute(self, X: Array, return_std: bool = False) -> Array | tuple[Array, Array]:
+        """X (n, d) with NaN replaced by its conditional mean given the observed entries of the row.
+
+        With return_std also the conditional standard deviations (n, d), 0 for observed entries.
+        """
+        filled = np.array(X)
+        deviation = np.zeros(filled.shape if return_std else (0, 0))
+        for part, mine, seen in self._pieces(filled):
+            gaps = other_columns(seen, self.mean.size)
+            if not gaps.size:
+                continue
+            rest = filled[part][mine][:, seen] - self.mean[seen]
+            shift, left = self.covariance.given(seen, gaps, rest)
+            where = np.ix_(np.arange(len(filled))[part][mine], gaps)
+            filled[where] = self.mean[gaps] + shift
+            if return_std:
+                deviation[where] = np.sqrt(np.maximum(left.variances, 0.0))
+        return (filled, deviation) if return_std else filled
+
+    def cdf(self, x: Any) -> Array:
+        """P(X ≤ x) (n,) of a Gaussian of one dimension; NaN for NaN."""
+        self._one_dimension("cdf")
+        return np.asarray(ndtr(self.covariance.whiten(as_rows(x, 1) - self.mean)[:, 0]))
+
+    def ppf(self, probability: Any) -> Array:
+        """The x (n,) with P(X ≤ x) = probability, in one dimension."""
+        self._one_dimension("ppf")
+        return np.asarray(self.mean + self.covariance.colour(ndtri(as_rows(probability))))[:, 0]
+
+    # ---- how well it is known ---------------------------------------------------------------------------
+
+    def standard_errors(self) -> GaussianErrors:
+        """√(c_jj / n_j) of the means, and those of the covariances, by the Fisher information."""
+        n = self._counts()
+        return GaussianErrors(np.sqrt(self.covariance.variances / n), self.covariance.errors(n))
+
+    def confidence_intervals(self, level: float = 0.95, method: str = "exact") -> GaussianIntervals:
+        """Limits for each mean and each variance on its own.
+
+        "exact": Student's t for means, chi² for variances, which cover exactly as often as they say for Gaussian rows.
+        "wald": estimate ± z standard errors, for many rows.
+        """
+        tail = 0.5 * (1.0 - checks.real("level", level, 0.0, 1.0))
+        return INTERVALS[checks.name("method", method, INTERVALS)](self.mean, self.covariance, self._counts(), tail)
+
+    def __str__(self) -> str:
+        d, v = self.mean.size, self.covariance.variances
+        names = (self.fitted.names if self.fitted is not None else None) or tuple(map(str, range(d)))
+        if self.fitted is None:
+            return table("Gaussian", ("column", "mean", "variance"), names, numbers(self.mean), numbers(v))
+        n = self._counts()
+        title = f"Gaussian, n = {n.max(initial=0.0):g}, log-likelihood {self.fitted.loglik:.5g}"
+        limits = self.confidence_intervals().mean
+        spread = v * np.sqrt(2.0 / self.covariance.degrees(n))
+        header = ("column", "mean", "std. error", "low", "high", "variance", "std. error")
+        values = (self.mean, np.sqrt(v / n), *limits.T, v, spread)
+        return table(title, header, names, *map(numbers, values))
+
+    # ---- parts ------------------------------------------------------------------------------------------
+
+    def _counts(self) -> Array:
+        """The number of rows (d,) behind each mean."""
+        return np.broadcast_to(np.asarray(record_of(self).weight, dtype=np.float64), self.mean.shape)
+
+    def _complete(self, X: Array) -> Array:
+        """Log densities (n,) of rows without gaps, a tile at a time."""
+        found = np.empty(len(X))
+        step = max(1, TILE // max(1, self.mean.size))
+        for part in (slice(start, start + step) for start in range(0, len(X), step)):
+            with np.errstate(invalid="ignore"):
+                z = self.covariance.whiten(X[part] - self.mean)
+            found[part] = np.einsum("ij,ij->i", z, z)
+        if np.isnan(found).any():
+            found[np.isinf(X).any(axis=1)] = np.inf  # where whitening made ∞ − ∞ of it
+        found += self.mean.size * np.log(2.0 * np.pi) + self.covariance.log_determinant
+        found *= -0.5
+        return found
+
+    def _pieces(self, X: Array) -> Iterator[tuple[slice, Array | slice, Array]]:
+        """Ranges of rows, and for each pattern of gaps in them its rows and observed columns."""
+        step = max(1, PIECE // max(1, self.mean.size))
+        for start in range(0, len(X), step):
+            part = slice(start, start + step)
+            for mine, seen in rows_by_pattern(X[part]):
+                yield part, mine, seen
+
+    def _one_dimension(self, method: str) -> None:
+        if self.mean.size != 1:
+            raise OptionError(
+                f"{method} is of one dimension, and this Gaussian has {self.mean.size}: take marginal([j]) first."
+            )
+
+
+@dataclass(frozen=True)
+class GaussianFamily:
+    """Gaussians with a covariance of one structure: moments to the Gaussian of largest likelihood.
+
+    Attributes:
+        covariance: "full", "diagonal" or "spherical". names: (d,) the columns, for errors and tables.
+    """
+
+    covariance: str = "full"
+    names: tuple[str, ...] | None = None
+
+    def summarise(self, block: Block) -> Any:
+        """`Moments` of a block for full covariances, else `ObservedColumns`."""
+        return FITS[self.covariance][0](block)
+
+    def estimate(self, statistics: Any) -> Gaussian:
+        """The Gaussian with these moments."""
+        names = self.names or tuple(map(str, range(statistics.mean.size)))
+        covariance, weight = FITS[self.covariance][1](statistics, names)
+        n = np.broadcast_to(np.asarray(weight, dtype=np.float64), statistics.mean.shape)
+        # At the largest likelihood the squared distances of n rows sum to n, column by column.
+        inner = float(n.sum()) * (np.log(2.0 * np.pi) + 1.0)
+        logs = covariance.log_determinant * n[0] if np.ndim(weight) == 0 else float(n @ np.log(covariance.variances))
+        record = Fitted(weight, -0.5 * (inner + float(logs)), statistics.mean.size + covariance.free, 0.0, self.names)
+        return Gaussian(statistics.mean, covariance, record)

@@ -1,0 +1,271 @@
+"""Kernel densities along a line: the density, its derivative and its integral at any places, by fast exact sums.
+
+How a kernel is summed is looked up in `ROUTES`: polynomials by sums of powers over a sliding window, the cosine by sums
+of waves, the Laplace kernel by two sweeps, the Gaussian by short expansions. What has no route, a callable or points
+with scales of their own, is summed pair by pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from eigenlens.arrays import Array
+from eigenlens.compiled.density import (
+    Interval,
+    gaussian_integrals,
+    gaussian_sums,
+    laplace_sums,
+    sorted_with_order,
+    wave_sums,
+    window_blocks,
+    window_sums,
+)
+from eigenlens.compiled.density_tiles import FORMS, Cloud, cloud_sums
+from eigenlens.kernels.smoothing import Piece, Smoother
+
+__all__ = ["Line"]
+
+FINEST = 1e-15
+"""The tolerance of integrals; it costs hardly more than another."""
+
+CANCELLED = 1e-6
+"""A sum so small beside the weight in its window is made again without cancellation."""
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """Σ_i w_i K((y − x_i) / (h s_i)) / (h s_i) and what follows from it.
+
+    Attributes:
+        points: (n,) in any order. weights: (n,), positive. h: the bandwidth. kernel: K.
+        scales: (n,) s_i, or None where they are one. tol: the relative error that Gaussian sums may have.
+    """
+
+    points: Array
+    weights: Array
+    h: float
+    kernel: Smoother
+    scales: Array | None
+    tol: float
+
+    def log_density(self, y: Array) -> Array:
+        """The logarithm of the sum (m,) at y (m,); −inf only where K is 0."""
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            level, value = self._sorted(self.route.density, y)
+            return np.asarray(level + np.log(value))
+
+    def derivative(self, y: Array) -> Array:
+        """Of the sum (m,) at y (m,)."""
+        return self._sorted(lambda line, y: (self.route.derivative(line, y),), y)[0]
+
+    def integral(self, y: Array) -> Array:
+        """Of the sum from −∞ to y (m,)."""
+        return self._sorted(lambda line, y: (self.route.integral(line, y),), y)[0]
+
+    @property
+    def route(self) -> Route:
+        """How this kernel is summed."""
+        return ROUTES.get(self.kernel.name, PAIRS) if self.scales is None else PAIRS
+
+    def _sorted(self, function: Callable[[Line, Array], tuple[Array, ...]], y: Array) -> tuple[Array, ...]:
+        """A function of sorted places, of places in any order."""
+        if np.all(y[1:] >= y[:-1]):
+            return function(self, np.ascontiguousarray(y))
+        places, order = sorted_with_order(y)
+        found = function(self, places)
+        out = tuple(np.empty(y.size) for _ in found)
+        for into, values in zip(out, found, strict=True):
+            into[order] = values
+        return out
+
+    # ---- the points in order ----------------------------------------------------------------------------
+
+    @cached_property
+    def _order(self) -> tuple[Array, Array]:
+        return sorted_with_order(self.points)
+
+    @property
+    def x(self) -> Array:
+        """The points, sorted."""
+        return self._order[0]
+
+    @cached_property
+    def w(self) -> Array | None:
+        """Their weights, or None where all of them are one."""
+        return None if np.all(self.weights == 1.0) else np.ascontiguousarray(self.weights[self._order[1]])
+
+    @cached_property
+    def s(self) -> Array | None:
+        """Their scales."""
+        return None if self.scales is None else self.scales[self._order[1]]
+
+    @cached_property
+    def below(self) -> Array:
+        """The weight before each point, and all of it (n + 1,)."""
+        return np.arange(self.x.size + 1.0) if self.w is None else np.concatenate([[0.0], np.cumsum(self.w)])
+
+    def at_most(self, y: Array) -> Array:
+        """The weight of the points x ≤ y (m,)."""
+        return np.asarray(self.below[np.searchsorted(self.x, y, side="right")])
+
+    @cached_property
+    def cloud(self) -> Cloud:
+        """Points with scales of their own, as a cloud in one dimension."""
+        assert self.s is not None
+        w = (np.ones(self.x.size) if self.w is None else self.w) / self.s
+        middle = self.x[self.x.size // 2]
+        return Cloud(((self.x - middle) / self.h)[:, None], w, 1.0 / self.s, self.kernel.name)
+
+
+class Route(NamedTuple):
+    """Sums over a line at sorted places y (m,): density as (level, value), meaning value · exp(level)."""
+
+    density: Callable[[Line, Array], tuple[Array, Array]]
+    derivative: Callable[[Line, Array], Array]
+    integral: Callable[[Line, Array], Array]
+
+
+# ---- polynomials --------------------------------------------------------------------------------------------
+
+
+def _intervals(pieces: tuple[Piece, ...], change: Callable[[Piece], Array]) -> list[Interval]:
+    last = pieces[-1]
+    return [(piece.low, piece.high, change(piece).tolist(), piece is last) for piece in pieces]
+
+
+def _polynomial_density(line: Line, y: Array) -> tuple[Array, Array]:
+    intervals = _intervals(line.kernel.pieces, lambda piece: np.asarray(piece.coefficients))
+    value, mass = window_sums(line.x, line.w, y, line.h, intervals)
+    return np.zeros(y.size), _settled(line, y, value / line.h, mass / line.h)
+
+
+def _settled(line: Line, y: Array, value: Array, mass: Array) -> Array:
+    """Densities without what cancellation left: points that are only at the window's ends are summed one by one."""
+    small = np.flatnonzero((value < CANCELLED * float(line.kernel.profile(np.zeros(1))[0]) * mass) & (mass > 0.0))
+    if small.size:
+        value[small] = _pairs(line, y[small], line.kernel.profile, 1)
+    return np.maximum(value, 0.0)
+
+
+def _polynomial_derivative(line: Line, y: Array) -> Array:
+    intervals = _intervals(line.kernel.pieces, lambda piece: np.polynomial.polynomial.polyder(piece.coefficients))
+    return window_sums(line.x, line.w, y, line.h, intervals)[0] / line.h**2
+
+
+def _polynomial_integral(line: Line, y: Array) -> Array:
+    """All points up to y, and what kernels near y have on the wrong side of it, which vanishes at the window's ends."""
+    halves = line.kernel.pieces
+    if len(halves) == 1:
+        halves = (Piece(-1.0, 0.0, halves[0].coefficients), Piece(0.0, 1.0, halves[0].coefficients))
+
+    def wrong_side(piece: Piece) -> Array:
+        primitive = np.polynomial.polynomial.polyint(piece.coefficients)
+        primitive[0] = -np.polynomial.polynomial.polyval(piece.low if piece.high == 0.0 else piece.high, primitive)
+        return np.asarray(primitive)
+
+    return line.at_most(y) + window_sums(line.x, line.w, y, line.h, _intervals(halves, wrong_side))[0]
+
+
+# ---- waves, exponentials ------------------------------------------------------------------------------------
+
+QUARTER = 0.5 * float(np.pi)
+
+
+def _wave_density(line: Line, y: Array) -> tuple[Array, Array]:
+    cosines, _, mass = wave_sums(line.x, line.w, y, line.h)
+    return np.zeros(y.size), _settled(line, y, cosines * (0.5 * QUARTER / line.h), mass / line.h)
+
+
+def _wave_derivative(line: Line, y: Array) -> Array:
+    return wave_sums(line.x, line.w, y, line.h)[1] * (-0.5 * QUARTER**2 / line.h**2)
+
+
+def _wave_integral(line: Line, y: Array) -> Array:
+    _, sines, mass = wave_sums(line.x, line.w, y, line.h)
+    before = window_sums(line.x, line.w, y, line.h, [(0.0, 1.0, [1.0], True)])[1]
+    return line.at_most(y) - before + 0.5 * (mass + sines)
+
+
+def _laplace_density(line: Line, y: Array) -> tuple[Array, Array]:
+    before, gap, behind, other = laplace_sums(line.x, line.w, y, line.h)
+    level = -np.minimum(gap, other)
+    return level, (before * np.exp(-gap - level) + behind * np.exp(-other - level)) / (2.0 * line.h)
+
+
+def _laplace_derivative(line: Line, y: Array) -> Array:
+    before, gap, behind, other = laplace_sums(line.x, line.w, y, line.h)
+    return np.asarray((behind * np.exp(-other) - before * np.exp(-gap)) / (2.0 * line.h**2))
+
+
+def _laplace_integral(line: Line, y: Array) -> Array:
+    before, gap, behind, other = laplace_sums(line.x, line.w, y, line.h)
+    return np.asarray(line.at_most(y) + 0.5 * (behind * np.exp(-other) - before * np.exp(-gap)))
+
+
+ROOT_2PI = float(np.sqrt(2.0 * np.pi))
+
+
+def _gaussian_density(line: Line, y: Array) -> tuple[Array, Array]:
+    level, value, _ = gaussian_sums(line.x, line.w, y, line.h, line.tol)
+    return level, value / (ROOT_2PI * line.h)
+
+
+def _gaussian_derivative(line: Line, y: Array) -> Array:
+    level, _, slope = gaussian_sums(line.x, line.w, y, line.h, line.tol)
+    return slope * np.exp(level) / (ROOT_2PI * line.h)
+
+
+def _gaussian_integral(line: Line, y: Array) -> Array:
+    return gaussian_integrals(line.x, line.w, y, line.h, FINEST)
+
+
+# ---- any kernel, points with scales of their own ------------------------------------------------------------
+
+
+def _pairs(line: Line, y: Array, function: Callable[[Array], Array], power: int) -> Array:
+    """Σ w f(u) / (h s)^power over the points within reach of sorted places y (m,), pair by pair."""
+    scale = np.broadcast_to(line.h if line.s is None else line.h * line.s, line.x.shape)
+    total = np.zeros(y.size)
+    for queries, points in window_blocks(line.x, y, 1.001 * line.kernel.radius * float(scale.max())):
+        weight = scale[points] ** -float(power) * (1.0 if line.w is None else line.w[points])
+        total[queries] = function((y[queries, None] - line.x[points]) / scale[points]) @ weight
+    return total
+
+
+def _pair_density(line: Line, y: Array) -> tuple[Array, Array]:
+    if line.s is None or line.kernel.name not in FORMS:
+        return np.zeros(y.size), _pairs(line, y, line.kernel.profile, 1)
+    level, value = cloud_sums(line.cloud, ((y - line.x[line.x.size // 2]) / line.h)[:, None], line.tol)
+    return level, value * float(line.kernel.profile(np.zeros(1))[0]) / line.h
+
+
+def _pair_derivative(line: Line, y: Array) -> Array:
+    return _pairs(line, y, line.kernel.derivative, 2)
+
+
+def _pair_integral(line: Line, y: Array) -> Array:
+    def wrong_side(u: Array) -> Array:
+        return np.where(u < 0.0, line.kernel.cdf(u), -line.kernel.cdf(-u))
+
+    return line.at_most(y) + _pairs(line, y, wrong_side, 0)
+
+
+PAIRS = Route(_pair_density, _pair_derivative, _pair_integral)
+POLYNOMIAL = Route(_polynomial_density, _polynomial_derivative, _polynomial_integral)
+
+ROUTES: dict[str, Route] = {
+    "gaussian": Route(_gaussian_density, _gaussian_derivative, _gaussian_integral),
+    "box": POLYNOMIAL,
+    "epanechnikov": POLYNOMIAL,
+    "triangular": POLYNOMIAL,
+    "biweight": POLYNOMIAL,
+    "triweight": POLYNOMIAL,
+    "cosine": Route(_wave_density, _wave_derivative, _wave_integral),
+    "laplace": Route(_laplace_density, _laplace_derivative, _laplace_integral),
+}
+"""The fast sums of the kernels that have them."""

@@ -1,0 +1,170 @@
+"""Columns of zeros and ones, and blocks of counts: rules that are linear in the rows, dense or sparse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from eigenlens.arrays import Array, is_sparse, read_only
+from eigenlens.data.mixed import numbers_of
+from eigenlens.errors import DataError
+from eigenlens.models.discrete import Bernoulli
+from eigenlens.models.multinomial import Multinomial
+from eigenlens.models.naive import LinearRule
+
+__all__ = ["BinaryColumns", "CountColumns", "entries_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class BinaryColumns:
+    """P(x_j = 1 | c) = p_cj, for columns of zeros and ones.
+
+    Attributes:
+        probabilities: p (C, g).
+
+    >>> BinaryColumns(np.array([[0.25], [0.5]])).terms(np.array([[1.0], [np.nan]]), np.array([0]))[:, 0].round(4)
+    array([[-1.3863, -0.6931], [ 0.    ,  0.    ]])
+    """
+
+    probabilities: Array
+
+    def __post_init__(self) -> None:
+        read_only(self, "probabilities")
+
+    @cached_property
+    def _logs(self) -> tuple[Array, Array]:
+        """ln (1 − p) and ln p (C, g)."""
+        with np.errstate(divide="ignore"):
+            return np.log1p(-self.probabilities), np.log(self.probabilities)
+
+    def add_log(self, rows: Any, columns: Array, joint: Array) -> None:
+        """Adds Σ_j x ln p + (1 − x) ln (1 − p) to joint (n, C), by products."""
+        x, seen = entries_of(rows, columns)
+        _require(np.asarray(x.data if is_sparse(x) else x), "bernoulli", lambda v: (v == 0.0) | (v == 1.0))
+        zero, one = self._logs
+        if seen is None:
+            joint += _weighed_sum(x, one, zero)
+        else:
+            joint += _product(x, one) + _product(seen - x, zero)
+
+    def terms(self, rows: Any, columns: Array) -> Array:
+        """ln P(x_ij | c) (n, g, C)."""
+        x = numbers_of(rows, columns)[:, :, None]
+        zero, one = self._logs
+        return np.where(np.isnan(x), 0.0, np.where(x == 1.0, one.T, zero.T))
+
+    def sample(self, labels: Array, rng: np.random.Generator) -> list[Array]:
+        """Draws of each column."""
+        p = self.probabilities[labels]
+        return list((rng.random(p.shape) < p).astype(np.float64).T)
+
+    def linear(self) -> LinearRule | None:
+        """ln p / (1 − p) and Σ ln (1 − p), for zeros and ones."""
+        zero, one = self._logs
+        return LinearRule(one - zero, zero.sum(axis=1)) if np.all(np.isfinite(one + zero)) else None
+
+    def density(self, label: int, place: int) -> Bernoulli:
+        """The coin of a column in a class."""
+        return Bernoulli(float(self.probabilities[label, place]))
+
+
+@dataclass(frozen=True, eq=False)
+class CountColumns:
+    """A block of counts, each row of class c a draw from a multinomial: ln p(x | c) = Σ_j x_j ln θ_cj.
+
+    The coefficient N! / Π x_j!, the same in every class, is left out. Where a count is missing, the row is judged given
+    the total of the others.
+
+    Attributes:
+        shares: θ (C, g), each line summing to one.
+        trials: (C,) counts of a row, for draws.
+    """
+
+    shares: Array
+    trials: Array
+
+    def __post_init__(self) -> None:
+        read_only(self, "shares", "trials")
+
+    @cached_property
+    def _logs(self) -> Array:
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.shares))
+
+    def add_log(self, rows: Any, columns: Array, joint: Array) -> None:
+        """Adds Σ_j x_j ln θ_cj to joint (n, C), by a product."""
+        x, seen = entries_of(rows, columns)
+        _require(np.asarray(x.data if is_sparse(x) else x), "multinomial", lambda v: (v >= 0.0) & (v < np.inf))
+        joint += _product(x, self._logs)
+        if seen is not None:
+            joint -= x.sum(axis=1, keepdims=True) * _log_shown(seen @ self.shares.T)
+
+    def terms(self, rows: Any, columns: Array) -> Array:
+        """x_j ln θ_cj (n, g, C)."""
+        found = numbers_of(rows, columns)
+        seen = ~np.isnan(found)
+        x = np.where(seen, found, 0.0)[:, :, None]
+        with np.errstate(invalid="ignore"):
+            logs = self._logs.T - _log_shown(seen @ self.shares.T)[:, None, :]
+            return np.where(x == 0.0, 0.0, x * logs)
+
+    def sample(self, labels: Array, rng: np.random.Generator) -> list[Array]:
+        """Draws of as many counts a row as rows of the class had on average."""
+        drawn = np.empty((len(labels), self.shares.shape[1]))
+        for c in np.unique(labels):
+            drawn[labels == c] = rng.multinomial(round(self.trials[c]), self.shares[c], size=int((labels == c).sum()))
+        return list(drawn.T)
+
+    def linear(self) -> LinearRule | None:
+        """ln θ and 0."""
+        return LinearRule(self._logs, np.zeros(len(self.shares))) if np.all(np.isfinite(self._logs)) else None
+
+    def density(self, label: int, place: int) -> Multinomial:
+        """The multinomial of the whole block in a class."""
+        return Multinomial(self.shares[label])
+
+
+def entries_of(rows: Any, columns: Array) -> tuple[Any, Array | None]:
+    """Columns of a block, sparse where they are and without gaps, else dense with 0 for them, and which are there (or
+    None where all are)."""
+    if is_sparse(rows):
+        part = rows if len(columns) == rows.shape[1] else rows[:, columns]
+        if not np.isnan(part.data).any():
+            return part, None
+    x = numbers_of(rows, columns)
+    gaps = np.isnan(x)
+    return (np.where(gaps, 0.0, x), (~gaps).astype(np.float64)) if gaps.any() else (x, None)
+
+
+def _require(x: Array, family: str, test: Callable[[Array], Array]) -> None:
+    taken = test(x)
+    if not taken.all():
+        raise DataError(
+            f"X holds {x[~taken][0]:g} (and {int((~taken).sum()) - 1} more such values) in a column of the family {family!r}, "
+            "which does not take it; replace it by NaN, which is a missing entry."
+        )
+
+
+def _product(x: Any, logs: Array) -> Array:
+    """x (n, g) · logs (C, g), with 0 · −∞ = 0."""
+    finite = np.where(np.isfinite(logs), logs, 0.0)
+    found = np.asarray(x @ finite.T, dtype=np.float64)
+    if finite is not logs and not np.all(np.isfinite(logs)):
+        found[np.asarray((x != 0) @ (~np.isfinite(logs)).T.astype(np.float64)) > 0.0] = -np.inf
+    return found
+
+
+def _weighed_sum(x: Any, one: Array, zero: Array) -> Array:
+    """Σ_j x one + (1 − x) zero (n, C), without making 1 − x where x is sparse and the logs are finite."""
+    if np.all(np.isfinite(one)) and np.all(np.isfinite(zero)):
+        return np.asarray(x @ (one - zero).T + zero.sum(axis=1), dtype=np.float64)
+    whole = x.toarray() if is_sparse(x) else x
+    return _product(whole, one) + _product(1.0 - whole, zero)
+
+
+def _log_shown(shown: Array) -> Array:
+    return np.asarray(np.log(np.where(shown > 0.0, np.minimum(shown, 1.0), 1.0)))

@@ -1,0 +1,154 @@
+"""Columns of levels, each class with probabilities of its own: looked up in tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from eigenlens.arrays import Array
+from eigenlens.compiled.naive import Lines, add_gathered, class_counts, padded
+from eigenlens.data.encoded import MOST_SLOTS, Encoded, encode_numbers
+from eigenlens.data.mixed import codes_of
+from eigenlens.errors import DataError
+from eigenlens.models.discrete import Categorical
+from eigenlens.models.naive import LinearRule
+
+__all__ = ["LevelColumns", "counted", "joined"]
+
+
+@dataclass(frozen=True, eq=False)
+class LevelColumns:
+    """P(x_j = level | c) of g columns.
+
+    Attributes:
+        levels: (g,) the levels of each column.
+        probabilities: (g,) arrays (C, levels of the column), which sum to one over the levels.
+        unknown: (g, C) what a level that is not known counts in each class; 1 for leaving the factor out, NaN for an
+            error.
+        names: (g,) of the columns, for that error.
+
+    >>> votes = LevelColumns((("no", "yes"),), (np.array([[0.75, 0.25], [0.5, 0.5]]),), np.ones((1, 2)), ("vote",))
+    >>> np.exp(votes.terms(np.array([["no"], ["maybe"]], dtype=object), np.array([0])))[:, 0]
+    array([[0.75, 0.5 ], [1.  , 1.  ]])
+    """
+
+    levels: tuple[tuple[Any, ...], ...]
+    probabilities: tuple[Array, ...]
+    unknown: Array
+    names: tuple[Any, ...]
+
+    def add_log(self, rows: Any, columns: Array, joint: Array) -> None:
+        """Adds the log probabilities of the entries that are there to joint (n, C)."""
+        codes, lines, table = self._tables(codes_of(rows, columns))
+        add_gathered(codes, lines, table, joint)
+
+    def terms(self, rows: Any, columns: Array) -> Array:
+        """ln P(x_ij | c) (n, g, C)."""
+        codes, lines, table = self._tables(codes_of(rows, columns))
+        C = self.unknown.shape[1]
+        return np.stack([table[lines.places(codes[:, j], j), :C] for j in range(codes.shape[1])], axis=1)
+
+    def sample(self, labels: Array, rng: np.random.Generator) -> list[Array]:
+        """Draws of each column: its levels, as numbers where all of them are."""
+        return [self._draw(j, labels, rng) for j in range(len(self.levels))]
+
+    def linear(self) -> LinearRule | None:
+        """None: levels have no places on a line."""
+        return None
+
+    def density(self, label: int, place: int) -> Categorical:
+        """The probabilities of a column in a class."""
+        return Categorical(self.probabilities[place][label], self.levels[place])
+
+    # ---- tables -----------------------------------------------------------------------------------------
+
+    def _tables(self, coded: Array | list[Encoded]) -> tuple[Array, Lines, Array]:
+        """Codes (n, g), the lines that they stand on, and the table (lines, ≥ C) of log probabilities."""
+        if isinstance(coded, np.ndarray):
+            if self._integers is not None and not (coded.dtype == np.uint64 and coded.max(initial=0) > 2**62):
+                self._refuse_unknown_integers(coded)
+                return coded, *self._integers
+            coded = [encode_numbers(column) for column in coded.T]
+        lines = Lines.of(np.full(len(coded), -1), np.array([len(column.levels) + 1 for column in coded]))
+        table = np.concatenate([self._lines(j, column) for j, column in enumerate(coded)])
+        return joined(coded), lines, padded(table)
+
+    def _lines(self, j: int, column: Encoded) -> Array:
+        """The lines of a column: missing, each of its own levels, and none of these."""
+        places = np.array([self._places[j].get(level, -1) for level in column.levels], dtype=np.intp)
+        if np.isnan(self.unknown[j, 0]) and np.any(places < 0):
+            met = np.bincount(column.codes + 1, minlength=len(places) + 1)[1:] > 0
+            self._refuse(j, [level for level, p, m in zip(column.levels, places, met, strict=True) if m and p < 0])
+        known = self._logs[j]
+        inner = known[places] if len(places) else known[:0]
+        return np.concatenate([np.zeros((1, known.shape[1])), inner, known[-1:]])
+
+    @cached_property
+    def _places(self) -> tuple[dict[Any, int], ...]:
+        return tuple({level: k for k, level in enumerate(levels)} for levels in self.levels)
+
+    @cached_property
+    def _logs(self) -> tuple[Array, ...]:
+        """Of each column the log probabilities (levels + 1, C); the last line is for levels that are not known."""
+        with np.errstate(divide="ignore"):
+            return tuple(np.log(np.vstack([p.T, u])) for p, u in zip(self.probabilities, self.unknown, strict=True))
+
+    @cached_property
+    def _integers(self) -> tuple[Lines, Array] | None:
+        """Lines and table for codes that are their own levels, by value; None where their range is too wide."""
+        whole = [_whole(places) for places in self._places]
+        low = np.array([min(values, default=0) for values in whole])
+        high = np.array([max(values, default=0) for values in whole])
+        if np.any(np.abs(np.r_[low, high]) > 2**62) or np.any(high - low >= MOST_SLOTS):
+            return None
+        lines = Lines.of(low, high - low + 1)
+        table = np.concatenate([np.tile(logs[-1], (w + 1, 1)) for logs, w in zip(self._logs, lines.width, strict=True)])
+        for j, values in enumerate(whole):
+            table[lines.start[j] + np.array(list(values), dtype=np.intp) - low[j]] = self._logs[j][list(values.values())]
+        return lines, padded(table)
+
+    def _refuse_unknown_integers(self, codes: Array) -> None:
+        if not np.isnan(self.unknown).any():
+            return
+        for j, column in enumerate(codes.T):
+            met = encode_numbers(column).levels
+            self._refuse(j, [level for level in met if level not in self._places[j]])
+
+    def _refuse(self, j: int, odd: list[Any]) -> None:
+        if odd:
+            shown = ", ".join(map(repr, odd[:5])) + (", …" if len(odd) > 5 else "")
+            raise DataError(
+                f"column {self.names[j]!r} holds {shown}, not met in fit, and unknown='error'; unknown='smooth' or "
+                "'ignore' takes such rows."
+            )
+
+    def _draw(self, j: int, labels: Array, rng: np.random.Generator) -> Array:
+        levels = self.levels[j]
+        cumulated = np.cumsum(self.probabilities[j], axis=1)
+        at = rng.random(len(labels)) * cumulated[labels, -1]
+        places = np.minimum((at[:, None] >= cumulated[labels]).sum(axis=1), len(levels) - 1)
+        values = np.empty(len(levels), dtype=object)
+        values[:] = levels
+        return values[places]
+
+
+def _whole(places: dict[Any, int]) -> dict[int, int]:
+    """The levels that are whole numbers, and where they stand."""
+    return {int(v): k for v, k in places.items() if isinstance(v, int | float | np.number) and v == np.floor(v)}
+
+
+def joined(coded: list[Encoded]) -> Array:
+    """The codes of columns as one array (n, g), column after column."""
+    codes = np.empty((len(coded[0].codes), len(coded)), dtype=np.int32, order="F")
+    for j, column in enumerate(coded):
+        codes[:, j] = column.codes
+    return codes
+
+
+def counted(codes: Array, lines: Lines, y: Array, weight: Array | None, C: int) -> list[Array]:
+    """Σ w of each class and code, (C, width + 1) a column; the last is of codes out of its range."""
+    counts = class_counts(codes, lines, y, weight, C)
+    return [counts[start : start + width + 1].T for start, width in zip(lines.start, lines.width, strict=True)]
