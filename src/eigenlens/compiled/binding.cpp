@@ -235,6 +235,7 @@ void normal_product(py::array_t<T> data, py::array_t<Index> indices, py::array_t
 
 #include "mixture_binding.hpp"
 #include "density_binding.hpp"
+#include "naive_binding.hpp"
 
 PYBIND11_MODULE(_kernels, m) {
   using namespace eigenlens;
@@ -263,4 +264,5 @@ PYBIND11_MODULE(_kernels, m) {
   m.def("normal_product", &normal_product<float, std::int64_t>);
   bind_mixture(m);
   bind_density(m);
+  bind_naive(m);
 }

@@ -6,3 +6,4 @@
 #include "symmetric.hpp"
 #include "mixture.hpp"
 #include "density.hpp"
+#include "naive.hpp"

@@ -1,8 +1,61 @@
-// The Python face of the mixture kernels.
+// The Python face of the mixture kernels. Levels (K,), means (K, d) and shapes, which are roots (K, d, d) or precisions
+// (K, d), are contiguous float64.
 #pragma once
+
+#include "mixture_driver.hpp"
 
 namespace eigenlens {
 
-inline void bind_mixture(py::module_& m) { (void)m; }
+// Components as Python hands them over, and their roots packed.
+struct GivenComponents {
+  Aligned<double> packed;
+  Components components;
+
+  GivenComponents(const py::array_t<double>& levels, const py::array_t<double>& means,
+                  const py::array_t<double>& shapes)
+      : packed(shapes.ndim() == 3 ? means.shape(0) * packed_root_size(means.shape(1)) : 0),
+        components{static_cast<std::size_t>(means.shape(0)), static_cast<std::size_t>(means.shape(1)), levels.data(),
+                   means.data(), shapes.data(), static_cast<std::size_t>(means.shape(1))} {
+    if (shapes.ndim() != 3) return;
+    const std::size_t d = components.d;
+    components.shape_size = packed_root_size(d);
+    components.shapes = packed.data;
+    for (std::size_t k = 0; k < components.K; ++k)
+      pack_root(shapes.data() + k * d * d, d, packed.data + k * components.shape_size);
+  }
+};
+
+// weights (K,), total (K, d) and spread, (K, d, d) or (K, d), are written.
+template <class T>
+double mixture_pass_of(const py::array& X, const py::object& weight, const py::array_t<double>& levels,
+                    const py::array_t<double>& means, const py::array_t<double>& shapes, py::array_t<double> weights,
+                    py::array_t<double> total, py::array_t<double> spread, std::size_t threads) {
+  const Rows<T> rows = rows_of<T>(X);
+  const GivenComponents given(levels, means, shapes);
+  const double* w = weight.is_none() ? nullptr : weight.cast<py::array_t<double>>().data();
+  double *N = weights.mutable_data(), *m = total.mutable_data(), *S = spread.mutable_data();
+  const auto run = spread.ndim() == 3 ? full_pass<T> : diagonal_pass<T>;
+  py::gil_scoped_release free;
+  return run(rows, w, given.components, N, m, S, threads);
+}
+
+// joint (n, K) is written.
+template <class T>
+void mixture_joint(const py::array& X, const py::array_t<double>& levels, const py::array_t<double>& means,
+                   const py::array_t<double>& shapes, py::array_t<double> joint, std::size_t threads) {
+  const Rows<T> rows = rows_of<T>(X);
+  const GivenComponents given(levels, means, shapes);
+  const bool full = shapes.ndim() == 3;
+  double* out = joint.mutable_data();
+  py::gil_scoped_release free;
+  joint_densities<T>(rows, given.components, full, out, threads);
+}
+
+inline void bind_mixture(py::module_& m) {
+  m.def("mixture_pass_float64", &mixture_pass_of<double>);
+  m.def("mixture_pass_float32", &mixture_pass_of<float>);
+  m.def("mixture_joint_float64", &mixture_joint<double>);
+  m.def("mixture_joint_float32", &mixture_joint<float>);
+}
 
 }  // namespace eigenlens
