@@ -1,0 +1,111 @@
+"""The search for a bandwidth of least criterion: over the whole range first, then in detail around the best."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.optimize
+
+from eigenlens.arrays import Array
+from eigenlens.errors import DataWarning
+
+__all__ = ["Criterion", "CrossValidation", "Prepare", "search"]
+
+Criterion = Callable[[float], float]
+Prepare = Callable[[float, float, bool], Criterion]
+"""From the least and the largest h to come, and whether these are the last digits, to a criterion of h: the cells it
+needs differ from one range to another."""
+
+STEP = 1.15
+"""From one trial bandwidth to the next."""
+
+TRIALS = 15
+"""Trial bandwidths that share one set of cells: a factor of seven between the first and the last."""
+
+SMALLEST = 1e-6
+"""Where no values are equal, h may come down to this share of the first trials."""
+
+SLOPE = 1e-3
+"""Half the step, in log h, over which the slope of a criterion is taken."""
+
+
+def search(prepare: Prepare, low: float, high: float) -> tuple[float, Array, Array]:
+    """The h in [low, high] of least criterion, and the trials it was found by: bandwidths and criteria (m,).
+
+    >>> h, tried, values = search(lambda low, high, fine: lambda h: (h - 2.0) ** 2, 0.1, 10.0)
+    >>> round(h, 6), bool(values.min() < 0.05)
+    (2.0, True)
+    """
+    tried, values = _trials(prepare, low, high)
+    return _refined(prepare, tried, int(np.argmin(values))), tried, values
+
+
+@dataclass(frozen=True, eq=False)
+class CrossValidation:
+    """A criterion that equal values may make fall without bound as h tends to 0, and what to do then.
+
+    Attributes:
+        rule: its name. ties: whether there are equal values.
+        one_out: the criterion. all_out: the same where a left-out row takes its equals with it.
+        otherwise: an h where neither has a minimum.
+    """
+
+    rule: str
+    ties: bool
+    one_out: Prepare
+    all_out: Prepare
+    otherwise: Callable[[], float]
+
+    def choose(self, low: float, high: float) -> float:
+        """The h of least criterion from `low` to `high`; lower down too, where there are no ties."""
+        low = min(low, 0.5 * high)
+        least = SMALLEST * high
+        h, tried, values = search(self.one_out, low, high)
+        while not self.ties and h == low and low > least:
+            low, high = low / 10.0, low * STEP**2
+            h, tried, values = search(self.one_out, low, high)
+        return h if h > low else self._despite_ties(tried, values)
+
+    def _despite_ties(self, tried: Array, values: Array) -> float:
+        """The largest minimum above the fall towards 0, or that of `all_out`, or neither."""
+        warnings.warn(
+            f"x holds equal values, and the criterion of {self.rule!r} falls without bound as the bandwidth tends to "
+            "0: the bandwidth is that of another minimum, or of another rule where there is none.",
+            DataWarning,
+            stacklevel=2,
+        )
+        inside = 1 + np.flatnonzero((values[1:-1] < values[:-2]) & (values[1:-1] <= values[2:]))
+        if inside.size:
+            return _refined(self.one_out, tried, int(inside[-1]))
+        h = search(self.all_out, float(tried[0]), float(tried[-1]))[0]
+        return h if tried[0] < h < tried[-1] else self.otherwise()
+
+
+def _trials(prepare: Prepare, low: float, high: float) -> tuple[Array, Array]:
+    count = 2 + math.ceil(math.log(high / low) / math.log(STEP))
+    tried = np.geomspace(low, high, count)
+    values = []
+    for start in range(0, count, TRIALS):
+        some = tried[start : start + TRIALS]
+        criterion = prepare(float(some[0]), float(some[-1]), False)
+        values += [criterion(float(h)) for h in some]
+    return tried, np.asarray(values)
+
+
+def _refined(prepare: Prepare, tried: Array, best: int) -> float:
+    """The minimum next to a trial, where the slope changes sign; the trial itself at the end of the range."""
+    if best in (0, tried.size - 1):
+        return float(tried[best])
+    a, b = math.log(tried[best - 1]), math.log(tried[best + 1])
+    criterion = prepare(math.exp(a - SLOPE), math.exp(b + SLOPE), True)
+
+    def slope(at: float) -> float:
+        return criterion(math.exp(at + SLOPE)) - criterion(math.exp(at - SLOPE))
+
+    if slope(a) < 0.0 < slope(b):
+        return math.exp(scipy.optimize.brentq(slope, a, b, xtol=1e-12, rtol=1e-12))
+    return math.exp(scipy.optimize.minimize_scalar(lambda at: criterion(math.exp(at)), bounds=(a, b)).x)
