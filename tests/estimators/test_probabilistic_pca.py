@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -11,14 +12,19 @@ import pytest
 import scipy.sparse as sp
 from scipy.stats import multivariate_normal
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
-from eigenlens import PCA, ConvergenceWarning, DataError, DataWarning, OptionError, io
+from eigenlens import PCA, ConvergenceWarning, DataError, DataWarning, OptionError, io, load, scan
 from eigenlens.data.memory import ArraySource
 from eigenlens.errors import ModelFileError
+from eigenlens.estimators.factor import FactorAnalysis
+from eigenlens.estimators.latent_checks import warn_about
 from eigenlens.estimators.ppca import ProbabilisticPCA
+from eigenlens.fitting.latent import LatentFit
+from eigenlens.models.linear_gaussian import LinearGaussian
 from references import tobamovirus
 
 
@@ -378,3 +384,183 @@ def test_a_good_fit_says_nothing():
         warnings.simplefilter("error")
         for X in (rows(), gaps(rows())):
             ProbabilisticPCA(2).fit(X).score(X)
+
+
+# ---- before fit ---------------------------------------------------------------------------------------------
+
+
+def public(kind):
+    """Public names of an estimator that fitting gives a meaning to: properties that end in _, and methods of rows."""
+    settings = {
+        "fit",
+        "fit_covariance",
+        "fit_transform",
+        "get_params",
+        "set_params",
+        "set_output",
+        "get_metadata_routing",
+    }
+    names = [name for name in dir(kind) if not name.startswith("_") and name not in settings]
+    return [name for name in names if not name.startswith("set_")]
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [(kind, name) for kind in (ProbabilisticPCA, FactorAnalysis) for name in public(kind)]
+)
+def test_nothing_is_there_before_fit(kind, name, tmp_path):
+    given = {"save": (tmp_path / "model.safetensors",), "sample": (2,), "inverse_transform": (np.ones((2, 1)),)}
+    without = {"get_covariance", "get_precision", "goodness_of_fit", "get_feature_names_out", "aic", "bic"}
+
+    def ask():
+        found = getattr(kind(1), name)
+        return found(*given.get(name, () if name in without else (np.ones((3, 4)),)))
+
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        ask()
+    assert not hasattr(kind(1), "loglik_")
+
+
+def test_there_are_names_to_test():
+    assert {"selection_", "solver_", "loadings_", "n_iter_", "posterior", "bic"} <= set(public(ProbabilisticPCA))
+    assert {"communalities_", "factor_correlations_", "scores", "scale_"} <= set(public(FactorAnalysis))
+
+
+# ---- weights ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("share", [0.0, 0.2])
+def test_information_criteria_of_weighted_rows(share):
+    X, w = gaps(rows(), share), np.random.default_rng(5).integers(0, 4, 200).astype(float)
+    ppca = ProbabilisticPCA(2).fit(X, sample_weight=w)
+    copies = np.repeat(X, w.astype(int), axis=0)
+    assert ppca.bic() == pytest.approx(ppca.bic(X, sample_weight=w), rel=1e-10)
+    assert ppca.aic() == pytest.approx(ppca.aic(X, sample_weight=w), rel=1e-10)
+    assert ppca.bic(X, w) == pytest.approx(ppca.bic(copies), rel=1e-10)
+    assert ppca.bic(X) != pytest.approx(ppca.bic(X, w), rel=1e-3)
+    with pytest.raises(OptionError, match="sample_weight is of the rows of X"):
+        ppca.bic(sample_weight=w)
+
+
+def test_rows_without_an_entry_do_not_count_in_bic():
+    M = gaps(rows())
+    ppca = ProbabilisticPCA(2).fit(M)
+    assert ppca.bic(np.vstack([M, np.full((50, 6), np.nan)])) == pytest.approx(ppca.bic(), rel=1e-10)
+
+
+@pytest.mark.parametrize("solver", ["auto", "closed-form", "em"])
+def test_rows_of_weight_zero_may_be_missing(solver):
+    X, w = rows(), np.ones(200)
+    w[:30] = 0.0
+    spoilt = np.where(w[:, None] == 0.0, np.nan, X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ppca = ProbabilisticPCA(2, solver=solver, random_state=0).fit(spoilt, sample_weight=w)
+    left = ProbabilisticPCA(2, solver=solver, random_state=0).fit(X[30:])
+    assert ppca.loglik_ == pytest.approx(left.loglik_, rel=1e-12)
+    assert (ppca.n_samples_, ppca.solver_.solver) == (170, left.solver_.solver)
+    assert ppca.score(spoilt, sample_weight=w) == pytest.approx(left.score(X[30:]), rel=1e-12)
+    assert ppca.bic(spoilt, w) == pytest.approx(ppca.bic(), rel=1e-10)
+    np.testing.assert_array_equal(ppca.transform(spoilt)[:30], 0.0)
+
+
+# ---- frames, files, sparse rows -----------------------------------------------------------------------------
+
+
+def test_a_pandas_frame_comes_back_with_its_index():
+    frame = pd.DataFrame(gaps(rows()), columns=list("abcdef"), index=pd.date_range("2024-01-01", periods=200))
+    ppca = ProbabilisticPCA(2).fit(frame)
+    plain = ppca.model_.impute(frame.to_numpy(), return_std=True)
+    for found, values in zip(ppca.impute(frame, return_std=True), plain, strict=True):
+        pd.testing.assert_frame_equal(found, pd.DataFrame(values, index=frame.index, columns=frame.columns))
+    numbered = frame.set_axis(range(6), axis="columns")
+    assert ProbabilisticPCA(2).fit(numbered.to_numpy()).impute(numbered).columns.tolist() == list(range(6))
+
+
+@pytest.mark.parametrize("library", ["polars", "pyarrow"])
+def test_other_frames_come_back_as_they_are(library):
+    pytest.importorskip(library)
+    import narwhals.stable.v2 as nw
+
+    M = gaps(rows()).astype(np.float32)
+    frame = nw.from_dict({name: M[:, j] for j, name in enumerate("abcdef")}, backend=library).to_native()
+    ppca = ProbabilisticPCA(2).fit(frame)
+    filled, deviation = ppca.impute(frame, return_std=True)
+    assert type(filled) is type(deviation) is type(frame)
+    back = nw.from_native(filled, eager_only=True)
+    assert back.columns == list("abcdef")
+    assert set(back.schema.values()) == {nw.Float32()}
+    np.testing.assert_allclose(back.to_numpy(), ppca.model_.impute(M.astype(np.float64)), rtol=1e-6)
+
+
+@pytest.mark.parametrize("ending", ["npy", "parquet"])
+def test_rows_of_a_file(tmp_path, ending):
+    M = gaps(rows())
+    path = tmp_path / f"rows.{ending}"
+    if ending == "npy":
+        np.save(path, M)
+    else:
+        pd.DataFrame(M, columns=list("abcdef")).to_parquet(path)
+    source = scan(path)
+    there, here = ProbabilisticPCA(2).fit(source), ProbabilisticPCA(2).fit(M)
+    assert there.bic(source) == pytest.approx(here.bic(), rel=1e-10)
+    for a, b in zip(there.posterior(source), here.posterior(M), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-7)
+    for a, b in zip(there.impute(source, return_std=True), here.impute(M, return_std=True), strict=True):
+        assert type(a) is np.ndarray
+        np.testing.assert_allclose(a, b, atol=1e-7)
+    assert there.sample(3).shape == (3, 6)
+
+
+def test_sparse_rows_with_gaps_are_dense_a_few_at_a_time():
+    """Every row has a gap, so each must be made dense; never all of them."""
+    X = sp.random(20_000, 500, density=0.01, random_state=0, format="csr").tolil()
+    X[:, 3] = np.nan
+    X = X.tocsr()
+    ppca = ProbabilisticPCA(1, random_state=0)
+    ppca.fit(rows(40, 500, 1))
+    tracemalloc.start()
+    Z = ppca.transform(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 0.8 * 8 * 20_000 * 500
+    np.testing.assert_allclose(Z[:50], ppca.model_.posterior(X[:50].toarray())[0], atol=1e-10)
+
+
+# ---- how a fit ended ----------------------------------------------------------------------------------------
+
+
+def ended(how):
+    model = LinearGaussian(np.zeros(2), np.ones((2, 1)), 1.0)
+    return LatentFit(model, -1.0, (-2.0, -1.0), 2, False, 1e-3, 5.0, 5, solver="em", ended=how)
+
+
+def test_the_way_out_depends_on_how_it_ended():
+    source = ArraySource(rows(5, 2, 1))
+    with pytest.warns(ConvergenceWarning, match=r"2 steps.*rounding hides further gains, so more steps would not help"):
+        warn_about(ended("rounding"), source, 1e-12, 7)
+    with pytest.warns(ConvergenceWarning, match=r"raise max_iter=7, or tol"):
+        warn_about(ended("max_iter"), source, 1e-12, 7)
+
+
+@pytest.mark.filterwarnings("ignore:Heywood")
+@pytest.mark.parametrize("kind", [ProbabilisticPCA, FactorAnalysis])
+@pytest.mark.parametrize("rule", ["bic", "cv"])
+def test_an_interrupted_choice_keeps_the_best_tried(kind, rule, tmp_path):
+    """Stopped a few fits after the first, on rows with gaps, where each fit is an iteration."""
+    M, done = gaps(rows(120, 8, 4, seed=6), 0.1), []
+
+    def stop(_, total, what):
+        if what.startswith("EM: step 1,"):
+            done.append(what)
+            if len(done) > (2 if rule == "bic" else 10):
+                done.clear()
+                raise KeyboardInterrupt
+
+    model = kind(rule, random_state=0, verbose=stop)
+    with pytest.warns(ConvergenceWarning, match=rf"by n_components='{rule}' was interrupted when 1.* had been tried"):
+        model.fit(M)
+    assert model.selection_.interrupted
+    assert model.n_components_ == model.selection_.k == model.selection_.counts[-1]
+    assert model.transform(M).shape == (120, model.n_components_)
+    model.set_params(verbose=False).save(tmp_path / "cut.safetensors")
+    assert load(tmp_path / "cut.safetensors").selection_.interrupted

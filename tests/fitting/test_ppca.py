@@ -13,7 +13,7 @@ from scipy.stats import multivariate_normal
 from eigenlens import DataError, OptionError
 from eigenlens.data.memory import ArraySource, SparseSource
 from eigenlens.fitting.choose_latent import RULES
-from eigenlens.fitting.latent import canonical, free_parameters
+from eigenlens.fitting.latent import canonical, explained_by_gaps, free_parameters
 from eigenlens.fitting.missing import fit_observed
 from eigenlens.fitting.ppca import fit_each_ppca, fit_ppca
 from eigenlens.fitting.ppca_em import best_within
@@ -350,6 +350,201 @@ def test_rows_that_fill_too_few_dimensions(solver):
         fit_ppca(ArraySource(rows(4)), 3, solver=solver)
     with pytest.raises(DataError, match="no variance"):
         fit_ppca(ArraySource(np.full((9, 4), 1e6 / 3.0)), 2, solver=solver)
+
+
+@pytest.mark.parametrize("small", [1e-4, 1e-7, 1e-10, 1e-13])
+@pytest.mark.parametrize("solver", ["auto", "em"])
+def test_little_noise_is_still_noise(solver, small):
+    """Beyond 1e-8 a covariance matrix holds nothing of it; the maximum is there all the same."""
+    X = np.random.default_rng(9).standard_normal((100, 2)) * [1.0, small]
+    fit = fit_ppca(ArraySource(X), 1, solver=solver, rng=np.random.default_rng(0))
+    a, b = (X - X.mean(axis=0)).T
+    least = (b @ b - (a @ b) ** 2 / (a @ a)) / 100  # the second eigenvalue, but for terms of small⁴
+    tight = 1e-8 if small > 1e-10 else 1e-2  # a rounding of 1e-16 in the rows is felt beside 1e-13
+    assert fit.model.noise == pytest.approx(least, rel=tight)
+    assert fit.loglik == pytest.approx(-50.0 * (2.0 * np.log(2.0 * np.pi) + np.log(a @ a / 100) + np.log(least) + 2.0))
+
+
+@pytest.mark.parametrize("small", [1e-3, 1e-5])
+def test_little_noise_beside_gaps(small):
+    """With entries missing the noise is estimated all the same, down to 1e-12 of the variance."""
+    rng = np.random.default_rng(13)
+    X = rng.standard_normal((300, 2)) @ rng.standard_normal((2, 5)) + small * rng.standard_normal((300, 5))
+    assert fit_ppca(ArraySource(gaps(X, 0.1)), 2).model.noise == pytest.approx(small**2, rel=0.15)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_collinear_rows_with_gaps_are_refused(seed):
+    rng = np.random.default_rng(seed)
+    X = gaps(rng.standard_normal((100, 2)) @ rng.standard_normal((2, 6)), 0.1)
+    with pytest.raises(OptionError, match=r"fills only 2 of 6 dimensions.*cannot be told from 0"):
+        fit_ppca(ArraySource(X), 2)
+
+
+@pytest.mark.parametrize(("n", "d"), [(60, 10), (12, 40)])
+def test_an_exact_rest_against_singular_values(n, d):
+    """Three large directions and noise 1e-9 of them: what is left of the trace is rounding, of the rows it is not."""
+    rng = np.random.default_rng(10)
+    X = rng.standard_normal((n, 3)) @ rng.standard_normal((3, d)) + 1e-9 * rng.standard_normal((n, d))
+    s = np.linalg.svd(X - X.mean(axis=0), compute_uv=False)
+    for k in (3, 5):
+        fit = fit_ppca(ArraySource(X, block_rows=7), k)
+        assert fit.model.noise == pytest.approx((s[k:] ** 2).sum() / n / (d - k), rel=1e-5)
+    each = [fit.model.noise for fit in fit_each_ppca(ArraySource(X), [2, 3, 5])]
+    np.testing.assert_allclose(each, [(s[k:] ** 2).sum() / n / (d - k) for k in (2, 3, 5)], rtol=1e-5)
+    em = fit_ppca(ArraySource(X), 3, solver="em", rng=np.random.default_rng(0))
+    assert em.model.noise == pytest.approx((s[3:] ** 2).sum() / n / (d - 3), rel=1e-5)
+
+
+def collinear(seed, offset):
+    rng = np.random.default_rng(seed)
+    r, d = 2 + seed % 3, (5, 8, 20, 50)[seed % 4]
+    return rng.standard_normal((100, r)) @ rng.standard_normal((r, d)) * 10.0 ** rng.uniform(-3.0, 3.0, d) + offset, r
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("solver", ["auto", "em"])
+def test_rounding_is_not_noise(seed, dtype, solver):
+    """Columns that are sums of others, rounded to their dtype, far from 0 or not."""
+    X, r = collinear(seed, (seed > 3) * 1e3)
+    fit = partial(fit_ppca, ArraySource(X.astype(dtype)), solver=solver, max_iter=3000, rng=np.random.default_rng(0))
+    for k in (r, r + 1):
+        with pytest.raises(OptionError, match="keeps all the variance"):
+            fit(k)
+
+
+def test_single_precision_rows_may_have_columns_of_little_variance():
+    """A column 1e-9 of the others is as precise as they are: float32 is no reason to call it rounding."""
+    X = (np.random.default_rng(11).standard_normal((200, 3)) * [1.0, 1.0, 1e-9]).astype(np.float32)
+    assert fit_ppca(ArraySource(X), 2).model.noise == pytest.approx(float(X[:, 2].astype(float).var()), rel=0.05)
+
+
+# ---- rows that do not count ---------------------------------------------------------------------------------
+
+
+def spoilt(X, w):
+    """The rows of weight 0 full of what may not be read."""
+    A = X.copy()
+    A[w == 0.0] = np.nan
+    A[np.flatnonzero(w == 0.0)[0]] = np.inf
+    A[np.flatnonzero(w == 0.0)[1]] = 1e300
+    return A
+
+
+@pytest.mark.parametrize("share", [0.0, 0.2])
+@pytest.mark.parametrize("solver", ["auto", "closed-form", "em"])
+@pytest.mark.parametrize("kind", [partial(ArraySource, block_rows=33), lambda X: SparseSource(sp.csr_matrix(X))])
+def test_rows_of_weight_zero_may_hold_anything(solver, share, kind):
+    if share and solver == "closed-form":
+        pytest.skip("needs complete rows")
+    X, w = gaps(rows(120), share), np.random.default_rng(12).integers(0, 3, 120).astype(float)
+    w[33:66] = 0.0  # a whole block
+    fit = partial(fit_ppca, k=2, solver=solver)
+    found = fit(kind(spoilt(X, w)).weighted(w), rng=np.random.default_rng(0))
+    left = fit(ArraySource(X[w > 0.0]).weighted(w[w > 0.0]), rng=np.random.default_rng(0))
+    assert found.loglik == pytest.approx(left.loglik, rel=1e-12)
+    assert (found.rows, found.weight, found.solver) == (np.count_nonzero(w), w.sum(), left.solver)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("share", [0.0, 0.15])
+def test_rows_of_weight_zero_are_in_no_fold(rule, share):
+    X, w = gaps(rows(80, 5), share), np.ones(80)
+    w[::4] = 0.0
+    choose = partial(RULES[rule], fit_each_ppca, counts=range(1, 5))
+    found = choose(source=ArraySource(spoilt(X, w)).weighted(w), rng=np.random.default_rng(0))
+    left = choose(source=ArraySource(X[w > 0.0]), rng=np.random.default_rng(0))
+    np.testing.assert_allclose(found.values, left.values, rtol=1e-10)
+    np.testing.assert_allclose(found.errors, left.errors, rtol=1e-6)
+
+
+def test_gaps_only_in_the_rows_left_out_of_a_fold():
+    X = rows(50, 5)
+    X[7, 2] = np.nan
+    choice = RULES["cv"](fit_each_ppca, ArraySource(X), range(1, 4), np.random.default_rng(0))
+    assert np.all(np.isfinite(choice.values))
+
+
+# ---- interrupts while choosing ------------------------------------------------------------------------------
+
+
+def fits_until(stop, source, counts, **options):
+    """Fits of which number `stop` is interrupted before it is done."""
+    for i, fit in enumerate(fit_each_ppca(source, counts, **options)):
+        if i == stop:
+            raise KeyboardInterrupt
+        yield fit
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_an_interrupt_leaves_the_best_so_far(rule):
+    choose = partial(RULES[rule], source=ArraySource(rows()), counts=range(1, 8))
+    whole = choose(fit_each_ppca, rng=np.random.default_rng(0))
+    cut = choose(partial(fits_until, 2), rng=np.random.default_rng(0))
+    assert (cut.interrupted, whole.interrupted) == (True, False)
+    assert cut.counts.tolist() == [1, 2]
+    assert cut.k == 2
+    np.testing.assert_allclose(cut.values, whole.values[:2], rtol=1e-12)
+    with pytest.raises(KeyboardInterrupt):
+        choose(partial(fits_until, 0), rng=np.random.default_rng(0))
+    if rule == "bic":
+        assert cut.fit.loglik == pytest.approx(fit_ppca(ArraySource(rows()), 2).loglik, rel=1e-12)
+
+
+def test_bic_keeps_a_first_fit_that_was_cut_short():
+    def stop(done, total, what):
+        if what.startswith("EM: step 4"):
+            raise KeyboardInterrupt
+
+    fit_each = partial(fit_each_ppca, solver="em", progress=stop, rng=np.random.default_rng(0))
+    choice = RULES["bic"](fit_each, ArraySource(rows()), range(1, 4), np.random.default_rng(0))
+    assert (choice.k, choice.interrupted, choice.fit.interrupted, choice.fit.ended) == (1, True, True, "interrupted")
+
+
+def test_how_em_ended():
+    source = ArraySource(rows())
+    em = partial(fit_ppca, source, 2, solver="em")
+    assert em(rng=np.random.default_rng(0)).ended == "converged"
+    assert em(max_iter=3, rng=np.random.default_rng(0)).ended == "max_iter"
+    unending = em(tol=1e-300, rng=np.random.default_rng(0))
+    assert (unending.ended, unending.converged) == ("rounding", True)
+    assert fit_ppca(source, 2).ended == ""
+
+
+# ---- memory -------------------------------------------------------------------------------------------------
+
+
+def test_sparse_rows_with_gaps_become_dense_by_blocks():
+    """What EM reads is blocks of 16 MB when dense, and the pass before it holds no more."""
+    X = sp.random(30_000, 1000, density=0.002, random_state=0, format="csr")
+    X.data[::50] = np.nan
+    source = SparseSource(X).weighted(np.tile([0.0, 1.0, 2.0], 10_000))
+    tracemalloc.start()
+    rows, observed = explained_by_gaps(source, DataError("about gaps"))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 * 30_000 * 1000 / 2
+    sizes = [8 * block.rows.shape[0] * block.rows.shape[1] for block in rows.blocks()]
+    assert max(sizes) <= 1 << 24
+    assert (rows.n_rows, rows.weight.sum()) == (20_000, 30_000.0)
+    twin = X[np.arange(30_000) % 3 > 0]
+    assert observed.missing.tolist() == np.bincount(twin.indices[np.isnan(twin.data)], minlength=1000).tolist()
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1])
+@pytest.mark.parametrize("solver", ["auto", "em"])
+def test_no_square_matrix_of_many_columns(solver, share):
+    d = 6000
+    X = gaps(rows(30, d, 2), share)
+    tracemalloc.start()
+    fit = fit_ppca(ArraySource(X), 2, solver=solver, max_iter=20, rng=np.random.default_rng(0))
+    for method in (fit.model.posterior, fit.model.log_density, partial(fit.model.impute, return_std=True)):
+        method(gaps(X, 0.1))
+    fit.model.sample(10, np.random.default_rng(0))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 * d * d / 4
 
 
 def test_bad_rows_with_gaps():

@@ -18,7 +18,7 @@ from eigenlens.data.resolve import as_source
 from eigenlens.errors import DataError, OptionError
 from eigenlens.estimators.factor import FactorAnalysis
 from eigenlens.estimators.ppca import ProbabilisticPCA
-from eigenlens.fitting.rotation import oblimin, varimax
+from eigenlens.fitting.rotation import rotate, varimax
 from eigenlens.models.linear_gaussian import LinearGaussian
 from eigenlens.models.principal import PrincipalComponents
 from eigenlens.views import latent_tables, tables
@@ -129,7 +129,7 @@ def test_names_may_be_an_iterator(frozen):
 
 
 def test_shares_of_correlated_factors_sum_to_what_they_hold_together(frozen):
-    found = oblimin(frozen.loadings)
+    found = rotate(frozen.loadings, "oblimin", scale=np.sqrt(np.diag(frozen.covariance())))
     model = SimpleNamespace(
         loadings_=found.loadings, factor_correlations_=found.correlations, noise_variance_=frozen.noise
     )
@@ -160,7 +160,7 @@ def test_rotation_shows_both_in_groups(frozen):
 
 
 def test_rotation_of_rotated_loadings_starts_from_those_before(frozen):
-    found = oblimin(frozen.loadings)
+    found = rotate(frozen.loadings, "oblimin", scale=np.sqrt(np.diag(frozen.covariance())))
     model = SimpleNamespace(
         loadings_=found.loadings, noise_variance_=frozen.noise, rotation_matrix_=found.matrix, rotation="oblimin"
     )
@@ -359,7 +359,8 @@ def test_wrong_arguments_are_named_and_leave_no_figure(fitted, rows, call, error
 
 @pytest.fixture(scope="module")
 def frame(frozen):
-    X = frozen.sample(150, np.random.default_rng(0))
+    """Rows with gaps, of a model in which no variable is without noise of its own: no Heywood case to be warned of."""
+    X = LinearGaussian(frozen.mean, frozen.loadings, frozen.noise + 0.2).sample(150, np.random.default_rng(0))
     X[::9, 1] = np.nan
     return pd.DataFrame(X, columns=NAMES)
 
@@ -390,3 +391,21 @@ def test_tables_of_pca_are_those_of_the_other_tables():
     model = PCA(2).fit(X)
     assert isinstance(model.model_, PrincipalComponents)
     assert_allclose(latent_tables.loadings(model, [2]).values, tables.loadings(model, [2]).values)
+
+
+# ---- what a look at the pictures found ----------------------------------------------------------------------
+
+
+def test_one_step_has_one_tick(fitted):
+    closed = SimpleNamespace(loglik_path_=np.array([-8254.3]), converged_=True)
+    ax = plot.likelihood_path(closed)
+    assert ax.get_xlim() == (0.5, 1.5)
+    assert ax.get_xticks().tolist() == [1]
+    assert plot.likelihood_path(fitted).get_xlim() == (0.5, 4.5)
+
+
+def test_small_variances_beside_large_ones_are_not_written_as_zero():
+    wide = SimpleNamespace(loadings_=np.array([[6.0], [3.0], [2.0]]), noise_variance_=np.array([9.97, 0.43, 0.004]))
+    assert words(plot.noise(wide, share=False)) == ["10", "0.43", "<0.01"]
+    small = SimpleNamespace(loadings_=np.array([[0.1], [0.1]]), noise_variance_=np.array([0.004, 0.00012]))
+    assert words(plot.noise(small, share=False)) == ["0.004", "0.00012"]

@@ -17,9 +17,11 @@ from sklearn.utils.validation import check_is_fitted
 from eigenlens import checks
 from eigenlens.arrays import Array, Like, dense, is_tensor, to_numpy
 from eigenlens.data.resolve import as_source, explain_nonfinite
-from eigenlens.data.source import Source
-from eigenlens.errors import DataError
+from eigenlens.data.source import BLOCK_BYTES, Source
+from eigenlens.errors import DataError, OptionError
 from eigenlens.estimators import latent_files
+from eigenlens.estimators.framing import framed
+from eigenlens.estimators.latent_checks import warn_about_choice
 from eigenlens.estimators.rows import by_block, dense_blocks, rows_of
 from eigenlens.fitting.choose_latent import Choice
 from eigenlens.fitting.latent import LatentFit, free_parameters
@@ -41,12 +43,8 @@ class LatentGaussian(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     """The methods of `ProbabilisticPCA` and `FactorAnalysis`. NaN in X is a missing entry in every one of them."""
 
     _kind: str
-    _fitted: LatentFit
-    _like: Like
     _turn: Array | None = None
     """(k, k) from the latent values of the model to those reported, z turn; None where they are the same."""
-
-    selection_: Choice | None
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """`fit`, then `transform` of the same rows."""
@@ -57,7 +55,8 @@ class LatentGaussian(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def transform(self, X: Any) -> Any:
         """E[z | x] (n, k) of the rows of X, given what is observed of them; 0 for a row without entries.
 
-        In X's dtype, on its device; a Dask array gives a Dask array. Complete rows cost O(dk) each, and sparse stay so.
+        In X's dtype, on its device; a Dask array gives a Dask array. Complete rows cost O(dk) each, and sparse stay so;
+        sparse rows with NaN become dense, a few at a time.
         """
         check_is_fitted(self)
         source = rows_of(self, X)
@@ -106,7 +105,8 @@ class LatentGaussian(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """X (n, d) with NaN replaced by its conditional mean given the observed entries of the row.
 
         With return_std also the conditional standard deviations (n, d), 0 for observed entries: a missing entry lies
-        within 1.96 of them with probability 0.95. A Dask array gives Dask arrays.
+        within 1.96 of them with probability 0.95. A frame gives frames of the same kind, index and columns, a Dask
+        array Dask arrays; sparse X and files give arrays, which are dense.
         """
         check_is_fitted(self)
         source, with_std = rows_of(self, X), checks.boolean("return_std", return_std)
@@ -116,7 +116,8 @@ class LatentGaussian(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             found = [source.map_rows(part, source.n_features) for part in lazy]
         else:
             parts = [_imputed(block, self.model_, with_std) for block in dense_blocks(source)]
-            found = [Like(X, source.dtype)(np.concatenate(part)) for part in zip(*parts, strict=True)]
+            like = Like(X, source.dtype)
+            found = [framed(like(np.concatenate(part)), X, source) for part in zip(*parts, strict=True)]
         return tuple(found) if with_std else found[0]
 
     # ---- the density ------------------------------------------------------------------------------------
@@ -136,22 +137,35 @@ class LatentGaussian(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         with np.errstate(all="ignore"):  # what is not finite is found in the result, and explained
             return by_block(source, self.model_.log_density)
 
-    def aic(self, X: Any = None) -> float:
+    def aic(self, X: Any = None, sample_weight: Any = None) -> float:
         """−2 log-likelihood + 2 parameters, of the fitted rows or of X; the smaller the better."""
-        loglik, _ = self._likelihood(X)
+        loglik, _ = self._likelihood(X, sample_weight)
         return -2.0 * loglik + 2.0 * self._n_parameters
 
-    def bic(self, X: Any = None) -> float:
-        """−2 log-likelihood + parameters · log n, of the fitted rows or of X; the smaller the better."""
-        loglik, weight = self._likelihood(X)
+    def bic(self, X: Any = None, sample_weight: Any = None) -> float:
+        """−2 log-likelihood + parameters · log Σw, of the fitted rows or of X; the smaller the better.
+
+        As in `fit`, a row counts sample_weight[i] times, and one without an observed entry does not.
+        """
+        loglik, weight = self._likelihood(X, sample_weight)
         return -2.0 * loglik + self._n_parameters * float(np.log(weight))
 
-    def _likelihood(self, X: Any) -> tuple[float, float]:
+    def _likelihood(self, X: Any, sample_weight: Any) -> tuple[float, float]:
+        """Σ w log p(x observed) and Σw over the rows that have an entry."""
         check_is_fitted(self)
         if X is None:
+            if sample_weight is not None:
+                raise OptionError("sample_weight is of the rows of X: give these too, or neither for the fitted rows.")
             return self._fitted.loglik, self._fitted.weight
-        values = self._log_densities(rows_of(self, X))
-        return float(values.sum()), float(len(values))
+        source = rows_of(self, X, sample_weight)
+        with np.errstate(all="ignore"):
+            found = by_block(source, self._density_and_presence)
+        weight = np.ones(len(found)) if source.weight is None else source.weight
+        return float(weight @ found[:, 0]), float(weight @ found[:, 1])
+
+    def _density_and_presence(self, rows: Array) -> Array:
+        """(b, 2) the log density of what is observed of each row, and whether that is anything, 1 or 0."""
+        return np.column_stack([self.model_.log_density(rows), ~np.isnan(rows).all(axis=1)])
 
     @property
     def _n_parameters(self) -> int:
@@ -177,10 +191,29 @@ class LatentGaussian(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     # ---- learned attributes: views of the model ---------------------------------------------------------
 
     @property
+    def _fitted(self) -> LatentFit:
+        check_is_fitted(self)
+        fit: LatentFit = self._kept
+        return fit
+
+    @property
+    def _like(self) -> Like:
+        """The kind of array in which attributes are given: that of the fitted rows."""
+        check_is_fitted(self)
+        like: Like = self._given
+        return like
+
+    @property
     def model_(self) -> LinearGaussian:
         """The frozen model."""
-        check_is_fitted(self)
         return self._fitted.model
+
+    @property
+    def selection_(self) -> Choice | None:
+        """How the number of dimensions was chosen; None if it was given."""
+        check_is_fitted(self)
+        choice: Choice | None = self._choice
+        return choice
 
     @property
     def solver_(self) -> Outcome:
@@ -255,11 +288,16 @@ class LatentGaussian(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     # ---- for scikit-learn, and for the faces ------------------------------------------------------------
 
     def _keep(self, X: Any, source: Source, fit: LatentFit, selection: Choice | None = None) -> None:
-        self._like = Like(X, source.dtype)
-        self._fitted, self.selection_ = fit, selection
+        """What was learned; a choice that the user cut short is warned of."""
+        self._remember(fit, Like(X, source.dtype), selection)
+        if selection is not None:
+            warn_about_choice(selection)
+
+    def _remember(self, fit: LatentFit, like: Like, selection: Choice | None) -> None:
+        self._kept, self._given, self._choice = fit, like, selection
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_fitted")
+        return hasattr(self, "_kept")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -280,7 +318,9 @@ def _latent_means(rows: Any, model: LinearGaussian, turn: Array | None, V: Array
         gaps = np.flatnonzero(~np.isfinite(to_numpy(found)).all(axis=1))
         if not gaps.size:
             return found
-        means = _turned(model.posterior(dense(picked(rows, gaps)))[0], turn)
+        step = max(1, BLOCK_BYTES // (8 * model.mean.size))  # only these rows become dense, a few at a time
+        parts = [gaps[start : start + step] for start in range(0, gaps.size, step)]
+        means = np.concatenate([_turned(model.posterior(dense(picked(rows, part)))[0], turn) for part in parts])
     if not np.all(np.isfinite(means)):
         raise explain_nonfinite(as_source(rows))
     values = np.array(to_numpy(found))

@@ -11,10 +11,10 @@ from eigenlens import checks
 from eigenlens.data.source import Source
 from eigenlens.errors import ConvergenceWarning, DataError, DataWarning
 from eigenlens.estimators.rows import count_rows
-from eigenlens.fitting.choose_latent import RULES
+from eigenlens.fitting.choose_latent import RULES, Choice
 from eigenlens.fitting.latent import LatentFit
 
-__all__ = ["checked_components", "counts_to_try", "warn_about"]
+__all__ = ["checked_components", "counts_to_try", "warn_about", "warn_about_choice"]
 
 MOST_TRIED = 100
 """Rules look at no more latent dimensions than this."""
@@ -31,7 +31,15 @@ def checked_components(n_components: Any, d: int, most: int, bound: str) -> int 
 
 def counts_to_try(most: int, source: Source) -> range:
     """The numbers of latent dimensions that a rule compares."""
-    return range(1, max(1, min(most, count_rows(source) - 2, MOST_TRIED)) + 1)
+    return range(1, max(1, min(most, _rows_that_count(source) - 2, MOST_TRIED)) + 1)
+
+
+WAYS_OUT = {
+    "max_iter": "raise max_iter={max_iter}, or tol",
+    "rounding": "rounding hides further gains, so more steps would not help: divide columns of very different sizes by "
+    "their standard deviations, use fewer components, or raise tol",
+}
+"""What to do about a fit that did not converge, by how it ended."""
 
 
 def warn_about(fit: LatentFit, source: Source, tol: float, max_iter: int) -> None:
@@ -43,10 +51,8 @@ def warn_about(fit: LatentFit, source: Source, tol: float, max_iter: int) -> Non
             ConvergenceWarning,
         )
     elif not fit.converged:
-        _warn(
-            f"solver {fit.solver!r} stopped after {fit.n_iter} steps ({short}); raise max_iter={max_iter}, or tol.",
-            ConvergenceWarning,
-        )
+        way_out = WAYS_OUT.get(fit.ended, WAYS_OUT["max_iter"]).format(max_iter=max_iter)
+        _warn(f"solver {fit.solver!r} stopped after {fit.n_iter} steps ({short}); {way_out}.", ConvergenceWarning)
     empty = _rows_that_count(source) - fit.rows if fit.solver == "em" else 0
     if empty > 0:
         _warn(
@@ -63,8 +69,22 @@ def warn_about(fit: LatentFit, source: Source, tol: float, max_iter: int) -> Non
         )
 
 
-def _warn(message: str, kind: type[Warning]) -> None:
-    warnings.warn(message, kind, stacklevel=4)
+def warn_about_choice(choice: Choice) -> None:
+    """Warn the caller of `fit`, by way of `_keep`, of a comparison that the user cut short."""
+    if not choice.interrupted:
+        return
+    first, last = int(choice.counts[0]), int(choice.counts[-1])
+    tried = f"{first} to {last}" if last > first else str(first)
+    _warn(
+        f"the comparison by n_components={choice.rule!r} was interrupted when {tried} had been tried; the best of "
+        f"these, {choice.k}, is kept.",
+        ConvergenceWarning,
+        stacklevel=5,
+    )
+
+
+def _warn(message: str, kind: type[Warning], stacklevel: int = 4) -> None:
+    warnings.warn(message, kind, stacklevel=stacklevel)
 
 
 def _rows_that_count(source: Source) -> int:

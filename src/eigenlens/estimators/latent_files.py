@@ -16,7 +16,8 @@ from eigenlens.models.linear_gaussian import LinearGaussian
 
 __all__ = ["restore", "save"]
 
-NUMBERS = ("loglik", "n_iter", "converged", "gap", "weight", "rows", "reason", "solver", "interrupted", "passes")
+NUMBERS = ("loglik", "n_iter", "converged", "gap", "weight", "rows", "passes")
+WORDS = ("reason", "solver", "interrupted", "ended")
 
 
 def save(estimator: Any, path: str | os.PathLike[str], arrays: Any = None, header: Any = None) -> None:
@@ -31,8 +32,8 @@ def save(estimator: Any, path: str | os.PathLike[str], arrays: Any = None, heade
         kept |= {"counts": choice.counts, "criterion": choice.values, "errors": choice.errors}
     values = {
         "parameters": storable_parameters(estimator),
-        "fit": {name: getattr(fit, name) for name in NUMBERS},
-        "selection": None if choice is None else [choice.rule, choice.k],
+        "fit": {name: getattr(fit, name) for name in NUMBERS + WORDS},
+        "selection": None if choice is None else [choice.rule, choice.k, choice.interrupted],
         "dtype": estimator._like.dtype.name,
         "feature_names": named_features(estimator),
     }
@@ -45,14 +46,17 @@ def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
     noise = arrays["noise"]
     model = LinearGaussian(arrays["mean"], arrays["loadings"], noise if noise.ndim else float(noise))
     path, constant = tuple(arrays["path"].tolist()), tuple(arrays["constant"].tolist())
-    estimator._fitted = LatentFit(model, path=path, constant=constant, **header["fit"])
-    estimator._like = Like(model.mean, np.dtype(header["dtype"]))
+    fit = LatentFit(model, path=path, constant=constant, **header["fit"])
+    estimator._remember(fit, Like(model.mean, np.dtype(header["dtype"])), _choice(arrays, header["selection"]))
     estimator._turn = arrays.get("turn")
-    estimator.selection_ = None
-    if header["selection"] is not None:
-        rule, k = header["selection"]
-        estimator.selection_ = Choice(rule, k, arrays["counts"], arrays["criterion"], arrays["errors"])
     estimator.n_features_in_ = model.mean.size
     if header["feature_names"]:
         estimator.feature_names_in_ = np.asarray(header["feature_names"], dtype=object)
     return estimator
+
+
+def _choice(arrays: dict[str, Array], said: list[Any] | None) -> Choice | None:
+    if said is None:
+        return None
+    rule, k, *interrupted = said
+    return Choice(rule, k, arrays["counts"], arrays["criterion"], arrays["errors"], None, *interrupted)

@@ -48,8 +48,12 @@ class ProbabilisticPCA(LatentGaussian):
         selection_: for "bic" and "cv" a `Choice`: what was compared, and how it did; else None.
         model_: the frozen `LinearGaussian`.
 
-    Bad cases: k ≥ d, a column without an entry, rows that fill no more than k dimensions (then the likelihood has no
-    maximum) and infinities are errors. Rows without an entry are left out and constant columns kept, with a warning.
+    Sparse X stays sparse while it is complete. With NaN its zeros are observed zeros, and rows become dense, a block of
+    16 MB at a time. Rows of weight 0 may hold anything, NaN and infinity too.
+
+    Bad cases: k ≥ d, a column without an entry, rows that fill no more than k dimensions but for rounding (then the
+    likelihood has no maximum) and infinities are errors. With gaps, noise below 5e-12 of the mean variance counts as
+    none. Rows without an entry are left out and constant columns kept, with a warning.
 
     Example:
         >>> X = np.array([[1.0, 2.1, 2.9], [2.0, 3.9, 6.1], [3.0, np.nan, 9.2], [4.0, 8.1, 11.8], [5.0, 9.9, np.nan]])
@@ -83,7 +87,8 @@ class ProbabilisticPCA(LatentGaussian):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Maximise the likelihood of the rows of X (n, d), row i counting sample_weight[i] times; NaN is missing.
 
-        Interrupted by the user (KeyboardInterrupt), "em" keeps the best model so far and warns.
+        Interrupted by the user (KeyboardInterrupt), "em" keeps the best model so far, and "bic" and "cv" the best
+        number of dimensions so far ("cv" then fits it to all rows), with a warning.
         """
         source = rows_of(self, X, sample_weight, reset=True)
         most = source.n_features - 1

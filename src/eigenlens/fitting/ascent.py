@@ -19,9 +19,6 @@ __all__ = ["Ascent", "Chart", "ascend", "still_to_gain"]
 MEMORY = 6
 """Steps that the extrapolation looks back."""
 
-SEEN = 1e-9
-"""A climb that rounding ends is over if no more than this share of the value seemed to be left to gain."""
-
 WINDOW = 5
 """Values that an estimate of what is left looks at."""
 
@@ -41,12 +38,16 @@ class Chart(Generic[M]):
 
 @dataclass(frozen=True, eq=False)
 class Ascent(Generic[M]):
-    """Where a climb ended: the best model, the values of those accepted, and what is estimated to be left to gain."""
+    """Where a climb ended: the best model, the values of those accepted, and what is estimated to be left to gain.
+
+    `ended` says by what: "converged", "rounding" (a plain step no longer gained), "max_iter" or "interrupted".
+    """
 
     best: M
     path: tuple[float, ...]
     gap: float
     interrupted: bool = False
+    ended: str = "converged"
 
 
 def ascend(
@@ -69,13 +70,13 @@ def ascend(
     (True, True)
     """
     path, gap, look_back = list[float](), np.inf, _LookBack()
-    best, plain, model, guessed = start, start, start, False
+    best, plain, model, guessed, ended = start, start, start, False, "max_iter"
     try:
         for _ in range(max_iter):
             value, better = step(model)
             if path and not value >= path[-1]:
                 if not guessed:  # a plain step loses by rounding alone: nothing more can be seen
-                    gap = 0.0 if gap <= max(SEEN * abs(value), 100.0 * (path[-1] - value)) else gap
+                    ended = "rounding"
                     break
                 look_back = _LookBack()
                 model, guessed = plain, False
@@ -84,14 +85,15 @@ def ascend(
             note(len(path), value)
             best, plain, gap = model, better, still_to_gain(path)
             if gap <= tol:
+                ended = "converged"
                 break
             guess = look_back.extrapolate(chart.vector(model), chart.vector(better)) if _slow(path) else None
             model, guessed = (plain, False) if guess is None else (chart.model(guess, better), True)
     except KeyboardInterrupt:
         if not path:
             raise
-        return Ascent(best, tuple(path), gap, interrupted=True)
-    return Ascent(best, tuple(path), gap)
+        return Ascent(best, tuple(path), gap, interrupted=True, ended="interrupted")
+    return Ascent(best, tuple(path), gap, ended=ended)
 
 
 def still_to_gain(path: Sequence[float]) -> float:

@@ -38,6 +38,7 @@ class Choice:
         values: (m,) BIC of each (the least is best), or mean log density of a held-out row (the largest is best).
         errors: (m,) standard errors of the latter over the folds; zeros for BIC.
         fit: the fit that won, where it was made on all rows.
+        interrupted: whether the user stopped the comparison; the best of those compared by then won.
     """
 
     rule: str
@@ -46,39 +47,73 @@ class Choice:
     values: Array
     errors: Array
     fit: LatentFit | None = None
+    interrupted: bool = False
 
 
 def choose_by_bic(fit_each: FitEach, source: Source, counts: Sequence[int], rng: np.random.Generator) -> Choice:
-    """The number of dimensions of least −2 log-likelihood + parameters log Σw (Schwarz 1978). Cost: a fit a number."""
+    """The number of dimensions of least −2 log-likelihood + parameters log Σw (Schwarz 1978). Cost: a fit a number.
+
+    Interrupted by the user, it is the best of those fitted by then, or the first as far as it got.
+    """
     values: list[float] = []
-    best = None
-    for k, fit in zip(counts, map(_whole, fit_each(source, counts)), strict=False):
-        values.append(fit.bic(free_parameters(source.n_features, k, scalar_noise=np.ndim(fit.model.noise) == 0)))
-        best = fit if values[-1] == min(values) else best
-        if _no_better(-np.asarray(values)):
-            break
+    best, interrupted = None, False
+    try:
+        for k, fit in zip(counts, fit_each(source, counts), strict=False):
+            if fit.interrupted and values:
+                raise KeyboardInterrupt
+            values.append(fit.bic(free_parameters(source.n_features, k, scalar_noise=np.ndim(fit.model.noise) == 0)))
+            best = fit if values[-1] == min(values) else best
+            if fit.interrupted:
+                raise KeyboardInterrupt
+            if _no_better(-np.asarray(values)):
+                break
+    except KeyboardInterrupt:
+        if best is None:
+            raise
+        interrupted = True
     tried = np.asarray(counts[: len(values)])
-    return Choice("bic", int(tried[np.argmin(values)]), tried, np.asarray(values), np.zeros(len(values)), best)
+    k = int(tried[np.argmin(values)])
+    return Choice("bic", k, tried, np.asarray(values), np.zeros(len(values)), best, interrupted)
 
 
 def choose_by_likelihood(fit_each: FitEach, source: Source, counts: Sequence[int], rng: np.random.Generator) -> Choice:
     """The number of dimensions under which rows left out of the fit are likeliest, by cross-validation in five folds.
 
-    A fold is a set of row weights, so that every source can be split. Cost: five fits and five passes a number.
+    A fold is a set of row weights, so that every source can be split; rows of weight 0 are in none. Cost: five fits and
+    five passes a number. Interrupted by the user, it is the best of those compared by then.
     """
     n = row_count(source)
     weight = np.ones(n) if source.weight is None else source.weight
-    fold = rng.permutation(n) % min(FOLDS, n)
-    kept = [np.where(fold == i, 0.0, weight) for i in range(min(FOLDS, n))]
-    running = [map(_whole, fit_each(source.weighted(w), counts)) for w in kept]
+    fold = _folds(weight, rng)
+    kept = [np.where(fold == i, 0.0, weight) for i in range(fold.max() + 1)]
     table: list[Array] = []
-    for fits in zip(*running, strict=False):
-        table.append(np.array([_held_out(source, weight - w, fit) for w, fit in zip(kept, fits, strict=True)]))
-        if _no_better(np.mean(table, axis=1)):
-            break
+    interrupted = False
+    try:
+        running = [map(_whole, fit_each(source.weighted(w), counts)) for w in kept]
+        for fits in zip(*running, strict=False):
+            table.append(np.array([_held_out(source, weight - w, fit) for w, fit in zip(kept, fits, strict=True)]))
+            if _no_better(np.mean(table, axis=1)):
+                break
+    except KeyboardInterrupt:
+        if not table:
+            raise
+        interrupted = True
     values, errors = np.mean(table, axis=1), np.std(table, axis=1, ddof=1) / np.sqrt(len(kept))
     tried = np.asarray(counts[: len(table)])
-    return Choice("cv", int(tried[np.argmax(values)]), tried, values, errors)
+    return Choice("cv", int(tried[np.argmax(values)]), tried, values, errors, None, interrupted)
+
+
+def _folds(weight: Array, rng: np.random.Generator) -> Array:
+    """The fold of each row (n,), from 0, of like numbers of rows that count; −1 for a row of weight 0.
+
+    >>> np.bincount(_folds(np.array([1.0, 0.0, 2.0, 1.0, 1.0, 1.0, 0.5]), np.random.default_rng(0)) + 1)
+    array([1, 2, 1, 1, 1, 1])
+    """
+    counts = weight > 0.0
+    n = int(np.count_nonzero(counts))
+    fold = np.full(weight.size, -1)
+    fold[counts] = rng.permutation(n) % min(FOLDS, n)
+    return fold
 
 
 def _whole(fit: LatentFit) -> LatentFit:

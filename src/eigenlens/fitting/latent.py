@@ -12,12 +12,30 @@ from eigenlens.data.memory import Mapped
 from eigenlens.data.resolve import explain_nonfinite
 from eigenlens.data.source import Progress, Source, accumulate
 from eigenlens.errors import DataError
+from eigenlens.fitting.counted import Counted, counted
 from eigenlens.linalg.spectrum import orient
 from eigenlens.models.linear_gaussian import LinearGaussian
 from eigenlens.stats.moments import Moments
 from eigenlens.stats.observed import ObservedColumns
 
-__all__ = ["LatentFit", "canonical", "constant_columns", "free_parameters", "observed_columns", "step_label"]
+__all__ = [
+    "ENDS",
+    "LatentFit",
+    "canonical",
+    "constant_columns",
+    "explained_by_gaps",
+    "free_parameters",
+    "observed_columns",
+    "step_label",
+]
+
+ENDS: dict[str, str] = {
+    "converged": "what is left to gain is below the tolerance",
+    "max_iter": "there were as many steps as allowed",
+    "rounding": "the gains are too small to be told from rounding",
+    "interrupted": "the user stopped it",
+}
+"""What can end an iteration."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +54,7 @@ class LatentFit:
         solver: the name of the algorithm. reason: why this one.
         interrupted: whether the user stopped it: the model is the best so far. passes: over the rows.
         constant: the columns without variance.
+        ended: what ended an iteration, a key of `ENDS`; empty for a closed form.
 
     >>> model = LinearGaussian(np.zeros(2), np.ones((2, 1)), 1.0)
     >>> LatentFit(model, -10.0, (-12.0, -10.0), 2, True, 1e-9, 5.0, 5).bic(free_parameters(2, 1, scalar_noise=True))
@@ -56,6 +75,7 @@ class LatentFit:
     interrupted: bool = False
     passes: int = 0
     constant: tuple[int, ...] = ()
+    ended: str = ""
 
     def aic(self, parameters: int) -> float:
         """−2 loglik + 2 parameters."""
@@ -113,10 +133,13 @@ def step_label(step: int, loglik: float) -> str:
 def observed_columns(source: Source, progress: Progress | None = None) -> ObservedColumns:
     """Counts, means and squares of the entries that are there, in one pass; infinities and empty columns are refused.
 
+    Rows of weight 0 are not looked at.
+
     >>> from eigenlens.data.memory import ArraySource
     >>> observed_columns(ArraySource(np.array([[1.0, np.nan], [3.0, 5.0]]))).missing
     array([0, 1])
     """
+    source = counted(source)
     with np.errstate(all="ignore"):  # infinities are found in the result, and explained
         observed = accumulate(source, ObservedColumns.of, progress, "observed entries")
     if not np.all(np.isfinite(observed.square)):
@@ -126,6 +149,20 @@ def observed_columns(source: Source, progress: Progress | None = None) -> Observ
         name = source.names[empty[0]] if source.names else int(empty[0])
         raise DataError(f"column {name!r} of X has no observed entry (NaN in every row); leave it out.")
     return observed
+
+
+def explained_by_gaps(source: Source, error: DataError) -> tuple[Source, ObservedColumns | None]:
+    """What an error about entries that are not finite was about: rows that count, and their moments if they have gaps.
+
+    None in the place of the moments if only rows of weight 0, which are left out of the source returned, were at fault.
+    Where it was something else, the error is raised.
+    """
+    observed, rows = observed_columns(source), counted(source)
+    if observed.missing.any():
+        return rows, observed
+    if not isinstance(rows, Counted):
+        raise error
+    return rows, None
 
 
 def _without_gaps(rows: Any) -> Array:

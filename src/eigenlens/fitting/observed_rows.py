@@ -1,27 +1,37 @@
-"""Rows with missing entries, ready for EM: the expected statistics of x = W z + mu + e under a model, a pass a step.
+"""Rows with missing entries, ready for EM: what x = W z + mu + e says of their latent values, and sums of it.
 
-With c the means of the observed entries, Y = X − c (0 where missing), O = 1 where observed, δ = mu − c and V = Psi⁻¹ W,
-row i has the latent precision M_i = I + Σ_j O_ij w_j w_jᵀ / psi_j and the mean z_i = M_i⁻¹ (Vᵀ y_i − (δ ∘ V)ᵀ o_i).
-For all rows that is two matrix products, n small inverses side by side, and two products back.
+Columns are centred and scaled (`fitting.missing_units`): Y are their entries (0 where missing), O = 1 where observed.
+With V = Psi⁻¹ W, row i has the latent precision M_i = I + Σ_j O_ij w_j w_jᵀ / psi_j and the latent mean
+z_i = M_i⁻¹ Vᵀ (y_i − mu): two matrix products for all rows, n small inverses side by side, and two products back.
+
+Sums are made of the residuals r = y − mu − W z, never as differences of squares, which lose all digits where the noise
+is small.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.data.source import Block
-from eigenlens.linalg.packed import apply_packed, diagonal_of, invert_packed, packed_size
+from eigenlens.fitting.missing_steep import Rotated, rotated
+from eigenlens.linalg.packed import apply_packed, diagonal_of, invert_packed, packed_size, unpack
 from eigenlens.models.linear_gaussian import LinearGaussian
-from eigenlens.stats.observed import ObservedColumns, dense_observed
+from eigenlens.stats.observed import dense_observed
 
-__all__ = ["Expected", "Piece", "expected_of", "pieces_of"]
+__all__ = ["REFINED", "Expected", "Piece", "Posterior", "expected_of", "pieces_of", "posterior_of", "signal_of"]
 
-PIECE_ENTRIES = 1 << 17
-"""Entries of the packed arrays of a piece: they stay in the second-level cache."""
+PIECE_ENTRIES = 1 << 18
+"""Entries of the packed arrays of a piece: few enough for the cache, many enough for loops in Python to be nothing."""
+
+REFINED = 1e3
+"""Beyond this signal over noise M⁻¹ times a vector loses digits that residuals over psi need: z is refined."""
+
+STEEP = 4e6
+"""Beyond this one M itself loses them, and is not made (`fitting.missing_steep`)."""
 
 REPEATED = 0.5
 """Patterns are grouped where there are at most this many of them a row."""
@@ -32,114 +42,172 @@ class Piece:
     """Some rows that have an observed entry.
 
     Attributes:
-        Y: (b, d) the entries about the centre, 0 where missing. O: (b, d) 1 where observed.
-        w: (b,) weights, or None where each is one.
+        Y: (b, d) the entries in the climb's units, 0 where missing. O: (b, d) 1 where observed. w: (b,) weights.
         patterns: (u, d) the different rows of O. which: (b,) the pattern of each row; None where patterns are rows.
+        weight: (u,) Σ w of each pattern.
     """
 
     Y: Array
     O: Array
-    w: Array | None
+    w: Array
     patterns: Array
     which: Array | None
+    weight: Array
+
+    def each(self, found: Array) -> Array:
+        """What was found of each pattern (..., u), of each row (..., b)."""
+        return found if self.which is None else np.take(found, self.which, axis=-1)
+
+
+def pieces_of(block: Block, centre: Array, scale: Array, k: int) -> list[Piece]:
+    """A block in pieces that fit the cache; rows without an observed entry say nothing, and are left out."""
+    X, seen = dense_observed(block)
+    keep = seen.any(axis=1)
+    w = np.ones(len(X)) if block.weight is None else block.weight
+    keep &= w > 0.0
+    if not keep.all():
+        X, seen, w = X[keep], seen[keep], w[keep]
+    count = max(1, -(-len(X) // max(64, PIECE_ENTRIES // packed_size(k + 1))))
+    parts = zip(*(np.array_split(each, count) for each in (X, seen, w)), strict=True)
+    return [_piece(rows, there, weight, centre, scale) for rows, there, weight in parts]
+
+
+def _piece(X: Array, seen: Array, w: Array, centre: Array, scale: Array) -> Piece:
+    O = seen.astype(np.float64)
+    Y = (X - centre) / scale * O
+    bits = np.packbits(seen, axis=1)
+    keys = np.ascontiguousarray(bits).view(np.dtype((np.void, bits.shape[1]))).ravel()
+    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    if len(first) > REPEATED * len(O):
+        return Piece(Y, O, w, O, None, w)
+    return Piece(Y, O, w, O[first], which, np.bincount(which, w))
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """What a model says of the rows of a piece.
+
+    Attributes:
+        C: cov[z | x] of each pattern, packed (p, u). log_det: log |M| of each pattern (u,).
+        z: E[z | x] (k, b). R: y − mu − W z (b, d), 0 where missing.
+        rotated: the rotations of the patterns where noise is so small that C is not enough.
+    """
+
+    piece: Piece
+    C: Array
+    log_det: Array
+    z: Array
+    R: Array
+    rotated: Rotated | None
+
+
+def posterior_of(piece: Piece, model: LinearGaussian) -> Posterior:
+    """The latent values of the rows of a piece. Cost: b d k² + b k³ / 2 flops."""
+    W, mu = model.loadings, model.mean
+    V, signal = W / np.asarray(model.noise)[:, None], signal_of(model)
+    found = rotated(piece.patterns, model) if signal > STEEP else None
+    C, log_det = _by_sweeping(piece.patterns, model) if found is None else _packed(found)
+    right = V.T @ piece.Y.T
+    right -= (V * mu[:, None]).T @ piece.O.T
+    each = piece.each(C)
+    z = apply_packed(each, right)
+    R = _residuals(piece, model, z)
+    for _ in range(int(signal > REFINED) + int(signal > STEEP)):
+        z += apply_packed(each, V.T @ R.T - z)
+        R = _residuals(piece, model, z)
+    return Posterior(piece, C, log_det, z, R, found)
+
+
+def _by_sweeping(patterns: Array, model: LinearGaussian) -> tuple[Array, Array]:
+    """M⁻¹ of each pattern, packed (p, u), and log |M| (u,)."""
+    W, k = model.loadings, model.loadings.shape[1]
+    rows, columns = np.tril_indices(k)
+    C = (W[:, rows] * W[:, columns] / np.asarray(model.noise)[:, None]).T @ patterns.T
+    C[diagonal_of(k)] += 1.0
+    return C, invert_packed(C, k)
+
+
+def _packed(found: Rotated) -> tuple[Array, Array]:
+    rows, columns = np.tril_indices(found.X.shape[1])
+    return np.ascontiguousarray(found.covariance[:, rows, columns].T), found.log_det
+
+
+def _residuals(piece: Piece, model: LinearGaussian, z: Array) -> Array:
+    fitted = z.T @ model.loadings.T
+    fitted += model.mean
+    fitted *= piece.O
+    return np.asarray(np.subtract(piece.Y, fitted, out=fitted))
+
+
+def signal_of(model: LinearGaussian) -> float:
+    """The largest |w_j|² / psi_j: how much larger than I a latent precision M can be."""
+    return float(np.max((model.loadings**2).sum(axis=1) / np.asarray(model.noise)))
 
 
 @dataclass(frozen=True, eq=False)
 class Expected:
-    """Sums over rows of expected sufficient statistics, with a = (z, 1), q = k + 1, triangles as in `linalg.packed`.
+    """Sums over rows of expected sufficient statistics, with a = (E[z], 1), q = k + 1, triangles as `linalg.packed`.
 
     Attributes:
-        normal: (packed q, d) Σ over rows that observe column j of w E[a aᵀ].
-        right: (q, d) Σ w y_j E[a]. latent: (packed q,) Σ w E[a aᵀ] over all rows.
-        log_det: Σ w log |M|. explained: Σ w bᵀz, b the right-hand side of the row's system. rows: how many.
+        spread: (packed k, d) Σ over rows that observe column j of w M⁻¹. outer: (packed q, d) the same of w a aᵀ.
+        pull: (d, k) Σ w M⁻¹ v_j. free: (d,) Σ w (1 − v_jᵀ M⁻¹ w_j).
+        right: (q, d) Σ w r_j a. square: (d,) Σ w r_j². latent: (packed q,) Σ w E[(z, 1) (z, 1)ᵀ] over all rows.
+        length: Σ w |E[z]|². log_det: Σ w log |M|. rows: how many.
     """
 
-    normal: Array
+    spread: Array
+    pull: Array
+    free: Array
+    outer: Array
     right: Array
+    square: Array
     latent: Array
+    length: float
     log_det: float
-    explained: float
     rows: int
 
     def __add__(self, other: Self) -> Self:
-        return type(self)(
-            self.normal + other.normal, self.right + other.right, self.latent + other.latent,
-            self.log_det + other.log_det, self.explained + other.explained, self.rows + other.rows,
-        )  # fmt: skip
+        return replace(self, **{name: value + getattr(other, name) for name, value in vars(self).items()})
 
     @property
     def weight(self) -> float:
         """Σ w."""
         return float(self.latent[-1])
 
-    def loglik(self, model: LinearGaussian, observed: ObservedColumns) -> float:
-        """Σ w log p(x observed): the parts that no row needs on its own are sums over columns."""
-        psi, delta = np.broadcast_to(model.noise, model.mean.shape), model.mean - observed.mean
-        square = observed.square + observed.weight * delta**2
-        columns = observed.weight * np.log(2.0 * np.pi * psi) + square / psi
-        return float(-0.5 * (columns.sum() + self.log_det - self.explained))
+    def loglik(self, model: LinearGaussian) -> float:
+        """Σ w log p(y observed): the distance of a row is min over z of |y − mu − W z|²_Psi⁻¹ + |z|²."""
+        psi = np.asarray(model.noise)
+        columns = self.outer[-1] * np.log(2.0 * np.pi * psi) + self.square / psi
+        return float(-0.5 * (columns.sum() + self.log_det + self.length))
 
 
-def pieces_of(block: Block, centre: Array, k: int) -> list[Piece]:
-    """A block in pieces that fit the cache; rows without an observed entry say nothing, and are left out."""
-    X, seen = dense_observed(block)
-    keep = seen.any(axis=1)
-    w = block.weight
-    if w is not None:
-        keep &= w > 0.0
-    if not keep.all():
-        X, seen, w = X[keep], seen[keep], None if w is None else w[keep]
-    step = max(64, PIECE_ENTRIES // packed_size(k + 1))
-    starts = range(0, max(1, len(X)), step)
-    return [_piece(X[i : i + step], seen[i : i + step], None if w is None else w[i : i + step], centre) for i in starts]
-
-
-def _piece(X: Array, seen: Array, w: Array | None, centre: Array) -> Piece:
-    O = seen.astype(np.float64)
-    Y = (X - centre) * O
-    bits = np.packbits(seen, axis=1)
-    keys = np.ascontiguousarray(bits).view(np.dtype((np.void, bits.shape[1]))).ravel()
-    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
-    if len(first) > REPEATED * len(O):
-        return Piece(Y, O, w, O, None)
-    return Piece(Y, O, w, O[first], which)
-
-
-def expected_of(piece: Piece, model: LinearGaussian, centre: Array) -> Expected:
-    """The expected statistics of a piece. Cost: 2 b d k² + b k³ / 2 flops."""
-    b, k = len(piece.Y), model.loadings.shape[1]
-    V = model.loadings / np.broadcast_to(model.noise, model.mean.shape)[:, None]
-    inverse, log_det = _posterior_covariances(piece, model, V)
-    right = V.T @ piece.Y.T
-    right -= (V * (model.mean - centre)[:, None]).T @ piece.O.T
+def expected_of(found: Posterior, model: LinearGaussian) -> Expected:
+    """The expected statistics of a piece. Cost: 2 b d k² flops."""
+    piece, z, w = found.piece, found.z, found.piece.w
+    k, b = z.shape
     p = packed_size(k)
     E = np.empty((packed_size(k + 1), b))
-    E[:p] = inverse
-    z = E[p:-1]
-    z[...] = apply_packed(E[:p], right)
+    for i in range(k):
+        np.multiply(z[: i + 1], z[i], out=E[packed_size(i) : packed_size(i + 1)])
+    E[p:-1] = z
     E[-1] = 1.0
-    explained = np.einsum("kn,kn->n", right, z)
-    _add_outer(E[:p], z)
-    w = piece.w
-    if w is not None:
-        E *= w
-    total = np.ones(b) if w is None else w
-    return Expected(E @ piece.O, E[p:] @ piece.Y, E.sum(axis=1), float(total @ log_det), float(total @ explained), b)
+    E *= w
+    latent = E.sum(axis=1)
+    length = float(latent[diagonal_of(k)].sum())
+    latent[:p] += found.C @ piece.weight
+    spread = (found.C * piece.weight) @ piece.patterns
+    pull, free = _pulls(found, model, spread)
+    return Expected(
+        spread, pull, free, E @ piece.O, E[p:] @ found.R, w @ (found.R * found.R), latent, length,
+        float(piece.weight @ found.log_det), b,
+    )  # fmt: skip
 
 
-def _posterior_covariances(piece: Piece, model: LinearGaussian, V: Array) -> tuple[Array, Array]:
-    """M⁻¹ of each row, packed (p, b), and log |M| (b,); each pattern is worked on once."""
-    W = model.loadings
-    rows, columns = np.tril_indices(W.shape[1])
-    M = (V[:, rows] * W[:, columns]).T @ piece.patterns.T
-    M[diagonal_of(W.shape[1])] += 1.0
-    log_det = invert_packed(M, W.shape[1])
-    if piece.which is None:
-        return M, log_det
-    return np.take(M, piece.which, axis=1), log_det[piece.which]
-
-
-def _add_outer(P: Array, z: Array) -> None:
-    """P += z zᵀ, packed."""
-    for i in range(len(z)):
-        P[packed_size(i) : packed_size(i + 1)] += z[: i + 1] * z[i]
+def _pulls(found: Posterior, model: LinearGaussian, spread: Array) -> tuple[Array, Array]:
+    """Σ w M⁻¹ v_j (d, k) and Σ w (1 − v_jᵀ M⁻¹ w_j) (d,)."""
+    weight, steep = found.piece.weight, found.rotated
+    if steep is not None:
+        return np.einsum("u,udk->dk", weight, steep.pull), weight @ steep.free
+    V = model.loadings / np.asarray(model.noise)[:, None]
+    pull = np.einsum("jab,jb->ja", unpack(spread, V.shape[1]), V)
+    return pull, weight @ found.piece.patterns - np.einsum("ja,ja->j", pull, model.loadings)

@@ -88,7 +88,7 @@ def _from_likelihood(found: MissingFit, filled: CentredRows, n_components: Any, 
     spectrum_of_all = np.append(values, np.full(filled.size - len(values), noise))
     k = min(wanted.choose(spectrum_of_all, total) or len(values), len(values))
     outcome = Outcome(
-        "em", "X has missing values", filled.passes + len(found.path), len(found.path), converged=found.converged
+        "em", "X has missing values", filled.passes + found.passes, len(found.path), converged=found.converged
     )
     if n_components == filled.size:  # the last axis is the one without a latent dimension
         U, values, k = np.column_stack([U, complement(U, 1)]), spectrum_of_all, filled.size

@@ -8,26 +8,33 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from eigenlens.arrays import Array, dense
-from eigenlens.data.memory import Mapped
+from eigenlens.data.memory import ArraySource, Mapped
 from eigenlens.data.source import Progress, Source
 from eigenlens.errors import DataError, OptionError
-from eigenlens.fitting.latent import LatentFit, canonical, constant_columns, observed_columns
-from eigenlens.fitting.missing import fit_observed
+from eigenlens.fitting.latent import LatentFit, canonical, constant_columns, explained_by_gaps
+from eigenlens.fitting.missing import fit_best, further_starts
 from eigenlens.fitting.pca import PCAFit, principal_components, row_count
-from eigenlens.fitting.ppca_em import iterate
+from eigenlens.fitting.ppca_em import iterate, products_and_rest
 from eigenlens.linalg.operators import CentredRows
+from eigenlens.linalg.solve import DENSE_FEATURES, LOST
 from eigenlens.models.linear_gaussian import LinearGaussian
 from eigenlens.stats.observed import ObservedColumns
 
 __all__ = ["SOLVERS", "fit_each_ppca", "fit_ppca", "observed_start"]
 
-NO_NOISE = {"complete": 1e-12, "observed": 1e-9}
-"""Discarded variance below this share of the total is none, and then the likelihood has no maximum."""
+ROUNDING = 8.0
+"""Residuals that are no more than this many units in the last place of the rows are their rounding, not noise."""
+
+NO_NOISE = 5e-12
+"""With gaps a noise variance below this share of the mean variance is as good as at its floor, 1e-12 of it."""
+
+DENSE_ENTRIES = 1 << 27
+"""The most entries of rows that are made dense at once (1 GiB)."""
 
 NEEDS_COMPLETE = "solver='closed-form' needs complete rows, but X has missing entries (NaN); use solver='auto' or 'em'."
 
@@ -76,13 +83,15 @@ def fit_each_ppca(
     In closed form one spectrum serves all. It ends early where more dimensions would leave no noise.
     """
     checked = _Options(**options)
-    try:
-        spectrum = None if solver == "em" else _spectrum(source, counts[-1], checked)
-    except DataError as error:
-        _require_gaps(source, error)
-        if solver == "closed-form":
-            raise DataError(NEEDS_COMPLETE) from None
-        spectrum = None
+    spectrum = None
+    if solver != "em":
+        try:
+            spectrum = _spectrum(source, counts[-1], checked)
+        except DataError as error:
+            source, gaps = explained_by_gaps(source, error)
+            if gaps is not None and solver == "closed-form":
+                raise DataError(NEEDS_COMPLETE) from None
+            spectrum = _spectrum(source, counts[-1], checked) if gaps is None else None
     for i, k in enumerate(counts):
         try:
             yield fit_ppca(source, k, solver="em", **options) if spectrum is None else _from_spectrum(spectrum, k)
@@ -95,71 +104,114 @@ def fit_each_ppca(
 # ---- the closed form --------------------------------------------------------------------------------------
 
 
+class _Leading(NamedTuple):
+    """The leading eigenpairs of complete rows, and the sum of the other eigenvalues, all with PCA's divisor."""
+
+    found: PCAFit
+    rest: float
+
+
 def _closed_form(source: Source, k: int, options: _Options) -> LatentFit:
     try:
-        return replace(_from_spectrum(_spectrum(source, k, options), k), reason="asked for")
+        leading = _spectrum(source, k, options)
     except DataError as error:
-        _require_gaps(source, error)
-        raise DataError(NEEDS_COMPLETE) from None
+        source, gaps = explained_by_gaps(source, error)
+        if gaps is not None:
+            raise DataError(NEEDS_COMPLETE) from None
+        leading = _spectrum(source, k, options)
+    return replace(_from_spectrum(leading, k), reason="asked for")
 
 
-def _spectrum(source: Source, k: int, options: _Options) -> PCAFit:
+def _spectrum(source: Source, k: int, options: _Options) -> _Leading:
+    """The k leading eigenpairs; where the trace cannot tell what is left of it, the rows are asked."""
     rows = CentredRows(source, progress=options.progress)
-    return principal_components(rows, k, "auto", 1e-9, options.generator)
+    found = principal_components(rows, k, "auto", 1e-9, options.generator)
+    total = found.model.total
+    if len(constant_columns(found.model.mean, found.model.column_variances)) == rows.size:
+        raise DataError("X has no variance: every column is constant, so there is nothing to model.")
+    rest = total - float(found.model.variances.sum())
+    if rest > LOST[rows.single_products] * total:
+        return _Leading(found, rest)
+    if found.spectrum.outcome.solver != "svd" and _is_small(rows):
+        found = principal_components(rows, k, "svd", 1e-9, options.generator)
+    return _Leading(found, products_and_rest(rows, found.model.components.T)[1])
 
 
-def _from_spectrum(found: PCAFit, k: int) -> LatentFit:
-    """The maximum from the k leading of the eigenvalues found, and the trace."""
-    pca, d = found.model, found.model.mean.size
-    n, shrink = pca.weight, (pca.weight - 1.0) / pca.weight
-    values, total = pca.variances[:k] * shrink, pca.total * shrink
-    noise = (total - float(values.sum())) / (d - k)
-    constant = constant_columns(pca.mean, pca.column_variances)
-    _require_noise("complete", noise, 0.0 if len(constant) == d else total, values, d, found.rows.n_rows)
+def _is_small(rows: CentredRows) -> bool:
+    """Whether "svd" may be asked: from a d×d triangle, or from all rows at once where they are fewer."""
+    n, d = rows.n_rows, rows.size
+    return min(n, d) <= DENSE_FEATURES and (n >= d or n * d <= DENSE_ENTRIES)
+
+
+def _from_spectrum(leading: _Leading, k: int) -> LatentFit:
+    """The maximum from the k leading of the eigenvalues found, and what is left of the trace."""
+    found, pca = leading.found, leading.found.model
+    n, d, shrink = pca.weight, pca.mean.size, (pca.weight - 1.0) / pca.weight
+    values = pca.variances[:k] * shrink
+    rest = (leading.rest + float(pca.variances[k:].sum())) * shrink
+    _require_noise(rest, values, pca.components[:k].T, found.rows)
+    noise = rest / (d - k)
     W = pca.components[:k].T * np.sqrt(np.maximum(values - noise, 0.0))
     log_det = float(np.log(values).sum()) + (d - k) * np.log(noise)
     loglik = -0.5 * n * (d * np.log(2.0 * np.pi) + log_det + d)
     return LatentFit(
         LinearGaussian(pca.mean, W, noise), loglik, (loglik,), 1, True, 0.0, n, found.rows.n_rows, found.moments,
-        "X has no missing entries", "closed-form", passes=found.rows.passes, constant=constant,
+        "X has no missing entries", "closed-form", passes=found.rows.passes,
+        constant=constant_columns(pca.mean, pca.column_variances),
     )  # fmt: skip
 
 
-def _require_noise(entries: str, noise: float, total: float, values: Array, d: int, n: int) -> None:
-    """Refuse a noise variance of 0: the density of the rows would be infinite."""
-    k, least = values.size, NO_NOISE[entries] * total
-    if total <= 0.0:
-        raise DataError("X has no variance: every column is constant, so there is nothing to model.")
-    if noise * (d - k) > least:
+def _require_noise(rest: float, values: Array, V: Array, rows: CentredRows) -> None:
+    """Refuse rows that lie in the space of the orthonormal V (d, k), but for rounding: their density is infinite.
+
+    An entry x is stored to within eps |x|. Beyond V that amounts to a variance of eps² Σ_j (1 − Σ_l V_jl²) E x_j², with
+    the eps of the rows, and computing the residuals in float64 adds eps² Σ_j E x_j².
+    """
+    square = rows.columns.mean**2 + rows.variances
+    outside = np.maximum(1.0 - np.einsum("jl,jl->j", V, V), 0.0)
+    stored, computed = (ROUNDING * float(np.finfo(dtype).eps) for dtype in (rows.source.dtype, np.float64))
+    least = stored**2 * float(square @ outside) + computed**2 * float(square.sum())
+    if rest > least and values[-1] > 0.0:
         return
-    rank = int(np.count_nonzero(values > least))
-    way_out = f"choose n_components below {rank}" if rank > 1 else "more rows or other columns are needed"
+    rank = int(np.count_nonzero(values > stored**2 * float(square.sum())))
     raise OptionError(
-        f"n_components={k} keeps all the variance: the rows (n_samples={n}) fill only {rank} of {d} dimensions, so the "
-        f"noise variance would be 0 and the likelihood has no maximum; {way_out}."
+        f"n_components={values.size} keeps all the variance: the rows (n_samples={rows.n_rows}) fill only {rank} of "
+        f"{rows.size} dimensions, so the noise variance would be 0 and the likelihood has no maximum; {_fewer(rank)}."
     )
+
+
+def _fewer(rank: int) -> str:
+    return f"choose n_components below {rank}" if rank > 1 else "more rows or other columns are needed"
 
 
 # ---- EM ---------------------------------------------------------------------------------------------------
 
 
 def _em(source: Source, k: int, options: _Options) -> LatentFit:
-    rows = CentredRows(source, progress=options.progress)
     try:
-        mean = rows.columns.mean
+        return _complete_em(source, k, options)
     except DataError as error:
-        return replace(_observed_em(source, k, _require_gaps(source, error), options), reason="asked for")
-    n, d = rows.columns.weight, rows.size
+        source, gaps = explained_by_gaps(source, error)
+    if gaps is None:
+        return _complete_em(source, k, options)
+    return replace(_observed_em(source, k, gaps, options), reason="asked for")
+
+
+def _complete_em(source: Source, k: int, options: _Options) -> LatentFit:
+    rows = CentredRows(source, progress=options.progress)
+    mean, n, d = rows.columns.mean, rows.columns.weight, rows.size
     _require_rows(k, rows.n_rows)
     constant = constant_columns(mean, rows.variances)
-    total = 0.0 if len(constant) == d else rows.trace
-    _require_noise("complete", total, total, np.zeros(k), d, rows.n_rows)
+    if len(constant) == d:
+        raise DataError("X has no variance: every column is constant, so there is nothing to model.")
     found = iterate(rows, k, options.tol, options.max_iter, options.generator, options.progress)
-    _require_noise("complete", found.noise, total, (found.loadings**2).sum(axis=0), d, rows.n_rows)
     model = canonical(LinearGaussian(mean, found.loadings, found.noise))
+    lengths = np.linalg.norm(model.loadings, axis=0)
+    axes = model.loadings / np.where(lengths > 0.0, lengths, 1.0)
+    _require_noise(found.noise * (d - k), lengths**2 + found.noise, axes, rows)
     return LatentFit(
         model, found.path[-1], found.path, len(found.path), found.converged, found.gap / (n * d), n, rows.n_rows, None,
-        "asked for", "em", found.interrupted, rows.passes, constant,
+        "asked for", "em", found.ended == "interrupted", rows.passes, constant, found.ended,
     )  # fmt: skip
 
 
@@ -180,45 +232,60 @@ def _auto(source: Source, k: int, options: _Options) -> LatentFit:
     try:
         return _from_spectrum(_spectrum(source, k, options), k)
     except DataError as error:
-        return _observed_em(source, k, _require_gaps(source, error), options)
-
-
-def _require_gaps(source: Source, error: DataError) -> ObservedColumns:
-    """The moments of the observed entries, if gaps are what the error is about; else it is raised."""
-    observed = observed_columns(source)
-    if not observed.missing.any():
-        raise error
-    return observed
+        source, gaps = explained_by_gaps(source, error)
+    if gaps is None:
+        return _from_spectrum(_spectrum(source, k, options), k)
+    return _observed_em(source, k, gaps, options)
 
 
 def _observed_em(source: Source, k: int, observed: ObservedColumns, options: _Options) -> LatentFit:
     """Maximum likelihood of the observed entries, from the principal components of rows filled with means."""
     _require_rows(k, row_count(source))
-    start = observed_start(source, k, observed.mean, options.generator)
-    found = fit_observed(
-        source, start, tol=options.tol, max_iter=options.max_iter, observed=observed, progress=options.progress
+    starts = [observed_start(source, k, observed.mean, options.generator), *_random_starts(k, observed)]
+    found = fit_best(
+        source, starts, tol=options.tol, max_iter=options.max_iter, observed=observed, progress=options.progress
     )
     model = canonical(found.model)
     variances = observed.square / observed.weight
-    _require_noise(
-        "observed",
-        float(model.noise),
-        float(variances.sum()),
-        (model.loadings**2).sum(axis=0),
-        source.n_features,
-        found.rows,
-    )
+    _require_some_noise(model, float(variances.mean()), found.rows)
     return LatentFit(
         model, found.path[-1], found.path, len(found.path), found.converged, found.gap, found.weight, found.rows, None,
-        "X has missing entries", "em", found.interrupted, len(found.path) + 4,
-        constant_columns(observed.mean, variances),
+        "X has missing entries", "em", found.interrupted, found.passes + 4,
+        constant_columns(observed.mean, variances), found.ended,
     )  # fmt: skip
+
+
+def _random_starts(k: int, observed: ObservedColumns) -> list[LinearGaussian]:
+    """More models to start from where a climb takes milliseconds."""
+    variances, rng = observed.square / observed.weight, np.random.default_rng(0)
+    spread, noise = 0.7 * np.sqrt(variances)[:, None], float(np.median(variances)) or float(variances.mean())
+    draws = [rng.standard_normal((variances.size, k)) for _ in range(further_starts(observed, k))]
+    return [LinearGaussian(observed.mean, spread * Z, noise) for Z in draws if noise > 0.0]
+
+
+def _require_some_noise(model: LinearGaussian, variance: float, n: int) -> None:
+    """Refuse a noise variance that is 0 as far as can be told; `variance` is the mean of the columns'."""
+    if variance <= 0.0:
+        raise DataError("X has no variance: every column is constant, so there is nothing to model.")
+    if model.noise > NO_NOISE * variance:
+        return
+    values = (model.loadings**2).sum(axis=0)
+    rank, (d, k) = int(np.count_nonzero(values > NO_NOISE * variance)), model.loadings.shape
+    raise OptionError(
+        f"n_components={k} keeps all the variance: what is observed of the rows (n_samples={n}) fills only {rank} of "
+        f"{d} dimensions, so the noise variance, {float(model.noise) / variance:.1e} of the mean variance, cannot be "
+        f"told from 0 (the bound is {NO_NOISE:g}), where the likelihood has no maximum; {_fewer(rank)}, or divide "
+        "columns of very different sizes by their standard deviations."
+    )
 
 
 def observed_start(source: Source, k: int, mean: Array, rng: np.random.Generator) -> LinearGaussian:
     """Where EM starts: the probabilistic PCA of the rows with their gaps filled by `mean` (d,)."""
-    filled = CentredRows(Mapped(source, partial(_fill, mean=mean)))
-    first = principal_components(filled, k, "auto", 1e-9, rng).model.gaussian(floor=1e-6)
+    filled: Source = Mapped(source, partial(_fill, mean=mean))
+    n, d = source.n_rows, source.n_features
+    if source.in_memory and n is not None and 2 * n <= d and n * d <= DENSE_ENTRIES:  # half of a d×d matrix at most
+        filled = ArraySource(np.concatenate(list(filled.rows()))).weighted(source.weight)
+    first = principal_components(CentredRows(filled), k, "auto", 1e-9, rng).model.gaussian(floor=1e-6)
     return LinearGaussian(first.mean, first.loadings, float(np.mean(first.noise)))
 
 

@@ -200,13 +200,21 @@ def rotation(
     """
     before, psi = _unrotated(model)
     wanted = rotation or getattr(model, "rotation", None) or "varimax"
-    found = rotate(before, checks.choice("rotation", wanted, ROTATIONS))
+    deviations = np.sqrt((before**2).sum(axis=1) + psi)
+    chosen = checks.choice("rotation", wanted, ROTATIONS)
+    found = rotate(before, chosen, scale=np.where(deviations > 0.0, deviations, 1.0), **_options(model, rotation))
     named = tables.names_of(model, len(before), names)
     first = _loadings(model, before, psi, np.eye(before.shape[1]), named)
     second = _loadings(model, found.loadings, psi, found.correlations, named)
     second = replace(second, stem=ROTATED[first.stem])
     name = wanted if isinstance(wanted, str) else getattr(wanted, "__name__", "rotated")
     return RotationTable(name, first, second, found.correlations)
+
+
+def _options(model: Any, rotation: Any) -> dict[str, Any]:
+    """The options that the model gives its own rotation; none for another."""
+    own = getattr(model, "rotation", None) if rotation is None else None
+    return (getattr(model, "rotation_options", None) or {}) if own else {}
 
 
 def _unrotated(model: Any) -> tuple[Array, Array]:

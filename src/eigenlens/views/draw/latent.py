@@ -98,7 +98,10 @@ def _path_axes(ax: Axes, log: bool) -> None:
     from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
     ax.xaxis.set_major_locator(MaxNLocator(nbins=12, steps=[1, 2, 5, 10], integer=True, min_n_ticks=1))
-    ax.set_xlim(0.5, max(float(np.max(line.get_xdata(), initial=2.0)) for line in ax.lines) + 0.5)
+    last = max(float(np.max(line.get_xdata(), initial=1.0)) for line in ax.lines)
+    ax.set_xlim(0.5, last + 0.5)
+    if last == 1.0:  # one point has no path: an axis of numbers beside it would be arbitrary
+        ax.set_xticks([1])
     ax.set_xlabel("step")
     ax.set_ylabel("log-likelihood below the highest" if log else "log-likelihood")
     if log:
@@ -233,7 +236,14 @@ def _noise_bars(ax: Axes, own: Array, rest: Array, names: tuple[str, ...]) -> No
 
 
 def _figure(value: float, widest: float) -> str:
-    return f"{value:.0f}" if widest >= 20.0 else f"{value:.3g}"
+    """Two digits, or all before the point; what is next to nothing beside the widest bar only says so.
+
+    >>> [_figure(value, 2000.0) for value in (1234.5, 66.2, 3.07, 0.42, 0.004)], _figure(0.004, 0.02)
+    (['1,234', '66', '3.1', '0.42', '<0.01'], '0.004')
+    """
+    if 0.0 < value < 0.01 and widest >= 1.0:
+        return "<0.01"
+    return f"{value:,.0f}" if value >= 9.95 else f"{value:.2g}"
 
 
 def _heywood(table: NoiseTable) -> str:

@@ -1,0 +1,300 @@
+"""Classifiers: regions and boundaries, reliability of probabilities, who is taken for whom, why a row has its class."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from eigenlens import checks
+from eigenlens.arrays import Array
+from eigenlens.errors import OptionError
+from eigenlens.views import class_tables
+from eigenlens.views.draw.points import CROWD
+from eigenlens.views.draw.style import (
+    BLUE,
+    GREY,
+    INK,
+    MARKERS,
+    PALETTE,
+    RULE,
+    SMALL,
+    VERMILLION,
+    legend,
+    new_axes,
+    note,
+    plain,
+    quiet,
+    tick_names,
+)  # fmt: skip
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from eigenlens.views.class_tables import CalibrationTable, ConfusionTable, DecisionTable
+
+__all__ = ["calibration", "confusion", "decision", "explanation"]
+
+FAINT, STRONG = 0.06, 0.38
+"""How much of a class's colour its region has where the classes are equally likely, and where it is certain."""
+
+MOST_NUMBERS = 20
+"""With more classes than this, the cells of a confusion matrix have no numbers."""
+
+
+# ---- regions --------------------------------------------------------------------------------------------------
+
+
+def decision(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    features: Sequence[Any] | None = None,
+    grid: int = 200,
+    ax: Axes | None = None,
+) -> Axes:
+    """The regions of a classifier in the plane of two columns, the stronger coloured the surer it is there.
+
+    Args:
+        model: a fitted classifier with predict_proba. X: rows; they set the range. y: their classes, to draw them.
+        features: two columns, by number or name; the first two if None. Other columns are left out of the rule where
+            the model can do without them, else held at their medians; a note says which.
+        grid: places along each axis. ax: where to draw; a new figure if None.
+
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> X, y = np.array([[0.0, 0.0], [1.0, 0.5], [4.0, 3.0], [5.0, 4.0]]), ["a", "a", "b", "b"]
+    >>> decision(GaussianNB().fit(X, y), X, y, features=[1, 0]).get_xlabel()
+    '1'
+    """
+    table = class_tables.decision(model, X, y, features=features, grid=grid)
+    ax = new_axes(ax, (6.0, 4.8))
+    quiet(ax, None)
+    extent = (table.x[0], table.x[-1], table.y[0], table.y[-1])
+    ax.imshow(_shades(table), origin="lower", extent=extent, aspect="auto", interpolation="bilinear", zorder=0)
+    _draw_boundaries(ax, table)
+    _draw_rows(ax, table)
+    plain(ax.set_xlabel(table.names[0]))
+    plain(ax.set_ylabel(table.names[1]))
+    note(ax, table.others)
+    return ax
+
+
+def _color(c: int) -> str:
+    return PALETTE[c % len(PALETTE)]
+
+
+def _shades(table: DecisionTable) -> Array:
+    """Colours (q, p, 3): white mixed with the colour of the likeliest class, by how much likelier than chance it is."""
+    from matplotlib.colors import to_rgb
+
+    C = len(table.classes)
+    colors = np.array([to_rgb(_color(c)) for c in range(C)])
+    top = np.clip(table.proba.max(axis=2), 1.0 / C, 1.0)
+    strength = FAINT + (STRONG - FAINT) * (top - 1.0 / C) / (1.0 - 1.0 / C)
+    return np.asarray(1.0 - strength[:, :, None] * (1.0 - colors[table.regions]))
+
+
+def _draw_boundaries(ax: Axes, table: DecisionTable) -> None:
+    """Where a class is as likely as the likeliest other, with lines where it has 0.9 of the probability of the two."""
+    two = len(table.classes) == 2
+    for c in range(1 if two else len(table.classes)):
+        if not np.any(table.regions == c) or np.all(table.regions == c):
+            continue
+        mine, others = table.proba[:, :, c], np.delete(table.proba, c, axis=2).max(axis=2)
+        share = mine / np.maximum(mine + others, 1e-300)
+        ax.contour(table.x, table.y, share, levels=[0.5], colors=INK, linewidths=1.1, zorder=1)
+
+
+def _draw_rows(ax: Axes, table: DecisionTable) -> None:
+    n = len(table.points)
+    style: dict[str, Any] = {
+        "s": float(np.clip(237.0 / np.sqrt(n), 2.0, 30.0)), "linewidths": 0.4 if n < CROWD else 0.0,
+        "edgecolors": "white", "rasterized": n >= CROWD, "zorder": 2,
+    }  # fmt: skip
+    handles = []
+    for c in range(len(table.classes)):
+        look: dict[str, Any] = {"color": _color(c), "marker": MARKERS[c % len(MARKERS)]}
+        mine = table.points[table.codes == c] if table.codes is not None else table.points[:0]
+        handles.append(ax.scatter(mine[:, 0], mine[:, 1], **look, **style))
+    if table.codes is None:
+        ax.scatter(table.points[:, 0], table.points[:, 1], color=GREY, **style)
+    names = list(table.classes)
+    if table.codes is not None and np.any(table.codes < 0):
+        odd = table.points[table.codes < 0]
+        handles.append(ax.scatter(odd[:, 0], odd[:, 1], color=GREY, marker="x", s=style["s"], zorder=2))
+        names.append("not known")
+    made = legend(ax, handles, names, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    for handle in made.legend_handles:
+        handle.set(sizes=[26.0], alpha=1.0)  # type: ignore[union-attr]
+    ax.set_xlim(table.x[0], table.x[-1])
+    ax.set_ylim(table.y[0], table.y[-1])
+
+
+# ---- reliability ----------------------------------------------------------------------------------------------
+
+
+def calibration(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    label: Any = None,
+    bins: int = 10,
+    level: float = 0.95,
+    sample_weight: Any = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Reliability: how often predictions came true, against their probability; on the line they can be trusted.
+
+    Args:
+        model: a fitted classifier with predict_proba, or a dict with a name for each of several.
+        X, y: rows and classes that it was not fitted on; on its own rows every model looks too good.
+        label: the class whose probability is looked at; None for that of the predicted class.
+        bins: of equal width from 0 to 1. level: the coverage of the intervals (Wilson). ax: where to draw.
+
+    Grey bars below the curve are the shares of the rows in each bin, of the first model.
+
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [5.0]]), ["a", "a", "b", "b"]
+    >>> calibration(GaussianNB().fit(X, y), X, y).get_ylabel()
+    'share that came true'
+    """
+    models = model if isinstance(model, dict) else {"": model}
+    given = {"label": label, "bins": bins, "level": level, "sample_weight": sample_weight}
+    tables = {name: class_tables.calibration(one, X, y, **given) for name, one in models.items()}
+    if not tables:
+        raise OptionError("model is an empty dict; give a fitted classifier, or some by name.")
+    ax = new_axes(ax, (5.6, 4.8))
+    quiet(ax)
+    first = next(iter(tables.values()))
+    _draw_shares(ax, first)
+    ax.plot([0.0, 1.0], [0.0, 1.0], color=GREY, linewidth=1.0, linestyle=(0, (4, 3)), zorder=1)
+    handles = [_draw_curve(ax, table, _color(i), MARKERS[i % len(MARKERS)]) for i, table in enumerate(tables.values())]
+    said = [f"{name}: {_quality(table)}" for name, table in tables.items()]
+    if isinstance(model, dict):
+        legend(ax, handles, said, loc="upper left")
+        note(ax, f"{100 * first.level:g}% intervals")
+    else:
+        note(ax, f"{_quality(first)}; {100 * first.level:g}% intervals")
+    ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal", ylabel="share that came true")
+    plain(ax.set_xlabel(f"probability of {first.what}"))
+    return ax
+
+
+def _quality(table: CalibrationTable) -> str:
+    return f"Brier score {table.brier:.3f}, calibration error {table.error:.3f}"
+
+
+def _draw_shares(ax: Axes, table: CalibrationTable) -> None:
+    width = np.diff(table.edges)
+    shares = table.weight / table.weight.sum()
+    ax.bar(table.edges[:-1], 0.22 * shares, width=width, align="edge", color=RULE, edgecolor="white", zorder=0.5)
+
+
+def _draw_curve(ax: Axes, table: CalibrationTable, color: str, marker: str) -> Any:
+    shown = table.weight > 0.0
+    x, observed, limits = table.predicted[shown], table.observed[shown], table.limits[shown]
+    ax.vlines(x, limits[:, 0], limits[:, 1], color=color, linewidth=1.2, zorder=2)
+    return ax.plot(x, observed, color=color, marker=marker, markersize=5.0, linewidth=1.4, zorder=3)[0]
+
+
+# ---- errors ---------------------------------------------------------------------------------------------------
+
+
+def confusion(model: Any, X: Any, y: Any, *, sample_weight: Any = None, ax: Axes | None = None) -> Axes:
+    """Who is taken for whom: for each true class, the share of its rows that was given each class, and their number.
+
+    Args:
+        model: a fitted classifier. X, y: rows and their classes. sample_weight: (n,). ax: where to draw.
+
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [5.0]]), ["a", "a", "b", "b"]
+    >>> [text.get_text() for text in confusion(GaussianNB().fit(X, y), X, y).get_yticklabels()]
+    ['a', 'b']
+    """
+    table = class_tables.confusion(model, X, y, sample_weight=sample_weight)
+    C = len(table.classes)
+    side = float(np.clip(1.6 + 0.62 * C, 3.4, 9.0))
+    ax = new_axes(ax, (side, side))
+    ax.imshow(_cells(table), zorder=0)
+    if C <= MOST_NUMBERS:
+        _draw_numbers(ax, table)
+    quiet(ax, None)
+    ax.spines[:].set_visible(False)
+    ax.tick_params(length=0.0)
+    long = max(map(len, table.classes)) > 4
+    tick_names(ax, "x", range(C), table.classes, rotation=45.0 if long else 0.0, ha="right" if long else "center")
+    tick_names(ax, "y", range(C), table.classes)
+    ax.set(xlabel="given class", ylabel="true class")
+    note(ax, f"accuracy {100.0 * table.accuracy:.2f}%")
+    return ax
+
+
+def _cells(table: ConfusionTable) -> Array:
+    """Colours (C, C, 3): blue for what is right, vermillion for what is wrong, the stronger the larger the share."""
+    from matplotlib.colors import to_rgb
+
+    right = np.eye(len(table.classes), dtype=bool)[:, :, None]
+    colors = np.where(right, to_rgb(BLUE), to_rgb(VERMILLION))
+    shares = np.nan_to_num(table.shares) / 100.0
+    strength = np.where(right[:, :, 0], 0.85 * shares, np.minimum(0.9, 2.5 * shares))
+    return np.asarray(1.0 - strength[:, :, None] * (1.0 - colors))
+
+
+def _draw_numbers(ax: Axes, table: ConfusionTable) -> None:
+    cells = _cells(table)
+    size = SMALL if len(table.classes) <= 10 else 0.7 * SMALL
+    for i, j in np.ndindex(*table.counts.shape):
+        if table.counts[i, j] > 0.0:
+            dark = float(cells[i, j] @ [0.299, 0.587, 0.114]) < 0.55
+            said = f"{table.shares[i, j]:.1f}%\n{table.counts[i, j]:g}"
+            ax.text(j, i, said, ha="center", va="center", fontsize=size, color="white" if dark else INK)
+
+
+# ---- reasons --------------------------------------------------------------------------------------------------
+
+
+def explanation(
+    model: Any, X: Any, row: int = 0, *, of: Any = None, against: Any = None, top: int = 12, ax: Axes | None = None
+) -> Axes:
+    """Why a row has its class: what each feature adds to the log-odds of that class against another, the largest first.
+
+    Args:
+        model: a fitted classifier with `explain`: NaiveBayes or LinearDiscriminant. X: rows. row: which of them.
+        of, against: two classes; the likeliest of the row and the next if None.
+        top: how many features; the sum of the others is one bar. ax: where to draw.
+
+    >>> from eigenlens.estimators.discriminant import LinearDiscriminant
+    >>> X, y = np.array([[0.0, 1.0], [1.0, 0.0], [4.0, 1.5], [5.0, 1.0]]), ["a", "a", "b", "b"]
+    >>> explanation(LinearDiscriminant().fit(X, y), X).get_xlabel()
+    'what is added to ln p(a | x) / p(b | x)'
+    """
+    if not hasattr(model, "explain"):
+        raise OptionError(f"{type(model).__name__} has no explain; NaiveBayes and LinearDiscriminant have.")
+    found = model.explain(X, of=of, against=against)
+    table = class_tables.reasons(found, checks.integer("row", row, 0, len(found.of) - 1, "the last row of X"), top=top)
+    m = len(table.names)
+    ax = new_axes(ax, (6.0, 1.3 + 0.3 * m))
+    heights = np.arange(m)
+    colors = [BLUE if value >= 0.0 else VERMILLION for value in table.values]
+    ax.barh(heights, table.values, height=0.62, color=colors, zorder=2)
+    ax.axvline(0.0, color=GREY, linewidth=0.9)
+    _beside_bars(ax, table.values)
+    quiet(ax, "x")
+    tick_names(ax, "y", heights, table.names)
+    ax.set_ylim(m - 0.4, -0.6)
+    plain(ax.set_xlabel(f"what is added to ln p({table.of} | x) / p({table.against} | x)"))
+    note(ax, f"row {row}: {table.of} against {table.against}, log-odds {table.total:.3g}")
+    return ax
+
+
+def _beside_bars(ax: Axes, values: Array) -> None:
+    for height, value in enumerate(values):
+        side = 1.0 if value >= 0.0 else -1.0
+        ax.annotate(
+            f"{value:+.2f}", (float(value), height), (3.0 * side, 0.0), textcoords="offset points", va="center",
+            ha="left" if side > 0.0 else "right", fontsize=SMALL, color=INK,
+        )  # fmt: skip
+    ax.margins(x=0.14)
