@@ -8,15 +8,28 @@ from typing import Any
 from eigenlens import io
 from eigenlens.errors import ModelFileError
 from eigenlens.estimators.factor import FactorAnalysis
+from eigenlens.estimators.kernel_density import KernelDensity
 from eigenlens.estimators.kernel_pca import KernelPCA
+from eigenlens.estimators.mixture import GaussianMixture
 from eigenlens.estimators.pca import PCA
 from eigenlens.estimators.ppca import ProbabilisticPCA
 
-__all__ = ["ESTIMATORS", "PCA", "FactorAnalysis", "KernelPCA", "ProbabilisticPCA", "load"]
+__all__ = [
+    "ESTIMATORS",
+    "PCA",
+    "FactorAnalysis",
+    "GaussianMixture",
+    "KernelDensity",
+    "KernelPCA",
+    "ProbabilisticPCA",
+    "load",
+]
 
 ESTIMATORS: dict[str, Any] = {
-    estimator.__name__: estimator for estimator in (PCA, KernelPCA, ProbabilisticPCA, FactorAnalysis)
+    estimator.__name__: estimator
+    for estimator in (PCA, KernelPCA, ProbabilisticPCA, FactorAnalysis, GaussianMixture, KernelDensity)
 }
+"""Every estimator that can be saved, by the name that its files carry."""
 
 
 def load(path: str | os.PathLike[str]) -> Any:

@@ -1,0 +1,189 @@
+"""Where EM starts: several guesses, a short climb from each, and the best of them (Biernacki, Celeux and Govaert 2003).
+
+Guesses are made on rows in memory, a sample where there are many. Each has a generator of its own, drawn from the one
+given, so what comes out does not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from eigenlens.arrays import Array, dense
+from eigenlens.compiled import each_alone, threads
+from eigenlens.data.memory import ArraySource
+from eigenlens.data.source import Block
+from eigenlens.fitting.mixture_climb import Climb, Lost, Problem, as_they_are, climb
+from eigenlens.fitting.mixture_prior import PRIORS
+from eigenlens.fitting.sampling import dense_rows, draw_rows
+from eigenlens.models.mixture import Mixture
+
+__all__ = [
+    "STARTS",
+    "Centres",
+    "Start",
+    "Starting",
+    "from_centres",
+    "from_mixture",
+    "from_shares",
+    "k_means_centres",
+    "seeds",
+]
+
+ROWS_EACH, FEWEST_ROWS, MOST_ENTRIES = 500, 10_000, 1 << 24
+"""Guesses are made on so many rows for each component, and on no fewer than that, but on less where rows are long."""
+
+SHORT = 15
+"""Steps of a short climb."""
+
+LLOYD = 10
+"""Steps of k-means after its seeds."""
+
+FINISHED = 3
+"""How many guesses are climbed to the end where that is the only way to know which is best."""
+
+Centres = Callable[[Array, Array, int, np.random.Generator], Array]
+"""Centres (K, d) for rows (n, d) with weights (n,), in coordinates where all directions or columns are alike."""
+
+
+def seeds(Y: Array, weight: Array, K: int, rng: np.random.Generator) -> Array:
+    """K rows far from each other (Arthur and Vassilvitskii 2007), of a few candidates each the best.
+
+    A row is drawn with probability proportional to its squared distance from the rows before it. Cost n d K log K.
+
+    >>> Y = np.array([[0.0], [0.1], [9.0], [9.1]])
+    >>> np.sort(seeds(Y, np.ones(4), 2, np.random.default_rng(0)).ravel()).round()
+    array([0., 9.])
+    """
+    chosen = [int(draw_rows(weight, 1, rng)[0])]
+    nearest = _squared(Y, Y[chosen])[:, 0]
+    for _ in range(1, K):
+        mass = weight * nearest
+        candidates = draw_rows(mass if mass.any() else weight, 2 + int(np.log(K)), rng)
+        closer = np.minimum(nearest[:, None], _squared(Y, Y[candidates]))
+        best = int(np.argmin(weight @ closer))
+        chosen.append(int(candidates[best]))
+        nearest = closer[:, best]
+    return np.asarray(Y[chosen])
+
+
+def k_means_centres(Y: Array, weight: Array, K: int, rng: np.random.Generator) -> Array:
+    """The centres of k-means after a few steps from `seeds`."""
+    centres = seeds(Y, weight, K, rng)
+    for _ in range(LLOYD):
+        labels = _squared(Y, centres).argmin(axis=1)
+        mass = np.bincount(labels, weight, minlength=K)
+        sums = np.stack([np.bincount(labels, weight * y, minlength=K) for y in Y.T], axis=1)
+        centres = np.where(mass[:, None] > 0.0, sums / np.where(mass > 0.0, mass, 1.0)[:, None], centres)
+    return centres
+
+
+def _random_rows(Y: Array, weight: Array, K: int, rng: np.random.Generator) -> Array:
+    return np.asarray(Y[draw_rows(weight, K, rng)])
+
+
+def _squared(Y: Array, centres: Array) -> Array:
+    """Squared distances (n, K)."""
+    return np.stack([np.sum((Y - centre) ** 2, axis=1) for centre in centres], axis=1)
+
+
+STARTS: dict[str, Centres] = {"k-means++": seeds, "k-means": k_means_centres, "random": _random_rows}
+"""How centres are guessed, by name."""
+
+
+class Start(NamedTuple):
+    """A mixture from which EM starts, and the components it had lost by then."""
+
+    mixture: Mixture
+    lost: tuple[Lost, ...] = ()
+
+
+Starting = Callable[[Problem, int, np.random.Generator], list[Start]]
+"""Where EM starts for a problem and K components, the most promising first."""
+
+
+def from_mixture(mixture: Mixture) -> Starting:
+    """EM starts from a mixture that is known."""
+    return lambda problem, K, rng: [Start(mixture)]
+
+
+def from_shares(shares: Array) -> Starting:
+    """EM starts from responsibilities (n, K), one row of them a row."""
+
+    def start(problem: Problem, K: int, rng: np.random.Generator) -> list[Start]:
+        parts, first = [], 0
+        for block in problem.source.blocks():
+            stop = first + block.rows.shape[0]
+            parts.append(problem.structure.grouped(_filled(problem, block), shares[first:stop]))
+            first = stop
+        return [Start(problem.estimate(sum(parts[1:], parts[0])))]
+
+    return start
+
+
+def _filled(problem: Problem, block: Block) -> Block:
+    return block if problem.filled is as_they_are else Block(problem.filled(dense(block.rows)), block.weight)
+
+
+def from_centres(centres: Centres, n_init: int) -> Starting:
+    """EM starts from the best of n_init guesses, each climbed a little from the rows nearest to its centres.
+
+    Where the guesses were made on all rows, the best few are given, since the best may not remain it; else the best.
+    """
+
+    def start(problem: Problem, K: int, rng: np.random.Generator) -> list[Start]:
+        sample = _sample(problem, K, rng)
+        source = ArraySource(sample.X).weighted(sample.weight)
+        small = replace(problem, source=source, rows=len(sample.X), weight=float(sample.weight.sum()))
+        run = partial(_short_climb, problem=small, centres=centres, K=K, sample=sample)
+        guesses = n_init if K > 1 else 1  # one component has but one start
+        with each_alone(min(guesses, threads())) as each:
+            found = sorted(each(run, range(guesses), rng.spawn(guesses)), key=small.rank)
+        return [Start(one.mixture, one.lost) for one in found[: FINISHED if small.rows == problem.rows else 1]]
+
+    return start
+
+
+@dataclass(frozen=True, eq=False)
+class _Sample:
+    """Rows in memory: as they are (n, d), without gaps, as starts see them in turn (n, d), and their weights (n,)."""
+
+    X: Array
+    filled: Array
+    views: tuple[Array, ...]
+    weight: Array
+
+
+def _sample(problem: Problem, K: int, rng: np.random.Generator) -> _Sample:
+    enough = max(FEWEST_ROWS, ROWS_EACH * K) * problem.source.n_features
+    X, weight = dense_rows(problem.source, rng, min(enough, max(MOST_ENTRIES, 20 * K * problem.source.n_features)))
+    w = np.ones(len(X)) if weight is None else weight
+    keep = (w > 0.0) & ~np.isnan(X).all(axis=1)
+    X, w = X[keep], w[keep]
+    filled = problem.filled(X)
+    centred, ways = filled - problem.mean, problem.structure.views(problem.covariance)
+    return _Sample(X, filled, tuple(centred * A if A.ndim == 1 else centred @ A for A in ways), w)
+
+
+def _short_climb(
+    i: int, rng: np.random.Generator, problem: Problem, centres: Centres, K: int, sample: _Sample
+) -> Climb:
+    Y = sample.views[i % len(sample.views)]
+    labels = _squared(Y, centres(Y, sample.weight, K, rng)).argmin(axis=1)
+    return climb(problem, _nearest_rows(problem, sample, labels, K), tol=0.0, max_iter=SHORT)
+
+
+def _nearest_rows(problem: Problem, sample: _Sample, labels: Array, K: int) -> Mixture:
+    """The mixture of K groups of rows, with the conjugate prior: a group may have too few rows for a covariance.
+
+    A group without rows is as wide as that prior thinks, and counts as one row.
+    """
+    prior = PRIORS["conjugate"](problem.structure, problem.mean, problem.covariance, K)
+    groups = problem.structure.grouped(Block(sample.filled, sample.weight), np.eye(K)[labels])
+    found = replace(problem, prior=prior).estimate(groups)
+    weights = found.weights + 1.0 / len(labels)
+    return Mixture(weights / weights.sum(), found.components)

@@ -1,0 +1,356 @@
+"""`GaussianMixture` as users meet it: every kind of X, files, warnings and errors."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from scipy.stats import kstest
+from sklearn.base import clone
+from sklearn.mixture import GaussianMixture as Peer
+from sklearn.utils.estimator_checks import check_estimator
+
+from eigenlens import ConvergenceWarning, DataError, DataWarning, OptionError, io, scan
+from eigenlens.errors import ModelFileError
+from eigenlens.estimators.mixture import GaussianMixture
+from references import mclust
+
+STRUCTURES = ["full", "tied", "diag", "spherical", "ppca", "factor"]
+SHAPES = {"full": (3, 4, 4), "tied": (4, 4), "diag": (3, 4), "spherical": (3,), "ppca": (3, 4, 4), "factor": (3, 4, 4)}
+
+
+def rows(n=300, d=4, seed=0, spread=5.0):
+    rng = np.random.default_rng(seed)
+    centres = spread * rng.standard_normal((3, d))
+    labels = rng.choice(3, size=n, p=[0.5, 0.3, 0.2])
+    return centres[labels] + rng.standard_normal((n, d)) * rng.uniform(0.5, 1.5, (3, d))[labels]
+
+
+def mixture(K=3, **options):
+    return GaussianMixture(K, **({"n_init": 4, "random_state": 0} | options))
+
+
+NOT_A_CLASSIFIER = {
+    f"check_estimator_sparse_{kind}": "asks for the probabilities of two or four classes of whatever takes sparse rows"
+    for kind in ("array", "matrix")
+}
+
+
+@pytest.mark.parametrize(("K", "name"), [(1, "full"), (1, "tied"), (2, "diag"), (2, "spherical")])
+def test_scikit_learns_own_checks(K, name):
+    """With several full covariances its 15 rows of 10 features have no maximum that all starts would find."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)  # some of its rows have a constant column, or are in a plane
+        check_estimator(
+            mixture(K, covariance_type=name), expected_failed_checks=NOT_A_CLASSIFIER, on_skip=None, on_fail="raise"
+        )
+
+
+# ---- what was learned ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", STRUCTURES)
+def test_attributes(name):
+    X = rows()
+    fit = mixture(covariance_type=name, n_factors=2).fit(X)
+    assert fit.weights_.shape == (3,)
+    assert np.all(np.diff(fit.weights_) <= 0.0)
+    assert fit.means_.shape == (3, 4)
+    assert fit.covariances_.shape == SHAPES[name]
+    assert fit.loglik_ == pytest.approx(fit.score_samples(X).sum(), rel=1e-11)
+    assert fit.score(X) == pytest.approx(fit.loglik_ / 300, rel=1e-11)
+    assert np.all(np.diff(fit.loglik_path_) >= 0.0)
+    assert fit.loglik_path_[-1] == pytest.approx(fit.loglik_)
+    assert (fit.converged_, fit.n_components_, fit.n_samples_) == (True, 3, 300)
+    assert fit.n_iter_ >= 1
+    proba = fit.predict_proba(X)
+    np.testing.assert_allclose(proba.sum(axis=1), 1.0, rtol=1e-12)
+    np.testing.assert_array_equal(fit.predict(X), proba.argmax(axis=1))
+    np.testing.assert_array_equal(clone(fit).fit_predict(X), fit.predict(X))
+
+
+@pytest.mark.parametrize("name", ["full", "tied", "diag", "spherical"])
+def test_plain_steps_from_the_same_start_are_scikit_learns(name):
+    X = rows(spread=2.0)
+    pi, mu, C = np.full(3, 1 / 3), X[:3], {"full": np.tile(3 * np.eye(4), (3, 1, 1)), "tied": 3 * np.eye(4)}
+    C = C.get(name, np.full(SHAPES[name], 3.0))
+    precisions = np.linalg.inv(C) if name in ("full", "tied") else 1.0 / C
+    peer = Peer(
+        3, covariance_type=name, weights_init=pi, means_init=mu, precisions_init=precisions, reg_covar=0.0, tol=0.0,
+        max_iter=12,
+    )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        peer.fit(X)
+    with pytest.warns(ConvergenceWarning):
+        fit = mixture(covariance_type=name, init=(pi, mu, C), accelerate=False, max_iter=12, tol=1e-15).fit(X)
+    assert fit.n_iter_ == 12
+    assert fit.loglik_ == pytest.approx(300 * peer.lower_bound_, rel=1e-10)
+    assert fit.aic() - fit.bic() == pytest.approx(peer.aic(X) - peer.bic(X))
+
+
+def test_criteria():
+    X = mclust.FAITHFUL
+    fit = mixture(2, n_init=20).fit(X)
+    assert fit.bic() == pytest.approx(fit.bic(X)) == pytest.approx(2322.19174309875, abs=1e-4)
+    assert fit.aic() == pytest.approx(fit.aic(X)) == pytest.approx(-2 * fit.loglik_ + 22)
+    w = np.arange(272) % 3
+    copies = np.repeat(X, w, axis=0)
+    assert fit.bic(X, sample_weight=w) == pytest.approx(fit.bic(copies))
+    assert fit.icl(X, sample_weight=w) == pytest.approx(fit.icl(copies))
+    assert fit.score(X, sample_weight=w) == pytest.approx(fit.score(copies))
+    with pytest.raises(OptionError, match="sample_weight"):
+        fit.bic(sample_weight=w)
+
+
+def test_icl_is_mclusts():
+    known = mclust.FAITHFUL_EEE_3
+    start = (known["weights"], known["means"], known["covariance"])
+    fit = mixture(3, covariance_type="tied", init=start, tol=1e3, max_iter=3).fit(mclust.FAITHFUL)
+    assert fit.icl(mclust.FAITHFUL) == pytest.approx(-known["icl"], abs=0.3)  # its responsibilities are a step behind
+    np.testing.assert_allclose(fit.means_, known["means"], rtol=1e-2)
+
+
+def test_starts():
+    X = rows()
+    best = mixture(n_init=10).fit(X)
+    again = mixture(init=best.model_).fit(X)
+    assert again.n_iter_ <= 6
+    assert again.loglik_ == pytest.approx(best.loglik_)
+    shares = mixture(init=best.predict_proba(X)).fit(X)
+    np.testing.assert_allclose(shares.means_, best.means_, atol=1e-4)
+    for init in ("k-means", "random", lambda Y, weight, K, rng: Y[rng.choice(len(Y), K)]):
+        assert mixture(n_init=10, init=init).fit(X).loglik_ == pytest.approx(best.loglik_, abs=1e-4)
+    order = [2, 0, 1]
+    turned = (best.weights_[order], best.means_[order], best.covariances_[order])
+    np.testing.assert_allclose(mixture(init=turned).fit(X).means_, best.means_[order], atol=1e-3)
+
+
+@pytest.mark.parametrize("name", STRUCTURES)
+def test_starts_of_every_structure(name):
+    X = rows()
+    first = mixture(covariance_type=name).fit(X)
+    for init in (first.model_, (first.weights_, first.means_, first.covariances_)):
+        again = mixture(covariance_type=name, init=init).fit(X)
+        assert again.loglik_ == pytest.approx(first.loglik_, abs=1e-4)
+
+
+# ---- other densities ----------------------------------------------------------------------------------------
+
+
+def test_samples():
+    fit = mixture().fit(rows(3000))
+    X, labels = fit.sample(100_000, return_labels=True)
+    np.testing.assert_allclose(X.mean(axis=0), fit.model_.mean, atol=0.1)
+    np.testing.assert_allclose(np.bincount(labels) / 1e5, fit.weights_, atol=0.01)
+    np.testing.assert_array_equal(fit.sample(3), fit.sample(3, random_state=0))
+    assert not np.array_equal(fit.sample(3), fit.sample(3, random_state=1))
+
+
+def test_one_dimension_has_a_cdf():
+    x = np.sort(rows(3000)[:, :1], axis=0)
+    fit = mixture().fit(x)
+    assert kstest(fit.sample(2000).ravel(), fit.cdf).pvalue > 0.01
+    assert kstest(x.ravel(), fit.cdf).pvalue > 0.01
+    with pytest.raises(OptionError, match="cdf is of one dimension"):
+        mixture().fit(rows()).cdf([0.0])
+
+
+def test_regression_by_conditioning():
+    """y = |x| is no line; a mixture finds both arms, and their conditional mean by name."""
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-3, 3, 2000)
+    frame = pd.DataFrame({"x": x, "y": np.abs(x) + 0.1 * rng.standard_normal(2000)})
+    fit = mixture(6).fit(frame)
+    for at in (-2.0, 1.5):
+        given = fit.condition("x", at)
+        assert given.mean[0] == pytest.approx(abs(at), abs=0.1)
+        assert np.sqrt(given.covariance()[0, 0]) < 0.2
+    np.testing.assert_array_equal(fit.condition(["x"], [1.0]).mean, fit.condition(0, 1.0).mean)
+    assert fit.marginal(["y"]).means.shape == (6, 1)
+
+
+def test_bad_columns():
+    fit = mixture().fit(rows())
+    for columns, values in (("x", 0.0), ([4], [0.0]), ([0, 0], [0.0, 0.0]), ([], []), (range(4), np.zeros(4))):
+        with pytest.raises(OptionError, match="columns"):
+            fit.condition(columns, values)
+    with pytest.raises(DataError, match=r"values has shape \(1,\)"):
+        fit.condition([0, 1], [0.0])
+
+
+# ---- every kind of rows -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", STRUCTURES)
+def test_every_kind_of_rows_gives_the_same_mixture(name, tmp_path):
+    da = pytest.importorskip("dask.array")
+    X = rows()
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    frame.to_parquet(tmp_path / "rows.parquet", row_group_size=80)
+    fit = mixture(covariance_type=name).fit(X)
+    kinds = [
+        np.asfortranarray(X), X[::-1][::-1], frame, scan(tmp_path / "rows.parquet"), da.from_array(X, chunks=(70, 4)),
+        sp.csr_matrix(X),
+    ]  # fmt: skip
+    for kind in kinds:
+        other = mixture(covariance_type=name).fit(kind)
+        np.testing.assert_allclose(other.means_, fit.means_, rtol=1e-4, atol=1e-4, err_msg=type(kind).__name__)
+        assert other.loglik_ == pytest.approx(fit.loglik_, rel=1e-8)
+        np.testing.assert_allclose(other.predict_proba(kind), fit.predict_proba(X), atol=1e-4)
+
+
+def test_float32_stays():
+    X = rows().astype(np.float32)
+    fit = mixture().fit(X)
+    assert fit.means_.dtype == fit.covariances_.dtype == fit.predict_proba(X).dtype == fit.sample(2).dtype == np.float32
+    assert fit.score_samples(X).dtype == np.float64
+
+
+def test_weights_of_zero_leave_rows_out():
+    X = rows()
+    X[:5] = 1e6
+    w = np.ones(300)
+    w[:5] = 0.0
+    fit = mixture().fit(X, sample_weight=w)
+    np.testing.assert_allclose(fit.means_, mixture().fit(X[5:]).means_, rtol=1e-6)
+    assert fit.n_samples_ == 295
+
+
+# ---- warnings and errors ------------------------------------------------------------------------------------
+
+
+def test_early_stop_says_by_how_much():
+    with pytest.warns(ConvergenceWarning, match=r"stopped after 2 steps .* still to gain: about .*raise max_iter=2"):
+        mixture(init="random", n_init=1, max_iter=2).fit(rows(spread=1.0))
+
+
+def test_interrupted_fit_keeps_the_best():
+    def stop(done, total, what):
+        if what.startswith("EM") and done == 4:
+            raise KeyboardInterrupt
+
+    X = rows(spread=1.0)
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        fit = mixture(init="random", n_init=1, verbose=stop).fit(X)
+    assert not fit.converged_
+    assert np.all(np.isfinite(fit.score_samples(X)))
+
+
+def test_progress_is_told():
+    told = []
+    mixture(verbose=lambda done, total, what: told.append(what)).fit(rows())
+    assert any(what.startswith("EM: step 2, log-likelihood") for what in told)
+
+
+def test_collapse_names_the_component():
+    X = np.concatenate([rows(), np.tile([[60.0, 60.0, 60.0, 60.0]], (40, 1))])
+    with pytest.warns(DataWarning, match=r"1 of 4 components have collapsed.*\(60, 60, 60, 60\) of 40 rows"):
+        fit = mixture(4).fit(X)
+    assert np.isfinite(fit.loglik_)
+    assert mixture(4, prior="conjugate").fit(X).converged_
+
+
+def test_removal_names_the_component():
+    X = rows()
+    start = (np.full(2, 0.5), np.array([X.mean(axis=0), np.full(4, 1e4)]), np.tile(np.cov(X.T), (2, 1, 1)))
+    with pytest.warns(DataWarning, match=r"component at \(1e\+04.* was removed; 1 are left"):
+        fit = mixture(2, init=start).fit(X)
+    assert fit.n_components_ == 1
+
+
+def test_more_components_than_different_rows():
+    X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])[np.random.default_rng(0).integers(3, size=50)]
+    with pytest.warns(DataWarning) as told:
+        fit = mixture(5).fit(X)
+    text = " ".join(str(warning.message) for warning in told)
+    assert fit.n_components_ == 5 - text.count("was removed")
+    assert "have collapsed" in text
+    assert np.isfinite(fit.loglik_)
+
+
+def test_constant_columns_are_named():
+    X = pd.DataFrame(rows(), columns=list("abcd")).assign(b=3.0)
+    with pytest.warns(DataWarning) as told:
+        mixture().fit(X)
+    assert any("constant ('b')" in str(warning.message) for warning in told)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_components": 0}, "n_components=0 must be at least 1"),
+        ({"n_components": 301}, "n_components=301 must be at most 300, the number of rows"),
+        ({"covariance_type": "fall"}, "did you mean 'full'"),
+        ({"covariance_type": "ppca", "n_factors": 4}, "n_factors=4 must be at most 3, one less than"),
+        ({"prior": "flat"}, "prior='flat' is not known"),
+        ({"floor": 0.0}, "floor=0.0 must be a number above 0"),
+        ({"tol": -1.0}, "tol=-1.0"),
+        ({"max_iter": 0}, "max_iter=0"),
+        ({"n_init": 0}, "n_init=0"),
+        ({"accelerate": "yes"}, "accelerate='yes' must be True or False"),
+        ({"init": "kmeans"}, "did you mean 'k-means'"),
+        ({"init": np.ones((3, 3))}, r"init has shape \(3, 3\); responsibilities of X and n_components are \(300, 3\)"),
+        ({"init": -np.ones((300, 3))}, "negative"),
+        ({"init": (np.ones(3), np.ones((3, 4)))}, "init is a tuple of 2"),
+        ({"init": (np.ones(3), np.ones((3, 4)), np.ones((4, 4)))}, r"covariances of shape \(4, 4\); .* \(3, 4, 4\)"),
+        ({"init": (np.ones(3), np.ones((3, 4)), np.zeros((3, 4, 4)))}, "not positive definite"),
+        ({"init": (np.zeros(3), np.ones((3, 4)), np.zeros((3, 4, 4)))}, "positive"),
+    ],
+)
+def test_bad_options(options, message):
+    with pytest.raises(OptionError, match=message):
+        mixture(**({"K": options.pop("n_components")} if "n_components" in options else {}), **options).fit(rows())
+
+
+def test_bad_rows():
+    X = rows()
+    fit = mixture().fit(X)
+    X[7, 2], X[9, 1] = np.inf, np.nan
+    for method in (mixture().fit, fit.predict, fit.predict_proba, fit.score_samples, fit.impute, fit.partial_fit):
+        with pytest.raises(DataError, match="contains infinity"):
+            method(X)
+    with pytest.raises(DataError, match="no variance"):
+        mixture().fit(np.ones((30, 2)))
+
+
+# ---- files --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", STRUCTURES)
+def test_save_and_load(name, tmp_path):
+    X = pd.DataFrame(rows().astype(np.float32), columns=list("abcd"))
+    fit = mixture(covariance_type=name, n_factors=2).fit(X)
+    fit.save(tmp_path / "mixture.safetensors")
+    kind, arrays, header = io.read(tmp_path / "mixture.safetensors")
+    assert kind == "GaussianMixture"
+    back = GaussianMixture._restored(arrays, header)
+    np.testing.assert_array_equal(back.score_samples(X), fit.score_samples(X))
+    np.testing.assert_array_equal(back.covariances_, fit.covariances_)
+    assert back.get_params() == fit.get_params()
+    assert (back.loglik_, back.n_iter_, back.bic(), back.converged_) == (fit.loglik_, fit.n_iter_, fit.bic(), True)
+    assert back.means_.dtype == np.float32
+    np.testing.assert_array_equal(back.feature_names_in_, fit.feature_names_in_)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(fit)).predict(X), fit.predict(X))
+
+
+def test_a_damaged_file_is_refused(tmp_path):
+    mixture().fit(rows()).save(tmp_path / "mixture.safetensors")
+    data = bytearray((tmp_path / "mixture.safetensors").read_bytes())
+    data[-3] ^= 1
+    (tmp_path / "mixture.safetensors").write_bytes(bytes(data))
+    with pytest.raises(ModelFileError, match="altered"):
+        io.read(tmp_path / "mixture.safetensors")
+
+
+def test_a_start_that_was_given_is_not_saved(tmp_path):
+    X = rows()
+    fit = mixture(init=mixture().fit(X).model_).fit(X)
+    fit.save(tmp_path / "mixture.safetensors")
+    back = GaussianMixture._restored(*io.read(tmp_path / "mixture.safetensors")[1:])
+    assert back.init == "k-means++"
+    np.testing.assert_array_equal(back.predict(X), fit.predict(X))
