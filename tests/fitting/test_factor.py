@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import approx_fprime, linear_sum_assignment
@@ -244,7 +245,7 @@ def test_heywood_cases_are_found_and_the_fit_converges():
     fit = fit_factor_covariance(R, n, 6)
     assert fit.converged
     assert heywood(fit.model).tolist() == [2]
-    assert fit.model.noise[2] == pytest.approx(1e-6, rel=1.0)
+    assert fit.model.noise[2] == pytest.approx(1e-8, rel=1e-3)
     assert heywood(fit_factor_covariance(R, n, 5).model).size == 0
     assert fit.loglik > fit_factor_covariance(R, n, 6, floor=0.005).loglik + 0.01  # the floor of R's factanal
 
@@ -381,11 +382,42 @@ def test_kmo_by_regressions_and_bartlett_by_its_formula():
     assert sphericity_of(numbers.HARMAN_CORRELATIONS, 145).p < 1e-100
 
 
+def test_adequacy_of_matrices():
+    X = table(n=200, d=5)
+    S = np.cov(X.T)
+    for matrix in (S, np.corrcoef(X.T), pd.DataFrame(S), S.tolist()):
+        assert kmo(matrix).overall == pytest.approx(kmo(X).overall, rel=1e-10)
+        found = bartlett_sphericity(matrix, n_samples=200)
+        assert found.chi2 == pytest.approx(bartlett_sphericity(X).chi2, rel=1e-10)
+    with pytest.raises(OptionError, match="n_samples is needed: X is a correlation or covariance matrix"):
+        bartlett_sphericity(S)
+    with pytest.raises(OptionError, match="n_samples=200 is the number of rows behind a correlation matrix, but X is"):
+        bartlett_sphericity(X, n_samples=200)
+    square = table(n=5, d=5)[:, :3]
+    assert 0.0 < kmo(np.column_stack([square, square[::-1, :1] + [[0], [1], [0], [2], [5]]])).overall < 1.0
+    w = np.ones(200)
+    w[:3] = 0.0
+    X[:3] = np.nan
+    assert kmo(X, sample_weight=w).overall == pytest.approx(kmo(X[3:]).overall, rel=1e-10)
+
+
 def test_adequacy_refuses_what_has_no_partial_correlations():
     X = table(n=50, d=4)
+    gaps = X.copy()
+    gaps[3, 2] = np.nan
+    for measure in (kmo, bartlett_sphericity):
+        with pytest.raises(DataError, match=r"missing entries \(NaN\).*ProbabilisticPCA\(3\)\.fit\(X\)"):
+            measure(gaps)
+        with pytest.raises(DataError, match="infinity"):
+            measure(np.where(np.isnan(gaps), np.inf, gaps))
     X[:, 3] = X[:, 0] + X[:, 1]
+    for measure in (kmo, bartlett_sphericity):
+        with pytest.raises(DataError, match="singular"):
+            measure(X)
     with pytest.raises(DataError, match="singular"):
-        kmo(X)
+        bartlett_sphericity(table(n=20, d=30))
+    with pytest.raises(DataError, match=r"n=3 rows are too few for Bartlett's test of 4 columns; it needs 4"):
+        bartlett_sphericity(table(n=3, d=4))
     X[:, 3] = 1.0
     with pytest.raises(DataError, match="column 3 of X is constant"):
         bartlett_sphericity(X)

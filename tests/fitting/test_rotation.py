@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -12,7 +14,6 @@ from eigenlens.errors import OptionError
 from eigenlens.fitting.rotation import (
     ROTATIONS,
     Rotation,
-    equamax,
     oblimin,
     orthomax,
     promax,
@@ -23,7 +24,10 @@ from eigenlens.fitting.rotation import (
 from eigenlens.linalg.spectrum import orient
 from references import rotations as numbers
 
-ORTHOGONAL = {"varimax": varimax, "quartimax": quartimax, "equamax": equamax}
+TO_THE_TOP = ROTATIONS | {name: partial(ROTATIONS[name], polish=True) for name in ("varimax", "promax")}
+"""The rotations, none of them stopped where R stops."""
+
+ORTHOGONAL = {name: TO_THE_TOP[name] for name in ("varimax", "quartimax", "equamax")}
 FITS = ["ABILITY_2", "HARMAN_4", "HARMAN_5"]
 
 SIMPLE = np.array(
@@ -76,8 +80,8 @@ def oblimin_value(L, T, gamma):
 def test_stopped_where_r_stops_the_loadings_are_those_of_r(fit):
     L = of(fit, "NONE")
     wanted = of(fit, "VARIMAX")
-    assert_allclose(matched(varimax(L, polish=False).loadings, wanted), wanted, atol=1e-7)
-    found, wanted = promax(L, polish=False), of(fit, "PROMAX")
+    assert_allclose(matched(varimax(L).loadings, wanted), wanted, atol=1e-7)
+    found, wanted = promax(L), of(fit, "PROMAX")
     assert_allclose(matched(found.loadings, wanted), wanted, atol=1e-7)
     U = of(fit, "PROMAX_U")
     upper = np.triu_indices(len(U), 1)
@@ -89,9 +93,9 @@ def test_stopped_where_r_stops_the_loadings_are_those_of_r(fit):
 @pytest.mark.parametrize(("fit", "short"), [("ABILITY_2", 3.1e-3), ("HARMAN_4", 1e-4), ("HARMAN_5", 2.7e-3)])
 def test_the_maximum_is_higher_than_where_r_stops_and_where_its_iteration_would_lead(fit, short):
     L, stopped = of(fit, "NONE"), of(fit, "VARIMAX")
-    best = varimax(L)
+    best = varimax(L, polish=True)
     assert_allclose(matched(best.loadings, stopped), stopped, atol=short)
-    assert_allclose(matched(promax(L).loadings, of(fit, "PROMAX")), of(fit, "PROMAX"), atol=2e-3)
+    assert_allclose(matched(promax(L, polish=True).loadings, of(fit, "PROMAX")), of(fit, "PROMAX"), atol=2e-3)
     assert best.criterion > orthomax_value(stopped, np.eye(L.shape[1]), 1.0)
     B, T = L / np.linalg.norm(L, axis=1, keepdims=True), np.eye(L.shape[1])
     for _ in range(300):  # R's iteration, not stopped
@@ -167,7 +171,7 @@ def test_oblimin_is_where_a_general_optimiser_ends(gamma):
 
 @pytest.mark.parametrize("name", ROTATIONS)
 def test_a_perfect_simple_structure_is_found(name):
-    found = ROTATIONS[name](SIMPLE @ ortho_group.rvs(3, random_state=5), n_starts=4, rng=np.random.default_rng(0))
+    found = TO_THE_TOP[name](SIMPLE @ ortho_group.rvs(3, random_state=5), n_starts=4, rng=np.random.default_rng(0))
     assert_allclose(found.loadings, SIMPLE, atol=1e-7)
     assert_allclose(found.correlations, np.eye(3), atol=1e-6)
 
@@ -183,7 +187,7 @@ def test_oblimin_finds_a_perfect_simple_structure_of_correlated_factors():
 def test_how_the_loadings_were_turned_before_does_not_matter(name):
     L = of("HARMAN_4", "NONE")
     turned = L @ ortho_group.rvs(4, random_state=2)
-    assert_allclose(ROTATIONS[name](turned).loadings, ROTATIONS[name](L).loadings, atol=1e-6)
+    assert_allclose(TO_THE_TOP[name](turned).loadings, TO_THE_TOP[name](L).loadings, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", ROTATIONS)
@@ -216,7 +220,7 @@ def test_one_factor_stays_as_it_is(name):
 @pytest.mark.parametrize("name", ROTATIONS)
 def test_a_variable_without_communality_stays_at_zero(name):
     L = np.insert(SIMPLE @ ortho_group.rvs(3, random_state=5), 3, 0.0, axis=0)
-    found = ROTATIONS[name](L)
+    found = TO_THE_TOP[name](L)
     assert_allclose(found.loadings[3], 0.0, atol=0)
     assert_allclose(np.delete(found.loadings, 3, axis=0), SIMPLE, atol=1e-6)
 
@@ -243,10 +247,23 @@ def test_units_do_not_matter(name, unit):
     assert_allclose(ROTATIONS[name](unit * L).loadings, unit * ROTATIONS[name](L).loadings, rtol=1e-6, atol=unit * 1e-7)
 
 
+@pytest.mark.parametrize("name", ROTATIONS)
+def test_with_a_scale_the_matrix_is_that_of_correlations_whatever_the_units(name):
+    L = of("HARMAN_4", "NONE")
+    unit = np.random.default_rng(3).uniform(0.01, 100.0, 24)
+    plain, scaled = rotate(L, name), rotate(L * unit[:, None], name, scale=unit)
+    assert_allclose(scaled.matrix, plain.matrix, atol=1e-9)
+    assert_allclose(scaled.loadings, plain.loadings * unit[:, None], rtol=1e-7, atol=1e-7)
+    assert scaled.criterion == pytest.approx(plain.criterion, rel=1e-9)
+    blind = rotate(L * unit[:, None], name)
+    if name in {"promax", "oblimin"}:  # the others normalise rows
+        assert np.abs(blind.correlations - plain.correlations).max() > 1e-3
+
+
 @pytest.mark.parametrize("name", ["varimax", "equamax", "oblimin"])
 def test_too_few_steps_are_reported(name):
     L = loadings(30, 6, seed=2)
-    found = ROTATIONS[name](L, max_iter=1)
+    found = TO_THE_TOP[name](L, max_iter=1)
     assert not found.converged
     assert found.gap > 1e-10
     assert_allclose(found.loadings @ found.correlations @ found.loadings.T, L @ L.T, atol=1e-11)
@@ -255,8 +272,8 @@ def test_too_few_steps_are_reported(name):
 @pytest.mark.parametrize(("name", "k", "seed"), [("varimax", 6, 10), ("oblimin", 4, 4)])
 def test_more_starts_find_a_better_optimum_where_there_is_one(name, k, seed):
     L = loadings(60, k, seed)
-    one = ROTATIONS[name](L)
-    many, again = (ROTATIONS[name](L, n_starts=8, rng=np.random.default_rng(0)) for _ in range(2))
+    one = TO_THE_TOP[name](L)
+    many, again = (TO_THE_TOP[name](L, n_starts=8, rng=np.random.default_rng(0)) for _ in range(2))
     better = one.criterion - many.criterion if name == "oblimin" else many.criterion - one.criterion
     assert better > 1e-6
     assert_allclose(many.loadings, again.loadings, rtol=0, atol=0)

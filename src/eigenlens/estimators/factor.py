@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -16,8 +15,16 @@ from eigenlens import checks
 from eigenlens.arrays import Array, Like
 from eigenlens.data.resolve import explain_nonfinite
 from eigenlens.data.source import Source
-from eigenlens.errors import ConvergenceWarning, DataError, DataWarning
+from eigenlens.errors import DataError, OptionError
 from eigenlens.estimators import latent_files
+from eigenlens.estimators.factor_checks import (
+    checked_mean,
+    fit_matrix,
+    silenced,
+    warn_of_gradient,
+    warn_of_heywood,
+    warn_of_rotation,
+)
 from eigenlens.estimators.latent import LatentGaussian
 from eigenlens.estimators.latent_checks import checked_components, counts_to_try, warn_about
 from eigenlens.estimators.progress import progress_of
@@ -25,7 +32,7 @@ from eigenlens.estimators.rows import by_block, dense_blocks, rows_of
 from eigenlens.fitting.adequacy import bartlett_sphericity, kmo
 from eigenlens.fitting.factor import fit_each_factor, fit_factor
 from eigenlens.fitting.factor_count import FACTOR_RULES
-from eigenlens.fitting.factor_solvers import SOLVERS, heywood
+from eigenlens.fitting.factor_solvers import SOLVERS, FactorOptions
 from eigenlens.fitting.goodness import GoodnessOfFit, Likelihoods, goodness_of_fit, likelihoods_of, most_factors
 from eigenlens.fitting.goodness_missing import likelihoods_of_gaps
 from eigenlens.fitting.latent import LatentFit
@@ -47,16 +54,23 @@ class FactorAnalysis(LatentGaussian):
             information criterion, "cv" for the best likelihood of held-out rows in five folds. Beyond (d − k)² ≥ d + k
             there are more parameters than correlations: the fit is one of many, and cannot be tested.
         rotation: None for the canonical form (Wᵀ Psi⁻¹ W diagonal, descending), "varimax", "quartimax", "equamax",
-            "promax", "oblimin", or a callable from loadings (d, k) to a matrix (k, k). The density stays the same.
+            "promax", "oblimin", or a callable from loadings (d, k) to a matrix (k, k). The density stays the same. The
+            matrix is found from loadings over standard deviations, so that it does not depend on the units of X.
+        rotation_options: a dictionary for the rotation: power of "promax", gamma of "oblimin", kaiser, n_starts.
+            "varimax" and "promax" stop where R stops them; {"polish": True} goes on to the top of the criterion.
         standardize: report loadings and noise for columns of unit variance, as for a correlation matrix. The density,
             means, samples and imputations are in the units of X either way: the maximum does not depend on units.
         solver: "auto" is "quasi-newton", and "em" if X has NaN. "em" is expectation-maximisation.
         max_iter: the most steps.
         tol: bound on the gradient of −2/n log-likelihood in log Psi; "em" stops when what is left to gain an entry is
             estimated to be below tol².
-        n_init: starts; the first is deterministic, the others are random, the likeliest end is kept.
+        n_init: 1 for the starts that are always made, which are deterministic: two, and more where these leave doubt.
+            Each beyond adds a random one. The likeliest end is kept.
+        min_uniqueness: the least uniqueness, a share of the column's variance. Where the maximum is at 0 it costs
+            log-likelihood: in trials 1e-8 cost up to 1e-5 a row, 1e-6 a hundred times that. Below it, log densities of
+            rows would lose more than half of their digits.
         random_state: seed of starts, rules and samples.
-        verbose: True for a progress bar, or a callable (done, in all, what).
+        verbose: True for a progress bar, or a callable (done, in all, what); what says the log-likelihood.
 
     Attributes:
         loadings_: (d, k) rotated loadings. mean_: (d,) mu. noise_variance_: (d,) Psi. scale_: (d,), ones unless
@@ -67,7 +81,7 @@ class FactorAnalysis(LatentGaussian):
             `ProbabilisticPCA`; `model_` is not rotated, and in the units of X.
 
     Bad cases: k ≥ d, k > n − 2, constant columns, a column without an entry and infinities are errors. A uniqueness
-    that runs into its floor (a Heywood case: too many factors, too few rows, collinear columns) is warned of by name.
+    of practically 0 (a Heywood case: too many factors, too few rows, collinear columns) is warned of by name.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -89,21 +103,25 @@ class FactorAnalysis(LatentGaussian):
         n_components: int | str,
         *,
         rotation: str | Callable[..., Any] | None = None,
+        rotation_options: dict[str, Any] | None = None,
         standardize: bool = False,
         solver: str = "auto",
         max_iter: int = 1000,
         tol: float = 1e-6,
         n_init: int = 1,
+        min_uniqueness: float = FactorOptions.floor,
         random_state: Any = None,
         verbose: Any = False,
     ) -> None:
         self.n_components = n_components
         self.rotation = rotation
+        self.rotation_options = rotation_options
         self.standardize = standardize
         self.solver = solver
         self.max_iter = max_iter
         self.tol = tol
         self.n_init = n_init
+        self.min_uniqueness = min_uniqueness
         self.random_state = random_state
         self.verbose = verbose
 
@@ -115,39 +133,73 @@ class FactorAnalysis(LatentGaussian):
         Interrupted by the user (KeyboardInterrupt) it keeps the best model so far, and warns.
         """
         source = rows_of(self, X, sample_weight, reset=True)
-        wanted, options = self._gate(source)
+        wanted, options = self._gate(source.n_features)
         with progress_of(self.verbose) as progress:
             options["progress"] = progress
             if isinstance(wanted, str):
                 counts = counts_to_try(most_factors(source.n_features), source)
                 rule = FACTOR_RULES[wanted]
-                selection = rule(partial(fit_each_factor, **options), source, counts, options["rng"])
+                each = partial(fit_each_factor, **options, thorough=wanted != "cv")  # five folds of every number
+                selection = rule(each, source, counts, options["rng"])
                 fit = selection.fit or fit_factor(source, selection.k, **options)
                 selection = replace(selection, fit=None)
             else:
                 fit, selection = fit_factor(source, wanted, **options), None
         self._keep(X, source, fit, selection)
         self._rotate()
-        self._warn_of_gradient(fit)
-        warn_about(_silenced(fit), source, self.tol**2, self.max_iter)
-        self._warn_of_heywood(fit, source)
+        warn_of_gradient(fit, self)
+        warn_about(silenced(fit), source, self.tol**2, self.max_iter)
+        warn_of_heywood(fit, self)
         return self
 
-    def _gate(self, source: Source) -> tuple[int | str, dict[str, Any]]:
+    def fit_covariance(self, S: Any, n_samples: float, mean: Any = None) -> Self:
+        """Maximise the likelihood of rows of which only the covariance or correlation matrix S (d, d) is known.
+
+        Everything that needs no rows of the fit works as after `fit`; other rows are taken to have this mean (d,), 0 if
+        None. n_components may be a number or "bic".
+
+        Args:
+            S: positive semidefinite; a frame names the variables by its columns. Its divisor is taken to be n, which
+                only the log-likelihood shows: R's covariances times (n − 1) / n have that of the rows. Where S is
+                singular, min_uniqueness is what keeps the likelihood finite, and chi² is NaN.
+            n_samples: how many rows S is of; chi², AIC and BIC depend on it.
+
+        >>> R = np.array([[1.0, 0.56, 0.48], [0.56, 1.0, 0.42], [0.48, 0.42, 1.0]])
+        >>> FactorAnalysis(1).fit_covariance(R, n_samples=200).loadings_.ravel().round(4)
+        array([0.8, 0.7, 0.6])
+        """
+        source = rows_of(self, S, reset=True)
+        matrix = np.concatenate(list(dense_blocks(source)))
+        wanted, options = self._gate(source.n_features)
+        mu = checked_mean(mean, source.n_features)
+        n = checks.real("n_samples", n_samples, 1.0)
+        with progress_of(self.verbose) as progress:
+            options |= {"progress": progress, "mean": mu, "names": source.names}
+            fit, selection = fit_matrix(matrix, n, wanted, source, options)
+        self._keep(S, source, fit, selection)
+        self._rotate()
+        warn_of_gradient(fit, self)
+        warn_of_heywood(fit, self)
+        return self
+
+    def _gate(self, d: int) -> tuple[int | str, dict[str, Any]]:
         """The parameters, checked once: how many factors, and the keywords of `fit_factor`."""
-        d, wanted = source.n_features, self.n_components
+        wanted = self.n_components
         named = isinstance(wanted, str)
         if named:
             checks.name("n_components", wanted, FACTOR_RULES)
         count = checked_components(1 if named else wanted, d, d - 1, "one less than the number of features")
         if self.rotation is not None:
             checks.choice("rotation", self.rotation, ROTATIONS)
+        if not isinstance(self.rotation_options, dict | None):
+            raise OptionError(f"rotation_options={self.rotation_options!r} must be a dictionary, or None.")
         return wanted if isinstance(wanted, str) else count, {
             "solver": checks.name("solver", self.solver, ["auto", *SOLVERS]),
             "standardize": checks.boolean("standardize", self.standardize),
             "tol": checks.real("tol", self.tol, 0.0, 1.0),
             "max_iter": checks.integer("max_iter", self.max_iter, 1),
             "n_init": checks.integer("n_init", self.n_init, 1),
+            "floor": checks.real("min_uniqueness", self.min_uniqueness, 0.0, 1.0),
             "rng": checks.generator(self.random_state),
         }
 
@@ -155,36 +207,24 @@ class FactorAnalysis(LatentGaussian):
         """Set the scale of the loadings, and turn them; what is derived from the moments is made when asked for."""
         model = self._fitted.model
         self._others = None
-        self._scale = np.sqrt(_variances(self._fitted)) if self.standardize else np.ones(model.mean.size)
+        deviations = np.sqrt(_variances(self._fitted))
+        self._scale = deviations if self.standardize else np.ones(model.mean.size)
         self._turn = None
         if self.rotation is None:
             return
-        found = rotate(model.loadings / self._scale[:, None], self.rotation)
+        found = self._rotation(model.loadings, deviations)
         self._turn = np.asarray(found.matrix)
         if not found.converged:
-            _warn_of_rotation(self.rotation, found)
+            warn_of_rotation(self.rotation, found)
 
-    def _warn_of_gradient(self, fit: LatentFit) -> None:
-        if fit.solver == "quasi-newton" and not fit.converged:
-            what = "was interrupted" if fit.interrupted else "stopped"
-            warnings.warn(
-                f"solver 'quasi-newton' {what} after {fit.n_iter} steps with a gradient of {fit.gap:.1e}, above "
-                f"tol={self.tol:g}; the best model is kept: raise max_iter={self.max_iter}, or tol.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-
-    def _warn_of_heywood(self, fit: LatentFit, source: Source) -> None:
-        columns = heywood(fit.model)
-        if columns.size:
-            names = ", ".join(repr(source.names[j]) if source.names else str(j) for j in columns[:5])
-            warnings.warn(
-                f"Heywood case: the uniqueness of {columns.size} of {source.n_features} variables ({names}) has run "
-                "into its floor, so the factors explain them without error; use fewer factors or more rows, or leave "
-                "out one of two variables that say the same.",
-                DataWarning,
-                stacklevel=3,
-            )
+    def _rotation(self, W: Array, deviations: Array) -> Rotation:
+        assert self.rotation is not None
+        try:
+            return rotate(W, self.rotation, scale=deviations, **(self.rotation_options or {}))
+        except TypeError as error:
+            raise OptionError(
+                f"rotation_options={self.rotation_options!r} do not fit rotation={self.rotation!r}: {error}."
+            ) from error
 
     # ---- scores -----------------------------------------------------------------------------------------
 
@@ -324,20 +364,6 @@ def _unshrunken(means: Array, covariance: Array) -> Array:
     return np.asarray(np.einsum("...ij,...j->...i", back, means))
 
 
-def _silenced(fit: LatentFit) -> LatentFit:
-    """The fit without what has been said of its gradient."""
-    return replace(fit, converged=True, interrupted=False) if fit.solver == "quasi-newton" else fit
-
-
 def _variances(fit: LatentFit) -> Array:
     """(d,) the model's variances, which are the rows' at the maximum."""
     return np.asarray((fit.model.loadings**2).sum(axis=1) + fit.model.noise)
-
-
-def _warn_of_rotation(rotation: Any, found: Rotation) -> None:
-    warnings.warn(
-        f"rotation={rotation!r} stopped after {found.iterations} steps with a gap of {found.gap:.1e}; the loadings are "
-        "rotated, but not to the end.",
-        ConvergenceWarning,
-        stacklevel=4,
-    )

@@ -9,12 +9,19 @@ import numpy as np
 from scipy.special import chdtrc
 
 from eigenlens import checks
-from eigenlens.arrays import Array
+from eigenlens.arrays import Array, dense, is_sparse
 from eigenlens.data.resolve import as_source
-from eigenlens.errors import DataError
+from eigenlens.data.source import Source
+from eigenlens.errors import DataError, OptionError
+from eigenlens.fitting.counted import counted
+from eigenlens.fitting.factor import correlations_from
+from eigenlens.fitting.latent import explained_by_gaps
 from eigenlens.linalg.operators import CentredRows
 
 __all__ = ["Adequacy", "Sphericity", "adequacy_of", "bartlett_sphericity", "kmo", "sphericity_of"]
+
+SINGULAR = 1e-12
+"""The least eigenvalue of a correlation matrix with an inverse, as a share of the largest."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,24 +48,42 @@ class Sphericity:
 
 
 def kmo(X: Any, *, sample_weight: Any = None) -> Adequacy:
-    """The Kaiser–Meyer–Olkin measure of the rows of X (n, d): whether their columns share more than pairs do.
+    """The Kaiser–Meyer–Olkin measure of rows X (n, d): whether their columns share more than pairs do.
+
+    X may be anything with rows, or the correlation or covariance matrix (d, d) of some: a symmetric matrix whose
+    diagonal is positive is taken for one. Without NaN, and without a column that is a combination of others.
 
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((500, 1)) + rng.standard_normal((500, 6))
     >>> round(kmo(X).overall, 1)
     0.9
+    >>> bool(np.isclose(kmo(np.corrcoef(X.T)).overall, kmo(X).overall))
+    True
     """
-    return adequacy_of(_correlations(X, sample_weight)[0])
+    S = _as_covariance(X)
+    return adequacy_of(_correlations(X, sample_weight)[0] if S is None else correlations_from(S))
 
 
-def bartlett_sphericity(X: Any, *, sample_weight: Any = None) -> Sphericity:
-    """Bartlett's test (1951) that the columns of X (n, d) are uncorrelated.
+def bartlett_sphericity(X: Any, *, n_samples: float | None = None, sample_weight: Any = None) -> Sphericity:
+    """Bartlett's test (1951) that the columns of rows X (n, d) are uncorrelated.
+
+    X may be anything with rows, or as for `kmo` the correlation or covariance matrix (d, d) of `n_samples` rows.
 
     >>> rng = np.random.default_rng(0)
     >>> bartlett_sphericity(rng.standard_normal((500, 6))).p > 0.01
     True
     """
-    return sphericity_of(*_correlations(X, sample_weight))
+    S = _as_covariance(X)
+    if S is None:
+        if n_samples is not None:
+            raise OptionError(
+                f"n_samples={n_samples!r} is the number of rows behind a correlation matrix, but X is not one: it must "
+                "be symmetric with a positive diagonal. Leave n_samples out if X holds rows."
+            )
+        return sphericity_of(*_correlations(X, sample_weight))
+    if n_samples is None:
+        raise OptionError("n_samples is needed: X is a correlation or covariance matrix, and does not say of how many.")
+    return sphericity_of(correlations_from(S), checks.real("n_samples", n_samples, 1.0))
 
 
 def adequacy_of(R: Array) -> Adequacy:
@@ -67,11 +92,7 @@ def adequacy_of(R: Array) -> Adequacy:
     >>> adequacy_of(np.array([[1.0, 0.5, 0.5], [0.5, 1.0, 0.5], [0.5, 0.5, 1.0]])).overall
     0.6923...
     """
-    if np.linalg.cond(R) > 1e12:
-        raise DataError(
-            "the correlation matrix is singular: some column is a combination of others, or there are fewer rows than "
-            "columns; leave such columns out."
-        )
+    _require_inverse(R)
     inverse = np.linalg.inv(R)
     scale = np.sqrt(np.diag(inverse))
     partial, plain = (inverse / np.outer(scale, scale)) ** 2, R**2
@@ -89,18 +110,51 @@ def sphericity_of(R: Array, n: float) -> Sphericity:
     1.0
     """
     d = len(R)
-    sign, log_det = np.linalg.slogdet(R)
+    factor = n - 1.0 - (2 * d + 5) / 6.0
+    if factor <= 0.0:
+        raise DataError(
+            f"n={n:g} rows are too few for Bartlett's test of {d} columns; it needs {(2 * d + 11) // 6 + 1}."
+        )
+    _require_inverse(R)
     df = d * (d - 1) // 2
-    chi2 = -(n - 1.0 - (2 * d + 5) / 6.0) * float(log_det) if sign > 0 else np.inf
-    chi2 = max(chi2, 0.0)
+    chi2 = max(-factor * float(np.linalg.slogdet(R)[1]), 0.0)
     return Sphericity(chi2, df, float(chdtrc(df, chi2)))
+
+
+def _require_inverse(R: Array) -> None:
+    """Refuse a singular R: it has no partial correlations, and the logarithm of its determinant is infinite."""
+    values = np.linalg.eigvalsh(R)
+    if values[0] <= SINGULAR * values[-1]:
+        raise DataError(
+            f"the correlation matrix is singular (its least eigenvalue is {values[0]:.1e}): some column is a "
+            "combination of others, or there are fewer rows than columns; leave such columns out, or take more rows."
+        )
+
+
+def _as_covariance(X: Any) -> Array | None:
+    """X (d, d) if it is symmetric with a positive diagonal, which rows never are by chance; else None."""
+    shape: tuple[int, ...] = np.shape(X) if isinstance(X, list | tuple) else getattr(X, "shape", ())
+    if isinstance(X, Source) or is_sparse(X) or len(shape) != 2 or shape[0] != shape[1] or shape[0] < 2:
+        return None
+    S = np.concatenate([dense(rows) for rows in as_source(X).rows()])
+    size = float(np.abs(S).max())
+    symmetric = np.all(np.isfinite(S)) and np.abs(S - S.T).max() <= 1e-8 * size
+    return S if symmetric and np.all(S.diagonal() > 0.0) else None
 
 
 def _correlations(X: Any, sample_weight: Any) -> tuple[Array, float]:
     source = as_source(X)
-    source = source.weighted(checks.weights(sample_weight, source.n_rows))
+    source = counted(source.weighted(checks.weights(sample_weight, source.n_rows)))
     rows = CentredRows(source, standardize=True)
-    R = rows.dense()
+    try:
+        R = rows.dense()
+    except DataError as error:
+        explained_by_gaps(source, error)
+        raise DataError(
+            "X has missing entries (NaN), and correlations need complete rows; leave such rows out, or give the "
+            f"covariance matrix that is likeliest for what is observed: ProbabilisticPCA({source.n_features - 1})"
+            ".fit(X).get_covariance()."
+        ) from None
     constant = np.flatnonzero(rows.columns.square <= 1e-26 * rows.columns.weight * rows.columns.mean**2)
     if constant.size:
         name = source.names[constant[0]] if source.names else int(constant[0])

@@ -56,12 +56,12 @@ class DenseCorrelations:
     """
 
     def __init__(self, R: Array) -> None:
-        self._R = R
+        self.matrix = R
         self.size = len(R)
 
     def leading(self, r: Array, k: int) -> tuple[Array, Array]:
         """By LAPACK, or by Lanczos where the matrix is large and k is small."""
-        A = (self._R * r[:, None]) * r
+        A = (self.matrix * r[:, None]) * r
         if self.size > REDUCED and k <= FEW * self.size:
             found = lanczos(Matrix(A), Wanted.exactly(k, self.size), PRECISE, np.random.default_rng(0))
             if found.outcome.converged:
@@ -71,11 +71,11 @@ class DenseCorrelations:
 
     def matmat(self, V: Array) -> Array:
         """R V."""
-        return np.asarray(self._R @ V)
+        return np.asarray(self.matrix @ V)
 
     def uniquenesses(self, k: int) -> Array:
         """(1 − k/2d) / diag R⁻¹ (Jöreskog 1967): one less the squared multiple correlations, shrunk."""
-        factor, failed = lapack.dpotrf(self._R, lower=1)
+        factor, failed = lapack.dpotrf(self.matrix, lower=1)
         if failed or np.min(np.diag(factor)) ** 2 < SINGULAR:
             return _spectral_start(self, k)
         inverse, _ = lapack.dpotri(factor, lower=1)

@@ -6,7 +6,7 @@ in the units of the rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,14 +18,14 @@ from eigenlens.errors import DataError, OptionError
 from eigenlens.fitting.correlations import Correlations, DenseCorrelations, correlations_of
 from eigenlens.fitting.factor_missing import fit_gaps
 from eigenlens.fitting.factor_solvers import FactorOptions, best_climb, canonical_factors
-from eigenlens.fitting.latent import LatentFit, observed_columns
+from eigenlens.fitting.latent import LatentFit, explained_by_gaps
 from eigenlens.fitting.sampling import row_count
 from eigenlens.linalg.operators import CentredRows
 from eigenlens.models.linear_gaussian import LinearGaussian
 from eigenlens.stats.moments import Moments
 from eigenlens.stats.observed import ObservedColumns
 
-__all__ = ["fit_each_factor", "fit_factor", "fit_factor_covariance"]
+__all__ = ["correlations_from", "fit_each_factor", "fit_factor", "fit_factor_covariance"]
 
 
 def fit_factor(source: Source, k: int, *, solver: str = "auto", **options: Any) -> LatentFit:
@@ -56,76 +56,110 @@ def fit_each_factor(
 ) -> Iterator[LatentFit]:
     """The fits for several numbers of factors, each made when it is asked for; complete rows are read once for all."""
     settings = FactorOptions(**options)
-    rows = CentredRows(source, standardize=True, progress=settings.progress)
     try:
+        rows = CentredRows(source, standardize=True, progress=settings.progress)
         correlations, reason = correlations_of(rows)
     except DataError as error:
-        observed = _require_gaps(source, solver, error)
-        _require_variance(observed.square / observed.weight, observed.mean, source.names)
-        for k in counts:
-            if k != counts[0] and k >= row_count(source) - 1:
-                return  # a fold of few rows has no more to try
-            _require_rows(k, row_count(source))
-            yield fit_gaps(source, k, observed, settings)
-        return
+        source, observed = explained_by_gaps(source, error)
+        if observed is not None:
+            yield from _each_with_gaps(source, counts, observed, solver, settings)
+            return
+        rows = CentredRows(source, standardize=True, progress=settings.progress)
+        correlations, reason = correlations_of(rows)
     columns = rows.columns
     variance = columns.square / columns.weight
     _require_variance(variance, columns.mean, source.names)
-    name = "quasi-newton" if solver == "auto" else solver
-    for k in counts:
-        if k != counts[0] and k >= rows.n_rows - 1:
-            return
-        _require_rows(k, rows.n_rows)
-        fit = _fit(correlations, columns.mean, variance, columns.weight, k, name, settings)
+    for k in _possible(counts, rows.n_rows):
+        fit = _fit(correlations, columns.mean, variance, columns.weight, k, solver, settings)
         yield replace(fit, rows=rows.n_rows, moments=rows.known_moments, reason=reason, passes=rows.passes)
 
 
-def _require_gaps(source: Source, solver: str, error: DataError) -> ObservedColumns:
-    """The moments of the observed entries, if gaps are what the error is about, and the solver can do with them."""
-    observed = observed_columns(source)
-    if not observed.missing.any():
-        raise error
+def _each_with_gaps(
+    source: Source, counts: Sequence[int], observed: ObservedColumns, solver: str, settings: FactorOptions
+) -> Iterator[LatentFit]:
     if solver == "quasi-newton":
         raise DataError(
             "solver='quasi-newton' needs complete rows, but X has missing entries (NaN); use solver='auto' or 'em'."
         )
-    return observed
+    _require_variance(observed.square / observed.weight, observed.mean, source.names)
+    for k in _possible(counts, row_count(source)):
+        yield fit_gaps(source, k, observed, settings)
 
 
-def fit_factor_covariance(S: Array, n: float, k: int, *, solver: str = "auto", **options: Any) -> LatentFit:
-    """Factor analysis of a covariance or correlation matrix S (d, d) of n rows; the mean of the model is 0.
+def _possible(counts: Sequence[int], n: int) -> Iterator[int]:
+    """The numbers of factors that n rows can have; the first must be one, for a fold of few rows ends early."""
+    for k in counts:
+        if k != counts[0] and k > n - 2:
+            return
+        _require_rows(k, n)
+        yield k
 
-    The divisor of S does not matter for loadings of correlations, and is n for the log-likelihood.
+
+def fit_factor_covariance(
+    S: Array,
+    n: float,
+    k: int,
+    *,
+    mean: Array | None = None,
+    names: tuple[str, ...] | None = None,
+    solver: str = "auto",
+    **options: Any,
+) -> LatentFit:
+    """Factor analysis of a covariance or correlation matrix S (d, d) of n rows with this mean (d,), or 0.
+
+    The divisor of S does not matter for loadings of correlations, and is n for the log-likelihood. Where S is singular,
+    what keeps the likelihood finite is the floor under uniquenesses.
 
     >>> R = np.array([[1.0, 0.56, 0.48], [0.56, 1.0, 0.42], [0.48, 0.42, 1.0]])
     >>> fit_factor_covariance(R, 100, 1).model.loadings.ravel().round(4)
     array([0.8000, 0.7000, 0.6000])
     """
     S = np.asarray(S, dtype=np.float64)
-    _require_covariance(S)
-    variance = np.diag(S).copy()
-    _require_variance(variance, np.zeros(len(S)), None)
-    scale = np.sqrt(variance)
-    correlations = DenseCorrelations((S + S.T) / (2.0 * np.outer(scale, scale)))
-    name = "quasi-newton" if solver == "auto" else solver
-    fit = _fit(correlations, np.zeros(len(S)), variance, float(n), k, name, FactorOptions(**options))
-    return replace(fit, rows=round(n), moments=Moments(round(n), float(n), np.zeros(len(S)), S * n))
+    R = correlations_from(S, names)
+    _require_rows(k, round(n))
+    mu = np.zeros(len(S)) if mean is None else np.asarray(mean, dtype=np.float64)
+    fit = _fit(DenseCorrelations(R), mu, S.diagonal().copy(), float(n), k, solver, FactorOptions(**options))
+    return replace(fit, rows=round(n), moments=Moments(round(n), float(n), mu, S * n), reason="of a covariance matrix")
 
 
 def _fit(
     correlations: Correlations, mean: Array, variance: Array, n: float, k: int, solver: str, options: FactorOptions
 ) -> LatentFit:
     """The best of several starts, in the units of the rows."""
-    climb = best_climb(correlations, k, solver, options)
+    solver = "quasi-newton" if solver == "auto" else solver
     scale, d = np.sqrt(variance), variance.size
     constant = d * np.log(2.0 * np.pi) + float(np.log(variance).sum())
-    path = tuple(float(-0.5 * n * (constant + value)) for value in climb.path)
-    psi = climb.uniquenesses
-    model = LinearGaussian(mean, climb.loadings * scale[:, None], psi * variance)
+
+    def loglik(f: float) -> float:
+        return float(-0.5 * n * (constant + f))
+
+    told, lead = _told(options, solver, loglik), 1.0 / variance
+    climb = best_climb(correlations, k, solver, replace(options, note=told, lead=lead))
+    path = tuple(map(loglik, climb.path))
+    model = LinearGaussian(mean, climb.loadings * scale[:, None], climb.uniquenesses * variance)
     model = canonical_factors(model, scale if options.standardize else np.ones(d))
     return LatentFit(
-        model, path[-1], path, len(path), climb.converged, climb.gap, n, 0, None, "", solver, climb.interrupted
-    )
+        model, path[-1], path, len(path), climb.converged, climb.gap, n, 0, solver=solver,
+        interrupted=climb.interrupted, ended=climb.ended,
+    )  # fmt: skip
+
+
+NAMES = {"quasi-newton": "quasi-Newton", "em": "EM"}
+"""What progress calls the solvers."""
+
+
+def _told(options: FactorOptions, solver: str, loglik: Callable[[float], float]) -> Callable[[int, float], None]:
+    """Progress of the steps on correlations: the best log-likelihood so far, whichever start it is from."""
+    best = np.inf
+
+    def note(step: int, f: float) -> None:
+        nonlocal best
+        best = min(best, f)
+        if options.progress is not None:
+            what = f"{NAMES[solver]}: step {step}, log-likelihood {loglik(best):.8g}"
+            options.progress(step, options.max_iter, what)
+
+    return note
 
 
 # ---- what may go in ---------------------------------------------------------------------------------------
@@ -151,15 +185,30 @@ def _require_rows(k: int, n: int) -> None:
         )
 
 
-def _require_covariance(S: Array) -> None:
+def correlations_from(S: Array, names: tuple[str, ...] | None = None) -> Array:
+    """The correlation matrix (d, d) of a covariance matrix S (d, d), which must be one.
+
+    >>> correlations_from(np.array([[4.0, 1.0], [1.0, 1.0]]))
+    array([[1. , 0.5], [0.5, 1. ]])
+    """
     if S.ndim != 2 or S.shape[0] != S.shape[1] or not np.all(np.isfinite(S)):
         raise DataError(f"S has shape {S.shape}; it must be a square matrix of finite numbers.")
-    size = float(np.abs(S).max(initial=0.0))
-    if np.abs(S - S.T).max(initial=0.0) > 1e-8 * size:
-        raise DataError("S is not symmetric; a covariance matrix is: use (S + S.T) / 2 if the difference is rounding.")
-    least = float(np.linalg.eigvalsh(S)[0])
-    if least < -1e-8 * size * len(S):
+    flat = np.flatnonzero(S.diagonal() <= 0.0)
+    if flat.size:
+        name = repr(names[flat[0]]) if names else str(flat[0])
         raise DataError(
-            f"S has the eigenvalue {least:.3g}, but a covariance matrix has none below 0 (correlations taken pair by "
-            "pair from rows with gaps may have); fit the rows themselves, NaN where an entry is missing."
+            f"variable {name} of S has the variance {S[flat[0], flat[0]]:g}, and it must be above 0; leave it out."
         )
+    scale = np.sqrt(S.diagonal())
+    R = S / np.outer(scale, scale)
+    if np.abs(R - R.T).max() > 1e-8:
+        raise DataError("S is not symmetric; a covariance matrix is: use (S + S.T) / 2 if the difference is rounding.")
+    R = 0.5 * (R + R.T)
+    least = float(np.linalg.eigvalsh(R)[0])
+    if least < -1e-8 * len(R):
+        raise DataError(
+            f"S, over its standard deviations, has the eigenvalue {least:.3g}, but a covariance matrix has none below "
+            "0 (correlations taken pair by pair from rows with gaps may have); fit the rows themselves, NaN where an "
+            "entry is missing."
+        )
+    return np.asarray(R)

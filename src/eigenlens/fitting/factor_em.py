@@ -10,6 +10,8 @@ after which C, estimated too, is absorbed into W (parameter expansion: Liu, Rubi
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
@@ -22,12 +24,20 @@ __all__ = ["minimise_by_em"]
 
 
 def minimise_by_em(
-    correlations: Correlations, k: int, start: Array, *, floor: float, tol: float, max_iter: int
+    correlations: Correlations,
+    k: int,
+    start: Array,
+    *,
+    floor: float,
+    tol: float,
+    max_iter: int,
+    note: Callable[[int, float], None] = lambda step, f: None,
 ) -> Climb:
     """The minimum of f (see `factor_profile`) by EM from uniquenesses `start` (d,).
 
     Stops where less than tol² an entry is left to gain, by the ratio of the last gains: near a maximum a
-    likelihood is as flat as the square of its gradient. Slow ends are extrapolated. Cost d² k flops a step.
+    likelihood is as flat as the square of its gradient. Slow ends are extrapolated. `note(step, f)` is told of each
+    step. Cost d² k flops a step.
     """
     psi, d = np.clip(start, floor, 1.0), correlations.size
     W = profile_at(correlations, k, np.log(psi)).loadings
@@ -37,9 +47,12 @@ def minimise_by_em(
         f, *better = _step(correlations, *model, floor)
         return -f / entries, (better[0], better[1])
 
-    found = ascend(step, (psi, W), _chart(floor), tol=tol**2, max_iter=max_iter)
+    def told(steps: int, value: float) -> None:
+        note(steps, -entries * value)
+
+    found = ascend(step, (psi, W), _chart(floor), tol=tol**2, max_iter=max_iter, note=told)
     path = tuple(-entries * value for value in found.path)
-    return Climb(*found.best, path, found.gap, found.gap <= tol**2, found.interrupted)
+    return Climb(*found.best, path, found.gap, found.gap <= tol**2, found.interrupted, found.ended)
 
 
 _Model = tuple[Array, Array]

@@ -13,9 +13,9 @@ from eigenlens.data.memory import Mapped
 from eigenlens.data.source import Source
 from eigenlens.fitting.correlations import correlations_of
 from eigenlens.fitting.factor_profile import profile_at
-from eigenlens.fitting.factor_solvers import SOLVERS, FactorOptions, canonical_factors, starts_of, until_interrupted
+from eigenlens.fitting.factor_solvers import SOLVERS, FactorOptions, canonical_factors, starts_of
 from eigenlens.fitting.latent import LatentFit
-from eigenlens.fitting.missing import fit_observed
+from eigenlens.fitting.missing import fit_best, further_starts
 from eigenlens.linalg.operators import CentredRows
 from eigenlens.models.linear_gaussian import LinearGaussian
 from eigenlens.stats.observed import ObservedColumns
@@ -27,36 +27,37 @@ GAP_START = 0.05
 
 
 def fit_gaps(source: Source, k: int, observed: ObservedColumns, options: FactorOptions) -> LatentFit:
-    """Maximum likelihood of the observed entries by EM, from the factors of rows filled with means."""
-    variance = observed.square / observed.weight
-    starts = _gap_starts(source, k, observed, options)
-    found = until_interrupted(_climb_gaps(source, start, observed, options) for start in starts)
-    best = max(found, key=lambda each: each.loglik)
-    scale = np.sqrt(variance) if options.standardize else np.ones(len(variance))
-    return replace(best, model=canonical_factors(best.model, scale))
-
-
-def _climb_gaps(source: Source, start: LinearGaussian, observed: ObservedColumns, options: FactorOptions) -> LatentFit:
-    found = fit_observed(
-        source, start, noise="diagonal", tol=options.tol**2, max_iter=options.max_iter, floor=options.floor,
+    """Maximum likelihood of the observed entries, from the factors of rows filled with means and from other starts."""
+    starts, others = _gap_starts(source, k, observed, options)
+    found = fit_best(
+        source, starts, others, noise="diagonal", tol=options.tol**2, max_iter=options.max_iter, floor=options.floor,
         observed=observed, progress=options.progress,
     )  # fmt: skip
+    scale = np.sqrt(observed.square / observed.weight) if options.standardize else np.ones(source.n_features)
     return LatentFit(
-        found.model, found.path[-1], found.path, len(found.path), found.converged, found.gap, found.weight, found.rows,
-        None, "X has missing entries", "em", found.interrupted, len(found.path) + 3,
+        canonical_factors(found.model, scale), found.path[-1], found.path, len(found.path), found.converged, found.gap,
+        found.weight, found.rows, None, "X has missing entries", "em", found.interrupted, found.passes + 2,
+        ended=found.ended,
     )  # fmt: skip
 
 
-def _gap_starts(source: Source, k: int, observed: ObservedColumns, options: FactorOptions) -> list[LinearGaussian]:
+def _gap_starts(
+    source: Source, k: int, observed: ObservedColumns, options: FactorOptions
+) -> tuple[list[LinearGaussian], list[LinearGaussian]]:
+    """Models to start from, and more of them for where these leave doubt about the highest maximum."""
     filled = CentredRows(Mapped(source, partial(_filled, mean=observed.mean)), standardize=True)
     correlations, _ = correlations_of(filled)
     first, *others = starts_of(correlations, k, options)
     near = SOLVERS["quasi-newton"](correlations, k, first, replace(options, floor=GAP_START, tol=1e-3)).uniquenesses
     root = np.sqrt(observed.square / observed.weight)
-    return [
-        LinearGaussian(observed.mean, profile_at(correlations, k, np.log(psi)).loadings * root[:, None], psi * root**2)
-        for psi in (near, *others)
-    ]
+    rng, d = np.random.default_rng(0), correlations.size
+    more = [rng.uniform(0.05, 0.95, d) for _ in range(further_starts(observed, k))]
+
+    def model(psi: Array) -> LinearGaussian:
+        W = profile_at(correlations, k, np.log(psi)).loadings
+        return LinearGaussian(observed.mean, W * root[:, None], psi * root**2)
+
+    return [model(psi) for psi in (near, *others)], [model(psi) for psi in more]
 
 
 def _filled(rows: Any, mean: Array) -> Array:

@@ -12,6 +12,7 @@ little help: 8 to 20 evaluations.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,6 +70,7 @@ class Climb:
         uniquenesses: psi (d,), on the scale of correlations. loadings: W (d, k). path: f after each step, falling.
         gap: the largest entry of the projected gradient; for EM, what is left to gain an entry.
         converged: whether that is within the tolerance. interrupted: whether the user stopped it.
+        ended: by what, a key of `latent.ENDS`.
     """
 
     uniquenesses: Array
@@ -77,6 +79,7 @@ class Climb:
     gap: float
     converged: bool
     interrupted: bool = False
+    ended: str = "converged"
 
 
 @dataclass(eq=False)
@@ -95,23 +98,32 @@ class _Search:
 
 
 def minimise_profile(
-    correlations: Correlations, k: int, start: Array, *, floor: float, tol: float, max_iter: int
+    correlations: Correlations,
+    k: int,
+    start: Array,
+    *,
+    floor: float,
+    tol: float,
+    max_iter: int,
+    note: Callable[[int, float], None] = lambda step, f: None,
 ) -> Climb:
     """The minimum of f by L-BFGS with bounds floor ≤ psi ≤ 1, from `start` (d,).
 
-    Stops where no entry of the projected gradient exceeds tol. An interrupt ends it at the best point so far.
+    Stops where no entry of the projected gradient exceeds tol. `note(step, f)` is told of each step. An interrupt ends
+    it at the best point so far.
     """
     search, path, interrupted = _Search(correlations, k), list[float](), False
     low = float(np.log(floor))
 
-    def note(intermediate_result: Any) -> None:
+    def told(intermediate_result: Any) -> None:
         path.append(float(intermediate_result.fun))
+        note(len(path), path[-1])
 
     options: Any = {"gtol": tol, "ftol": 0.0, "maxiter": max_iter, "maxfun": 20 * max_iter, "maxcor": 20}
     bounds = [(low, 0.0)] * correlations.size
     try:
         t = np.clip(np.log(start), low, 0.0)
-        minimize(search, t, jac=True, method="L-BFGS-B", bounds=bounds, callback=note, options=options)
+        minimize(search, t, jac=True, method="L-BFGS-B", bounds=bounds, callback=told, options=options)
         if len(path) < max_iter and search.best is not None:
             search.best = _polished(correlations, k, search.best, low, tol)
     except KeyboardInterrupt:
@@ -122,7 +134,11 @@ def minimise_profile(
     best, gap = search.best, search.best.gap(low)
     falling = np.minimum.accumulate(path or [best.f])
     falling[-1] = min(falling[-1], best.f)
-    return Climb(np.exp(best.t), best.loadings, tuple(falling.tolist()), gap, gap <= tol, interrupted)
+    ended = "converged" if gap <= tol else "max_iter" if len(path) >= max_iter else "rounding"
+    return Climb(
+        np.exp(best.t), best.loadings, tuple(falling.tolist()), gap, gap <= tol, interrupted,
+        "interrupted" if interrupted else ended,
+    )  # fmt: skip
 
 
 def _polished(correlations: Correlations, k: int, point: Point, low: float, tol: float) -> Point:

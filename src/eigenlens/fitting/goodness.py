@@ -99,9 +99,13 @@ def likelihoods_of(moments: Moments) -> Likelihoods:
     return Likelihoods(independent - 0.5 * n * _log_det(moments.scatter / n / np.outer(scale, scale)), independent)
 
 
+SINGULAR = 1e-13
+"""The least eigenvalue of a correlation matrix with an inverse, a share of the largest: below it is rounding."""
+
+
 def _log_det(R: Array) -> float:
-    sign, value = np.linalg.slogdet(R)
-    return float(value) if sign > 0 and value > -30.0 * len(R) else -np.inf
+    values = np.linalg.eigvalsh(R)
+    return float(np.log(values).sum()) if values[0] > SINGULAR * values[-1] else -np.inf
 
 
 def goodness_of_fit(loglik: float, others: Likelihoods, n: float, d: int, k: int) -> GoodnessOfFit:

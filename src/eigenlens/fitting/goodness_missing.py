@@ -10,6 +10,7 @@ import numpy as np
 from eigenlens.arrays import Array, dense
 from eigenlens.data.memory import Mapped
 from eigenlens.data.source import Source, accumulate
+from eigenlens.fitting.counted import counted
 from eigenlens.fitting.goodness import Likelihoods, likelihoods_of
 from eigenlens.fitting.latent import observed_columns
 from eigenlens.fitting.ppca import fit_ppca
@@ -32,6 +33,7 @@ def likelihoods_of_gaps(source: Source) -> Likelihoods:
     >>> found.saturated > found.independent, found.exact
     (True, False)
     """
+    source = counted(source)
     observed = observed_columns(source)
     if not observed.missing.any():
         return likelihoods_of(accumulate(source, Moments.of))

@@ -99,9 +99,9 @@ def fit_mixture(
     """
     structure = STRUCTURES[options.structure](options.n_factors)
     whole = whole_of(source, structure, progress)
-    problem, constant = asked_of(whole, K, structure, prior=options.prior, floor=options.floor)
+    problem = asked_of(whole, K, structure, prior=options.prior, floor=options.floor)
     fit = best_fit(problem, options.starting(problem, K, rng), options, progress)
-    return replace(fit, constant=constant, empty=whole.empty)
+    return replace(fit, constant=problem.constant, empty=whole.empty)
 
 
 def best_fit(

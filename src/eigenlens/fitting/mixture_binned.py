@@ -123,12 +123,11 @@ def bin_centres(edges: Array) -> Array:
     >>> bin_centres(np.array([-np.inf, 0.0, 1.0, np.inf]))
     array([-0.5,  0.5,  1.5])
     """
-    ends = edges.astype(np.float64)
-    width = float(np.median(np.diff(ends[np.isfinite(ends)])))
+    ends, widths = edges.astype(np.float64), np.diff(edges[np.isfinite(edges)])
     if np.isinf(ends[0]):
-        ends[0] = ends[1] - (ends[2] - ends[1] if np.isfinite(ends[2]) else width)
+        ends[0] = ends[1] - widths[0]
     if np.isinf(ends[-1]):
-        ends[-1] = ends[-2] + (ends[-2] - ends[-3])
+        ends[-1] = ends[-2] + widths[-1]
     return np.asarray(0.5 * (ends[1:] + ends[:-1]))
 
 
@@ -150,7 +149,7 @@ def fit_binned_mixture(
     """
     structure, some = STRUCTURES[options.structure](options.n_factors), counts > 0.0
     whole = whole_of(ArraySource(bin_centres(edges)[some, None]).weighted(counts[some]), structure)
-    centres = asked_of(whole, K, structure, prior=options.prior, floor=options.floor).problem
+    centres = asked_of(whole, K, structure, prior=options.prior, floor=options.floor)
     bins = ArraySource(np.column_stack([edges[:-1], edges[1:]])[some]).weighted(counts[some])
     rows = max(1, round(float(counts.sum())))
     problem = replace(centres, source=bins, rows=rows, reading=counted_bins)

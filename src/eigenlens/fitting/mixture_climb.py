@@ -70,6 +70,7 @@ class Problem:
         least: the covariance (d, d), or variances (d,), that no component may be below.
         reading: what a pass for a mixture makes of a block of rows.
         filled: dense rows (b, d) to complete ones, as far as a start needs it.
+        constant: the columns of all rows that have no variance.
     """
 
     source: Source
@@ -82,6 +83,7 @@ class Problem:
     least: Array
     reading: Callable[[Mixture], Callable[[Block], Reading]] = complete_rows
     filled: Callable[[Array], Array] = as_they_are
+    constant: tuple[int, ...] = ()
 
     @property
     def deviations(self) -> Array:
@@ -104,9 +106,14 @@ class Problem:
         return Mixture(moments.weight / moments.weight.sum(), self.structure.components(known.mean, spread))
 
     def held(self, mixture: Mixture) -> Array:
-        """Which components (K,) are held by the bound in some direction: without it they would collapse."""
+        """Which components (K,) are held by the bound in some direction: without it they would collapse.
+
+        Constant columns, in which all are, do not count.
+        """
         arrays = self.structure.arrays(mixture.components)
-        which = [PARTS[name].held(array, self.least) for name, array in arrays.items()]
+        vary = np.delete(np.arange(self.mean.size), self.constant)
+        least = self.least[vary] if self.least.ndim == 1 else self.least[np.ix_(vary, vary)]
+        which = [PARTS[name].held(PARTS[name].some(array, vary), least) for name, array in arrays.items()]
         return np.broadcast_to(np.logical_or.reduce(which), len(mixture.weights))
 
     def rank(self, found: Climb) -> tuple[int, int, float]:

@@ -33,12 +33,14 @@ class Part:
     Attributes:
         vector: (array, s) to coordinates. array: (coordinates, s, like) to an array of the shape of `like`, near it.
         bounded: (array, least) to one that keeps the bound. held: (array, least) to which components it holds (K,).
+        some: (array, columns) to that of these columns.
     """
 
     vector: Callable[[Array, Array], Array]
     array: Callable[[Array, Array, Array], Array]
     bounded: Callable[[Array, Array], Array]
     held: Callable[[Array, Array], Array]
+    some: Callable[[Array, Array], Array]
 
 
 def raised(C: Array, least: Array) -> Array:
@@ -136,15 +138,20 @@ def _held_altogether(variances: Array, least: Array) -> Array:
     return np.asarray((variances <= _least(variances, least) * AT).all(axis=1))
 
 
+def _some_variances(variances: Array, columns: Array) -> Array:
+    return variances[:, columns] if variances.ndim == 2 else variances
+
+
 PARTS: dict[str, Part] = {
-    "covariances": Part(_log_cholesky, _from_log_cholesky, raised, _held_matrices),
-    "variances": Part(_logarithms, _from_logarithms, _raised_variances, _held_variances),
-    "uniquenesses": Part(_logarithms, _from_logarithms, _raised_variances, _held_altogether),
+    "covariances": Part(_log_cholesky, _from_log_cholesky, raised, _held_matrices, lambda C, j: C[:, j[:, None], j]),
+    "variances": Part(_logarithms, _from_logarithms, _raised_variances, _held_variances, _some_variances),
+    "uniquenesses": Part(_logarithms, _from_logarithms, _raised_variances, _held_altogether, _some_variances),
     "loadings": Part(
         lambda W, s: np.asarray((W / s[:, None]).ravel()),
         lambda v, s, like: v.reshape(like.shape) * s[:, None],
         lambda W, least: W,
         lambda W, least: np.zeros(len(W), dtype=bool),
+        lambda W, columns: W[:, columns],
     ),
 }
 """Covariances (K, d, d), or one of all (1, d, d); variances (K, d) or (K,); uniquenesses (K, d); loadings (K, d, q)."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 
@@ -26,7 +25,7 @@ from eigenlens.models.mixture import Mixture
 from eigenlens.models.mixture_terms import Reading
 from eigenlens.stats.observed import ObservedColumns
 
-__all__ = ["Asked", "Whole", "asked_of", "bound", "presence", "whole_of"]
+__all__ = ["Whole", "asked_of", "bound", "presence", "whole_of"]
 
 FLAT, FLATTEST = 1e-8, 1e-10
 """The least variance in any direction, of all rows and of a component, in units of the columns: rows that fill no more
@@ -56,20 +55,13 @@ class Whole:
     empty: int = 0
 
 
-class Asked(NamedTuple):
-    """A problem, and which columns of its rows are constant."""
-
-    problem: Problem
-    constant: tuple[int, ...]
-
-
-def asked_of(whole: Whole, K: int, structure: Structure, *, prior: str = "none", floor: float = 1e-8) -> Asked:
+def asked_of(whole: Whole, K: int, structure: Structure, *, prior: str = "none", floor: float = 1e-8) -> Problem:
     """What is asked of K components for these rows; more of them than rows are refused."""
     if whole.rows < K:
         raise OptionError(f"n_components={K} must be at most {whole.rows}, the number of rows that count.")
     constant = constant_columns(whole.mean, diagonal_of(whole.covariance))
     covariance = _with_variance(whole.covariance, constant)
-    problem = Problem(
+    return Problem(
         source=whole.source,
         rows=whole.rows,
         weight=whole.weight,
@@ -80,8 +72,8 @@ def asked_of(whole: Whole, K: int, structure: Structure, *, prior: str = "none",
         least=bound(covariance, floor),
         reading=whole.reading,
         filled=whole.filled,
+        constant=constant,
     )
-    return Asked(problem, constant)
 
 
 def whole_of(source: Source, structure: Structure, progress: Progress | None = None) -> Whole:
@@ -112,14 +104,13 @@ def _with_gaps(source: Source, structure: Structure, observed: ObservedColumns) 
     rows, weight, empty = accumulate(source, presence)
     mean, variances = observed.mean, observed.square / observed.weight
     whole = Whole(source, int(rows), float(weight), mean, variances, observed_entries, empty=int(empty))
-    one = _one_gaussian(whole) if structure.joint else Gaussian(mean, Diagonal(np.maximum(variances, _TINY)))
-    covariance = one.covariance.matrix() if structure.joint else variances
-    return Whole(
-        source, whole.rows, whole.weight, one.mean, covariance, observed_entries, partial(_impute, one), whole.empty
-    )
-
-
-_TINY = float(np.finfo(np.float64).tiny)
+    constant = constant_columns(mean, variances)
+    spread = _with_variance(variances, constant)
+    one = _one_gaussian(whole, np.diag(spread)) if structure.joint else Gaussian(mean, Diagonal(spread))
+    varies = np.ones(mean.size)
+    varies[list(constant)] = 0.0  # constant columns keep the variance that they have
+    covariance = one.covariance.matrix() * np.outer(varies, varies) if structure.joint else variances
+    return replace(whole, mean=one.mean, covariance=covariance, filled=partial(_impute, one))
 
 
 def presence(block: Block) -> Array:
@@ -129,19 +120,15 @@ def presence(block: Block) -> Array:
     return np.array([np.count_nonzero(there & (w > 0.0)), w @ there, np.count_nonzero(~there & (w > 0.0))])
 
 
-def _one_gaussian(whole: Whole) -> Gaussian:
-    """One Gaussian for all rows, by EM from independent columns; constant columns keep their variance of nothing."""
-    constant = list(constant_columns(whole.mean, whole.covariance))
-    covariance = np.diag(_with_variance(whole.covariance, tuple(constant)))
+def _one_gaussian(whole: Whole, covariance: Array) -> Gaussian:
+    """One Gaussian for all rows, by EM from independent columns."""
     problem = Problem(
         whole.source, whole.rows, whole.weight, whole.mean, covariance, FullStructure(), NoPrior(),
         bound(covariance, FLAT), observed_entries,
     )  # fmt: skip
     start = Mixture(np.ones(1), (Gaussian(whole.mean, Full(covariance)),))
     found = climb(problem, start, tol=ONE_TOL * whole.weight, max_iter=ONE_STEPS).mixture
-    C = found.covariance()
-    C[constant, constant] = 0.0
-    return Gaussian(found.means[0], Full(C))
+    return Gaussian(found.means[0], Full(found.covariance()))
 
 
 def _impute(one: Gaussian, rows: Array) -> Array:

@@ -77,14 +77,14 @@ def next_chunk(state: Stepwise, source: Source, options: MixtureOptions, decay: 
     moments = _scaled(state.moments, (1.0 - g) * N / fit.weight) + _scaled(found.moments, g * N / weight)
     whole = _whole(source, fit.rows + int(rows), moments)
     structure = STRUCTURES[options.structure](options.n_factors)
-    problem, constant = asked_of(whole, len(moments.weight), structure, prior=options.prior, floor=options.floor)
+    problem = asked_of(whole, len(moments.weight), structure, prior=options.prior, floor=options.floor)
     model, moments, lost = _estimate(problem, moments, fit.model, state.chunks + 1)
     K, d = model.means.shape
     kept = replace(
         fit, model=model, loglik=fit.loglik + found.loglik, path=(), n_iter=state.chunks + 1, gap=np.nan,
         converged=False, interrupted=False, weight=float(N), rows=whole.rows,
         parameters=K - 1 + K * d + structure.parameters(d, K), lost=lost,
-        held=tuple(np.flatnonzero(problem.held(model)).tolist()), constant=constant, empty=int(empty),
+        held=tuple(np.flatnonzero(problem.held(model)).tolist()), constant=problem.constant, empty=int(empty),
     )  # fmt: skip
     return Stepwise(kept, moments, state.chunks + 1)
 

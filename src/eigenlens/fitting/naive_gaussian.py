@@ -1,0 +1,135 @@
+"""Gaussian columns of naive Bayes: means and squares within classes, in one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from eigenlens.arrays import Array
+from eigenlens.compiled.naive import class_sums
+from eigenlens.data.mixed import Field, numbers_of
+from eigenlens.errors import DataError
+from eigenlens.fitting.naive_options import NaiveOptions
+from eigenlens.models.naive_normal import NormalColumns
+
+__all__ = ["ClassMoments", "GaussianFactor"]
+
+HEAD = 4096
+"""Rows whose means are the centres about which squares are summed."""
+
+FAR = 100.0
+"""A centre so many variances away, squared, from the mean has cost digits: the sums are made again about the mean."""
+
+
+@dataclass(frozen=True, eq=False)
+class ClassMoments:
+    """Of the entries that are there of each column in each class: halves merge to the whole (Chan et al. 1983).
+
+    Attributes:
+        weight: (C, g) Σ w. mean: (C, g). square: (C, g) Σ w (x − mean)².
+
+    >>> y = np.zeros(2, dtype=np.int32)
+    >>> ClassMoments.of(np.array([[1.0], [3.0]]), y, None, 1) + ClassMoments.of(np.array([[np.nan], [5.0]]), y, None, 1)
+    ClassMoments(weight=array([[3.]]), mean=array([[3.]]), square=array([[8.]]))
+    """
+
+    weight: Array
+    mean: Array
+    square: Array
+
+    @classmethod
+    def of(cls, rows: Array, y: Array, weight: Array | None, C: int) -> Self:
+        """The moments of rows (b, g) with classes y (b,)."""
+        head = slice(0, HEAD)
+        start = np.zeros((C, rows.shape[1]))
+        with np.errstate(all="ignore"):  # what is not finite is found in the estimate, and explained
+            centre = cls._about(start, rows[head], y[head], None if weight is None else weight[head]).mean
+            found = cls._about(np.where(np.isfinite(centre), centre, 0.0), rows, y, weight)
+            moved = found.weight * (found.mean - centre) ** 2
+            again = np.any(moved > FAR * found.square) and np.all(np.isfinite(found.mean))
+        return cls._about(found.mean, rows, y, weight) if again else found
+
+    @classmethod
+    def _about(cls, centre: Array, rows: Array, y: Array, weight: Array | None) -> Self:
+        w, total, square = class_sums(rows, y, weight, centre)
+        delta = total / np.where(w > 0.0, w, 1.0)
+        return cls(w, centre + delta, np.maximum(square - w * delta * delta, 0.0))
+
+    def __add__(self, other: Self) -> Self:
+        weight = self.weight + other.weight
+        share = other.weight / np.where(weight > 0.0, weight, 1.0)
+        mean = np.where(self.weight > 0.0, self.mean, other.mean)
+        delta = np.where((self.weight > 0.0) & (other.weight > 0.0), other.mean - self.mean, 0.0)
+        square = self.square + other.square + delta * delta * self.weight * share
+        return type(self)(weight, mean + delta * share, square)
+
+    def pooled(self) -> tuple[Array, Array, Array]:
+        """Weight, mean and variance (g,) of the entries of all classes."""
+        weight = self.weight.sum(axis=0)
+        n = np.where(weight > 0.0, weight, 1.0)
+        mean = (self.weight * self.mean).sum(axis=0) / n
+        between = (self.weight * (self.mean - mean) ** 2).sum(axis=0)
+        return weight, mean, (self.square.sum(axis=0) + between) / n
+
+
+@dataclass(frozen=True)
+class GaussianFactor:
+    """Each class has means, and variances of its own or, if shared, the same."""
+
+    shared: bool = False
+    takes_text = False
+    keeps_rows = False
+
+    def summarise(self, rows: Any, columns: Array, y: Array, weight: Array | None, C: int) -> ClassMoments:
+        """The moments of each class."""
+        return ClassMoments.of(numbers_of(rows, columns), y, weight, C)
+
+    def estimate(self, statistics: ClassMoments, fields: tuple[Field, ...], options: NaiveOptions) -> NormalColumns:
+        """Means and variances of maximum likelihood, the variances at least `floor` of the column's own.
+
+        A class without an entry in a column has the mean and variance of all rows there. A column that is constant says
+        nothing: it has the variance 1 in every class.
+        """
+        _refuse_nonfinite(statistics, fields)
+        _, middle, total = statistics.pooled()
+        empty = statistics.weight <= 0.0
+        if self.shared:
+            n = statistics.weight.sum(axis=0)
+            variances = (statistics.square.sum(axis=0) / np.where(n > 0.0, n, 1.0))[None]
+        else:
+            variances = statistics.square / np.where(empty, 1.0, statistics.weight)
+            variances = np.where(empty, total, variances)
+        flat = _flat(statistics, middle, total)
+        variances = np.maximum(variances, options.floor * total) + options.added_to(fields)
+        variances = np.where(flat | (variances <= 0.0), 1.0, variances)
+        return NormalColumns(np.where(empty | flat, middle, statistics.mean), variances)
+
+    def pack(self, statistics: ClassMoments, conditional: NormalColumns) -> tuple[dict[str, Array], Any]:
+        """The moments."""
+        return {"weight": statistics.weight, "mean": statistics.mean, "square": statistics.square}, None
+
+    def unpack(
+        self, arrays: Mapping[str, Array], header: Any, fields: tuple[Field, ...], options: NaiveOptions
+    ) -> tuple[ClassMoments, NormalColumns]:
+        """The moments, and what follows from them."""
+        statistics = ClassMoments(arrays["weight"], arrays["mean"], arrays["square"])
+        return statistics, self.estimate(statistics, fields, options)
+
+
+def _flat(statistics: ClassMoments, mean: Array, variance: Array) -> Array:
+    """Which columns (g,) have no variance but rounding: whose values are all the same."""
+    size = np.where(statistics.weight > 0.0, np.abs(statistics.mean), 0.0).max(axis=0)
+    return np.asarray(variance <= (4.0 * np.finfo(np.float64).eps * size) ** 2)
+
+
+def _refuse_nonfinite(statistics: ClassMoments, fields: tuple[Field, ...]) -> None:
+    bad = ~np.isfinite(statistics.mean).all(axis=0) | ~np.isfinite(statistics.square).all(axis=0)
+    if bad.any():
+        names = ", ".join(repr(fields[j].name) for j in np.flatnonzero(bad)[:5])
+        raise DataError(
+            f"Input X contains infinity, or numbers whose squares overflow, in {int(bad.sum())} of {len(fields)} "
+            f"Gaussian columns ({names}{', …' if bad.sum() > 5 else ''}); replace them by NaN, a missing entry."
+        )
