@@ -55,7 +55,7 @@ class Axes:
         inverse = _inverse(scale)
         values, V = np.linalg.eigh(inverse[:, None] * C * inverse)
         kept = values > len(C) * FLAT * values.max(initial=0.0)
-        return cls(scale, V[:, kept][:, ::-1], values[kept][::-1], 0.0)
+        return cls(scale, np.ascontiguousarray(V[:, kept][:, ::-1]), values[kept][::-1], 0.0)
 
     @classmethod
     def of_rows(cls, B: Array, floor: Array, constant: Array) -> Self:

@@ -159,7 +159,7 @@ def calibration(
     >>> from sklearn.naive_bayes import GaussianNB
     >>> X, y = np.array([[0.0], [1.0], [2.0], [5.0]]), ["a", "a", "b", "b"]
     >>> calibration(GaussianNB().fit(X, y), X, y).get_ylabel()
-    'share that came true'
+    'share that came true (95% intervals)'
     """
     models = model if isinstance(model, dict) else {"": model}
     given = {"label": label, "bins": bins, "level": level, "sample_weight": sample_weight}
@@ -174,12 +174,16 @@ def calibration(
     handles = [_draw_curve(ax, table, _color(i), MARKERS[i % len(MARKERS)]) for i, table in enumerate(tables.values())]
     said = [f"{name}: {_quality(table)}" for name, table in tables.items()]
     if isinstance(model, dict):
-        legend(ax, handles, said, loc="upper left")
-        note(ax, f"{100 * first.level:g}% intervals")
+        legend(ax, handles, said, loc="lower left", bbox_to_anchor=(0.0, 1.0))
     else:
-        note(ax, f"{_quality(first)}; {100 * first.level:g}% intervals")
-    ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), aspect="equal", ylabel="share that came true")
-    plain(ax.set_xlabel(f"probability of {first.what}"))
+        note(ax, _quality(first))
+    ax.set(
+        xlim=(-0.02, 1.02),
+        ylim=(-0.02, 1.02),
+        aspect="equal",
+        ylabel=f"share that came true ({100 * first.level:g}% intervals)",
+    )
+    plain(ax.set_xlabel(f"probability of {first.what} (bars: share of the rows)"))
     return ax
 
 
@@ -219,6 +223,9 @@ def confusion(model: Any, X: Any, y: Any, *, sample_weight: Any = None, ax: Axes
     side = float(np.clip(1.6 + 0.62 * C, 3.4, 9.0))
     ax = new_axes(ax, (side, side))
     ax.imshow(_cells(table), zorder=0)
+    between = np.arange(-0.5, C)
+    ax.vlines(between, -0.5, C - 0.5, color=RULE, linewidth=0.6, zorder=1)
+    ax.hlines(between, -0.5, C - 0.5, color=RULE, linewidth=0.6, zorder=1)
     if C <= MOST_NUMBERS:
         _draw_numbers(ax, table)
     quiet(ax, None)

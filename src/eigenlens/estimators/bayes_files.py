@@ -1,0 +1,113 @@
+"""Bayes classifiers to a file and back: the file of each density inside one, numbers only."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from eigenlens import io
+from eigenlens.arrays import Array, Like
+from eigenlens.errors import OptionError
+from eigenlens.estimators.bayes_densities import Estimated, is_family
+from eigenlens.estimators.storing import named_features, storable_parameters
+from eigenlens.fitting.latent_families import FactorFamily, PPCAFamily
+from eigenlens.models.covariances import STRUCTURES
+from eigenlens.models.gaussian import Gaussian, GaussianFamily
+from eigenlens.models.linear_gaussian import LinearGaussian
+
+__all__ = ["restore", "save"]
+
+FAMILIES: dict[str, Any] = {family.__name__: family for family in (GaussianFamily, PPCAFamily, FactorFamily)}
+"""Families whose members can be saved."""
+
+
+def save(estimator: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted classifier to `path`."""
+    arrays = {"prior": estimator.class_prior_, "counts": estimator.class_count_}
+    parts = []
+    for c, density in enumerate(estimator.densities_):
+        kind, kept, said = _parts(density)
+        arrays |= {f"{c}.{name}": array for name, array in kept.items()}
+        parts.append([kind, said])
+    parameters = storable_parameters(estimator) | {"density": None}
+    if not isinstance(parameters["prior"], str | None):
+        parameters["prior"] = estimator.class_prior_.tolist()
+    header = {
+        "classes": estimator.classes_.tolist(),
+        "class_dtype": estimator.classes_.dtype.str,
+        "parameters": parameters,
+        "densities": parts,
+        "family": _said_family(estimator.density) if is_family(estimator.density) else None,
+        "rows": estimator.n_samples_,
+        "features": estimator.n_features_in_,
+        "dtype": estimator._like.dtype.name,
+        "feature_names": named_features(estimator),
+    }
+    io.write(path, estimator._kind, arrays, header)
+
+
+def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
+    """The classifier that `save` wrote."""
+    densities = tuple(_density(c, kind, said, arrays) for c, (kind, said) in enumerate(header["densities"]))
+    family = header["family"]
+    density = FAMILIES[family[0]](**family[1]) if family else clone(densities[0])
+    estimator = cls(**header["parameters"] | {"density": density})
+    estimator._kept = Estimated(densities, can_go_on=False)
+    estimator.classes_ = np.asarray(header["classes"], dtype=np.dtype(header["class_dtype"]))
+    estimator.class_prior_, estimator._counts, estimator._rows = arrays["prior"], arrays["counts"], header["rows"]
+    estimator._like = Like(arrays["prior"], np.dtype(header["dtype"]))
+    estimator.n_features_in_ = header["features"]
+    if header["feature_names"]:
+        estimator.feature_names_in_ = np.asarray(header["feature_names"], dtype=object)
+    return estimator
+
+
+def _parts(density: Any) -> tuple[str, dict[str, Array], Any]:
+    """Kind, arrays and header of a density: those of its own file, or of a frozen value."""
+    if isinstance(density, Gaussian):
+        kind = next(name for name, structure in STRUCTURES.items() if isinstance(density.covariance, structure))  # type: ignore[arg-type]
+        return "Gaussian", {"mean": density.mean, "spread": _spread(density.covariance, kind)}, kind
+    if isinstance(density, LinearGaussian):
+        kept = {"mean": density.mean, "loadings": density.loadings, "noise": np.asarray(density.noise)}
+        return "LinearGaussian", kept, None
+    if not hasattr(density, "save"):
+        raise OptionError(f"a density of type {type(density).__name__} cannot be saved; use an estimator of eigenlens.")
+    with tempfile.TemporaryDirectory() as folder:
+        density.save(Path(folder, "density"))
+        return io.read(Path(folder, "density"))
+
+
+def _density(c: int, kind: str, said: Any, arrays: dict[str, Array]) -> Any:
+    from eigenlens.estimators import ESTIMATORS  # it lists this estimator too
+
+    mine = {name.partition(".")[2]: array for name, array in arrays.items() if name.partition(".")[0] == str(c)}
+    if kind == "Gaussian":
+        return Gaussian(mine["mean"], _covariance(said, mine["spread"], mine["mean"].size))
+    if kind == "LinearGaussian":
+        noise = mine["noise"]
+        return LinearGaussian(mine["mean"], mine["loadings"], noise if noise.ndim else float(noise))
+    return ESTIMATORS[kind]._restored(mine, said)
+
+
+def _spread(covariance: Any, kind: str) -> Array:
+    return np.asarray(covariance.matrix() if kind == "full" else covariance.variances)
+
+
+def _covariance(kind: str, spread: Array, d: int) -> Any:
+    return STRUCTURES[kind](float(spread[0]), d) if kind == "spherical" else STRUCTURES[kind](spread)
+
+
+def _said_family(family: Any) -> list[Any]:
+    name = type(family).__name__
+    if name not in FAMILIES:
+        raise OptionError(f"density={family!r} cannot be saved; families that can are {', '.join(FAMILIES)}.")
+    said = asdict(family)
+    if any(isinstance(value, np.ndarray) for value in said.values()):
+        raise OptionError(f"density={name}(prior=…) has an array as its prior and cannot be saved.")
+    return [name, said]

@@ -1,0 +1,120 @@
+"""The gate of the discriminants, and what is said about a fit that deserves a second look."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from eigenlens import checks
+from eigenlens.arrays import Array
+from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, OptionError
+from eigenlens.fitting.discriminant import FisherRule
+from eigenlens.fitting.discriminant_covariances import FLOOR, Shrinking, constant_columns
+from eigenlens.fitting.shrinkage import RULES, TARGETS
+from eigenlens.linalg.spectrum import Outcome
+
+__all__ = [
+    "checked_linear",
+    "checked_quadratic",
+    "require_rows",
+    "warn_about_held",
+    "warn_about_linear",
+    "warn_about_steps",
+]
+
+BY_CLASS = "-by-class"
+
+
+def checked_linear(estimator: Any) -> Shrinking:
+    """The parameters of a `LinearDiscriminant` whose classes and columns are known."""
+    most = min(len(estimator.classes_) - 1, estimator.n_features_in_)
+    if estimator.n_components is not None:
+        bound = f"the smaller of {len(estimator.classes_)} classes less one and {estimator.n_features_in_} features"
+        checks.integer("n_components", estimator.n_components, 1, most, bound)
+    names = [*RULES, *(name + BY_CLASS for name in RULES)]
+    amount, target = _shrinkage(estimator.shrinkage, names), checks.name("target", estimator.target, TARGETS)
+    if isinstance(amount, str) and amount.endswith(BY_CLASS):
+        return Shrinking(amount.removesuffix(BY_CLASS), target, by_class=True)
+    return Shrinking(amount, target)
+
+
+def checked_quadratic(estimator: Any) -> Shrinking:
+    """The parameters of a `QuadraticDiscriminant`."""
+    amount, target = _shrinkage(estimator.shrinkage, list(RULES)), checks.name("target", estimator.target, TARGETS)
+    return Shrinking(amount, target, reg=_share("reg", estimator.reg))
+
+
+def _shrinkage(value: Any, names: list[str]) -> float | str:
+    if value is None:
+        return 0.0
+    return checks.name("shrinkage", value, names) if isinstance(value, str) else _share("shrinkage", value)
+
+
+def _share(name: str, value: Any) -> float:
+    if value is True or value is False or not isinstance(value, Real) or not 0.0 <= float(value) <= 1.0:
+        raise OptionError(f"{name}={value!r} must be a number from 0 to 1.")
+    return float(value)
+
+
+# ---- enough rows ----------------------------------------------------------------------------------------------
+
+
+def require_rows(weight: Array, classes: Array, least: float, way_out: str) -> None:
+    """Every class must have more than `least` rows, by their weights; the error names those that have not."""
+    few = [f"{classes.tolist()[c]!r} ({weight[c]:g})" for c in np.flatnonzero(weight <= least)]
+    if few:
+        others = f" and {len(few) - 5} others" if len(few) > 5 else ""
+        raise DataError(
+            f"each class needs more than {least:g} row{'s' * (least != 1)}, but not so class {', '.join(few[:5])}"
+            f"{others}: {way_out}."
+        )
+
+
+def _column(estimator: Any, j: int) -> str:
+    names = getattr(estimator, "feature_names_in_", None)
+    return str(j) if names is None else repr(str(names[j]))
+
+
+# ---- a second look --------------------------------------------------------------------------------------------
+
+
+def warn_about_linear(rule: FisherRule, estimator: Any) -> None:
+    """Warn of columns and directions that no class varies in, and that the rule leaves out."""
+    covariance = rule.covariance
+    flat = np.flatnonzero(covariance.scale == 0.0)
+    if flat.size:
+        telling = flat[~constant_columns(np.var(rule.means[:, flat], axis=0), rule.means[:, flat])]
+        names = ", ".join(_column(estimator, int(j)) for j in flat[:5])
+        apart = f" although {_column(estimator, int(telling[0]))} differs between classes" if telling.size else ""
+        _warn(f"{flat.size} columns are constant within every class ({names}) and are left out{apart}.")
+    if covariance.rank < covariance.size - flat.size:
+        _warn(
+            f"the classes vary in {covariance.rank} directions of {covariance.size}; the others are left out, although "
+            "classes may differ there. Give shrinkage='ledoit-wolf' to use them."
+        )
+
+
+def warn_about_held(held: Array, rows: Array, estimator: Any) -> None:
+    """Warn of classes whose covariance is singular."""
+    classes = estimator.classes_.tolist()
+    named = ", ".join(f"{classes[c]!r} of {int(rows[c])} rows" for c in np.flatnonzero(held)[:5])
+    if named:
+        _warn(
+            f"{int(held.sum())} of {len(classes)} classes have a singular covariance, with a constant column or no "
+            f"more rows than {estimator.n_features_in_} columns ({named}), and are held at {FLOOR:g} of the variances "
+            "within all classes. Give shrinkage='ledoit-wolf' or reg=, or use LinearDiscriminant."
+        )
+
+
+def warn_about_steps(outcome: Outcome, change: float, tol: float) -> None:
+    """Warn of an EM that has not come to rest."""
+    if not outcome.converged:
+        steps = f"EM stopped after {outcome.iterations} steps, at a change of {change:.1e} above {tol:g}"
+        _warn(f"{steps}: X has too many gaps; leave out columns that are mostly missing.", ConvergenceWarning)
+
+
+def _warn(message: str, kind: type[Warning] = DataWarning) -> None:
+    warnings.warn(message, kind, stacklevel=5)

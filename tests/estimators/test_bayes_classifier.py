@@ -1,0 +1,329 @@
+"""`BayesClassifier`: a density a class, of every kind; what it is equal to, gaps, weights, parts, files, bad input."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
+from sklearn.mixture import GaussianMixture as PeerMixture
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KernelDensity as PeerDensity
+from sklearn.utils.estimator_checks import check_estimator
+
+from eigenlens import PCA, DataError, DataWarning, FactorAnalysis, OptionError, ProbabilisticPCA, io, scan
+from eigenlens.data.memory import ArraySource
+from eigenlens.densities import GaussianFamily
+from eigenlens.estimators import ESTIMATORS
+from eigenlens.estimators.bayes import BayesClassifier
+from eigenlens.estimators.kernel_density import KernelDensity
+from eigenlens.estimators.mixture import GaussianMixture
+from eigenlens.fitting.latent_families import FactorFamily, PPCAFamily
+
+DENSITIES = {
+    "gaussian": GaussianMixture(1, n_init=1, random_state=0),
+    "mixture": GaussianMixture(2, covariance_type="diag", n_init=2, random_state=0),
+    "ppca": ProbabilisticPCA(2),
+    "factor": FactorAnalysis(1),
+    "kernel": KernelDensity(bandwidth="silverman"),
+    "pca": PCA(2),
+    "family": GaussianFamily(),
+    "independent": GaussianFamily("diagonal"),
+    "round": GaussianFamily("spherical"),
+    "ppca family": PPCAFamily(2),
+    "factor family": FactorFamily(1),
+}
+
+
+@pytest.fixture(params=DENSITIES, ids=str)
+def density(request):
+    return DENSITIES[request.param]
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    y = np.arange(180) % 3
+    X = rng.standard_normal((180, 1)) * [1.0, 0.8, -0.9, 0.7] + 0.7 * rng.standard_normal((180, 4))
+    return X + 1.5 * rng.standard_normal((3, 4))[y], y
+
+
+def loaded(estimator, path, monkeypatch):
+    """As `eigenlens.load` reads it, whether or not all estimators are in its list yet."""
+    for kind in (GaussianMixture, KernelDensity):
+        monkeypatch.setitem(ESTIMATORS, kind.__name__, kind)
+    estimator.save(path)
+    kind, arrays, header = io.read(path)
+    assert kind == "BayesClassifier"
+    return BayesClassifier._restored(arrays, header)
+
+
+ONE_ROW = "a class of these rows has one row only, three times: it has no spread, and no such density"
+SOME_FAIL = {
+    "check_sample_weight_equivalence_on_dense_data": ONE_ROW,
+    "check_sample_weight_equivalence_on_sparse_data": ONE_ROW,
+    "check_estimators_nan_inf": "NaN in rows to be classified is a missing entry",
+}
+
+
+@pytest.mark.parametrize("density", [GaussianMixture(1, n_init=1), KernelDensity(bandwidth=1.0)], ids=repr)
+def test_scikit_learns_own_checks(density):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)  # some of its classes have a constant column, or are in a plane
+        results = check_estimator(
+            BayesClassifier(density), expected_failed_checks=SOME_FAIL, on_skip=None, on_fail="raise"
+        )
+    assert sum(result["status"] == "passed" for result in results) > 40
+
+
+# ---- what it is ---------------------------------------------------------------------------------------------
+
+
+def test_it_is_the_prior_and_a_density_fitted_to_each_class(density, data):
+    X, y = data
+    found = BayesClassifier(density).fit(X, y)
+    for c in range(3):
+        own = X[y == c]
+        if hasattr(density, "estimate"):
+            alone = density.estimate(density.summarise(next(ArraySource(own).blocks()))).log_density(X)
+        else:
+            alone = clone(density).fit(own).score_samples(X)
+        assert_allclose(found.predict_joint_log_proba(X)[:, c], alone + np.log(1 / 3), rtol=1e-9, atol=1e-9)
+    joint = found.predict_joint_log_proba(X)
+    assert_allclose(found.predict_log_proba(X), joint - np.logaddexp.reduce(joint, axis=1)[:, None], atol=1e-12)
+    assert_array_equal(found.predict(X), joint.argmax(axis=1))
+    assert found.score(X, y) > 0.7
+    assert len(found.densities_) == 3
+    assert (found.n_samples_, found.class_count_.tolist()) == (180, [60.0, 60.0, 60.0])
+
+
+def test_full_gaussians_are_quadratic_discriminants_and_independent_ones_naive_bayes():
+    X, y = load_iris(return_X_y=True)
+    quadratic = QuadraticDiscriminantAnalysis().fit(X, y).predict_log_proba(X)
+    for density in (GaussianFamily(), GaussianMixture(1, n_init=1)):
+        assert_allclose(BayesClassifier(density).fit(X, y).predict_log_proba(X), quadratic, rtol=1e-8, atol=1e-8)
+    naive = GaussianNB(var_smoothing=0.0).fit(X, y).predict_log_proba(X)
+    found = BayesClassifier(GaussianFamily("diagonal")).fit(X, y).predict_log_proba(X)
+    assert_allclose(found, naive, rtol=1e-8, atol=1e-8)
+
+
+def test_densities_of_scikit_learn(data):
+    X, y = data
+    ours = BayesClassifier(KernelDensity(bandwidth=0.8)).fit(X, y).predict_log_proba(X)
+    theirs = BayesClassifier(PeerDensity(bandwidth=0.8)).fit(X, y)
+    assert_allclose(theirs.predict_log_proba(X), ours, rtol=1e-6, atol=1e-6)
+    assert theirs.sample(7, random_state=0)[0].shape == (7, 4)
+    mixture = BayesClassifier(PeerMixture(2, random_state=0)).fit(X, y)
+    assert mixture.sample(7, random_state=0)[0].shape == (7, 4)
+    with pytest.raises(OptionError, match="takes none in fit"):
+        BayesClassifier(PeerMixture(2)).fit(X, y, sample_weight=np.ones(180))
+    with pytest.raises(OptionError, match="cannot be saved"):
+        mixture.save("nowhere")
+
+
+def test_kernel_densities_follow_any_shape():
+    X = np.random.default_rng(0).uniform(0.0, [4.0, 1.0], (600, 2))
+    y = X[:, 0].astype(int) % 2  # stripes
+    kernel = BayesClassifier(KernelDensity(bandwidth=0.1)).fit(X[:300], y[:300])
+    linear = BayesClassifier(ProbabilisticPCA(1)).fit(X[:300], y[:300])
+    assert kernel.score(X[300:], y[300:]) > 0.95
+    assert linear.score(X[300:], y[300:]) < 0.8
+    far = kernel.predict_log_proba([[50.0, 0.0], [-1e4, 30.0]])
+    assert np.all(np.isfinite(far).any(axis=1))
+    assert_array_equal(kernel.predict([[50.0, 0.0], [-1e4, 30.0]]), [1, 0])
+
+
+def test_samples(density, data):
+    X, y = data
+    found = BayesClassifier(density, prior=[0.5, 0.3, 0.2], random_state=0).fit(X, y)
+    rows, labels = found.sample(3000)
+    assert_allclose(np.bincount(labels) / 3000, [0.5, 0.3, 0.2], atol=0.04)
+    for c in range(3):
+        assert_allclose(rows[labels == c].mean(axis=0), X[y == c].mean(axis=0), atol=0.35)
+    assert_array_equal(found.sample(3000)[0], rows)
+    assert not np.array_equal(found.sample(3000, random_state=1)[0], rows)
+    assert found.score(rows, labels) > 0.7
+
+
+# ---- laws ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["gaussian", "ppca", "kernel", "family", "factor family"])
+def test_weights_are_copies(name, data):
+    X, y = data
+    w = np.random.default_rng(1).integers(0, 4, 180)
+    density = DENSITIES[name]
+    weighted = BayesClassifier(density).fit(X, y, sample_weight=w)
+    repeated = BayesClassifier(density).fit(np.repeat(X, w, axis=0), np.repeat(y, w))
+    assert_allclose(weighted.predict_log_proba(X), repeated.predict_log_proba(X), rtol=1e-6, atol=1e-6)
+    assert_allclose(weighted.class_prior_, repeated.class_prior_)
+    assert weighted.n_samples_ == np.count_nonzero(w)
+
+
+@pytest.mark.parametrize("name", ["gaussian", "factor", "kernel", "family", "independent"])
+def test_units_and_the_order_of_columns_change_nothing(name, data):
+    X, y = data
+    order, scale = [2, 0, 3, 1], np.array([1e-3, 1.0, 1e4, 7.0])
+    found = BayesClassifier(DENSITIES[name]).fit(X, y).predict_log_proba(X)
+    other = BayesClassifier(DENSITIES[name]).fit((X * scale)[:, order], y)
+    assert_allclose(other.predict_log_proba((X * scale)[:, order]), found, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["family", "independent", "ppca family", "pca"])
+def test_partial_fit_is_exact(name, data):
+    X, y = data
+    w = np.random.default_rng(1).uniform(0.5, 2.0, 180)
+    whole, parts = BayesClassifier(DENSITIES[name]).fit(X, y, sample_weight=w), BayesClassifier(DENSITIES[name])
+    for part in np.array_split(np.argsort(y, kind="stable"), 5):
+        parts.partial_fit(X[part], y[part], classes=[0, 1, 2], sample_weight=w[part])
+    assert_allclose(parts.predict_log_proba(X), whole.predict_log_proba(X), rtol=1e-7, atol=1e-8)
+    assert_allclose(parts.class_count_, whole.class_count_)
+    with pytest.raises(DataError, match="class 5"):
+        parts.partial_fit(X, np.where(y == 0, 5, y))
+
+
+def test_no_partial_fit_where_it_is_not_exact(data):
+    assert not hasattr(BayesClassifier(KernelDensity()), "partial_fit")
+    with pytest.raises(AttributeError):
+        BayesClassifier(FactorAnalysis(1)).partial_fit(*data)
+    X, y = data
+    early = BayesClassifier(GaussianFamily()).partial_fit(X[y < 2], y[y < 2], classes=[0, 1, 2])
+    with pytest.raises(DataError, match="class 2 has no rows yet"):
+        early.predict(X)
+
+
+@pytest.mark.parametrize("name", ["gaussian", "ppca", "family", "ppca family"])
+def test_every_kind_of_rows(name, data, tmp_path):
+    import dask.array as da
+    import polars as pl
+
+    X, y = data
+    np.save(tmp_path / "rows.npy", X)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    frame.assign(kind=y).to_csv(tmp_path / "rows.csv", index=False)
+    plain = BayesClassifier(DENSITIES[name]).fit(X, y).predict_log_proba(X)
+    kinds = {
+        "pandas": frame,
+        "polars": pl.from_pandas(frame),
+        "sparse": sp.csr_matrix(X),
+        "dask": da.from_array(X, chunks=(50, 4)),
+        "blocks": ArraySource(X, block_rows=23),
+        "file": scan(tmp_path / "rows.npy", block_rows=31),
+    }
+    for kind, rows in kinds.items():
+        found = BayesClassifier(DENSITIES[name]).fit(rows, y)
+        assert_allclose(found.predict_log_proba(rows), plain, rtol=1e-6, atol=1e-6, err_msg=kind)
+    labelled = BayesClassifier(DENSITIES[name]).fit(scan(tmp_path / "rows.csv", label="kind"))
+    assert_allclose(labelled.predict_log_proba(frame), plain, rtol=1e-6, atol=1e-6)
+
+
+# ---- gaps ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["gaussian", "mixture", "ppca", "factor", "kernel", "family", "independent"])
+def test_gaps_in_rows_to_be_classified_leave_their_columns_out(name, data):
+    X, y = data
+    found = BayesClassifier(DENSITIES[name], prior="uniform").fit(X, y)
+    Z = X[:6].copy()
+    Z[1, 2] = Z[2, :3] = Z[3] = np.nan
+    frozen = [getattr(part, "model_", part) for part in found.densities_]
+    twin = np.log(1 / 3) + np.stack(
+        [part.marginal([0, 1, 3]).log_density(Z[1:2, [0, 1, 3]]) for part in frozen], axis=1
+    )
+    assert_allclose(found.predict_joint_log_proba(Z)[1:2], twin, rtol=1e-7)
+    assert_allclose(found.predict_proba(Z)[3], 1 / 3)
+    whole = found.predict_joint_log_proba(X[:6])
+    assert_allclose(found.predict_joint_log_proba(Z)[[0, 4, 5]], whole[[0, 4, 5]], rtol=1e-9)
+
+
+def test_gaps_in_fit_where_the_density_takes_them(data):
+    X, y = data
+    gaps = X.copy()
+    gaps[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
+    found = BayesClassifier(ProbabilisticPCA(2)).fit(gaps, y)
+    for c in range(3):
+        alone = ProbabilisticPCA(2).fit(gaps[y == c])
+        assert_allclose(found.predict_joint_log_proba(X)[:, c], alone.score_samples(X) + np.log(1 / 3), rtol=1e-6)
+    with pytest.raises(DataError, match=r"class 0 \(60 rows\): .*NaN"):
+        BayesClassifier(KernelDensity(bandwidth=1.0)).fit(gaps, y)
+
+
+# ---- files --------------------------------------------------------------------------------------------------
+
+
+def test_save_and_load(density, data, tmp_path, monkeypatch):
+    X, y = data
+    frame, labels = pd.DataFrame(X, columns=list("abcd")), np.array(["low", "mid", "high"])[y]
+    found = BayesClassifier(density, prior={"low": 0.2, "mid": 0.3, "high": 0.5}).fit(frame, labels)
+    again = loaded(found, tmp_path / "model", monkeypatch)
+    assert_allclose(again.predict_log_proba(frame), found.predict_log_proba(frame), rtol=1e-12, atol=1e-12)
+    assert again.predict(frame).tolist() == found.predict(frame).tolist()
+    assert_allclose(again.sample(5, random_state=0)[0], found.sample(5, random_state=0)[0], rtol=1e-9)
+    assert again.sample(5, random_state=0)[1].tolist() == found.sample(5, random_state=0)[1].tolist()
+    assert list(again.feature_names_in_) == list("abcd")
+    assert type(again.density) is type(density)
+    refitted = clone(again).fit(frame, labels)
+    assert_allclose(refitted.predict_log_proba(frame), found.predict_log_proba(frame), rtol=1e-6, atol=1e-6)
+
+
+def test_loaded_models_do_not_go_on(data, tmp_path, monkeypatch):
+    again = loaded(BayesClassifier(GaussianFamily()).fit(*data), tmp_path / "model", monkeypatch)
+    with pytest.raises(OptionError, match="loaded from a file"):
+        again.partial_fit(*data)
+
+
+# ---- bad input ----------------------------------------------------------------------------------------------
+
+
+def test_classes_with_too_few_rows_are_named(data):
+    X, y = data
+    few = np.where(np.arange(180) == 0, 9, y)
+    with pytest.raises(OptionError, match=r"class 9 \(1 rows\): n_components=2"):
+        BayesClassifier(GaussianMixture(2)).fit(X, few)
+    with pytest.raises((OptionError, DataError), match=r"class 9 \(1 rows\): "):
+        BayesClassifier(ProbabilisticPCA(1)).fit(X, few)
+    with pytest.raises(DataError, match="class 9: "):
+        BayesClassifier(GaussianFamily()).fit(X, few)
+    flat = X.copy()
+    flat[y == 1, 2] = 4.0
+    with pytest.raises(DataError, match="class 1: column '2' has one value only"):
+        BayesClassifier(GaussianFamily()).fit(flat, y)
+
+
+def test_bad_arguments(data):
+    X, y = data
+    with pytest.raises(OptionError, match="density='gaussian' must be a density estimator"):
+        BayesClassifier("gaussian").fit(X, y)
+    with pytest.raises(OptionError, match="must be a density estimator"):
+        BayesClassifier(GaussianMixture).fit(X, y)
+    with pytest.raises(DataError, match=r"1 class \(0\)"):
+        BayesClassifier(GaussianFamily()).fit(X[y == 0], y[y == 0])
+    with pytest.raises(DataError, match="contains NaN"):
+        BayesClassifier(GaussianFamily()).fit(X, np.where(y == 1, np.nan, y))
+    with pytest.raises(OptionError, match="sum to 1"):
+        BayesClassifier(GaussianFamily(), prior=[0.5, 0.5, 0.5]).fit(X, y)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    found = BayesClassifier(GaussianFamily()).fit(frame, y)
+    with pytest.raises(ValueError, match="same order"):
+        found.predict(frame[list("bacd")])
+    with pytest.raises(ValueError, match="missing"):
+        found.predict(frame[list("abc")])
+    X = X.copy()
+    X[0, 0] = np.inf
+    with pytest.raises(DataError, match="infinity"):
+        found.predict(pd.DataFrame(X, columns=list("abcd")))
+    with pytest.raises(DataError, match="infinity"):
+        BayesClassifier(GaussianFamily()).fit(X, y)
+
+
+def test_a_row_that_no_class_can_explain_has_the_prior(data):
+    X, y = data
+    found = BayesClassifier(KernelDensity(kernel="box", bandwidth=1.0), prior=[0.2, 0.5, 0.3]).fit(X, y)
+    with pytest.warns(DataWarning, match="density 0 in every class"):
+        assert_allclose(found.predict_proba(np.full((1, 4), 1e3)), [[0.2, 0.5, 0.3]])
