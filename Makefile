@@ -33,7 +33,7 @@ $(VENV)/bin/python:
 	$(RUN) -m pip install --quiet --upgrade "pip>=24"
 
 $(VENV)/plot.stamp: $(VENV)/bin/python pyproject.toml setup.py $(KERNELS)
-	$(RUN) -m pip install --quiet --constraint constraints.txt --editable ".[plot]"
+	$(RUN) -m pip install --quiet --constraint constraints.txt --editable ".[plot,app,tables]"
 	touch $@
 
 $(VENV)/dev.stamp: $(VENV)/bin/python pyproject.toml setup.py constraints.txt $(KERNELS)

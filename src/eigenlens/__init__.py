@@ -19,11 +19,15 @@ if TYPE_CHECKING:
     from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, EigenlensError, OptionError
     from eigenlens.estimators import (
         PCA,
+        BayesClassifier,
         FactorAnalysis,
         GaussianMixture,
         KernelDensity,
         KernelPCA,
+        LinearDiscriminant,
+        NaiveBayes,
         ProbabilisticPCA,
+        QuadraticDiscriminant,
         load,
     )
     from eigenlens.estimators.compare import compare
@@ -35,6 +39,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "PCA",
+    "BayesClassifier",
     "ConvergenceWarning",
     "DataError",
     "DataWarning",
@@ -43,8 +48,11 @@ __all__ = [
     "GaussianMixture",
     "KernelDensity",
     "KernelPCA",
+    "LinearDiscriminant",
+    "NaiveBayes",
     "OptionError",
     "ProbabilisticPCA",
+    "QuadraticDiscriminant",
     "Source",
     "accumulate",
     "bandwidth",
@@ -70,11 +78,15 @@ _HOMES = {
     "eigenlens.densities": ("densities",),
     "eigenlens.estimators": (
         "PCA",
+        "BayesClassifier",
         "FactorAnalysis",
         "GaussianMixture",
         "KernelDensity",
         "KernelPCA",
+        "LinearDiscriminant",
+        "NaiveBayes",
         "ProbabilisticPCA",
+        "QuadraticDiscriminant",
         "load",
     ),
     "eigenlens.estimators.compare": ("compare",),

@@ -2,24 +2,38 @@
 
 from eigenlens.views.draw import (
     biplot,
+    calibration,
+    comparison,
+    component_contours,
+    confusion,
     contributions,
     correlation_circle,
+    decision,
+    denoising,
+    embedding,
+    explanation,
+    imputed,
+    likelihood_path,
     loadings,
+    noise,
     reconstruction,
+    rotation,
     scores,
     scree,
 )
-from eigenlens.views.draw.denoised import denoising
-from eigenlens.views.draw.kernel import component_contours, embedding
-from eigenlens.views.draw.latent import imputed, likelihood_path, noise, rotation
 
 __all__ = [
     "biplot",
+    "calibration",
+    "comparison",
     "component_contours",
+    "confusion",
     "contributions",
     "correlation_circle",
+    "decision",
     "denoising",
     "embedding",
+    "explanation",
     "imputed",
     "likelihood_path",
     "loadings",

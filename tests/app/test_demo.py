@@ -18,17 +18,22 @@ from eigenlens.data.examples import Example
 mpl.use("Agg")
 
 
-def test_demo_prints_the_table_and_writes_two_pictures(tmp_path, capsys):
+def test_demo_prints_the_table_and_writes_two_pictures_and_a_report(tmp_path, capsys):
     open_before = plt.get_fignums()
     written = demo.main(tmp_path / "new" / "report")
     printed = capsys.readouterr().out
     assert "component  eigenvalue  share %  cumulative %" in printed
     assert "PC1         105073.35    67.44         67.44" in printed
     assert "N Ireland stands apart" in printed
-    assert [path.name for path in written] == ["scree.png", "biplot.png"]
-    assert sorted(path.name for path in (tmp_path / "new" / "report").iterdir()) == ["biplot.png", "scree.png"]
-    for path in written:
-        assert str(path) in printed
+    assert [path.name for path in written] == ["scree.png", "biplot.png", "report.html"]
+    assert written == demo.targets("uk-food", tmp_path / "new" / "report")
+    assert sorted((tmp_path / "new" / "report").iterdir()) == sorted(written)
+    assert all(f"wrote {path}" in printed for path in written)
+    page = written[-1].read_text(encoding="utf-8")
+    assert "What people in four countries eat" in page
+    assert '"N Ireland"' in page
+    assert "eigenlens demo" in page
+    for path in written[:2]:
         picture = plt.imread(path)
         assert picture.shape[:2] == (675, 900)  # 6 by 4.5 inches at 150 dpi
         assert picture[..., :3].std() > 0.05
@@ -77,3 +82,17 @@ def test_demo_runs_as_a_module_without_a_display(tmp_path):
     assert done.stderr == ""
     assert (tmp_path / "out" / "biplot.png").exists()
     assert os.path.join("out", "scree.png") in done.stdout
+    assert os.path.join("out", "report.html") in done.stdout
+
+
+@pytest.mark.parametrize("name", ["two-circles", "questionnaire"])
+def test_other_examples_have_a_report_too(name, tmp_path):
+    said = []
+    written = demo.run(name, tmp_path, say=lambda *words, **more: said.extend(words))
+    assert written == demo.targets(name, tmp_path)
+    assert datasets.load(name).columns[0] in written[0].read_text(encoding="utf-8")
+    assert said[0] == datasets.load(name).about
+
+
+def test_every_example_has_a_model_to_show():
+    assert list(demo.MODELS) == list(datasets.EXAMPLES)

@@ -1,6 +1,7 @@
-"""The main job on embedded data: the principal components of what four countries eat, in words and two pictures.
+"""The main job on embedded data: the principal components of what four countries eat, in words, pictures and a report.
 
-Run it with `python -m eigenlens.app.demo`, and a folder for the pictures if not `report`.
+Run it with `python -m eigenlens.app.demo`, and a folder for the files if not `report`; `eigenlens demo` shows the other
+embedded examples too.
 """
 
 from __future__ import annotations
@@ -9,33 +10,89 @@ import io
 import os
 import secrets
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from eigenlens import PCA, datasets, plot
+from eigenlens.app.report import PAGES, report
 from eigenlens.data.examples import Example
+from eigenlens.data.memory import ArraySource
 from eigenlens.views import tables
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["findings", "main"]
+__all__ = ["MODELS", "findings", "main", "run", "targets"]
+
+
+MODELS: dict[str, tuple[str, dict[str, Any]]] = {
+    "uk-food": ("pca", {}),
+    "crabs": ("gmm", {"k": 2}),
+    "old-faithful": ("gmm", {"k": 2}),
+    "two-circles": ("kpca", {"k": 4, "gamma": 5.0}),
+    "digits": ("pca", {"k": 10}),
+    "gene-map": ("pca", {"k": 10}),
+    "questionnaire": ("fa", {"k": 3, "rotation": "varimax"}),
+}
+"""What is shown of each example: a model of the command line, and its options."""
 
 
 def main(folder: str | os.PathLike[str] = "report") -> list[Path]:
-    """Print the variance table and what it means; write scree.png and biplot.png into `folder`; the paths."""
-    food = datasets.load("uk-food")
-    model = PCA().fit(food.data)
-    print(food.about, tables.variance(model), "\n".join(findings(model, food)), sep="\n\n", end="\n\n")
-    written = [
-        _write(Path(folder) / "scree.png", plot.scree(model)),
-        _write(Path(folder) / "biplot.png", plot.biplot(model, food.data, labels=food.rows, names=food.columns)),
-    ]
+    """Print the variance table and what it means; write two pictures and report.html into `folder`; the paths."""
+    return run("uk-food", folder)
+
+
+def targets(name: str, folder: str | os.PathLike[str]) -> list[Path]:
+    """The files that `run` writes."""
+    pictures = ["scree.png", "biplot.png"] if name == "uk-food" else []
+    return [Path(folder) / each for each in [*pictures, "report.html"]]
+
+
+def run(name: str, folder: str | os.PathLike[str] = "report", *, say: Callable[..., None] | None = print) -> list[Path]:
+    """Fit a model to an embedded example, say what it shows, write pictures and a report into `folder`; the paths."""
+    from eigenlens.app.cli.models import make
+    from eigenlens.app.cli.summaries import call, summary
+
+    tell = say or (lambda *words, **more: None)
+    example = datasets.load(name)
+    model, options = MODELS[name]
+    estimator = make(model, options, {}, seed=0)
+    weight = {} if example.weight is None else {"sample_weight": example.weight}
+    estimator.fit(_named(example), **weight)
+    line, shown, _ = summary(estimator)
+    said = "\n".join(findings(estimator, example)) if name == "uk-food" else f"{call(estimator)}: {line}."
+    tell(example.about, shown, said, sep="\n\n", end="\n\n")
+    written = _pictures(estimator, example, Path(folder)) if name == "uk-food" else []
+    if type(estimator).__name__ in PAGES:
+        written.append(_report(estimator, example, Path(folder) / "report.html"))
     for path in written:
-        print(f"wrote {path}")
+        tell(f"wrote {path}")
     return written
+
+
+def _pictures(model: PCA, example: Example, folder: Path) -> list[Path]:
+    return [
+        _write(folder / "scree.png", plot.scree(model)),
+        _write(folder / "biplot.png", plot.biplot(model, _named(example), labels=example.rows, names=example.columns)),
+    ]
+
+
+def _report(model: Any, example: Example, path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    labels = {} if example.labels is None else {"label": list(example.labels)}
+    command = "eigenlens demo" + (f" {example.name}" if example.name != "uk-food" else "")
+    return report(
+        model, _named(example), path, title=example.about.split(":")[0].rstrip("."), ids=example.rows,
+        columns=labels | dict(example.others), command=command,
+    )  # fmt: skip
+
+
+def _named(example: Example) -> ArraySource:
+    """The rows with their columns' names."""
+    return ArraySource(example.data, names=example.columns)
 
 
 def findings(model: PCA, example: Example, top: int = 3) -> list[str]:
@@ -44,7 +101,7 @@ def findings(model: PCA, example: Example, top: int = 3) -> list[str]:
     The row that stands apart is the one farthest from its nearest neighbour on the first component; the columns
     named are those that contribute most to it, each with the side of the mean on which that row lies.
     """
-    variance, z = tables.variance(model), tables.scores(model, example.data, [1]).values[:, 0]
+    variance, z = tables.variance(model), tables.scores(model, _named(example), [1]).values[:, 0]
     enough, k = variance.reaching(90.0), variance.shares.size
     apart = _apart(z)
     others, name = np.delete(z, apart), example.rows[apart]

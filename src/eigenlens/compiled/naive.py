@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.compiled.runtime import aligned, kernels, readable, threads
+from eigenlens.compiled import runtime
+from eigenlens.compiled.runtime import aligned, readable, threads
 
 __all__ = [
     "Lines",
@@ -30,10 +31,15 @@ __all__ = [
     "winners_numpy",
 ]
 
+kernels = runtime.kernels if hasattr(runtime.kernels, "naive_winners") else None
+"""The compiled module; None also where it was built before these kernels were."""
+
 PANEL = 1 << 18
 """Entries of rows that the twins work on at a time."""
 
-CODES = {np.dtype(name): np.dtype(name) for name in ("int8", "uint8", "int16", "int32", "int64")} | {
+CODES: dict[np.dtype[Any], np.dtype[Any]] = {
+    np.dtype(name): np.dtype(name) for name in ("int8", "uint8", "int16", "int32", "int64")
+} | {
     np.dtype(bool): np.dtype(np.uint8),
     np.dtype(np.uint16): np.dtype(np.int32),
     np.dtype(np.uint32): np.dtype(np.int64),
@@ -71,7 +77,7 @@ class Lines(NamedTuple):
     def places(self, codes: Array, j: int) -> Array:
         """The lines (n,) of the codes (n,) of column j."""
         index = codes.astype(np.int64) - self.low[j]
-        return self.start[j] + np.where((index >= 0) & (index < self.width[j]), index, self.width[j])
+        return np.asarray(self.start[j] + np.where((index >= 0) & (index < self.width[j]), index, self.width[j]))
 
 
 # ---- numbers --------------------------------------------------------------------------------------------------
@@ -201,8 +207,8 @@ def padded(table: Array) -> Array:
 def add_gathered(codes: Array, lines: Lines, table: Array, joint: Array) -> None:
     """Adds Σ_j table[line of x_ij] to joint (n, C); the table (lines, ≥ C) is `padded`. Cost n C d.
 
-    >>> joint = np.zeros((2, 1))
-    >>> add_gathered(np.array([[1], [7]]), Lines.of(np.array([0]), np.array([2])), padded(np.array([[1.], [2.], [9.]])), joint)
+    >>> joint, table = np.zeros((2, 1)), padded(np.array([[1.0], [2.0], [9.0]]))
+    >>> add_gathered(np.array([[1], [7]]), Lines.of(np.array([0]), np.array([2])), table, joint)
     >>> joint.ravel()
     array([2., 9.])
     """
@@ -241,6 +247,7 @@ def _walked(rows: Array) -> Array:
     return rows if readable(rows) else np.ascontiguousarray(rows)
 
 
-def _codes(codes: Array) -> Any:
-    read = codes.view(np.uint8) if codes.dtype == bool else codes.astype(CODES[codes.dtype.newbyteorder("=")], copy=False)
-    return _walked(read)
+def _codes(codes: Array) -> Array:
+    if codes.dtype == bool:
+        return _walked(codes.view(np.uint8))
+    return _walked(codes.astype(CODES[np.dtype(codes.dtype.name)], copy=False))

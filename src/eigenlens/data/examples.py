@@ -1,9 +1,11 @@
-"""Small data sets that travel with the package."""
+"""Small data sets that travel with the package, and simulators of others."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +23,8 @@ class Example:
         name: what `load` calls it.
         data: (n, d) float64. rows: (n,) row names. columns: (d,) column names.
         about: one sentence on what it is and where it comes from.
+        labels: (n,) classes, or None. weight: (n,) how often each row counts, or None for once.
+        others: {name: (n,)} what else is known of the rows: of a simulation, the truth behind it.
     """
 
     name: str
@@ -28,19 +32,31 @@ class Example:
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     about: str
+    labels: tuple[str, ...] | None = None
+    weight: Array | None = None
+    others: Mapping[str, Array] = field(default_factory=dict)
 
 
-def load(name: str) -> Example:
-    """An embedded example by name.
+def load(name: str, **options: Any) -> Example:
+    """An embedded example by name; simulators take options, such as the number of rows and a seed.
 
     >>> food = load("uk-food")
     >>> food.data.shape, food.rows
     ((4, 17), ('England', 'N Ireland', 'Scotland', 'Wales'))
+    >>> load("two-circles", n=50, seed=1).data.shape
+    (50, 2)
     """
     if name not in EXAMPLES:
         raise OptionError(f"name={name!r} is not an example; known: {', '.join(map(repr, EXAMPLES))}.")
-    return EXAMPLES[name]()
+    known = inspect.signature(EXAMPLES[name]).parameters
+    for option in options:
+        if option not in known:
+            takes = f"takes {', '.join(known)}" if known else "takes no options"
+            raise OptionError(f"{option}={options[option]!r} is no option of the example {name!r}, which {takes}.")
+    return EXAMPLES[name](**options)
 
+
+# ---- tables -------------------------------------------------------------------------------------------------
 
 _FOODS = {
     "Alcoholic drinks": (375, 135, 458, 475),
@@ -73,5 +89,145 @@ def _uk_food() -> Example:
     )
 
 
-EXAMPLES: dict[str, Callable[[], Example]] = {"uk-food": _uk_food}
+_CRABS = (
+    1, 3, 5, 2, 7, 10, 13, 19, 20, 25, 40, 31, 60, 62, 54, 74, 84, 86, 96, 85, 75, 47, 43, 24, 19, 9, 5, 0, 1,
+)  # fmt: skip
+
+
+def _crabs() -> Example:
+    ratio = 0.5835 + 0.004 * np.arange(len(_CRABS))
+    return Example(
+        "crabs",
+        ratio[:, None],
+        tuple(f"{value:.4f}" for value in ratio),
+        ("forehead / body length",),
+        "Foreheads of 1000 shore crabs of Naples over their lengths, in 29 bins of width 0.004 with their counts as "
+        "weights: the first mixture ever fitted (Weldon's measurements; Pearson 1894).",
+        weight=np.array(_CRABS, dtype=np.float64),
+    )
+
+
+def _digits() -> Example:
+    from sklearn.datasets import load_digits
+
+    found = load_digits()
+    return Example(
+        "digits",
+        np.asarray(found.data, dtype=np.float64),
+        _numbered("digit", len(found.data)),
+        tuple(f"pixel {i} {j}" for i in range(8) for j in range(8)),
+        "1797 handwritten digits, 8×8 pixels of 0 to 16 (UCI, as scikit-learn has them).",
+        labels=tuple(map(str, found.target)),
+    )
+
+
+# ---- simulations --------------------------------------------------------------------------------------------
+
+_ERUPTIONS = (
+    (0.36, (2.04, 54.5), ((0.069, 0.435), (0.435, 33.7))),
+    (0.64, (4.29, 80.0), ((0.170, 0.940), (0.940, 36.0))),
+)
+"""Shares, means and covariances like those of the geyser's short and long eruptions."""
+
+
+def _old_faithful(n: int = 272, seed: int = 0) -> Example:
+    rng = np.random.default_rng(seed)
+    shares = [share for share, _, _ in _ERUPTIONS]
+    kind = rng.choice(2, size=n, p=shares)
+    drawn = np.stack([rng.multivariate_normal(mean, spread, size=n) for _, mean, spread in _ERUPTIONS])
+    return Example(
+        "old-faithful",
+        drawn[kind, np.arange(n)],
+        _numbered("eruption", n),
+        ("eruption minutes", "waiting minutes"),
+        "Simulated eruptions of a geyser like Old Faithful: how long they last, and how long one waits for the next.",
+        labels=tuple(np.array(["short", "long"])[kind]),
+    )
+
+
+def _two_circles(n: int = 400, seed: int = 0, noise: float = 0.05, inner: float = 0.4) -> Example:
+    rng = np.random.default_rng(seed)
+    ring = np.arange(n) % 2
+    angle = rng.uniform(0.0, 2.0 * np.pi, n)
+    radius = np.where(ring == 0, 1.0, inner)[:, None]
+    points = radius * np.column_stack([np.cos(angle), np.sin(angle)])
+    return Example(
+        "two-circles",
+        points + noise * rng.standard_normal((n, 2)),
+        _numbered("point", n),
+        ("x", "y"),
+        "Two noisy circles, one inside the other: no straight line parts them, and kernel components do.",
+        labels=tuple(np.array(["outer", "inner"])[ring]),
+    )
+
+
+def _gene_map(
+    n: int = 400, markers: int = 600, side: int = 6, generations: int = 100, seed: int = 0,
+    people: int = 30, migration: float = 0.2,
+) -> Example:  # fmt: skip
+    """Villages on a grid of side × side, each of `people` persons. In every generation a share `migration` of each
+    village comes from its neighbours, and chance drift moves the frequency of every allele: Binomial(2 people, p) /
+    2 people (the stepping-stone model of Kimura and Weiss 1964). Frequencies of villages far apart then differ more.
+    n persons have two copies of each marker, 0, 1 or 2 of the counted allele (compare Novembre et al. 2008).
+    """
+    rng = np.random.default_rng(seed)
+    p = np.broadcast_to(rng.uniform(0.2, 0.8, markers), (side, side, markers)).copy()
+    for _ in range(generations):
+        p = rng.binomial(2 * people, (1.0 - migration) * p + migration * _neighbours(p)) / (2.0 * people)
+    home = rng.integers(side, size=(n, 2))
+    genotypes = rng.binomial(2, p[home[:, 0], home[:, 1]]).astype(np.float64)
+    return Example(
+        "gene-map",
+        genotypes,
+        _numbered("person", n),
+        tuple(f"marker {j + 1}" for j in range(markers)),
+        "Simulated genotypes of people on a map whose neighbours marry: the first two components redraw the map.",
+        others={"east": home[:, 0] + rng.uniform(0, 1, n), "north": home[:, 1] + rng.uniform(0, 1, n)},
+    )
+
+
+def _neighbours(p: Array) -> Array:
+    """The mean of the four neighbours of each village; beyond the border one is one's own neighbour."""
+    wide = np.pad(p, ((1, 1), (1, 1), (0, 0)), mode="edge")
+    return np.asarray((wide[:-2, 1:-1] + wide[2:, 1:-1] + wide[1:-1, :-2] + wide[1:-1, 2:]) / 4.0)
+
+
+_TRAITS = {"calm": (0.85, 0.75, 0.7, 0.65), "curious": (0.8, 0.75, 0.7, 0.6), "sociable": (0.85, 0.8, 0.65, 0.6)}
+"""Loadings of the items of a questionnaire on the trait that they ask for."""
+
+
+def _questionnaire(n: int = 500, seed: int = 0, points: int = 7) -> Example:
+    """x = W z + e of unit variance, each item loading on one trait, cut into `points` answers from 1 upwards."""
+    rng = np.random.default_rng(seed)
+    z = rng.standard_normal((n, len(_TRAITS)))
+    W = np.zeros((sum(map(len, _TRAITS.values())), len(_TRAITS)))
+    names = [f"{trait} {i + 1}" for trait, items in _TRAITS.items() for i in range(len(items))]
+    for j, (trait, items) in enumerate(_TRAITS.items()):
+        W[[names.index(f"{trait} {i + 1}") for i in range(len(items))], j] = items
+    felt = z @ W.T + np.sqrt(1.0 - (W**2).sum(axis=1)) * rng.standard_normal((n, len(W)))
+    middle = (points + 1) / 2.0
+    answers = np.clip(np.round(middle + felt * (points - 1) / 5.0), 1, points)
+    return Example(
+        "questionnaire",
+        answers,
+        _numbered("person", n),
+        tuple(names),
+        f"Simulated answers, 1 to {points}, to twelve questions behind which stand three traits, four questions each.",
+        others={trait: z[:, j] for j, trait in enumerate(_TRAITS)},
+    )
+
+
+def _numbered(what: str, n: int) -> tuple[str, ...]:
+    return tuple(f"{what} {i + 1}" for i in range(n))
+
+
+EXAMPLES: dict[str, Callable[..., Example]] = {
+    "uk-food": _uk_food,
+    "crabs": _crabs,
+    "old-faithful": _old_faithful,
+    "two-circles": _two_circles,
+    "digits": _digits,
+    "gene-map": _gene_map,
+    "questionnaire": _questionnaire,
+}
 """Examples by name; a new one is a function and a line here."""

@@ -7,28 +7,37 @@ from typing import Any
 
 from eigenlens import io
 from eigenlens.errors import ModelFileError
+from eigenlens.estimators.bayes import BayesClassifier
+from eigenlens.estimators.discriminant import LinearDiscriminant, QuadraticDiscriminant
 from eigenlens.estimators.factor import FactorAnalysis
 from eigenlens.estimators.kernel_density import KernelDensity
 from eigenlens.estimators.kernel_pca import KernelPCA
 from eigenlens.estimators.mixture import GaussianMixture
+from eigenlens.estimators.naive_bayes import NaiveBayes
 from eigenlens.estimators.pca import PCA
 from eigenlens.estimators.ppca import ProbabilisticPCA
 
 __all__ = [
     "ESTIMATORS",
     "PCA",
+    "BayesClassifier",
     "FactorAnalysis",
     "GaussianMixture",
     "KernelDensity",
     "KernelPCA",
+    "LinearDiscriminant",
+    "NaiveBayes",
     "ProbabilisticPCA",
+    "QuadraticDiscriminant",
     "load",
 ]
 
-ESTIMATORS: dict[str, Any] = {
-    estimator.__name__: estimator
-    for estimator in (PCA, KernelPCA, ProbabilisticPCA, FactorAnalysis, GaussianMixture, KernelDensity)
-}
+_ALL = (
+    PCA, KernelPCA, ProbabilisticPCA, FactorAnalysis, GaussianMixture, KernelDensity, NaiveBayes, BayesClassifier,
+    LinearDiscriminant, QuadraticDiscriminant,
+)  # fmt: skip
+
+ESTIMATORS: dict[str, Any] = {estimator.__name__: estimator for estimator in _ALL}
 """Every estimator that can be saved, by the name that its files carry."""
 
 

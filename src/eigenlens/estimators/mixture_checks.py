@@ -141,10 +141,9 @@ def checked_bins(edges: Any, counts: Any, n_components: Any) -> tuple[Array, Arr
         raise DataError(
             f"edges has shape {ends.shape} and counts {weight.shape}; they must be (m + 1,) and (m,), a count a bin."
         )
-    if ends.size < 3 or not np.all(np.diff(ends) > 0.0) or not np.all(np.isfinite(ends[1:-1])):
-        raise DataError(
-            "edges must be at least 3 numbers that ascend, of which only the first and last may be infinite."
-        )
+    inner = ends[1:-1]
+    if not np.all(np.diff(ends) > 0.0) or not np.all(np.isfinite(inner)) or np.count_nonzero(np.isfinite(ends)) < 2:
+        raise DataError("edges must ascend, with at least 2 that are finite; only the first and last may be infinite.")
     if not np.all((weight >= 0.0) & np.isfinite(weight)):
         raise DataError("counts has entries that are negative, NaN or infinite; they must be numbers of rows.")
     filled = int(np.count_nonzero(weight))
@@ -168,7 +167,8 @@ def warn_about(fit: MixtureFit, source: Source, tol: float, max_iter: int) -> No
 
 
 def _on_the_climb(fit: MixtureFit, tol: float, max_iter: int) -> Iterator[Remark]:
-    short = f"log-likelihood a row still to gain: about {fit.gap:.1e}, tol={tol:g}"
+    about = f"about {fit.gap:.1e}" if np.isfinite(fit.gap) else "not known after so few steps"
+    short = f"log-likelihood a row still to gain: {about}, tol={tol:g}"
     if fit.interrupted:
         yield f"fit was interrupted after {fit.n_iter} steps; the best mixture is kept ({short}).", ConvergenceWarning
     elif not fit.converged:

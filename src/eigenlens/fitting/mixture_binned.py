@@ -54,7 +54,7 @@ def truncated(a: Array, b: Array) -> Truncated:
     >>> np.exp(found.log_mass[0]), found.first, found.second[0]
     (np.float64(0.5), array([ 0.7979, 40.0005]), np.float64(1.0))
     """
-    flip = a + b < 0.0  # the tail of small numbers is the upper one
+    flip = a < -b  # the tail of small numbers is the upper one
     low, high = np.where(flip, -b, a), np.where(flip, -a, b)
     with np.errstate(all="ignore"):
         narrow = (high - low) * np.maximum(1.0, np.abs(low)) < NARROW

@@ -144,8 +144,8 @@ def _require(x: Array, family: str, test: Callable[[Array], Array]) -> None:
     taken = test(x)
     if not taken.all():
         raise DataError(
-            f"X holds {x[~taken][0]:g} (and {int((~taken).sum()) - 1} more such values) in a column of the family {family!r}, "
-            "which does not take it; replace it by NaN, which is a missing entry."
+            f"X holds {x[~taken][0]:g} (and {int((~taken).sum()) - 1} more such values) in a column of the family "
+            f"{family!r}, which does not take it; replace it by NaN, which is a missing entry."
         )
 
 

@@ -107,7 +107,9 @@ class LevelColumns:
         lines = Lines.of(low, high - low + 1)
         table = np.concatenate([np.tile(logs[-1], (w + 1, 1)) for logs, w in zip(self._logs, lines.width, strict=True)])
         for j, values in enumerate(whole):
-            table[lines.start[j] + np.array(list(values), dtype=np.intp) - low[j]] = self._logs[j][list(values.values())]
+            table[lines.start[j] + np.array(list(values), dtype=np.intp) - low[j]] = self._logs[j][
+                list(values.values())
+            ]
         return lines, padded(table)
 
     def _refuse_unknown_integers(self, codes: Array) -> None:
@@ -132,7 +134,7 @@ class LevelColumns:
         places = np.minimum((at[:, None] >= cumulated[labels]).sum(axis=1), len(levels) - 1)
         values = np.empty(len(levels), dtype=object)
         values[:] = levels
-        return values[places]
+        return np.asarray(values[places])
 
 
 def _whole(places: dict[Any, int]) -> dict[int, int]:

@@ -1,0 +1,8 @@
+"""`python -m eigenlens`: the command line."""
+
+import sys
+
+from eigenlens.app.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

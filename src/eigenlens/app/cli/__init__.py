@@ -1,0 +1,213 @@
+"""The command line: `eigenlens fit pca wine.csv -k 0.9 --report wine.html`.
+
+Only what `--help` needs is imported here; each command imports the rest when it runs.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import typer
+
+from eigenlens.app.cli.errors import CODES, ReaderGone, Stopped, explained
+from eigenlens.app.cli.words import TYPED
+
+__all__ = ["COMMANDS", "main", "make_app"]
+
+
+class Command(NamedTuple):
+    """Where a command lives under this package, its one line, and examples of it."""
+
+    module: str
+    about: str
+    examples: tuple[str, ...]
+
+
+COMMANDS: dict[str, Command] = {
+    "demo": Command(
+        "show",
+        "See what eigenlens does, on data that comes with it.",
+        ("demo", "demo --list", "demo two-circles -o circles", "demo old-faithful --data faithful.csv"),
+    ),
+    "info": Command(
+        "describe",
+        "Describe a data file (types, missing values, ranges) or a model file.",
+        ("info wine.csv", "info 'sales/*.parquet' --json", "info wine.safetensors"),
+    ),
+    "fit": Command(
+        "fit",
+        "Fit a model to a table, and say what was found.",
+        (
+            "fit pca wine.csv -k 0.9 --standardize --label cultivar -o wine.safetensors --report wine.html",
+            "fit ppca sensors.parquet -k 4 -o ppca.safetensors",
+            "fit fa answers.csv -k 3 --rotation varimax --drop @text --na n/a",
+            "fit gmm faithful.csv -k 2 --columns eruptions,waiting",
+            "fit kpca digits.npy --gamma median --approximation rpcholesky --landmarks 500",
+            "fit bayes iris.csv --label species --density gmm -k 2",
+        ),
+    ),
+    "transform": Command(
+        "apply",
+        "Scores of rows: principal components, factors, discriminants.",
+        (
+            "transform wine.safetensors new.parquet -o scores.parquet",
+            "transform wine.safetensors new.csv --id bottle | head",
+        ),
+    ),
+    "denoise": Command(
+        "apply",
+        "Rows as the model sees them: projected, and brought back.",
+        ("denoise kpca.safetensors noisy.npy -o clean.npy",),
+    ),
+    "impute": Command(
+        "apply",
+        "Fill missing entries with their means given the rest of the row.",
+        ("impute ppca.safetensors sensors.parquet --std -o filled.parquet",),
+    ),
+    "sample": Command(
+        "apply",
+        "New rows drawn from the model.",
+        ("sample gmm.safetensors -n 1000 --seed 7 -o drawn.csv",),
+    ),
+    "score": Command(
+        "apply",
+        "How well the model fits rows: mean log density, or accuracy.",
+        ("score gmm.safetensors new.csv", "score nb.safetensors test.csv --label species -o right.csv"),
+    ),
+    "predict": Command(
+        "apply",
+        "The class of each row, or its component of a mixture.",
+        ("predict nb.safetensors new.csv --proba -o classes.csv",),
+    ),
+    "compare": Command(
+        "compare",
+        "Compare densities by the log-likelihood of held-out rows.",
+        ("compare data.csv --models gmm:k=1,gmm:k=3,kde,ppca:k=2,fa:k=2 --cv 5",),
+    ),
+    "report": Command(
+        "show",
+        "Write one self-contained HTML file with interactive charts.",
+        ("report wine.safetensors wine.csv --label cultivar -o wine.html",),
+    ),
+    "export": Command(
+        "export",
+        "Write what a model has learned for other programs.",
+        (
+            "export wine.safetensors -o wine.json",
+            "export wine.safetensors --only loadings -o loadings.csv",
+            "export wine.safetensors -o wine.onnx",
+        ),
+    ),
+}
+"""The commands by name, in the order of the help."""
+
+EXIT_CODES = (
+    "[bold]Exit codes[/]  0 done · 1 our fault · 2 usage · 3 data · 4 not converged under --strict · "
+    "5 missing extra · 6 resources · 130 interrupted"
+)
+
+
+def _examples(lines: Sequence[str]) -> str:
+    listed = "\n".join(f"  eigenlens {line}".replace("[", "\\[") for line in lines)
+    return f"\b\n[bold]Examples[/]\n{listed}"
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from eigenlens import __version__
+
+        print(f"eigenlens {__version__}")
+        raise typer.Exit
+
+
+def make_app(name: str | None = None) -> typer.Typer:
+    """The typer application: the command of this name whole, the others by their one line; all whole if None."""
+    app = typer.Typer(
+        rich_markup_mode="rich",
+        no_args_is_help=True,
+        add_completion=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        help=ABOUT,
+        epilog=_examples(["demo", "info wine.csv", "fit pca wine.csv -k 0.9 --report wine.html"]) + f"\n\n{EXIT_CODES}",
+    )
+    app.callback()(_eigenlens)
+    for each, command in COMMANDS.items():
+        function = _function(each) if name in (None, each) else _stub
+        told = command.about if function is _stub else _unwrapped(inspect.getdoc(function) or "")
+        app.command(each, help=told, epilog=_examples(command.examples))(function)
+    return app
+
+
+ABOUT = """Find structure and estimate densities in data: from a file to a picture in one command.
+
+Start with [bold]eigenlens demo[/], or with [bold]eigenlens info FILE[/] on a table of your own. Results go to \
+standard output, progress to standard error; nothing is overwritten without --force."""
+
+
+def _eigenlens(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
+) -> None: ...
+
+
+def _stub() -> None: ...
+
+
+def _function(name: str) -> Callable[..., None]:
+    module = importlib.import_module(f"eigenlens.app.cli.{COMMANDS[name].module}")
+    function: Callable[..., None] = getattr(module, name)
+    return function
+
+
+def _unwrapped(text: str) -> str:
+    """Paragraphs on one line each: the terminal wraps them."""
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run a command line (that of the process if None); the exit code."""
+    typed = list(sys.argv[1:] if words is None else words)
+    token = TYPED.set(tuple(typed))
+    try:
+        return _run(typed)
+    except (BrokenPipeError, ReaderGone):
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  # or Python would complain at its end
+        return CODES["done"]
+    except (KeyboardInterrupt, Stopped, typer.Abort):
+        print("interrupted: nothing was written", file=sys.stderr)
+        return CODES["interrupted"]
+    except Exception as error:
+        if os.environ.get("EIGENLENS_TRACEBACK"):
+            raise
+        return _fail(*_described(error), typed)
+    finally:
+        TYPED.reset(token)
+
+
+def _run(typed: list[str]) -> int:
+    name = next((word for word in typed if not word.startswith("-")), "")
+    result = typer.main.get_command(make_app(name)).main(args=typed, prog_name="eigenlens", standalone_mode=False)
+    sys.stdout.flush()
+    return result if isinstance(result, int) else CODES["done"]
+
+
+def _described(error: Exception) -> tuple[int, str, str]:
+    """Trouble with the words themselves is typer's to find; its class has moved between versions."""
+    if isinstance(error, typer.BadParameter.__mro__[1]):
+        message: Any = getattr(error, "format_message", lambda: str(error))
+        said = " ".join(str(message()).split()).rstrip(".")
+        return CODES["usage"], said[:1].lower() + said[1:], ""
+    return explained(error)
+
+
+def _fail(code: int, message: str, fix: str, typed: list[str]) -> int:
+    command = next((word for word in typed if not word.startswith("-")), "")
+    fallback = f"see eigenlens {command + ' ' if command in COMMANDS else ''}--help" if code == CODES["usage"] else ""
+    print(f"error: {message}", file=sys.stderr)
+    if fix or fallback:
+        print(f"  fix: {fix or fallback}", file=sys.stderr)
+    return code

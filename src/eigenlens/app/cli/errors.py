@@ -1,0 +1,142 @@
+"""Exit codes, and errors as the command line says them: what is wrong, and what to type instead."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NoReturn
+
+__all__ = ["CODES", "CommandError", "ReaderGone", "Stopped", "explained", "refuse"]
+
+CODES = {
+    "done": 0, "fault": 1, "usage": 2, "data": 3, "not-converged": 4, "extra": 5, "resources": 6, "interrupted": 130,
+}  # fmt: skip
+"""Exit codes by what they mean."""
+
+KINDS = {
+    "MissingExtra": "extra",
+    "ResourceError": "resources",
+    "MemoryError": "resources",
+    "DataError": "data",
+    "OptionError": "usage",
+    "OSError": "data",
+}
+"""What an exception means, by the first of its classes that is named here."""
+
+
+class ReaderGone(Exception):
+    """Whoever read our standard output has stopped, as `head` does: no fault of anybody."""
+
+
+class Stopped(Exception):
+    """The user has interrupted the command."""
+
+
+class CommandError(Exception):
+    """Something that the command line itself refuses: what is wrong, the way out, and what kind of trouble it is."""
+
+    def __init__(self, message: str, fix: str = "", kind: str = "usage") -> None:
+        super().__init__(message)
+        self.fix, self.kind = fix, kind
+
+
+def refuse(message: str, fix: str = "", kind: str = "usage") -> NoReturn:
+    """Raise a `CommandError`."""
+    raise CommandError(message, fix, kind)
+
+
+def explained(error: BaseException) -> tuple[int, str, str]:
+    """The exit code, the message and the fix of an exception.
+
+    >>> explained(CommandError("two outputs", "give one -o"))
+    (2, 'two outputs', 'give one -o')
+    >>> explained(MemoryError("too large"))
+    (6, 'too large', 'raise --max-memory, use fewer rows or columns, or a machine with more memory')
+    """
+    if isinstance(error, CommandError):
+        return CODES[error.kind], str(error), error.fix
+    kind = next((KINDS[c.__name__] for c in type(error).__mro__ if c.__name__ in KINDS), None)
+    if kind is None:
+        what = f"{type(error).__name__}: {error}"
+        return CODES["fault"], f"this is a fault in eigenlens, not in your data: {what}", FAULT
+    message, fix = _split(_in_flags(_said(error)))
+    return CODES[kind], message, fix or FIXES.get(kind, "")
+
+
+FAULT = "report it with the command; EIGENLENS_TRACEBACK=1 shows where it happened"
+FIXES = {
+    "resources": "raise --max-memory, use fewer rows or columns, or a machine with more memory",
+    "data": "look at the file with eigenlens info",
+}
+
+
+def _said(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return f"'{error.filename}': {error.strerror.lower()}"
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+# ---- the library speaks Python; here its advice becomes flags ----------------------------------------------
+
+SAME = "columns|drop|id|label|solver|kernel|gamma|rotation|bandwidth|cv|missing|n_samples|tol|approximation|preimage"
+"""Parameters whose options have the same name."""
+
+WORDS: list[tuple[str, str]] = [
+    (r"pass na=\[([^\]]*)\] if that means missing, or leave it out with drop=\[([^\]]*)\], id= or label=",
+     r"add --na \1, or leave it out with --drop \2"),
+    (r"leave it out with drop=\[([^\]]*)\], id= or label=",
+     r"leave it out with --drop \1, or name it with --id or --label"),
+    (r"leave it out with drop=\[([^\]]*)\]", r"leave it out with --drop \1"),
+    (r"pass header=False if it is a row, header=True if these are names",
+     r"add --no-header if it is a row, --header if these are names"),
+    (r"PCA\(missing='em'\) can fit and transform such rows", "or fit with --missing em"),
+    (r"leave those rows or columns out, or impute them; or fit", "--skip-missing leaves those rows out, or fit"),
+    (r"leave those rows out or replace the values", "leave those rows out with --where, or mend the file"),
+    (r"is not known; did you mean ('[^']*')\? Known: (.*)\.", r"is not known: use \1, or another of \2."),
+    (r"is not known\. Known: (.*)\.", r"is not known: use one of \1."),
+    (r"cannot be read: (.*)\. Write it again, or check its suffix",
+     r"cannot be read (\1): write it again, or check its suffix"),
+    (r"\bn_components=", "-k "),
+    (r"\bmax_memory=", "--max-memory "),
+    (r"\bmax_memory\b", "--max-memory"),
+    (r"\brandom_state=", "--seed "),
+    (r"\bcovariance_type=", "--covariance "),
+    (r"\bsample_weight\b", "--weight"),
+    (r"\bmax_iter=(\S+)", r"--set max_iter=\1"),
+    (r"pass overwrite=True", "pass --force"),
+    (r"^Input X contains", "the rows contain"),
+    (r"^X has", "the table has"),
+    (r"\bpath='([^']*)'", r"'\1'"),
+    (rf"\b({SAME})=(?=['\d])", r"--\1 "),
+    (r"--n_samples", "-n"),
+]  # fmt: skip
+"""From what the library calls things to what the command line does: patterns and their replacements, in order."""
+
+
+def _in_flags(text: str) -> str:
+    for pattern, replacement in WORDS:
+        text = re.sub(pattern, replacement, text)
+    return re.sub(r"(--(?:na|drop)) ((?:\"[^\"]*\"(?:, )?)+)", _listed, text)
+
+
+def _listed(found: re.Match[str]) -> str:
+    """--na "n/a", "-" as it is typed: --na n/a --na -."""
+    values: list[Any] = re.findall(r'"([^"]*)"', found[2])
+    typed = [f"'{value}'" if re.search(r"[^\w./-]", value) or not value else value for value in values]
+    return " ".join(f"{found[1]} {value}" for value in typed) + (", " if found[2].endswith(", ") else "")
+
+
+def _split(text: str) -> tuple[str, str]:
+    """What is wrong, and the way out that follows the last colon or semicolon outside quotes and brackets.
+
+    >>> _split("'a.csv' is empty (0 bytes): write it again, or leave it out.")
+    ("'a.csv' is empty (0 bytes)", 'write it again, or leave it out')
+    """
+    cut, depth, quoted = 0, 0, False
+    for i, c in enumerate(text):
+        quoted ^= c == "'" and (quoted or i == 0 or not text[i - 1].isalnum())
+        depth += (c in "([{") - (c in ")]}")
+        if c in ":;" and text[i + 1 : i + 2] == " " and depth == 0 and not quoted and i:
+            cut = i
+    if not cut:
+        return text.rstrip("."), ""
+    return text[:cut], text[cut + 1 :].strip().rstrip(".")

@@ -1,0 +1,216 @@
+"""Tables whose columns differ in kind: numbers, integers, booleans and text, as a stream of blocks of columns.
+
+Frames, arrays of objects, structured arrays and integer arrays become a Source whose blocks keep what a float array
+would lose; every other kind of rows stays the Source that it is. `numbers_of` and `codes_of` read any of these blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_array
+
+from eigenlens.arrays import Array
+from eigenlens.data.mixed_kinds import array_kind, frame_field, plain_column
+from eigenlens.data.mixed_rows import Field, MixedRows, codes_of, mixed_rows, numbers_of
+from eigenlens.data.resolve import as_source
+from eigenlens.data.source import BLOCK_BYTES, Source
+from eigenlens.errors import DataError
+
+__all__ = ["Field", "IntegerSource", "MixedRows", "MixedSource", "as_table", "codes_of", "fields_of", "numbers_of"]
+
+
+class MixedSource(Source):
+    """Rows of named columns of different kinds, cut and encoded a block at a time.
+
+    >>> import pandas as pd
+    >>> source = MixedSource.of_frame(pd.DataFrame({"a": [1.5, None], "b": ["x", "y"]}))
+    >>> [field.kind for field in source.fields], next(source.rows()).codes.ravel()
+    (['number', 'text'], array([0, 1], dtype=int32))
+    """
+
+    in_memory = True
+
+    def __init__(
+        self,
+        cut: Callable[[int, int], Sequence[Any]],
+        fields: Sequence[Field],
+        n_rows: int,
+        *,
+        named: bool = True,
+        block_rows: int | None = None,
+    ) -> None:
+        self.fields = tuple(fields)
+        self.n_rows, self.n_features = n_rows, len(self.fields)
+        self.names = tuple(str(field.name) for field in self.fields) if named else None
+        self.dtype = np.dtype(np.float64)
+        self._cut = cut
+        self._step = block_rows or max(1, BLOCK_BYTES // (8 * max(1, self.n_features)))
+
+    def rows(self) -> Iterator[MixedRows]:
+        """One pass over the rows."""
+        assert self.n_rows is not None
+        for start in range(0, self.n_rows, self._step):
+            yield mixed_rows(self._cut(start, min(start + self._step, self.n_rows)), self.fields)
+
+    @classmethod
+    def of_frame(cls, frame: Any, *, block_rows: int | None = None) -> MixedSource:
+        """The columns of a pandas, Polars or Arrow frame."""
+        import narwhals.stable.v2 as nw
+
+        _refuse_repeated(list(map(str, getattr(frame, "column_names", None) or frame.columns)))
+        table = nw.from_native(frame, eager_only=True)
+        fields = [frame_field(name, column) for name, column in zip(table.columns, table.iter_columns(), strict=True)]
+
+        def cut(start: int, stop: int) -> list[Any]:
+            return list(table[start:stop].iter_columns())
+
+        return cls(cut, fields, len(table), block_rows=block_rows)
+
+    @classmethod
+    def of_lazy(cls, frame: Any, *, block_rows: int | None = None) -> MixedSource:
+        """The columns of a Polars LazyFrame, collected a block at a time."""
+        import narwhals.stable.v2 as nw
+        import polars as pl
+
+        empty = nw.from_native(frame.head(0).collect(), eager_only=True)
+        fields = [frame_field(name, empty[name]) for name in empty.columns]
+        n = int(frame.select(pl.len()).collect().item())
+
+        def cut(start: int, stop: int) -> list[Any]:
+            part = frame.slice(start, stop - start).collect()
+            return list(nw.from_native(part, eager_only=True).iter_columns())
+
+        found = cls(cut, fields, n, block_rows=block_rows)
+        found.in_memory = False
+        return found
+
+    @classmethod
+    def of_columns(cls, columns: Sequence[Array], names: Sequence[Any] | None = None) -> MixedSource:
+        """Columns (n,) of NumPy arrays, each of its own kind; arrays of objects hold numbers if all of them are."""
+        labels = range(len(columns)) if names is None else names
+        kept = [plain_column(column) for column in columns]
+        fields = [Field(name, array_kind(name, column)) for name, column in zip(labels, kept, strict=True)]
+
+        def cut(start: int, stop: int) -> list[Any]:
+            return [column[start:stop] for column in kept]
+
+        return cls(cut, fields, len(kept[0]), named=names is not None)
+
+
+class IntegerSource(Source):
+    """Rows of an array (n, d) of integers or booleans, as views of what they are: codes stay codes.
+
+    >>> next(IntegerSource(np.array([[1, 2]])).rows())
+    array([[1, 2]])
+    """
+
+    in_memory = True
+
+    def __init__(self, X: Array) -> None:
+        self.array = X
+        self.n_rows, self.n_features = X.shape
+        self.dtype = np.dtype(np.float64)
+        self.fields = tuple(Field(j, "boolean" if X.dtype == bool else "integer") for j in range(X.shape[1]))
+
+    def rows(self) -> Iterator[Array]:
+        """The array itself; of a memory map, pieces of it."""
+        step = max(1, BLOCK_BYTES // (self.array.itemsize * max(1, self.n_features)))
+        step = step if isinstance(self.array, np.memmap) else max(1, len(self.array))
+        for start in range(0, len(self.array), step):
+            yield np.asarray(self.array[start : start + step])
+
+
+# ---- from X to a source ---------------------------------------------------------------------------------------
+
+
+def as_table(X: Any) -> Source:
+    """X as a stream of blocks that keep the kinds of its columns.
+
+    >>> type(as_table(np.array([["red", 1.5]], dtype=object))).__name__, type(as_table([[1.5]])).__name__
+    ('MixedSource', 'ArraySource')
+    """
+    for recognised, make in KINDS:
+        if recognised(X):
+            return make(X)
+    return as_source(X)
+
+
+def fields_of(source: Source) -> tuple[Field, ...]:
+    """The columns of a source and their kinds; what is not a table of mixed columns holds numbers."""
+    found = getattr(source, "fields", None)
+    names: Sequence[Any] = source.names or range(source.n_features)
+    return found or tuple(Field(name, "number") for name in names)
+
+
+def _is_frame(X: Any) -> bool:
+    if isinstance(X, np.ndarray | list | tuple | Source):
+        return False
+    import narwhals.stable.v2 as nw
+
+    return bool(nw.dependencies.is_into_dataframe(X))
+
+
+def _is_lazy(X: Any) -> bool:
+    return type(X).__name__ == "LazyFrame" and type(X).__module__.split(".")[0] == "polars"
+
+
+def _is_dask_frame(X: Any) -> bool:
+    return type(X).__module__.split(".")[0].startswith("dask") and hasattr(X, "to_dask_array")
+
+
+def _refuse_dask_frame(X: Any) -> Source:
+    raise DataError("X is a Dask frame; give X.to_dask_array(lengths=True), or pass its partitions to partial_fit.")
+
+
+def _is_structured(X: Any) -> bool:
+    return isinstance(X, np.ndarray) and X.dtype.names is not None
+
+
+def _structured(X: Array) -> Source:
+    if X.ndim != 1 or not len(X):
+        raise DataError(f"X is a structured array of shape {X.shape}; it must be (n,), a record a row, n at least 1.")
+    names = X.dtype.names or ()
+    return MixedSource.of_columns([X[name] for name in names], names)
+
+
+def _is_integer(X: Any) -> bool:
+    plain = isinstance(X, np.ndarray) and not isinstance(X, np.ma.MaskedArray)
+    return plain and X.ndim == 2 and X.dtype.kind in "iub" and 0 not in X.shape
+
+
+def _holds_text(X: Any) -> bool:
+    if isinstance(X, np.ndarray):
+        return X.dtype.kind in "OUST"
+    return isinstance(X, list | tuple) and any(
+        isinstance(value, str) or value is None for row in X for value in _row(row)
+    )
+
+
+def _row(row: Any) -> Any:
+    return row if isinstance(row, list | tuple | np.ndarray) else ()
+
+
+def _objects(X: Any) -> Source:
+    X = X if isinstance(X, np.ndarray) else np.array(X, dtype=object)
+    array = check_array(X, dtype=None, ensure_all_finite=False, input_name="X")
+    return MixedSource.of_columns([array[:, j] for j in range(array.shape[1])])
+
+
+KINDS: list[tuple[Callable[[Any], bool], Callable[[Any], Source]]] = [
+    (_is_frame, MixedSource.of_frame),
+    (_is_lazy, MixedSource.of_lazy),
+    (_is_dask_frame, _refuse_dask_frame),
+    (_is_structured, _structured),
+    (_is_integer, IntegerSource),
+    (_holds_text, _objects),
+]
+"""Tables that know more than numbers, each with the source made of it; the rest goes to `as_source`."""
+
+
+def _refuse_repeated(names: Sequence[str]) -> None:
+    if len(set(names)) < len(names):
+        twice = next(name for i, name in enumerate(names) if name in names[:i])
+        raise DataError(f"X has two columns named {twice!r}; give them different names.")

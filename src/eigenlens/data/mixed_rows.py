@@ -1,0 +1,117 @@
+"""Blocks of rows whose columns differ in kind, and how numbers and codes are read from these and any other blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from eigenlens.arrays import Array, dense, is_sparse, to_numpy
+from eigenlens.data.encoded import Encoded, encode, encode_numbers
+
+__all__ = ["Field", "MixedRows", "codes_of", "mixed_rows", "numbers_of"]
+
+
+class Field(NamedTuple):
+    """A column: its name, its kind ("number", "integer", "boolean", "text"), and the levels that its type declares."""
+
+    name: Any
+    kind: str
+    levels: tuple[Any, ...] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class MixedRows:
+    """Some consecutive rows of mixed columns.
+
+    Attributes:
+        numbers: (b, p) the columns of numbers, integers and booleans, NaN where missing.
+        codes: (b, q) int32, the columns of text as numbers of levels, −1 where missing. levels: (q,) their levels.
+        places: (d,) where each column stands: p ≥ 0 in `numbers`, −1 − q in `codes`.
+    """
+
+    numbers: Array
+    codes: Array
+    levels: tuple[tuple[Any, ...], ...]
+    places: Array
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(b, d)."""
+        return len(self.numbers), len(self.places)
+
+    def __getitem__(self, rows: slice) -> MixedRows:
+        return MixedRows(self.numbers[rows], self.codes[rows], self.levels, self.places)
+
+
+def mixed_rows(columns: Sequence[Any], fields: Sequence[Field]) -> MixedRows:
+    """Columns (b,) of narwhals or NumPy as a block: numbers as floats, text encoded."""
+    text = np.array([field.kind == "text" for field in fields], dtype=bool)
+    places = np.where(text, -np.cumsum(text), np.cumsum(~text) - 1)
+    n = len(columns[0])
+    numbers = np.empty((n, int((~text).sum())), order="F")
+    codes = np.empty((n, int(text.sum())), dtype=np.int32, order="F")
+    levels: list[tuple[Any, ...]] = []
+    for column, field, place in zip(columns, fields, places, strict=True):
+        if field.kind == "text":
+            codes[:, -1 - place], found = encode(_native(column))
+            levels.append(found)
+        else:
+            numbers[:, place] = _floats(column)
+    return MixedRows(numbers, codes, tuple(levels), places)
+
+
+def _native(column: Any) -> Any:
+    return column.to_native() if hasattr(column, "to_native") else column
+
+
+def _floats(column: Any) -> Array:
+    if isinstance(column, np.ndarray):
+        return np.asarray(column, dtype=np.float64)
+    import narwhals.stable.v2 as nw
+
+    values = (column.cast(nw.Int8) if column.dtype == nw.Boolean else column).to_numpy()
+    return np.asarray(values, dtype=np.float64)
+
+
+def numbers_of(rows: Any, columns: Array) -> Array:
+    """Columns (g,) of a block of any kind as float32 or float64 numbers (b, g), a view where it can be; text is NaN."""
+    if isinstance(rows, MixedRows):
+        places = rows.places[columns]
+        if np.all(places >= 0):
+            return _taken(rows.numbers, places)
+        found = rows.numbers[:, np.maximum(places, 0)] if rows.numbers.shape[1] else np.empty((len(rows.numbers), 0))
+        found = found if found.shape[1] else np.empty((len(rows.numbers), len(places)))
+        found[:, places < 0] = np.nan
+        return found
+    if is_sparse(rows):
+        return dense(rows if len(columns) == rows.shape[1] else rows[:, columns])
+    taken = _taken(to_numpy(rows), columns)
+    return taken if taken.dtype in (np.float32, np.float64) else taken.astype(np.float64)
+
+
+def _taken(rows: Array, columns: Array) -> Array:
+    """Some columns: all of them and neighbours as a view, others as a copy."""
+    first, count = int(columns[0]), len(columns)
+    if np.array_equal(columns, np.arange(first, first + count)):
+        return rows if count == rows.shape[1] else rows[:, first : first + count]
+    return rows[:, columns]
+
+
+def codes_of(rows: Any, columns: Array) -> Array | list[Encoded]:
+    """Columns (g,) of a block as codes: integers (b, g) that are their own levels, or one `Encoded` a column."""
+    if isinstance(rows, MixedRows):
+        return [_encoded_column(rows, int(place)) for place in rows.places[columns]]
+    if isinstance(rows, np.ndarray) and rows.dtype.kind in "iub":
+        return _taken(rows, columns)
+    if isinstance(rows, np.ndarray) and rows.dtype.kind == "O":
+        return [encode(rows[:, j]) for j in columns]
+    return [encode_numbers(column) for column in numbers_of(rows, columns).T]
+
+
+def _encoded_column(rows: MixedRows, place: int) -> Encoded:
+    if place >= 0:
+        return encode_numbers(rows.numbers[:, place])
+    return Encoded(rows.codes[:, -1 - place], rows.levels[-1 - place])

@@ -1,0 +1,79 @@
+"""Why a row was given its class: what each feature adds to the log-odds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from eigenlens.arrays import Array
+from eigenlens.models.fitted import numbers, table
+
+__all__ = ["Explanation", "explained"]
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """ln p(a | x) / p(b | x) = prior + Σ_j contribution_j, class a against class b, for each row.
+
+    Attributes:
+        names: (d,) the features. of: (n,) the class a of each row. against: (n,) its class b.
+        contributions: (n, d) ln p(x_j | a) − ln p(x_j | b), 0 where the entry is missing.
+        prior: (n,) ln p(a) − ln p(b).
+        order: (n, d) the features of each row, those that add or take most first.
+
+    >>> print(explained(["height", "words"], ["child", "adult"], np.array([[[-1.0, -4.0], [-2.0, -1.5]]]), np.zeros(2)))
+    child against adult: log-odds 2.5
+    feature  contribution
+    height              3
+    words            -0.5
+    prior               0
+    """
+
+    names: tuple[Any, ...]
+    of: Array
+    against: Array
+    contributions: Array
+    prior: Array
+
+    @property
+    def log_odds(self) -> Array:
+        """(n,) the sum of it all."""
+        return np.asarray(self.contributions.sum(axis=1) + self.prior)
+
+    @property
+    def order(self) -> Array:
+        """(n, d) the features of each row by the size of what they add."""
+        return np.argsort(-np.abs(self.contributions), axis=1, kind="stable")
+
+    def row(self, i: int) -> list[tuple[Any, float]]:
+        """(feature, contribution) of a row, the largest first."""
+        return [(self.names[j], float(self.contributions[i, j])) for j in self.order[i]]
+
+    def __str__(self) -> str:
+        return "\n\n".join(self._text(i) for i in range(min(3, len(self.of))))
+
+    def _text(self, i: int) -> str:
+        rows = [*self.row(i), ("prior", float(self.prior[i]))]
+        title = f"{self.of[i]} against {self.against[i]}: log-odds {numbers(self.log_odds[i : i + 1])[0]}"
+        return table(title, ["feature", "contribution"], [str(name) for name, _ in rows], [f"{v:.4g}" for _, v in rows])
+
+
+def explained(
+    names: Any, classes: Any, terms: Array, log_prior: Array, of: Array | None = None, against: Array | None = None
+) -> Explanation:
+    """The explanation of rows with ln p(x_j | c) terms (n, d, C): of the likeliest class against the next, or as given.
+
+    `of` and `against` are numbers of classes (n,).
+    """
+    joint = terms.sum(axis=1) + log_prior
+    rows, labels = np.arange(len(terms)), np.asarray(classes)
+    ranked = np.argsort(-joint, axis=1, kind="stable")
+    a = ranked[:, 0] if of is None else of
+    b = np.where(ranked[:, 0] == a, ranked[:, 1 % ranked.shape[1]], ranked[:, 0]) if against is None else against
+    with np.errstate(invalid="ignore"):
+        parts = terms[rows, :, a] - terms[rows, :, b]
+    return Explanation(
+        tuple(names), labels[a], labels[b], np.where(np.isnan(parts), 0.0, parts), log_prior[a] - log_prior[b]
+    )

@@ -1,0 +1,292 @@
+"""`NaiveBayes`: the scikit-learn face of `fitting.naive`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from eigenlens import checks
+from eigenlens.arrays import Array
+from eigenlens.data.mixed import numbers_of
+from eigenlens.data.source import Source
+from eigenlens.errors import DataError
+from eigenlens.estimators import naive_files
+from eigenlens.estimators.classifying import (
+    BayesRule,
+    Labels,
+    checked_prior,
+    chosen_class,
+    enough_classes,
+    labels_among,
+    labels_of,
+)
+from eigenlens.estimators.explaining import Explanation, explained
+from eigenlens.estimators.naive_checks import (
+    FeatureTable,
+    checked_naive_options,
+    fitted_table,
+    frame_kind,
+    sampled_rows,
+    table_of,
+    warn_about_constants,
+)
+from eigenlens.estimators.progress import progress_of
+from eigenlens.estimators.rows import count_rows
+from eigenlens.fitting.naive import NaiveStatistics, estimate_naive, pieces, summarise_naive
+from eigenlens.fitting.naive_factors import Plan, plan_of
+from eigenlens.models.naive import LinearRule, NaiveModel
+
+__all__ = ["NaiveBayes"]
+
+STEP = 1 << 18
+"""Numbers ln p(x, c) that are held at a time."""
+
+
+class NaiveBayes(BayesRule, BaseEstimator):  # type: ignore[misc]
+    """A classifier that takes columns to be independent given the class: argmax ln p(c) + Σ_j ln p(x_j | c).
+
+    The table may come as it is: numbers, integers, booleans, text and categories, in a pandas, Polars or Arrow frame or
+    an array; each column has a family of densities. A missing entry leaves its factor out, in fit and in predict. One
+    pass over the rows, in memory O(block).
+
+    Parameters:
+        features: "auto" (see `features_` for what was chosen and why), a family for all columns, or {column: family},
+            by name or number; columns left out are chosen automatically. Families: "gaussian", "shared-gaussian" (one
+            variance for all classes: the rule is then linear), "categorical", "bernoulli" (0 and 1, or text of two
+            levels), "multinomial" (all such columns are one block of counts; {("a", "b"): "multinomial"} is a block of
+            its own), "kde", "mixture", or a family of your own with `summarise` and `estimate`.
+        prior: class probabilities: None for the shares of the rows, "uniform", one a class, or {class: p}.
+        smoothing: rows added to each level in each class (1 is Laplace's rule, 0 counted fractions); by column
+            {column: number}, or {column: {level: number}} for any Dirichlet prior.
+        unknown: a level that was not met in fit: "smooth" (the probability that smoothing would have given it),
+            "ignore" (its factor is left out) or "error".
+        floor: the least variance of a Gaussian, as a share of the variance of its column over all rows: units do not
+            matter.
+        added_variance: added to the variances of Gaussian columns, a number or {column: number}, in squared units.
+            scikit-learn's GaussianNB adds 1e-9 times the largest variance of any column.
+        bandwidth: of "kde", a rule of `eigenlens.bandwidth` by name, a function (x, weights) -> h, or a number.
+        max_components: the most Gaussians of a "mixture"; BIC chooses.
+        random_state: seed of `sample`.
+        verbose: True for a progress bar, or a callable (done, in all, what).
+
+    Attributes:
+        classes_: (C,). class_count_: (C,) Σ w of each. class_prior_: (C,).
+        features_: the family of each column, and why; print it.
+        coef_, intercept_: (C, d) and (C,) where the rule is linear (shared Gaussians, zeros and ones, counts), so that
+            predict_proba is softmax(coef_ x + intercept_).
+        model_: the frozen `NaiveModel`.
+
+    Example:
+        >>> import pandas as pd
+        >>> people = pd.DataFrame({"height": [104.0, 112.0, 171.0, 168.0, None, 181.0], "reads": list("nnyyyy")})
+        >>> rule = NaiveBayes().fit(people, ["child", "child", "adult", "adult", "child", "adult"])
+        >>> print(rule.features_)
+        column  family       reason
+        height  gaussian     numbers
+        reads   categorical  text
+        >>> rule.predict_proba(pd.DataFrame({"height": [None, 120.0], "reads": ["n", "y"]})).round(4)
+        array([[0.25, 0.75], [0.  , 1.  ]])
+        >>> print(rule.explain(people[2:3]))
+        adult against child: log-odds 124.31
+        feature  contribution
+        height          123.6
+        reads          0.6931
+        prior               0
+    """
+
+    _kind = "NaiveBayes"
+
+    def __init__(
+        self,
+        features: Any = "auto",
+        *,
+        prior: Any = None,
+        smoothing: Any = 1.0,
+        unknown: str = "smooth",
+        floor: float = 1e-9,
+        added_variance: Any = 0.0,
+        bandwidth: Any = "sheather-jones",
+        max_components: int = 4,
+        random_state: Any = None,
+        verbose: Any = False,
+    ) -> None:
+        self.features = features
+        self.prior = prior
+        self.smoothing = smoothing
+        self.unknown = unknown
+        self.floor = floor
+        self.added_variance = added_variance
+        self.bandwidth = bandwidth
+        self.max_components = max_components
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # ---- fitting ----------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from rows X (n, d) with classes y (n,), row i counting sample_weight[i] times.
+
+        y may be left out for a scan with a label column. Rows of weight 0, and classes that only they have, do not
+        count.
+        """
+        source = table_of(self, X, reset=True)
+        options = checked_naive_options(self)
+        labels, weight = self._labelled(source, X, y, sample_weight)
+        labels = enough_classes(labels, weight)
+        plan = plan_of(source, self.features)
+        with progress_of(self.verbose) as progress:
+            statistics = summarise_naive(source, labels.codes, weight, plan, len(labels.classes), progress)
+        self.classes_ = labels.classes
+        self._frame = frame_kind(X)
+        self._remember(statistics, plan, options)
+        warn_about_constants(statistics, plan, options, self.classes_)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from more rows: the result is that of `fit` on all rows so far, exactly up to rounding.
+
+        Args:
+            classes: all classes there will be; needed in the first call only, and there those of y if not given. The
+                families are chosen in the first call too: name them in `features` if its rows are not like all.
+        """
+        first = not hasattr(self, "_statistics")
+        source = table_of(self, X, reset=first)
+        options = checked_naive_options(self)
+        found, weight = self._labelled(source, X, y, sample_weight)
+        if first:
+            self.classes_ = found.classes if classes is None else labels_of(classes).classes
+            self._frame = frame_kind(X)
+        codes = labels_among(found, self.classes_)
+        plan = plan_of(source, self.features, settled=False) if first else self._plan
+        with progress_of(self.verbose) as progress:
+            more = summarise_naive(source, codes, weight, plan, len(self.classes_), progress)
+        self._remember(more if first else self._statistics + more, plan, options)
+        return self
+
+    def _labelled(self, source: Source, X: Any, y: Any, sample_weight: Any) -> tuple[Labels, Array | None]:
+        n = count_rows(source)
+        return labels_of(y, X, n), checks.weights(sample_weight, n)
+
+    def _remember(self, statistics: NaiveStatistics, plan: Plan, options: Any) -> None:
+        prior = checked_prior(self.prior, self.classes_, statistics.weight)
+        model = estimate_naive(statistics, plan, prior, options)
+        self._statistics, self._plan, self._model = statistics, plan, model
+
+    # ---- what predict needs -----------------------------------------------------------------------------
+
+    def _log_likelihoods(self, X: Any) -> Iterator[Array]:
+        model, source = self.model_, fitted_table(self, X)
+        most = max(1024, STEP // len(self.classes_))
+        for rows in source.rows():
+            for block in pieces(rows, copied=len(model.groups) > 1):
+                for piece in pieces(block, copied=False, step=min(most, max(1, block.shape[0]))):
+                    found = model.log_likelihood(piece)
+                    if not np.all(np.isfinite(found[:, 0])):
+                        self._refuse_infinity(piece)
+                    yield found
+
+    def _refuse_infinity(self, rows: Any) -> None:
+        if np.isinf(numbers_of(rows, np.arange(rows.shape[1]))).any():
+            raise DataError("Input X contains infinity; replace it by NaN, which is a missing entry.")
+
+    def _draw(self, labels: Array, rng: np.random.Generator) -> Any:
+        return sampled_rows(self.model_.sample(labels, rng), self._plan.fields, self._frame)
+
+    def explain(self, X: Any, *, of: Any = None, against: Any = None) -> Explanation:
+        """What each feature adds to the log-odds of each row's class: ln p(x_j | of) − ln p(x_j | against), sorted.
+
+        The likeliest class of each row against the next likeliest, if not given.
+        """
+        model, source = self.model_, fitted_table(self, X)
+        terms = np.concatenate([model.terms(piece) for rows in source.rows() for piece in pieces(rows, copied=True)])
+        n = len(terms)
+        pair = (chosen_class(self.classes_, name, value, n) for name, value in (("of", of), ("against", against)))
+        return explained([field.name for field in self._plan.fields], self.classes_, terms, model.log_prior, *pair)
+
+    # ---- learned attributes: views of the model ---------------------------------------------------------
+
+    @property
+    def model_(self) -> NaiveModel:
+        """The frozen model."""
+        check_is_fitted(self)
+        return self._model
+
+    @property
+    def class_count_(self) -> Array:
+        """(C,) Σ w of the rows of each class."""
+        check_is_fitted(self)
+        return self._statistics.weight
+
+    @property
+    def class_prior_(self) -> Array:  # type: ignore[override]
+        """(C,) p(c)."""
+        return self.model_.prior
+
+    @property
+    def features_(self) -> FeatureTable:
+        """The family of each column, and why it was chosen."""
+        check_is_fitted(self)
+        return FeatureTable(self._plan.choices)
+
+    @property
+    def coef_(self) -> Array:
+        """(C, d) where the rule is linear."""
+        return self._linear.coef
+
+    @property
+    def intercept_(self) -> Array:
+        """(C,) where the rule is linear."""
+        return self._linear.intercept
+
+    @property
+    def _linear(self) -> LinearRule:
+        rule = self.model_.linear()
+        if rule is None:
+            kinds = sorted({str(choice.family) for choice in self.features_})
+            raise AttributeError(
+                f"the rule is not linear with the families {', '.join(kinds)}; features='shared-gaussian' makes it so."
+            )
+        return rule
+
+    def density(self, column: Any, label: Any) -> Any:
+        """The density p(x_j | c) of a column, by name or number, in a class: a value of `eigenlens.densities`.
+
+        For "multinomial" the density of the whole block.
+        """
+        names = [field.name for field in self._plan.fields] if hasattr(self, "_plan") else []
+        place = names.index(column) if column in names else checks.integer("column", column, 0, len(names) - 1)
+        which = chosen_class(self.classes_, "label", label, 1)
+        return self.model_.density(int(which[0]) if which is not None else 0, place)
+
+    def to_logistic(self) -> Any:
+        """The scikit-learn LogisticRegression with the same predict_proba, where the rule is linear."""
+        return naive_files.logistic(self, self._linear)
+
+    # ---- saving -----------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the classifier, with what partial_fit needs, to one safetensors file; read it with `eigenlens.load`."""
+        check_is_fitted(self)
+        naive_files.save(self, path)
+
+    @classmethod
+    def _restored(cls, arrays: dict[str, Array], header: dict[str, Any]) -> Self:
+        restored: Self = naive_files.restore(cls, arrays, header)
+        return restored
+
+    # ---- for scikit-learn -------------------------------------------------------------------------------
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_model")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        return tags

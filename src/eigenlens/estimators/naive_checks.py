@@ -1,0 +1,162 @@
+"""The gate of naive Bayes: tables, options and classes, and what is said about a fit that deserves a second look."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from eigenlens import checks
+from eigenlens.arrays import Array
+from eigenlens.data.mixed import Field, MixedSource, as_table
+from eigenlens.data.source import Source
+from eigenlens.errors import DataError, DataWarning, OptionError
+from eigenlens.estimators.classifying import chosen_class, enough_classes
+from eigenlens.estimators.rows import rows_of
+from eigenlens.fitting.bandwidth import BANDWIDTHS
+from eigenlens.fitting.naive import NaiveStatistics
+from eigenlens.fitting.naive_factors import Choice, Plan
+from eigenlens.fitting.naive_gaussian import GaussianFactor
+from eigenlens.fitting.naive_levels import UNKNOWN
+from eigenlens.fitting.naive_options import NaiveOptions
+
+__all__ = [
+    "FeatureTable",
+    "checked_naive_options",
+    "chosen_class",
+    "enough_classes",
+    "fitted_table",
+    "frame_kind",
+    "sampled_rows",
+    "table_of",
+    "warn_about_constants",
+]
+
+
+class FeatureTable(tuple[Choice, ...]):
+    """The family of each column and why: a tuple of `Choice(column, family, reason)` that prints as a table."""
+
+    def __str__(self) -> str:
+        rows = [(str(column), str(family), reason) for column, family, reason in self]
+        widths = [max(map(len, cells)) for cells in zip(("column", "family", "reason"), *rows, strict=True)]
+        lines = [("column", "family", "reason"), *rows]
+        return "\n".join(
+            "  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines
+        )
+
+
+# ---- tables ---------------------------------------------------------------------------------------------------
+
+
+def table_of(estimator: Any, X: Any, *, reset: bool = False) -> Source:
+    """X as a table; its feature names and count are kept (reset) or compared with the fit's."""
+    source = as_table(X)
+    plain = isinstance(X, Source) or type(X).__name__ == "LazyFrame"
+    if plain or (isinstance(X, np.ndarray) and X.dtype.names is not None):
+        rows_of(estimator, source, reset=reset)
+    else:
+        validate_data(estimator, X, skip_check_array=True, reset=reset)
+    if source.n_rows == 0:
+        raise DataError("X has 0 rows; at least 1 is needed.")
+    return source
+
+
+def fitted_table(estimator: Any, X: Any) -> Source:
+    """X as a table of the columns that were fitted: one of numbers must still hold numbers."""
+    source = table_of(estimator, X)
+    if isinstance(source, MixedSource):
+        for now, (factor, columns) in ((source.fields, group) for group in estimator._plan.groups):
+            text = [now[j].name for j in columns if now[j].kind == "text"]
+            if text and not factor.takes_text:
+                raise DataError(f"column {text[0]!r} holds text, and was fitted on numbers; convert it to numbers.")
+    return source
+
+
+def frame_kind(X: Any) -> str | None:
+    """The library of a frame, so that draws come in the same kind; None for arrays."""
+    kind = type(X).__module__.split(".")[0]
+    return kind if kind in ("pandas", "polars", "pyarrow") else None
+
+
+def sampled_rows(columns: Sequence[Array], fields: Sequence[Field], frame: str | None) -> Any:
+    """Columns drawn as rows (n, d): a frame of the kind that was fitted, floats, or objects where columns differ."""
+    kept = [_of_kind(column, field) for column, field in zip(columns, fields, strict=True)]
+    if frame is not None:
+        import narwhals.stable.v2 as nw
+
+        named = {str(field.name): column for field, column in zip(fields, kept, strict=True)}
+        backend: Any = frame
+        return nw.from_dict(named, backend=backend).to_native()
+    numeric = all(column.dtype.kind in "fiub" for column in kept)
+    return np.column_stack([column.astype(np.float64 if numeric else object) for column in kept])
+
+
+def _of_kind(column: Array, field: Field) -> Array:
+    if field.kind == "boolean":
+        return column.astype(np.float64).astype(bool)
+    if column.dtype == object and field.kind in ("number", "integer"):
+        return column.astype(np.float64 if field.kind == "number" else np.int64)
+    if column.dtype == object and all(isinstance(value, str) for value in column):
+        return column.astype(str) if field.levels is None else column
+    return column
+
+
+# ---- options --------------------------------------------------------------------------------------------------
+
+
+def checked_naive_options(estimator: Any) -> NaiveOptions:
+    """The options of an estimator, each checked."""
+    bandwidth = estimator.bandwidth
+    if isinstance(bandwidth, str) or callable(bandwidth):
+        checks.choice("bandwidth", bandwidth, BANDWIDTHS)
+    else:
+        bandwidth = checks.real("bandwidth", bandwidth, 0.0)
+    return NaiveOptions(
+        smoothing=_by_column("smoothing", estimator.smoothing, levels=True),
+        unknown=checks.name("unknown", estimator.unknown, UNKNOWN),
+        floor=_not_negative("floor", estimator.floor),
+        added_variance=_by_column("added_variance", estimator.added_variance),
+        bandwidth=bandwidth,
+        max_components=checks.integer("max_components", estimator.max_components, 1),
+    )
+
+
+def _by_column(name: str, value: Any, levels: bool = False) -> Any:
+    if not isinstance(value, Mapping):
+        return _not_negative(name, value)
+    return {
+        column: {level: _not_negative(f"{name}[{column!r}][{level!r}]", n) for level, n in given.items()}
+        if levels and isinstance(given, Mapping)
+        else _not_negative(f"{name}[{column!r}]", given)
+        for column, given in value.items()
+    }
+
+
+def _not_negative(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0.0 <= float(value) < np.inf:
+        raise OptionError(f"{name}={value!r} must be a finite number from 0 on.")
+    return float(value)
+
+
+# ---- what is said ---------------------------------------------------------------------------------------------
+
+
+def warn_about_constants(statistics: NaiveStatistics, plan: Plan, options: NaiveOptions, classes: Array) -> None:
+    """Say which Gaussian columns are constant within a class, so that the floor is their variance."""
+    for (factor, columns), part in zip(plan.groups, statistics.parts, strict=True):
+        if not isinstance(factor, GaussianFactor) or factor.shared:
+            continue
+        total = part.pooled()[2]
+        held = (part.weight > 0.0) & (part.square <= options.floor * total * part.weight) & (total > 0.0)
+        if held.any():
+            c, j = (int(place[0]) for place in np.nonzero(held))
+            warnings.warn(
+                f"column {plan.fields[columns[j]].name!r} is constant in class {classes[c].item()!r} "
+                f"({part.weight[c, j]:g} rows; {int(held.sum())} such cases in all): its variance there is held at "
+                f"floor={options.floor:g} of the column's. 'shared-gaussian' or a larger floor is safer.",
+                DataWarning,
+                stacklevel=3,
+            )

@@ -1,0 +1,115 @@
+"""Naive Bayes to a file and back: statistics and options, from which the model follows; and to scikit-learn."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from eigenlens import io
+from eigenlens.arrays import Array
+from eigenlens.data.mixed import Field
+from eigenlens.errors import OptionError
+from eigenlens.estimators.naive_checks import checked_naive_options
+from eigenlens.estimators.storing import named_features, storable_parameters
+from eigenlens.fitting.naive import NaiveStatistics
+from eigenlens.fitting.naive_factors import FACTORS, Choice, Plan
+from eigenlens.fitting.naive_levels import LevelFactor
+from eigenlens.models.naive import Group, LinearRule, NaiveModel
+
+__all__ = ["logistic", "restore", "save"]
+
+STORED = FACTORS | {"two levels": LevelFactor(two=True)}
+
+
+def save(estimator: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted classifier to `path`."""
+    plan: Plan = estimator._plan
+    statistics: NaiveStatistics = estimator._statistics
+    arrays: dict[str, Array] = {"weight": statistics.weight, "prior": estimator.model_.prior}
+    groups = []
+    for g, ((factor, columns), part) in enumerate(zip(plan.groups, statistics.parts, strict=True)):
+        packed, said = factor.pack(part, estimator.model_.groups[g].conditional)
+        arrays |= {f"group{g}.{name}": array for name, array in packed.items()}
+        family = next(name for name, known in STORED.items() if known == factor and type(known) is type(factor))
+        groups.append({"family": family, "columns": list(columns), "said": said})
+    header = {
+        "parameters": {name: _pairs(value) for name, value in storable_parameters(estimator).items()},
+        "classes": estimator.classes_.tolist(),
+        "class_dtype": estimator.classes_.dtype.str,
+        "fields": [[_plain(f.name), f.kind, None if f.levels is None else list(f.levels)] for f in plan.fields],
+        "choices": [[choice.family, choice.reason] for choice in plan.choices],
+        "groups": groups,
+        "frame": estimator._frame,
+        "feature_names": named_features(estimator),
+    }
+    io.write(path, estimator._kind, arrays, header)
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _pairs(value: Any) -> Any:
+    """A mapping as pairs, since its keys may be numbers; arrays as lists."""
+    if isinstance(value, Mapping):
+        return {"$pairs": [[_key(key), _pairs(inner)] for key, inner in value.items()]}
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if value is None or isinstance(value, str | int | float | bool | list | tuple | np.generic):
+        return _plain(value)
+    raise OptionError(f"{value!r} cannot be saved; use names and numbers.")
+
+
+def _key(key: Any) -> Any:
+    return {"$tuple": [_plain(part) for part in key]} if isinstance(key, tuple) else _plain(key)
+
+
+def _unpaired(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    return {tuple(k["$tuple"]) if isinstance(k, dict) else k: _unpaired(inner) for k, inner in value["$pairs"]}
+
+
+def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
+    """The classifier that `save` wrote."""
+    estimator = cls(**{name: _unpaired(value) for name, value in header["parameters"].items()})
+    fields = tuple(
+        Field(name, kind, None if levels is None else tuple(levels)) for name, kind, levels in header["fields"]
+    )
+    choices = tuple(Choice(f.name, *said) for f, said in zip(fields, header["choices"], strict=True))
+    plan = Plan(fields, choices, tuple((STORED[g["family"]], tuple(g["columns"])) for g in header["groups"]))
+    options = checked_naive_options(estimator)
+    parts, groups = [], []
+    for g, (said, (factor, columns)) in enumerate(zip(header["groups"], plan.groups, strict=True)):
+        start = f"group{g}."
+        own = {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}
+        part, conditional = factor.unpack(own, said["said"], plan.fields_in(columns), options)
+        parts.append(part)
+        groups.append(Group(np.array(columns), conditional))
+    estimator.classes_ = np.array(header["classes"], dtype=np.dtype(header["class_dtype"]))
+    estimator._statistics = NaiveStatistics(arrays["weight"], tuple(parts))
+    estimator._plan, estimator._frame = plan, header["frame"]
+    estimator._model = NaiveModel(arrays["prior"], tuple(groups))
+    estimator.n_features_in_ = len(fields)
+    if header["feature_names"]:
+        estimator.feature_names_in_ = np.asarray(header["feature_names"], dtype=object)
+    return estimator
+
+
+def logistic(estimator: Any, rule: LinearRule) -> Any:
+    """The LogisticRegression of a linear rule: for two classes the difference of their lines."""
+    from sklearn.linear_model import LogisticRegression
+
+    two = len(estimator.classes_) == 2
+    found = LogisticRegression()
+    found.classes_ = estimator.classes_
+    found.coef_ = rule.coef[1:] - rule.coef[:1] if two else rule.coef.copy()
+    found.intercept_ = rule.intercept[1:] - rule.intercept[:1] if two else rule.intercept.copy()
+    found.n_features_in_ = estimator.n_features_in_
+    found.n_iter_ = np.zeros(1, dtype=np.int32)
+    if hasattr(estimator, "feature_names_in_"):
+        found.feature_names_in_ = estimator.feature_names_in_
+    return found
