@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         load,
     )
     from eigenlens.estimators.compare import compare
+    from eigenlens.estimators.select_mixture import select_mixture
     from eigenlens.fitting.adequacy import bartlett_sphericity, kmo
     from eigenlens.fitting.bandwidth import bandwidth
     from eigenlens.fitting.choose import select_components
@@ -66,6 +67,7 @@ __all__ = [
     "report",
     "scan",
     "select_components",
+    "select_mixture",
     "show_versions",
 ]
 
@@ -90,6 +92,7 @@ _HOMES = {
         "load",
     ),
     "eigenlens.estimators.compare": ("compare",),
+    "eigenlens.estimators.select_mixture": ("select_mixture",),
     "eigenlens.fitting.adequacy": ("bartlett_sphericity", "kmo"),
     "eigenlens.fitting.bandwidth": ("bandwidth",),
     "eigenlens.fitting.choose": ("select_components",),

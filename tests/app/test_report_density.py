@@ -70,9 +70,8 @@ def test_every_rule_has_a_button_that_leads_to_its_curve(line):
     slider = named(charts, "Bandwidth")
     widths = [float(frame["value"].split()[0]) for frame in slider["frames"]]
     assert widths == sorted(widths)
-    assert slider["frames"][slider["start"]]["value"] == f"{model.bandwidth_:.4g} (as fitted, silverman)" or (
-        slider["frames"][slider["start"]]["value"] == f"{model.bandwidth_:.4g} (silverman, as fitted)"
-    )
+    said = slider["frames"][slider["start"]]["value"]
+    assert said in {f"{model.bandwidth_:.4g} (as fitted, silverman)", f"{model.bandwidth_:.4g} (silverman, as fitted)"}
     for rule in ("scott", "lscv", "isj"):
         (mark,) = [mark for mark in slider["marks"] if rule in mark["label"].split(", ")]
         frame = slider["frames"][mark["at"]]

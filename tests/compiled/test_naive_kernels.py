@@ -83,7 +83,7 @@ def test_normal_densities(instructions, layout, d, gaps):
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_codes(instructions, layout, dtype):
     rng = np.random.default_rng(3)
-    codes = LAYOUTS[layout](rng.integers(0, 2 if dtype == bool else 40, (200, 6)).astype(dtype))
+    codes = LAYOUTS[layout](rng.integers(0, 2 if dtype.kind == "b" else 40, (200, 6)).astype(dtype))
     y, w = rng.integers(0, 3, 200).astype(np.int32), rng.random(200)
     for way in (code_ranges, code_ranges_numpy):
         low, high = way(codes)

@@ -83,7 +83,7 @@ ROWS = """
     ryyyyyyyynynnyyny dnyynyyyynnynynyy dnnynnyyyynynnnyy dnyynnyyyynynnyyy dnyynn?yyyyyn?yyy dnnynnnyynyynnny?
     dynynnnyyyynnnnyy rnnnyyyyynynyyyny d???nnnyyyynnynyy dynyn?nyyyynyn?yy rnnyyyynnyynyyyny dnnynnnyyyynnnnny
     rn?nyyynnnnyyyyny rnnnyyy????nyyyny rnynyyynnnynyyy?n
-""".split()
+""".split()  # noqa: SIM905
 
 PARTIES = np.array([{"d": "democrat", "r": "republican"}[row[0]] for row in ROWS])
 VOTES = np.array([[None if vote == "?" else vote for vote in row[1:]] for row in ROWS], dtype=object)

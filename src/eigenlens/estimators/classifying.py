@@ -115,12 +115,12 @@ def _integers(values: Array) -> Labels:
 
 def _objects(values: Array) -> Labels:
     codes, levels = encode(values)
-    if not all(isinstance(level, str) for level in levels):
-        check_classification_targets(values)
     try:
         order = sorted(range(len(levels)), key=levels.__getitem__)
     except TypeError:
         raise DataError("y mixes labels that have no order, such as text and numbers; make all of them text.") from None
+    if not all(isinstance(level, str) for level in levels):
+        check_classification_targets(values)
     place = np.empty(len(levels), dtype=np.int32)
     place[order] = np.arange(len(levels))
     ordered = [levels[k] for k in order]

@@ -69,7 +69,8 @@ class NaiveBayes(BayesRule, BaseEstimator):  # type: ignore[misc]
             matter.
         added_variance: added to the variances of Gaussian columns, a number or {column: number}, in squared units.
             scikit-learn's GaussianNB adds 1e-9 times the largest variance of any column.
-        bandwidth: of "kde", a rule of `eigenlens.bandwidth` by name, a function (x, weights) -> h, or a number.
+        bandwidth: of "kde": "john-langley", (max − min) / √n in each class (John and Langley 1995), a rule of
+            `eigenlens.bandwidth` by name, a function (x, weights) -> h, or a number.
         max_components: the most Gaussians of a "mixture"; BIC chooses.
         random_state: seed of `sample`.
         verbose: True for a progress bar, or a callable (done, in all, what).
@@ -110,7 +111,7 @@ class NaiveBayes(BayesRule, BaseEstimator):  # type: ignore[misc]
         unknown: str = "smooth",
         floor: float = 1e-9,
         added_variance: Any = 0.0,
-        bandwidth: Any = "sheather-jones",
+        bandwidth: Any = "john-langley",
         max_components: int = 4,
         random_state: Any = None,
         verbose: Any = False,

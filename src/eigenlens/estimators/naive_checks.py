@@ -16,12 +16,12 @@ from eigenlens.data.source import Source
 from eigenlens.errors import DataError, DataWarning, OptionError
 from eigenlens.estimators.classifying import chosen_class, enough_classes
 from eigenlens.estimators.rows import rows_of
-from eigenlens.fitting.bandwidth import BANDWIDTHS
 from eigenlens.fitting.naive import NaiveStatistics
 from eigenlens.fitting.naive_factors import Choice, Plan
 from eigenlens.fitting.naive_gaussian import GaussianFactor
 from eigenlens.fitting.naive_levels import UNKNOWN
 from eigenlens.fitting.naive_options import NaiveOptions
+from eigenlens.fitting.naive_rows import CLASS_BANDWIDTHS
 
 __all__ = [
     "FeatureTable",
@@ -111,7 +111,7 @@ def checked_naive_options(estimator: Any) -> NaiveOptions:
     """The options of an estimator, each checked."""
     bandwidth = estimator.bandwidth
     if isinstance(bandwidth, str) or callable(bandwidth):
-        checks.choice("bandwidth", bandwidth, BANDWIDTHS)
+        checks.choice("bandwidth", bandwidth, CLASS_BANDWIDTHS)
     else:
         bandwidth = checks.real("bandwidth", bandwidth, 0.0)
     return NaiveOptions(

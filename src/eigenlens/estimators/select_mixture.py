@@ -130,8 +130,8 @@ def select_mixture(
     >>> rng = np.random.default_rng(0)
     >>> X = np.concatenate([rng.normal(0.0, 1.0, (200, 2)), rng.normal(6.0, 1.0, (100, 2))])
     >>> table = select_mixture(X, range(1, 4), ["spherical", "full"], random_state=0)
-    >>> table.types[0], table.components[0], table.best.means_.round()
-    ('spherical', np.int64(2), array([[0., 0.], [6., 6.]]))
+    >>> table.types[0], table.components[0], table.best.weights_.round(2)
+    ('spherical', np.int64(2), array([0.67, 0.33]))
     """
     checks.name("criterion", criterion, CRITERIA)
     if criterion == "held_out" and cv is None:

@@ -82,8 +82,8 @@ def ascend(
                 model, guessed = plain, False
                 continue
             path.append(value)
-            note(len(path), value)
             best, plain, gap = model, better, still_to_gain(path)
+            note(len(path), value)
             if gap <= tol:
                 ended = "converged"
                 break

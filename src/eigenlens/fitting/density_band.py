@@ -20,29 +20,39 @@ __all__ = ["BANDS", "asymptotic_band", "bootstrap_band"]
 Band = Callable[[KernelEstimate, Array, float, np.random.Generator], tuple[Array, Array]]
 
 REPLICATES = 200
+FAR = 20.0
+"""Kernels without an end have nothing left of their square beyond it."""
 
 
 def asymptotic_band(model: KernelEstimate, y: Array, level: float, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Limits (m,), (m,) at places y (m,): (√f̂ ± z √(R / 4nh))², R = ∫K², z the normal quantile of the level.
+    """Limits (m,), (m,) at places y (m,): (√f̂ ± z √((R g / f̂ h − f̂) / 4n))², z the normal quantile of the level.
 
-    Var f̂ ≈ R f / (nh), so √f̂ has the same variance everywhere (Bowman and Azzalini 1997, §2.3); adaptive kernels count
-    by what they are at y. Within a bandwidth of a bound that mirrors the rows the variance is up to twice as large:
-    there the bootstrap is right. Nothing is drawn from `rng`. Cost: one density.
+    Var f̂ = (R g / h − (E f̂)²) / n with R = ∫K² and g the density smoothed by K² / R; where g = f and h is small, √f̂
+    has the same variance R / 4nh everywhere (Bowman and Azzalini 1997, §2.3). Within a bandwidth of a bound that
+    mirrors the rows the variance is up to twice as large: there the bootstrap is right. Nothing is drawn from `rng`.
+    Cost: two densities.
     """
-    f = model.density(y)
-    root, half = np.sqrt(f), float(ndtri(0.5 + 0.5 * level)) * np.sqrt(_root_variance(model, y, f))
+    f, n = model.density(y), model.total
+    rough = model.kernel.roughness / float(model.bandwidth[0])
+    # Where less than a row counts, g / f says nothing: it is drawn towards one, and an empty place keeps a limit.
+    alone = rough / n
+    spread = rough * (_squared(model, y) + alone) / (f + alone)
+    root = np.sqrt(f)
+    half = float(ndtri(0.5 + 0.5 * level)) * np.sqrt(np.maximum(spread - f, 0.0) / (4.0 * n))
     return np.maximum(root - half, 0.0) ** 2, (root + half) ** 2
 
 
-def _root_variance(model: KernelEstimate, y: Array, f: Array) -> Array:
-    """R / (4 n h), or with scales R / (4 n h) times the mean of 1 / s_i over the points near each place (m,)."""
-    plain = np.full(y.size, model.kernel.roughness / (4.0 * model.total * float(model.bandwidth[0])))
-    if model.scales is None:
-        return plain
-    narrow = replace(model, weights=model.weights / model.scales)
-    share = narrow.density(y) * (narrow.total / model.total)
-    widest = 1.0 / float(model.scales.max())
-    return np.asarray(plain * np.divide(share, f, out=np.full(y.size, widest), where=f > 0.0))
+def _squared(model: KernelEstimate, y: Array) -> Array:
+    """g (m,) at places y (m,): Σ w_i K_i² over points, in units of R / h.
+
+    K² / R is taken to be K itself, narrowed to the same variance: it is so for Gaussian, Laplace and box kernels.
+    """
+    u = np.linspace(0.0, min(model.kernel.radius, FAR), 4_001)
+    square = model.kernel.profile(u) ** 2
+    share = float(u**2 @ square / square.sum()) / model.kernel.variance
+    own = model.weights if model.scales is None else model.weights / model.scales
+    narrow = replace(model, bandwidth=np.sqrt(share) * model.bandwidth, weights=own)
+    return np.asarray(narrow.density(y) * (narrow.total / model.total))
 
 
 def bootstrap_band(model: KernelEstimate, y: Array, level: float, rng: np.random.Generator) -> tuple[Array, Array]:

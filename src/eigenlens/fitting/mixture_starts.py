@@ -164,6 +164,8 @@ def _sample(problem: Problem, K: int, rng: np.random.Generator) -> _Sample:
     w = np.ones(len(X)) if weight is None else weight
     keep = (w > 0.0) & ~np.isnan(X).all(axis=1)
     X, w = X[keep], w[keep]
+    order = np.lexsort(X.T)  # so that guesses depend neither on the order of rows nor on copies standing for weights
+    X, w = X[order], w[order]
     filled = problem.filled(X)
     centred, ways = filled - problem.mean, problem.structure.views(problem.covariance)
     return _Sample(X, filled, tuple(centred * A if A.ndim == 1 else centred @ A for A in ways), w)

@@ -32,7 +32,7 @@ class NaiveOptions:
     unknown: str = "smooth"
     floor: float = 1e-9
     added_variance: float | Mapping[Any, float] = 0.0
-    bandwidth: Any = "sheather-jones"
+    bandwidth: Any = "john-langley"
     max_components: int = 4
 
     def smoothing_of(self, name: Any, levels: tuple[Any, ...]) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +15,7 @@ from eigenlens.data.mixed import Field, numbers_of
 from eigenlens.errors import DataError
 from eigenlens.fitting.bandwidth import BANDWIDTHS
 from eigenlens.fitting.mixture import MixtureOptions, fit_mixture
-from eigenlens.fitting.mixture_starts import from_centres, seeds
+from eigenlens.fitting.mixture_starts import from_centres, from_mixture, seeds
 from eigenlens.fitting.naive_options import NaiveOptions
 from eigenlens.models.covariances import Diagonal
 from eigenlens.models.density import Density
@@ -24,12 +24,24 @@ from eigenlens.models.kernel_density import KernelEstimate
 from eigenlens.models.mixture import Mixture
 from eigenlens.models.naive_densities import DensityColumns
 
-__all__ = ["KeptRows", "KernelFactor", "MixtureFactor", "class_bandwidth"]
+__all__ = ["CLASS_BANDWIDTHS", "KeptRows", "KernelFactor", "MixtureFactor", "class_bandwidth"]
+
+
+def john_langley(x: Array, weight: Array) -> float:
+    """h = (max − min) / √n (John and Langley 1995, section 3.2, in units of the range).
+
+    Narrower in many rows than rules for the density itself, which pays for a class; ties do not make it nothing.
+    """
+    return float((x.max() - x.min()) / np.sqrt(weight.sum()))
+
+
+CLASS_BANDWIDTHS: dict[str, Callable[[Array, Array], float]] = {"john-langley": john_langley, **BANDWIDTHS}
+"""Rules by name: that of classifiers, and those of densities."""
 
 SPACING = 1.0 / 6.0
 """The least bandwidth, in mean distances of neighbouring values of a column, as in Weka: ties are no peaks."""
 
-STARTS = 8
+STARTS = 4
 """Guesses from which EM of a mixture starts."""
 
 
@@ -87,7 +99,7 @@ class KernelFactor:
 
     def estimate(self, statistics: KeptRows, fields: tuple[Field, ...], options: NaiveOptions) -> DensityColumns:
         """Bandwidths by the rule, for each class and column on their own; one density is a thread's work."""
-        rule = BANDWIDTHS[options.bandwidth] if isinstance(options.bandwidth, str) else options.bandwidth
+        rule = CLASS_BANDWIDTHS[options.bandwidth] if isinstance(options.bandwidth, str) else options.bandwidth
 
         def fit(x: Array, w: Array, everywhere: tuple[Array, Array]) -> KernelEstimate:
             h = class_bandwidth(x, w, everywhere, rule)
@@ -147,7 +159,7 @@ class MixtureFactor:
         return KeptRows.of(numbers_of(rows, columns), y, weight, C)
 
     def estimate(self, statistics: KeptRows, fields: tuple[Field, ...], options: NaiveOptions) -> DensityColumns:
-        """Mixtures of 1, …, max_components Gaussians, of which that of the least BIC is taken."""
+        """Mixtures of 1, 2, … Gaussians, max_components at most, for as long as BIC falls."""
 
         def fit(x: Array, w: Array, everywhere: tuple[Array, Array]) -> Density:
             return _mixture(x, w, everywhere, options)
@@ -176,7 +188,7 @@ class MixtureFactor:
 def _mixture(x: Array, w: Array, everywhere: tuple[Array, Array], options: NaiveOptions) -> Mixture:
     if not len(x):
         x, w = everywhere
-    mean, total = np.average(everywhere[0], weights=everywhere[1]), 0.0
+    mean = np.average(everywhere[0], weights=everywhere[1])
     total = float(np.average((everywhere[0] - mean) ** 2, weights=everywhere[1]))
     least = options.floor * total if total > 0.0 else 1.0
     middle = float(np.average(x, weights=w))
@@ -186,13 +198,17 @@ def _mixture(x: Array, w: Array, everywhere: tuple[Array, Array], options: Naive
         return one
     source = ArraySource(x[:, None]).weighted(w)
     floor = min(0.5, max(options.floor, 1e-4))
-    fitting = MixtureOptions("diag", starting=from_centres(seeds, STARTS), floor=floor, tol=1e-7)
+    fitting = MixtureOptions("diag", starting=from_centres(seeds, STARTS), floor=floor, tol=1e-6, max_iter=200)
     best, mixture = float(2.0 * np.log(w.sum()) - 2.0 * (w @ one.log_density(x))), one
     for K in range(2, min(options.max_components, np.unique(x).size // 2) + 1):
         fit = fit_mixture(source, K, fitting, np.random.default_rng(K))
-        if fit.bic() < best:
-            best, mixture = fit.bic(), fit.model
-    return mixture
+        if fit.bic() >= best:
+            break
+        best, mixture = fit.bic(), fit.model
+    if mixture is one:
+        return one
+    to_the_end = replace(fitting, starting=from_mixture(mixture), tol=1e-11, max_iter=2000)
+    return fit_mixture(source, len(mixture.weights), to_the_end, np.random.default_rng(0)).model
 
 
 def _normals(weights: Array, means: Array, variances: Array) -> Mixture:

@@ -1,0 +1,294 @@
+"""From a mixture of Gaussians to plain arrays: ellipses in a plane, densities along a line, responsibilities, criteria.
+
+A model here is a fitted `GaussianMixture` or the frozen `Mixture`. Components are counted from 1, as people do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from eigenlens import checks
+from eigenlens.arrays import Array, to_numpy
+from eigenlens.errors import DataError, OptionError
+from eigenlens.estimators.select_mixture import CRITERIA, MixtureSelection
+from eigenlens.models.mixture import Mixture, matrix_of
+from eigenlens.views.tables import dense_rows, names_of
+
+__all__ = [
+    "CurveTable",
+    "EllipseTable",
+    "LineTable",
+    "ShareTable",
+    "curves",
+    "ellipses",
+    "frozen_mixture",
+    "line",
+    "shares",
+]
+
+POINTS, GRID, MOST_BINS = 181, 400, 200
+"""Points around an ellipse and along a line, and the most bins of a histogram."""
+
+REACH = 4.0
+"""A line goes on to this many standard deviations on either side of each component."""
+
+
+@dataclass(frozen=True, eq=False)
+class EllipseTable:
+    """The components in the plane of two columns.
+
+    Attributes:
+        names: of the columns. weights: (K,). means: (K, 2).
+        levels: (p,) the share of its component's mass that each ellipse holds. outlines: (K, p, m, 2) its border.
+        rows: (n, 2) those that are complete in these columns. labels: (n,) their likeliest component, counted from 1.
+        hidden: how many rows are not, for gaps.
+    """
+
+    names: tuple[str, str]
+    weights: Array
+    means: Array
+    levels: Array
+    outlines: Array
+    rows: Array
+    labels: Array
+    hidden: int
+
+
+@dataclass(frozen=True, eq=False)
+class LineTable:
+    """The density of one column, and what it is made of.
+
+    Attributes:
+        name: of the column. x: (p,). parts: (K, p) pi_k N(x | mu_k, s_k²). weights: (K,).
+        edges: (m + 1,) of a histogram, finite; heights: (m,) its density. Both are empty without rows.
+    """
+
+    name: str
+    x: Array
+    parts: Array
+    weights: Array
+    edges: Array
+    heights: Array
+
+    @property
+    def density(self) -> Array:
+        """(p,) the sum of the parts."""
+        return np.asarray(self.parts.sum(axis=0))
+
+
+@dataclass(frozen=True, eq=False)
+class ShareTable:
+    """Responsibilities of rows in order: by their likeliest component, and within it the surest first.
+
+    Attributes:
+        order: (n,) which rows of X. values: (n, K). labels: (n,) likeliest components, counted from 1.
+    """
+
+    order: Array
+    values: Array
+    labels: Array
+
+    @property
+    def uncertain(self) -> int:
+        """How many rows have no component with at least nine tenths of them."""
+        return int(np.count_nonzero(self.values.max(axis=1) < 0.9))
+
+
+@dataclass(frozen=True, eq=False)
+class CurveTable:
+    """A criterion over the number of components, a curve for each covariance structure.
+
+    Attributes:
+        criterion: its name. types: (t,). components: one array (m,) a type, ascending, and values and usable likewise.
+        best: the type and number of components of the best.
+        failed: (type, number) pairs without a value.
+    """
+
+    criterion: str
+    types: tuple[str, ...]
+    components: tuple[Array, ...]
+    values: tuple[Array, ...]
+    usable: tuple[Array, ...]
+    best: tuple[str, int]
+    failed: tuple[tuple[str, int], ...]
+
+    @property
+    def best_value(self) -> float:
+        """The criterion of the best."""
+        t = self.types.index(self.best[0])
+        return float(self.values[t][self.components[t] == self.best[1]][0])
+
+
+def frozen_mixture(model: Any) -> Mixture:
+    """The mixture itself, of an estimator or as it is."""
+    found = model if isinstance(model, Mixture) else getattr(model, "model_", None)
+    if not isinstance(found, Mixture):
+        raise OptionError(f"model={type(model).__name__} is no mixture; give a fitted GaussianMixture.")
+    return found
+
+
+def ellipses(
+    model: Any,
+    X: Any = None,
+    columns: Sequence[Any] = (0, 1),
+    *,
+    levels: Sequence[float] = (0.5, 0.95),
+    names: Iterable[str] | None = None,
+) -> EllipseTable:
+    """Ellipses of the components' marginal densities in two columns, and the rows of X with their components.
+
+    Rows belong to components by all of their columns, not only by those two.
+
+    >>> from eigenlens.models.covariances import Full
+    >>> from eigenlens.models.gaussian import Gaussian
+    >>> one = Mixture(np.ones(1), (Gaussian(np.zeros(2), Full(np.diag([4.0, 1.0]))),))
+    >>> ellipses(one, levels=[0.5]).outlines[0, 0].max(axis=0).round(3)
+    array([2.355, 1.177])
+    """
+    mixture = frozen_mixture(model)
+    known = names_of(model, mixture.means.shape[1], names)
+    pair = [_column(column, known) for column in columns]
+    if len(pair) != 2 or pair[0] == pair[1]:
+        raise OptionError(f"columns={tuple(columns)!r} must be two different columns, by number or name.")
+    shares_held = np.array([checks.real("levels", level, 0.0, 1.0) for level in levels])
+    plane = mixture.marginal(pair)
+    rows, labels, hidden = _labelled(model, mixture, X, pair)
+    outlines = np.stack([_outlines(part, shares_held) for part in plane.components])
+    return EllipseTable(
+        (known[pair[0]], known[pair[1]]), mixture.weights, plane.means, shares_held, outlines, rows, labels, hidden
+    )
+
+
+def _outlines(component: Any, levels: Array) -> Array:
+    """(p, m, 2): the ellipse x = mu + r L u that holds the share 1 − exp(−r²/2) of a Gaussian in the plane."""
+    turn = np.linspace(0.0, 2.0 * np.pi, POINTS)
+    circle = np.column_stack([np.cos(turn), np.sin(turn)])
+    r = np.sqrt(-2.0 * np.log1p(-levels))
+    return np.asarray(component.mean + r[:, None, None] * (circle @ np.linalg.cholesky(matrix_of(component)).T))
+
+
+def _labelled(model: Any, mixture: Mixture, X: Any, pair: list[int]) -> tuple[Array, Array, int]:
+    if X is None:
+        return np.empty((0, 2)), np.empty(0, dtype=np.intp), 0
+    labels, rows = _responsibilities(model, mixture, X).argmax(axis=1) + 1, dense_rows(X)[:, pair]
+    there = np.isfinite(rows).all(axis=1)
+    return rows[there], labels[there], int(np.count_nonzero(~there))
+
+
+def _responsibilities(model: Any, mixture: Mixture, X: Any) -> Array:
+    """(n, K): an estimator knows every kind of X, and checks its columns."""
+    if hasattr(model, "predict_proba"):
+        return np.asarray(to_numpy(model.predict_proba(X)), dtype=np.float64)
+    rows, d = dense_rows(X), mixture.means.shape[1]
+    if rows.shape[1] != d:
+        raise DataError(f"X has {rows.shape[1]} columns, but the mixture has {d}.")
+    return mixture.responsibilities(rows)
+
+
+def _column(column: Any, names: tuple[str, ...]) -> int:
+    if isinstance(column, str):
+        if column not in names:
+            raise OptionError(f"columns has {column!r}; the names are {list(names)[:8]}.")
+        return names.index(column)
+    return checks.integer("columns", column, 0, len(names) - 1, "the last column")
+
+
+def line(
+    model: Any,
+    X: Any = None,
+    column: Any = 0,
+    *,
+    bins: int | tuple[Any, Any] | None = None,
+    names: Iterable[str] | None = None,
+) -> LineTable:
+    """The marginal density of one column along a line, and the histogram of that column of X, or of counted bins.
+
+    bins: how many, or None for the rule of Freedman and Diaconis, but at least √n; without X a pair (edges, counts), as
+    `fit_binned` takes it, of which open bins are not drawn.
+
+    >>> from eigenlens.models.covariances import Full
+    >>> from eigenlens.models.gaussian import Gaussian
+    >>> one = Mixture(np.ones(1), (Gaussian(np.zeros(1), Full(np.eye(1))),))
+    >>> table = line(one, bins=([-1.0, 0.0, 1.0], [2, 6]))
+    >>> table.heights, round(float(np.trapezoid(table.density, table.x)), 3)
+    (array([0.25, 0.75]), 1.0)
+    """
+    mixture = frozen_mixture(model)
+    known = names_of(model, mixture.means.shape[1], names)
+    j = _column(column, known)
+    alone = mixture.marginal([j])
+    edges, heights = _histogram(X, j, len(known), bins)
+    x = _grid(alone, edges)
+    return LineTable(known[j], x, np.exp(alone.log_joint(x[:, None]).T), mixture.weights, edges, heights)
+
+
+def _histogram(X: Any, j: int, d: int, bins: Any) -> tuple[Array, Array]:
+    if X is None and not isinstance(bins, tuple):
+        return np.empty(0), np.empty(0)
+    if X is None:
+        edges, counts = (np.asarray(to_numpy(part), dtype=np.float64) for part in bins)
+    else:
+        rows = dense_rows(X)
+        if rows.shape[1] != d:
+            raise DataError(f"X has {rows.shape[1]} columns, but the mixture has {d}.")
+        values = rows[np.isfinite(rows[:, j]), j]
+        edges = _edges(values, bins)
+        counts = np.histogram(values, edges)[0].astype(np.float64)
+    n, drawn = counts.sum(), np.isfinite(edges)
+    closed = drawn[1:] & drawn[:-1]
+    return edges[drawn], counts[closed] / (n * np.diff(edges[drawn]))
+
+
+def _edges(values: Array, bins: int | None) -> Array:
+    if bins is not None:
+        return np.histogram_bin_edges(values, checks.integer("bins", bins, 1))
+    # Of a mixture the quartiles lie far apart, and their rule alone would hide narrow components.
+    count = max(len(np.histogram_bin_edges(values, rule)) - 1 for rule in ("fd", "sqrt"))
+    return np.histogram_bin_edges(values, min(count, MOST_BINS))
+
+
+def _grid(alone: Mixture, edges: Array) -> Array:
+    """(p,) evenly over all, and closer where components are narrow."""
+    parts: list[Any] = list(alone.components)
+    s = np.sqrt([matrix_of(part)[0, 0] for part in parts])[:, None]
+    each = alone.means + s * np.linspace(-REACH, REACH, 81)
+    whole = np.append(each, edges)
+    return np.unique(np.append(each, np.linspace(whole.min(), whole.max(), GRID)))
+
+
+def shares(model: Any, X: Any) -> ShareTable:
+    """P(component | row) of the rows of X, in an order in which they can be looked at.
+
+    >>> from eigenlens.models.covariances import Full
+    >>> from eigenlens.models.gaussian import Gaussian
+    >>> two = Mixture(np.full(2, 0.5), tuple(Gaussian(np.array([m]), Full(np.eye(1))) for m in (0.0, 4.0)))
+    >>> shares(two, [[4.0], [1.9], [0.0]]).order
+    array([2, 1, 0])
+    """
+    values = _responsibilities(model, frozen_mixture(model), X)
+    labels = values.argmax(axis=1)
+    order = np.lexsort((-values.max(axis=1), labels))
+    return ShareTable(order, values[order], labels[order] + 1)
+
+
+def curves(table: MixtureSelection, criterion: str | None = None) -> CurveTable:
+    """The table of `select_mixture` as curves over the number of components."""
+    chosen = table.criterion if criterion is None else checks.name("criterion", criterion, CRITERIA)
+    values, found = np.asarray(getattr(table, chosen)), np.isfinite(getattr(table, chosen))
+    if not found.any():
+        raise DataError(f"the table has no {chosen}: no fit succeeded, or select_mixture was called without cv.")
+    types = tuple(dict.fromkeys(sorted(table.types, key=table.types.index)))
+    index = [
+        np.flatnonzero([name == kind and ok for name, ok in zip(table.types, found, strict=True)]) for kind in types
+    ]
+    index = [i[np.argsort(table.components[i])] for i in index]
+    rank = np.where(found & table.usable, CRITERIA[chosen] * values, np.inf)
+    best = int(np.argmin(rank if np.isfinite(rank).any() else np.where(found, CRITERIA[chosen] * values, np.inf)))
+    failed = tuple((table.types[i], int(table.components[i])) for i in np.flatnonzero(~found))
+    numbers, found_values, usable = (tuple(each[i] for i in index) for each in (table.components, values, table.usable))
+    winner = table.types[best], int(table.components[best])
+    return CurveTable(chosen, types, numbers, found_values, usable, winner, failed)
