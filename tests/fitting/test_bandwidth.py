@@ -366,3 +366,12 @@ def test_the_search_is_global():
         return -math.exp(-(math.log(h / 0.02) ** 2) * 20) - 0.9 * math.exp(-(math.log(h / 3.0) ** 2))
 
     assert search(lambda low, high, fine: criterion, 0.001, 100.0)[0] == pytest.approx(0.02, rel=1e-4)
+
+
+def test_isj_of_repeated_values_says_so_and_is_no_needle():
+    rng = np.random.default_rng(0)
+    for x in (rng.poisson(20.0, 20_000).astype(float), rng.integers(0, 5, 1_000).astype(float)):
+        with pytest.warns(DataWarning, match="many equal values"):
+            h = bandwidth(x, "isj")
+        assert h >= 0.5  # half the step between the values
+        assert h == max(0.5, bandwidth(x, "sheather-jones"))
