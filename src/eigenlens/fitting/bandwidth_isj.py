@@ -30,7 +30,8 @@ def isj(x: Array, weight: Array | None = None) -> float:
     made on the line, without the walls of a cosine transform, in units of the sample's range: h goes with the data
     under every shift and scaling. Of several fixed points the largest; two or three rows may have none, and then h is
     the largest reasonable one (Terrell 1990). Where values repeat so often that the fixed point is at 0, a warning says
-    so, and h is that of `sheather_jones`, or half the usual step between values. Cost: O(n), then some thousand terms a trial.
+    so, and h is that of `sheather_jones`, or half the usual step between values. Cost: O(n), then some thousand terms a
+    trial.
 
     >>> x = np.random.default_rng(0).standard_normal(1000)
     >>> round(isj(x), 2), abs(isj(1000.0 * x) / isj(x) - 1000.0) < 1e-7
