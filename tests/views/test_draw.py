@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from functools import cache
 from types import SimpleNamespace
 
 import matplotlib as mpl
@@ -14,7 +15,16 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from eigenlens import PCA, datasets, plot
+from eigenlens import (
+    PCA,
+    GaussianMixture,
+    KernelDensity,
+    NaiveBayes,
+    compare,
+    datasets,
+    plot,
+    select_mixture,
+)
 from eigenlens.errors import DataError, MissingExtra, OptionError
 from eigenlens.models.linear_gaussian import LinearGaussian
 from eigenlens.views import tables
@@ -305,6 +315,34 @@ def latent(model):
     )
 
 
+def kernel_density(X):
+    return KernelDensity(bandwidth=0.5).fit(X)
+
+
+def two_components(X):
+    return GaussianMixture(2, covariance_type="diag", n_init=2, random_state=0).fit(X)
+
+
+def labels_of(X):
+    return np.where(np.arange(len(X)) % 3 == 0, "$odd_", "even$")
+
+
+def classifier(X):
+    return NaiveBayes(features="gaussian").fit(X, labels_of(X))
+
+
+@cache
+def selected():
+    X = np.random.default_rng(0).standard_normal((60, 2))
+    return select_mixture(X, n_components=[1, 2], covariance_types=["diag"], random_state=0)
+
+
+@cache
+def compared():
+    X = np.random.default_rng(0).standard_normal((60, 2))
+    return compare({"$a_": KernelDensity(bandwidth=0.5), "b$": KernelDensity(bandwidth=1.0)}, X, random_state=0)
+
+
 PICTURES = {
     "scree": lambda m, X, **how: plot.scree(m, **how),
     "scores": lambda m, X, **how: plot.scores(m, X, labels=range(len(X)), **how),
@@ -320,6 +358,18 @@ PICTURES = {
     "rotation": lambda m, X, **how: plot.rotation(m, **how),
     "noise": lambda m, X, **how: plot.noise(latent(m), **how),
     "imputed": lambda m, X, **how: plot.imputed(latent(m), with_gaps(X), **how),
+    "density": lambda m, X, **how: plot.density(kernel_density(X), column=0, **how),
+    "density_contours": lambda m, X, **how: plot.density_contours(kernel_density(X), columns=(0, 1), **how),
+    "bandwidth_curve": lambda m, X, **how: plot.bandwidth_curve(kernel_density(X), column=0, **how),
+    "mixture": lambda m, X, **how: plot.mixture(two_components(X), X, **how),
+    "mixture_density": lambda m, X, **how: plot.mixture_density(two_components(X), X, **how),
+    "mixture_selection": lambda m, X, **how: plot.mixture_selection(selected(), **how),
+    "responsibilities": lambda m, X, **how: plot.responsibilities(two_components(X), X, **how),
+    "comparison": lambda m, X, **how: plot.comparison(compared(), **how),
+    "decision": lambda m, X, **how: plot.decision(classifier(X), X, labels_of(X), grid=20, **how),
+    "calibration": lambda m, X, **how: plot.calibration(classifier(X), X, labels_of(X), **how),
+    "confusion": lambda m, X, **how: plot.confusion(classifier(X), X, labels_of(X), **how),
+    "explanation": lambda m, X, **how: plot.explanation(classifier(X), X, **how),
 }
 
 
