@@ -37,6 +37,9 @@ kernels = runtime.kernels if hasattr(runtime.kernels, "naive_winners") else None
 PANEL = 1 << 18
 """Entries of rows that the twins work on at a time."""
 
+LONG = 320
+"""Codes of neighbouring rows that are compared as one row, where rows are short: that fills the vector registers."""
+
 CODES: dict[np.dtype[Any], np.dtype[Any]] = {
     np.dtype(name): np.dtype(name) for name in ("int8", "uint8", "int16", "int32", "int64")
 } | {
@@ -161,9 +164,19 @@ def code_ranges(codes: Array) -> tuple[Array, Array]:
     if kernels is None or codes.dtype == np.uint64:  # beyond int64 only the twin can say so
         return code_ranges_numpy(codes)
     read = _codes(codes)
+    n, d = read.shape
+    k = max(1, min(n, LONG // d)) if read.flags.c_contiguous else 1
+    whole = n - n % k
+    ends = _ends(read[:whole].reshape(-1, k * d)).reshape(2, k, d)
+    if whole < n:
+        ends = np.concatenate([ends, _ends(read[whole:])[:, None]], axis=1)
+    return ends[0].min(axis=0), ends[1].max(axis=0)
+
+
+def _ends(read: Array) -> Array:
     ends = np.empty((2, read.shape[1]), dtype=np.int64)
     getattr(kernels, f"naive_ranges_{read.dtype.name}")(read, ends, threads())
-    return ends[0], ends[1]
+    return ends
 
 
 def code_ranges_numpy(codes: Array) -> tuple[Array, Array]:
