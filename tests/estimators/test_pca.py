@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 
 import eigenlens
 from eigenlens import PCA, compiled
-from eigenlens.errors import ConvergenceWarning, ModelFileError, OptionError
+from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, ModelFileError, OptionError
 from eigenlens.fitting.bootstrap import rotation
 from eigenlens.fitting.pca import RULES
 from eigenlens.linalg.solve import SOLVERS
@@ -417,3 +417,59 @@ class TestProgress:
         out, error = capfd.readouterr()
         assert out == ""
         assert "moments" in error
+
+
+# ---- missing entries ----------------------------------------------------------------------------------------
+
+
+def gaps(X, share=0.2):
+    return np.where(np.random.default_rng(1).random(X.shape) < share, np.nan, X)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.2])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_rows_of_weight_zero_may_hold_anything(share, value):
+    X, weight = gaps(rows(), share), np.ones(100)
+    bad, weight[[3, 50]] = X.copy(), 0.0
+    bad[[3, 50], 2:] = value
+    pca = PCA(2, missing="em").fit(bad, sample_weight=weight)
+    twin = PCA(2, missing="em").fit(np.delete(X, [3, 50], axis=0))
+    np.testing.assert_allclose(pca.components_, twin.components_, atol=1e-10)
+    assert pca.n_samples_ == twin.n_samples_ == 98
+
+
+def test_infinity_in_a_row_that_counts():
+    X = gaps(rows())
+    X[0, 0] = np.inf
+    with pytest.raises(DataError, match="infinity"):
+        PCA(2, missing="em").fit(X)
+
+
+def test_rows_without_an_entry_do_not_count():
+    X = gaps(rows())
+    X[[4, 9]] = np.nan
+    with pytest.warns(DataWarning, match=r"2 rows of X have no observed entry .* their scores are 0"):
+        pca = PCA(2, missing="em").fit(X)
+    assert pca.n_samples_ == 98
+    np.testing.assert_allclose(pca.transform(X)[[4, 9]], 0.0, atol=1e-12)
+    np.testing.assert_allclose(
+        pca.components_, PCA(2, missing="em").fit(np.delete(X, [4, 9], axis=0)).components_, atol=1e-6
+    )
+
+
+def test_no_number_is_every_axis():
+    X = gaps(rows())
+    every, six = PCA(missing="em").fit(X), PCA(6, missing="em").fit(X)
+    np.testing.assert_allclose(every.explained_variance_, six.explained_variance_, rtol=1e-10)
+    assert every.n_components_ == 6
+
+
+def test_an_interrupt_of_missing_entries_is_said():
+    def stop(done, total, what):
+        if "step 4," in what:
+            raise KeyboardInterrupt
+
+    with pytest.warns(ConvergenceWarning, match=r"stopped after [34] steps.*it was interrupted.*is kept") as caught:
+        pca = PCA(2, missing="em", verbose=stop).fit(gaps(rows()))
+    assert "residual" not in str(caught[0].message)
+    assert pca.transform(rows()).shape == (100, 2)

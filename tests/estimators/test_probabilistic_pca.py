@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import tracemalloc
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ import pytest
 import scipy.sparse as sp
 from scipy.stats import multivariate_normal
 from sklearn.base import clone
+from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -21,6 +23,7 @@ from eigenlens import PCA, ConvergenceWarning, DataError, DataWarning, OptionErr
 from eigenlens.data.memory import ArraySource
 from eigenlens.errors import ModelFileError
 from eigenlens.estimators.factor import FactorAnalysis
+from eigenlens.estimators.latent import _imputed_chunk
 from eigenlens.estimators.latent_checks import warn_about
 from eigenlens.estimators.ppca import ProbabilisticPCA
 from eigenlens.fitting.latent import LatentFit
@@ -542,6 +545,74 @@ def test_the_way_out_depends_on_how_it_ended():
         warn_about(ended("max_iter"), source, 1e-12, 7)
 
 
+def test_what_is_left_is_said_as_it_is():
+    source = ArraySource(rows(5, 2, 1))
+    said = {1e-3: "about 1.0e-03, above tol=1e-12", 1e-14: "about 1.0e-14, within tol=1e-12", np.inf: "cannot be told"}
+    for gap, words in said.items():
+        with pytest.warns(ConvergenceWarning, match=f"interrupted after 2 steps.*{words}") as caught:
+            warn_about(replace(ended("interrupted"), gap=gap, interrupted=True), source, 1e-12, 7)
+        assert "inf" not in str(caught[0].message)
+
+
+def test_noise_at_its_floor_is_warned_of():
+    source = ArraySource(rows(5, 2, 1))
+    with pytest.warns(DataWarning, match=r"Heywood case: the noise variance.*more rows are needed"):
+        warn_about(replace(ended("converged"), converged=True, floored=True), source, 1e-12, 7)
+    X = load_iris().data
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    X[np.arange(4) % 3 == np.random.default_rng(5).integers(0, 3, 150)[:, None]] = np.nan
+    with pytest.warns(DataWarning, match=r"Heywood case: the noise variance.*use fewer components or more rows"):
+        ppca = ProbabilisticPCA(3).fit(X)
+    assert ppca.converged_
+
+
+@pytest.mark.parametrize("share", [0.0, 0.2])
+def test_too_few_rows_to_leave_some_out(share):
+    with pytest.raises(DataError, match=r"'cv' needs at least 4 rows.*n_samples=3"):
+        ProbabilisticPCA("cv", random_state=0).fit(gaps(rows(3), share))
+
+
+def test_a_column_that_a_fold_does_not_see():
+    M = gaps(rows())
+    M[1:, 2] = np.nan
+    M[0, 2] = 1.0
+    with pytest.raises(DataError, match=r"'cv' leaves out some rows.*column 2 .*no observed entry.*All rows can"):
+        ProbabilisticPCA("cv", random_state=0).fit(M)
+
+
+def test_an_interrupt_before_all_folds_goes_on():
+    def stop(done, total, what):
+        if "step 2," in what:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ProbabilisticPCA("cv", random_state=0, verbose=stop).fit(gaps(rows()))
+
+
+def test_folds_do_not_make_every_start():
+    steps = {"cv": 0, "all": 0}
+
+    def count(name):
+        def note(done, total, what):
+            steps[name] += "step 1," in what
+
+        return note
+
+    M = gaps(rows(60, 4))
+    tried = ProbabilisticPCA("cv", random_state=0, verbose=count("cv")).fit(M).selection_.counts.size
+    ProbabilisticPCA(1, verbose=count("all")).fit(M)
+    assert steps["cv"] == 5 * tried + steps["all"]  # a start a fold, and all of them at the end
+    assert steps["all"] > 1
+
+
+def test_rows_without_gaps_are_imputed_as_copies():
+    X = rows()
+    ppca = ProbabilisticPCA(2).fit(X)
+    for filled in (ppca.impute(X), _imputed_chunk(X, ppca.model_, 0)):
+        assert not np.shares_memory(filled, X)
+        np.testing.assert_array_equal(filled, X)
+
+
 @pytest.mark.filterwarnings("ignore:Heywood")
 @pytest.mark.parametrize("kind", [ProbabilisticPCA, FactorAnalysis])
 @pytest.mark.parametrize("rule", ["bic", "cv"])
@@ -550,7 +621,7 @@ def test_an_interrupted_choice_keeps_the_best_tried(kind, rule, tmp_path):
     M, done = gaps(rows(120, 8, 4, seed=6), 0.1), []
 
     def stop(_, total, what):
-        if what.startswith("EM: step 1,"):
+        if what.startswith(("EM: step 1,", "EM: start 1, step 1,")):
             done.append(what)
             if len(done) > (2 if rule == "bic" else 10):
                 done.clear()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from eigenlens import PCA, DataError, OptionError
+from eigenlens import PCA, DataError, DataWarning, OptionError
 from eigenlens.data.memory import ArraySource
 from eigenlens.fitting.missing import fit_observed
 from eigenlens.models.linear_gaussian import LinearGaussian
@@ -135,9 +135,10 @@ def test_dtype_and_complete_rows():
 def test_rows_without_entries_units_and_all_components():
     _, M = table()
     plain = PCA(2, missing="em").fit(M).explained_variance_
-    np.testing.assert_allclose(
-        PCA(2, missing="em").fit(np.vstack([M, [np.nan] * 6])).explained_variance_, plain, rtol=1e-8
-    )
+    with pytest.warns(DataWarning, match="1 rows of X have no observed entry"):
+        found = PCA(2, missing="em").fit(np.vstack([M, [np.nan] * 6]))
+    np.testing.assert_allclose(found.explained_variance_, plain, rtol=1e-8)
+    assert found.n_samples_ == len(M)
     np.testing.assert_allclose(PCA(2, missing="em").fit(M * 1e-6).explained_variance_ * 1e12, plain, rtol=1e-8)
     whole = PCA(6, missing="em").fit(M)
     np.testing.assert_allclose(whole.components_ @ whole.components_.T, np.eye(6), atol=1e-12)

@@ -13,12 +13,16 @@ from scipy.optimize import minimize
 
 from eigenlens.data.memory import ArraySource
 from eigenlens.data.source import Block
-from eigenlens.fitting import missing_climb, observed_rows
+from eigenlens.errors import ConvergenceWarning, OptionError
+from eigenlens.estimators.factor import FactorAnalysis
+from eigenlens.estimators.ppca import ProbabilisticPCA
+from eigenlens.fitting import missing_climb, missing_finish, missing_units, observed_rows
 from eigenlens.fitting.factor import fit_factor
 from eigenlens.fitting.missing import fit_best, fit_observed
 from eigenlens.fitting.missing_curvature import Direction, gradient, join, product, split, turn_of
-from eigenlens.fitting.missing_newton import newton_step
+from eigenlens.fitting.missing_newton import newton_step, rising
 from eigenlens.fitting.missing_units import NOISES, Units
+from eigenlens.fitting.pca_missing import fit_pca_missing
 from eigenlens.fitting.ppca import fit_ppca
 from eigenlens.models.linear_gaussian import LinearGaussian
 from eigenlens.stats.observed import ObservedColumns
@@ -232,6 +236,195 @@ def test_an_interrupt_in_any_start_keeps_the_best_so_far():
         reached = [float(what.split()[-1]) for what in calls]
         assert found.path[-1] == pytest.approx(max(reached), rel=1e-6)
         assert found.path[-1] <= whole.path[-1] + 1e-9
+
+
+# ---- saddles ----------------------------------------------------------------------------------------------
+
+
+def structured_table(design, seed):
+    """180 rows in parts that lack different columns, rounded to integers for every other seed."""
+    rng = np.random.default_rng(seed)
+    n, d, k = 180, 12, int(rng.integers(1, 3))
+    X = rng.standard_normal((n, k)) @ (1.3 * rng.standard_normal((k, d))) + 3.0 * rng.standard_normal(d)
+    X += 0.7 * rng.uniform(0.5, 1.5, d) * rng.standard_normal((n, d))
+    X[lacking(design, n, d)] = np.nan
+    return (np.round(X) if seed % 2 else X), k
+
+
+def lacking(design, n, d):
+    """Blocks that are never seen together; three forms that leave out a block each; two files with some in common."""
+    third, block = np.arange(n)[:, None] * 3 // n, np.arange(d) * 3 // d
+    first = np.arange(n)[:, None] < n // 2
+    return {
+        "blocks": first == (np.arange(d) < d // 2),
+        "three blocks": third != block,
+        "forms": third == block,
+        "files": (first & (block == 1)) | (~first & (block == 2)),
+    }[design]
+
+
+@pytest.mark.parametrize("design", ["blocks", "three blocks", "forms", "files"])
+@pytest.mark.parametrize("seed", range(3))
+def test_structured_gaps_end_at_the_highest_of_many_starts(design, seed):
+    X, k = structured_table(design, seed)
+    factors, components = fit_factor(ArraySource(X), k), fit_ppca(ArraySource(X), k)
+    assert factors.converged
+    assert components.converged
+    assert factors.loglik >= components.loglik - 1e-6  # one noise variance is a special case
+    rng, scale = np.random.default_rng(50 + seed), np.nanstd(X, axis=0)
+    for noise, found, psi in (("isotropic", components, np.median(scale**2)), ("diagonal", factors, scale**2 / 2.0)):
+        starts = [
+            LinearGaussian(np.nanmean(X, axis=0), 0.7 * scale[:, None] * rng.standard_normal((12, k)), psi)
+            for _ in range(4)
+        ]
+        ends = [fit_observed(ArraySource(X), s, noise=noise, floor=FLOORS[noise]).path[-1] for s in starts]
+        assert found.loglik >= max(ends) - 1e-6
+
+
+def saddle(seed=0):
+    """Two blocks never seen together and a model that is 0 on one of them: its slope there is 0, yet it is no top."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((200, 1)) @ rng.standard_normal((1, 6)) * 1.3 + rng.standard_normal((200, 6))
+    X[:100, :3] = X[100:, 3:] = np.nan
+    block = fit_ppca(ArraySource(X[100:, :3]), 1).model.loadings
+    return X, LinearGaussian(np.nanmean(X, axis=0), np.concatenate([block, np.zeros((3, 1))]), np.nanvar(X, axis=0))
+
+
+@pytest.mark.parametrize("noise", list(FIT))
+def test_a_saddle_is_left_by_its_curvature(noise, monkeypatch):
+    """Starts that are not stirred stay where the slope is 0, and only the look at the curvature leads away."""
+    X, start = saddle()
+    start = LinearGaussian(start.mean, start.loadings, start.noise if noise == "diagonal" else 1.0)
+    monkeypatch.setattr(missing_units, "STIR", 0.0)
+    found = fit_observed(ArraySource(X), start, noise=noise)
+    monkeypatch.setattr(missing_finish, "LOOKS", 0)
+    stuck = fit_observed(ArraySource(X), start, noise=noise)
+    assert_allclose(stuck.model.loadings[3:], 0.0, atol=1e-12)
+    assert found.converged
+    assert np.all(np.diff(found.path) >= 0.0)
+    assert found.path[-1] == pytest.approx(FIT[noise](ArraySource(X), 1).loglik, abs=1e-6)
+    assert found.path[-1] > stuck.path[-1] + 1.0
+
+
+@pytest.mark.parametrize("noise", list(FIT))
+def test_a_start_at_a_saddle_is_stirred(noise, monkeypatch):
+    """A look at the curvature is not needed then."""
+    X, start = saddle()
+    start = LinearGaussian(start.mean, start.loadings, start.noise if noise == "diagonal" else 1.0)
+    monkeypatch.setattr(missing_finish, "LOOKS", 0)
+    found = fit_observed(ArraySource(X), start, noise=noise)
+    assert found.path[-1] == pytest.approx(FIT[noise](ArraySource(X), 1).loglik, abs=1e-6)
+
+
+def test_principal_components_of_gaps_leave_a_saddle_too():
+    X, _ = saddle()
+    found = fit_pca_missing(ArraySource(X), 1).model
+    W = found.components[0] * np.sqrt(found.variances[0] - (found.total - found.variances[0]) / 5.0)
+    model = fit_ppca(ArraySource(X), 1).model
+    shrink = 199.0 / 200.0
+    assert_allclose(np.outer(W, W) * shrink, model.loadings @ model.loadings.T, atol=1e-4)
+
+
+def test_the_look_at_the_curvature_finds_one_upward_direction_among_many():
+    rng = np.random.default_rng(0)
+    Q = np.linalg.qr(rng.standard_normal((60, 60)))[0]
+    values = -np.append(rng.uniform(0.2, 1.0, 59), -0.1)
+    H = Q * values @ Q.T
+    found = rising(np.zeros(60), rng.standard_normal(60), lambda v: H @ v, lambda v: v, radius=2.0, most=24)
+    assert found is not None
+    assert np.linalg.norm(found.change) == pytest.approx(2.0)
+    assert found.promise == pytest.approx(0.5 * found.change @ H @ found.change)
+    assert found.promise > 0.0
+    down = -H @ H
+    assert rising(np.zeros(60), rng.standard_normal(60), lambda v: down @ v, lambda v: v, radius=2.0, most=24) is None
+
+
+# ---- few rows ---------------------------------------------------------------------------------------------
+
+
+def test_few_rows_do_not_crawl_from_floor_to_floor():
+    """10 rows of 40 columns: 300 steps of one climb ended at −73.5, and were still climbing."""
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((10, 2)) @ (1.3 * rng.standard_normal((40, 2))).T
+    X += 0.7 * rng.standard_normal((10, 40)) * rng.uniform(0.5, 1.5, 40)
+    X[rng.random(X.shape) < 0.2] = np.nan
+    start = LinearGaussian(np.nanmean(X, axis=0), rng.standard_normal((40, 4)), np.nanvar(X, axis=0))
+    given = {"noise": "diagonal", "floor": 1e-8, "max_iter": 400}
+    found = fit_observed(ArraySource(X), start, **given)
+    assert found.converged
+    assert np.all(np.diff(found.path) >= 0.0)
+    at_floor = found.model.noise / np.nanvar(X, axis=0) < 2e-8
+    assert at_floor.sum() >= 4
+
+
+# ---- what is said and kept ---------------------------------------------------------------------------------
+
+
+def interrupted_at(fit, X, k, last):
+    labels = []
+
+    def stop(done, total, what):
+        assert done <= total
+        if what.startswith("EM:"):
+            labels.append(what)
+        if len(labels) == last:
+            raise KeyboardInterrupt
+
+    return fit(ArraySource(X), k, progress=stop), labels
+
+
+@pytest.mark.parametrize("noise", list(FIT))
+@pytest.mark.parametrize("last", [1, 2, 3, 4, 5, 6, 30, 45])
+def test_an_interrupt_keeps_the_value_of_the_model_kept(noise, last):
+    X, k = structured_table("files", 0)
+    fit, labels = interrupted_at(FIT[noise], X, k, last)
+    twin = Twin(X, k, noise)
+    assert (fit.interrupted, len(labels)) == (True, last)
+    assert fit.loglik == pytest.approx(-twin(twin.vector(fit.model))[0], abs=1e-7)
+    assert fit.loglik == pytest.approx(max(float(what.split()[-1]) for what in labels), rel=1e-7)
+
+
+@pytest.mark.parametrize("noise", list(FIT))
+@pytest.mark.parametrize("last", [1, 2, 3, 4, 5, 6, 120])
+def test_an_interrupt_of_a_choice_by_bic_keeps_a_model_with_its_value(noise, last):
+    X, _ = structured_table("files", 0)
+    estimator = {"isotropic": ProbabilisticPCA, "diagonal": FactorAnalysis}[noise]
+    labels = []
+
+    def stop(done, total, what):
+        if what.startswith("EM:"):
+            labels.append(what)
+        if len(labels) == last:
+            raise KeyboardInterrupt
+
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        model = estimator("bic", verbose=stop).fit(X)
+    assert model.loglik_ == pytest.approx(float(model.score_samples(X).sum()), abs=1e-7)
+
+
+def test_steps_are_those_of_a_start_which_is_named():
+    X, k = structured_table("blocks", 0)
+    said = []
+    fit = fit_factor(ArraySource(X), k, progress=lambda *what: said.append(what))
+    said = [what for what in said if what[2].startswith("EM:")]
+    starts = {what.split(",")[0] for _, _, what in said}
+    assert {"EM: start 1", "EM: start 2"} <= starts
+    for done, total, what in said:
+        assert what.split(", ")[1] == f"step {done}"
+        assert done <= total == 1000
+    top = [done for done, _, what in said if float(what.split()[-1]) == pytest.approx(fit.loglik, rel=1e-7)]
+    assert fit.n_iter in top
+
+
+def test_extremes_raise_no_warnings_of_arithmetic():
+    """Warnings are errors in these tests: a column twice, and units near the ends of the range."""
+    X, _ = structured_table("files", 0)
+    with pytest.raises(OptionError, match="noise variance"):
+        fit_ppca(ArraySource(np.column_stack([X[:, :6], X[:, 0]])), 6)
+    large, small = fit_factor(ArraySource(X * 1e150), 2), fit_factor(ArraySource(X * 1e-150), 2)
+    plain, entries = fit_factor(ArraySource(X), 2), np.sum(~np.isnan(X))
+    assert large.loglik + entries * np.log(1e150) == pytest.approx(plain.loglik, abs=1e-6)
+    assert small.loglik + entries * np.log(1e-150) == pytest.approx(plain.loglik, abs=1e-6)
 
 
 def test_rows_of_weight_zero_say_nothing():

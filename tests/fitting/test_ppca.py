@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.stats import multivariate_normal
+from sklearn.datasets import load_iris
 
 from eigenlens import DataError, OptionError
 from eigenlens.data.memory import ArraySource, SparseSource
@@ -16,7 +17,8 @@ from eigenlens.fitting.choose_latent import RULES
 from eigenlens.fitting.latent import canonical, explained_by_gaps, free_parameters
 from eigenlens.fitting.missing import fit_observed
 from eigenlens.fitting.ppca import fit_each_ppca, fit_ppca
-from eigenlens.fitting.ppca_em import best_within
+from eigenlens.fitting.ppca_em import best_within, products_and_rest
+from eigenlens.linalg.operators import CentredRows
 from eigenlens.linalg.spectrum import orient
 from eigenlens.models.linear_gaussian import LinearGaussian
 from references import airquality, tobamovirus
@@ -158,7 +160,9 @@ def test_the_best_model_within_a_space():
     X, rng = rows(d=5), np.random.default_rng(3)
     S, n = np.cov(X.T, bias=True), len(X)
     for Q in (np.linalg.qr(rng.standard_normal((5, 3)))[0], np.linalg.eigh(S)[1][:, [0, 2, 4]]):
-        T, excess, noise, deviance = best_within(Q, S @ Q, np.trace(S))
+        values, T = np.linalg.eigh(Q.T @ S @ Q)
+        lam, T = values[::-1], T[:, ::-1]
+        excess, noise, deviance = best_within(lam, np.trace(S) - lam.sum(), 5)
         best = LinearGaussian(X.mean(axis=0), Q @ T * np.sqrt(excess), noise)
         assert -0.5 * n * deviance == pytest.approx(loglik(best, X), rel=1e-12)
         for _ in range(50):
@@ -226,6 +230,76 @@ def test_columns_of_very_different_sizes():
     for k in (1, 2):
         a, b = (fit_ppca(ArraySource(X), k, solver=solver, **TIGHT) for solver in ("closed-form", "em"))
         assert b.loglik == pytest.approx(a.loglik, rel=1e-5)
+
+
+def highest(X, k):
+    """The maximum, from the singular values of the centred rows, which keep what their squares lose."""
+    n, d = X.shape
+    lam = np.linalg.svd(X - X.mean(axis=0), compute_uv=False) ** 2 / n
+    noise = lam[k:].sum() / (d - k)
+    return -0.5 * n * (d * np.log(2.0 * np.pi) + np.log(lam[:k]).sum() + (d - k) * np.log(noise) + d)
+
+
+def with_noise(small, n=500, d=30):
+    rng = np.random.default_rng(1)
+    signal = rng.standard_normal((n, 3)) @ rng.standard_normal((3, d)) * 1.3
+    return signal + small * rng.standard_normal((n, d)) * rng.uniform(0.5, 1.5, d) + 3.0
+
+
+@pytest.mark.parametrize("small", [0.7, 1e-2, 1e-3, 1e-4, 1e-5])
+@pytest.mark.parametrize("k", [3, 8])
+def test_em_is_at_the_maximum_where_it_says_so(small, k):
+    """With eight components of three it takes hundreds of steps, each a gain that rounding hides at the end."""
+    X = with_noise(small)
+    fit = fit_ppca(ArraySource(X, block_rows=177), k, solver="em", rng=np.random.default_rng(0))
+    assert (fit.converged, fit.ended) == (True, "converged")
+    assert fit.loglik == pytest.approx(highest(X, k), rel=0.0, abs=1e-8 if small > 1e-5 else 4e-8)
+    assert np.all(np.diff(fit.path) >= 0.0)
+    assert fit.path[-1] == fit.loglik
+
+
+def test_em_says_that_rounding_stopped_it():
+    """Of noise 1e-9 of the signal the rows themselves hold seven digits: the last of the likelihood cannot be found."""
+    X = with_noise(1e-9)
+    fit = fit_ppca(ArraySource(X), 8, solver="em", rng=np.random.default_rng(0))
+    assert (fit.converged, fit.ended) == (False, "rounding")
+    assert abs(highest(X, 8) - fit.loglik) < 1e-2
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e5])
+@pytest.mark.parametrize("k", [3, 8])
+def test_em_of_single_precision_rows_is_at_their_maximum(offset, k):
+    X = (with_noise(0.7) + offset).astype(np.float32)
+    fit = fit_ppca(ArraySource(X), k, solver="em", rng=np.random.default_rng(0))
+    assert fit.loglik == pytest.approx(highest(X.astype(np.float64), k), rel=0.0, abs=1e-8)
+    assert fit.converged
+
+
+def test_what_is_left_is_of_all_rows():
+    """tol an entry of 100,000 would be 1e-7; it is 2500 tol."""
+    X = rows(5000, 20, 3)
+    fit = fit_ppca(ArraySource(X), 6, solver="em", rng=np.random.default_rng(0))
+    assert fit.loglik == pytest.approx(highest(X, 6), rel=0.0, abs=1e-8)
+
+
+@pytest.mark.parametrize("max_iter", [20, 60, 150])
+def test_what_is_left_to_gain_is_known(max_iter):
+    """The estimate against the truth while the gains shrink slowly."""
+    X = with_noise(0.7)
+    fit = fit_ppca(ArraySource(X), 8, solver="em", max_iter=max_iter, rng=np.random.default_rng(0))
+    assert 0.3 < fit.gap * X.size / (highest(X, 8) - fit.loglik) < 3.0
+
+
+def test_triangles_against_all_rows_at_once():
+    rng = np.random.default_rng(3)
+    X, w = rows(120), rng.integers(0, 3, 120).astype(float)
+    Q = np.linalg.qr(rng.standard_normal((8, 3)))[0]
+    source = CentredRows(ArraySource(X, block_rows=50).weighted(w))
+    products, rest, R = products_and_rest(source, Q)
+    Y = (X - np.average(X, axis=0, weights=w)) * np.sqrt(w / (w.sum() - 1.0))[:, None]
+    np.testing.assert_allclose(products, Y.T @ Y @ Q, rtol=1e-10)
+    np.testing.assert_allclose(R.T @ R, Q.T @ Y.T @ Y @ Q, rtol=1e-10)
+    assert rest == pytest.approx(np.sum((Y - Y @ Q @ Q.T) ** 2), rel=1e-12)
 
 
 # ---- laws ---------------------------------------------------------------------------------------------------
@@ -379,6 +453,53 @@ def test_collinear_rows_with_gaps_are_refused(seed):
     X = gaps(rng.standard_normal((100, 2)) @ rng.standard_normal((2, 6)), 0.1)
     with pytest.raises(OptionError, match=r"fills only 2 of 6 dimensions.*cannot be told from 0"):
         fit_ppca(ArraySource(X), 2)
+
+
+def three_forms():
+    """Standardised iris, each flower with one of three sets of columns: none has all four."""
+    X = load_iris().data
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    form = np.random.default_rng(5).integers(0, 3, len(X))
+    X[np.arange(4) % 3 == form[:, None]] = np.nan
+    return X
+
+
+def test_noise_at_its_floor_is_kept_where_the_likelihood_has_a_bound():
+    """Three dimensions fit what is seen of a row without noise, but the rows are not alike: the density is bounded."""
+    X = three_forms()
+    fit = fit_ppca(ArraySource(X), 3)
+    assert fit.floored
+    assert fit.loglik == pytest.approx(-427.94353, abs=1e-4)  # the limit of fits with floors of 1e-2 to 1e-12
+    assert fit.model.noise < 1e-8
+    assert not fit_ppca(ArraySource(X), 1).floored
+
+
+def test_noise_above_its_floor_is_not_said_to_be_at_it():
+    rng = np.random.default_rng(13)
+    X = rng.standard_normal((300, 2)) @ rng.standard_normal((2, 5)) + 1e-5 * rng.standard_normal((300, 5))
+    assert not fit_ppca(ArraySource(gaps(X, 0.1)), 2).floored
+
+
+def test_one_component_of_collinear_rows_cannot_be_fewer():
+    rng = np.random.default_rng(1)
+    X = gaps(rng.standard_normal((100, 1)) @ rng.standard_normal((1, 6)), 0.1)
+    with pytest.raises(OptionError, match=r"n_components=1 .*more rows or other columns are needed"):
+        fit_ppca(ArraySource(X), 1)
+
+
+@pytest.mark.parametrize("solver", ["auto", "em"])
+def test_constant_rows_with_a_gap_have_no_variance_either(solver):
+    X = np.full((9, 4), 1e6 / 3.0)
+    X[2, 1] = np.nan
+    with pytest.raises(DataError, match="X has no variance: every column is constant"):
+        fit_ppca(ArraySource(X), 1, solver=solver)
+
+
+def test_folds_are_fitted_from_one_start():
+    """The passes that a fit takes tell how many starts it made."""
+    few, many = (fit_ppca(ArraySource(gaps(rows(150, 6))), 2, thorough=thorough) for thorough in (False, True))
+    assert few.passes < many.passes / 2
+    assert few.loglik == pytest.approx(many.loglik, abs=1e-6)
 
 
 @pytest.mark.parametrize(("n", "d"), [(60, 10), (12, 40)])

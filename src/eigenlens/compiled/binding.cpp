@@ -236,6 +236,7 @@ void normal_product(py::array_t<T> data, py::array_t<Index> indices, py::array_t
 #include "mixture_binding.hpp"
 #include "density_binding.hpp"
 #include "naive_binding.hpp"
+#include "latent_binding.hpp"
 
 PYBIND11_MODULE(_kernels, m) {
   using namespace eigenlens;
@@ -265,4 +266,5 @@ PYBIND11_MODULE(_kernels, m) {
   bind_mixture(m);
   bind_density(m);
   bind_naive(m);
+  bind_latent(m);
 }

@@ -7,3 +7,4 @@
 #include "mixture.hpp"
 #include "density.hpp"
 #include "naive.hpp"
+#include "latent.hpp"

@@ -130,7 +130,9 @@ class FactorAnalysis(LatentGaussian):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Maximise the likelihood of the rows of X (n, d), row i counting sample_weight[i] times; NaN is missing.
 
-        Interrupted by the user (KeyboardInterrupt) it keeps the best model so far, and warns.
+        Interrupted by the user (KeyboardInterrupt) it keeps the best model so far, and "bic" and "cv" the best number
+        of factors so far ("cv" then fits it to all rows), with a warning. There is none, and the interrupt goes on,
+        before a first step, and for "cv" before all folds have been fitted with one factor.
         """
         source = rows_of(self, X, sample_weight, reset=True)
         wanted, options = self._gate(source.n_features)
@@ -240,10 +242,15 @@ class FactorAnalysis(LatentGaussian):
         """With C the posterior covariance, G = C⁻¹ − I, and G⁻¹ C⁻¹ E[z | x] = (I − C)⁻¹ E[z | x], for any gaps."""
         check_is_fitted(self)
         source = rows_of(self, X)
-        found = np.concatenate([_unshrunken(*self.model_.posterior(block)) for block in dense_blocks(source)])
+        with np.errstate(all="ignore"):  # what is not finite is found in the result, and explained
+            found = np.concatenate([self._bartlett(block) for block in dense_blocks(source)])
         if not np.all(np.isfinite(found)):
             raise explain_nonfinite(source)
         return Like(X, source.dtype)(found if self._turn is None else found @ self._turn)
+
+    def _bartlett(self, rows: Array) -> Array:
+        means, covariance = self.model_.posterior(rows)
+        return _unshrunken(means, covariance) if np.all(np.isfinite(means)) else means
 
     # ---- how good it is ---------------------------------------------------------------------------------
 

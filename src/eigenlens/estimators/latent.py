@@ -337,7 +337,7 @@ def _imputed(rows: Array, model: LinearGaussian, with_std: bool) -> tuple[Array,
 
 def _imputed_chunk(rows: Any, model: LinearGaussian, which: int) -> Any:
     """The filled rows (0) or their standard deviations (1) of a chunk, worked out where it is, in its dtype."""
-    return Like(rows)(_imputed(dense(rows), model, bool(which))[which])
+    return Like(rows)(np.array(_imputed(dense(rows), model, bool(which))[which]))  # a chunk without gaps is a copy too
 
 
 def _joined(parts: list[tuple[Array, Array]]) -> Array:

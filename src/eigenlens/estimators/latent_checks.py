@@ -44,7 +44,7 @@ WAYS_OUT = {
 
 def warn_about(fit: LatentFit, source: Source, tol: float, max_iter: int) -> None:
     """Warn the caller of `fit` of what deserves a second look: an early stop, empty rows, constant columns."""
-    short = f"log-likelihood an entry still to gain: about {fit.gap:.1e}, above tol={tol:g}"
+    short = _still_to_gain(fit, tol, source.n_features)
     if fit.interrupted:
         _warn(
             f"fit was interrupted after {fit.n_iter} steps; the best model is kept ({short}).",
@@ -60,6 +60,13 @@ def warn_about(fit: LatentFit, source: Source, tol: float, max_iter: int) -> Non
             "are 0, with the prior's covariance.",
             DataWarning,
         )
+    if fit.floored:
+        way_out = "use fewer components or more rows" if fit.model.loadings.shape[1] > 1 else "more rows are needed"
+        _warn(
+            "Heywood case: the noise variance has run into its floor, or nearly, so the components explain what is "
+            f"observed without noise, and what is not may seem surer than it is; {way_out}.",
+            DataWarning,
+        )
     if fit.constant:
         names = [repr(source.names[j]) if source.names else str(j) for j in fit.constant[:5]]
         _warn(
@@ -67,6 +74,16 @@ def warn_about(fit: LatentFit, source: Source, tol: float, max_iter: int) -> Non
             "columns without noise, so leave them out.",
             DataWarning,
         )
+
+
+def _still_to_gain(fit: LatentFit, tol: float, d: int) -> str:
+    """What an unfinished fit is short of, beside tol."""
+    if not np.isfinite(fit.gap):
+        return "how much log-likelihood is still to gain cannot be told after so few"
+    entry = f"log-likelihood an entry still to gain: about {fit.gap:.1e}"
+    if fit.gap > tol:
+        return f"{entry}, above tol={tol:g}"
+    return f"{entry}, within tol={tol:g}, and at most about {fit.gap * fit.weight * d:.1e} in all"
 
 
 def warn_about_choice(choice: Choice) -> None:

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from eigenlens import checks, io
 from eigenlens.arrays import Array, Like, dense, is_tensor, to_numpy
 from eigenlens.data.resolve import as_source, explain_nonfinite
-from eigenlens.data.source import Source, accumulate
+from eigenlens.data.source import BLOCK_BYTES, Block, Source, accumulate
 from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, OptionError
 from eigenlens.estimators.placing import place
 from eigenlens.estimators.progress import progress_of
@@ -23,6 +23,7 @@ from eigenlens.estimators.rows import SeenBefore, by_block, count_rows, rows_of
 from eigenlens.estimators.storing import named_features, outcome_of, outcome_values, storable_parameters
 from eigenlens.fitting import reading
 from eigenlens.fitting.bootstrap import Bootstrap, bootstrap_components
+from eigenlens.fitting.counted import counted
 from eigenlens.fitting.pca import RULES, PCAFit, fit_pca, principal_components, row_count
 from eigenlens.fitting.pca_missing import fit_pca_missing
 from eigenlens.linalg.operators import CentredRows
@@ -35,6 +36,15 @@ from eigenlens.stats.moments import Moments
 __all__ = ["PCA"]
 
 REMEMBERED_BYTES = 64 << 20
+
+MOST_STEPS = 500
+"""The most steps of missing="em"."""
+
+CUT_SHORT = "it was interrupted, or because rounding hides further gains"
+USED_UP = (
+    f"there were as many as allowed, {MOST_STEPS}; divide columns of very different sizes by their standard deviations "
+    "(standardize=True), or choose fewer components"
+)
 
 MISSING = {"raise": fit_pca, "em": fit_pca_missing}
 """What to do with NaN: refuse it, or fit the observed entries by maximum likelihood."""
@@ -53,7 +63,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         solver: "auto" (see `eigenlens.linalg.solve.choose_solver`), "covariance", "gram", "svd", "lanczos",
             "randomized", "power", or a callable.
         missing: "raise" refuses NaN; "em" fits the observed entries by maximum likelihood (of probabilistic PCA), and
-            `transform` then projects each row's conditional mean given what is observed of it.
+            `transform` then projects each row's conditional mean given what is observed of it. Rows without an entry
+            are left out, with a warning, and rows of weight 0 may hold anything.
         tol: residual ‖S v − λ v‖ / λ₁ that iterative solvers must meet.
         random_state: seed of the random solvers and rules.
         verbose: True for a progress bar, or a callable (rows done, rows in all, what).
@@ -63,7 +74,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         explained_variance_, explained_variance_ratio_, singular_values_: (k,) each.
         total_variance_: the trace of S. noise_variance_: mean of the discarded eigenvalues.
         mean_, scale_: (d,). loadings_: (d, k) components_.T * sqrt(explained_variance_).
-        n_components_, n_samples_: k and n.
+        n_components_, n_samples_: k and n, with missing="em" the rows of positive weight that have an entry.
         solver_: an `Outcome`: solver, reason, passes, iterations, residuals.
         model_: the frozen `PrincipalComponents`.
 
@@ -107,12 +118,20 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
     # ---- fitting ----------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Find the components of the rows of X (n, d), row i counting sample_weight[i] times."""
+        """Find the components of the rows of X (n, d), row i counting sample_weight[i] times.
+
+        Interrupted by the user (KeyboardInterrupt), missing="em" keeps the best model so far, with a warning.
+        """
         source = rows_of(self, X, sample_weight, reset=True)
-        n_components, options = self._options(source)
+        rows = counted(source) if self.missing == "em" else source
+        n_components, options = self._options(rows)
+        if n_components is None and self.missing == "em":
+            n_components = min(row_count(rows), rows.n_features)  # a rule would see one axis less than there are
         with progress_of(self.verbose) as progress:
-            fit = MISSING[self.missing](source, n_components, progress=progress, **options)
+            fit = MISSING[self.missing](rows, n_components, progress=progress, **options)
         self._keep(X, source, fit)
+        if self.solver_.solver == "em":
+            self._leave_out_empty(rows)
         self._warn_about(fit.model, fit.spectrum.outcome, source)
         return self
 
@@ -462,8 +481,26 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
     def _view(self, array: Array) -> Any:
         return self._like(array)
 
+    def _leave_out_empty(self, rows: Source) -> None:
+        """Rows without an entry took no part in the likelihood."""
+        total, self.n_samples_ = self.n_samples_, accumulate(rows, _rows_seen)
+        if total > self.n_samples_:
+            warnings.warn(
+                f"{total - self.n_samples_} rows of X have no observed entry (NaN in every column) and were left out; "
+                "their scores are 0.",
+                DataWarning,
+                stacklevel=3,
+            )
+
     def _warn_about(self, model: PrincipalComponents, outcome: Outcome, source: Source) -> None:
-        if not outcome.converged:
+        if not outcome.converged and outcome.solver == "em":
+            warnings.warn(
+                f"missing='em' stopped after {outcome.iterations} steps, short of the greatest likelihood, because "
+                f"{CUT_SHORT if outcome.iterations < MOST_STEPS else USED_UP}. The best model so far is kept.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        elif not outcome.converged:
             warnings.warn(
                 f"solver {outcome.solver!r} stopped after {outcome.iterations} iterations with a residual of "
                 f"{outcome.residuals.max(initial=0.0):.1e}, above tol={self.tol:g}; raise tol or use solver='auto'.",
@@ -497,6 +534,13 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         self._fitted_source = None
+
+
+def _rows_seen(block: Block) -> int:
+    """How many rows of a block have an observed entry."""
+    step = max(1, BLOCK_BYTES // (8 * block.rows.shape[1]))
+    parts = (dense(block.rows[start : start + step]) for start in range(0, block.rows.shape[0], step))
+    return sum(int(np.count_nonzero(~np.isnan(part).all(axis=1))) for part in parts)
 
 
 def _completed(rows: Any, model: PrincipalComponents) -> Array:

@@ -33,7 +33,8 @@ class ProbabilisticPCA(LatentGaussian):
         solver: "auto" is "closed-form", and "em" if X has NaN. "closed-form" costs what PCA does. "em" is
             expectation-maximisation with parameter expansion: a pass over the rows and O(ndk) a step.
         max_iter: the most steps of "em".
-        tol: "em" stops when the log-likelihood is estimated to be within tol an observed entry of its maximum.
+        tol: "em" stops when the log-likelihood is estimated to be within tol an observed entry of its maximum; of many
+            complete rows within 2500 tol in all.
         random_state: seed of starts, folds and samples.
         verbose: True for a progress bar, or a callable (done, in all, what); what says the log-likelihood.
 
@@ -53,7 +54,8 @@ class ProbabilisticPCA(LatentGaussian):
 
     Bad cases: k ≥ d, a column without an entry, rows that fill no more than k dimensions but for rounding (then the
     likelihood has no maximum) and infinities are errors. With gaps, noise below 5e-12 of the mean variance counts as
-    none. Rows without an entry are left out and constant columns kept, with a warning.
+    none: an error where the likelihood rises without bound as the noise vanishes, and a warning where it has a bound (a
+    Heywood case). Rows without an entry are left out and constant columns kept, with a warning.
 
     Example:
         >>> X = np.array([[1.0, 2.1, 2.9], [2.0, 3.9, 6.1], [3.0, np.nan, 9.2], [4.0, 8.1, 11.8], [5.0, 9.9, np.nan]])
@@ -88,7 +90,8 @@ class ProbabilisticPCA(LatentGaussian):
         """Maximise the likelihood of the rows of X (n, d), row i counting sample_weight[i] times; NaN is missing.
 
         Interrupted by the user (KeyboardInterrupt), "em" keeps the best model so far, and "bic" and "cv" the best
-        number of dimensions so far ("cv" then fits it to all rows), with a warning.
+        number of dimensions so far ("cv" then fits it to all rows), with a warning. There is none, and the interrupt
+        goes on, before a first step, and for "cv" before all folds have been fitted with one dimension.
         """
         source = rows_of(self, X, sample_weight, reset=True)
         most = source.n_features - 1
@@ -97,7 +100,7 @@ class ProbabilisticPCA(LatentGaussian):
         with progress_of(self.verbose) as progress:
             options["progress"] = progress
             if isinstance(wanted, str):
-                fit_each = partial(fit_each_ppca, **options)
+                fit_each = partial(fit_each_ppca, **options, thorough=wanted != "cv")  # five folds of every number
                 selection = RULES[wanted](fit_each, source, counts_to_try(most, source), options["rng"])
                 fit = selection.fit or fit_ppca(source, selection.k, **options)
                 selection = replace(selection, fit=None)

@@ -15,6 +15,7 @@ import numpy as np
 
 from eigenlens.arrays import Array, dense
 from eigenlens.data.source import Block, Source, accumulate
+from eigenlens.errors import DataError, OptionError
 from eigenlens.fitting.latent import LatentFit, free_parameters
 from eigenlens.fitting.sampling import picked, row_count
 
@@ -23,6 +24,8 @@ __all__ = ["RULES", "Choice", "FitEach", "choose_by_bic", "choose_by_likelihood"
 FOLDS = 5
 PATIENCE = 5
 PIECE = 1 << 21
+LEAST_ROWS = 4
+"""With fewer rows a fold would leave less than three to fit."""
 
 FitEach = Callable[[Source, Sequence[int]], Iterator[LatentFit]]
 """Fits of a source for ascending numbers of dimensions, each made when it is asked for; it may end early."""
@@ -80,7 +83,8 @@ def choose_by_likelihood(fit_each: FitEach, source: Source, counts: Sequence[int
     """The number of dimensions under which rows left out of the fit are likeliest, by cross-validation in five folds.
 
     A fold is a set of row weights, so that every source can be split; rows of weight 0 are in none. Cost: five fits and
-    five passes a number. Interrupted by the user, it is the best of those compared by then.
+    five passes a number. Interrupted by the user, it is the best of those compared by then; without a first number that
+    all folds have been fitted with there is none, and the interrupt goes on.
     """
     n = row_count(source)
     weight = np.ones(n) if source.weight is None else source.weight
@@ -89,7 +93,7 @@ def choose_by_likelihood(fit_each: FitEach, source: Source, counts: Sequence[int
     table: list[Array] = []
     interrupted = False
     try:
-        running = [map(_whole, fit_each(source.weighted(w), counts)) for w in kept]
+        running = [map(_whole, _of_a_fold(fit_each, source, w, counts)) for w in kept]
         for fits in zip(*running, strict=False):
             table.append(np.array([_held_out(source, weight - w, fit) for w, fit in zip(kept, fits, strict=True)]))
             if _no_better(np.mean(table, axis=1)):
@@ -111,9 +115,27 @@ def _folds(weight: Array, rng: np.random.Generator) -> Array:
     """
     counts = weight > 0.0
     n = int(np.count_nonzero(counts))
+    if n < LEAST_ROWS:
+        raise DataError(
+            f"n_components='cv' needs at least {LEAST_ROWS} rows that count, to leave some out and fit the others, but "
+            f"n_samples={n}; give a number."
+        )
     fold = np.full(weight.size, -1)
     fold[counts] = rng.permutation(n) % min(FOLDS, n)
     return fold
+
+
+def _of_a_fold(fit_each: FitEach, source: Source, kept: Array, counts: Sequence[int]) -> Iterator[LatentFit]:
+    """The fits of the rows that `kept` counts; what is wrong with these alone is not said of all."""
+    try:
+        yield from fit_each(source.weighted(kept), counts)
+    except (DataError, OptionError) as error:
+        next(iter(fit_each(source, counts)))  # where all rows have the same fault, this says so
+        raise type(error)(
+            f"n_components='cv' leaves out some rows at a time, and the other {np.count_nonzero(kept)} cannot be "
+            f"fitted by themselves: {error} All rows can: use 'bic' or a number, or leave out columns that hardly vary "
+            "or are hardly ever observed."
+        ) from error
 
 
 def _whole(fit: LatentFit) -> LatentFit:

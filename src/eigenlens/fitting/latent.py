@@ -55,6 +55,7 @@ class LatentFit:
         interrupted: whether the user stopped it: the model is the best so far. passes: over the rows.
         constant: the columns without variance.
         ended: what ended an iteration, a key of `ENDS`; empty for a closed form.
+        floored: whether a noise variance common to all columns ran into the floor under it.
 
     >>> model = LinearGaussian(np.zeros(2), np.ones((2, 1)), 1.0)
     >>> LatentFit(model, -10.0, (-12.0, -10.0), 2, True, 1e-9, 5.0, 5).bic(free_parameters(2, 1, scalar_noise=True))
@@ -76,6 +77,7 @@ class LatentFit:
     passes: int = 0
     constant: tuple[int, ...] = ()
     ended: str = ""
+    floored: bool = False
 
     def aic(self, parameters: int) -> float:
         """−2 loglik + 2 parameters."""

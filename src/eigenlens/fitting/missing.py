@@ -18,11 +18,11 @@ from eigenlens.data.source import Progress, Source, accumulate
 from eigenlens.fitting.latent import step_label
 from eigenlens.fitting.missing_climb import Climb, best_climb
 from eigenlens.fitting.missing_passes import Passes
-from eigenlens.fitting.missing_units import NOISES, Noise, Units
+from eigenlens.fitting.missing_units import NOISES, Noise, Units, stirred
 from eigenlens.models.linear_gaussian import LinearGaussian
 from eigenlens.stats.observed import ObservedColumns
 
-__all__ = ["MissingFit", "fit_best", "fit_observed", "further_starts"]
+__all__ = ["MissingFit", "fit_best", "fit_observed", "further_starts", "random_starts"]
 
 ROUGH = 1e-5
 """Of several starts each is climbed until this much an entry seems to be left to gain."""
@@ -116,8 +116,9 @@ def fit_best(
     units = Units.of(observed)
     structure, entries = NOISES[noise](observed, units, floor), float(observed.weight.sum())
     passes = Passes(source, units, starts[0].loadings.shape[1], progress)
-    climb = Climb(passes, structure, max_iter, partial(_note, progress, units))
-    inside, more = [[units.inside(start) for start in each] for each in (starts, others)]
+    climb = Climb(passes, structure, max_iter, partial(_note, progress, units, max_iter))
+    rng = np.random.default_rng(0)
+    inside, more = [[stirred(units.inside(start), rng) for start in each] for each in (starts, others)]
     found = best_climb(climb, inside, more, rough=max(ROUGH, tol) * entries, tol=tol * entries)
     path = tuple(value - units.log_scale for value in found.path)
     gap = 0.0 if _without_noise(found.best, structure) else found.gap / entries
@@ -134,9 +135,19 @@ def further_starts(observed: ObservedColumns, k: int) -> int:
     return FURTHER if few else 0
 
 
-def _note(progress: Progress | None, units: Units, rows: int, steps: int, value: float) -> None:
+def random_starts(observed: ObservedColumns, k: int) -> list[LinearGaussian]:
+    """More models with one noise variance to start from, where a climb takes milliseconds."""
+    variances, rng = observed.square / observed.weight, np.random.default_rng(0)
+    spread, noise = 0.7 * np.sqrt(variances)[:, None], float(np.median(variances)) or float(variances.mean())
+    draws = [rng.standard_normal((variances.size, k)) for _ in range(further_starts(observed, k))]
+    return [LinearGaussian(observed.mean, spread * Z, noise) for Z in draws if noise > 0.0]
+
+
+def _note(progress: Progress | None, units: Units, most: int, start: int, steps: int, value: float) -> None:
+    """`start` is 0 where there is but one; else it is named, since each counts its own steps."""
     if progress is not None:
-        progress(rows, rows, step_label(steps, value - units.log_scale))
+        label = step_label(steps, value - units.log_scale)
+        progress(steps, most, label.replace("EM:", f"EM: start {start},", 1) if start else label)
 
 
 def _without_noise(model: LinearGaussian, noise: Noise) -> bool:

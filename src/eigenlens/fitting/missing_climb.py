@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -34,42 +35,88 @@ DOUBTFUL = 0.01
 ALIKE = 0.02
 """Two ends whose covariances differ by no more than this share are the same maximum."""
 
+PATIENCE = 75
+"""A climb that takes more steps crawls."""
+
+ON_THE_WAY = 0.02
+"""With a floor that is not the last a climb ends where no more than this is left to gain."""
+
 End = Ascent[LinearGaussian]
+Ends = list[tuple[int, End]]
 Models = list[LinearGaussian]
+
+
+@dataclass(frozen=True, eq=False)
+class Way:
+    """How to climb: until tol is left, by `most` steps that `note` is told of; `looks` at the curvature at the end."""
+
+    tol: float
+    most: int
+    note: Callable[[int, float], None]
+    looks: bool = True
 
 
 class Climb:
     """Climbs from a model until no more than tol is left to gain; `weight` and `rows` are those of the rows seen.
 
-    `note` is told of the rows, of the steps so far of all climbs, and of the value.
+    Where columns can be fitted exactly, as with few rows, a climb may crawl along narrow valleys from one set of noise
+    variances at their floor to the next. It is then made again with a high floor that is lowered by and by.
+    `note` is told of the number of the start, of the steps from it, and of the value.
     """
 
     def __init__(self, passes: Passes, noise: Noise, max_iter: int, note: Callable[[int, int, float], None]) -> None:
         self._passes, self._noise, self._max_iter, self._note = passes, noise, max_iter, note
         self._last: Place | None = None
-        self.weight, self.rows, self._steps = 0.0, 0, 0
+        self.weight, self.rows = 0.0, 0
 
-    def __call__(self, start: LinearGaussian, tol: float, path: tuple[float, ...] = ()) -> End:
-        """`path` are the values that led to the start, the last being its own."""
-        before = path[:-1]
-        left = self._max_iter - len(before)
+    def __call__(self, start: LinearGaussian, tol: float, number: int = 0, *, looks: bool = True) -> End:
+        """From a start; `looks` at the curvature where it ends."""
+        way = Way(tol, min(PATIENCE, self._max_iter), partial(self._note, number), looks)
+        found, stages = self._climbed(start, way, (self._noise,)), self._noise.stages()
+        left = self._max_iter - len(found.path)
+        if found.ended != "max_iter" or left == 0:
+            return found
+        try:
+            if len(stages) > 1 and _bounded(found.best, self._noise):
+                again = self._climbed(start, replace(way, most=left), stages)
+                if again.interrupted or _top(again) > _top(found):
+                    return _highest([found, again])
+            return self.on(found, tol, number)
+        except KeyboardInterrupt:
+            return replace(found, interrupted=True, ended="interrupted")
 
-        def note(_: int, value: float) -> None:
-            self._steps += 1
-            self._note(self.rows, self._steps, value)
-
-        chart, most = _chart(self._noise), min(EM_STEPS, left)
-        found = ascend(self._step, start, chart, tol=NEARER * tol, max_iter=most, note=note)
-        if not found.interrupted and self._last is not None:
-            found = finish(self._passes, found, self._noise, self._last, tol=tol, max_iter=left, note=note)
+    def on(self, end: End, tol: float, number: int = 0) -> End:
+        """From where a climb ended, with its path."""
+        before = end.path[:-1]
+        way = Way(tol, self._max_iter - len(before), lambda steps, v: self._note(number, len(before) + steps, v))
+        found = self._climbed(end.best, way, (self._noise,))
         return replace(found, path=before + found.path)
 
-    def _step(self, model: LinearGaussian) -> tuple[float, LinearGaussian]:
+    def _climbed(self, start: LinearGaussian, way: Way, stages: Sequence[Noise]) -> End:
+        step, chart, most = partial(self._step, noise=stages[0]), _chart(stages[0]), min(EM_STEPS, way.most)
+        found = ascend(step, start, chart, tol=NEARER * way.tol, max_iter=most, note=way.note)
+        for before, noise in zip((None, *stages), stages, strict=False):
+            last = noise is stages[-1]
+            free = before is not None and not _bounded(found.best, before)  # then a lower floor changes nothing
+            if found.interrupted or self._last is None or (free and not last):
+                continue
+            tol, looks = way.tol if last else max(way.tol, ON_THE_WAY), way.looks and last
+            found = finish(
+                self._passes, found, noise, self._last, tol=tol, max_iter=way.most, note=way.note, looks=looks
+            )
+        return found
+
+    def _step(self, model: LinearGaussian, noise: Noise) -> tuple[float, LinearGaussian]:
         """The log-likelihood of a model, and one that is better: a step of EM."""
         self._last = place = place_of(self._passes, model)
         self.weight, self.rows = place.expected.weight, place.expected.rows
-        better = maximised(place.expected, place.model, self._noise)
+        better = maximised(place.expected, place.model, noise)
         return place.value, LinearGaussian(better.mean, better.loadings @ place.Q.T, better.noise)
+
+
+def _bounded(model: LinearGaussian, noise: Noise) -> bool:
+    """Whether a noise variance is at its floor."""
+    return bool(np.any(noise.phi(np.asarray(model.noise)) <= noise.least + 1e-9))
 
 
 def maximised(expected: Expected, model: LinearGaussian, noise: Noise) -> LinearGaussian:
@@ -114,13 +161,14 @@ def best_climb(climb: Climb, starts: Models, others: Models, *, rough: float, to
     """The highest end of several starts: all are climbed until `rough` is left, the promising ones until tol is."""
     if len(starts) + len(others) == 1:
         return climb(starts[0], tol)
-    ends = _gathered((climb(start, rough) for start in starts), [])
-    if not ends[-1].interrupted and _in_doubt(ends):
-        ends = _gathered((climb(start, rough) for start in others), ends)
-    if not ends[-1].interrupted:
-        ends = _gathered((climb(end.best, tol, end.path) for end in _promising(ends)), ends)
-    best = max(reversed(ends), key=_top)  # of the same value the last, which was climbed to its end
-    return replace(best, interrupted=True, ended="interrupted") if ends[-1].interrupted else best
+    numbered = [*enumerate([*starts, *others], 1)]
+    first, more = numbered[: len(starts)], numbered[len(starts) :]
+    ends = _gathered(((i, climb(start, rough, i, looks=False)) for i, start in first), [])
+    if not ends[-1][1].interrupted and _in_doubt([end for _, end in ends]):
+        ends = _gathered(((i, climb(start, rough, i, looks=False)) for i, start in more), ends)
+    if not ends[-1][1].interrupted:
+        ends = _gathered(((i, climb.on(end, tol, i)) for i, end in _promising(ends)), ends)
+    return _highest([end for _, end in ends])
 
 
 def _in_doubt(ends: list[End]) -> bool:
@@ -129,32 +177,40 @@ def _in_doubt(ends: list[End]) -> bool:
     return bool(np.min(first.best.noise) < DOUBTFUL) or not all(_alike(first.best, end.best) for end in rest)
 
 
+def _highest(ends: list[End]) -> End:
+    """The best end, interrupted if the last one was; of the same value the last, which was climbed to its end."""
+    best = max(reversed(ends), key=_top)
+    return replace(best, interrupted=True, ended="interrupted") if ends[-1].interrupted else best
+
+
 def _top(end: End) -> float:
     return end.path[-1]
 
 
-def _gathered(climbs: Iterable[End], before: list[End]) -> list[End]:
-    """More ends beside those there are; an interrupt makes the last one interrupted, if there is any."""
+def _gathered(climbs: Iterable[tuple[int, End]], before: Ends) -> Ends:
+    """More ends, with the numbers of their starts, beside those there are; an interrupt marks the last, if any."""
     ends = [*before]
     try:
-        for end in climbs:
-            ends.append(end)
+        for number, end in climbs:
+            ends.append((number, end))
             if end.interrupted:
                 break
     except KeyboardInterrupt:
         if not ends:
             raise
-        ends[-1] = replace(ends[-1], interrupted=True)
+        number, end = ends[-1]
+        ends[-1] = (number, replace(end, interrupted=True))
     return ends
 
 
-def _promising(ends: list[End]) -> list[End]:
+def _promising(ends: Ends) -> Ends:
     """The highest end, and those that may be parts of higher climbs, none of them twice."""
-    best, *others = sorted(ends, key=_top, reverse=True)
+    best, *others = sorted(ends, key=lambda each: _top(each[1]), reverse=True)
     found = [best]
-    for end in others:
-        if end.path[-1] + 2.0 * end.gap > best.path[-1] and not any(_alike(end.best, one.best) for one in found):
-            found.append(end)
+    for number, end in others:
+        higher = _top(end) + 2.0 * end.gap > _top(best[1])
+        if higher and not any(_alike(end.best, one.best) for _, one in found):
+            found.append((number, end))
     return found
 
 

@@ -16,8 +16,9 @@ from typing import Self
 import numpy as np
 
 from eigenlens.arrays import Array
+from eigenlens.compiled.latent import latent_information, latent_turn
 from eigenlens.fitting.missing_units import Noise
-from eigenlens.fitting.observed_rows import REFINED, Expected, Posterior, signal_of
+from eigenlens.fitting.observed_rows import REFINED, Expected, Latent, Piece, Posterior, Rows
 from eigenlens.linalg.packed import apply_packed, diagonal_of, packed_size, unpack
 from eigenlens.models.linear_gaussian import LinearGaussian
 
@@ -82,24 +83,36 @@ class Turn:
 
 
 def turn_of(found: Posterior, model: LinearGaussian, way: Direction) -> Turn:
-    """The sums of a piece. Cost: b d (k² + 10 k) + u k³ flops."""
-    piece, z, w = found.piece, found.z, found.piece.w
-    W, psi = model.loadings, np.asarray(model.noise)
-    V, each = W / psi[:, None], piece.each(found.C)
-    u = found.R / psi
+    """The sums of a piece. Cost: b d (2 k² + 10 k) + u k³ flops."""
+    rows = found.compiled
+    return _turn_by_numpy(found, model, way) if rows is None else _turn_by_kernel(rows, found.signal, model, way)
+
+
+def _turn_by_kernel(rows: Rows, signal: float, model: LinearGaussian, way: Direction) -> Turn:
+    psi, given = np.asarray(model.noise), (way.mean, way.loadings, way.log_psi)
+    found = latent_turn(rows.X, rows.w, rows.frame(model), *given, int(signal > REFINED))
+    pulls = _from_spreads(found.spread, found.turned, found.weight, model, way)
+    return Turn(-found.right[-1] / psi, -(found.right[:-1] + found.back) / psi, -found.square / psi**2, *pulls)
+
+
+def _turn_by_numpy(found: Posterior, model: LinearGaussian, way: Direction) -> Turn:
+    piece, latent, w = found.piece, found.latent, found.piece.w
+    W, psi, z = model.loadings, np.asarray(model.noise), latent.z
+    V, each = W / psi[:, None], piece.each(latent.C)
+    u = latent.R / psi
     t = z.T @ way.loadings.T
     t += way.mean
     t *= piece.O
-    t += way.log_psi * found.R
+    t += way.log_psi * latent.R
     s = way.loadings.T @ u.T
     h = apply_packed(each, V.T @ t.T - s)
     du = _rest(t, h, W, piece.O)
-    if signal_of(model) > REFINED:
+    if found.signal > REFINED:
         h += apply_packed(each, V.T @ du.T - s - h)
         du = _rest(t, h, W, piece.O)
     du /= -psi
     cross = (z * w) @ du - (h * w) @ u
-    return Turn(w @ du, cross, w @ np.multiply(u, du, out=u), *_turned_pulls(found, model, way))
+    return Turn(w @ du, cross, w @ np.multiply(u, du, out=u), *_turned_pulls(piece, latent, model, way))
 
 
 def _rest(t: Array, h: Array, W: Array, O: Array) -> Array:
@@ -109,9 +122,9 @@ def _rest(t: Array, h: Array, W: Array, O: Array) -> Array:
     return np.asarray(np.subtract(t, inside, out=inside))
 
 
-def _turned_pulls(found: Posterior, model: LinearGaussian, way: Direction) -> tuple[Array, Array]:
+def _turned_pulls(piece: Piece, found: Latent, model: LinearGaussian, way: Direction) -> tuple[Array, Array]:
     """d Σ w M⁻¹ v_j (d, k), and psi_j d Σ w (C⁻¹)_jj (d,), by pattern; M⁻¹ turns by −M⁻¹ dM M⁻¹."""
-    piece, W, D, f = found.piece, model.loadings, way.loadings, way.log_psi
+    W, D, f = model.loadings, way.loadings, way.log_psi
     if found.rotated is not None:
         pull, precision = found.rotated.turned(D, f)
         return np.einsum("u,udk->dk", piece.weight, pull), piece.weight @ precision
@@ -121,10 +134,20 @@ def _turned_pulls(found: Posterior, model: LinearGaussian, way: Direction) -> tu
     rows, columns = np.tril_indices(k)
     dM = (dV[:, rows] * W[:, columns] + V[:, rows] * D[:, columns]).T @ piece.patterns.T
     spread = np.concatenate([found.C, -_between(found.C, dM, k)]) * piece.weight @ piece.patterns
-    K, dK = unpack(spread[: len(dM)], k), unpack(spread[len(dM) :], k)
+    return _from_spreads(spread[: len(dM)], spread[len(dM) :], piece.weight @ piece.patterns, model, way)
+
+
+def _from_spreads(
+    spread: Array, turned: Array, weight: Array, model: LinearGaussian, way: Direction
+) -> tuple[Array, Array]:
+    """The same from Σ w M⁻¹ and Σ w dM⁻¹ (packed k, d), and Σ w (d,), of the rows that observe each column."""
+    W, psi, k = model.loadings, np.asarray(model.noise), model.loadings.shape[1]
+    V = W / psi[:, None]
+    dV = way.loadings / psi[:, None] - V * way.log_psi[:, None]
+    K, dK = unpack(spread, k), unpack(turned, k)
     KdV, dKV = np.einsum("jab,jb->ja", K, dV), np.einsum("jab,jb->ja", dK, V)
     quadratic = np.einsum("ja,ja->j", W, 2.0 * KdV + dKV)
-    return KdV + dKV, -f * (piece.weight @ piece.patterns) - quadratic
+    return KdV + dKV, -way.log_psi * weight - quadratic
 
 
 def _between(C: Array, A: Array, k: int) -> Array:
@@ -172,7 +195,21 @@ class Information:
 
 def information_of(found: Posterior, model: LinearGaussian) -> Information:
     """The information in a piece. Cost: 2 u d k² flops."""
-    piece, W, psi = found.piece, model.loadings, np.asarray(model.noise)
+    rows = found.compiled
+    return _by_numpy(found.piece, found.latent, model) if rows is None else _by_kernel(rows, model)
+
+
+def _by_kernel(rows: Rows, model: LinearGaussian) -> Information:
+    psi, diagonal = np.asarray(model.noise), diagonal_of(model.loadings.shape[1])
+    found = latent_information(rows.X, rows.w, rows.frame(model))
+    blocks, latent = -found.spread, -found.latent
+    blocks[diagonal] += found.weight
+    latent[diagonal] += found.total
+    return Information(blocks / psi, found.weight / psi, 0.5 * found.square, latent)
+
+
+def _by_numpy(piece: Piece, found: Latent, model: LinearGaussian) -> Information:
+    W, psi = model.loadings, np.asarray(model.noise)
     k = W.shape[1]
     rows, columns = np.tril_indices(k)
     twice = np.where(rows == columns, 1.0, 2.0)

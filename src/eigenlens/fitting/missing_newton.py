@@ -3,6 +3,9 @@
 The step is found by conjugate gradients (Steihaug 1983), a pass over the rows a product with the Hessian. They stop at
 the edge of a region of trust, or where the likelihood curves upwards. Half the slope along the step is what is left to
 gain, and the smallest Ritz value bounds what the iteration has not seen yet.
+
+Where the slope is 0 that is no proof: it is so at a saddle, too. There an iteration from a random vector looks for a
+direction in which the likelihood curves upwards (`rising`).
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from scipy.linalg import eigvalsh_tridiagonal
 
 from eigenlens.arrays import Array
 
-__all__ = ["Step", "newton_step"]
+__all__ = ["Step", "newton_step", "rising"]
 
 MOST = 250
 """Products with the Hessian a step."""
@@ -25,6 +28,9 @@ LEAST_RITZ = 1e-6
 
 UNSEEN = 0.1
 """What the smallest Ritz value is taken for before the first product with the Hessian."""
+
+UPWARDS = 1e-6
+"""A likelihood that curves upwards by no more than this share of its information is flat, as far as rounding shows."""
 
 Linear = Callable[[Array], Array]
 
@@ -90,6 +96,34 @@ def _to_the_edge(
     tau = (-along + np.sqrt(along**2 + size * max(radius**2 - length, 0.0))) / size
     promise = 0.5 * float(g @ p + r @ p) + tau * float(r @ way) - 0.5 * tau**2 * curvature
     return Step(p + tau * way, promise, np.inf, radius, bounded=True)
+
+
+def rising(g: Array, r: Array, hessian: Linear, precondition: Linear, *, radius: float, most: int) -> Step | None:
+    """A step along which the likelihood curves upwards, looked for from r by `most` products with the Hessian.
+
+    Conjugate gradients meet one as soon as Lanczos' tridiagonal matrix has a positive eigenvalue.
+
+    >>> H = np.diag([-1.0, 2.0])
+    >>> found = rising(np.zeros(2), np.ones(2), lambda v: H @ v, lambda v: v, radius=1.0, most=2)
+    >>> bool(found.change @ H @ found.change > 0.0), found.bounded
+    (True, True)
+    """
+    s = precondition(r)
+    way, rho = s, float(r @ s)
+    size = rho
+    for _ in range(most):
+        Hd = hessian(way)
+        curvature = -float(way @ Hd)
+        if curvature < -UPWARDS * size:
+            p = way * (radius / np.sqrt(size) * (1.0 if g @ way >= 0.0 else -1.0))
+            return Step(p, float(g @ p) - 0.5 * curvature * radius**2 / size, np.inf, radius, bounded=True)
+        if curvature <= UPWARDS * size:
+            return None
+        r = r + rho / curvature * Hd
+        s = precondition(r)
+        rho, before = float(r @ s), rho
+        way, size = s + rho / before * way, rho + (rho / before) ** 2 * size
+    return None
 
 
 def _smallest_ritz(alphas: list[float], betas: list[float]) -> float:

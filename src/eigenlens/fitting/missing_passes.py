@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from eigenlens.data.source import Addable, Block, Progress, Source, accumulate
 from eigenlens.fitting.missing_units import Units
-from eigenlens.fitting.observed_rows import Piece, Posterior, pieces_of, posterior_of
+from eigenlens.fitting.observed_rows import Posterior, Rows, pieces_of, posterior_of
 from eigenlens.linalg.packed import packed_size
 from eigenlens.models.linear_gaussian import LinearGaussian
 
@@ -31,7 +31,7 @@ class Passes:
     def __init__(self, source: Source, units: Units, k: int, progress: Progress | None) -> None:
         self._source, self._units, self._k, self._progress = source, units, k, progress
         n, d = source.n_rows, source.n_features
-        self._pieces: list[Piece] | None = None
+        self._pieces: list[Rows] | None = None
         self._keeps = n is not None and 8 * n * (3 * d + packed_size(k)) <= REMEMBERED_BYTES
         if n is not None and 16 * n * d <= REMEMBERED_BYTES:
             self._pieces = [piece for block in source.blocks() for piece in self._prepared(block)]
@@ -41,7 +41,7 @@ class Passes:
         """Σ summarise(posterior of a piece): one pass."""
         self.count += 1
 
-        def of(pieces: Iterable[Piece]) -> A:
+        def of(pieces: Iterable[Rows]) -> A:
             return _sum(lambda piece: summarise(posterior_of(piece, model)), pieces)
 
         if self._pieces is not None:
@@ -60,7 +60,7 @@ class Passes:
 
         return total
 
-    def _prepared(self, block: Block) -> list[Piece]:
+    def _prepared(self, block: Block) -> list[Rows]:
         return pieces_of(block, self._units.centre, self._units.scale, self._k)
 
 

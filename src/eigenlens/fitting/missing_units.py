@@ -7,7 +7,7 @@ come, `share` are the squares of the scales and there is one phi; else each colu
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,10 +15,19 @@ from eigenlens.arrays import Array
 from eigenlens.models.linear_gaussian import LinearGaussian
 from eigenlens.stats.observed import ObservedColumns
 
-__all__ = ["NOISES", "Noise", "Units", "turned"]
+__all__ = ["NOISES", "Noise", "Units", "stirred", "turned"]
 
 SMALL = 0.1
 """A variance below this share of its column's may be on its way to 0."""
+
+HIGHEST = 1e-2
+"""The first of floors that are lowered by and by."""
+
+STIR = 0.05
+"""How far a start is moved at random, in deviations of the noise."""
+
+FARTHEST = 30.0
+"""No step changes a noise variance by more than exp(30): beyond is nothing but overflow."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +58,13 @@ class Noise:
     def moved(self, psi: Array, change: Array) -> Array:
         """psi (d,) after a change of phi: exp(phi + change), or, where small, the root times 1 + change / 2."""
         root = np.log(np.maximum(1.0 + 0.5 * change, np.finfo(float).tiny))
-        return self.psi(self.phi(psi) + np.where(self.small(psi), 2.0 * root, change))
+        by = np.minimum(np.where(self.small(psi), 2.0 * root, change), FARTHEST)
+        return self.psi(self.phi(psi) + by)
+
+    def stages(self) -> tuple[Noise, ...]:
+        """The same with floors that fall from HIGHEST to its own, by factors of 10; where noise is pooled, itself."""
+        floors = np.arange(np.log(HIGHEST), self.least + 1.0, -np.log(10.0))
+        return (*(replace(self, least=float(least)) for least in floors if not self.pooled), self)
 
     def gathered(self, columns: Array) -> Array:
         """What belongs to each phi, from (d,)."""
@@ -112,6 +127,12 @@ NOISES: dict[str, Callable[[ObservedColumns, Units, float], Noise]] = {
     "diagonal": _variance_each,
 }
 """Noise structures by name; the floor is a share of the columns' variance."""
+
+
+def stirred(model: LinearGaussian, rng: np.random.Generator) -> LinearGaussian:
+    """A start moved a little: one that is 0 in a block of columns, say, would never leave it by slopes alone."""
+    W, psi = model.loadings, np.broadcast_to(model.noise, model.mean.shape)
+    return LinearGaussian(model.mean, W + STIR * np.sqrt(psi)[:, None] * rng.standard_normal(W.shape), model.noise)
 
 
 def turned(model: LinearGaussian) -> tuple[LinearGaussian, Array]:

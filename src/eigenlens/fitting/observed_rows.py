@@ -11,18 +11,21 @@ is small.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Self
 
 import numpy as np
 
 from eigenlens.arrays import Array
+from eigenlens.compiled.latent import Frame, latent_compiled, latent_expected
 from eigenlens.data.source import Block
 from eigenlens.fitting.missing_steep import Rotated, rotated
 from eigenlens.linalg.packed import apply_packed, diagonal_of, invert_packed, packed_size, unpack
+from eigenlens.models.latent_rows import scattered
 from eigenlens.models.linear_gaussian import LinearGaussian
-from eigenlens.stats.observed import dense_observed
+from eigenlens.stats.observed import as_floats, observed_entries
 
-__all__ = ["REFINED", "Expected", "Piece", "Posterior", "expected_of", "pieces_of", "posterior_of", "signal_of"]
+__all__ = ["REFINED", "Expected", "Piece", "Posterior", "Rows", "expected_of", "pieces_of", "posterior_of", "signal_of"]
 
 PIECE_ENTRIES = 1 << 18
 """Entries of the packed arrays of a piece: few enough for the cache, many enough for loops in Python to be nothing."""
@@ -59,17 +62,52 @@ class Piece:
         return found if self.which is None else np.take(found, self.which, axis=-1)
 
 
-def pieces_of(block: Block, centre: Array, scale: Array, k: int) -> list[Piece]:
-    """A block in pieces that fit the cache; rows without an observed entry say nothing, and are left out."""
-    X, seen = dense_observed(block)
-    keep = seen.any(axis=1)
-    w = np.ones(len(X)) if block.weight is None else block.weight
-    keep &= w > 0.0
-    if not keep.all():
-        X, seen, w = X[keep], seen[keep], w[keep]
+class Rows:
+    """Some rows as they came, NaN where missing, in columns y = (x − centre) / scale.
+
+    Kernels read them as they are; `piece` is made of them when NumPy has to do the work.
+    """
+
+    def __init__(self, X: Array, w: Array | None, centre: Array, scale: Array) -> None:
+        self.X, self.w, self.centre, self.scale = X, w, centre, scale
+
+    @cached_property
+    def scattered(self) -> bool:
+        """Whether their patterns hardly repeat."""
+        return scattered(self.X)
+
+    @cached_property
+    def piece(self) -> Piece:
+        """Those with an observed entry and a weight; the others say nothing, and are left out."""
+        X, seen = observed_entries(self.X)
+        w = np.ones(len(X)) if self.w is None else self.w
+        keep = seen.any(axis=1) & (w > 0.0)
+        if not keep.all():
+            X, seen, w = X[keep], seen[keep], w[keep]
+        return _piece(X, seen, w, self.centre, self.scale)
+
+    @property
+    def patterns(self) -> Array:
+        """(u, d) the different patterns, or those of each row."""
+        return self.piece.patterns
+
+    @property
+    def which(self) -> Array | None:
+        """(b,) the pattern of each row; None where patterns are rows."""
+        return self.piece.which
+
+    def frame(self, model: LinearGaussian) -> Frame:
+        """A model of these rows, as kernels take it."""
+        return Frame(self.centre, self.scale, model.mean, model.loadings, np.asarray(model.noise))
+
+
+def pieces_of(block: Block, centre: Array, scale: Array, k: int) -> list[Rows]:
+    """A block in pieces whose packed arrays fit the cache."""
+    X = as_floats(block.rows)
     count = max(1, -(-len(X) // max(64, PIECE_ENTRIES // packed_size(k + 1))))
-    parts = zip(*(np.array_split(each, count) for each in (X, seen, w)), strict=True)
-    return [_piece(rows, there, weight, centre, scale) for rows, there, weight in parts]
+    step = max(1, -(-len(X) // count))
+    parts = [slice(start, start + step) for start in range(0, len(X), step)]
+    return [Rows(X[part], None if block.weight is None else block.weight[part], centre, scale) for part in parts]
 
 
 def _piece(X: Array, seen: Array, w: Array, centre: Array, scale: Array) -> Piece:
@@ -84,7 +122,7 @@ def _piece(X: Array, seen: Array, w: Array, centre: Array, scale: Array) -> Piec
 
 
 @dataclass(frozen=True, eq=False)
-class Posterior:
+class Latent:
     """What a model says of the rows of a piece.
 
     Attributes:
@@ -93,7 +131,6 @@ class Posterior:
         rotated: the rotations of the patterns where noise is so small that C is not enough.
     """
 
-    piece: Piece
     C: Array
     log_det: Array
     z: Array
@@ -101,10 +138,46 @@ class Posterior:
     rotated: Rotated | None
 
 
-def posterior_of(piece: Piece, model: LinearGaussian) -> Posterior:
-    """The latent values of the rows of a piece. Cost: b d k² + b k³ / 2 flops."""
+class Posterior:
+    """A piece under a model; what the model says of each row is worked out when it is asked for."""
+
+    def __init__(self, rows: Rows | Piece, model: LinearGaussian) -> None:
+        self._rows, self._model = rows, model
+
+    @property
+    def piece(self) -> Piece:
+        """The rows as arrays."""
+        return self._rows.piece if isinstance(self._rows, Rows) else self._rows
+
+    @property
+    def compiled(self) -> Rows | None:
+        """The rows as kernels read them, if kernels are the better choice: precise enough here, and not outdone by the
+        grouping of patterns.
+        """
+        rows, k = self._rows, self._model.loadings.shape[1]
+        if not isinstance(rows, Rows) or not latent_compiled(k) or self.signal > STEEP:
+            return None
+        return rows if rows.scattered else None
+
+    @cached_property
+    def signal(self) -> float:
+        """See `signal_of`."""
+        return signal_of(self._model)
+
+    @cached_property
+    def latent(self) -> Latent:
+        """What is said of each row. Cost: b d k² + b k³ / 2 flops."""
+        return _latent(self.piece, self._model, self.signal)
+
+
+def posterior_of(piece: Rows | Piece, model: LinearGaussian) -> Posterior:
+    """The latent values of the rows of a piece, which cost nothing before they are asked for."""
+    return Posterior(piece, model)
+
+
+def _latent(piece: Piece, model: LinearGaussian, signal: float) -> Latent:
     W, mu = model.loadings, model.mean
-    V, signal = W / np.asarray(model.noise)[:, None], signal_of(model)
+    V = W / np.asarray(model.noise)[:, None]
     found = rotated(piece.patterns, model) if signal > STEEP else None
     C, log_det = _by_sweeping(piece.patterns, model) if found is None else _packed(found)
     right = V.T @ piece.Y.T
@@ -112,10 +185,14 @@ def posterior_of(piece: Piece, model: LinearGaussian) -> Posterior:
     each = piece.each(C)
     z = apply_packed(each, right)
     R = _residuals(piece, model, z)
-    for _ in range(int(signal > REFINED) + int(signal > STEEP)):
+    for _ in range(_refinements(signal)):
         z += apply_packed(each, V.T @ R.T - z)
         R = _residuals(piece, model, z)
-    return Posterior(piece, C, log_det, z, R, found)
+    return Latent(C, log_det, z, R, found)
+
+
+def _refinements(signal: float) -> int:
+    return int(signal > REFINED) + int(signal > STEEP)
 
 
 def _by_sweeping(patterns: Array, model: LinearGaussian) -> tuple[Array, Array]:
@@ -182,8 +259,21 @@ class Expected:
 
 
 def expected_of(found: Posterior, model: LinearGaussian) -> Expected:
-    """The expected statistics of a piece. Cost: 2 b d k² flops."""
-    piece, z, w = found.piece, found.z, found.piece.w
+    """The expected statistics of a piece. Cost: 3 b d k² flops."""
+    rows = found.compiled
+    return _by_numpy(found.piece, found.latent, model) if rows is None else _by_kernel(rows, found.signal, model)
+
+
+def _by_kernel(rows: Rows, signal: float, model: LinearGaussian) -> Expected:
+    sums = latent_expected(rows.X, rows.w, rows.frame(model), _refinements(signal))
+    pull, free = _pulls(sums.spread, sums.outer[-1], model)
+    return Expected(
+        sums.spread, pull, free, sums.outer, sums.right, sums.square, sums.latent, sums.length, sums.log_det, sums.rows
+    )
+
+
+def _by_numpy(piece: Piece, found: Latent, model: LinearGaussian) -> Expected:
+    z, w = found.z, piece.w
     k, b = z.shape
     p = packed_size(k)
     E = np.empty((packed_size(k + 1), b))
@@ -195,19 +285,20 @@ def expected_of(found: Posterior, model: LinearGaussian) -> Expected:
     latent = E.sum(axis=1)
     length = float(latent[diagonal_of(k)].sum())
     latent[:p] += found.C @ piece.weight
-    spread = (found.C * piece.weight) @ piece.patterns
-    pull, free = _pulls(found, model, spread)
+    spread, steep = (found.C * piece.weight) @ piece.patterns, found.rotated
+    pull, free = (
+        _pulls(spread, piece.weight @ piece.patterns, model)
+        if steep is None
+        else (np.einsum("u,udk->dk", piece.weight, steep.pull), piece.weight @ steep.free)
+    )
     return Expected(
         spread, pull, free, E @ piece.O, E[p:] @ found.R, w @ (found.R * found.R), latent, length,
         float(piece.weight @ found.log_det), b,
     )  # fmt: skip
 
 
-def _pulls(found: Posterior, model: LinearGaussian, spread: Array) -> tuple[Array, Array]:
-    """Σ w M⁻¹ v_j (d, k) and Σ w (1 − v_jᵀ M⁻¹ w_j) (d,)."""
-    weight, steep = found.piece.weight, found.rotated
-    if steep is not None:
-        return np.einsum("u,udk->dk", weight, steep.pull), weight @ steep.free
+def _pulls(spread: Array, weight: Array, model: LinearGaussian) -> tuple[Array, Array]:
+    """Σ w M⁻¹ v_j (d, k) and Σ w (1 − v_jᵀ M⁻¹ w_j) (d,); weight (d,) is Σ w of the rows that observe a column."""
     V = model.loadings / np.asarray(model.noise)[:, None]
     pull = np.einsum("jab,jb->ja", unpack(spread, V.shape[1]), V)
-    return pull, weight @ found.piece.patterns - np.einsum("ja,ja->j", pull, model.loadings)
+    return pull, weight - np.einsum("ja,ja->j", pull, model.loadings)

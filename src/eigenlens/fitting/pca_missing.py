@@ -14,7 +14,7 @@ from eigenlens.data.memory import ArraySource, Mapped
 from eigenlens.data.resolve import explain_nonfinite
 from eigenlens.data.source import Progress, Source, accumulate
 from eigenlens.errors import DataError
-from eigenlens.fitting.missing import MissingFit, fit_observed
+from eigenlens.fitting.missing import MissingFit, fit_best, random_starts
 from eigenlens.fitting.pca import PCAFit, fit_pca, principal_components, row_count, wanted_components
 from eigenlens.linalg.operators import CentredRows
 from eigenlens.linalg.solve import complement
@@ -59,9 +59,9 @@ def fit_pca_missing(
     k = max(1, min(k, filled.size - 1, limit - 1))
     first = principal_components(filled, k, "auto", tol, np.random.default_rng(0) if rng is None else rng).model
     start = first.gaussian(floor=1e-6)
-    found = fit_observed(
-        scaled, LinearGaussian(start.mean, start.loadings, float(np.mean(start.noise))), progress=progress
-    )
+    begin = LinearGaussian(start.mean, start.loadings, float(np.mean(start.noise)))
+    moments = replace(observed, mean=observed.mean / scale, square=observed.square / scale**2)
+    found = fit_best(scaled, [begin, *random_starts(moments, k)], observed=moments, progress=progress)
     return _from_likelihood(found, filled, n_components, scale)
 
 

@@ -17,7 +17,7 @@ from eigenlens.data.memory import ArraySource, Mapped
 from eigenlens.data.source import Progress, Source
 from eigenlens.errors import DataError, OptionError
 from eigenlens.fitting.latent import LatentFit, canonical, constant_columns, explained_by_gaps
-from eigenlens.fitting.missing import fit_best, further_starts
+from eigenlens.fitting.missing import MissingFit, fit_best, random_starts
 from eigenlens.fitting.pca import PCAFit, principal_components, row_count
 from eigenlens.fitting.ppca_em import iterate, products_and_rest
 from eigenlens.linalg.operators import CentredRows
@@ -30,11 +30,24 @@ __all__ = ["SOLVERS", "fit_each_ppca", "fit_ppca", "observed_start"]
 ROUNDING = 8.0
 """Residuals that are no more than this many units in the last place of the rows are their rounding, not noise."""
 
+TOLD = 1e-4
+"""The least share of the trace that may be left over as a difference: it has twelve digits then."""
+
 NO_NOISE = 5e-12
 """With gaps a noise variance below this share of the mean variance is as good as at its floor, 1e-12 of it."""
 
+HIGHER_FLOORS = (1e-8, 1e-10)
+"""What the likelihood is worth with these floors under the noise tells whether there is any, and whether it is bounded.
+"""
+
+FLAT = 1e-6
+"""A log-likelihood a row that is not worth speaking of."""
+
 DENSE_ENTRIES = 1 << 27
 """The most entries of rows that are made dense at once (1 GiB)."""
+
+LOOKED_AT = 64
+"""So many rows of an array are looked at for gaps before it is taken for complete."""
 
 NEEDS_COMPLETE = "solver='closed-form' needs complete rows, but X has missing entries (NaN); use solver='auto' or 'em'."
 
@@ -45,6 +58,7 @@ class _Options:
     max_iter: int = 1000
     rng: np.random.Generator | None = None
     progress: Progress | None = None
+    thorough: bool = True
 
     @property
     def generator(self) -> np.random.Generator:
@@ -64,7 +78,8 @@ def fit_ppca(source: Source, k: int, *, solver: str = "auto", **options: Any) ->
     eigenvalues, by the trace (Tipping and Bishop 1999, eq. 7 and 8). That there is NaN is found by the first pass of
     the closed form, so complete rows are never searched for it.
 
-    Options: tol, the log-likelihood an entry that EM may be short of its limit; max_iter; rng; progress.
+    Options: tol, the log-likelihood an entry that EM may be short of its limit; max_iter; rng; progress; thorough,
+    whether with NaN more starts than one are made, for there can be several maxima.
 
     >>> from eigenlens.data.memory import ArraySource
     >>> X = np.array([[2.0, 0.0, 0.0], [-2.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
@@ -130,7 +145,7 @@ def _spectrum(source: Source, k: int, options: _Options) -> _Leading:
     if len(constant_columns(found.model.mean, found.model.column_variances)) == rows.size:
         raise DataError("X has no variance: every column is constant, so there is nothing to model.")
     rest = total - float(found.model.variances.sum())
-    if rest > LOST[rows.single_products] * total:
+    if rest > max(TOLD, LOST[rows.single_products]) * total:
         return _Leading(found, rest)
     if found.spectrum.outcome.solver != "svd" and _is_small(rows):
         found = principal_components(rows, k, "svd", 1e-9, options.generator)
@@ -230,6 +245,8 @@ def _require_rows(k: int, n: int) -> None:
 
 def _auto(source: Source, k: int, options: _Options) -> LatentFit:
     try:
+        if _shows_gaps(source):
+            raise DataError(NEEDS_COMPLETE)
         return _from_spectrum(_spectrum(source, k, options), k)
     except DataError as error:
         source, gaps = explained_by_gaps(source, error)
@@ -238,45 +255,66 @@ def _auto(source: Source, k: int, options: _Options) -> LatentFit:
     return _observed_em(source, k, gaps, options)
 
 
+def _shows_gaps(source: Source) -> bool:
+    """Whether some rows of an array have gaps already: then its closed form need not be tried."""
+    if not isinstance(source, ArraySource) or source.array.dtype.kind != "f":
+        return False
+    return bool(np.isnan(source.array[:: max(1, len(source.array) // LOOKED_AT)]).any())
+
+
 def _observed_em(source: Source, k: int, observed: ObservedColumns, options: _Options) -> LatentFit:
     """Maximum likelihood of the observed entries, from the principal components of rows filled with means."""
     _require_rows(k, row_count(source))
-    starts = [observed_start(source, k, observed.mean, options.generator), *_random_starts(k, observed)]
-    found = fit_best(
-        source, starts, tol=options.tol, max_iter=options.max_iter, observed=observed, progress=options.progress
-    )
-    model = canonical(found.model)
     variances = observed.square / observed.weight
-    _require_some_noise(model, float(variances.mean()), found.rows)
+    constant = constant_columns(observed.mean, variances)
+    if len(constant) == variances.size:
+        raise DataError("X has no variance: every column is constant, so there is nothing to model.")
+    more = random_starts(observed, k) if options.thorough else []
+    found = fit_best(
+        source, [observed_start(source, k, observed.mean, options.generator), *more], tol=options.tol,
+        max_iter=options.max_iter, observed=observed, progress=options.progress,
+    )  # fmt: skip
     return LatentFit(
-        model, found.path[-1], found.path, len(found.path), found.converged, found.gap, found.weight, found.rows, None,
-        "X has missing entries", "em", found.interrupted, found.passes + 4,
-        constant_columns(observed.mean, variances), found.ended,
+        canonical(found.model), found.path[-1], found.path, len(found.path), found.converged, found.gap, found.weight,
+        found.rows, None, "X has missing entries", "em", found.interrupted, found.passes + 4, constant, found.ended,
+        floored=not _require_some_noise(found, source, observed),
     )  # fmt: skip
 
 
-def _random_starts(k: int, observed: ObservedColumns) -> list[LinearGaussian]:
-    """More models to start from where a climb takes milliseconds."""
-    variances, rng = observed.square / observed.weight, np.random.default_rng(0)
-    spread, noise = 0.7 * np.sqrt(variances)[:, None], float(np.median(variances)) or float(variances.mean())
-    draws = [rng.standard_normal((variances.size, k)) for _ in range(further_starts(observed, k))]
-    return [LinearGaussian(observed.mean, spread * Z, noise) for Z in draws if noise > 0.0]
-
-
-def _require_some_noise(model: LinearGaussian, variance: float, n: int) -> None:
-    """Refuse a noise variance that is 0 as far as can be told; `variance` is the mean of the columns'."""
-    if variance <= 0.0:
-        raise DataError("X has no variance: every column is constant, so there is nothing to model.")
+def _require_some_noise(found: MissingFit, source: Source, observed: ObservedColumns) -> bool:
+    """Whether there is noise above its floor. Where there is none the likelihood must have a bound, or is refused."""
+    model, variance = found.model, float((observed.square / observed.weight).mean())
+    if model.noise > HIGHER_FLOORS[0] * variance or found.interrupted:
+        return True
+    before, last = _rises(found, source, observed, variance)
+    if before + last <= FLAT * found.weight:
+        return False
     if model.noise > NO_NOISE * variance:
-        return
+        return True
+    if last <= max(before / 3.0, FLAT * found.weight):
+        return False
     values = (model.loadings**2).sum(axis=0)
     rank, (d, k) = int(np.count_nonzero(values > NO_NOISE * variance)), model.loadings.shape
     raise OptionError(
-        f"n_components={k} keeps all the variance: what is observed of the rows (n_samples={n}) fills only {rank} of "
-        f"{d} dimensions, so the noise variance, {float(model.noise) / variance:.1e} of the mean variance, cannot be "
-        f"told from 0 (the bound is {NO_NOISE:g}), where the likelihood has no maximum; {_fewer(rank)}, or divide "
-        "columns of very different sizes by their standard deviations."
+        f"n_components={k} keeps all the variance: what is observed of the rows (n_samples={found.rows}) fills only "
+        f"{rank} of {d} dimensions, so the noise variance, {float(model.noise) / variance:.1e} of the mean variance, "
+        f"cannot be told from 0 (the bound is {NO_NOISE:g}), where the likelihood has no maximum; {_fewer(rank)}, or "
+        "divide columns of very different sizes by their standard deviations."
     )
+
+
+def _rises(found: MissingFit, source: Source, observed: ObservedColumns, variance: float) -> tuple[float, float]:
+    """What the log-likelihood gains as the floor under the noise falls, from one to the next, and to its own.
+
+    Without a bound it rises by as much each time that the floor is divided by 100. With one the rises shrink as the
+    floor does, for then no row is fitted without error, and what is lost is of the size of the floor.
+    """
+    model, values = found.model, list[float]()
+    for floor in HIGHER_FLOORS:
+        start = LinearGaussian(model.mean, model.loadings, max(float(model.noise), floor * variance))
+        values.append(fit_best(source, [start], floor=floor, observed=observed).path[-1])
+    before, last = np.diff([*values, found.path[-1]])
+    return float(before), float(last)
 
 
 def observed_start(source: Source, k: int, mean: Array, rng: np.random.Generator) -> LinearGaussian:
@@ -290,8 +328,9 @@ def observed_start(source: Source, k: int, mean: Array, rng: np.random.Generator
 
 
 def _fill(rows: Any, mean: Array) -> Array:
-    values = dense(rows)
-    return np.asarray(np.where(np.isnan(values), mean, values))
+    values = np.array(dense(rows))
+    np.copyto(values, mean, where=np.isnan(values))
+    return values
 
 
 SOLVERS: dict[str, Callable[[Source, int, _Options], LatentFit]] = {

@@ -13,10 +13,14 @@ import numpy as np
 
 from eigenlens.arrays import Array
 
-__all__ = ["Observed", "conditional_variances", "latent_pieces", "whitening"]
+__all__ = ["Observed", "conditional_variances", "latent_pieces", "scattered", "whitening"]
 
 PIECE = 1 << 21
 """Entries of the largest array that a piece of rows, or a table of columns, may take."""
+
+
+LOOKED_AT, FEW = 1024, 1.0 / 16.0
+"""So many rows tell whether patterns repeat: where there are at most this many of them a row, grouping pays."""
 
 
 class Observed(NamedTuple):
@@ -76,6 +80,19 @@ def _patterns(X: Array) -> tuple[Array, Array]:
     keys = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
     _, first, which = np.unique(keys, return_index=True, return_inverse=True)
     return seen[first], which.reshape(-1)
+
+
+def scattered(X: Array) -> bool:
+    """Whether nearly every row of X (n, d) misses entries of its own, as far as some of them tell.
+
+    >>> scattered(np.array([[1.0, np.nan], [np.nan, 2.0]])), scattered(np.ones((2, 2)))
+    (True, False)
+    """
+    seen = ~np.isnan(X[:: max(1, len(X) // LOOKED_AT)])
+    if seen.all():
+        return False
+    keys = seen @ np.random.default_rng(0).random(seen.shape[1])  # of each pattern its own number
+    return np.unique(keys).size > FEW * len(seen)
 
 
 def whitening(patterns: Array, W: Array, psi: Array) -> Array:

@@ -10,9 +10,14 @@ from typing import Literal, overload
 import numpy as np
 
 from eigenlens.arrays import Array, read_only
-from eigenlens.models.latent_rows import Observed, conditional_variances, latent_pieces, whitening
+from eigenlens.compiled.latent import Frame, latent_compiled, latent_rows
+from eigenlens.models.latent_rows import Observed, conditional_variances, latent_pieces, scattered, whitening
 
 __all__ = ["LinearGaussian"]
+
+
+FLOATS = (np.float32, np.float64)
+"""What kernels read."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +60,9 @@ class LinearGaussian:
         difference of two quadratic forms loses digits where the noise is small.
         """
         found = np.empty(len(X))
+        if self._by_kernel(X):
+            latent_rows(X, self._frame, log_density=found)
+            return found
         log_psi = np.log(self._psi) + np.log(2.0 * np.pi)
         for rows in self._pieces(X):
             log_det = rows.patterns @ log_psi - 2.0 * np.log(np.einsum("uii->ui", rows.root)).sum(axis=1)
@@ -69,6 +77,10 @@ class LinearGaussian:
         """
         k = self.loadings.shape[1]
         latent, complete = np.empty((len(X), k)), True
+        if self._by_kernel(X):
+            packed = np.empty((len(X), k * (k + 1) // 2))
+            latent_rows(X, self._frame, z=latent, C=packed)
+            return latent, _square(packed, k)
         covariance = np.zeros((0, k, k))
         for rows in self._pieces(X):
             latent[rows.part] = rows.latent
@@ -120,6 +132,10 @@ class LinearGaussian:
         E[x_m | x_o] = mu_m + W_m E[z | x_o]. With return_std also the standard deviations (n, d) of x_m | x_o, whose
         squares are psi_m + w_mᵀ cov[z | x_o] w_m; 0 for observed entries.
         """
+        if self._by_kernel(X):
+            wanted = {"filled": np.empty(X.shape, X.dtype), **({"deviation": np.empty(X.shape)} if return_std else {})}
+            latent_rows(X, self._frame, **wanted)
+            return (wanted["filled"], wanted["deviation"]) if return_std else wanted["filled"]
         missing = np.isnan(X)
         filled = np.where(missing, 0.0, X) if missing.any() else X
         deviation = np.zeros(X.shape if return_std else (0, 0))
@@ -194,6 +210,14 @@ class LinearGaussian:
         """L⁻¹ (k, k), L the lower Cholesky factor of M = I + Wᵀ Psi⁻¹ W; so M⁻¹ = L⁻ᵀ L⁻¹."""
         return np.asarray(whitening(np.ones((1, self.mean.size), dtype=bool), self.loadings, self._psi)[0])
 
+    @cached_property
+    def _frame(self) -> Frame:
+        return Frame.of(self.mean, self.loadings, self._psi)
+
+    def _by_kernel(self, X: Array) -> bool:
+        """Whether rows are best taken one by one: kernels are there, and hardly two rows miss the same entries."""
+        return latent_compiled(self.loadings.shape[1]) and X.dtype in FLOATS and scattered(X)
+
     def _pieces(self, X: Array) -> Iterator[Observed]:
         return latent_pieces(X, self.mean, self.loadings, self._psi, self._root)
 
@@ -204,3 +228,11 @@ class LinearGaussian:
             error *= rows.patterns[rows.which]
         noise = np.einsum("ij,ij->i", error / self._psi, error)
         return np.asarray(noise + np.einsum("ij,ij->i", rows.latent, rows.latent))
+
+
+def _square(packed: Array, k: int) -> Array:
+    """Symmetric matrices (n, k, k) from their lower triangles (n, p)."""
+    rows, columns = np.tril_indices(k)
+    A = np.empty((len(packed), k, k))
+    A[:, rows, columns] = A[:, columns, rows] = packed
+    return A

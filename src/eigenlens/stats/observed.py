@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
-from eigenlens.arrays import Array, dense
+from eigenlens.arrays import Array, dense, is_sparse, to_numpy, working_dtype
+from eigenlens.compiled.naive import class_sums
 from eigenlens.data.source import Block
 
-__all__ = ["ObservedColumns", "dense_observed"]
+__all__ = ["ObservedColumns", "as_floats", "observed_entries"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,14 +36,16 @@ class ObservedColumns:
     @classmethod
     def of(cls, block: Block) -> Self:
         """The moments of one block (b, d); NaN is missing."""
-        X, seen = dense_observed(block)
-        w = np.ones(len(X)) if block.weight is None else block.weight
-        if not np.all(w > 0.0):  # what such a row holds, infinities too, says nothing
-            X, seen, w = X[w > 0.0], seen[w > 0.0], w[w > 0.0]
-        weight = w @ seen
-        mean = w @ X / np.where(weight > 0.0, weight, 1.0)
-        deviation = np.where(seen, X - mean, 0.0)
-        return cls(len(X) - seen.sum(axis=0), weight, mean, w @ (deviation * deviation))
+        X, w = as_floats(block.rows), block.weight
+        one, zero = np.zeros(len(X), dtype=np.int32), np.zeros((1, X.shape[1]))
+        weight, total, _ = class_sums(X, one, w, zero)
+        mean = total / np.where(weight > 0.0, weight, 1.0)
+        square = class_sums(X, one, w, mean)[2][0]
+        if w is None:
+            return cls(len(X) - weight[0].astype(np.intp), weight[0], mean[0], square)
+        counts = (w > 0.0).astype(np.float64)  # what a row of weight 0 holds, infinities too, says nothing
+        there = class_sums(X, one, counts, zero)[0][0]
+        return cls((counts.sum() - there).astype(np.intp), weight[0], mean[0], square)
 
     def __add__(self, other: Self) -> Self:
         weight = self.weight + other.weight
@@ -52,9 +55,19 @@ class ObservedColumns:
         return type(self)(self.missing + other.missing, weight, self.mean + delta * share, square)
 
 
-def dense_observed(block: Block) -> tuple[Array, Array]:
-    """The rows (b, d) as float64 with 0 for missing entries, and which entries are observed."""
-    X = np.array(dense(block.rows))
+def as_floats(rows: Any) -> Array:
+    """Rows of any kind as a dense array of float32 or float64; a copy only where one is needed."""
+    X = dense(rows) if is_sparse(rows) else to_numpy(rows)
+    return np.asarray(X, dtype=working_dtype(X.dtype))
+
+
+def observed_entries(X: Array) -> tuple[Array, Array]:
+    """The rows (b, d) as float64 with 0 for missing entries, and which entries are observed.
+
+    >>> observed_entries(np.array([[1.0, np.nan]]))
+    (array([[1., 0.]]), array([[ True, False]]))
+    """
+    X = np.array(X, dtype=np.float64)
     seen = ~np.isnan(X)
     X[~seen] = 0.0
     return X, seen
