@@ -15,7 +15,14 @@ from sklearn.mixture import GaussianMixture
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KernelDensity
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, PowerTransformer, StandardScaler
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    KBinsDiscretizer,
+    Normalizer,
+    PowerTransformer,
+    QuantileTransformer,
+    StandardScaler,
+)
 
 from eigenlens import ProbabilisticPCA
 from eigenlens.data.resolve import as_source
@@ -103,6 +110,104 @@ def test_the_stretch_of_a_power_transformation():
     power = PowerTransformer(method="box-cox", standardize=False).fit(X)
     expected = ((power.lambdas_ - 1.0) * np.log(X)).sum(axis=1)
     assert_allclose(log_stretch(power.transform, X), expected, atol=1e-7)
+
+
+@pytest.mark.parametrize("sigma", [1.0, 2.0, 3.0])
+def test_logarithms_and_powers_of_ordinary_positive_data(sigma):
+    """The smallest values are a millionth of the range from 0: steps must stay above it, and small beside them."""
+    X = np.exp(sigma * np.random.default_rng(0).standard_normal((300, 1)))
+    gauss = GaussianMixture(reg_covar=0.0)
+    pipelines = {
+        "log": make_pipeline(FunctionTransformer(np.log), gauss),
+        "box-cox": make_pipeline(PowerTransformer("box-cox", standardize=False), gauss),
+        "scaled box-cox": make_pipeline(PowerTransformer("box-cox"), gauss),
+    }
+    table = compare(pipelines, X, random_state=0)
+    assert not table.failures
+    z = np.log(X[:, 0])
+    found = dict(zip(table.names, table.values, strict=True))
+    for fold in range(5):
+        held, kept = table.folds == fold, z[table.folds != fold]
+        assert_allclose(found["log"][held], norm.logpdf(z[held], kept.mean(), kept.std()) - z[held], atol=1e-8)
+        power = PowerTransformer("box-cox", standardize=False).fit(X[~held])
+        y, before = power.transform(X[held])[:, 0], power.transform(X[~held])[:, 0]
+        exact = norm.logpdf(y, before.mean(), before.std()) + (power.lambdas_[0] - 1.0) * z[held]
+        assert_allclose(found["box-cox"][held], exact, atol=1e-7)
+    assert_allclose(found["scaled box-cox"], found["box-cox"], atol=1e-7)
+
+
+def test_log_ratios_stay_within_the_simplex():
+    """A domain that is no box: log(x_j / (1 − Σ x)) has |det T′| = 1 / (x_1 x_2 (1 − Σ x))."""
+    X = np.random.default_rng(0).dirichlet([2.0, 3.0, 1.0], 200)
+    stretch = log_stretch(lambda Y: np.log(Y / (1.0 - Y.sum(axis=1, keepdims=True))), X[:, :2])
+    assert_allclose(stretch, -np.log(X).sum(axis=1), atol=1e-6)
+
+
+def test_one_row_held_out_at_a_time():
+    X = np.exp(np.random.default_rng(0).standard_normal((12, 2)))
+    pipelines = {
+        "log": make_pipeline(FunctionTransformer(np.log), GaussianMixture(reg_covar=0.0)),
+        "scaled": make_pipeline(StandardScaler(), GaussianMixture(reg_covar=0.0)),
+        "plain": GaussianMixture(reg_covar=0.0),
+    }
+    table = compare(pipelines, X, cv=12, random_state=0)
+    assert not table.failures
+    found = dict(zip(table.names, table.values, strict=True))
+    assert_allclose(found["scaled"], found["plain"], rtol=1e-7)
+    logs = compare({"plain": GaussianMixture(reg_covar=0.0)}, np.log(X), cv=12, random_state=0).values[0]
+    assert_allclose(found["log"], logs - np.log(X).sum(axis=1), rtol=1e-7)
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_steps_without_an_inverse_are_failures(d):
+    """What they call a density does not integrate to one: that of |x| has the mass 2^d."""
+    X = np.random.default_rng(0).standard_normal((200, d))
+    wrap = FunctionTransformer(lambda X: X % 1.0, lambda X: X, check_inverse=False)
+    bins = KBinsDiscretizer(encode="ordinal", strategy="uniform", subsample=None)
+    steps = {
+        "abs": FunctionTransformer(np.abs),
+        "square": FunctionTransformer(np.square),
+        "normalize": Normalizer(),
+        "round": FunctionTransformer(np.round),
+        "bins": bins,
+        "wrap": wrap,
+        "clipped": QuantileTransformer(n_quantiles=20),
+    }
+    table = compare({name: make_pipeline(step, GaussianMixture()) for name, step in steps.items()}, X, random_state=0)
+    assert set(table.failures) == set(steps)
+    for name, what in {"abs": "turn back", "normalize": "no inverse", "wrap": "lead back"}.items():
+        assert what in table.failures[name]
+
+
+def test_invertible_steps_pass_however_bent():
+    X = np.random.default_rng(0).standard_normal((200, 2)) @ np.array([[1.0, 0.999], [0.0, 0.001]])
+    pipelines = {
+        "cubed": make_pipeline(FunctionTransformer(lambda X: X**3 + X), GaussianMixture()),
+        "whitened": make_pipeline(SklearnPCA(whiten=True), GaussianMixture(reg_covar=0.0)),
+        "reciprocal": make_pipeline(FunctionTransformer(lambda X: 1.0 / X), GaussianMixture()),
+        "mirrored": make_pipeline(FunctionTransformer(np.negative), StandardScaler(), GaussianMixture(reg_covar=0.0)),
+    }
+    table = compare(pipelines, X, random_state=0)
+    assert not table.failures
+    assert_allclose(log_stretch(lambda X: X**3 + X, X), np.log(3 * X**2 + 1).sum(axis=1), atol=1e-8)
+
+
+def test_records_make_a_frame():
+    table = compare({"too many": GaussianMixture(500), **models()}, rows(), random_state=0)
+    frame = pd.DataFrame(table.records())
+    assert list(frame["estimator"]) == list(table.names)
+    assert_allclose(frame["log_density"], table.means)
+    assert_allclose(frame["behind_error"], table.behind_errors)
+    assert list(frame["failure"] != "") == [name in table.failures for name in table.names]
+
+
+def test_dask_arrays_in_steps_of_scikit_learn():
+    dask = pytest.importorskip("dask.array")
+    X = rows(90)
+    pipelines = {"scaled": make_pipeline(StandardScaler(), ProbabilisticPCA(1))}
+    table = compare(pipelines, dask.from_array(X, chunks=(30, 3)), random_state=0)
+    assert not table.failures  # warnings are errors here
+    assert_allclose(table.values, compare(pipelines, X, random_state=0).values, rtol=1e-6)
 
 
 def test_columns_lost_on_the_way_cannot_be_compared():

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 
@@ -60,6 +63,19 @@ class Comparison:
         """The name of the estimator with the largest mean."""
         return self.names[0]
 
+    def records(self) -> list[dict[str, Any]]:
+        """The table as one dictionary an estimator, best first, for a frame: `pandas.DataFrame(table.records())`."""
+        columns = {
+            "estimator": self.names,
+            "log_density": self.means.tolist(),
+            "error": self.errors.tolist(),
+            "behind": self.behind.tolist(),
+            "behind_error": self.behind_errors.tolist(),
+            "fit_seconds": self.fit_seconds.tolist(),
+            "failure": [self.failures.get(name, "") for name in self.names],
+        }
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
     def __str__(self) -> str:
         width = max(map(len, (*self.names, "estimator")))
         lines = [
@@ -85,7 +101,9 @@ def compare(
 
     Every estimator is fitted to the same cv − 1 folds and asked for `score_samples` of the fold left out. All are put
     into the units of X: a Pipeline's density of the transformed row is multiplied by |det| of the transformation's
-    derivative there. Standard errors treat the rows as independent, which held-out rows nearly are.
+    derivative there. A Pipeline whose steps have no inverse at the rows (they turn back, or press rows together) has no
+    density of X, and is named among the failures. Standard errors treat the rows as independent, which held-out rows
+    nearly are.
 
     Args:
         estimators: {name: unfitted estimator} with `fit` and `score_samples`, of this package or of scikit-learn, or a
@@ -143,10 +161,20 @@ class _Streamed:
 
     def fit(self, estimator: Any, fold: int) -> Any:
         weight = np.ones(self.folds.size) if self.weight is None else self.weight
-        return _fitted(estimator, self.X, np.where(self.folds == fold, 0.0, weight))
+        with _quiet_dask():
+            return _fitted(estimator, self.X, np.where(self.folds == fold, 0.0, weight))
 
     def score(self, fitted: Any, fold: int) -> Array:
-        return np.asarray(_log_density(fitted, self.X)[self.folds == fold])
+        with _quiet_dask():
+            return np.asarray(_log_density(fitted, self.X)[self.folds == fold])
+
+
+@contextmanager
+def _quiet_dask() -> Iterator[None]:
+    """Without what Dask says where scikit-learn asks about the memory of its arrays, which no caller can act on."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The `numpy.* function is not implemented by Dask", FutureWarning)
+        yield
 
 
 def _held_out(estimator: Any, rows: _Sliced | _Streamed, k: int) -> tuple[Array, float] | str:
@@ -185,8 +213,20 @@ def _log_density(fitted: Any, X: Any) -> Array:
     if values.ndim != 1:
         raise DataError(f"score_samples gave an array of shape {values.shape}; it must be one log density a row.")
     if isinstance(fitted, Pipeline) and len(fitted.steps) > 1:
-        values = values + log_stretch(fitted[:-1].transform, X)
+        values = values + log_stretch(fitted[:-1].transform, X, _inverse(fitted[:-1]))
     return values
+
+
+def _inverse(steps: Pipeline) -> Any:
+    """The way back, or None where a step has none; a FunctionTransformer has one only if it was given."""
+    given = all(_leads_back(step) for _, step in steps.steps)
+    return steps.inverse_transform if given and hasattr(steps, "inverse_transform") else None
+
+
+def _leads_back(step: Any) -> bool:
+    if isinstance(step, Pipeline):
+        return all(_leads_back(inner) for _, inner in step.steps)
+    return not isinstance(step, FunctionTransformer) or step.func is None or step.inverse_func is not None
 
 
 def _ranked(results: dict[str, tuple[Array, float] | str], folds: Array, weight: Array) -> Comparison:

@@ -20,13 +20,16 @@ import scipy.fft
 from eigenlens.arrays import Array
 from eigenlens.errors import DataError
 
-__all__ = ["Sample", "Waves", "sample_of"]
+__all__ = ["MOST_WEIGHT", "Sample", "Waves", "sample_of"]
 
 CELLS = 1 << 15
 PIECE = 1 << 15
 MOST_CELLS = 1 << 22
 PER_WIDTH = 24.0
 """Cells to the standard deviation of the narrowest Gaussian that is summed: errors of 1e-6 of the sum and below."""
+
+MOST_WEIGHT = 1e18
+"""Of all rows together: products over pairs overflow far above it, and no bandwidth is meant."""
 
 REACH = 9.0
 """Standard deviations beyond which a Gaussian is nothing: exp(−40)."""
@@ -180,6 +183,11 @@ def sample_of(x: Array, weight: Array | None) -> Sample:
         raise DataError(
             f"the rows count as {n:g}, but a bandwidth rule needs more than one; a weight says how often its row "
             "counts (multiply normalised weights by the number of rows), or give the bandwidth as a number."
+        )
+    if n > MOST_WEIGHT:
+        raise DataError(
+            f"the rows count as {n:.3g}, more than {MOST_WEIGHT:g}; a weight says how often its row counts: divide "
+            "sample_weight by a constant, or give the bandwidth as a number."
         )
     least, most = float(x.min()), float(x.max())
     span = most - least

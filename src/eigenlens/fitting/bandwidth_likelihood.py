@@ -18,11 +18,11 @@ __all__ = ["likelihood_criterion", "pair_likelihood"]
 FEW = 400
 """Up to so many distinct values all pairs are summed as they are."""
 
-PER_WIDTH = 16.0
-"""Cells to the least bandwidth of the trials: values are rounded to them."""
+PER_WIDTH = 8.0
+"""Cells to the least bandwidth of the trials. Values are where they are in them to the second order."""
 
 FINER = 16.0
-"""How much smaller the cells of the last digits are: values are rounded to h / 256, and h to 1e-4 where it is flat."""
+"""How much smaller the cells of the last digits are."""
 
 LONELY = 1e-10
 """Below this share of the largest density the rounding errors of an FFT are felt."""
@@ -63,17 +63,19 @@ def pair_likelihood(squares: Array, copies: Array, own: Array, d: int = 1) -> Cr
 
 @dataclass(frozen=True, eq=False)
 class _Rounded:
-    """Values rounded to cells: where they lie, and what the FFTs see of them.
+    """Values in cells: where they lie, and what the FFTs see of them.
 
     Attributes:
-        points: (C,) the first value of each cell that holds any, in ascending order.
-        cells: (C,) its number along the line without long gaps. mass: (C,) its weight.
+        points: (C,) the mean value of each cell that holds any, in ascending order.
+        cells: (C,) its number along the line without long gaps. offsets: (C,) of the mean from the cell's centre, in
+            cells. mass: (C,) its weight.
         own: (C,) what leaves with a point of it, on average.
-        waves: the FFT of all masses. size: its length. width: of a cell.
+        waves: the FFT of all points, by the moments of their cells. size: its length. width: of a cell.
     """
 
     points: Array
     cells: Array
+    offsets: Array
     mass: Array
     own: Array
     waves: Array
@@ -87,31 +89,57 @@ def _by_cells(sample: Sample, own: Array, low: float, high: float) -> Criterion:
 
 
 def _rounded(sample: Sample, own: Array, width: float, reach: float) -> _Rounded:
-    y, copies = sample.without_gaps(reach), sample.values[1]
+    y, (points, copies) = sample.without_gaps(reach), sample.values
     width = max(width, y[-1] / MOST_CELLS)
-    cell = (y / width).astype(np.intp)
+    count = int(y[-1] / width) + 1
+    # The cells stand about the middle, so that a mirrored sample has mirrored cells.
+    place = y / width + 0.5 * (count - y[-1] / width)
+    cell = np.minimum(place.astype(np.intp), count - 1)
     starts = np.flatnonzero(np.diff(cell, prepend=-1))
-    mass = np.add.reduceat(copies, starts)
-    line = np.zeros(int(cell[-1]) + 1)
-    line[cell[starts]] = mass
-    size = scipy.fft.next_fast_len(math.ceil((y[-1] + reach) / width) + 1, real=True)
-    mean_own = np.add.reduceat(copies * own, starts) / mass
-    return _Rounded(sample.values[0][starts], cell[starts], mass, mean_own, scipy.fft.rfft(line, size), size, width)
+    offsets = place - cell - 0.5
+    first = copies * offsets
+    moments = [np.add.reduceat(each, starts) for each in (copies, first, first * offsets)]
+    size = scipy.fft.next_fast_len(count + math.ceil(reach / width) + 1, real=True)
+    waves = _waves(moments, cell[starts], count, size)
+    mass = moments[0]
+    mean, mean_own = (np.add.reduceat(copies * each, starts) / mass for each in (points, own))
+    return _Rounded(mean, cell[starts], moments[1] / mass, mass, mean_own, waves, size, width)
+
+
+def _waves(moments: list[Array], cells: Array, count: int, size: int) -> Array:
+    """Σ_i w_i exp(−iθ x_i) at θ = 2πk / size, x in cells, by the moments (C,) of order 0, 1 and 2 of those cells."""
+    theta = (2.0 * math.pi / size) * np.arange(size // 2 + 1)
+    waves = np.zeros(theta.size, dtype=np.complex128)
+    for moment, factor in zip(moments, (1.0, -1j * theta, -0.5 * theta**2), strict=True):
+        line = np.zeros(count)
+        line[cells] = moment
+        waves += factor * scipy.fft.rfft(line, size)
+    return waves
 
 
 def _log_left(rounded: _Rounded, h: float) -> Array:
     """log Σ_j w_j exp(−(x_i − x_j)² / 2h²) (C,) over what is left without x_i."""
     angles = (2.0 * math.pi * h / (rounded.size * rounded.width)) * np.arange(rounded.waves.size)
     top = int(np.searchsorted(angles, REACH))
-    smooth = np.zeros_like(rounded.waves)
-    smooth[:top] = rounded.waves[:top] * np.exp(-0.5 * angles[:top] ** 2)
-    whole = scipy.fft.irfft(smooth, rounded.size)[rounded.cells] * (math.sqrt(2.0 * math.pi) * h / rounded.width)
-    left = whole - rounded.own
+    smooth = rounded.waves[:top] * np.exp(-0.5 * angles[:top] ** 2) * (math.sqrt(2.0 * math.pi) * h / rounded.width)
+    u = rounded.offsets * (rounded.width / h)
+    whole = np.zeros(u.size)
+    for p, factor in enumerate((1.0, u, 0.5 * u**2)):
+        wave = smooth * (1j * angles[:top]) ** p
+        whole += factor * scipy.fft.irfft(_padded(wave, rounded.waves.size), rounded.size)[rounded.cells]
+    # What the same expansion makes of the point itself, so that nothing is left of it.
+    left = whole - rounded.own * (1.0 + 0.75 * u**4)
     lonely = np.flatnonzero(left < LONELY * whole.max())
     left[lonely] = 1.0
     log_left: Array = np.log(left)
     log_left[lonely] = _lonely(rounded, lonely, h)
     return log_left
+
+
+def _padded(wave: Array, size: int) -> Array:
+    full = np.zeros(size, dtype=np.complex128)
+    full[: wave.size] = wave
+    return full
 
 
 def _lonely(rounded: _Rounded, index: Array, h: float) -> Array:

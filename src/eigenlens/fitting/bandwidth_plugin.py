@@ -9,8 +9,9 @@ import scipy.optimize
 
 from eigenlens.arrays import Array
 from eigenlens.fitting.bandwidth_binned import Sample, Waves, sample_of
+from eigenlens.fitting.bandwidth_ties import say_comb
 
-__all__ = ["largest_root", "scott", "sheather_jones", "sheather_jones_direct", "silverman"]
+__all__ = ["largest_root", "scott", "sheather_jones", "sheather_jones_direct", "silverman", "solved"]
 
 STEP = 0.85
 """From one trial bandwidth to the next, downwards."""
@@ -35,12 +36,12 @@ def _reference_scale(sample: Sample) -> float:
     return sample.span * scale * math.pow(sample.n, -0.2)
 
 
-def sheather_jones_direct(x: Array, weight: Array | None = None) -> float:
+def sheather_jones_direct(x: Array, weight: Array | None = None, name: str = "x") -> float:
     """The direct plug-in bandwidth in two stages of Sheather and Jones (1991, J. R. Statist. Soc. B 53, section 3).
 
     h = [1 / (2√π n S(g))]^(1/5), S an estimate of ∫ f''² by pairs at the pilot bandwidth g = [2.394 / (n T(b))]^(1/7),
     T one of ∫ f'''² at b = 1.23 s n^(−1/9), s the smaller of the standard deviation and the quartile range / 1.349.
-    Cost: O(n), and a few hundred terms more.
+    A comb is said to be one, as in `sheather_jones`. Cost: O(n), and a few hundred terms more.
     """
     sample = sample_of(x, weight)
     b = 1.23 * sample.scale * sample.n ** (-1.0 / 9.0)
@@ -49,16 +50,19 @@ def sheather_jones_direct(x: Array, weight: Array | None = None) -> float:
         waves = sample.waves(finest, b)
         g = (2.394 / (sample.n * _roughness(sample, waves, 3, b))) ** (1.0 / 7.0)
         if waves.serves(g, finest):
-            return sample.span * _optimum(sample, waves, g)
+            h = _optimum(sample, waves, g)
+            say_comb(sample, h, "sheather-jones-dpi", name)
+            return sample.span * h
         finest = 0.8 * g
 
 
-def sheather_jones(x: Array, weight: Array | None = None) -> float:
+def sheather_jones(x: Array, weight: Array | None = None, name: str = "x") -> float:
     """The bandwidth that solves the equation of Sheather and Jones (1991, eq. 12), to 1e-12.
 
     h = [1 / (2√π n S(α h^(5/7)))]^(1/5),   α = 1.357 [S(a) / T(b)]^(1/7),   a, b = 1.24 s n^(−1/7), 1.23 s n^(−1/9),
 
-    S and T the estimates by pairs of ∫ f''² and ∫ f'''². Of several solutions the largest. Cost: O(n), then a few
+    S and T the estimates by pairs of ∫ f''² and ∫ f'''². Of several solutions the largest. Of values that repeat h may
+    be less than half their usual step; then a warning that calls the values `name` says so. Cost: O(n), then a few
     hundred terms a trial.
 
     >>> import numpy as np
@@ -66,6 +70,13 @@ def sheather_jones(x: Array, weight: Array | None = None) -> float:
     0.26
     """
     sample = sample_of(x, weight)
+    h = solved(sample)
+    say_comb(sample, h, "sheather-jones", name)
+    return sample.span * h
+
+
+def solved(sample: Sample) -> float:
+    """The h of `sheather_jones`, in units of the sample's range."""
     a, b = 1.24 * sample.scale * sample.n ** (-1.0 / 7.0), 1.23 * sample.scale * sample.n ** (-1.0 / 9.0)
     most = 1.144 * sample.scale * sample.n**-0.2
     widest = max(a, b)
@@ -76,7 +87,7 @@ def sheather_jones(x: Array, weight: Array | None = None) -> float:
         h = largest_root(_equation(sample, waves, alpha), 2.0 * most, 10.0 * sample.deviation) or most
         g = alpha * h ** (5.0 / 7.0)
         if waves.serves(g, finest):
-            return sample.span * h
+            return h
         finest = 0.8 * g
 
 

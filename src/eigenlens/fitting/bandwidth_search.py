@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -11,9 +10,8 @@ import numpy as np
 import scipy.optimize
 
 from eigenlens.arrays import Array
-from eigenlens.errors import DataWarning
 
-__all__ = ["Criterion", "CrossValidation", "Prepare", "search"]
+__all__ = ["Choice", "Criterion", "CrossValidation", "Prepare", "search"]
 
 Criterion = Callable[[float], float]
 Prepare = Callable[[float, float, bool], Criterion]
@@ -28,6 +26,9 @@ TRIALS = 15
 
 SMALLEST = 1e-6
 """Where no values are equal, h may come down to this share of the first trials."""
+
+WIDER, LARGEST = 7.0, 1e4
+"""Where the last trial is the best, trials go on by this factor, up to this many times the first range."""
 
 SLOPE = 1e-3
 """Half the step, in log h, over which the slope of a criterion is taken."""
@@ -44,45 +45,57 @@ def search(prepare: Prepare, low: float, high: float) -> tuple[float, Array, Arr
     return _refined(prepare, tried, int(np.argmin(values))), tried, values
 
 
+def _search_on(prepare: Prepare, low: float, high: float) -> tuple[float, Array, Array]:
+    """The same, but trials go on beyond `high` as long as the last is the best."""
+    tried, values = _trials(prepare, low, high)
+    while np.argmin(values) == values.size - 1 and tried[-1] < LARGEST * high:
+        more = _trials(prepare, STEP * float(tried[-1]), WIDER * float(tried[-1]))
+        tried, values = np.append(tried, more[0]), np.append(values, more[1])
+    return _refined(prepare, tried, int(np.argmin(values))), tried, values
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A bandwidth h, and a remark on whose it is where that needs one."""
+
+    h: float
+    remark: str = ""
+
+
 @dataclass(frozen=True, eq=False)
 class CrossValidation:
     """A criterion that equal values may make fall without bound as h tends to 0, and what to do then.
 
     Attributes:
-        rule: its name. ties: whether there are equal values.
+        ties: whether there are equal values.
         one_out: the criterion. all_out: the same where a left-out row takes its equals with it.
         otherwise: an h where neither has a minimum.
     """
 
-    rule: str
     ties: bool
     one_out: Prepare
     all_out: Prepare
-    otherwise: Callable[[], float]
+    otherwise: Callable[[], Choice]
 
-    def choose(self, low: float, high: float) -> float:
-        """The h of least criterion from `low` to `high`; lower down too, where there are no ties."""
+    def choose(self, low: float, high: float) -> Choice:
+        """The h of least criterion from `low` to `high` or more; lower down too, where there are no ties."""
         low = min(low, 0.5 * high)
         least = SMALLEST * high
-        h, tried, values = search(self.one_out, low, high)
+        h, tried, values = _search_on(self.one_out, low, high)
         while not self.ties and h == low and low > least:
             low, high = low / 10.0, low * STEP**2
             h, tried, values = search(self.one_out, low, high)
-        return h if h > low else self._despite_ties(tried, values)
+        return Choice(h) if h > low else self._despite_ties(tried, values)
 
-    def _despite_ties(self, tried: Array, values: Array) -> float:
+    def _despite_ties(self, tried: Array, values: Array) -> Choice:
         """The largest minimum above the fall towards 0, or that of `all_out`, or neither."""
-        warnings.warn(
-            f"x holds equal values, and the criterion of {self.rule!r} falls without bound as the bandwidth tends to "
-            "0: the bandwidth is that of another minimum, or of another rule where there is none.",
-            DataWarning,
-            stacklevel=2,
-        )
         inside = 1 + np.flatnonzero((values[1:-1] < values[:-2]) & (values[1:-1] <= values[2:]))
         if inside.size:
-            return _refined(self.one_out, tried, int(inside[-1]))
+            return Choice(_refined(self.one_out, tried, int(inside[-1])), "the largest of its other minima")
         h = search(self.all_out, float(tried[0]), float(tried[-1]))[0]
-        return h if tried[0] < h < tried[-1] else self.otherwise()
+        if tried[0] < h < tried[-1]:
+            return Choice(h, "the criterion that leaves equal values out together")
+        return self.otherwise()
 
 
 def _trials(prepare: Prepare, low: float, high: float) -> tuple[Array, Array]:
