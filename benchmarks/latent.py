@@ -113,9 +113,13 @@ def eigenlens_ppca(rows: Rows) -> Found:
 
 
 def pyppca(rows: Rows) -> Found:
-    """It returns orthonormal axes C and scores Z; the loadings of its model are C (var Z − ss)^½."""
+    """It returns orthonormal axes C and scores Z; the loadings of its model are C (var Z − ss)^½.
+
+    It starts at random, and its time with it (0.12 to 0.20 s on the first contest): every run has the same seed.
+    """
     from pyppca import ppca
 
+    np.random.seed(0)  # noqa: NPY002  its only source of randomness
     C, ss, M, Z, filled = ppca(rows.X.copy(), rows.k, False)
     W = np.real(C) * np.sqrt(np.maximum(np.var(np.real(Z), axis=0) - ss, 0.0))
     return Found(np.asarray(M).ravel(), W, np.full(len(W), ss), filled)
