@@ -22,6 +22,9 @@ __all__ = ["Correlations", "DenseCorrelations", "RowCorrelations", "StreamedCorr
 REDUCED = 600
 """Up to this many columns LAPACK finds the eigenpairs; beyond, Lanczos does, where few of them are wanted."""
 
+SMALL, APART = 300, 2.0
+"""From so many columns on Lanczos takes over where eigenvalues just found stood this many times above the next."""
+
 FEW = 1 / 10
 SQUARE_FEATURES = 12_000
 """Up to here the matrix is formed at all (1.2 GB)."""
@@ -58,15 +61,21 @@ class DenseCorrelations:
     def __init__(self, R: Array) -> None:
         self.matrix = R
         self.size = len(R)
+        self._apart = False
 
     def leading(self, r: Array, k: int) -> tuple[Array, Array]:
-        """By LAPACK, or by Lanczos where the matrix is large and k is small."""
+        """By LAPACK, or by Lanczos where the matrix is large and k is small.
+
+        In between Lanczos is faster if the eigenvalues stand well above the rest, which the last ones found tell of:
+        a climb asks for those of matrices that differ little.
+        """
         A = (self.matrix * r[:, None]) * r
-        if self.size > REDUCED and k <= FEW * self.size:
+        if k <= FEW * self.size and (self.size > REDUCED or (self.size > SMALL and self._apart)):
             found = lanczos(Matrix(A), Wanted.exactly(k, self.size), PRECISE, np.random.default_rng(0))
             if found.outcome.converged:
                 return found.values, found.vectors
-        _, w, V = leading_eigenpairs(A, Wanted.exactly(k, self.size))
+        values, w, V = leading_eigenpairs(A, Wanted.exactly(k, self.size))
+        self._apart = bool(k < self.size and w[-1] > APART * values[k])
         return w, V
 
     def matmat(self, V: Array) -> Array:
