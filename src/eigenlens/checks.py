@@ -121,7 +121,9 @@ def weights(sample_weight: Any, n_rows: int | None) -> Array | None:
             "a weight says how often its row counts, and 0 leaves it out."
         )
     if not w.any():
-        raise DataError("sample_weight is zero for every row, so no row counts; at least two weights must be positive.")
+        raise DataError(
+            "sample_weight is zero for every row, so no row counts; give at least one row a positive weight."
+        )
     return np.ascontiguousarray(w)
 
 

@@ -175,4 +175,4 @@ def test_kinds_of_objects():
     assert mixed_kinds.array_kind("a", np.array([1, None], dtype=object)) == "integer"
     assert mixed_kinds.array_kind("a", np.array([1, 2.5, None], dtype=object)) == "number"
     assert mixed_kinds.array_kind("a", np.array([1, "x"], dtype=object)) == "text"
-    assert mixed_kinds.array_kind("a", np.array([None], dtype=object)) == "number"
+    assert mixed_kinds.array_kind("a", np.array([None], dtype=object)) == "empty"

@@ -42,6 +42,7 @@ def rows(n=200, d=3, seed=1):
     return rng.standard_normal((n, d)) @ (np.eye(d) + 0.5) + [5.0, 0.0, -3.0][:d]
 
 
+@pytest.mark.filterwarnings("ignore:.*many equal values:eigenlens.errors.DataWarning")
 @pytest.mark.parametrize("options", [{}, {"kernel": "epanechnikov", "bandwidth": 0.7}, {"adaptive": True}])
 def test_scikit_learns_own_checks(options):
     check_estimator(KernelDensity(**options), on_skip=None)

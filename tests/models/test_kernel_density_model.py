@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import kstest, multivariate_normal, norm
 
-from eigenlens.errors import DataError, OptionError, ResourceError
+from eigenlens.errors import DataError, OptionError
 from eigenlens.kernels.smoothing import SMOOTHERS, smoother_of
-from eigenlens.models import kernel_density_bounds
 from eigenlens.models.kernel_density import KernelEstimate
 
 
@@ -201,12 +200,6 @@ def test_reflection_is_level_at_the_bound():
 def test_wide_kernels_between_narrow_bounds_are_uniform():
     f = KernelEstimate(np.array([0.2, 0.3]), 2.0, bounds=[[0.0, 1.0]])
     np.testing.assert_allclose(f.density(np.linspace(0.0, 1.0, 7)), np.ones(7), rtol=1e-8)
-
-
-def test_too_many_images(monkeypatch):
-    monkeypatch.setattr(kernel_density_bounds, "MOST_ENTRIES", 10_000)
-    with pytest.raises(ResourceError, match="renormalize"):
-        KernelEstimate(np.full(100, 0.5), 1000.0, bounds=[[0.0, 1.0]]).density(np.array([0.5]))
 
 
 def test_an_image_counts_in_the_tail_too():

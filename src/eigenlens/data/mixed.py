@@ -31,21 +31,21 @@ class MixedSource(Source):
     (['number', 'text'], array([0, 1], dtype=int32))
     """
 
-    in_memory = True
-
     def __init__(
         self,
-        cut: Callable[[int, int], Sequence[Any]],
+        cut: Callable[[int, int, Sequence[int]], Sequence[Any]],
         fields: Sequence[Field],
         n_rows: int,
         *,
         named: bool = True,
         block_rows: int | None = None,
+        in_memory: bool = True,
     ) -> None:
         self.fields = tuple(fields)
         self.n_rows, self.n_features = n_rows, len(self.fields)
         self.names = tuple(str(field.name) for field in self.fields) if named else None
         self.dtype = np.dtype(np.float64)
+        self.in_memory = in_memory
         self._cut = cut
         self._step = block_rows or max(1, BLOCK_BYTES // (8 * max(1, self.n_features)))
 
@@ -53,19 +53,30 @@ class MixedSource(Source):
         """One pass over the rows."""
         assert self.n_rows is not None
         for start in range(0, self.n_rows, self._step):
-            yield mixed_rows(self._cut(start, min(start + self._step, self.n_rows)), self.fields)
+            stop = min(start + self._step, self.n_rows)
+            yield mixed_rows(self._cut(start, stop, range(self.n_features)), self.fields)
+
+    def part(self, columns: Sequence[int], n_rows: int | None = None) -> MixedSource:
+        """Some columns, by number, of all rows or of the first; the others are not read."""
+        assert self.n_rows is not None
+        least, fields = min(self.n_rows, n_rows or self.n_rows), [self.fields[j] for j in columns]
+
+        def cut(start: int, stop: int, chosen: Sequence[int]) -> Sequence[Any]:
+            return self._cut(start, stop, [columns[j] for j in chosen])
+
+        return MixedSource(cut, fields, least, named=self.names is not None, in_memory=self.in_memory)
 
     @classmethod
     def of_frame(cls, frame: Any, *, block_rows: int | None = None) -> MixedSource:
         """The columns of a pandas, Polars or Arrow frame."""
         import narwhals.stable.v2 as nw
 
-        _refuse_repeated(list(map(str, getattr(frame, "column_names", None) or frame.columns)))
-        table = nw.from_native(frame, eager_only=True)
+        _refuse_names(list(map(str, getattr(frame, "column_names", None) or frame.columns)), len(frame))
+        table = nw.from_native(_without_sparse(frame), eager_only=True)
         fields = [frame_field(name, column) for name, column in zip(table.columns, table.iter_columns(), strict=True)]
 
-        def cut(start: int, stop: int) -> list[Any]:
-            return list(table[start:stop].iter_columns())
+        def cut(start: int, stop: int, columns: Sequence[int]) -> list[Any]:
+            return list(table[start:stop, list(columns)].iter_columns())
 
         return cls(cut, fields, len(table), block_rows=block_rows)
 
@@ -79,13 +90,11 @@ class MixedSource(Source):
         fields = [frame_field(name, empty[name]) for name in empty.columns]
         n = int(frame.select(pl.len()).collect().item())
 
-        def cut(start: int, stop: int) -> list[Any]:
-            part = frame.slice(start, stop - start).collect()
+        def cut(start: int, stop: int, columns: Sequence[int]) -> list[Any]:
+            part = frame.select([empty.columns[j] for j in columns]).slice(start, stop - start).collect()
             return list(nw.from_native(part, eager_only=True).iter_columns())
 
-        found = cls(cut, fields, n, block_rows=block_rows)
-        found.in_memory = False
-        return found
+        return cls(cut, fields, n, block_rows=block_rows, in_memory=False)
 
     @classmethod
     def of_columns(cls, columns: Sequence[Array], names: Sequence[Any] | None = None) -> MixedSource:
@@ -94,8 +103,8 @@ class MixedSource(Source):
         kept = [plain_column(column) for column in columns]
         fields = [Field(name, array_kind(name, column)) for name, column in zip(labels, kept, strict=True)]
 
-        def cut(start: int, stop: int) -> list[Any]:
-            return [column[start:stop] for column in kept]
+        def cut(start: int, stop: int, columns: Sequence[int]) -> list[Any]:
+            return [kept[j][start:stop] for j in columns]
 
         return cls(cut, fields, len(kept[0]), named=names is not None)
 
@@ -153,6 +162,16 @@ def _is_frame(X: Any) -> bool:
     return bool(nw.dependencies.is_into_dataframe(X))
 
 
+def _is_batch(X: Any) -> bool:
+    return type(X).__name__ == "RecordBatch" and type(X).__module__.split(".")[0] == "pyarrow"
+
+
+def _of_batch(X: Any) -> Source:
+    import pyarrow as pa
+
+    return MixedSource.of_frame(pa.Table.from_batches([X]))
+
+
 def _is_lazy(X: Any) -> bool:
     return type(X).__name__ == "LazyFrame" and type(X).__module__.split(".")[0] == "polars"
 
@@ -200,6 +219,7 @@ def _objects(X: Any) -> Source:
 
 
 KINDS: list[tuple[Callable[[Any], bool], Callable[[Any], Source]]] = [
+    (_is_batch, _of_batch),
     (_is_frame, MixedSource.of_frame),
     (_is_lazy, MixedSource.of_lazy),
     (_is_dask_frame, _refuse_dask_frame),
@@ -210,7 +230,17 @@ KINDS: list[tuple[Callable[[Any], bool], Callable[[Any], Source]]] = [
 """Tables that know more than numbers, each with the source made of it; the rest goes to `as_source`."""
 
 
-def _refuse_repeated(names: Sequence[str]) -> None:
+def _without_sparse(frame: Any) -> Any:
+    """A pandas frame whose sparse columns are dense: only their values count here. Any other frame is itself."""
+    if type(frame).__module__.split(".")[0] != "pandas":
+        return frame
+    kinds = {name: kind.subtype for name, kind in frame.dtypes.items() if type(kind).__name__ == "SparseDtype"}
+    return frame.astype(kinds) if kinds else frame
+
+
+def _refuse_names(names: Sequence[str], n: int) -> None:
+    if not names:
+        raise DataError(f"X has 0 feature(s) (shape=({n}, 0)) while a minimum of 1 is required: it has no column.")
     if len(set(names)) < len(names):
         twice = next(name for i, name in enumerate(names) if name in names[:i])
         raise DataError(f"X has two columns named {twice!r}; give them different names.")

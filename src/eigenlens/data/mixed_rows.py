@@ -15,7 +15,10 @@ __all__ = ["Field", "MixedRows", "codes_of", "mixed_rows", "numbers_of"]
 
 
 class Field(NamedTuple):
-    """A column: its name, its kind ("number", "integer", "boolean", "text"), and the levels that its type declares."""
+    """A column: its name, its kind, and the levels that its type declares.
+
+    Kinds are "number", "integer", "boolean", "text", and "empty": nothing is there, and no type says what might be.
+    """
 
     name: Any
     kind: str
@@ -59,7 +62,7 @@ def mixed_rows(columns: Sequence[Any], fields: Sequence[Field]) -> MixedRows:
             codes[:, -1 - place], found = encode(_native(column))
             levels.append(found)
         else:
-            numbers[:, place] = _floats(column)
+            numbers[:, place] = np.nan if field.kind == "empty" else _floats(column)
     return MixedRows(numbers, codes, tuple(levels), places)
 
 
@@ -69,11 +72,20 @@ def _native(column: Any) -> Any:
 
 def _floats(column: Any) -> Array:
     if isinstance(column, np.ndarray):
-        return np.asarray(column, dtype=np.float64)
+        return _numbers(column)
     import narwhals.stable.v2 as nw
 
-    values = (column.cast(nw.Int8) if column.dtype == nw.Boolean else column).to_numpy()
-    return np.asarray(values, dtype=np.float64)
+    return _numbers((column.cast(nw.Int8) if column.dtype == nw.Boolean else column).to_numpy())
+
+
+def _numbers(values: Array) -> Array:
+    """Values (n,) as float64; of objects, whatever stands for a missing entry becomes NaN."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except TypeError:  # pandas' NA among objects
+        from pandas import isna
+
+        return np.where(isna(values), np.nan, values).astype(np.float64)
 
 
 def numbers_of(rows: Any, columns: Array) -> Array:

@@ -66,6 +66,8 @@ def _values(y: Any) -> Array:
         y = y.compute()
     if is_tensor(y):
         y = to_numpy(y)
+    elif type(y).__module__.split(".")[0] == "pyarrow":
+        y = np.asarray(y)  # its own to_numpy refuses text
     elif hasattr(y, "to_numpy"):
         y = y.to_numpy()
     return np.asarray(column_or_1d(y, warn=True))
@@ -74,6 +76,10 @@ def _values(y: Any) -> Array:
 def _coded(values: Array) -> Labels:
     if values.dtype.kind in "iub":
         return _integers(values)
+    if values.dtype.kind in "mMcV":
+        raise DataError(
+            f"y has dtype {values.dtype}; classes are text, integers or booleans: convert it, y.astype(str)."
+        )
     missing = _missing(values)
     if missing.any():
         first = int(np.flatnonzero(missing)[0])
@@ -105,9 +111,10 @@ def _integers(values: Array) -> Labels:
     if high - low >= MOST_SLOTS:
         classes, codes = np.unique(values, return_inverse=True)
         return Labels(classes, codes.reshape(-1).astype(np.int32))
-    slots = (values.astype(np.int64, copy=False) - low) if low else values.astype(np.intp, copy=False)
+    wide = values.dtype if values.dtype == np.uint64 else np.dtype(np.int64)  # none that the difference overflows
+    slots = (values.astype(wide, copy=False) - wide.type(low)).astype(np.intp, copy=False)
     present = np.bincount(slots, minlength=1) > 0
-    classes = (np.flatnonzero(present) + low).astype(values.dtype)
+    classes = (np.flatnonzero(present).astype(wide) + wide.type(low)).astype(values.dtype)
     if present.all():
         return Labels(classes, slots.astype(np.int32))
     return Labels(classes, (np.cumsum(present) - 1).astype(np.int32)[slots])
@@ -115,6 +122,8 @@ def _integers(values: Array) -> Labels:
 
 def _objects(values: Array) -> Labels:
     codes, levels = encode(values)
+    if levels and len({type(level) for level in levels}) == 1 and isinstance(levels[0], int | np.integer | np.bool_):
+        return _integers(np.array(levels)[codes])
     try:
         order = sorted(range(len(levels)), key=levels.__getitem__)
     except TypeError:

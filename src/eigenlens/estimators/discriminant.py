@@ -23,7 +23,7 @@ from eigenlens.estimators.discriminant_checks import (
 )
 from eigenlens.estimators.explaining import Explanation
 from eigenlens.estimators.gaussian_classes import GaussianClasses
-from eigenlens.estimators.rows import gathered, rows_of
+from eigenlens.estimators.rows import rows_of
 from eigenlens.fitting.discriminant import FisherRule, gaussian_classes, own_covariances, shared_covariance
 from eigenlens.fitting.discriminant_covariances import Shrinking
 from eigenlens.fitting.sampling import picked
@@ -139,18 +139,22 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
     def explain(self, X: Any, *, of: Any = None, against: Any = None) -> Explanation:
         """What each feature adds to the log-odds of each row's class: (w_a − w_b)_j (x_j − (m_a + m_b)_j / 2), sorted.
 
-        The likeliest class a of each row against the next likeliest b, if not given. Rows must be complete.
+        The likeliest class a of each row against the next likeliest b, if not given. A missing entry adds 0, and w
+        is then that of the entries that are there.
         """
         check_is_fitted(self)
-        rows = dense(gathered(rows_of(self, X)))
+        rows = np.concatenate(list(finite_blocks(self, X)))
         rule, n = self.model_, len(rows)
         chosen = [chosen_class(self.classes_, name, value, n) for name, value in (("of", of), ("against", against))]
         with np.errstate(divide="ignore"):
             log_prior = np.log(rule.prior)
-        ranked = np.argsort(-(rule.likelihoods(rows) + log_prior), axis=1, kind="stable")
+        ranked = np.argsort(-(self._log_densities(rows) + log_prior), axis=1, kind="stable")
         a = ranked[:, 0] if chosen[0] is None else chosen[0]
         b = np.where(ranked[:, 0] == a, ranked[:, 1], ranked[:, 0]) if chosen[1] is None else chosen[1]
         parts = (rule.coef[a] - rule.coef[b]) * (rows - 0.5 * (rule.means[a] + rule.means[b]))
+        gaps = np.flatnonzero(np.isnan(rows).any(axis=1))
+        if gaps.size:
+            parts[gaps] = _parts_with_gaps(rows[gaps], rule, a[gaps], b[gaps])
         labels = np.asarray(self.classes_)
         names = getattr(self, "feature_names_in_", range(self.n_features_in_))
         return Explanation(tuple(names), labels[a], labels[b], parts, log_prior[a] - log_prior[b])
@@ -230,6 +234,23 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
     @property
     def _n_features_out(self) -> int:
         return int(self._directions.shape[1])
+
+
+def _parts_with_gaps(rows: Array, rule: FisherRule, a: Array, b: Array) -> Array:
+    """What each entry that is there adds to the log-odds of class a against b: w = S_oo⁻¹ (m_a − m_b)_o, by pattern."""
+    S, found = rule.covariance.matrix(), np.zeros(rows.shape)
+    patterns, which = np.unique(~np.isnan(rows), axis=0, return_inverse=True)
+    for place, seen in enumerate(patterns):
+        o = np.flatnonzero(seen & (S.diagonal() > 0.0))
+        mine = np.flatnonzero(which.reshape(-1) == place)[:, None]
+        if not o.size:
+            continue
+        m, scale = rule.means[:, o], np.sqrt(S.diagonal()[o])
+        inverse = np.linalg.pinv(S[np.ix_(o, o)] / np.outer(scale, scale), hermitian=True)
+        coef = (m / scale) @ inverse / scale
+        A, B = a[mine[:, 0]], b[mine[:, 0]]
+        found[mine, o] = (coef[A] - coef[B]) * (rows[mine, o] - 0.5 * (m[A] + m[B]))
+    return found
 
 
 def _projected(rows: Any, rule: FisherRule, V: Array) -> Any:

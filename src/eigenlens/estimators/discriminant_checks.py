@@ -105,7 +105,7 @@ def warn_about_held(held: Array, rows: Array, estimator: Any) -> None:
         _warn(
             f"{int(held.sum())} of {len(classes)} classes have a singular covariance, with a constant column or no "
             f"more rows than {estimator.n_features_in_} columns ({named}), and are held at {FLOOR:g} of the variances "
-            "within all classes. Give shrinkage='ledoit-wolf' or reg=, or use LinearDiscriminant."
+            "of all rows. Give shrinkage='ledoit-wolf' or reg=, or use LinearDiscriminant."
         )
 
 

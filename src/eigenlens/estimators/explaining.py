@@ -65,9 +65,12 @@ def explained(
 ) -> Explanation:
     """The explanation of rows with ln p(x_j | c) terms (n, d, C): of the likeliest class against the next, or as given.
 
-    `of` and `against` are numbers of classes (n,).
+    `of` and `against` are numbers of classes (n,). Of a row that is possible in no class only the prior speaks.
     """
     joint = terms.sum(axis=1) + log_prior
+    lost = ~(joint.max(axis=1) > -np.inf)
+    if lost.any():
+        terms, joint = np.where(lost[:, None, None], 0.0, terms), np.where(lost[:, None], log_prior, joint)
     rows, labels = np.arange(len(terms)), np.asarray(classes)
     ranked = np.argsort(-joint, axis=1, kind="stable")
     a = ranked[:, 0] if of is None else of

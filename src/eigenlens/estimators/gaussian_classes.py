@@ -207,7 +207,7 @@ class GaussianClasses(BayesRule, BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = True
+        tags.input_tags.allow_nan = not isinstance(getattr(self, "shrinkage", None), str)  # rules need whole rows
         return tags
 
 

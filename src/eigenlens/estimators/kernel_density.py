@@ -10,19 +10,21 @@ from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks, io
-from eigenlens.arrays import Array, Like, to_numpy
+from eigenlens.arrays import Array, Like
 from eigenlens.data.resolve import explain_nonfinite
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError, OptionError
 from eigenlens.estimators.kernel_density_checks import (
     checked_bandwidth,
     checked_bounds,
+    checked_kernel,
+    checked_numbers,
     chosen_columns,
     complete_rows,
 )
 from eigenlens.estimators.rows import dense_blocks, rows_of
 from eigenlens.estimators.storing import named_features, storable_parameters
-from eigenlens.kernels.smoothing import SMOOTHERS, smoother_of
+from eigenlens.kernels.smoothing import SMOOTHERS
 from eigenlens.models.kernel_density import KernelEstimate
 from eigenlens.models.kernel_density_bounds import BOUNDARIES
 
@@ -88,12 +90,12 @@ class KernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Keep the rows of X (n, d), row i counting sample_weight[i] times, and choose the bandwidth."""
         source = rows_of(self, X, sample_weight, reset=True)
-        kernel, boundary = smoother_of(self.kernel), checks.name("boundary", self.boundary, BOUNDARIES)
+        kernel, boundary = checked_kernel(self.kernel), checks.name("boundary", self.boundary, BOUNDARIES)
         tol, adaptive = checks.real("tol", self.tol, 0.0, 1.0), checks.boolean("adaptive", self.adaptive)
-        rows = complete_rows(source)
+        rows, weight = complete_rows(source)
         bounds = checked_bounds(self.bounds, rows)
-        h = checked_bandwidth(self.bandwidth, rows, source.weight, kernel, bounds)
-        model = KernelEstimate(rows, h, source.weight, kernel, bounds, boundary, tol=max(tol, FINEST))
+        h = checked_bandwidth(self.bandwidth, rows, weight, kernel, bounds)
+        model = KernelEstimate(rows, h, weight, kernel, bounds, boundary, tol=max(tol, FINEST))
         self._model = model.adapted() if adaptive else model
         self._like = Like(X, source.dtype)
         return self
@@ -109,7 +111,7 @@ class KernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
         return self._log_densities(rows_of(self, X))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Mean log density per row."""
+        """Mean log density per row; a row of weight 0 is absent, whatever it holds."""
         check_is_fitted(self)
         source = rows_of(self, X, sample_weight)
         return float(np.average(self._log_densities(source), weights=source.weight))
@@ -123,17 +125,25 @@ class KernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
         return self.model_.derivative(self._rows(X)[:, 0] if self.n_features_in_ == 1 else np.empty(0))
 
     def _log_densities(self, source: Source) -> Array:
-        return np.concatenate([self.model_.log_density(_finite(block, source)) for block in dense_blocks(source)])
+        found, start = [], 0
+        for block in dense_blocks(source):
+            if source.weight is not None:
+                absent = source.weight[start : start + len(block)] == 0.0
+                block = np.where(absent[:, None], np.nan, block) if absent.any() else block  # so its logarithm is 0
+            found.append(self.model_.log_density(_finite(block, source)))
+            start += len(block)
+        return np.concatenate(found)
 
     # ---- distribution function, quantiles, draws --------------------------------------------------------
 
     def cdf(self, X: Any) -> Array:
-        """The probability (n,) of rows not above those of X (n, d) in any column; NaN in X is no limit."""
-        return self.model_.cdf(self._rows(X))
+        """The probability (n,) of rows not above those of X (n, d) in any column; NaN in X is no limit, as is inf."""
+        check_is_fitted(self)
+        return self.model_.cdf(np.concatenate(list(dense_blocks(rows_of(self, X)))))
 
     def ppf(self, q: Any) -> Array:
         """Quantiles of one column, in the shape of q: the least y with cdf(y) ≥ q; 0 and 1 give the support's ends."""
-        model, share = self.model_, np.asarray(to_numpy(q), dtype=np.float64)
+        model, share = self.model_, checked_numbers("q", q)
         if not np.all((share >= 0.0) & (share <= 1.0)):
             raise OptionError(f"q must hold probabilities from 0 to 1; found {share.min():g} to {share.max():g}.")
         return model.ppf(share.ravel()).reshape(share.shape)
@@ -155,7 +165,7 @@ class KernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
         """The density of the other columns, given the values of these, by number or name."""
         model = self.model_
         chosen = chosen_columns(columns, self.n_features_in_, self._names, self.n_features_in_ - 1)
-        given = np.atleast_1d(np.asarray(to_numpy(values), dtype=np.float64))
+        given = np.atleast_1d(checked_numbers("values", values))
         if given.shape != (len(chosen),) or np.isinf(given).any():
             raise DataError(f"values={values!r} must be {len(chosen)} numbers, one for each of columns={columns!r}.")
         return model.condition(chosen, given)

@@ -8,20 +8,41 @@ from typing import Any
 import numpy as np
 
 from eigenlens import checks
-from eigenlens.arrays import Array, dense
+from eigenlens.arrays import Array, dense, to_numpy
 from eigenlens.data.resolve import explain_nonfinite
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError, OptionError
-from eigenlens.fitting.bandwidth import BANDWIDTHS
-from eigenlens.fitting.bandwidth import bandwidth as bandwidth_by_rule
-from eigenlens.kernels.smoothing import Smoother
+from eigenlens.fitting.bandwidth import BANDWIDTHS, bandwidth_by_rule
+from eigenlens.kernels.smoothing import SMOOTHERS, Smoother, smoother_of
 
-__all__ = ["checked_bandwidth", "checked_bounds", "chosen_columns", "complete_rows"]
+__all__ = [
+    "checked_bandwidth",
+    "checked_bounds",
+    "checked_kernel",
+    "checked_numbers",
+    "chosen_columns",
+    "complete_rows",
+]
 
 
-def complete_rows(source: Source) -> Array:
-    """All rows (n, d) in memory, in float64; a kernel stands on a whole row, so NaN is an error here."""
+def checked_kernel(kernel: Any) -> Smoother:
+    """The kernel of a name or a callable."""
+    if not isinstance(kernel, str | Smoother) and not callable(kernel):
+        raise OptionError(
+            f"kernel={kernel!r} must be one of {', '.join(map(repr, SMOOTHERS))}, or a callable K(u) of arrays."
+        )
+    return smoother_of(kernel)
+
+
+def complete_rows(source: Source) -> tuple[Array, Array | None]:
+    """All rows (n, d) that count, in float64, and their weights; a kernel stands on a whole row, so NaN is an error.
+
+    A row of weight 0 is absent: whatever it holds, nothing is said of it.
+    """
     rows = np.concatenate([dense(part) for part in source.rows()])
+    weight = source.weight
+    if weight is not None and not np.all(weight > 0.0):
+        rows, weight = rows[weight > 0.0], weight[weight > 0.0]
     if np.isinf(rows).any():
         raise explain_nonfinite(source)
     gaps = np.isnan(rows)
@@ -31,7 +52,7 @@ def complete_rows(source: Source) -> Array:
             "and a kernel stands on a whole row. Leave those rows out, fill them in with ProbabilisticPCA(k).fit(X)"
             ".impute(X), or fit a GaussianMixture, which takes them as they are."
         )
-    return rows
+    return rows, weight
 
 
 # ---- bounds -------------------------------------------------------------------------------------------------
@@ -57,7 +78,7 @@ def _is_pair(value: Any) -> bool:
     """Whether value is two numbers, or None in their place."""
     if not isinstance(value, Sequence | np.ndarray) or isinstance(value, str) or len(value) != 2:
         return False
-    return all(end is None or np.ndim(end) == 0 for end in value) and not all(end is None for end in value)
+    return all(end is None or np.ndim(end) == 0 for end in value)
 
 
 def _pair(bounds: Any, pair: Any) -> tuple[float, float]:
@@ -85,19 +106,23 @@ def _check_within(X: Array, bounds: Array) -> None:
 
 
 def checked_bandwidth(value: Any, X: Array, weight: Array | None, kernel: Smoother, bounds: Array) -> Array:
-    """The bandwidth (d,) or matrix (d, d) of X (n, d): numbers as given, or a rule's."""
+    """The bandwidth (d,) or matrix (d, d) of X (n, d): numbers as given, or a rule's.
+
+    A kernel that is a product over columns (with bounds, or not Gaussian) has a rule's answer for such a product.
+    """
     d, product = X.shape[1], kernel.name != "gaussian" or bool(np.isfinite(bounds).any())
     if isinstance(value, str) or callable(value):
         rule = checks.choice("bandwidth", value, BANDWIDTHS)
         if len(X) < 2:
             raise DataError(f"X has n_samples = {len(X)}; the rule bandwidth={value!r} needs 2. Give a number.")
-        h = np.asarray(bandwidth_by_rule(X, rule, sample_weight=weight, kernel=kernel), dtype=np.float64)
-        return np.sqrt(np.diag(h)) if h.ndim == 2 and product else np.broadcast_to(h, (d,)) if h.ndim < 2 else h
+        h = bandwidth_by_rule(X, weight, rule, kernel, product)
+        return np.broadcast_to(h, (d,)).copy() if h.ndim < 2 else h
     h = _numbers(value, d)
     if h.ndim == 2 and product and d > 1:
         raise OptionError(
-            f"bandwidth is a matrix {h.shape}, which is for kernel='gaussian' without bounds; the kernel "
-            f"{kernel.name!r}, or one with bounds, is a product over columns: give {d} bandwidths, one a column."
+            f"bandwidth is a matrix {h.shape}, which is for kernel='gaussian' without bounds; here "
+            f"{'there are bounds' if kernel.name == 'gaussian' else f'the kernel is {kernel.name!r}'}, so that it is a "
+            f"product over columns: give {d} bandwidths, one a column."
         )
     return np.broadcast_to(h, (d,)).copy() if h.ndim < 2 else h
 
@@ -111,7 +136,9 @@ def _numbers(value: Any, d: int) -> Array:
             f"bandwidth={value!r} must be a positive number, one a column, a matrix, or one of "
             f"{', '.join(map(repr, BANDWIDTHS))}."
         ) from None
-    if isinstance(value, bool) or h.shape not in ((), (d,), (d, d)):
+    if isinstance(value, bool | np.bool_):
+        raise OptionError(f"bandwidth={value!r} must be a number above 0, or a rule such as 'sheather-jones'.")
+    if h.shape not in ((), (d,), (d, d)):
         raise OptionError(f"bandwidth has shape {h.shape}; it must be a number, ({d},) or ({d}, {d}).")
     if not np.all(np.isfinite(h)) or (h.ndim < 2 and not np.all(h > 0.0)):
         raise OptionError(f"bandwidth={value!r} must be above 0 and finite; a rule such as 'sheather-jones' finds one.")
@@ -120,12 +147,23 @@ def _numbers(value: Any, d: int) -> Array:
     return h
 
 
-# ---- columns ------------------------------------------------------------------------------------------------
+# ---- numbers and columns ------------------------------------------------------------------------------------
+
+
+def checked_numbers(name: str, value: Any) -> Array:
+    """`value` as float64, of any shape."""
+    try:
+        return np.asarray(to_numpy(value), dtype=np.float64)
+    except (TypeError, ValueError):
+        raise OptionError(f"{name}={value!r} must be a number or an array of numbers.") from None
 
 
 def chosen_columns(columns: Any, d: int, names: Array | None, most: int) -> list[int]:
     """Columns by number or name, each once, at most `most` of them."""
-    wanted = [columns] if isinstance(columns, str | int | np.integer) else list(columns)
+    single = isinstance(columns, str | int | np.integer)
+    if not single and (not hasattr(columns, "__iter__") or np.ndim(columns) != 1):
+        raise OptionError(f"columns={columns!r} must be a column by number or name, or a list of some of the {d}.")
+    wanted = [columns] if single else list(columns)
     known = {} if names is None else {name: j for j, name in enumerate(names)}
     found = [_column(column, d, known) for column in wanted]
     if len(set(found)) != len(found) or not 1 <= len(found) <= most:

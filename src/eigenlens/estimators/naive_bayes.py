@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks
 from eigenlens.arrays import Array
-from eigenlens.data.mixed import numbers_of
+from eigenlens.data.mixed import fields_of, numbers_of
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError
 from eigenlens.estimators import naive_files
@@ -31,6 +31,7 @@ from eigenlens.estimators.naive_checks import (
     checked_naive_options,
     fitted_table,
     frame_kind,
+    refuse_levels,
     sampled_rows,
     table_of,
     warn_about_constants,
@@ -63,8 +64,9 @@ class NaiveBayes(BayesRule, BaseEstimator):  # type: ignore[misc]
         prior: class probabilities: None for the shares of the rows, "uniform", one a class, or {class: p}.
         smoothing: rows added to each level in each class (1 is Laplace's rule, 0 counted fractions); by column
             {column: number}, or {column: {level: number}} for any Dirichlet prior.
-        unknown: a level that was not met in fit: "smooth" (the probability that smoothing would have given it),
-            "ignore" (its factor is left out) or "error".
+        unknown: a level that was not met in fit: "smooth" (the probability that smoothing would have given it; with
+            smoothing 0 that is 0 in every class, so that only the prior is left, with a warning), "ignore" (its factor
+            is left out) or "error".
         floor: the least variance of a Gaussian, as a share of the variance of its column over all rows: units do not
             matter.
         added_variance: added to the variances of Gaussian columns, a number or {column: number}, in squared units.
@@ -136,16 +138,17 @@ class NaiveBayes(BayesRule, BaseEstimator):  # type: ignore[misc]
         count.
         """
         source = table_of(self, X, reset=True)
-        options = checked_naive_options(self)
+        options = checked_naive_options(self, fields_of(source))
         labels, weight = self._labelled(source, X, y, sample_weight)
         labels = enough_classes(labels, weight)
         plan = plan_of(source, self.features)
         with progress_of(self.verbose) as progress:
             statistics = summarise_naive(source, labels.codes, weight, plan, len(labels.classes), progress)
+        warn_about_constants(statistics, plan, options, labels.classes)
         self.classes_ = labels.classes
         self._frame = frame_kind(X)
         self._remember(statistics, plan, options)
-        warn_about_constants(statistics, plan, options, self.classes_)
+        refuse_levels(self._model, options)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -157,7 +160,7 @@ class NaiveBayes(BayesRule, BaseEstimator):  # type: ignore[misc]
         """
         first = not hasattr(self, "_statistics")
         source = table_of(self, X, reset=first)
-        options = checked_naive_options(self)
+        options = checked_naive_options(self, fields_of(source))
         found, weight = self._labelled(source, X, y, sample_weight)
         if first:
             self.classes_ = found.classes if classes is None else labels_of(classes).classes

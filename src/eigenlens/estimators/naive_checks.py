@@ -17,11 +17,14 @@ from eigenlens.errors import DataError, DataWarning, OptionError
 from eigenlens.estimators.classifying import chosen_class, enough_classes
 from eigenlens.estimators.rows import rows_of
 from eigenlens.fitting.naive import NaiveStatistics
-from eigenlens.fitting.naive_factors import Choice, Plan
+from eigenlens.fitting.naive_factors import Choice, Plan, place_of
 from eigenlens.fitting.naive_gaussian import GaussianFactor
 from eigenlens.fitting.naive_levels import UNKNOWN
 from eigenlens.fitting.naive_options import NaiveOptions
 from eigenlens.fitting.naive_rows import CLASS_BANDWIDTHS
+from eigenlens.models.naive import NaiveModel
+from eigenlens.models.naive_levels import LevelColumns
+from eigenlens.stats.levels import listed
 
 __all__ = [
     "FeatureTable",
@@ -30,6 +33,7 @@ __all__ = [
     "enough_classes",
     "fitted_table",
     "frame_kind",
+    "refuse_levels",
     "sampled_rows",
     "table_of",
     "warn_about_constants",
@@ -69,10 +73,16 @@ def fitted_table(estimator: Any, X: Any) -> Source:
     source = table_of(estimator, X)
     if isinstance(source, MixedSource):
         for now, (factor, columns) in ((source.fields, group) for group in estimator._plan.groups):
-            text = [now[j].name for j in columns if now[j].kind == "text"]
-            if text and not factor.takes_text:
-                raise DataError(f"column {text[0]!r} holds text, and was fitted on numbers; convert it to numbers.")
+            text = [] if factor.takes_text else [j for j in columns if now[j].kind == "text"]
+            odd = [now[j].name for j in text if _holds_something(source.part([j]))]
+            if odd:
+                raise DataError(f"column {odd[0]!r} holds text, and was fitted on numbers; convert it to numbers.")
     return source
+
+
+def _holds_something(source: MixedSource) -> bool:
+    """Whether any entry of columns of text is there: one that is all missing has the type of nothing."""
+    return any(bool(np.any(rows.codes >= 0)) for rows in source.rows())
 
 
 def frame_kind(X: Any) -> str | None:
@@ -107,32 +117,35 @@ def _of_kind(column: Array, field: Field) -> Array:
 # ---- options --------------------------------------------------------------------------------------------------
 
 
-def checked_naive_options(estimator: Any) -> NaiveOptions:
-    """The options of an estimator, each checked."""
+def checked_naive_options(estimator: Any, fields: Sequence[Field]) -> NaiveOptions:
+    """The options of an estimator of columns, each checked."""
     bandwidth = estimator.bandwidth
     if isinstance(bandwidth, str) or callable(bandwidth):
         checks.choice("bandwidth", bandwidth, CLASS_BANDWIDTHS)
     else:
         bandwidth = checks.real("bandwidth", bandwidth, 0.0)
     return NaiveOptions(
-        smoothing=_by_column("smoothing", estimator.smoothing, levels=True),
+        smoothing=_by_column("smoothing", estimator.smoothing, fields, levels=True),
         unknown=checks.name("unknown", estimator.unknown, UNKNOWN),
         floor=_not_negative("floor", estimator.floor),
-        added_variance=_by_column("added_variance", estimator.added_variance),
+        added_variance=_by_column("added_variance", estimator.added_variance, fields),
         bandwidth=bandwidth,
         max_components=checks.integer("max_components", estimator.max_components, 1),
     )
 
 
-def _by_column(name: str, value: Any, levels: bool = False) -> Any:
+def _by_column(name: str, value: Any, fields: Sequence[Field], levels: bool = False) -> Any:
+    """A number, or one by the name of a column; the columns may be given by number too."""
     if not isinstance(value, Mapping):
         return _not_negative(name, value)
-    return {
+    places = {field.name: j for j, field in enumerate(fields)}
+    checked = {
         column: {level: _not_negative(f"{name}[{column!r}][{level!r}]", n) for level, n in given.items()}
         if levels and isinstance(given, Mapping)
         else _not_negative(f"{name}[{column!r}]", given)
         for column, given in value.items()
     }
+    return {fields[place_of(column, places, len(fields), name)].name: given for column, given in checked.items()}
 
 
 def _not_negative(name: str, value: Any) -> float:
@@ -144,15 +157,36 @@ def _not_negative(name: str, value: Any) -> float:
 # ---- what is said ---------------------------------------------------------------------------------------------
 
 
+def refuse_levels(model: NaiveModel, options: NaiveOptions) -> None:
+    """Raise where smoothing is given for a level that its column does not have."""
+    given = options.smoothing if isinstance(options.smoothing, Mapping) else {}
+    for part in (group.conditional for group in model.groups):
+        for name, levels in zip(part.names, part.levels, strict=True) if isinstance(part, LevelColumns) else ():
+            asked = given.get(name)
+            odd = [level for level in asked if level not in levels] if isinstance(asked, Mapping) else []
+            if odd:
+                raise OptionError(
+                    f"smoothing[{name!r}] names the level {odd[0]!r}, which the column does not have; its levels are "
+                    f"{listed(levels)}."
+                )
+
+
 def warn_about_constants(statistics: NaiveStatistics, plan: Plan, options: NaiveOptions, classes: Array) -> None:
-    """Say which Gaussian columns are constant within a class, so that the floor is their variance."""
+    """Say which Gaussian columns are constant within a class, so that the floor is their variance; 0 is an error."""
     for (factor, columns), part in zip(plan.groups, statistics.parts, strict=True):
         if not isinstance(factor, GaussianFactor) or factor.shared:
             continue
-        total = part.pooled()[2]
+        with np.errstate(invalid="ignore"):  # what is not finite is refused by the estimate
+            total = part.pooled()[2]
+        added = options.added_to(plan.fields_in(columns))
         held = (part.weight > 0.0) & (part.square <= options.floor * total * part.weight) & (total > 0.0)
         if held.any():
             c, j = (int(place[0]) for place in np.nonzero(held))
+            if options.floor == 0.0 and not np.all(added[np.nonzero(held)[1]]):
+                raise DataError(
+                    f"column {plan.fields[columns[j]].name!r} is constant in class {classes[c].item()!r}, and floor=0 "
+                    "leaves it without a variance; give floor above 0 (1e-9), added_variance, or 'shared-gaussian'."
+                )
             warnings.warn(
                 f"column {plan.fields[columns[j]].name!r} is constant in class {classes[c].item()!r} "
                 f"({part.weight[c, j]:g} rows; {int(held.sum())} such cases in all): its variance there is held at "

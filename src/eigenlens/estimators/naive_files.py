@@ -81,7 +81,7 @@ def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
     )
     choices = tuple(Choice(f.name, *said) for f, said in zip(fields, header["choices"], strict=True))
     plan = Plan(fields, choices, tuple((STORED[g["family"]], tuple(g["columns"])) for g in header["groups"]))
-    options = checked_naive_options(estimator)
+    options = checked_naive_options(estimator, fields)
     parts, groups = [], []
     for g, (said, (factor, columns)) in enumerate(zip(header["groups"], plan.groups, strict=True)):
         start = f"group{g}."

@@ -36,8 +36,8 @@ def lscv(x: Array, weight: Array | None = None, name: str = "x") -> float:
     low, high = least_bandwidth(sample), 3.0 * 1.144 * sample.scale * sample.n**-0.2
     copies = sample.values[1]
     with_equals = float(np.sum(copies**2))
-    criteria = (_squares_criterion(sample, own) for own in (sample.n, with_equals))
-    chosen = CrossValidation(repeats(copies), *criteria, lambda: _otherwise(sample))
+    one_out, all_out = (_squares_criterion(sample, own) for own in (sample.n, with_equals))
+    chosen = CrossValidation(repeats(copies), one_out, all_out, lambda: _otherwise(sample))
     return _said(sample, chosen.choose(low, high), "lscv", name)
 
 
@@ -53,8 +53,8 @@ def mlcv(x: Array, weight: Array | None = None, name: str = "x") -> float:
     """
     sample = sample_of(x, weight)
     copies = sample.values[1]
-    criteria = (likelihood_criterion(sample, own) for own in (np.minimum(copies, 1.0), copies))
-    chosen = CrossValidation(repeats(copies), *criteria, lambda: _otherwise(sample))
+    one_out, all_out = (likelihood_criterion(sample, own) for own in (np.minimum(copies, 1.0), copies))
+    chosen = CrossValidation(repeats(copies), one_out, all_out, lambda: _otherwise(sample))
     return _said(sample, chosen.choose(least_bandwidth(sample), 2.0 * sample.deviation), "mlcv", name)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.fft
@@ -110,7 +111,8 @@ def _waves(moments: list[Array], cells: Array, count: int, size: int) -> Array:
     """Σ_i w_i exp(−iθ x_i) at θ = 2πk / size, x in cells, by the moments (C,) of order 0, 1 and 2 of those cells."""
     theta = (2.0 * math.pi / size) * np.arange(size // 2 + 1)
     waves = np.zeros(theta.size, dtype=np.complex128)
-    for moment, factor in zip(moments, (1.0, -1j * theta, -0.5 * theta**2), strict=True):
+    factors: list[Any] = [1.0, -1j * theta, -0.5 * theta**2]
+    for moment, factor in zip(moments, factors, strict=True):
         line = np.zeros(count)
         line[cells] = moment
         waves += factor * scipy.fft.rfft(line, size)
@@ -124,7 +126,8 @@ def _log_left(rounded: _Rounded, h: float) -> Array:
     smooth = rounded.waves[:top] * np.exp(-0.5 * angles[:top] ** 2) * (math.sqrt(2.0 * math.pi) * h / rounded.width)
     u = rounded.offsets * (rounded.width / h)
     whole = np.zeros(u.size)
-    for p, factor in enumerate((1.0, u, 0.5 * u**2)):
+    factors: list[Any] = [1.0, u, 0.5 * u**2]
+    for p, factor in enumerate(factors):
         wave = smooth * (1j * angles[:top]) ** p
         whole += factor * scipy.fft.irfft(_padded(wave, rounded.waves.size), rounded.size)[rounded.cells]
     # What the same expansion makes of the point itself, so that nothing is left of it.

@@ -118,7 +118,7 @@ def _cross_validated(X: Array, weight: Array | None, product: bool = False, *, r
     c = found.h * (drawn / n) ** (1.0 / (d + 4.0))
     if found.remark:
         said(unbounded("X", rule, f"the kernel's scale, {c:.3g} of the columns' spread, is that of {found.remark}"))
-    return c * s if product else c**2 * S
+    return np.asarray(c * s if product else c**2 * S)
 
 
 MATRIX_RULES: dict[str, MatrixRule] = {

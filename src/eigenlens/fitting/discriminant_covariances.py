@@ -27,7 +27,7 @@ ROUNDING = 8.0 * float(np.finfo(np.float64).eps)
 """A column that varies by no more than this share of its values is constant."""
 
 FLOOR = 1e-8
-"""The share of the variances within all classes that is added to the covariance of a class that is singular."""
+"""The share of the variances of all rows that is added to the covariance of a class that is singular."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,8 @@ def _shrunk_by_class(found: ClassMoments, shrinking: Shrinking) -> tuple[Array, 
 class OwnCovariances:
     """A covariance for each class, its intensity of shrinkage (C,), and which classes (C,) are held at the floor.
 
-    A singular covariance has no density: `FLOOR` times the variances within all classes is added to its diagonal.
+    A singular covariance has no density: `FLOOR` times the variances of all rows is added to its diagonal, so that a
+    column that only differs between classes keeps them apart.
     """
 
     covariances: tuple[Covariance, ...]
@@ -118,7 +119,8 @@ def class_covariances(found: ClassMoments, shrinking: Shrinking) -> OwnCovarianc
     matrices = [shrinking.of(part.scatter / part.weight, a) for part, a in zip(parts, amounts, strict=True)]
     within = found.scatter.diagonal() / found.weight.sum()
     held = ~np.array([_has_density(C) for C in matrices])
-    made = [_held(C, within, found.mean) if bad else Full(C) for C, bad in zip(matrices, held, strict=True)]
+    total = within + _between(found)
+    made = [_held(C, total, found.mean) if bad else Full(C) for C, bad in zip(matrices, held, strict=True)]
     return OwnCovariances(tuple(made), np.array(amounts), held)
 
 
@@ -129,10 +131,16 @@ def _has_density(C: Array) -> bool:
         return False
 
 
-def _held(C: Array, within: Array, means: Array) -> Covariance:
-    """C with the floor added; columns that are constant in every class are left out of all."""
-    C = C + np.diag(FLOOR * within)
-    return Axes.of_matrix(C, constant_columns(within, means) & constant_columns(C.diagonal(), means))
+def _between(found: ClassMoments | ClassRows) -> Array:
+    """Variances (d,) of the means of the classes, by the weights of these."""
+    share = found.weight / found.weight.sum()
+    return np.asarray(share @ (found.mean - share @ found.mean) ** 2)
+
+
+def _held(C: Array, total: Array, means: Array) -> Covariance:
+    """C with the floor added; columns that are constant in all rows are left out."""
+    C = C + np.diag(FLOOR * total)
+    return Axes.of_matrix(C, constant_columns(total, means))
 
 
 def _amount(shrinking: Shrinking, n: float, S: Array, fourth: Array | None) -> float:
@@ -182,7 +190,7 @@ def wide_class_covariances(found: ClassRows, shrinking: Shrinking) -> OwnCovaria
     """`class_covariances` without d×d matrices."""
     covariances: list[Covariance] = []
     amounts, held = np.zeros(len(found.mean)), np.zeros(len(found.mean), dtype=bool)
-    within = found.each @ found.deviations**2 / found.each.sum()
+    total = found.each @ found.deviations**2 / found.each.sum() + _between(found)
     for c, weight in enumerate(found.weight):
         mine = found.of(c)
         B = mine.deviations * np.sqrt(mine.each / weight)[:, None]
@@ -191,7 +199,7 @@ def wide_class_covariances(found: ClassRows, shrinking: Shrinking) -> OwnCovaria
         B *= np.sqrt((1.0 - shrinking.reg) * (1.0 - a))
         floor = shrinking.floor(variances, float(a))
         held[c] = bool(np.any(constant_columns(floor, mine.mean)))
-        covariances.append(_axes(B, floor + FLOOR * within if held[c] else floor, found.mean))
+        covariances.append(_axes(B, floor + FLOOR * total if held[c] else floor, found.mean))
     return OwnCovariances(tuple(covariances), amounts, held)
 
 

@@ -90,8 +90,8 @@ class GaussianFactor:
     def estimate(self, statistics: ClassMoments, fields: tuple[Field, ...], options: NaiveOptions) -> NormalColumns:
         """Means and variances of maximum likelihood, the variances at least `floor` of the column's own.
 
-        A class without an entry in a column has the mean and variance of all rows there. A column that is constant says
-        nothing: it has the variance 1 in every class.
+        A class without an entry in a column has the mean and variance of all rows there, and that variance too where
+        it has none and the floor is 0. A column that is constant says nothing: it has the variance 1 in every class.
         """
         _refuse_nonfinite(statistics, fields)
         _, middle, total = statistics.pooled()
@@ -104,6 +104,7 @@ class GaussianFactor:
             variances = np.where(empty, total, variances)
         flat = _flat(statistics, middle, total)
         variances = np.maximum(variances, options.floor * total) + options.added_to(fields)
+        variances = np.where(variances > 0.0, variances, total)
         variances = np.where(flat | (variances <= 0.0), 1.0, variances)
         return NormalColumns(np.where(empty | flat, middle, statistics.mean), variances)
 

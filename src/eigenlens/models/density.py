@@ -15,7 +15,17 @@ from eigenlens.arrays import Array
 from eigenlens.data.source import Addable, Block
 from eigenlens.errors import DataError, OptionError
 
-__all__ = ["Columns", "Density", "Family", "as_rows", "known_values", "other_columns", "patterns", "rows_by_pattern"]
+__all__ = [
+    "Columns",
+    "Density",
+    "Family",
+    "as_rows",
+    "column_numbers",
+    "known_values",
+    "other_columns",
+    "patterns",
+    "rows_by_pattern",
+]
 
 Columns = Sequence[int] | Array
 """Some columns by number, in the order wanted, each once."""
@@ -71,9 +81,29 @@ def as_rows(X: Any, d: int | None = None) -> Array:
     return rows
 
 
+def column_numbers(columns: Columns, d: int) -> Array:
+    """The numbers of some of d columns, each once.
+
+    >>> column_numbers([2, 0], 3)
+    array([2, 0])
+    """
+    try:
+        found = np.asarray(columns if np.size(columns) else np.empty(0, dtype=np.intp))
+        whole = found.ndim == 1 and found.dtype.kind in "iu"
+    except (TypeError, ValueError):
+        whole = False
+    if not whole or np.any((found < 0) | (found >= d)) or len(set(found.tolist())) < len(found):
+        raise OptionError(f"columns={columns!r} must be a list of numbers of the {d} columns, from 0 on, each once.")
+    return found.astype(np.intp, copy=False)
+
+
 def known_values(columns: Columns, values: Any) -> tuple[Array, Array]:
     """The columns (o,) whose values are not missing, and these values (o,), as floats."""
-    given, here = np.ravel(np.asarray(values, dtype=np.float64)), np.asarray(columns, dtype=np.intp)
+    here = np.asarray(columns, dtype=np.intp)
+    try:
+        given = np.ravel(np.asarray(values, dtype=np.float64))
+    except (TypeError, ValueError):
+        raise OptionError(f"values={values!r} must be numbers, one for each of columns={columns!r}.") from None
     if given.size != here.size:
         raise OptionError(f"values has {given.size} entries for {here.size} columns; give one a column.")
     known = ~np.isnan(given)
@@ -87,7 +117,7 @@ def other_columns(columns: Columns, d: int) -> Array:
     array([1, 3])
     """
     rest = np.ones(d, dtype=bool)
-    rest[np.asarray(columns, dtype=np.intp)] = False
+    rest[column_numbers(columns, d)] = False
     return np.flatnonzero(rest)
 
 

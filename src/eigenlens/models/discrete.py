@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -170,7 +171,8 @@ class CategoricalFamily:
         """The rows that smoothing adds for levels never met."""
         if self.reserve is None:
             return 0.0 if declared or np.ndim(self.smoothing) else float(np.asarray(self.smoothing))
-        if not 0.0 <= self.reserve < np.inf:
+        given: Any = self.reserve
+        if isinstance(given, bool) or not isinstance(given, Real) or not 0.0 <= float(given) < np.inf:
             raise OptionError(f"reserve={self.reserve!r} must be finite and not negative; 0 leaves other levels out.")
         return float(self.reserve)
 
@@ -287,6 +289,12 @@ def _two_levels(counts: Counts) -> tuple[Any, ...]:
     if set(levels) <= {0, 1}:
         return (0, 1)
     shown = ", ".join(map(repr, levels[:5])) + (", …" if len(levels) > 5 else "")
+    if counts.declared and len(levels) > 2:
+        occurring = int(np.count_nonzero(counts.weight))
+        raise DataError(
+            f"x declares {len(levels)} categories ({shown}), of which {occurring} occur; two are needed: drop the "
+            "unused ones, say levels=(other, counted), or use Categorical.fit(x)."
+        )
     if len(levels) > 2:
         raise DataError(f"x holds {len(levels)} different values ({shown}); two are needed: use Categorical.fit(x).")
     raise DataError(f"x holds one value only ({shown}); say what else it could be: levels=(other, {shown}).")

@@ -43,6 +43,10 @@ class Fitted:
     prior: float = 0.0
     names: tuple[str, ...] | None = None
 
+    def __post_init__(self) -> None:
+        for name in ("loglik", "prior"):
+            object.__setattr__(self, name, float(getattr(self, name)))
+
     @property
     def aic(self) -> float:
         """Akaike's criterion, 2 free − 2 loglik; the smaller the better."""

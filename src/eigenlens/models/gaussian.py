@@ -12,13 +12,13 @@ from scipy.special import ndtr, ndtri
 from eigenlens import checks
 from eigenlens.arrays import Array, read_only
 from eigenlens.data.source import Block, accumulate
-from eigenlens.errors import OptionError
+from eigenlens.errors import DataError, OptionError
 from eigenlens.models.covariances import Covariance
-from eigenlens.models.density import Columns, as_rows, known_values, other_columns, rows_by_pattern
+from eigenlens.models.density import Columns, as_rows, column_numbers, known_values, other_columns, rows_by_pattern
 from eigenlens.models.fitted import Fitted, numbers, record_of, table
 from eigenlens.models.gate import number_rows
 from eigenlens.models.gaussian_intervals import INTERVALS, GaussianErrors, GaussianIntervals
-from eigenlens.models.gaussian_moments import FITS, unusable
+from eigenlens.models.gaussian_moments import FITS, refuse_out_of_range, unusable
 
 __all__ = ["Gaussian", "GaussianFamily"]
 
@@ -80,14 +80,20 @@ class Gaussian:
             statistics = accumulate(source, family.summarise)
         if not np.all(np.isfinite(statistics.mean)):
             raise unusable(source)
-        return replace(family, names=source.names).estimate(statistics)
+        try:
+            return replace(family, names=source.names).estimate(statistics)
+        except DataError:
+            refuse_out_of_range(source, statistics)
+            raise
 
     def log_density(self, X: Any) -> Array:
         """ln N(x_o | mean_o, C_oo) of each row of X (n, d), shape (n,); o are its observed entries."""
         rows = as_rows(X, self.mean.size)
         found = np.empty(len(rows))
         for part, mine, seen in self._pieces(rows):
-            if len(seen) == self.mean.size:
+            if not len(seen):
+                found[part][mine] = 0.0
+            elif len(seen) == self.mean.size:
                 found[part][mine] = self._complete(rows[part][mine])
             else:
                 found[part][mine] = self.marginal(seen)._complete(rows[part][mine][:, seen])
@@ -99,12 +105,13 @@ class Gaussian:
 
     def marginal(self, columns: Columns) -> Gaussian:
         """The Gaussian of these columns, in this order."""
-        return Gaussian(self.mean[np.asarray(columns, dtype=np.intp)], self.covariance.part(columns))
+        chosen = column_numbers(columns, self.mean.size)
+        return Gaussian(self.mean[chosen], self.covariance.part(chosen))
 
     def condition(self, columns: Columns, values: Any) -> Gaussian:
         """N(mean_m + C_mo C_oo⁻¹ (x_o − mean_o), C_mm − C_mo C_oo⁻¹ C_om), m the other columns."""
-        seen, given = known_values(columns, values)
         rest = other_columns(columns, self.mean.size)
+        seen, given = known_values(columns, values)
         shift, left = self.covariance.given(seen, rest, (given - self.mean[seen])[None])
         return Gaussian(self.mean[rest] + shift[0], left)
 
@@ -142,9 +149,12 @@ class Gaussian:
         return np.asarray(ndtr(self.covariance.whiten(as_rows(x, 1) - self.mean)[:, 0]))
 
     def ppf(self, probability: Any) -> Array:
-        """The x (n,) with P(X ≤ x) = probability, in one dimension."""
+        """The x (n,) with P(X ≤ x) = probability, in one dimension; NaN for NaN."""
         self._one_dimension("ppf")
-        return np.asarray(self.mean + self.covariance.colour(ndtri(as_rows(probability))))[:, 0]
+        share = as_rows(probability, 1)
+        if np.any((share < 0.0) | (share > 1.0)):
+            raise OptionError(f"probability must be from 0 to 1; found {np.nanmin(share):g} to {np.nanmax(share):g}.")
+        return np.asarray(self.mean + self.covariance.colour(ndtri(share)))[:, 0]
 
     # ---- how well it is known ---------------------------------------------------------------------------
 
@@ -169,7 +179,7 @@ class Gaussian:
             return table("Gaussian", ("column", "mean", "variance"), names, numbers(self.mean), numbers(v))
         n = self._counts()
         title = f"Gaussian, n = {n.max(initial=0.0):g}, log-likelihood {self.fitted.loglik:.5g}"
-        limits = self.confidence_intervals().mean
+        limits = self.confidence_intervals(method="exact" if np.all(n > 1.0) else "wald").mean
         spread = v * np.sqrt(2.0 / self.covariance.degrees(n))
         header = ("column", "mean", "std. error", "low", "high", "variance", "std. error")
         values = (self.mean, np.sqrt(v / n), *limits.T, v, spread)

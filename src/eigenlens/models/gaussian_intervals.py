@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import chdtri, ndtri, stdtrit
 
 from eigenlens.arrays import Array
+from eigenlens.errors import OptionError
 from eigenlens.models.covariances import Covariance
 
 __all__ = ["INTERVALS", "GaussianErrors", "GaussianIntervals"]
@@ -30,6 +31,11 @@ class GaussianIntervals(NamedTuple):
 
 def exact(mean: Array, covariance: Covariance, n: Array, tail: float) -> GaussianIntervals:
     """Means by Student's t, variances by chi², both with the deviations' degrees of freedom (one lost a mean)."""
+    if not np.all(n > 1.0):
+        raise OptionError(
+            f"method='exact' needs more than 1 row behind each mean, and there are {n.min():g}; a weight says how "
+            "often its row counts, so scale sample_weight to sum to the number of rows, or take method='wald'."
+        )
     freedom = covariance.degrees(n - 1.0)
     square = covariance.variances * covariance.degrees(n)
     half = -stdtrit(freedom, tail) * np.sqrt(square / freedom / n)

@@ -9,13 +9,15 @@ import numpy as np
 
 from eigenlens.arrays import Array, dense
 from eigenlens.data.resolve import explain_nonfinite
-from eigenlens.data.source import Block, Source
+from eigenlens.data.source import Block, Source, accumulate
 from eigenlens.errors import DataError, OptionError
 from eigenlens.models.covariances import Covariance, Diagonal, Full, Spherical, dependent_column
 from eigenlens.stats.moments import ColumnMoments, Moments
 from eigenlens.stats.observed import ObservedColumns
 
-__all__ = ["FITS", "unusable"]
+__all__ = ["FITS", "refuse_out_of_range", "unusable"]
+
+TINY = float(np.finfo(np.float64).tiny)
 
 
 def _moments(block: Block) -> Moments:
@@ -23,16 +25,25 @@ def _moments(block: Block) -> Moments:
     found = Moments.of(block)
     if np.all(np.isfinite(found.mean)):
         return found
-    rows = dense(block.rows)
+    present = _present(block)
+    rows = dense(present.rows)
     some = ~np.isnan(rows).all(axis=1)
-    return Moments.of(Block(rows[some], None if block.weight is None else block.weight[some]))
+    return Moments.of(Block(rows[some], None if present.weight is None else present.weight[some]))
+
+
+def _present(block: Block) -> Block:
+    """The rows that count: one of weight 0 is absent, whatever it holds."""
+    if block.weight is None or np.all(block.weight > 0.0):
+        return block
+    counts = np.flatnonzero(block.weight > 0.0)
+    return Block(block.rows[counts], block.weight[counts])
 
 
 def _observed(block: Block) -> ObservedColumns:
     """Moments of the observed entries; the usual pass where none is missing."""
     found = ColumnMoments.of(block)
     if not np.all(np.isfinite(found.mean)):
-        return ObservedColumns.of(block)
+        return ObservedColumns.of(_present(block))
     d = found.mean.size
     return ObservedColumns(np.zeros(d, dtype=np.intp), np.full(d, found.weight), found.mean, found.square)
 
@@ -82,12 +93,42 @@ def _labels(names: tuple[str, ...]) -> list[str]:
 
 def _refuse_constant(variances: Array, mean: Array, labels: list[str]) -> None:
     """A column of one value has an infinite density there; deviations that are rounding of the mean are none."""
-    flat = np.flatnonzero(~(variances > (8.0 * np.finfo(np.float64).eps * mean) ** 2))
+    with np.errstate(over="ignore"):
+        flat = np.flatnonzero(~(variances > np.maximum((8.0 * np.finfo(np.float64).eps * mean) ** 2, TINY)))
     if flat.size:
         more = f" (and {flat.size - 1} more)" if flat.size > 1 else ""
         raise DataError(
             f"{labels[flat[0]]}{more} has one value only ({mean[flat[0]]:g}), so its variance is 0 and its density "
             "infinite there; leave it out, or give more rows."
+        )
+
+
+class _Range(tuple[Any, ...]):
+    """The least and the greatest entry of each column; they merge."""
+
+    def __add__(self, other: Any) -> _Range:
+        return _Range((np.fmin(self[0], other[0]), np.fmax(self[1], other[1])))
+
+
+def _range(block: Block) -> _Range:
+    rows = dense(_present(block).rows)
+    gaps = np.isnan(rows)
+    least = np.min(np.where(gaps, np.inf, rows), axis=0, initial=np.inf)
+    return _Range((least, np.max(np.where(gaps, -np.inf, rows), axis=0, initial=-np.inf)))
+
+
+def refuse_out_of_range(source: Source, statistics: Any) -> None:
+    """Say so if a column has several values, but squared deviations that are no normal numbers."""
+    squares = np.diag(statistics.scatter) if isinstance(statistics, Moments) else statistics.square
+    odd = ~(np.isfinite(squares) & (squares >= TINY))
+    low, high = accumulate(source, _range, label="looking at the range")
+    bad = np.flatnonzero(odd & (high > low))
+    if bad.size:
+        j = int(bad[0])
+        name = source.names[j] if source.names else str(j)
+        raise DataError(
+            f"column {name!r} has entries from {low[j]:g} to {high[j]:g}, whose squared deviations are out of the "
+            "range of numbers; multiply or divide it by a constant first."
         )
 
 

@@ -11,23 +11,28 @@ import numpy as np
 from eigenlens.arrays import Array, read_only
 from eigenlens.errors import DataError, OptionError
 from eigenlens.kernels.smoothing import SMOOTHERS, Smoother
-from eigenlens.models.density import Columns, as_rows, other_columns, rows_by_pattern
+from eigenlens.models.density import Columns, as_rows, column_numbers, known_values, other_columns, rows_by_pattern
 from eigenlens.models.kernel_density_bounds import BOUNDARIES, Extended, inside, open_bounds
+from eigenlens.models.kernel_density_columns import Column, Folded
 from eigenlens.models.kernel_density_condition import conditioned
 from eigenlens.models.kernel_density_line import Line
 from eigenlens.models.kernel_density_quantiles import inverted
 from eigenlens.models.kernel_density_space import Space
+from eigenlens.models.kernel_density_wide import Wide, cut_off, wrapped
 
 __all__ = ["KernelEstimate"]
 
 FAR = 1e4
 """So many bandwidths away, nothing is left of any kernel."""
 
-TABLE = 2048
-"""Points at which the distribution function is tabulated before it is inverted."""
+WIDE_LINES = {"reflect": wrapped, "renormalize": cut_off}
+"""How kernels wide beside the bounds of a line are summed."""
+
+TABLE, FEWEST = 2048, 64
+"""Points, at most and at least, at which the distribution function is tabulated before it is inverted."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class KernelEstimate:
     """f(y) = Σ_i w_i Π_j K((y_j − x_ij) / (h_j s_i)) / (h_j s_i) / Σ w: a bump on every point.
 
@@ -72,6 +77,15 @@ class KernelEstimate:
         for name, value in values.items():
             object.__setattr__(self, name, value)
         read_only(self, *values)
+
+    def __repr__(self) -> str:
+        n, d = self.points.shape
+        shown = ", ".join(f"{h:.4g}" for h in self.bandwidth.ravel()[:6]) + (", …" if self.bandwidth.size > 6 else "")
+        h = f"matrix ({d}, {d})" if self.bandwidth.ndim == 2 else shown if d == 1 else f"({shown})"
+        extra = ", adaptive" if self.scales is not None else ""
+        extra += f", boundary={self.boundary!r}" if np.isfinite(self.bounds).any() else ""
+        rows = f"{n:,} points of {d} column{'s' if d > 1 else ''}"
+        return f"KernelEstimate({rows}, kernel={self.kernel.name!r}, bandwidth={h}{extra})"
 
     def __getstate__(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}  # not what was made ready for sums
@@ -145,7 +159,8 @@ class KernelEstimate:
         some = np.flatnonzero((q > 0.0) & (q < 1.0))
         if some.size:
             order = np.sort(self.points[:, 0])
-            table = np.unique(order[np.linspace(0, order.size - 1, min(order.size, TABLE)).astype(np.intp)])
+            most = min(order.size, TABLE, max(FEWEST, 4 * some.size))
+            table = np.unique(order[np.linspace(0, order.size - 1, most).astype(np.intp)])
             out[some] = inverted(self.cdf, self.density, q[some], low[some], high[some], table)
         return out
 
@@ -157,7 +172,7 @@ class KernelEstimate:
             * np.array([1.0] if self.scales is None else [self.scales.min(), self.scales.max()])[:, None]
         )
         down = np.where(q <= 0.0, ends[0], self.kernel.quantile(0.5 * q))
-        up = np.where(q >= 1.0, ends[1], self.kernel.quantile(0.5 + 0.5 * q))
+        up = np.where(q >= 1.0, ends[1], -self.kernel.quantile(0.5 * (1.0 - q)))  # 0.5 + 0.5 q may round to 1
         low, high = x.min() + np.min(scale * down, axis=0), x.max() + np.max(scale * up, axis=0)
         return np.clip(low, *self.bounds[0]), np.clip(high, *self.bounds[0])
 
@@ -177,7 +192,7 @@ class KernelEstimate:
 
     def marginal(self, columns: Columns) -> KernelEstimate:
         """The density of these columns, in this order."""
-        chosen = np.asarray(columns, dtype=np.intp)
+        chosen = column_numbers(columns, self.n_features)
         h = self.bandwidth[chosen] if self.bandwidth.ndim == 1 else self.bandwidth[np.ix_(chosen, chosen)]
         return replace(self, points=self.points[:, chosen], bandwidth=h, bounds=self.bounds[chosen])
 
@@ -186,9 +201,8 @@ class KernelEstimate:
 
         Points count by how near they are to the values; with a matrix H they move too (regression within the kernel).
         """
-        chosen, given = np.asarray(columns, dtype=np.intp), np.atleast_1d(np.asarray(values, dtype=np.float64))
-        rest = other_columns(chosen, self.n_features)
-        chosen, given = chosen[~np.isnan(given)], given[~np.isnan(given)]
+        rest = other_columns(columns, self.n_features)
+        chosen, given = known_values(columns, values)
         if not np.all(inside(given[None, :], self.bounds[chosen])):
             raise DataError(f"values={given.tolist()} lie outside the bounds {self.bounds[chosen].tolist()}.")
         points, weights, h = conditioned(self, chosen, given, rest)
@@ -220,9 +234,29 @@ class KernelEstimate:
         """The points, weights and origins with which open kernels make the density within the bounds."""
         if not np.isfinite(self.bounds).any():
             return Extended(self.points, self.weights)
+        return BOUNDARIES[self.boundary].extend(self.points, self.weights, self._spread, self.kernel, self.bounds)
+
+    @cached_property
+    def _folds(self) -> bool:
+        """Whether kernels are folded at the bounds in closed form: too wide beside them for images of the points."""
+        if self.bandwidth.ndim == 2 or not np.isfinite(self.bounds).any():
+            return False
+        return BOUNDARIES[self.boundary].crowded(self.points, self._spread, self.kernel, self.bounds)
+
+    @property
+    def _spread(self) -> Array:
+        """Bandwidths (n, d) of every point in every column."""
         own = np.ones(len(self.points)) if self.scales is None else self.scales
-        spread = self.bandwidth * own[:, None]
-        return BOUNDARIES[self.boundary].extend(self.points, self.weights, spread, self.kernel, self.bounds)
+        return np.asarray(self.bandwidth * own[:, None])
+
+    def column(self, j: int) -> Column:
+        """The kernels of column j, one a point."""
+        low, high = map(float, self.bounds[j])
+        return Column(self.points[:, j], self._spread[:, j], self.kernel, low, high, self.boundary)
+
+    @cached_property
+    def _folded(self) -> Folded:
+        return Folded(tuple(map(self.column, range(self.n_features))), self.weights)
 
     @property
     def _scales(self) -> Array | None:
@@ -230,19 +264,29 @@ class KernelEstimate:
         return own if origin is None or own is None else np.asarray(own[origin])
 
     @cached_property
-    def _line(self) -> Line:
-        whole, h = self.extended, float(self.bandwidth[0])
+    def _line(self) -> Line | Wide | Folded:
+        h = float(self.bandwidth[0])
+        if self._folds and self.scales is None:
+            make = WIDE_LINES[self.boundary]
+            return make(self.points[:, 0], self.weights, h, self.kernel, *map(float, self.bounds[0]))
+        if self._folds:
+            return self._folded
+        whole = self.extended
         return Line(whole.points[:, 0], whole.weights, h, self.kernel, self._scales, self.tol)
 
     @cached_property
-    def _space(self) -> Space:
+    def _space(self) -> Space | Folded:
+        if self._folds:
+            return self._folded
         whole = self.extended
         return Space(whole.points, whole.weights, self.bandwidth, self.kernel, self._scales, self.tol)
 
     @cached_property
     def _ends(self) -> Array:
         """Where, along a line, nothing is left to integrate."""
-        x, widest = self._line.points, 1.0 if self.scales is None else float(self.scales.max())
+        if np.isfinite(self.bounds[0]).all():
+            return np.asarray(self.bounds[0])
+        x, widest = self.extended.points[:, 0], 1.0 if self.scales is None else float(self.scales.max())
         far = FAR * float(self.bandwidth[0]) * widest
         return np.array([x.min() - far, x.max() + far])
 

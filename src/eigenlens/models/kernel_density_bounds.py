@@ -12,25 +12,32 @@ from dataclasses import dataclass
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.errors import ResourceError
 from eigenlens.kernels.smoothing import Smoother
+from eigenlens.models.kernel_density_columns import masses
 
 __all__ = ["BOUNDARIES", "Boundary", "Extended", "inside", "open_bounds"]
 
 SEEN = 80.0
 """Images whose exponent falls short of the nearest one's by half of this (e^-40) are left out."""
 
-MOST_ENTRIES = 200_000_000
+MOST_EACH, MOST_ENTRIES, FEW_EACH = 16.0, 30_000_000, 4.0
+"""Images a point on the average, and entries in all, beyond which kernels are folded instead; never below a few."""
 
-REACHES: dict[str, Callable[[float], float]] = {
-    "gaussian": lambda nearest: float(np.sqrt(nearest**2 + SEEN)),
+WIDE = 64.0
+"""Of the width between bounds: kernels cut off so much wider than that are integrated without differences."""
+
+LEVEL = 1e7
+"""Of the width: kernels so much wider than that are level between the bounds, as far as draws could show."""
+
+REACHES: dict[str, Callable[[Array], Array]] = {
+    "gaussian": lambda nearest: np.sqrt(nearest**2 + SEEN),
     "laplace": lambda nearest: nearest + SEEN / 2.0,
 }
 """How far images matter, in units of h, when the nearest one is at this distance; other kernels end."""
 
 
 def _reach(kernel: Smoother, nearest: float) -> float:
-    return REACHES[kernel.name](nearest) if kernel.name in REACHES else kernel.radius
+    return float(REACHES[kernel.name](np.asarray(nearest))) if kernel.name in REACHES else kernel.radius
 
 
 @dataclass(frozen=True)
@@ -54,10 +61,12 @@ class Boundary:
 
     Attributes:
         extend: from points (n, d), weights (n,), scales (n, d), kernel and bounds (d, 2) to `Extended`.
+        crowded: from points, scales, kernel and bounds to whether `extend` should be left alone: kernels are wide.
         draw: from centres and scales (m, d), kernel, bounds and a generator to draws (m, d) within the bounds.
     """
 
     extend: Callable[[Array, Array, Array, Smoother, Array], Extended]
+    crowded: Callable[[Array, Array, Smoother, Array], bool]
     draw: Callable[[Array, Array, Smoother, Array, np.random.Generator], Array]
 
 
@@ -86,15 +95,42 @@ def _reflected(points: Array, weights: Array, scales: Array, kernel: Smoother, b
             near = np.flatnonzero(_matters(image, column, scales[origin, j], bounds[j], kernel))
             parts.append(near)
             own.append(image[near])
-            if sum(map(len, parts)) * points.shape[1] > MOST_ENTRIES:
-                raise ResourceError(
-                    f"boundary='reflect' makes more than {MOST_ENTRIES // points.shape[1]:,} images of "
-                    f"{len(weights):,} rows: bandwidths are wide beside the bounds; use boundary='renormalize'."
-                )
         kept = np.concatenate(parts)
         points, origin = points[kept], origin[kept]
         points[:, j] = np.concatenate(own)
     return Extended(points, weights[origin], origin)
+
+
+def _too_many(points: Array, scales: Array, kernel: Smoother, bounds: Array) -> bool:
+    """Whether there would be too many images, without making one."""
+    n, d = points.shape
+    counts = np.ones(n)
+    with np.errstate(over="ignore"):
+        for j in np.flatnonzero(np.isfinite(bounds).any(axis=1)):
+            counts *= _image_counts(points[:, j], scales[:, j], kernel, bounds[j])
+    total = float(counts.sum())
+    each = MOST_EACH * (4.0 if d > 1 or kernel.name not in FAST else 1.0)
+    return bool(total > each * n or (total * d > MOST_ENTRIES and total > FEW_EACH * n))
+
+
+FAST = ("gaussian", "box", "epanechnikov", "triangular", "biweight", "triweight", "cosine", "laplace")
+
+
+def _image_counts(x: Array, scale: Array, kernel: Smoother, bounds: Array) -> Array:
+    """How many images of each point (n,) matter, itself among them: beyond a bound at distance p they are at p,
+    2W − p, 2W + p, 4W − p, … from it.
+    """
+    total = np.ones(x.size)
+    width = float(bounds[1] - bounds[0])
+    for bound in bounds[np.isfinite(bounds)]:
+        p = np.abs(x - bound)
+        limit = _reach(kernel, float(np.min(p / scale))) * scale
+        if np.isfinite(width):
+            total += np.floor(np.maximum(limit - p, -1.0 * width) / (2.0 * width)) + 1.0
+            total += np.floor(np.maximum(limit + p, width) / (2.0 * width) - 1.0) + 1.0
+        else:
+            total += limit >= p
+    return total
 
 
 def _images(x: Array, bounds: Array, scale: float, kernel: Smoother) -> list[Array]:
@@ -104,7 +140,7 @@ def _images(x: Array, bounds: Array, scale: float, kernel: Smoother) -> list[Arr
         return [2.0 * (low if np.isfinite(low) else high) - x]
     width = high - low
     reach = scale * _reach(kernel, width / scale)
-    most = int(min(np.ceil(reach / (2.0 * width)) + 1, 1e6))
+    most = int(np.ceil(reach / (2.0 * width)) + 1)
     shifts = [2.0 * k * width for k in range(-most, most + 1)]
     return [2.0 * low - x + s for s in shifts] + [x + s for s in shifts if s != 0.0]
 
@@ -122,7 +158,8 @@ def _folded(centres: Array, scales: Array, kernel: Smoother, bounds: Array, rng:
     X = centres + scales * kernel.sample(centres.size, rng).reshape(centres.shape)
     for j, (low, high) in enumerate(bounds):
         if np.isfinite(low) and np.isfinite(high):
-            t = np.mod(X[:, j] - low, 2.0 * (high - low))
+            far = np.where(scales[:, j] > LEVEL * (high - low), 2.0 * (high - low) * rng.random(len(X)), X[:, j] - low)
+            t = np.mod(far, 2.0 * (high - low))
             X[:, j] = np.clip(low + np.minimum(t, 2.0 * (high - low) - t), low, high)
         elif np.isfinite(low):
             X[:, j] = low + np.abs(X[:, j] - low)
@@ -136,8 +173,13 @@ def _folded(centres: Array, scales: Array, kernel: Smoother, bounds: Array, rng:
 
 def _whole_again(points: Array, weights: Array, scales: Array, kernel: Smoother, bounds: Array) -> Extended:
     """Weights divided by the mass that each kernel has within the bounds."""
-    below, upto = _masses(points, scales, kernel, bounds)
-    return Extended(points, weights / np.prod(upto - below, axis=1))
+    inner = [masses(kernel, x, s, *ends) for x, s, ends in zip(points.T, scales.T, bounds, strict=True)]
+    return Extended(points, weights / np.prod(inner, axis=0))
+
+
+def _very_wide(points: Array, scales: Array, kernel: Smoother, bounds: Array) -> bool:
+    """Whether what is left of a kernel is so little that differences of distribution functions would lose it."""
+    return bool(np.any(scales.max(axis=0) > WIDE * (bounds[:, 1] - bounds[:, 0])))
 
 
 def _masses(centres: Array, scales: Array, kernel: Smoother, bounds: Array) -> tuple[Array, Array]:
@@ -154,12 +196,16 @@ def _masses(centres: Array, scales: Array, kernel: Smoother, bounds: Array) -> t
 def _cut_off(centres: Array, scales: Array, kernel: Smoother, bounds: Array, rng: np.random.Generator) -> Array:
     """Draws from kernels cut off at the bounds."""
     below, upto = _masses(centres, scales, kernel, bounds)
-    u = kernel.quantile(below + rng.random(centres.shape) * (upto - below))
-    return np.asarray(np.clip(centres + scales * u, bounds[:, 0], bounds[:, 1]))
+    share = rng.random(centres.shape)
+    u = kernel.quantile(below + share * (upto - below))
+    with np.errstate(invalid="ignore"):
+        level = bounds[:, 0] + share * (bounds[:, 1] - bounds[:, 0])
+    flat = scales > LEVEL * (bounds[:, 1] - bounds[:, 0])
+    return np.asarray(np.clip(np.where(flat, level, centres + scales * u), bounds[:, 0], bounds[:, 1]))
 
 
 BOUNDARIES: dict[str, Boundary] = {
-    "reflect": Boundary(_reflected, _folded),
-    "renormalize": Boundary(_whole_again, _cut_off),
+    "reflect": Boundary(_reflected, _too_many, _folded),
+    "renormalize": Boundary(_whole_again, _very_wide, _cut_off),
 }
 """What can be done at a bound, by name: the density's slope is 0 there, or its kernels are cut off."""

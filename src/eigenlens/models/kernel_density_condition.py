@@ -8,7 +8,6 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from eigenlens.arrays import Array
-from eigenlens.models.kernel_density_bounds import BOUNDARIES
 
 if TYPE_CHECKING:
     from eigenlens.models.kernel_density import KernelEstimate
@@ -33,27 +32,10 @@ def _weights(logs: Array) -> Array:
 
 
 def _column(f: KernelEstimate, j: int, value: float) -> Array:
-    """ln of each point's kernel (n,) at a value of column j, with its images."""
-    own = np.ones(len(f.points)) if f.scales is None else f.scales
-    scale = (f.bandwidth[j] * own)[:, None]
-    if not np.isfinite(f.bounds[j]).any():
-        return np.asarray(f.kernel.log_profile((value - f.points[:, j]) / scale[:, 0]) - np.log(own))
-    ones = np.ones(len(f.points))
-    whole = BOUNDARIES[f.boundary].extend(f.points[:, [j]], ones, scale, f.kernel, f.bounds[[j]])
-    origin = np.arange(len(f.points)) if whole.origin is None else whole.origin
-    logs = f.kernel.log_profile((value - whole.points[:, 0]) / scale[origin, 0]) + np.log(whole.weights)
-    order = np.argsort(origin, kind="stable")
-    starts = np.searchsorted(origin[order], np.arange(len(f.points)))
-    return _log_sums(logs[order], starts) - np.log(own)
-
-
-def _log_sums(logs: Array, starts: Array) -> Array:
-    """log-sum-exp of consecutive groups that begin at `starts`."""
-    most = np.maximum.reduceat(logs, starts)
-    safe = np.where(np.isfinite(most), most, 0.0)
-    counts = np.diff(np.append(starts, logs.size))
+    """ln of each point's kernel (n,) at a value of column j, with its images, but for what is the same for all."""
+    level, factor = f.column(j).density(np.array([value]))
     with np.errstate(divide="ignore"):
-        return np.asarray(safe + np.log(np.add.reduceat(np.exp(logs - np.repeat(safe, counts)), starts)))
+        return np.asarray(level[0] + np.log(factor[0] * f.bandwidth[j]))
 
 
 def _of_matrix(f: KernelEstimate, columns: Array, values: Array, rest: Array) -> tuple[Array, Array, Array]:

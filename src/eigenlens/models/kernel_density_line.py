@@ -1,8 +1,10 @@
 """Kernel densities along a line: the density, its derivative and its integral at any places, by fast exact sums.
 
 How a kernel is summed is looked up in `ROUTES`: polynomials by sums of powers over a sliding window, the cosine by sums
-of waves, the Laplace kernel by two sweeps, the Gaussian by short expansions. What has no route, a callable or points
-with scales of their own, is summed pair by pair.
+of waves, the Laplace kernel by two sweeps, the Gaussian by short expansions. A callable is made of polynomials once.
+Points with scales of their own are summed pair by pair, those of like scale over a window. Where kernels have no end
+and pairs are many, integrals come from a table of the density (Gaussian), or by interpolation between a few scales
+(Laplace).
 """
 
 from __future__ import annotations
@@ -27,6 +29,8 @@ from eigenlens.compiled.density import (
 )
 from eigenlens.compiled.density_tiles import FORMS, Cloud, cloud_sums
 from eigenlens.kernels.smoothing import Piece, Smoother
+from eigenlens.models.kernel_density_pieces import polynomials, wrong_sides
+from eigenlens.models.kernel_density_table import Table, panel_edges, tabulated
 
 __all__ = ["Line"]
 
@@ -70,7 +74,14 @@ class Line:
     @property
     def route(self) -> Route:
         """How this kernel is summed."""
-        return ROUTES.get(self.kernel.name, PAIRS) if self.scales is None else PAIRS
+        if self.scales is not None:
+            return PAIRS
+        return ROUTES.get(self.kernel.name, POLYNOMIAL if self.pieces else PAIRS)
+
+    @cached_property
+    def pieces(self) -> tuple[Piece, ...]:
+        """The kernel as polynomials; none where it cannot be."""
+        return self.kernel.pieces or (polynomials(self.kernel) if self.kernel.name not in ROUTES else ())
 
     def _sorted(self, function: Callable[[Line, Array], tuple[Array, ...]], y: Array) -> tuple[Array, ...]:
         """A function of sorted places, of places in any order."""
@@ -114,6 +125,31 @@ class Line:
         return np.asarray(self.below[np.searchsorted(self.x, y, side="right")])
 
     @cached_property
+    def octaves(self) -> list[Line]:
+        """The points by their scales, those of one line differing by less than a factor of two."""
+        if self.s is None:
+            return [self]
+        octave = np.floor(np.log2(self.s))
+        w = np.ones(self.x.size) if self.w is None else self.w
+        parts = (octave == k for k in np.unique(octave))
+        return [Line(self.x[p], w[p], self.h, self.kernel, self.s[p], self.tol) for p in parts]
+
+    @cached_property
+    def table(self) -> Table:
+        """The integral, tabulated: for Gaussians."""
+        fine = Line(self.points, self.weights, self.h, self.kernel, self.scales, FINEST)
+
+        def density(y: Array) -> Array:
+            with np.errstate(under="ignore", over="ignore"):
+                level, value = fine.route.density(fine, y)
+                return np.asarray(value * np.exp(level))
+
+        groups = ((part.x, part.s) for part in self.octaves)
+        return tabulated(
+            density, panel_edges((x, self.h * s.min(), self.h * s.max()) for x, s in groups if s is not None)
+        )
+
+    @cached_property
     def cloud(self) -> Cloud:
         """Points with scales of their own, as a cloud in one dimension."""
         assert self.s is not None
@@ -139,36 +175,30 @@ def _intervals(pieces: tuple[Piece, ...], change: Callable[[Piece], Array]) -> l
 
 
 def _polynomial_density(line: Line, y: Array) -> tuple[Array, Array]:
-    intervals = _intervals(line.kernel.pieces, lambda piece: np.asarray(piece.coefficients))
+    intervals = _intervals(line.pieces, lambda piece: np.asarray(piece.coefficients))
     value, mass = window_sums(line.x, line.w, y, line.h, intervals)
     return np.zeros(y.size), _settled(line, y, value / line.h, mass / line.h)
 
 
 def _settled(line: Line, y: Array, value: Array, mass: Array) -> Array:
     """Densities without what cancellation left: points that are only at the window's ends are summed one by one."""
-    small = np.flatnonzero((value < CANCELLED * float(line.kernel.profile(np.zeros(1))[0]) * mass) & (mass > 0.0))
-    if small.size:
-        value[small] = _pairs(line, y[small], line.kernel.profile, 1)
+    small = (value < CANCELLED * float(line.kernel.profile(np.zeros(1))[0]) * mass) & (mass > 0.0)
+    if line.pieces and line.pieces[-1].high < line.kernel.radius:
+        small |= mass == 0.0  # a callable's tail goes on where its polynomials have ended
+    few = np.flatnonzero(small)
+    if few.size:
+        value[few] = _pairs(line, y[few], line.kernel.profile, 1)
     return np.maximum(value, 0.0)
 
 
 def _polynomial_derivative(line: Line, y: Array) -> Array:
-    intervals = _intervals(line.kernel.pieces, lambda piece: np.polynomial.polynomial.polyder(piece.coefficients))
+    intervals = _intervals(line.pieces, lambda piece: np.polynomial.polynomial.polyder(piece.coefficients))
     return window_sums(line.x, line.w, y, line.h, intervals)[0] / line.h**2
 
 
 def _polynomial_integral(line: Line, y: Array) -> Array:
     """All points up to y, and what kernels near y have on the wrong side of it, which vanishes at the window's ends."""
-    halves = line.kernel.pieces
-    if len(halves) == 1:
-        halves = (Piece(-1.0, 0.0, halves[0].coefficients), Piece(0.0, 1.0, halves[0].coefficients))
-
-    def wrong_side(piece: Piece) -> Array:
-        primitive = np.polynomial.polynomial.polyint(piece.coefficients)
-        primitive[0] = -np.polynomial.polynomial.polyval(piece.low if piece.high == 0.0 else piece.high, primitive)
-        return np.asarray(primitive)
-
-    return line.at_most(y) + window_sums(line.x, line.w, y, line.h, _intervals(halves, wrong_side))[0]
+    return line.at_most(y) + window_sums(line.x, line.w, y, line.h, wrong_sides(line.pieces))[0]
 
 
 # ---- waves, exponentials ------------------------------------------------------------------------------------
@@ -229,11 +259,12 @@ def _gaussian_integral(line: Line, y: Array) -> Array:
 
 def _pairs(line: Line, y: Array, function: Callable[[Array], Array], power: int) -> Array:
     """Σ w f(u) / (h s)^power over the points within reach of sorted places y (m,), pair by pair."""
-    scale = np.broadcast_to(line.h if line.s is None else line.h * line.s, line.x.shape)
-    total = np.zeros(y.size)
-    for queries, points in window_blocks(line.x, y, 1.001 * line.kernel.radius * float(scale.max())):
-        weight = scale[points] ** -float(power) * (1.0 if line.w is None else line.w[points])
-        total[queries] = function((y[queries, None] - line.x[points]) / scale[points]) @ weight
+    total, reach = np.zeros(y.size), 1.001 * REACHES.get(line.kernel.name, line.kernel.radius)
+    for part in line.octaves:
+        scale = np.broadcast_to(part.h if part.s is None else part.h * part.s, part.x.shape)
+        for queries, points in window_blocks(part.x, y, reach * float(scale.max())):
+            weight = scale[points] ** -float(power) * (1.0 if part.w is None else part.w[points])
+            total[queries] += function((y[queries, None] - part.x[points]) / scale[points]) @ weight
     return total
 
 
@@ -249,10 +280,60 @@ def _pair_derivative(line: Line, y: Array) -> Array:
 
 
 def _pair_integral(line: Line, y: Array) -> Array:
-    def wrong_side(u: Array) -> Array:
-        return np.where(u < 0.0, line.kernel.cdf(u), -line.kernel.cdf(-u))
+    if line.kernel.name in MANY and line.x.size * y.size > MANY_PAIRS:
+        return MANY[line.kernel.name](line, y)
+    return line.at_most(y) + _pairs(line, y, _wrong_side(line), 0)
 
-    return line.at_most(y) + _pairs(line, y, wrong_side, 0)
+
+def _wrong_side(line: Line) -> Callable[[Array], Array]:
+    """What a kernel about 0 has on the wrong side of u: below u < 0, and less what it has above u ≥ 0."""
+    right = [(b, np.asarray(c)) for _, b, c, _ in wrong_sides(line.pieces) if b > 0.0]
+    if len(right) == 1:  # a polynomial is cheaper than the distribution function
+        end, coefficients = right[0]
+        return lambda u: np.copysign(np.polynomial.polynomial.polyval(np.minimum(np.abs(u), end), -coefficients), -u)
+    return lambda u: np.copysign(line.kernel.cdf(-np.abs(u)), -u)
+
+
+def _between_scales(line: Line, y: Array) -> Array:
+    """Σ w F((y − x) / (h s)) by interpolation in ln s: a fast sum for each of some scales an octave.
+
+    Its weights are Lagrange's polynomials. F(u e^−σ) is analytic in σ, and the error falls below the last digits.
+    """
+    total = np.zeros(y.size)
+    for part in line.octaves:
+        assert part.s is not None
+        w = np.ones(part.x.size) if part.w is None else part.w
+        nodes, shares = _lagrange(np.log(part.s))
+        for node, share in zip(nodes, shares, strict=True):
+            one = Line(part.x, share * w, line.h * float(np.exp(node)), line.kernel, None, line.tol)
+            total += one.route.integral(one, y)
+    return total
+
+
+def _lagrange(sigma: Array) -> tuple[Array, Array]:
+    """Chebyshev's nodes (q,) on the range of sigma (n,), and the polynomials (q, n) that are one at theirs."""
+    low, high = float(sigma.min()), float(sigma.max())
+    if high - low < 1e-12:
+        return np.array([low]), np.ones((1, sigma.size))
+    angle = (np.arange(SCALE_NODES) + 0.5) * np.pi / SCALE_NODES
+    t = np.clip((2.0 * sigma - low - high) / (high - low), -1.0, 1.0)
+    waves = np.cos(np.multiply.outer(np.arange(SCALE_NODES), np.arccos(t)))
+    basis = np.cos(np.multiply.outer(angle, np.arange(SCALE_NODES))) * np.where(np.arange(SCALE_NODES) > 0, 2.0, 1.0)
+    return 0.5 * (low + high) + 0.5 * (high - low) * np.cos(angle), basis @ waves / SCALE_NODES
+
+
+REACHES = {"gaussian": 9.0, "laplace": 42.0}
+"""Beyond so many scales nothing is left of kernels without an end, beside their middle."""
+
+MANY_PAIRS = 10_000_000
+SCALE_NODES = 16
+"""Nodes an octave: the error is about 9^−16 of the weight (the ellipse in which exp(−u e^−σ) stays small)."""
+
+MANY: dict[str, Callable[[Line, Array], Array]] = {
+    "gaussian": lambda line, y: line.table(y),
+    "laplace": _between_scales,
+}
+"""Integrals of kernels without an end that do not go through all pairs."""
 
 
 PAIRS = Route(_pair_density, _pair_derivative, _pair_integral)

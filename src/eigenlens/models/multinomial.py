@@ -14,7 +14,7 @@ from scipy.special import gammaln, xlogy
 from eigenlens.arrays import Array, is_sparse, read_only, to_numpy
 from eigenlens.data.source import Block, accumulate
 from eigenlens.errors import DataError, OptionError
-from eigenlens.models.density import Columns, as_rows, known_values, other_columns
+from eigenlens.models.density import Columns, as_rows, column_numbers, known_values, other_columns
 from eigenlens.models.discrete import probability_table
 from eigenlens.models.fitted import Fitted, proportion_intervals, record_of
 from eigenlens.models.gate import number_rows, pseudo_counts
@@ -104,13 +104,15 @@ class Multinomial:
 
     def marginal(self, columns: Columns) -> Multinomial:
         """The counts of these columns; with trials, the others join the cell that is not shown."""
-        p = self.probabilities[np.asarray(columns, dtype=np.intp)]
+        p = self.probabilities[column_numbers(columns, self.probabilities.size)]
         return Multinomial(p, self.trials) if self.trials is not None else Multinomial(_shares(p))
 
     def condition(self, columns: Columns, values: Any) -> Multinomial:
         """The other columns, whose throws are those that did not fall into these: p_m / (1 − Σ p_o), N − Σ x_o."""
-        seen, given = known_values(columns, values)
         rest = other_columns(columns, self.probabilities.size)
+        seen, given = known_values(columns, values)
+        if np.any((given < 0.0) | (given != np.floor(given)) | np.isinf(given)):
+            raise OptionError(f"values={given.tolist()} must be counts: whole numbers from 0 on.")
         if self.trials is None:
             return self.marginal(rest)
         left = self.trials - int(given.sum())
@@ -188,7 +190,10 @@ class MultinomialFamily:
 
 
 def _checked_totals(block: Block, trials: int | None) -> CountTotals:
-    """The totals of a block, once its entries are known to be counts."""
+    """The totals of a block, once its entries are known to be counts; a row of weight 0 is absent."""
+    if block.weight is not None and not np.all(block.weight > 0.0):
+        counts = np.flatnonzero(block.weight > 0.0)
+        block = Block(block.rows[counts], block.weight[counts])
     entries = np.ravel(to_numpy(block.rows.data if is_sparse(block.rows) else block.rows))
     bad = entries[~((entries >= 0.0) & (entries == np.floor(entries)) & np.isfinite(entries))]
     if bad.size:

@@ -129,6 +129,8 @@ class LevelColumns:
 
     def _draw(self, j: int, labels: Array, rng: np.random.Generator) -> Array:
         levels = self.levels[j]
+        if not levels:  # a column that had no entry
+            return np.full(len(labels), None, dtype=object)
         cumulated = np.cumsum(self.probabilities[j], axis=1)
         at = rng.random(len(labels)) * cumulated[labels, -1]
         places = np.minimum((at[:, None] >= cumulated[labels]).sum(axis=1), len(levels) - 1)

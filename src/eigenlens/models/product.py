@@ -12,7 +12,7 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.data.source import Block
 from eigenlens.errors import DataError
-from eigenlens.models.density import Columns, Density, Family, other_columns
+from eigenlens.models.density import Columns, Density, Family, column_numbers, other_columns
 
 __all__ = ["Parts", "Product", "ProductFamily", "column_of"]
 
@@ -53,7 +53,7 @@ class Product:
 
     def marginal(self, columns: Columns) -> Product:
         """The factors of these columns, in this order."""
-        return Product(tuple(self.factors[j] for j in columns))
+        return Product(tuple(self.factors[j] for j in column_numbers(columns, len(self.factors))))
 
     def condition(self, columns: Columns, values: Any) -> Product:
         """The factors of the other columns: the values say nothing of them."""

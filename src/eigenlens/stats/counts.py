@@ -41,7 +41,11 @@ class Counts:
         """The counts of a column (n,) or (n, 1): an array, a list or a Series. None, NaN and null are missing."""
         codes, levels, declared = coded(values)
         found = np.bincount(codes + 1, weight, minlength=len(levels) + 1).astype(np.float64)
-        return cls(levels, found[1:], float(found[0]), declared)
+        missing, found = float(found[0]), found[1:]
+        if weight is not None and not declared and not np.all(found > 0.0):  # a row of weight 0 is absent
+            levels = tuple(level for level, w in zip(levels, found, strict=True) if w > 0.0)
+            found = found[found > 0.0]
+        return cls(levels, found, missing, declared)
 
     def __add__(self, other: Self) -> Self:
         missing = self.missing + other.missing

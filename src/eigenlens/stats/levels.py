@@ -127,6 +127,8 @@ def _objects(values: Array) -> Coded:
             "use strings, numbers, booleans or tuples of these."
         ) from None
     levels = in_order(_plain(level) for level in met if not _is_missing(level))
+    if len({isinstance(level, bool) for level in levels if isinstance(level, Real)}) == 2:
+        levels = tuple(int(level) if isinstance(level, bool) else level for level in levels)  # True among 0, 1 is 1
     rank = {level: i for i, level in enumerate(levels)}
     code = np.array([rank.get(level, -1) for level in met], dtype=np.intp)
     return Coded(code[places] if len(places) else places, levels)

@@ -5,7 +5,7 @@ A model here is any fitted classifier with `classes_` and `predict_proba`, of th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +13,8 @@ import numpy as np
 
 from eigenlens import checks
 from eigenlens.arrays import Array, to_numpy
-from eigenlens.data.memory import ArraySource, FrameSource
-from eigenlens.data.resolve import as_source
+from eigenlens.data.memory import ArraySource
+from eigenlens.data.mixed import MixedSource, as_table, fields_of, numbers_of
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError, OptionError
 from eigenlens.models.fitted import proportion_intervals
@@ -119,28 +119,51 @@ class ReasonTable:
 def decision(
     model: Any, X: Any, y: Any = None, *, features: Sequence[Any] | None = None, grid: int = 200
 ) -> DecisionTable:
-    """The probabilities over the range of two columns of X, by number or name; the first two if None.
+    """The probabilities over the range of two columns of X, by number or name; the first two of numbers if None.
 
-    Other columns are left out by the model where it can do without them (NaN), else held at their medians.
+    Other columns are left out by the model where it can do without them (NaN), else held at their medians. Where a
+    column of naive Bayes has levels, the plane has the nearest of them.
     """
-    source, rows, size = as_source(X), dense_rows(X), checks.integer("grid", grid, 2)
+    source, size = as_table(X), checks.integer("grid", grid, 2)
+    rows = _numbers(source, X)
     if rows.shape[1] < 2:
         raise DataError("X has 1 column; a plane needs two: plot the densities of that column instead.")
     known: Any = source.names if source.names is not None else getattr(model, "feature_names_in_", None)
     names = [str(name) for name in (range(rows.shape[1]) if known is None else known)]
-    pair = _two_columns(features, names)
+    pair = _two_columns(features, names, [j for j, field in enumerate(fields_of(source)) if field.kind != "text"])
     points = rows[:, pair]
     if not np.isfinite(points).any(axis=0).all():
         raise DataError(f"columns {names[pair[0]]!r} and {names[pair[1]]!r} of X have no finite entries to draw.")
     x, ordinate = (_range(points[:, j], size) for j in (0, 1))
-    proba, others = _over_plane(model, rows, pair, x, ordinate, source)
+    grids = [_nearest_level(model, j, places, rows[:, j]) for j, places in zip(pair, (x, ordinate), strict=True)]
+    C = len(model.classes_)
+    proba, others = _over_plane(rows, pair, grids, C, lambda plane: _proba(model, plane, source, X))
     classes = tuple(map(str, model.classes_))
     codes = None if y is None else _codes(model, y, len(rows))
     return DecisionTable((names[pair[0]], names[pair[1]]), classes, x, ordinate, proba, points, codes, others)
 
 
-def _two_columns(features: Sequence[Any] | None, names: list[str]) -> list[int]:
-    given = [0, 1] if features is None else list(features)
+def _numbers(source: Source, X: Any) -> Array:
+    """The rows (n, d) as numbers, text as NaN."""
+    if not isinstance(source, MixedSource):
+        return dense_rows(X)
+    return np.concatenate([numbers_of(rows, np.arange(source.n_features)) for rows in source.rows()])
+
+
+def _nearest_level(model: Any, column: int, x: Array, values: Array) -> Array:
+    """The places x (p,) of a column; where its family in naive Bayes takes levels alone, the nearest of its values."""
+    choices = getattr(model, "features_", None)
+    if choices is None or getattr(choices[column], "family", None) not in ("categorical", "bernoulli"):
+        return x
+    levels = np.unique(values[np.isfinite(values)])
+    return np.asarray(levels[np.searchsorted((levels[1:] + levels[:-1]) / 2.0, x)])
+
+
+def _two_columns(features: Sequence[Any] | None, names: list[str], numeric: list[int]) -> list[int]:
+    """The two columns that are asked for, by number; they must hold numbers."""
+    if features is None and len(numeric) < 2:
+        raise DataError(f"X has {len(numeric)} columns of numbers; a plane needs two: columns of text have no axis.")
+    given = numeric[:2] if features is None else list(features)
     found = []
     for feature in given:
         if isinstance(feature, str) and feature in names:
@@ -153,6 +176,12 @@ def _two_columns(features: Sequence[Any] | None, names: list[str]) -> list[int]:
             )
     if len(found) != 2 or found[0] == found[1]:
         raise OptionError(f"features={given!r} must be two different columns.")
+    text = [names[j] for j in found if j not in numeric]
+    if text:
+        raise OptionError(
+            f"features={given!r}: column {text[0]!r} holds text, which has no axis; of numbers are "
+            f"{[names[j] for j in numeric[:8]]}."
+        )
     return found
 
 
@@ -162,30 +191,35 @@ def _range(values: Array, size: int) -> Array:
     return np.linspace(low - reach, high + reach, size)
 
 
-def _over_plane(model: Any, rows: Array, pair: list[int], x: Array, y: Array, source: Source) -> tuple[Array, str]:
-    across, up = np.meshgrid(x, y)
+def _over_plane(
+    rows: Array, pair: list[int], grids: list[Array], C: int, proba: Callable[[Array], Array]
+) -> tuple[Array, str]:
+    across, up = np.meshgrid(*grids)
     plane = np.full((across.size, rows.shape[1]), np.nan)
     plane[:, pair[0]], plane[:, pair[1]] = across.ravel(), up.ravel()
-    shape, others = (*across.shape, len(model.classes_)), ""
+    shape, others = (*across.shape, C), ""
     if rows.shape[1] > 2:
         others = "other columns left out"
         try:
-            return np.reshape(_proba(model, plane, source), shape), others
+            return np.reshape(proba(plane), shape), others
         except ValueError:  # a model that needs every column
             rest = [j for j in range(rows.shape[1]) if j not in pair]
+            if np.isnan(rows[:, rest]).all(axis=0).any():
+                raise
             plane[:, rest] = np.nanmedian(rows[:, rest], axis=0)
             others = "other columns at their medians"
-    return np.reshape(_proba(model, plane, source), shape), others
+    return np.reshape(proba(plane), shape), others
 
 
-def _proba(model: Any, rows: Array, source: Source) -> Array:
-    """Probabilities (n, C) of rows with the names that those of the source have."""
+def _proba(model: Any, rows: Array, source: Source, X: Any) -> Array:
+    """Probabilities (n, C) of rows with the names that those of the source have, in a frame if X is one."""
     given: Any = rows
-    if isinstance(source, FrameSource):
+    backend: Any = type(X).__module__.split(".")[0]
+    if backend in ("pandas", "polars", "pyarrow"):
         import narwhals.stable.v2 as nw
 
-        columns = dict(zip(source.frame.columns, rows.T, strict=True))
-        given = nw.from_dict(columns, backend=source.frame.implementation).to_native()
+        columns = dict(zip((field.name for field in fields_of(source)), rows.T, strict=True))
+        given = nw.from_dict(columns, backend=backend).to_native()
     elif source.names is not None:
         given = ArraySource(rows, names=source.names)
     return np.asarray(to_numpy(model.predict_proba(given)), dtype=np.float64)
@@ -198,6 +232,16 @@ def _codes(model: Any, y: Any, n: int) -> Array:
         raise DataError(f"y has {len(labels)} labels, but X has {n} rows; give one a row.")
     places = {label: k for k, label in enumerate(np.asarray(model.classes_).tolist())}
     return np.array([places.get(label, -1) for label in labels], dtype=np.intp)
+
+
+def _known_codes(model: Any, y: Any, n: int) -> Array:
+    """`_codes` of labels that must all be classes of the model."""
+    codes = _codes(model, y, n)
+    if np.any(codes < 0):
+        labels, classes = np.asarray(to_numpy(y)).ravel().tolist(), np.asarray(model.classes_).tolist()
+        odd = sorted({str(label) for label, c in zip(labels, codes, strict=True) if c < 0})
+        raise DataError(f"y has classes that the model does not know: {odd[:5]}; its classes are {classes[:8]}.")
+    return codes
 
 
 def calibration(
@@ -213,7 +257,7 @@ def calibration(
     """How often predictions came true, in bins of equal width: those of class `label`, or of the class predicted."""
     proba = np.asarray(to_numpy(model.predict_proba(X)), dtype=np.float64)
     n, classes = len(proba), np.asarray(model.classes_).tolist()
-    codes, edges = _codes(model, y, n), np.linspace(0.0, 1.0, checks.integer("bins", bins, 1) + 1)
+    codes, edges = _known_codes(model, y, n), np.linspace(0.0, 1.0, checks.integer("bins", bins, 1) + 1)
     weight = checks.weights(sample_weight, n)
     w = np.ones(n) if weight is None else weight
     if label is None:
@@ -247,12 +291,7 @@ def confusion(model: Any, X: Any, y: Any, *, sample_weight: Any = None) -> Confu
     """Rows of each class by the class that the model gives them."""
     given = np.asarray(model.predict(X))
     n, classes = len(given), np.asarray(model.classes_).tolist()
-    true, found = _codes(model, y, n), _codes(model, given, n)
-    if np.any(true < 0):
-        odd = sorted(
-            {str(label) for label, c in zip(np.asarray(to_numpy(y)).ravel().tolist(), true, strict=True) if c < 0}
-        )
-        raise DataError(f"y has classes that the model does not know: {odd[:5]}; its classes are {classes[:8]}.")
+    true, found = _known_codes(model, y, n), _codes(model, given, n)
     weight = checks.weights(sample_weight, n)
     flat = np.bincount(true * len(classes) + found, weight, minlength=len(classes) ** 2).astype(np.float64)
     return ConfusionTable(tuple(map(str, classes)), flat.reshape(len(classes), len(classes)))
