@@ -18,6 +18,7 @@ import numpy as np
 
 import contest
 from contest import Contest, Timed, at_most, faster, in_r, part, within
+from data import rotation
 
 FINE = "R bw.SJ, 20,000 bins"
 CHECKED = 300
@@ -188,18 +189,18 @@ class Start:
 
 
 def blobs(small: bool, n: int, d: int, K: int, structure: str, steps: int) -> Start:
+    """Gaussians that overlap, so that EM is still climbing after all its steps, and a start near their means."""
     rng = np.random.default_rng(0)
     n = n // 50 if small else n
-    centres, roots = 2.5 * rng.standard_normal((K, d)), rng.standard_normal((K, d, d)) / np.sqrt(d)
-    label = rng.integers(K, size=n)
+    centres, label = 3.0 / np.sqrt(2.0 * d) * rng.standard_normal((K, d)), rng.integers(K, size=n)
     X = np.empty((n, d))
     for j in range(K):
         mine = label == j
-        X[mine] = centres[j] + rng.standard_normal((mine.sum(), d)) @ roots[j]
-    means = centres + 0.5 * rng.standard_normal((K, d))  # from rows at random the peer gives up at d = 50
+        axes = rotation(d, rng) * np.sqrt(rng.uniform(0.2, 2.0, d))
+        X[mine] = centres[j] + rng.standard_normal((mine.sum(), d)) @ axes.T
     full = np.tile(np.cov(X.T), (K, 1, 1))
     S = full if structure == "full" else np.einsum("kii->ki", full).copy()
-    return Start(X, np.full(K, 1.0 / K), means, S, structure, steps)
+    return Start(X, np.full(K, 1.0 / K), centres + 0.3 * rng.standard_normal((K, d)), S, structure, steps)
 
 
 def eigenlens_mixture(start: Start) -> float:
