@@ -298,7 +298,6 @@ def kinds(X, tmp_path):
     import dask.array as da
     import polars as pl
     import pyarrow as pa
-    import torch
 
     np.save(tmp_path / "rows.npy", X)
     frame = {f"c{j}": X[:, j] for j in range(X.shape[1])}
@@ -310,7 +309,6 @@ def kinds(X, tmp_path):
         "arrow": pa.table(frame),
         "sparse": sp.csr_matrix(X),
         "dask": da.from_array(X, chunks=(37, 2)),
-        "torch": torch.from_numpy(X),
         "blocks": ArraySource(X, block_rows=17),
         "file": scan(tmp_path / "rows.npy", block_rows=11),
     }
@@ -320,14 +318,24 @@ def kinds(X, tmp_path):
 @pytest.mark.parametrize("options", OPTIONS[1:])
 def test_every_kind_of_rows_gives_the_same_rule(kind, options, tmp_path):
     X, y = classes()
-    plain = kind(**options).fit(X, y)
     for name, rows in kinds(X, tmp_path).items():
-        found = kind(**options).fit(rows, y)
-        assert_allclose(
-            np.asarray(found.predict_log_proba(rows)), plain.predict_log_proba(X), rtol=1e-7, atol=1e-8, err_msg=name
-        )
-        if hasattr(found, "transform"):
-            assert_allclose(np.asarray(found.transform(rows)), plain.transform(X), rtol=1e-7, atol=1e-7, err_msg=name)
+        assert_same_rule(kind, options, rows, X, y, name)
+
+
+@pytest.mark.parametrize("kind", BOTH)
+def test_tensors_give_the_same_rule(kind):
+    torch = pytest.importorskip("torch")
+    X, y = classes()
+    assert_same_rule(kind, OPTIONS[-1], torch.from_numpy(X), X, y, "torch")
+
+
+def assert_same_rule(kind, options, rows, X, y, name):
+    plain, found = kind(**options).fit(X, y), kind(**options).fit(rows, y)
+    assert_allclose(
+        np.asarray(found.predict_log_proba(rows)), plain.predict_log_proba(X), rtol=1e-7, atol=1e-8, err_msg=name
+    )
+    if hasattr(found, "transform"):
+        assert_allclose(np.asarray(found.transform(rows)), plain.transform(X), rtol=1e-7, atol=1e-7, err_msg=name)
 
 
 def test_labels_of_a_file(tmp_path):
