@@ -426,7 +426,7 @@ def test_progress_is_told():
 def test_collapse_names_the_component():
     X = np.concatenate([rows(), np.tile([[60.0, 60.0, 60.0, 60.0]], (40, 1))])
     with pytest.warns(DataWarning, match=r"1 of 4 components have collapsed.*\(60, 60, 60, 60\) of 40 rows"):
-        fit = mixture(4).fit(X)
+        fit = mixture(4, init="k-means").fit(X)
     assert np.isfinite(fit.loglik_)
     assert mixture(4, prior="conjugate").fit(X).converged_
 
@@ -530,3 +530,32 @@ def test_a_start_that_was_given_is_not_saved(tmp_path):
     back = GaussianMixture._restored(*io.read(tmp_path / "mixture.safetensors")[1:])
     assert back.init == "k-means++"
     np.testing.assert_array_equal(back.predict(X), fit.predict(X))
+
+
+def test_a_file_is_of_the_structure_that_was_fitted(tmp_path):
+    X = rows()
+    X[3] = np.nan
+    with pytest.warns(DataWarning, match="1 rows"):
+        fit = mixture(covariance_type="factor", n_factors=2).fit(X)
+    fit.set_params(covariance_type="diag", n_factors=1).save(tmp_path / "mixture.safetensors")
+    again = GaussianMixture._restored(*io.read(tmp_path / "mixture.safetensors")[1:])
+    np.testing.assert_array_equal(again.covariances_, fit.covariances_)
+    assert again._fitted.empty == 1
+    assert again.covariance_type == "diag"
+
+
+def test_responsibilities_of_empty_bins_are_left_out():
+    edges, counts = np.arange(9.0), np.array([0, 4, 9, 5, 0, 3, 8, 4.0])
+    R = np.eye(2)[[0, 0, 0, 0, 1, 1, 1, 1]]
+    with pytest.warns(ConvergenceWarning):
+        fit = GaussianMixture(2, init=R, max_iter=1).fit_binned(edges, counts)
+    centres = edges[:-1] + 0.5
+    means = [np.average(centres[part], weights=counts[part]) for part in (slice(4), slice(4, 8))]
+    np.testing.assert_allclose(fit.means_.ravel(), means, rtol=1e-12)
+
+
+def test_collapsed_components_are_as_large_as_their_weights():
+    X = np.concatenate([rows(), np.full((4, 4), 60.0)])
+    w = np.append(np.ones(300), np.full(4, 10.0))
+    with pytest.warns(DataWarning, match=r"\(60, 60, 60, 60\) of 40 rows"):
+        mixture(4, init="k-means").fit(X, sample_weight=w)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from eigenlens.data.memory import ArraySource
-from eigenlens.errors import OptionError
+from eigenlens.errors import EigenlensError, OptionError
 from eigenlens.estimators.compare import compare
 from eigenlens.estimators.mixture import GaussianMixture
 from eigenlens.estimators.select_mixture import select_mixture
@@ -89,6 +89,22 @@ def test_nothing_but_failures():
     assert table.best is None
     assert not table.usable[0]
     assert "failed" in str(table)
+
+
+@pytest.mark.parametrize(
+    ("X", "options"),
+    [
+        (np.eye(4), {"n_init": 0}),
+        (np.eye(4), {"prior": "flat"}),
+        (np.eye(4), {"sample_weight": np.ones(3)}),
+        (np.full((4, 2), np.inf), {}),
+        (np.ones((4, 2)), {}),
+        (np.eye(4), {"cv": 1, "n_init": 1}),
+    ],
+)
+def test_what_no_fit_takes_is_an_error(X, options):
+    with pytest.raises(EigenlensError):
+        select_mixture(X, [1, 2], ["diag", "full"], **options)
 
 
 def test_weights_are_copies():

@@ -51,9 +51,11 @@ class GaussianMixture(DensityMixin, BaseEstimator):  # type: ignore[misc]
         init: where EM starts. "k-means++", "k-means" or "random": from guesses at centres, or a function
             (rows (n, d), weights (n,), K, generator) -> centres (K, d); from a known mixture (weights, means,
             covariances) or `Mixture`; or from responsibilities (n, K).
-        n_init: guesses that are tried by a few steps each, in threads; the best are climbed to the end.
+        n_init: guesses that are tried by a few steps each, in threads; the best are climbed to the end. Of "k-means++"
+            every other guess is "random"; where rows are few there are twice as many, and more steps of each.
         prior: None, or "conjugate", the prior of Fraley and Raftery (2007): inverse Wishart with scale cov(X) / K^(2/d)
-            and d + 2 degrees of freedom, which keeps small components from collapsing.
+            and d + 2 degrees of freedom, which keeps small components from collapsing. A singular cov(X) is shrunk
+            towards its diagonal.
         floor: every component has at least this share of the variance of all rows in every direction. The likelihood
             has no maximum without: a component on a single row has an infinite one.
         max_iter: the most passes of EM.
@@ -144,7 +146,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):  # type: ignore[misc]
         """
         ends, weight = checked_bins(edges, counts, self.n_components)
         source = ArraySource(ends[:-1, None])
-        K, options = checked_options(self, source)
+        K, options = checked_options(self, source.weighted(weight))
         rng = checks.generator(self.random_state)
         with progress_of(self.verbose) as progress:
             fit = fit_binned_mixture(ends, weight, K, options, rng, progress)
@@ -296,7 +298,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):  # type: ignore[misc]
         """The mixture of the other columns given values of these; its `mean` is the regression on them."""
         chosen = checked_columns(self, columns)
         given = dense(np.atleast_1d(values))
-        if given.shape != (len(chosen),) or np.any(np.isinf(given)):
+        if given.shape != (len(chosen),) or not np.all(np.isfinite(given)):
             raise DataError(f"values has shape {given.shape}; it must be {len(chosen)} finite numbers, one a column.")
         if len(chosen) == self.n_features_in_:
             raise OptionError("columns names every column, so none is left; score_samples has their density.")

@@ -64,7 +64,7 @@ def _starting(estimator: Any, structure: Structure, K: int, source: Source) -> S
         return from_mixture(_same_structure(structure, init, K, d, estimator.covariance_type))
     if isinstance(init, tuple):
         return from_mixture(_from_arrays(structure, init, K, d))
-    return from_shares(_shares(init, K, source))
+    return from_shares(_shares(init, K, source), source.weight)
 
 
 def _same_structure(structure: Structure, init: Mixture, K: int, d: int, name: str) -> Mixture:
@@ -183,7 +183,7 @@ def _on_components(fit: MixtureFit) -> Iterator[Remark]:
             DataWarning,
         )
     if fit.held:
-        sizes = fit.model.weights * fit.rows
+        sizes = fit.model.weights * fit.weight
         which = [f"{k} at {_point(fit.model.means[k])} of {sizes[k]:.4g} rows" for k in fit.held[:5]]
         yield (
             f"{len(fit.held)} of {len(sizes)} components have collapsed: in some direction their rows have no spread, "

@@ -20,7 +20,7 @@ from eigenlens.stats.grouped import GroupedColumns, GroupedMoments
 
 __all__ = ["restore", "save"]
 
-NUMBERS = ("loglik", "n_iter", "gap", "converged", "interrupted", "weight", "rows", "parameters")
+NUMBERS = ("loglik", "n_iter", "gap", "converged", "interrupted", "weight", "rows", "parameters", "empty")
 
 
 def save(estimator: Any, path: str | os.PathLike[str]) -> None:
@@ -35,6 +35,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
         arrays |= {f"moments.{name}": array for name, array in vars(estimator._chunks.moments).items()}
     header = {
         "parameters": parameters,
+        "structure": _named(estimator._structure),
         "fit": {name: getattr(fit, name) for name in NUMBERS},
         "lost": [[list(lost.mean), lost.step] for lost in fit.lost],
         "dtype": estimator._like.dtype.name,
@@ -44,11 +45,18 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     io.write(path, estimator._kind, arrays | estimator._structure.arrays(fit.model.components), header)
 
 
+def _named(structure: Structure) -> tuple[str, int]:
+    """The name and number of factors of a structure: parameters may have been set since it was fitted."""
+    n_factors = int(getattr(structure, "q", 1))
+    return next((name, n_factors) for name, make in STRUCTURES.items() if make(n_factors) == structure)
+
+
 def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
     """The estimator that `save` wrote."""
     estimator = cls(**header["parameters"])
     means = arrays["means"]
-    structure = STRUCTURES[estimator.covariance_type](estimator.n_factors)
+    name, n_factors = header.get("structure", (estimator.covariance_type, estimator.n_factors))
+    structure = STRUCTURES[name](n_factors)
     fit = MixtureFit(
         model=Mixture(arrays["weights"], structure.components(means, arrays)),
         path=tuple(arrays["path"].tolist()),

@@ -17,7 +17,9 @@ from eigenlens.data.resolve import as_source
 from eigenlens.errors import ConvergenceWarning, DataWarning, EigenlensError, OptionError
 from eigenlens.estimators.compare import compare
 from eigenlens.estimators.mixture import GaussianMixture
+from eigenlens.estimators.mixture_checks import checked_options
 from eigenlens.estimators.progress import progress_of
+from eigenlens.estimators.rows import rows_of
 from eigenlens.fitting.mixture_families import STRUCTURES
 
 __all__ = ["CRITERIA", "MixtureSelection", "select_mixture"]
@@ -124,8 +126,9 @@ def select_mixture(
         sample_weight: (n,). random_state: a seed, the same for every fit. verbose: True for a bar, or a callable.
         options: of `GaussianMixture`: n_init, prior, n_factors, max_iter, …
 
-    A fit that fails, or whose components collapse, stays in the table and comes last. Interrupted, the table has what
-    was compared by then. Cost: a fit for each pair, and cv more.
+    What no fit would take, or several all fail with alike, is an error. A fit that fails, or whose components collapse,
+    stays in the table and comes last. Interrupted, the table has what was compared by then. Cost: a fit for each pair,
+    and cv more.
 
     >>> rng = np.random.default_rng(0)
     >>> X = np.concatenate([rng.normal(0.0, 1.0, (200, 2)), rng.normal(6.0, 1.0, (100, 2))])
@@ -137,16 +140,37 @@ def select_mixture(
     if criterion == "held_out" and cv is None:
         raise OptionError("criterion='held_out' needs rows to hold out; give cv=5.")
     pairs = _pairs(n_components, covariance_types, as_source(X).n_features)
+    _check_common(X, sample_weight, options)
     rows = list[_Row]()
     with progress_of(verbose) as progress:
         for i, (name, K) in enumerate(pairs):
             if progress is not None:
                 progress(i, len(pairs), f"mixtures: {name}, {K} components")
             estimator = GaussianMixture(K, covariance_type=name, random_state=random_state, **options)
-            rows.append(_compared(estimator, X, sample_weight, cv, random_state))
+            try:
+                rows.append(_compared(estimator, X, sample_weight, cv, random_state))
+            except KeyboardInterrupt:  # before there was a mixture to keep
+                if not rows:
+                    raise
+                rows.append(_Row(name, K, dict.fromkeys(COLUMNS, np.nan), remark="interrupted", interrupted=True))
             if rows[-1].interrupted:
                 break
+    _raise_common(rows)
     return _table(criterion, rows)
+
+
+def _check_common(X: Any, sample_weight: Any, options: dict[str, Any]) -> None:
+    """Refuse what no fit would take, before any is tried; what `init` must be depends on the fit."""
+    known = {name: value for name, value in options.items() if name != "init"}
+    estimator = GaussianMixture(**known)
+    checked_options(estimator, rows_of(estimator, X, sample_weight, reset=True))
+
+
+def _raise_common(rows: list[_Row]) -> None:
+    """Raise the error that every fit of several failed with: it is of X or the options, and no table would say more."""
+    first = rows[0].error
+    if first is not None and len(rows) > 1 and {str(row.error) for row in rows} == {str(first)}:
+        raise first
 
 
 def _pairs(n_components: Any, covariance_types: Any, d: int) -> list[tuple[str, int]]:
@@ -171,6 +195,7 @@ class _Row:
     remark: str = ""
     estimator: GaussianMixture | None = None
     interrupted: bool = False
+    error: EigenlensError | None = None
 
 
 def _compared(estimator: GaussianMixture, X: Any, sample_weight: Any, cv: int | None, random_state: Any) -> _Row:
@@ -184,7 +209,7 @@ def _compared(estimator: GaussianMixture, X: Any, sample_weight: Any, cv: int | 
         numbers = _criteria(estimator, X, sample_weight) | {"seconds": seconds}
         held_out, failure = _held_out(estimator, X, sample_weight, cv, random_state)
     except EigenlensError as error:  # one fit's trouble must not lose the others'
-        return _Row(name, K, nothing, remark=str(error))
+        return _Row(name, K, nothing, remark=str(error), error=error)
     remark = "; ".join(filter(None, (*_short(estimator, told), failure)))
     fit = estimator._fitted
     return _Row(name, K, nothing | numbers | held_out, not fit.held, remark, estimator, fit.interrupted)

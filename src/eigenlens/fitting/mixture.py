@@ -107,13 +107,18 @@ def fit_mixture(
 def best_fit(
     problem: Problem, starts: list[Start], options: MixtureOptions, progress: Progress | None = None
 ) -> MixtureFit:
-    """The best of the climbs from some starts."""
+    """The best of the climbs from some starts; of one that the user interrupted no more than a pass, for its value."""
     climbs = list[Climb]()
-    for start in starts:
-        climbs.append(_climb(problem, start, options, progress))
-        if climbs[-1].interrupted:
-            break
-    best = min(climbs, key=problem.rank)
+    try:
+        for start in starts:
+            climbs.append(_climb(problem, start, options, progress))
+            if climbs[-1].interrupted:
+                break
+    except KeyboardInterrupt:  # in the first pass of a climb, which has nothing to keep then
+        if not climbs:
+            raise
+        climbs = [replace(one, interrupted=True) for one in climbs]
+    best = replace(min(climbs, key=problem.rank), interrupted=any(one.interrupted for one in climbs))
     model = best.mixture if options.in_order else _largest_first(best.mixture)
     return _fit(model, best, problem)
 
@@ -123,9 +128,9 @@ def _climb(problem: Problem, start: Start, options: MixtureOptions, progress: Pr
         if progress is not None:
             progress(step, options.max_iter, step_label(step, value))
 
-    tol, most = options.tol * problem.weight, options.max_iter
+    tol, most = options.tol * problem.weight, 1 if start.interrupted else options.max_iter
     found = climb(problem, start.mixture, tol=tol, max_iter=most, accelerate=options.accelerate, note=note)
-    return replace(found, lost=start.lost + found.lost)
+    return replace(found, lost=start.lost + found.lost, interrupted=start.interrupted or found.interrupted)
 
 
 def _largest_first(mixture: Mixture) -> Mixture:

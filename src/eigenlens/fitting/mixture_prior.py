@@ -2,7 +2,8 @@
 
 A component's covariance is inverse Wishart with d + 2 degrees of freedom and scale cov(X) / K^(2/d), a K-th part of the
 volume that the rows take up; its mean is N(mean of X, C_k / 0.01). All of that acts as a few more rows: their scatter
-is added to that of the component, and the estimate is then that of maximum likelihood.
+is added to that of the component, and the estimate is then that of maximum likelihood. A cov(X) that is singular, as
+that of fewer rows than columns is, would not keep components from collapsing: it is shrunk towards its diagonal.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ __all__ = ["PRIORS", "ConjugatePrior", "NoPrior", "Prior"]
 
 SHRINKAGE = 0.01
 """Rows that the mean of all rows counts as, beside those of a component."""
+
+SINGULAR = 1e-7
+"""A direction has no variance if it has less than this, in units of the columns."""
 
 G = TypeVar("G", GroupedMoments, GroupedColumns)
 
@@ -99,7 +103,20 @@ def _none(structure: Pseudo, mean: Array, covariance: Array, K: int) -> Prior:
 def _conjugate(structure: Pseudo, mean: Array, covariance: Array, K: int) -> Prior:
     d = mean.size
     rows, share = structure.pseudo(d, K)
-    return ConjugatePrior(rows, covariance * (share / K ** (2.0 / d)), mean)
+    return ConjugatePrior(rows, filled_out(covariance) * (share / K ** (2.0 / d)), mean)
+
+
+def filled_out(covariance: Array) -> Array:
+    """The covariance (d, d), shrunk towards its diagonal by the share of directions in which it has no variance.
+
+    >>> filled_out(np.array([[1.0, 2.0], [2.0, 4.0]]))
+    array([[1., 1.], [1., 4.]])
+    """
+    if covariance.ndim == 1:
+        return covariance
+    s = np.sqrt(covariance.diagonal())
+    share = float(np.mean(np.linalg.eigvalsh(covariance / np.outer(s, s)) < SINGULAR))
+    return (1.0 - share) * covariance + share * np.diag(covariance.diagonal())
 
 
 PRIORS: dict[str, Callable[[Pseudo, Array, Array, int], Prior]] = {"none": _none, "conjugate": _conjugate}

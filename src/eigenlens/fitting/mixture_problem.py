@@ -127,8 +127,10 @@ def _one_gaussian(whole: Whole, covariance: Array) -> Gaussian:
         bound(covariance, FLAT), observed_entries,
     )  # fmt: skip
     start = Mixture(np.ones(1), (Gaussian(whole.mean, Full(covariance)),))
-    found = climb(problem, start, tol=ONE_TOL * whole.weight, max_iter=ONE_STEPS).mixture
-    return Gaussian(found.means[0], Full(found.covariance()))
+    found = climb(problem, start, tol=ONE_TOL * whole.weight, max_iter=ONE_STEPS)
+    if found.interrupted:  # there is no mixture yet that could be kept
+        raise KeyboardInterrupt
+    return Gaussian(found.mixture.means[0], Full(found.mixture.covariance()))
 
 
 def _impute(one: Gaussian, rows: Array) -> Array:

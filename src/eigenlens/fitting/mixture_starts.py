@@ -6,7 +6,7 @@ given, so what comes out does not depend on the number of threads.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
@@ -16,10 +16,11 @@ import numpy as np
 from eigenlens.arrays import Array, dense
 from eigenlens.compiled import each_alone, threads
 from eigenlens.data.memory import ArraySource
-from eigenlens.data.source import Block
+from eigenlens.data.source import Block, Source
+from eigenlens.fitting.counted import counted
 from eigenlens.fitting.mixture_climb import Climb, Lost, Problem, as_they_are, climb
 from eigenlens.fitting.mixture_prior import PRIORS
-from eigenlens.fitting.sampling import dense_rows, draw_rows
+from eigenlens.fitting.sampling import dense_rows, draw_rows, take_rows
 from eigenlens.models.mixture import Mixture
 
 __all__ = [
@@ -42,6 +43,12 @@ SHORT = 15
 
 LLOYD = 10
 """Steps of k-means after its seeds."""
+
+LONG, NEAR = 200, 1e-5
+"""Steps of a climb where rows are few, so that none is judged too soon, or until so much a row is left to gain."""
+
+FEW = 1 << 21
+"""Rows are few if a pass over them for all guesses takes no more multiplications than this."""
 
 FINISHED = 3
 """How many guesses are climbed to the end where that is the only way to know which is best."""
@@ -96,10 +103,11 @@ STARTS: dict[str, Centres] = {"k-means++": seeds, "k-means": k_means_centres, "r
 
 
 class Start(NamedTuple):
-    """A mixture from which EM starts, and the components it had lost by then."""
+    """A mixture from which EM starts, the components it had lost by then, and whether the user stopped the guessing."""
 
     mixture: Mixture
     lost: tuple[Lost, ...] = ()
+    interrupted: bool = False
 
 
 Starting = Callable[[Problem, int, np.random.Generator], list[Start]]
@@ -111,14 +119,18 @@ def from_mixture(mixture: Mixture) -> Starting:
     return lambda problem, K, rng: [Start(mixture)]
 
 
-def from_shares(shares: Array) -> Starting:
-    """EM starts from responsibilities (n, K), one row of them a row."""
+def from_shares(shares: Array, weight: Array | None = None) -> Starting:
+    """EM starts from responsibilities (n, K), one row of them a row; the rows have these weights (n,).
+
+    A source may have dropped its rows of weight 0 by then, so theirs are dropped here too.
+    """
+    kept = shares if weight is None else shares[weight > 0.0]
 
     def start(problem: Problem, K: int, rng: np.random.Generator) -> list[Start]:
         parts, first = [], 0
-        for block in problem.source.blocks():
+        for block in counted(problem.source).blocks():
             stop = first + block.rows.shape[0]
-            parts.append(problem.structure.grouped(_filled(problem, block), shares[first:stop]))
+            parts.append(problem.structure.grouped(_filled(problem, block), kept[first:stop]))
             first = stop
         return [Start(problem.estimate(sum(parts[1:], parts[0])))]
 
@@ -132,20 +144,42 @@ def _filled(problem: Problem, block: Block) -> Block:
 def from_centres(centres: Centres, n_init: int) -> Starting:
     """EM starts from the best of n_init guesses, each climbed a little from the rows nearest to its centres.
 
-    Where the guesses were made on all rows, the best few are given, since the best may not remain it; else the best.
+    Every other guess beside `seeds` is at random, and there are twice as many of both where rows are few: where groups
+    overlap, rows far from each other are no centres. Where the guesses were made on all rows, the best few are given,
+    since the best may not remain it; else the best. An interrupt ends the guessing with those made so far.
     """
 
     def start(problem: Problem, K: int, rng: np.random.Generator) -> list[Start]:
         sample = _sample(problem, K, rng)
         source = ArraySource(sample.X).weighted(sample.weight)
         small = replace(problem, source=source, rows=len(sample.X), weight=float(sample.weight.sum()))
-        run = partial(_short_climb, problem=small, centres=centres, K=K, sample=sample)
-        guesses = n_init if K > 1 else 1  # one component has but one start
+        n = max(small.rows, small.weight)  # the same for weights as for copies
+        few = n * small.mean.size**2 * K * n_init <= FEW
+        steps, near = (LONG, NEAR * small.weight) if few else (SHORT, 0.0)
+        run = partial(_short_climb, problem=small, centres=centres, K=K, sample=sample, steps=steps, tol=near)
+        guesses = n_init * (2 if few and centres is seeds else 1) if K > 1 else 1  # one component has but one start
         with each_alone(min(guesses, threads())) as each:
-            found = sorted(each(run, range(guesses), rng.spawn(guesses)), key=small.rank)
-        return [Start(one.mixture, one.lost) for one in found[: FINISHED if small.rows == problem.rows else 1]]
+            made, interrupted = _until_interrupted(each(run, range(guesses), rng.spawn(guesses)))
+        found = sorted(made, key=small.rank)
+        most = FINISHED if small.rows == problem.rows and not interrupted else 1
+        return [Start(one.mixture, one.lost, interrupted) for one in found[:most]]
 
     return start
+
+
+def _until_interrupted(climbs: Iterable[Climb]) -> tuple[list[Climb], bool]:
+    """The climbs up to an interrupt, and whether there was one; without any to keep it goes on to the caller."""
+    made = list[Climb]()
+    try:
+        for one in climbs:
+            made.append(one)
+            if one.interrupted:
+                return made, True
+    except KeyboardInterrupt:
+        if not made:
+            raise
+        return made, True
+    return made, False
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,10 +194,8 @@ class _Sample:
 
 def _sample(problem: Problem, K: int, rng: np.random.Generator) -> _Sample:
     enough = max(FEWEST_ROWS, ROWS_EACH * K) * problem.source.n_features
-    X, weight = dense_rows(problem.source, rng, min(enough, max(MOST_ENTRIES, 20 * K * problem.source.n_features)))
-    w = np.ones(len(X)) if weight is None else weight
-    keep = (w > 0.0) & ~np.isnan(X).all(axis=1)
-    X, w = X[keep], w[keep]
+    source = problem.source if problem.filled is as_they_are else _with_entries(problem.source)
+    X, w = _drawn(counted(source), rng, min(enough, max(MOST_ENTRIES, 20 * K * source.n_features)))
     order = np.lexsort(X.T)  # so that guesses depend neither on the order of rows nor on copies standing for weights
     X, w = X[order], w[order]
     filled = problem.filled(X)
@@ -171,12 +203,56 @@ def _sample(problem: Problem, K: int, rng: np.random.Generator) -> _Sample:
     return _Sample(X, filled, tuple(centred * A if A.ndim == 1 else centred @ A for A in ways), w)
 
 
+def _with_entries(source: Source) -> Source:
+    """The rows of which something is observed: the others have the weight 0."""
+    there = np.concatenate([~np.isnan(dense(block.rows)).all(axis=1) for block in source.blocks()])
+    if there.all():
+        return source
+    return source.weighted(there * (1.0 if source.weight is None else source.weight))
+
+
+def _drawn(source: Source, rng: np.random.Generator, limit: int) -> tuple[Array, Array]:
+    """Rows (m, d) and weights (m,), about limit / d of them where there are more; heavy rows are likelier drawn.
+
+    A row drawn with probability p has the weight w / p.
+    """
+    w = source.weight
+    if w is None or w.size * source.n_features <= limit:
+        X, weight = dense_rows(source, rng, limit)
+        return X, np.ones(len(X)) if weight is None else weight
+    p = inclusion(w, max(1, limit // source.n_features))
+    chosen = np.flatnonzero(rng.random(p.size) < p)
+    return dense(take_rows(source, chosen, p.size)), w[chosen] / p[chosen]
+
+
+def inclusion(weight: Array, m: int) -> Array:
+    """Probabilities (n,) proportional to weights (n,), but for those that would be above 1, with the sum m < n.
+
+    >>> inclusion(np.array([1.0, 1.0, 98.0]), 2)
+    array([0.5, 0.5, 1. ])
+    """
+    p = weight * (m / weight.sum())
+    sure = np.zeros(p.size, dtype=bool)
+    while np.any((p > 1.0) & ~sure):
+        sure |= p > 1.0
+        p = np.where(sure, 1.0, weight * ((m - np.count_nonzero(sure)) / weight[~sure].sum()))
+    return np.asarray(p)
+
+
 def _short_climb(
-    i: int, rng: np.random.Generator, problem: Problem, centres: Centres, K: int, sample: _Sample
+    i: int,
+    rng: np.random.Generator,
+    problem: Problem,
+    centres: Centres,
+    K: int,
+    sample: _Sample,
+    steps: int,
+    tol: float,
 ) -> Climb:
-    Y = sample.views[i % len(sample.views)]
-    labels = _squared(Y, centres(Y, sample.weight, K, rng)).argmin(axis=1)
-    return climb(problem, _nearest_rows(problem, sample, labels, K), tol=0.0, max_iter=SHORT)
+    turn, view = divmod(i, len(sample.views))
+    Y, guess = sample.views[view], _random_rows if centres is seeds and turn % 2 else centres
+    labels = _squared(Y, guess(Y, sample.weight, K, rng)).argmin(axis=1)
+    return climb(problem, _nearest_rows(problem, sample, labels, K), tol=tol, max_iter=steps)
 
 
 def _nearest_rows(problem: Problem, sample: _Sample, labels: Array, K: int) -> Mixture:
@@ -187,5 +263,5 @@ def _nearest_rows(problem: Problem, sample: _Sample, labels: Array, K: int) -> M
     prior = PRIORS["conjugate"](problem.structure, problem.mean, problem.covariance, K)
     groups = problem.structure.grouped(Block(sample.filled, sample.weight), np.eye(K)[labels])
     found = replace(problem, prior=prior).estimate(groups)
-    weights = found.weights + 1.0 / len(labels)
+    weights = found.weights + 1.0 / max(len(labels), float(sample.weight.sum()))  # as for copies
     return Mixture(weights / weights.sum(), found.components)
