@@ -559,3 +559,14 @@ def test_collapsed_components_are_as_large_as_their_weights():
     w = np.append(np.ones(300), np.full(4, 10.0))
     with pytest.warns(DataWarning, match=r"\(60, 60, 60, 60\) of 40 rows"):
         mixture(4, init="k-means").fit(X, sample_weight=w)
+
+
+def test_rows_of_weight_zero_say_nothing_in_any_score():
+    X = np.random.default_rng(0).standard_normal((60, 2))
+    w = np.ones(60)
+    w[:5] = 0.0
+    ugly = X.copy()
+    ugly[:2], ugly[2:5] = np.inf, np.nan
+    found = GaussianMixture(2, random_state=0, n_init=2).fit(X[5:])
+    for name in ("score", "aic", "bic", "icl"):
+        assert getattr(found, name)(ugly, sample_weight=w) == pytest.approx(getattr(found, name)(X[5:]), rel=1e-12)

@@ -26,6 +26,7 @@ from eigenlens.estimators.mixture_checks import (
 )
 from eigenlens.estimators.progress import progress_of
 from eigenlens.estimators.rows import by_block, dense_blocks, rows_of
+from eigenlens.fitting.counted import counted
 from eigenlens.fitting.mixture import MixtureFit, fit_mixture
 from eigenlens.fitting.mixture_binned import fit_binned_mixture
 from eigenlens.fitting.mixture_families import STRUCTURES
@@ -224,7 +225,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):  # type: ignore[misc]
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Mean log density per row."""
-        source = rows_of(self, X, sample_weight)
+        source = counted(rows_of(self, X, sample_weight))
         return float(np.average(self._by_block(source, Mixture.log_density), weights=source.weight))
 
     def cdf(self, x: Any) -> Array:
@@ -252,7 +253,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):  # type: ignore[misc]
 
         Biernacki, Celeux and Govaert (2000); the smaller the better.
         """
-        source = rows_of(self, X, sample_weight)
+        source = counted(rows_of(self, X, sample_weight))
         unsure = self._by_block(source, _log_surest)
         weight = np.ones(len(unsure)) if source.weight is None else source.weight
         return self.bic(X, sample_weight) - 2.0 * float(weight @ unsure)
@@ -265,7 +266,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):  # type: ignore[misc]
             if self._fitted.n_iter > 1 and self._chunks is not None:
                 raise OptionError("after partial_fit the log-likelihood of the rows is not known; give them as X.")
             return self._fitted.loglik, self._fitted.weight
-        source = rows_of(self, X, sample_weight)
+        source = counted(rows_of(self, X, sample_weight))
         found = self._by_block(source, _density_and_presence)
         weight = np.ones(len(found)) if source.weight is None else source.weight
         return float(weight @ found[:, 0]), float(weight @ found[:, 1])
