@@ -25,7 +25,7 @@ import safetensors.numpy
 from eigenlens.arrays import Array
 from eigenlens.errors import ModelFileError, OptionError
 
-__all__ = ["FORMAT", "read", "write"]
+__all__ = ["FORMAT", "read", "replace_file", "write"]
 
 FORMAT = 1
 """The newest file format this version writes and reads."""
@@ -73,7 +73,7 @@ def write(
     data = safetensors.numpy.save(tensors, metadata={_KEY: _dumps(envelope)})
     if int.from_bytes(data[:8], "little") > _LONGEST_HEADER:
         raise OptionError(f"header: its JSON is longer than {_LONGEST_HEADER} bytes; put large values in arrays.")
-    _replace(target, data)
+    replace_file(target, data)
 
 
 def read(path: str | os.PathLike[str]) -> tuple[str, dict[str, Array], dict[str, Any]]:
@@ -206,7 +206,8 @@ def _target(path: str | os.PathLike[str], overwrite: bool) -> Path:
     return target
 
 
-def _replace(target: Path, data: bytes) -> None:
+def replace_file(target: Path, data: bytes) -> None:
+    """The bytes in a file, whole or not at all: completed under another name in its folder, then renamed."""
     temporary = target.with_name(f".eigenlens-{secrets.token_hex(8)}.tmp")
     try:
         with open(temporary, "xb") as handle:

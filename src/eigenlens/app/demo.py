@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import os
-import secrets
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +19,7 @@ from eigenlens import PCA, datasets, plot
 from eigenlens.app.report import PAGES, report
 from eigenlens.data.examples import Example
 from eigenlens.data.memory import ArraySource
+from eigenlens.io import replace_file
 from eigenlens.views import tables
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def _apart(z: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> int:
 
 
 def _write(path: Path, ax: Axes) -> Path:
-    """The picture in a file, whole or not at all: completed under another name, then renamed. Closes the figure."""
+    """The picture in a file, whole or not at all. Closes the figure."""
     import matplotlib.pyplot as plt
 
     picture = io.BytesIO()
@@ -135,12 +135,7 @@ def _write(path: Path, ax: Axes) -> Path:
     figure.savefig(picture, format="png", dpi=150)
     plt.close(figure)
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}-{secrets.token_hex(8)}.tmp")
-    try:
-        temporary.write_bytes(picture.getvalue())
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    replace_file(path, picture.getvalue())
     return path
 
 

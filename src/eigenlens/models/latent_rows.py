@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from eigenlens.arrays import Array
+from eigenlens.models.density import patterns as patterns_of
 
 __all__ = ["Observed", "conditional_variances", "latent_pieces", "scattered", "whitening"]
 
@@ -57,7 +58,7 @@ def latent_pieces(X: Array, mean: Array, W: Array, psi: Array, root: Array) -> I
     for start in range(0, len(X), step):
         part = slice(start, min(start + step, len(X)))
         rest = X[part] - mean
-        patterns, which = _patterns(rest)
+        patterns, which = patterns_of(rest)
         if len(patterns) == 1 and patterns.all():
             roots = root[None]
             half = (rest @ scaled) @ root.T
@@ -69,17 +70,6 @@ def latent_pieces(X: Array, mean: Array, W: Array, psi: Array, root: Array) -> I
             half = mine @ (rest @ scaled)[:, :, None]
             latent = (np.swapaxes(mine, 1, 2) @ half)[:, :, 0]
         yield Observed(part, rest, latent, patterns, which, roots)
-
-
-def _patterns(X: Array) -> tuple[Array, Array]:
-    """The different patterns (u, d) of observed entries, and which one (n,) each row has."""
-    seen = ~np.isnan(X)
-    if seen.all():
-        return seen[:1], np.zeros(len(X), dtype=np.intp)
-    packed = np.packbits(seen, axis=1)
-    keys = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
-    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
-    return seen[first], which.reshape(-1)
 
 
 def scattered(X: Array) -> bool:

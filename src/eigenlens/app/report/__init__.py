@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenlens import checks
+from eigenlens import __version__, checks
 from eigenlens.app.page import page
 from eigenlens.app.report.charts import Chart
 from eigenlens.app.report.compared import compared_page
@@ -22,6 +21,7 @@ from eigenlens.app.report.overview import overview
 from eigenlens.app.report.pca import pca_page
 from eigenlens.app.report.rows import ShownRows, shown_rows
 from eigenlens.errors import OptionError
+from eigenlens.io import replace_file
 from eigenlens.views.tables import dense_rows, names_of
 
 __all__ = ["PAGES", "report"]
@@ -67,9 +67,14 @@ def report(
         "title": "Overview",
         "charts": overview(rows, _estimators(named), found, command, _python(named, path)),
     }
-    version = __import__("eigenlens").__version__
     subtitle = f"{rows.total:,} rows, {len(rows.names):,} columns"
-    whole = {"title": title, "subtitle": subtitle, "version": version, "rows": rows.data(), "pages": [first, *pages]}
+    whole = {
+        "title": title,
+        "subtitle": subtitle,
+        "version": __version__,
+        "rows": rows.data(),
+        "pages": [first, *pages],
+    }
     return _write(Path(path), page(whole))
 
 
@@ -124,12 +129,6 @@ def _variable(name: str) -> str:
 
 
 def _write(path: Path, text: str) -> Path:
-    """The file whole or not at all: completed under another name, then renamed."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}-{secrets.token_hex(8)}.tmp")
-    try:
-        temporary.write_text(text, encoding="utf-8")
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    replace_file(path, text.encode("utf-8"))
     return path
