@@ -18,8 +18,9 @@ from eigenlens import checks
 from eigenlens.arrays import Array, Like, dense, is_tensor, to_numpy
 from eigenlens.data.resolve import as_source, explain_nonfinite
 from eigenlens.data.source import BLOCK_BYTES, Source
-from eigenlens.errors import DataError, OptionError
+from eigenlens.errors import DataError
 from eigenlens.estimators import latent_files
+from eigenlens.estimators.climbed import Climbed
 from eigenlens.estimators.framing import framed
 from eigenlens.estimators.latent_checks import warn_about_choice
 from eigenlens.estimators.rows import by_block, dense_blocks, rows_of
@@ -39,7 +40,7 @@ RECONSTRUCTIONS: dict[str, Callable[[LinearGaussian, Array], Array]] = {
 """From latent values to rows, by name."""
 
 
-class LatentGaussian(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class LatentGaussian(Climbed[LatentFit], ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """The methods of `ProbabilisticPCA` and `FactorAnalysis`. NaN in X is a missing entry in every one of them."""
 
     _kind: str
@@ -137,35 +138,12 @@ class LatentGaussian(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         with np.errstate(all="ignore"):  # what is not finite is found in the result, and explained
             return by_block(source, self.model_.log_density)
 
-    def aic(self, X: Any = None, sample_weight: Any = None) -> float:
-        """−2 log-likelihood + 2 parameters, of the fitted rows or of X; the smaller the better."""
-        loglik, _ = self._likelihood(X, sample_weight)
-        return -2.0 * loglik + 2.0 * self._n_parameters
+    def _density_and_presence(self, source: Source) -> Array:
+        def of(rows: Array) -> Array:
+            return np.column_stack([self.model_.log_density(rows), ~np.isnan(rows).all(axis=1)])
 
-    def bic(self, X: Any = None, sample_weight: Any = None) -> float:
-        """−2 log-likelihood + parameters · log Σw, of the fitted rows or of X; the smaller the better.
-
-        As in `fit`, a row counts sample_weight[i] times, and one without an observed entry does not.
-        """
-        loglik, weight = self._likelihood(X, sample_weight)
-        return -2.0 * loglik + self._n_parameters * float(np.log(weight))
-
-    def _likelihood(self, X: Any, sample_weight: Any) -> tuple[float, float]:
-        """Σ w log p(x observed) and Σw over the rows that have an entry."""
-        check_is_fitted(self)
-        if X is None:
-            if sample_weight is not None:
-                raise OptionError("sample_weight is of the rows of X: give these too, or neither for the fitted rows.")
-            return self._fitted.loglik, self._fitted.weight
-        source = rows_of(self, X, sample_weight)
         with np.errstate(all="ignore"):
-            found = by_block(source, self._density_and_presence)
-        weight = np.ones(len(found)) if source.weight is None else source.weight
-        return float(weight @ found[:, 0]), float(weight @ found[:, 1])
-
-    def _density_and_presence(self, rows: Array) -> Array:
-        """(b, 2) the log density of what is observed of each row, and whether that is anything, 1 or 0."""
-        return np.column_stack([self.model_.log_density(rows), ~np.isnan(rows).all(axis=1)])
+            return by_block(source, of)
 
     @property
     def _n_parameters(self) -> int:
@@ -189,19 +167,6 @@ class LatentGaussian(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return self._like(self.model_.sample(checks.integer("n_samples", n_samples, 1), rng))
 
     # ---- learned attributes: views of the model ---------------------------------------------------------
-
-    @property
-    def _fitted(self) -> LatentFit:
-        check_is_fitted(self)
-        fit: LatentFit = self._kept
-        return fit
-
-    @property
-    def _like(self) -> Like:
-        """The kind of array in which attributes are given: that of the fitted rows."""
-        check_is_fitted(self)
-        like: Like = self._given
-        return like
 
     @property
     def model_(self) -> LinearGaussian:
@@ -240,34 +205,9 @@ class LatentGaussian(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return self._like(noise) if np.ndim(noise) else float(noise)
 
     @property
-    def loglik_(self) -> float:
-        """The log-likelihood of the fitted rows, Σ w log p(x observed)."""
-        return self._fitted.loglik
-
-    @property
-    def loglik_path_(self) -> Array:
-        """(n_iter_,) the log-likelihood after each step; it never decreases."""
-        return np.asarray(self._fitted.path)
-
-    @property
-    def n_iter_(self) -> int:
-        """Steps taken; 1 for a closed form."""
-        return self._fitted.n_iter
-
-    @property
-    def converged_(self) -> bool:
-        """Whether the iteration met its tolerance."""
-        return self._fitted.converged
-
-    @property
     def n_components_(self) -> int:
         """The number k of latent dimensions."""
         return int(self.model_.loadings.shape[1])
-
-    @property
-    def n_samples_(self) -> int:
-        """The number of rows that count: of positive weight, with an observed entry."""
-        return self._fitted.rows
 
     @property
     def _n_features_out(self) -> int:
@@ -295,9 +235,6 @@ class LatentGaussian(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def _remember(self, fit: LatentFit, like: Like, selection: Choice | None) -> None:
         self._kept, self._given, self._choice = fit, like, selection
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_kept")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

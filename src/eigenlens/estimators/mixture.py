@@ -17,6 +17,7 @@ from eigenlens.data.resolve import as_source, explain_nonfinite
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError, OptionError
 from eigenlens.estimators import mixture_files
+from eigenlens.estimators.climbed import Climbed
 from eigenlens.estimators.framing import framed
 from eigenlens.estimators.mixture_checks import (
     checked_bins,
@@ -37,7 +38,7 @@ from eigenlens.models.mixture import Mixture
 __all__ = ["GaussianMixture"]
 
 
-class GaussianMixture(DensityMixin, BaseEstimator):  # type: ignore[misc]
+class GaussianMixture(Climbed[MixtureFit], DensityMixin, BaseEstimator):  # type: ignore[misc]
     """A density of several Gaussians, p(x) = Σ_k pi_k N(x | mu_k, C_k), by maximum likelihood; also soft clustering.
 
     EM (Dempster, Laird and Rubin 1977), its steps extrapolated where they crawl, and a guess that loses is not taken.
@@ -236,18 +237,6 @@ class GaussianMixture(DensityMixin, BaseEstimator):  # type: ignore[misc]
             )
         return self.model_.cdf(x)
 
-    def aic(self, X: Any = None, sample_weight: Any = None) -> float:
-        """−2 log-likelihood + 2 parameters, of the fitted rows or of X; the smaller the better."""
-        return -2.0 * self._likelihood(X, sample_weight)[0] + 2.0 * self._fitted.parameters
-
-    def bic(self, X: Any = None, sample_weight: Any = None) -> float:
-        """−2 log-likelihood + parameters · log Σw, of the fitted rows or of X; the smaller the better.
-
-        A row without any entry counts neither here nor in `fit`.
-        """
-        loglik, weight = self._likelihood(X, sample_weight)
-        return -2.0 * loglik + self._fitted.parameters * float(np.log(weight))
-
     def icl(self, X: Any, sample_weight: Any = None) -> float:
         """BIC − 2 Σ w log P(likeliest component | x): BIC with a price for rows that could be of several components.
 
@@ -258,18 +247,17 @@ class GaussianMixture(DensityMixin, BaseEstimator):  # type: ignore[misc]
         weight = np.ones(len(unsure)) if source.weight is None else source.weight
         return self.bic(X, sample_weight) - 2.0 * float(weight @ unsure)
 
-    def _likelihood(self, X: Any, sample_weight: Any) -> tuple[float, float]:
-        """Σ w log p(x) and Σw."""
-        if X is None:
-            if sample_weight is not None:
-                raise OptionError("sample_weight is of the rows of X: give these too, or neither for the fitted rows.")
-            if self._fitted.n_iter > 1 and self._chunks is not None:
-                raise OptionError("after partial_fit the log-likelihood of the rows is not known; give them as X.")
-            return self._fitted.loglik, self._fitted.weight
-        source = counted(rows_of(self, X, sample_weight))
-        found = self._by_block(source, _density_and_presence)
-        weight = np.ones(len(found)) if source.weight is None else source.weight
-        return float(weight @ found[:, 0]), float(weight @ found[:, 1])
+    @property
+    def _n_parameters(self) -> int:
+        return self._fitted.parameters
+
+    def _density_and_presence(self, source: Source) -> Array:
+        return self._by_block(source, _density_and_presence)
+
+    def _fitted_likelihood(self) -> tuple[float, float]:
+        if self._fitted.n_iter > 1 and self._chunks is not None:
+            raise OptionError("after partial_fit the log-likelihood of the rows is not known; give them as X.")
+        return super()._fitted_likelihood()
 
     def _by_block(self, source: Source, method: Callable[[Mixture, Array], Array]) -> Array:
         """A method of the mixture, of the rows of a source; infinities are an error."""
@@ -329,34 +317,9 @@ class GaussianMixture(DensityMixin, BaseEstimator):  # type: ignore[misc]
         return self._like(structure.covariances(self.model_.components))
 
     @property
-    def loglik_(self) -> float:
-        """The log-likelihood of the fitted rows, Σ w log p(x)."""
-        return self._fitted.loglik
-
-    @property
-    def loglik_path_(self) -> Array:
-        """The log-likelihood after each accepted step of the climb; it never decreases."""
-        return np.asarray(self._fitted.path)
-
-    @property
-    def n_iter_(self) -> int:
-        """Passes of the climb; chunks after `partial_fit`."""
-        return self._fitted.n_iter
-
-    @property
-    def converged_(self) -> bool:
-        """Whether EM met its tolerance; False while `partial_fit` goes on."""
-        return self._fitted.converged
-
-    @property
     def n_components_(self) -> int:
         """The number K of components."""
         return len(self.model_.weights)
-
-    @property
-    def n_samples_(self) -> int:
-        """The number of rows that count: of positive weight, with an observed entry."""
-        return self._fitted.rows
 
     # ---- saving -----------------------------------------------------------------------------------------
 
@@ -372,24 +335,8 @@ class GaussianMixture(DensityMixin, BaseEstimator):  # type: ignore[misc]
 
     # ---- for scikit-learn -------------------------------------------------------------------------------
 
-    @property
-    def _fitted(self) -> MixtureFit:
-        check_is_fitted(self)
-        fit: MixtureFit = self._kept
-        return fit
-
-    @property
-    def _like(self) -> Like:
-        """The kind of array in which attributes are given: that of the fitted rows."""
-        check_is_fitted(self)
-        like: Like = self._given
-        return like
-
     def _remember(self, fit: MixtureFit, structure: Structure, like: Like, chunks: Stepwise | None = None) -> None:
         self._kept, self._structure, self._given, self._chunks = fit, structure, like, chunks
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_kept")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
