@@ -17,7 +17,7 @@ from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.errors import OptionError
 
-__all__ = ["INTERVALS", "Fitted", "numbers", "proportion_intervals", "record_of", "table"]
+__all__ = ["INTERVALS", "Fitted", "aligned", "numbers", "proportion_intervals", "record_of", "table"]
 
 PRINTED_ROWS = 24
 
@@ -134,6 +134,11 @@ def table(title: str, header: Sequence[str], *columns: Sequence[str]) -> str:
     heads  0.25
     tails  0.75
     """
+    return f"{title}\n{aligned(header, *columns)}"
+
+
+def aligned(header: Sequence[str], *columns: Sequence[str]) -> str:
+    """Columns of text, the first flush left, the others flush right; a long table loses its middle."""
     rows = list(zip(*columns, strict=True))
     if len(rows) > PRINTED_ROWS:
         hidden = (f"… {len(rows) - PRINTED_ROWS + 1} more", *[""] * (len(header) - 1))
@@ -143,4 +148,4 @@ def table(title: str, header: Sequence[str], *columns: Sequence[str]) -> str:
     lines = [
         [fill(cell, width) for fill, cell, width in zip(sides, row, widths, strict=True)] for row in (header, *rows)
     ]
-    return "\n".join([title, *("  ".join(line).rstrip() for line in lines)])
+    return "\n".join("  ".join(line).rstrip() for line in lines)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from eigenlens.arrays import Array
+from eigenlens.models.fitted import aligned
 
 __all__ = ["BiplotTable", "ReconstructionTable", "ScoreTable", "ValueTable", "VarianceTable"]
-
-PRINTED_ROWS = 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +53,7 @@ class VarianceTable:
             names, values = [*names, "rest"], [*values, rest]
             shares, cumulative = [*shares, 100.0 * rest / self.total], [*cumulative, 100.0]
         columns = names, _numbers(values), _percents(shares), _percents(cumulative)
-        return _aligned(("component", "eigenvalue", "share %", "cumulative %"), *columns)
+        return aligned(("component", "eigenvalue", "share %", "cumulative %"), *columns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +83,7 @@ class ValueTable:
 
     def __str__(self) -> str:
         cells = np.reshape(_numbers(self.values.ravel()), self.values.shape)
-        return _aligned((self.what, *(f"{self.stem}{c}" for c in self.components)), self.names, *cells.T)
+        return aligned((self.what, *(f"{self.stem}{c}" for c in self.components)), self.names, *cells.T)
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +149,7 @@ class ReconstructionTable:
 
     def __str__(self) -> str:
         columns = list(map(str, self.counts)), _numbers(self.errors.mean(axis=1)), _percents(self.lost)
-        return _aligned(("components", "mean squared error", "lost %"), *columns)
+        return aligned(("components", "mean squared error", "lost %"), *columns)
 
 
 def _percents(values: Iterable[float]) -> list[str]:
@@ -165,17 +164,3 @@ def _numbers(values: Iterable[float]) -> list[str]:
         return [f"{value:.4e}" for value in given]
     decimals = int(np.clip(5 - np.floor(np.log10(largest)), 2, 9)) if largest else 2
     return [f"{value if abs(value) > 1e-12 * largest else 0.0:.{decimals}f}" for value in given]
-
-
-def _aligned(header: Sequence[str], *columns: Sequence[str]) -> str:
-    """Columns of text, the first flush left, the others flush right; a long table loses its middle."""
-    rows = list(zip(*columns, strict=True))
-    if len(rows) > PRINTED_ROWS:
-        hidden = (f"… {len(rows) - PRINTED_ROWS + 1} more", *[""] * (len(header) - 1))
-        rows = [*rows[: PRINTED_ROWS - 2], hidden, rows[-1]]
-    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-    sides = [str.ljust, *[str.rjust] * (len(header) - 1)]
-    lines = [
-        [fill(cell, width) for fill, cell, width in zip(sides, row, widths, strict=True)] for row in (header, *rows)
-    ]
-    return "\n".join("  ".join(line).rstrip() for line in lines)
