@@ -12,8 +12,8 @@ from scipy import sparse
 
 from eigenlens import PCA, datasets
 from eigenlens.errors import DataError, OptionError
-from eigenlens.models.principal import PrincipalComponents
 from eigenlens.models import fitted
+from eigenlens.models.principal import PrincipalComponents
 from eigenlens.views import tables, values
 
 
