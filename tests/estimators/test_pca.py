@@ -445,6 +445,13 @@ def test_infinity_in_a_row_that_counts():
         PCA(2, missing="em").fit(X)
 
 
+def test_constant_columns_with_gaps_have_nothing_to_model():
+    X = np.ones((5, 3))
+    X[0, 0] = np.nan
+    with pytest.raises(DataError, match="no variance"):
+        PCA(1, missing="em").fit(X)
+
+
 def test_rows_without_an_entry_do_not_count():
     X = gaps(rows())
     X[[4, 9]] = np.nan

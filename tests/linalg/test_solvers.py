@@ -343,3 +343,12 @@ class TestChoice:
         source = Counted()
         spectrum = solve(CentredRows(source), Wanted.exactly(2, 4), "auto")
         assert source.passes == spectrum.outcome.passes == 1
+
+
+def test_lanczos_of_huge_values_does_not_overflow():
+    rng = np.random.default_rng(3)
+    G = rng.normal(size=(40, 40))
+    S = G @ G.T
+    small, huge = (lanczos(Matrix(factor * S), Wanted.exactly(3, 40), 1e-10, rng) for factor in (1.0, 1e300))
+    np.testing.assert_allclose(huge.values, 1e300 * small.values, rtol=1e-9)
+    assert huge.outcome.converged

@@ -118,6 +118,10 @@ def _require_columns(observed: ObservedColumns, source: Source) -> None:
     if empty.size:
         name = source.names[empty[0]] if source.names else int(empty[0])
         raise DataError(f"column {name!r} of X has no observed entry (NaN in every row); leave it out.")
+    if not np.any(observed.square > 0.0):
+        raise DataError(
+            "X has no variance: the observed entries of every column are equal, so nothing can be modelled."
+        )
 
 
 def _divide(rows: Any, scale: Array) -> Array:

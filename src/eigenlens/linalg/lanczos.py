@@ -52,7 +52,7 @@ def lanczos(
 def residual_norms(operator: SymmetricOperator, V: Array, values: Array) -> Array:
     """‖A v − λ v‖ / λ₁ for each column of V (N, k)."""
     largest = max(float(values.max(initial=0.0)), np.finfo(float).tiny)
-    return np.asarray(np.linalg.norm(operator.matmat(V) - V * values, axis=0) / largest)
+    return np.asarray(np.linalg.norm((operator.matmat(V) - V * values) / largest, axis=0))
 
 
 def _converge(basis: _Basis, k: int, tol: float) -> tuple[Array, bool]:
@@ -72,17 +72,18 @@ def _converge(basis: _Basis, k: int, tol: float) -> tuple[Array, bool]:
 
 
 def orthonormal(W: Array) -> tuple[Array, Array]:
-    """Q R = W (N, b) by Cholesky twice, or by Householder where W is too dependent for that.
+    """Q R = W (N, b) by Cholesky twice, or by Householder where W is too dependent or too large for that.
 
     The small triangles are inverted, not solved with: the second round repairs what the first one lost.
     """
     try:
-        first = np.linalg.cholesky(W.T @ W).T
-        Q = W @ np.linalg.inv(first)
-        second = np.linalg.cholesky(Q.T @ Q).T
+        with np.errstate(over="ignore", invalid="ignore"):  # squares beyond 1e308 are not finite, and seen below
+            first = np.linalg.cholesky(W.T @ W).T
+            Q = W @ np.linalg.inv(first)
+            second = np.linalg.cholesky(Q.T @ Q).T
     except np.linalg.LinAlgError:
         return np.linalg.qr(W)
-    if np.abs(second - np.eye(len(second))).max() > 1e-2:
+    if not np.abs(second - np.eye(len(second))).max() <= 1e-2:
         return np.linalg.qr(W)
     return Q @ np.linalg.inv(second), second @ first
 
