@@ -135,8 +135,8 @@ class _Basis:
                 continue
             self.check = self.products + PATIENCE
             values, Y = self._ritz()
-            norms = np.linalg.norm(self.coupling @ Y[self.size - self.coupling.shape[1] :, :k], axis=0)
-            if self.exhausted or np.all(norms <= tol * max(values[0], np.finfo(float).tiny)):
+            left = self.coupling @ Y[self.size - self.coupling.shape[1] :, :k]
+            if self.exhausted or np.all(np.linalg.norm(left / max(values[0], np.finfo(float).tiny), axis=0) <= tol):
                 return values, True
             if self.products >= MAX_PRODUCTS:
                 return values, False
