@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -12,15 +11,6 @@ from scipy.stats import norm
 from eigenlens.errors import DataError, OptionError
 from eigenlens.estimators.compare import Comparison
 from eigenlens.views.draw.comparison import comparison
-
-mpl.use("Agg")
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    plt.close("all")
-    yield
-    plt.close("all")
 
 
 def table(**changes):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import warnings
 
-import matplotlib as mpl
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -25,17 +23,8 @@ from eigenlens.views import density_tables
 from eigenlens.views.draw.density import bandwidth_curve, density, density_contours
 from eigenlens.views.draw.style import GREY, VERMILLION
 
-mpl.use("Agg")
-
 x = np.concatenate([np.random.default_rng(0).normal(0.0, 1.0, 120), np.random.default_rng(1).normal(6.0, 0.7, 80)])
 FRAME = pd.DataFrame({"$x$": x, "y": np.random.default_rng(2).standard_normal(200), "z": -x + np.sin(7.0 * x)})
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    plt.close("all")
-    yield
-    plt.close("all")
 
 
 @pytest.fixture(scope="module")

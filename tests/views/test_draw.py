@@ -7,7 +7,6 @@ import sys
 from functools import cache
 from types import SimpleNamespace
 
-import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -29,15 +28,6 @@ from eigenlens.errors import DataError, MissingExtra, OptionError
 from eigenlens.models.linear_gaussian import LinearGaussian
 from eigenlens.views import tables
 from eigenlens.views.draw.labels import arrange
-
-mpl.use("Agg")
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    plt.close("all")
-    yield
-    plt.close("all")
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -17,15 +16,6 @@ from sklearn.datasets import load_digits, make_circles
 from eigenlens import PCA, KernelPCA, plot
 from eigenlens.errors import DataError, OptionError
 from eigenlens.views import kernel_tables, tables
-
-mpl.use("Agg")
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    plt.close("all")
-    yield
-    plt.close("all")
 
 
 @pytest.fixture(scope="module")

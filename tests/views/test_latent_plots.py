@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -24,18 +23,9 @@ from eigenlens.models.principal import PrincipalComponents
 from eigenlens.views import latent_tables, tables
 from eigenlens.views.draw.style import BLUE, VERMILLION
 
-mpl.use("Agg")
-
 NAMES = ("a", "b", "c", "d", "e", "f")
 SIMPLE = np.array([[0.9, 0.0], [0.1, 0.6], [0.8, 0.0], [0.0, 0.7], [0.7, 0.1], [0.0, 0.5]])
 TURN = np.array([[0.6, 0.8], [-0.8, 0.6]])
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    plt.close("all")
-    yield
-    plt.close("all")
 
 
 @pytest.fixture(scope="module")

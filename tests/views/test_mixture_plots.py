@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -15,15 +14,6 @@ from eigenlens.estimators.select_mixture import select_mixture
 from eigenlens.views import mixture_tables
 from eigenlens.views.draw.mixture import mixture, mixture_density, mixture_selection, responsibilities
 from references import crabs, mclust
-
-mpl.use("Agg")
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    plt.close("all")
-    yield
-    plt.close("all")
 
 
 @pytest.fixture(scope="module")
