@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 import sklearn
 from scipy import sparse
+from scipy.stats import multivariate_normal
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV
@@ -450,6 +451,18 @@ def test_constant_columns_with_gaps_have_nothing_to_model():
     X[0, 0] = np.nan
     with pytest.raises(DataError, match="no variance"):
         PCA(1, missing="em").fit(X)
+
+
+@pytest.mark.parametrize("k", [2, 6])
+def test_rows_with_gaps_have_the_density_of_what_is_there(k):
+    X = gaps(rows())
+    pca = PCA(k, missing="em", standardize=True).fit(X)
+    C, found = pca.get_covariance(), pca.score_samples(X)
+    for x, density in zip(X[:30], found, strict=False):
+        seen = ~np.isnan(x)
+        expected = multivariate_normal(pca.mean_[seen], C[np.ix_(seen, seen)]).logpdf(x[seen]) if seen.any() else 0.0
+        assert density == pytest.approx(expected, rel=1e-9)
+    assert pca.score(X) == pytest.approx(found.mean())
 
 
 def test_rows_without_an_entry_do_not_count():

@@ -242,15 +242,22 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
     # ---- the density ------------------------------------------------------------------------------------
 
     def score_samples(self, X: Any) -> Array:
-        """Log density (n,) of each row under the Gaussian with this mean and `get_covariance()`."""
+        """Log density (n,) of each row under the Gaussian with this mean and `get_covariance()`.
+
+        With missing="em" that of what is observed of the row; 0 for a row without entries.
+        """
         check_is_fitted(self)
-        return by_block(rows_of(self, X), self.model_.log_density)
+        return by_block(rows_of(self, X), self._log_density)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Mean log density per row."""
         check_is_fitted(self)
         source = rows_of(self, X, sample_weight)
-        return float(np.average(by_block(source, self.model_.log_density), weights=source.weight))
+        return float(np.average(by_block(source, self._log_density), weights=source.weight))
+
+    @property
+    def _log_density(self) -> Callable[[Array], Array]:
+        return self.model_.observed_log_density if self.missing == "em" else self.model_.log_density
 
     def get_covariance(self) -> Any:
         """The model's covariance (d, d) of the rows, in their own units, whitened or not."""

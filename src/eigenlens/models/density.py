@@ -130,7 +130,7 @@ def patterns(X: Array) -> tuple[Array, Array]:
     seen = ~np.isnan(X)
     if seen.all():
         return seen[:1], np.zeros(len(X), dtype=np.intp)
-    packed = np.packbits(seen, axis=1)
+    packed = np.ascontiguousarray(np.packbits(seen, axis=1))
     keys = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
     _, first, which = np.unique(keys, return_index=True, return_inverse=True)
     return seen[first], which.reshape(-1)

@@ -8,6 +8,9 @@ import numpy as np
 
 from eigenlens.arrays import Array, read_only
 from eigenlens.errors import OptionError
+from eigenlens.models.covariances import Full
+from eigenlens.models.density import Density
+from eigenlens.models.gaussian import Gaussian
 from eigenlens.models.linear_gaussian import LinearGaussian
 
 __all__ = ["PrincipalComponents"]
@@ -109,6 +112,15 @@ class PrincipalComponents:
             distance += self.squared_error(X) / self.noise
             log_det += (d - k) * np.log(self.noise)
         return np.asarray(-0.5 * (d * np.log(2.0 * np.pi) + log_det + distance))
+
+    def observed_log_density(self, X: Array) -> Array:
+        """Log density (n,) of what is observed of each row, NaN being a missing entry; 0 for a row without entries."""
+        gaps = np.isnan(X).any(axis=1)
+        found = self.log_density(X)
+        if gaps.any():
+            joint: Density = self.gaussian() if self.noise else Gaussian(self.mean, Full(self.covariance()))
+            found[gaps] = joint.log_density(X[gaps])
+        return found
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
         """n draws (n, d) from the Gaussian with this mean and covariance."""
