@@ -1,0 +1,42 @@
+r"""
+The bandwidth decides
+=====================
+
+The kernel hardly matters, the bandwidth does. The eruptions of a geyser are short or long, so that their lengths have
+two humps: a bandwidth too small shows every single eruption, one too large melts the humps into one. The rule of
+Sheather and Jones estimates how curved the density is, and finds a bandwidth in between.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import eigenlens
+from eigenlens import KernelDensity
+
+BLUE = "#0072B2"
+plt.rcParams.update({"font.size": 13})
+
+minutes = eigenlens.datasets.load("old-faithful").data[:, :1]
+y = np.linspace(0.2, 6.6, 600)[:, None]
+best = eigenlens.bandwidth(minutes[:, 0], "sheather-jones")
+
+figure, panels = plt.subplots(1, 3, figsize=(11, 4), layout="constrained", sharex=True, sharey=True)
+titles = "too small", "Sheather and Jones", "too large"
+for ax, h, title in zip(panels, (best / 8, best, 6 * best), titles, strict=True):
+    kde = KernelDensity(bandwidth=h).fit(minutes)
+    modes = int(np.sum(np.diff(np.sign(kde.derivative(y))) < 0))
+    ax.fill_between(y[:, 0], kde.density(y), color=BLUE, alpha=0.2, linewidth=0)
+    ax.plot(y, kde.density(y), color=BLUE, linewidth=2.5)
+    ax.plot(minutes, np.full(len(minutes), -0.02), "|", color="0.5", markersize=8, alpha=0.5)
+    ax.set_title(f"{title}\nh = {h:.2f}, {modes} hump{'s' if modes > 1 else ''}", fontsize=14)
+    ax.set(yticks=[], xlabel="minutes of eruption", xlim=(0.2, 6.6))
+    ax.spines[["top", "right", "left"]].set_visible(False)
+plt.show()
+
+# %%
+# The error of :math:`\hat f` has two parts, to leading order a squared bias that grows with :math:`h` and a variance
+# that falls with it:
+#
+# .. math:: \int E\bigl(\hat f - f\bigr)^2 \approx \frac{h^4}{4} \kappa_2(K)^2 \int f''^2 + \frac{R(K)}{n h} .
+#
+# The only unknown is :math:`\int f''^2`. Silverman's rule takes that of a Gaussian, Sheather and Jones estimate it.
