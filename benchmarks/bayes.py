@@ -1,4 +1,4 @@
-"""Naive Bayes with Gaussians, levels, text and kernel densities beside scikit-learn.
+"""Naive Bayes with Gaussians, levels, text and kernel densities, and linear discriminants, beside scikit-learn.
 
 python benchmarks/bayes.py                 all contests
 python benchmarks/bayes.py --only gaussian kernels --repeat 3
@@ -7,6 +7,8 @@ python benchmarks/bayes.py --scale small   to try the benchmark itself; its numb
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -238,6 +240,82 @@ def kernel_error(task: Task, found: np.ndarray) -> dict[str, float]:
     return {"error": float(np.max(np.abs(found[rows] / expected - 1.0)))}
 
 
+# ---- linear discriminants --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Ready(Task):
+    """A task with rules that have been fitted to it already, by contestant."""
+
+    rules: dict[str, Any]
+
+
+def linear_rows(small: bool, n: int, d: int) -> Task:
+    """Classes of one covariance, whose columns depend on one another."""
+    n, rng = n // 10 if small else n, np.random.default_rng(0)
+    y = rng.integers(0, CLASSES, n)
+    X = rng.standard_normal((n, d))
+    X[:, 1:] += 0.5 * X[:, :-1]
+    X += 2.0 / np.sqrt(d) * rng.standard_normal((CLASSES, d))[y]
+    return Task(X, y, X, linear_classes(X, y))
+
+
+def linear_classes(X: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """argmax ln p(c) + w_c·(x − m_c / 2), w_c = S⁻¹ m_c, S the covariance about the means of classes."""
+    means = np.stack([X[y == c].mean(axis=0) for c in range(CLASSES)])
+    D = X - means[y]
+    W = np.linalg.solve(D.T @ D / len(X), means.T)
+    return np.argmax(X @ W - 0.5 * np.sum(W * means.T, axis=0) + np.log(np.bincount(y) / len(y)), axis=1)
+
+
+def fitted_rows(small: bool, n: int, d: int) -> Ready:
+    task = linear_rows(small, n, d)
+    rules = {name: make().fit(task.X, task.y) for name, make in LINEAR.items()}
+    return Ready(task.X, task.y, task.Q, task.truth, rules)
+
+
+def eigenlens_linear() -> Any:
+    from eigenlens import LinearDiscriminant
+
+    return LinearDiscriminant()
+
+
+def scikit_learn_linear() -> Any:
+    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+    return LinearDiscriminantAnalysis()
+
+
+LINEAR = {"Eigenlens": eigenlens_linear, SKLEARN: scikit_learn_linear}
+
+
+def fit_linear(task: Task, name: str) -> Timed:
+    """Only the fit is timed; what it predicts is judged."""
+    started = time.perf_counter()
+    rule = LINEAR[name]().fit(task.X, task.y)
+    seconds = time.perf_counter() - started
+    return Timed(seconds, rule.predict(task.Q))
+
+
+def use_linear(task: Ready, name: str) -> np.ndarray:
+    rule = task.rules[name]
+    rule.predict_proba(task.Q)
+    rule.transform(task.Q)
+    return rule.predict(task.Q)
+
+
+def linear(title: str, n: int, d: int, make: Callable[..., Task], work: Callable[..., Any]) -> Contest:
+    return Contest(
+        f"linear discriminants, {n:,}×{d:,}, {CLASSES} classes, {title}",
+        partial(make, n=n, d=d),
+        {name: partial(work, name=name) for name in LINEAR},
+        differing,
+        (faster(1.0, SKLEARN), at_most("rows that differ", 0.0)),
+    )
+
+
+USES = "predict_proba, transform and predict"
+
 CONTESTS = {
     "gaussian": Contest(
         "Gaussian, 1,000,000×50, 5 classes, fit and predict",
@@ -271,6 +349,10 @@ CONTESTS = {
         kernel_error,
         (faster(200.0, SKLEARN), at_most("error", 1e-9)),
     ),
+    "linear-fit": linear("fit", 1_000_000, 50, linear_rows, fit_linear),
+    "linear-rule": linear(USES, 1_000_000, 50, fitted_rows, use_linear),
+    "wide-fit": linear("fit", 20_000, 1_000, linear_rows, fit_linear),
+    "wide-rule": linear(USES, 20_000, 1_000, fitted_rows, use_linear),
 }
 """Every contest by its name."""
 

@@ -23,10 +23,10 @@ from typing import Any
 
 import numpy as np
 
+import results as kept
+from machine import describe_machine
 from measure import PAUSE, say
-from table import grid, put, seconds
-
-README = Path(__file__).with_name("README.md")
+from table import seconds
 
 
 @dataclass(frozen=True)
@@ -230,21 +230,26 @@ def part(work: Callable[[Any], Any], given: Any, share: float, of: str) -> Timed
 # ---- the table -------------------------------------------------------------------------------------------------
 
 
-def markdown(lines: list[tuple[Contest, Results]], peers: tuple[str, ...], small: bool) -> str:
-    """Targets, then every contestant."""
-    found = ", ".join(f"{name} {_version(name)}" for name in ("eigenlens", "numpy", "scipy", *peers))
-    summary = grid(
-        ("work", "target: what came", "verdict"),
-        [
-            (contest.title, _came(contest, results), "not judged at this size" if small else _verdict(contest, results))
-            for contest, results in lines
-        ],
-    )
-    details = grid(
-        ("work", "contestant", "best time", "runs", "its time / ours", "figures"),
-        [_row(contest, results, result) for contest, results in lines for result in results.values()],
-    )
-    return f"Python {platform.python_version()}, {found}.\n\n{summary}\n\n{details}"
+def collected(name: str, lines: list[tuple[Contest, Results]], peers: tuple[str, ...], small: bool) -> kept.Found:
+    """The run as a value: targets, then every contestant."""
+    found = ", ".join(f"{library} {_version(library)}" for library in ("eigenlens", "numpy", "scipy", *peers))
+    summary = [
+        (contest.title, _came(contest, results), "not judged at this size" if small else _verdict(contest, results))
+        for contest, results in lines
+    ]
+    return {
+        "name": name,
+        "date": kept.today(),
+        "machine": describe_machine(),
+        "versions": f"Python {platform.python_version()}, {found}.",
+        "remarks": [],
+        "summary": kept.table(("work", "target: what came", "verdict"), summary),
+        "contestants": kept.table(
+            ("work", "contestant", "best time", "runs", "its time / ours", "figures"),
+            [_row(contest, results, result) for contest, results in lines for result in results.values()],
+        ),
+        "folded": {},
+    }
 
 
 def _version(name: str) -> str:
@@ -289,7 +294,7 @@ def main(contests: dict[str, Contest], about: str | None, marker: str, peers: tu
     parser.add_argument("--repeat", type=int, default=5, help="runs of each contestant; the best counts (default 5)")
     parser.add_argument("--patience", type=float, default=30.0,
                         help="seconds after which a contestant is not run again (default 30)")  # fmt: skip
-    parser.add_argument("--write", action="store_true", help="put the table into benchmarks/README.md")
+    parser.add_argument("--write", action="store_true", help="keep the run in benchmarks/results and README.md")
     options = parser.parse_args()
     if options.write and (options.scale != "full" or set(options.only) != set(contests)):
         parser.error("--write keeps whole tables only: leave out --scale small and --only.")
@@ -299,7 +304,7 @@ def main(contests: dict[str, Contest], about: str | None, marker: str, peers: tu
         lines.append(
             (contests[name], race(contests[name], small=small, repeat=options.repeat, patience=options.patience))
         )
-    text = markdown(lines, peers, small)
-    print(text)
+    found = collected(marker, lines, peers, small)
+    print(kept.markdown(found))
     if options.write:
-        put(README, text, marker)
+        kept.write(found)

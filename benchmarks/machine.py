@@ -26,10 +26,8 @@ class Machine:
 
     def __str__(self) -> str:
         rates = ", ".join(f"{name} products {rate / 1e9:.0f} GF/s" for name, rate in self.flops.items())
-        return (
-            f"{self.processor}, {self.cores} cores, {self.memory_gb:.0f} GB; measured: {rates}, "
-            f"reading memory {self.read / 1e9:.0f} GB/s"
-        )
+        measured = f"measured: {rates}, reading memory {self.read / 1e9:.0f} GB/s"
+        return f"{self.processor}, {self.cores} cores, {self.memory_gb:.0f} GB; {measured}"
 
     def limit(self, flops: float, size: float, dtype: str) -> float:
         """Seconds that the arithmetic or the reading takes at the rates measured, whichever is longer."""
@@ -37,9 +35,17 @@ class Machine:
 
 
 def measure_machine(small: bool = False) -> Machine:
-    pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     flops = {name: _product_rate(1000 if small else 4000, name) for name in ("float64", "float32")}
-    return Machine(_processor(), os.cpu_count() or 1, pages / 2**30, flops, _read_rate(1 << (25 if small else 30)))
+    return Machine(_processor(), os.cpu_count() or 1, _memory_gb(), flops, _read_rate(1 << (25 if small else 30)))
+
+
+def describe_machine() -> str:
+    """The processor, cores and memory, without measuring anything."""
+    return f"{_processor()}, {os.cpu_count() or 1} cores, {_memory_gb():.0f} GB"
+
+
+def _memory_gb() -> float:
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
 
 
 def _processor() -> str:

@@ -4,7 +4,7 @@ python benchmarks/run.py                        all cases
 python benchmarks/run.py --only tall-f64 wide   some of them
 python benchmarks/run.py --only kernel          all whose names begin so
 python benchmarks/run.py --scale small          to try the benchmark itself; its numbers say nothing
-python benchmarks/run.py --write                also puts the table into benchmarks/README.md
+python benchmarks/run.py --write                also keeps the run in benchmarks/results and README.md
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import data
 import kernel_pca
 import peers
 import reference
+import results
 import table
 from cases import CASES as LINEAR
 from cases import Case
@@ -31,7 +32,6 @@ from measure import Settings, race, race_files, say, weigh
 from table import Line
 from targets import Results, ours
 
-README = Path(__file__).with_name("README.md")
 CASES = LINEAR | kernel_pca.CASES
 
 
@@ -47,7 +47,7 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
                         help="share of the rows that IncrementalPCA gets (default 0.1)")  # fmt: skip
     parser.add_argument("--no-memory", action="store_true", help="do not measure memory in fresh processes")
     parser.add_argument("--folder", type=Path, default=None, help="where temporary files go: 9 GB for the case 'files'")
-    parser.add_argument("--write", action="store_true", help="put the table into benchmarks/README.md")
+    parser.add_argument("--write", action="store_true", help="keep the run in benchmarks/results and README.md")
     options = parser.parse_args(given)
     options.only = list(dict.fromkeys(name for names in options.only for name in names))
     if options.write and (options.scale != "full" or set(options.only) != set(CASES) or options.no_memory):
@@ -117,10 +117,10 @@ def main() -> None:
             settings = Settings(Path(folder), small, options.repeat, options.patience, options.share, memory)
             lines.append(run(CASES[name], settings, machine, absent))
         gc.collect()
-    text = table.markdown(lines, machine, absent)
-    print(text)
+    found = table.collected(lines, machine, absent)
+    print(results.markdown(found))
     if options.write:
-        table.put(README, text)
+        results.write(found)
 
 
 if __name__ == "__main__":

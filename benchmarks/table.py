@@ -1,15 +1,14 @@
-"""Results as Markdown: one line a case against its targets, then one line a contestant."""
+"""Results as tables: one line a case against its targets, then one line a contestant."""
 
 from __future__ import annotations
 
 import platform
-import re
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 import peers
+import results
 from cases import Case
 from eigenlens.compiled import active
 from machine import Machine
@@ -20,6 +19,7 @@ SUMMARY = (
     "work", "Eigenlens", "solver", "best peer", "× best peer", "max rel. error", "memory", "limit", "of the limit",
     "target: what came", "verdict",
 )  # fmt: skip
+CONTESTANTS = ("work", "contestant", "best time", "runs", "its time / ours", "max rel. error", "memory", "note")
 
 
 @dataclass(frozen=True)
@@ -38,23 +38,22 @@ class Line:
         return [target(self.results, self.size) for target in self.case.targets]
 
 
-def markdown(lines: list[Line], machine: Machine, absent: dict[str, str]) -> str:
-    """Everything between the markers of the README."""
-    every = [_every(line) for line in lines if line.case.show_all]
-    return "\n\n".join([_heading(machine, absent), _summary(lines), _details(lines), *every])
-
-
-def _heading(machine: Machine, absent: dict[str, str]) -> str:
+def collected(lines: list[Line], machine: Machine, absent: dict[str, str]) -> results.Found:
+    """The run as a value, which `results` writes and turns into Markdown."""
     found = ", ".join(f"{library} {version}" for library, version in peers.versions().items())
-    text = f"Machine: {machine}.\n\nPython {platform.python_version()}, {found}; kernels: {active()}."
-    if absent:
-        text += "\n\nLeft out, because they could not be imported here: "
-        text += "; ".join(f"{library} ({reason})" for library, reason in absent.items()) + "."
-    return text
-
-
-def _summary(lines: list[Line]) -> str:
-    return grid(SUMMARY, [_summary_row(line) for line in lines])
+    missing = "; ".join(f"{library} ({reason})" for library, reason in absent.items())
+    return {
+        "name": "table",
+        "date": results.today(),
+        "machine": str(machine),
+        "versions": f"Python {platform.python_version()}, {found}; kernels: {active()}.",
+        "remarks": [f"Left out, because they could not be imported here: {missing}."] if absent else [],
+        "summary": results.table(SUMMARY, [_summary_row(line) for line in lines]),
+        "contestants": results.table(
+            CONTESTANTS, [_detail_row(line, result) for line in lines for result in line.results.values()]
+        ),
+        "folded": dict(_every(line) for line in lines if line.case.show_all),
+    }
 
 
 def _summary_row(line: Line) -> tuple[str, ...]:
@@ -75,11 +74,6 @@ def _verdict(verdicts: list[Verdict]) -> str:
     words = {False: "missed", None: "not judged"}
     parts = [f"{words[verdict.met]}: {verdict.asked}" for verdict in verdicts if verdict.met is not True]
     return "; ".join(parts) or "met"
-
-
-def _details(lines: list[Line]) -> str:
-    head = ("work", "contestant", "best time", "runs", "its time / ours", "max rel. error", "memory", "note")
-    return grid(head, [_detail_row(line, result) for line in lines for result in line.results.values()])
 
 
 def _detail_row(line: Line, result: Measured) -> tuple[str, ...]:
@@ -104,8 +98,8 @@ def _note(line: Line, result: Measured) -> str:
     return "; ".join(note for note in notes if note)
 
 
-def _every(line: Line) -> str:
-    """The relative error of every singular value, folded away."""
+def _every(line: Line) -> tuple[str, results.Table]:
+    """The relative error of every singular value, with a title."""
     ran = [result for result in line.results.values() if len(result.fit.variances) == len(line.truth)]
     errors = [np.abs(np.sqrt(result.fit.variances / line.truth) - 1.0) for result in ran]
     n = line.case.sizes(line.small)[0]
@@ -113,9 +107,8 @@ def _every(line: Line) -> str:
         (f"{np.sqrt(value * (n - 1)):.3e}", *(f"{error[i]:.1e}" for error in errors))
         for i, value in enumerate(line.truth)
     ]
-    body = grid(("singular value", *(result.name for result in ran)), rows)
     title = f"{line.case.title(line.small)}: relative error of every singular value"
-    return f"<details><summary>{title}</summary>\n\n{body}\n\n</details>"
+    return title, results.table(("singular value", *(result.name for result in ran)), rows)
 
 
 def seconds(value: float) -> str:
@@ -131,19 +124,3 @@ def memory(result: Measured) -> str:
     if not np.isnan(result.extra):
         return f"+{result.extra / 1e6:,.0f} MB"
     return "—" if np.isnan(result.peak) else f"{result.peak / 1e6:,.0f} MB resident"
-
-
-def grid(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
-    """A Markdown table."""
-    escaped = [[cell.replace("|", "\\|") for cell in row] for row in (head, ("---",) * len(head), *rows)]
-    return "\n".join("| " + " | ".join(row) + " |" for row in escaped)
-
-
-def put(path: Path, text: str, name: str = "table") -> None:
-    """Replace what stands between the markers of this name in a file."""
-    start, end = f"<!-- {name} -->", f"<!-- /{name} -->"
-    page = path.read_text(encoding="utf-8")
-    if not re.search(f"{re.escape(start)}.*{re.escape(end)}", page, flags=re.DOTALL):
-        raise SystemExit(f"{path.name} has no line {start} followed by {end}; add them where the table belongs.")
-    before, rest = page.split(start, 1)
-    path.write_text(f"{before}{start}\n{text}\n{end}{rest.split(end, 1)[1]}", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""PCA against R: prcomp on USArrests, FactoMineR on decathlon, kernlab on iris, and the UK food table.
+"""PCA against R and PLINK: prcomp on USArrests, FactoMineR on decathlon, kernlab on iris, PLINK on genotypes; UK food.
 
 Axes are compared up to their signs, which R leaves to LAPACK. FactoMineR standardises columns with divisor n (or the
 sum of the weights), Eigenlens with n − 1 (or that sum less one): the same correlations, contributions, cos² and tests,
@@ -14,9 +14,10 @@ from sklearn.datasets import load_iris
 
 import eigenlens
 from eigenlens import PCA, KernelPCA
-from references import decathlon, kernlab, usarrests
+from references import decathlon, kernlab, plink, usarrests
 
 TIGHT = {"rtol": 1e-9, "atol": 1e-9}
+PRCOMP, FACTOMINER = "R 4.2.2, prcomp", "FactoMineR 2.7"
 
 
 def signs(ours, theirs):
@@ -35,43 +36,50 @@ def ten_events():
 
 
 class TestPrcomp:
-    def test_unscaled(self):
+    def test_unscaled(self, accuracy):
         pca = PCA().fit(usarrests.DATA)
-        np.testing.assert_allclose(np.sqrt(pca.explained_variance_), usarrests.SDEV, rtol=1e-10)
+        deviations, what = np.sqrt(pca.explained_variance_), "PCA of USArrests"
+        accuracy.close(f"{what}: deviations", deviations, usarrests.SDEV, system=PRCOMP, rtol=1e-10)
         turn = signs(pca.components_.T, usarrests.ROTATION)
-        np.testing.assert_allclose(pca.components_.T * turn, usarrests.ROTATION, **TIGHT)
+        accuracy.close(f"{what}: axes", pca.components_.T * turn, usarrests.ROTATION, system=PRCOMP, **TIGHT)
 
-    def test_scaled(self):
+    def test_scaled(self, accuracy):
         pca = PCA(standardize=True).fit(usarrests.DATA)
-        np.testing.assert_allclose(np.sqrt(pca.explained_variance_), usarrests.SCALED_SDEV, rtol=1e-10)
+        deviations, what = np.sqrt(pca.explained_variance_), "PCA of USArrests, standardised"
+        accuracy.close(f"{what}: deviations", deviations, usarrests.SCALED_SDEV, system=PRCOMP, rtol=1e-10)
         turn = signs(pca.components_.T, usarrests.SCALED_ROTATION)
-        np.testing.assert_allclose(pca.components_.T * turn, usarrests.SCALED_ROTATION, **TIGHT)
-        np.testing.assert_allclose(pca.transform(usarrests.DATA) * turn, usarrests.SCALED_X, **TIGHT)
+        accuracy.close(f"{what}: axes", pca.components_.T * turn, usarrests.SCALED_ROTATION, system=PRCOMP, **TIGHT)
+        scores = pca.transform(usarrests.DATA) * turn
+        accuracy.close(f"{what}: scores", scores, usarrests.SCALED_X, system=PRCOMP, **TIGHT)
         # summary(p): "Proportion of Variance" 0.62006 0.24744 0.08914 0.04336
         assert pca.explained_variance_ratio_.round(5).tolist() == [0.62006, 0.24744, 0.08914, 0.04336]
 
 
 class TestFactoMineR:
-    def test_eigenvalues(self, ten_events):
-        np.testing.assert_allclose(ten_events.explained_variance_, decathlon.EIGENVALUES, rtol=1e-10)
+    def test_eigenvalues(self, ten_events, accuracy):
+        found = ten_events.explained_variance_
+        accuracy.close("PCA of decathlon: eigenvalues", found, decathlon.EIGENVALUES, system=FACTOMINER, rtol=1e-10)
         assert ten_events.total_variance_ == pytest.approx(10.0, rel=1e-12)
 
-    def test_variables(self, ten_events):
+    def test_variables(self, ten_events, accuracy):
         correlations = ten_events.correlations()[:, :3]
         turn = signs(correlations, decathlon.VARIABLE_COORDINATES)
-        np.testing.assert_allclose(correlations * turn, decathlon.VARIABLE_COORDINATES, **TIGHT)
+        what, wanted = "PCA of decathlon: columns", decathlon.VARIABLE_COORDINATES
+        accuracy.close(f"{what}, correlations", correlations * turn, wanted, system=FACTOMINER, **TIGHT)
         np.testing.assert_allclose(ten_events.loadings_[:, :3] * turn, decathlon.VARIABLE_COORDINATES, **TIGHT)
-        np.testing.assert_allclose(ten_events.contributions()[:, :3], decathlon.VARIABLE_CONTRIBUTIONS, **TIGHT)
-        np.testing.assert_allclose(ten_events.cos2()[:, :3], decathlon.VARIABLE_COS2, **TIGHT)
+        shares, cos2 = ten_events.contributions()[:, :3], ten_events.cos2()[:, :3]
+        wanted = decathlon.VARIABLE_CONTRIBUTIONS
+        accuracy.close(f"{what}, contributions", shares, wanted, system=FACTOMINER, **TIGHT)
+        accuracy.close(f"{what}, cos²", cos2, decathlon.VARIABLE_COS2, system=FACTOMINER, **TIGHT)
 
-    def test_rows(self, ten_events):
+    def test_rows(self, ten_events, accuracy):
         scores = ten_events.transform(decathlon.DATA)[:, :3]
         turn = signs(scores, decathlon.ROW_COORDINATES)
-        np.testing.assert_allclose(scores * turn * factor(41), decathlon.ROW_COORDINATES, **TIGHT)
-        np.testing.assert_allclose(
-            ten_events.contributions(decathlon.DATA)[:, :3], decathlon.ROW_CONTRIBUTIONS, **TIGHT
-        )
-        np.testing.assert_allclose(ten_events.cos2(decathlon.DATA)[:, :3], decathlon.ROW_COS2, **TIGHT)
+        what, wanted = "PCA of decathlon: rows", decathlon.ROW_COORDINATES
+        accuracy.close(f"{what}, scores", scores * turn * factor(41), wanted, system=FACTOMINER, **TIGHT)
+        shares, cos2 = ten_events.contributions(decathlon.DATA)[:, :3], ten_events.cos2(decathlon.DATA)[:, :3]
+        accuracy.close(f"{what}, contributions", shares, decathlon.ROW_CONTRIBUTIONS, system=FACTOMINER, **TIGHT)
+        accuracy.close(f"{what}, cos²", cos2, decathlon.ROW_COS2, system=FACTOMINER, **TIGHT)
 
     def test_cos2_of_rows_needs_no_discarded_axes(self):
         """With k = 3 the distances must still be those of all ten dimensions."""
@@ -79,24 +87,26 @@ class TestFactoMineR:
         np.testing.assert_allclose(three.cos2(decathlon.DATA), decathlon.ROW_COS2, **TIGHT)
         np.testing.assert_allclose(three.cos2(), decathlon.VARIABLE_COS2, **TIGHT)
 
-    def test_supplementary_rows(self):
+    def test_supplementary_rows(self, accuracy):
         pca = PCA(standardize=True).fit(decathlon.DATA[:38])
         np.testing.assert_allclose(pca.explained_variance_, decathlon.SUPPLEMENTARY_ROWS_EIGENVALUES, rtol=1e-10)
         last = decathlon.DATA[38:]
         scores = pca.transform(last)[:, :3]
         turn = signs(scores, decathlon.SUPPLEMENTARY_ROWS_COORDINATES)
-        np.testing.assert_allclose(scores * turn * factor(38), decathlon.SUPPLEMENTARY_ROWS_COORDINATES, **TIGHT)
+        what, wanted = "PCA of decathlon: supplementary rows", decathlon.SUPPLEMENTARY_ROWS_COORDINATES
+        accuracy.close(f"{what}, scores", scores * turn * factor(38), wanted, system=FACTOMINER, **TIGHT)
         np.testing.assert_allclose(pca.cos2(last)[:, :3], decathlon.SUPPLEMENTARY_ROWS_COS2, **TIGHT)
 
-    def test_supplementary_numbers(self, ten_events):
+    def test_supplementary_numbers(self, ten_events, accuracy):
         placed = ten_events.supplementary({"Rank": decathlon.RANK, "Points": decathlon.POINTS})
         assert placed.names == ("Rank", "Points")
         found = placed.correlations[:, :3]
         turn = signs(ten_events.correlations()[:, :3], decathlon.VARIABLE_COORDINATES)
-        np.testing.assert_allclose(found * turn, decathlon.RANK_POINTS_COORDINATES, **TIGHT)
+        what, wanted = "PCA of decathlon: supplementary columns", decathlon.RANK_POINTS_COORDINATES
+        accuracy.close(f"{what}, correlations", found * turn, wanted, system=FACTOMINER, **TIGHT)
         np.testing.assert_allclose(placed.cos2[:, :3], decathlon.RANK_POINTS_COS2, **TIGHT)
 
-    def test_supplementary_categories(self, ten_events):
+    def test_supplementary_categories(self, ten_events, accuracy):
         placed = ten_events.supplementary({"Competition": decathlon.COMPETITION}).categories["Competition"]
         assert placed.levels == ("Decastar", "OlympicG")
         turn = signs(ten_events.correlations()[:, :3], decathlon.VARIABLE_COORDINATES)
@@ -104,7 +114,8 @@ class TestFactoMineR:
             placed.coordinates[:, :3] * turn * factor(41), decathlon.COMPETITION_COORDINATES, **TIGHT
         )
         np.testing.assert_allclose(placed.cos2[:, :3], decathlon.COMPETITION_COS2, **TIGHT)
-        np.testing.assert_allclose(placed.v_test[:, :3] * turn, decathlon.COMPETITION_V_TEST, **TIGHT)
+        what, wanted = "PCA of decathlon: supplementary categories", decathlon.COMPETITION_V_TEST
+        accuracy.close(f"{what}, v-tests", placed.v_test[:, :3] * turn, wanted, system=FACTOMINER, **TIGHT)
         np.testing.assert_allclose(placed.eta2[:3], decathlon.COMPETITION_ETA2[0], **TIGHT)
 
     def test_supplementary_columns_of_a_frame_and_given_rows(self, ten_events):
@@ -114,10 +125,11 @@ class TestFactoMineR:
         np.testing.assert_allclose(placed.cos2[0, :3], decathlon.RANK_POINTS_COS2[1], **TIGHT)
         np.testing.assert_allclose(placed.categories["Competition"].eta2[:3], decathlon.COMPETITION_ETA2[0], **TIGHT)
 
-    def test_row_weights(self):
+    def test_row_weights(self, accuracy):
         weight = np.arange(1.0, 42.0)
         pca = PCA(standardize=True).fit(decathlon.DATA, sample_weight=weight)
-        np.testing.assert_allclose(pca.explained_variance_, decathlon.WEIGHTED_EIGENVALUES, rtol=1e-10)
+        what, wanted = "PCA of decathlon, rows weighted: eigenvalues", decathlon.WEIGHTED_EIGENVALUES
+        accuracy.close(what, pca.explained_variance_, wanted, system=FACTOMINER, rtol=1e-10)
         correlations, scores = pca.correlations()[:, :3], pca.transform(decathlon.DATA)[:, :3]
         turn = signs(correlations, decathlon.WEIGHTED_VARIABLE_COORDINATES)
         np.testing.assert_allclose(correlations * turn, decathlon.WEIGHTED_VARIABLE_COORDINATES, **TIGHT)
@@ -190,10 +202,27 @@ class TestKernlab:
         ids=["rbf", "poly"],
     )
     @pytest.mark.parametrize("solver", ["dense", "lanczos"])
-    def test_iris(self, options, standardize, eigenvalues, rotated, solver):
+    def test_iris(self, options, standardize, eigenvalues, rotated, solver, accuracy):
         X = load_iris().data
         X = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1) if standardize else X
         model = KernelPCA(6, solver=solver, random_state=0, **options).fit(X)
-        np.testing.assert_allclose(model.eigenvalues_ / 150.0, eigenvalues, rtol=1e-10)
+        what, system = f"kernel PCA of iris, {options['kernel']}, solver {solver}", "R 4.2.2, kernlab kpca"
+        accuracy.close(f"{what}: eigenvalues", model.eigenvalues_ / 150.0, eigenvalues, system=system, rtol=1e-10)
         Z = model.transform(X[kernlab.ROWS]) * np.sqrt(150.0)
-        np.testing.assert_allclose(Z * signs(Z, rotated), rotated, rtol=1e-8, atol=1e-8 * np.abs(rotated).max())
+        Z, atol = Z * signs(Z, rotated), 1e-8 * np.abs(rotated).max()
+        accuracy.close(f"{what}: scores", Z, rotated, system=system, rtol=1e-8, atol=atol)
+
+
+class TestPlink:
+    def test_genotypes(self, accuracy):
+        """PLINK divides by sqrt(2 p (1 − p)), not by the deviation, and prints six digits."""
+        X = eigenlens.datasets.load("gene-map", n=60, markers=200, seed=1).data
+        assert (X.sum(), (X @ np.arange(1, 201)).sum()) == plink.SUMS
+        p = X.mean(axis=0) / 2.0
+        Z = (X - 2.0 * p) / np.sqrt(2.0 * p * (1.0 - p) * 200)
+        pca, what, system = PCA(10).fit(Z), "PCA of genotypes", "PLINK 2.00a3.5"
+        values = pca.explained_variance_ * 59
+        accuracy.close(f"{what}: eigenvalues", values, plink.EIGENVALUES, system=system, rtol=5e-6)
+        found, theirs = pca.transform(Z)[:, :2] / np.sqrt(values[:2]), np.column_stack([plink.FIRST, plink.SECOND])
+        turned = found * signs(found, theirs)
+        accuracy.close(f"{what}: eigenvectors", turned, theirs, system=system, rtol=5e-6, atol=1e-6)

@@ -34,13 +34,23 @@ function libraries(metafile) {
 function licence([name, folder]) {
   const { version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
   const file = ["LICENSE", "LICENSE.md", "LICENSE.txt", "license"].map((f) => join(folder, f)).find(existsSync);
-  return `${name} ${version} (${license})\n\n${file ? readFileSync(file, "utf8").trim() : ""}`;
+  if (!file) throw new Error(`${name} ${version} goes into the bundle but has no licence text in ${folder}`);
+  return `${name} ${version} (${license})\n\n${readFileSync(file, "utf8").trim()}`;
 }
 
 const files = new Map(result.outputFiles.map((file) => [file.path, file.text]));
 files.set(join(target, "LICENSES.txt"), libraries(result.metafile).map(licence).join(`\n\n${"-".repeat(80)}\n\n`) + "\n");
 
+// The lock file names no host: it serves whatever registry npm is set to (see .npmrc).
+function hosts() {
+  return [...readFileSync(join(here, "package-lock.json"), "utf8").matchAll(/"(?:resolved|url)": "(https?:[^"]*)"/g)].map((match) => match[1]);
+}
+
 let stale = 0;
+if (hosts().length) {
+  console.error(`package-lock.json names ${hosts()[0]}: make it again with 'npm install' in web/, where .npmrc leaves hosts out.`);
+  stale = 1;
+}
 for (const [path, text] of files) {
   if (process.argv.includes("--check")) {
     if (!existsSync(path) || readFileSync(path, "utf8") !== text) {

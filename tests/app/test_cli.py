@@ -114,14 +114,14 @@ def test_fit_says_what_it_read_found_wrote_and_what_comes_next(run, wine, tmp_pa
 
 def test_fit_in_json(run, wine):
     found = json.loads(done(run("fit", "pca", "wine.csv", "--columns", "acid:ash", "--json")))
-    assert found["read"] == {"files": ["wine.csv"], "rows": 90, "columns": 3, "missing": 0}
+    assert found["read"] == {"files": ["wine.csv"], "rows": 90, "columns": 3, "missing": 0, "skipped": 0}
     np.testing.assert_allclose(found["explained_variance"], PCA().fit(ROWS).explained_variance_)
     assert found["written"] == []
 
 
 def test_a_dry_run_checks_and_writes_nothing(run, wine, tmp_path):
     out = done(run("fit", "pca", "wine.csv", "-c", "@float", "-o", "m.safetensors", "--dry-run"))
-    assert "would     write m.safetensors" in out
+    assert "would     fit PCA(random_state=0)\n          write m.safetensors\n" in out
     assert [path.name for path in tmp_path.iterdir()] == ["wine.csv"]
 
 
@@ -366,7 +366,7 @@ def test_compare_ranks_models(run, wine):
     words = ("compare", "wine.csv", "-c", "acid:ash", "--models", "gmm:k=1,gmm:k=3:n_init=3,ppca:k=1", "--cv", 4)
     out = done(run(*words, "-o", "table.csv"))
     assert "behind best" in out
-    assert "next      eigenlens fit gmm -k 3 --set n_init=3 wine.csv -o gmm.safetensors" in out
+    assert "next      eigenlens fit gmm wine.csv -k 3 --set n_init=3 --columns acid:ash -o gmm.safetensors" in out
     told = json.loads(done(run(*words, "--json")))
     estimators = {
         "gmm:k=1": GaussianMixture(1, random_state=0),
@@ -395,7 +395,7 @@ def test_info_describes_a_table(run, wine):
     assert "file      wine.csv: 90 rows, 6 columns (" in out
     assert re.search(rf"acid\s+float\s+{ROWS[:, 0].min():.6g}\s+{ROWS[:, 0].mean():.6g}\s+{ROWS[:, 0].max():.6g}", out)
     assert "3 different, e.g. 'red'" in out
-    assert "next      eigenlens fit pca wine.csv --drop bottle,kind" in out
+    assert "next      eigenlens fit pca wine.csv --drop bottle --drop kind" in out
     told = json.loads(done(run("info", "wine.csv", "--json")))
     assert {column["name"]: column["type"] for column in told["columns"]} == {
         "bottle": "text", "acid": "float", "sugar": "float", "ash": "float", "kind": "text", "count": "integer",
@@ -417,6 +417,38 @@ def test_info_counts_what_is_missing(run, tmp_path):
         (0, 1.0, 2.0),
         (1, 4.0, 4.0),
     ]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".npy"])
+def test_info_by_small_blocks_is_info_of_the_whole(run, wine, monkeypatch, suffix):
+    """What the memory of a description is bounded by: blocks, whose findings are put together."""
+    mixed = wine.with_columns(pl.Series("late", [*map(str, range(80)), *(["?"] * 10)]), pl.Series("flag", [True] * 90))
+    if suffix == ".npy":
+        np.save("t.npy", ROWS)
+    else:
+        (mixed.write_csv if suffix == ".csv" else mixed.write_parquet)(f"t{suffix}")
+    whole = json.loads(done(run("info", f"t{suffix}", "--json")))
+    monkeypatch.setattr("eigenlens.app.cli.profile.PIECE_BYTES", 700)
+    monkeypatch.setattr("eigenlens.app.cli.profile.BLOCK_BYTES", 700)
+    found = json.loads(done(run("info", f"t{suffix}", "--json")))
+    for one, other in zip(found.pop("columns"), whole.pop("columns"), strict=True):
+        mean, wanted = one.pop("mean"), other.pop("mean")
+        assert one == other
+        assert mean == (None if wanted is None else pytest.approx(wanted))
+    assert found == whole
+    if suffix == ".csv":
+        assert "numbers but for '?' in 10 rows" in done(run("info", "t.csv"))
+
+
+def test_files_whose_columns_stand_in_another_order(run, wine):
+    wine[:40].write_csv("a.csv")
+    wine[40:].select(reversed(wine.columns)).write_csv("b.csv")
+    found = json.loads(done(run("fit", "pca", "a.csv", "b.csv", "-c", "acid:ash", "--json")))
+    np.testing.assert_allclose(found["explained_variance"], PCA().fit(ROWS).explained_variance_)
+    told = json.loads(done(run("info", "a.csv", "b.csv", "--json")))
+    assert [column["least"] for column in told["columns"]][1:4] == pytest.approx(ROWS.min(axis=0).tolist())
+    out = done(run("fit", "nb", "a.csv", "b.csv", "--label", "kind", "--drop", "bottle"))
+    assert "blue     30  0.3333" in out
 
 
 def test_info_describes_a_model(run, fitted):

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+import safetensors.numpy
 
 from eigenlens.app.cli import errors, main
 from eigenlens.errors import DataError, MissingExtra, OptionError, ResourceError
@@ -45,7 +46,7 @@ BAD = {
     "empty.csv": (b"", "is empty (0 bytes)", "write it again"),
     "names.csv": (b"a,b\n", "has a line of names and no rows", "at least one row"),
     "long.csv": (b"a,b\n1,2\n3,4,5\n", "is ragged: row 3 has 3 cells, and the first has 2", "mend that row"),
-    "short.csv": (b"a,b\n1,2\n3\n5,6\n", "is ragged: row 3 has 1 cells, and the first has 2", "mend that row"),
+    "short.csv": (b"a,b\n1,2\n3\n5,6\n", "is ragged: row 3 has 1 cell, and the first has 2", "mend that row"),
     "binary.csv": (bytes(range(256)) * 8, "is binary, not text", "write it as CSV"),
     "parquet.csv": (b"PAR1" + b"x" * 50, "is Parquet, not text", "suffix of its format"),
     "latin.csv": ("caf\u00e9,b\n1,2\n3,4\n".encode("latin1"), "is not UTF-8 (byte 0xe9 in line 1)", "iconv -f latin1"),
@@ -68,6 +69,87 @@ def test_bad_files_are_refused(fails, tmp_path, name):
     assert what in said
     assert fix in out
     assert fails("info", name)[0] == 3
+
+
+LATE = {
+    "long.csv": ("1,2,3,4", "is ragged: row 3001 has 4 cells, and the first has 3", "mend that row"),
+    "short.csv": ("1,2", "is ragged: row 3001 has 2 cells, and the first has 3", "mend that row"),
+    "quoted.csv": ('1,"2,3"', "is ragged: row 3001 has 2 cells, and the first has 3", "mend that row"),
+    "latin.csv": ("1,2,caf\u00e9", "is not UTF-8 (byte 0xe9 in line 3001)", "iconv -f latin1"),
+    "text.csv": ("1,many,3", "column 'b' has text in 1 row (first: row 3000, 'many')", "add --na many"),
+}
+
+
+@pytest.mark.parametrize("name", LATE)
+def test_what_is_wrong_far_down_in_a_file_is_found(fails, tmp_path, name):
+    line, what, fix = LATE[name]
+    lines = ["a,b,c", *(f'{i},"{i % 7}",{i % 5}' for i in range(5000))]
+    lines[3000] = line
+    (tmp_path / name).write_bytes(("\n".join(lines) + "\n").encode("latin1"))
+    code, said, out = fails("fit", "ppca", name, "-k", 1, "-o", "m.safetensors")
+    assert code == 3
+    assert what in said
+    assert fix in out
+    if name != "text.csv":
+        assert fails("info", name)[:2] == (3, said)
+
+
+def test_columns_that_cannot_be_labels_or_weights(fails, tmp_path):
+    (tmp_path / "t.csv").write_text("a,b,w,y\n1,2,1,u\n2,1,-1,u\n3,5,0.5,\n0,1,,v\n")
+    assert fails("fit", "nb", "t.csv", "--label", "b", "--columns", "a", "--weight", "y")[:2] == (
+        3,
+        "the weight column 'y' holds text (first: 'u')",
+    )
+    code, said, _ = fails("fit", "pca", "t.csv", "--columns", "a,b", "--weight", "w")
+    assert (code, said) == (3, "the weight column 'w' is missing, infinite or negative in 2 rows (first: row 2: -1)")
+    for name in ("nb", "lda"):
+        code, said, fix = fails("fit", name, "t.csv", "--label", "y", "--columns", "a,b")
+        assert (code, said) == (3, "the label column 'y' is empty in 1 row (first: row 3)")
+        assert fix == "leave those rows out with --skip-missing"
+        code, said, _ = fails("fit", name, "t.csv", "--label", "w", "--columns", "a,b", "--skip-missing")
+        assert (code, said) == (3, "the label column 'w' holds measurements (first: row 3, 0.5), not classes")
+    (tmp_path / "one.csv").write_text("a,y\n1,u\n2,u\n")
+    assert fails("fit", "lda", "one.csv", "--label", "y")[1].startswith("the label column has 1 class ('u')")
+
+
+def test_files_that_are_no_table_together(fails, tmp_path):
+    (tmp_path / "other.csv").write_text("a,b,z\n1,2,3\n")
+    pl.DataFrame({"a": [1.0], "b": [2.0], "c": [3.0]}).write_parquet(tmp_path / "good.parquet")
+    for command in (("fit", "pca"), ("info",)):
+        code, said, _ = fails(*command, "good.csv", "other.csv")
+        assert code == 3
+        assert "have different columns ('z' is in one only)" in said
+        code, said, _ = fails(*command, "good.csv", "good.parquet")
+        assert (code, said) == (3, "'good.parquet' and 'good.csv' are of different formats")
+
+
+def test_too_few_rows_are_said_in_words(fails, tmp_path):
+    (tmp_path / "row.csv").write_text("a,b\n1,2\n")
+    assert fails("fit", "pca", "row.csv") == (
+        3,
+        "the table has 1 row",
+        "at least 2 rows with a positive weight are needed for a variance",
+    )
+
+
+def test_text_is_not_compared_with_numbers(fails, tmp_path):
+    (tmp_path / "names.csv").write_text("who,a,b\nann,1,2\nbob,2,1\n")
+    code, said, _ = fails("fit", "pca", "names.csv", "--where", "who > 3")
+    assert (code, said) == (2, "--where compares a column of text with the number 3")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="a superuser may read and write everything")
+def test_files_that_may_not_be_read_or_written(fails, tmp_path):
+    assert main(["fit", "pca", "good.csv", "-o", "m.safetensors", "-q"]) == 0
+    (tmp_path / "locked").mkdir(mode=0o500)
+    code, said, _ = fails("sample", "m.safetensors", "-o", "locked/d.csv")
+    assert (code, said) == (3, "nothing may be written into the folder 'locked'")
+    for name, words in {"good.csv": ("fit", "pca", "good.csv"), "m.safetensors": ("info", "m.safetensors")}.items():
+        (tmp_path / name).chmod(0)
+        code, said, fix = fails(*words)
+        assert code == 3
+        assert name in said
+        assert "permi" in said + fix
 
 
 def test_folders_and_files_that_are_not_there(fails, tmp_path):
@@ -117,6 +199,10 @@ def test_a_model_that_does_not_fit_the_columns(fails, tmp_path):
     assert code == 3
     assert said == "the file lacks 2 of the 3 columns that the PCA was fitted on: 'b', 'c'"
     assert fix == "rename its columns, or fit a model to it; it has a, z"
+    code, said, fix = fails("transform", "m.safetensors", "good.csv", "--columns", "a,b")
+    assert (code, said) == (3, "--columns names a, b, and the model was fitted on a, b, c")
+    assert fix == "leave out --columns: a model finds its columns by their names"
+    assert main(["transform", "m.safetensors", "good.csv", "--columns", "c,b,a"]) == 0
     np.save(tmp_path / "narrow.npy", np.ones((4, 2)))
     code, said, _ = fails("transform", "m.safetensors", "narrow.npy")
     assert code == 3
@@ -136,7 +222,19 @@ def test_files_that_are_no_models(fails, tmp_path):
             code, said, _ = fails(*words)
             assert code == 3
             assert what in said
-    assert fails("transform", "good.csv", "good.csv")[0] == 3
+    (tmp_path / "folder.safetensors").mkdir()
+    safetensors.numpy.save_file({"w": np.ones(3)}, tmp_path / "foreign.safetensors")
+    models = {
+        "good.csv": "not a safetensors file",
+        "none.safetensors": "does not exist",
+        "folder.safetensors": "is a folder",
+        "foreign.safetensors": "not one of eigenlens",
+    }
+    for name, what in models.items():
+        for words in (("transform", name, "good.csv"), ("sample", name), ("export", name), ("score", name, "good.csv")):
+            code, said, _ = fails(*words)
+            assert code == 3
+            assert what in said
     assert fails("report", "good.csv")[:2] == (2, "report needs a model file (.safetensors)")
 
 
@@ -148,13 +246,21 @@ USAGE = {
     "another's option": (("fit", "pca", "good.csv", "--kernel", "rbf"), "--kernel is no option of pca", "kpca, kde"),
     "too many": (("fit", "pca", "good.csv", "-k", 9), "-k 9 must be at most 3", ""),
     "unknown solver": (("fit", "pca", "good.csv", "--solver", "lanczoz"), "'lanczoz' is not known", "'lanczos'"),
-    "unknown column": (("fit", "pca", "good.csv", "--drop", "d"), "the file has no such column", "near it: a"),
+    "unknown column": (("fit", "pca", "good.csv", "--drop", "d"), "the file has no such column", "it has a, b, c"),
     "backwards": (("fit", "pca", "good.csv", "-c", "c:a"), "runs backwards", "write a:c"),
     "unknown type": (("fit", "pca", "good.csv", "-c", "@date"), "@date is no type", "@number"),
     "no test": (("fit", "pca", "good.csv", "--where", "a"), "--where 'a' is no test", "age >= 18"),
     "no setting": (("fit", "pca", "good.csv", "--set", "tol"), "not of the form NAME=VALUE", "--set max_iter=500"),
     "unknown setting": (("fit", "pca", "good.csv", "--set", "nope=1"), "pca has no such parameter", "n_components"),
-    "no Gaussians": (("fit", "gmm", "good.csv"), "gmm needs -k", "compare"),
+    "backward range": (("fit", "gmm", "good.csv", "-k", "4:2"), "-k 4:2 is no range", "-k 1:6"),
+    "no density for bayes": (("fit", "bayes", "good.csv", "--label", "a"), "bayes needs --density", "--density gmm"),
+    "no such density": (("fit", "bayes", "good.csv", "--density", "lda"), "--density lda is no density", "use gmm"),
+    "unknown kernel": (("compare", "good.csv", "-m", "kde:kernel=boxx"), "'boxx' is not known", "'box'"),
+    "negative seed": (("fit", "pca", "good.csv", "--seed", -1), "--seed", "see eigenlens fit --help"),
+    "near column": (("fit", "pca", "wide.csv", "--drop", "lenght"), "no such column", "did you mean length?"),
+    "near model": (("fit", "naive-bayes", "good.csv"), "'naive-bayes' is no model", "did you mean nb?"),
+    "near example": (("demo", "two-circle"), "is no example", "did you mean two-circles?"),
+    "rows of info": (("info", "good.csv", "--where", "a > 1"), "no such option: --where", "see eigenlens info --help"),
     "no label": (("fit", "lda", "good.csv"), "no column of classes is named", "add --label"),
     "wrong suffix": (("fit", "pca", "good.csv", "-o", "m.pkl"), "has the suffix '.pkl'", ".safetensors"),
     "no folder": (("fit", "pca", "good.csv", "-o", "x/m.safetensors"), "'x' does not exist", "mkdir -p 'x'"),
@@ -170,6 +276,7 @@ USAGE = {
 @pytest.mark.parametrize("case", USAGE)
 def test_bad_words_are_usage_errors(fails, tmp_path, case):
     pl.read_csv(tmp_path / "good.csv").write_parquet(tmp_path / "good.parquet")
+    (tmp_path / "wide.csv").write_text("length,width\n1,2\n3,5\n")
     words, what, fix = USAGE[case]
     code, said, out = fails(*words)
     assert code == 2
@@ -193,9 +300,9 @@ def test_too_little_memory_is_a_resource_error(fails):
     assert code == 6
     assert "--max-memory allows" in said
     assert "--approximation" in fix
-    code, said, _ = fails("fit", "pca", "good.csv", "--max-memory", "100B", "--report", "r.html")
+    code, said, _ = fails("fit", "kde", "good.csv", "--max-memory", "100B")
     assert code == 6
-    assert "20 rows in memory" in said
+    assert "this needs all 20 rows in memory (480 bytes)" in said
 
 
 def test_codes_by_kind_of_exception():
@@ -251,7 +358,7 @@ def test_an_interrupt_leaves_nothing_and_progress_was_shown(tmp_path):
     X = RNG.standard_normal((3000, 30)) @ RNG.standard_normal((30, 30))
     np.save(tmp_path / "slow.npy", np.where(RNG.random(X.shape) < 0.3, np.nan, X))
     words = [sys.executable, "-m", "eigenlens", "fit", "ppca", "slow.npy", "-k", "25", "--set", "tol=1e-15"]
-    words += ["-o", "m.safetensors", "--report", "m.html"]
+    words += ["-o", "m.safetensors", "--report", "m.html", "--progress"]
     environment = os.environ | {"PYTHONUNBUFFERED": "1"}
     process = subprocess.Popen(
         words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path, text=True, env=environment

@@ -28,6 +28,17 @@ def test_every_example_is_a_whole_table(name):
     assert example.about.endswith(".")
 
 
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_every_example_is_the_same_each_time(name):
+    first, again = datasets.load(name), datasets.load(name)
+    np.testing.assert_array_equal(first.data, again.data)
+    assert (first.rows, first.columns, first.labels) == (again.rows, again.columns, again.labels)
+    for key, values in first.others.items():
+        np.testing.assert_array_equal(values, again.others[key])
+    if first.weight is not None:
+        np.testing.assert_array_equal(first.weight, again.weight)
+
+
 @pytest.mark.parametrize("name", ["old-faithful", "two-circles", "gene-map", "questionnaire"])
 def test_simulations_follow_their_seed(name):
     smaller = {"generations": 5} if name == "gene-map" else {}

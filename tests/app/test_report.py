@@ -27,8 +27,8 @@ def test_every_chart_of_a_pca_is_in_its_report(tmp_path):
     titles = [chart["title"] for chart in found["pages"][1]["charts"]]
     assert titles == [
         "The model", "Scree", "Scores on components 1 and 2", "Scores on components 3 and 4", "Biplot",
-        "Correlation circle", "Loadings", "Contributions of columns", "Rows that matter most", "Reconstruction",
-        "Outliers",
+        "Correlation circle", "Loadings", "Contributions of columns", "cos² of columns", "Rows that matter most",
+        "Reconstruction", "Outliers",
     ]  # fmt: skip
     assert found["rows"]["ids"][:2] == ["id0", "id1"]
     assert [column["name"] for column in found["rows"]["columns"]] == list(X.columns)

@@ -14,6 +14,7 @@ from eigenlens import KernelDensity, bandwidth
 from eigenlens.app.report import report
 from eigenlens.app.report.compared import compared_page
 from eigenlens.app.report.density import density_page
+from eigenlens.app.report.packing import Places
 from eigenlens.app.report.rows import shown_rows
 from eigenlens.estimators.compare import Comparison
 
@@ -29,6 +30,8 @@ def rows(values, names):
 def numbers(values):
     if isinstance(values, list):
         return np.array([np.nan if v is None else v for v in values], dtype=float)
+    if isinstance(values, Places):
+        return values.values
     return np.frombuffer(base64.b64decode(values["f32"]), "<f4").astype(float)
 
 

@@ -147,8 +147,7 @@ class TestTables:
             (pl.Series(["2020-01-01"] * 9).str.to_date(), "dates or times"),
             (pl.Series([[1.0, 2.0]] * 9), "nested values"),
             (pl.Series([{"a": 1}] * 9), "nested values"),
-            (pl.Series(["u", "v", "w"] * 3, dtype=pl.Categorical), "has text in 9 rows"),
-            (pl.Series([b"u"] * 9), "no numbers"),
+            (pl.Series([None] * 9, dtype=pl.Duration), "dates or times"),
         ],
     )
     def test_other_kinds_of_column_are_refused(self, tmp_path, values, kind):
@@ -195,12 +194,12 @@ class TestDelimited:
         (tmp_path / "a.csv").write_text("u,v\n1,2\n")
         (tmp_path / "b.csv").write_text("u,v\n1,2\n3,-\n4,-\n")
         with pytest.raises(DataError, match=r"'v' has text in 2 rows \(first: row 2 of b\.csv, '-'\)"):
-            scan(f"{tmp_path}/*.csv")
+            whole(scan(f"{tmp_path}/*.csv"))
 
     def test_a_text_column_is_not_offered_as_missing(self, tmp_path):
         frame_of().write_csv(tmp_path / "a.csv")
         with pytest.raises(DataError, match=r"'name' has text in 200 rows \(first: row 1, 'r0'\)") as caught:
-            scan(tmp_path / "a.csv")
+            whole(scan(tmp_path / "a.csv"))
         assert "na=" not in str(caught.value)
 
     def test_forgiven_forms(self, tmp_path):

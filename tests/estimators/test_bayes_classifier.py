@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,9 +13,18 @@ from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.mixture import GaussianMixture as PeerMixture
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KernelDensity as PeerDensity
-from sklearn.utils.estimator_checks import check_estimator
 
-from eigenlens import PCA, DataError, DataWarning, FactorAnalysis, OptionError, ProbabilisticPCA, io, scan
+from eigenlens import (
+    PCA,
+    ConvergenceWarning,
+    DataError,
+    DataWarning,
+    FactorAnalysis,
+    OptionError,
+    ProbabilisticPCA,
+    io,
+    scan,
+)
 from eigenlens.data.memory import ArraySource
 from eigenlens.densities import GaussianFamily
 from eigenlens.estimators import ESTIMATORS
@@ -64,24 +71,6 @@ def loaded(estimator, path, monkeypatch):
     return BayesClassifier._restored(arrays, header)
 
 
-ONE_ROW = "a class of these rows has one row only, three times: it has no spread, and no such density"
-SOME_FAIL = {
-    "check_sample_weight_equivalence_on_dense_data": ONE_ROW,
-    "check_sample_weight_equivalence_on_sparse_data": ONE_ROW,
-    "check_estimators_nan_inf": "NaN in rows to be classified is a missing entry",
-}
-
-
-@pytest.mark.parametrize("density", [GaussianMixture(1, n_init=1), KernelDensity(bandwidth=1.0)], ids=repr)
-def test_scikit_learns_own_checks(density):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataWarning)  # some of its classes have a constant column, or are in a plane
-        results = check_estimator(
-            BayesClassifier(density), expected_failed_checks=SOME_FAIL, on_skip=None, on_fail="raise"
-        )
-    assert sum(result["status"] == "passed" for result in results) > 40
-
-
 # ---- what it is ---------------------------------------------------------------------------------------------
 
 
@@ -125,6 +114,27 @@ def test_densities_of_scikit_learn(data):
         BayesClassifier(PeerMixture(2)).fit(X, y, sample_weight=np.ones(180))
     with pytest.raises(OptionError, match="cannot be saved"):
         mixture.save("nowhere")
+
+
+def test_the_seed_of_a_classifier_is_that_of_densities_without_one(data):
+    X, y = data
+    density = GaussianMixture(4, n_init=1, max_iter=3)
+    with pytest.warns(ConvergenceWarning):
+        fits = [BayesClassifier(density, random_state=seed).fit(X, y) for seed in (0, 0, 1)]
+    first, again, other = (found.predict_log_proba(X) for found in fits)
+    assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+    assert density.random_state is None
+    assert len({part.random_state for part in fits[0].densities_}) == 3
+    own = BayesClassifier(GaussianMixture(2, n_init=1, random_state=7), random_state=0).fit(X, y)
+    assert [part.random_state for part in own.densities_] == [7, 7, 7]
+
+
+def test_a_loaded_classifier_has_the_seed_that_was_given(data, tmp_path, monkeypatch):
+    for seed in (None, 7):
+        density = GaussianMixture(1, n_init=1, random_state=seed)
+        again = loaded(BayesClassifier(density, random_state=0).fit(*data), tmp_path / "model", monkeypatch)
+        assert (again.random_state, again.density.random_state) == (0, seed)
 
 
 def test_kernel_densities_follow_any_shape():

@@ -16,13 +16,19 @@ from sklearn.base import clone
 from sklearn.covariance import ledoit_wolf
 from sklearn.datasets import load_iris, load_wine
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
+from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import check_estimator
 
 from eigenlens import DataError, DataWarning, OptionError, io, scan
 from eigenlens.data.memory import ArraySource
+from eigenlens.data.source import Block
+from eigenlens.densities import GaussianFamily
+from eigenlens.estimators.bayes import BayesClassifier
 from eigenlens.estimators.discriminant import LinearDiscriminant, QuadraticDiscriminant
+from eigenlens.fitting.discriminant import FisherRule
+from eigenlens.fitting.shrinkage import TARGETS, PairMoments, intensity_of_pairs
+from eigenlens.models.covariance_axes import Axes
 
 BOTH = [LinearDiscriminant, QuadraticDiscriminant]
 IRIS = load_iris(return_X_y=True)
@@ -42,17 +48,6 @@ def loaded(estimator, path):
     kind, arrays, header = io.read(path)
     assert kind == type(estimator).__name__
     return type(estimator)._restored(arrays, header)
-
-
-@pytest.mark.parametrize(
-    "estimator",
-    [LinearDiscriminant(), LinearDiscriminant(shrinkage=0.2), QuadraticDiscriminant(), QuadraticDiscriminant(reg=0.1)],
-    ids=repr,
-)
-def test_scikit_learns_own_checks(estimator):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataWarning)  # some of its classes have constant columns, or are in a plane
-        check_estimator(estimator, on_skip=None, on_fail="raise")
 
 
 # ---- scikit-learn on its own ground -------------------------------------------------------------------------
@@ -121,6 +116,29 @@ def test_the_quadratic_rule_is_scikit_learns(ours, theirs, data):
     found, peer = QuadraticDiscriminant(**ours).fit(X, y), QuadraticDiscriminantAnalysis(**theirs).fit(X, y)
     assert_allclose(found.predict_log_proba(X), peer.predict_log_proba(X), rtol=1e-8, atol=1e-8)
     assert_array_equal(found.predict(X), peer.predict(X))
+
+
+def test_the_covariance_shrunk_by_class_is_the_mean_of_scikit_learns():
+    X, y = classes(60, 6)
+    found = LinearDiscriminant(shrinkage="ledoit-wolf-by-class").fit(X, y)
+    expected = np.zeros((6, 6))
+    for c in range(3):
+        own = X[y == c]
+        C, a = ledoit_wolf((own - own.mean(axis=0)) / own.std(axis=0))
+        expected += np.mean(y == c) * C * np.outer(own.std(axis=0), own.std(axis=0))
+        assert found.shrinkage_[c] == pytest.approx(a, rel=1e-10)
+    assert_allclose(found.covariance_, expected, rtol=1e-10, atol=1e-12)
+
+
+def test_scores_are_those_of_both_solvers_of_scikit_learn():
+    X, y = IRIS
+    found = LinearDiscriminant().fit(X, y)
+    for solver in ("svd", "eigen"):
+        theirs = LinearDiscriminantAnalysis(solver=solver).fit(X, y).transform(X)
+        theirs -= found.class_prior_ @ np.stack([theirs[y == c].mean(axis=0) for c in range(3)])  # "eigen" does not
+        deviations = theirs - np.stack([theirs[y == c].mean(axis=0) for c in range(3)])[y]
+        theirs /= np.sqrt(np.mean(deviations**2, axis=0))  # "svd" divides by n − C, here it is n
+        assert_allclose(np.abs(found.transform(X)), np.abs(theirs), rtol=1e-8, atol=1e-8)
 
 
 @pytest.mark.parametrize("shrinkage", [None, 0.3])
@@ -226,6 +244,20 @@ def test_explanations_add_up_to_the_log_odds():
     )
 
 
+def test_explanations_of_classes_that_are_named():
+    X, y = classes()
+    found = LinearDiscriminant().fit(X, y)
+    best = found.predict(X)
+    against = found.explain(X, against=1)
+    assert_array_equal(against.of[best != 1], best[best != 1])
+    assert np.all(against.of != 1)
+    each = found.explain(X, of=(best + 1) % 3)
+    assert_array_equal(each.against, best)
+    assert np.all(each.log_odds <= 0.0)
+    with pytest.raises(OptionError, match="same class"):
+        found.explain(X, of=1, against=1)
+
+
 def test_no_underflow_with_many_columns():
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((60, 10_000)), np.arange(60) % 2
@@ -269,6 +301,15 @@ def test_weights_are_copies_and_rows_of_weight_0_may_hold_anything(kind, n, d, o
 
 
 @pytest.mark.parametrize("kind", BOTH)
+def test_weights_may_be_small_and_a_heavy_row_is_several(kind):
+    X, y = classes()
+    found = kind().fit(X, y, sample_weight=np.full(120, 1e-3))
+    assert_allclose(found.predict_proba(X), kind().fit(X, y).predict_proba(X), rtol=1e-9, atol=1e-12)
+    with pytest.raises(DataError, match=r"no column varies|every class has 1 row|more than 1 row"):
+        kind().fit(X[:2], [0, 1], sample_weight=[0.5, 0.5])
+
+
+@pytest.mark.parametrize("kind", BOTH)
 @pytest.mark.parametrize("options", OPTIONS)
 def test_partial_fit_is_exact(kind, options):
     X, y = classes()
@@ -289,6 +330,15 @@ def test_a_far_offset_costs_few_digits():
     for kind in BOTH:
         near, far = kind().fit(X, y), kind().fit(X + 1e6, y)
         assert_allclose(far.predict_log_proba(X + 1e6), near.predict_log_proba(X), rtol=1e-5, atol=1e-5)
+
+
+def test_rows_are_moved_to_the_centre_only_where_digits_would_be_lost():
+    C = Axes.of_matrix(np.eye(2), np.zeros(2, dtype=bool))
+    near, far = (FisherRule(np.full(2, 0.5), np.array([[0.0, 0.0], [1.0, 0.0]]) + shift, C) for shift in (8.0, 2.0**40))
+    X = np.random.default_rng(0).integers(-20, 20, (50, 2)) / 8.0
+    plain = FisherRule(np.full(2, 0.5), np.array([[0.0, 0.0], [1.0, 0.0]]), C).likelihoods(X)
+    assert_array_equal(far.likelihoods(X + 2.0**40), plain)
+    assert_allclose(near.likelihoods(X + 8.0), plain, rtol=1e-13, atol=1e-13)
 
 
 # ---- every kind of X ----------------------------------------------------------------------------------------
@@ -437,13 +487,70 @@ def test_gaps_keep_their_laws():
         assert_allclose(weighted.predict_log_proba(X), repeated.predict_log_proba(X), rtol=1e-6, atol=1e-6)
         blocks = kind().fit(ArraySource(X, block_rows=23), y)
         assert_allclose(blocks.predict_log_proba(X), kind().fit(X, y).predict_log_proba(X), rtol=1e-6, atol=1e-6)
-    with pytest.raises(OptionError, match="needs complete rows"):
-        LinearDiscriminant(shrinkage="ledoit-wolf").fit(X, y)
     with pytest.raises(OptionError, match="rows with gaps"):
         LinearDiscriminant().fit(X, y).partial_fit(X, y)
     X[y == 1, 2] = np.nan
     with pytest.raises(DataError, match="column 2 of class 1 has no entry"):
         LinearDiscriminant().fit(X, y)
+
+
+@pytest.mark.parametrize("kind", BOTH)
+def test_rules_of_shrinkage_take_gaps(kind):
+    X, y = classes(90, 4)
+    Z = with_gaps(X, 0.1)
+    found = kind(shrinkage="ledoit-wolf").fit(Z, y)
+    assert (found.solver_.solver, found.solver_.converged) == ("em", True)
+    D = Z - np.stack([np.nanmean(Z[y == c], axis=0) for c in range(3)])[y]
+    groups = [D] if kind is LinearDiscriminant else [D[y == c] for c in range(3)]
+    amounts = [
+        intensity_of_pairs("ledoit-wolf", PairMoments.of(Block(group), np.zeros(4)), TARGETS["diagonal"])
+        for group in groups
+    ]
+    assert_allclose(np.ravel(found.shrinkage_), amounts, rtol=1e-10)
+    same = [kind(shrinkage=amount).fit(Z, y) for amount in amounts]
+    if kind is LinearDiscriminant:
+        assert_allclose(found.covariance_, same[0].covariance_, rtol=1e-7)
+    else:
+        for c in range(3):
+            assert_allclose(found.covariances_[c], same[c].covariances_[c], rtol=1e-7)
+    few = np.where(np.arange(90)[:, None] < 3, Z, X)
+    near, whole = (kind(shrinkage="ledoit-wolf").fit(rows, y).shrinkage_ for rows in (few, X))
+    assert_allclose(near, whole, atol=0.03)
+    w = np.random.default_rng(0).integers(1, 3, 90)
+    weighted = kind(shrinkage="ledoit-wolf").fit(ArraySource(Z, block_rows=23), y, sample_weight=w)
+    repeated = kind(shrinkage="ledoit-wolf").fit(np.repeat(Z, w, axis=0), np.repeat(y, w))
+    assert_allclose(weighted.shrinkage_, repeated.shrinkage_, rtol=1e-9)
+
+
+def test_a_row_without_entries_counts_for_its_class_alone():
+    X, y = classes(60, 3, C=2)
+    more, labels = np.vstack([X, np.full((3, 3), np.nan)]), np.append(y, [0, 0, 0])
+    for kind in BOTH:
+        found, plain = kind().fit(more, labels), kind().fit(X, y)
+        assert_allclose(found.means_, plain.means_, rtol=1e-12)
+        assert_allclose(found.class_prior_, np.bincount(labels) / 63)
+        assert (found.n_samples_, found.class_count_.sum()) == (63, 63.0)
+
+
+@pytest.mark.parametrize("shrinkage", [None, 0.5])
+def test_many_columns_with_gaps_by_the_slow_way(shrinkage):
+    X, y = classes(30, 50)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        found = LinearDiscriminant(shrinkage=shrinkage).fit(X, y)
+    Z = with_gaps(X[:6], 0.3)
+    S, m, V = found.covariance_, found.means_, found.scalings_
+    reasons, scores, pair = found.explain(Z, of=0, against=2), found.transform(Z), found.predict_log_proba(Z)
+    for i, z in enumerate(Z):
+        o = ~np.isnan(z)
+        sd = np.sqrt(S.diagonal()[o])
+        inverse = np.linalg.pinv(S[np.ix_(o, o)] / np.outer(sd, sd), hermitian=True) / np.outer(sd, sd)
+        expected = (m[0] - m[2])[o] @ inverse * (z - 0.5 * (m[0] + m[2]))[o]
+        assert_allclose(reasons.contributions[i, o], expected, rtol=1e-5, atol=1e-7 * np.abs(expected).max())
+        assert_array_equal(reasons.contributions[i, ~o], 0.0)
+        assert reasons.log_odds[i] == pytest.approx(pair[i, 0] - pair[i, 2], rel=1e-7, abs=1e-6)
+        filled = sum(p * (m[c] + S[:, o] @ inverse @ (z - m[c])[o]) for c, p in enumerate(np.exp(pair[i])))
+        assert_allclose(scores[i], (filled - found.centre_) @ V, rtol=1e-5, atol=1e-5)
 
 
 def test_directions_of_rows_with_gaps_are_expectations():
@@ -488,6 +595,10 @@ def test_save_and_load(kind, options, d, tmp_path):
 @pytest.mark.parametrize("kind", BOTH)
 def test_bad_labels(kind):
     X, y = classes()
+    with pytest.raises(DataError, match="40 of 120 labels are missing"):
+        kind().fit(X, ["a", "b", float("nan")] * 40)
+    with pytest.raises(DataError, match="mixes labels"):
+        kind().fit(X, ["a", "b", 3] * 40)
     with pytest.raises(DataError, match=r"1 class \(7\)"):
         kind().fit(X, np.full(120, 7))
     with pytest.raises(DataError, match="contains NaN"):
@@ -504,6 +615,26 @@ def test_bad_labels(kind):
         kind().fit(X, y).partial_fit(X, y, classes=[0, 1])
     with pytest.raises(DataError, match=r"class 5 \(0\)"):
         kind().partial_fit(X, y, classes=[0, 1, 2, 5]).predict(X)
+
+
+@pytest.mark.parametrize(
+    "estimator", [LinearDiscriminant(), QuadraticDiscriminant(), BayesClassifier(GaussianFamily())]
+)
+def test_a_fit_that_failed_leaves_nothing_fitted(estimator):
+    X, y = classes()
+    estimator = clone(estimator).fit(X, y)
+    with pytest.raises((DataError, OptionError)):
+        estimator.fit(X, np.arange(120))
+    with pytest.raises(NotFittedError):
+        estimator.predict(X)
+    assert estimator.fit(X, y).score(X, y) > 0.8
+
+
+def test_numbers_near_the_largest():
+    X, y = classes()
+    found = LinearDiscriminant().fit(X, y)
+    assert np.all(np.isfinite(found.transform(np.full((3, 4), 1e300))))
+    assert_allclose(found.predict_proba(np.full((3, 4), 1e300)).sum(axis=1), 1.0)
 
 
 def test_a_class_with_one_row():

@@ -88,13 +88,17 @@ def slow_mlcv(x, h):
 
 
 @pytest.mark.parametrize(("column", "rule"), bandwidths.R)
-def test_equals_r(column, rule):
-    closed = rule in ("silverman", "scott")
-    assert bandwidth(COLUMNS[column], rule) == pytest.approx(bandwidths.R[column, rule], rel=1e-12 if closed else 5e-4)
+def test_equals_r(column, rule, accuracy):
+    rtol = 1e-12 if rule in ("silverman", "scott") else 5e-4
+    ours, theirs = bandwidth(COLUMNS[column], rule), bandwidths.R[column, rule]
+    unbinned = (column, rule) == ("eruptions", "lscv")
+    system = "R 4.2.2, ks" if unbinned else "R 4.2.2, stats"
+    accuracy.close(f"bandwidth of Old Faithful, {column}: {rule}", ours, theirs, system=system, rtol=rtol)
 
 
-def test_normal_scale_of_several_columns_equals_ks():
-    assert_allclose(bandwidth(FAITHFUL, "silverman"), bandwidths.NORMAL_SCALE, rtol=1e-12)
+def test_normal_scale_of_several_columns_equals_ks(accuracy):
+    what, ours = "bandwidth matrix of Old Faithful: normal scale", bandwidth(FAITHFUL, "silverman")
+    accuracy.close(what, ours, bandwidths.NORMAL_SCALE, system="R 4.2.2, ks", rtol=1e-12)
 
 
 @pytest.mark.parametrize("x", [normal(), two_peaks(), FAITHFUL[:, 1]], ids=["normal", "two peaks", "integers"])

@@ -55,49 +55,53 @@ def correlation_loadings(S, fit):
 
 
 @pytest.mark.parametrize(("data", "k"), numbers.SUMMARY)
-def test_factanal_summary(data, k):
+def test_factanal_summary(data, k, accuracy):
     S, n = MATRICES[data]
     fit = fit_factor_covariance(S, n, k)
     objective, df, statistic, p, loglik_standardised = numbers.SUMMARY[data, k]
     good = goodness_of_fit(fit.loglik, likelihoods_of(fit.moments), n, len(S), k)
     assert (good.df, fit.converged) == (df, True)
-    assert good.chi2 == pytest.approx(statistic, abs=1e-5)
+    what, system = f"factor analysis of {data}, k = {k}", "R 4.2.2, factanal"
+    accuracy.close(f"{what}: chi²", good.chi2, statistic, system=system, atol=1e-5)
     assert good.p == pytest.approx(p, rel=1e-5)
     F = 2.0 * (likelihoods_of(fit.moments).saturated - fit.loglik) / n
     assert pytest.approx(objective, abs=1e-7) == F
     standardised = fit.loglik + 0.5 * n * np.log(np.diag(S)).sum()
-    assert standardised == pytest.approx(loglik_standardised, abs=1e-6)
+    accuracy.close(f"{what}: log-likelihood", standardised, loglik_standardised, system=system, atol=1e-6)
     assert standardised > loglik_standardised - 1e-8  # never below
 
 
 @pytest.mark.parametrize(("data", "k"), numbers.UNIQUENESSES)
 @pytest.mark.parametrize("solver", ["quasi-newton", "em"])
-def test_factanal_uniquenesses(data, k, solver):
+def test_factanal_uniquenesses(data, k, solver, accuracy):
     S, n = MATRICES[data]
     fit = fit_factor_covariance(S, n, k, solver=solver)
-    assert_allclose(fit.model.noise / np.diag(S), numbers.UNIQUENESSES[data, k], atol=2e-5)
+    what, wanted = f"factor analysis of {data}, k = {k}, {solver}: uniquenesses", numbers.UNIQUENESSES[data, k]
+    accuracy.close(what, fit.model.noise / np.diag(S), wanted, system="R 4.2.2, factanal", atol=2e-5)
 
 
 @pytest.mark.parametrize("name", ["ABILITY_2", "HARMAN_4", "HARMAN_5"])
 @pytest.mark.parametrize("rotation", ["none", "varimax", "promax"])
-def test_factanal_loadings(name, rotation):
+def test_factanal_loadings(name, rotation, accuracy):
     data, k = ("ability", 2) if name == "ABILITY_2" else ("harman74", int(name[-1]))
     S, n = MATRICES[data]
     L = correlation_loadings(S, fit_factor_covariance(S, n, k))
     if rotation != "none":
         L = ROTATIONS[rotation](L, polish=False).loadings
     wanted = getattr(rotated, f"{name}_{rotation.upper()}")
-    assert_allclose(matched(L, wanted), wanted, atol=1e-4)
+    what = f"factor analysis of {data}, k = {k}: loadings, rotation {rotation}"
+    accuracy.close(what, matched(L, wanted), wanted, system="R 4.2.2, factanal", atol=1e-4)
 
 
 @pytest.mark.parametrize("scaled", [False, True])
-def test_gaps_against_lavaan(scaled):
+def test_gaps_against_lavaan(scaled, accuracy):
     X = air.DATA
     scale = np.nanstd(X, axis=0, ddof=1) if scaled else np.ones(4)
     fit = fit_factor(ArraySource(X / scale), 1)
     shift = np.sum(~np.isnan(X) * np.log(scale))
     assert fit.solver == "em"
-    assert fit.loglik - shift == pytest.approx(air.FACTOR_ANALYSIS[1], abs=1e-6)
+    what = f"factor analysis of airquality with gaps, k = 1{', scaled' if scaled else ''}: log-likelihood"
+    accuracy.close(what, fit.loglik - shift, air.FACTOR_ANALYSIS[1], system="lavaan, FIML", atol=1e-6)
 
 
 # ---- twins ------------------------------------------------------------------------------------------------

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import add
+
 import numpy as np
 import pytest
 from scipy import sparse, stats
@@ -12,7 +15,8 @@ from eigenlens.data.source import Block
 from eigenlens.densities import GaussianFamily
 from eigenlens.errors import DataError, OptionError
 from eigenlens.fitting.naive import estimate_naive, labelled, summarise_naive
-from eigenlens.fitting.naive_factors import FACTORS, Evidence, choose_family, plan_of
+from eigenlens.fitting.naive_evidence import Evidence, ValuesMet
+from eigenlens.fitting.naive_factors import FACTORS, choose_family, plan_of
 from eigenlens.fitting.naive_gaussian import ClassMoments, GaussianFactor
 from eigenlens.fitting.naive_levels import LevelCounts, LevelFactor
 from eigenlens.fitting.naive_options import NaiveOptions
@@ -263,7 +267,7 @@ def test_wrong_values_are_refused():
         plan = plan_of(source, family)
         with pytest.raises(DataError, match="0"):
             estimate_naive(summarise_naive(source, y, None, plan, 2), plan, np.full(2, 0.5), NaiveOptions())
-    with pytest.raises(DataError, match="bernoulli"):
+    with pytest.raises(DataError, match=r"holds 2 .* not 0 or 1"):
         BinaryColumns(np.array([[0.5]])).add_log(np.array([[2.0]]), np.array([0]), np.zeros((1, 1)))
 
 
@@ -327,12 +331,16 @@ def test_kept_rows_leave_out_rows_without_weight():
         (Field("a", "text"), Evidence(), "categorical"),
         (Field("a", "text", ("x", "y")), Evidence(), "categorical"),
         (Field("a", "boolean"), Evidence(), "bernoulli"),
-        (Field("a", "number"), Evidence(binary=True, different=2), "bernoulli"),
-        (Field("a", "integer"), Evidence(binary=True, different=2), "bernoulli"),
-        (Field("a", "integer"), Evidence(different=20), "categorical"),
-        (Field("a", "integer"), Evidence(different=21), "gaussian"),
+        (Field("a", "number"), Evidence(frozenset({0, 1}), 3), "bernoulli"),
+        (Field("a", "integer"), Evidence(frozenset({0, 1}), 3), "bernoulli"),
+        (Field("a", "number"), Evidence(frozenset({1, 2}), 3), "categorical"),
+        (Field("a", "integer"), Evidence(frozenset(range(20)), 100), "categorical"),
+        (Field("a", "number"), Evidence(frozenset(range(20)), 100), "categorical"),
+        (Field("a", "number"), Evidence(frozenset(range(20)), 99), "gaussian"),
+        (Field("a", "integer"), Evidence(frozenset(range(21)), 1000), "gaussian"),
+        (Field("a", "integer"), Evidence(frozenset({0}), 1000), "gaussian"),
+        (Field("a", "number"), Evidence(frozenset(), 0), "gaussian"),
         (Field("a", "integer"), Evidence(), "gaussian"),
-        (Field("a", "number"), Evidence(different=3), "gaussian"),
     ],
 )
 def test_the_choice_of_a_family(field, found, family):
@@ -349,7 +357,7 @@ def test_what_the_values_show():
     late[-1] = 0.5
     X = np.column_stack([X, late])
     families = [choice.family for choice in plan_of(as_table(X), "auto").choices]
-    assert families == ["gaussian", "bernoulli", "gaussian", "gaussian", "gaussian"]
+    assert families == ["gaussian", "bernoulli", "categorical", "gaussian", "gaussian"]
     families = [choice.family for choice in plan_of(as_table(X[:, 1:4].astype(int)), "auto").choices]
     assert families == ["bernoulli", "categorical", "gaussian"]
     going_on = [choice.family for choice in plan_of(as_table(X[:, 1:4].astype(int)), "auto", settled=False).choices]
@@ -357,6 +365,56 @@ def test_what_the_values_show():
     counts = sparse.csr_matrix(rng.integers(0, 4, (30, 3)).astype(float))
     assert {choice.family for choice in plan_of(as_table(counts), "auto").choices} == {"multinomial"}
     assert {choice.family for choice in plan_of(as_table(counts > 0), "auto").choices} == {"bernoulli"}
+
+
+def test_values_met_merge_like_the_rows():
+    """Thirds, in any cut and with weights, show what all rows show; so do rows of integers and of floats."""
+    rng = np.random.default_rng(3)
+    X = np.column_stack([rng.integers(0, k, 900) for k in (2, 7, 20, 22)]).astype(float)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    X[::450, 3] = np.inf
+    weight = rng.integers(0, 3, 900).astype(float)
+    kept = X[weight > 0.0]
+    for cuts in ([300, 600], [1, 899], [450]):
+        parts = zip(np.split(X, cuts), np.split(weight, cuts), strict=True)
+        met = reduce(add, (ValuesMet.of(Block(rows, w), range(4)) for rows, w in parts)).columns
+        assert sorted(met) == [0, 1, 2]
+        for j, part in met.items():
+            assert part.values == set(kept[~np.isnan(kept[:, j]), j])
+            assert part.rows == weight[~np.isnan(X[:, j])].sum()
+    whole = np.nan_to_num(X[:, :3]).astype(np.int16)
+    assert ValuesMet.of(Block(whole), range(3)).columns == ValuesMet.of(Block(whole.astype(float)), range(3)).columns
+
+
+def test_only_columns_left_open_are_read_again():
+    class Counting(ArraySource):
+        passes = 0
+
+        def rows(self):
+            Counting.passes += 1
+            return super().rows()
+
+    rng = np.random.default_rng(0)
+    numbers = rng.standard_normal((3000, 2))
+    plan_of(Counting(numbers, block_rows=500), "auto")
+    assert Counting.passes == 1
+    plan_of(Counting(np.rint(numbers), block_rows=500), "auto")
+    assert Counting.passes == 3
+    plan_of(Counting(np.rint(numbers), block_rows=500), "gaussian")
+    assert Counting.passes == 3
+
+
+def test_values_of_rows_without_weight_are_not_refused():
+    X, y = np.array([[1.0], [0.0], [1.0], [0.0], [-7.0]]), np.array([0, 0, 1, 1, 1], dtype=np.int32)
+    weight = np.array([1.0, 1.0, 1.0, 1.0, 0.0])
+    for family in ("bernoulli", "multinomial"):
+        for form in (np.asarray, sparse.csr_matrix):
+            source = as_table(form(X))
+            plan = plan_of(source, family)
+            found = estimate_naive(summarise_naive(source, y, weight, plan, 2), plan, np.full(2, 0.5), NaiveOptions())
+            source = as_table(form(X[:4]))
+            alone = estimate_naive(summarise_naive(source, y[:4], None, plan, 2), plan, np.full(2, 0.5), NaiveOptions())
+            np.testing.assert_array_equal(found.log_joint(X[:4]), alone.log_joint(X[:4]))
 
 
 def test_families_by_column_make_groups():

@@ -12,7 +12,15 @@ from eigenlens.data.source import Block
 from eigenlens.fitting.class_rows import by_class, labelled
 from eigenlens.fitting.discriminant import own_covariances, read_classes, read_moments, shared_covariance
 from eigenlens.fitting.discriminant_covariances import Shrinking
-from eigenlens.fitting.shrinkage import TARGETS, QuarticMoments, intensity, ledoit_wolf, quartic_of_rows
+from eigenlens.fitting.shrinkage import (
+    TARGETS,
+    PairMoments,
+    QuarticMoments,
+    intensity,
+    intensity_of_pairs,
+    ledoit_wolf,
+    quartic_of_rows,
+)
 from eigenlens.models.covariance_axes import Axes
 from eigenlens.models.covariances import Full
 from eigenlens.models.gaussian import Gaussian
@@ -80,6 +88,33 @@ def test_the_diagonal_target_is_that_of_standardised_columns_and_units_do_not_ma
         found = intensity("ledoit-wolf", m.weight, S, m.fourth, S.diagonal())
         assert found == pytest.approx(a, rel=1e-9)
         assert_allclose(Shrinking(found).of(S, found).diagonal(), S.diagonal(), rtol=1e-14)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_pairs_of_complete_rows_give_the_same_intensity(target):
+    X, w = rows(), np.random.default_rng(1).integers(1, 4, 40).astype(float)
+    m = QuarticMoments.of(Block(X, w))
+    S = m.scatter / m.weight
+    whole = intensity("ledoit-wolf", m.weight, S, m.fourth, TARGETS[target](S.diagonal()))
+    pairs = PairMoments.of(Block(X[:15], w[:15]), m.mean) + PairMoments.of(Block(X[15:], w[15:]), m.mean)
+    assert intensity_of_pairs("ledoit-wolf", pairs, TARGETS[target]) == pytest.approx(whole, rel=1e-10)
+
+
+def test_pairs_of_rows_with_gaps_by_the_definition():
+    X, w, centre = rows(), np.random.default_rng(1).uniform(0.5, 2.0, 40), np.array([1.0, -2.0, 0.0, 3.0, 5.0])
+    X[np.random.default_rng(2).random(X.shape) < 0.3] = np.nan
+    pairs, spread, error = PairMoments.of(Block(X, w), centre), 0.0, 0.0
+    Y, S = X - centre, np.empty((5, 5))
+    for j, k in np.ndindex(5, 5):
+        both = ~np.isnan(Y[:, j] * Y[:, k])
+        product, each = Y[both, j] * Y[both, k], w[both]
+        S[j, k] = np.average(product, weights=each)
+        assert_allclose([pairs.weight[j, k], pairs.second[j, k]], [each.sum(), each @ product])
+        error += (np.average(product**2, weights=each) - S[j, k] ** 2) / each.sum()
+    mean = np.trace(S) / 5
+    spread = np.sum((S - mean * np.eye(5)) ** 2)
+    found = intensity_of_pairs("ledoit-wolf", pairs, TARGETS["identity"])
+    assert found == pytest.approx(min(1.0, error / spread), rel=1e-10)
 
 
 def test_the_intensity_falls_with_more_rows_and_stays_within_bounds():

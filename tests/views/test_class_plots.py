@@ -6,13 +6,17 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
+import scipy.sparse as sp
 from matplotlib.colors import to_rgb
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.calibration import calibration_curve
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import brier_score_loss, confusion_matrix
 
+from eigenlens.data.memory import ArraySource
 from eigenlens.errors import DataError, OptionError
 from eigenlens.estimators.discriminant import LinearDiscriminant, QuadraticDiscriminant
 from eigenlens.models.fitted import proportion_intervals
@@ -98,6 +102,16 @@ def test_boundaries_are_where_classes_are_equally_likely(data):
     assert_allclose(two.predict_proba(places)[:, 0], 0.5, atol=0.02)
 
 
+def test_regions_have_names_where_classes_are_more_than_colours():
+    rng, y = np.random.default_rng(0), np.arange(200) % 10
+    X = rng.standard_normal((200, 2)) + 8.0 * np.column_stack([np.cos(y), np.sin(y)])
+    found = LinearDiscriminant().fit(X, y)
+    ax = draw.decision(found, X, y, grid=60)
+    assert sorted(text.get_text() for text in ax.texts) == sorted(map(str, range(10)))
+    for text in ax.texts:
+        assert found.predict([text.get_position()])[0] == int(text.get_text())
+
+
 def test_rows_of_classes_that_the_model_does_not_know(data):
     X, y = data
     known = y != "ash"
@@ -136,6 +150,43 @@ def test_calibration_of_the_predicted_class_and_weights(data, model):
     repeated = class_tables.calibration(model, X.iloc[np.repeat(np.arange(150), w)], np.repeat(y, w))
     assert_allclose(weighted.observed, repeated.observed)
     assert_allclose(weighted.limits, repeated.limits)
+
+
+class Said:
+    """A classifier of two classes that says of a row what the row says."""
+
+    classes_ = np.array([0, 1])
+
+    def predict_proba(self, X):
+        return np.column_stack([1.0 - X[:, 0], X[:, 0]])
+
+
+@pytest.mark.parametrize("bins", [1, 4, 5, 10])
+def test_probabilities_on_the_edges_of_bins_are_placed_as_by_scikit_learn(bins):
+    p = np.round(np.arange(0, 101) / 100, 2)
+    y = np.random.default_rng(0).integers(0, 2, 101)
+    table = class_tables.calibration(Said(), p[:, None], y, label=1, bins=bins)
+    share, mean = calibration_curve(y, p, n_bins=bins)
+    assert_allclose(table.observed, share)
+    assert_allclose(table.predicted, mean)
+    assert_array_equal(table.weight[1:], np.full(bins - 1, 100 // bins))
+
+
+def test_calibration_by_the_definition_with_weights_and_few_rows():
+    p, y, w = np.array([0.12, 0.15, 0.9, 1.0]), np.array([0, 1, 1, 1]), np.array([2.0, 0.5, 0.0, 3.0])
+    table = class_tables.calibration(Said(), p[:, None], y, label=1, sample_weight=w)
+    assert_allclose(table.weight, [0, 2.5, 0, 0, 0, 0, 0, 0, 0, 3.0])
+    assert_allclose(table.predicted[[1, 9]], [(2 * 0.12 + 0.5 * 0.15) / 2.5, 1.0])
+    assert_allclose(table.observed[[1, 9]], [0.2, 1.0])
+    assert table.brier == pytest.approx((2 * 0.12**2 + 0.5 * 0.85**2) / 5.5)
+    assert table.error == pytest.approx(2.5 * abs(0.2 - table.predicted[1]) / 5.5)
+    z2 = 1.959963984540054**2
+    low = (0.2 + z2 / 5.0) / (1 + z2 / 2.5) - np.sqrt(z2 * (0.16 / 2.5 + z2 / 25.0)) / (1 + z2 / 2.5)
+    assert table.limits[1, 0] == pytest.approx(low)
+    assert table.limits[9, 1] == 1.0
+    assert np.isnan(table.observed[0])
+    one = class_tables.calibration(Said(), p[:1, None], y[:1])
+    assert (one.observed[8], one.weight.sum(), one.brier) == (1.0, 1.0, pytest.approx(0.0144))
 
 
 def test_a_true_model_is_calibrated_and_a_boastful_one_is_not(data, model):
@@ -207,17 +258,39 @@ def test_the_picture_of_an_explanation(data):
     ax = draw.explanation(linear, X, 7, top=2)
     found = linear.explain(X)
     table = class_tables.reasons(found, 7, top=2)
-    assert table.names == (*[str(found.names[j]) for j in found.order[7, :2]], "1 others", "prior")
+    assert table.names == (*[str(found.names[j]) for j in found.order[7, :2]], "1 other", "prior")
     assert table.values.sum() == pytest.approx(table.total)
     assert table.total == pytest.approx(found.log_odds[7])
-    assert_allclose([bar.get_width() for bar in ax.patches], table.values)
-    colors = [mpl.colors.to_hex(bar.get_facecolor()).upper() for bar in ax.patches]
+    assert_allclose([bar.get_width() for bar in ax.patches], [*table.values, table.total])
+    colors = [mpl.colors.to_hex(bar.get_facecolor()).upper() for bar in ax.patches[:-1]]
     assert colors == [BLUE if value >= 0 else VERMILLION for value in table.values]
-    assert [text.get_text() for text in ax.get_yticklabels()] == list(table.names)
+    held = [f"{name} = {X[name].iloc[7]:.4g}" for name in table.names[:2]]
+    assert [text.get_text() for text in ax.get_yticklabels()] == [*held, "1 other", "prior", "log-odds"]
     assert ax.get_xlabel() == f"what is added to ln p({found.of[7]} | x) / p({found.against[7]} | x)"
     ax.figure.canvas.draw()
     pair = draw.explanation(linear, X, 7, of="ash", against="_elm")
     assert "ash against _elm" in pair.get_title(loc="left")
+
+
+def test_what_a_row_holds_stands_beside_its_features():
+    frame = pd.DataFrame({"tall": [1.5, None], "kind": ["oak", None], "n": [3, 4], "on": [True, False]})
+    rows = [("1.5", "oak", "3", "True"), ("missing", "missing", "4", "False")]
+    kinds = {"pandas": frame, "polars": pl.from_pandas(frame), "arrow": pa.Table.from_pandas(frame)}
+    for name, X in kinds.items():
+        assert [class_tables.row_entries(X, i) for i in (0, 1)] == rows, name
+    numbers = np.array([[1.0, 2.25], [np.nan, 1e7]])
+    for X in (numbers, numbers.tolist(), ArraySource(numbers, block_rows=1), sp.csr_matrix(numbers)):
+        assert class_tables.row_entries(X, 1) == ("missing", "1e+07")
+
+
+def test_long_names_are_shortened(data):
+    X, y = data
+    long = X.rename(columns=lambda name: f"{name} at the height of the breast of a grown man, {name} again")
+    ax = draw.explanation(LinearDiscriminant().fit(long, np.char.add(y, " of the wood by the northern river")), long)
+    said = [text.get_text() for text in ax.get_yticklabels()]
+    assert all("…" in text and len(text) < 45 for text in said[:3])
+    assert len(ax.get_xlabel()) < 80
+    ax.figure.canvas.draw()
 
 
 # ---- bad input ----------------------------------------------------------------------------------------------

@@ -2,9 +2,9 @@
 import * as Plot from "@observablehq/plot";
 import { h, short } from "./dom";
 import {
-  cells, numbers,
-  type Chart, type Column, type FramesChart, type ImagesChart, type Mark, type MarksChart, type Numbers, type RowsChart,
-  type TableChart, type TextChart,
+  cells, named, numbers,
+  type Chart, type Column, type FramesChart, type ImagesChart, type Mark, type MarksChart, type RowsChart,
+  type TableChart, type TextChart, type Values,
 } from "./report";
 import { Scatter } from "./scatter";
 import { categories, sequence, type State } from "./state";
@@ -32,40 +32,71 @@ function records(mark: Mark): Row[] {
   return Array.from({ length: n }, (_, i) => Object.fromEntries(columns.map(([name, values]) => [name, values[i]])));
 }
 
-function entries(values: Numbers | (string | null)[]): (number | string | null)[] {
+function entries(values: Values): (number | string | null)[] {
   if (Array.isArray(values)) return values;
+  if ("levels" in values) return named(values);
   return Array.from(numbers(values), (v) => (Number.isNaN(v) ? null : v));
 }
 
 const FILL = "fill" as const;
 
-const MARKS: Record<Mark["type"], (rows: Row[], mark: Mark, colour: string) => Plot.Markish[]> = {
+/** What a layer must know of its chart: the middle of the x axis, and whether its colours go both ways from 0. */
+interface Place {
+  middle: number;
+  both: boolean;
+}
+
+const MARKS: Record<Mark["type"], (rows: Row[], mark: Mark, colour: string, place: Place) => Plot.Markish[]> = {
   bar: (rows, _, colour) => [Plot.barY(rows, { x: "x", y: "y", fill: has(rows, FILL) ? "fill" : colour, tip: true, title: title(rows) })],
   line: (rows, mark, colour) => [
     Plot.lineY(rows, { x: "x", y: "y", z: has(rows, "z") ? "z" : null, stroke: has(rows, "z") ? "z" : colour, strokeWidth: 2, strokeDasharray: mark.dash ? "5 4" : undefined, tip: true }),
   ],
-  dot: (rows, _, colour) => [Plot.dot(rows, { x: "x", y: "y", fill: has(rows, FILL) ? "fill" : colour, r: 4, tip: true, title: title(rows) })],
+  dot: (rows, _, colour) => [Plot.dot(rows, { x: "x", y: "y", fill: has(rows, FILL) ? "fill" : colour, stroke: has(rows, FILL) ? "currentColor" : undefined, strokeWidth: 0.7, r: 4, tip: true, title: title(rows) })],
   area: (rows, _, colour) => [Plot.areaY(rows, { x: "x", y1: 0, y2: "y", fill: colour, fillOpacity: 0.25 })],
   band: (rows, _, colour) => [Plot.areaY(rows, { x: "x", y1: "low", y2: "high", fill: colour, fillOpacity: 0.22 })],
-  "rule-x": (rows, mark, colour) => [
+  "rule-x": (rows, mark, colour, { middle }) => [
     Plot.ruleX(rows, { x: "x", stroke: colour, strokeDasharray: mark.dash ? "5 4" : undefined }),
-    ...(has(rows, "text") ? [Plot.text(rows, { x: "x", text: "text", frameAnchor: "top", dx: 4, textAnchor: "start" as const })] : []),
+    ...(has(rows, "text") ? [1, -1].map((side) => beside(rows.filter((row) => (Number(row.x) > middle ? -1 : 1) === side), side)) : []),
   ],
   "rule-y": (rows, mark, colour) => [
     Plot.ruleY(rows, { y: "y", stroke: colour, strokeDasharray: mark.dash ? "5 4" : undefined }),
     ...(has(rows, "text") ? [Plot.text(rows, { y: "y", text: "text", frameAnchor: "right", dy: -7, textAnchor: "end" as const })] : []),
   ],
-  text: (rows) => [Plot.text(rows, { x: "x", y: "y", text: "text", dy: -8, fill: "currentColor" })],
-  cell: (rows) => [
+  text: (rows) => (["start", "end", "middle"] as const).map((side) =>
+    Plot.text(rows.filter((row) => (row.side ?? "middle") === side), {
+      x: "x", y: "y", text: (row: Row) => clipped(row.text), dy: side === "middle" ? -8 : 0, textAnchor: side, fill: "currentColor",
+    })),
+  cell: (rows, _, __, { both }) => [
     Plot.cell(rows, { x: "x", y: "y", fill: "fill", inset: 0.5, tip: true, title: title(rows) }),
-    ...(has(rows, "text") ? [Plot.text(rows, { x: "x", y: "y", text: "text", fill: "currentColor" })] : []),
+    ...(has(rows, "text") ? [Plot.text(rows, { x: "x", y: "y", text: "text", fill: readable(rows, both) })] : []),
   ],
   interval: (rows, _, colour) => [
     Plot.ruleX(rows, { x: "x", y1: "low", y2: "high", stroke: colour, strokeWidth: 1.5 }),
     Plot.dot(rows, { x: "x", y: "y", fill: colour, r: 3.5, tip: true, title: title(rows) }),
   ],
   link: (rows, _, colour) => [Plot.arrow(rows, { x1: "x1", y1: "y1", x2: "x2", y2: "y2", stroke: colour, strokeWidth: 1.5 })],
+  raster: (rows, mark) => [
+    Plot.raster(rows, {
+      x1: mark.grid!.x0, x2: mark.grid!.x1, y1: mark.grid!.y0, y2: mark.grid!.y1, width: mark.grid!.width, height: mark.grid!.height,
+      fill: "fill", fillOpacity: has(rows, "opacity") ? "opacity" : 1, imageRendering: "pixelated",
+    } as Plot.RasterOptions),
+  ],
 };
+
+/** The words of upright lines, on the side where there is room. */
+function beside(rows: Row[], side: number): Plot.Markish {
+  return Plot.text(rows, { x: "x", text: "text", frameAnchor: "top", dx: 4 * side, textAnchor: side > 0 ? "start" : "end" });
+}
+
+/** The colour of text on a cell: of a sequential scale the low end is dark, of a diverging one both ends are. */
+function readable(rows: Row[], both: boolean): (row: Row) => string {
+  const values = rows.map((row) => Number(row.fill)).filter((v) => Number.isFinite(v));
+  const most = values.reduce((a, b) => Math.max(a, Math.abs(b)), 0) || 1;
+  return (row) => {
+    const share = Number(row.fill) / most;
+    return (both ? Math.abs(share) > 0.6 : share < 0.6) ? "#ffffff" : "#111111";
+  };
+}
 
 function has(rows: Row[], name: string): boolean {
   return rows.length > 0 && name in rows[0];
@@ -78,8 +109,8 @@ function title(rows: Row[]): "title" | undefined {
 function scheme(chart: MarksChart): Plot.ScaleOptions | undefined {
   const c = chart.colour;
   if (!c) return { type: "categorical", range: categories() };
-  if (c.scheme === "category") return { type: "categorical", range: categories(), label: c.label, legend: chart.legend };
-  const domain = c.domain;
+  if (c.scheme === "category") return { type: "categorical", range: categories(), label: c.label, legend: chart.legend, domain: c.domain as string[] };
+  const domain = c.domain as number[] | undefined;
   return c.scheme === "diverging"
     ? { type: "diverging", scheme: "PuOr", reverse: true, label: c.label, legend: true, domain, pivot: 0 }
     : { type: "linear", range: sequence(), interpolate: "rgb", label: c.label, legend: true, domain };
@@ -88,15 +119,24 @@ function scheme(chart: MarksChart): Plot.ScaleOptions | undefined {
 /** Names along an axis keep the order in which they come. */
 function axis(given: MarksChart["x"], grid: boolean, values: (number | string | null)[]): Plot.ScaleOptions {
   const named = given?.type === "band" && !given.domain;
-  if (named) return { label: given?.label ?? null, type: "band", domain: [...new Set(values)] as string[] };
+  if (named) return { label: given?.label ?? null, type: "band", domain: [...new Set(values)] as string[], tickFormat: clipped } as Plot.ScaleOptions;
   return { label: given?.label ?? null, type: given?.type, domain: given?.domain, percent: given?.percent, grid } as Plot.ScaleOptions;
 }
 
-/** Counting numbers along a band axis: as many ticks as there is room for. */
+const LONGEST = 24;
+
+/** A name as an axis has room for it: the table behind the chart has all of it. */
+function clipped(name: unknown): string {
+  const text = String(name).replace(/\s+/g, " ");
+  return text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text;
+}
+
+/** Names along a band axis: as many ticks as there is room for, turned or, if they count, level. */
 function thinned(values: (number | string | null)[], bands: boolean, width: number): { ticks?: string[] } {
   const all = [...new Set(values.map(String))];
-  const step = Math.ceil((all.length * 24) / Math.max(1, width - 80));
-  if (!bands || step < 2 || all.some((name) => !/^\d+$/.test(name))) return {};
+  const counting = all.every((name) => /^\d+$/.test(name));
+  const step = Math.ceil((all.length * (counting ? 24 : 13)) / Math.max(1, width - 80));
+  if (!bands || step < 2) return {};
   return { ticks: all.filter((_, i) => i === 0 || (i + 1) % step === 0) };
 }
 
@@ -105,21 +145,25 @@ function marks(chart: MarksChart): Drawn {
   let drawn: Element | null = null;
   const layers = chart.marks.map((mark, i) => [mark, records(mark), mark.colour ?? categories()[i % 8]] as const);
   const values = (name: string) => layers.flatMap(([, rows]) => rows.flatMap((row) => (name in row ? [row[name]] : [])));
+  const places = values("x").filter((v): v is number => typeof v === "number");
+  const middle = (places.reduce((a, b) => Math.min(a, b), Infinity) + places.reduce((a, b) => Math.max(a, b), -Infinity)) / 2;
+  const both = chart.colour?.scheme === "diverging";
   const paint = (width: number): void => {
     const bands = chart.x?.type === "band" || chart.marks.some((m) => m.type === "cell" || m.type === "bar");
-    const longest = Math.max(0, ...layers.flatMap(([m, rows]) => (m.type === "cell" ? rows.map((r) => String(r.y).length) : [])));
-    const names = Math.max(0, ...layers.flatMap(([, rows]) => (bands ? rows.map((r) => (typeof r.x === "string" ? r.x.length : 0)) : [])));
+    const longest = Math.max(0, ...layers.flatMap(([m, rows]) => (m.type === "cell" ? rows.map((r) => clipped(r.y).length) : [])));
+    const names = Math.max(0, ...layers.flatMap(([, rows]) => (bands ? rows.map((r) => (typeof r.x === "string" ? clipped(r.x).length : 0)) : [])));
     const turn = names * 6.5 * new Set(layers.flatMap(([, rows]) => rows.map((r) => r.x))).size > width - 100;
+    const bottom = bands && turn ? Math.min(140, 30 + 5.5 * names) : 44;
     drawn = Plot.plot({
-      width, height: chart.height ?? 360,
-      marginLeft: Math.max(56, Math.min(180, 7 * longest + 16)),
-      marginBottom: bands && turn ? Math.min(140, 30 + 5.5 * names) : 44,
+      width, height: chart.equal ? undefined : (chart.height ?? 360) + bottom - 44,
+      marginLeft: Math.max(56, 7 * longest + 16),
+      marginBottom: bottom,
       style: { background: "transparent", fontSize: "12px", overflow: "visible" },
       x: { ...axis(chart.x, !bands, values("x")), tickRotate: bands && turn ? -40 : 0, ...thinned(values("x"), bands, width) },
       y: axis(chart.y, true, values("y")),
       color: scheme(chart),
       aspectRatio: chart.equal ? 1 : undefined,
-      marks: layers.flatMap(([mark, rows, colour]) => MARKS[mark.type](rows, mark, colour)),
+      marks: layers.flatMap(([mark, rows, colour]) => MARKS[mark.type](rows, mark, colour, { middle, both })),
     });
     holder.replaceChildren(...legend(chart), drawn);
   };

@@ -36,13 +36,35 @@ export function short(value: number): string {
   return size >= 1e5 || size < 1e-3 ? value.toExponential(2) : String(Number(value.toPrecision(4)));
 }
 
+/** A name with its middle left out where it is long. */
+export function brief(text: string, most = 32): string {
+  return text.length <= most ? text : `${text.slice(0, most - 9)}…${text.slice(-8)}`;
+}
+
 /** Round values for an axis between two limits, about `count` of them. */
 export function ticks(low: number, high: number, count: number): number[] {
-  const span = high - low;
-  if (!(span > 0)) return [low];
-  const raw = span / count;
-  const power = 10 ** Math.floor(Math.log10(raw));
-  const step = power * ([1, 2, 5].find((m) => m * power >= raw) ?? 10);
+  const step = stride(low, high, count);
+  if (!step) return [low];
   const first = Math.ceil(low / step);
   return Array.from({ length: Math.floor(high / step) - first + 1 }, (_, i) => (first + i) * step);
+}
+
+function stride(low: number, high: number, count: number): number {
+  const raw = (high - low) / count;
+  if (!(raw > 0)) return 0;
+  const power = 10 ** Math.floor(Math.log10(raw));
+  return power * ([1, 2, 5].find((m) => m * power >= raw) ?? 10);
+}
+
+/** What stands beside ticks: as many decimals as tell neighbours apart, powers of ten for the very large and small. */
+export function tickNames(values: number[]): string[] {
+  const step = values.length > 1 ? values[1] - values[0] : Math.abs(values[0]) || 1;
+  const most = Math.max(...values.map(Math.abs));
+  const decimals = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
+  const digits = Math.max(0, Math.min(8, Math.floor(Math.log10(most / step) + 1e-9)));
+  const powers = most >= 1e6 || decimals > 5;
+  return values.map((v) => {
+    const text = v === 0 || Math.abs(v) < 1e-9 * step ? "0" : powers ? v.toExponential(digits) : v.toFixed(decimals);
+    return text.replace("-", "−");
+  });
 }

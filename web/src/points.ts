@@ -1,10 +1,6 @@
-// Points on a canvas by WebGL, so that 200,000 of them pan and zoom smoothly; by a plain canvas where there is no WebGL.
+// Points by WebGL, so that 200,000 of them pan and zoom smoothly; by a plain canvas where there is no WebGL.
 // Written out here because the libraries for it compile code at run time, which a strict content policy forbids.
-
-export interface Painter {
-  colour(colours: Float32Array): void;
-  draw(view: View, size: number): void;
-}
+// One context draws the points of every chart and each copies its picture: browsers allow a page only some sixteen.
 
 /** Where data coordinates lie on the canvas: pixel = scale · value + shift, y downwards. */
 export interface View {
@@ -16,16 +12,31 @@ export interface View {
   height: number;
 }
 
-export function painter(canvas: HTMLCanvasElement, x: Float64Array, y: Float64Array): Painter {
-  const gl = canvas.getContext("webgl2", { antialias: true, preserveDrawingBuffer: true });
-  return gl ? new Shader(gl, x, y) : new Flat(canvas.getContext("2d")!, x, y);
+/** The places of one chart's points. `paint` draws them on a canvas of `ratio` dots a pixel. */
+export interface Cloud {
+  paint(target: CanvasRenderingContext2D, tints: Float32Array, view: View, size: number, ratio: number): void;
 }
 
+/** Up to so many points a plain canvas is as quick. */
+const FEW = 3_000;
+
+export function cloud(x: Float64Array, y: Float64Array): Cloud {
+  const shader = x.length > FEW ? Shader.shared() : null;
+  return shader ? new Shaded(shader, x, y) : new Flat(x, y);
+}
+
+/** A darker rim keeps light colours visible on white paper; points smaller than this would be all rim. */
+const RIMMED = 8;
+
+/** Opacity from which a point is a selected one: those are drawn last, and larger. */
+const CHOSEN = 0.9;
+
 const VERTEX = `#version 300 es
-in vec2 place; in vec4 tint; out vec4 colour; uniform vec4 map; uniform float size;
+in vec2 place; in vec4 tint; out vec4 colour; uniform vec4 map; uniform float size; uniform bool chosen;
 void main() {
-  gl_Position = vec4(place * map.xy + map.zw, 0.0, 1.0);
-  gl_PointSize = tint.a > 0.9 ? size * 1.35 : size;
+  bool drawn = (tint.a > ${CHOSEN}) == chosen;
+  gl_Position = drawn ? vec4(place * map.xy + map.zw, 0.0, 1.0) : vec4(9.0, 9.0, 9.0, 1.0);
+  gl_PointSize = chosen ? size * 1.35 : size;
   colour = tint;
 }`;
 const FRAGMENT = `#version 300 es
@@ -34,58 +45,64 @@ void main() {
   float r = length(gl_PointCoord - 0.5);
   float a = colour.a * (1.0 - smoothstep(0.42, 0.5, r));
   if (a < 0.01) discard;
-  paint = vec4(colour.rgb * a, a);
+  paint = vec4(colour.rgb * (1.0 - 0.25 * smoothstep(0.28, 0.42, r)) * a, a);
 }`;
 
-class Shader implements Painter {
+class Shader {
+  private static only: Shader | null | undefined;
+  readonly canvas: HTMLCanvasElement;
+  readonly gl: WebGL2RenderingContext;
+  private program: WebGLProgram;
   private tints: WebGLBuffer;
-  private map: WebGLUniformLocation;
-  private size: WebGLUniformLocation;
-  private mean: [number, number];
+  private fed: Float32Array | null = null;
 
-  constructor(
-    private gl: WebGL2RenderingContext,
-    x: Float64Array,
-    private y: Float64Array,
-  ) {
-    const program = link(gl);
-    gl.useProgram(program);
-    // About the first point: float32 has too few digits for points that are far away and close together.
-    const start = Math.max(0, x.findIndex((v, i) => Number.isFinite(v) && Number.isFinite(y[i])));
-    this.mean = [x[start] || 0, y[start] || 0];
-    const places = new Float32Array(2 * x.length);
-    for (let i = 0; i < x.length; i++) {
-      places[2 * i] = x[i] - this.mean[0];
-      places[2 * i + 1] = y[i] - this.mean[1];
+  /** The one of this page, or null where there is no WebGL. */
+  static shared(): Shader | null {
+    if (Shader.only === undefined) {
+      const gl = document.createElement("canvas").getContext("webgl2", { premultipliedAlpha: true });
+      Shader.only = gl ? new Shader(gl) : null;
     }
-    feed(gl, program, "place", places, 2);
-    this.tints = feed(gl, program, "tint", new Float32Array(4 * x.length), 4);
-    this.map = gl.getUniformLocation(program, "map")!;
-    this.size = gl.getUniformLocation(program, "size")!;
+    return Shader.only;
+  }
+
+  private constructor(gl: WebGL2RenderingContext) {
+    this.gl = gl;
+    this.canvas = gl.canvas as HTMLCanvasElement;
+    this.program = link(gl);
+    this.tints = gl.createBuffer()!;
+    gl.useProgram(this.program);
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
   }
 
-  colour(colours: Float32Array): void {
-    this.gl.bindBuffer(this.gl.ARRAY_BUFFER, this.tints);
-    this.gl.bufferData(this.gl.ARRAY_BUFFER, colours, this.gl.DYNAMIC_DRAW);
+  /** Points at `places`, in the upper left corner of the canvas. map: clip = map.xy · place + map.zw. */
+  draw(places: WebGLBuffer, n: number, tints: Float32Array, map: number[], size: number, width: number, height: number): void {
+    const { gl, canvas } = this;
+    if (canvas.width < width) canvas.width = width;
+    if (canvas.height < height) canvas.height = height;
+    gl.viewport(0, canvas.height - height, width, height);
+    gl.clear(gl.COLOR_BUFFER_BIT);
+    this.attribute("place", places, 2);
+    this.attribute("tint", this.tints, 4);
+    if (this.fed !== tints) gl.bufferData(gl.ARRAY_BUFFER, (this.fed = tints), gl.DYNAMIC_DRAW);
+    gl.uniform4fv(this.at("map"), map);
+    gl.uniform1f(this.at("size"), size);
+    for (const chosen of [0, 1]) {
+      gl.uniform1i(this.at("chosen"), chosen);
+      gl.drawArrays(gl.POINTS, 0, n);
+    }
   }
 
-  draw(view: View, size: number): void {
-    const gl = this.gl;
-    const ratio = window.devicePixelRatio || 1;
-    gl.viewport(0, 0, gl.drawingBufferWidth, gl.drawingBufferHeight);
-    gl.clearColor(0, 0, 0, 0);
-    gl.clear(gl.COLOR_BUFFER_BIT);
-    const fx = 2 / view.width;
-    const fy = -2 / view.height;
-    const [mx, my] = this.mean;
-    gl.uniform4f(
-      this.map, view.sx * fx, view.sy * fy,
-      (view.sx * mx + view.tx) * fx - 1, (view.sy * my + view.ty) * fy + 1,
-    );
-    gl.uniform1f(this.size, size * ratio);
-    gl.drawArrays(gl.POINTS, 0, this.y.length);
+  private at(name: string): WebGLUniformLocation | null {
+    return this.gl.getUniformLocation(this.program, name);
+  }
+
+  private attribute(name: string, buffer: WebGLBuffer, size: number): void {
+    const { gl } = this;
+    const at = gl.getAttribLocation(this.program, name);
+    gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
+    gl.enableVertexAttribArray(at);
+    gl.vertexAttribPointer(at, size, gl.FLOAT, false, 0, 0);
   }
 }
 
@@ -101,89 +118,72 @@ function link(gl: WebGL2RenderingContext): WebGLProgram {
   return program;
 }
 
-function feed(gl: WebGL2RenderingContext, program: WebGLProgram, name: string, data: Float32Array, size: number) {
-  const buffer = gl.createBuffer()!;
-  const at = gl.getAttribLocation(program, name);
-  gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
-  gl.bufferData(gl.ARRAY_BUFFER, data, gl.STATIC_DRAW);
-  gl.enableVertexAttribArray(at);
-  gl.vertexAttribPointer(at, size, gl.FLOAT, false, 0, 0);
-  return buffer;
-}
-
-class Flat implements Painter {
-  private colours: Float32Array = new Float32Array(0);
+class Shaded implements Cloud {
+  private places: WebGLBuffer;
+  private low: [number, number];
+  private span: [number, number];
 
   constructor(
-    private context: CanvasRenderingContext2D,
+    private shader: Shader,
+    private x: Float64Array,
+    private y: Float64Array,
+  ) {
+    const [[x0, x1], [y0, y1]] = [extent(x), extent(y)];
+    this.low = [x0, y0];
+    this.span = [x1 - x0 || 1, y1 - y0 || 1];
+    const { gl } = shader;
+    this.places = gl.createBuffer()!;
+    gl.bindBuffer(gl.ARRAY_BUFFER, this.places);
+    gl.bufferData(gl.ARRAY_BUFFER, this.scaled(), gl.STATIC_DRAW);
+  }
+
+  /** Between 0 and 1: float32 has too few digits for points that are far away and close together. */
+  private scaled(): Float32Array {
+    const places = new Float32Array(2 * this.x.length);
+    const away = 1e6;
+    for (let i = 0; i < this.x.length; i++) {
+      const [u, v] = [(this.x[i] - this.low[0]) / this.span[0], (this.y[i] - this.low[1]) / this.span[1]];
+      const seen = Number.isFinite(u) && Number.isFinite(v);
+      places[2 * i] = seen ? u : away;
+      places[2 * i + 1] = seen ? v : away;
+    }
+    return places;
+  }
+
+  paint(target: CanvasRenderingContext2D, tints: Float32Array, view: View, size: number, ratio: number): void {
+    if (this.shader.gl.isContextLost()) return new Flat(this.x, this.y).paint(target, tints, view, size, ratio);
+    const [fx, fy] = [2 / view.width, -2 / view.height];
+    const [[x0, y0], [w, ht]] = [this.low, this.span];
+    const map = [
+      view.sx * w * fx, view.sy * ht * fy, (view.sx * x0 + view.tx) * fx - 1, (view.sy * y0 + view.ty) * fy + 1,
+    ];
+    const [width, height] = [Math.round(view.width * ratio), Math.round(view.height * ratio)];
+    this.shader.draw(this.places, this.x.length, tints, map, size * ratio, width, height);
+    target.drawImage(this.shader.canvas, 0, 0, width, height, 0, 0, width, height);
+  }
+}
+
+class Flat implements Cloud {
+  constructor(
     private x: Float64Array,
     private y: Float64Array,
   ) {}
 
-  colour(colours: Float32Array): void {
-    this.colours = colours;
-  }
-
-  draw(view: View, size: number): void {
-    const { context: c, x, y, colours } = this;
-    const ratio = window.devicePixelRatio || 1;
-    c.setTransform(ratio, 0, 0, ratio, 0, 0);
-    c.clearRect(0, 0, view.width, view.height);
-    for (let i = 0; i < x.length; i++) {
-      const [r, g, b, a] = colours.subarray(4 * i, 4 * i + 4);
-      c.fillStyle = `rgba(${255 * r}, ${255 * g}, ${255 * b}, ${a})`;
-      c.beginPath();
-      c.arc(view.sx * x[i] + view.tx, view.sy * y[i] + view.ty, size / 2, 0, 7);
-      c.fill();
-    }
-  }
-}
-
-/** Points in square cells, so that the one under the pointer is found without looking at all. */
-export class Nearby {
-  private cells = new Map<number, number[]>();
-  private low: [number, number];
-  private step: [number, number];
-  private static readonly SIDE = 256;
-
-  constructor(
-    private x: Float64Array,
-    private y: Float64Array,
-  ) {
-    const [x0, x1] = extent(x);
-    const [y0, y1] = extent(y);
-    this.low = [x0, y0];
-    this.step = [(x1 - x0) / Nearby.SIDE || 1, (y1 - y0) / Nearby.SIDE || 1];
-    for (let i = 0; i < x.length; i++) {
-      const key = this.key(this.cell(0, x[i]), this.cell(1, y[i]));
-      if (!Number.isNaN(key)) (this.cells.get(key) ?? this.cells.set(key, []).get(key)!).push(i);
-    }
-  }
-
-  private cell(axis: 0 | 1, value: number): number {
-    return Math.floor((value - this.low[axis]) / this.step[axis]);
-  }
-
-  private key(i: number, j: number): number {
-    return i * 1000 + j;
-  }
-
-  /** The row of the nearest point within `reach` pixels of (px, py), or -1. */
-  find(view: View, px: number, py: number, reach: number): number {
-    const [a, b] = [(px - reach - view.tx) / view.sx, (px + reach - view.tx) / view.sx];
-    const [c, d] = [(py + reach - view.ty) / view.sy, (py - reach - view.ty) / view.sy];
-    let best = -1;
-    let least = reach * reach;
-    const [i0, i1] = [Math.max(0, this.cell(0, a)), Math.min(Nearby.SIDE, this.cell(0, b))];
-    const [j0, j1] = [Math.max(0, this.cell(1, c)), Math.min(Nearby.SIDE, this.cell(1, d))];
-    for (let i = i0; i <= i1; i++)
-      for (let j = j0; j <= j1; j++)
-        for (const row of this.cells.get(this.key(i, j)) ?? []) {
-          const dx = view.sx * this.x[row] + view.tx - px;
-          const dy = view.sy * this.y[row] + view.ty - py;
-          if (dx * dx + dy * dy < least) [best, least] = [row, dx * dx + dy * dy];
-        }
-    return best;
+  paint(target: CanvasRenderingContext2D, tints: Float32Array, view: View, size: number, ratio: number): void {
+    target.lineWidth = ratio;
+    for (const chosen of [false, true])
+      for (let i = 0; i < this.x.length; i++) {
+        const [r, g, b, a] = tints.subarray(4 * i, 4 * i + 4);
+        if (a > CHOSEN !== chosen || !Number.isFinite(this.x[i] + this.y[i])) continue;
+        const [px, py] = [view.sx * this.x[i] + view.tx, view.sy * this.y[i] + view.ty];
+        target.fillStyle = `rgba(${255 * r}, ${255 * g}, ${255 * b}, ${a})`;
+        target.beginPath();
+        target.arc(px * ratio, py * ratio, ((chosen ? 0.675 : 0.5) * size - 0.5) * ratio, 0, 7);
+        target.fill();
+        if (size < RIMMED) continue;
+        target.strokeStyle = `rgba(${175 * r}, ${175 * g}, ${175 * b}, ${a})`;
+        target.stroke();
+      }
   }
 }
 

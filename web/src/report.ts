@@ -1,12 +1,21 @@
 // What a report is: plain data, as `eigenlens.app.report` writes it. Nothing here draws.
 
-/** Numbers: a plain list; the base64 of little-endian float32; or of 16 bits between limits, all bits set for none. */
-export type Numbers = (number | null)[] | { f32: string } | { u16: string; low: number; high: number };
+/** Numbers: a plain list; the base64 of little-endian float32; or of 16 bits between limits, all bits set for none; or
+ * the place of one of these in the list of those that several charts share. */
+export type Numbers = (number | null)[] | { f32: string } | { u16: string; low: number; high: number } | { ref: number };
+
+/** Names, many of them alike: numbers of levels, -1 for none. */
+export interface Coded {
+  levels: string[];
+  codes: Numbers;
+}
+
+export type Values = Numbers | Coded | (string | null)[];
 
 export interface Column {
   name: string;
   kind: "number" | "text";
-  values: Numbers | (string | null)[];
+  values: Values;
 }
 
 /** The rows that are shown: what points can be coloured, searched and named by. */
@@ -29,11 +38,13 @@ export interface Axis {
 
 /** One layer of a chart; arrays are columns of the same length. */
 export interface Mark {
-  type: "bar" | "line" | "dot" | "area" | "band" | "rule-x" | "rule-y" | "text" | "cell" | "interval" | "link";
+  type: "bar" | "line" | "dot" | "area" | "band" | "rule-x" | "rule-y" | "text" | "cell" | "interval" | "link" | "raster";
   label?: string;
   colour?: string;
   dash?: boolean;
-  data: Record<string, Numbers | (string | null)[]>;
+  data: Record<string, Values>;
+  /** Of a raster: where its cells lie, rows from y0 upwards. */
+  grid?: { x0: number; x1: number; y0: number; y1: number; width: number; height: number };
 }
 
 interface Titled {
@@ -46,7 +57,7 @@ export interface MarksChart extends Titled {
   marks: Mark[];
   x?: Axis;
   y?: Axis;
-  colour?: { scheme: "diverging" | "sequential" | "category"; label?: string; domain?: number[] };
+  colour?: { scheme: "diverging" | "sequential" | "category"; label?: string; domain?: (number | string)[] };
   equal?: boolean;
   height?: number;
   legend?: boolean;
@@ -110,10 +121,16 @@ export interface Report {
   version: string;
   rows: Rows;
   pages: Page[];
+  /** Numbers that several charts refer to. */
+  shared?: Numbers[];
 }
 
+let shared: Numbers[] = [];
+
 /** A plain array of numbers, NaN where there is none. */
-export function numbers(values: Numbers | (string | null)[]): Float64Array {
+export function numbers(values: Values): Float64Array {
+  if ("ref" in values) return numbers(shared[values.ref]);
+  if ("codes" in values) return numbers(values.codes);
   if (Array.isArray(values)) return Float64Array.from(values as (number | null)[], (v) => v ?? NaN);
   if ("f32" in values) return Float64Array.from(new Float32Array(bytes(values.f32)));
   const step = (values.high - values.low) / 65534;
@@ -133,13 +150,22 @@ export function names(rows: Rows): string[] {
 
 /** The values of a column as they are printed, one by one. */
 export function cells(column: Column): (string | number | null)[] {
-  if (column.kind === "text") return column.values as (string | null)[];
+  if (column.kind === "text") return named(column.values);
   return Array.from(numbers(column.values), (v) => (Number.isNaN(v) ? null : v));
+}
+
+/** Names one by one, of a list or of codes. */
+export function named(values: Values): (string | null)[] {
+  if (Array.isArray(values)) return values as (string | null)[];
+  const levels = "levels" in values ? values.levels : [];
+  return Array.from(numbers(values), (code) => levels[Math.round(code)] ?? null);
 }
 
 /** The report that the page carries. */
 export function embedded(): Report {
   const node = document.getElementById("report");
   if (!node?.textContent) throw new Error("the page carries no report");
-  return JSON.parse(node.textContent) as Report;
+  const report = JSON.parse(node.textContent) as Report;
+  shared = report.shared ?? [];
+  return report;
 }

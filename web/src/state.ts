@@ -1,35 +1,43 @@
-// What the charts of a page share: which rows are selected, what colours them, and the theme.
+// What the charts of a page share: which rows are selected, which one is looked at, and what colours them.
 import { cells, names, numbers, type Column, type Rows } from "./report";
 
 type Listener = () => void;
+export type Colour = [number, number, number];
 
 /** Colours that stay apart for colour-blind eyes (after Okabe and Ito 2008, and four more), in an order of contrast. */
 const CATEGORIES = [
-  "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8a8a00", "#7b4fb5", "#9c6644", "#5fd3b0", "#7a7a7a",
+  "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8f8f14", "#9467c9", "#a5714f", "#5fd3b0", "#808080",
 ];
 const MANY = CATEGORIES.length;
 
-/** Stops of a sequential scale whose lightness rises evenly. */
-const SEQUENCE = ["#440154", "#3b528b", "#21918c", "#5ec962", "#fde725"];
+/** Stops of a sequential scale whose lightness rises evenly, and which stays clear of both white and black paper. */
+const SEQUENCE = ["#5b3794", "#3d6db0", "#1f968b", "#4dbb6d", "#c2cf30"];
+
+/** Rows that are not selected, while others are. */
+const FAINT = 0.12;
 
 export interface Colouring {
   name: string;
-  colours: [number, number, number][];
-  legend: { label: string; colour: string }[];
+  colours: Colour[];
+  legend: { label: string; colour: string; rows: () => number[] }[];
   numeric?: { low: number; high: number };
+  /** What the column says of a row. */
+  value: (row: number) => string | number | null;
 }
 
 export class State {
   selected = new Set<number>();
+  /** The row that is looked at, by the keyboard or after a search; -1 for none. */
+  focused = -1;
   colouring: Colouring;
   readonly ids: string[];
   private listeners: Listener[] = [];
+  private packed: Float32Array | null = null;
 
   constructor(readonly rows: Rows) {
     this.ids = names(rows);
-    this.colouring = plain(rows.shown);
     const label = rows.columns.find((column) => column.kind === "text");
-    if (label) this.colouring = colourBy(label, rows.shown);
+    this.colouring = label ? colourBy(label, rows.shown) : plain(rows.shown);
   }
 
   listen(listener: Listener): void {
@@ -38,22 +46,60 @@ export class State {
 
   select(rows: Iterable<number>): void {
     this.selected = new Set(rows);
+    this.packed = null;
     this.tell();
   }
 
-  colour(name: string): void {
-    const column = this.rows.columns.find((each) => each.name === name);
+  toggle(row: number): void {
+    const kept = new Set(this.selected);
+    if (!kept.delete(row)) kept.add(row);
+    this.select(kept);
+  }
+
+  focus(row: number): void {
+    this.focused = row;
+    this.tell();
+  }
+
+  clear(): void {
+    this.focused = -1;
+    this.select([]);
+  }
+
+  /** Colours by the column at a place, or all alike where there is none: names of columns may be empty, or alike. */
+  colour(place: number): void {
+    const column = this.rows.columns[place];
     this.colouring = column ? colourBy(column, this.rows.shown) : plain(this.rows.shown);
+    this.packed = null;
     this.tell();
   }
 
   tell(): void {
     for (const listener of this.listeners) listener();
   }
+
+  /** (4 n,) red, green, blue and opacity of every row; the same array until something changes. */
+  get tints(): Float32Array {
+    this.packed ??= this.pack();
+    return this.packed;
+  }
+
+  private pack(): Float32Array {
+    const n = this.rows.shown;
+    const found = new Float32Array(4 * n);
+    const usual = n > 50_000 ? 0.35 : n > 5_000 ? 0.55 : 0.85;
+    for (let i = 0; i < n; i++) {
+      const [r, g, b] = this.colouring.colours[i];
+      [found[4 * i], found[4 * i + 1], found[4 * i + 2]] = [r, g, b];
+      found[4 * i + 3] = this.selected.size ? (this.selected.has(i) ? 1 : FAINT) : usual;
+    }
+    return found;
+  }
 }
 
 function plain(n: number): Colouring {
-  return { name: "", colours: Array.from({ length: n }, () => rgb(CATEGORIES[0])), legend: [] };
+  const only = rgb(CATEGORIES[0]);
+  return { name: "", colours: Array.from({ length: n }, () => only), legend: [], value: () => null };
 }
 
 function colourBy(column: Column, n: number): Colouring {
@@ -69,10 +115,17 @@ function byCategory(column: Column, n: number): Colouring {
   const named = order.length > MANY ? order.slice(0, MANY - 1) : order;
   named.sort((a, b) => a.localeCompare(b, undefined, { numeric: true }));
   const place = new Map(named.map((value, i) => [value, i]));
-  const legend = named.map((label, i) => ({ label, colour: CATEGORIES[i] }));
-  if (order.length > MANY) legend.push({ label: `${order.length - named.length} others`, colour: CATEGORIES[MANY - 1] });
-  const colours = Array.from({ length: n }, (_, i) => rgb(CATEGORIES[place.get(values[i]) ?? MANY - 1]));
-  return { name: column.name, colours, legend };
+  const which = values.map((value) => place.get(value) ?? MANY - 1);
+  const entry = (label: string, at: number) => ({ label, colour: CATEGORIES[at], rows: () => where(which, at) });
+  const legend = named.map(entry);
+  if (order.length > MANY) legend.push(entry(`${order.length - named.length} others`, MANY - 1));
+  const palette = CATEGORIES.map(rgb);
+  const colours = Array.from({ length: n }, (_, i) => palette[which[i]]);
+  return { name: column.name, colours, legend, value: (row) => values[row] };
+}
+
+function where(which: number[], wanted: number): number[] {
+  return which.flatMap((at, row) => (at === wanted ? [row] : []));
 }
 
 function byNumber(column: Column, n: number): Colouring {
@@ -81,7 +134,7 @@ function byNumber(column: Column, n: number): Colouring {
   const low = quantile(sorted, 0.01);
   const high = quantile(sorted, 0.99);
   const colours = Array.from({ length: n }, (_, i) => sequential((values[i] - low) / (high - low || 1)));
-  return { name: column.name, colours, legend: [], numeric: { low, high } };
+  return { name: column.name, colours, legend: [], numeric: { low, high }, value: (row) => values[row] };
 }
 
 function quantile(sorted: Float64Array, q: number): number {
@@ -89,12 +142,13 @@ function quantile(sorted: Float64Array, q: number): number {
 }
 
 /** A colour of the sequential scale at t in [0, 1]; grey for a missing value. */
-export function sequential(t: number): [number, number, number] {
+export function sequential(t: number): Colour {
   if (Number.isNaN(t)) return [0.6, 0.6, 0.6];
   const at = Math.max(0, Math.min(1, t)) * (SEQUENCE.length - 1);
   const i = Math.min(SEQUENCE.length - 2, Math.floor(at));
-  const [a, b] = [rgb(SEQUENCE[i]), rgb(SEQUENCE[i + 1])];
-  return a.map((v, c) => v + (b[c] - v) * (at - i)) as [number, number, number];
+  const [a, b] = [STOPS[i], STOPS[i + 1]];
+  const u = at - i;
+  return [a[0] + (b[0] - a[0]) * u, a[1] + (b[1] - a[1]) * u, a[2] + (b[2] - a[2]) * u];
 }
 
 export function sequence(): string[] {
@@ -105,10 +159,12 @@ export function categories(): string[] {
   return CATEGORIES;
 }
 
-function rgb(hex: string): [number, number, number] {
-  return [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16) / 255) as [number, number, number];
+function rgb(hex: string): Colour {
+  return [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16) / 255) as Colour;
 }
 
-export function css([r, g, b]: [number, number, number]): string {
+const STOPS = SEQUENCE.map(rgb);
+
+export function css([r, g, b]: Colour): string {
   return `rgb(${Math.round(255 * r)} ${Math.round(255 * g)} ${Math.round(255 * b)})`;
 }

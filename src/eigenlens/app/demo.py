@@ -6,7 +6,7 @@ embedded examples too.
 
 from __future__ import annotations
 
-import io
+import contextlib
 import os
 import sys
 from collections.abc import Callable
@@ -19,7 +19,6 @@ from eigenlens import PCA, datasets, plot
 from eigenlens.app.report import PAGES, report
 from eigenlens.data.examples import Example
 from eigenlens.data.memory import ArraySource
-from eigenlens.io import replace_file
 from eigenlens.views import tables
 
 if TYPE_CHECKING:
@@ -65,28 +64,51 @@ def run(name: str, folder: str | os.PathLike[str] = "report", *, say: Callable[.
     line, shown, _ = summary(estimator)
     said = "\n".join(findings(estimator, example)) if name == "uk-food" else f"{call(estimator)}: {line}."
     tell(example.about, shown, said, sep="\n\n", end="\n\n")
-    written = _pictures(estimator, example, Path(folder)) if name == "uk-food" else []
+    jobs = _pictures(estimator, example, Path(folder)) if name == "uk-food" else []
     if type(estimator).__name__ in PAGES:
-        written.append(_report(estimator, example, Path(folder) / "report.html"))
-    for path in written:
+        page = Path(folder) / "report.html"
+        jobs.append((page, lambda path: _report(estimator, example, path)))
+    _write(Path(folder), jobs)
+    for path, _ in jobs:
         tell(f"wrote {path}")
-    return written
+    return [path for path, _ in jobs]
 
 
-def _pictures(model: PCA, example: Example, folder: Path) -> list[Path]:
+Job = tuple[Path, Callable[[Path], Any]]
+"""A file, and what writes it."""
+
+
+def _write(folder: Path, jobs: list[Job]) -> None:
+    """All files or none; a folder that was made for them goes again if they do not come."""
+    from eigenlens.app.cli.writing import write_whole
+
+    new = not folder.exists()
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        write_whole(*jobs)
+    except BaseException:
+        if new:
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+        raise
+
+
+def _pictures(model: PCA, example: Example, folder: Path) -> list[Job]:
+    def biplot() -> Axes:
+        return plot.biplot(model, _named(example), labels=example.rows, names=example.columns)
+
     return [
-        _write(folder / "scree.png", plot.scree(model)),
-        _write(folder / "biplot.png", plot.biplot(model, _named(example), labels=example.rows, names=example.columns)),
+        (folder / "scree.png", lambda path: _draw(path, plot.scree(model))),
+        (folder / "biplot.png", lambda path: _draw(path, biplot())),
     ]
 
 
 def _report(model: Any, example: Example, path: Path) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
     labels = {} if example.labels is None else {"label": list(example.labels)}
     command = "eigenlens demo" + (f" {example.name}" if example.name != "uk-food" else "")
     return report(
         model, _named(example), path, title=example.about.split(":")[0].rstrip("."), ids=example.rows,
-        columns=labels | dict(example.others), command=command,
+        columns=labels | dict(example.others), sample_weight=example.weight, command=command,
     )  # fmt: skip
 
 
@@ -126,17 +148,13 @@ def _apart(z: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> int:
     return int(np.argmax(gaps.min(axis=1)))
 
 
-def _write(path: Path, ax: Axes) -> Path:
-    """The picture in a file, whole or not at all. Closes the figure."""
+def _draw(path: Path, ax: Axes) -> None:
+    """The picture in a file. Closes the figure."""
     import matplotlib.pyplot as plt
 
-    picture = io.BytesIO()
     figure = ax.figure.canvas.figure
-    figure.savefig(picture, format="png", dpi=150)
+    figure.savefig(path, format="png", dpi=150)
     plt.close(figure)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    replace_file(path, picture.getvalue())
-    return path
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from typing import Any
 
 from eigenlens.errors import DataError, OptionError
 
-__all__ = ["Selection"]
+__all__ = ["Selection", "listed_columns"]
 
 Name = Any  # a column's name, or its position where columns have no names
 
@@ -33,8 +33,8 @@ class Selection:
           ...
         eigenlens.errors.OptionError: columns='hight' is no column of the file; near it: 'height'.
         """
-        wanted = _listed(self.columns, "columns", available)
-        dropped = _listed(self.drop, "drop", available)
+        wanted = listed_columns(self.columns, "columns", available)
+        dropped = listed_columns(self.drop, "drop", available)
         others = [name for name in (self.id, self.label) if name is not None]
         for option, name in (("id", self.id), ("label", self.label)):
             if name is not None:
@@ -46,7 +46,8 @@ class Selection:
         return chosen
 
 
-def _listed(names: Sequence[Name] | None, option: str, available: Sequence[Name]) -> list[Name]:
+def listed_columns(names: Sequence[Name] | None, option: str, available: Sequence[Name]) -> list[Name]:
+    """The columns that an option names, each once, all of them among the available ones."""
     listed = [] if names is None else [names] if isinstance(names, str | int) else list(names)
     for name in listed:
         _known(name, option, available)

@@ -10,6 +10,7 @@ import numpy as np
 
 from eigenlens.arrays import is_sparse, working_dtype
 from eigenlens.data.memory import ArraySource, SparseSource
+from eigenlens.data.mixed_rows import Field
 from eigenlens.data.source import Block, Progress, S, Source
 from eigenlens.errors import DataError, MissingExtra
 
@@ -40,6 +41,8 @@ class DaskSource(Source):
         self.array = X if X.numblocks[1] == 1 else X.rechunk({1: -1})
         self.n_rows, self.n_features = map(int, self.array.shape)
         self.dtype = working_dtype(X.dtype)
+        kind = "boolean" if X.dtype == bool else "number"
+        self.fields = tuple(Field(place, kind) for place in range(self.n_features))
 
     def rows(self) -> Iterator[Any]:
         """One pass over the rows in this process, a chunk at a time."""

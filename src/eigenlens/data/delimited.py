@@ -1,33 +1,41 @@
 """Rows of CSV and other delimited text, a piece of the file at a time, compressed or not.
 
 Pieces end where a record ends. Polars parses each as numbers; where it cannot, the cells are looked at one by
-one: spaces are forgiven, true and false are 1 and 0, and text is an error that counts it over the whole file.
+one: spaces are forgiven, true and false are 1 and 0, and text among numbers is an error that counts it over the whole
+file. Columns of text alone are levels for models that take them, and an error for those that need numbers.
 """
 
 from __future__ import annotations
 
+import copy
 import itertools
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.data.columns import Selection
+from eigenlens.data.cells import Found, cell_kinds, joined_kind, number, plainest, text_places, without_missing
+from eigenlens.data.columns import Selection, listed_columns
+from eigenlens.data.frames import as_array, fill, import_polars, same_columns, text_error, unreadable
+from eigenlens.data.mixed_rows import Field, MixedRows, mixed_rows
 from eigenlens.data.records import HEAD_BYTES, PIECE_BYTES, first_record, records
 from eigenlens.data.source import BLOCK_BYTES
-from eigenlens.data.tables import as_array, fill, import_polars, same_columns, text_error, unreadable
 from eigenlens.errors import DataError, OptionError
 
 if TYPE_CHECKING:
-    from polars import DataFrame, Expr, Series
+    from polars import DataFrame
 
 __all__ = ["DelimitedReader"]
 
 SEPARATORS = ",\t;|"
+
+FIELD_KINDS = {
+    "text": "text", "boolean": "boolean", "number": "number", "flags": "number", "empty": "number", "mixed": "mixed",
+}  # fmt: skip
+"""The kinds of fields by those of cells; a pass over a column that is mixed of text and numbers is an error."""
 
 
 class Dialect(NamedTuple):
@@ -39,10 +47,11 @@ class Dialect(NamedTuple):
 
 
 class DelimitedReader:
-    """Blocks of the numeric columns of delimited text files.
+    """Blocks of the columns of delimited text files.
 
     A first line of names is expected. `header=False` says that there is none (columns are then column_1, …),
-    `header=True` that a first line of numbers is names all the same.
+    `header=True` that a first line of numbers is names all the same. Whether a column holds numbers or text is seen in
+    the first megabyte of each file, unless it is named in `text`.
     """
 
     def __init__(
@@ -53,46 +62,74 @@ class DelimitedReader:
         separator: str | None = None,
         header: bool | None = None,
         na: Sequence[str] = (),
+        text: Sequence[str] = (),
         block_rows: int | None = None,
     ) -> None:
         na = (na,) if isinstance(na, str) else tuple(na)
         self.paths = paths
         self.dialect = Dialect(separator or _separator(paths[0]), header is not False, na)
         columns = [_columns(path, self.dialect) for path in paths]
-        same_columns(paths, columns)
+        same_columns(paths, columns, ordered=False)
         if header is None:
             _refuse_numbers(paths[0], columns[0])
-        self._places = {name: f"column_{place}" for place, name in enumerate(columns[0], 1)}
+        self._places = {path: _numbered(names) for path, names in zip(paths, columns, strict=True)}
         self.names: tuple[str, ...] = selection.features(columns[0])
-        self.n_features = len(self.names)
         self.dtype = np.dtype(np.float64)
-        self._block = block_rows or max(1, BLOCK_BYTES // (8 * self.n_features))
-        self._flags = self._look_at_heads()
+        self._block_rows = block_rows
+        self._kinds = self._look_at_heads(listed_columns(text, "text", columns[0]))
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """The features and what they hold."""
+        return tuple(Field(name, FIELD_KINDS[self._kinds[name]]) for name in self.names)
+
+    def only(self, columns: Sequence[int]) -> Self:
+        """A reader of some of the features, by number."""
+        other = copy.copy(self)
+        other.names = tuple(self.names[j] for j in columns)
+        return other
 
     def count(self) -> int:
         """The number of rows, by a pass over the text."""
         return sum(self._length(path, piece) for path, piece in self._pieces())
 
     def blocks(self) -> Iterator[Array]:
-        """One pass over the features: Fortran-ordered float64 blocks, empty cells NaN."""
-        for path, piece in self._pieces():
-            frame = self._numbers(path, piece)
-            for start in range(0, len(frame), self._block):
-                part = frame[start : start + self._block]
-                block = np.empty(part.shape, order="F")
-                fill([block], part)
-                yield block
+        """One pass over the features: Fortran-ordered float64 blocks, empty cells NaN; text is refused."""
+        if self._of_kind("text", "mixed"):
+            raise self._text_error()
+        for part in self._frames():
+            block = np.empty(part.shape, order="F")
+            fill([block], part)
+            yield block
+
+    def tables(self) -> Iterator[MixedRows]:
+        """One pass over the features: text as levels, everything else as numbers."""
+        if self._of_kind("mixed"):
+            raise self._found_error(levels=True)
+        for part in self._frames(levels=True):
+            paired = zip(part.iter_columns(), self.fields, strict=True)
+            yield mixed_rows([c if field.kind == "text" else c.to_numpy() for c, field in paired], self.fields)
 
     def column(self, name: str) -> Array:
         """One whole column (n,): integers or floats where every entry is one, else text."""
         pl = import_polars()
         parts = [self._parse(path, piece, [name], text=[name]) for path, piece in self._pieces()]
-        return as_array(_plainest(pl.concat(parts).to_series()))
+        return as_array(plainest(pl.concat(parts).to_series()))
+
+    def _of_kind(self, *kinds: str) -> list[str]:
+        return [name for name in self.names if self._kinds[name] in kinds]
+
+    def _frames(self, levels: bool = False) -> Iterator[DataFrame]:
+        for path, piece in self._pieces():
+            frame = self._typed(path, piece, levels)
+            step = self._block_rows or max(1, BLOCK_BYTES // (8 * len(self.names)))
+            for start in range(0, len(frame), step):
+                yield frame[start : start + step]
 
     def _length(self, path: Path, piece: bytes) -> int:
-        if len(self._places) > 1 and b'"' not in piece:  # then a line is a row, and counting them is quick
+        if len(self._places[path]) > 1 and b'"' not in piece:  # then a line is a row, and counting them is quick
             return piece.count(b"\n") + (not piece.endswith(b"\n"))
-        first = [next(iter(self._places))]
+        first = [next(iter(self._places[path]))]
         return len(self._parse(path, piece, first, text=first))
 
     def _pieces(self) -> Iterator[tuple[Path, bytes]]:
@@ -102,118 +139,82 @@ class DelimitedReader:
 
     def _records(self, path: Path, size: int | None = None) -> Iterator[bytes]:
         # A blank line is a row of its own only where a row is one cell.
-        return records(path, size or PIECE_BYTES, skip=self.dialect.header, blanks=len(self._places) == 1)
+        return records(path, size or PIECE_BYTES, skip=self.dialect.header, blanks=len(self._places[path]) == 1)
 
     def _parse(self, path: Path, piece: bytes, names: Sequence[str], text: Collection[str]) -> DataFrame:
         """The named columns of a piece, some as text and some as numbers; ValueError where these are none."""
         pl = import_polars()
-        places = [self._places[name] for name in names]
-        kinds = {self._places[name]: pl.String if name in text else pl.Float64 for name in self._places}
+        places = {name: self._places[path][name] for name in names}
+        kinds = {place: pl.String if name in text else pl.Float64 for name, place in self._places[path].items()}
         how = {
             "has_header": False,
             "separator": self.dialect.separator,
             "null_values": list(self.dialect.na) or None,
         }
         try:
-            frame = pl.read_csv(piece, schema=kinds, columns=places, **how)
+            frame = pl.read_csv(piece, schema=kinds, columns=list(places.values()), **how)
         except pl.exceptions.PolarsError as error:
             raise unreadable(path, error) from error
-        chosen: DataFrame = frame.select(pl.col(place).alias(name) for place, name in zip(places, names, strict=True))
+        chosen: DataFrame = frame.select(pl.col(place).alias(name) for name, place in places.items())
         return chosen
 
-    def _numbers(self, path: Path, piece: bytes) -> DataFrame:
-        """The features of a piece; cell by cell where Polars found something that is no number."""
-        text: Collection[str] = self._flags
+    def _typed(self, path: Path, piece: bytes, levels: bool = False) -> DataFrame:
+        """The features of a piece as numbers and text; cell by cell where Polars found something that is no number."""
+        text, words = self._of_kind("text"), self._of_kind("boolean", "flags")
         try:
-            frame = self._parse(path, piece, self.names, text)
+            frame = self._parse(path, piece, self.names, {*text, *words})
         except DataError:
-            text = self.names
-            frame = self._parse(path, piece, self.names, text)
-        numbers = frame.with_columns(_number(name) for name in text) if text else frame
-        if any(len(_text_places(frame[name], numbers[name], self.dialect.na)) for name in text):
-            raise self._text_error()
-        return numbers
+            words = [name for name in self.names if self._kinds[name] != "text"]
+            frame = self._parse(path, piece, self.names, self.names)
+        typed = frame.with_columns(number(name) for name in words) if words else frame
+        if any(len(text_places(frame[name], typed[name], self.dialect.na)) for name in words):
+            raise self._found_error(levels=True) if levels else self._text_error()
+        return typed.with_columns(without_missing(name, self.dialect.na) for name in text) if text else typed
 
-    def _look_at_heads(self) -> frozenset[str]:
-        """The columns that hold true and false; an error where the first megabyte of a file has text."""
-        flags: set[str] = set()
+    def _look_at_heads(self, text: Collection[str]) -> dict[str, str]:
+        """The kind of each feature, by the first megabyte of each file; those named in `text` are that."""
         heads = [(path, piece) for path in self.paths for piece in itertools.islice(self._records(path, HEAD_BYTES), 1)]
         if not heads:
             raise DataError(f"'{self.paths[0]}' has a line of names and no rows; at least 1 row is needed.")
-        for path, piece in heads:
-            frame = self._parse(path, piece, self.names, self.names)
-            numbers = frame.select(_number(name) for name in self.names)
-            if any(len(_text_places(frame[name], numbers[name], self.dialect.na)) for name in self.names):
-                raise self._text_error()
-            flags |= {name for name in self.names if frame[name].str.contains("(?i)true|false").any()}
-        return frozenset(flags)
+        found = [self._head_kinds(path, piece) for path, piece in heads]
+        kinds = zip(self.names, map(joined_kind, zip(*found, strict=True)), strict=True)
+        return {name: "text" if name in text else kind for name, kind in kinds}
+
+    def _head_kinds(self, path: Path, piece: bytes) -> list[str]:
+        """The kind of each feature in a piece; where Polars can read all of it as numbers, no cell is looked at."""
+        try:
+            numbers = self._parse(path, piece, self.names, ())
+        except DataError:
+            return cell_kinds(self._parse(path, piece, self.names, self.names), self.dialect.na)
+        return ["number" if gaps < len(numbers) else "empty" for gaps in numbers.null_count().row(0)]
 
     def _text_error(self) -> DataError:
-        """Where the text is, by a pass over everything."""
+        """The error for text where numbers are needed."""
+        return self._found_error(levels=False)
+
+    def _found_error(self, levels: bool) -> DataError:
+        """Where the text is, by a pass over everything; `levels`: where columns of nothing else are taken as such."""
+        names = [name for name in self.names if not (levels and self._kinds[name] == "text")]
         found: dict[str, Found] = {}
         rows: Counter[Path] = Counter()
         for path, piece in self._pieces():
-            frame = self._parse(path, piece, self.names, self.names)
-            numbers = frame.select(_number(name) for name in self.names)
-            for name in self.names:
-                places = _text_places(frame[name], numbers[name], self.dialect.na)
+            frame = self._parse(path, piece, names, names)
+            numbers = frame.select(number(name) for name in names)
+            for name in names:
+                places = text_places(frame[name], numbers[name], self.dialect.na)
                 if len(places):
                     new = Found(path, rows[path] + int(places[0]) + 1, str(frame[name][int(places[0])]))
                     found.setdefault(name, new).add(frame[name].gather(places))
             rows[path] += len(frame)
-        names = [name for name in self.names if name in found]
+        names = [name for name in names if name in found]
         first = found[names[0]]
         where = f"row {first.row}" + (f" of {first.path.name}" if len(self.paths) > 1 else "")
-        return text_error(names, first.count, where, first.value, first.perhaps_missing(rows.total()))
+        return text_error(names, first.count, where, first.value, first.perhaps_missing(rows.total()), levels)
 
 
-@dataclass
-class Found:
-    """The text met in one column: its first place and value, how often, and a few different values."""
-
-    path: Path
-    row: int
-    value: str
-    count: int = 0
-    values: set[str] = field(default_factory=set)
-
-    def add(self, texts: Series) -> None:
-        """Take in the texts of one more piece."""
-        self.count += len(texts)
-        if len(self.values) <= 3:
-            self.values |= set(texts.str.strip_chars().unique().head(4).to_list())
-
-    def perhaps_missing(self, rows: int) -> list[str]:
-        """The texts that may stand for missing numbers: a handful, and not in every row."""
-        return sorted(self.values) if len(self.values) <= 3 and self.count < rows else []
-
-
-def _number(name: str) -> Expr:
-    """A text column as numbers: spaces are forgiven, true and false are 1 and 0, the rest is null."""
-    pl = import_polars()
-    cell = pl.col(name).str.strip_chars()
-    word = cell.str.to_lowercase()
-    flag = pl.when(word == "true").then(1.0).when(word == "false").then(0.0)
-    number: Expr = flag.otherwise(cell.cast(pl.Float64, strict=False)).alias(name)
-    return number
-
-
-def _text_places(cells: Series, numbers: Series, na: Sequence[str]) -> Series:
-    """The places (0-based) where a cell holds something, and it is neither a number nor missing."""
-    bare = cells.str.strip_chars()
-    return (numbers.is_null() & cells.is_not_null() & ~bare.is_in(["", *na])).arg_true()
-
-
-def _plainest(text: Series) -> Series:
-    """Text as integers, or else floats, where every entry is one; 007 is a name, not a number."""
-    pl = import_polars()
-    integers = text.cast(pl.Int64, strict=False)
-    if (integers.cast(pl.String) == text).all() and integers.null_count() == text.null_count():
-        return integers
-    floats = text.cast(pl.Float64, strict=False)
-    if floats.null_count() == text.null_count() and not text.str.contains(r"^[+-]?0\d").any():
-        return floats
-    return text
+def _numbered(names: Sequence[str]) -> dict[str, str]:
+    """What Polars calls the columns of a file without names."""
+    return {name: f"column_{place}" for place, name in enumerate(names, 1)}
 
 
 def _separator(path: Path) -> str:

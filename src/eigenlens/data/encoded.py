@@ -48,8 +48,8 @@ def _polars(column: Any) -> Encoded:
     if isinstance(column.dtype, pl.Enum):
         codes = column.to_physical().cast(pl.Int32).fill_null(-1).to_numpy()
         return Encoded(codes, tuple(column.dtype.categories.to_list()))
-    if column.dtype == pl.Object:
-        return _objects(column.to_numpy())
+    if column.dtype in (pl.Object, pl.Binary):  # bytes need not be text
+        return _objects(np.array(column.to_list(), dtype=object))
     text = column if column.dtype in (pl.String, pl.Categorical) else column.cast(pl.String)
     pool = text.cast(pl.Categorical).to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
     codes, first = _counted_off(pool)

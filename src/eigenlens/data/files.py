@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -11,6 +12,7 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.data.columns import Selection
 from eigenlens.data.delimited import DelimitedReader
+from eigenlens.data.mixed_rows import Field
 from eigenlens.data.npy import NpyReader
 from eigenlens.data.paths import PathLike, Stamp, expand, still_the_same
 from eigenlens.data.source import Source
@@ -24,14 +26,23 @@ class Reader(Protocol):
     """What a file format has to offer: see `FORMATS`."""
 
     names: Any
-    n_features: int
     dtype: np.dtype[Any]
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """The features and what they hold."""
 
     def count(self) -> int:
         """The number of rows."""
 
     def blocks(self) -> Iterator[Array]:
-        """One pass over the features, as arrays (b, d)."""
+        """One pass over the features, as arrays (b, d); text is an error."""
+
+    def tables(self) -> Iterator[Any]:
+        """One pass over the features, text as levels."""
+
+    def only(self, columns: Sequence[int], /) -> Reader:
+        """A reader of some of the features, by number."""
 
     def column(self, name: Any, /) -> Array:
         """One whole column (n,), numeric or not."""
@@ -52,19 +63,25 @@ FORMATS: dict[str, Callable[..., Reader]] = {
 
 
 class FileSource(Source):
-    """Rows of files. Every pass reads them anew, and fails if they changed since the scan."""
+    """Rows of files. Every pass reads them anew, and fails if they changed since the scan.
+
+    `fields` says what each column holds. Text is refused by `rows`; `table()` has it as levels.
+    """
 
     reads_ahead = True
 
     def __init__(self, stamps: tuple[Stamp, ...], reader: Reader, selection: Selection) -> None:
         self.paths = tuple(stamp.path for stamp in stamps)
-        self.names = reader.names
-        self.n_features = reader.n_features
-        self.dtype = reader.dtype
-        self._reader = reader
+        self._opened(reader)
         self._selection = selection
         self._stamps = stamps
+        self._text = False
         self._count: int | None = None
+
+    def _opened(self, reader: Reader) -> None:
+        self._reader = reader
+        self.names, self.dtype, self.fields = reader.names, reader.dtype, reader.fields
+        self.n_features = len(self.fields)
 
     @property
     def n_rows(self) -> int:  # type: ignore[override]  # known on demand: counting text takes a pass
@@ -74,10 +91,24 @@ class FileSource(Source):
                 self._count = self._reader.count()
         return self._count
 
-    def rows(self) -> Iterator[Array]:
-        """One pass over the features."""
+    def rows(self) -> Iterator[Any]:
+        """One pass over the features: arrays (b, d), or blocks of numbers and levels of a `table()`."""
         with still_the_same(self._stamps):
-            yield from self._reader.blocks()
+            yield from self._reader.tables() if self._text else self._reader.blocks()
+
+    def table(self) -> FileSource:
+        """The same rows for a model that takes text as levels; itself where there is none."""
+        if not any(field.kind in ("text", "mixed") for field in self.fields):
+            return self
+        other = copy.copy(self)
+        other._text = True
+        return other
+
+    def part(self, columns: Sequence[int]) -> FileSource:
+        """Some features, by number; the others are not read, as far as the format allows."""
+        other = copy.copy(self)
+        other._opened(self._reader.only(columns))
+        return other
 
     def read_ids(self) -> Array:
         """The column named by `id=` (n,), in one pass over that column."""
@@ -102,23 +133,26 @@ def scan(
     id: Any | None = None,
     label: Any | None = None,
     na: Sequence[str] = (),
+    text: Sequence[str] = (),
     separator: str | None = None,
     header: bool | None = None,
     block_rows: int | None = None,
 ) -> FileSource:
     """Rows in CSV, Parquet, Arrow/Feather or .npy files, as a source that never holds them all.
 
-    Several files (a pattern such as "sales/*.parquet", or a list) are one stream in sorted order. All columns
-    must be numbers, apart from those named by `drop`, `id` and `label`; missing entries become NaN. float32
-    stays where all features are float32, everything else becomes float64.
+    Several files (a pattern such as "sales/*.parquet", or a list) are one stream in sorted order, their columns found
+    by name. Missing entries become NaN. float32 stays where all features are float32, everything else becomes float64.
+    Columns of text, categories and bytes are levels for `NaiveBayes`; models that need numbers refuse them, unless
+    they are named by `drop`, `id` or `label`. Dates and nested values are always refused.
 
     Args:
         path: a file, a pattern with * and ?, or a list of these.
         columns: the features, by name (by position for .npy); None means all.
         drop: columns to leave out.
         id: a column that names the rows; `read_ids()` gives it.
-        label: a column of classes or other outcomes; `read_label()` gives it.
+        label: a column of classes or other outcomes; `read_label()` gives it, and classifiers fit it if y is not given.
         na: text that means missing, in delimited text; an empty cell always does.
+        text: columns of delimited text that hold levels although some or all of their cells are numbers (0, 1, 2, 3+).
         separator: between cells of delimited text; None means a tab in .tsv, else by the first line.
         header: whether delimited text starts with a line of names; None means yes, and refuses numbers there.
         block_rows: the most rows in one block; None means blocks near 16 MB.
@@ -139,8 +173,8 @@ def scan(
         raise OptionError(f"block_rows={block_rows} must be at least 1, or None for blocks near 16 MB.")
     paths = expand(path)
     make = _format(paths)
-    text = {"na": na, "separator": separator, "header": header}
-    given = {option: value for option, value in text.items() if value not in (None, (), [])}
+    written = {"na": na, "text": text, "separator": separator, "header": header}
+    given = {option: value for option, value in written.items() if value not in (None, (), [])}
     if given and make is not DelimitedReader:
         raise OptionError(f"{next(iter(given))} is an option of delimited text (.csv, .tsv, .txt): leave it out.")
     selection = Selection(columns, drop, id, label)

@@ -11,7 +11,7 @@ import numpy as np
 from eigenlens.arrays import Array, dense, is_sparse, to_numpy
 from eigenlens.data.encoded import Encoded, encode, encode_numbers
 
-__all__ = ["Field", "MixedRows", "codes_of", "mixed_rows", "numbers_of"]
+__all__ = ["Field", "MixedRows", "codes_of", "mixed_rows", "numbers_of", "with_text"]
 
 
 class Field(NamedTuple):
@@ -45,24 +45,32 @@ class MixedRows:
         """(b, d)."""
         return len(self.numbers), len(self.places)
 
-    def __getitem__(self, rows: slice) -> MixedRows:
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __getitem__(self, rows: Any) -> MixedRows:
         return MixedRows(self.numbers[rows], self.codes[rows], self.levels, self.places)
 
 
 def mixed_rows(columns: Sequence[Any], fields: Sequence[Field]) -> MixedRows:
-    """Columns (b,) of narwhals or NumPy as a block: numbers as floats, text encoded."""
-    text = np.array([field.kind == "text" for field in fields], dtype=bool)
-    places = np.where(text, -np.cumsum(text), np.cumsum(~text) - 1)
-    n = len(columns[0])
-    numbers = np.empty((n, int((~text).sum())), order="F")
-    codes = np.empty((n, int(text.sum())), dtype=np.int32, order="F")
+    """Columns (b,) of narwhals, Polars or NumPy as a block: numbers as floats, text encoded."""
+    numeric = [(column, field.kind) for column, field in zip(columns, fields, strict=True) if field.kind != "text"]
+    numbers = np.empty((len(columns[0]), len(numeric)), order="F")
+    for place, (column, kind) in enumerate(numeric):
+        numbers[:, place] = np.nan if kind == "empty" else _floats(column)
+    text = [_native(column) for column, field in zip(columns, fields, strict=True) if field.kind == "text"]
+    return with_text(numbers, text, fields)
+
+
+def with_text(numbers: Array, text: Sequence[Any], fields: Sequence[Field]) -> MixedRows:
+    """A block of the columns of numbers (b, p) and those of text, (b,) each, which are encoded here."""
+    codes = np.empty((len(numbers), len(text)), dtype=np.int32, order="F")
     levels: list[tuple[Any, ...]] = []
-    for column, field, place in zip(columns, fields, places, strict=True):
-        if field.kind == "text":
-            codes[:, -1 - place], found = encode(_native(column))
-            levels.append(found)
-        else:
-            numbers[:, place] = np.nan if field.kind == "empty" else _floats(column)
+    for place, column in enumerate(text):
+        codes[:, place], found = encode(column)
+        levels.append(found)
+    is_text = np.array([field.kind == "text" for field in fields], dtype=bool)
+    places = np.where(is_text, -np.cumsum(is_text), np.cumsum(~is_text) - 1)
     return MixedRows(numbers, codes, tuple(levels), places)
 
 

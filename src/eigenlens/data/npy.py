@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Self
 
 import numpy as np
 
 from eigenlens.arrays import Array, working_dtype
 from eigenlens.data.columns import Selection
+from eigenlens.data.mixed_rows import Field
 from eigenlens.data.source import FILE_BLOCK_BYTES
 from eigenlens.errors import DataError
 
@@ -70,10 +72,21 @@ class NpyReader:
                     "the files of one scan need the same columns."
                 )
         self._features = selection.features(range(width)) if width else ()
-        self.n_features = len(self._features)
         single = all(working_dtype(header.dtype.newbyteorder("=")) == np.float32 for header in self.headers)
         self.dtype = np.dtype(np.float32 if single else np.float64)
         self._block_rows = block_rows
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """The features, which are numbers, or booleans where all files hold these."""
+        boolean = all(header.dtype.kind == "b" for header in self.headers)
+        return tuple(Field(place, "boolean" if boolean else "number") for place in range(len(self._features)))
+
+    def only(self, columns: Sequence[int]) -> Self:
+        """A reader of some of the features, by number."""
+        other = copy.copy(self)
+        other._features = tuple(self._features[j] for j in columns)
+        return other
 
     def count(self) -> int:
         """The number of rows, by the headers."""
@@ -82,6 +95,10 @@ class NpyReader:
     def blocks(self) -> Iterator[Array]:
         """One pass over the features; C-ordered files give C-ordered blocks, others Fortran's."""
         yield from self._read(self._features, self.dtype)
+
+    def tables(self) -> Iterator[Array]:
+        """The same: there is no text."""
+        return self.blocks()
 
     def column(self, position: int) -> Array:
         """One whole column (n,) in the file's own dtype."""

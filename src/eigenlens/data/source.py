@@ -87,6 +87,10 @@ class Source(ABC):
             yield Block(rows, None if self.weight is None else self.weight[start:stop])
             start = stop
 
+    def table(self) -> Source:
+        """The same rows for a model that takes text: one that holds some gives it here, and refuses it in `rows`."""
+        return self
+
     def weighted(self, weight: np.ndarray[Any, np.dtype[np.float64]] | None) -> Self:
         """The same rows, row i counting weight[i] times."""
         other = copy.copy(self)

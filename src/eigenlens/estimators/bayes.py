@@ -8,11 +8,12 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from eigenlens import checks
 from eigenlens.arrays import Array, Like
+from eigenlens.data.source import Source
 from eigenlens.errors import OptionError
 from eigenlens.estimators import bayes_files
 from eigenlens.estimators.bayes_densities import (
@@ -22,11 +23,12 @@ from eigenlens.estimators.bayes_densities import (
     densities_with,
     drawn,
     finite_blocks,
-    in_double,
     is_family,
     log_density,
+    takes_gaps,
 )
-from eigenlens.estimators.classifying import BayesRule, checked_prior, enough_classes, labels_among, labels_of
+from eigenlens.estimators.classifying import BayesRule, Counted, drawn_by_class
+from eigenlens.estimators.labels import announced, enough_classes, labels_among, labels_of
 from eigenlens.estimators.rows import count_rows, rows_of
 
 __all__ = ["BayesClassifier"]
@@ -38,7 +40,7 @@ def _partial(estimator: Any) -> bool:
     return True
 
 
-class BayesClassifier(BayesRule, BaseEstimator):  # type: ignore[misc]
+class BayesClassifier(Counted, BayesRule, BaseEstimator):  # type: ignore[misc]
     """argmax over classes c of ln p(c) + ln p(x | c), with any density for p(x | c): one copy of it is fitted a class.
 
     Parameters:
@@ -46,7 +48,7 @@ class BayesClassifier(BayesRule, BaseEstimator):  # type: ignore[misc]
             full Gaussian, whose rule is quadratic), `ProbabilisticPCA`, `FactorAnalysis`, `KernelDensity`, `PCA`, or
             one of scikit-learn; or a `Family` such as `GaussianFamily()`, which is fitted to any source in one pass.
         prior: None for the shares of the classes; "uniform"; probabilities in the order of `classes_`; or a dict.
-        random_state: seed of `sample`. Densities have their own.
+        random_state: seed of `sample`, and of those densities that draw and have none of their own.
 
     Attributes:
         classes_: (C,). class_prior_: (C,). class_count_: (C,) Σw. n_samples_: rows that count.
@@ -67,6 +69,7 @@ class BayesClassifier(BayesRule, BaseEstimator):  # type: ignore[misc]
     """
 
     _kind = "BayesClassifier"
+    _double = True
 
     def __init__(self, density: Any, *, prior: Any = None, random_state: Any = None) -> None:
         self.density = density
@@ -78,13 +81,13 @@ class BayesClassifier(BayesRule, BaseEstimator):  # type: ignore[misc]
 
         y None is the label column of a scanned file.
         """
+        self.__dict__.pop("_kept", None)  # should this fail, nothing is fitted
         density = checked_density(self.density)
         source = rows_of(self, X, sample_weight, reset=True)
         labels = enough_classes(labels_of(y, X, count_rows(source)), source.weight)
-        self.classes_, codes = labels
-        self._kept = densities_of(density, source, codes, self.classes_)
-        self._count(codes, source.weight, np.zeros(len(self.classes_)), 0)
-        self._like = Like(X, source.dtype)
+        kept = densities_of(density, source, labels.codes, labels.classes, self._seeds())
+        self._remember(labels.classes, labels.codes, source, X)
+        self._kept = kept
         return self
 
     @available_if(_partial)  # type: ignore[untyped-decorator]
@@ -99,23 +102,21 @@ class BayesClassifier(BayesRule, BaseEstimator):  # type: ignore[misc]
             raise OptionError("partial_fit cannot go on from a model that was loaded from a file; begin with it.")
         source = rows_of(self, X, sample_weight, reset=first)
         labels = labels_of(y, X, count_rows(source))
-        if first:
-            known = enough_classes(labels if classes is None else labels_of(classes), None).classes
-            counts, rows, before = np.zeros(len(known)), 0, None
-        else:
-            known, counts, rows, before = self.classes_, self.class_count_, self.n_samples_, self._kept
+        known = announced(classes, labels, None if first else self.classes_)
         codes = labels_among(labels, known)
-        self._kept = densities_with(before, checked_density(self.density), source, codes, known)
-        self.classes_ = known
-        self._count(codes, source.weight, counts, rows)
-        self._like = Like(X, source.dtype)
+        before = None if first else self._kept
+        self._kept = densities_with(before, checked_density(self.density), source, codes, known, self._seeds())
+        self._remember(known, codes, source, X, more=not first)
         return self
 
-    def _count(self, codes: Array, weight: Array | None, counts: Array, rows: int) -> None:
-        each = np.ones(len(codes)) if weight is None else weight
-        self._counts = counts + np.bincount(codes, each, minlength=len(self.classes_))
-        self._rows = rows + int(np.count_nonzero(each))
-        self.class_prior_ = checked_prior(self.prior, self.classes_, self._counts)
+    def _seeds(self) -> np.random.Generator | None:
+        """Where densities that draw have their seeds from; None leaves them as they are."""
+        return None if self.random_state is None else checks.generator(self.random_state)
+
+    def _remember(self, classes: Array, codes: Array, source: Source, X: Any, more: bool = False) -> None:
+        self.classes_ = classes
+        self._count(codes, source.weight, more)
+        self._like = Like(X, source.dtype)
 
     # ---- what a rule needs ------------------------------------------------------------------------------
 
@@ -123,16 +124,9 @@ class BayesClassifier(BayesRule, BaseEstimator):  # type: ignore[misc]
         for rows in finite_blocks(self, X):
             yield np.stack([log_density(density, rows) for density in self.densities_], axis=1)
 
-    def _gathered(self, X: Any, function: Any) -> Any:
-        return in_double(super()._gathered, X, function)
-
     def _draw(self, labels: Array, rng: np.random.Generator) -> Any:
-        rows = np.empty((len(labels), self.n_features_in_))
-        for c, density in enumerate(self.densities_):
-            mine = np.flatnonzero(labels == c)
-            if mine.size:
-                rows[mine] = drawn(density, mine.size, rng)
-        return self._like(rows)
+        densities = self.densities_
+        return self._like(drawn_by_class(labels, self.n_features_in_, lambda c, m: drawn(densities[c], m, rng)))
 
     # ---- learned attributes -----------------------------------------------------------------------------
 
@@ -142,19 +136,6 @@ class BayesClassifier(BayesRule, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         densities: tuple[Any, ...] = self._kept.densities
         return densities
-
-    @property
-    def class_count_(self) -> Array:
-        """(C,) Σw of each class."""
-        check_is_fitted(self)
-        counts: Array = self._counts
-        return counts
-
-    @property
-    def n_samples_(self) -> int:
-        """The number of rows that count: of positive weight."""
-        check_is_fitted(self)
-        return self._rows
 
     # ---- saving -----------------------------------------------------------------------------------------
 
@@ -175,9 +156,7 @@ class BayesClassifier(BayesRule, BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        if not is_family(self.density) and hasattr(self.density, "__sklearn_tags__"):
-            inner = get_tags(self.density).input_tags
-            tags.input_tags.sparse, tags.input_tags.allow_nan = inner.sparse, inner.allow_nan
-        else:
-            tags.input_tags.sparse = True
+        inner = None if is_family(self.density) else getattr(self.density, "__sklearn_tags__", None)
+        tags.input_tags.sparse = inner is None or inner().input_tags.sparse
+        tags.input_tags.allow_nan = takes_gaps(self.density)
         return tags

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -12,9 +12,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from eigenlens.arrays import Array, is_tensor, to_numpy
+from eigenlens.arrays import Array, to_numpy
 from eigenlens.data.resolve import as_source, explain_nonfinite
-from eigenlens.data.source import Source, accumulate
+from eigenlens.data.source import Block, Source, accumulate
 from eigenlens.errors import DataError, EigenlensError, OptionError
 from eigenlens.estimators.rows import count_rows, dense_blocks, rows_of
 from eigenlens.fitting.class_rows import ClassMoments, class_summary, labelled
@@ -22,7 +22,8 @@ from eigenlens.fitting.sampling import picked, take_rows
 
 __all__ = [
     "Estimated", "OfFamily", "can_go_on", "checked_density", "densities_of", "densities_with", "drawn", "finite_blocks",
-    "in_double", "is_family", "log_density",
+    "is_family", "log_density", "takes_gaps",
+    "without_infinity",
 ]  # fmt: skip
 
 
@@ -34,6 +35,22 @@ def is_family(density: Any) -> bool:
 def can_go_on(density: Any) -> bool:
     """Whether more rows can be added to what was fitted."""
     return is_family(density) or hasattr(density, "partial_fit")
+
+
+def takes_gaps(density: Any) -> bool:
+    """Whether it can be fitted to rows with missing entries: by what it says, or by what a family makes of a gap."""
+    if not is_family(density):
+        tags = getattr(density, "__sklearn_tags__", None)
+        return tags is not None and bool(tags().input_tags.allow_nan)
+    try:
+        return not _lost(density.summarise(Block(np.array([[np.nan, 1.0], [2.0, 5.0], [3.0, 4.0]]))))
+    except (ValueError, TypeError, AttributeError, IndexError):  # of a family for other rows than these
+        return False
+
+
+def _lost(part: Any) -> bool:
+    """Whether statistics have taken up a value that is not finite."""
+    return hasattr(part, "mean") and not bool(np.all(np.isfinite(part.mean)))
 
 
 def checked_density(density: Any) -> Any:
@@ -75,41 +92,49 @@ class OfFamily:
         return tuple(made)
 
 
-def densities_of(density: Any, source: Source, codes: Array, classes: Array) -> Estimated | OfFamily:
-    """A density for each class of a source."""
+def densities_of(
+    density: Any, source: Source, codes: Array, classes: Array, seeds: np.random.Generator | None = None
+) -> Estimated | OfFamily:
+    """A density for each class of a source; those that draw are seeded by `seeds`, if not by themselves."""
     if is_family(density):
         kept = _read(density, source, codes, classes)
         kept.densities  # noqa: B018  what cannot be estimated should fail here
         return kept
-    return Estimated(tuple(_fitted(density, clone, "fit", source, codes, classes)))
+    fresh = [_seeded(clone(density), seeds) for _ in classes]
+    return Estimated(tuple(_fitted(fresh, "fit", source, codes, classes)))
 
 
-def densities_with(before: Any, density: Any, source: Source, codes: Array, classes: Array) -> Estimated | OfFamily:
+def densities_with(
+    before: Any, density: Any, source: Source, codes: Array, classes: Array, seeds: np.random.Generator | None = None
+) -> Estimated | OfFamily:
     """Those of `before` with further rows, or None before the first."""
     if is_family(density):
         found = _read(density, source, codes, classes)
         return found if before is None else OfFamily(density, before.statistics + found.statistics, classes)
-    fresh: tuple[Any, ...] = tuple(clone(density) for _ in classes) if before is None else before.densities
-    parts = iter(fresh)
-    return Estimated(tuple(_fitted(density, lambda _: next(parts), "partial_fit", source, codes, classes)))
+    parts = [_seeded(clone(density), seeds) for _ in classes] if before is None else before.densities
+    return Estimated(tuple(_fitted(parts, "partial_fit", source, codes, classes)))
+
+
+def _seeded(estimator: Any, seeds: np.random.Generator | None) -> Any:
+    """The estimator, with a seed from `seeds` if it takes one and has none."""
+    given = estimator.get_params(deep=False) if hasattr(estimator, "get_params") else {}
+    if seeds is None or given.get("random_state", seeds) is not None:
+        return estimator
+    return estimator.set_params(random_state=int(seeds.integers(2**31)))
 
 
 def _read(family: Any, source: Source, codes: Array, classes: Array) -> OfFamily:
     summarise = partial(class_summary, n_classes=len(classes), moments=family.summarise)
     with np.errstate(invalid="ignore", over="ignore"):
         statistics = accumulate(labelled(source, codes), summarise, None, "reading classes")
-    for part in statistics.parts:
-        if part is not None and hasattr(part, "mean") and not np.all(np.isfinite(part.mean)):
-            raise explain_nonfinite(source)
+    if any(_lost(part) for part in statistics.parts if part is not None):
+        raise explain_nonfinite(source)
     return OfFamily(family, statistics, classes)
 
 
-def _fitted(
-    density: Any, make: Callable[[Any], Any], method: str, source: Source, codes: Array, classes: Array
-) -> Iterator[Any]:
-    for c, label in enumerate(classes.tolist()):
+def _fitted(parts: Sequence[Any], method: str, source: Source, codes: Array, classes: Array) -> Iterator[Any]:
+    for c, (label, estimator) in enumerate(zip(classes.tolist(), parts, strict=True)):
         mine = np.flatnonzero(codes == c if source.weight is None else (codes == c) & (source.weight > 0.0))
-        estimator = make(density)
         if mine.size:
             X, weight = _rows_of_class(source, mine)
             given = {} if weight is None else {"sample_weight": _accepted(estimator, weight)}
@@ -167,22 +192,14 @@ def _of_class(label: Any, rows: int | None, work: Callable[[], Any]) -> Any:
 def finite_blocks(estimator: Any, X: Any) -> Iterator[Array]:
     """Dense float64 pieces of the rows of X for a fitted estimator; NaN is a missing entry, infinity an error."""
     check_is_fitted(estimator)
-    for rows in dense_blocks(rows_of(estimator, X)):
-        if np.isinf(rows).any():
-            raise explain_nonfinite(as_source(rows))
-        yield rows
+    return map(without_infinity, dense_blocks(rows_of(estimator, X)))
 
 
-def in_double(gather: Callable[[Any, Any], Any], X: Any, function: Any) -> Any:
-    """What `gather` gives, in float64 whatever X is: of a probability near 1, float32 would keep no digits."""
-    kept: list[Array] = []
-
-    def keep(joint: Array) -> Array:
-        kept.append(function(joint))
-        return kept[-1]
-
-    found = gather(X, keep)
-    return found if is_tensor(found) else np.concatenate(kept)
+def without_infinity(rows: Array) -> Array:
+    """The rows, if they hold no infinity."""
+    if np.isinf(rows).any():
+        raise explain_nonfinite(as_source(rows))
+    return rows
 
 
 # ---- what a rule wants of a density -----------------------------------------------------------------------------

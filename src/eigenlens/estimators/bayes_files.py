@@ -46,6 +46,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
         "family": _said_family(estimator.density) if is_family(estimator.density) else None,
         "rows": estimator.n_samples_,
         "features": estimator.n_features_in_,
+        "seedless": getattr(estimator.density, "random_state", 0) is None,
         "dtype": estimator._like.dtype.name,
         "feature_names": named_features(estimator),
     }
@@ -57,6 +58,8 @@ def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
     densities = tuple(_density(c, kind, said, arrays) for c, (kind, said) in enumerate(header["densities"]))
     family = header["family"]
     density = FAMILIES[family[0]](**family[1]) if family else clone(densities[0])
+    if header.get("seedless"):
+        density.set_params(random_state=None)  # the fitted ones have their seeds from the classifier
     estimator = cls(**header["parameters"] | {"density": density})
     estimator._kept = Estimated(densities, can_go_on=False)
     estimator.classes_ = np.asarray(header["classes"], dtype=np.dtype(header["class_dtype"]))

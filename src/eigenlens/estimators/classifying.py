@@ -1,183 +1,39 @@
-"""What all classifiers by Bayes' rule share: labels, priors, and p(c | x) from ln p(x | c), in log space throughout.
+"""What all classifiers by Bayes' rule share: priors, and p(c | x) from ln p(x | c), in log space throughout.
 
 A classifier is a class with `BayesRule` among its bases that keeps `classes_` and `class_prior_` and answers
-`_log_likelihoods(X)`; `_draw(labels, rng)` lets it generate.
+`_log_likelihoods(X)`; `_draw(labels, rng)` lets it generate. `Counted` keeps what it was fitted to.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils import column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks
-from eigenlens.arrays import Array, Like, is_tensor, to_numpy
+from eigenlens.arrays import Array, Like, to_numpy
 from eigenlens.compiled.naive import winners
-from eigenlens.data.encoded import encode
-from eigenlens.errors import DataError, DataWarning, OptionError
+from eigenlens.errors import DataWarning, OptionError
+from eigenlens.estimators.labels import Labels, chosen_class, enough_classes, labels_among, labels_of
 
 __all__ = [
     "BayesRule",
+    "Counted",
     "Labels",
     "checked_prior",
     "chosen_class",
+    "drawn_by_class",
     "enough_classes",
     "labels_among",
     "labels_of",
     "log_normalised",
+    "normalised",
     "settled",
 ]
-
-MOST_SLOTS = 1 << 16
-
-
-class Labels(NamedTuple):
-    """Classes (C,) in order, and which of them (n,), int32, each row has."""
-
-    classes: Array
-    codes: Array
-
-
-# ---- labels ---------------------------------------------------------------------------------------------------
-
-
-def labels_of(y: Any, X: Any = None, n_rows: int | None = None) -> Labels:
-    """Labels y (n,): integers, text, booleans; a list, array, Series or Dask array. None is the label column of a scan.
-
-    >>> labels_of(["b", "a", "b"])
-    Labels(classes=array(['a', 'b'], dtype='<U1'), codes=array([1, 0, 1], dtype=int32))
-    """
-    values = _values(X.read_label() if y is None and hasattr(X, "read_label") else y)
-    if n_rows is not None and len(values) != n_rows:
-        raise DataError(f"y has {len(values)} labels, but X has {n_rows} rows: inconsistent numbers of samples.")
-    return _coded(values)
-
-
-def _values(y: Any) -> Array:
-    if y is None:
-        raise DataError("this classifier requires y to be passed, but the target y is None; give one label a row.")
-    if hasattr(y, "dask"):
-        y = y.compute()
-    if is_tensor(y):
-        y = to_numpy(y)
-    elif type(y).__module__.split(".")[0] == "pyarrow":
-        y = np.asarray(y)  # its own to_numpy refuses text
-    elif hasattr(y, "to_numpy"):
-        y = y.to_numpy()
-    return np.asarray(column_or_1d(y, warn=True))
-
-
-def _coded(values: Array) -> Labels:
-    if values.dtype.kind in "iub":
-        return _integers(values)
-    if values.dtype.kind in "mMcV":
-        raise DataError(
-            f"y has dtype {values.dtype}; classes are text, integers or booleans: convert it, y.astype(str)."
-        )
-    missing = _missing(values)
-    if missing.any():
-        first = int(np.flatnonzero(missing)[0])
-        raise DataError(
-            f"Input y contains NaN: {int(missing.sum())} of {len(values)} labels are missing (first: row {first}); "
-            "leave those rows out, or give them a class of their own."
-        )
-    if values.dtype.kind == "f":
-        if np.isinf(values).any():
-            raise DataError(f"Input y contains infinity or a value too large for {values.dtype!r}.")
-        check_classification_targets(values)
-    if values.dtype.kind in "fU":
-        classes, codes = np.unique(values, return_inverse=True)
-        return Labels(classes, codes.reshape(-1).astype(np.int32))
-    return _objects(values)
-
-
-def _missing(values: Array) -> Array:
-    if values.dtype.kind == "f":
-        return np.isnan(values)
-    if values.dtype.kind != "O":
-        return np.zeros(len(values), dtype=bool)
-    return encode(values).codes < 0
-
-
-def _integers(values: Array) -> Labels:
-    """Without sorting, where the range is small."""
-    low, high = (int(values.min()), int(values.max())) if values.size else (0, 0)
-    if high - low >= MOST_SLOTS:
-        classes, codes = np.unique(values, return_inverse=True)
-        return Labels(classes, codes.reshape(-1).astype(np.int32))
-    wide = values.dtype if values.dtype == np.uint64 else np.dtype(np.int64)  # none that the difference overflows
-    slots = (values.astype(wide, copy=False) - wide.type(low)).astype(np.intp, copy=False)
-    present = np.bincount(slots, minlength=1) > 0
-    classes = (np.flatnonzero(present).astype(wide) + wide.type(low)).astype(values.dtype)
-    if present.all():
-        return Labels(classes, slots.astype(np.int32))
-    return Labels(classes, (np.cumsum(present) - 1).astype(np.int32)[slots])
-
-
-def _objects(values: Array) -> Labels:
-    codes, levels = encode(values)
-    if levels and len({type(level) for level in levels}) == 1 and isinstance(levels[0], int | np.integer | np.bool_):
-        return _integers(np.array(levels)[codes])
-    try:
-        order = sorted(range(len(levels)), key=levels.__getitem__)
-    except TypeError:
-        raise DataError("y mixes labels that have no order, such as text and numbers; make all of them text.") from None
-    if not all(isinstance(level, str) for level in levels):
-        check_classification_targets(values)
-    place = np.empty(len(levels), dtype=np.int32)
-    place[order] = np.arange(len(levels))
-    ordered = [levels[k] for k in order]
-    if all(isinstance(level, str) for level in levels):
-        return Labels(np.array(ordered, dtype=str), place[codes])
-    classes = np.empty(len(levels), dtype=object)
-    classes[:] = ordered
-    return Labels(classes, place[codes])
-
-
-def labels_among(found: Labels, classes: Array) -> Array:
-    """The codes (n,) of labels among known classes; a label that is none of them is an error."""
-    places = {label: k for k, label in enumerate(classes.tolist())}
-    odd = [label for label in found.classes.tolist() if label not in places]
-    if odd:
-        raise DataError(
-            f"y holds the class {odd[0]!r} (and {len(odd) - 1} more), not among the {len(classes)} that are known "
-            f"({', '.join(map(repr, classes.tolist()[:6]))}{', …' if len(classes) > 6 else ''}); name all classes in "
-            "the first call, partial_fit(X, y, classes=[...]), or fit anew."
-        )
-    return np.array([places[label] for label in found.classes.tolist()], dtype=np.int32)[found.codes]
-
-
-def enough_classes(labels: Labels, weight: Array | None) -> Labels:
-    """The labels, without classes whose rows have no weight; two at least must be left."""
-    total = np.bincount(labels.codes, weight, minlength=len(labels.classes))
-    kept = total > 0.0
-    if kept.sum() < 2:
-        raise DataError(
-            f"y has {int(kept.sum())} class ({', '.join(map(repr, labels.classes[kept].tolist()))}) in the rows that "
-            "count; at least 2 classes are needed: give rows of another, or fit a density instead."
-        )
-    if kept.all():
-        return labels
-    place = np.where(kept, np.cumsum(kept) - 1, 0).astype(np.int32)
-    return Labels(labels.classes[kept], place[labels.codes])
-
-
-def chosen_class(classes: Array, name: str, value: Any, n: int) -> Array | None:
-    """The number (n,) of a class that is named, or of one a row; None where none is."""
-    if value is None:
-        return None
-    places = {label: k for k, label in enumerate(classes.tolist())}
-    asked = [value] * n if np.ndim(value) == 0 else np.asarray(value).tolist()
-    odd = [label for label in asked if label not in places]
-    if odd or len(asked) != n:
-        raise OptionError(f"{name}={value!r} must be one of the classes {classes.tolist()[:8]}, or one for each row.")
-    return np.array([places[label] for label in asked], dtype=np.intp)
 
 
 # ---- priors ---------------------------------------------------------------------------------------------------
@@ -221,8 +77,29 @@ def log_normalised(joint: Array) -> Array:
     >>> log_normalised(np.array([[-10000.0, -10001.0]]))
     array([[-0.3133, -1.3133]])
     """
-    shifted = joint - joint.max(axis=1, keepdims=True)
-    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)))
+    shifted = _shifted(joint)
+    return np.asarray(shifted - np.log(_sums(np.exp(shifted))))
+
+
+def normalised(joint: Array) -> Array:
+    """p(c | x) (n, C) from ln p(x, c) (n, C).
+
+    >>> normalised(np.array([[-10000.0, -10001.0]]))
+    array([[0.7311, 0.2689]])
+    """
+    shares = _shifted(joint)
+    np.exp(shares, out=shares)
+    return np.divide(shares, _sums(shares), out=shares)
+
+
+def _shifted(joint: Array) -> Array:
+    """ln p(x, c) (n, C) less the greatest of its row."""
+    return np.asarray(joint - np.take_along_axis(joint, winners(joint)[:, None], axis=1))
+
+
+def _sums(shares: Array) -> Array:
+    """(n, 1); by a product, as NumPy's own sums are slow over rows of a few classes."""
+    return np.asarray(shares @ np.ones((shares.shape[1], 1)))
 
 
 def settled(joint: Array, log_prior: Array) -> tuple[Array, Array, int]:
@@ -246,6 +123,7 @@ class BayesRule(ClassifierMixin):  # type: ignore[misc]
 
     classes_: Array
     class_prior_: Array
+    _double = False  # probabilities of float32 rows in float64 too, as of one near 1 float32 keeps no digits
 
     def _log_likelihoods(self, X: Any) -> Iterator[Array]:
         raise NotImplementedError
@@ -269,7 +147,7 @@ class BayesRule(ClassifierMixin):  # type: ignore[misc]
 
     def predict_proba(self, X: Any) -> Any:
         """p(c | x) (n, C)."""
-        return self._gathered(X, lambda joint: np.exp(log_normalised(joint)))
+        return self._gathered(X, normalised)
 
     def sample(self, n_samples: int = 1, *, random_state: Any = None) -> tuple[Any, Array]:
         """Rows X (n_samples, d) drawn from the model, and their classes y (n_samples,)."""
@@ -304,6 +182,43 @@ class BayesRule(ClassifierMixin):  # type: ignore[misc]
     def _gathered(self, X: Any, function: Any) -> Any:
         check_is_fitted(self)
         found = np.concatenate([function(joint) for _, joint in self._settled(X)])
-        return Like(X, np.dtype(np.float32) if "float32" in str(getattr(X, "dtype", "")) else np.dtype(np.float64))(
-            found
-        )
+        single = not self._double and "float32" in str(getattr(X, "dtype", ""))
+        return Like(X, np.dtype(np.float32 if single else np.float64))(found)
+
+
+def drawn_by_class(labels: Array, d: int, draw: Callable[[int, int], Array]) -> Array:
+    """Rows (n, d) of the classes with these numbers (n,), from draw(c, m), m rows of a class."""
+    rows = np.empty((len(labels), d))
+    for c in np.unique(labels):
+        mine = np.flatnonzero(labels == c)
+        rows[mine] = draw(int(c), mine.size)
+    return rows
+
+
+class Counted:
+    """The rows that a classifier was fitted to, by class: Σw and p(c); more of them may come later."""
+
+    classes_: Array
+    class_prior_: Array
+    prior: Any
+    _counts: Array
+    _rows: int
+
+    def _count(self, codes: Array, weight: Array | None, more: bool = False) -> None:
+        """Count rows of the classes with these numbers (n,), on top of those that were counted before if `more`."""
+        each = np.ones(len(codes)) if weight is None else weight
+        counts = np.bincount(codes, each, minlength=len(self.classes_)) + (self._counts if more else 0.0)
+        self.class_prior_ = checked_prior(self.prior, self.classes_, counts)
+        self._counts, self._rows = counts, int(np.count_nonzero(each)) + (self._rows if more else 0)
+
+    @property
+    def class_count_(self) -> Array:
+        """(C,) Σw of each class."""
+        check_is_fitted(self)
+        return self._counts
+
+    @property
+    def n_samples_(self) -> int:
+        """The number of rows that count: of positive weight."""
+        check_is_fitted(self)
+        return self._rows

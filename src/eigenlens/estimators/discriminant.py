@@ -1,7 +1,8 @@
-"""`LinearDiscriminant` and `QuadraticDiscriminant`: the scikit-learn faces of `fitting.discriminant`."""
+"""`LinearDiscriminant`, the scikit-learn face of `fitting.discriminant`; `QuadraticDiscriminant` beside it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -10,21 +11,16 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from eigenlens.arrays import Array, Like, dense, to_numpy
-from eigenlens.data.resolve import as_source, explain_nonfinite
 from eigenlens.errors import DataError
-from eigenlens.estimators.bayes_densities import finite_blocks
+from eigenlens.estimators.bayes_densities import finite_blocks, without_infinity
 from eigenlens.estimators.classifying import chosen_class
-from eigenlens.estimators.discriminant_checks import (
-    checked_linear,
-    checked_quadratic,
-    require_rows,
-    warn_about_held,
-    warn_about_linear,
-)
-from eigenlens.estimators.explaining import Explanation
+from eigenlens.estimators.discriminant_checks import checked_linear, require_rows, row_counts, warn_about_linear
+from eigenlens.estimators.explaining import Explanation, compared
 from eigenlens.estimators.gaussian_classes import GaussianClasses
-from eigenlens.estimators.rows import rows_of
-from eigenlens.fitting.discriminant import FisherRule, gaussian_classes, own_covariances, shared_covariance
+from eigenlens.estimators.quadratic_discriminant import QuadraticDiscriminant
+from eigenlens.estimators.rows import dense_blocks, rows_of
+from eigenlens.fitting import discriminant_gaps as gaps
+from eigenlens.fitting.discriminant import FisherRule, centred_product, shared_covariance
 from eigenlens.fitting.discriminant_covariances import Shrinking
 from eigenlens.fitting.sampling import picked
 from eigenlens.linalg.scores import scores, stack
@@ -61,7 +57,8 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
 
     With fewer rows than columns no d×d matrix is made, and rows are held in memory. Without shrinkage directions in
     which no class varies are then left out, with a warning; so are columns that are constant within every class.
-    NaN is a missing entry: what is there of a row counts by its likelihood in `fit` (by EM), and decides in `predict`.
+    NaN is a missing entry: what is there of a row counts by its likelihood in `fit` (by EM, in memory O(d²)), and
+    decides in `predict`. A rule of shrinkage then goes by the pairs of entries that are there.
 
     Example:
         >>> X = np.array([[0.0, 0.0], [1.0, 0.5], [0.0, 1.0], [4.0, 3.0], [5.0, 3.0], [4.0, 4.5]])
@@ -90,12 +87,12 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
         self.random_state = random_state
         self.verbose = verbose
 
-    def _options(self) -> Shrinking:
-        return checked_linear(self)
+    def _options(self, n_classes: int) -> Shrinking:
+        return checked_linear(self, n_classes)
 
     def _estimate(self, found: Any, shrinking: Shrinking) -> tuple[FisherRule, Array]:
-        require_rows(found.weight, self.classes_, 0.0, "its rows have not come yet")
-        if not np.any(found.weight > 1.0):
+        require_rows(found, self.classes_, 0.0, "its rows have not come yet")
+        if not np.any(row_counts(found) > 1.0):
             raise DataError(
                 f"every class has 1 row (n_samples = {len(found.rows)}), so none varies; more rows than classes are "
                 "needed."
@@ -119,7 +116,8 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
         """w_c·x + b_c (n, C), but for a number a row; of the second class less the first (n,) if there are two."""
         check_is_fitted(self)
         with np.errstate(divide="ignore"):
-            found = np.concatenate(list(self._log_likelihoods(X))) + np.log(self.class_prior_)
+            found = np.concatenate(list(self._log_likelihoods(X)))
+            found += np.log(self.class_prior_)
         return np.asarray(found[:, 1] - found[:, 0] if len(self.classes_) == 2 else found)
 
     def predict_joint_log_proba(self, X: Any) -> Any:
@@ -127,13 +125,17 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
         found = np.concatenate([self._mixture.log_joint(rows) for rows in finite_blocks(self, X)])
         return Like(X, np.dtype(np.float64))(found)
 
+    def _log_likelihoods(self, X: Any) -> Iterator[Array]:
+        return map(self._log_densities, dense_blocks(rows_of(self, X)))
+
     def _log_densities(self, rows: Array) -> Array:
-        gaps = np.isnan(rows).any(axis=1)
-        if not gaps.any():
-            return self.model_.likelihoods(rows)
-        found = np.empty((len(rows), len(self.classes_)))
-        found[~gaps] = self.model_.likelihoods(rows[~gaps])
-        found[gaps] = super()._log_densities(rows[gaps])
+        """One product for all classes; where it is not finite, rows have gaps."""
+        with np.errstate(invalid="ignore", over="ignore"):
+            found = self.model_.likelihoods(rows)
+            whole = np.isfinite(found.sum())
+        odd = np.empty(0) if whole else _odd(found)
+        if odd.size:
+            found[odd] = gaps.likelihoods(self.model_, without_infinity(rows[odd]))
         return found
 
     def explain(self, X: Any, *, of: Any = None, against: Any = None) -> Explanation:
@@ -145,16 +147,11 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
         check_is_fitted(self)
         rows = np.concatenate(list(finite_blocks(self, X)))
         rule, n = self.model_, len(rows)
-        chosen = [chosen_class(self.classes_, name, value, n) for name, value in (("of", of), ("against", against))]
+        chosen = (chosen_class(self.classes_, name, value, n) for name, value in (("of", of), ("against", against)))
         with np.errstate(divide="ignore"):
             log_prior = np.log(rule.prior)
-        ranked = np.argsort(-(self._log_densities(rows) + log_prior), axis=1, kind="stable")
-        a = ranked[:, 0] if chosen[0] is None else chosen[0]
-        b = np.where(ranked[:, 0] == a, ranked[:, 1], ranked[:, 0]) if chosen[1] is None else chosen[1]
-        parts = (rule.coef[a] - rule.coef[b]) * (rows - 0.5 * (rule.means[a] + rule.means[b]))
-        gaps = np.flatnonzero(np.isnan(rows).any(axis=1))
-        if gaps.size:
-            parts[gaps] = _parts_with_gaps(rows[gaps], rule, a[gaps], b[gaps])
+        a, b = compared(self._log_densities(rows) + log_prior, *chosen)
+        parts = gaps.contributions(rule, rows, a, b)
         labels = np.asarray(self.classes_)
         names = getattr(self, "feature_names_in_", range(self.n_features_in_))
         return Explanation(tuple(names), labels[a], labels[b], parts, log_prior[a] - log_prior[b])
@@ -236,121 +233,21 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
         return int(self._directions.shape[1])
 
 
-def _parts_with_gaps(rows: Array, rule: FisherRule, a: Array, b: Array) -> Array:
-    """What each entry that is there adds to the log-odds of class a against b: w = S_oo⁻¹ (m_a − m_b)_o, by pattern."""
-    S, found = rule.covariance.matrix(), np.zeros(rows.shape)
-    patterns, which = np.unique(~np.isnan(rows), axis=0, return_inverse=True)
-    for place, seen in enumerate(patterns):
-        o = np.flatnonzero(seen & (S.diagonal() > 0.0))
-        mine = np.flatnonzero(which.reshape(-1) == place)[:, None]
-        if not o.size:
-            continue
-        m, scale = rule.means[:, o], np.sqrt(S.diagonal()[o])
-        inverse = np.linalg.pinv(S[np.ix_(o, o)] / np.outer(scale, scale), hermitian=True)
-        coef = (m / scale) @ inverse / scale
-        A, B = a[mine[:, 0]], b[mine[:, 0]]
-        found[mine, o] = (coef[A] - coef[B]) * (rows[mine, o] - 0.5 * (m[A] + m[B]))
-    return found
+def _odd(found: Array) -> Array:
+    """The rows of a result that are not finite."""
+    return np.flatnonzero(~np.isfinite(found).all(axis=1))
 
 
 def _projected(rows: Any, rule: FisherRule, V: Array) -> Any:
     """(x − m)·v of rows of any kind, in their kind, gaps filled with what the classes expect there."""
+    plain = isinstance(rows, np.ndarray) and rows.dtype == np.float64
     with np.errstate(invalid="ignore", over="ignore"):
-        found = scores(rows, rule.centre, V)
-    odd = np.flatnonzero(~np.isfinite(to_numpy(found)).all(axis=1))
-    if not odd.size:
+        found = (centred_product if plain else scores)(rows, rule.centre, V)
+        if np.isfinite(to_numpy(found).sum()):
+            return found
+    odd = _odd(to_numpy(found))
+    if not odd.size:  # only the sum was beyond all numbers
         return found
-    gaps = dense(picked(rows, odd))
-    if np.isinf(gaps).any():
-        raise explain_nonfinite(as_source(rows))
     values = np.array(to_numpy(found))
-    values[odd] = (rule.classes.impute(gaps) - rule.centre) @ V
+    values[odd] = gaps.expected_scores(rule, without_infinity(dense(picked(rows, odd))), V)
     return Like(found)(values)
-
-
-class QuadraticDiscriminant(GaussianClasses):
-    """Gaussian classes with a covariance each: ln p(c | x) = ln pi_c − ½ ln |S_c| − ½ |x − m_c|²_(S_c) + const.
-
-    Parameters:
-        shrinkage: None; a number a in [0, 1] for (1 − a) S_c + a T_c; or "ledoit-wolf" for the a of each class that has
-            the least expected error (Ledoit and Wolf 2004).
-        target: T_c. "diagonal" keeps the variances, so that units do not matter; "identity" is their mean times I.
-        reg: in [0, 1], for (1 − reg) S_c + reg I, in the units of the columns: scikit-learn's reg_param.
-        prior: None for the shares of the classes; "uniform"; probabilities in the order of `classes_`; or a dict.
-        random_state: seed of `sample`.
-        verbose: True for a progress bar, or a callable (done, in all, what).
-
-    Attributes:
-        classes_: (C,). class_prior_: (C,) pi. means_: (C, d) m_c. covariances_: (C, d, d) S_c, of divisor Σw.
-        shrinkage_: (C,) a. class_count_: (C,) Σw. n_samples_: rows that count.
-        solver_: how the covariances were found. model_: the classes as a frozen `Mixture` of Gaussians.
-
-    With fewer rows than columns in all, and shrinkage or reg, no d×d matrix is made. A class whose covariance is
-    singular is held at a floor, with a warning; a class of one row is an error. NaN is a missing entry:
-    what is there of a row counts by its likelihood in `fit` (by EM), and decides in `predict`.
-
-    Example:
-        >>> X = np.array([[0.0], [0.1], [-0.1], [3.0], [-3.0], [2.0], [-2.0]])
-        >>> qda = QuadraticDiscriminant(prior="uniform").fit(X, list("aaabbbb"))
-        >>> qda.predict([[0.0], [0.5], [-1.0]]).tolist(), qda.covariances_.ravel().round(3)
-        (['a', 'b', 'b'], array([0.007, 6.5  ]))
-    """
-
-    _kind = "QuadraticDiscriminant"
-    _pooled = False
-
-    def __init__(
-        self,
-        *,
-        shrinkage: float | str | None = None,
-        target: str = "diagonal",
-        reg: float = 0.0,
-        prior: Any = None,
-        random_state: Any = None,
-        verbose: Any = False,
-    ) -> None:
-        self.shrinkage = shrinkage
-        self.target = target
-        self.reg = reg
-        self.prior = prior
-        self.random_state = random_state
-        self.verbose = verbose
-
-    def _options(self) -> Shrinking:
-        return checked_quadratic(self)
-
-    def _estimate(self, found: Any, shrinking: Shrinking) -> tuple[Mixture, Array]:
-        require_rows(found.weight, self.classes_, 1.0, "one row has no spread; leave it out, or use LinearDiscriminant")
-        own = own_covariances(found, shrinking)
-        if not all(getattr(C, "rank", 1) for C in own.covariances):
-            raise DataError("no column varies within any class, so there is no covariance; check X and y.")
-        warn_about_held(own.held, found.rows, self)
-        return gaussian_classes(self.class_prior_, found.mean, own.covariances), own.amounts
-
-    @property
-    def model_(self) -> Mixture:
-        """The frozen mixture of classes; after `partial_fit` it is made when first asked for."""
-        mixture: Mixture = self._solved[0]
-        return mixture
-
-    @property
-    def _mixture(self) -> Mixture:
-        return self.model_
-
-    # ---- learned attributes -----------------------------------------------------------------------------
-
-    @property
-    def means_(self) -> Any:
-        """(C, d) m_c."""
-        return self._like(self.model_.means)
-
-    @property
-    def covariances_(self) -> Any:
-        """(C, d, d) S_c."""
-        parts: list[Any] = list(self.model_.components)
-        return self._like(np.stack([part.covariance.matrix() for part in parts]))
-
-    @property
-    def shrinkage_(self) -> Array:
-        """(C,) a."""
-        return self._solved[1]

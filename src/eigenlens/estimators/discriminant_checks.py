@@ -20,6 +20,7 @@ __all__ = [
     "checked_linear",
     "checked_quadratic",
     "require_rows",
+    "row_counts",
     "warn_about_held",
     "warn_about_linear",
     "warn_about_steps",
@@ -28,11 +29,11 @@ __all__ = [
 BY_CLASS = "-by-class"
 
 
-def checked_linear(estimator: Any) -> Shrinking:
-    """The parameters of a `LinearDiscriminant` whose classes and columns are known."""
-    most = min(len(estimator.classes_) - 1, estimator.n_features_in_)
+def checked_linear(estimator: Any, n_classes: int) -> Shrinking:
+    """The parameters of a `LinearDiscriminant` whose columns are known."""
+    most = min(n_classes - 1, estimator.n_features_in_)
     if estimator.n_components is not None:
-        bound = f"the smaller of {len(estimator.classes_)} classes less one and {estimator.n_features_in_} features"
+        bound = f"the smaller of {n_classes} classes less one and {estimator.n_features_in_} features"
         checks.integer("n_components", estimator.n_components, 1, most, bound)
     names = [*RULES, *(name + BY_CLASS for name in RULES)]
     amount, target = _shrinkage(estimator.shrinkage, names), checks.name("target", estimator.target, TARGETS)
@@ -62,15 +63,21 @@ def _share(name: str, value: Any) -> float:
 # ---- enough rows ----------------------------------------------------------------------------------------------
 
 
-def require_rows(weight: Array, classes: Array, least: float, way_out: str) -> None:
-    """Every class must have more than `least` rows, by their weights; the error names those that have not."""
-    few = [f"{classes.tolist()[c]!r} ({weight[c]:g})" for c in np.flatnonzero(weight <= least)]
+def require_rows(found: Any, classes: Array, least: float, way_out: str) -> None:
+    """Every class must have more than `least` rows, or a weight above it; the error names those that have not."""
+    count = row_counts(found)
+    few = [f"{classes.tolist()[c]!r} ({count[c]:g})" for c in np.flatnonzero(count <= least)]
     if few:
         others = f" and {len(few) - 5} others" if len(few) > 5 else ""
         raise DataError(
             f"each class needs more than {least:g} row{'s' * (least != 1)}, but not so class {', '.join(few[:5])}"
             f"{others}: {way_out}."
         )
+
+
+def row_counts(found: Any) -> Array:
+    """Rows (C,) of each class, or its weight where that is more: a row of weight 2 is two, and so are two of ½."""
+    return np.asarray(np.maximum(found.rows, found.weight))
 
 
 def _column(estimator: Any, j: int) -> str:

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array
+from eigenlens.errors import OptionError
 from eigenlens.models.fitted import numbers, table
 
-__all__ = ["Explanation", "explained"]
+__all__ = ["Explanation", "compared", "explained"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,11 +73,24 @@ def explained(
     if lost.any():
         terms, joint = np.where(lost[:, None, None], 0.0, terms), np.where(lost[:, None], log_prior, joint)
     rows, labels = np.arange(len(terms)), np.asarray(classes)
-    ranked = np.argsort(-joint, axis=1, kind="stable")
-    a = ranked[:, 0] if of is None else of
-    b = np.where(ranked[:, 0] == a, ranked[:, 1 % ranked.shape[1]], ranked[:, 0]) if against is None else against
+    a, b = compared(joint, of, against)
     with np.errstate(invalid="ignore"):
         parts = terms[rows, :, a] - terms[rows, :, b]
     return Explanation(
         tuple(names), labels[a], labels[b], np.where(np.isnan(parts), 0.0, parts), log_prior[a] - log_prior[b]
     )
+
+
+def compared(joint: Array, of: Array | None, against: Array | None) -> tuple[Array, Array]:
+    """The numbers (n,) of two classes of each row: those given, else the likeliest by ln p(x, c) (n, C), and the next.
+
+    >>> compared(np.array([[-1.0, -3.0, -2.0]]), None, np.array([0]))
+    (array([2]), array([0]))
+    """
+    ranked = np.argsort(-joint, axis=1, kind="stable")
+    first, second = ranked[:, 0], ranked[:, 1 % ranked.shape[1]]
+    a = of if of is not None else first if against is None else np.where(first == against, second, first)
+    b = against if against is not None else np.where(first == a, second, first)
+    if of is not None and against is not None and np.any(a == b):
+        raise OptionError("of and against name the same class; give two that differ.")
+    return a, b

@@ -15,23 +15,21 @@ from eigenlens.data.resolve import explain_nonfinite
 from eigenlens.data.source import Block, Progress, Source, accumulate
 from eigenlens.errors import OptionError
 from eigenlens.estimators import discriminant_files
-from eigenlens.estimators.bayes_densities import finite_blocks, in_double
-from eigenlens.estimators.classifying import BayesRule, Labels, checked_prior, enough_classes, labels_among, labels_of
+from eigenlens.estimators.bayes_densities import finite_blocks
+from eigenlens.estimators.classifying import BayesRule, Counted, drawn_by_class
 from eigenlens.estimators.discriminant_checks import warn_about_steps
+from eigenlens.estimators.labels import Labels, announced, enough_classes, labels_among, labels_of
 from eigenlens.estimators.progress import progress_of
 from eigenlens.estimators.rows import count_rows, rows_of
 from eigenlens.fitting.class_rows import ClassRows
 from eigenlens.fitting.discriminant import (
     choose_route,
-    own_covariances,
     read_classes,
     read_moments,
-    shared_covariance,
 )
 from eigenlens.fitting.discriminant_covariances import Shrinking
 from eigenlens.fitting.discriminant_missing import Completed, complete_classes
 from eigenlens.linalg.spectrum import Outcome
-from eigenlens.models.covariances import Covariance
 from eigenlens.models.mixture import Mixture
 
 __all__ = ["GaussianClasses"]
@@ -40,15 +38,15 @@ TOL = 1e-9
 """EM stops when no mean or covariance changes by more than this, in standard deviations."""
 
 
-class GaussianClasses(BayesRule, BaseEstimator):  # type: ignore[misc]
+class GaussianClasses(Counted, BayesRule, BaseEstimator):  # type: ignore[misc]
     """Gaussian classes. A face says what its options are, and makes its model of moments or of few rows."""
 
     _kind: str
     _pooled: bool
-    prior: Any
+    _double = True
     verbose: Any
 
-    def _options(self) -> Shrinking:
+    def _options(self, n_classes: int) -> Shrinking:
         raise NotImplementedError
 
     def _estimate(self, found: Any, shrinking: Shrinking) -> tuple[Any, Array]:
@@ -59,44 +57,37 @@ class GaussianClasses(BayesRule, BaseEstimator):  # type: ignore[misc]
 
         X may be any Source; it is read once. y None is the label column of a scanned file.
         """
+        self.__dict__.pop("_made", None)  # should this fail, nothing is fitted
         source = rows_of(self, X, sample_weight, reset=True)
         labels = enough_classes(labels_of(y, X, count_rows(source)), source.weight)
-        self.classes_ = labels.classes
-        shrinking = self._options()
+        C, shrinking = len(labels.classes), self._options(len(labels.classes))
         with progress_of(self.verbose) as progress, np.errstate(invalid="ignore", over="ignore"):
-            n_classes, pooled = len(self.classes_), self._pooled
-            found = read_classes(source, labels.codes, n_classes, shrinking, pooled=pooled, progress=progress)
-            gaps = not np.all(np.isfinite(found.mean))
-            done = self._completed(source, labels.codes, shrinking, progress) if gaps else None
-        self._keep(found if done is None else done.moments, Like(X, source.dtype), source)
+            found = read_classes(source, labels.codes, C, shrinking, pooled=self._pooled, progress=progress)
+            whole = np.all(np.isfinite(found.mean))
+            done = None if whole else self._completed(source, labels, shrinking, progress)
+        self.classes_ = labels.classes
+        self._count(labels.codes, source.weight)
+        self._keep(found if done is None else done.moments, X, source)
         if done is not None:
-            self._counts = np.bincount(labels.codes, source.weight, minlength=n_classes).astype(np.float64)
-            self.class_prior_ = checked_prior(self.prior, self.classes_, self._counts)
             self._moments = None  # what they expect of gaps would change with further rows
             self.solver_ = Outcome("em", "X has missing entries", done.steps, done.steps, converged=done.change <= TOL)
             warn_about_steps(self.solver_, done.change, TOL)
-        self._made: tuple[Any, Array] | None = self._estimate(found if done is None else done.moments, shrinking)
+            found, shrinking = done.moments, done.shrinking
+        self._made: tuple[Any, Array] | None = self._estimate(found, shrinking)
         return self
 
-    def _completed(self, source: Source, codes: Array, shrinking: Shrinking, progress: Progress | None) -> Completed:
-        """The classes of rows with gaps; infinities are an error, and so is a rule that needs fourth moments."""
+    def _completed(self, source: Source, labels: Labels, shrinking: Shrinking, progress: Progress | None) -> Completed:
+        """The classes of rows with gaps; infinities are an error."""
         if accumulate(source, _count_infinite):
             raise explain_nonfinite(source)
-        if shrinking.by_rule:
-            raise OptionError(
-                f"shrinkage={shrinking.amount!r} needs complete rows, and X has NaN; give a number from 0 to 1."
-            )
-        C = len(self.classes_)
-
-        def estimate(moments: Any) -> Sequence[Covariance]:
-            if self._pooled:
-                return [shared_covariance(moments, shrinking)[0]] * C
-            return own_covariances(moments, shrinking).covariances
 
         def called(c: int, j: int) -> str:
-            return f"column {source.names[j] if source.names else j!r} of class {self.classes_.tolist()[c]!r}"
+            return f"column {source.names[j] if source.names else j!r} of class {labels.classes.tolist()[c]!r}"
 
-        return complete_classes(source, codes, C, estimate, called=called, tol=TOL, progress=progress)
+        C, pooled = len(labels.classes), self._pooled
+        return complete_classes(
+            source, labels.codes, C, shrinking, pooled=pooled, called=called, tol=TOL, progress=progress
+        )
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Add the rows of X (n, d) and their classes y (n,): exactly what `fit` of all of them would find.
@@ -112,30 +103,21 @@ class GaussianClasses(BayesRule, BaseEstimator):  # type: ignore[misc]
             )
         source = rows_of(self, X, sample_weight, reset=first)
         labels = labels_of(y, X, count_rows(source))
-        self.classes_ = self._announced(classes, labels, first)
-        codes = labels_among(labels, self.classes_)
+        known = announced(classes, labels, None if first else self.classes_)
+        codes = labels_among(labels, known)
         with np.errstate(invalid="ignore", over="ignore"):
-            found = read_moments(source, codes, len(self.classes_), self._options(), pooled=self._pooled)
-        total = found if first else self._moments + found
-        self._keep(total, Like(X, source.dtype), source)
+            found = read_moments(source, codes, len(known), self._options(len(known)), pooled=self._pooled)
+        if not np.all(np.isfinite(found.mean)):
+            raise explain_nonfinite(source)
+        self.classes_ = known
+        self._count(codes, source.weight, more=not first)
+        self._keep(found if first else self._moments + found, X, source)
         self._made = None
         return self
 
-    def _announced(self, classes: Any, labels: Labels, first: bool) -> Array:
-        if first:
-            return enough_classes(labels if classes is None else labels_of(classes), None).classes
-        if classes is not None and list(labels_of(classes).classes) != list(self.classes_):
-            raise OptionError(
-                f"classes={classes!r} differ from those of the first call, {self.classes_.tolist()[:10]}."
-            )
-        return self.classes_
-
-    def _keep(self, found: Any, like: Like, source: Source) -> None:
-        if not np.all(np.isfinite(found.mean)):
-            raise explain_nonfinite(source)  # of partial_fit
+    def _keep(self, found: Any, X: Any, source: Source) -> None:
         self._moments = None if isinstance(found, ClassRows) else found
-        self._counts, self._rows, self._like = found.weight, int(found.rows.sum()), like
-        self.class_prior_ = checked_prior(self.prior, self.classes_, found.weight)
+        self._like = Like(X, source.dtype)
         solver = "gram" if self._moments is None else "moments"
         self.solver_ = Outcome(solver, choose_route(self._rows, source.n_features)[1], passes=1)
 
@@ -146,7 +128,7 @@ class GaussianClasses(BayesRule, BaseEstimator):  # type: ignore[misc]
         """The frozen model and intensities of shrinkage; after `partial_fit` they are made when first asked for."""
         check_is_fitted(self)
         if self._made is None:
-            self._made = self._estimate(self._moments, self._options())
+            self._made = self._estimate(self._moments, self._options(len(self.classes_)))
         return self._made
 
     @property
@@ -156,9 +138,6 @@ class GaussianClasses(BayesRule, BaseEstimator):  # type: ignore[misc]
     def _log_likelihoods(self, X: Any) -> Iterator[Array]:
         return map(self._log_densities, finite_blocks(self, X))
 
-    def _gathered(self, X: Any, function: Any) -> Any:
-        return in_double(super()._gathered, X, function)
-
     def _log_densities(self, rows: Array) -> Array:
         """ln p(x | c) (n, C) of rows (n, d), but for a number a row."""
         mixture = self._mixture
@@ -167,26 +146,8 @@ class GaussianClasses(BayesRule, BaseEstimator):  # type: ignore[misc]
         return np.stack([part.log_density(rows) for part in mixture.components], axis=1)
 
     def _draw(self, labels: Array, rng: np.random.Generator) -> Any:
-        rows = np.empty((len(labels), self.n_features_in_))
-        for c, part in enumerate(self._mixture.components):
-            mine = np.flatnonzero(labels == c)
-            rows[mine] = part.sample(mine.size, rng)
-        return self._like(rows)
-
-    # ---- learned attributes -----------------------------------------------------------------------------
-
-    @property
-    def class_count_(self) -> Array:
-        """(C,) Σw of each class."""
-        check_is_fitted(self)
-        counts: Array = self._counts
-        return counts
-
-    @property
-    def n_samples_(self) -> int:
-        """The number of rows that count: of positive weight."""
-        check_is_fitted(self)
-        return self._rows
+        parts: Sequence[Any] = self._mixture.components
+        return self._like(drawn_by_class(labels, self.n_features_in_, lambda c, m: parts[c].sample(m, rng)))
 
     # ---- saving -----------------------------------------------------------------------------------------
 
@@ -207,7 +168,7 @@ class GaussianClasses(BayesRule, BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = not isinstance(getattr(self, "shrinkage", None), str)  # rules need whole rows
+        tags.input_tags.allow_nan = True
         return tags
 
 

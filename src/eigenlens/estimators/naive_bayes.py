@@ -14,7 +14,7 @@ from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.data.mixed import fields_of, numbers_of
 from eigenlens.data.source import Source
-from eigenlens.errors import DataError
+from eigenlens.errors import DataError, OptionError
 from eigenlens.estimators import naive_files
 from eigenlens.estimators.classifying import (
     BayesRule,
@@ -31,15 +31,20 @@ from eigenlens.estimators.naive_checks import (
     checked_naive_options,
     fitted_table,
     frame_kind,
-    refuse_levels,
     sampled_rows,
     table_of,
+)
+from eigenlens.estimators.naive_warnings import (
+    refuse_fractions,
+    refuse_levels,
     warn_about_constants,
+    warn_about_names,
 )
 from eigenlens.estimators.progress import progress_of
 from eigenlens.estimators.rows import count_rows
 from eigenlens.fitting.naive import NaiveStatistics, estimate_naive, pieces, summarise_naive
 from eigenlens.fitting.naive_factors import Plan, plan_of
+from eigenlens.fitting.naive_options import NaiveOptions
 from eigenlens.models.naive import LinearRule, NaiveModel
 
 __all__ = ["NaiveBayes"]
@@ -51,13 +56,23 @@ STEP = 1 << 18
 class NaiveBayes(BayesRule, BaseEstimator):  # type: ignore[misc]
     """A classifier that takes columns to be independent given the class: argmax ln p(c) + Σ_j ln p(x_j | c).
 
-    The table may come as it is: numbers, integers, booleans, text and categories, in a pandas, Polars or Arrow frame or
-    an array; each column has a family of densities. A missing entry leaves its factor out, in fit and in predict. One
-    pass over the rows, in memory O(block).
+    The table may come as it is: numbers, booleans, text and categories, in a pandas, Polars or Arrow frame, an array, a
+    Dask array, or a `scan` of files, which is read by blocks and may name the column of classes: fit(scan(…, label=…)).
+    In predict the columns of files are found by name; those of a frame must be the same. Each column has a family of
+    densities. A missing entry leaves its factor out, in fit and in predict. One pass over the rows, in memory O(block).
+
+    With features="auto" the values of a column choose its family, the same in every container: text and categories are
+    "categorical"; booleans, and numbers that are 0 and 1, both occurring, "bernoulli"; whole numbers of 2 to 20
+    different values with at least 5 rows for each (two values: any number), as integers or floats, "categorical"; a
+    sparse matrix of nothing but 0 and 1 "bernoulli", of other counts "multinomial"; all other numbers "gaussian". Rows
+    count with their weights. Only columns whose first 2000 rows leave it open cost another pass.
+
+    Levels that a type declares and that never occur (pandas' categories, Polars' Enum, Arrow's dictionaries) are
+    smoothed like those that do; Polars' Categorical declares none, so that its levels are those that occur.
 
     Parameters:
         features: "auto" (see `features_` for what was chosen and why), a family for all columns, or {column: family},
-            by name or number; columns left out are chosen automatically. Families: "gaussian", "shared-gaussian" (one
+            by name or number; columns left out are automatic. Families: "gaussian", "shared-gaussian" (one
             variance for all classes: the rule is then linear), "categorical", "bernoulli" (0 and 1, or text of two
             levels), "multinomial" (all such columns are one block of counts; {("a", "b"): "multinomial"} is a block of
             its own), "kde", "mixture", or a family of your own with `summarise` and `estimate`.
@@ -86,7 +101,7 @@ class NaiveBayes(BayesRule, BaseEstimator):  # type: ignore[misc]
 
     Example:
         >>> import pandas as pd
-        >>> people = pd.DataFrame({"height": [104.0, 112.0, 171.0, 168.0, None, 181.0], "reads": list("nnyyyy")})
+        >>> people = pd.DataFrame({"height": [104.5, 111.5, 171.0, 168.0, None, 181.0], "reads": list("nnyyyy")})
         >>> rule = NaiveBayes().fit(people, ["child", "child", "adult", "adult", "child", "adult"])
         >>> print(rule.features_)
         column  family       reason
@@ -95,9 +110,9 @@ class NaiveBayes(BayesRule, BaseEstimator):  # type: ignore[misc]
         >>> rule.predict_proba(pd.DataFrame({"height": [None, 120.0], "reads": ["n", "y"]})).round(4)
         array([[0.25, 0.75], [0.  , 1.  ]])
         >>> print(rule.explain(people[2:3]))
-        adult against child: log-odds 124.31
+        adult against child: log-odds 162.14
         feature  contribution
-        height          123.6
+        height          161.4
         reads          0.6931
         prior               0
     """
@@ -135,51 +150,64 @@ class NaiveBayes(BayesRule, BaseEstimator):  # type: ignore[misc]
         """Learn from rows X (n, d) with classes y (n,), row i counting sample_weight[i] times.
 
         y may be left out for a scan with a label column. Rows of weight 0, and classes that only they have, do not
-        count.
+        count. Families that keep rows ("kde", "mixture") need them in memory.
         """
         source = table_of(self, X, reset=True)
         options = checked_naive_options(self, fields_of(source))
         labels, weight = self._labelled(source, X, y, sample_weight)
         labels = enough_classes(labels, weight)
-        plan = plan_of(source, self.features)
+        plan = plan_of(source, self.features, weight=weight)
         with progress_of(self.verbose) as progress:
             statistics = summarise_naive(source, labels.codes, weight, plan, len(labels.classes), progress)
         warn_about_constants(statistics, plan, options, labels.classes)
-        self.classes_ = labels.classes
-        self._frame = frame_kind(X)
-        self._remember(statistics, plan, options)
-        refuse_levels(self._model, options)
-        return self
+        warn_about_names(statistics, plan)
+        return self._remember(labels.classes, statistics, plan, options, frame_kind(X))
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from more rows: the result is that of `fit` on all rows so far, exactly up to rounding.
 
         Args:
             classes: all classes there will be; needed in the first call only, and there those of y if not given. The
-                families are chosen in the first call too: name them in `features` if its rows are not like all.
+                families are chosen in the first call too, 0 and 1 being levels since others may come: name them in
+                `features` if its rows are not like all.
         """
         first = not hasattr(self, "_statistics")
-        source = table_of(self, X, reset=first)
+        source = table_of(self, X, reset=True) if first else fitted_table(self, X)
         options = checked_naive_options(self, fields_of(source))
         found, weight = self._labelled(source, X, y, sample_weight)
-        if first:
-            self.classes_ = found.classes if classes is None else labels_of(classes).classes
-            self._frame = frame_kind(X)
-        codes = labels_among(found, self.classes_)
-        plan = plan_of(source, self.features, settled=False) if first else self._plan
+        known = self._known_classes(found, classes, first)
+        codes = labels_among(found, known)
+        plan = plan_of(source, self.features, weight=weight, settled=False) if first else self._plan
         with progress_of(self.verbose) as progress:
-            more = summarise_naive(source, codes, weight, plan, len(self.classes_), progress)
-        self._remember(more if first else self._statistics + more, plan, options)
-        return self
+            more = summarise_naive(source, codes, weight, plan, len(known), progress)
+        refuse_fractions(more, plan)
+        total = more if first else self._statistics + more
+        return self._remember(known, total, plan, options, frame_kind(X) if first else self._frame)
 
     def _labelled(self, source: Source, X: Any, y: Any, sample_weight: Any) -> tuple[Labels, Array | None]:
         n = count_rows(source)
         return labels_of(y, X, n), checks.weights(sample_weight, n)
 
-    def _remember(self, statistics: NaiveStatistics, plan: Plan, options: Any) -> None:
-        prior = checked_prior(self.prior, self.classes_, statistics.weight)
-        model = estimate_naive(statistics, plan, prior, options)
+    def _known_classes(self, found: Labels, classes: Any, first: bool) -> Array:
+        given = None if classes is None else labels_of(classes).classes
+        if first:
+            return found.classes if given is None else given
+        if given is not None and given.tolist() != self.classes_.tolist():
+            raise OptionError(
+                f"classes={given.tolist()} must be those of the first call, {self.classes_.tolist()}, or None; for "
+                "others fit anew."
+            )
+        return self.classes_
+
+    def _remember(
+        self, classes: Array, statistics: NaiveStatistics, plan: Plan, options: NaiveOptions, frame: str | None
+    ) -> Self:
+        """Keep what was learned, all of it or, where something is wrong with it, nothing."""
+        model = estimate_naive(statistics, plan, checked_prior(self.prior, classes, statistics.weight), options)
+        refuse_levels(model, options)
+        self.classes_, self._frame = classes, frame
         self._statistics, self._plan, self._model = statistics, plan, model
+        return self
 
     # ---- what predict needs -----------------------------------------------------------------------------
 
@@ -293,4 +321,6 @@ class NaiveBayes(BayesRule, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
+        counts = isinstance(self.features, str) and self.features == "multinomial"
+        tags.input_tags.positive_only = tags.classifier_tags.poor_score = counts
         return tags

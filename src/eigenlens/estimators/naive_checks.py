@@ -1,8 +1,7 @@
-"""The gate of naive Bayes: tables, options and classes, and what is said about a fit that deserves a second look."""
+"""The gate of naive Bayes: tables, options and classes."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,20 +10,16 @@ from sklearn.utils.validation import validate_data
 
 from eigenlens import checks
 from eigenlens.arrays import Array
-from eigenlens.data.mixed import Field, MixedSource, as_table
+from eigenlens.data.mixed import Field, MixedRows, as_table, fields_of, numbers_of
 from eigenlens.data.source import Source
-from eigenlens.errors import DataError, DataWarning, OptionError
+from eigenlens.errors import DataError, OptionError
 from eigenlens.estimators.classifying import chosen_class, enough_classes
 from eigenlens.estimators.rows import rows_of
-from eigenlens.fitting.naive import NaiveStatistics
-from eigenlens.fitting.naive_factors import Choice, Plan, place_of
-from eigenlens.fitting.naive_gaussian import GaussianFactor
+from eigenlens.fitting.naive_factors import Choice, place_of
 from eigenlens.fitting.naive_levels import UNKNOWN
 from eigenlens.fitting.naive_options import NaiveOptions
 from eigenlens.fitting.naive_rows import CLASS_BANDWIDTHS
-from eigenlens.models.naive import NaiveModel
 from eigenlens.models.naive_levels import LevelColumns
-from eigenlens.stats.levels import listed
 
 __all__ = [
     "FeatureTable",
@@ -33,10 +28,8 @@ __all__ = [
     "enough_classes",
     "fitted_table",
     "frame_kind",
-    "refuse_levels",
     "sampled_rows",
     "table_of",
-    "warn_about_constants",
 ]
 
 
@@ -56,10 +49,14 @@ class FeatureTable(tuple[Choice, ...]):
 
 
 def table_of(estimator: Any, X: Any, *, reset: bool = False) -> Source:
-    """X as a table; its feature names and count are kept (reset) or compared with the fit's."""
+    """X as a table; its feature names and count are kept (reset) or compared with the fit's.
+
+    Columns of files and lazy frames are found by name, in any order and among others.
+    """
     source = as_table(X)
     plain = isinstance(X, Source) or type(X).__name__ == "LazyFrame"
     if plain or (isinstance(X, np.ndarray) and X.dtype.names is not None):
+        source = source if reset else _by_name(source, getattr(estimator, "feature_names_in_", None))
         rows_of(estimator, source, reset=reset)
     else:
         validate_data(estimator, X, skip_check_array=True, reset=reset)
@@ -68,21 +65,48 @@ def table_of(estimator: Any, X: Any, *, reset: bool = False) -> Source:
     return source
 
 
+def _by_name(source: Source, known: Any) -> Source:
+    """The columns of the fit out of a source that has all of them and can read some apart; else the source."""
+    names = list(source.names or ())
+    if known is None or list(known) == names or not hasattr(source, "part") or not set(known) <= set(names):
+        return source
+    part: Source = source.part([names.index(name) for name in known])
+    return part
+
+
 def fitted_table(estimator: Any, X: Any) -> Source:
-    """X as a table of the columns that were fitted: one of numbers must still hold numbers."""
+    """X as a table of the columns that were fitted: what was numbers must still be, and so must text."""
     source = table_of(estimator, X)
-    if isinstance(source, MixedSource):
-        for now, (factor, columns) in ((source.fields, group) for group in estimator._plan.groups):
-            text = [] if factor.takes_text else [j for j in columns if now[j].kind == "text"]
-            odd = [now[j].name for j in text if _holds_something(source.part([j]))]
-            if odd:
-                raise DataError(f"column {odd[0]!r} holds text, and was fitted on numbers; convert it to numbers.")
+    now, plan = fields_of(source), estimator._plan
+    for group, (factor, columns) in zip(estimator.model_.groups, plan.groups, strict=True):
+        for place, j in enumerate(columns):
+            text = now[j].kind == "text"
+            if text and not factor.takes_text and _holds_something(source, j):
+                raise DataError(f"column {now[j].name!r} holds text, and was fitted on numbers; convert it to numbers.")
+            if not text and _only_text(group.conditional, place) and _holds_something(source, j):
+                raise DataError(
+                    f"column {now[j].name!r} holds numbers, and was fitted on text; convert it to text (astype(str)), "
+                    "or read it as such: scan(…, text=[…])."
+                )
     return source
 
 
-def _holds_something(source: MixedSource) -> bool:
-    """Whether any entry of columns of text is there: one that is all missing has the type of nothing."""
-    return any(bool(np.any(rows.codes >= 0)) for rows in source.rows())
+def _only_text(conditional: Any, place: int) -> bool:
+    """Whether all levels of a column are text, so that no number can be one."""
+    levels = conditional.levels[place] if isinstance(conditional, LevelColumns) else ()
+    return bool(levels) and all(isinstance(level, str | bytes) for level in levels)
+
+
+def _holds_something(source: Source, j: int) -> bool:
+    """Whether any entry of a column is there: one that is all missing has the type of nothing."""
+    narrow, place = (source.part([j]), 0) if hasattr(source, "part") else (source, j)
+    return any(bool(np.any(_present(rows, place))) for rows in narrow.rows())
+
+
+def _present(rows: Any, j: int) -> Array:
+    if isinstance(rows, MixedRows) and rows.places[j] < 0:
+        return np.asarray(rows.codes[:, -1 - rows.places[j]] >= 0)
+    return ~np.isnan(numbers_of(rows, np.array([j])))
 
 
 def frame_kind(X: Any) -> str | None:
@@ -152,45 +176,3 @@ def _not_negative(name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0.0 <= float(value) < np.inf:
         raise OptionError(f"{name}={value!r} must be a finite number from 0 on.")
     return float(value)
-
-
-# ---- what is said ---------------------------------------------------------------------------------------------
-
-
-def refuse_levels(model: NaiveModel, options: NaiveOptions) -> None:
-    """Raise where smoothing is given for a level that its column does not have."""
-    given = options.smoothing if isinstance(options.smoothing, Mapping) else {}
-    for part in (group.conditional for group in model.groups):
-        for name, levels in zip(part.names, part.levels, strict=True) if isinstance(part, LevelColumns) else ():
-            asked = given.get(name)
-            odd = [level for level in asked if level not in levels] if isinstance(asked, Mapping) else []
-            if odd:
-                raise OptionError(
-                    f"smoothing[{name!r}] names the level {odd[0]!r}, which the column does not have; its levels are "
-                    f"{listed(levels)}."
-                )
-
-
-def warn_about_constants(statistics: NaiveStatistics, plan: Plan, options: NaiveOptions, classes: Array) -> None:
-    """Say which Gaussian columns are constant within a class, so that the floor is their variance; 0 is an error."""
-    for (factor, columns), part in zip(plan.groups, statistics.parts, strict=True):
-        if not isinstance(factor, GaussianFactor) or factor.shared:
-            continue
-        with np.errstate(invalid="ignore"):  # what is not finite is refused by the estimate
-            total = part.pooled()[2]
-        added = options.added_to(plan.fields_in(columns))
-        held = (part.weight > 0.0) & (part.square <= options.floor * total * part.weight) & (total > 0.0)
-        if held.any():
-            c, j = (int(place[0]) for place in np.nonzero(held))
-            if options.floor == 0.0 and not np.all(added[np.nonzero(held)[1]]):
-                raise DataError(
-                    f"column {plan.fields[columns[j]].name!r} is constant in class {classes[c].item()!r}, and floor=0 "
-                    "leaves it without a variance; give floor above 0 (1e-9), added_variance, or 'shared-gaussian'."
-                )
-            warnings.warn(
-                f"column {plan.fields[columns[j]].name!r} is constant in class {classes[c].item()!r} "
-                f"({part.weight[c, j]:g} rows; {int(held.sum())} such cases in all): its variance there is held at "
-                f"floor={options.floor:g} of the column's. 'shared-gaussian' or a larger floor is safer.",
-                DataWarning,
-                stacklevel=3,
-            )

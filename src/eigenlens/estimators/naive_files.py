@@ -18,6 +18,7 @@ from eigenlens.fitting.naive import NaiveStatistics
 from eigenlens.fitting.naive_factors import FACTORS, Choice, Plan
 from eigenlens.fitting.naive_levels import LevelFactor
 from eigenlens.models.naive import Group, LinearRule, NaiveModel
+from eigenlens.stats.stored_levels import restored, storable
 
 __all__ = ["logistic", "restore", "save"]
 
@@ -36,10 +37,10 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
         family = next(name for name, known in STORED.items() if known == factor and type(known) is type(factor))
         groups.append({"family": family, "columns": list(columns), "said": said})
     header = {
-        "parameters": {name: _pairs(value) for name, value in storable_parameters(estimator).items()},
-        "classes": estimator.classes_.tolist(),
+        "parameters": {name: _pairs(value, name) for name, value in storable_parameters(estimator).items()},
+        "classes": storable(estimator.classes_.tolist(), "y"),
         "class_dtype": estimator.classes_.dtype.str,
-        "fields": [[_plain(f.name), f.kind, None if f.levels is None else list(f.levels)] for f in plan.fields],
+        "fields": [[*storable([f.name], f.name), f.kind, f.levels and storable(f.levels, f.name)] for f in plan.fields],
         "choices": [[choice.family, choice.reason] for choice in plan.choices],
         "groups": groups,
         "frame": estimator._frame,
@@ -48,36 +49,29 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     io.write(path, estimator._kind, arrays, header)
 
 
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _pairs(value: Any) -> Any:
-    """A mapping as pairs, since its keys may be numbers; arrays as lists."""
+def _pairs(value: Any, name: str) -> Any:
+    """A mapping as pairs, since its keys may be numbers, and other levels; arrays as lists."""
     if isinstance(value, Mapping):
-        return {"$pairs": [[_key(key), _pairs(inner)] for key, inner in value.items()]}
-    if isinstance(value, np.ndarray):
+        return {"$pairs": [[*storable([key], name), _pairs(inner, name)] for key, inner in value.items()]}
+    if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
-    if value is None or isinstance(value, str | int | float | bool | list | tuple | np.generic):
-        return _plain(value)
-    raise OptionError(f"{value!r} cannot be saved; use names and numbers.")
-
-
-def _key(key: Any) -> Any:
-    return {"$tuple": [_plain(part) for part in key]} if isinstance(key, tuple) else _plain(key)
+    if value is None or isinstance(value, str | int | float | bool | list | tuple):
+        return value
+    raise OptionError(f"{name} holds {value!r}, which cannot be saved; use names and numbers.")
 
 
 def _unpaired(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
-    return {tuple(k["$tuple"]) if isinstance(k, dict) else k: _unpaired(inner) for k, inner in value["$pairs"]}
+    return {restored([key])[0]: _unpaired(inner) for key, inner in value["$pairs"]}
 
 
 def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
     """The classifier that `save` wrote."""
     estimator = cls(**{name: _unpaired(value) for name, value in header["parameters"].items()})
     fields = tuple(
-        Field(name, kind, None if levels is None else tuple(levels)) for name, kind, levels in header["fields"]
+        Field(*restored([name]), kind, None if levels is None else restored(levels))
+        for name, kind, levels in header["fields"]
     )
     choices = tuple(Choice(f.name, *said) for f, said in zip(fields, header["choices"], strict=True))
     plan = Plan(fields, choices, tuple((STORED[g["family"]], tuple(g["columns"])) for g in header["groups"]))
@@ -89,7 +83,8 @@ def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
         part, conditional = factor.unpack(own, said["said"], plan.fields_in(columns), options)
         parts.append(part)
         groups.append(Group(np.array(columns), conditional))
-    estimator.classes_ = np.array(header["classes"], dtype=np.dtype(header["class_dtype"]))
+    estimator.classes_ = np.empty(len(header["classes"]), dtype=np.dtype(header["class_dtype"]))
+    estimator.classes_[:] = restored(header["classes"])
     estimator._statistics = NaiveStatistics(arrays["weight"], tuple(parts))
     estimator._plan, estimator._frame = plan, header["frame"]
     estimator._model = NaiveModel(arrays["prior"], tuple(groups))

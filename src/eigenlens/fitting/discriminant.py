@@ -28,9 +28,14 @@ from eigenlens.models.gaussian import Gaussian
 from eigenlens.models.mixture import Mixture
 
 __all__ = [
-    "FisherRule", "choose_route", "gaussian_classes", "own_covariances", "read_classes", "read_moments",
-    "shared_covariance",
+    "FisherRule", "centred_product", "choose_route", "gaussian_classes", "own_covariances", "read_classes",
+    "read_moments", "shared_covariance",
 ]  # fmt: skip
+
+
+EPS = float(np.finfo(np.float64).eps)
+LOST = 1e-11
+"""What the logarithm of a probability, or a score, may lose because rows are far from zero."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +83,7 @@ class FisherRule:
 
     def likelihoods(self, X: Array) -> Array:
         """w_c·x + b_c − ln pi_c (n, C) of complete rows X (n, d): ln p(x | c), but for a number a row. Cost n C d."""
-        return np.asarray((X - self.centre) @ self.coef.T + self.levels)
+        return centred_product(X, self.centre, self.coef.T, self.levels)
 
     @cached_property
     def classes(self) -> Mixture:
@@ -107,6 +112,18 @@ class FisherRule:
         kept = values > len(M) * FLAT * values.max(initial=0.0)
         V = solved.T @ (U[:, kept] / np.sqrt(values[kept]))
         return values[kept], orient(V)
+
+
+def centred_product(X: Array, centre: Array, V: Array, level: Array | float = 0.0) -> Array:
+    """(X − 1 mᵀ) V + level (n, q), for X (n, d): one product, rows being moved only where `LOST` would be exceeded.
+
+    >>> centred_product(np.array([[2.0, 3.0]]), np.array([1.0, 1.0]), np.eye(2))
+    array([[1., 2.]])
+    """
+    near = float(np.max(np.abs(centre) @ np.abs(V), initial=0.0)) * EPS < LOST
+    found = X @ V if near else (X - centre) @ V
+    found += level - centre @ V if near else level
+    return np.asarray(found)
 
 
 def _symmetric(A: Array) -> Array:

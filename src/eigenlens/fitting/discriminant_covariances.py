@@ -37,22 +37,24 @@ class Shrinking:
     Attributes:
         amount: a, or the name of a rule for it. target: T, a key of `TARGETS`.
         by_class: whether a pooled covariance shrinks class by class. reg: in [0, 1].
+        settled: what a rule has found, one for all classes or one for each; () before.
     """
 
     amount: float | str = 0.0
     target: str = "diagonal"
     by_class: bool = False
     reg: float = 0.0
+    settled: tuple[float, ...] = ()
 
     @property
     def by_rule(self) -> bool:
-        """Whether the amount depends on the rows, by fourth moments."""
-        return isinstance(self.amount, str)
+        """Whether the amount is yet to be found from the rows, by fourth moments."""
+        return isinstance(self.amount, str) and not self.settled
 
     @property
     def fills(self) -> bool:
         """Whether the result has full rank, however few the rows are."""
-        return self.by_rule or float(self.amount) > 0.0 or self.reg > 0.0
+        return isinstance(self.amount, str) or self.amount > 0.0 or self.reg > 0.0
 
     def of(self, S: Array, a: float) -> Array:
         """The regularised matrix (d, d)."""
@@ -87,14 +89,14 @@ def pooled_covariance(found: Any, shrinking: Shrinking) -> tuple[Axes, Array]:
         C, a = _shrunk_by_class(found, shrinking)
     else:
         fourth = sum(part.fourth for part in found.parts if part is not None) if shrinking.by_rule else None
-        amount = _amount(shrinking, float(n), S, fourth)
+        amount = _amount(shrinking, 0, float(n), S, fourth)
         C, a = shrinking.of(S, amount), np.array([amount])
     return Axes.of_matrix(C, constant_columns(C.diagonal(), found.mean)), a
 
 
 def _shrunk_by_class(found: ClassMoments, shrinking: Shrinking) -> tuple[Array, Array]:
     parts = [part for part in found.parts if part is not None]
-    amounts = [_amount(shrinking, part.weight, part.scatter / part.weight, part.fourth) for part in parts]
+    amounts = _amounts(shrinking, parts)
     shrunk = [part.weight * shrinking.of(part.scatter / part.weight, a) for part, a in zip(parts, amounts, strict=True)]
     return np.asarray(sum(shrunk) / found.weight.sum()), np.array(amounts)
 
@@ -115,7 +117,7 @@ class OwnCovariances:
 def class_covariances(found: ClassMoments, shrinking: Shrinking) -> OwnCovariances:
     """The covariance (divisor Σw) of each class."""
     parts = list(found.parts)
-    amounts = [_amount(shrinking, p.weight, p.scatter / p.weight, getattr(p, "fourth", None)) for p in parts]
+    amounts = _amounts(shrinking, parts)
     matrices = [shrinking.of(part.scatter / part.weight, a) for part, a in zip(parts, amounts, strict=True)]
     within = found.scatter.diagonal() / found.weight.sum()
     held = ~np.array([_has_density(C) for C in matrices])
@@ -143,7 +145,17 @@ def _held(C: Array, total: Array, means: Array) -> Covariance:
     return Axes.of_matrix(C, constant_columns(total, means))
 
 
-def _amount(shrinking: Shrinking, n: float, S: Array, fourth: Array | None) -> float:
+def _amounts(shrinking: Shrinking, parts: list[Any]) -> list[float]:
+    """The intensity of each class."""
+    return [
+        _amount(shrinking, c, part.weight, part.scatter / part.weight, getattr(part, "fourth", None))
+        for c, part in enumerate(parts)
+    ]
+
+
+def _amount(shrinking: Shrinking, c: int, n: float, S: Array, fourth: Array | None) -> float:
+    if shrinking.settled:
+        return shrinking.settled[c]
     if not isinstance(shrinking.amount, str) or fourth is None:
         return float(shrinking.amount)
     return intensity(shrinking.amount, n, S, fourth, TARGETS[shrinking.target](S.diagonal()))

@@ -2,14 +2,16 @@
 
 A step fills each gap with its expectation given what is there of the row, and adds to the scatter what is uncertain
 of it; then it takes means and covariances as if the rows were complete. Its fixed point maximises the likelihood of
-what is there, if covariances are not regularised.
+what is there, if covariances are not regularised. How far they shrink is settled before, from pairs of entries: what is
+filled in follows the shrunk covariances, and would call for more shrinkage at every step.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,8 @@ from eigenlens.arrays import Array, dense
 from eigenlens.data.source import Block, Progress, Source, accumulate
 from eigenlens.errors import DataError
 from eigenlens.fitting.class_rows import ClassMoments, by_class, class_summary, labelled
+from eigenlens.fitting.discriminant_covariances import Shrinking, class_covariances, pooled_covariance
+from eigenlens.fitting.shrinkage import TARGETS, PairMoments, intensity_of_pairs
 from eigenlens.models.covariances import Covariance, Full
 from eigenlens.models.density import rows_by_pattern
 from eigenlens.stats.moments import Moments
@@ -25,15 +29,16 @@ from eigenlens.stats.observed import ObservedColumns
 
 __all__ = ["Completed", "complete_classes"]
 
-Estimate = Callable[[ClassMoments], Sequence[Covariance]]
-"""From the moments of the classes to a covariance for each of them."""
-
 
 @dataclass(frozen=True, eq=False)
 class Completed:
-    """The expected moments of the classes, after so many steps; `change` is the last one's, in standard deviations."""
+    """The expected moments of the classes, after so many steps; `change` is the last one's, in standard deviations.
+
+    `shrinking` is how their covariances are regularised, with amounts that are settled.
+    """
 
     moments: ClassMoments
+    shrinking: Shrinking
     steps: int
     change: float
 
@@ -42,8 +47,9 @@ def complete_classes(
     source: Source,
     codes: Array,
     n_classes: int,
-    estimate: Estimate,
+    shrinking: Shrinking,
     *,
+    pooled: bool,
     called: Callable[[int, int], str],
     tol: float = 1e-9,
     max_iter: int = 2000,
@@ -61,16 +67,43 @@ def complete_classes(
             raise DataError(
                 f"{called(c, int(np.argmin(part.weight)))} has no entry, so nothing is known of its mean there."
             )
+    shrinking = _settled(rows, observed, shrinking, pooled)
     found = _start(observed)
     steps, change = 0, np.inf
     while change > tol and steps < max_iter:
-        covariances = [Full(C.matrix()) for C in estimate(found)]
+        covariances = [Full(C.matrix()) for C in _covariances(found, shrinking, pooled)]
         fill = partial(_expected, means=found.mean, covariances=covariances)
         after = accumulate(rows, fill)
         change, found, steps = _change(found, after), after, steps + 1
         if progress is not None:
             progress(steps, max_iter, f"EM: step {steps}, change {change:.1e}")
-    return Completed(found, steps, change)
+    return Completed(found, shrinking, steps, change)
+
+
+def _covariances(found: ClassMoments, shrinking: Shrinking, pooled: bool) -> Sequence[Covariance]:
+    """A covariance for each class."""
+    if pooled:
+        return [pooled_covariance(found, shrinking)[0]] * len(found.parts)
+    return class_covariances(found, shrinking).covariances
+
+
+def _settled(rows: Source, observed: ClassMoments, shrinking: Shrinking, pooled: bool) -> Shrinking:
+    """The amounts that a rule finds from the pairs of entries of each class, or of all about the means of theirs."""
+    if not shrinking.by_rule:
+        return shrinking
+    means = [part.mean for part in observed.parts]
+    pairs = accumulate(rows, partial(_pairs, means=means)).parts
+    chosen = pairs if shrinking.by_class or not pooled else (reduce(operator.add, pairs),)
+    target = TARGETS[shrinking.target]
+    return replace(shrinking, settled=tuple(intensity_of_pairs(str(shrinking.amount), part, target) for part in chosen))
+
+
+def _pairs(block: Block, means: Sequence[Array]) -> ClassMoments:
+    parts: list[Any] = [None] * len(means)
+    for c, mine in by_class(block):
+        found = PairMoments.of(mine, means[c])
+        parts[c] = found if parts[c] is None else parts[c] + found
+    return ClassMoments(tuple(parts))
 
 
 def _start(observed: ClassMoments) -> ClassMoments:

@@ -38,7 +38,8 @@ class ClassTotals:
         """The sums of entries x (b, g), 0 where they are missing."""
         w = np.ones(len(y)) if weight is None else weight
         rows = np.bincount(y, w, minlength=C)
-        bad = np.asarray(odd.sum(axis=0)).ravel()
+        counted = odd if weight is None or np.all(weight > 0.0) else odd[np.flatnonzero(weight > 0.0)]
+        bad = np.asarray(counted.sum(axis=0)).ravel()
         if is_sparse(x):
             members = sparse.csr_matrix((w, (y, np.arange(len(y)))), shape=(C, len(y)))
             total = np.asarray((members @ x).todense(), dtype=np.float64)
@@ -77,7 +78,8 @@ class BinaryFactor:
         ones, n = statistics.total + added[:, 1], statistics.weight + added.sum(axis=1)
         everywhere = n.sum(axis=0)
         overall = np.where(everywhere > 0.0, ones.sum(axis=0) / np.where(everywhere > 0.0, everywhere, 1.0), 0.5)
-        return BinaryColumns(np.where(n > 0.0, ones / np.where(n > 0.0, n, 1.0), overall))
+        shares = np.where(n > 0.0, ones / np.where(n > 0.0, n, 1.0), overall)
+        return BinaryColumns(shares, tuple(field.name for field in fields))
 
     def pack(self, statistics: ClassTotals, conditional: BinaryColumns) -> tuple[dict[str, Array], Any]:
         """The sums."""
@@ -105,14 +107,15 @@ class CountFactor:
 
     def estimate(self, statistics: ClassTotals, fields: tuple[Field, ...], options: NaiveOptions) -> CountColumns:
         """θ_j = (n_j + a) / (Σ n_j + g a), a the smoothing; a class without counts has the shares of all rows."""
-        _refuse(statistics, fields, "multinomial", "counts from 0 on; use 'gaussian'")
+        takes = "counts (Negative values in data are none); use 'gaussian'"
+        _refuse(statistics, fields, "multinomial", takes)
         added = np.array([options.smoothing_of(field.name, (0,))[0] for field in fields])
         n = statistics.total + added
         total, overall = n.sum(axis=1, keepdims=True), n.sum(axis=0)
         overall = overall / overall.sum() if overall.any() else np.full(overall.size, 1.0 / overall.size)
         shares = np.where(total > 0.0, n / np.where(total > 0.0, total, 1.0), overall)
         trials = statistics.total.sum(axis=1) / np.where(statistics.rows > 0.0, statistics.rows, 1.0)
-        return CountColumns(shares, trials)
+        return CountColumns(shares, trials, tuple(field.name for field in fields))
 
     def pack(self, statistics: ClassTotals, conditional: CountColumns) -> tuple[dict[str, Array], Any]:
         """The totals."""

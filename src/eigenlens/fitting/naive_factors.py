@@ -9,20 +9,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eigenlens.arrays import Array, is_sparse, to_numpy
-from eigenlens.compiled.naive import code_ranges
-from eigenlens.data.encoded import encode_numbers
-from eigenlens.data.mixed import Field, MixedRows, MixedSource, fields_of, numbers_of
+from eigenlens.arrays import Array
+from eigenlens.data.mixed import Field, fields_of
 from eigenlens.data.source import Source
 from eigenlens.errors import OptionError
 from eigenlens.fitting.naive_counts import BinaryFactor, CountFactor
+from eigenlens.fitting.naive_evidence import Evidence, evidence_of
 from eigenlens.fitting.naive_family import FamilyFactor
 from eigenlens.fitting.naive_gaussian import GaussianFactor
 from eigenlens.fitting.naive_levels import LevelFactor
 from eigenlens.fitting.naive_options import Factor
 from eigenlens.fitting.naive_rows import KernelFactor, MixtureFactor
 
-__all__ = ["FACTORS", "Choice", "Evidence", "Plan", "choose_family", "evidence_of", "place_of", "plan_of"]
+__all__ = ["FACTORS", "Choice", "Plan", "choose_family", "place_of", "plan_of"]
 
 FACTORS: dict[str, Factor] = {
     "gaussian": GaussianFactor(),
@@ -35,15 +34,6 @@ FACTORS: dict[str, Factor] = {
 }
 """Families by name; a family of the user's own stands in for a name anywhere."""
 
-FEW = 20
-"""Integers of at most so many different values are levels,"""
-
-ROWS_EACH = 5
-"""if there are so many rows for each of them: 18 ages of 18 people are numbers. Two values always are levels."""
-
-LOOKED_AT = 2000
-"""Rows that are looked at first: most columns show there what they are not."""
-
 
 class Choice(NamedTuple):
     """A column, the family that it has, and why."""
@@ -51,21 +41,6 @@ class Choice(NamedTuple):
     column: Any
     family: Any
     reason: str
-
-
-class Evidence(NamedTuple):
-    """What the values of a column are: 0 and 1, both occurring; how many, if few whole numbers; in how many rows."""
-
-    binary: bool = False
-    different: int | None = None
-    rows: int | None = None
-
-    @property
-    def few(self) -> bool:
-        """Whether the values are few enough to be levels."""
-        if self.different is None or self.different > FEW:
-            return False
-        return self.rows is None or self.different <= max(2, self.rows // ROWS_EACH)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,17 +61,20 @@ class Plan:
         return tuple(self.fields[j] for j in columns)
 
 
-def choose_family(field: Field, found: Evidence, counts: bool = False) -> Choice:
-    """The family of a column by its kind and its values.
+def choose_family(field: Field, found: Evidence, counts: bool | None = None) -> Choice:
+    """The family of a column by what it holds, whatever the container and the type of its numbers.
 
-    | column                                                   | family      |
-    |----------------------------------------------------------|-------------|
-    | text, categories                                         | categorical |
-    | booleans; numbers that are all 0 and 1                   | bernoulli   |
-    | integers of at most 20 different values, and of at most  |             |
-    | one for 5 rows (or of two)                               | categorical |
-    | whole numbers from 0 on in a sparse matrix (`counts`)    | multinomial |
-    | any other numbers; columns without an entry              | gaussian    |
+    | column                                                             | family      |
+    |--------------------------------------------------------------------|-------------|
+    | text, categories, bytes                                            | categorical |
+    | booleans; numbers that are 0 and 1, both occurring                 | bernoulli   |
+    | whole numbers of 2 to 20 different values, at least 5 rows for     |             |
+    | each on average (any number of rows for two values)                | categorical |
+    | all of a sparse matrix that holds 0 and 1 alone                    | bernoulli   |
+    | all of a sparse matrix of whole numbers from 0 on (`counts`)       | multinomial |
+    | any other numbers; columns of one value, or without an entry       | gaussian    |
+
+    A row of weight w is w rows, and one of weight 0 is none. `counts` is None for what is not sparse.
 
     >>> choose_family(Field("vote", "text"), Evidence())
     Choice(column='vote', family='categorical', reason='text')
@@ -106,124 +84,41 @@ def choose_family(field: Field, found: Evidence, counts: bool = False) -> Choice
     if field.kind == "boolean":
         return Choice(field.name, "bernoulli", "booleans")
     if found.binary:
-        return Choice(field.name, "bernoulli", "zeros and ones")
+        return Choice(field.name, "bernoulli", "zeros and ones" + " in a sparse matrix" * (counts is not None))
     if counts:
         return Choice(field.name, "multinomial", "counts in a sparse matrix")
-    if field.kind == "integer" and found.few:
-        return Choice(field.name, "categorical", f"integers of {_values(found.different)}")
+    if found.levels and found.values is not None:
+        return Choice(field.name, "categorical", f"whole numbers of {len(found.values)} values")
     return Choice(field.name, "gaussian", _number_reason(field, found))
 
 
-def _values(n: int | None) -> str:
-    return f"{n} different values" if n != 1 else "one value"
-
-
 def _number_reason(field: Field, found: Evidence) -> str:
-    if field.kind == "integer":
-        few = found.different is not None and found.different <= FEW
-        return f"integers of {_values(found.different)} in {found.rows} rows" if few else "integers of many values"
-    return "no entry is there" if field.kind == "empty" else "numbers"
-
-
-# ---- what the values are --------------------------------------------------------------------------------------
-
-
-def evidence_of(source: Source, fields: tuple[Field, ...]) -> tuple[list[Evidence], bool]:
-    """What all rows show of each column, and whether they are a sparse matrix of counts.
-
-    Numbers that are only read once, from arrays in files or on a cluster, are not looked at.
-    """
-    if isinstance(source, MixedSource):
-        return _of_columns(source, fields), False
-    if not source.in_memory:
-        return [Evidence()] * len(fields), False
-    if is_sparse(next(source.rows())):
-        return _of_sparse(source, len(fields))
-    found = _met(source, range(len(fields)))
-    return [_evidence(found.get(j), source.n_rows) for j in range(len(fields))], False
-
-
-def _of_sparse(source: Source, d: int) -> tuple[list[Evidence], bool]:
-    whole = binary = True
-    for rows in source.rows():
-        whole = whole and bool(np.all((rows.data >= 0.0) & (rows.data == np.floor(rows.data))))
-        binary = binary and whole and bool(np.all(rows.data <= 1.0))
-    return [Evidence(binary)] * d, whole and not binary
-
-
-def _of_columns(source: MixedSource, fields: tuple[Field, ...]) -> list[Evidence]:
-    """Of columns that can be read apart: the first rows leave few of them to be looked at whole."""
-    columns = [j for j, field in enumerate(fields) if field.kind in ("number", "integer")]
-    for n in (LOOKED_AT, None):
-        found = _met(source.part(columns, n), range(len(columns))) if columns else {}
-        kept = {j: found[place] for place, j in enumerate(columns) if place in found}
-        columns = list(kept)
-    return [_evidence(kept.get(j), source.n_rows) for j in range(len(fields))]
-
-
-def _evidence(values: set[Any] | None, n: int | None) -> Evidence:
-    if not values:
-        return Evidence()
-    return Evidence(values == {0, 1}, len(values), n)
-
-
-def _met(source: Source, columns: Sequence[int]) -> dict[int, set[Any]]:
-    """The values of columns that are few whole numbers, in one pass; columns that are not are not in the answer."""
-    met: dict[int, set[Any]] = {j: set() for j in columns}
-    for block in source.rows():
-        rows: Any = block if isinstance(block, MixedRows) else to_numpy(block)
-        whole = isinstance(rows, np.ndarray) and rows.dtype.kind in "iu"
-        ranges = code_ranges(rows) if whole else None
-        for j in list(met):
-            values = _integers(rows[:, j], int(ranges[0][j]), int(ranges[1][j])) if ranges else _numbers(rows, j)
-            both = None if values is None else met[j] | values
-            if both is None or len(both) > FEW:
-                del met[j]
-            else:
-                met[j] = both
-        if not met:
-            break
-    return met
-
-
-def _integers(column: Array, low: int, high: int) -> set[Any] | None:
-    """The values of a column of integers from low to high, None if they are many."""
-    head = set(np.unique(column[:LOOKED_AT]).tolist())
-    if len(head) > FEW or len(head) == high - low + 1:  # none is missing of the range that all rows have
-        return head if len(head) <= FEW else None
-    return set(encode_numbers(column).levels)
-
-
-def _numbers(rows: Any, j: int) -> set[Any] | None:
-    """The values of a column of numbers, None if they are many or not whole."""
-    for part in (rows[:LOOKED_AT], rows):
-        column = numbers_of(part, np.array([j]))[:, 0]
-        seen = column[~np.isnan(column)]
-        if not np.all(seen == np.floor(seen)):
-            return None
-        values = set(encode_numbers(seen).levels)
-        if len(values) > FEW:
-            return None
-    return values
+    if field.kind == "empty" or found.values == frozenset():
+        return "no entry is there"
+    if found.values is None:
+        return "numbers"
+    if len(found.values) == 1:
+        return "one value, which says nothing"
+    return f"whole numbers of {len(found.values)} values in {found.rows:g} rows"
 
 
 # ---- what the user says ---------------------------------------------------------------------------------------
 
 
-def plan_of(source: Source, features: Any, *, settled: bool = True) -> Plan:
+def plan_of(source: Source, features: Any, *, weight: Array | None = None, settled: bool = True) -> Plan:
     """The families of the columns of a source: `features` is "auto", a family for all columns, or families by column.
 
-    Not `settled` where more rows will come: numbers that are 0 and 1 so far may be others then.
+    Weights (n,) count the rows. Not `settled` where more rows will come: numbers that are 0 and 1 so far may be others
+    then.
     """
     fields = fields_of(source)
     asked, blocks = _asked(features, fields)
     choices: list[Choice] = []
     automatic = [j for j, family in enumerate(asked) if family == "auto"]
-    found, counts = _look(source, fields, settled) if automatic else ([Evidence()] * len(fields), False)
-    for j, (field, family) in enumerate(zip(fields, asked, strict=True)):
-        choices.append(
-            choose_family(field, found[j], counts) if family == "auto" else Choice(field.name, family, "as given")
-        )
+    found, counts = evidence_of(source, automatic, weight)
+    for field, family, shown in zip(fields, asked, found, strict=True):
+        chosen = choose_family(field, shown, counts) if family == "auto" else Choice(field.name, family, "as given")
+        choices.append(chosen if settled else _unsettled(chosen))
     groups: dict[Any, tuple[Factor, list[int]]] = {}
     for j, choice in enumerate(choices):
         factor = _factor(choice.family, fields[j])
@@ -232,13 +127,9 @@ def plan_of(source: Source, features: Any, *, settled: bool = True) -> Plan:
     return Plan(fields, tuple(choices), tuple((factor, tuple(columns)) for factor, columns in groups.values()))
 
 
-def _look(source: Source, fields: tuple[Field, ...], settled: bool) -> tuple[list[Evidence], bool]:
-    found, counts = evidence_of(source, fields)
-    if not settled:
-        found = [
-            part._replace(binary=False) if fields[j].kind == "integer" else Evidence() for j, part in enumerate(found)
-        ]
-    return found, counts
+def _unsettled(choice: Choice) -> Choice:
+    """The choice while more rows may come: zeros and ones are levels, among which others can be met."""
+    return choice._replace(family="categorical") if choice.reason == "zeros and ones" else choice
 
 
 def _factor(family: Any, field: Field) -> Factor:

@@ -16,6 +16,7 @@ from eigenlens.errors import DataError
 from eigenlens.fitting.naive_options import NaiveOptions
 from eigenlens.models.naive_levels import LevelColumns, counted, joined
 from eigenlens.stats.levels import in_order, listed
+from eigenlens.stats.stored_levels import restored, storable
 
 __all__ = ["UNKNOWN", "LevelCounts", "LevelFactor"]
 
@@ -135,13 +136,13 @@ class LevelFactor:
     def pack(self, statistics: LevelCounts, conditional: LevelColumns) -> tuple[dict[str, Array], Any]:
         """The counts, and the levels in the header."""
         arrays = {f"counts.{j}": counts for j, counts in enumerate(statistics.counts)}
-        return arrays, [[_storable(level) for level in levels] for levels in statistics.levels]
+        return arrays, list(map(storable, statistics.levels, conditional.names))
 
     def unpack(
         self, arrays: Mapping[str, Array], header: Any, fields: tuple[Field, ...], options: NaiveOptions
     ) -> tuple[LevelCounts, LevelColumns]:
         """The counts, and what follows from them."""
-        levels = tuple(tuple(_restored(level) for level in column) for column in header)
+        levels = tuple(map(restored, header))
         statistics = LevelCounts(levels, tuple(arrays[f"counts.{j}"] for j in range(len(levels))))
         return statistics, self.estimate(statistics, fields, options)
 
@@ -167,11 +168,3 @@ UNKNOWN: dict[str, Callable[[Array, Array], Array]] = {
     "error": lambda n, added: np.full(len(n), np.nan),
 }
 """What a level that was not met counts in each class, from the rows (C,) of each class and the smoothing (L,)."""
-
-
-def _storable(level: Any) -> Any:
-    return {"tuple": [_storable(part) for part in level]} if isinstance(level, tuple) else level
-
-
-def _restored(level: Any) -> Any:
-    return tuple(_restored(part) for part in level["tuple"]) if isinstance(level, dict) else level

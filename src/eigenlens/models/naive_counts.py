@@ -25,12 +25,14 @@ class BinaryColumns:
 
     Attributes:
         probabilities: p (C, g).
+        names: (g,) of the columns, for errors.
 
     >>> BinaryColumns(np.array([[0.25], [0.5]])).terms(np.array([[1.0], [np.nan]]), np.array([0]))[:, 0].round(4)
     array([[-1.3863, -0.6931], [ 0.    ,  0.    ]])
     """
 
     probabilities: Array
+    names: tuple[Any, ...] = ()
 
     def __post_init__(self) -> None:
         read_only(self, "probabilities")
@@ -44,7 +46,7 @@ class BinaryColumns:
     def add_log(self, rows: Any, columns: Array, joint: Array) -> None:
         """Adds Σ_j x ln p + (1 − x) ln (1 − p) to joint (n, C), by products."""
         x, seen = entries_of(rows, columns)
-        _require(np.asarray(x.data if is_sparse(x) else x), "bernoulli", lambda v: (v == 0.0) | (v == 1.0))
+        _require(x, lambda v: (v == 0.0) | (v == 1.0), "0 or 1", self.names)
         zero, one = self._logs
         if seen is None:
             joint += _weighed_sum(x, one, zero)
@@ -82,10 +84,12 @@ class CountColumns:
     Attributes:
         shares: θ (C, g), each line summing to one.
         trials: (C,) counts of a row, for draws.
+        names: (g,) of the columns, for errors.
     """
 
     shares: Array
     trials: Array
+    names: tuple[Any, ...] = ()
 
     def __post_init__(self) -> None:
         read_only(self, "shares", "trials")
@@ -98,7 +102,7 @@ class CountColumns:
     def add_log(self, rows: Any, columns: Array, joint: Array) -> None:
         """Adds Σ_j x_j ln θ_cj to joint (n, C), by a product."""
         x, seen = entries_of(rows, columns)
-        _require(np.asarray(x.data if is_sparse(x) else x), "multinomial", lambda v: (v >= 0.0) & (v < np.inf))
+        _require(x, lambda v: (v >= 0.0) & (v < np.inf), "a count", self.names)
         joint += _product(x, self._logs)
         if seen is not None:
             joint -= x.sum(axis=1, keepdims=True) * _log_shown(seen @ self.shares.T)
@@ -140,12 +144,15 @@ def entries_of(rows: Any, columns: Array) -> tuple[Any, Array | None]:
     return (np.where(gaps, 0.0, x), (~gaps).astype(np.float64)) if gaps.any() else (x, None)
 
 
-def _require(x: Array, family: str, test: Callable[[Array], Array]) -> None:
-    taken = test(x)
+def _require(x: Any, test: Callable[[Array], Array], takes: str, names: tuple[Any, ...]) -> None:
+    values = np.asarray(x.data if is_sparse(x) else x)
+    taken = test(values)
     if not taken.all():
+        columns = x.indices[~taken] if is_sparse(x) else np.nonzero(~taken)[1]
+        name = repr(names[columns[0]]) if names else f"number {columns[0]} of its family"
         raise DataError(
-            f"X holds {x[~taken][0]:g} (and {int((~taken).sum()) - 1} more such values) in a column of the family "
-            f"{family!r}, which does not take it; replace it by NaN, which is a missing entry."
+            f"column {name} holds {values[~taken][0]:g} (and there are {columns.size - 1} more such values), which is "
+            f"not {takes}, as in fit; replace it by NaN, a missing entry, or fit the column as 'categorical'."
         )
 
 

@@ -44,7 +44,9 @@ class DensityColumns:
 
         def log_density(pair: tuple[int, int]) -> tuple[int, int, Array]:
             j, c = pair
-            return j, c, self.densities[j][c].log_density(values[j])
+            found = self.densities[j][c].log_density(values[j])
+            infinite = values[j].dtype != object and np.isinf(values[j][:, 0])
+            return j, c, np.where(infinite, -np.inf, found)  # whatever a density makes of infinity
 
         with each_alone(threads()) as each:
             return list(each(log_density, pairs))

@@ -37,7 +37,7 @@ COMMANDS: dict[str, Command] = {
     "info": Command(
         "describe",
         "Describe a data file (types, missing values, ranges) or a model file.",
-        ("info wine.csv", "info 'sales/*.parquet' --json", "info wine.safetensors"),
+        ("info wine.csv", "info 'sales/*.parquet' --json", "info answers.csv --na n/a", "info wine.safetensors"),
     ),
     "fit": Command(
         "fit",
@@ -46,9 +46,12 @@ COMMANDS: dict[str, Command] = {
             "fit pca wine.csv -k 0.9 --standardize --label cultivar -o wine.safetensors --report wine.html",
             "fit ppca sensors.parquet -k 4 -o ppca.safetensors",
             "fit fa answers.csv -k 3 --rotation varimax --drop @text --na n/a",
-            "fit gmm faithful.csv -k 2 --columns eruptions,waiting",
-            "fit kpca digits.npy --gamma median --approximation rpcholesky --landmarks 500",
-            "fit bayes iris.csv --label species --density gmm -k 2",
+            "fit gmm faithful.csv --columns @float -k 1:3 --covariance full -o gmm.safetensors",
+            "fit kde faithful.csv --columns 'waiting minutes' --bandwidth isj",
+            "fit kpca digits.npy --gamma median --approximation rpcholesky --landmarks 100 -o kpca.safetensors",
+            "fit nb iris.csv --label species -o nb.safetensors",
+            "fit bayes iris.csv --label species --density gmm -k 2 --where 'width > 0'",
+            "fit lda iris.csv --label species --shrinkage ledoit-wolf -o lda.safetensors",
         ),
     ),
     "transform": Command(
@@ -62,7 +65,7 @@ COMMANDS: dict[str, Command] = {
     "denoise": Command(
         "apply",
         "Rows as the model sees them: projected, and brought back.",
-        ("denoise kpca.safetensors noisy.npy -o clean.npy",),
+        ("denoise kpca.safetensors noisy.npy -o clean.npy", "denoise wine.safetensors new.csv -o smooth.csv"),
     ),
     "impute": Command(
         "apply",
@@ -72,27 +75,30 @@ COMMANDS: dict[str, Command] = {
     "sample": Command(
         "apply",
         "New rows drawn from the model.",
-        ("sample gmm.safetensors -n 1000 --seed 7 -o drawn.csv",),
+        ("sample gmm.safetensors -n 1000 --seed 7 -o drawn.csv", "sample nb.safetensors -n 5"),
     ),
     "score": Command(
         "apply",
         "How well the model fits rows: mean log density, or accuracy.",
-        ("score gmm.safetensors new.csv", "score nb.safetensors test.csv --label species -o right.csv"),
+        ("score gmm.safetensors faithful.csv", "score nb.safetensors test.csv --label species -o right.csv"),
     ),
     "predict": Command(
         "apply",
         "The class of each row, or its component of a mixture.",
-        ("predict nb.safetensors new.csv --proba -o classes.csv",),
+        (
+            "predict nb.safetensors test.csv --proba -o classes.csv",
+            "predict lda.safetensors test.csv --label species -o judged.csv",
+        ),
     ),
     "compare": Command(
         "compare",
         "Compare densities by the log-likelihood of held-out rows.",
-        ("compare data.csv --models gmm:k=1,gmm:k=3,kde,ppca:k=2,fa:k=2 --cv 5",),
+        ("compare data.csv --models gmm,kde,ppca,fa --cv 5", "compare data.csv -m gmm:k=1:covariance=diag,pca:k=2"),
     ),
     "report": Command(
         "show",
         "Write one self-contained HTML file with interactive charts.",
-        ("report wine.safetensors wine.csv --label cultivar -o wine.html",),
+        ("report wine.safetensors wine.csv --label cultivar -o wine-again.html",),
     ),
     "export": Command(
         "export",
@@ -100,12 +106,13 @@ COMMANDS: dict[str, Command] = {
         (
             "export wine.safetensors -o wine.json",
             "export wine.safetensors --only loadings -o loadings.csv",
-            "export wine.safetensors -o wine.onnx",
+            "export lda.safetensors -o lda.onnx",
         ),
     ),
 }
 """The commands by name, in the order of the help."""
 
+INTERRUPTED = "interrupted: nothing was written"
 EXIT_CODES = (
     "[bold]Exit codes[/]  0 done · 1 our fault · 2 usage · 3 data · 4 not converged under --strict · "
     "5 missing extra · 6 resources · 130 interrupted"
@@ -139,7 +146,7 @@ def make_app(name: str | None = None) -> typer.Typer:
     for each, command in COMMANDS.items():
         function = _function(each) if name in (None, each) else _stub
         told = command.about if function is _stub else _unwrapped(inspect.getdoc(function) or "")
-        app.command(each, help=told, epilog=_examples(command.examples))(function)
+        app.command(each, help=told, epilog=_examples(command.examples) + f"\n\n{EXIT_CODES}")(function)
     return app
 
 
@@ -178,7 +185,7 @@ def main(words: Sequence[str] | None = None) -> int:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115  # or Python would complain at its end
         return CODES["done"]
     except (KeyboardInterrupt, Stopped, typer.Abort):
-        print("interrupted: nothing was written", file=sys.stderr)
+        print(INTERRUPTED, file=sys.stderr)
         return CODES["interrupted"]
     except Exception as error:
         if os.environ.get("EIGENLENS_TRACEBACK"):
@@ -192,6 +199,8 @@ def _run(typed: list[str]) -> int:
     name = next((word for word in typed if not word.startswith("-")), "")
     result = typer.main.get_command(make_app(name)).main(args=typed, prog_name="eigenlens", standalone_mode=False)
     sys.stdout.flush()
+    if result == CODES["interrupted"]:  # typer has met the interrupt itself, while a command was still being loaded
+        print(INTERRUPTED, file=sys.stderr)
     return result if isinstance(result, int) else CODES["done"]
 
 

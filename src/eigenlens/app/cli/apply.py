@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from eigenlens.app.cli.options import DataFiles, ModelFile, Output, Reading, Running, takes
+from eigenlens.app.cli.words import counted
 
 __all__ = ["denoise", "impute", "predict", "sample", "score", "transform"]
 
@@ -99,7 +100,8 @@ def predict(
 ) -> None:
     """The class of each row, or its component of a mixture.
 
-    With --proba also the probability of every class.
+    With --proba also the probability of every class. With --label a classifier's accuracy is said too, and which
+    classes it takes for which.
     """
 
     def classes(found: Any, table: Any) -> dict[str, Any]:
@@ -110,16 +112,29 @@ def predict(
             columns |= {f"p({name})": p for name, p in zip(names, P.T, strict=True)}
         return columns
 
-    _apply(model, files, reading, running, output, ("predict", "predict classes"), classes)
+    _apply(model, files, reading, running, output, ("predict", "predict classes"), classes, _judged)
+
+
+def _judged(found: Any, table: Any, columns: dict[str, Any]) -> Any:
+    """What predictions are worth, by the rows whose class the table says."""
+    from eigenlens.app.cli.judging import judge
+    from eigenlens.app.cli.roles import gaps_of
+
+    if table.label is None or not hasattr(found, "classes_"):
+        return None
+    known = ~gaps_of(table.label)
+    weight = None if table.weight is None else table.weight[known]
+    return judge(found.classes_, columns["predicted"][known], table.label[known], weight) if known.any() else None
 
 
 @takes(reading=Reading, running=Running)
 def score(model: ModelFile, files: DataFiles, reading: Reading, running: Running, output: Output = None) -> None:
     """How well the model fits rows: mean log density, or accuracy.
 
-    Accuracy is that of a classifier on the classes in --label.
+    Accuracy is that of a classifier on the classes in --label; the table shows which it takes for which.
 
-    -o writes the log density of every row (for a classifier, whether it was right).
+    -o writes the log density of every row (for a classifier, 1 where it was right). With --quiet the number is all
+    that is printed.
     """
     from eigenlens.app.cli.models import takes_text
     from eigenlens.app.cli.reading import read_table
@@ -129,48 +144,51 @@ def score(model: ModelFile, files: DataFiles, reading: Reading, running: Running
     with session(running) as now:
         target = checked_target(output, running.force, FORMATS)
         found = _loaded(model)
-        classifier = hasattr(found, "classes_")
-        table = read_table(files, reading, running, model=found, need_label=classifier, mixed=takes_text(found))
+        classifier = _scorable(found)
+        with now.progress("reading"):
+            table = read_table(files, reading, running, model=found, need_label=classifier, mixed=takes_text(found))
         now.say("read", str(table))
+        now.tell(read=table.facts)
         if running.dry_run:
-            return now.say("would", f"score {table.n:,} rows with {type(found).__name__}")
+            return now.would(f"score {counted(table.n, 'row')} with {type(found).__name__}", *_would_write(target))
         with now.progress("scoring"):
-            name, values = _scored(found, table, classifier)
-        now.check()
-        mean, error = _mean(values, table.weight)
-        now.say("score", f"{name} {mean:.6g} ± {error:.2g}")
-        now.tell(rows=table.n, **{name.replace(" ", "_"): mean, "standard_error": error})
+            name, values, mean = _scored(found, table, classifier, now)
         if running.quiet and not running.json:
             print(f"{mean:.10g}")
+        now.check()
         if target is not None:
-            write_table(_beside(table, reading) | {name.replace(" ", "_"): values}, target)
-            now.say("wrote", str(target))
-            now.tell(written=[target])
-        for text in now.told():
-            now.say("warning", text)
+            write_table(_beside(table, reading) | {name: values}, target, now.check)
+        now.wrote(target)
+        now.warned()
     return None
 
 
-def _scored(found: Any, table: Any, classifier: bool) -> tuple[str, Any]:
-    import numpy as np
-
+def _scorable(found: Any) -> bool:
+    """Whether the model is a classifier; one that is neither this nor a density is refused."""
     from eigenlens.app.cli.models import why_not
 
-    if classifier:
-        right = np.asarray(found.predict(table.source)).astype(str) == np.asarray(table.label).astype(str)
-        return "accuracy", right.astype(np.float64)
-    why_not(found, "score_samples", "score rows: it has no density")
-    return "log density", np.asarray(found.score_samples(table.source), dtype=np.float64)
+    if not hasattr(found, "classes_"):
+        why_not(found, "score_samples", "score rows: it has no density")
+    return hasattr(found, "classes_")
 
 
-def _mean(values: Any, weight: Any) -> tuple[float, float]:
-    """The weighted mean and its standard error."""
+def _scored(found: Any, table: Any, classifier: bool, now: Any) -> tuple[str, Any, float]:
+    """The name of the score, its values (n,) and their mean, after they were told."""
     import numpy as np
 
-    w = np.ones(len(values)) if weight is None else weight
-    mean = float(np.average(values, weights=w))
-    n = float(w.sum())
-    return mean, float(np.sqrt(np.average((values - mean) ** 2, weights=w) / max(n - 1.0, 1.0)))
+    from eigenlens.app.cli.judging import judge, weighted_mean
+
+    if classifier:
+        judged = judge(found.classes_, found.predict(table.source), table.label, table.weight)
+        now.say("score", judged.line)
+        now.show(str(judged))
+        now.tell(rows=table.n, **judged.facts)
+        return "accuracy", judged.right, judged.accuracy
+    values = np.asarray(found.score_samples(table.source), dtype=np.float64)
+    mean, error = weighted_mean(values, table.weight)
+    now.say("score", f"log density {mean:.6g} ± {error:.2g}")
+    now.tell(rows=table.n, log_density=mean, standard_error=error)
+    return "log_density", values, mean
 
 
 @takes(running=Running)
@@ -192,12 +210,14 @@ def sample(
         target = checked_target(output, running.force, FORMATS)
         found = _loaded(model)
         why_not(found, "sample", "make rows")
+        _require_memory(rows * found.n_features_in_, running)
         if running.dry_run:
-            return now.say("would", f"draw {rows:,} rows from {type(found).__name__}")
-        drawn = found.sample(rows, random_state=running.seed)
+            return now.would(f"draw {counted(rows, 'row')} from {type(found).__name__}", *_would_write(target))
+        with now.progress("drawing rows"):
+            drawn = found.sample(rows, random_state=running.seed)
         X, label = drawn if isinstance(drawn, tuple) else (drawn, None)
         columns = _columns_of(X, found)
-        _give(now, columns if label is None else {"label": label} | columns, target)
+        _give(now, columns if label is None else {_free("label", columns): label} | columns, target)
     return None
 
 
@@ -212,6 +232,7 @@ def _apply(
     output: str | None,
     able: tuple[str, str],
     work: Callable[[Any, Any], dict[str, Any]],
+    judged: Callable[[Any, Any, dict[str, Any]], Any] = lambda found, table, columns: None,
 ) -> None:
     """Load, read, work, write. `able`: the method that the model must have, and what it is for."""
     from eigenlens.app.cli.models import takes_text, why_not
@@ -223,16 +244,43 @@ def _apply(
         target = checked_target(output, running.force, FORMATS)
         found = _loaded(model)
         why_not(found, *able)
-        table = read_table(files, reading, running, model=found, mixed=takes_text(found))
+        with now.progress("reading"):
+            table = read_table(files, reading, running, model=found, mixed=takes_text(found))
+        now.tell(read=table.facts)
         if target is not None or running.dry_run:
             now.say("read", str(table))
         if running.dry_run:
-            return now.say("would", f"{able[1]} with {type(found).__name__}" + (f", write {target}" if target else ""))
+            return now.would(f"{able[1]} with {type(found).__name__}", *_would_write(target))
+        if able[0] in WIDE:
+            _require_memory(table.n * table.d, running)
         with now.progress(able[1]):
             columns = work(found, table)
         now.check()
-        _give(now, _beside(table, reading) | columns, target)
+        verdict = judged(found, table, columns)
+        _give(now, _beside(table, reading) | columns, target, verdict)
     return None
+
+
+WIDE = {"inverse_transform", "impute"}
+"""What gives as many numbers as it takes."""
+
+
+def _require_memory(entries: int, running: Running) -> None:
+    """Refuse a result that is larger than what may be held."""
+    from eigenlens import checks
+    from eigenlens.app.cli.errors import refuse
+    from eigenlens.app.cli.writing import in_words
+    from eigenlens.kernels.memory import available_memory
+
+    size, given = 8 * entries, running.max_memory
+    most = available_memory() if given is None else checks.memory("max_memory", given)
+    if size > most:
+        what = f"the result takes {in_words(size)}, and {in_words(most)} may be taken"
+        refuse(what, "raise --max-memory, or take rows in parts, with --where or -n", "resources")
+
+
+def _would_write(target: Any) -> list[str]:
+    return [] if target is None else [f"write {target}"]
 
 
 def _loaded(path: str) -> Any:
@@ -254,28 +302,33 @@ def _columns_of(X: Any, model: Any) -> dict[str, Any]:
     return dict(zip(_names(model, X.shape[1]), X.T, strict=True))
 
 
+def _free(name: str, taken: Any) -> str:
+    """The name, with _ behind it as long as a column has it."""
+    return name if name not in taken else _free(f"{name}_", taken)
+
+
 def _beside(table: Any, reading: Reading) -> dict[str, Any]:
     """The columns of ids and labels."""
     pairs = ((reading.id, table.ids), (reading.label, table.label))
     return {str(name): values for name, values in pairs if values is not None}
 
 
-def _give(now: Any, columns: dict[str, Any], target: Any) -> None:
-    """The columns into the file, or to standard output as CSV or JSON."""
-    import sys
-
-    from eigenlens.app.cli.writing import size_of, write_table
+def _give(now: Any, columns: dict[str, Any], target: Any, judged: Any = None) -> None:
+    """The columns into the file, or to standard output as CSV or JSON; with what predictions are worth, if known."""
+    from eigenlens.app.cli.writing import write_table
 
     n = len(next(iter(columns.values())))
+    now.tell(rows=n, **({} if judged is None else judged.facts))
     if target is None and now.running.json:
-        now.tell(rows=n, columns=columns)
-    else:
-        write_table(columns, target)
-    if target is not None:
-        now.say("wrote", f"{target} ({n:,} rows, {len(columns):,} columns, {size_of(target)})")
-        now.tell(rows=n, written=[target], names=list(columns))
-    for text in now.told():
-        if target is None and not now.running.quiet:
-            print(f"warning: {text}", file=sys.stderr)
-        else:
-            now.say("warning", text)
+        now.tell(columns=columns)
+        return
+    write_table(columns, target, now.check)
+    if target is None:
+        now.aside(*([] if judged is None else [judged.line]), *(f"warning: {text}" for text in now.told()))
+        return
+    if judged is not None:
+        now.say("score", judged.line)
+        now.show(str(judged))
+    now.wrote(target, note=f"{counted(n, 'row')}, {counted(len(columns), 'column')}")
+    now.tell(names=list(columns))
+    now.warned()

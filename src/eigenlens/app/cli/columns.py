@@ -10,9 +10,9 @@ from typing import Any
 from eigenlens.app.cli.errors import refuse
 from eigenlens.app.cli.sniffing import Text
 from eigenlens.data.files import FORMATS
+from eigenlens.data.frames import import_polars, unreadable
 from eigenlens.data.npy import Header
 from eigenlens.data.records import HEAD_BYTES, first_record, records
-from eigenlens.data.tables import import_polars, unreadable
 
 __all__ = ["column_kinds", "judged", "kind_of", "text_names"]
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
+from dataclasses import fields
 from typing import Annotated, Any
 
 import typer
 
 from eigenlens.app.cli.errors import refuse
-from eigenlens.app.cli.options import DataFiles, Output, Reading, Running, takes
+from eigenlens.app.cli.options import DataFiles, Output, Reading, Running, flags, takes
 
 __all__ = ["compare"]
 
@@ -33,6 +35,8 @@ def compare(
 
     Every model is fitted to all folds but one and asked for the log density of the rows of that one. A difference of
     more than about two of its standard errors is a real one. Default models: ppca, fa, gmm with 1 to 3 Gaussians, kde.
+
+    With --quiet the name of the best model is all that is printed.
     """  # fmt: skip
     from eigenlens.app.cli.reading import read_table
     from eigenlens.app.cli.running import session
@@ -41,27 +45,26 @@ def compare(
     with session(running) as now:
         target = checked_target(output, running.force, FORMATS)
         estimators = dict(_model(word, running) for word in _words(models))
-        table = read_table(files, reading, running)
+        with now.progress("reading"):
+            table = read_table(files, reading, running)
         now.say("read", str(table))
+        now.tell(read=table.facts, cv=cv)
         if running.dry_run:
-            return now.say("would", f"compare {', '.join(estimators)} in {cv} folds")
+            written = [] if target is None else [f"write {target}"]
+            return now.would(f"compare {', '.join(estimators)} in {cv} folds", *written, models=list(estimators))
         found = _compared(estimators, table, cv, running, now)
         now.show(str(found))
         rows = _rows(found)
-        now.tell(
-            read={"rows": table.n, "columns": table.d}, cv=cv, best=found.best, table=rows, failures=found.failures
-        )
+        now.tell(best=found.best, table=rows, failures=found.failures)
         if running.quiet and not running.json:
             print(found.best)
-        if len(found.failures) == len(found.names):
-            first = next(iter(found.failures.values()))
-            refuse(f"no model could be fitted: {first}", "look at the table with eigenlens info", "data")
         if target is not None:
-            write_table(rows, target)
-            now.say("wrote", str(target))
-        for text in now.told():
-            now.say("warning", text)
-        now.say("next", f"eigenlens fit {_as_fit(found.best)} {files[0]} -o {found.best.split(':')[0]}.safetensors")
+            write_table(rows, target, now.check)
+        now.wrote(target)
+        now.warned()
+        following = _next(found.best, files, reading)
+        now.say("next", following)
+        now.tell(next=following)
     return None
 
 
@@ -69,11 +72,23 @@ DEFAULT = ["ppca", "fa", "gmm:k=1", "gmm:k=2", "gmm:k=3", "kde"]
 
 
 def _words(models: list[str] | None) -> list[str]:
-    given = [word.strip() for each in models or DEFAULT for word in each.split(",") if word.strip()]
+    typed = [word.strip() for each in models or DEFAULT for word in each.split(",") if word.strip()]
+    given = [each for word in typed for each in _numbered(word)]
     doubled = [word for i, word in enumerate(given) if word in given[:i]]
     if doubled:
         refuse(f"--models names {doubled[0]} twice", "name each once, or give them different options: gmm:k=2,gmm:k=3")
     return given
+
+
+def _numbered(word: str) -> list[str]:
+    """A mixture whose number of Gaussians nobody has said is tried with one, two and three.
+
+    >>> _numbered("gmm:covariance=diag"), _numbered("kde")
+    (['gmm:k=1:covariance=diag', 'gmm:k=2:covariance=diag', 'gmm:k=3:covariance=diag'], ['kde'])
+    """
+    name, *settings = word.split(":")
+    said = any(setting.startswith(("k=", "n_components=")) for setting in settings)
+    return [":".join([name, f"k={k}", *settings]) for k in (1, 2, 3)] if name == "gmm" and not said else [word]
 
 
 def _model(word: str, running: Running) -> tuple[str, Any]:
@@ -93,6 +108,7 @@ def _model(word: str, running: Running) -> tuple[str, Any]:
 
 
 def _compared(estimators: dict[str, Any], table: Any, cv: int, running: Running, now: Any) -> Any:
+    from eigenlens.errors import OptionError
     from eigenlens.estimators.compare import compare as held_out
 
     if cv > table.n:
@@ -100,6 +116,12 @@ def _compared(estimators: dict[str, Any], table: Any, cv: int, running: Running,
     with now.progress(f"{len(estimators)} models in {cv} folds"):
         found = held_out(estimators, table.rows, cv=cv, sample_weight=table.weight, random_state=running.seed)
     now.check()
+    if len(found.failures) == len(found.names):
+        first = next(iter(found.failures.values()))
+        _, unusable, message = first.partition("OptionError: ")
+        if unusable:
+            raise OptionError(message)
+        refuse(f"no model could be fitted: {first}", "look at the table with eigenlens info", "data")
     return found
 
 
@@ -114,18 +136,31 @@ def _rows(found: Any) -> dict[str, Any]:
     }
 
 
-def _as_fit(word: str) -> str:
+def _next(best: str, files: list[str], reading: Reading) -> str:
+    """The command that fits the best model to the same rows."""
+    from eigenlens.app.cli.writing import free_name
+
+    name, *rest = _as_fit(best)
+    same = flags(reading, *(field.name for field in fields(reading)))
+    return shlex.join(["eigenlens", "fit", name, *files, *rest, *same, "-o", free_name(f"{name}.safetensors")])
+
+
+def _as_fit(word: str) -> list[str]:
     """A model of --models as `fit` wants it.
 
-    >>> _as_fit("gmm:k=3"), _as_fit("kde:bandwidth=scott")
-    ('gmm -k 3', 'kde --bandwidth scott')
+    >>> _as_fit("gmm:k=3"), _as_fit("kde:bandwidth=scott"), _as_fit("gmm:k=2:n_init=3")
+    (['gmm', '-k', '3'], ['kde', '--bandwidth', 'scott'], ['gmm', '-k', '2', '--set', 'n_init=3'])
     """
     from eigenlens.app.cli.models import MODELS
 
     name, *settings = word.split(":")
-    flags = []
+    words = [name]
     for setting in settings:
         key, _, value = setting.partition("=")
-        flag = "-k" if key == "k" else f"--{key}" if key in MODELS[name].takes else f"--set {key}"
-        flags.append(f"{flag}={value}" if flag.startswith("--set") else f"{flag} {value}")
-    return " ".join([name, *flags])
+        if key not in MODELS[name].takes:
+            words += ["--set", setting]
+        elif key in ("standardize", "whiten", "adaptive"):
+            words += [f"--{key}"]
+        else:
+            words += ["-k" if key == "k" else f"--{key}", value]
+    return words

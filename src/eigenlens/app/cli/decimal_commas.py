@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -39,8 +40,12 @@ class DecimalCommaReader(DelimitedReader):
         return _numbers(found) if found.dtype.kind in "UO" else np.asarray(found)
 
     def _text_error(self) -> DataError:
-        said = super()._text_error()
-        return DataError(str(said).replace("has text", "has text, or a point where numbers have commas,"))
+        said = str(super()._text_error()).replace("has text", "has text, or a point where numbers have commas,")
+        return DataError(re.sub(r"'([^']*)'\)", lambda found: f"'{_swapped(found[1])}')", said))
+
+
+def _swapped(text: str) -> str:
+    return text.encode().translate(SWAPPED).decode()
 
 
 def _numbers(text: Any) -> Array:

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from eigenlens.app.cli.errors import refuse
-from eigenlens.app.cli.options import Reading, Running, takes
+from eigenlens.app.cli.options import Parsing, Running, flags, takes
+from eigenlens.app.cli.words import counted
 
 __all__ = ["info"]
 
@@ -17,12 +18,12 @@ SHOWN = 200
 """The most columns listed in words; --json has all."""
 
 
-@takes(reading=Reading, running=Running)
+@takes(reading=Parsing, running=Running)
 def info(
     files: Annotated[
         list[str], typer.Argument(metavar="FILE…", help="Data files of one table, or one model file (.safetensors).")
     ],
-    reading: Reading,
+    reading: Parsing,
     running: Running,
 ) -> None:
     """Describe a data file (types, missing values, ranges) or a model file.
@@ -62,7 +63,7 @@ def _describe_model(path: Path, now: Any) -> None:
         now.say("model", call(model))
         now.say("fitted to", _fitted_to(model, names))
         now.say("found", line)
-        now.show(shown)
+        now.show(shown, always=True)
         now.tell(model=call(model), columns=names, **{key: value for key, value in facts.items() if key != "columns"})
     now.say("holds", aligned(["array", "type", "shape"], listed, most=SHOWN))
     now.tell(header={key: value for key, value in header.items() if key in ("parameters", "dtype")})
@@ -70,120 +71,100 @@ def _describe_model(path: Path, now: Any) -> None:
 
 def _fitted_to(model: Any, names: list[str]) -> str:
     n = getattr(model, "n_samples_", None)
-    rows = "" if n is None else f"{n:,} rows, "
+    rows = "" if n is None else f"{counted(n, 'row')}, "
     listed = f": {', '.join(names[:8])}{', …' if len(names) > 8 else ''}" if names else ""
-    return f"{rows}{model.n_features_in_:,} columns{listed}"
+    return f"{rows}{counted(model.n_features_in_, 'column')}{listed}"
 
 
 # ---- a table ------------------------------------------------------------------------------------------------
 
 
-def _describe_table(files: list[str], reading: Reading, now: Any) -> None:
+def _describe_table(files: list[str], reading: Parsing, now: Any) -> None:
     from eigenlens.app.cli.summaries import aligned
-    from eigenlens.app.cli.writing import size_of
     from eigenlens.data.paths import expand
 
     paths = expand(files)
-    text, columns, n = _columns(paths, reading)
-    size = size_of(paths[0]) if len(paths) == 1 else f"{len(paths)} files"
-    now.say(
-        "file", f"{paths[0] if len(paths) == 1 else paths[0].parent}: {n:,} rows, {len(columns):,} columns ({size})"
-    )
+    with now.progress("reading"):
+        text, columns, n = _columns(paths, reading)
+    found = [column.facts for column in columns]
+    now.say("file", f"{_place(files, paths)}: {counted(n, 'row')}, {counted(len(columns), 'column')} ({_size(paths)})")
     if text is not None:
         cut = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar"}.get(text.separator, repr(text.separator))
         names = "first line is names" if text.header else "no line of names"
         now.say("text", f"separator {cut}, decimal sign '{text.decimal}', {names}")
-    missing = sum(column["missing"] for column in columns)
-    now.say(
-        "missing",
-        f"{missing:,} of {n * len(columns):,} entries" + (f" ({missing / (n * len(columns)):.1%})" if n else ""),
-    )
-    lines = [_line(column, n) for column in columns]
-    now.show(aligned(["column", "type", "missing", "least", "mean", "greatest", "note"], lines, most=SHOWN))
-    used = [column["name"] for column in columns if column["type"] in ("float", "integer", "boolean")]
-    other = [str(column["name"]) for column in columns if column["type"] in ("text", "other")]
-    if used:
-        drop = f" --drop {','.join(other[:4])}" + (",…" if len(other) > 4 else "") if other else ""
-        now.say(
-            "next", f"eigenlens fit pca {shlex.quote(files[0])}{drop if ',…' not in drop else ' --columns @number'}"
-        )
-    now.tell(files=paths, rows=n, missing=missing, columns=columns, text=None if text is None else text.__dict__)
+    missing = sum(column["missing"] for column in found)
+    now.say("missing", f"{missing:,} of {n * len(found):,} entries ({missing / (n * len(found)):.1%})")
+    lines = [_line(column) for column in found]
+    now.show(aligned(TITLES, lines, most=SHOWN, sides="<<>>>><"), always=True)
+    marks = list(dict.fromkeys(mark for column in columns for mark in column.perhaps_missing))
+    following = _next(files, columns, reading, marks, bool(missing))
+    now.say("next", following)
+    now.tell(files=paths, rows=n, missing=missing, columns=found, text=None if text is None else text.__dict__,
+             next=following)  # fmt: skip
 
 
-def _line(column: dict[str, Any], n: int) -> list[str]:
+TITLES = ["column", "type", "missing", "least", "mean", "greatest", "note"]
+
+
+def _place(files: list[str], paths: tuple[Path, ...]) -> str:
+    return str(paths[0]) if len(paths) == 1 else files[0] if len(files) == 1 else f"{paths[0]} and more"
+
+
+def _size(paths: tuple[Path, ...]) -> str:
+    from eigenlens.app.cli.writing import size_of
+
+    return size_of(*paths) if len(paths) == 1 else f"{len(paths)} files, {size_of(*paths)}"
+
+
+def _next(files: list[str], columns: list[Any], reading: Parsing, marks: list[str], gaps: bool) -> str:
+    """A fit of what the table holds: numbers, with marks of what is missing taken for that; or classes, or nothing."""
+    usable = [c for c in columns if c.type in ("float", "integer", "boolean") or c.perhaps_missing]
+    other = [str(column.name) for column in columns if column not in usable]
+    if not usable:
+        return shlex.join(["eigenlens", "demo"])
+    model = "ppca" if gaps or marks else "pca"
+    words = ["eigenlens", "fit", model, *files, *flags(reading, "na", "separator", "header", "decimal")]
+    words += [word for mark in marks for word in ("--na", mark)]
+    few = [word for name in other for word in ("--drop", name)]
+    return shlex.join(words + (few if len(other) <= 4 else ["--columns", "@number"]))
+
+
+def _line(column: dict[str, Any]) -> list[str]:
     number = column["mean"] is not None
     shown = [f"{column[key]:.6g}" if number else "" for key in ("least", "mean", "greatest")]
     missing = f"{column['missing']:,}" if column["missing"] else ""
     return [str(column["name"]), column["type"], missing, *shown, column["note"]]
 
 
-def _columns(paths: tuple[Path, ...], reading: Reading) -> tuple[Any, list[dict[str, Any]], int]:
+def _columns(paths: tuple[Path, ...], reading: Parsing) -> tuple[Any, list[Any], int]:
     """How text is written (None if it is none), the columns, and the number of rows."""
     from eigenlens.app.cli.columns import column_kinds
+    from eigenlens.app.cli.profile import profile
+    from eigenlens.app.cli.reading import check_text
     from eigenlens.app.cli.sniffing import is_text, sniff
 
-    if is_text(paths[0]):
-        text = sniff(paths[0], reading)
-        return text, *_of_frames(paths, text)
-    column_kinds(paths[0], None)
-    if paths[0].suffix.lower() == ".npy":
-        return None, *_of_arrays(paths)
-    return None, *_of_frames(paths, None)
+    text = sniff(paths[0], reading) if is_text(paths[0]) else None
+    check_text(paths, text, reading)
+    column_kinds(paths[0], text)
+    return text, *(_of_arrays(paths) if paths[0].suffix.lower() == ".npy" else profile(paths, text))
 
 
-def _of_arrays(paths: tuple[Path, ...]) -> tuple[list[dict[str, Any]], int]:
+def _of_arrays(paths: tuple[Path, ...]) -> tuple[list[Any], int]:
     import numpy as np
 
+    from eigenlens.app.cli.columns import column_kinds
+    from eigenlens.app.cli.profile import Profile
     from eigenlens.data.files import scan
 
-    source = scan(paths)
-    with np.errstate(all="ignore"):
-        parts = [_array_parts(np.asarray(rows, dtype=np.float64)) for rows in source.rows()]
-    gaps, total = sum(part[0] for part in parts), sum(part[1] for part in parts)
-    low, high = np.fmin.reduce([part[2] for part in parts]), np.fmax.reduce([part[3] for part in parts])
-    n = source.n_rows
-    found = []
-    for j in range(source.n_features):
-        seen = n - int(gaps[j])
-        mean = float(total[j]) / seen if seen else None
-        notes = "constant" if seen and low[j] == high[j] else ""
-        found.append(
-            {"name": j, "type": "float", "missing": int(gaps[j]), "least": float(low[j]), "mean": mean,
-             "greatest": float(high[j]), "note": notes}
-        )  # fmt: skip
-    return found, n
-
-
-def _array_parts(rows: Any) -> tuple[Any, Any, Any, Any]:
-    import numpy as np
-
-    gaps = np.isnan(rows)
-    return gaps.sum(axis=0), np.where(gaps, 0.0, rows).sum(axis=0), np.fmin.reduce(rows), np.fmax.reduce(rows)
-
-
-def _of_frames(paths: tuple[Path, ...], text: Any) -> tuple[list[dict[str, Any]], int]:
-    from eigenlens.app.cli.frames import read_frame
-
-    frame = read_frame(paths, text)
-    return [_of_series(frame[name], text) for name in frame.columns], len(frame)
-
-
-def _of_series(column: Any, text: Any) -> dict[str, Any]:
-    from eigenlens.app.cli.columns import judged, kind_of
-    from eigenlens.app.cli.frames import as_numbers
-
-    values = column
-    kind = kind_of(column.dtype) if text is None else judged(column, text)
-    numbers = as_numbers(values, kind, text)
-    found: dict[str, Any] = {"name": column.name, "type": kind, "missing": values.null_count(), "note": ""}
-    found |= {"least": None, "mean": None, "greatest": None}
-    if numbers is None:
-        distinct = values.n_unique() - bool(values.null_count())
-        first = values.drop_nulls().head(1).to_list()
-        return found | {"note": f"{distinct:,} different" + (f", e.g. {str(first[0])[:24]!r}" if first else "")}
-    seen = numbers.drop_nulls().drop_nans()
-    found["missing"] = len(numbers) - len(seen)
-    if not len(seen):
-        return found | {"note": "empty"}
-    span = {"least": float(seen.min()), "mean": float(seen.mean()), "greatest": float(seen.max())}
-    return found | span | {"note": "constant" if span["least"] == span["greatest"] else ""}
+    source, kinds = scan(paths), column_kinds(paths[0], None)
+    found = [Profile(name, kind) for name, kind in kinds.items()]
+    for rows in source.rows():
+        X = np.asarray(rows, dtype=np.float64)
+        gaps = np.isnan(X)
+        numbers, total = (~gaps).sum(axis=0), np.where(gaps, 0.0, X).sum(axis=0)
+        low, high = np.fmin.reduce(X), np.fmax.reduce(X)
+        for j, column in enumerate(found):
+            column.rows, column.missing = column.rows + len(X), column.missing + len(X) - int(numbers[j])
+            column.numbers, column.total = column.numbers + int(numbers[j]), column.total + float(total[j])
+            column.least, column.greatest = np.fmin(column.least, low[j]), np.fmax(column.greatest, high[j])
+    return found, source.n_rows

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 from typing import Any, NoReturn
 
@@ -54,14 +56,20 @@ def explained(error: BaseException) -> tuple[int, str, str]:
     """
     if isinstance(error, CommandError):
         return CODES[error.kind], str(error), error.fix
+    if isinstance(error, OSError) and error.errno in FULL:
+        return CODES["resources"], f"nothing more can be written: {os.strerror(error.errno).lower()}", FULL_FIX
+    if isinstance(error, PermissionError):
+        return CODES["data"], _said(error), "check its permissions and those of its folder with ls -ld"
     kind = next((KINDS[c.__name__] for c in type(error).__mro__ if c.__name__ in KINDS), None)
     if kind is None:
-        what = f"{type(error).__name__}: {error}"
+        what = f"{type(error).__name__}: {' '.join(str(error).split())}"
         return CODES["fault"], f"this is a fault in eigenlens, not in your data: {what}", FAULT
     message, fix = _split(_in_flags(_said(error)))
     return CODES[kind], message, fix or FIXES.get(kind, "")
 
 
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+FULL_FIX = "make room on that disk, or write to another one"
 FAULT = "report it with the command; EIGENLENS_TRACEBACK=1 shows where it happened"
 FIXES = {
     "resources": "raise --max-memory, use fewer rows or columns, or a machine with more memory",
@@ -77,7 +85,10 @@ def _said(error: BaseException) -> str:
 
 # ---- the library speaks Python; here its advice becomes flags ----------------------------------------------
 
-SAME = "columns|drop|id|label|solver|kernel|gamma|rotation|bandwidth|cv|missing|n_samples|tol|approximation|preimage"
+SAME = (
+    "columns|drop|id|label|solver|kernel|gamma|rotation|bandwidth|cv|missing|approximation|preimage|smoothing|shrinkage|"
+    "degree|density|standardize|whiten|adaptive"
+)
 """Parameters whose options have the same name."""
 
 WORDS: list[tuple[str, str]] = [
@@ -105,9 +116,14 @@ WORDS: list[tuple[str, str]] = [
     (r"pass overwrite=True", "pass --force"),
     (r"^Input X contains", "the rows contain"),
     (r"^X has", "the table has"),
+    (r"^y has", "the label column has"),
+    (r"^n_samples=1:", "the table has 1 row:"),
+    (r"\bn_samples ?= ?1\b", "1 row"),
+    (r"\bn_samples ?= ?(\d+)", r"\1 rows"),
+    (r"\bn_landmarks=", "--landmarks "),
+    (r"\bn_factors=", "--factors "),
     (r"\bpath='([^']*)'", r"'\1'"),
-    (rf"\b({SAME})=(?=['\d])", r"--\1 "),
-    (r"--n_samples", "-n"),
+    (rf"\b({SAME})=(?=['\d-])", r"--\1 "),
 ]  # fmt: skip
 """From what the library calls things to what the command line does: patterns and their replacements, in order."""
 

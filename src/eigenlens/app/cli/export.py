@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from eigenlens.app.cli.errors import refuse
 from eigenlens.app.cli.options import ModelFile, Running, takes
 
-__all__ = ["export", "parameters"]
+if TYPE_CHECKING:
+    from eigenlens.app.cli.parameters import Parameter
+
+__all__ = ["export"]
 
 
 @takes(running=Running)
@@ -31,152 +35,110 @@ def export(
 ) -> None:
     """Write what a model has learned for other programs.
 
-    JSON holds every parameter by its name in Python. CSV has a line a number (parameter, row, column, value), or with
-    --only a plain table of one parameter. ONNX holds the projection of pca, ppca, fa and lda, and is checked against
-    this package where onnxruntime is installed (pip install 'eigenlens[onnx]').
+    JSON holds every parameter by its name in Python, and the names of the places along its axes. CSV has a line an
+    entry (parameter, row, column, value, text), or with --only a plain table of one parameter.
+
+    ONNX holds the projection of pca, ppca, fa and lda: X in, scores out, in float64; of lda also the label and the
+    probabilities. It is checked against this package where onnxruntime is installed (pip install 'eigenlens[onnx]').
     """
     from eigenlens.app.cli.apply import _loaded
+    from eigenlens.app.cli.parameters import parameters
     from eigenlens.app.cli.running import session
-    from eigenlens.app.cli.writing import checked_target, size_of, write_whole
+    from eigenlens.app.cli.writing import checked_target, write_whole
 
     with session(running) as now:
         target = checked_target(output, running.force, WRITERS)
         found = _loaded(model)
-        values = parameters(found)
-        if only is not None and only.rstrip("_") not in {name.rstrip("_") for name in values}:
-            refuse(f"--only {only}: a {type(found).__name__} has no such parameter", f"it has {', '.join(values)}")
-        if only is not None:
-            values = {name: value for name, value in values.items() if name.rstrip("_") == only.rstrip("_")}
+        values = _chosen(parameters(found), only, found)
         if running.dry_run:
-            return now.say("would", f"export {', '.join(values)}" + (f" to {target}" if target else ""))
+            return now.would(f"export {', '.join(values)}", *([] if target is None else [f"write {target}"]))
         if target is None:
             _print(found, values)
+            now.running = replace(running, json=False)  # the document is the JSON value
             return None
-        note = None
+        notes: list[str] = []
 
         def fill(path: Path) -> None:
-            nonlocal note
-            note = WRITERS[target.suffix.lower()](found, values, path, only is not None)
+            notes.append(WRITERS[target.suffix.lower()](found, values, path, only is not None) or "")
 
-        write_whole(target, fill)
-        now.say("wrote", f"{target} ({size_of(target)}{'' if note is None else ', ' + note})")
-        now.tell(written=[target], parameters=list(values), note=note)
+        with now.progress("exporting"):
+            write_whole((target, fill), check=now.check)
+        now.wrote(target, note=notes[0])
+        now.tell(parameters=list(values), note=notes[0] or None)
     return None
 
 
-def _print(found: Any, values: dict[str, Any]) -> None:
+def _chosen(values: dict[str, Parameter], only: str | None, model: Any) -> dict[str, Parameter]:
+    if only is None:
+        return values
+    found = {name: value for name, value in values.items() if name.rstrip("_") == only.rstrip("_")}
+    if not found:
+        refuse(f"--only {only}: a {type(model).__name__} has no such parameter", f"it has {', '.join(values)}")
+    return found
+
+
+def _print(found: Any, values: dict[str, Parameter]) -> None:
     from eigenlens.app.cli.running import plain
 
     print(json.dumps(plain(_document(found, values)), indent=2, ensure_ascii=False, allow_nan=False))
 
 
-def parameters(model: Any) -> dict[str, Any]:
-    """{name: number, text or array} of what a fitted model has learned: its public attributes that end in `_`."""
-    import numpy as np
-
-    found = {}
-    for name in sorted(set(dir(type(model))) | set(vars(model))):
-        if not name.endswith("_") or name.startswith("_"):
-            continue
-        try:
-            value = getattr(model, name)
-        except (AttributeError, ValueError):  # not every fit has every attribute
-            continue
-        if isinstance(value, bool | int | float | str | np.generic | np.ndarray):
-            found[name] = value
-        elif isinstance(value, list | tuple) and all(
-            isinstance(each, int | float | str | np.generic) for each in value
-        ):
-            found[name] = np.asarray(value)
-    return found
-
-
-def _document(model: Any, values: dict[str, Any]) -> dict[str, Any]:
+def _document(model: Any, values: dict[str, Parameter]) -> dict[str, Any]:
     from eigenlens.app.cli.summaries import call
 
     names = [str(name) for name in getattr(model, "feature_names_in_", ())]
-    return {"model": type(model).__name__, "call": call(model), "columns": names, "parameters": values}
+    numbers = {name: each.value for name, each in values.items()}
+    places = {name: each.axes for name, each in values.items() if each.axes}
+    return {"model": type(model).__name__, "call": call(model), "columns": names, "parameters": numbers, "axes": places}
 
 
-def _to_json(model: Any, values: dict[str, Any], path: Path, one: bool) -> None:
+def _to_json(model: Any, values: dict[str, Parameter], path: Path, one: bool) -> None:
     from eigenlens.app.cli.running import plain
 
     text = json.dumps(plain(_document(model, values)), indent=1, ensure_ascii=False, allow_nan=False)
     path.write_text(text + "\n", encoding="utf-8")
 
 
-AXES = {
-    "components_": ("axis", "column"),
-    "loadings_": ("column", "axis"),
-    "mean_": ("column",),
-    "scale_": ("column",),
-    "noise_variance_": ("column",),
-    "communalities_": ("column",),
-    "uniquenesses_": ("column",),
-    "explained_variance_": ("axis",),
-    "explained_variance_ratio_": ("axis",),
-    "singular_values_": ("axis",),
-    "eigenvalues_": ("axis",),
-    "factor_correlations_": ("axis", "axis"),
-    "rotation_matrix_": ("axis", "axis"),
-    "means_": ("component", "column"),
-    "weights_": ("component",),
-    "bandwidth_": ("column", "column"),
-}
-"""What the places along each axis of a parameter are; those not listed are numbered."""
-
-
-def _labels(model: Any, name: str, axis: int, size: int) -> list[str]:
-    from eigenlens.app.cli.summaries import axis_names
-    from eigenlens.views.tables import names_of
-
-    kinds = AXES.get(name, ())
-    kind = kinds[axis] if axis < len(kinds) else None
-    if kind == "column" and size == model.n_features_in_:
-        return list(names_of(model, size))
-    return axis_names(model, size) if kind == "axis" else [str(i) for i in range(size)]
-
-
-def _to_csv(model: Any, values: dict[str, Any], path: Path, one: bool) -> None:
+def _to_csv(model: Any, values: dict[str, Parameter], path: Path, one: bool) -> None:
     from eigenlens.app.cli.writing import FORMATS
 
-    FORMATS[".csv"](_wide(model, *next(iter(values.items()))) if one else _long(model, values), path)
+    FORMATS[".csv"](_wide(*next(iter(values.items()))) if one else _long(values), path)
 
 
-def _wide(model: Any, name: str, value: Any) -> dict[str, Any]:
+def _wide(name: str, found: Parameter) -> dict[str, Any]:
     """One parameter as a table: a name a row, and the values."""
     import numpy as np
 
-    array = np.asarray(value)
+    array = np.asarray(found.value)
     if array.ndim > 2:
         refuse(f"{name} has {array.ndim} axes, which no table has", "leave out --only, or write .json")
+    rows = found.axes[0] if found.axes else [name.rstrip("_")]
     if array.ndim < 2:
-        column = np.atleast_1d(array)
-        return {"name": _labels(model, name, 0, column.size), name.rstrip("_"): column}
-    columns = dict(zip(_labels(model, name, 1, array.shape[1]), array.T, strict=True))
-    return {"name": _labels(model, name, 0, array.shape[0]), **columns}
+        return {"name": rows, name.rstrip("_"): np.atleast_1d(array)}
+    return {"name": rows, **dict(zip(found.axes[1], array.T, strict=True))}
 
 
-def _long(model: Any, values: dict[str, Any]) -> dict[str, Any]:
-    """A line a number; text is left to JSON."""
+def _long(values: dict[str, Parameter]) -> dict[str, Any]:
+    """A line an entry: numbers in one column, texts in another."""
     import numpy as np
 
-    lines: list[tuple[str, str, str, float]] = []
-    for name, value in values.items():
-        array = np.asarray(value)
-        if array.dtype.kind not in "fiub":
-            continue
-        labels = [_labels(model, name, axis, size) for axis, size in enumerate(array.shape)]
+    lines: list[tuple[str, str, str, float | None, str | None]] = []
+    for name, found in values.items():
+        array = np.asarray(found.value)
+        number = array.dtype.kind in "fiub"
         for place in np.ndindex(array.shape):
-            named = [labels[axis][i] for axis, i in enumerate(place)]
-            lines.append((name, named[0] if named else "", "/".join(named[1:]), float(array[place])))
-    parameter, row, column, numbers = zip(*lines, strict=True)
-    return {"parameter": list(parameter), "row": list(row), "column": list(column), "value": np.array(numbers)}
+            named = [found.axes[axis][i] for axis, i in enumerate(place)]
+            value = (float(array[place]), None) if number else (None, str(array[place]))
+            lines.append((name, named[0] if named else "", "/".join(named[1:]), *value))
+    columns = dict(zip(("parameter", "row", "column", "value", "text"), zip(*lines, strict=True), strict=True))
+    return {name: np.array(column, dtype=np.float64 if name == "value" else object) for name, column in columns.items()}
 
 
-def _to_onnx(model: Any, values: dict[str, Any], path: Path, one: bool) -> str:
+def _to_onnx(model: Any, values: dict[str, Parameter], path: Path, one: bool) -> str:
     from eigenlens.app.cli.onnx import write_projection
 
+    if one:
+        refuse("--only is for .json and .csv, and an ONNX file holds the whole projection", "leave out --only")
     return write_projection(model, path)
 
 

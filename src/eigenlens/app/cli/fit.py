@@ -12,7 +12,7 @@ import typer
 
 from eigenlens.app.cli.errors import refuse
 from eigenlens.app.cli.options import DataFiles, Reading, Running, flags, takes
-from eigenlens.app.cli.words import command_line
+from eigenlens.app.cli.words import TYPED, command_line, without
 
 __all__ = ["ModelOptions", "fit", "fitted", "settings"]
 
@@ -31,8 +31,9 @@ class ModelOptions:
         str | None,
         _option(
             "-k", "--components", metavar="K",
-            help="How many components, factors or Gaussians; a share of the variance (0.9) or a rule (mle, parallel, "
-            "gavish-donoho, cv, kaiser) for pca; bic or cv for ppca and fa.",
+            help="How many components, factors, Gaussians or discriminants. pca: also a share of the variance (0.9) or "
+            "a rule (mle, parallel, gavish-donoho, cv, kaiser). ppca, fa: also bic or cv; default bic. gmm: also a "
+            "range (1:6), bic, icl or aic; default bic over 1 to 6.",
         ),
     ] = None  # fmt: skip
     standardize: Annotated[
@@ -91,17 +92,24 @@ class ModelOptions:
         None
     )
     shrinkage: Annotated[
-        str | None, _option("--shrinkage", metavar="S", help="lda: shrink covariances; a number or auto.")
+        str | None, _option("--shrinkage", metavar="S", help="lda, qda: of covariances; 0 to 1, or ledoit-wolf.")
     ] = None
     set: Annotated[
         list[str] | None,
-        _option("--set", metavar="NAME=VALUE", help="Any other parameter of the model in Python; may be repeated."),
+        _option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="Any other parameter of the model in Python, its value as JSON or a word: max_iter=500, "
+            '\'features={"age": "kde"}\'; may be repeated.',
+        ),
     ] = None
 
 
 @takes(model_options=ModelOptions, reading=Reading, running=Running)
 def fit(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="pca, kpca, ppca, fa, gmm, kde, nb, bayes or lda.")],
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="pca, kpca, ppca, fa, gmm, kde, nb, bayes, lda or qda.")
+    ],
     files: DataFiles,
     model_options: ModelOptions,
     reading: Reading,
@@ -120,11 +128,14 @@ def fit(
 
     MODEL is one of pca (principal components), kpca (kernel principal components), ppca (probabilistic principal
     components), fa (factor analysis), gmm (Gaussian mixture), kde (kernel density), nb (naive Bayes), bayes (one
-    density a class) and lda (linear discriminants). The last three learn from the classes in --label.
+    density a class), lda and qda (linear and quadratic discriminants). The last four learn from the classes in --label.
 
-    Empty cells and those of --na are missing entries: ppca, fa and pca --missing em fit what is there.
+    Without -k, ppca, fa and gmm choose by BIC, and gmm prints the table. Text columns are welcome to nb alone, which
+    gives each column a family of densities and says why.
+
+    Empty cells and those of --na are missing entries: ppca, fa, gmm, nb and pca --missing em fit what is there.
     """
-    from eigenlens.app.cli.models import kind_of
+    from eigenlens.app.cli.models import keeps_rows, kind_of
     from eigenlens.app.cli.reading import read_table
     from eigenlens.app.cli.running import session
     from eigenlens.app.cli.writing import checked_target
@@ -132,21 +143,36 @@ def fit(
     with session(running) as now:
         target = checked_target(output, running.force, (".safetensors",))
         page = checked_target(report, running.force, (".html", ".htm"))
-        estimator = unfitted(model, model_options, running)
+        estimator, choice = unfitted(model, model_options, running)
         require_page(estimator, page)
-        table = read_table(files, reading, running, need_label=kind_of(model).classes, mixed=kind_of(model).mixed)
+        kind = kind_of(model)
+        with now.progress("reading"):
+            table = read_table(files, reading, running, need_label=kind.classes, mixed=kind.mixed)
         estimator = _fewer_if_few(estimator, model, model_options, table.n)
         now.say("read", str(table))
-        _ = page is None or table.rows  # a report shows rows, so they must fit into memory: better said before the fit
-        now.tell(read={"files": table.paths, "rows": table.n, "columns": table.d, "missing": table.missing})
+        # Some models keep their rows, so these must fit into memory: better said before the fit.
+        _ = table.rows if keeps_rows(model, asdict(model_options)) else None
+        now.tell(read=table.facts)
         if running.dry_run:
-            return _would(now, estimator, [target, page])
-        fitted(estimator, table, now, kind_of(model).classes)
+            return _would(now, estimator, choice, [target, page])
+        estimator, selection = _fitted(estimator, choice, model_options, table, now, kind.classes)
         _say_result(now, estimator)
         _say_warnings(now, strict, estimator)
-        _write(now, estimator, table, target, page, reading)
-        _say_next(now, estimator, files, output, reading)
+        shown = {type(estimator).__name__: estimator} | ({} if selection is None else {"Choice": selection})
+        _write(now, estimator, shown, table, target, page, reading)
+        _say_next(now, estimator, files, target, page, reading)
     return None
+
+
+def _fitted(
+    estimator: Any, choice: Any, options: ModelOptions, table: Any, now: Any, with_label: bool
+) -> tuple[Any, Any]:
+    """The fitted estimator, and the table that it was chosen from (None where there was no choice)."""
+    from eigenlens.app.cli.choosing import chosen_mixture
+
+    if choice is not None:
+        return chosen_mixture(estimator, choice, options.covariance, table, now)
+    return fitted(estimator, table, now, with_label), None
 
 
 def settings(words: Sequence[str] | None) -> dict[str, Any]:
@@ -166,13 +192,17 @@ def settings(words: Sequence[str] | None) -> dict[str, Any]:
     return found
 
 
-def unfitted(model: str, options: ModelOptions, running: Running) -> Any:
-    """The estimator that the command line asks for."""
-    from eigenlens.app.cli.models import make
+def unfitted(model: str, options: ModelOptions, running: Running) -> tuple[Any, Any]:
+    """The estimator that the command line asks for, and how its number of components is to be chosen (None: given)."""
+    from eigenlens.app.cli.choosing import asked_for
+    from eigenlens.app.cli.models import kind_of, make
 
     given = asdict(options)
     extra = settings(given.pop("set"))
-    return make(model, given | {"max_memory": running.max_memory}, extra, running.seed)
+    choice = asked_for(options.k) if kind_of(model).chosen and "n_components" not in extra else None
+    if choice is not None:
+        given["k"] = None
+    return make(model, given | {"max_memory": running.max_memory}, extra, running.seed), choice
 
 
 def _fewer_if_few(estimator: Any, model: str, options: ModelOptions, n: int) -> Any:
@@ -196,13 +226,13 @@ def fitted(estimator: Any, table: Any, now: Any, with_label: bool) -> Any:
     return estimator
 
 
-def _would(now: Any, estimator: Any, targets: list[Path | None]) -> None:
+def _would(now: Any, estimator: Any, choice: Any, targets: list[Path | None]) -> None:
     from eigenlens.app.cli.summaries import call
 
-    now.say("would fit", call(estimator))
     written = [target for target in targets if target is not None]
-    now.say("would", *(f"write {target}" for target in written))
-    now.tell(dry_run=True, model=call(estimator), would_write=written)
+    how = "" if choice is None else f", as many Gaussians as {choice[0].upper()} chooses"
+    now.would(f"fit {call(estimator)}{how}", *(f"write {target}" for target in written), model=call(estimator),
+              would_write=written)  # fmt: skip
 
 
 def _say_result(now: Any, estimator: Any) -> None:
@@ -218,8 +248,7 @@ def _say_result(now: Any, estimator: Any) -> None:
 def _say_warnings(now: Any, strict: bool, estimator: Any) -> None:
     from eigenlens.errors import ConvergenceWarning
 
-    for text in now.told():
-        now.say("warning", text)
+    now.warned()
     unfinished = [each for each in now.warnings if issubclass(each.category, ConvergenceWarning)]
     if strict and (unfinished or getattr(estimator, "converged_", True) is False):
         what = str(unfinished[0].message) if unfinished else "the iteration stopped before its tolerance"
@@ -230,26 +259,33 @@ def _say_warnings(now: Any, strict: bool, estimator: Any) -> None:
         )
 
 
-def _write(now: Any, estimator: Any, table: Any, target: Path | None, page: Path | None, reading: Reading) -> None:
-    from eigenlens.app.cli.writing import size_of, write_whole
+def _write(
+    now: Any,
+    estimator: Any,
+    shown: dict[str, Any],
+    table: Any,
+    target: Path | None,
+    page: Path | None,
+    reading: Reading,
+) -> None:
+    from eigenlens.app.cli.writing import write_whole
 
-    written = []
-    if target is not None:
-        write_whole(target, estimator.save)
-        written.append(target)
-    if page is not None:
+    def draw(path: Path) -> None:
         with now.progress("writing the report"):
-            write_report({type(estimator).__name__: estimator}, table, page, reading, now.running)
-        written.append(page)
-    for path in written:
-        now.say("wrote", f"{path} ({size_of(path)})")
-    now.tell(written=written)
+            write_report(shown, table, path, reading, now.running)
+
+    jobs = [(target, estimator.save), (page, draw)]
+    write_whole(*((path, fill) for path, fill in jobs if path is not None), check=now.check)
+    now.wrote(target, page)
 
 
 def require_page(estimator: Any, page: Path | None) -> None:
     """Refuse a report on a model that has no page, before the fit."""
     if page is not None and not _has_page(estimator):
-        refuse(f"there is no report on a {type(estimator).__name__} yet", "leave out --report", "usage")
+        from eigenlens.app.report import PAGES
+
+        fix = f"there is one on {', '.join(name for name in PAGES if name != 'Comparison')}"
+        refuse(f"there is no report on a {type(estimator).__name__}", fix)
 
 
 def _has_page(estimator: Any) -> bool:
@@ -263,28 +299,51 @@ def write_report(models: dict[str, Any], table: Any, page: Path, reading: Readin
     from eigenlens.app.report import report
 
     extra = {} if table.label is None else {str(reading.label): table.label}
-    title = f"{', '.join(models)} of {', '.join(path.name for path in table.paths[:3])}"
+    names = [name for name, model in models.items() if hasattr(model, "fit")]
+    title = f"{', '.join(names)} of {', '.join(path.name for path in table.paths[:3])}"
+    classes = table.label if any(hasattr(model, "classes_") for model in models.values()) else None
     report(
-        models, table.source, page, title=title, ids=table.ids, columns=extra, command=command_line(),
-        random_state=running.seed,
+        models, table.source, page, classes, title=title, ids=table.ids, columns=extra, sample_weight=table.weight,
+        command=command_line(), random_state=running.seed,
     )  # fmt: skip
 
 
 NEXT = [
-    ("transform", "transform {model} {file} -o scores.csv"),
-    ("predict_proba", "predict {model} {file} --proba -o classes.csv"),
-    ("score_samples", "score {model} {file}"),
+    ("predict_proba", "predict", "classes.csv"),
+    ("transform", "transform", "scores.csv"),
+    ("score_samples", "score", None),
 ]
-"""What to try after a fit, by the first method that the model has."""
+"""What to try after a fit, by the first method that the model has: the command, and what it would write."""
 
 
-def _say_next(now: Any, estimator: Any, files: Sequence[str], output: str | None, reading: Reading) -> None:
-    if output is None:
-        report = " --report report.html" if _has_page(estimator) else ""
-        now.say("next", f"{command_line()} -o model.safetensors{report}")
-        return
-    suggestion = next((text for method, text in NEXT if hasattr(estimator, method)), "info {model}")
-    same = shlex.join(flags(reading, "id", "label", "na", "separator", "header", "decimal"))
-    line = suggestion.format(model=shlex.quote(output), file=f"{shlex.quote(files[0])} {same}".strip())
-    now.say("next", f"eigenlens {line}")
-    now.tell(next=f"eigenlens {line}")
+def _say_next(
+    now: Any, estimator: Any, files: Sequence[str], target: Path | None, page: Path | None, reading: Reading
+) -> None:
+    words = _fit_again(estimator, page) if target is None else _apply_it(estimator, files, target, reading)
+    now.say("next", shlex.join(words))
+    now.tell(next=shlex.join(words))
+
+
+def _fit_again(estimator: Any, page: Path | None) -> list[str]:
+    """The same command, with files to write."""
+    from eigenlens.app.cli.writing import free_name
+
+    # A report that is there already is not asked for again.
+    typed = without(TYPED.get(), "--json", "--quiet", "-q", "--force", "-f", valued="--report" if page else "")
+    report = ["--report", free_name("report.html")] if page is None and _has_page(estimator) else []
+    return ["eigenlens", *typed, "-o", free_name("model.safetensors"), *report]
+
+
+def _apply_it(estimator: Any, files: Sequence[str], target: Path, reading: Reading) -> list[str]:
+    """A command that uses the model, on the same rows."""
+    from eigenlens.app.cli.writing import free_name
+
+    able = [(name, written) for method, name, written in NEXT if hasattr(estimator, method)]
+    if not able:
+        return ["eigenlens", "info", str(target)]
+    (name, written) = able[0]
+    named = hasattr(estimator, "feature_names_in_")
+    chosen = () if named else ("columns", "drop")
+    same = flags(reading, "id", "label", "na", "separator", "header", "decimal", "where", "skip_missing", *chosen)
+    end = [] if written is None else ["-o", free_name(written)]
+    return ["eigenlens", name, str(target), *files, *same, *end]

@@ -11,9 +11,10 @@ import numpy as np
 from eigenlens.app.cli.columns import judged, kind_of, text_names
 from eigenlens.app.cli.errors import refuse
 from eigenlens.app.cli.sniffing import Text
-from eigenlens.data.tables import import_polars, same_columns, unreadable
+from eigenlens.data.cells import plainest
+from eigenlens.data.frames import import_polars, same_columns, unreadable
 
-__all__ = ["as_numbers", "gaps", "read_frame", "typed"]
+__all__ = ["as_numbers", "gaps", "plain", "read_frame", "typed"]
 
 
 def read_frame(paths: Sequence[Path], text: Text | None) -> Any:
@@ -21,8 +22,9 @@ def read_frame(paths: Sequence[Path], text: Text | None) -> Any:
     pl = import_polars()
     try:
         parts = [_opened(path, text) for path in paths]
-        same_columns(paths, [part.collect_schema().names() for part in parts])
-        frame = pl.concat(parts, how="vertical_relaxed").collect()
+        columns = [part.collect_schema().names() for part in parts]
+        same_columns(paths, columns, ordered=False)
+        frame = pl.concat([part.select(columns[0]) for part in parts], how="vertical_relaxed").collect()
     except (pl.exceptions.PolarsError, OSError) as error:
         raise unreadable(paths[0], error) from error
     if not len(frame):
@@ -36,9 +38,6 @@ def _opened(path: Path, text: Text | None) -> Any:
         scan = pl.scan_parquet if path.suffix.lower() in (".parquet", ".pq") else pl.scan_ipc
         return scan(path, glob=False)
     names = text_names(path, text)
-    doubled = next((name for i, name in enumerate(names) if name in names[:i]), None)
-    if doubled is not None:
-        refuse(f"'{path}' has two columns named '{doubled}'", "rename them, so that each has its own name", "data")
     return pl.read_csv(
         path,
         has_header=False,
@@ -59,6 +58,13 @@ def typed(frame: Any, text: Text | None, columns: Iterable[str]) -> Any:
         numbers = as_numbers(column, kind, text)
         found.append(column if numbers is None else numbers.cast(pl.Int64) if kind == "integer" else numbers)
     return pl.DataFrame(found)
+
+
+def plain(frame: Any, text: Text | None, name: str) -> Any:
+    """One column as it is for labels, ids and weights: numbers where all entries are, 007 and true as written."""
+    if text is None:
+        return frame[name]
+    return plainest(frame[name]) if text.decimal == "." else typed(frame, text, [name])[name]
 
 
 def as_numbers(column: Any, kind: str, text: Text | None) -> Any:

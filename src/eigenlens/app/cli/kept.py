@@ -11,6 +11,7 @@ import numpy as np
 
 from eigenlens.app.cli.errors import refuse
 from eigenlens.arrays import Array
+from eigenlens.data.mixed import fields_of
 from eigenlens.data.source import Source
 
 __all__ = ["KeptRows", "parse_test", "passes"]
@@ -33,14 +34,19 @@ class KeptRows(Source):
         self.source, self.keep = source, keep
         self.n_rows, self.n_features, self.names = int(keep.sum()), source.n_features, source.names
         self.dtype, self.reads_ahead = source.dtype, source.reads_ahead
+        self.fields = fields_of(source)
 
-    def rows(self) -> Iterator[Array]:
+    def table(self) -> KeptRows:
+        """The same rows for a model that takes text as levels."""
+        return KeptRows(self.source.table(), self.keep)
+
+    def rows(self) -> Iterator[Any]:
         """One pass: blocks without the rows that are left out."""
         start = 0
         for block in self.source.rows():
-            chosen = block[self.keep[start : start + len(block)]]
-            start += len(block)
-            if len(chosen):
+            chosen = block[self.keep[start : start + block.shape[0]]]
+            start += block.shape[0]
+            if chosen.shape[0]:
                 yield chosen
 
 
@@ -68,5 +74,15 @@ def passes(values: Array, comparison: str, value: str) -> Array:
             return np.asarray(test(values.astype(np.float64), float(value)))
         except ValueError:
             refuse(f"--where compares numbers with the text {value!r}", "give a number")
+    if comparison not in ("==", "!=", "=") and _is_number(value):
+        refuse(f"--where compares a column of text with the number {value}", "compare a column of numbers, or use ==")
     text = np.array(["" if each is None else str(each) for each in values])
     return np.asarray(test(text, value))
+
+
+def _is_number(value: str) -> bool:
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return True

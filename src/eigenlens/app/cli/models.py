@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import inspect
 import json
@@ -11,7 +12,7 @@ from typing import Any
 
 from eigenlens.app.cli.errors import refuse
 
-__all__ = ["MODELS", "Kind", "kind_of", "make", "option_value", "takes_text", "why_not"]
+__all__ = ["MODELS", "Kind", "keeps_rows", "kind_of", "make", "option_value", "takes_text", "why_not"]
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,8 @@ class Kind:
         home: its class, as "module:name", imported when it is needed. about: one line.
         takes: {option of the command line: parameter of the class}. default: parameters where no option says other.
         classes: whether it learns from labels. wraps: whether options it does not take are its density's.
-        mixed: whether columns may be text.
+        mixed: whether columns may be text. whole: whether it keeps all rows, so that they must fit into memory.
+        chosen: whether the number of components is chosen by a criterion where no option says it.
         needs: an option without which it cannot be made, and what to say then.
     """
 
@@ -33,6 +35,8 @@ class Kind:
     classes: bool = False
     wraps: bool = False
     mixed: bool = False
+    whole: bool = False
+    chosen: bool = False
     needs: tuple[str, str] | None = None
 
 
@@ -41,48 +45,49 @@ _KERNEL = {name: name for name in ("kernel", "gamma", "degree", "solver", "appro
 
 MODELS: dict[str, Kind] = {
     "pca": Kind(
-        "eigenlens.estimators.pca:PCA",
+        "eigenlens.estimators:PCA",
         "principal components",
         _K | {name: name for name in ("standardize", "whiten", "solver", "missing")},
     ),
     "kpca": Kind(
-        "eigenlens.estimators.kernel_pca:KernelPCA",
+        "eigenlens.estimators:KernelPCA",
         "kernel principal components",
         _K | _KERNEL | {"landmarks": "n_landmarks"},
         {"n_components": 10},
     ),
     "ppca": Kind(
-        "eigenlens.estimators.ppca:ProbabilisticPCA",
+        "eigenlens.estimators:ProbabilisticPCA",
         "probabilistic principal components; missing entries welcome",
         _K | {"solver": "solver"},
         {"n_components": "bic"},
     ),
     "fa": Kind(
-        "eigenlens.estimators.factor:FactorAnalysis",
+        "eigenlens.estimators:FactorAnalysis",
         "factor analysis; missing entries welcome",
         _K | {name: name for name in ("rotation", "standardize", "solver")},
         {"n_components": "bic"},
     ),
     "gmm": Kind(
-        "eigenlens.estimators.mixture:GaussianMixture",
+        "eigenlens.estimators:GaussianMixture",
         "a mixture of Gaussians: density and soft clusters",
         _K | {"covariance": "covariance_type", "factors": "n_factors", "prior": "prior"},
-        needs=("k", "say how many Gaussians; eigenlens compare FILE --models gmm:k=1,gmm:k=2,gmm:k=3 helps choose"),
+        chosen=True,
     ),
     "kde": Kind(
-        "eigenlens.estimators.kernel_density:KernelDensity",
+        "eigenlens.estimators:KernelDensity",
         "a kernel density estimate",
         {name: name for name in ("kernel", "bandwidth", "adaptive")},
+        whole=True,
     ),
     "nb": Kind(
-        "eigenlens.estimators.naive_bayes:NaiveBayes",
+        "eigenlens.estimators:NaiveBayes",
         "naive Bayes: classes from columns taken as independent",
         {"smoothing": "smoothing"},
         classes=True,
         mixed=True,
     ),
     "bayes": Kind(
-        "eigenlens.estimators.bayes:BayesClassifier",
+        "eigenlens.estimators:BayesClassifier",
         "classes from one density each (--density gmm, kde, ppca or fa)",
         {"density": "density"},
         classes=True,
@@ -90,9 +95,15 @@ MODELS: dict[str, Kind] = {
         needs=("density", "say which density each class has: --density gmm, kde, ppca or fa"),
     ),
     "lda": Kind(
-        "eigenlens.estimators.discriminant:LinearDiscriminant",
+        "eigenlens.estimators:LinearDiscriminant",
         "linear discriminants: classes, and the axes that part them best",
         _K | {"shrinkage": "shrinkage"},
+        classes=True,
+    ),
+    "qda": Kind(
+        "eigenlens.estimators:QuadraticDiscriminant",
+        "quadratic discriminants: a Gaussian of its own for each class",
+        {"shrinkage": "shrinkage"},
         classes=True,
     ),
 }  # fmt: skip
@@ -106,8 +117,25 @@ NUMBERS = {"k", "gamma", "bandwidth", "landmarks", "smoothing", "shrinkage", "pr
 def kind_of(name: str) -> Kind:
     """The model of this name."""
     if name not in MODELS:
-        refuse(f"{name!r} is no model", f"use one of {', '.join(MODELS)}")
+        near = difflib.get_close_matches(name.lower(), [*MODELS, *LONG], n=1, cutoff=0.5)
+        guess = f"did you mean {LONG.get(near[0], near[0])}? " if near else ""
+        refuse(f"{name!r} is no model", f"{guess}use one of {', '.join(MODELS)}")
     return MODELS[name]
+
+
+LONG = {
+    "kernel-pca": "kpca", "probabilistic-pca": "ppca", "factor-analysis": "fa", "gaussian-mixture": "gmm",
+    "mixture": "gmm", "kernel-density": "kde", "density": "kde", "naive-bayes": "nb", "bayes-classifier": "bayes",
+    "linear-discriminant": "lda", "quadratic-discriminant": "qda", "kmeans": "gmm",
+}  # fmt: skip
+"""What people may call the models."""
+
+
+def keeps_rows(name: str, options: Mapping[str, Any]) -> bool:
+    """Whether a model, or the density that it wraps, keeps all rows."""
+    kind = kind_of(name)
+    density = options.get("density")
+    return kind.whole or bool(kind.wraps and density and kind_of(str(density)).whole)
 
 
 def takes_text(model: Any) -> bool:
@@ -121,6 +149,7 @@ def make(name: str, options: Mapping[str, Any], extra: Mapping[str, Any], seed: 
     given = {option: value for option, value in options.items() if value is not None and value is not False}
     if kind.needs and kind.needs[0] not in given and kind.takes.get(kind.needs[0]) not in extra:
         refuse(f"{name} needs --{kind.needs[0]}".replace("--k", "-k"), kind.needs[1])
+    _refuse_idle(given)
     inner: dict[str, Any] = {}
     if kind.wraps:
         inner = {
@@ -129,7 +158,7 @@ def make(name: str, options: Mapping[str, Any], extra: Mapping[str, Any], seed: 
         given = {option: value for option, value in given.items() if option in kind.takes}
     values = dict(kind.default) | {kind.takes[option]: value for option, value in _taken(name, kind, given)}
     if kind.wraps:
-        values["density"] = make(str(values["density"]), inner, {}, seed)
+        values["density"] = _density(str(values["density"]), inner, seed)
     estimator_class = _imported(name, kind.home)
     known = inspect.signature(estimator_class).parameters
     for parameter in extra:
@@ -137,6 +166,26 @@ def make(name: str, options: Mapping[str, Any], extra: Mapping[str, Any], seed: 
             refuse(f"--set {parameter}: {name} has no such parameter", f"it has {', '.join(known)}")
     random = {"random_state": seed} if "random_state" in known else {}
     return estimator_class(**(values | random | dict(extra)))
+
+
+IDLE: dict[str, tuple[str, tuple[str, ...]]] = {
+    "landmarks": ("approximation", ("rpcholesky", "nystroem", "fourier")),
+    "degree": ("kernel", ("poly",)),
+    "factors": ("covariance", ("ppca", "factor")),
+}
+"""Options that say something only beside certain values of another."""
+
+
+def _refuse_idle(given: Mapping[str, Any]) -> None:
+    for option, (other, values) in IDLE.items():
+        if option in given and given.get(other) not in values:
+            refuse(f"--{option} says nothing without --{other} {' or '.join(values)}", f"add --{other} {values[0]}")
+
+
+def _density(name: str, options: Mapping[str, Any], seed: int) -> Any:
+    if name not in MODELS or MODELS[name].classes or name == "kpca":
+        refuse(f"--density {name} is no density of rows", "use gmm, kde, ppca, fa or pca")
+    return make(name, options, {}, seed)
 
 
 def _taken(name: str, kind: Kind, given: dict[str, Any]) -> list[tuple[str, Any]]:
@@ -190,8 +239,8 @@ ABLE = {
     "impute": "ppca, fa or gmm",
     "sample": "pca, ppca, fa, gmm, kde or a classifier",
     "score_samples": "pca, ppca, fa, gmm or kde",
-    "predict": "gmm, nb, bayes or lda",
-    "predict_proba": "gmm, nb, bayes or lda",
+    "predict": "gmm, nb, bayes, lda or qda",
+    "predict_proba": "gmm, nb, bayes, lda or qda",
 }
 """Which models can do what, for errors."""
 

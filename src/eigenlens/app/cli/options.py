@@ -13,7 +13,7 @@ import typer
 
 from eigenlens.app.cli.errors import ReaderGone, Stopped
 
-__all__ = ["DataFiles", "ModelFile", "Output", "Reading", "Running", "flags", "takes"]
+__all__ = ["DataFiles", "ModelFile", "Output", "Parsing", "Reading", "Running", "flags", "takes"]
 
 READING, RUNNING = "Reading", "Running"
 
@@ -38,15 +38,15 @@ def _option(*names: str, panel: str, **settings: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Reading:
-    """How a table is read, and which of its columns and rows are used."""
+class Selecting:
+    """Which columns and rows of a table are used, and for what."""
 
     columns: Annotated[
         list[str] | None,
         _option(
             "--columns", "-c", panel=READING, metavar="LIST",
             help="Columns to use: names, ranges (a:f), or types (@number, @float, @integer, @boolean, @text); "
-            "separated by commas, or given several times. Default: all.",
+            "separated by commas, or given several times; columns of .npy are 0, 1, … Default: all.",
         ),
     ] = None  # fmt: skip
     drop: Annotated[
@@ -72,6 +72,12 @@ class Reading:
     skip_missing: Annotated[
         bool, _option("--skip-missing", panel=READING, help="Leave out rows with a missing entry.")
     ] = False
+
+
+@dataclass(frozen=True)
+class Parsing:
+    """How delimited text is read."""
+
     na: Annotated[
         list[str] | None,
         _option("--na", panel=READING, metavar="TEXT", help="Text that means missing, in CSV; may be repeated."),
@@ -90,10 +96,15 @@ class Reading:
 
 
 @dataclass(frozen=True)
+class Reading(Parsing, Selecting):
+    """How a table is read, and which of its columns and rows are used."""
+
+
+@dataclass(frozen=True)
 class Running:
     """How a command works and what it says."""
 
-    seed: Annotated[int, _option("--seed", panel=RUNNING, metavar="N", help="Seed of everything random.")] = 0
+    seed: Annotated[int, _option("--seed", panel=RUNNING, metavar="N", min=0, help="Seed of everything random.")] = 0
     threads: Annotated[
         int | None, _option("--threads", panel=RUNNING, metavar="N", min=1, help="Most threads. Default: all cores.")
     ] = None
@@ -102,13 +113,20 @@ class Running:
         _option(
             "--max-memory", panel=RUNNING, metavar="SIZE",
             help="What rows and kernels may take in memory, e.g. 4GB; beyond it rows are read by blocks, pass by pass, "
-            "or the command stops with exit code 6.",
+            "or where that cannot be the command stops with exit code 6. Default: a quarter of what is free.",
         ),
     ] = None  # fmt: skip
     json: Annotated[bool, _option("--json", panel=RUNNING, help="Print one JSON value instead of words.")] = False
     quiet: Annotated[
-        bool, _option("--quiet", "-q", panel=RUNNING, help="Print results and errors only, no progress.")
+        bool, _option("--quiet", "-q", panel=RUNNING, help="Print results and errors only, no words and no progress.")
     ] = False
+    progress: Annotated[
+        bool | None,
+        _option(
+            "--progress/--no-progress", panel=RUNNING,
+            help="Show progress on standard error after a second. Default: if that is a terminal.",
+        ),
+    ] = None  # fmt: skip
     dry_run: Annotated[
         bool, _option("--dry-run", panel=RUNNING, help="Read and check everything, say what would be done, do nothing.")
     ] = False

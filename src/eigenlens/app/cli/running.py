@@ -12,6 +12,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from eigenlens.app.cli.options import Running
@@ -40,9 +41,11 @@ class Session:
             for i, line in enumerate("\n".join(lines).splitlines()):
                 print(f"{heading if i == 0 else '':<9} {line}".rstrip())
 
-    def show(self, text: str) -> None:
-        """A result in words, set apart."""
-        if not (self.running.quiet or self.running.json):
+    def show(self, text: str, always: bool = False) -> None:
+        """A result in words, set apart; alone if quiet, where it is all that a command gives (always)."""
+        if self.running.quiet and always and not self.running.json:
+            print(text)
+        elif not (self.running.quiet or self.running.json):
             print(f"\n{text}\n")
 
     def tell(self, **facts: Any) -> None:
@@ -53,6 +56,30 @@ class Session:
         """The warnings so far, in words, each once."""
         return list(dict.fromkeys(" ".join(str(each.message).split()) for each in self.warnings))
 
+    def would(self, *lines: str, **facts: Any) -> None:
+        """What a dry run leaves undone."""
+        self.say("would", *lines)
+        self.tell(dry_run=True, would=list(lines), **facts)
+
+    def wrote(self, *targets: Path | None, note: str = "") -> None:
+        """The files that were written, with their sizes."""
+        from eigenlens.app.cli.writing import size_of
+
+        written = [target for target in targets if target is not None]
+        for target in written:
+            self.say("wrote", f"{target} ({note and note + ', '}{size_of(target)})")
+        self.tell(written=written)
+
+    def warned(self) -> None:
+        """Say what there was to warn of."""
+        for text in self.told():
+            self.say("warning", text)
+
+    def aside(self, *lines: str) -> None:
+        """Words beside a table that goes to standard output."""
+        if lines and not (self.running.quiet or self.running.json):
+            print(*lines, sep="\n", file=sys.stderr)
+
     def check(self) -> None:
         """Raise the interrupt that an iteration took for a wish to stop early."""
         if self.interrupted:
@@ -61,7 +88,7 @@ class Session:
     @contextlib.contextmanager
     def progress(self, what: str) -> Iterator[Callable[[int, int | None, str], None]]:
         """A callback (done, in all, what) whose news is shown once a second has passed."""
-        shown = _Silence() if self.running.quiet else _Lines(what) if not sys.stderr.isatty() else _Bar(what)
+        shown = self._shown(what)
         timer = threading.Timer(PATIENCE, shown.start)
         timer.daemon = True
         timer.start()
@@ -71,13 +98,17 @@ class Session:
             timer.cancel()
             shown.stop()
 
+    def _shown(self, what: str) -> _Silence | _Lines | _Bar:
+        """On a terminal a bar; elsewhere lines, where they are asked for."""
+        wanted = sys.stderr.isatty() if self.running.progress is None else self.running.progress
+        if self.running.quiet or not wanted:
+            return _Silence()
+        return _Bar(what) if sys.stderr.isatty() else _Lines(what)
+
 
 @contextlib.contextmanager
 def session(running: Running) -> Iterator[Session]:
     """Run a command: collect warnings, limit threads, notice interrupts; at the end print the JSON if wanted."""
-    if running.threads is not None:  # in time for libraries that are not loaded yet
-        for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS"):
-            os.environ.setdefault(name, str(running.threads))
     with _limited(running.threads), warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         for noise in (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ImportWarning):
@@ -85,25 +116,31 @@ def session(running: Running) -> Iterator[Session]:
         current = Session(running, said)
         with _interrupts(current):
             yield current
-    if running.json:
+    if current.running.json:
         told = {"warnings": current.told()} if current.told() else {}
         print(json.dumps(plain(current.facts | told), indent=2, ensure_ascii=False, allow_nan=False))
 
 
-def _limited(threads: int | None) -> contextlib.AbstractContextManager[Any]:
+@contextlib.contextmanager
+def _limited(threads: int | None) -> Iterator[None]:
+    """At most so many threads, in libraries that are loaded and in those that will be."""
     if threads is None:
-        return contextlib.nullcontext()
+        yield
+        return
     from threadpoolctl import threadpool_limits
 
-    return contextlib.closing(_Limits(threadpool_limits(threads)))
+    before = {name: os.environ.get(name) for name in POOLS}
+    os.environ.update(dict.fromkeys(POOLS, str(threads)))
+    try:
+        with threadpool_limits(threads):
+            yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name) if value is None else os.environ.update({name: value})
 
 
-class _Limits:
-    def __init__(self, limits: Any) -> None:
-        self._limits = limits
-
-    def close(self) -> None:
-        self._limits.restore_original_limits()
+POOLS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "POLARS_MAX_THREADS")
+"""What libraries look at when they are loaded."""
 
 
 @contextlib.contextmanager

@@ -66,5 +66,7 @@ def _range(part: str, known: dict[str, Any], option: str) -> list[Any]:
 
 
 def _unknown(part: str, known: dict[str, Any], option: str) -> list[Any]:
-    near = difflib.get_close_matches(part, list(known), n=3, cutoff=0.5) or list(known)[:5]
-    refuse(f"--{option} {part}: the file has no such column", f"near it: {', '.join(near)}")
+    near = difflib.get_close_matches(part, list(known), n=3, cutoff=0.5)
+    listed = ", ".join(list(known)[:8]) + (", …" if len(known) > 8 else "")
+    fix = f"did you mean {' or '.join(near)}?" if near else f"it has {listed}"
+    refuse(f"--{option} {part}: the file has no such column", fix)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,6 +11,7 @@ import typer
 
 from eigenlens.app.cli.errors import refuse
 from eigenlens.app.cli.options import Reading, Running, takes
+from eigenlens.app.cli.words import counted
 
 __all__ = ["demo", "report"]
 
@@ -29,11 +32,11 @@ def report(
     mail. Points can be coloured by --label and found by --id.
     """
     from eigenlens.app.cli.apply import _loaded
-    from eigenlens.app.cli.fit import write_report
+    from eigenlens.app.cli.fit import require_page, write_report
     from eigenlens.app.cli.models import takes_text
     from eigenlens.app.cli.reading import read_table
     from eigenlens.app.cli.running import session
-    from eigenlens.app.cli.writing import checked_target, size_of
+    from eigenlens.app.cli.writing import checked_target, write_whole
 
     with session(running) as now:
         target = checked_target(output, running.force, (".html", ".htm"))
@@ -43,21 +46,37 @@ def report(
             lacking = "model file (.safetensors)" if not models else "data file"
             refuse(f"report needs a {lacking}", "write: eigenlens report MODEL.safetensors FILE -o report.html")
         found = _named([_loaded(path) for path in models], models)
-        first, mixed = next(iter(found.values())), any(map(takes_text, found.values()))
-        table = read_table(tables, reading, running, model=first, mixed=mixed)
+        for each in found.values():
+            require_page(each, target)
+        together, mixed = _together(list(found.values())), any(map(takes_text, found.values()))
+        with now.progress("reading"):
+            table = read_table(tables, reading, running, model=together, mixed=mixed)
         now.say("read", str(table))
-        _ = mixed or table.rows
+        now.tell(read=table.facts, models=list(found))
         if running.dry_run or target is None:
-            return now.say("would", f"write {target}")
+            return now.would(f"write {target}", would_write=[target])
         with now.progress("writing the report"):
-            write_report(found, table, target, reading, running)
-        now.check()
-        for text in now.told():
-            now.say("warning", text)
-        now.say("wrote", f"{target} ({size_of(target)})")
+            write_whole((target, lambda path: write_report(found, table, path, reading, running)), check=now.check)
+        now.warned()
+        now.wrote(target)
         now.say("next", f"open {target} in a browser")
-        now.tell(written=[target], models=list(found), rows=table.n)
     return None
+
+
+class Together:
+    """Several models, for a table that has the columns of all of them."""
+
+    called = "models"
+
+    def __init__(self, columns: list[str]) -> None:
+        self.feature_names_in_ = columns
+
+
+def _together(models: list[Any]) -> Any:
+    names = [list(getattr(model, "feature_names_in_", ())) for model in models]
+    if len(models) == 1 or not all(names):
+        return models[0]
+    return Together(list(dict.fromkeys(name for own in names for name in own)))
 
 
 def _named(models: list[Any], paths: list[str]) -> dict[str, Any]:
@@ -91,25 +110,36 @@ def demo(
     """
     from eigenlens.app import demo as shows
     from eigenlens.app.cli.running import session
-    from eigenlens.data.examples import EXAMPLES, load
+    from eigenlens.data.examples import EXAMPLES
 
     with session(running) as now:
         if list_examples:
-            _list(now)
-            return
+            return _list(now)
         if example not in EXAMPLES:
-            refuse(f"{example!r} is no example", f"use one of {', '.join(EXAMPLES)}")
+            near = difflib.get_close_matches(example, EXAMPLES, n=1)
+            guess = f"did you mean {near[0]}? " if near else ""
+            refuse(f"{example!r} is no example", f"{guess}use one of {', '.join(EXAMPLES)}")
         if data is not None:
-            _write_example(load(example), data, now)
-            return
-        for each in shows.targets(example, output):
+            return _write_example(example, data, now)
+        targets = shows.targets(example, output)
+        for each in targets:
             if each.exists() and not running.force:
                 refuse(f"'{each}' exists already", "choose another folder with -o, or replace it with --force")
         if running.dry_run:
-            now.say("would", f"write {', '.join(map(str, shows.targets(example, output)))}")
-            return
-        written = shows.run(example, output, say=None if running.quiet or running.json else print)
-        now.tell(example=example, written=written)
+            return now.would(f"write {', '.join(map(str, targets))}", would_write=targets)
+        with now.progress("making the report"):
+            written = shows.run(example, output, say=None if running.quiet or running.json else print)
+        now.check()
+        now.tell(example=example, written=written, next=_shown_next(example))
+        now.say("next", _shown_next(example))
+    return None
+
+
+def _shown_next(example: str) -> str:
+    """The same data as a table of one's own."""
+    from eigenlens.app.cli.writing import free_name
+
+    return shlex.join(["eigenlens", "demo", example, "--data", free_name(f"{example}.csv")])
 
 
 def _list(now: Any) -> None:
@@ -122,19 +152,37 @@ def _list(now: Any) -> None:
     now.tell(examples={each.name: {"shape": each.data.shape, "about": each.about} for each in found})
 
 
-def _write_example(example: Any, path: str, now: Any) -> None:
+def _write_example(name: str, path: str, now: Any) -> None:
     import numpy as np
 
-    from eigenlens.app.cli.writing import FORMATS, checked_target, size_of, write_table
+    from eigenlens.app.cli.writing import FORMATS, checked_target, write_table
+    from eigenlens.data.examples import load
 
     target = checked_target(path, now.running.force, FORMATS)
     assert target is not None
+    if now.running.dry_run:
+        now.would(f"write {target}", would_write=[target])
+        return
+    example = load(name)
     columns: dict[str, Any] = {} if target.suffix.lower() == ".npy" else {"id": np.array(example.rows)}
     if target.suffix.lower() != ".npy":
         columns |= {} if example.labels is None else {"label": np.array(example.labels)}
         columns |= {} if example.weight is None else {"weight": example.weight}
-    write_table(columns | dict(zip(example.columns, example.data.T, strict=True)), target)
-    now.say("wrote", f"{target} ({len(example.data)} rows, {size_of(target)})")
-    other = [f"--{name} {name}" for name in columns]
-    now.say("next", " ".join(["eigenlens fit pca", str(target), *other]))
-    now.tell(written=[target])
+    write_table(columns | dict(zip(example.columns, example.data.T, strict=True)), target, now.check)
+    now.wrote(target, note=counted(len(example.data), "row"))
+    following = _example_next(name, target, list(columns))
+    now.say("next", following)
+    now.tell(next=following)
+
+
+def _example_next(name: str, target: Path, roles: list[str]) -> str:
+    """The fit that shows the example best."""
+    from eigenlens.app.demo import MODELS
+
+    if target.suffix.lower() == ".json":  # which is written and not read
+        return _shown_next(name)
+    model, options = MODELS[name]
+    given = [word for option, value in options.items()
+             for word in ("-k" if option == "k" else f"--{option}", str(value))]  # fmt: skip
+    other = [word for role in roles for word in (f"--{role}", role)]
+    return shlex.join(["eigenlens", "fit", model, str(target), *given, *other])

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import NoReturn
 
 from eigenlens.app.cli.errors import refuse
-from eigenlens.app.cli.options import Reading
+from eigenlens.app.cli.options import Parsing
 
-__all__ = ["TEXT", "Text", "is_text", "sniff"]
+__all__ = ["TEXT", "Text", "is_text", "refuse_encoding", "sniff"]
 
 TEXT = (".csv", ".tsv", ".txt")
 SEPARATORS = ",\t;|"
@@ -45,7 +45,7 @@ def is_text(path: Path) -> bool:
     return bool(last) and last[0] in TEXT
 
 
-def sniff(path: Path, reading: Reading) -> Text:
+def sniff(path: Path, reading: Parsing) -> Text:
     """How the file is to be read: what the options say, and where they are silent what its first lines show."""
     text = _decoded(path, _head(path))
     separator = _given_separator(reading.separator) or _separator(path, text)
@@ -65,13 +65,11 @@ def sniff(path: Path, reading: Reading) -> Text:
 
 def _refuse_ragged(path: Path, rows: list[list[str]]) -> None:
     """Rows of different lengths would be shifted or cut in silence."""
+    from eigenlens.app.cli.ragged import refuse_length
+
     for place, row in enumerate(rows):
         if len(row) != len(rows[0]):
-            refuse(
-                f"'{path}' is ragged: row {place + 1} has {len(row)} cells, and the first has {len(rows[0])}",
-                "mend that row, quote cells that hold the separator, or say what it is with --separator",
-                "data",
-            )
+            refuse_length(path, place + 1, len(row), len(rows[0]))
 
 
 def _head(path: Path) -> bytes:
@@ -83,7 +81,7 @@ def _decoded(path: Path, head: bytes) -> str:
     """The first lines as text; what is not UTF-8 is refused with what it may be instead."""
     kind = next((what for start, what in ARCHIVES.items() if head.startswith(start)), None)
     if kind is None and head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        _refuse_encoding(path, "UTF-16", "utf-16")
+        refuse_encoding(path, "UTF-16", "utf-16")
     if kind is not None or b"\x00" in head:
         what = "binary" if kind is None else kind
         refuse(f"'{path}' is {what}, not text", "give it the suffix of its format, or write it as CSV", "data")
@@ -92,10 +90,11 @@ def _decoded(path: Path, head: bytes) -> str:
         return whole.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = whole.count(b"\n", 0, error.start) + 1
-        _refuse_encoding(path, f"not UTF-8 (byte 0x{whole[error.start]:02x} in line {line})", "latin1")
+        refuse_encoding(path, f"not UTF-8 (byte 0x{whole[error.start]:02x} in line {line})", "latin1")
 
 
-def _refuse_encoding(path: Path, what: str, encoding: str) -> NoReturn:
+def refuse_encoding(path: Path, what: str, encoding: str) -> NoReturn:
+    """Refuse a file that is not UTF-8, with a way to make it so."""
     fix = f"save it as UTF-8, for instance with: iconv -f {encoding} -t utf-8 '{path}' > utf8.csv"
     refuse(f"'{path}' is {what}", fix, "data")
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from eigenlens.app.cli.words import counted
 from eigenlens.views.tables import names_of
 from eigenlens.views.values import VarianceTable
 
@@ -42,7 +44,7 @@ def axis_names(model: Any, k: int) -> list[str]:
 def _variances(model: Any, total: float) -> Summary:
     shown = VarianceTable(np.asarray(model.explained_variance_, dtype=np.float64), total)
     k, held = shown.variances.size, float(shown.cumulative[-1]) if shown.variances.size else 0.0
-    line = f"{k} component{'s' * (k != 1)} hold{'s' * (k == 1)} {held:.1f}% of the variance"
+    line = f"{counted(k, 'component')} hold{'s' * (k == 1)} {held:.1f}% of the variance"
     facts = {"n_components": k, "explained_variance": shown.variances, "explained_variance_ratio": shown.shares / 100.0}
     return line, str(shown), facts
 
@@ -70,7 +72,7 @@ def _ppca(model: Any) -> Summary:
 
 def _factor(model: Any) -> Summary:
     k = model.n_components_
-    line = f"{k} factor{'s' * (k != 1)}, log-likelihood {model.loglik_:,.2f}"
+    line = f"{counted(k, 'factor')}, log-likelihood {model.loglik_:,.2f}"
     names = names_of(model, model.n_features_in_)
     W, own = np.asarray(model.loadings_), np.asarray(model.uniquenesses_)
     lines = [[name, *(f"{w:.3f}" for w in row), f"{u:.3f}"] for name, row, u in zip(names, W, own, strict=True)]
@@ -82,7 +84,7 @@ def _mixture(model: Any) -> Summary:
     weights, means = np.asarray(model.weights_), np.asarray(model.means_)
     names = names_of(model, model.n_features_in_)
     K, fit = weights.size, f"log-likelihood {model.loglik_:,.2f}, BIC {model.bic():,.2f}"
-    line = f"{K} Gaussian{'s' * (K != 1)}, {fit}"
+    line = f"{counted(K, 'Gaussian')}, {fit}"
     lines = [
         [f"{i}", f"{w:.4f}", *(f"{m:.5g}" for m in mean[:6])]
         for i, (w, mean) in enumerate(zip(weights, means, strict=True))
@@ -101,12 +103,53 @@ def _density(model: Any) -> Summary:
 
 
 def _classes(model: Any) -> Summary:
-    classes = [str(each) for each in model.classes_]
-    prior = getattr(model, "class_prior_", getattr(model, "priors_", getattr(model, "prior_", None)))
-    shares = [""] * len(classes) if prior is None else [f"{p:.4f}" for p in np.asarray(prior)]
-    facts = {"classes": classes, "prior": None if prior is None else np.asarray(prior)}
-    listed = [list(pair) for pair in zip(classes, shares, strict=True)]
-    return f"{len(classes)} classes", aligned(["class", "prior"], listed), facts
+    """Any classifier: its classes, how many rows each has, and their prior probabilities."""
+    classes, prior = [str(each) for each in model.classes_], np.asarray(model.class_prior_)
+    counts = getattr(model, "class_count_", None)
+    rows = [""] * len(classes) if counts is None else [f"{count:,.6g}" for count in np.asarray(counts)]
+    listed = [[name, count, f"{p:.4f}"] for name, count, p in zip(classes, rows, prior, strict=True)]
+    facts = {"classes": classes, "prior": prior, "class_count": counts}
+    return counted(len(classes), "class"), aligned(["class", "rows", "prior"], listed), facts
+
+
+def _naive(model: Any) -> Summary:
+    line, shown, facts = _classes(model)
+    choices = [(str(each.column), str(each.family), each.reason) for each in model.features_]
+    kinds = Counter(family for _, family, _ in choices)
+    families = ", ".join(f"{count} {family}" for family, count in kinds.items())
+    table = aligned(["column", "family", "reason"], choices, sides="<<<")
+    told = [dict(zip(("column", "family", "reason"), choice, strict=True)) for choice in choices]
+    return f"{line}; columns: {families}", f"{shown}\n\n{table}", facts | {"families": told}
+
+
+def _bayes(model: Any) -> Summary:
+    line, shown, facts = _classes(model)
+    density = call(model.density)
+    return f"{line}, each with its own {density}", shown, facts | {"density": density}
+
+
+def _linear(model: Any) -> Summary:
+    line, shown, facts = _classes(model)
+    shares, V = np.asarray(model.explained_variance_ratio_), np.asarray(model.scalings_)
+    axes = axis_names(model, V.shape[1])
+    names = names_of(model, model.n_features_in_)
+    lines = [[name, *(f"{v:.4g}" for v in row)] for name, row in zip(names, V, strict=True)]
+    share = ["share %", *(f"{100.0 * each:.2f}" for each in shares)]
+    table = aligned(["discriminants", *axes], [share, *lines], most=SHOWN + 1)
+    said = f"{line}, {counted(len(axes), 'discriminant')}{_shrunk(model)}"
+    return said, f"{shown}\n\n{table}", facts | {
+        "columns": names, "explained_variance_ratio": shares, "scalings": V, "shrinkage": model.shrinkage_,
+    }  # fmt: skip
+
+
+def _quadratic(model: Any) -> Summary:
+    line, shown, facts = _classes(model)
+    return f"{line}, a Gaussian each{_shrunk(model)}", shown, facts | {"shrinkage": model.shrinkage_}
+
+
+def _shrunk(model: Any) -> str:
+    amounts = np.atleast_1d(np.asarray(model.shrinkage_, dtype=np.float64))
+    return f", shrinkage {', '.join(f'{each:.3g}' for each in amounts[:SHOWN])}" if amounts.any() else ""
 
 
 def _outcome(model: Any) -> dict[str, Any]:
@@ -125,12 +168,16 @@ SUMMARIES: dict[str, Callable[[Any], Summary]] = {
     "FactorAnalysis": _factor,
     "GaussianMixture": _mixture,
     "KernelDensity": _density,
+    "NaiveBayes": _naive,
+    "BayesClassifier": _bayes,
+    "LinearDiscriminant": _linear,
+    "QuadraticDiscriminant": _quadratic,
 }
 """Summaries by the class of the model; a classifier without one is described by its classes."""
 
 
-def aligned(header: Sequence[str], lines: Sequence[Sequence[str]], most: int = SHOWN) -> str:
-    """Columns of text, the first flush left, the others flush right; of a long table the first lines.
+def aligned(header: Sequence[str], lines: Sequence[Sequence[str]], most: int = SHOWN, sides: str = "") -> str:
+    """Columns of text, the first flush left, the others flush right, or by `sides`; of a long table the first lines.
 
     >>> print(aligned(["name", "n"], [["a", "10"], ["bb", "5"]]))
     name   n
@@ -139,8 +186,9 @@ def aligned(header: Sequence[str], lines: Sequence[Sequence[str]], most: int = S
     """
     shown = [list(header), *map(list, lines[:most])]
     widths = [max(len(line[j]) for line in shown) for j in range(len(header))]
-    sides = [str.ljust, *[str.rjust] * (len(header) - 1)]
+    signs = sides or "<" + ">" * (len(header) - 1)
     text = [
-        "  ".join(side(cell, w) for side, cell, w in zip(sides, line, widths, strict=True)).rstrip() for line in shown
+        "  ".join(f"{cell:{side}{w}}" for side, cell, w in zip(signs, line, widths, strict=True)).rstrip()
+        for line in shown
     ]
     return "\n".join([*text, *([f"… {len(lines) - most} more"] if len(lines) > most else [])])

@@ -56,6 +56,7 @@ def page(report: dict[str, Any]) -> str:
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<link rel="icon" href="data:,">\n'
         f"<title>Eigenlens</title>\n<style>{style}</style>\n</head>\n<body>\n"
         f'<script type="application/json" id="report">{data}</script>\n<script>{script}</script>\n</body>\n</html>\n'
     )

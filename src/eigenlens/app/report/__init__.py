@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -12,70 +12,118 @@ import numpy as np
 
 from eigenlens import __version__, checks
 from eigenlens.app.page import page
+from eigenlens.app.report import code
+from eigenlens.app.report.bayes import bayes_page
 from eigenlens.app.report.charts import Chart
 from eigenlens.app.report.compared import compared_page
 from eigenlens.app.report.density import density_page
+from eigenlens.app.report.judged import codes_of_labels
 from eigenlens.app.report.kernel import kernel_page
 from eigenlens.app.report.latent import latent_page
+from eigenlens.app.report.mixture import mixture_page
 from eigenlens.app.report.overview import overview
+from eigenlens.app.report.packing import cut, fitted, settled
 from eigenlens.app.report.pca import pca_page
-from eigenlens.app.report.rows import ShownRows, shown_rows
+from eigenlens.app.report.rows import ShownRows, most_rows, one_a_row, shown
+from eigenlens.app.report.selection import selection_page
+from eigenlens.app.report.sheet import Page, Sheet, charts_only
+from eigenlens.arrays import Array
+from eigenlens.data.mixed import as_table
 from eigenlens.errors import OptionError
 from eigenlens.io import replace_file
-from eigenlens.views.tables import dense_rows, names_of
+from eigenlens.views.row_sample import sample_rows
 
 __all__ = ["PAGES", "report"]
 
-PAGES: dict[str, Callable[[Any, ShownRows], list[Chart]]] = {
-    "PCA": pca_page,
-    "KernelPCA": kernel_page,
-    "ProbabilisticPCA": latent_page,
-    "FactorAnalysis": latent_page,
-    "KernelDensity": density_page,
-    "Comparison": compared_page,
+PAGES: dict[str, Page] = {
+    "PCA": charts_only(pca_page),
+    "KernelPCA": charts_only(kernel_page),
+    "ProbabilisticPCA": charts_only(latent_page),
+    "FactorAnalysis": charts_only(latent_page),
+    "GaussianMixture": mixture_page,
+    "MixtureSelection": selection_page,
+    "KernelDensity": charts_only(density_page),
+    "NaiveBayes": bayes_page,
+    "BayesClassifier": bayes_page,
+    "LinearDiscriminant": bayes_page,
+    "QuadraticDiscriminant": bayes_page,
+    "Comparison": charts_only(compared_page),
 }
-"""Pages by the class of the model: (fitted estimator, rows) → charts."""
+"""Pages by the class of the model: (fitted estimator, rows) → charts, and columns to colour by."""
+
+SAID = 20
+"""The most warnings that the overview repeats."""
 
 
 def report(
     models: Any,
     X: Any,
     path: str | os.PathLike[str],
+    y: Any = None,
     *,
     title: str = "Eigenlens report",
     ids: Iterable[Any] | None = None,
     columns: dict[str, Any] | None = None,
+    sample_weight: Any = None,
     command: str = "",
     random_state: Any = 0,
 ) -> Path:
     """Write a report of one fitted model, or several by name, on the rows of X; the path.
 
     Args:
-        models: a fitted estimator, a list of them, or a dict from names to them.
-        X: the rows to show, usually those of the fit. ids: names of rows. columns: more columns to colour by.
-        path: the HTML file, written whole or not at all. command: the command line that made it, if one did.
+        models: a fitted estimator, a list of them, or a dict from names to them; also what `compare` and
+            `select_mixture` give.
+        X: the rows to show, usually those of the fit: of any kind, columns of text among them. A model takes the
+            columns that it was fitted on. Of more than 200,000 rows, or 20 million entries, a random sample is drawn in
+            one pass, and never are all held.
+        path: the HTML file, written whole or not at all, below 10 MB whatever X is.
+        y: (n,) the classes of the rows, for classifiers; if None, the first of `columns` that holds their classes.
+        ids: (n,) names of rows. columns: {name: (n,)} more columns to colour by. sample_weight: (n,) as in the fit.
+        command: the command line that made it, if one did.
         random_state: of the sample of rows where there are too many to show.
+
+    >>> import eigenlens, tempfile
+    >>> food = eigenlens.datasets.load("uk-food")
+    >>> target = Path(tempfile.mkdtemp()) / "food.html"
+    >>> report(eigenlens.PCA(2).fit(food.data), food.data, target, ids=food.rows).name
+    'food.html'
     """
     named = _named(models)
-    rows = _rows(next(iter(named.values())), X, ids, columns or {}, checks.generator(random_state))
+    rows = _rows(named, X, y, ids, columns or {}, sample_weight, checks.generator(random_state))
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        pages = [_page(name, model, rows) for name, model in named.items()]
-    found = list(dict.fromkeys(str(each.message) for each in said))
+        sheets = {name: _sheet(model, rows) for name, model in named.items()}
+    found = [cut(text, 600) for text in dict.fromkeys(str(each.message) for each in said)]
+    given = {
+        "y": y is not None,
+        "ids": ids is not None,
+        "columns": bool(columns),
+        "sample_weight": sample_weight is not None,
+    }
+    shape = f"{rows.total:,} × {len(rows.names):,}"
+    labels = _label_column(named, columns or {}, rows.total) if y is None else None
+    said_of_classes = "y" if labels is None else f"columns[{labels!r}]"
+    python = code.lines(
+        named, str(path), given=given, title=title, seed=random_state, shape=shape, labels=said_of_classes
+    )
+    estimators = {name: model for name, model in named.items() if hasattr(model, "fit")}
     first = {
         "id": "overview",
         "title": "Overview",
-        "charts": overview(rows, _estimators(named), found, command, _python(named, path)),
+        "charts": overview(rows, estimators, found[:SAID], command, python, random_state),
     }
-    subtitle = f"{rows.total:,} rows, {len(rows.names):,} columns"
-    whole = {
-        "title": title,
-        "subtitle": subtitle,
-        "version": __version__,
-        "rows": rows.data(),
-        "pages": [first, *pages],
-    }
-    return _write(Path(path), page(whole))
+    pages = [first, *(_page(i, name, sheet) for i, (name, sheet) in enumerate(sheets.items()))]
+    more = _columns(sheets)
+
+    def whole(keep: Array | None) -> Chart:
+        head = {
+            "title": cut(title, 300),
+            "subtitle": f"{_counted(rows.total, 'row')}, {_counted(len(rows.names), 'column')}",
+        }
+        made = head | {"version": __version__, "rows": rows.data(more, keep), "pages": pages}
+        return settled(made, keep)
+
+    return _write(Path(path), fitted(whole, len(rows.X), page, np.random.default_rng(0)))
 
 
 def _named(models: Any) -> dict[str, Any]:
@@ -96,36 +144,75 @@ def _named(models: Any) -> dict[str, Any]:
     return given
 
 
-def _estimators(models: dict[str, Any]) -> dict[str, Any]:
-    """Those that were fitted to the rows; a comparison of several is none."""
-    return {name: model for name, model in models.items() if hasattr(model, "fit")}
+def _sheet(model: Any, rows: ShownRows) -> Sheet:
+    return PAGES[type(model).__name__](model, rows.of(model) if hasattr(model, "fit") else rows)
 
 
-def _page(name: str, model: Any, rows: ShownRows) -> Chart:
-    slug = "".join(c if c.isalnum() else "-" for c in name.lower())
-    return {"id": f"page-{slug}", "title": name, "charts": PAGES[type(model).__name__](model, rows)}
+def _page(place: int, name: str, sheet: Sheet) -> Chart:
+    slug = "".join(c if c.isascii() and c.isalnum() else "-" for c in name.lower())[:40]
+    return {"id": f"page-{place + 1}-{slug}", "title": cut(name, 80), "charts": sheet.charts}
 
 
-def _rows(model: Any, X: Any, ids: Any, columns: dict[str, Any], rng: np.random.Generator) -> ShownRows:
-    values = dense_rows(X)
-    named = getattr(X, "columns", None)
-    names = names_of(model, values.shape[1], None if named is None else [str(name) for name in named])
-    return shown_rows(values, names, None if ids is None else list(ids), columns, rng)
+def _columns(sheets: dict[str, Sheet]) -> dict[str, Any]:
+    """Columns that pages made, by name; those of several models have the model's name before theirs."""
+    making = [name for name, sheet in sheets.items() if sheet.columns]
+    return {
+        column if len(making) == 1 else f"{name}: {column}": values
+        for name, sheet in sheets.items()
+        for column, values in sheet.columns.items()
+    }
 
 
-def _python(models: dict[str, Any], path: str | os.PathLike[str]) -> str:
-    """Lines of Python that make the same report."""
-    lines = ["import eigenlens", ""]
-    for name, model in models.items():
-        made = f"{' '.join(repr(model).split())}.fit(X)" if hasattr(model, "fit") else "compare(models, X)"
-        lines.append(f"{_variable(name)} = eigenlens.{made}")
-    inside = ", ".join(f"{name!r}: {_variable(name)}" for name in models)
-    return "\n".join([*lines, f"eigenlens.report({{{inside}}}, X, {Path(path).name!r})"])
+# ---- rows ---------------------------------------------------------------------------------------------------
 
 
-def _variable(name: str) -> str:
-    plain = "".join(c if c.isalnum() else "_" for c in name.lower())
-    return plain if plain.isidentifier() else f"model_{plain}"
+def _rows(
+    models: dict[str, Any], X: Any, y: Any, ids: Any, columns: dict[str, Any], weight: Any, rng: np.random.Generator
+) -> ShownRows:
+    source = as_table(X)
+    sample = sample_rows(source, most_rows(source.n_features), rng)
+    n = sample.total
+    labels, y = _labels(models, y, columns, n)
+    names, named = _column_names(models, source)
+    more = ({labels: [None if value is None else str(value) for value in y.tolist()]} if labels else {}) | columns
+    return shown(sample, names, ids=ids, extra=more, y=y, weight=weight, named=named)
+
+
+def _column_names(models: dict[str, Any], source: Any) -> tuple[tuple[str, ...], bool]:
+    """The names of X, else those of a fit to as many columns, else x0, x1, …, and whether they are names at all."""
+    if source.names is not None:
+        return tuple(map(str, source.names)), True
+    for model in models.values():
+        known = getattr(model, "feature_names_in_", None)
+        if known is not None and len(known) == source.n_features:
+            return tuple(map(str, known)), True
+    return tuple(f"x{j}" for j in range(source.n_features)), False
+
+
+def _labels(models: dict[str, Any], y: Any, columns: dict[str, Any], n: int) -> tuple[str, Any]:
+    """Under which name the classes are a column to colour by, "" if they are one already, and the classes (n,)."""
+    if y is not None:
+        name = getattr(y, "name", None)
+        return (str(name) if name is not None and str(name) not in columns else "class"), one_a_row("y", y, n)
+    found = _label_column(models, columns, n)
+    return "", None if found is None else one_a_row(f"columns[{found!r}]", columns[found], n)
+
+
+def _label_column(models: dict[str, Any], columns: dict[str, Any], n: int) -> str | None:
+    """The first of the columns that holds classes of the first classifier, and nothing else."""
+    classes = next((np.asarray(model.classes_) for model in models.values() if hasattr(model, "classes_")), None)
+    if classes is None:
+        return None
+    held = (name for name, values in columns.items() if _holds(classes, one_a_row(f"columns[{name!r}]", values, n)))
+    return next(held, None)
+
+
+def _holds(classes: Array, values: Array) -> bool:
+    return bool(np.all(codes_of_labels(classes, values) >= 0))
+
+
+def _counted(n: int, word: str) -> str:
+    return f"{n:,} {word}" + ("" if n == 1 else "s")
 
 
 def _write(path: Path, text: str) -> Path:

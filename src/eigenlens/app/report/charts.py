@@ -8,9 +8,23 @@ from typing import Any
 import numpy as np
 
 from eigenlens.app.page import packed
+from eigenlens.app.report.packing import Coded, Places, pixels
 from eigenlens.arrays import Array
 
-__all__ = ["Chart", "cells", "column", "facts", "frames", "heat", "images", "layer", "marks", "points", "table"]
+__all__ = [
+    "Chart",
+    "cells",
+    "climb",
+    "column",
+    "facts",
+    "frames",
+    "heat",
+    "images",
+    "layer",
+    "marks",
+    "points",
+    "table",
+]
 
 Chart = dict[str, Any]
 """One chart: JSON values under the names of report.ts."""
@@ -38,7 +52,9 @@ def layer(kind: str, label: str = "", *, colour: str | None = None, dash: bool =
 
 
 def cells(values: Any) -> Any:
-    """Numbers packed, names as text."""
+    """Numbers packed, names as text or as codes."""
+    if isinstance(values, Coded):
+        return values
     array = values if isinstance(values, np.ndarray) else np.asarray(list(values))
     return packed(array) if array.dtype.kind in "fiub" else [str(value) for value in array.tolist()]
 
@@ -60,32 +76,39 @@ def table(title: str, columns: dict[str, Any], about: str = "") -> Chart:
 def points(title: str, x: Array, y: Array, xlabel: str, ylabel: str, about: str = "", **more: Any) -> Chart:
     """A point for each row shown, linked with the other charts; more: arrows, ellipses, lines, equal, density."""
     found = {"kind": "rows", "title": title, "about": about, "xlabel": xlabel, "ylabel": ylabel}
-    return found | {"x": packed(x, quantised=True), "y": packed(y, quantised=True)} | more
+    places = (Places(np.asarray(values, dtype=np.float64)) for values in (x, y))
+    return found | dict(zip(("x", "y"), places, strict=True)) | more
 
 
 def heat(
-    title: str, values: Array, rows: Sequence[str], columns: Sequence[str], *, what: str, about: str = ""
-) -> Chart:
-    """A matrix (r, c) as coloured cells: diverging about 0 if it has both signs."""
+    title: str, values: Array, rows: Sequence[str], columns: Sequence[str], *, what: str, about: str = "",
+    texts: Sequence[str] | None = None, x: str = "", y: str = "", top: float | None = None,
+) -> Chart:  # fmt: skip
+    """A matrix (r, c) as coloured cells: diverging about 0 if it has both signs, or if `top` says so.
+
+    texts: (r · c,) what stands on the cells. top: the largest value of a scale from −top to top.
+    """
     names = (
         np.repeat(np.asarray(rows, dtype=object), len(columns)),
         np.tile(np.asarray(columns, dtype=object), len(rows)),
     )
-    largest = float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
-    both = bool(np.nanmin(values, initial=0.0) < 0.0)
+    largest = top or float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
+    both = top is not None or bool(np.nanmin(values, initial=0.0) < 0.0)
     colour = {
         "scheme": "diverging" if both else "sequential",
         "label": what,
         "domain": [-largest if both else 0.0, largest],
     }
-    cell = layer("cell", x=names[1], y=names[0], fill=np.ravel(values))
+    words: dict[str, Any] = {} if texts is None else {"text": list(texts)}
+    cell = layer("cell", x=names[1], y=names[0], fill=np.ravel(values), **words)
     height = int(np.clip(22 * len(rows) + 90, 200, 1200))
-    return marks(title, cell, about=about, x={"type": "band"}, y={"type": "band"}, colour=colour, height=height)
+    across, up = ({"type": "band"} | ({"label": label} if label else {}) for label in (x, y))
+    return marks(title, cell, about=about, x=across, y=up, colour=colour, height=height)
 
 
-def images(title: str, pictures: dict[str, Array], shape: tuple[int, int], columns: int) -> Chart:
+def images(title: str, pictures: Iterable[tuple[str, Array]], shape: tuple[int, int], columns: int) -> Chart:
     """Rows (h · w,) as pictures of h × w pixels, with their labels."""
-    shown = [{"label": label, "pixels": packed(values)} for label, values in pictures.items()]
+    shown = [{"label": label, "pixels": pixels(values)} for label, values in pictures]
     return {
         "kind": "images",
         "title": title,
@@ -105,3 +128,14 @@ def frames(title: str, label: str, steps: Iterable[tuple[str, list[Chart]]], *, 
 def facts(title: str, pairs: Iterable[tuple[str, Any]] = (), **more: Any) -> Chart:
     """Words: facts by name, and paragraphs, code and warnings."""
     return {"kind": "text", "title": title, "facts": [[name, str(value)] for name, value in pairs]} | more
+
+
+def climb(path: Array) -> list[Chart]:
+    """The log-likelihood after each step; none where there was one step only."""
+    if len(path) < 2:
+        return []
+    x, y = np.arange(1, len(path) + 1), path - path[-1]
+    layers = layer("line", x=x, y=y, colour="#0072b2"), layer("dot", x=x, y=y, colour="#0072b2")
+    about = f"The log-likelihood after each step, less the last, {path[-1]:.7g}; it never falls."
+    axes: dict[str, Chart] = {"x": {"label": "step"}, "y": {"label": "log-likelihood, less the last"}}
+    return [marks("Likelihood path", *layers, about=about, **axes)]

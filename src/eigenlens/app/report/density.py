@@ -38,7 +38,7 @@ GREY, BLUE = "#888888", "#3b8fc4"
 def density_page(model: Any, rows: ShownRows) -> list[Chart]:
     """All charts of a fitted KernelDensity."""
     d = model.n_features_in_
-    names = rows.names if len(rows.names) == d else tuple(f"x{j}" for j in range(d))
+    names = rows.labels if len(rows.names) == d else tuple(f"x{j}" for j in range(d))
     charts = [_about(model)]
     for j in range(min(d, MARGINALS)):
         charts += _column(model.model_ if d == 1 else model.model_.marginal([j]), names[j], alone=d == 1)
@@ -230,6 +230,6 @@ def _least_likely(model: Any, rows: ShownRows) -> list[Chart]:
         return []
     values = model.model_.log_density(rows.X)
     lowest = np.argsort(values, kind="stable")[:LEAST]
-    shown = {name: rows.X[lowest, j] for j, name in enumerate(rows.names[:8])}
+    shown = {name: rows.X[lowest, j] for j, name in enumerate(rows.labels[:8])}
     columns = {"row": [rows.name(int(i)) for i in lowest], "log density": values[lowest]}
     return [table("Least likely rows", columns | {f"{name} ": column for name, column in shown.items()})]

@@ -10,27 +10,28 @@ from sklearn.base import clone
 from eigenlens.app.report.charts import Chart, facts, frames, images, layer, marks, points
 from eigenlens.app.report.rows import ShownRows
 from eigenlens.arrays import Array
+from eigenlens.data.memory import ArraySource
+from eigenlens.errors import EigenlensError
 from eigenlens.estimators import PCA
 
 __all__ = ["kernel_page"]
 
-TRIED, GAMMAS = 1_000, 9
-"""Rows and widths of the slider: each is a fit of its own."""
+TRIED, GAMMAS, FEWEST = 1_000, 9, 4
+"""Rows and widths of the slider, each a fit of its own, and the fewest rows for it."""
 
 
 def kernel_page(model: Any, rows: ShownRows) -> list[Chart]:
     """All charts of a fitted KernelPCA."""
-    Z = np.asarray(model.transform(rows.X))
+    Z = np.asarray(model.transform(rows.given))
     charts = [_about(model), _variance(model), _embedding("Embedding", Z)]
-    charts.append(
-        _embedding("Linear PCA of the same rows", np.asarray(PCA(min(2, rows.X.shape[1])).fit_transform(rows.X)))
-    )
+    # Of kernel values there are no columns to go back to, and too few rows have no components of their own.
+    if model.kernel == "precomputed" or len(rows.X) < FEWEST:
+        return charts
+    linear = PCA(min(2, *rows.X.shape), random_state=0).fit_transform(rows.X)
+    charts.append(_embedding("Linear PCA of the same rows", np.asarray(linear), equal=True))
     if getattr(model, "gamma_", None) is not None and model.kernel in ("rbf", "laplacian"):
         charts.append(_widths(model, rows))
-    side = round(rows.X.shape[1] ** 0.5)
-    if side * side == rows.X.shape[1] and side >= 6 and model.kernel != "precomputed":
-        charts.append(_denoised(model, rows, side))
-    return charts
+    return [*charts, *_denoising(model, rows)]
 
 
 def _about(model: Any) -> Chart:
@@ -52,9 +53,9 @@ def _variance(model: Any) -> Chart:
     return marks("Variance", *layers, about=about, x={"label": "component", "type": "band"}, y={"label": "%"})
 
 
-def _embedding(title: str, Z: Array) -> Chart:
+def _embedding(title: str, Z: Array, **more: Any) -> Chart:
     second = Z[:, 1] if Z.shape[1] > 1 else np.zeros(len(Z))
-    return points(title, Z[:, 0], second, "component 1", "component 2" if Z.shape[1] > 1 else "")
+    return points(title, Z[:, 0], second, "component 1", "component 2" if Z.shape[1] > 1 else "", **more)
 
 
 def _widths(model: Any, rows: ShownRows) -> Chart:
@@ -65,7 +66,7 @@ def _widths(model: Any, rows: ShownRows) -> Chart:
     steps = []
     for gamma in gammas:
         fitted = clone(model).set_params(
-            gamma=float(gamma), n_components=min(2, model.n_components_), approximation=None
+            gamma=float(gamma), n_components=min(2, model.n_components_), approximation=None, random_state=0
         )
         Z = np.full((n, 2), np.nan)
         found = np.asarray(fitted.fit_transform(rows.X[chosen]))
@@ -76,12 +77,41 @@ def _widths(model: Any, rows: ShownRows) -> Chart:
     return frames("Embedding by width", "gamma", steps, start=GAMMAS // 2, about=about)
 
 
-def _denoised(model: Any, rows: ShownRows, side: int, count: int = 8) -> Chart:
+def _denoising(model: Any, rows: ShownRows) -> list[Chart]:
+    """Rows before and after: as pictures where they are pictures, else on their first two columns."""
+    d = rows.X.shape[1]
+    side = round(d**0.5)
+    try:
+        if side * side == d and side >= 6:
+            return [_pictures(model, rows, side)]
+        return [_plane(model, rows)] if d > 1 else []
+    except EigenlensError as error:
+        return [facts("Denoising", paragraphs=[f"There are no denoised rows: {error}"])]
+
+
+def _pictures(model: Any, rows: ShownRows, side: int, count: int = 8) -> Chart:
     rng = np.random.default_rng(0)
     clean = rows.X[:count]
     noisy = clean + 0.5 * rows.X.std() * rng.standard_normal(clean.shape)
-    made = np.asarray(model.denoise(noisy))
-    pictures = {f"row {i + 1}": row for i, row in enumerate(clean)}
-    pictures |= {f"noisy {i + 1}": row for i, row in enumerate(noisy)}
-    pictures |= {f"denoised {i + 1}": row for i, row in enumerate(made)}
-    return images("Denoising", pictures, (side, side), len(clean))
+    made = np.asarray(model.denoise(noisy if not rows.named else ArraySource(noisy)))
+    pictures = [(rows.name(i), row) for i, row in enumerate(clean)]
+    pictures += [(f"{rows.name(i)}, noisy", row) for i, row in enumerate(noisy)]
+    pictures += [(f"{rows.name(i)}, denoised", row) for i, row in enumerate(made)]
+    about = "Rows, the same with noise of half their standard deviation, and what the components make of these."
+    return images("Denoising", pictures, (side, side), len(clean)) | {"about": about}
+
+
+def _plane(model: Any, rows: ShownRows) -> Chart:
+    """Rows at the pre-images of what the components keep of them; a slider from before to after."""
+    n = len(rows.X)
+    chosen = np.arange(n) if n <= TRIED else np.sort(np.random.default_rng(0).permutation(n)[:TRIED])
+    made = np.full((n, 2), np.nan)
+    made[chosen] = np.asarray(model.denoise(rows.take(chosen).given))[:, :2]
+    before = np.where(np.isnan(made), np.nan, rows.X[:, :2])
+    names = rows.labels[:2]
+    steps = [("rows as they are", before), ("denoised", made)]
+    charts = [(word, [points("", Z[:, 0], Z[:, 1], *names, equal=True)]) for word, Z in steps]
+    about = f"Rows, and the places whose images come nearest to what {model.n_components_} components keep of them."
+    about += "" if n <= TRIED else f" {TRIED:,} rows drawn at random."
+    about += "" if rows.X.shape[1] == 2 else " The first two columns."
+    return frames("Denoising", "shown", charts, start=1, about=about)

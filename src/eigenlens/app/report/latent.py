@@ -2,36 +2,43 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
+from sklearn.base import clone
 
-from eigenlens.app.report.charts import Chart, facts, heat, layer, marks, points, table
+from eigenlens.app.report.charts import Chart, climb, facts, heat, layer, marks, points, table
 from eigenlens.app.report.rows import ShownRows
 from eigenlens.arrays import Array
 from eigenlens.data.memory import ArraySource
+from eigenlens.errors import EigenlensError
 from eigenlens.views import latent_tables
 
 __all__ = ["latent_page"]
 
-CELLS, ENTRIES, HIDDEN, TRIED = 40, 60, 0.1, 5_000
-"""The most columns in a heat map and entries with intervals; the share of entries hidden, of so many rows at most."""
+CELLS, LISTED, ENTRIES, DRAWN = 40, 2_000, 200, 40
+"""The most columns in a chart and in a table, and entries with intervals that are listed and drawn."""
+
+HIDDEN, TRIED, REFITTED = 0.1, 5_000, 40_000
+"""The share of entries hidden, of so many rows at most; up to so many entries the model is fitted without them."""
+
+Z95 = float(ndtri(0.975))
 
 
 def latent_page(model: Any, rows: ShownRows) -> list[Chart]:
     """All charts of a fitted ProbabilisticPCA or FactorAnalysis."""
-    source = ArraySource(rows.X)  # a Source carries no column names to be compared with those of the fit
-    Z = np.asarray(model.transform(source))
-    charts = [_about(model), _path(model), _scores(Z)]
+    Z = np.asarray(model.transform(ArraySource(rows.X)))
+    charts = [_about(model, rows), *climb(np.asarray(model.loglik_path_)), _scores(Z)]
     charts += _factors(model, rows)
-    charts.append(_noise(model, rows))
+    charts += [_noise(model, rows), _communalities(model, rows)]
     if np.isnan(rows.X).any():
-        charts.append(_imputed(model, rows))
+        charts += _imputed(model, rows)
     return [*charts, _coverage(model, rows)]
 
 
-def _about(model: Any) -> Chart:
+def _about(model: Any, rows: ShownRows) -> Chart:
     pairs = [
         ("latent dimensions", model.n_components_),
         ("log-likelihood", f"{model.loglik_:.6g}"),
@@ -41,14 +48,22 @@ def _about(model: Any) -> Chart:
     ]
     if np.ndim(model.noise_variance_) == 0:
         pairs.insert(1, ("noise variance", f"{float(model.noise_variance_):.6g}"))
-    return facts("The model", pairs)
+    return facts("The model", [*pairs, *_goodness(model, rows)])
 
 
-def _path(model: Any) -> Chart:
-    path = np.asarray(model.loglik_path_)
-    steps = layer("line", x=np.arange(1, len(path) + 1), y=path), layer("dot", x=np.arange(1, len(path) + 1), y=path)
-    about = "The log-likelihood after each step; it never falls."
-    return marks("Likelihood path", *steps, about=about, x={"label": "step"}, y={"label": "log-likelihood"})
+def _goodness(model: Any, rows: ShownRows) -> list[tuple[str, str]]:
+    """Of a factor analysis, how well so many factors fit."""
+    if not hasattr(model, "goodness_of_fit") or np.isnan(rows.X).any():
+        return []
+    try:
+        found = model.goodness_of_fit()
+    except EigenlensError:  # after partial fits, or of many columns, the rows are needed
+        return []
+    if not np.isfinite(found.chi2):
+        return []
+    test = f"chi² {found.chi2:.4g}, {found.df} degrees of freedom, p = {found.p:.3g}"
+    near = f"{found.rmsea:.3f} (90% interval {found.rmsea_low:.3f} to {found.rmsea_high:.3f}), {found.tli:.3f}"
+    return [("do so many factors suffice?", test), ("RMSEA, TLI", near)]
 
 
 def _scores(Z: Array) -> Chart:
@@ -60,8 +75,8 @@ def _scores(Z: Array) -> Chart:
 def _factors(model: Any, rows: ShownRows) -> list[Chart]:
     """Loadings as they were found and as a rotation leaves them, and how the rotated factors go together."""
     if model.n_components_ < 2:
-        return [_loadings("Loadings", latent_tables.loadings(model, names=rows.names))]
-    found = latent_tables.rotation(model, names=rows.names)
+        return [_loadings("Loadings", latent_tables.loadings(model, names=rows.labels))]
+    found = latent_tables.rotation(model, names=rows.labels)
     charts = [
         _loadings("Loadings before rotation", found.before),
         _loadings(f"Loadings after {found.name}", found.after),
@@ -80,43 +95,90 @@ def _loadings(title: str, found: Any) -> Chart:
 
 
 def _noise(model: Any, rows: ShownRows) -> Chart:
-    found = latent_tables.noise(model, names=rows.names)
+    found = latent_tables.noise(model, names=rows.labels)
     order = np.argsort(-found.shares)[:CELLS]
     bars = layer("bar", x=[found.names[j] for j in order], y=found.shares[order])
     about = "What of each column's variance is its own; the rest, its communality, is shared through the factors."
     return marks("Noise by column", bars, about=about, x={"type": "band"}, y={"label": "% of its variance"})
 
 
-def _imputed(model: Any, rows: ShownRows) -> Chart:
-    """The first missing entries with their intervals, in standard deviations of their columns."""
+def _communalities(model: Any, rows: ShownRows) -> Chart:
+    found = latent_tables.noise(model, names=rows.labels)
+    shared = 100.0 - found.shares
+    order = np.argsort(-shared, kind="stable")[:LISTED]
+    columns = {
+        "column": [found.names[j] for j in order], "communality %": shared[order],
+        "uniqueness %": found.shares[order], "noise variance": found.noise[order],
+    }  # fmt: skip
+    return table("Communalities", columns, "How much of each column's variance the factors share, the most first.")
+
+
+def _imputed(model: Any, rows: ShownRows) -> list[Chart]:
+    """The first missing entries with their intervals, drawn in standard deviations of their columns, and listed."""
     where = np.argwhere(np.isnan(rows.X))[:ENTRIES]
     some = np.unique(where[:, 0])
     filled, std = model.impute(ArraySource(rows.X[some]), return_std=True)
     place = np.searchsorted(some, where[:, 0]), where[:, 1]
     mean, spread = np.asarray(filled)[place], np.asarray(std)[place]
+    named, of = [rows.name(int(i)) for i in where[:, 0]], [rows.labels[j] for j in where[:, 1]]
     columns = {
-        "row": [rows.name(int(i)) for i in where[:, 0]], "column": [rows.names[j] for j in where[:, 1]],
-        "imputed": mean, "low (95%)": mean - 1.96 * spread, "high (95%)": mean + 1.96 * spread,
+        "entry": np.arange(1, len(named) + 1), "row": named, "column": of, "imputed": mean,
+        "low (95%)": mean - Z95 * spread, "high (95%)": mean + Z95 * spread,
     }  # fmt: skip
-    about = f"The first {len(where)} missing entries, with intervals that hold the truth in 95 of 100 cases."
-    return table("Imputed entries", columns, about)
+    total = int(np.isnan(rows.X).sum())
+    about = (
+        f"The first {len(where)} of {total:,} missing entries, with intervals that hold the truth in 95 of 100 cases."
+    )
+    middle, scale = np.nanmean(rows.X, axis=0)[where[:, 1]], np.nanstd(rows.X, axis=0)[where[:, 1]]
+    scale = np.where(scale > 0.0, scale, 1.0)
+    first = slice(0, DRAWN)
+    y, half = ((mean - middle) / scale)[first], (Z95 * spread / scale)[first]
+    reach = Z95 * spread
+    titles = [f"{a}, {b}: {v:.4g} ± {w:.3g}" for a, b, v, w in zip(named, of, mean, reach, strict=True)][first]
+    names = [str(i + 1) for i in range(len(y))]
+    dots = layer("interval", x=names, y=y, low=y - half, high=y + half, title=titles)
+    level = layer("rule-y", y=[0.0], text=["mean of the column"], colour="#888888", dash=True)
+    words = (
+        f"The first {len(y)} missing entries with 95% intervals, in standard deviations of their columns from the mean."
+    )
+    axes: dict[str, Chart] = {"x": {"type": "band"}, "y": {"label": "standard deviations of the column from its mean"}}
+    return [
+        marks("Imputed entries, with intervals", level, dots, about=words, **axes),
+        table("Imputed entries", columns, about),
+    ]
 
 
 def _coverage(model: Any, rows: ShownRows) -> Chart:
-    """Entries that are known are hidden, and compared with the intervals that the model gives them."""
+    """Known entries are hidden, and compared with the intervals that a model gives them that has not seen them."""
     rng = np.random.default_rng(0)
     X = rows.X[np.sort(rng.permutation(len(rows.X))[:TRIED])]
     hidden = (rng.random(X.shape) < HIDDEN) & ~np.isnan(X)
-    filled, std = model.impute(ArraySource(np.where(hidden, np.nan, X)), return_std=True)
+    shown = np.where(hidden, np.nan, X)
+    judge, words = _without(model, shown, rows)
+    filled, std = judge.impute(ArraySource(shown), return_std=True)
     off = np.abs((np.asarray(filled)[hidden] - X[hidden]) / np.asarray(std)[hidden])
     levels = np.linspace(0.05, 0.99, 48)
     limits = ndtri(0.5 + 0.5 * levels)
     came = 100.0 * (off[:, None] <= limits).mean(axis=0) if off.size else np.full(len(levels), np.nan)
     even = layer("line", "exactly calibrated", x=100.0 * levels, y=100.0 * levels, colour="#888888", dash=True)
     curve = layer("line", "this model", x=100.0 * levels, y=came)
+    within = 100.0 * float(np.mean(off <= Z95)) if off.size else np.nan
     about = (
-        f"{off.size:,} known entries were hidden in turn: how many of them fell into intervals of each level. "
-        "Below the line the model is too sure of itself."
+        f"{off.size:,} known entries were hidden ({words}): how many of them fell into intervals of each level; "
+        f"{within:.1f}% into those of 95%. Below the line the model is too sure of itself."
     )
     axes = {"label": "level of the interval (%)"}, {"label": "entries inside (%)"}
-    return marks("Calibration of imputed intervals", even, curve, about=about, x=axes[0], y=axes[1])
+    return marks("Held-out coverage", even, curve, about=about, x=axes[0], y=axes[1])
+
+
+def _without(model: Any, shown: Array, rows: ShownRows) -> tuple[Any, str]:
+    """The same model fitted without the hidden entries, where that is quick, and words on it."""
+    seen = "the fit had seen them"
+    if rows.sampled or shown.size > REFITTED or rows.weight is not None:
+        return model, seen
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return clone(model).fit(ArraySource(shown)), "from a fit of their own, too"
+    except (EigenlensError, ValueError):  # a column with nothing left, say
+        return model, seen

@@ -2,22 +2,39 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from eigenlens.app.page import packed
-from eigenlens.app.report.charts import Chart, column
-from eigenlens.arrays import Array
+from eigenlens.app.report.charts import Chart
+from eigenlens.app.report.packing import Coded, Places, Words, coded, cut
+from eigenlens.arrays import Array, to_numpy
+from eigenlens.data.memory import ArraySource
+from eigenlens.data.mixed import Field, MixedSource, fields_of
+from eigenlens.data.source import Source
+from eigenlens.errors import DataError
+from eigenlens.views.row_sample import RowSample, number_blocks
 
-__all__ = ["SHOWN", "ShownRows", "shown_rows"]
+__all__ = ["ENTRIES", "SHOWN", "ShownRows", "most_rows", "one_a_row", "shown", "shown_rows"]
 
 SHOWN = 200_000
 """The most rows that are points: beyond, a random sample of them is, and a density of all stands behind."""
 
-COLUMN_BYTES = 3_000_000
-"""What the columns to colour by may take in the page."""
+ENTRIES = 20_000_000
+"""The most entries that are held: of many columns fewer rows are shown."""
+
+COLUMN_BYTES, OFFERED = 3_000_000, 200
+"""What the columns to colour by may take in the page, and how many there may be."""
+
+ID_BYTES = 3_000_000
+"""What the names of rows may take in the page: beyond, rows are called by their place."""
+
+CELLS = 120, 90
+"""Cells across and up of the density of all rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,8 +42,13 @@ class ShownRows:
     """Some rows of a table.
 
     Attributes:
-        X: (m, d) the rows shown, float64, NaN where missing. chosen: (m,) their places. total: how many rows there are.
+        X: (m, d) the rows shown, float64, NaN where missing or text. chosen: (m,) their places.
+        total: how many rows there are.
         names: (d,) column names. ids: (m,) names of rows, or None. extra: columns that were not fitted, by name.
+        texts: (m,) columns of text by their place among the d, None where missing. fields: (d,) kinds of columns.
+        y: (m,) classes, or None. weight: (m,) how often each row counts, or None for once.
+        source: all rows, where those shown are a sample. columns: (d,) which of its columns these are.
+        named: whether the columns have names of their own. mixed: whether the model takes columns of all kinds.
     """
 
     X: Array
@@ -34,49 +56,231 @@ class ShownRows:
     total: int
     names: tuple[str, ...]
     ids: tuple[str, ...] | None
-    extra: dict[str, Any]
+    extra: Mapping[str, Any]
+    texts: Mapping[int, Array]
+    fields: tuple[Field, ...]
+    y: Array | None = None
+    weight: Array | None = None
+    source: Source | None = None
+    columns: tuple[int, ...] = ()
+    named: bool = True
+    mixed: bool = False
 
     def name(self, i: int) -> str:
         """What the i-th row shown is called."""
-        return f"row {self.chosen[i] + 1}" if self.ids is None else self.ids[i]
+        return f"row {self.chosen[i] + 1}" if self.ids is None else cut(self.ids[i])
 
-    def data(self) -> Chart:
-        """The rows of report.ts; columns that would make the page too large are left out, and the note says so."""
-        columns, spent, left = [], 0, []
-        features = {name: self.X[:, j] for j, name in enumerate(self.names)}
-        for name, values in {**self.extra, **features}.items():
-            found = column(name, values)
-            size = _size(found)
-            if spent + size > COLUMN_BYTES:
-                left.append(name)
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """(d,) column names as they are shown: none so long that it hides the rest."""
+        short = [cut(name, 60) for name in self.names]
+        if len(set(short)) == len(short):
+            return tuple(short)
+        counts = Counter(short)
+        return tuple(f"{name} ({j + 1})" if counts[name] > 1 else name for j, name in enumerate(short))
+
+    @property
+    def sampled(self) -> bool:
+        """Whether there are more rows than are shown."""
+        return self.total > len(self.X)
+
+    def of(self, model: Any) -> ShownRows:
+        """The rows for a model: the columns that it was fitted on."""
+        return replace(self._fitted(model), mixed=hasattr(model, "features_"))
+
+    def _fitted(self, model: Any) -> ShownRows:
+        """The columns of a fit, by their names, or by their number where it knows none."""
+        known = getattr(model, "feature_names_in_", None)
+        d = getattr(model, "n_features_in_", len(self.names))
+        wanted = None if known is None else [str(name) for name in known]
+        if wanted is not None and set(wanted) <= set(self.names):
+            return self if wanted == list(self.names) else self.part([self.names.index(name) for name in wanted])
+        if wanted is not None and self.named:
+            missing = [name for name in wanted if name not in self.names]
+            raise DataError(
+                f"the columns of X are {list(self.names)[:8]}, but {type(model).__name__} was fitted on "
+                f"{wanted[:8]}; X has no {missing[0]!r}."
+            )
+        numeric = [j for j in range(len(self.names)) if j not in self.texts]
+        places = next((each for each in (list(range(len(self.names))), numeric) if len(each) == d), None)
+        if places is None:
+            raise DataError(
+                f"X has {len(self.names)} columns, {len(numeric)} of them numbers, but {type(model).__name__} was "
+                f"fitted on {d}."
+            )
+        part = self.part(places)
+        return part if wanted is None else replace(part, names=tuple(wanted), named=True)
+
+    def part(self, places: list[int]) -> ShownRows:
+        """Some columns, in this order."""
+        if places == list(range(len(self.names))):
+            return self
+        return replace(
+            self, X=self.X[:, places], names=tuple(self.names[j] for j in places),
+            texts={i: self.texts[j] for i, j in enumerate(places) if j in self.texts},
+            fields=tuple(self.fields[j] for j in places), columns=tuple(self.columns[j] for j in places),
+        )  # fmt: skip
+
+    def take(self, index: Array) -> ShownRows:
+        """Some of the rows shown, by number."""
+        return replace(
+            self,
+            X=self.X[index],
+            chosen=self.chosen[index],
+            y=None if self.y is None else self.y[index],
+            weight=None if self.weight is None else self.weight[index],
+            ids=None if self.ids is None else tuple(self.ids[i] for i in index),
+            texts={j: values[index] for j, values in self.texts.items()},
+            extra={},
+        )
+
+    @property
+    def given(self) -> Source:
+        """The rows as a model takes them: numbers, or columns of the kinds that they had."""
+        if not self.mixed or all(field.kind == "number" for field in self.fields):
+            return ArraySource(self.X, names=self.names if self.named else None)
+        columns = [self.texts.get(j, self.X[:, j]) for j in range(len(self.names))]
+
+        def cut_out(start: int, stop: int, places: Any) -> list[Any]:
+            return [columns[j][start:stop] for j in places]
+
+        return MixedSource(cut_out, self.fields, len(self.X), named=self.named)
+
+    def blocks(self) -> Iterator[Array]:
+        """All rows there are, (b, d) at a time, in a pass of their own."""
+        assert self.source is not None
+        return number_blocks(self.source, np.array(self.columns))
+
+    # ---- for the page -----------------------------------------------------------------------------------
+
+    def data(self, more: Mapping[str, Any] | None = None, keep: Array | None = None) -> Chart:
+        """The rows of report.ts; columns that would make the page too large are left out, and the note says so.
+
+        more: columns that pages made. keep: (q,) which of the rows shown are written, or None for all.
+        """
+        kept = len(self.X) if keep is None else len(keep)
+        columns: list[Chart] = []
+        spent, left = 0, 0
+        for name, given in self._offered(more or {}).items():
+            values = colours(given) if len(columns) < OFFERED else None
+            size = 0 if values is None else _size(values, kept)
+            if values is None or spent + size > COLUMN_BYTES:
+                left += 1
                 continue
-            columns.append(found)
+            kind = "number" if isinstance(values, Places) else "text"
+            columns.append({"name": cut(name), "kind": kind, "values": values})
             spent += size
-        ids = {} if self.ids is None else {"ids": list(self.ids)}
-        places = {} if self.total == len(self.X) else {"places": packed(self.chosen + 1)}
-        note = self._note(left)
-        return {"total": self.total, "shown": len(self.X), "note": note, "columns": columns} | ids | places
+        ids, said = self._named
+        places = {} if self.ids is None and self.total == kept else {"places": Places(self.chosen + 1.0)}
+        places = places if "ids" not in ids else {}
+        note = " ".join(filter(None, (self._note(kept), said, _left(left), _coarse(kept))))
+        return {"total": self.total, "shown": kept, "note": note, "columns": columns} | ids | places
 
-    def _note(self, left: list[str]) -> str:
-        shown = f"All {self.total:,} rows are shown."
-        if self.total > len(self.X):
-            shown = f"{len(self.X):,} of {self.total:,} rows, drawn at random, are shown as points."
-        return shown + (f" {len(left)} columns are not offered for colouring, to keep the file small." if left else "")
+    def _offered(self, more: Mapping[str, Any]) -> dict[str, Any]:
+        """Columns by name: classes, those given, those that pages made, text, numbers."""
+        found: dict[str, Any] = dict(self.extra) | dict(more)
+        found |= {self.names[j]: values for j, values in self.texts.items()}
+        return found | {name: self.X[:, j] for j, name in enumerate(self.names) if j not in self.texts}
+
+    @cached_property
+    def _named(self) -> tuple[Chart, str]:
+        """The names of rows as the page has them, and words where it has none."""
+        if self.ids is None:
+            return {}, ""
+        names = tuple(map(cut, self.ids))
+        if sum(len(name.encode("utf-8")) + 3 for name in names) > ID_BYTES:
+            return {}, "Rows are called by their place: their names would make the file too large."
+        return {"ids": Words(names)}, ""
+
+    def _note(self, kept: int) -> str:
+        if kept == self.total:
+            return f"All {self.total:,} rows are shown."
+        return f"{kept:,} of {self.total:,} rows, drawn at random, are shown as points."
+
+
+def _left(left: int) -> str:
+    words = "1 column is" if left == 1 else f"{left:,} columns are"
+    return f"{words} not offered for colouring, to keep the file small." if left else ""
+
+
+def _coarse(kept: int) -> str:
+    return "Numbers of so many rows are kept to 16 bits." if kept > 20_000 else ""
+
+
+def colours(values: Any) -> Places | Coded:
+    """A column to colour by: numbers, or names."""
+    array = values if isinstance(values, np.ndarray) else np.asarray(values)
+    if array.dtype.kind == "O":
+        found = [value for value in array.tolist() if value is not None]
+        if found and all(isinstance(value, int | float) and not isinstance(value, bool) for value in found):
+            array = np.array([np.nan if value is None else value for value in array.tolist()], dtype=np.float64)
+    return Places(array.astype(np.float64)) if array.dtype.kind in "fiu" else coded(array.tolist())
+
+
+def _size(values: Places | Coded, m: int) -> int:
+    """About how many bytes a column takes in the page."""
+    if isinstance(values, Places):
+        return m * 6 if m <= 20_000 else m * 3
+    names = sum(len(level.encode("utf-8")) + 3 for level in values.levels)
+    many = len(values.levels) > 30_000
+    return m * (names // max(1, len(values.levels)) if many else 3) + (0 if many else names)
+
+
+# ---- which rows ---------------------------------------------------------------------------------------------
+
+
+def most_rows(d: int) -> int:
+    """How many rows of d columns are shown at most.
+
+    >>> most_rows(10), most_rows(5_000)
+    (200000, 4000)
+    """
+    return min(SHOWN, max(1_000, ENTRIES // max(1, d)))
+
+
+def shown(
+    sample: RowSample, names: tuple[str, ...], *, ids: Any = None, extra: Mapping[str, Any] | None = None,
+    y: Any = None, weight: Any = None, named: bool = True,
+) -> ShownRows:  # fmt: skip
+    """Rows that were read, with what else is known of them, one entry for each row of the whole."""
+    n, chosen = sample.total, sample.chosen
+
+    def of(what: str, values: Any) -> Array:
+        return one_a_row(what, values, n)[chosen]
+
+    return ShownRows(
+        X=sample.numbers,
+        chosen=chosen,
+        total=n,
+        names=names,
+        ids=None if ids is None else tuple(str(value) for value in of("ids", ids)),
+        extra={str(name): of(f"columns[{name!r}]", values) for name, values in (extra or {}).items()},
+        texts=sample.texts,
+        fields=fields_of(sample.source),
+        y=None if y is None else of("y", y),
+        weight=None if weight is None else of("sample_weight", weight).astype(np.float64),
+        source=sample.source if n > len(chosen) else None,
+        columns=tuple(range(len(names))),
+        named=named,
+    )
+
+
+def one_a_row(what: str, values: Any, n: int) -> Array:
+    """Values (n,) of any kind as an array, one a row, None and all."""
+    given = to_numpy(values) if hasattr(values, "dtype") or hasattr(values, "__array__") else list(values)
+    found = given if isinstance(given, np.ndarray) and given.ndim == 1 else np.empty(len(given), dtype=object)
+    if found is not given:
+        found[:] = list(np.ravel(np.asarray(given, dtype=object)))
+    if len(found) != n:
+        raise DataError(f"{what} has {len(found)} entries, but X has {n} rows; give one a row.")
+    return found
 
 
 def shown_rows(
     X: Array, names: tuple[str, ...], ids: Any, extra: dict[str, Any], rng: np.random.Generator
 ) -> ShownRows:
-    """All rows, or a random sample of them in their order."""
+    """All rows of an array, or a random sample of them in their order."""
     n = len(X)
     chosen = np.arange(n) if n <= SHOWN else np.sort(rng.choice(n, SHOWN, replace=False))
-    named = None if ids is None else tuple(str(ids[i]) for i in chosen)
-    picked = {name: np.asarray(values)[chosen] for name, values in extra.items()}
-    return ShownRows(X[chosen], chosen, n, names, named, picked)
-
-
-def _size(found: Chart) -> int:
-    values = found["values"]
-    if isinstance(values, dict):
-        return sum(len(part) for part in values.values() if isinstance(part, str))
-    return sum(len(str(value)) + 3 for value in values)
+    sample = RowSample(ArraySource(X), X[chosen], {}, chosen, n)
+    return shown(sample, names, ids=ids, extra=extra)

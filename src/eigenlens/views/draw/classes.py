@@ -1,4 +1,4 @@
-"""Classifiers: regions and boundaries, reliability of probabilities, who is taken for whom, why a row has its class."""
+"""Classifiers: regions and boundaries, reliability of probabilities, who is taken for whom."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.errors import OptionError
 from eigenlens.views import class_tables
 from eigenlens.views.draw.points import CROWD
+from eigenlens.views.draw.reasons import explanation, shortened
 from eigenlens.views.draw.style import (
     BLUE,
     GREY,
@@ -75,6 +75,8 @@ def decision(
     ax.imshow(_shades(table), origin="lower", extent=extent, aspect="auto", interpolation="bilinear", zorder=0)
     _draw_boundaries(ax, table)
     _draw_rows(ax, table)
+    if len(table.classes) > len(PALETTE):
+        _draw_names(ax, table)
     plain(ax.set_xlabel(table.names[0]))
     plain(ax.set_ylabel(table.names[1]))
     note(ax, table.others)
@@ -132,6 +134,23 @@ def _draw_rows(ax: Axes, table: DecisionTable) -> None:
     ax.set_ylim(table.y[0], table.y[-1])
 
 
+def _draw_names(ax: Axes, table: DecisionTable) -> None:
+    """The name of each class amid its region, where there are more classes than colours."""
+    from matplotlib.patheffects import withStroke
+
+    for c, name in enumerate(table.classes):
+        up, across = np.nonzero(table.regions == c)
+        if not up.size:
+            continue
+        sure = table.proba[up, across, c]
+        centre = np.average(np.column_stack([table.x[across], table.y[up]]), axis=0, weights=sure)
+        span = [np.ptp(table.x), np.ptp(table.y)]
+        nearest = np.argmin(np.sum(((np.column_stack([table.x[across], table.y[up]]) - centre) / span) ** 2, axis=1))
+        place = (float(table.x[across[nearest]]), float(table.y[up[nearest]]))
+        text = ax.text(*place, shortened(name, 16), ha="center", va="center", color=INK, weight="bold", zorder=4)
+        plain(text).set_path_effects([withStroke(linewidth=3.0, foreground="white")])
+
+
 # ---- reliability ----------------------------------------------------------------------------------------------
 
 
@@ -154,7 +173,8 @@ def calibration(
         label: the class whose probability is looked at; None for that of the predicted class.
         bins: of equal width from 0 to 1. level: the coverage of the intervals (Wilson). ax: where to draw.
 
-    Grey bars below the curve are the shares of the rows in each bin, of the first model.
+    Grey bars below the curve are the shares of the rows in each bin, of the first model; marks are the larger the more
+    rows stand behind them.
 
     >>> from sklearn.naive_bayes import GaussianNB
     >>> X, y = np.array([[0.0], [1.0], [2.0], [5.0]]), ["a", "a", "b", "b"]
@@ -200,8 +220,10 @@ def _draw_shares(ax: Axes, table: CalibrationTable) -> None:
 def _draw_curve(ax: Axes, table: CalibrationTable, color: str, marker: str) -> Any:
     shown = table.weight > 0.0
     x, observed, limits = table.predicted[shown], table.observed[shown], table.limits[shown]
-    ax.vlines(x, limits[:, 0], limits[:, 1], color=color, linewidth=1.2, zorder=2)
-    return ax.plot(x, observed, color=color, marker=marker, markersize=5.0, linewidth=1.4, zorder=3)[0]
+    share = np.sqrt(table.weight[shown] / table.weight.sum())
+    ax.vlines(x, limits[:, 0], limits[:, 1], color=color, linewidth=1.0, alpha=0.55, zorder=2)
+    ax.scatter(x, observed, s=(3.0 + 6.0 * share) ** 2, color=color, marker=marker, zorder=4)
+    return ax.plot(x, observed, color=color, linewidth=1.2, alpha=0.8, marker=marker, markersize=3.0, zorder=3)[0]
 
 
 # ---- errors ---------------------------------------------------------------------------------------------------
@@ -258,50 +280,3 @@ def _draw_numbers(ax: Axes, table: ConfusionTable) -> None:
             dark = float(cells[i, j] @ [0.299, 0.587, 0.114]) < 0.55
             said = f"{table.shares[i, j]:.1f}%\n{table.counts[i, j]:g}"
             ax.text(j, i, said, ha="center", va="center", fontsize=size, color="white" if dark else INK)
-
-
-# ---- reasons --------------------------------------------------------------------------------------------------
-
-
-def explanation(
-    model: Any, X: Any, row: int = 0, *, of: Any = None, against: Any = None, top: int = 12, ax: Axes | None = None
-) -> Axes:
-    """Why a row has its class: what each feature adds to the log-odds of that class against another, the largest first.
-
-    Args:
-        model: a fitted classifier with `explain`: NaiveBayes or LinearDiscriminant. X: rows. row: which of them.
-        of, against: two classes; the likeliest of the row and the next if None.
-        top: how many features; the sum of the others is one bar. ax: where to draw.
-
-    >>> from eigenlens.estimators.discriminant import LinearDiscriminant
-    >>> X, y = np.array([[0.0, 1.0], [1.0, 0.0], [4.0, 1.5], [5.0, 1.0]]), ["a", "a", "b", "b"]
-    >>> explanation(LinearDiscriminant().fit(X, y), X).get_xlabel()
-    'what is added to ln p(a | x) / p(b | x)'
-    """
-    if not hasattr(model, "explain"):
-        raise OptionError(f"{type(model).__name__} has no explain; NaiveBayes and LinearDiscriminant have.")
-    found = model.explain(X, of=of, against=against)
-    table = class_tables.reasons(found, checks.integer("row", row, 0, len(found.of) - 1, "the last row of X"), top=top)
-    m = len(table.names)
-    ax = new_axes(ax, (6.0, 1.3 + 0.3 * m))
-    heights = np.arange(m)
-    colors = [BLUE if value >= 0.0 else VERMILLION for value in table.values]
-    ax.barh(heights, table.values, height=0.62, color=colors, zorder=2)
-    ax.axvline(0.0, color=GREY, linewidth=0.9)
-    _beside_bars(ax, table.values)
-    quiet(ax, "x")
-    tick_names(ax, "y", heights, table.names)
-    ax.set_ylim(m - 0.4, -0.6)
-    plain(ax.set_xlabel(f"what is added to ln p({table.of} | x) / p({table.against} | x)"))
-    note(ax, f"row {row}: {table.of} against {table.against}, log-odds {table.total:.3g}")
-    return ax
-
-
-def _beside_bars(ax: Axes, values: Array) -> None:
-    for height, value in enumerate(values):
-        side = 1.0 if value >= 0.0 else -1.0
-        ax.annotate(
-            f"{value:+.2f}", (float(value), height), (3.0 * side, 0.0), textcoords="offset points", va="center",
-            ha="left" if side > 0.0 else "right", fontsize=SMALL, color=INK,
-        )  # fmt: skip
-    ax.margins(x=0.14)

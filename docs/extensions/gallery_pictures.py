@@ -1,0 +1,85 @@
+"""The gallery's pictures, each for a light and a dark page: a scraper for sphinx-gallery, and thumbnails."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import figures
+
+PICTURE = """
+.. image:: /{uri}
+   :alt: {alt}
+   :width: {width}px
+   :class: {kind} run-picture
+"""
+
+
+def scrape(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:
+    """Save the open figures, close them, and return the reST that shows them."""
+    import matplotlib.pyplot as plt
+
+    found = []
+    for number, target in zip(plt.get_fignums(), block_vars["image_path_iterator"], strict=False):
+        paths = figures.save_twice(plt.figure(number), Path(target))
+        alt = title_of(Path(block_vars["src_file"]))
+        width = min(figures.css_width(paths[0]), 760)
+        for path, kind in zip(paths, ("only-light", "only-dark"), strict=True):
+            uri = os.path.relpath(path, gallery_conf["src_dir"])
+            found.append(PICTURE.format(uri=uri, alt=alt, width=width, kind=kind))
+    plt.close("all")
+    return "\n".join(found)
+
+
+def title_of(script: Path) -> str:
+    """The first line of a script's docstring that is words: what its pictures are about."""
+    lines = script.read_text(encoding="utf-8").splitlines()
+    words = (line.strip().strip('"').strip() for line in lines)
+    return next((line for line in words if line and not set(line) <= set('=-"r')), script.stem)
+
+
+def reset(gallery_conf: dict[str, Any], script: str) -> None:
+    """Before each script: matplotlib as the pages have it."""
+    figures.reset()
+
+
+# ---- thumbnails ------------------------------------------------------------------------------------------------
+
+DARK = "#14181e"
+RULE = 'html[data-theme="dark"] img[src$="{name}.png"] {{ content: url("../_images/{name}-dark.png"); }}'
+NUMBER = re.compile(r"sphinx_gallery_thumbnail_number\s*=\s*(\d+)")
+
+
+def darken_thumbnails(app: Any, error: Exception | None) -> None:
+    """Beside each thumbnail a dark one, made of the dark picture; a style sheet swaps them."""
+    if error or app.builder.format != "html":
+        return
+    images, rules = Path(app.outdir) / "_images", []
+    for script in sorted((Path(app.srcdir) / "gallery").rglob("plot_*.py")):
+        chosen = NUMBER.search(script.read_text(encoding="utf-8"))
+        name = f"sphx_glr_{script.stem}"
+        picture = images / f"{name}_{int(chosen[1]) if chosen else 1:03d}-dark.png"
+        if picture.exists() and (images / f"{name}_thumb.png").exists():
+            _thumbnail(picture, images / f"{name}_thumb.png", images / f"{name}_thumb-dark.png")
+            rules.append(RULE.format(name=f"{name}_thumb"))
+    (Path(app.outdir) / "_static" / "gallery-dark.css").write_text("\n".join(rules) + "\n", encoding="utf-8")
+
+
+def _thumbnail(picture: Path, light: Path, target: Path) -> None:
+    """The picture on a dark ground, of the size of the light thumbnail."""
+    from PIL import Image
+
+    size = Image.open(light).size
+    shown = Image.open(picture).convert("RGBA")
+    shown.thumbnail(size, Image.Resampling.LANCZOS)
+    ground = Image.new("RGBA", size, DARK)
+    ground.alpha_composite(shown, ((size[0] - shown.width) // 2, (size[1] - shown.height) // 2))
+    ground.convert("RGB").save(target)
+
+
+def setup(app: Any) -> dict[str, Any]:
+    app.add_css_file("gallery-dark.css")
+    app.connect("build-finished", darken_thumbnails)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

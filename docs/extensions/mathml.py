@@ -1,0 +1,101 @@
+"""Mathematics without a script and without a network: LaTeX becomes MathML when the page is built.
+
+Browsers draw MathML themselves; a math font comes with the pages (see _static/fonts). What latex2mathml cannot read, or
+reads into something that still holds a backslash, fails the build.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any
+
+from docutils import nodes
+from sphinx.util import logging
+
+logger = logging.getLogger(__name__)
+
+SHORT = {
+    r"\R": r"\mathbb{R}",
+    r"\E": r"\mathbb{E}",
+    r"\T": r"^{\mathsf{T}}",
+    r"\tr": r"\operatorname{tr}",
+    r"\diag": r"\operatorname{diag}",
+    r"\arg\min": r"\operatorname*{argmin}",
+    r"\arg\max": r"\operatorname*{argmax}",
+    r"\argmin": r"\operatorname*{argmin}",
+    r"\argmax": r"\operatorname*{argmax}",
+    r"\Var": r"\operatorname{Var}",
+    r"\Cov": r"\operatorname{Cov}",
+    r"\norm": r"\mathcal{N}",
+}
+"""Commands of ours, written out before they are read."""
+
+PRIMED = re.compile(r"([A-Za-z]|\\[A-Za-z]+)('+)\^")
+"""f''^2, which TeX reads as one superscript and latex2mathml not at all."""
+
+BIG = re.compile(r"\\[bB]igg?[lrm]?(?![A-Za-z])")
+"""Sizes of brackets, which browsers do not take alike on both sides."""
+
+PRIME = re.compile(r"<msup>(<mi[^>]*>[^<]*</mi>)<m[io]>(&#x0203[2-4];)</m[io]></msup>")
+"""Primes are raised by themselves, and too small as superscripts."""
+
+BAR = re.compile(r"<mo>(&#x02016;|&#x02225;|&#x0007C;|\u2016|\u2225|\|)</mo>")
+"""Bars of norms, of absolute values, and of "given"."""
+
+LIMITS = re.compile(
+    r"<msub><mo([^>]*)>((?:arg\u2009)?(?:max|min)|sup|inf)</mo>(<mi>[^<]*</mi>|<mrow>.*?</mrow>)</msub>"
+)
+"""What stands below an operator in a displayed formula."""
+
+
+def to_mathml(latex: str, display: str) -> str:
+    """The <math> element of a formula; display is "inline" or "block"."""
+    from latex2mathml.converter import convert
+
+    for name, meaning in SHORT.items():
+        latex = re.sub(re.escape(name) + r"(?![A-Za-z])", lambda _, meaning=meaning: meaning, latex)
+    readable = BIG.sub("", PRIMED.sub(r"{\1\2}^", latex.strip()))
+    made = convert(aligned(readable) if display == "block" else readable, display=display)
+    made = made.replace(">argmax<", ">arg\u2009max<").replace(">argmin<", ">arg\u2009min<")
+    if display == "block":
+        made = LIMITS.sub(r"<munder><mo\1>\2</mo>\3</munder>", made)
+    made = PRIME.sub(r'<mrow>\1<mo lspace="0" rspace="0">\2</mo></mrow>', made)
+    # A bar grows with its neighbours only where \left and \right ask for it, and then it says so itself.
+    made = BAR.sub(r'<mo stretchy="false">\1</mo>', made)
+    if re.search(r"\\[A-Za-z]", made):
+        raise ValueError(f"latex2mathml leaves something unread in {latex!r}")
+    # The original for those who copy it, and for readers of the page's source.
+    source = html.escape(latex.strip(), quote=True)
+    return made.replace("<math ", f'<math data-latex="{source}" ', 1)
+
+
+def aligned(latex: str) -> str:
+    """Sphinx lets lines be aligned by & and parted by \\\\ without an environment."""
+    bare = r"\begin{" not in latex and (r"\\" in latex or "&" in latex)
+    return rf"\begin{{aligned}}{latex}\end{{aligned}}" if bare else latex
+
+
+def converted(node: Any, display: str) -> str:
+    try:
+        return to_mathml(node.astext(), display)
+    except Exception as error:
+        logger.warning("no MathML of %r: %s", node.astext(), error, location=node)
+        return f"<code>{html.escape(node.astext())}</code>"
+
+
+def visit_inline(self: Any, node: nodes.math) -> None:
+    self.body.append(converted(node, "inline") + "&#8288;")  # so that no line begins with the comma after it
+    raise nodes.SkipNode
+
+
+def visit_block(self: Any, node: nodes.math_block) -> None:
+    number = f'<span class="eqno">({node["number"]})</span>' if node.get("number") else ""
+    anchor = f' id="{html.escape(node["ids"][0])}"' if node.get("ids") else ""
+    self.body.append(f'<div class="math-block"{anchor}>{converted(node, "block")}{number}</div>\n')
+    raise nodes.SkipNode
+
+
+def setup(app: Any) -> dict[str, Any]:
+    app.add_html_math_renderer("mathml", (visit_inline, None), (visit_block, None))
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,179 @@
+"""What a fitted model has learned, as plain numbers and texts with names along every axis: for other programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from eigenlens.app.cli.summaries import axis_names
+from eigenlens.views.tables import names_of
+
+__all__ = ["Parameter", "parameters"]
+
+
+@dataclass(frozen=True, eq=False)
+class Parameter:
+    """A number, a text or an array, and the names of the places along each of its axes."""
+
+    value: Any
+    axes: tuple[list[str], ...] = ()
+
+
+def parameters(model: Any) -> dict[str, Parameter]:
+    """{name: what it is} of a fitted model: its public attributes that end in `_`, and what its class keeps besides."""
+    more = MORE.get(type(model).__name__, lambda model: {})
+    return _learned(model) | more(model)
+
+
+def _learned(model: Any) -> dict[str, Parameter]:
+    found = {}
+    for name in sorted(set(dir(type(model))) | set(vars(model))):
+        if not name.endswith("_") or name.startswith("_"):
+            continue
+        try:
+            value = getattr(model, name)
+        except (AttributeError, ValueError):  # not every fit has every attribute
+            continue
+        if _is_plain(value):
+            plain = np.asarray(value) if isinstance(value, list | tuple) else value
+            found[name] = Parameter(plain, _axes(model, name, plain))
+    return found
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return all(isinstance(each, int | float | str | np.generic) for each in value)
+    return isinstance(value, bool | int | float | str | np.generic | np.ndarray)
+
+
+# ---- what the places along an axis are ----------------------------------------------------------------------
+
+AXES: dict[str, tuple[str, ...]] = {
+    "components_": ("axis", "column"),
+    "loadings_": ("column", "axis"),
+    "scalings_": ("column", "axis"),
+    "mean_": ("column",),
+    "centre_": ("column",),
+    "scale_": ("column",),
+    "noise_variance_": ("column",),
+    "communalities_": ("column",),
+    "uniquenesses_": ("column",),
+    "explained_variance_": ("axis",),
+    "explained_variance_ratio_": ("axis",),
+    "singular_values_": ("axis",),
+    "eigenvalues_": ("axis",),
+    "eigenvectors_": ("row", "axis"),
+    "factor_correlations_": ("axis", "axis"),
+    "rotation_matrix_": ("axis", "axis"),
+    "means_": ("group", "column"),
+    "weights_": ("group",),
+    "covariance_": ("column", "column"),
+    "covariances_": ("group", "column", "column"),
+    "bandwidth_": ("column", "column"),
+    "class_prior_": ("group",),
+    "class_count_": ("group",),
+    "coef_": ("group", "column"),
+    "intercept_": ("group",),
+    "points": ("row", "column"),
+    "rows": ("row", "column"),
+    "coefficients": ("row", "axis"),
+    "offset": ("axis",),
+    "weights": ("row",),
+    "bounds": ("column", "bound"),
+    "scales": ("row",),
+}
+"""What the places along each axis of a parameter are; those not listed are numbered."""
+
+
+def _axes(model: Any, name: str, value: Any) -> tuple[list[str], ...]:
+    kinds = AXES.get(name, ())
+    if name == "covariances_" and getattr(model, "covariance_type", "") == "tied":
+        kinds = ("column", "column")
+    return tuple(_places(model, kinds[i] if i < len(kinds) else "", size) for i, size in enumerate(np.shape(value)))
+
+
+def _places(model: Any, kind: str, size: int) -> list[str]:
+    if kind == "column" and size == model.n_features_in_:
+        return list(names_of(model, size))
+    if kind == "group" and hasattr(model, "classes_") and len(model.classes_) == size:
+        return [str(each) for each in model.classes_]
+    if kind == "bound":
+        return ["least", "greatest"]
+    return axis_names(model, size) if kind == "axis" else [str(i) for i in range(size)]
+
+
+# ---- what some models keep besides ----------------------------------------------------------------------------
+
+
+def _kept(model: Any) -> dict[str, Parameter]:
+    """The rows that kernels are about, and what is done with them."""
+    names = ("points", "weights", "bounds", "scales", "rows", "coefficients", "offset", "centre")
+    found = {name: value for name, value in _parts(model.model_) if name in names and value is not None}
+    return {name: Parameter(value, _axes(model, name, value)) for name, value in found.items()}
+
+
+def _densities(model: Any) -> dict[str, Parameter]:
+    """Those of the density of each class, after the name of the class."""
+    found: dict[str, Parameter] = {}
+    for name, density in zip(model.classes_, model.densities_, strict=True):
+        own = parameters(density) if hasattr(density, "get_params") else dict(_flat(density))
+        found |= {f"{name}.{each}": value for each, value in own.items() if each != "feature_names_in_"}
+    return found
+
+
+def _families(model: Any) -> dict[str, Parameter]:
+    """Those of the columns of naive Bayes: by family, a class a line and a column a column."""
+    classes, names = [str(each) for each in model.classes_], names_of(model, model.n_features_in_)
+    families = [str(choice.family) for choice in model.features_]
+    found = {"families": Parameter(np.array(families), (list(names),))}
+    for columns, conditional in model.model_.groups:
+        own, family = [names[j] for j in columns], families[int(columns[0])]
+        for place, value in _parts(conditional):
+            found |= _of_columns(f"{family}.{place}", value, classes, own, conditional)
+    return found
+
+
+def _of_columns(name: str, value: Any, classes: list[str], own: list[str], conditional: Any) -> dict[str, Parameter]:
+    if isinstance(value, np.ndarray) and value.shape == (len(classes), len(own)):
+        return {name: Parameter(value, (classes, own))}
+    if isinstance(value, tuple) and len(value) == len(own) and all(isinstance(each, np.ndarray) for each in value):
+        levels = [[str(level) for level in each] for each in conditional.levels]
+        return {f"{name}.{column}": Parameter(each, (classes, level[: each.shape[1]]))
+                for column, each, level in zip(own, value, levels, strict=True)}  # fmt: skip
+    if name.endswith(".densities"):
+        pairs = [(f"{name}.{column}.{label}", density) for column, row in zip(own, value, strict=True)
+                 for label, density in zip(classes, row, strict=True)]  # fmt: skip
+        return {f"{start}.{end}": each for start, density in pairs for end, each in _flat(density)}
+    return {}
+
+
+def _parts(value: Any) -> Iterator[tuple[str, Any]]:
+    """The fields of a frozen value."""
+    yield from ((each.name, getattr(value, each.name)) for each in fields(value) if each.repr)
+
+
+def _flat(value: Any) -> Iterator[tuple[str, Parameter]]:
+    """The numbers and texts in a frozen value, those of values in it after their names."""
+    if not is_dataclass(value):
+        return
+    for name, part in _parts(value):
+        inside = list(enumerate(part)) if isinstance(part, list | tuple) and any(map(is_dataclass, part)) else []
+        for start, other in [(name, part), *((f"{name}.{i}", each) for i, each in inside)]:
+            yield from ((f"{start}.{end}", each) for end, each in _flat(other))
+        if is_dataclass(part) or inside:
+            continue
+        if part is not None and _is_plain(part):
+            array = np.asarray(part)
+            yield name, Parameter(array, tuple([str(i) for i in range(size)] for size in array.shape))
+
+
+MORE: dict[str, Callable[[Any], dict[str, Parameter]]] = {
+    "KernelDensity": _kept,
+    "KernelPCA": _kept,
+    "BayesClassifier": _densities,
+    "NaiveBayes": _families,
+}
+"""What a model keeps besides its attributes, by class."""

@@ -1,0 +1,89 @@
+"""Why a row has its class: what each of its features adds to the log-odds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from eigenlens import checks
+from eigenlens.errors import OptionError
+from eigenlens.views import class_reasons
+from eigenlens.views.draw.style import BLUE, GREY, INK, SMALL, VERMILLION, new_axes, note, plain, quiet, tick_names
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from eigenlens.views.class_reasons import ReasonTable
+
+__all__ = ["explanation", "shortened"]
+
+LONGEST, LONGEST_CLASS = 32, 18
+"""Characters of the name of a feature, or of what it holds, and of a class."""
+
+
+def explanation(
+    model: Any, X: Any, row: int = 0, *, of: Any = None, against: Any = None, top: int = 12, ax: Axes | None = None
+) -> Axes:
+    """Why a row has its class: what each feature adds to the log-odds of that class against another, the largest first.
+
+    Args:
+        model: a fitted classifier with `explain`: NaiveBayes or LinearDiscriminant. X: rows. row: which of them.
+        of, against: two classes; the likeliest of the row and the next if None.
+        top: how many features; the sum of the others is one bar. ax: where to draw.
+
+    Beside the name of a feature stands what the row holds there. The last bar is the sum of all.
+
+    >>> from eigenlens.estimators.discriminant import LinearDiscriminant
+    >>> X, y = np.array([[0.0, 1.0], [1.0, 0.0], [4.0, 1.5], [5.0, 1.0]]), ["a", "a", "b", "b"]
+    >>> ax = explanation(LinearDiscriminant().fit(X, y), X)
+    >>> ax.get_xlabel(), [text.get_text() for text in ax.get_yticklabels()]
+    ('what is added to ln p(a | x) / p(b | x)', ['0 = 0', '1 = 1', 'prior', 'log-odds'])
+    """
+    if not hasattr(model, "explain"):
+        raise OptionError(f"{type(model).__name__} has no explain; NaiveBayes and LinearDiscriminant have.")
+    found = model.explain(X, of=of, against=against)
+    i = checks.integer("row", row, 0, len(found.of) - 1, "the last row of X")
+    table = class_reasons.reasons(found, i, top=top, entries=class_reasons.row_entries(X, i))
+    m = len(table.names)
+    ax = new_axes(ax, (6.4, 1.6 + 0.3 * m))
+    values, heights = np.append(table.values, table.total), np.append(np.arange(m), m + 0.35)
+    colors = [BLUE if value >= 0.0 else VERMILLION for value in values]
+    ax.barh(heights[:-1], values[:-1], height=0.62, color=colors[:-1], zorder=2)
+    ax.barh(heights[-1:], values[-1:], height=0.62, facecolor="white", edgecolor=colors[-1], linewidth=1.4, zorder=2)
+    ax.axvline(0.0, color=GREY, linewidth=0.9)
+    ax.axhline(m - 0.33, color=GREY, linewidth=0.7)
+    quiet(ax, "x")
+    tick_names(ax, "y", heights, [*_names(table), "log-odds"])
+    ax.set_ylim(m + 0.95, -0.6)
+    _beside_bars(ax, heights, values)
+    of_class, other = (shortened(name, LONGEST_CLASS) for name in (table.of, table.against))
+    plain(ax.set_xlabel(f"what is added to ln p({of_class} | x) / p({other} | x)"))
+    note(ax, f"row {row}: {of_class} against {other}, log-odds {table.total:.3g}")
+    return ax
+
+
+def _names(table: ReasonTable) -> list[str]:
+    return [
+        f"{shortened(name, LONGEST)} = {shortened(entry, LONGEST)}" if entry else shortened(name, LONGEST)
+        for name, entry in zip(table.names, table.entries, strict=True)
+    ]
+
+
+def shortened(name: str, most: int) -> str:
+    """A name of at most so many characters: its ends tell most.
+
+    >>> shortened("petal length as measured in the field", 20)
+    'petal leng…the field'
+    """
+    return name if len(name) <= most else f"{name[: most // 2]}…{name[-(most - most // 2 - 1) :]}"
+
+
+def _beside_bars(ax: Axes, heights: Any, values: Any) -> None:
+    for height, value in zip(heights, values, strict=True):
+        side = 1.0 if value >= 0.0 else -1.0
+        ax.annotate(
+            f"{value:+.2f}", (float(value), float(height)), (3.0 * side, 0.0), textcoords="offset points", va="center",
+            ha="left" if side > 0.0 else "right", fontsize=SMALL, color=INK,
+        )  # fmt: skip
+    ax.margins(x=0.16)

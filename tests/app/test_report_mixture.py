@@ -1,0 +1,191 @@
+"""The pages of mixtures and of what select_mixture gives: their numbers are those of the models."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from eigenlens import GaussianMixture, report, select_mixture
+
+RNG = np.random.default_rng(0)
+PLANE = pd.DataFrame(
+    np.concatenate([RNG.normal(0.0, 1.0, (120, 3)), RNG.normal(5.0, [1.0, 2.0, 0.5], (80, 3))]), columns=["a", "b", "c"]
+)
+
+
+def contents(path):
+    text = path.read_text(encoding="utf-8")
+    return json.loads(re.search(r'id="report">(.*?)</script>', text, flags=re.DOTALL).group(1))
+
+
+def numbers(values, whole):
+    if "ref" in values:
+        return numbers(whole["shared"][values["ref"]], whole)
+    if isinstance(values, list):
+        return np.array([np.nan if v is None else v for v in values], dtype=float)
+    return np.frombuffer(base64.b64decode(values["f32"]), "<f4").astype(float)
+
+
+def named(charts, title):
+    return next(chart for chart in charts if chart["title"] == title)
+
+
+def layers(chart, kind):
+    return [layer["data"] for layer in chart["marks"] if layer["type"] == kind]
+
+
+def table(chart):
+    return {column["name"]: column["values"] for column in chart["columns"]}
+
+
+@pytest.fixture(scope="module")
+def plane(tmp_path_factory):
+    model = GaussianMixture(2, n_init=2, random_state=0).fit(PLANE)
+    found = contents(report(model, PLANE, tmp_path_factory.mktemp("mixture") / "x.html"))
+    return model, found, found["pages"][1]["charts"]
+
+
+def test_the_charts_of_a_mixture(plane):
+    assert [chart["title"] for chart in plane[2]] == [
+        "The model", "Components", "Pairs of columns", "Uncertainty", "Responsibilities",
+        "Components: weights, means and standard deviations", "Covariances", "Likelihood path",
+        "BIC by the number of components", "ICL by the number of components", "AIC by the number of components",
+        "Mixtures compared",
+    ]  # fmt: skip
+
+
+def test_rows_and_ellipses_lie_on_the_principal_plane(plane):
+    model, found, charts = plane
+    chart = named(charts, "Components")
+    X = PLANE.to_numpy()
+    _, s, Vt = np.linalg.svd(X - X.mean(axis=0))
+    place = np.column_stack([numbers(chart["x"], found), numbers(chart["y"], found)])
+    np.testing.assert_allclose(np.abs(place), np.abs((X - X.mean(axis=0)) @ Vt[:2].T), atol=1e-4)
+    assert chart["xlabel"] == f"PC1 ({100 * s[0] ** 2 / np.sum(s**2):.1f}%)"
+    # half axes and mean of an ellipse that holds 95% of its component, in the plane
+    V = np.linalg.lstsq(X - X.mean(axis=0), place, rcond=None)[0]
+    for k, ellipse in enumerate(chart["ellipses"]):
+        values = np.linalg.eigvalsh(V.T @ model.covariances_[k] @ V)
+        np.testing.assert_allclose([ellipse["b"], ellipse["a"]], np.sqrt(5.991464547 * values), rtol=1e-4)
+        np.testing.assert_allclose([ellipse["x"], ellipse["y"]], (model.means_[k] - X.mean(axis=0)) @ V, atol=1e-4)
+
+
+def test_pairs_of_columns_are_in_their_own_units(plane):
+    model, found, charts = plane
+    pairs = named(charts, "Pairs of columns")["frames"]
+    assert [frame["value"] for frame in pairs] == ["a, b", "a, c", "b, c"]
+    chart = pairs[2]["charts"][0]
+    np.testing.assert_allclose(numbers(chart["x"], found), PLANE["b"], rtol=1e-6)
+    assert (chart["ellipses"][0]["x"], chart["ellipses"][1]["y"]) == pytest.approx(
+        (model.means_[0, 1], model.means_[1, 2])
+    )
+
+
+def test_components_and_uncertainty_colour_the_rows(plane):
+    model, found, charts = plane
+    columns = {column["name"]: column["values"] for column in found["rows"]["columns"]}
+    proba = model.predict_proba(PLANE)
+    assert columns["component"] == [f"component {k + 1}" for k in proba.argmax(axis=1)]
+    np.testing.assert_allclose(numbers(columns["uncertainty"], found), 1.0 - proba.max(axis=1), atol=1e-6)
+    (bars,) = layers(named(charts, "Uncertainty"), "bar")
+    assert bars["y"][0] == np.sum(1.0 - proba.max(axis=1) < 0.05)
+    assert sum(bars["y"]) == len(PLANE)
+
+
+def test_responsibilities_are_means_of_groups(plane):
+    (cells,) = layers(named(plane[2], "Responsibilities"), "cell")
+    fill = numbers(cells["fill"], plane[1]).reshape(2, 100)
+    np.testing.assert_allclose(fill.sum(axis=0), 100.0, atol=1e-4)
+    np.testing.assert_allclose(fill[0].mean(), 100.0 * plane[0].predict_proba(PLANE)[:, 0].mean(), rtol=1e-5)
+
+
+def test_parameters_are_listed(plane):
+    model, _, charts = plane
+    found = table(named(charts, "Components: weights, means and standard deviations"))
+    np.testing.assert_allclose(found["weight"], model.weights_, rtol=1e-6)
+    np.testing.assert_allclose(found["mean of b"], model.means_[:, 1], rtol=1e-6)
+    np.testing.assert_allclose(found["± sd of c"], np.sqrt(model.covariances_[:, 2, 2]), rtol=1e-6)
+    (cells,) = layers(named(charts, "Covariances")["frames"][1]["charts"][0], "cell")
+    assert cells["text"][1] == f"{model.covariances_[1, 0, 1]:.3g}"
+    assert cells["fill"][0] == pytest.approx(1.0)
+
+
+def test_criteria_of_other_sizes(plane):
+    model, _, charts = plane
+    found = table(named(charts, "Mixtures compared"))
+    assert found["components"][0] == 2
+    assert sorted(found["components"]) == [1, 2, 3, 4, 5, 6]
+    assert found["BIC (least)"][0] == pytest.approx(model.bic(), rel=1e-5)
+    assert found["BIC (least)"] == sorted(found["BIC (least)"])
+    chart = named(charts, "BIC by the number of components")
+    assert layers(chart, "rule-x")[0]["text"] == ["best: 2"]
+    (own,) = [layer for layer in chart["marks"] if layer.get("label") == "this model"]
+    assert own["data"]["x"] == [2.0]
+    assert own["data"]["y"] == pytest.approx([model.bic()], rel=1e-6)
+
+
+def test_one_column_with_weights_is_a_weighted_histogram(tmp_path):
+    x = np.arange(10.0)[:, None]
+    w = np.array([1.0, 4.0, 9.0, 4.0, 1.0, 2.0, 6.0, 12.0, 6.0, 2.0])
+    model = GaussianMixture(2, n_init=2, random_state=0).fit(x, sample_weight=w)
+    found = contents(report(model, x, tmp_path / "x.html", sample_weight=w))
+    chart = named(found["pages"][1]["charts"], "Density")
+    bars = layers(chart, "area")[0]
+    height = np.array(bars["y"])[1:-1].reshape(-1, 2)[:, 0]
+    np.testing.assert_allclose(height, w / w.sum(), rtol=1e-6)
+    curve = layers(chart, "line")[0]
+    at = numbers(curve["x"], found)
+    np.testing.assert_allclose(numbers(curve["y"], found), np.exp(model.score_samples(at[:, None])), rtol=1e-4)
+    facts = dict(named(found["pages"][1]["charts"], "The model")["facts"])
+    assert facts["ICL"] == f"{model.icl(x, w):.6g}"
+    names = [name for name, _ in found["pages"][0]["charts"][0]["facts"]]
+    assert "sample_weight" in found["pages"][0]["charts"][0]["code"][0]["text"]
+    assert "preprocessing" in names
+
+
+def test_rows_with_gaps_have_their_place(tmp_path):
+    X = PLANE.copy()
+    X.iloc[::5, 1] = np.nan
+    model = GaussianMixture(2, n_init=1, random_state=0).fit(X)
+    found = contents(report(model, X, tmp_path / "x.html"))
+    charts = found["pages"][1]["charts"]
+    assert np.isfinite(numbers(named(charts, "Components")["x"], found)).all()
+    assert "Missing entries are taken as what is expected of them." in named(charts, "Components")["about"]
+    pair = named(charts, "Pairs of columns")["frames"][0]["charts"][0]
+    assert np.isnan(numbers(pair["y"], found)).sum() == 40
+    assert dict(found["pages"][0]["charts"][0]["facts"])["missing entries"] == "40 (6.67% of the rows shown)"
+    gaps = layers(named(found["pages"][0]["charts"], "Missing entries"), "cell")[0]
+    fill = dict(zip(zip(gaps["y"], gaps["x"], strict=True), gaps["fill"], strict=True))
+    assert fill[("1–7", "b")] == pytest.approx(100.0 * 2 / 7)
+    assert fill[("1–7", "a")] == 0.0
+
+
+def test_a_selection_has_a_page_of_its_own(tmp_path):
+    best = select_mixture(PLANE, [1, 2, 3], ["spherical", "full"], cv=2, random_state=0, n_init=1)
+    found = contents(report({"sizes": best}, PLANE, tmp_path / "x.html"))
+    charts = found["pages"][1]["charts"]
+    listed = table(named(charts, "Mixtures compared"))
+    assert listed["covariances"] == list(best.types)
+    np.testing.assert_allclose(listed["held-out log density (most)"], best.held_out, rtol=1e-6)
+    curve = named(charts, "ICL by the number of components")
+    assert [layer["label"] for layer in curve["marks"] if layer["type"] == "line"] == list(dict.fromkeys(best.types))
+    full = next(layer for layer in curve["marks"] if layer.get("label") == "full")["data"]
+    order = [i for K in (1, 2, 3) for i in range(6) if best.types[i] == "full" and best.components[i] == K]
+    np.testing.assert_allclose(full["y"], best.icl[order], rtol=1e-6)
+    assert named(charts, f"The best: {best.components[0]} components, {best.types[0]}")["kind"] == "text"
+    assert {column["name"] for column in found["rows"]["columns"]} == {"component", "uncertainty", "a", "b", "c"}
+    code = found["pages"][0]["charts"][0]["code"][0]["text"]
+    assert "select_mixture(X, [1, 2, 3], ['full', 'spherical'], 'bic', n_init=1, random_state=0, cv=5)" in code
+
+
+def test_a_report_of_one_other_row(plane, tmp_path):
+    """Rows need not be those of the fit, nor many."""
+    found = contents(report(plane[0], PLANE.iloc[[7]], tmp_path / "x.html"))
+    charts = found["pages"][1]["charts"]
+    assert layers(named(charts, "Uncertainty"), "bar")[0]["y"][0] == 1.0
+    assert "ICL" not in dict(named(charts, "The model")["facts"])

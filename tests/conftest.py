@@ -1,0 +1,33 @@
+"""The fixture `accuracy`: comparisons with other systems that the page of accuracy shows."""
+
+from __future__ import annotations
+
+import pytest
+
+import recording
+
+RECORDS = pytest.StashKey[dict]()
+
+
+def pytest_addoption(parser):
+    parser.addoption("--record-accuracy", action="store_true", help=f"write the comparisons to {recording.FILE.name}")
+
+
+def pytest_configure(config):
+    config.stash[RECORDS] = {}
+
+
+@pytest.fixture
+def accuracy(request):
+    """Compare with a reference through this, and the comparison is on the page of accuracy."""
+    recorded = request.config.getoption("--record-accuracy")
+    known = None if recorded else {(old["what"], old["system"]) for old in recording.read()}
+    test = request.node.nodeid.split("[")[0]
+    return recording.Accuracy(test, request.config.stash[RECORDS], known)
+
+
+def pytest_sessionfinish(session, exitstatus):
+    records = session.config.stash[RECORDS]
+    if session.config.getoption("--record-accuracy") and records:
+        whole = not session.config.args or {"tests"} <= {str(each) for each in session.config.args}
+        recording.write(records, whole and exitstatus == 0)

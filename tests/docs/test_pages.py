@@ -1,0 +1,192 @@
+"""The pages without building them: links, tables, and what is generated from the package."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import check_links
+import pytest
+
+import architecture
+import chooser
+import command_line
+import docstrings
+import eigenlens
+import public_names
+import recording
+import results
+import speed
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = sorted([*DOCS.glob("*.md"), *DOCS.glob("methods/*.md"), *DOCS.glob("howto/*.md")])
+TEXTS = [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "benchmarks" / "README.md"]
+TREE = re.compile(r"^```\{toctree\}\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(r"^```\{run\}\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
+
+
+def named(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def links(text: str) -> set[str]:
+    """Targets of Markdown links outside code."""
+    plain = re.sub(r"^```.*?^```$|`[^`\n]*`", "", text, flags=re.DOTALL | re.MULTILINE)
+    return set(re.findall(r"\]\(([^)\s]+)\)", plain))
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=named)
+def test_links_lead_somewhere(path):
+    for link in links(path.read_text(encoding="utf-8")):
+        target = link.split("#")[0]
+        if target and not re.match(r"^(https?:|mailto:)", link) and not target.startswith("generated/"):
+            assert (path.parent / target).exists(), link
+
+
+def test_trees_name_pages_that_exist_and_every_page_is_in_one():
+    listed = {"index"}
+    for path in PAGES:
+        for tree in re.findall(
+            r"^```\{toctree\}\n(.*?)^```$", path.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+        ):
+            listed |= {line for line in tree.splitlines() if line and not line.startswith(":")}
+    missing = {name for name in listed if not name.startswith("generated/") and not (DOCS / f"{name}.md").exists()}
+    assert not missing
+    assert {str(path.relative_to(DOCS).with_suffix("")) for path in PAGES} <= listed
+
+
+@pytest.mark.parametrize("path", PAGES, ids=named)
+def test_blocks_are_python(path):
+    for block in BLOCK.findall(path.read_text(encoding="utf-8")):
+        ast.parse("\n".join(line for line in block.split("\n") if not re.match(r"^:[\w-]+:", line)))
+
+
+# ---- measured -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in results.FOLDER.glob("*.json")))
+def test_tables_of_the_benchmarks_are_made_of_their_files(name):
+    page = results.README.read_text(encoding="utf-8")
+    assert results.between(page, name) == results.markdown(results.read(name))
+
+
+def test_every_kind_of_work_has_a_contestant_of_ours_first():
+    for run in speed.runs().values():
+        for race in speed.races(run):
+            assert race.ours > 0.0
+            assert not race.peer.startswith(speed.FOR_SCALE)
+
+
+def test_records_of_accuracy_come_from_tests_that_exist():
+    records = recording.read()
+    assert len({(record["what"], record["system"]) for record in records}) == len(records) > 100
+    for test in {record["test"] for record in records}:
+        file, *names = test.split("::")
+        source = (ROOT / file).read_text(encoding="utf-8")
+        assert all(re.search(rf"^\s*(def|class) {name}\b", source, flags=re.MULTILINE) for name in names), test
+        assert "accuracy" in source
+
+
+def test_a_comparison_that_is_not_on_the_page_fails(accuracy):
+    with pytest.raises(AssertionError, match="record-accuracy"):
+        recording.Accuracy("here", {}, known=set()).close("new", 1.0, 1.0, system="R", rtol=1e-9)
+    with pytest.raises(AssertionError):
+        recording.Accuracy("here", {}, known=None).close("wrong", 1.1, 1.0, system="R", rtol=1e-9)
+    kept = {}
+    recording.Accuracy("here", kept, known=None).close("right", [1.0, -3.0], [1.0, -3.003], system="R", rtol=1e-2)
+    record = kept["right", "R"]
+    assert (record.values, record.ours, record.reference) == (2, -3.0, -3.003)
+    assert record.reached == pytest.approx(0.003 / 3.003)
+
+
+# ---- generated ----------------------------------------------------------------------------------------------
+
+
+def test_every_public_name_is_in_the_reference():
+    text = "\n".join(public_names.pages().values())
+    modules = {"densities": eigenlens.densities, "plot": eigenlens.plot, "datasets": eigenlens.datasets}
+    for name in set(eigenlens.__all__) - set(modules):
+        assert re.search(rf":: eigenlens\.{name}$", text, flags=re.MULTILINE), name
+    for module, found in modules.items():
+        for name in found.__all__:
+            assert name.isupper() or re.search(rf":: eigenlens\.{module}\.{name}$", text, flags=re.MULTILINE), name
+
+
+def test_every_command_and_option_is_in_the_reference():
+    from eigenlens.app.cli import COMMANDS
+
+    text = command_line.pages()["command-line.md"]
+    assert [line[3:] for line in text.splitlines() if line.startswith("## ")][-len(COMMANDS) :] == list(COMMANDS)
+    for option in ("--standardize", "--report", "--rotation", "--max-memory"):
+        assert f"{option}" in text
+
+
+def test_the_drawing_of_the_layers_is_the_same_twice_and_leads_down():
+    first, second = architecture.pages(), architecture.pages()
+    assert first == second
+    assert 'class="arc"' in first["architecture.svg"]
+    assert "upward" not in first["architecture.svg"]
+
+
+def test_leaves_of_the_chooser_are_pages():
+    for page in re.findall(r'href="(methods/[\w-]+)\.html"', chooser.pages()["chooser.svg"]):
+        assert (DOCS / f"{page}.md").exists(), page
+
+
+def test_docstrings_become_text_without_accidental_markup():
+    text = """One of `x_`, a*b and |c|; see mean_.
+
+    Attributes:
+        mean_, scale_: (d,) each. noise_: of
+            the rest.
+        model_: the frozen value.
+
+    >>> 1 + 1
+    2
+    """
+    first, *rest = text.split("\n")
+    found = docstrings.to_rest("\n".join([first, *(line[4:] for line in rest)]))
+    assert found[0] == r"One of ``x_``, a\*b and \|c\|; see mean\_."
+    assert [line for line in found if line.startswith("``")] == ["``mean_, scale_``", "``noise_``", "``model_``"]
+    assert "    the rest." in found
+    assert found[found.index(">>> 1 + 1") + 1] == "2"
+
+
+def test_links_of_built_pages_are_checked(tmp_path):
+    (tmp_path / "a.html").write_text(
+        '<a href="b.html#here">b</a><a href="c.html">c</a><script src="//x.org/s.js"></script>'
+    )
+    (tmp_path / "b.html").write_text('<p id="there"><a href="https://example.org">far</a><img src="none.png">')
+    (tmp_path / "s.css").write_text("@font-face { src: url('https://x.org/f.woff2') } body { background: url(a.png) }")
+    assert check_links.problems(tmp_path) == [
+        "a.html: loads //x.org/s.js",
+        "a.html: no anchor b.html#here",
+        "a.html: no file c.html",
+        "b.html: no file none.png",
+        "s.css: loads https://x.org/f.woff2",
+    ]
+
+
+def test_dark_pictures_turn_neutral_colours_and_keep_the_others():
+    figures = pytest.importorskip("figures")
+    black, white, blue = ((0.0, 0.0, 0.0, 1.0), (1.0, 1.0, 1.0, 1.0), (0.0, 0.447, 0.698, 0.5))
+    assert min(figures.for_dark(black)[:3]) > 0.85
+    assert max(figures.for_dark(white)[:3]) < 0.15
+    turned = figures.for_dark(blue)
+    assert turned[3] == 0.5
+    assert turned[2] > turned[1] > turned[0]
+
+
+def test_formulas_become_mathml():
+    pytest.importorskip("latex2mathml")
+    import mathml
+
+    made = mathml.to_mathml(r"\arg\max_v \frac{v^\top S v}{\lVert v \rVert^2}, \quad f''^2", "block")
+    assert made.startswith("<math data-latex=")
+    assert "<munder>" in made
+    assert "<mfrac>" in made
+    assert "\\" not in made.split(">", 1)[1]
+    with pytest.raises(Exception, match=r"unread|nosuch"):
+        mathml.to_mathml(r"\nosuchcommand x", "inline")

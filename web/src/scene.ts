@@ -1,0 +1,235 @@
+// What is seen of a scatter besides its points: axes, shades, ellipses, arrows, limits and names. Nothing here listens.
+import { brief, svg, tickNames, ticks } from "./dom";
+import { measured, placed, type Box, type Wanted } from "./labels";
+import { extent, type View } from "./points";
+import { numbers, type RowsChart } from "./report";
+import { css, sequential, type State } from "./state";
+
+export const HEIGHT = 420;
+const MARGIN = { right: 16, top: 12, bottom: 46 };
+
+/** The most rows that are named beside their points. */
+const NAMED = 40;
+
+/** Limits of the data that are in view. */
+export interface Span {
+  x: [number, number];
+  y: [number, number];
+}
+
+export interface Points {
+  chart: RowsChart;
+  x: Float64Array;
+  y: Float64Array;
+}
+
+/** The span that shows everything: points, arrows, ellipses, and limits that are not far off. */
+export function whole({ chart, x, y }: Points): Span {
+  const [across, up] = [extent(x), extent(y)];
+  for (const a of chart.arrows ?? []) [stretch(across, a.x), stretch(up, a.y)];
+  for (const e of chart.ellipses ?? []) {
+    for (const [px, py] of outline(e)) [stretch(across, px), stretch(up, py)];
+  }
+  const far = [across[1] - across[0], up[1] - up[0]];
+  for (const line of chart.lines ?? []) {
+    if (line.x !== undefined && line.x > across[0] - far[0] && line.x < across[1] + far[0]) stretch(across, line.x);
+    if (line.y !== undefined && line.y > up[0] - far[1] && line.y < up[1] + far[1]) stretch(up, line.y);
+  }
+  return { x: pad(across), y: pad(up) };
+}
+
+function stretch(range: [number, number], value: number): void {
+  [range[0], range[1]] = [Math.min(range[0], value), Math.max(range[1], value)];
+}
+
+function pad([low, high]: [number, number]): [number, number] {
+  const by = 0.07 * (high - low) || 0.5 * Math.abs(low) || 1;
+  return [low - by, high + by];
+}
+
+/** The frame of the axes: as wide at the left as the names of its ticks. */
+export function frame({ chart }: Points, span: Span, width: number): Box {
+  const names = tickNames(ticks(...span.y, 6));
+  const left = Math.max(...names.map((name) => measured(name))) + (chart.ylabel ? 34 : 16);
+  return { x0: Math.ceil(left), x1: width - MARGIN.right, y0: MARGIN.top, y1: HEIGHT - MARGIN.bottom };
+}
+
+export function view(points: Points, span: Span, width: number): View {
+  const { x0, x1, y0, y1 } = frame(points, span, width);
+  const [w, ht] = [x1 - x0, y1 - y0];
+  let [sx, sy] = [w / (span.x[1] - span.x[0]), ht / (span.y[1] - span.y[0])];
+  if (points.chart.equal) sx = sy = Math.min(sx, sy);
+  const [cx, cy] = [(span.x[0] + span.x[1]) / 2, (span.y[0] + span.y[1]) / 2];
+  return { sx, tx: x0 + w / 2 - sx * cx, sy: -sy, ty: y0 + ht / 2 + sy * cy, width, height: HEIGHT };
+}
+
+/** How wide a point is drawn. */
+export function dot(n: number): number {
+  return n > 50_000 ? 2.5 : n > 5_000 ? 4 : n > 500 ? 6 : 9;
+}
+
+/** All rows as shades, a dot for each cell, to lie behind the sample of them that are points. */
+export function shades({ chart }: Points): HTMLCanvasElement | null {
+  const d = chart.density;
+  if (!d) return null;
+  const counts = numbers(d.counts);
+  const top = Math.log1p(counts.reduce((a, b) => Math.max(a, b), 0)) || 1;
+  const canvas = document.createElement("canvas");
+  [canvas.width, canvas.height] = [d.width, d.height];
+  const context = canvas.getContext("2d")!;
+  const paint = context.createImageData(d.width, d.height);
+  counts.forEach((count, at) => {
+    if (!count) return;
+    const [i, j] = [at % d.width, d.height - 1 - Math.floor(at / d.width)];
+    const [r, g, b] = sequential(Math.log1p(count) / top);
+    paint.data.set([255 * r, 255 * g, 255 * b, 90], 4 * (j * d.width + i));
+  });
+  context.putImageData(paint, 0, 0);
+  return canvas;
+}
+
+/** Everything over the points. */
+export function over(points: Points, v: View, box: Box, state: State): SVGElement[] {
+  const inside = cut(box);
+  inside.append(...limits(points, v, box), ...ellipses(points, v), ...arrows(points, v), ...ring(points, v, state, box));
+  const wanted = [...looked(points, v, state, box), ...rows(points, v, state, box), ...tips(points, v)];
+  const heads = tips(points, v).map(({ x, y }) => ({ x0: x - 4, x1: x + 4, y0: y - 4, y1: y + 4 }));
+  return [...names(points, v, box), inside, ...placed(wanted, { ...box, x1: v.width, y0: 0 }, heads)];
+}
+
+/** A part of the picture that shows nothing outside the frame. */
+export function cut({ x0, y0, x1, y1 }: Box): SVGElement {
+  const [width, height] = [x1 - x0, y1 - y0];
+  return svg("svg", { x: x0, y: y0, width, height, viewBox: `${x0} ${y0} ${width} ${height}` });
+}
+
+interface Tick {
+  at: number;
+  name: string;
+}
+
+/** Where the ticks of both axes are, in pixels, and what they say. */
+function axes(v: View, { x0, x1, y0, y1 }: Box): { across: Tick[]; up: Tick[] } {
+  const across = ticks((x0 - v.tx) / v.sx, (x1 - v.tx) / v.sx, Math.max(3, (x1 - x0) / 70));
+  const up = ticks((y1 - v.ty) / v.sy, (y0 - v.ty) / v.sy, 6);
+  return {
+    across: tickNames(across).map((name, i) => ({ name, at: v.sx * across[i] + v.tx })),
+    up: tickNames(up).map((name, i) => ({ name, at: v.sy * up[i] + v.ty })),
+  };
+}
+
+/** What lies under the points: the lines of the ticks. */
+export function under(v: View, box: Box): SVGElement[] {
+  const { across, up } = axes(v, box);
+  return [
+    ...across.map(({ at }) => svg("line", { class: "rule", x1: at, x2: at, y1: box.y0, y2: box.y1 })),
+    ...up.map(({ at }) => svg("line", { class: "rule", x1: box.x0, x2: box.x1, y1: at, y2: at })),
+  ];
+}
+
+function names({ chart }: Points, v: View, box: Box): SVGElement[] {
+  const { across, up } = axes(v, box);
+  const [middle, half] = [(box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2];
+  return [
+    ...across.map(({ at, name }) => svg("text", { class: "tick", x: at, y: box.y1 + 16, "text-anchor": "middle" }, name)),
+    ...up.map(({ at, name }) => svg("text", { class: "tick", x: box.x0 - 6, y: at + 4, "text-anchor": "end" }, name)),
+    svg("text", { class: "label", x: middle, y: HEIGHT - 9, "text-anchor": "middle" }, brief(chart.xlabel, 60)),
+    svg("text", { class: "label", transform: `translate(13 ${half}) rotate(-90)`, "text-anchor": "middle" }, brief(chart.ylabel, 56)),
+  ];
+}
+
+function limits({ chart }: Points, v: View, { x0, x1, y0, y1 }: Box): SVGElement[] {
+  return (chart.lines ?? []).flatMap((line) => {
+    if (line.x !== undefined) {
+      const px = v.sx * line.x + v.tx;
+      const room = px + 8 + measured(line.label) < x1;
+      const at = { x: room ? px + 5 : px - 5, y: y0 + 12, "text-anchor": room ? "start" : "end" };
+      return [svg("line", { class: "limit", x1: px, x2: px, y1: y0, y2: y1 }), svg("text", { class: "name", ...at }, line.label)];
+    }
+    const py = v.sy * (line.y ?? 0) + v.ty;
+    const at = { x: x1 - 4, y: py - 5, "text-anchor": "end" };
+    return [svg("line", { class: "limit", x1: x0, x2: x1, y1: py, y2: py }), svg("text", { class: "name", ...at }, line.label)];
+  });
+}
+
+type Ellipse = NonNullable<RowsChart["ellipses"]>[number];
+
+/** The edge of an ellipse in data coordinates: turned there, as axes of different scales turn it otherwise. */
+function outline({ x, y, a, b, angle }: Ellipse): [number, number][] {
+  const [c, s] = [Math.cos(angle), Math.sin(angle)];
+  return Array.from({ length: 72 }, (_, i) => {
+    const [u, w] = [a * Math.cos((i * Math.PI) / 36), b * Math.sin((i * Math.PI) / 36)];
+    return [x + c * u - s * w, y + s * u + c * w];
+  });
+}
+
+function ellipses({ chart }: Points, v: View): SVGElement[] {
+  return (chart.ellipses ?? []).flatMap((e) => {
+    const points = outline(e).map(([x, y]) => `${v.sx * x + v.tx},${v.sy * y + v.ty}`).join(" ");
+    const at = { x: v.sx * e.x + v.tx, y: v.sy * e.y + v.ty, "text-anchor": "middle" };
+    return [svg("polygon", { class: "ellipse", points }), svg("text", { class: "name", ...at }, e.label)];
+  });
+}
+
+function arrows({ chart }: Points, v: View): SVGElement[] {
+  const [x0, y0] = [v.tx, v.ty];
+  return (chart.arrows ?? []).map((a) => {
+    const [x1, y1] = [v.sx * a.x + v.tx, v.sy * a.y + v.ty];
+    const long = Math.hypot(x1 - x0, y1 - y0) || 1;
+    const [u, w] = [(x1 - x0) / long, (y1 - y0) / long];
+    const back = Math.min(8, long / 2);
+    const barb = (side: number) => `${x1 - back * u - side * 0.45 * back * w} ${y1 - back * w + side * 0.45 * back * u}`;
+    return svg("path", { class: "arrow", d: `M${x0} ${y0} L${x1} ${y1} M${barb(1)} L${x1} ${y1} L${barb(-1)}` });
+  });
+}
+
+// ---- names ------------------------------------------------------------------------------------------------
+
+function tips({ chart }: Points, v: View): Wanted[] {
+  const longest = [...(chart.arrows ?? [])].sort((a, b) => Math.hypot(b.x, b.y) - Math.hypot(a.x, a.y));
+  return longest.map((a) => ({
+    text: a.label, x: v.sx * a.x + v.tx, y: v.sy * a.y + v.ty,
+    sides: a.x >= 0 ? ["right", "above", "below", "left"] : ["left", "above", "below", "right"],
+  }));
+}
+
+/** Rows that are named: all of a few, else those selected if they are few. */
+function rows({ x, y }: Points, v: View, state: State, box: Box): Wanted[] {
+  const few = state.rows.ids && state.rows.shown <= NAMED ? state.ids.map((_, i) => i) : [];
+  const chosen = state.selected.size && state.selected.size <= NAMED ? [...state.selected] : [];
+  const all = [...new Set([...chosen, ...few])].filter((i) => i !== state.focused);
+  return all.map((i) => name(state.ids[i], v.sx * x[i] + v.tx, v.sy * y[i] + v.ty)).filter((each) => holds(box, each));
+}
+
+function looked({ x, y }: Points, v: View, state: State, box: Box): Wanted[] {
+  const i = state.focused;
+  const found = { ...name(state.ids[i] ?? "", v.sx * x[i] + v.tx, v.sy * y[i] + v.ty), strong: true };
+  return i >= 0 && holds(box, found) ? [found] : [];
+}
+
+function name(text: string, x: number, y: number): Wanted {
+  return { text, x, y, sides: ["right", "above", "below", "left"] };
+}
+
+/** The row that is looked at has a ring around it. */
+function ring({ x, y }: Points, v: View, state: State, box: Box): SVGElement[] {
+  const [cx, cy] = [v.sx * x[state.focused] + v.tx, v.sy * y[state.focused] + v.ty];
+  return state.focused >= 0 && holds(box, { x: cx, y: cy }) ? [svg("circle", { class: "ring", cx, cy, r: 9 })] : [];
+}
+
+export function holds(box: Box, { x, y }: { x: number; y: number }): boolean {
+  return x >= box.x0 && x <= box.x1 && y >= box.y0 && y <= box.y1;
+}
+
+/** The points as circles, for pictures of few rows that can be edited. */
+export function circles({ x, y }: Points, v: View, box: Box, state: State): SVGElement {
+  const group = cut(box);
+  const r = dot(x.length) / 2;
+  const order = Array.from(x, (_, i) => i).sort((a, b) => Number(state.selected.has(a)) - Number(state.selected.has(b)));
+  for (const i of order) {
+    const at = { cx: v.sx * x[i] + v.tx, cy: v.sy * y[i] + v.ty, r };
+    if (holds(box, { x: at.cx, y: at.cy }))
+      group.append(svg("circle", { ...at, fill: css(state.colouring.colours[i]), "fill-opacity": state.tints[4 * i + 3] }));
+  }
+  return group;
+}

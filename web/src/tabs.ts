@@ -1,0 +1,74 @@
+// One page at a time, by mouse, by arrow keys and by address; a page is made when it is first looked at.
+import { h } from "./dom";
+
+export interface Tab {
+  id: string;
+  title: string;
+  make: () => Node[];
+}
+
+interface Tabbed {
+  tabs: HTMLElement;
+  panels: HTMLElement[];
+  /** Prints all pages. */
+  printed: () => void;
+}
+
+const STEPS: Record<string, (at: number, n: number) => number> = {
+  ArrowDown: (at, n) => (at + 1) % n, ArrowRight: (at, n) => (at + 1) % n,
+  ArrowUp: (at, n) => (at + n - 1) % n, ArrowLeft: (at, n) => (at + n - 1) % n,
+  Home: () => 0, End: (_, n) => n - 1,
+};
+
+export function tabbed(pages: Tab[]): Tabbed {
+  const panels = pages.map((page) =>
+    h("section", { id: `panel-${page.id}`, role: "tabpanel", "aria-labelledby": `tab-${page.id}`, hidden: true }));
+  const links = pages.map((page, i) => h("a", {
+    id: `tab-${page.id}`, role: "tab", href: `#${page.id}`, "aria-controls": `panel-${page.id}`,
+    onclick: () => show(i), onkeydown: (event: KeyboardEvent) => key(event, i),
+  }, page.title));
+  const made = new Set<number>();
+  const fill = (at: number): void => {
+    if (!made.has(at)) panels[at].append(...pages[at].make());
+    made.add(at);
+  };
+  const show = (at: number): void => {
+    fill(at);
+    panels.forEach((panel, i) => (panel.hidden = i !== at));
+    links.forEach((link, i) => {
+      link.setAttribute("aria-selected", String(i === at));
+      link.tabIndex = i === at ? 0 : -1;
+    });
+  };
+  const key = (event: KeyboardEvent, at: number): void => {
+    const step = event.key === " " ? () => at : STEPS[event.key];
+    if (!step) return;
+    event.preventDefault();
+    const next = links[step(at, links.length)];
+    next.focus();
+    next.click();
+  };
+  const addressed = (): number => Math.max(0, pages.findIndex((page) => page.id === decodeURIComponent(location.hash.slice(1))));
+  addEventListener("hashchange", () => pages.some((page) => `#${page.id}` === location.hash) && show(addressed()));
+  show(addressed());
+  const printed = (): void => void paper(panels, fill);
+  return { tabs: h("div", { role: "tablist", "aria-orientation": "vertical", "aria-label": "Pages" }, ...links), panels, printed };
+}
+
+/** On paper all pages follow each other; they are laid out and drawn before the printer is asked. */
+async function paper(panels: HTMLElement[], fill: (at: number) => void): Promise<void> {
+  const hidden = panels.map((panel) => panel.hidden);
+  panels.forEach((panel, i) => {
+    fill(i);
+    panel.hidden = false;
+  });
+  await frame();
+  dispatchEvent(new Event("paper"));
+  await frame();
+  print();
+  panels.forEach((panel, i) => (panel.hidden = hidden[i]));
+}
+
+function frame(): Promise<void> {
+  return new Promise((done) => requestAnimationFrame(() => setTimeout(done, 50)));
+}
