@@ -489,7 +489,9 @@ def test_an_interrupt_of_missing_entries_is_said():
         if "step 4," in what:
             raise KeyboardInterrupt
 
-    with pytest.warns(ConvergenceWarning, match=r"stopped after [34] steps.*it was interrupted.*is kept") as caught:
+    with pytest.warns(
+        ConvergenceWarning, match=r"stopped after [34] steps.*: the user stopped it\. .*is kept"
+    ) as caught:
         pca = PCA(2, missing="em", verbose=stop).fit(gaps(rows()))
     assert "residual" not in str(caught[0].message)
     assert pca.transform(rows()).shape == (100, 2)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Self
@@ -12,23 +11,22 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from eigenlens import checks, io
+from eigenlens import checks
 from eigenlens.arrays import Array, Like, dense, is_tensor, to_numpy
 from eigenlens.data.resolve import as_source, explain_nonfinite
-from eigenlens.data.source import BLOCK_BYTES, Block, Source, accumulate
-from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, OptionError
+from eigenlens.data.source import Source, accumulate
+from eigenlens.errors import DataError, OptionError
+from eigenlens.estimators import pca_files
+from eigenlens.estimators.pca_checks import MISSING, checked_options, rows_with_entries, warn_about
 from eigenlens.estimators.placing import place
 from eigenlens.estimators.progress import progress_of
 from eigenlens.estimators.rows import SeenBefore, by_block, count_rows, rows_of
-from eigenlens.estimators.storing import named_features, outcome_of, outcome_values, storable_parameters
 from eigenlens.fitting import reading
 from eigenlens.fitting.bootstrap import Bootstrap, bootstrap_components
 from eigenlens.fitting.counted import counted
-from eigenlens.fitting.pca import RULES, PCAFit, fit_pca, principal_components, row_count
-from eigenlens.fitting.pca_missing import fit_pca_missing
+from eigenlens.fitting.pca import PCAFit, fit_pca, principal_components, row_count
 from eigenlens.linalg.operators import CentredRows
 from eigenlens.linalg.scores import scores, stack
-from eigenlens.linalg.solve import SOLVERS
 from eigenlens.linalg.spectrum import Outcome
 from eigenlens.models.principal import PrincipalComponents
 from eigenlens.stats.moments import Moments
@@ -36,18 +34,6 @@ from eigenlens.stats.moments import Moments
 __all__ = ["PCA"]
 
 REMEMBERED_BYTES = 64 << 20
-
-MOST_STEPS = 500
-"""The most steps of missing="em"."""
-
-CUT_SHORT = "it was interrupted, or because rounding hides further gains"
-USED_UP = (
-    f"there were as many as allowed, {MOST_STEPS}; divide columns of very different sizes by their standard deviations "
-    "(standardize=True), or choose fewer components"
-)
-
-MISSING = {"raise": fit_pca, "em": fit_pca_missing}
-"""What to do with NaN: refuse it, or fit the observed entries by maximum likelihood."""
 
 
 class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -92,6 +78,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
     _outcome: Outcome | None
     _moments: Moments | None
     _fitted_source: Source | None
+    n_samples_: int
     _like: Like
 
     def __init__(
@@ -124,15 +111,15 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         """
         source = rows_of(self, X, sample_weight, reset=True)
         rows = counted(source) if self.missing == "em" else source
-        n_components, options = self._options(rows)
+        n_components, options = checked_options(self, rows)
         if n_components is None and self.missing == "em":
             n_components = min(row_count(rows), rows.n_features)  # a rule would see one axis less than there are
         with progress_of(self.verbose) as progress:
             fit = MISSING[self.missing](rows, n_components, progress=progress, **options)
         self._keep(X, source, fit)
         if self.solver_.solver == "em":
-            self._leave_out_empty(rows)
-        self._warn_about(fit.model, fit.spectrum.outcome, source)
+            self.n_samples_ = rows_with_entries(rows, self.n_samples_)
+        warn_about(fit, source, self)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -142,7 +129,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         """
         before = self._moments_so_far() if hasattr(self, "_moments") else None
         source = rows_of(self, X, sample_weight, reset=before is None)
-        self._options(source, rows_known=False)
+        checked_options(self, source, rows_known=False)
         with np.errstate(all="ignore"):
             moments = accumulate(source, Moments.of)
         if not np.all(np.isfinite(moments.mean)):
@@ -332,7 +319,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         if self._model is None or self._outcome is None:
             assert self._moments is not None
             rows = CentredRows(SeenBefore(self._moments), standardize=self.standardize, moments=self._moments)
-            n_components, options = self._options(rows.source)
+            n_components, options = checked_options(self, rows.source)
             fit = principal_components(rows, n_components, "covariance", self.tol, options["rng"])
             self._model, self._outcome = fit.model, fit.spectrum.outcome
         return self._model, self._outcome
@@ -403,69 +390,14 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one safetensors file, whole or not at all; read it with `eigenlens.load`."""
         check_is_fitted(self)
-        model = self.model_
-        arrays = {
-            name: getattr(model, name) for name in ("mean", "scale", "components", "variances", "column_variances")
-        }
-        header = {
-            "parameters": storable_parameters(self),
-            "total": model.total,
-            "weight": model.weight,
-            "n_samples": self.n_samples_,
-            "dtype": self._like.dtype.name,
-            "feature_names": named_features(self),
-            "solver": outcome_values(self.solver_),
-        }
-        arrays["residuals"] = self.solver_.residuals
-        if self._moments is not None:
-            arrays["moments_scatter"] = self._moments.scatter
-            header["moments_rows"] = self._moments.rows
-        io.write(path, "PCA", arrays, header)
+        pca_files.save(self, path)
 
     @classmethod
     def _restored(cls, arrays: dict[str, Array], header: dict[str, Any]) -> Self:
-        """The estimator that `save` wrote."""
-        estimator = cls(**header["parameters"])
-        residuals, scatter = arrays.pop("residuals"), arrays.pop("moments_scatter", None)
-        model = PrincipalComponents(**arrays, total=header["total"], weight=header["weight"])
-        estimator._model, estimator._fitted_source = model, None
-        estimator._outcome = outcome_of(header["solver"], residuals)
-        estimator._like = Like(model.mean, np.dtype(header["dtype"]))
-        estimator._moments = (
-            None if scatter is None else Moments(header["moments_rows"], model.weight, model.mean, scatter)
-        )
-        estimator.n_features_in_, estimator.n_samples_ = model.mean.size, header["n_samples"]
-        if header["feature_names"]:
-            estimator.feature_names_in_ = np.asarray(header["feature_names"], dtype=object)
-        return estimator
+        restored: Self = pca_files.restore(cls, arrays, header)
+        return restored
 
-    # ---- the gate ---------------------------------------------------------------------------------------
-
-    def _options(self, source: Source, rows_known: bool = True) -> tuple[Any, dict[str, Any]]:
-        """The parameters, checked once: what n_components means here, and the keywords of `fit_pca`."""
-        checks.name("missing", self.missing, MISSING)
-        checks.boolean("whiten", self.whiten)
-        options = {
-            "standardize": checks.boolean("standardize", self.standardize),
-            "solver": checks.choice("solver", self.solver, ["auto", *SOLVERS]),
-            "tol": checks.real("tol", self.tol, 0.0, 1.0),
-            "rng": checks.generator(self.random_state),
-        }
-        n = row_count(source) if rows_known else None
-        return self._checked_components(n, source.n_features), options
-
-    def _checked_components(self, n: int | None, d: int) -> Any:
-        k = self.n_components
-        if k is None or callable(k):
-            return k
-        if isinstance(k, str):
-            return checks.choice("n_components", k, RULES)
-        if isinstance(k, float | np.floating):
-            if k == 1.0:
-                return None
-            return checks.real("n_components", float(k), 0.0, 1.0)
-        bound = "the number of features" if n is None or d <= n else "the number of rows"
-        return checks.integer("n_components", k, 1, d if n is None else min(n, d), bound)
+    # ---- what is kept ----------------------------------------------------------------------------------
 
     def _keep(self, X: Any, source: Source, fit: PCAFit) -> None:
         self._like = Like(X, source.dtype)
@@ -488,42 +420,6 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
     def _view(self, array: Array) -> Any:
         return self._like(array)
 
-    def _leave_out_empty(self, rows: Source) -> None:
-        """Rows without an entry took no part in the likelihood."""
-        total, self.n_samples_ = self.n_samples_, accumulate(rows, _rows_seen)
-        if total > self.n_samples_:
-            warnings.warn(
-                f"{total - self.n_samples_} rows of X have no observed entry (NaN in every column) and were left out; "
-                "their scores are 0.",
-                DataWarning,
-                stacklevel=3,
-            )
-
-    def _warn_about(self, model: PrincipalComponents, outcome: Outcome, source: Source) -> None:
-        if not outcome.converged and outcome.solver == "em":
-            warnings.warn(
-                f"missing='em' stopped after {outcome.iterations} steps, short of the greatest likelihood, because "
-                f"{CUT_SHORT if outcome.iterations < MOST_STEPS else USED_UP}. The best model so far is kept.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        elif not outcome.converged:
-            warnings.warn(
-                f"solver {outcome.solver!r} stopped after {outcome.iterations} iterations with a residual of "
-                f"{outcome.residuals.max(initial=0.0):.1e}, above tol={self.tol:g}; raise tol or use solver='auto'.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        constant = np.flatnonzero(model.column_variances <= 1e-26 * model.mean**2)
-        if constant.size and (self.standardize or constant.size == model.mean.size):
-            names = [repr(source.names[j]) if source.names else str(j) for j in constant[:5]]
-            warnings.warn(
-                f"{constant.size} of {model.mean.size} columns are constant ({', '.join(names)}); "
-                "they carry no variance and were left unscaled.",
-                DataWarning,
-                stacklevel=3,
-            )
-
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_moments")
 
@@ -541,13 +437,6 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         self._fitted_source = None
-
-
-def _rows_seen(block: Block) -> int:
-    """How many rows of a block have an observed entry."""
-    step = max(1, BLOCK_BYTES // (8 * block.rows.shape[1]))
-    parts = (dense(block.rows[start : start + step]) for start in range(0, block.rows.shape[0], step))
-    return sum(int(np.count_nonzero(~np.isnan(part).all(axis=1))) for part in parts)
 
 
 def _completed(rows: Any, model: PrincipalComponents) -> Array:

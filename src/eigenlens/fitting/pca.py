@@ -25,12 +25,16 @@ __all__ = ["RULES", "PCAFit", "fit_pca", "principal_components", "row_count", "w
 
 @dataclass(frozen=True)
 class PCAFit:
-    """What fitting gives: the frozen model, the spectrum it came from, the rows, and the moments if they are known."""
+    """What fitting gives: the frozen model, the spectrum it came from, the rows, and the moments if they are known.
+
+    ended: what ended a climb of the likelihood, a key of `fitting.latent.ENDS`; empty where there was none.
+    """
 
     model: PrincipalComponents
     spectrum: Spectrum
     rows: CentredRows
     moments: Moments | None = None
+    ended: str = ""
 
 
 def fit_pca(

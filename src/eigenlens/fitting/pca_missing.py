@@ -103,7 +103,7 @@ def _from_likelihood(found: MissingFit, filled: CentredRows, n_components: Any, 
         columns,
         weight,
     )
-    return PCAFit(model, spectrum, filled)
+    return PCAFit(model, spectrum, filled, ended=found.ended)
 
 
 def _observed_scale(observed: ObservedColumns) -> Array:
