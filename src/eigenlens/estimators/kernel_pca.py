@@ -13,26 +13,30 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks
-from eigenlens.arrays import Array, Like, dense, is_sparse, is_tensor, to_numpy
+from eigenlens.arrays import Array, Like, dense, is_tensor, to_numpy
 from eigenlens.data.resolve import as_source, explain_nonfinite
 from eigenlens.data.source import Source
-from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, OptionError
+from eigenlens.errors import ConvergenceWarning, DataError, DataWarning
 from eigenlens.estimators import kernel_files
+from eigenlens.estimators.kernel_checks import (
+    checked_components,
+    checked_kernel,
+    checked_landmarks,
+    memory_budget,
+    rows_in_memory,
+    warn_about,
+)
 from eigenlens.estimators.progress import progress_of
-from eigenlens.estimators.rows import gathered, rows_of
-from eigenlens.fitting.features import APPROXIMATIONS, COUNTED_IN_FEATURES, fit_landmark_components
-from eigenlens.fitting.kernel_pca import NEGATIVE, SOLVERS, KernelPCAFit, fit_kernel_pca
+from eigenlens.estimators.rows import rows_of
+from eigenlens.fitting.features import APPROXIMATIONS, fit_landmark_components
+from eigenlens.fitting.kernel_pca import KernelPCAFit, fit_kernel_pca
 from eigenlens.fitting.preimage import PREIMAGES, InverseMap, PreImageOptions, PreImages, find_preimages, learn_inverse
 from eigenlens.fitting.sampling import row_count
-from eigenlens.kernels.gamma import GAMMAS, gamma_of
-from eigenlens.kernels.memory import available_memory
-from eigenlens.kernels.mercer import KERNELS, Kernel, Precomputed, kernel_of
+from eigenlens.kernels.mercer import Precomputed
 from eigenlens.linalg.spectrum import Outcome
 from eigenlens.models.kernel_components import KernelComponents
 
 __all__ = ["KernelPCA"]
-
-DEFAULT_LANDMARKS = 1000
 
 
 class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -130,7 +134,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _fit(self, X: Any, sample_weight: Any) -> KernelPCAFit | None:
         source = rows_of(self, X, sample_weight, reset=True)
-        n_components = self._checked_components(source)
+        n_components = checked_components(self, source)
         rng = checks.generator(self.random_state)
         with progress_of(self.verbose) as progress:
             if self.approximation is None:
@@ -151,8 +155,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self, source: Source, n_components: Any, rng: np.random.Generator, progress: Any
     ) -> tuple[KernelComponents, Outcome]:
         choose = checks.choice("approximation", self.approximation, APPROXIMATIONS)
-        kernel, self.gamma_ = self._kernel(source, rng)
-        asked = self._checked_landmarks(source)
+        kernel, self.gamma_ = checked_kernel(self, source, rng)
+        asked = checked_landmarks(self, source)
         found = fit_landmark_components(source, kernel, choose, asked, n_components, rng=rng, progress=progress)
         if not found.met:
             warnings.warn(
@@ -165,8 +169,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return found.model, Outcome(name, found.reason, found.passes)
 
     def _exact(self, source: Source, n_components: Any, rng: np.random.Generator, progress: Any) -> KernelPCAFit:
-        rows = self._rows_in_memory(source)
-        kernel, self.gamma_ = self._kernel(rows, rng, source.weight)
+        rows = rows_in_memory(self, source)
+        kernel, self.gamma_ = checked_kernel(self, rows, rng, source.weight)
         fit = fit_kernel_pca(
             rows,
             kernel,
@@ -174,11 +178,11 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             weight=source.weight,
             solver=self.solver,
             tol=checks.real("tol", self.tol, 0.0, 1.0),
-            max_memory=self._budget(),
+            max_memory=memory_budget(self.max_memory),
             rng=rng,
             progress=progress,
         )
-        self._warn_about(fit, source)
+        warn_about(fit, source, self)
         return fit
 
     # ---- rows to scores and back ------------------------------------------------------------------------
@@ -311,72 +315,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         restored: Self = kernel_files.restore(cls, arrays, header)
         return restored
 
-    # ---- the gate ---------------------------------------------------------------------------------------
-
-    def _kernel(self, rows: Any, rng: np.random.Generator, weight: Array | None = None) -> tuple[Kernel, float | None]:
-        """The kernel with its numbers, and gamma where it has one."""
-        name = checks.choice("kernel", self.kernel, KERNELS)
-        if self.kernel_params is not None and not isinstance(self.kernel_params, Mapping):
-            raise OptionError(
-                f"kernel_params={self.kernel_params!r} must be a dict of keywords for the kernel, or None."
-            )
-        degree, coef0 = checks.integer("degree", self.degree, 1), checks.real("coef0", self.coef0, -np.inf)
-        if isinstance(self.gamma, str):
-            checks.name("gamma", self.gamma, [rule for rule in GAMMAS if rule])
-        elif self.gamma is not None:
-            checks.real("gamma", self.gamma, 0.0)
-        takes_gamma = isinstance(name, str) and "gamma" in KERNELS[name].__dataclass_fields__  # type: ignore[attr-defined]
-        gamma = gamma_of(self.gamma, rows, weight, rng) if takes_gamma else None
-        kernel = kernel_of(name, 1.0 if gamma is None else gamma, degree, coef0, self.kernel_params)
-        return kernel, gamma
-
-    def _checked_components(self, source: Source) -> int | float | None:
-        checks.name("solver", self.solver, ["auto", *SOLVERS])
-        checks.name("preimage", self.preimage, PREIMAGES)
-        n, k = source.n_rows, self.n_components
-        if n == 1:
-            raise DataError("X has 1 row (n_samples = 1); at least 2 are needed for a component.")
-        if isinstance(k, float | np.floating):
-            return None if k == 1.0 else checks.real("n_components", float(k), 0.0, 1.0)
-        return None if k is None else checks.integer("n_components", k, 1, n, "the number of rows")
-
-    def _checked_landmarks(self, source: Source) -> int | float:
-        n, m = source.n_rows, self.n_landmarks
-        if m is None:
-            return DEFAULT_LANDMARKS if n is None else min(n, DEFAULT_LANDMARKS)
-        if isinstance(m, float | np.floating):
-            return checks.real("n_landmarks", float(m), 0.0, 1.0)
-        bound = None if callable(self.approximation) or self.approximation in COUNTED_IN_FEATURES else n
-        return checks.integer("n_landmarks", m, 1, bound, "the number of rows")
-
-    def _rows_in_memory(self, source: Source) -> Any:
-        rows = gathered(source)
-        if self.kernel == "precomputed":
-            _require_symmetric(rows)
-        return rows
-
-    def _budget(self) -> int:
-        if self.max_memory is None:
-            return int(0.8 * available_memory())
-        return checks.memory("max_memory", self.max_memory)
-
-    def _warn_about(self, fit: KernelPCAFit, source: Source) -> None:
-        outcome, limit = fit.outcome, NEGATIVE[source.dtype]
-        if fit.negative > limit:
-            message = (
-                f"kernel={self.kernel!r} is not positive semidefinite on these rows: the smallest eigenvalue is at or "
-                f"below {-fit.negative:.2g} times the largest"
-            )
-            if self.kernel == "precomputed":
-                raise DataError(f"{message}; check that X is a kernel matrix, or clip its negative eigenvalues first.")
-            warnings.warn(f"{message}; components of negative variance were left out.", DataWarning, stacklevel=5)
-        if not outcome.converged:
-            warnings.warn(
-                f"solver {outcome.solver!r} stopped after {outcome.iterations} iterations with a residual of "
-                f"{outcome.residuals.max():.1e}, above tol={self.tol:g}; raise tol or use solver='dense'.",
-                ConvergenceWarning,
-                stacklevel=5,
-            )
+    # ---- for scikit-learn -------------------------------------------------------------------------------
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
@@ -395,24 +334,3 @@ def _finite_scores(rows: Any, model: KernelComponents) -> Any:
     if not np.all(np.isfinite(found)):
         raise explain_nonfinite(as_source(rows))
     return found
-
-
-def _require_symmetric(K: Any) -> None:
-    """A kernel matrix given by the user must be square and symmetric."""
-    values = K if is_tensor(K) else (K.toarray() if is_sparse(K) else K)
-    if values.shape[0] != values.shape[1]:
-        raise DataError(
-            f"X has shape {tuple(values.shape)}; kernel='precomputed' needs the square matrix of kernel values between "
-            "all pairs of fitted rows."
-        )
-    host = to_numpy(values)
-    size, eps = float(np.abs(host).max(initial=0.0)), float(np.finfo(host.dtype).eps)
-    for start in range(0, len(host), 256):
-        gap = np.abs(host[start : start + 256] - host[:, start : start + 256].T)
-        if gap.max(initial=0.0) > 1e3 * eps * size:
-            i, j = np.unravel_index(int(gap.argmax()), gap.shape)
-            raise DataError(
-                f"X is not symmetric: X[{start + i}, {j}]={host[start + i, j]:g} but X[{j}, {start + i}]="
-                f"{host[j, start + i]:g}; kernel='precomputed' needs k(x, y) = k(y, x). Use (X + X.T) / 2 if that is "
-                "rounding."
-            )

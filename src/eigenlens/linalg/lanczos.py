@@ -52,7 +52,13 @@ def lanczos(
 def residual_norms(operator: SymmetricOperator, V: Array, values: Array) -> Array:
     """‖A v − λ v‖ / λ₁ for each column of V (N, k)."""
     largest = max(float(values.max(initial=0.0)), np.finfo(float).tiny)
-    return np.asarray(np.linalg.norm((operator.matmat(V) - V * values) / largest, axis=0))
+    return column_norms(operator.matmat(V) - V * values) / largest
+
+
+def column_norms(W: Array) -> Array:
+    """‖w‖ of each column of W (N, k), whose squares may be too large or too small for floating point."""
+    size = max(float(np.abs(W).max(initial=0.0)), np.finfo(float).tiny)
+    return np.asarray(size * np.linalg.norm(W / size, axis=0))
 
 
 def _converge(basis: _Basis, k: int, tol: float) -> tuple[Array, bool]:
@@ -136,7 +142,7 @@ class _Basis:
             self.check = self.products + PATIENCE
             values, Y = self._ritz()
             left = self.coupling @ Y[self.size - self.coupling.shape[1] :, :k]
-            if self.exhausted or np.all(np.linalg.norm(left / max(values[0], np.finfo(float).tiny), axis=0) <= tol):
+            if self.exhausted or np.all(column_norms(left) <= tol * max(values[0], np.finfo(float).tiny)):
                 return values, True
             if self.products >= MAX_PRODUCTS:
                 return values, False
