@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 import data
+import results
 from eigenlens import compiled
 from machine import best
-from table import grid
 
 WIDTHS = (8, 16, 32, 50, 64, 100, 128, 160, 200, 256, 320, 400, 512, 640, 800, 1000, 2000)
 COLUMNS = (1, 8, 16, 50, 64, 100)
@@ -69,7 +69,7 @@ def products(n: int, d: int, repeat: int) -> list[tuple[float, ...]]:
 def show(title: str, columns: tuple[str, ...], found: list[tuple[float, ...]]) -> None:
     """A table in GF/s."""
     rows = [(f"{size:.0f}", *(f"{rate / 1e9:.1f}" for rate in rates)) for size, *rates in found]
-    print(f"\n{title}, GF/s\n\n{grid(columns, rows)}", flush=True)
+    print(f"\n{title}, GF/s\n\n{results.grid(results.table(columns, rows))}", flush=True)
 
 
 def main() -> None:

@@ -29,9 +29,9 @@ from pathlib import Path
 import numpy as np
 from sklearn.svm import LinearSVC
 
+import results
 from eigenlens import PCA, KernelPCA
 from eigenlens.errors import ConvergenceWarning
-from table import grid
 
 TRAIN, VALIDATE = 3_000, 200
 DEGREES, COMPONENTS = (1, 2, 3, 4, 5), (32, 64, 128, 256, 512, 1024, 2048)
@@ -69,7 +69,7 @@ def classify(digits: Digits, coef0: float, C: float) -> bool:
     errors = {degree: dict(test_errors(digits, degree, coef0, C)) for degree in DEGREES}
     rows = [(str(k), *(f"{errors[p][k]:.1f}" if k in errors[p] else "—" for p in DEGREES)) for k in COMPONENTS]
     print(f"\nTest error in % of a linear SVM (C = {C:g}) on components of (x·y / 256 + {coef0:g})^degree\n")
-    print(grid(("components", *(f"degree {p}" for p in DEGREES)), rows), flush=True)
+    print(results.grid(results.table(("components", *(f"degree {p}" for p in DEGREES)), rows)), flush=True)
     linear = min(errors[1].values())
     best, p, k = min((errors[p][k], p, k) for p in DEGREES if p > 1 for k in errors[p] if k >= 512)
     met = linear - best >= MARGIN
@@ -110,8 +110,9 @@ def denoise(digits: Digits) -> bool:
             (f"{level:g}", f"{mean_square(noisy - digits.test):.4f}", f"{least:.4f}", str(k), f"{found:.4f}",
              f"{gamma:g}", str(kept), f"{found / least:.2f}")
         )  # fmt: skip
-    head = ("noise", "noisy", "PCA", "its k", "kernel PCA", "gamma", "its k", "ratio")
-    print(f"\nMean squared error a pixel of {len(digits.test):,} test digits\n\n{grid(head, rows)}")
+    head = ("noise", "noisy", "PCA", "k of PCA", "kernel PCA", "gamma", "k of kernel PCA", "ratio")
+    print(f"\nMean squared error a pixel of {len(digits.test):,} test digits\n")
+    print(results.grid(results.table(head, rows)))
     print(f"\n{'met' if met else 'missed'}: kernel PCA has the lower error at {'every' if met else 'not every'} level.")
     return met
 

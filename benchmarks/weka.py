@@ -28,8 +28,8 @@ import numpy as np
 import pandas as pd
 from sklearn.model_selection import StratifiedKFold
 
+import results
 from eigenlens import NaiveBayes
-from table import grid
 
 SLACK = 1.5
 """Points by which a kernel naive Bayes may be below Weka's."""
@@ -206,7 +206,7 @@ def main() -> int:
         found.append(measured(name, path, weka, options.rule, options.shuffles))
         print(" ".join(found[-1].cells()), file=sys.stderr, flush=True)
     header = ("data", "rows", "Weka", "Weka -K", "Weka -D", "Gaussian", "kernel", "kernel above -K", "verdict")
-    print(grid(header, [line.cells() for line in found]))
+    print(results.grid(results.table(header, [line.cells() for line in found])))
     missed = [line.name for line in found if line.lead < -SLACK]
     print(f"\nKernels within {SLACK:g} points of Weka's, or better: {len(found) - len(missed)} of {len(found)}.")
     return 1 if missed else 0

@@ -395,7 +395,7 @@ def test_info_describes_a_table(run, wine):
     assert "file      wine.csv: 90 rows, 6 columns (" in out
     assert re.search(rf"acid\s+float\s+{ROWS[:, 0].min():.6g}\s+{ROWS[:, 0].mean():.6g}\s+{ROWS[:, 0].max():.6g}", out)
     assert "3 different, e.g. 'red'" in out
-    assert "next      eigenlens fit pca wine.csv --drop bottle --drop kind" in out
+    assert "next      eigenlens fit pca wine.csv --id bottle --drop kind" in out
     told = json.loads(done(run("info", "wine.csv", "--json")))
     assert {column["name"]: column["type"] for column in told["columns"]} == {
         "bottle": "text", "acid": "float", "sugar": "float", "ash": "float", "kind": "text", "count": "integer",
@@ -428,8 +428,8 @@ def test_info_by_small_blocks_is_info_of_the_whole(run, wine, monkeypatch, suffi
     else:
         (mixed.write_csv if suffix == ".csv" else mixed.write_parquet)(f"t{suffix}")
     whole = json.loads(done(run("info", f"t{suffix}", "--json")))
-    monkeypatch.setattr("eigenlens.app.cli.profile.PIECE_BYTES", 700)
-    monkeypatch.setattr("eigenlens.app.cli.profile.BLOCK_BYTES", 700)
+    monkeypatch.setattr("eigenlens.app.cli.profiling.PIECE_BYTES", 700)
+    monkeypatch.setattr("eigenlens.app.cli.profiling.BLOCK_BYTES", 700)
     found = json.loads(done(run("info", f"t{suffix}", "--json")))
     for one, other in zip(found.pop("columns"), whole.pop("columns"), strict=True):
         mean, wanted = one.pop("mean"), other.pop("mean")

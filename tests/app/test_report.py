@@ -1,5 +1,6 @@
 """Reports as files: what is in them, what cannot get out of them, and that none is left half-written."""
 
+import base64
 import json
 import re
 
@@ -66,7 +67,7 @@ def test_a_model_without_a_page_is_refused_and_nothing_is_written(tmp_path):
 def test_numbers_come_back_from_their_packing():
     values = np.concatenate([RNG.standard_normal(30_000), [np.nan]])
     found = packed(values, quantised=True)
-    back = np.frombuffer(__import__("base64").b64decode(found["u16"]), "<u2").astype(float)
+    back = np.frombuffer(base64.b64decode(found["u16"]), "<u2").astype(float)
     back = np.where(back == 65_535, np.nan, found["low"] + back * (found["high"] - found["low"]) / 65_534)
     np.testing.assert_allclose(back, values, atol=1e-4)
     assert packed([1.0, np.nan, np.inf]) == [1.0, None, None]

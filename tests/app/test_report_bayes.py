@@ -111,16 +111,18 @@ def test_reliability_counts_what_came_true(iris):
 def test_regions_are_the_predictions_of_the_plane(iris):
     models, found = iris
     chart = named(found["pages"][1]["charts"], "Decision regions")
-    assert (chart["x"]["label"], chart["y"]["label"]) == ("petal length (cm)", "petal width (cm)")
-    shades = next(layer for layer in chart["marks"] if layer["type"] == "raster")
-    grid, fill = shades["grid"], shades["data"]["fill"]
-    codes = numbers(fill["codes"], found).round().astype(int).reshape(grid["height"], grid["width"])
-    x, y = np.linspace(grid["x0"], grid["x1"], 100), np.linspace(grid["y0"], grid["y1"], 100)
+    assert (chart["xlabel"], chart["ylabel"]) == ("petal length (cm)", "petal width (cm)")
+    grid = chart["regions"]
+    codes = numbers(grid["codes"], found).round().astype(int).reshape(grid["height"], grid["width"])
+    edges = [np.linspace(grid[f"{axis}0"], grid[f"{axis}1"], 101) for axis in "xy"]
+    x, y = ((edge[1:] + edge[:-1]) / 2.0 for edge in edges)
     rows = pd.DataFrame(np.full((100, 4), np.nan), columns=X.columns)
     rows["petal length (cm)"], rows["petal width (cm)"] = x, y[40]
-    assert [fill["levels"][c] for c in codes[40]] == models["naive"].predict(rows).tolist()
-    (dots,) = layers(chart, "dot")
-    np.testing.assert_allclose(numbers(dots["x"], found), X["petal length (cm)"], rtol=1e-6)
+    assert [grid["classes"][c] for c in codes[40]] == models["naive"].predict(rows).tolist()
+    top = models["naive"].predict_proba(rows).max(axis=1)
+    sure = numbers(grid["sure"], found).reshape(100, 100)[40]
+    np.testing.assert_allclose(sure, (top - 1.0 / 3.0) * 1.5, atol=1e-5)
+    np.testing.assert_allclose(numbers(chart["x"], found), X["petal length (cm)"], rtol=1e-6)
 
 
 def test_contributions_are_those_of_explain(iris):

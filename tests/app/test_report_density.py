@@ -15,8 +15,10 @@ from eigenlens.app.report import report
 from eigenlens.app.report.compared import compared_page
 from eigenlens.app.report.density import density_page
 from eigenlens.app.report.packing import Places
-from eigenlens.app.report.rows import shown_rows
+from eigenlens.app.report.rows import shown
+from eigenlens.data.mixed import as_table
 from eigenlens.estimators.compare import Comparison
+from eigenlens.views.row_sample import sample_rows
 
 RNG = np.random.default_rng(0)
 X = np.concatenate([RNG.normal(0.0, 1.0, 150), RNG.normal(5.0, 0.5, 100)])[:, None]
@@ -24,7 +26,7 @@ PLANE = pd.DataFrame({"<b>": X[:, 0], "y": RNG.exponential(size=250), "z": RNG.s
 
 
 def rows(values, names):
-    return shown_rows(np.asarray(values, dtype=float), tuple(names), None, {}, RNG)
+    return shown(sample_rows(as_table(np.asarray(values, dtype=float)), len(values), RNG), tuple(names))
 
 
 def numbers(values):

@@ -8,7 +8,9 @@ import pytest
 from eigenlens import PCA, FactorAnalysis, KernelPCA, ProbabilisticPCA, datasets
 from eigenlens.app.report.kernel import kernel_page
 from eigenlens.app.report.latent import latent_page
-from eigenlens.app.report.rows import shown_rows
+from eigenlens.app.report.rows import shown
+from eigenlens.data.mixed import as_table
+from eigenlens.views.row_sample import sample_rows
 
 RNG = np.random.default_rng(0)
 W = np.kron(np.eye(2), np.array([[0.9], [0.8], [0.7], [0.6]]))
@@ -17,7 +19,7 @@ NAMES = tuple(f"q{j}" for j in range(8))
 
 
 def rows(values, names=NAMES):
-    return shown_rows(values, tuple(names), None, {}, RNG)
+    return shown(sample_rows(as_table(values), len(values), RNG), tuple(names))
 
 
 def named(charts, title):
@@ -45,6 +47,14 @@ def test_the_charts_of_a_factor_analysis(gaps):
         "The model", "Likelihood path", "Latent values", "Loadings before rotation", "Loadings after varimax",
         "Noise by column", "Communalities", "Imputed entries, with intervals", "Imputed entries", "Held-out coverage",
     ]  # fmt: skip
+
+
+def test_loadings_are_in_standard_deviations_of_their_columns(gaps):
+    _, model, charts = gaps
+    (cells,) = layers(named(charts, "Loadings before rotation"), "cell")
+    W, psi = np.asarray(model.model_.loadings), np.asarray(model.model_.noise)
+    expected = W / np.sqrt(np.sum(W**2, axis=1) + psi)[:, None]
+    np.testing.assert_allclose(np.abs(np.reshape(cells["fill"], W.shape)), np.abs(expected), rtol=1e-5, atol=1e-7)
 
 
 def test_imputed_entries_have_the_intervals_of_the_model(gaps):
@@ -128,13 +138,20 @@ def test_the_slider_refits_for_every_width(circles):
 
 
 def test_linear_components_stand_beside(circles):
-    chart = named(circles[2], "Linear PCA of the same rows")
+    frames = named(circles[2], "Embedding by width")["frames"]
+    for frame in frames:
+        kernel, chart = frame["charts"]
+        assert (kernel["title"], chart["title"]) == (
+            f"Kernel PCA, gamma {frame['value']}",
+            "Linear PCA of the same rows",
+        )
     np.testing.assert_allclose(chart["x"], PCA(2).fit_transform(circles[0])[:, 0], atol=1e-9)
 
 
 def test_rows_are_shown_before_and_after_denoising(circles):
     data, model, charts = circles
-    before, after = (frame["charts"][0] for frame in named(charts, "Denoising")["frames"])
+    (frame,) = named(charts, "Denoising")["frames"]
+    before, after = frame["charts"]
     np.testing.assert_allclose(before["x"], data[:, 0])
     np.testing.assert_allclose(after["y"], model.denoise(data)[:, 1], atol=1e-9)
 

@@ -401,3 +401,16 @@ def test_names_on_the_circle_do_not_cover_each_other(tmp_path):
     for side in ("start", "end"):
         y = np.sort([at for at, which in zip(words["y"], words["side"], strict=True) if which == side])
         assert np.all(np.diff(y) > 0.08)
+
+
+@pytest.mark.parametrize("far", [1, 70_000])
+def test_places_of_rows_come_back_exactly(far):
+    """Steps of 16 bits, or as they are where those are too short: a row must not be called by another's place."""
+    chosen = np.sort(RNG.choice(40_000_000, 50_000, replace=False))
+    chosen[-1] += far * 1_000
+    rows = shown.ShownRows(np.zeros((50_000, 1)), chosen, 10**9, ("a",), None, {}, {}, ())
+    steps = packing.settled({"rows": rows.data()}, None)["rows"]["steps"]
+    np.testing.assert_array_equal(np.cumsum(numbers(steps, {})), chosen + 1)
+    kept = np.array([3, 40_000, 49_999])
+    steps = packing.settled({"rows": rows.data(keep=kept)}, kept)["rows"]["steps"]
+    np.testing.assert_array_equal(np.cumsum(numbers(steps, {})), chosen[kept] + 1)

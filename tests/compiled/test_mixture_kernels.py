@@ -13,13 +13,18 @@ from eigenlens.compiled.mixture import (
     diagonal_log_joint_numpy,
     diagonal_pass,
     diagonal_pass_numpy,
+    diagonal_passes,
+    diagonal_passes_numpy,
     full_log_joint,
     full_log_joint_numpy,
     full_pass,
     full_pass_numpy,
+    full_passes,
+    full_passes_numpy,
 )
 
 PASSES = {"full": (full_pass, full_pass_numpy), "diagonal": (diagonal_pass, diagonal_pass_numpy)}
+MANY = {"full": (full_passes, full_passes_numpy), "diagonal": (diagonal_passes, diagonal_passes_numpy)}
 JOINTS = {
     "full": (full_log_joint, full_log_joint_numpy),
     "diagonal": (diagonal_log_joint, diagonal_log_joint_numpy),
@@ -322,3 +327,26 @@ def test_what_stands_above_the_diagonal_of_a_root_is_not_read(instructions):
             np.testing.assert_array_equal(a, b)
     for joint in JOINTS["full"]:
         np.testing.assert_array_equal(joint(X, levels, means, spoiled), joint(X, levels, means, roots))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(("n", "d", "K", "S"), [(29, 1, 3, 5), (300, 4, 2, 1), (3000, 7, 3, 4), (150, 20, 2, 3)])
+@pytest.mark.parametrize("kind", KINDS)
+def test_many_mixtures_are_each_as_alone(kind, n, d, K, S, dtype):
+    rng = np.random.default_rng(0)
+    rows, weight = rng.standard_normal((n, d)).astype(dtype), rng.random(n)
+    levels, means, shapes = components(S * K, d, rng)
+    for passes, one in zip(MANY[kind], PASSES[kind], strict=True):
+        found = []
+        for limit in (1, 2, 4):
+            with threadpool_limits(limit):
+                found.append(passes(rows, weight, levels, means, shapes[kind], S))
+        for a, b, c in zip(*found, strict=True):
+            np.testing.assert_array_equal(a, b)
+            np.testing.assert_array_equal(a, c)
+        for s in range(S):
+            part = slice(s * K, (s + 1) * K)
+            alone = one(rows, weight, levels[part], means[part], shapes[kind][part])
+            assert found[0].loglik[s] == alone[0]
+            for many, single in zip(found[0][1:], alone[1:], strict=True):
+                np.testing.assert_array_equal(many[part], single)

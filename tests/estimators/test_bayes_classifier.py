@@ -306,6 +306,22 @@ def test_classes_with_too_few_rows_are_named(data):
         BayesClassifier(GaussianFamily()).fit(flat, y)
 
 
+def test_what_a_density_says_is_told_with_its_class(data):
+    X, y = data
+    two = np.where(np.arange(180) < 2, 9, y)
+    found = BayesClassifier(PCA(2)).fit(X, two)  # PCA has no density of two rows, and knows it when asked
+    with pytest.raises(OptionError, match="class 9: n_components=2 keeps all the variance"):
+        found.predict(X)
+    with pytest.warns(DataWarning, match=r"class 9 \(2 rows\): 1 of 1 components have collapsed"):
+        BayesClassifier(GaussianMixture(1)).fit(X, two)
+    late = BayesClassifier(GaussianMixture(1)).partial_fit(X[y < 2], y[y < 2], classes=[0, 1, 2])
+    with pytest.raises(DataError, match="class 2 has no rows yet"):
+        late.predict(X)
+    late = BayesClassifier(GaussianFamily()).partial_fit(X[y < 2], y[y < 2], classes=[0, 1, 2])
+    with pytest.raises(DataError, match="class 2 has no rows yet"):
+        late.predict(X)
+
+
 def test_bad_arguments(data):
     X, y = data
     with pytest.raises(OptionError, match="density='gaussian' must be a density estimator"):

@@ -494,6 +494,23 @@ def test_gaps_keep_their_laws():
         LinearDiscriminant().fit(X, y)
 
 
+@pytest.mark.filterwarnings("ignore::eigenlens.DataWarning")
+@pytest.mark.parametrize("kind", BOTH)
+def test_gaps_in_columns_that_are_constant_or_follow_from_others(kind):
+    X, y = classes()
+    Z = with_gaps(X, 0.1)
+    copy = np.where(np.arange(120) % 9 == 4, np.nan, X[:, 0])
+    whole = np.where(np.isnan(Z[:, 0]), copy, Z[:, 0])
+    expected = kind().fit(np.column_stack([whole, Z[:, 1:]]), y).predict_proba(X)
+    twice = kind().fit(np.column_stack([Z, copy]), y)
+    assert twice.solver_.converged
+    assert_allclose(twice.predict_proba(np.column_stack([X, X[:, 0]])), expected, atol=1e-5)
+    flat = np.column_stack([Z, np.where(np.isnan(copy), np.nan, 0.1)])
+    expected = kind().fit(Z, y).predict_proba(X)
+    assert_allclose(kind().fit(flat, y).predict_proba(flat), kind().fit(Z, y).predict_proba(Z), atol=1e-5)
+    assert_allclose(kind().fit(flat, y).predict_proba(np.column_stack([X, np.full(120, 0.1)])), expected, atol=1e-5)
+
+
 @pytest.mark.parametrize("kind", BOTH)
 def test_rules_of_shrinkage_take_gaps(kind):
     X, y = classes(90, 4)
@@ -503,7 +520,7 @@ def test_rules_of_shrinkage_take_gaps(kind):
     D = Z - np.stack([np.nanmean(Z[y == c], axis=0) for c in range(3)])[y]
     groups = [D] if kind is LinearDiscriminant else [D[y == c] for c in range(3)]
     amounts = [
-        intensity_of_pairs("ledoit-wolf", PairMoments.of(Block(group), np.zeros(4)), TARGETS["diagonal"])
+        intensity_of_pairs("ledoit-wolf", PairMoments.of(Block(group), np.zeros(4), np.ones(4)), TARGETS["diagonal"])
         for group in groups
     ]
     assert_allclose(np.ravel(found.shrinkage_), amounts, rtol=1e-10)
@@ -613,8 +630,22 @@ def test_bad_labels(kind):
         kind().partial_fit(X, np.minimum(y, 1)).partial_fit(X, y)
     with pytest.raises(OptionError, match="differ from those of the first call"):
         kind().fit(X, y).partial_fit(X, y, classes=[0, 1])
-    with pytest.raises(DataError, match=r"class 5 \(0\)"):
+    with pytest.raises(DataError, match=r"class 5 \(0\): its rows have not come yet"):
         kind().partial_fit(X, y, classes=[0, 1, 2, 5]).predict(X)
+    with pytest.raises(DataError, match=r"np\.char\.decode"):
+        kind().fit(X, np.array([b"a", b"b", b"c"])[y])
+
+
+@pytest.mark.parametrize("kind", BOTH)
+def test_infinities_in_rows_of_weight_0_say_nothing_beside_gaps(kind):
+    X, y = classes()
+    X[3, 1] = np.nan
+    more, w = np.vstack([X, np.full((1, 4), np.inf)]), np.append(np.ones(120), 0.0)
+    expected = kind().fit(X, y).predict_proba(X)
+    for rows in (more, sp.csr_array(more)):
+        assert_allclose(kind().fit(rows, np.append(y, 0), sample_weight=w).predict_proba(X), expected, rtol=1e-9)
+        with pytest.raises(DataError, match="infinity"):
+            kind().fit(rows, np.append(y, 0))
 
 
 @pytest.mark.parametrize(
@@ -635,6 +666,24 @@ def test_numbers_near_the_largest():
     found = LinearDiscriminant().fit(X, y)
     assert np.all(np.isfinite(found.transform(np.full((3, 4), 1e300))))
     assert_allclose(found.predict_proba(np.full((3, 4), 1e300)).sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("options", [{}, {"shrinkage": "ledoit-wolf"}, {"shrinkage": 0.5, "target": "identity"}])
+@pytest.mark.parametrize("kind", BOTH)
+@pytest.mark.parametrize("rows", ["many", "few", "gaps"])
+def test_units_of_any_size_change_nothing_or_are_refused(kind, options, rows):
+    X, y = classes()
+    if rows == "few":
+        X, y = np.hstack([X[:50], np.random.default_rng(0).standard_normal((50, 56))]), y[:50]
+        options = options or {"shrinkage": 0.5}
+    if rows == "gaps":
+        X = np.where(np.random.default_rng(1).random(X.shape) < 0.03, np.nan, X)
+    expected = kind(**options).fit(X, y).predict_log_proba(X)
+    for scale in (1e-120, 1e120):
+        assert_allclose(kind(**options).fit(X * scale, y).predict_log_proba(X * scale), expected, rtol=1e-6, atol=1e-7)
+    for scale, said in ((1e-155, "below 1e-145"), (1e155, "above 1e150")):
+        with pytest.raises(DataError, match=said):
+            kind(**options).fit(X * scale, y)
 
 
 def test_a_class_with_one_row():
@@ -660,9 +709,13 @@ def test_columns_that_are_constant_within_classes():
     assert_array_equal(found.coef_[:, 4], 0.0)
     with pytest.warns(DataWarning, match="although 4 differs between classes"):
         LinearDiscriminant().fit(np.column_stack([X, y.astype(float)]), y)
+    alone = QuadraticDiscriminant().fit(X, y)
+    with pytest.warns(DataWarning, match=r"1 columns are constant in all rows \(4\) and are left out\."):
+        left = QuadraticDiscriminant().fit(flat, y)
+    assert_allclose(left.predict_joint_log_proba(flat), alone.predict_joint_log_proba(X), rtol=1e-9)
     with pytest.warns(DataWarning, match="3 of 3 classes have a singular covariance"):
-        held = QuadraticDiscriminant().fit(flat, y)
-    assert_allclose(held.predict_proba(flat), QuadraticDiscriminant().fit(X, y).predict_proba(X), atol=1e-5)
+        held = QuadraticDiscriminant().fit(np.column_stack([X, X[:, 0] - X[:, 1]]), y)
+    assert_allclose(held.predict_proba(np.column_stack([X, X[:, 0] - X[:, 1]])), alone.predict_proba(X), atol=1e-5)
     one = np.column_stack([X, np.where(y == 1, 5.0, X[:, 0] + X[:, 1] ** 2)])
     with pytest.warns(DataWarning, match="1 of 3 classes have a singular covariance.*1 of 32 rows"):
         QuadraticDiscriminant().fit(one, y)

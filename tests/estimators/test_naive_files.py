@@ -111,7 +111,7 @@ def test_files_whose_columns_are_not_those_of_the_fit(tmp_path, suffix):
     frame = table()
     rule = NaiveBayes().fit(frame.drop("kind"), frame["kind"])
     WRITERS[suffix](frame.drop("kind").with_columns(height=pl.lit("tall")), tmp_path / f"text{suffix}")
-    with pytest.raises(DataError, match="'height' holds text, and was fitted on numbers"):
+    with pytest.raises(DataError, match="'height' holds text or categories, and was fitted on numbers"):
         rule.predict(scan(tmp_path / f"text{suffix}"))
     WRITERS[suffix](frame.drop("kind").with_columns(drink=pl.lit(3)), tmp_path / f"numbers{suffix}")
     with pytest.raises(DataError, match="'drink' holds numbers, and was fitted on text"):

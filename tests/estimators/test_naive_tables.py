@@ -204,7 +204,7 @@ def test_later_parts_must_have_the_kinds_of_the_first():
     table = PEOPLE.assign(t=RNG.choice(list("ab"), N))
     rule = NaiveBayes().partial_fit(table, CLASSES)
     before = rule.predict_proba(table)
-    with pytest.raises(DataError, match="'h' holds text, and was fitted on numbers"):
+    with pytest.raises(DataError, match="'h' holds text or categories, and was fitted on numbers"):
         rule.partial_fit(table.assign(h="tall"), CLASSES)
     with pytest.raises(DataError, match="'t' holds numbers, and was fitted on text"):
         rule.partial_fit(table.assign(t=1.5), CLASSES)

@@ -420,39 +420,55 @@ def test_an_interrupt_keeps_the_best():
     assert fit.loglik == pytest.approx(fit.model.log_density(X).sum(), rel=1e-11)
 
 
-@pytest.fixture
-def one_worker(monkeypatch):
+def impatient_from(monkeypatch, call):
+    """From this call on, the climbs from guesses are stopped in their eighth pass; the list has an entry a call."""
     from eigenlens.fitting import mixture_starts
 
-    monkeypatch.setattr(mixture_starts, "threads", lambda: 1)
-    return mixture_starts
+    calls, calm = [], mixture_starts.climb_all
+
+    def climb_all(problem, starts, **options):
+        calls.append(len(starts))
+        if len(calls) >= call:
+            rows = StoppedAt(problem.source.array).weighted(problem.source.weight)
+            problem = replace(problem, source=rows)
+        return calm(problem, starts, **options)
+
+    monkeypatch.setattr(mixture_starts, "climb_all", climb_all)
+    return calls
 
 
-def test_an_interrupt_among_the_guesses_ends_the_fit(one_worker, monkeypatch):
-    X, made, calm = clusters(), [], one_worker.climb
-
-    def impatient(problem, start, **options):
-        made.append(1)
-        found = calm(problem, start, **options)
-        return replace(found, interrupted=len(made) == 3)
-
-    monkeypatch.setattr(one_worker, "climb", impatient)
+def test_an_interrupt_among_the_guesses_ends_the_fit(monkeypatch):
+    X = clusters(spread=1.0)
+    calls = impatient_from(monkeypatch, call=1)
     fit = fitted(X, 3, n_init=8)
     assert fit.interrupted
-    assert len(made) == 3
+    assert not fit.converged
+    assert calls == [16]
     assert len(fit.path) == 1
     assert fit.loglik == pytest.approx(fit.model.log_density(X).sum(), rel=1e-11)
 
 
-def test_an_interrupt_in_the_first_pass_of_a_later_climb_keeps_the_first():
+def test_an_interrupt_keeps_the_guesses_that_were_climbed_from(monkeypatch):
+    from eigenlens.fitting import mixture_starts
+
+    monkeypatch.setattr(mixture_starts, "_at_once", lambda problem, K: 5)
+    X = clusters(spread=1.0)
+    calls = impatient_from(monkeypatch, call=2)
+    fit = fitted(X, 3, n_init=8)
+    assert fit.interrupted
+    assert calls == [5, 5]
+    assert fit.loglik > fitted(X, 1).loglik
+
+
+def test_an_interrupt_in_climbs_side_by_side_keeps_the_best():
     X = clusters()
     some = [Start(gaussians([0.2, 0.3, 0.5], X[[i, 120, 250]], [np.cov(X.T)] * 3)) for i in (0, 40)]
-    alone = fitted(X, 3, starting=lambda problem, K, rng: some[:1])
+    each = [fitted(X, 3, starting=lambda problem, K, rng, one=one: [one], max_iter=5).loglik for one in some]
     stopped = StoppedAt(X)
-    stopped.last = 1 + alone.n_iter + 1
+    stopped.last = 1 + 5 + 1
     fit = fit_mixture(stopped, 3, MixtureOptions(starting=lambda problem, K, rng: some), np.random.default_rng(0))
     assert fit.interrupted
-    assert fit.path == alone.path
+    assert fit.loglik == pytest.approx(max(each), rel=1e-12)
 
 
 def test_an_interrupt_before_there_is_a_mixture_is_one():
@@ -544,11 +560,12 @@ def test_raising_is_the_likeliest_covariance_within_the_bound():
 @pytest.mark.parametrize("name", PARTS)
 def test_coordinates_go_there_and_back(name):
     rng = np.random.default_rng(1)
-    B = rng.standard_normal((2, 3, 3))
-    arrays = {"covariances": B @ np.swapaxes(B, 1, 2) + np.eye(3), "loadings": B}
-    array = arrays.get(name, rng.random((2, 3)) + 0.1)
+    B = rng.standard_normal((4, 2, 3, 3))
+    arrays = {"covariances": B @ np.swapaxes(B, -2, -1) + np.eye(3), "loadings": B}
+    array = arrays.get(name, rng.random((4, 2, 3)) + 0.1)
     s = np.array([1.0, 10.0, 0.1])
     part = PARTS[name]
+    assert part.vector(array, s).shape == (4, part.size(array))
     np.testing.assert_allclose(part.array(part.vector(array, s), s, array), array, rtol=1e-10)
     far = part.array(part.vector(array, s) + 50.0, s, array)
     assert np.all(np.isfinite(far))

@@ -18,11 +18,13 @@ from eigenlens.fitting.naive import estimate_naive, labelled, summarise_naive
 from eigenlens.fitting.naive_evidence import Evidence, ValuesMet
 from eigenlens.fitting.naive_factors import FACTORS, choose_family, plan_of
 from eigenlens.fitting.naive_gaussian import ClassMoments, GaussianFactor
+from eigenlens.fitting.naive_kernels import KernelFactor, class_bandwidth
 from eigenlens.fitting.naive_levels import LevelCounts, LevelFactor
 from eigenlens.fitting.naive_options import NaiveOptions
-from eigenlens.fitting.naive_rows import KeptRows, KernelFactor, class_bandwidth
+from eigenlens.fitting.naive_rows import KeptRows
 from eigenlens.models.naive import Group, NaiveModel
-from eigenlens.models.naive_counts import BinaryColumns, CountColumns
+from eigenlens.models.naive_binary import BinaryColumns
+from eigenlens.models.naive_counts import CountColumns
 from eigenlens.models.naive_densities import DensityColumns
 from eigenlens.models.naive_levels import LevelColumns
 from eigenlens.models.naive_normal import NormalColumns
@@ -245,9 +247,11 @@ def test_sparse_rows_equal_dense_ones(family, smoothing):
     for source in (ArraySource(X), SparseSource(sparse.csr_matrix(X))):
         plan = plan_of(source, family)
         models.append(estimate_naive(summarise_naive(source, y, None, plan, 3), plan, np.full(3, 1 / 3), options))
-    expected = models[0].terms(X).sum(axis=1)
+    shown = X.copy()
+    shown[::7, 3] = 5.0  # a count like others, and neither 0 nor 1
+    expected = models[0].terms(shown).sum(axis=1)
     for model in models:
-        for rows in (X, sparse.csr_matrix(X)):
+        for rows in (shown, sparse.csr_matrix(shown)):
             np.testing.assert_allclose(model.log_likelihood(rows), expected, rtol=1e-12)
     assert np.isneginf(expected).any() == (smoothing == 0.0)
 
@@ -267,8 +271,9 @@ def test_wrong_values_are_refused():
         plan = plan_of(source, family)
         with pytest.raises(DataError, match="0"):
             estimate_naive(summarise_naive(source, y, None, plan, 2), plan, np.full(2, 0.5), NaiveOptions())
-    with pytest.raises(DataError, match=r"holds 2 .* not 0 or 1"):
-        BinaryColumns(np.array([[0.5]])).add_log(np.array([[2.0]]), np.array([0]), np.zeros((1, 1)))
+    refusing = BinaryColumns(np.array([[0.5]]), np.array([[np.nan]]), ("wet",))
+    with pytest.raises(DataError, match=r"'wet' holds 2.*unknown='error'"):
+        refusing.add_log(np.array([[2.0]]), np.array([0]), np.zeros((1, 1)))
 
 
 # ---- kernel densities and mixtures --------------------------------------------------------------------------------
@@ -339,7 +344,8 @@ def test_kept_rows_leave_out_rows_without_weight():
         (Field("a", "number"), Evidence(frozenset(range(20)), 99), "gaussian"),
         (Field("a", "integer"), Evidence(frozenset(range(21)), 1000), "gaussian"),
         (Field("a", "integer"), Evidence(frozenset({0}), 1000), "gaussian"),
-        (Field("a", "number"), Evidence(frozenset(), 0), "gaussian"),
+        (Field("a", "number"), Evidence(frozenset(), 0), "categorical"),
+        (Field("a", "empty"), Evidence(), "categorical"),
         (Field("a", "integer"), Evidence(), "gaussian"),
     ],
 )
@@ -449,7 +455,7 @@ def test_a_model_by_hand():
     rows = np.array([[1.0, 2.0, 1.0], [0.0, np.nan, 0.0]])
     parts = (
         Group(np.array([1]), NormalColumns(np.array([[0.0], [2.0]]), np.array([[1.0], [4.0]]))),
-        Group(np.array([0]), BinaryColumns(np.array([[0.25], [0.5]]))),
+        Group(np.array([0]), BinaryColumns(np.array([[0.25], [0.5]]), np.ones((2, 1)), ("b",))),
         Group(np.array([2]), LevelColumns(((0, 1),), (np.array([[0.1, 0.9], [0.5, 0.5]]),), np.ones((1, 2)), ("v",))),
     )
     model = NaiveModel(np.array([0.75, 0.25]), parts)

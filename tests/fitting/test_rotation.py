@@ -77,17 +77,16 @@ def oblimin_value(L, T, gamma):
 
 
 @pytest.mark.parametrize("fit", FITS)
-def test_stopped_where_r_stops_the_loadings_are_those_of_r(fit):
-    L = of(fit, "NONE")
+def test_stopped_where_r_stops_the_loadings_are_those_of_r(fit, accuracy):
+    L, what, close = of(fit, "NONE"), f"rotation of R's loadings, {fit}", {"system": "R 4.2.2, factanal", "atol": 1e-7}
     wanted = of(fit, "VARIMAX")
-    assert_allclose(matched(varimax(L).loadings, wanted), wanted, atol=1e-7)
+    accuracy.close(f"{what}: varimax", matched(varimax(L).loadings, wanted), wanted, **close)
     found, wanted = promax(L), of(fit, "PROMAX")
-    assert_allclose(matched(found.loadings, wanted), wanted, atol=1e-7)
+    accuracy.close(f"{what}: promax", matched(found.loadings, wanted), wanted, **close)
     U = of(fit, "PROMAX_U")
     upper = np.triu_indices(len(U), 1)
-    assert_allclose(
-        np.sort(np.abs(found.correlations[upper])), np.sort(np.abs(np.linalg.inv(U.T @ U)[upper])), atol=1e-7
-    )
+    ours, theirs = (np.sort(np.abs(phi[upper])) for phi in (found.correlations, np.linalg.inv(U.T @ U)))
+    accuracy.close(f"{what}: promax, correlations of the factors", ours, theirs, **close)
 
 
 @pytest.mark.parametrize(("fit", "short"), [("ABILITY_2", 3.1e-3), ("HARMAN_4", 1e-4), ("HARMAN_5", 2.7e-3)])
@@ -104,14 +103,16 @@ def test_the_maximum_is_higher_than_where_r_stops_and_where_its_iteration_would_
     assert_allclose(matched(L @ T, best.loadings), best.loadings, atol=1e-7)
 
 
-def test_quartimin_and_quartimax_of_gparotation():
+def test_quartimin_and_quartimax_of_gparotation(accuracy):
+    what, system = "rotation of eight physical variables", "GPArotation"
     wanted = numbers.PHYSICAL_QUARTIMIN
     found = oblimin(numbers.PHYSICAL_QUARTIMAX @ ortho_group.rvs(2, random_state=1))
-    assert_allclose(found.loadings, wanted, atol=1e-6)
-    assert_allclose(found.correlations[0, 1], numbers.PHYSICAL_CORRELATION, atol=1e-7)
+    accuracy.close(f"{what}: quartimin", found.loadings, wanted, system=system, atol=1e-6)
+    between, theirs = found.correlations[0, 1], numbers.PHYSICAL_CORRELATION
+    accuracy.close(f"{what}: quartimin, correlation of the factors", between, theirs, system=system, atol=1e-7)
     wanted = numbers.PHYSICAL_QUARTIMAX
     found = quartimax(wanted @ ortho_group.rvs(2, random_state=2), kaiser=False)
-    assert_allclose(found.loadings, wanted, atol=1e-7)
+    accuracy.close(f"{what}: quartimax", found.loadings, wanted, system=system, atol=1e-7)
 
 
 # ---- laws -------------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from eigenlens.fitting.shrinkage import (
     intensity_of_pairs,
     ledoit_wolf,
     quartic_of_rows,
+    units_of,
 )
 from eigenlens.models.covariance_axes import Axes
 from eigenlens.models.covariances import Full
@@ -50,14 +51,17 @@ def test_quartic_moments_merge_and_are_plain_sums(shift):
         merged = merged + piece
     tol = 1e-12 if shift == 0.0 else 1e-9
     for found in (whole, merged):
-        for name, value in zip(("scatter", "third", "fourth"), plain(X, w), strict=True):
-            assert_allclose(getattr(found, name), value, rtol=tol, atol=tol * np.abs(value).max())
+        u = found.unit
+        made = (found.scatter, found.third * np.outer(u**2, u), found.fourth * np.outer(u**2, u**2))
+        for sums, value in zip(made, plain(X, w), strict=True):
+            assert_allclose(sums, value, rtol=tol, atol=tol * np.abs(value).max())
     assert (whole.rows, whole.weight) == (np.count_nonzero(w), w.sum())
 
 
 def test_weights_are_copies():
     X, w = rows(), np.random.default_rng(1).integers(0, 4, 40)
     weighted, repeated = QuarticMoments.of(Block(X, w.astype(float))), QuarticMoments.of(Block(np.repeat(X, w, axis=0)))
+    assert_allclose(weighted.unit, repeated.unit)
     assert_allclose(weighted.fourth, repeated.fourth, rtol=1e-11)
     assert weighted.weight == repeated.weight
 
@@ -70,7 +74,7 @@ def test_ledoit_wolf_is_scikit_learns(n, d):
     X = rows(n, d)
     m = QuarticMoments.of(Block(X))
     S = m.scatter / n
-    found = intensity("ledoit-wolf", n, S, m.fourth, TARGETS["identity"](S.diagonal()))
+    found = intensity("ledoit-wolf", S, m, TARGETS["identity"](S.diagonal()))
     C, a = peer(X)
     assert found == pytest.approx(a, rel=1e-10)
     assert_allclose(Shrinking(found, "identity").of(S, found), C, rtol=1e-9, atol=1e-12)
@@ -85,7 +89,7 @@ def test_the_diagonal_target_is_that_of_standardised_columns_and_units_do_not_ma
     for scale in (1.0, np.array([1e-3, 1.0, 1e4, 7.0, 0.2])):
         m = QuarticMoments.of(Block(X * scale))
         S = m.scatter / m.weight
-        found = intensity("ledoit-wolf", m.weight, S, m.fourth, S.diagonal())
+        found = intensity("ledoit-wolf", S, m, S.diagonal())
         assert found == pytest.approx(a, rel=1e-9)
         assert_allclose(Shrinking(found).of(S, found).diagonal(), S.diagonal(), rtol=1e-14)
 
@@ -95,15 +99,16 @@ def test_pairs_of_complete_rows_give_the_same_intensity(target):
     X, w = rows(), np.random.default_rng(1).integers(1, 4, 40).astype(float)
     m = QuarticMoments.of(Block(X, w))
     S = m.scatter / m.weight
-    whole = intensity("ledoit-wolf", m.weight, S, m.fourth, TARGETS[target](S.diagonal()))
-    pairs = PairMoments.of(Block(X[:15], w[:15]), m.mean) + PairMoments.of(Block(X[15:], w[15:]), m.mean)
+    whole = intensity("ledoit-wolf", S, m, TARGETS[target](S.diagonal()))
+    u = np.array([1.0, 2.0, 0.5, 64.0, 1.0])
+    pairs = PairMoments.of(Block(X[:15], w[:15]), m.mean, u) + PairMoments.of(Block(X[15:], w[15:]), m.mean, u)
     assert intensity_of_pairs("ledoit-wolf", pairs, TARGETS[target]) == pytest.approx(whole, rel=1e-10)
 
 
 def test_pairs_of_rows_with_gaps_by_the_definition():
     X, w, centre = rows(), np.random.default_rng(1).uniform(0.5, 2.0, 40), np.array([1.0, -2.0, 0.0, 3.0, 5.0])
     X[np.random.default_rng(2).random(X.shape) < 0.3] = np.nan
-    pairs, spread, error = PairMoments.of(Block(X, w), centre), 0.0, 0.0
+    pairs, spread, error = PairMoments.of(Block(X, w), centre, np.ones(5)), 0.0, 0.0
     Y, S = X - centre, np.empty((5, 5))
     for j, k in np.ndindex(5, 5):
         both = ~np.isnan(Y[:, j] * Y[:, k])
@@ -122,10 +127,25 @@ def test_the_intensity_falls_with_more_rows_and_stays_within_bounds():
     for n in (5, 50, 500, 5000):
         m = QuarticMoments.of(Block(rows(n, seed=3)))
         S = m.scatter / n
-        amounts.append(intensity("ledoit-wolf", n, S, m.fourth, S.diagonal()))
+        amounts.append(intensity("ledoit-wolf", S, m, S.diagonal()))
     assert all(0.0 <= a <= 1.0 for a in amounts)
     assert np.all(np.diff(amounts) < 0.0)
     assert ledoit_wolf(4.0, 0, 0.0, 0.0, 0.0) == 0.0
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e-90, 1e90, 1e150])
+def test_intensities_do_not_leave_the_range_of_numbers(scale):
+    X = rows(6)
+    expected = peer(X)[1]
+    merged = QuarticMoments.of(Block(scale * X[:1])) + QuarticMoments.of(Block(scale * X[1:2]))
+    merged = merged + QuarticMoments.of(Block(scale * X[2:]))
+    S = merged.scatter / 6
+    assert intensity("ledoit-wolf", S, merged, TARGETS["identity"](S.diagonal())) == pytest.approx(expected, rel=1e-9)
+    D, u = scale * (X - X.mean(axis=0)), units_of(np.full(5, scale))
+    by_rows = ledoit_wolf(6, 5, *quartic_of_rows(D, np.ones(6), TARGETS["identity"](S.diagonal())))
+    assert by_rows == pytest.approx(expected, rel=1e-9)
+    pairs = PairMoments.of(Block(scale * X), scale * X.mean(axis=0), u)
+    assert intensity_of_pairs("ledoit-wolf", pairs, TARGETS["identity"]) == pytest.approx(expected, rel=1e-9)
 
 
 # ---- classes ------------------------------------------------------------------------------------------------

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from eigenlens.data.encoded import MOST_SLOTS
 from eigenlens.data.source import Block
 from eigenlens.errors import DataError
 from eigenlens.stats.counts import Counts, CountTotals
-from eigenlens.stats.levels import MOST_SLOTS, coded
+from eigenlens.stats.levels import coded
 
 
 def counted(values, weight=None):

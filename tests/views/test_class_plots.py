@@ -19,6 +19,7 @@ from sklearn.metrics import brier_score_loss, confusion_matrix
 from eigenlens.data.memory import ArraySource
 from eigenlens.errors import DataError, OptionError
 from eigenlens.estimators.discriminant import LinearDiscriminant, QuadraticDiscriminant
+from eigenlens.estimators.naive_bayes import NaiveBayes
 from eigenlens.models.fitted import proportion_intervals
 from eigenlens.views import class_tables
 from eigenlens.views.draw import classes as draw
@@ -110,6 +111,55 @@ def test_regions_have_names_where_classes_are_more_than_colours():
     assert sorted(text.get_text() for text in ax.texts) == sorted(map(str, range(10)))
     for text in ax.texts:
         assert found.predict([text.get_position()])[0] == int(text.get_text())
+
+
+def test_regions_of_many_classes_have_short_names_that_do_not_overlap():
+    rng, y = np.random.default_rng(0), np.arange(600) % 30
+    X, names = (
+        rng.standard_normal((600, 2)) + 6.0 * rng.standard_normal((30, 2))[y],
+        np.array([f"wood {c} by the river Isar" for c in range(30)]),
+    )
+    ax = draw.decision(LinearDiscriminant().fit(X, names[y]), X, names[y], grid=60)
+    assert ax.get_legend() is None
+    ax.figure.canvas.draw()
+    boxes = [text.get_window_extent() for text in ax.texts]
+    assert {text.get_text() for text in ax.texts} <= {f"…{c}…" for c in range(30)}
+    assert len(boxes) > 12
+    assert all(ax.bbox.x0 <= box.x0 and box.x1 <= ax.bbox.x1 for box in boxes)
+    assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
+
+
+def test_text_follows_the_size_that_matplotlib_is_told(data, model):
+    X, y = data
+    sizes = {}
+    for points in (10.0, 15.0):
+        with mpl.rc_context({"font.size": points}):
+            made = [draw.confusion(model, X, y), draw.explanation(LinearDiscriminant().fit(X, y), X)]
+            made += [draw.decision(model, X, y, grid=10), draw.calibration(model, X, y)]
+            texts = [text for ax in made for text in (ax.get_xticklabels()[0], ax._left_title, *ax.texts)]
+            sizes[points] = np.array([text.get_size() for text in texts])
+    assert_allclose(sizes[15.0], 1.5 * sizes[10.0])
+    assert made[0].texts[0].get_size() == 12.0
+
+
+def test_rows_on_levels_are_spread_within_them():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 2, 80) == 1, rng.standard_normal(80)])
+    frame = pd.DataFrame({"on": X[:, 0] == 1.0, "size": X[:, 1]})
+    y = np.where(rng.random(80) < 0.5, "a", "b")
+    found = NaiveBayes().fit(frame, y)
+    table = class_tables.decision(found, frame, y, grid=10)
+    assert table.steps == (1.0, 0.0)
+    assert_array_equal(table.points, X)
+    ax = draw.decision(found, frame, y, grid=10)
+    drawn = np.concatenate([points.get_offsets() for points in ax.collections if points.get_offsets().size > 2])
+    drawn = drawn[np.argsort(drawn[:, 1])]
+    true = X[np.argsort(X[:, 1])]
+    assert_array_equal(drawn[:, 1], true[:, 1])
+    assert_array_equal(np.round(drawn[:, 0]), true[:, 0])
+    assert len(np.unique(drawn[:, 0])) == 80
+    assert ax.get_xlim() == (-0.5, 1.5)
+    assert "spread" in ax.get_title(loc="left")
 
 
 def test_rows_of_classes_that_the_model_does_not_know(data):
@@ -270,6 +320,15 @@ def test_the_picture_of_an_explanation(data):
     ax.figure.canvas.draw()
     pair = draw.explanation(linear, X, 7, of="ash", against="_elm")
     assert "ash against _elm" in pair.get_title(loc="left")
+
+
+def test_an_explanation_of_a_class_of_prior_0(data):
+    X, y = data
+    never = LinearDiscriminant(prior={"$oak$": 0.5, "_elm": 0.5, "ash": 0.0}).fit(X, y)
+    ax = draw.explanation(never, X, of="ash")
+    assert [text.get_text() for text in ax.texts][-2:] == ["-inf", "-inf"]
+    assert np.all(np.isfinite([bar.get_width() for bar in ax.patches]))
+    ax.figure.canvas.draw()
 
 
 def test_what_a_row_holds_stands_beside_its_features():

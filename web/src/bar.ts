@@ -1,6 +1,6 @@
 // The bar over all pages: colour by a column, find a row, and what is selected.
 import { grid } from "./charts";
-import { h, short } from "./dom";
+import { h, short, swatch } from "./dom";
 import { cells, type Column, type Rows } from "./report";
 import { csv, save } from "./save";
 import { sequence, type State } from "./state";
@@ -65,9 +65,7 @@ function legendOf(state: State): HTMLElement[] {
     return [h("span", { class: "entry" }, `${name}: ${short(numeric.low)} `, ramp, ` ${short(numeric.high)}`)];
   }
   return legend.map(({ label, colour, rows }) => {
-    const swatch = h("span", { class: "swatch" });
-    swatch.style.background = colour;
-    return h("button", { type: "button", class: "entry", title: "Select these rows", onclick: () => state.select(rows()) }, swatch, label);
+    return h("button", { type: "button", class: "entry", title: "Select these rows", onclick: () => state.select(rows()) }, swatch(colour), label || "(empty)");
   });
 }
 

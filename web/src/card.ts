@@ -37,7 +37,7 @@ function actions(chart: Chart, drawn: Drawn, state: State): HTMLElement[] {
   if (drawn.picture) {
     const take = (act: (picture: SVGElement) => void) => () => {
       const picture = drawn.picture!();
-      if (picture) act(framed(picture, chart.title, legend(chart, drawn, state)));
+      if (picture) act(framed(picture, chart.title, legend(drawn, state)));
     };
     button("SVG", "Save the picture as SVG", take((picture) => save(`${name}.svg`, "image/svg+xml", written(picture))));
     button("PNG", "Save the picture as PNG", take((picture) => void png(picture).then((blob) => save(`${name}.png`, "image/png", blob))));
@@ -62,7 +62,7 @@ function behind(row: HTMLElement, chart: Chart, drawn: Drawn): HTMLElement[] {
 }
 
 /** What the colours of a picture say: those of the rows, or those written over the chart. */
-function legend(chart: Chart, drawn: Drawn, state: State): Legend {
+function legend(drawn: Drawn, state: State): Legend {
   if (drawn.node.querySelector(".stage")) {
     const { name, numeric, legend: entries } = state.colouring;
     return { entries, ramp: numeric && { name, ...numeric } };
@@ -71,5 +71,6 @@ function legend(chart: Chart, drawn: Drawn, state: State): Legend {
   const entries = [...drawn.node.querySelectorAll(".legend .entry")].map((entry) => ({
     label: entry.textContent ?? "", colour: entry.querySelector<HTMLElement>(".swatch")?.style.background ?? "grey",
   }));
-  return { entries: chart.kind === "images" ? [] : entries, drawn: scale };
+  const once = new Map(entries.map((entry) => [JSON.stringify(entry), entry]));
+  return { entries: [...once.values()], drawn: scale };
 }

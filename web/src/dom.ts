@@ -28,6 +28,13 @@ function assign(node: Element, props: Props): void {
   }
 }
 
+/** A dot of a colour, for legends. */
+export function swatch(colour: string): HTMLElement {
+  const node = h("span", { class: "swatch" });
+  node.style.background = colour;
+  return node;
+}
+
 /** A number as a reader wants it: four digits that count. */
 export function short(value: number): string {
   if (Number.isNaN(value)) return "missing";

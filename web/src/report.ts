@@ -25,7 +25,8 @@ export interface Rows {
   note: string;
   /** Names of rows; without them a row is called by its place. */
   ids?: string[];
-  places?: Numbers;
+  /** Where not all rows are shown: from each to the next, in places, and to the first from none. */
+  steps?: Numbers;
   columns: Column[];
 }
 
@@ -36,15 +37,23 @@ export interface Axis {
   percent?: boolean;
 }
 
+/** Cells of a plane, rows from y0 upwards. */
+export interface Grid {
+  x0: number;
+  x1: number;
+  y0: number;
+  y1: number;
+  width: number;
+  height: number;
+}
+
 /** One layer of a chart; arrays are columns of the same length. */
 export interface Mark {
-  type: "bar" | "line" | "dot" | "area" | "band" | "rule-x" | "rule-y" | "text" | "cell" | "interval" | "link" | "raster";
+  type: "bar" | "line" | "dot" | "area" | "band" | "rule-x" | "rule-y" | "text" | "cell" | "interval" | "link";
   label?: string;
   colour?: string;
   dash?: boolean;
   data: Record<string, Values>;
-  /** Of a raster: where its cells lie, rows from y0 upwards. */
-  grid?: { x0: number; x1: number; y0: number; y1: number; width: number; height: number };
 }
 
 interface Titled {
@@ -71,10 +80,14 @@ export interface RowsChart extends Titled {
   xlabel: string;
   ylabel: string;
   equal?: boolean;
+  /** What is in view at first; else all there is. */
+  span?: { x: [number, number]; y: [number, number] };
   arrows?: { x: number; y: number; label: string }[];
   ellipses?: { x: number; y: number; a: number; b: number; angle: number; label: string }[];
   lines?: { x?: number; y?: number; label: string }[];
-  density?: { x0: number; x1: number; y0: number; y1: number; width: number; height: number; counts: Numbers };
+  density?: Grid & { counts: Numbers };
+  /** Cells by the number of their class, and how surely they are of it, from 0 to 1. */
+  regions?: Grid & { classes: string[]; codes: Numbers; sure: Numbers };
 }
 
 export interface ImagesChart extends Titled {
@@ -144,8 +157,9 @@ function bytes(text: string): ArrayBuffer {
 /** What each row shown is called. */
 export function names(rows: Rows): string[] {
   if (rows.ids) return rows.ids;
-  const places = rows.places ? numbers(rows.places) : null;
-  return Array.from({ length: rows.shown }, (_, i) => `row ${places ? places[i] : i + 1}`);
+  const steps = rows.steps ? numbers(rows.steps) : null;
+  let place = 0;
+  return Array.from({ length: rows.shown }, (_, i) => `row ${(place += steps ? Math.round(steps[i]) : 1)}`);
 }
 
 /** The values of a column as they are printed, one by one. */

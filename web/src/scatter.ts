@@ -1,11 +1,12 @@
 // A scatter of the rows: hover, zoom, lasso, keyboard; selection and colours are shared with all the others.
+import { Backdrop } from "./backdrop";
 import { h, short, svg } from "./dom";
 import { type Box } from "./labels";
 import { cloud, type Cloud, type View } from "./points";
 import { inside, Nearby, nearest, next, pixel, type Place } from "./reach";
 import { numbers, type RowsChart } from "./report";
 import { styled } from "./save";
-import { circles, dot, frame, HEIGHT, holds, over, shades, under, view, whole, type Points, type Span } from "./scene";
+import { circles, dot, frame, HEIGHT, holds, over, under, view, whole, type Points, type Span } from "./scene";
 import { type State } from "./state";
 
 const REACH = 9;
@@ -25,7 +26,7 @@ export class Scatter {
   private stage: HTMLElement;
   private points: Points;
   private cloud: Cloud;
-  private shades: HTMLCanvasElement | null;
+  private backdrop: Backdrop;
   private span: Span;
   private nearby: Nearby | null = null;
   private lasso: Place[] | null = null;
@@ -43,9 +44,9 @@ export class Scatter {
     this.points = { chart, x: numbers(chart.x), y: numbers(chart.y) };
     this.span = whole(this.points);
     this.cloud = cloud(this.points.x, this.points.y);
-    this.shades = shades(this.points);
+    this.backdrop = new Backdrop(chart);
     this.stage = this.hands();
-    this.node = h("div", { class: "scatter" }, this.tools(), this.stage, this.heard);
+    this.node = h("div", { class: "scatter" }, this.tools(), ...this.backdrop.legend, this.stage, this.heard);
     state.listen(() => this.changed());
     new ResizeObserver(() => this.resize(this.stage.clientWidth)).observe(this.stage);
     addEventListener("paper", () => this.paint());
@@ -135,17 +136,9 @@ export class Scatter {
     context.beginPath();
     context.rect(box.x0 * ratio, box.y0 * ratio, (box.x1 - box.x0) * ratio, (box.y1 - box.y0) * ratio);
     context.clip();
-    this.shade(context, v, ratio);
+    this.backdrop.paint(context, v, ratio, this.state.colouring);
     this.cloud.paint(context, this.state.tints, v, dot(this.points.x.length), ratio);
     context.restore();
-  }
-
-  private shade(context: CanvasRenderingContext2D, v: View, ratio: number): void {
-    const d = this.chart.density;
-    if (!d || !this.shades) return;
-    const [left, top] = [v.sx * d.x0 + v.tx, v.sy * d.y1 + v.ty];
-    context.imageSmoothingEnabled = false;
-    context.drawImage(this.shades, left * ratio, top * ratio, v.sx * (d.x1 - d.x0) * ratio, -v.sy * (d.y1 - d.y0) * ratio);
   }
 
   private loop(): SVGElement[] {
@@ -307,7 +300,7 @@ export class Scatter {
     this.paint();
     const { v, box } = this.where();
     const copy = styled(this.overlay);
-    const few = this.points.x.length <= DRAWN && !this.shades;
+    const few = this.points.x.length <= DRAWN && this.backdrop.empty;
     const rules = styled(this.underlay);
     copy.prepend(...rules.children, few ? circles(this.points, v, box, this.state) : this.image(v, box));
     return copy;

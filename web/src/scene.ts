@@ -1,9 +1,9 @@
-// What is seen of a scatter besides its points: axes, shades, ellipses, arrows, limits and names. Nothing here listens.
+// What is seen of a scatter besides its points: axes, ellipses, arrows, limits and names. Nothing here listens.
 import { brief, svg, tickNames, ticks } from "./dom";
 import { measured, placed, type Box, type Wanted } from "./labels";
 import { extent, type View } from "./points";
-import { numbers, type RowsChart } from "./report";
-import { css, sequential, type State } from "./state";
+import { type RowsChart } from "./report";
+import { css, type State } from "./state";
 
 export const HEIGHT = 420;
 const MARGIN = { right: 16, top: 12, bottom: 46 };
@@ -23,8 +23,9 @@ export interface Points {
   y: Float64Array;
 }
 
-/** The span that shows everything: points, arrows, ellipses, and limits that are not far off. */
+/** The span that a chart asks for, else one that shows everything: points, arrows, ellipses, and limits that are not far off. */
 export function whole({ chart, x, y }: Points): Span {
+  if (chart.span) return chart.span;
   const [across, up] = [extent(x), extent(y)];
   for (const a of chart.arrows ?? []) [stretch(across, a.x), stretch(up, a.y)];
   for (const e of chart.ellipses ?? []) {
@@ -66,26 +67,6 @@ export function view(points: Points, span: Span, width: number): View {
 /** How wide a point is drawn. */
 export function dot(n: number): number {
   return n > 50_000 ? 2.5 : n > 5_000 ? 4 : n > 500 ? 6 : 9;
-}
-
-/** All rows as shades, a dot for each cell, to lie behind the sample of them that are points. */
-export function shades({ chart }: Points): HTMLCanvasElement | null {
-  const d = chart.density;
-  if (!d) return null;
-  const counts = numbers(d.counts);
-  const top = Math.log1p(counts.reduce((a, b) => Math.max(a, b), 0)) || 1;
-  const canvas = document.createElement("canvas");
-  [canvas.width, canvas.height] = [d.width, d.height];
-  const context = canvas.getContext("2d")!;
-  const paint = context.createImageData(d.width, d.height);
-  counts.forEach((count, at) => {
-    if (!count) return;
-    const [i, j] = [at % d.width, d.height - 1 - Math.floor(at / d.width)];
-    const [r, g, b] = sequential(Math.log1p(count) / top);
-    paint.data.set([255 * r, 255 * g, 255 * b, 90], 4 * (j * d.width + i));
-  });
-  context.putImageData(paint, 0, 0);
-  return canvas;
 }
 
 /** Everything over the points. */

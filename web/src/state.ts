@@ -13,6 +13,8 @@ const MANY = CATEGORIES.length;
 /** Stops of a sequential scale whose lightness rises evenly, and which stays clear of both white and black paper. */
 const SEQUENCE = ["#5b3794", "#3d6db0", "#1f968b", "#4dbb6d", "#c2cf30"];
 
+const MISSING = "(missing)";
+
 /** Rows that are not selected, while others are. */
 const FAINT = 0.12;
 
@@ -97,6 +99,20 @@ export class State {
   }
 }
 
+/** Colours of some names: those that they have as categories of the rows, else others that are still free. */
+export function coloursOf(names: string[], { legend }: Colouring): string[] {
+  const known = new Map(legend.map(({ label, colour }) => [label, colour]));
+  const met = names.some((name) => known.has(name));
+  const taken = new Set(met ? names.map((name) => known.get(name)) : []);
+  const free = CATEGORIES.filter((colour) => !taken.has(colour));
+  const order = [...names].filter((name) => !met || !known.has(name)).sort(alphabetically);
+  return names.map((name) => (met && known.get(name)) || free[order.indexOf(name) % free.length] || CATEGORIES[MANY - 1]);
+}
+
+function alphabetically(a: string, b: string): number {
+  return a.localeCompare(b, "en", { numeric: true });
+}
+
 function plain(n: number): Colouring {
   const only = rgb(CATEGORIES[0]);
   return { name: "", colours: Array.from({ length: n }, () => only), legend: [], value: () => null };
@@ -108,12 +124,12 @@ function colourBy(column: Column, n: number): Colouring {
 
 /** The commonest categories get colours; the others share the last, and the legend says so. */
 function byCategory(column: Column, n: number): Colouring {
-  const values = cells(column).map((v) => (v === null ? "(missing)" : String(v)));
+  const values = cells(column).map((v) => (v === null ? MISSING : String(v)));
   const counts = new Map<string, number>();
   for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
   const order = [...counts].sort((a, b) => b[1] - a[1]).map(([value]) => value);
   const named = order.length > MANY ? order.slice(0, MANY - 1) : order;
-  named.sort((a, b) => a.localeCompare(b, undefined, { numeric: true }));
+  named.sort((a, b) => Number(a === MISSING) - Number(b === MISSING) || alphabetically(a, b));
   const place = new Map(named.map((value, i) => [value, i]));
   const which = values.map((value) => place.get(value) ?? MANY - 1);
   const entry = (label: string, at: number) => ({ label, colour: CATEGORIES[at], rows: () => where(which, at) });
@@ -159,7 +175,7 @@ export function categories(): string[] {
   return CATEGORIES;
 }
 
-function rgb(hex: string): Colour {
+export function rgb(hex: string): Colour {
   return [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16) / 255) as Colour;
 }
 

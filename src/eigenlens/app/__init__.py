@@ -1,1 +1,1 @@
-"""Programs: the demonstration."""
+"""Programs: the command line, the report and the demonstration."""

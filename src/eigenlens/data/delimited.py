@@ -12,38 +12,29 @@ import itertools
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.data.cells import Found, cell_kinds, joined_kind, number, plainest, text_places, without_missing
 from eigenlens.data.columns import Selection, listed_columns
+from eigenlens.data.dialects import Dialect, column_names, refuse_numbers, separator_of
 from eigenlens.data.frames import as_array, fill, import_polars, same_columns, text_error, unreadable
 from eigenlens.data.mixed_rows import Field, MixedRows, mixed_rows
-from eigenlens.data.records import HEAD_BYTES, PIECE_BYTES, first_record, records
+from eigenlens.data.records import HEAD_BYTES, PIECE_BYTES, records
 from eigenlens.data.source import BLOCK_BYTES
-from eigenlens.errors import DataError, OptionError
+from eigenlens.errors import DataError
 
 if TYPE_CHECKING:
     from polars import DataFrame
 
 __all__ = ["DelimitedReader"]
 
-SEPARATORS = ",\t;|"
-
 FIELD_KINDS = {
     "text": "text", "boolean": "boolean", "number": "number", "flags": "number", "empty": "number", "mixed": "mixed",
 }  # fmt: skip
 """The kinds of fields by those of cells; a pass over a column that is mixed of text and numbers is an error."""
-
-
-class Dialect(NamedTuple):
-    """How the text is cut into cells, whether its first line holds names, and which cells mean missing."""
-
-    separator: str
-    header: bool
-    na: tuple[str, ...]
 
 
 class DelimitedReader:
@@ -67,11 +58,11 @@ class DelimitedReader:
     ) -> None:
         na = (na,) if isinstance(na, str) else tuple(na)
         self.paths = paths
-        self.dialect = Dialect(separator or _separator(paths[0]), header is not False, na)
-        columns = [_columns(path, self.dialect) for path in paths]
+        self.dialect = Dialect(separator or separator_of(paths[0]), header is not False, na)
+        columns = [column_names(path, self.dialect) for path in paths]
         same_columns(paths, columns, ordered=False)
         if header is None:
-            _refuse_numbers(paths[0], columns[0])
+            refuse_numbers(paths[0], columns[0])
         self._places = {path: _numbered(names) for path, names in zip(paths, columns, strict=True)}
         self.names: tuple[str, ...] = selection.features(columns[0])
         self.dtype = np.dtype(np.float64)
@@ -215,39 +206,3 @@ class DelimitedReader:
 def _numbered(names: Sequence[str]) -> dict[str, str]:
     """What Polars calls the columns of a file without names."""
     return {name: f"column_{place}" for place, name in enumerate(names, 1)}
-
-
-def _separator(path: Path) -> str:
-    """A tab in .tsv; elsewhere the separator that the first line has most of, a comma before all others."""
-    if ".tsv" in [suffix.lower() for suffix in path.suffixes]:
-        return "\t"
-    line = first_record(path).decode("utf-8", errors="replace")
-    return max(SEPARATORS, key=line.count)
-
-
-def _columns(path: Path, dialect: Dialect) -> list[str]:
-    """The column names, by the first record; an unnamed column is called by its place."""
-    pl = import_polars()
-    record = first_record(path)
-    try:
-        cells = pl.read_csv(record, has_header=False, separator=dialect.separator, infer_schema=False).row(0)
-    except pl.exceptions.PolarsError as error:
-        raise unreadable(path, error) from error
-    given = [str(cell or "").strip() if dialect.header else "" for cell in cells]
-    names = [name or f"column_{place}" for place, name in enumerate(given, 1)]
-    for name, times in Counter(names).items():
-        if times > 1:
-            raise DataError(f"'{path}' has {times} columns named {name!r}: rename them, so that each has its own name.")
-    return names
-
-
-def _refuse_numbers(path: Path, names: Sequence[str]) -> None:
-    """A first line of numbers is hardly a line of names; taking it for one would lose a row in silence."""
-    try:
-        [float(name) for name in names]
-    except ValueError:
-        return
-    raise OptionError(
-        f"the first line of '{path}' holds numbers ({names[0]}, …): pass header=False if it is a row, "
-        "header=True if these are names."
-    )

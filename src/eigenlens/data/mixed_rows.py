@@ -83,7 +83,9 @@ def _floats(column: Any) -> Array:
         return _numbers(column)
     import narwhals.stable.v2 as nw
 
-    return _numbers((column.cast(nw.Int8) if column.dtype == nw.Boolean else column).to_numpy())
+    narrow = {nw.Boolean: nw.Int8, nw.Int128: nw.Float64, nw.UInt128: nw.Float64}  # NumPy has no such integers
+    kind = next((kind for wide, kind in narrow.items() if column.dtype == wide), None)
+    return _numbers((column if kind is None else column.cast(kind)).to_numpy())
 
 
 def _numbers(values: Array) -> Array:

@@ -81,6 +81,7 @@ class MixedSource(Source):
         import polars as pl
 
         empty = nw.from_native(frame.head(0).collect(), eager_only=True)
+        _refuse_objects(empty)
         fields = [frame_field(name, empty[name]) for name in empty.columns]
         n = int(frame.select(pl.len()).collect().item())
 
@@ -140,3 +141,13 @@ def _refuse_names(names: Sequence[str], n: int) -> None:
     if len(set(names)) < len(names):
         twice = next(name for i, name in enumerate(names) if name in names[:i])
         raise DataError(f"X has two columns named {twice!r}; give them different names.")
+
+
+def _refuse_objects(table: Any) -> None:
+    """Raise where a column of a lazy frame has no type that says what it holds."""
+    untyped = [name for name, dtype in table.schema.items() if str(dtype) == "Object"]
+    if untyped:
+        raise DataError(
+            f"column {untyped[0]!r} of a LazyFrame holds Python objects, whose kind only their values show: give "
+            "X.collect(), or cast it."
+        )

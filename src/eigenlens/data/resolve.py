@@ -66,6 +66,14 @@ def _is_dask(X: Any) -> bool:
     return type(X).__module__.split(".")[0] == "dask" and hasattr(X, "to_delayed")
 
 
+def _dask_frame(X: Any) -> Source:
+    raise DataError("X is a Dask frame; give the array of its numeric columns, X.to_dask_array(lengths=True).")
+
+
+def _is_dask_frame(X: Any) -> bool:
+    return type(X).__module__.startswith(("dask.dataframe", "dask_expr"))
+
+
 def _is_frame(X: Any) -> bool:
     if isinstance(X, np.ndarray | list | tuple):
         return False
@@ -86,6 +94,7 @@ KINDS: list[tuple[Callable[[Any], bool], Callable[[Any], Source]]] = [
     (lambda X: isinstance(X, Source), lambda X: X),
     (is_tensor, _tensor),
     (is_sparse, _sparse),
+    (_is_dask_frame, _dask_frame),
     (_is_dask, _dask),
     (_is_lazy, _lazy),
     (_is_frame, FrameSource),

@@ -21,13 +21,11 @@ from eigenlens.estimators.bayes_densities import (
     checked_density,
     densities_of,
     densities_with,
-    drawn,
-    finite_blocks,
     is_family,
-    log_density,
     takes_gaps,
 )
 from eigenlens.estimators.classifying import BayesRule, Counted, drawn_by_class
+from eigenlens.estimators.density_rows import drawn, finite_blocks, log_densities
 from eigenlens.estimators.labels import announced, enough_classes, labels_among, labels_of
 from eigenlens.estimators.rows import count_rows, rows_of
 
@@ -122,7 +120,7 @@ class BayesClassifier(Counted, BayesRule, BaseEstimator):  # type: ignore[misc]
 
     def _log_likelihoods(self, X: Any) -> Iterator[Array]:
         for rows in finite_blocks(self, X):
-            yield np.stack([log_density(density, rows) for density in self.densities_], axis=1)
+            yield log_densities(self.densities_, self.classes_, rows)
 
     def _draw(self, labels: Array, rng: np.random.Generator) -> Any:
         densities = self.densities_

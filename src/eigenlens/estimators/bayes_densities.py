@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import has_fit_parameter
 
-from eigenlens.arrays import Array, to_numpy
-from eigenlens.data.resolve import as_source, explain_nonfinite
+from eigenlens.arrays import Array
+from eigenlens.data.resolve import explain_nonfinite
 from eigenlens.data.source import Block, Source, accumulate
-from eigenlens.errors import DataError, EigenlensError, OptionError
-from eigenlens.estimators.rows import count_rows, dense_blocks, rows_of
+from eigenlens.errors import DataError, OptionError
+from eigenlens.estimators.density_rows import of_class
+from eigenlens.estimators.rows import count_rows
 from eigenlens.fitting.class_rows import ClassMoments, class_summary, labelled
 from eigenlens.fitting.sampling import picked, take_rows
 
 __all__ = [
-    "Estimated", "OfFamily", "can_go_on", "checked_density", "densities_of", "densities_with", "drawn", "finite_blocks",
-    "is_family", "log_density", "takes_gaps",
-    "without_infinity",
+    "Estimated", "OfFamily", "can_go_on", "checked_density", "densities_of", "densities_with", "is_family",
+    "takes_gaps",
 ]  # fmt: skip
 
 
@@ -88,7 +87,7 @@ class OfFamily:
         for label, part in zip(self.classes.tolist(), self.statistics.parts, strict=True):
             if part is None:
                 raise DataError(f"class {label!r} has no rows yet.")
-            made.append(_of_class(label, None, partial(self.family.estimate, part)))
+            made.append(of_class(label, None, partial(self.family.estimate, part)))
         return tuple(made)
 
 
@@ -136,13 +135,13 @@ def _fitted(parts: Sequence[Any], method: str, source: Source, codes: Array, cla
     for c, (label, estimator) in enumerate(zip(classes.tolist(), parts, strict=True)):
         mine = np.flatnonzero(codes == c if source.weight is None else (codes == c) & (source.weight > 0.0))
         if mine.size:
-            X, weight = _rows_of_class(source, mine)
+            X, weight = _rowsof_class(source, mine)
             given = {} if weight is None else {"sample_weight": _accepted(estimator, weight)}
-            _of_class(label, mine.size, partial(getattr(estimator, method), X, **given))
+            of_class(label, mine.size, partial(getattr(estimator, method), X, **given))
         yield estimator
 
 
-def _rows_of_class(source: Source, mine: Array) -> tuple[Any, Array | None]:
+def _rowsof_class(source: Source, mine: Array) -> tuple[Any, Array | None]:
     """Rows as an array if they are in memory, else as a source that picks them out of each pass."""
     weight = None if source.weight is None else source.weight[mine]
     if source.in_memory:
@@ -173,69 +172,3 @@ def _accepted(estimator: Any, weight: Array) -> Array:
     if not has_fit_parameter(estimator, "sample_weight"):
         raise OptionError(f"sample_weight is given, but density={estimator!r} takes none in fit.")
     return weight
-
-
-def _of_class(label: Any, rows: int | None, work: Callable[[], Any]) -> Any:
-    """What `work` gives; its errors are told with the class they belong to."""
-    count = "" if rows is None else f" ({rows} rows)"
-    try:
-        return work()
-    except EigenlensError as error:
-        raise type(error)(f"class {label!r}{count}: {error}") from error
-    except ValueError as error:
-        raise DataError(f"class {label!r}{count}: {error}") from error
-
-
-# ---- rows to be classified ------------------------------------------------------------------------------------
-
-
-def finite_blocks(estimator: Any, X: Any) -> Iterator[Array]:
-    """Dense float64 pieces of the rows of X for a fitted estimator; NaN is a missing entry, infinity an error."""
-    check_is_fitted(estimator)
-    return map(without_infinity, dense_blocks(rows_of(estimator, X)))
-
-
-def without_infinity(rows: Array) -> Array:
-    """The rows, if they hold no infinity."""
-    if np.isinf(rows).any():
-        raise explain_nonfinite(as_source(rows))
-    return rows
-
-
-# ---- what a rule wants of a density -----------------------------------------------------------------------------
-
-
-def log_density(density: Any, rows: Array) -> Array:
-    """ln p(x) (n,) of dense rows (n, d), with gaps where the density can do without entries."""
-    if not hasattr(density, "score_samples"):
-        return np.asarray(density.log_density(rows))
-    gaps = np.isnan(rows).any(axis=1)
-    frozen = getattr(density, "model_", None)
-    if not gaps.any() or not hasattr(frozen, "marginal"):
-        return np.asarray(to_numpy(density.score_samples(rows)), dtype=np.float64)
-    found = np.empty(len(rows))
-    if not gaps.all():
-        found[~gaps] = to_numpy(density.score_samples(rows[~gaps]))
-    found[gaps] = _of_gaps(density, frozen, rows[gaps])
-    return found
-
-
-def _of_gaps(density: Any, frozen: Any, rows: Array) -> Array:
-    try:
-        return np.asarray(to_numpy(density.score_samples(rows)), dtype=np.float64)
-    except DataError:  # an estimator that refuses gaps, with a model that does not
-        return np.asarray(frozen.log_density(rows))
-
-
-def drawn(density: Any, n: int, rng: np.random.Generator) -> Array:
-    """n draws (n, d)."""
-    if not hasattr(density, "score_samples"):
-        return np.asarray(density.sample(n, rng))
-    if not hasattr(density, "sample"):
-        raise OptionError(f"{density!r} cannot draw rows: it has no sample.")
-    own = isinstance(density, type) or type(density).__module__.startswith("eigenlens.")
-    given: dict[str, Any] = {}
-    if "random_state" in inspect.signature(density.sample).parameters:
-        given["random_state"] = rng if own else int(rng.integers(2**31))
-    rows = density.sample(n, **given)
-    return np.asarray(to_numpy(rows[0] if isinstance(rows, tuple) else rows), dtype=np.float64)

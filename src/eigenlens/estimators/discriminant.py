@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenlens.arrays import Array, Like, dense, to_numpy
 from eigenlens.errors import DataError
-from eigenlens.estimators.bayes_densities import finite_blocks, without_infinity
 from eigenlens.estimators.classifying import chosen_class
+from eigenlens.estimators.density_rows import finite_blocks, without_infinity
 from eigenlens.estimators.discriminant_checks import checked_linear, require_rows, row_counts, warn_about_linear
 from eigenlens.estimators.explaining import Explanation, compared
 from eigenlens.estimators.gaussian_classes import GaussianClasses

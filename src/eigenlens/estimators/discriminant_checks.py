@@ -12,7 +12,7 @@ from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, OptionError
 from eigenlens.fitting.discriminant import FisherRule
-from eigenlens.fitting.discriminant_covariances import FLOOR, Shrinking, constant_columns
+from eigenlens.fitting.discriminant_covariances import FLOOR, OwnCovariances, Shrinking, constant_columns
 from eigenlens.fitting.shrinkage import RULES, TARGETS
 from eigenlens.linalg.spectrum import Outcome
 
@@ -21,8 +21,8 @@ __all__ = [
     "checked_quadratic",
     "require_rows",
     "row_counts",
-    "warn_about_held",
     "warn_about_linear",
+    "warn_about_own",
     "warn_about_steps",
 ]
 
@@ -68,6 +68,7 @@ def require_rows(found: Any, classes: Array, least: float, way_out: str) -> None
     count = row_counts(found)
     few = [f"{classes.tolist()[c]!r} ({count[c]:g})" for c in np.flatnonzero(count <= least)]
     if few:
+        way_out = "its rows have not come yet" if np.any(count == 0.0) else way_out
         others = f" and {len(few) - 5} others" if len(few) > 5 else ""
         raise DataError(
             f"each class needs more than {least:g} row{'s' * (least != 1)}, but not so class {', '.join(few[:5])}"
@@ -104,15 +105,19 @@ def warn_about_linear(rule: FisherRule, estimator: Any) -> None:
         )
 
 
-def warn_about_held(held: Array, rows: Array, estimator: Any) -> None:
-    """Warn of classes whose covariance is singular."""
+def warn_about_own(own: OwnCovariances, rows: Array, estimator: Any) -> None:
+    """Warn of columns that are constant in all rows, and of classes whose covariance is singular."""
+    flat, held = np.flatnonzero(own.constant), own.held
+    if flat.size:
+        names = ", ".join(_column(estimator, int(j)) for j in flat[:5])
+        _warn(f"{flat.size} columns are constant in all rows ({names}) and are left out.")
     classes = estimator.classes_.tolist()
     named = ", ".join(f"{classes[c]!r} of {int(rows[c])} rows" for c in np.flatnonzero(held)[:5])
     if named:
         _warn(
-            f"{int(held.sum())} of {len(classes)} classes have a singular covariance, with a constant column or no "
-            f"more rows than {estimator.n_features_in_} columns ({named}), and are held at {FLOOR:g} of the variances "
-            "of all rows. Give shrinkage='ledoit-wolf' or reg=, or use LinearDiscriminant."
+            f"{int(held.sum())} of {len(classes)} classes have a singular covariance ({named}): columns are constant "
+            f"or follow from others, or there are no more rows than {estimator.n_features_in_} columns. It is held at "
+            f"{FLOOR:g} of the variances of all rows; give shrinkage='ledoit-wolf' or reg=, or use LinearDiscriminant."
         )
 
 

@@ -15,20 +15,17 @@ from eigenlens.data.resolve import explain_nonfinite
 from eigenlens.data.source import Block, Progress, Source, accumulate
 from eigenlens.errors import OptionError
 from eigenlens.estimators import discriminant_files
-from eigenlens.estimators.bayes_densities import finite_blocks
 from eigenlens.estimators.classifying import BayesRule, Counted, drawn_by_class
+from eigenlens.estimators.density_rows import finite_blocks
 from eigenlens.estimators.discriminant_checks import warn_about_steps
 from eigenlens.estimators.labels import Labels, announced, enough_classes, labels_among, labels_of
 from eigenlens.estimators.progress import progress_of
 from eigenlens.estimators.rows import count_rows, rows_of
 from eigenlens.fitting.class_rows import ClassRows
-from eigenlens.fitting.discriminant import (
-    choose_route,
-    read_classes,
-    read_moments,
-)
-from eigenlens.fitting.discriminant_covariances import Shrinking
+from eigenlens.fitting.discriminant import choose_route, read_classes, read_moments
+from eigenlens.fitting.discriminant_covariances import Shrinking, require_range
 from eigenlens.fitting.discriminant_missing import Completed, complete_classes
+from eigenlens.fitting.sampling import picked
 from eigenlens.linalg.spectrum import Outcome
 from eigenlens.models.mixture import Mixture
 
@@ -73,8 +70,13 @@ class GaussianClasses(Counted, BayesRule, BaseEstimator):  # type: ignore[misc]
             self.solver_ = Outcome("em", "X has missing entries", done.steps, done.steps, converged=done.change <= TOL)
             warn_about_steps(self.solver_, done.change, TOL)
             found, shrinking = done.moments, done.shrinking
-        self._made: tuple[Any, Array] | None = self._estimate(found, shrinking)
+        self._made: tuple[Any, Array] | None = self._estimated(found, shrinking)
         return self
+
+    def _estimated(self, found: Any, shrinking: Shrinking) -> tuple[Any, Array]:
+        with np.errstate(over="ignore", invalid="ignore"):
+            require_range(found.variances)
+        return self._estimate(found, shrinking)
 
     def _completed(self, source: Source, labels: Labels, shrinking: Shrinking, progress: Progress | None) -> Completed:
         """The classes of rows with gaps; infinities are an error."""
@@ -128,7 +130,7 @@ class GaussianClasses(Counted, BayesRule, BaseEstimator):  # type: ignore[misc]
         """The frozen model and intensities of shrinkage; after `partial_fit` they are made when first asked for."""
         check_is_fitted(self)
         if self._made is None:
-            self._made = self._estimate(self._moments, self._options(len(self.classes_)))
+            self._made = self._estimated(self._moments, self._options(len(self.classes_)))
         return self._made
 
     @property
@@ -173,8 +175,5 @@ class GaussianClasses(Counted, BayesRule, BaseEstimator):  # type: ignore[misc]
 
 
 def _count_infinite(block: Block) -> int:
-    entries = block.rows.data if is_sparse(block.rows) else to_numpy(block.rows)
-    counted = np.isinf(entries)
-    if block.weight is not None and not is_sparse(block.rows):
-        counted = counted[block.weight > 0.0]
-    return int(counted.sum())
+    rows = block.rows if block.weight is None else picked(block.rows, np.flatnonzero(block.weight > 0.0))
+    return int(np.isinf(rows.data if is_sparse(rows) else to_numpy(rows)).sum())

@@ -61,10 +61,9 @@ def _listed(y: Any) -> Any:
 def _coded(values: Array) -> Labels:
     if values.dtype.kind in "iub":
         return _integers(values)
-    if values.dtype.kind in "mMcV":
-        raise DataError(
-            f"y has dtype {values.dtype}; classes are text, integers or booleans: convert it, y.astype(str)."
-        )
+    if values.dtype.kind in "mMcVS":
+        way = "np.char.decode(y)" if values.dtype.kind == "S" else "y.astype(str)"
+        raise DataError(f"y has dtype {values.dtype}; classes are text, integers or booleans: convert it, {way}.")
     missing = _missing(values)
     if missing.any():
         first = int(np.flatnonzero(missing)[0])

@@ -64,8 +64,9 @@ class NaiveBayes(BayesRule, BaseEstimator):  # type: ignore[misc]
     With features="auto" the values of a column choose its family, the same in every container: text and categories are
     "categorical"; booleans, and numbers that are 0 and 1, both occurring, "bernoulli"; whole numbers of 2 to 20
     different values with at least 5 rows for each (two values: any number), as integers or floats, "categorical"; a
-    sparse matrix of nothing but 0 and 1 "bernoulli", of other counts "multinomial"; all other numbers "gaussian". Rows
-    count with their weights. Only columns whose first 2000 rows leave it open cost another pass.
+    sparse matrix of nothing but 0 and 1 "bernoulli", of other counts "multinomial"; all other numbers "gaussian"; a
+    column without an entry says nothing, whatever it holds in predict. Rows count with their weights. Only columns
+    whose first 2000 rows leave it open cost another pass.
 
     Levels that a type declares and that never occur (pandas' categories, Polars' Enum, Arrow's dictionaries) are
     smoothed like those that do; Polars' Categorical declares none, so that its levels are those that occur.
@@ -79,9 +80,10 @@ class NaiveBayes(BayesRule, BaseEstimator):  # type: ignore[misc]
         prior: class probabilities: None for the shares of the rows, "uniform", one a class, or {class: p}.
         smoothing: rows added to each level in each class (1 is Laplace's rule, 0 counted fractions); by column
             {column: number}, or {column: {level: number}} for any Dirichlet prior.
-        unknown: a level that was not met in fit: "smooth" (the probability that smoothing would have given it; with
-            smoothing 0 that is 0 in every class, so that only the prior is left, with a warning), "ignore" (its factor
-            is left out) or "error".
+        unknown: a level that was not met in fit, and a value of a "bernoulli" column that is neither 0 nor 1: "smooth"
+            (the probability that a further level without a row would have had, a / (n + a L + a), n the rows of the
+            class, L the levels and a the smoothing; with smoothing 0 that is 0 in every class, so that only the prior
+            is left, with a warning), "ignore" (its factor is left out) or "error".
         floor: the least variance of a Gaussian, as a share of the variance of its column over all rows: units do not
             matter.
         added_variance: added to the variances of Gaussian columns, a number or {column: number}, in squared units.
@@ -281,7 +283,8 @@ class NaiveBayes(BayesRule, BaseEstimator):  # type: ignore[misc]
         if rule is None:
             kinds = sorted({str(choice.family) for choice in self.features_})
             raise AttributeError(
-                f"the rule is not linear with the families {', '.join(kinds)}; features='shared-gaussian' makes it so."
+                f"the rule is not linear with the families {', '.join(kinds)}: it is with 'shared-gaussian', "
+                "'bernoulli' and 'multinomial' alone, smoothing above 0."
             )
         return rule
 

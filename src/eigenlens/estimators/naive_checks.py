@@ -13,19 +13,15 @@ from eigenlens.arrays import Array
 from eigenlens.data.mixed import Field, MixedRows, as_table, fields_of, numbers_of
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError, OptionError
-from eigenlens.estimators.classifying import chosen_class, enough_classes
 from eigenlens.estimators.rows import rows_of
 from eigenlens.fitting.naive_factors import Choice, place_of
-from eigenlens.fitting.naive_levels import UNKNOWN
-from eigenlens.fitting.naive_options import NaiveOptions
-from eigenlens.fitting.naive_rows import CLASS_BANDWIDTHS
+from eigenlens.fitting.naive_kernels import CLASS_BANDWIDTHS
+from eigenlens.fitting.naive_options import UNKNOWN, NaiveOptions
 from eigenlens.models.naive_levels import LevelColumns
 
 __all__ = [
     "FeatureTable",
     "checked_naive_options",
-    "chosen_class",
-    "enough_classes",
     "fitted_table",
     "frame_kind",
     "sampled_rows",
@@ -81,32 +77,46 @@ def fitted_table(estimator: Any, X: Any) -> Source:
     for group, (factor, columns) in zip(estimator.model_.groups, plan.groups, strict=True):
         for place, j in enumerate(columns):
             text = now[j].kind == "text"
-            if text and not factor.takes_text and _holds_something(source, j):
-                raise DataError(f"column {now[j].name!r} holds text, and was fitted on numbers; convert it to numbers.")
-            if not text and _only_text(group.conditional, place) and _holds_something(source, j):
-                raise DataError(
-                    f"column {now[j].name!r} holds numbers, and was fitted on text; convert it to text (astype(str)), "
-                    "or read it as such: scan(…, text=[…])."
-                )
+            if text and not factor.takes_text:
+                _refuse_kind(now[j], _kinds_met(source, j) != set())
+            elif not _may_be(text, group.conditional, place):
+                _refuse_kind(now[j], _kinds_met(source, j) == {text})  # categories may be numbers
     return source
 
 
-def _only_text(conditional: Any, place: int) -> bool:
-    """Whether all levels of a column are text, so that no number can be one."""
+def _may_be(text: bool, conditional: Any, place: int) -> bool:
+    """Whether a level of a column that was fitted is text, or none is, as asked; or there is none at all."""
     levels = conditional.levels[place] if isinstance(conditional, LevelColumns) else ()
-    return bool(levels) and all(isinstance(level, str | bytes) for level in levels)
+    return not levels or any(_is_text(level) == text for level in levels)
 
 
-def _holds_something(source: Source, j: int) -> bool:
-    """Whether any entry of a column is there: one that is all missing has the type of nothing."""
+def _is_text(level: Any) -> bool:
+    return isinstance(level, str | bytes)
+
+
+def _refuse_kind(field: Field, refused: bool) -> None:
+    if refused and field.kind == "text":
+        raise DataError(
+            f"column {field.name!r} holds text or categories, and was fitted on numbers; convert it to numbers."
+        )
+    if refused:
+        raise DataError(
+            f"column {field.name!r} holds numbers, and was fitted on text; convert it to text (astype(str)), or read "
+            "it as such: scan(…, text=[…])."
+        )
+
+
+def _kinds_met(source: Source, j: int) -> set[bool]:
+    """Whether the entries of a column are text: of one that is all missing nothing is known, whatever its type."""
     narrow, place = (source.part([j]), 0) if hasattr(source, "part") else (source, j)
-    return any(bool(np.any(_present(rows, place))) for rows in narrow.rows())
+    return {kind for rows in narrow.rows() for kind in _kinds_in(rows, place)}
 
 
-def _present(rows: Any, j: int) -> Array:
+def _kinds_in(rows: Any, j: int) -> set[bool]:
     if isinstance(rows, MixedRows) and rows.places[j] < 0:
-        return np.asarray(rows.codes[:, -1 - rows.places[j]] >= 0)
-    return ~np.isnan(numbers_of(rows, np.array([j])))
+        place = -1 - rows.places[j]
+        return {_is_text(rows.levels[place][code]) for code in np.unique(rows.codes[:, place]) if code >= 0}
+    return {False} if np.any(~np.isnan(numbers_of(rows, np.array([j])))) else set()
 
 
 def frame_kind(X: Any) -> str | None:
@@ -132,7 +142,9 @@ def _of_kind(column: Array, field: Field) -> Array:
     if field.kind == "boolean":
         return column.astype(np.float64).astype(bool)
     if column.dtype == object and field.kind in ("number", "integer"):
-        return column.astype(np.float64 if field.kind == "number" else np.int64)
+        column = column.astype(np.float64)
+    if field.kind == "integer" and np.array_equal(column, np.rint(column)):
+        return column.astype(np.int64)
     if column.dtype == object and all(isinstance(value, str) for value in column):
         return column.astype(str) if field.levels is None else column
     return column

@@ -17,6 +17,7 @@ from eigenlens.estimators.storing import named_features, storable_parameters
 from eigenlens.fitting.naive import NaiveStatistics
 from eigenlens.fitting.naive_factors import FACTORS, Choice, Plan
 from eigenlens.fitting.naive_levels import LevelFactor
+from eigenlens.fitting.naive_options import NaiveOptions
 from eigenlens.models.naive import Group, LinearRule, NaiveModel
 from eigenlens.stats.stored_levels import restored, storable
 
@@ -28,14 +29,7 @@ STORED = FACTORS | {"two levels": LevelFactor(two=True)}
 def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted classifier to `path`."""
     plan: Plan = estimator._plan
-    statistics: NaiveStatistics = estimator._statistics
-    arrays: dict[str, Array] = {"weight": statistics.weight, "prior": estimator.model_.prior}
-    groups = []
-    for g, ((factor, columns), part) in enumerate(zip(plan.groups, statistics.parts, strict=True)):
-        packed, said = factor.pack(part, estimator.model_.groups[g].conditional)
-        arrays |= {f"group{g}.{name}": array for name, array in packed.items()}
-        family = next(name for name, known in STORED.items() if known == factor and type(known) is type(factor))
-        groups.append({"family": family, "columns": list(columns), "said": said})
+    arrays, groups = _packed(plan, estimator._statistics, estimator.model_)
     header = {
         "parameters": {name: _pairs(value, name) for name, value in storable_parameters(estimator).items()},
         "classes": storable(estimator.classes_.tolist(), "y"),
@@ -47,6 +41,18 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
         "feature_names": named_features(estimator),
     }
     io.write(path, estimator._kind, arrays, header)
+
+
+def _packed(plan: Plan, statistics: NaiveStatistics, model: NaiveModel) -> tuple[dict[str, Array], list[Any]]:
+    """The arrays of all groups by name, and what the header says of each."""
+    arrays: dict[str, Array] = {"weight": statistics.weight, "prior": model.prior}
+    groups = []
+    for g, ((factor, columns), part) in enumerate(zip(plan.groups, statistics.parts, strict=True)):
+        packed, said = factor.pack(part, model.groups[g].conditional)
+        arrays |= {f"group{g}.{name}": array for name, array in packed.items()}
+        family = next(name for name, known in STORED.items() if known == factor and type(known) is type(factor))
+        groups.append({"family": family, "columns": list(columns), "said": said})
+    return arrays, groups
 
 
 def _pairs(value: Any, name: str) -> Any:
@@ -69,29 +75,39 @@ def _unpaired(value: Any) -> Any:
 def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
     """The classifier that `save` wrote."""
     estimator = cls(**{name: _unpaired(value) for name, value in header["parameters"].items()})
-    fields = tuple(
-        Field(*restored([name]), kind, None if levels is None else restored(levels))
-        for name, kind, levels in header["fields"]
-    )
-    choices = tuple(Choice(f.name, *said) for f, said in zip(fields, header["choices"], strict=True))
-    plan = Plan(fields, choices, tuple((STORED[g["family"]], tuple(g["columns"])) for g in header["groups"]))
-    options = checked_naive_options(estimator, fields)
-    parts, groups = [], []
-    for g, (said, (factor, columns)) in enumerate(zip(header["groups"], plan.groups, strict=True)):
-        start = f"group{g}."
-        own = {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}
-        part, conditional = factor.unpack(own, said["said"], plan.fields_in(columns), options)
-        parts.append(part)
-        groups.append(Group(np.array(columns), conditional))
+    plan = _plan(header)
+    options = checked_naive_options(estimator, plan.fields)
+    estimator._statistics, estimator._model = _unpacked(plan, arrays, header["groups"], options)
+    estimator._plan, estimator._frame = plan, header["frame"]
     estimator.classes_ = np.empty(len(header["classes"]), dtype=np.dtype(header["class_dtype"]))
     estimator.classes_[:] = restored(header["classes"])
-    estimator._statistics = NaiveStatistics(arrays["weight"], tuple(parts))
-    estimator._plan, estimator._frame = plan, header["frame"]
-    estimator._model = NaiveModel(arrays["prior"], tuple(groups))
-    estimator.n_features_in_ = len(fields)
+    estimator.n_features_in_ = len(plan.fields)
     if header["feature_names"]:
         estimator.feature_names_in_ = np.asarray(header["feature_names"], dtype=object)
     return estimator
+
+
+def _plan(header: dict[str, Any]) -> Plan:
+    fields = tuple(
+        Field(restored([name])[0], kind, None if levels is None else restored(levels))
+        for name, kind, levels in header["fields"]
+    )
+    choices = tuple(Choice(f.name, *said) for f, said in zip(fields, header["choices"], strict=True))
+    return Plan(fields, choices, tuple((STORED[g["family"]], tuple(g["columns"])) for g in header["groups"]))
+
+
+def _unpacked(
+    plan: Plan, arrays: dict[str, Array], said: list[Any], options: NaiveOptions
+) -> tuple[NaiveStatistics, NaiveModel]:
+    """The statistics and the model of `_packed`."""
+    parts, groups = [], []
+    for g, (factor, columns) in enumerate(plan.groups):
+        start = f"group{g}."
+        own = {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}
+        part, conditional = factor.unpack(own, said[g]["said"], plan.fields_in(columns), options)
+        parts.append(part)
+        groups.append(Group(np.array(columns), conditional))
+    return NaiveStatistics(arrays["weight"], tuple(parts)), NaiveModel(arrays["prior"], tuple(groups))
 
 
 def logistic(estimator: Any, rule: LinearRule) -> Any:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -11,10 +12,11 @@ from eigenlens.arrays import Array
 from eigenlens.errors import DataError, DataWarning, OptionError
 from eigenlens.fitting.naive import NaiveStatistics
 from eigenlens.fitting.naive_factors import Plan
-from eigenlens.fitting.naive_gaussian import GaussianFactor
+from eigenlens.fitting.naive_gaussian import ClassMoments, GaussianFactor
 from eigenlens.fitting.naive_levels import LevelFactor
 from eigenlens.fitting.naive_options import NaiveOptions
 from eigenlens.models.naive import NaiveModel
+from eigenlens.models.naive_binary import BinaryColumns
 from eigenlens.models.naive_levels import LevelColumns
 from eigenlens.stats.levels import listed
 
@@ -42,15 +44,22 @@ def warn_about_names(statistics: NaiveStatistics, plan: Plan) -> None:
 def refuse_levels(model: NaiveModel, options: NaiveOptions) -> None:
     """Raise where smoothing is given for a level that its column does not have."""
     given = options.smoothing if isinstance(options.smoothing, Mapping) else {}
-    for part in (group.conditional for group in model.groups):
-        for name, levels in zip(part.names, part.levels, strict=True) if isinstance(part, LevelColumns) else ():
-            asked = given.get(name)
-            odd = [level for level in asked if level not in levels] if isinstance(asked, Mapping) else []
-            if odd:
-                raise OptionError(
-                    f"smoothing[{name!r}] names the level {odd[0]!r}, which the column does not have; its levels are "
-                    f"{listed(levels)}."
-                )
+    known = dict(pair for group in model.groups for pair in _levels_in(group.conditional))
+    for name, asked in given.items():
+        levels = known.get(name, ())
+        odd = [level for level in asked if level not in levels] if isinstance(asked, Mapping) else []
+        if odd:
+            said = f"its levels are {listed(levels)}" if levels else "its family has none: give a number"
+            raise OptionError(
+                f"smoothing[{name!r}] names the level {odd[0]!r}, which the column does not have; {said}."
+            )
+
+
+def _levels_in(part: Any) -> Iterable[tuple[Any, tuple[Any, ...]]]:
+    """The columns of a group that has levels, by name, and their levels."""
+    if isinstance(part, LevelColumns):
+        return zip(part.names, part.levels, strict=True)
+    return [(name, (0, 1)) for name in part.names] if isinstance(part, BinaryColumns) else []
 
 
 def refuse_fractions(more: NaiveStatistics, plan: Plan) -> None:
@@ -73,21 +82,26 @@ def warn_about_constants(statistics: NaiveStatistics, plan: Plan, options: Naive
     for (factor, columns), part in zip(plan.groups, statistics.parts, strict=True):
         if not isinstance(factor, GaussianFactor) or factor.shared:
             continue
-        with np.errstate(invalid="ignore"):  # what is not finite is refused by the estimate
-            total = part.pooled()[2]
-        added = options.added_to(plan.fields_in(columns))
-        held = (part.weight > 0.0) & (part.square <= options.floor * total * part.weight) & (total > 0.0)
+        held = _held(part, options)
         if held.any():
             c, j = (int(place[0]) for place in np.nonzero(held))
-            if options.floor == 0.0 and not np.all(added[np.nonzero(held)[1]]):
+            name, label = repr(plan.fields[columns[j]].name), repr(classes[c].item())
+            if options.floor == 0.0 and not np.all(options.added_to(plan.fields_in(columns))[held.any(axis=0)]):
                 raise DataError(
-                    f"column {plan.fields[columns[j]].name!r} is constant in class {classes[c].item()!r}, and floor=0 "
-                    "leaves it without a variance; give floor above 0 (1e-9), added_variance, or 'shared-gaussian'."
+                    f"column {name} is constant in class {label}, and floor=0 leaves it without a variance; give floor "
+                    "above 0 (1e-9), added_variance, or 'shared-gaussian'."
                 )
             warnings.warn(
-                f"column {plan.fields[columns[j]].name!r} is constant in class {classes[c].item()!r} "
-                f"({part.weight[c, j]:g} rows; {int(held.sum())} such cases in all): its variance there is held at "
-                f"floor={options.floor:g} of the column's. 'shared-gaussian' or a larger floor is safer.",
+                f"column {name} is constant in class {label} ({part.weight[c, j]:g} rows; {int(held.sum())} such cases "
+                f"in all): its variance there is held at floor={options.floor:g} of the column's. 'shared-gaussian' or "
+                "a larger floor is safer.",
                 DataWarning,
                 stacklevel=3,
             )
+
+
+def _held(part: ClassMoments, options: NaiveOptions) -> Array:
+    """Where (C, g) the floor is above the variance of a class."""
+    with np.errstate(invalid="ignore"):  # what is not finite is refused by the estimate
+        total = part.pooled()[2]
+    return np.asarray((part.weight > 0.0) & (part.square <= options.floor * total * part.weight) & (total > 0.0))

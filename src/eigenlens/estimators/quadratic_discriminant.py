@@ -8,7 +8,7 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.errors import DataError
-from eigenlens.estimators.discriminant_checks import checked_quadratic, require_rows, warn_about_held
+from eigenlens.estimators.discriminant_checks import checked_quadratic, require_rows, warn_about_own
 from eigenlens.estimators.gaussian_classes import GaussianClasses
 from eigenlens.fitting.discriminant import gaussian_classes, own_covariances
 from eigenlens.fitting.discriminant_covariances import Shrinking
@@ -34,10 +34,10 @@ class QuadraticDiscriminant(GaussianClasses):
         shrinkage_: (C,) a. class_count_: (C,) Σw. n_samples_: rows that count.
         solver_: how the covariances were found. model_: the classes as a frozen `Mixture` of Gaussians.
 
-    With fewer rows than columns in all, and shrinkage or reg, no d×d matrix is made. A class whose covariance is
-    singular is held at a floor, with a warning; a class of one row is an error. NaN is a missing entry:
-    what is there of a row counts by its likelihood in `fit` (by EM), and decides in `predict`. A rule of shrinkage then
-    goes by the pairs of entries that are there.
+    With fewer rows than columns in all, and shrinkage or reg, no d×d matrix is made. Columns that are constant in all
+    rows are left out, and a class whose covariance is singular all the same is held at a floor, both with a warning;
+    a class of one row is an error. NaN is a missing entry: what is there of a row counts by its likelihood in `fit`
+    (by EM), and decides in `predict`. A rule of shrinkage then goes by the pairs of entries that are there.
 
     Example:
         >>> X = np.array([[0.0], [0.1], [-0.1], [3.0], [-3.0], [2.0], [-2.0]])
@@ -74,7 +74,7 @@ class QuadraticDiscriminant(GaussianClasses):
         own = own_covariances(found, shrinking)
         if not all(getattr(C, "rank", 1) for C in own.covariances):
             raise DataError("no column varies within any class, so there is no covariance; check X and y.")
-        warn_about_held(own.held, found.rows, self)
+        warn_about_own(own, found.rows, self)
         return gaussian_classes(self.class_prior_, found.mean, own.covariances), own.amounts
 
     @property

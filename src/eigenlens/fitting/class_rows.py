@@ -75,6 +75,11 @@ class ClassMoments:
         """About the means of the classes, summed over these (d, d)."""
         return np.asarray(sum(part.scatter for part in self.parts if part is not None))
 
+    @property
+    def variances(self) -> Array:
+        """Of the columns (d,), about the means of the classes."""
+        return np.asarray(sum(part.scatter.diagonal() for part in self.parts if part is not None) / self.weight.sum())
+
 
 @dataclass(frozen=True, eq=False)
 class PooledMoments:
@@ -92,6 +97,11 @@ class PooledMoments:
         between = (delta * (self.weight * share)[:, None]).T @ delta
         mean = self.mean + share[:, None] * delta
         return type(self)(self.rows + other.rows, weight, mean, self.scatter + other.scatter + between)
+
+    @property
+    def variances(self) -> Array:
+        """Of the columns (d,), about the means of the classes."""
+        return np.asarray(self.scatter.diagonal() / self.weight.sum())
 
 
 def class_summary(block: Block, n_classes: int, moments: Callable[[Block], Any]) -> ClassMoments:
@@ -145,6 +155,11 @@ class ClassRows:
     def weight(self) -> Array:
         """Σw (C,)."""
         return np.bincount(self.codes, self.each, minlength=len(self.mean))
+
+    @property
+    def variances(self) -> Array:
+        """Of the columns (d,), about the means of the classes."""
+        return np.asarray(self.each @ self.deviations**2 / self.each.sum())
 
     def of(self, c: int) -> ClassRows:
         """The rows of one class, as the only one."""

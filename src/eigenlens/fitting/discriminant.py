@@ -18,9 +18,8 @@ from eigenlens.fitting.discriminant_covariances import (
     class_covariances,
     pooled_covariance,
     summary,
-    wide_class_covariances,
-    wide_pooled_covariance,
 )
+from eigenlens.fitting.discriminant_wide import wide_class_covariances, wide_pooled_covariance
 from eigenlens.linalg.spectrum import orient
 from eigenlens.models.covariance_axes import FLAT, Axes
 from eigenlens.models.covariances import Covariance

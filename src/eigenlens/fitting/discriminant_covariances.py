@@ -1,30 +1,34 @@
-"""Covariances of classes, shrunk or not, one for all or one each: from moments, or from rows where these are few."""
+"""Covariances of classes, shrunk or not, one for all or one each, from moments."""
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.data.source import Block
-from eigenlens.errors import OptionError
+from eigenlens.errors import DataError, OptionError
 from eigenlens.fitting.class_rows import ClassMoments, ClassRows, class_summary, pooled_summary
-from eigenlens.fitting.shrinkage import RULES, TARGETS, QuarticMoments, intensity, quartic_of_rows
+from eigenlens.fitting.shrinkage import TARGETS, QuarticMoments, intensity
 from eigenlens.models.covariance_axes import Axes
 from eigenlens.models.covariances import Covariance, Full
 from eigenlens.stats.moments import Moments
 
 __all__ = [
-    "OwnCovariances", "Shrinking", "class_covariances", "constant_columns", "pooled_covariance", "summary",
-    "wide_class_covariances", "wide_pooled_covariance",
+    "FLOOR", "OwnCovariances", "Shrinking", "class_covariances", "constant_columns", "pooled_covariance",
+    "require_range", "summary", "variances_between",
 ]  # fmt: skip
 
 ROUNDING = 8.0 * float(np.finfo(np.float64).eps)
 """A column that varies by no more than this share of its values is constant."""
+
+LEAST, MOST = 1e-290, 1e300
+"""The variances that double precision has enough digits for; 0 is none."""
 
 FLOOR = 1e-8
 """The share of the variances of all rows that is added to the covariance of a class that is singular."""
@@ -38,6 +42,8 @@ class Shrinking:
         amount: a, or the name of a rule for it. target: T, a key of `TARGETS`.
         by_class: whether a pooled covariance shrinks class by class. reg: in [0, 1].
         settled: what a rule has found, one for all classes or one for each; () before.
+        least: a covariance of a class counts as singular if it has less than this share of its variances in some
+            direction: what EM, which comes near its end and no further, takes for 0.
     """
 
     amount: float | str = 0.0
@@ -45,6 +51,7 @@ class Shrinking:
     by_class: bool = False
     reg: float = 0.0
     settled: tuple[float, ...] = ()
+    least: float = 0.0
 
     @property
     def by_rule(self) -> bool:
@@ -78,6 +85,17 @@ def summary(n_classes: int, shrinking: Shrinking, pooled: bool) -> Callable[[Blo
     return partial(class_summary, n_classes=n_classes, moments=SUMMARIES[shrinking.by_rule])
 
 
+def require_range(variances: Array) -> None:
+    """An error if a column (d,) is in units in which squares leave the range of numbers."""
+    odd = np.flatnonzero(~(variances <= MOST) | ((variances > 0.0) & (variances < LEAST)))
+    if odd.size:
+        far = "above 1e150" if not variances[odd[0]] <= MOST else "below 1e-145"
+        raise DataError(
+            f"column {odd[0]} of X (and {odd.size - 1} more) varies by {far}, and squares of that leave the range of "
+            "double precision; change its unit, or standardise it."
+        )
+
+
 # ---- covariances from moments ---------------------------------------------------------------------------------
 
 
@@ -88,10 +106,16 @@ def pooled_covariance(found: Any, shrinking: Shrinking) -> tuple[Axes, Array]:
     if shrinking.by_class:
         C, a = _shrunk_by_class(found, shrinking)
     else:
-        fourth = sum(part.fourth for part in found.parts if part is not None) if shrinking.by_rule else None
-        amount = _amount(shrinking, 0, float(n), S, fourth)
+        together = _together(found) if shrinking.by_rule else None
+        amount = _amount(shrinking, 0, S, together)
         C, a = shrinking.of(S, amount), np.array([amount])
     return Axes.of_matrix(C, constant_columns(C.diagonal(), found.mean)), a
+
+
+def _together(found: ClassMoments) -> QuarticMoments:
+    """The moments of all rows about the means of their classes."""
+    parts: list[QuarticMoments] = [part for part in found.parts if part is not None]
+    return reduce(operator.add, [replace(part, mean=np.zeros_like(part.mean)) for part in parts])
 
 
 def _shrunk_by_class(found: ClassMoments, shrinking: Shrinking) -> tuple[Array, Array]:
@@ -105,13 +129,14 @@ def _shrunk_by_class(found: ClassMoments, shrinking: Shrinking) -> tuple[Array, 
 class OwnCovariances:
     """A covariance for each class, its intensity of shrinkage (C,), and which classes (C,) are held at the floor.
 
-    A singular covariance has no density: `FLOOR` times the variances of all rows is added to its diagonal, so that a
-    column that only differs between classes keeps them apart.
+    Columns that are `constant` (d,) in all rows are left out. A singular covariance has no density: `FLOOR` times the
+    variances of all rows is added to its diagonal, so that a column that only differs between classes keeps them apart.
     """
 
     covariances: tuple[Covariance, ...]
     amounts: Array
     held: Array
+    constant: Array
 
 
 def class_covariances(found: ClassMoments, shrinking: Shrinking) -> OwnCovariances:
@@ -119,105 +144,59 @@ def class_covariances(found: ClassMoments, shrinking: Shrinking) -> OwnCovarianc
     parts = list(found.parts)
     amounts = _amounts(shrinking, parts)
     matrices = [shrinking.of(part.scatter / part.weight, a) for part, a in zip(parts, amounts, strict=True)]
-    within = found.scatter.diagonal() / found.weight.sum()
-    held = ~np.array([_has_density(C) for C in matrices])
-    total = within + _between(found)
-    made = [_held(C, total, found.mean) if bad else Full(C) for C, bad in zip(matrices, held, strict=True)]
-    return OwnCovariances(tuple(made), np.array(amounts), held)
+    total = found.variances + variances_between(found)
+    constant = constant_columns(total + shrinking.reg, found.mean)
+    kept = np.ix_(~constant, ~constant)
+    held = ~np.array([_has_density(C[kept], shrinking.least) for C in matrices])
+    floor = np.diag(FLOOR * total)
+    pairs = zip(matrices, held, strict=True)
+    made = [_held(C, floor, constant, shrinking.least) if bad else _plain(C, constant) for C, bad in pairs]
+    return OwnCovariances(tuple(made), np.array(amounts), held, constant)
 
 
-def _has_density(C: Array) -> bool:
+def _plain(C: Array, constant: Array) -> Covariance:
+    return Axes.of_matrix(C, constant) if constant.any() else Full(C)
+
+
+def _held(C: Array, floor: Array, constant: Array, least: float) -> Covariance:
+    """C and the floor; what it has in directions of less than `least` is chance, and would differ between classes."""
+    root = np.sqrt(np.maximum(C.diagonal(), 0.0))
+    inverse = np.divide(1.0, root, out=np.zeros_like(root), where=root > 0.0)
+    values, V = np.linalg.eigh(inverse[:, None] * C * inverse)
+    flat = root[:, None] * (V * np.where(values > least, values, 0.0)) @ V.T * root
+    return Axes.of_matrix(flat + floor, constant)
+
+
+def _has_density(C: Array, least: float) -> bool:
+    if not len(C):
+        return True
     try:
-        return bool(np.isfinite(Full(C).log_determinant))
+        known = bool(np.isfinite(Full(C).log_determinant))
     except OptionError:
         return False
+    inverse = 1.0 / np.sqrt(C.diagonal())
+    return known and (not least or bool(np.linalg.eigvalsh(inverse[:, None] * C * inverse)[0] > least))
 
 
-def _between(found: ClassMoments | ClassRows) -> Array:
+def variances_between(found: ClassMoments | ClassRows) -> Array:
     """Variances (d,) of the means of the classes, by the weights of these."""
     share = found.weight / found.weight.sum()
     return np.asarray(share @ (found.mean - share @ found.mean) ** 2)
 
 
-def _held(C: Array, total: Array, means: Array) -> Covariance:
-    """C with the floor added; columns that are constant in all rows are left out."""
-    C = C + np.diag(FLOOR * total)
-    return Axes.of_matrix(C, constant_columns(total, means))
-
-
 def _amounts(shrinking: Shrinking, parts: list[Any]) -> list[float]:
     """The intensity of each class."""
-    return [
-        _amount(shrinking, c, part.weight, part.scatter / part.weight, getattr(part, "fourth", None))
-        for c, part in enumerate(parts)
-    ]
+    return [_amount(shrinking, c, part.scatter / part.weight, part) for c, part in enumerate(parts)]
 
 
-def _amount(shrinking: Shrinking, c: int, n: float, S: Array, fourth: Array | None) -> float:
+def _amount(shrinking: Shrinking, c: int, S: Array, moments: Any) -> float:
     if shrinking.settled:
         return shrinking.settled[c]
-    if not isinstance(shrinking.amount, str) or fourth is None:
+    if not isinstance(shrinking.amount, str):
         return float(shrinking.amount)
-    return intensity(shrinking.amount, n, S, fourth, TARGETS[shrinking.target](S.diagonal()))
+    return intensity(shrinking.amount, S, moments, TARGETS[shrinking.target](S.diagonal()))
 
 
 def constant_columns(variances: Array, means: Array) -> Array:
     """Which columns (d,) do not vary about the means (C, d), but for rounding."""
     return np.asarray(np.sqrt(np.maximum(variances, 0.0)) <= ROUNDING * np.abs(means).max(axis=0))
-
-
-# ---- covariances from rows, where there are fewer of them than columns ----------------------------------------
-
-
-def wide_pooled_covariance(found: ClassRows, shrinking: Shrinking) -> tuple[Axes, Array]:
-    """`pooled_covariance` without a d×d matrix. Cost 4 n² d flops."""
-    n = float(found.each.sum())
-    B = found.deviations * np.sqrt(found.each / n)[:, None]
-    variances = np.sum(B * B, axis=0)
-    if shrinking.by_class:
-        floor, a = _floors_by_class(found, shrinking)
-        B *= np.sqrt((1.0 - shrinking.reg) * (1.0 - a))[found.codes, None]
-    else:
-        amount = _wide_amount(shrinking, found.deviations, found.each, variances)
-        floor, a = shrinking.floor(variances, amount), np.array([amount])
-        B *= np.sqrt((1.0 - shrinking.reg) * (1.0 - amount))
-    return _axes(B, floor, found.mean), a
-
-
-def _axes(B: Array, floor: Array, means: Array) -> Axes:
-    return Axes.of_rows(B, floor, constant_columns(np.sum(B * B, axis=0) + floor, means))
-
-
-def _floors_by_class(found: ClassRows, shrinking: Shrinking) -> tuple[Array, Array]:
-    floor, amounts = np.zeros(found.deviations.shape[1]), np.zeros(len(found.mean))
-    for c, weight in enumerate(found.weight):
-        mine = found.of(c)
-        variances = mine.each @ mine.deviations**2 / weight
-        amounts[c] = _wide_amount(shrinking, mine.deviations, mine.each, variances)
-        floor += weight * shrinking.floor(variances, float(amounts[c]))
-    return floor / found.weight.sum(), amounts
-
-
-def wide_class_covariances(found: ClassRows, shrinking: Shrinking) -> OwnCovariances:
-    """`class_covariances` without d×d matrices."""
-    covariances: list[Covariance] = []
-    amounts, held = np.zeros(len(found.mean)), np.zeros(len(found.mean), dtype=bool)
-    total = found.each @ found.deviations**2 / found.each.sum() + _between(found)
-    for c, weight in enumerate(found.weight):
-        mine = found.of(c)
-        B = mine.deviations * np.sqrt(mine.each / weight)[:, None]
-        variances = np.sum(B * B, axis=0)
-        a = amounts[c] = _wide_amount(shrinking, mine.deviations, mine.each, variances)
-        B *= np.sqrt((1.0 - shrinking.reg) * (1.0 - a))
-        floor = shrinking.floor(variances, float(a))
-        held[c] = bool(np.any(constant_columns(floor, mine.mean)))
-        covariances.append(_axes(B, floor + FLOOR * total if held[c] else floor, found.mean))
-    return OwnCovariances(tuple(covariances), amounts, held)
-
-
-def _wide_amount(shrinking: Shrinking, D: Array, weight: Array, variances: Array) -> float:
-    if not isinstance(shrinking.amount, str):
-        return float(shrinking.amount)
-    target = TARGETS[shrinking.target](variances)
-    trace, square, quartic = quartic_of_rows(D, weight, target)
-    return RULES[shrinking.amount](float(weight.sum()), int(np.count_nonzero(target)), trace, square, quartic)

@@ -18,10 +18,17 @@ import numpy as np
 
 from eigenlens.arrays import Array, dense
 from eigenlens.data.source import Block, Progress, Source, accumulate
-from eigenlens.errors import DataError
+from eigenlens.errors import DataError, OptionError
 from eigenlens.fitting.class_rows import ClassMoments, by_class, class_summary, labelled
-from eigenlens.fitting.discriminant_covariances import Shrinking, class_covariances, pooled_covariance
-from eigenlens.fitting.shrinkage import TARGETS, PairMoments, intensity_of_pairs
+from eigenlens.fitting.discriminant_covariances import (
+    FLOOR,
+    Shrinking,
+    class_covariances,
+    pooled_covariance,
+    require_range,
+)
+from eigenlens.fitting.shrinkage import TARGETS, PairMoments, intensity_of_pairs, units_of
+from eigenlens.models.covariance_axes import Axes
 from eigenlens.models.covariances import Covariance, Full
 from eigenlens.models.density import rows_by_pattern
 from eigenlens.stats.moments import Moments
@@ -67,7 +74,8 @@ def complete_classes(
             raise DataError(
                 f"{called(c, int(np.argmin(part.weight)))} has no entry, so nothing is known of its mean there."
             )
-    shrinking = _settled(rows, observed, shrinking, pooled)
+    require_range(np.max([part.square / part.weight for part in observed.parts], axis=0))
+    shrinking = replace(_settled(rows, observed, shrinking, pooled), least=FLOOR)
     found = _start(observed)
     steps, change = 0, np.inf
     while change > tol and steps < max_iter:
@@ -92,16 +100,17 @@ def _settled(rows: Source, observed: ClassMoments, shrinking: Shrinking, pooled:
     if not shrinking.by_rule:
         return shrinking
     means = [part.mean for part in observed.parts]
-    pairs = accumulate(rows, partial(_pairs, means=means)).parts
+    unit = units_of(np.sqrt(np.max([part.square / part.weight for part in observed.parts], axis=0)))
+    pairs = accumulate(rows, partial(_pairs, means=means, unit=unit)).parts
     chosen = pairs if shrinking.by_class or not pooled else (reduce(operator.add, pairs),)
     target = TARGETS[shrinking.target]
     return replace(shrinking, settled=tuple(intensity_of_pairs(str(shrinking.amount), part, target) for part in chosen))
 
 
-def _pairs(block: Block, means: Sequence[Array]) -> ClassMoments:
+def _pairs(block: Block, means: Sequence[Array], unit: Array) -> ClassMoments:
     parts: list[Any] = [None] * len(means)
     for c, mine in by_class(block):
-        found = PairMoments.of(mine, means[c])
+        found = PairMoments.of(mine, means[c], unit)
         parts[c] = found if parts[c] is None else parts[c] + found
     return ClassMoments(tuple(parts))
 
@@ -135,11 +144,22 @@ def _filled(mine: Block, mean: Array, C: Full) -> Moments | None:
         gaps = np.setdiff1d(np.arange(mean.size), seen)
         if gaps.size:
             which = np.arange(len(X))[rows]
-            shift, left = C.given(seen, gaps, X[np.ix_(which, seen)] - mean[seen])
+            shift, left = _given(C, seen, gaps, X[np.ix_(which, seen)] - mean[seen])
             X[np.ix_(which, gaps)] = mean[gaps] + shift
-            unsure[np.ix_(gaps, gaps)] += float(w[which].sum()) * left.matrix()
+            unsure[np.ix_(gaps, gaps)] += float(w[which].sum()) * left
     filled = Moments.of(Block(X, w))
     return Moments(filled.rows, filled.weight, filled.mean, filled.scatter + unsure)
+
+
+def _given(C: Full, seen: Array, gaps: Array, deviations: Array) -> tuple[Array, Array]:
+    """Expected deviations (n, m) in the gaps, given those (n, o) that are seen, and their covariance (m, m)."""
+    try:
+        shift, left = C.given(seen, gaps, deviations)
+        return shift, left.matrix()
+    except OptionError:  # columns are constant, or follow from others: by the directions that vary
+        block, cross = C.entries[np.ix_(seen, seen)], C.entries[np.ix_(seen, gaps)]
+        solved = Axes.of_matrix(block, block.diagonal() <= 0.0).solve(cross.T)
+        return deviations @ solved.T, C.entries[np.ix_(gaps, gaps)] - solved @ cross
 
 
 def _change(before: ClassMoments, after: ClassMoments) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
@@ -14,7 +15,9 @@ from eigenlens.compiled.naive import class_sums
 from eigenlens.data.mixed import Field
 from eigenlens.errors import DataError
 from eigenlens.fitting.naive_options import NaiveOptions
-from eigenlens.models.naive_counts import BinaryColumns, CountColumns, entries_of
+from eigenlens.models.naive import Conditional
+from eigenlens.models.naive_binary import BinaryColumns, others
+from eigenlens.models.naive_counts import CountColumns, entries_of
 
 __all__ = ["BinaryFactor", "ClassTotals", "CountFactor"]
 
@@ -44,9 +47,9 @@ class ClassTotals:
             members = sparse.csr_matrix((w, (y, np.arange(len(y)))), shape=(C, len(y)))
             total = np.asarray((members @ x).todense(), dtype=np.float64)
             return cls(np.repeat(rows[:, None], x.shape[1], axis=1), total, rows, bad)
-        found, total, _ = class_sums(
-            x if seen is None else np.where(seen > 0.0, x, np.nan), y, weight, np.zeros((C, x.shape[1]))
-        )
+        given = x if seen is None else np.where(seen > 0.0, x, np.nan)
+        with np.errstate(invalid="ignore", over="ignore"):  # what is not finite is refused by the estimate
+            found, total, _ = class_sums(given, y, weight, np.zeros((C, x.shape[1])))
         return cls(found, total, rows, bad)
 
     def __add__(self, other: Self) -> Self:
@@ -59,46 +62,52 @@ class ClassTotals:
         return {"weight": self.weight, "total": self.total, "rows": self.rows, "bad": self.bad}
 
 
-@dataclass(frozen=True)
-class BinaryFactor:
-    """Columns of zeros and ones, each class with a share of ones."""
+class TotalsFactor(ABC):
+    """What families whose statistics are totals share."""
 
     takes_text = False
     keeps_rows = False
 
-    def summarise(self, rows: Any, columns: Array, y: Array, weight: Array | None, C: int) -> ClassTotals:
-        """The ones of each class."""
-        x, seen = entries_of(rows, columns)
-        return ClassTotals.of(x, seen, _odd(x, lambda v: (v != 0.0) & (v != 1.0)), y, weight, C)
+    @abstractmethod
+    def estimate(self, statistics: ClassTotals, fields: tuple[Field, ...], options: NaiveOptions) -> Conditional:
+        """The densities of the columns in each class."""
 
-    def estimate(self, statistics: ClassTotals, fields: tuple[Field, ...], options: NaiveOptions) -> BinaryColumns:
-        """p = (ones + a) / (n + 2 a), a the smoothing; a class without entries has the share of all rows."""
-        _refuse(statistics, fields, "bernoulli", "0 and 1 alone; use 'categorical' or 'gaussian'")
-        added = np.array([options.smoothing_of(field.name, (0, 1)) for field in fields])
-        ones, n = statistics.total + added[:, 1], statistics.weight + added.sum(axis=1)
-        everywhere = n.sum(axis=0)
-        overall = np.where(everywhere > 0.0, ones.sum(axis=0) / np.where(everywhere > 0.0, everywhere, 1.0), 0.5)
-        shares = np.where(n > 0.0, ones / np.where(n > 0.0, n, 1.0), overall)
-        return BinaryColumns(shares, tuple(field.name for field in fields))
-
-    def pack(self, statistics: ClassTotals, conditional: BinaryColumns) -> tuple[dict[str, Array], Any]:
-        """The sums."""
+    def pack(self, statistics: ClassTotals, conditional: Conditional) -> tuple[dict[str, Array], Any]:
+        """The totals."""
         return statistics.packed(), None
 
     def unpack(
         self, arrays: Mapping[str, Array], header: Any, fields: tuple[Field, ...], options: NaiveOptions
-    ) -> tuple[ClassTotals, BinaryColumns]:
-        """The sums, and what follows from them."""
+    ) -> tuple[ClassTotals, Conditional]:
+        """The totals, and what follows from them."""
         statistics = ClassTotals(**arrays)
         return statistics, self.estimate(statistics, fields, options)
 
 
 @dataclass(frozen=True)
-class CountFactor:
-    """A block of columns of counts, each class with a share for every column."""
+class BinaryFactor(TotalsFactor):
+    """Columns of zeros and ones, each class with a share of ones."""
 
-    takes_text = False
-    keeps_rows = False
+    def summarise(self, rows: Any, columns: Array, y: Array, weight: Array | None, C: int) -> ClassTotals:
+        """The ones of each class."""
+        x, seen = entries_of(rows, columns)
+        return ClassTotals.of(x, seen, _odd(x, others), y, weight, C)
+
+    def estimate(self, statistics: ClassTotals, fields: tuple[Field, ...], options: NaiveOptions) -> BinaryColumns:
+        """p = (ones + a) / (n + 2 a), a the smoothing; a class without entries has the share of all rows."""
+        _refuse(statistics, fields, "'bernoulli' is for 0 and 1 alone: use 'categorical' or 'gaussian'")
+        added = np.array([options.smoothing_of(field.name, (0, 1)) for field in fields])
+        ones, n = statistics.total + added[:, 1], statistics.weight + added.sum(axis=1)
+        everywhere = n.sum(axis=0)
+        overall = np.where(everywhere > 0.0, ones.sum(axis=0) / np.where(everywhere > 0.0, everywhere, 1.0), 0.5)
+        shares = np.minimum(np.where(n > 0.0, ones / np.where(n > 0.0, n, 1.0), overall), 1.0)  # not more by rounding
+        unknown = [options.unknown_of(n, a) for n, a in zip(statistics.weight.T, added, strict=True)]
+        return BinaryColumns(shares, np.stack(unknown, axis=1), tuple(field.name for field in fields))
+
+
+@dataclass(frozen=True)
+class CountFactor(TotalsFactor):
+    """A block of columns of counts, each class with a share for every column."""
 
     def summarise(self, rows: Any, columns: Array, y: Array, weight: Array | None, C: int) -> ClassTotals:
         """The totals of each class."""
@@ -107,8 +116,7 @@ class CountFactor:
 
     def estimate(self, statistics: ClassTotals, fields: tuple[Field, ...], options: NaiveOptions) -> CountColumns:
         """θ_j = (n_j + a) / (Σ n_j + g a), a the smoothing; a class without counts has the shares of all rows."""
-        takes = "counts (Negative values in data are none); use 'gaussian'"
-        _refuse(statistics, fields, "multinomial", takes)
+        _refuse(statistics, fields, "'multinomial' is for counts (Negative values in data are none): use 'gaussian'")
         added = np.array([options.smoothing_of(field.name, (0,))[0] for field in fields])
         n = statistics.total + added
         total, overall = n.sum(axis=1, keepdims=True), n.sum(axis=0)
@@ -116,17 +124,6 @@ class CountFactor:
         shares = np.where(total > 0.0, n / np.where(total > 0.0, total, 1.0), overall)
         trials = statistics.total.sum(axis=1) / np.where(statistics.rows > 0.0, statistics.rows, 1.0)
         return CountColumns(shares, trials, tuple(field.name for field in fields))
-
-    def pack(self, statistics: ClassTotals, conditional: CountColumns) -> tuple[dict[str, Array], Any]:
-        """The totals."""
-        return statistics.packed(), None
-
-    def unpack(
-        self, arrays: Mapping[str, Array], header: Any, fields: tuple[Field, ...], options: NaiveOptions
-    ) -> tuple[ClassTotals, CountColumns]:
-        """The totals, and what follows from them."""
-        statistics = ClassTotals(**arrays)
-        return statistics, self.estimate(statistics, fields, options)
 
 
 def _odd(x: Any, test: Any) -> Any:
@@ -138,10 +135,10 @@ def _odd(x: Any, test: Any) -> Any:
     return found
 
 
-def _refuse(statistics: ClassTotals, fields: tuple[Field, ...], family: str, takes: str) -> None:
+def _refuse(statistics: ClassTotals, fields: tuple[Field, ...], takes: str) -> None:
     bad = np.flatnonzero(statistics.bad)
     if bad.size:
+        count, more = int(statistics.bad[bad[0]]), f" (and {bad.size - 1} more columns some)" * (bad.size > 1)
         raise DataError(
-            f"column {fields[bad[0]].name!r} holds {int(statistics.bad[bad[0]])} values (and {bad.size - 1} more "
-            f"columns hold some) that {family!r} does not take, which is for {takes}."
+            f"column {fields[bad[0]].name!r} holds {count} other value{'s' * (count > 1)}{more}, and {takes}."
         )

@@ -162,6 +162,7 @@ def _of_sparse(source: Source, d: int) -> tuple[list[Evidence], bool]:
     whole = binary = True
     for rows, weight in source.blocks():
         values = rows.data if weight is None or np.all(weight > 0.0) else rows[np.flatnonzero(weight > 0.0)].data
+        values = values[~np.isnan(values)]
         whole = whole and bool(np.all((values >= 0.0) & (values == np.floor(values))))
         binary = binary and whole and bool(np.all(values <= 1.0))
     return [Evidence(frozenset({0, 1}) if binary else None)] * d, whole and not binary

@@ -17,9 +17,10 @@ from eigenlens.fitting.naive_counts import BinaryFactor, CountFactor
 from eigenlens.fitting.naive_evidence import Evidence, evidence_of
 from eigenlens.fitting.naive_family import FamilyFactor
 from eigenlens.fitting.naive_gaussian import GaussianFactor
+from eigenlens.fitting.naive_kernels import KernelFactor
 from eigenlens.fitting.naive_levels import LevelFactor
+from eigenlens.fitting.naive_mixtures import MixtureFactor
 from eigenlens.fitting.naive_options import Factor
-from eigenlens.fitting.naive_rows import KernelFactor, MixtureFactor
 
 __all__ = ["FACTORS", "Choice", "Plan", "choose_family", "place_of", "plan_of"]
 
@@ -33,6 +34,10 @@ FACTORS: dict[str, Factor] = {
     "mixture": MixtureFactor(),
 }
 """Families by name; a family of the user's own stands in for a name anywhere."""
+
+
+NOTHING = "no entry is there"
+"""Why a column without entries has no levels."""
 
 
 class Choice(NamedTuple):
@@ -72,7 +77,8 @@ def choose_family(field: Field, found: Evidence, counts: bool | None = None) -> 
     | each on average (any number of rows for two values)                | categorical |
     | all of a sparse matrix that holds 0 and 1 alone                    | bernoulli   |
     | all of a sparse matrix of whole numbers from 0 on (`counts`)       | multinomial |
-    | any other numbers; columns of one value, or without an entry       | gaussian    |
+    | columns without an entry, so that anything may come                | categorical |
+    | any other numbers; columns of one value                            | gaussian    |
 
     A row of weight w is w rows, and one of weight 0 is none. `counts` is None for what is not sparse.
 
@@ -83,18 +89,18 @@ def choose_family(field: Field, found: Evidence, counts: bool | None = None) -> 
         return Choice(field.name, "categorical", "text" if field.levels is None else "categories of its type")
     if field.kind == "boolean":
         return Choice(field.name, "bernoulli", "booleans")
+    if field.kind == "empty" or found.values == frozenset():
+        return Choice(field.name, "categorical", NOTHING)
     if found.binary:
         return Choice(field.name, "bernoulli", "zeros and ones" + " in a sparse matrix" * (counts is not None))
     if counts:
         return Choice(field.name, "multinomial", "counts in a sparse matrix")
     if found.levels and found.values is not None:
         return Choice(field.name, "categorical", f"whole numbers of {len(found.values)} values")
-    return Choice(field.name, "gaussian", _number_reason(field, found))
+    return Choice(field.name, "gaussian", _number_reason(found))
 
 
-def _number_reason(field: Field, found: Evidence) -> str:
-    if field.kind == "empty" or found.values == frozenset():
-        return "no entry is there"
+def _number_reason(found: Evidence) -> str:
     if found.values is None:
         return "numbers"
     if len(found.values) == 1:
@@ -128,8 +134,9 @@ def plan_of(source: Source, features: Any, *, weight: Array | None = None, settl
 
 
 def _unsettled(choice: Choice) -> Choice:
-    """The choice while more rows may come: zeros and ones are levels, among which others can be met."""
-    return choice._replace(family="categorical") if choice.reason == "zeros and ones" else choice
+    """The choice while more rows may come: zeros and ones are levels, among which others can be met; gaps numbers."""
+    families = {"zeros and ones": "categorical", NOTHING: "gaussian"}
+    return choice._replace(family=families.get(choice.reason, choice.family))
 
 
 def _factor(family: Any, field: Field) -> Factor:

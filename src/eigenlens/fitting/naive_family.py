@@ -8,15 +8,13 @@ from functools import reduce
 from operator import add
 from typing import Any, Self
 
-import numpy as np
-
 from eigenlens.arrays import Array
 from eigenlens.data.mixed import Field
 from eigenlens.data.source import Block
 from eigenlens.errors import DataError, OptionError
 from eigenlens.fitting.naive_options import NaiveOptions
 from eigenlens.models.density import Family
-from eigenlens.models.naive_densities import DensityColumns, values_of
+from eigenlens.models.naive_densities import DensityColumns, missing_of, values_of
 
 __all__ = ["ClassParts", "FamilyFactor"]
 
@@ -43,12 +41,7 @@ class FamilyFactor:
     def summarise(self, rows: Any, columns: Array, y: Array, weight: Array | None, C: int) -> ClassParts:
         """The family's statistics of the entries that are there, class by class."""
         values = values_of(rows, int(columns[0]))
-        seen = (
-            np.array([value is not None for value in values[:, 0]])
-            if values.dtype == object
-            else ~np.isnan(values[:, 0])
-        )
-        seen &= True if weight is None else weight > 0.0
+        seen = ~missing_of(values) & (True if weight is None else weight > 0.0)
         return ClassParts(tuple(self._class(values, weight, seen & (y == c)) for c in range(C)))
 
     def _class(self, values: Array, weight: Array | None, members: Array) -> Any:

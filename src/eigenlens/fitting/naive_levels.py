@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -18,7 +18,7 @@ from eigenlens.models.naive_levels import LevelColumns, counted, joined
 from eigenlens.stats.levels import in_order, listed
 from eigenlens.stats.stored_levels import restored, storable
 
-__all__ = ["UNKNOWN", "LevelCounts", "LevelFactor"]
+__all__ = ["LevelCounts", "LevelFactor"]
 
 SHOWN = 4096
 """Rows that show the range of integers."""
@@ -122,7 +122,8 @@ class LevelFactor:
         self, met: tuple[Any, ...], counts: Array, field: Field, options: NaiveOptions
     ) -> tuple[tuple[Any, ...], Array, Array]:
         declared = field.levels or ()
-        levels = declared + tuple(level for level in met if level not in set(declared))
+        known = set(declared)
+        levels = declared + tuple(level for level in met if level not in known)
         if self.two and len(levels) > 2:
             raise DataError(
                 f"column {field.name!r} holds {len(levels)} levels {listed(levels)}, and 'bernoulli' takes two: use "
@@ -131,7 +132,7 @@ class LevelFactor:
         n = _spread(met, counts, levels)
         added = options.smoothing_of(field.name, levels)
         p = _fractions(n + added)
-        return levels, p, UNKNOWN[options.unknown](n.sum(axis=1), added)
+        return levels, p, options.unknown_of(n.sum(axis=1), added)
 
     def pack(self, statistics: LevelCounts, conditional: LevelColumns) -> tuple[dict[str, Array], Any]:
         """The counts, and the levels in the header."""
@@ -153,18 +154,3 @@ def _fractions(n: Array) -> Array:
     if not overall.any():
         return np.full(n.shape, 1.0 / max(1, n.shape[1]))
     return np.where(total > 0.0, n / np.where(total > 0.0, total, 1.0), overall / overall.sum())
-
-
-def _smooth(n: Array, added: Array) -> Array:
-    """The probability that a further level, without a row, would have had: a / (n + Σ a + a), a the mean smoothing."""
-    a = float(added.mean()) if added.size else 1.0
-    total = n + added.sum() + a
-    return np.where(total > 0.0, a / np.where(total > 0.0, total, 1.0), 0.0)
-
-
-UNKNOWN: dict[str, Callable[[Array, Array], Array]] = {
-    "smooth": _smooth,
-    "ignore": lambda n, added: np.ones(len(n)),
-    "error": lambda n, added: np.full(len(n), np.nan),
-}
-"""What a level that was not met counts in each class, from the rows (C,) of each class and the smoothing (L,)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -12,7 +12,22 @@ from eigenlens.arrays import Array
 from eigenlens.data.mixed import Field
 from eigenlens.models.naive import Conditional
 
-__all__ = ["Factor", "NaiveOptions"]
+__all__ = ["UNKNOWN", "Factor", "NaiveOptions"]
+
+
+def _smooth(n: Array, added: Array) -> Array:
+    """The probability that a further level, without a row, would have had: a / (n + Σ a + a), a the mean smoothing."""
+    a = float(added.mean()) if added.size else 1.0
+    total = n + added.sum() + a
+    return np.where(total > 0.0, a / np.where(total > 0.0, total, 1.0), 0.0)
+
+
+UNKNOWN: dict[str, Callable[[Array, Array], Array]] = {
+    "smooth": _smooth,
+    "ignore": lambda n, added: np.ones(len(n)),
+    "error": lambda n, added: np.full(len(n), np.nan),
+}
+"""What a level that was not met counts in each class, from the rows (C,) of each class and the smoothing (L,)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +56,10 @@ class NaiveOptions:
         if isinstance(given, Mapping):
             return np.array([float(given.get(level, 0.0)) for level in levels])
         return np.full(len(levels), float(given))
+
+    def unknown_of(self, n: Array, added: Array) -> Array:
+        """What a level of a column that was not met counts (C,), by the rows (C,) and the smoothing (L,) of others."""
+        return UNKNOWN[self.unknown](n, added)
 
     def added_to(self, fields: tuple[Field, ...]) -> Array:
         """What is added to the variances (g,) of columns."""

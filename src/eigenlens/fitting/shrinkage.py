@@ -20,8 +20,10 @@ from eigenlens.data.source import Block
 
 __all__ = [
     "RULES", "TARGETS", "PairMoments", "QuarticMoments", "intensity", "intensity_of_pairs", "ledoit_wolf",
-    "quartic_of_rows",
+    "quartic_of_rows", "units_of",
 ]  # fmt: skip
+
+SMALLEST = float(np.finfo(np.float64).tiny)
 
 PIECE = 1 << 20
 """Entries of rows that are worked on at a time."""
@@ -67,22 +69,22 @@ RULES: dict[str, Callable[[float, int, float, float, float], float]] = {"ledoit-
 """Rules for the intensity a, by name, as `ledoit_wolf` is called."""
 
 
-def intensity(rule: str, n: float, S: Array, fourth: Array, target: Array) -> float:
-    """The intensity a for a covariance S (d, d) of divisor n, its quartic moments (d, d) and a target (d,).
+def intensity(rule: str, S: Array, moments: QuarticMoments, target: Array) -> float:
+    """The intensity a for a covariance S (d, d), of divisor Σw, from the moments of its rows, and a target (d,).
 
     Columns are divided by the root of the target; those of target 0 are left out.
     """
-    inverse = _inverse(target)
-    root = np.sqrt(inverse)
-    R = root[:, None] * S * root
-    quartic = float(inverse @ fourth @ inverse)
-    return RULES[rule](n, int(np.count_nonzero(inverse)), float(np.trace(R)), float(np.sum(R * R)), quartic)
+    root = _inverse(np.sqrt(target))
+    R, share = root[:, None] * S * root, (moments.unit * root) ** 2
+    quartic = float(share @ moments.fourth @ share)
+    d = int(np.count_nonzero(root))
+    return RULES[rule](moments.weight, d, float(np.trace(R)), float(np.sum(R * R)), quartic)
 
 
 def quartic_of_rows(D: Array, weight: Array, target: Array) -> tuple[float, float, float]:
     """trace and square of S, and the quartic sum, of deviations D (n, d) in units of the target, by D Dᵀ (n, n)."""
-    inverse = _inverse(target)
-    G = (D * inverse) @ D.T
+    scaled = D * _inverse(np.sqrt(target))
+    G = scaled @ scaled.T
     lengths, n = G.diagonal(), float(weight.sum())
     return float(weight @ lengths) / n, float(weight @ (G * G) @ weight) / n**2, float(weight @ lengths**2)
 
@@ -94,15 +96,26 @@ def intensity_of_pairs(rule: str, pairs: PairMoments, target: Callable[[Array], 
     """
     n = np.where(pairs.weight > 0.0, pairs.weight, 1.0)
     S = pairs.second / n
-    inverse = _inverse(target(S.diagonal()))
-    root = np.sqrt(inverse)
-    R, errors = root[:, None] * S * root, np.outer(inverse, inverse) * (pairs.fourth / n - S * S) / n
+    root = _inverse(np.sqrt(target(S.diagonal() * pairs.unit**2))) * pairs.unit
+    R = root[:, None] * S * root
+    errors = np.outer(root, root) ** 2 * (pairs.fourth / n - S * S) / n
     square, error = float(np.sum(R * R)), float(np.sum(errors))
-    return RULES[rule](1.0, int(np.count_nonzero(inverse)), float(np.trace(R)), square, square + error)  # n is in it
+    return RULES[rule](1.0, int(np.count_nonzero(root)), float(np.trace(R)), square, square + error)  # n is in it
 
 
-def _inverse(target: Array) -> Array:
-    return np.asarray(np.divide(1.0, target, out=np.zeros_like(target), where=target > 0.0))
+def _inverse(root: Array) -> Array:
+    """1 / root, and 0 for 0."""
+    return np.asarray(np.divide(1.0, root, out=np.zeros_like(root), where=root > 0.0))
+
+
+def units_of(reach: Array) -> Array:
+    """Powers of two (d,) just above the reach (d,) of columns: a change to these units is exact, but for underflow.
+
+    >>> units_of(np.array([3.0, 100.0, 0.25])), units_of(np.zeros(1)) > 0.0
+    (array([  4. , 128. ,   0.5]), array([ True]))
+    """
+    exponent = np.frexp(np.where(reach > 0.0, reach, SMALLEST))[1]
+    return np.ldexp(1.0, np.minimum(exponent, 1023))
 
 
 # ---- moments for it, which merge ------------------------------------------------------------------------------
@@ -112,20 +125,22 @@ def _inverse(target: Array) -> Array:
 class QuarticMoments:
     """Moments of rows up to those of fourth order that Ledoit and Wolf's rule needs; halves merge to the whole.
 
-        scatter_jk = Σ w y_j y_k,   third_jk = Σ w y_j² y_k,   fourth_jk = Σ w y_j² y_k²,   y = x − mean
+        scatter_jk = Σ w y_j y_k,   third_jk = Σ w z_j² z_k,   fourth_jk = Σ w z_j² z_k²;   y = x − mean,  z = y / u
 
     Attributes:
-        rows: rows of positive weight. weight: Σw. mean: (d,). scatter, third, fourth: (d, d).
+        rows: rows of positive weight. weight: Σw. mean: (d,). unit: u (d,), powers of two; fourth powers of what is
+            large or small in other units would leave the range of numbers. scatter, third, fourth: (d, d).
 
     >>> X = np.array([[1.0, 0.0], [2.0, 3.0], [6.0, 3.0]])
     >>> whole, halves = QuarticMoments.of(Block(X)), QuarticMoments.of(Block(X[:1])) + QuarticMoments.of(Block(X[1:]))
-    >>> np.allclose(whole.fourth, halves.fourth), whole.fourth[0]
-    (True, array([98., 26.]))
+    >>> np.allclose(whole.fourth, halves.fourth), whole.unit, whole.fourth[0] * 4.0**4
+    (True, array([4., 4.]), array([98., 26.]))
     """
 
     rows: int
     weight: float
     mean: Array
+    unit: Array
     scatter: Array
     third: Array
     fourth: Array
@@ -140,60 +155,68 @@ class QuarticMoments:
         total = float(w.sum())
         mean = X[0] + (w @ (X - X[0])) / (total or 1.0)
         Y = X - mean
-        squares = Y * Y
+        unit = units_of(np.max(np.abs(Y), axis=0))
+        Z = Y / unit
+        squares = Z * Z
         weighted = squares * w[:, None]
         scatter = (Y * w[:, None]).T @ Y
-        return cls(int(np.count_nonzero(w)), total, mean, scatter, weighted.T @ Y, weighted.T @ squares)
+        return cls(int(np.count_nonzero(w)), total, mean, unit, scatter, weighted.T @ Z, weighted.T @ squares)
 
     def __add__(self, other: Self) -> Self:
-        weight = self.weight + other.weight
-        mean = self.mean + (other.mean - self.mean) * (other.weight / weight if weight else 0.0)
-        a, b = self._about(mean), other._about(mean)
-        return type(self)(
-            self.rows + other.rows, weight, mean, *(left + right for left, right in zip(a, b, strict=True))
-        )
+        weight, apart = self.weight + other.weight, other.mean - self.mean
+        mean = self.mean + apart * (other.weight / weight if weight else 0.0)
+        unit = np.maximum(np.maximum(self.unit, other.unit), units_of(np.abs(apart)))
+        a, b = self._about(mean, unit), other._about(mean, unit)
+        sums = (left + right for left, right in zip(a, b, strict=True))
+        return type(self)(self.rows + other.rows, weight, mean, unit, *sums)
 
-    def _about(self, centre: Array) -> tuple[Array, Array, Array]:
-        """scatter, third and fourth about another centre: y + δ in the place of y, where Σ w y = 0."""
-        n, s, delta = self.weight, self.scatter.diagonal(), self.mean - centre
-        row, column, square = delta, delta[:, None], delta * delta
-        scatter = self.scatter + n * column * row
-        third = self.third + s[:, None] * row + 2.0 * column * self.scatter + n * square[:, None] * row
-        fourth = self.fourth + 2.0 * (self.third * row + column * self.third.T) + 4.0 * column * self.scatter * row
+    def _about(self, centre: Array, unit: Array) -> tuple[Array, Array, Array]:
+        """scatter, third and fourth about another centre in other units: z + δ in the place of z, where Σ w z = 0."""
+        n, shift, share = self.weight, self.mean - centre, self.unit / unit
+        scatter = self.scatter + n * shift[:, None] * shift
+        C, row = self.scatter / unit / unit[:, None], shift / unit
+        s, column, square = C.diagonal(), row[:, None], row * row
+        powers = (share * share)[:, None]
+        T, F = powers * self.third * share, powers * self.fourth * powers.T
+        third = T + s[:, None] * row + 2.0 * column * C + n * square[:, None] * row
+        fourth = F + 2.0 * (T * row + column * T.T) + 4.0 * column * C * row
         fourth += s[:, None] * square + square[:, None] * s + n * square[:, None] * square
         return scatter, third, fourth
 
 
 @dataclass(frozen=True, eq=False)
 class PairMoments:
-    """Sums over the rows that have both of two entries, about a centre that is given; sums of halves add up.
+    """Sums over the rows that have both of two entries, about a centre and in units that are given; these sums add up.
 
     Attributes:
-        weight: (d, d) Σw. second: (d, d) Σ w y_j y_k. fourth: (d, d) Σ w y_j² y_k².
+        unit: u (d,), powers of two. weight: (d, d) Σw. second: (d, d) Σ w z_j z_k. fourth: (d, d) Σ w z_j² z_k²,
+            z_j = (x − centre)_j / u_j.
 
     >>> X = np.array([[1.0, np.nan], [2.0, 3.0], [6.0, 3.0]])
-    >>> PairMoments.of(Block(X), np.array([3.0, 3.0])).weight
+    >>> PairMoments.of(Block(X), np.array([3.0, 3.0]), np.ones(2)).weight
     array([[3., 2.], [2., 2.]])
     """
 
+    unit: Array
     weight: Array
     second: Array
     fourth: Array
 
     @classmethod
-    def of(cls, block: Block, centre: Array) -> Self:
-        """The sums of rows (b, d) about a centre (d,). Cost 3 b d² flops."""
-        return reduce(operator.add, (cls._piece(X, w, centre) for X, w in _pieces(block)))
+    def of(cls, block: Block, centre: Array, unit: Array) -> Self:
+        """The sums of rows (b, d) about a centre (d,), in units (d,). Cost 3 b d² flops."""
+        return reduce(operator.add, (cls._piece(X, w, centre, unit) for X, w in _pieces(block)))
 
     @classmethod
-    def _piece(cls, X: Array, w: Array, centre: Array) -> Self:
+    def _piece(cls, X: Array, w: Array, centre: Array, unit: Array) -> Self:
         there = ~np.isnan(X)
-        Y, each = np.where(there, X - centre, 0.0), w[:, None]
-        M, squares = there.astype(np.float64), Y * Y
-        return cls((M * each).T @ M, (Y * each).T @ Y, (squares * each).T @ squares)
+        Z, each = np.where(there, (X - centre) / unit, 0.0), w[:, None]
+        M, squares = there.astype(np.float64), Z * Z
+        return cls(unit, (M * each).T @ M, (Z * each).T @ Z, (squares * each).T @ squares)
 
     def __add__(self, other: Self) -> Self:
-        return type(self)(self.weight + other.weight, self.second + other.second, self.fourth + other.fourth)
+        sums = (self.weight + other.weight, self.second + other.second, self.fourth + other.fourth)
+        return type(self)(self.unit, *sums)
 
 
 def _pieces(block: Block) -> Iterator[tuple[Array, Array]]:

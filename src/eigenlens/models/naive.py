@@ -13,8 +13,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from eigenlens.arrays import Array, read_only
+from eigenlens.errors import DataError
 
-__all__ = ["Conditional", "Group", "LinearRule", "NaiveModel"]
+__all__ = ["Conditional", "Group", "LinearRule", "NaiveModel", "infinite", "unknown_levels"]
 
 
 class LinearRule(NamedTuple):
@@ -129,3 +130,19 @@ class NaiveModel:
             if column in columns:
                 return conditional.density(label, int(np.flatnonzero(columns == column)[0]))
         raise IndexError(column)
+
+
+def unknown_levels(name: Any, odd: Sequence[Any]) -> DataError:
+    """The error for values of a column that were not met in fit; infinity is none to be met."""
+    if infinite(odd):
+        return DataError(f"Input X contains infinity in column {name!r}; replace it by NaN, which is a missing entry.")
+    shown = ", ".join(map(repr, odd[:5])) + (", …" if len(odd) > 5 else "")
+    return DataError(
+        f"column {name!r} holds {shown}, not met in fit, and unknown='error'; unknown='smooth' or 'ignore' takes such "
+        "rows."
+    )
+
+
+def infinite(levels: Sequence[Any]) -> bool:
+    """Whether infinity is among levels, where numbers that are none end up."""
+    return any(isinstance(level, float) and np.isinf(level) for level in levels)

@@ -1,4 +1,4 @@
-"""Columns of zeros and ones, and blocks of counts: rules that are linear in the rows, dense or sparse."""
+"""Blocks of counts: a rule that is linear in the rows, dense or sparse."""
 
 from __future__ import annotations
 
@@ -12,66 +12,10 @@ import numpy as np
 from eigenlens.arrays import Array, is_sparse, read_only
 from eigenlens.data.mixed import numbers_of
 from eigenlens.errors import DataError
-from eigenlens.models.discrete import Bernoulli
 from eigenlens.models.multinomial import Multinomial
 from eigenlens.models.naive import LinearRule
 
-__all__ = ["BinaryColumns", "CountColumns", "entries_of"]
-
-
-@dataclass(frozen=True, eq=False)
-class BinaryColumns:
-    """P(x_j = 1 | c) = p_cj, for columns of zeros and ones.
-
-    Attributes:
-        probabilities: p (C, g).
-        names: (g,) of the columns, for errors.
-
-    >>> BinaryColumns(np.array([[0.25], [0.5]])).terms(np.array([[1.0], [np.nan]]), np.array([0]))[:, 0].round(4)
-    array([[-1.3863, -0.6931], [ 0.    ,  0.    ]])
-    """
-
-    probabilities: Array
-    names: tuple[Any, ...] = ()
-
-    def __post_init__(self) -> None:
-        read_only(self, "probabilities")
-
-    @cached_property
-    def _logs(self) -> tuple[Array, Array]:
-        """ln (1 − p) and ln p (C, g)."""
-        with np.errstate(divide="ignore"):
-            return np.log1p(-self.probabilities), np.log(self.probabilities)
-
-    def add_log(self, rows: Any, columns: Array, joint: Array) -> None:
-        """Adds Σ_j x ln p + (1 − x) ln (1 − p) to joint (n, C), by products."""
-        x, seen = entries_of(rows, columns)
-        _require(x, lambda v: (v == 0.0) | (v == 1.0), "0 or 1", self.names)
-        zero, one = self._logs
-        if seen is None:
-            joint += _weighed_sum(x, one, zero)
-        else:
-            joint += _product(x, one) + _product(seen - x, zero)
-
-    def terms(self, rows: Any, columns: Array) -> Array:
-        """ln P(x_ij | c) (n, g, C)."""
-        x = numbers_of(rows, columns)[:, :, None]
-        zero, one = self._logs
-        return np.where(np.isnan(x), 0.0, np.where(x == 1.0, one.T, zero.T))
-
-    def sample(self, labels: Array, rng: np.random.Generator) -> list[Array]:
-        """Draws of each column."""
-        p = self.probabilities[labels]
-        return list((rng.random(p.shape) < p).astype(np.float64).T)
-
-    def linear(self) -> LinearRule | None:
-        """ln p / (1 − p) and Σ ln (1 − p), for zeros and ones."""
-        zero, one = self._logs
-        return LinearRule(one - zero, zero.sum(axis=1)) if np.all(np.isfinite(one + zero)) else None
-
-    def density(self, label: int, place: int) -> Bernoulli:
-        """The coin of a column in a class."""
-        return Bernoulli(float(self.probabilities[label, place]))
+__all__ = ["CountColumns", "entries_of", "filled", "product"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +47,7 @@ class CountColumns:
         """Adds Σ_j x_j ln θ_cj to joint (n, C), by a product."""
         x, seen = entries_of(rows, columns)
         _require(x, lambda v: (v >= 0.0) & (v < np.inf), "a count", self.names)
-        joint += _product(x, self._logs)
+        joint += product(x, self._logs)
         if seen is not None:
             joint -= x.sum(axis=1, keepdims=True) * _log_shown(seen @ self.shares.T)
 
@@ -140,8 +84,13 @@ def entries_of(rows: Any, columns: Array) -> tuple[Any, Array | None]:
         if not np.isnan(part.data).any():
             return part, None
     x = numbers_of(rows, columns)
+    return filled(x) if np.isnan(x).any() else (x, None)
+
+
+def filled(x: Array) -> tuple[Array, Array]:
+    """Entries (n, g) with 0 for gaps, and 1 where they are there."""
     gaps = np.isnan(x)
-    return (np.where(gaps, 0.0, x), (~gaps).astype(np.float64)) if gaps.any() else (x, None)
+    return np.where(gaps, 0.0, x), (~gaps).astype(np.float64)
 
 
 def _require(x: Any, test: Callable[[Array], Array], takes: str, names: tuple[Any, ...]) -> None:
@@ -156,21 +105,13 @@ def _require(x: Any, test: Callable[[Array], Array], takes: str, names: tuple[An
         )
 
 
-def _product(x: Any, logs: Array) -> Array:
+def product(x: Any, logs: Array) -> Array:
     """x (n, g) · logs (C, g), with 0 · −∞ = 0."""
     finite = np.where(np.isfinite(logs), logs, 0.0)
     found = np.asarray(x @ finite.T, dtype=np.float64)
     if finite is not logs and not np.all(np.isfinite(logs)):
         found[np.asarray((x != 0) @ (~np.isfinite(logs)).T.astype(np.float64)) > 0.0] = -np.inf
     return found
-
-
-def _weighed_sum(x: Any, one: Array, zero: Array) -> Array:
-    """Σ_j x one + (1 − x) zero (n, C), without making 1 − x where x is sparse and the logs are finite."""
-    if np.all(np.isfinite(one)) and np.all(np.isfinite(zero)):
-        return np.asarray(x @ (one - zero).T + zero.sum(axis=1), dtype=np.float64)
-    whole = x.toarray() if is_sparse(x) else x
-    return _product(whole, one) + _product(1.0 - whole, zero)
 
 
 def _log_shown(shown: Array) -> Array:

@@ -13,7 +13,7 @@ from eigenlens.data.mixed import MixedRows, numbers_of
 from eigenlens.models.density import Density
 from eigenlens.models.naive import LinearRule
 
-__all__ = ["DensityColumns", "values_of"]
+__all__ = ["DensityColumns", "missing_of", "values_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,13 +40,14 @@ class DensityColumns:
 
     def _logs(self, rows: Any, columns: Array) -> list[tuple[int, int, Array]]:
         values = [values_of(rows, int(column)) for column in columns]
+        missing = [missing_of(column) for column in values]
+        infinite = [column.dtype != object and np.isinf(column[:, 0]) for column in values]
         pairs = [(j, c) for j in range(len(columns)) for c in range(len(self.densities[j]))]
 
         def log_density(pair: tuple[int, int]) -> tuple[int, int, Array]:
             j, c = pair
-            found = self.densities[j][c].log_density(values[j])
-            infinite = values[j].dtype != object and np.isinf(values[j][:, 0])
-            return j, c, np.where(infinite, -np.inf, found)  # whatever a density makes of infinity
+            found = np.where(infinite[j], -np.inf, self.densities[j][c].log_density(values[j]))
+            return j, c, np.where(missing[j], 0.0, found)  # whatever a density makes of gaps and infinity
 
         with each_alone(threads()) as each:
             return list(each(log_density, pairs))
@@ -79,3 +80,10 @@ def values_of(rows: Any, column: int) -> Array:
         levels[:-1] = rows.levels[place]
         return levels[rows.codes[:, place]][:, None]
     return numbers_of(rows, np.array([column])).astype(np.float64, copy=False)
+
+
+def missing_of(values: Array) -> Array:
+    """Where (n,) the entries of `values_of` are missing."""
+    if values.dtype == object:
+        return np.array([value is None for value in values[:, 0]], dtype=bool)
+    return np.isnan(values[:, 0])

@@ -12,9 +12,8 @@ from eigenlens.arrays import Array
 from eigenlens.compiled.naive import Lines, add_gathered, class_counts, padded
 from eigenlens.data.encoded import MOST_SLOTS, Encoded, encode_numbers
 from eigenlens.data.mixed import codes_of
-from eigenlens.errors import DataError
 from eigenlens.models.discrete import Categorical
-from eigenlens.models.naive import LinearRule
+from eigenlens.models.naive import LinearRule, infinite, unknown_levels
 
 __all__ = ["LevelColumns", "counted", "joined"]
 
@@ -79,9 +78,10 @@ class LevelColumns:
     def _lines(self, j: int, column: Encoded) -> Array:
         """The lines of a column: missing, each of its own levels, and none of these."""
         places = np.array([self._places[j].get(level, -1) for level in column.levels], dtype=np.intp)
-        if np.isnan(self.unknown[j, 0]) and np.any(places < 0):
+        odd = [column.levels[k] for k in np.flatnonzero(places < 0)]
+        if odd and (np.isnan(self.unknown[j, 0]) or infinite(odd)):
             met = np.bincount(column.codes + 1, minlength=len(places) + 1)[1:] > 0
-            self._refuse(j, [level for level, p, m in zip(column.levels, places, met, strict=True) if m and p < 0])
+            self._refuse(j, [column.levels[k] for k in np.flatnonzero((places < 0) & met)])
         known = self._logs[j]
         inner = known[places] if len(places) else known[:0]
         return np.concatenate([np.zeros((1, known.shape[1])), inner, known[-1:]])
@@ -121,19 +121,17 @@ class LevelColumns:
 
     def _refuse(self, j: int, odd: list[Any]) -> None:
         if odd:
-            shown = ", ".join(map(repr, odd[:5])) + (", …" if len(odd) > 5 else "")
-            raise DataError(
-                f"column {self.names[j]!r} holds {shown}, not met in fit, and unknown='error'; unknown='smooth' or "
-                "'ignore' takes such rows."
-            )
+            raise unknown_levels(self.names[j], odd)
 
     def _draw(self, j: int, labels: Array, rng: np.random.Generator) -> Array:
         levels = self.levels[j]
         if not levels:  # a column that had no entry
             return np.full(len(labels), None, dtype=object)
         cumulated = np.cumsum(self.probabilities[j], axis=1)
-        at = rng.random(len(labels)) * cumulated[labels, -1]
-        places = np.minimum((at[:, None] >= cumulated[labels]).sum(axis=1), len(levels) - 1)
+        at, places = rng.random(len(labels)) * cumulated[labels, -1], np.empty(len(labels), dtype=np.intp)
+        for c in np.unique(labels):
+            places[labels == c] = np.searchsorted(cumulated[c], at[labels == c], side="right")
+        places = np.minimum(places, len(levels) - 1)
         values = np.empty(len(levels), dtype=object)
         values[:] = levels
         return np.asarray(values[places])

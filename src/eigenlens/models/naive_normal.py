@@ -47,12 +47,14 @@ class NormalColumns:
 
     def add_log(self, rows: Any, columns: Array, joint: Array) -> None:
         """Adds the log densities of the entries that are there to joint (n, C)."""
-        add_normal(numbers_of(rows, columns), self.means, self._scales, self._levels, joint)
+        with np.errstate(over="ignore"):  # so far out the density is 0
+            add_normal(numbers_of(rows, columns), self.means, self._scales, self._levels, joint)
 
     def terms(self, rows: Any, columns: Array) -> Array:
         """ln p(x_ij | c) (n, g, C)."""
         x = numbers_of(rows, columns)[:, :, None].astype(np.float64)
-        found = self._levels.T - ((x - self.means.T) * self._scales.T) ** 2
+        with np.errstate(over="ignore"):
+            found = self._levels.T - ((x - self.means.T) * self._scales.T) ** 2
         return np.where(np.isnan(x), 0.0, found)
 
     def sample(self, labels: Array, rng: np.random.Generator) -> list[Array]:

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from eigenlens.data.encoded import MOST_SLOTS
 from eigenlens.stats.level_arrays import BY_DTYPE, Coded, as_objects, coded_array, coded_objects, in_order, listed
 
-__all__ = ["BY_DTYPE", "CODERS", "MOST_SLOTS", "Coded", "coded", "in_order", "listed"]
+__all__ = ["BY_DTYPE", "CODERS", "Coded", "coded", "in_order", "listed"]
 
 
 def coded(values: Any) -> Coded:

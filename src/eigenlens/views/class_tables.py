@@ -44,6 +44,7 @@ class DecisionTable:
         names: of the two columns. classes: (C,) as text. x: (p,), y: (q,) the grid.
         proba: (q, p, C). points: (n, 2) rows. codes: (n,) their classes, or None.
         others: what was done with the other columns, in words; "" if there are none.
+        steps: the least distance between the levels of each of the two columns; 0 if its numbers are no levels.
     """
 
     names: tuple[str, str]
@@ -54,6 +55,7 @@ class DecisionTable:
     points: Array
     codes: Array | None
     others: str
+    steps: tuple[float, float] = (0.0, 0.0)
 
     @property
     def regions(self) -> Array:
@@ -71,21 +73,30 @@ def decision(
     """
     source, size = as_table(X), checks.integer("grid", grid, 2)
     rows = _numbers(source, X)
-    if rows.shape[1] < 2:
-        raise DataError("X has 1 column; a plane needs two: plot the densities of that column instead.")
-    known: Any = source.names if source.names is not None else getattr(model, "feature_names_in_", None)
-    names = [str(name) for name in (range(rows.shape[1]) if known is None else known)]
-    pair = _two_columns(features, names, [j for j, field in enumerate(fields_of(source)) if field.kind != "text"])
+    names, pair = _columns(model, source, rows.shape[1], features)
     points = rows[:, pair]
     if not np.isfinite(points).any(axis=0).all():
         raise DataError(f"columns {names[pair[0]]!r} and {names[pair[1]]!r} of X have no finite entries to draw.")
-    x, ordinate = (_range(points[:, j], size) for j in (0, 1))
-    grids = [_nearest_level(model, j, places, rows[:, j]) for j, places in zip(pair, (x, ordinate), strict=True)]
+    levels = [_levels(model, j, rows[:, j]) for j in pair]
+    steps = (_step(levels[0]), _step(levels[1]))
+    x, ordinate = (_range(points[:, j], size, steps[j]) for j in (0, 1))
+    grids = [_nearest(known, places) for known, places in zip(levels, (x, ordinate), strict=True)]
     C = len(model.classes_)
     proba, others = _over_plane(rows, pair, grids, C, lambda plane: _proba(model, plane, source, X))
     classes = tuple(map(str, model.classes_))
     codes = None if y is None else class_codes(model, y, len(rows))
-    return DecisionTable((names[pair[0]], names[pair[1]]), classes, x, ordinate, proba, points, codes, others)
+    called = (names[pair[0]], names[pair[1]])
+    return DecisionTable(called, classes, x, ordinate, proba, points, codes, others, steps)
+
+
+def _columns(model: Any, source: Source, d: int, features: Sequence[Any] | None) -> tuple[list[str], list[int]]:
+    """The names of all d columns, and the numbers of the two that span the plane."""
+    if d < 2:
+        raise DataError("X has 1 column; a plane needs two: plot the densities of that column instead.")
+    known: Any = source.names if source.names is not None else getattr(model, "feature_names_in_", None)
+    names = [str(name) for name in (range(d) if known is None else known)]
+    numeric = [j for j, field in enumerate(fields_of(source)) if field.kind != "text"]
+    return names, _two_columns(features, names, numeric)
 
 
 def _numbers(source: Source, X: Any) -> Array:
@@ -95,13 +106,21 @@ def _numbers(source: Source, X: Any) -> Array:
     return np.concatenate([numbers_of(rows, np.arange(source.n_features)) for rows in source.rows()])
 
 
-def _nearest_level(model: Any, column: int, x: Array, values: Array) -> Array:
-    """The places x (p,) of a column; where its family in naive Bayes takes levels alone, the nearest of its values."""
+def _levels(model: Any, column: int, values: Array) -> Array:
+    """The values (k,) of a column whose family in naive Bayes takes levels alone; none of any other."""
     choices = getattr(model, "features_", None)
     if choices is None or getattr(choices[column], "family", None) not in ("categorical", "bernoulli"):
-        return x
-    levels = np.unique(values[np.isfinite(values)])
-    return np.asarray(levels[np.searchsorted((levels[1:] + levels[:-1]) / 2.0, x)])
+        return np.empty(0)
+    return np.unique(values[np.isfinite(values)])
+
+
+def _nearest(levels: Array, x: Array) -> Array:
+    """The places x (p,) along an axis, or the level nearest to each."""
+    return np.asarray(levels[np.searchsorted((levels[1:] + levels[:-1]) / 2.0, x)]) if levels.size else x
+
+
+def _step(levels: Array) -> float:
+    return float(np.diff(levels).min()) if levels.size > 1 else 0.0
 
 
 def _two_columns(features: Sequence[Any] | None, names: list[str], numeric: list[int]) -> list[int]:
@@ -130,9 +149,10 @@ def _two_columns(features: Sequence[Any] | None, names: list[str], numeric: list
     return found
 
 
-def _range(values: Array, size: int) -> Array:
+def _range(values: Array, size: int, step: float) -> Array:
+    """Places along an axis: the range of the values and a margin, or half a step between levels if that is more."""
     low, high = np.nanmin(values), np.nanmax(values)
-    reach = MARGIN * (high - low) or 1.0
+    reach = max(MARGIN * (high - low), 0.5 * step) or 1.0
     return np.linspace(low - reach, high + reach, size)
 
 

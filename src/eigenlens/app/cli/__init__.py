@@ -73,12 +73,12 @@ COMMANDS: dict[str, Command] = {
         ("impute ppca.safetensors sensors.parquet --std -o filled.parquet",),
     ),
     "sample": Command(
-        "apply",
+        "sampling",
         "New rows drawn from the model.",
         ("sample gmm.safetensors -n 1000 --seed 7 -o drawn.csv", "sample nb.safetensors -n 5"),
     ),
     "score": Command(
-        "apply",
+        "scoring",
         "How well the model fits rows: mean log density, or accuracy.",
         ("score gmm.safetensors faithful.csv", "score nb.safetensors test.csv --label species -o right.csv"),
     ),

@@ -14,7 +14,7 @@ from eigenlens.app.cli.words import counted
 
 __all__ = ["info"]
 
-SHOWN = 200
+SHOWN = 50
 """The most columns listed in words; --json has all."""
 
 
@@ -80,12 +80,14 @@ def _fitted_to(model: Any, names: list[str]) -> str:
 
 
 def _describe_table(files: list[str], reading: Parsing, now: Any) -> None:
+    from eigenlens.app.cli.opening import opened
+    from eigenlens.app.cli.profiling import profile
     from eigenlens.app.cli.summaries import aligned
-    from eigenlens.data.paths import expand
 
-    paths = expand(files)
     with now.progress("reading"):
-        text, columns, n = _columns(paths, reading)
+        table = opened(files, reading)
+        paths, text = table.files, table.text
+        columns, n = _of_arrays(paths, table.kinds) if table.is_array else profile(paths, text)
     found = [column.facts for column in columns]
     now.say("file", f"{_place(files, paths)}: {counted(n, 'row')}, {counted(len(columns), 'column')} ({_size(paths)})")
     if text is not None:
@@ -97,12 +99,14 @@ def _describe_table(files: list[str], reading: Parsing, now: Any) -> None:
     lines = [_line(column) for column in found]
     now.show(aligned(TITLES, lines, most=SHOWN, sides="<<>>>><"), always=True)
     marks = list(dict.fromkeys(mark for column in columns for mark in column.perhaps_missing))
-    following = _next(files, columns, reading, marks, bool(missing))
-    now.say("next", following)
+    following = _next(files, columns, reading, marks)
+    now.say(*(("next", following) if following else ("note", NO_NUMBERS)))
     now.tell(files=paths, rows=n, missing=missing, columns=found, text=None if text is None else text.__dict__,
              next=following)  # fmt: skip
 
 
+NUMBERS = ("float", "integer", "boolean")
+NO_NUMBERS = "no column holds numbers: only nb takes text, and it needs a column of classes (--label)"
 TITLES = ["column", "type", "missing", "least", "mean", "greatest", "note"]
 
 
@@ -116,17 +120,29 @@ def _size(paths: tuple[Path, ...]) -> str:
     return size_of(*paths) if len(paths) == 1 else f"{len(paths)} files, {size_of(*paths)}"
 
 
-def _next(files: list[str], columns: list[Any], reading: Parsing, marks: list[str], gaps: bool) -> str:
-    """A fit of what the table holds: numbers, with marks of what is missing taken for that; or classes, or nothing."""
-    usable = [c for c in columns if c.type in ("float", "integer", "boolean") or c.perhaps_missing]
-    other = [str(column.name) for column in columns if column not in usable]
+def _next(files: list[str], columns: list[Any], reading: Parsing, marks: list[str]) -> str | None:
+    """A fit of what the table holds: numbers, with marks of what is missing taken for that; None if it holds none."""
+    names = [columns[0]] if _names_rows(columns) else []
+    rest = columns[len(names) :]
+    usable, other = [c for c in rest if _usable(c)], [str(c.name) for c in rest if not _usable(c)]
     if not usable:
-        return shlex.join(["eigenlens", "demo"])
-    model = "ppca" if gaps or marks else "pca"
+        return None
+    model = "ppca" if any(c.missing for c in usable) or marks else "pca"
     words = ["eigenlens", "fit", model, *files, *flags(reading, "na", "separator", "header", "decimal")]
     words += [word for mark in marks for word in ("--na", mark)]
+    words += [word for column in names for word in ("--id", str(column.name))]
     few = [word for name in other for word in ("--drop", name)]
     return shlex.join(words + (few if len(other) <= 4 else ["--columns", "@number"]))
+
+
+def _names_rows(columns: list[Any]) -> bool:
+    """Whether the first column names or numbers the rows."""
+    return len(columns) > 1 and (columns[0].numbers_rows or columns[0].names_rows)
+
+
+def _usable(column: Any) -> bool:
+    """Whether a column can be fitted: it holds numbers, but perhaps for marks of what is missing."""
+    return (column.type in NUMBERS or bool(column.perhaps_missing)) and column.missing < column.rows
 
 
 def _line(column: dict[str, Any]) -> list[str]:
@@ -136,35 +152,18 @@ def _line(column: dict[str, Any]) -> list[str]:
     return [str(column["name"]), column["type"], missing, *shown, column["note"]]
 
 
-def _columns(paths: tuple[Path, ...], reading: Parsing) -> tuple[Any, list[Any], int]:
-    """How text is written (None if it is none), the columns, and the number of rows."""
-    from eigenlens.app.cli.columns import column_kinds
-    from eigenlens.app.cli.profile import profile
-    from eigenlens.app.cli.reading import check_text
-    from eigenlens.app.cli.sniffing import is_text, sniff
-
-    text = sniff(paths[0], reading) if is_text(paths[0]) else None
-    check_text(paths, text, reading)
-    column_kinds(paths[0], text)
-    return text, *(_of_arrays(paths) if paths[0].suffix.lower() == ".npy" else profile(paths, text))
-
-
-def _of_arrays(paths: tuple[Path, ...]) -> tuple[list[Any], int]:
+def _of_arrays(paths: tuple[Path, ...], kinds: dict[Any, str]) -> tuple[list[Any], int]:
     import numpy as np
 
-    from eigenlens.app.cli.columns import column_kinds
-    from eigenlens.app.cli.profile import Profile
+    from eigenlens.app.cli.profile import Numbers, Profile
     from eigenlens.data.files import scan
 
-    source, kinds = scan(paths), column_kinds(paths[0], None)
+    source = scan(paths)
     found = [Profile(name, kind) for name, kind in kinds.items()]
     for rows in source.rows():
         X = np.asarray(rows, dtype=np.float64)
-        gaps = np.isnan(X)
-        numbers, total = (~gaps).sum(axis=0), np.where(gaps, 0.0, X).sum(axis=0)
-        low, high = np.fmin.reduce(X), np.fmax.reduce(X)
-        for j, column in enumerate(found):
-            column.rows, column.missing = column.rows + len(X), column.missing + len(X) - int(numbers[j])
-            column.numbers, column.total = column.numbers + int(numbers[j]), column.total + float(total[j])
-            column.least, column.greatest = np.fmin(column.least, low[j]), np.fmax(column.greatest, high[j])
+        total, infinite = np.nansum(X, axis=0), np.isinf(X).sum(axis=0)
+        told = (np.isfinite(X).sum(axis=0) + infinite, infinite, np.fmin.reduce(X), np.fmax.reduce(X), total)
+        for column, numbers in zip(found, zip(*(each.tolist() for each in told), strict=True), strict=True):
+            column.add(len(X), numbers[0], Numbers(*numbers))
     return found, source.n_rows

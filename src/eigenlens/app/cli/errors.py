@@ -7,7 +7,9 @@ import os
 import re
 from typing import Any, NoReturn
 
-__all__ = ["CODES", "CommandError", "ReaderGone", "Stopped", "explained", "refuse"]
+from eigenlens.app.cli.advice import advised
+
+__all__ = ["CODES", "CommandError", "ReaderGone", "Stopped", "explained", "in_flags", "refuse"]
 
 CODES = {
     "done": 0, "fault": 1, "usage": 2, "data": 3, "not-converged": 4, "extra": 5, "resources": 6, "interrupted": 130,
@@ -60,11 +62,13 @@ def explained(error: BaseException) -> tuple[int, str, str]:
         return CODES["resources"], f"nothing more can be written: {os.strerror(error.errno).lower()}", FULL_FIX
     if isinstance(error, PermissionError):
         return CODES["data"], _said(error), "check its permissions and those of its folder with ls -ld"
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return CODES["data"], _said(error), "check the path, and what is there, with ls -ld"
     kind = next((KINDS[c.__name__] for c in type(error).__mro__ if c.__name__ in KINDS), None)
     if kind is None:
         what = f"{type(error).__name__}: {' '.join(str(error).split())}"
         return CODES["fault"], f"this is a fault in eigenlens, not in your data: {what}", FAULT
-    message, fix = _split(_in_flags(_said(error)))
+    message, fix = advised(*_split(in_flags(_said(error))))
     return CODES[kind], message, fix or FIXES.get(kind, "")
 
 
@@ -92,6 +96,14 @@ SAME = (
 """Parameters whose options have the same name."""
 
 WORDS: list[tuple[str, str]] = [
+    (r"read it as text with text=\[([^\]]*)\]", r"read it as text with --text \1"),
+    (r"convert it to text \(astype\(str\)\), or read it as such: scan\(…, text=\[…\]\)",
+     "write it as text, or in CSV name it with --text"),
+    (r"leave it out \(of a scan by id= or drop=\)", "leave it out with --drop or --id"),
+    (r"column '([^']*)' of X has no observed entry \(NaN in every row\)([:;.]) [Ll]eave it out",
+     "column '\\1' has no entry in any row\\2 leave it out with --drop \"\\1\""),
+    (r"holds (?:dates or times \()?(?:Datetime|Time|Duration)\([^)]*\)\)?", "holds dates or times"),
+    (r"\b1 entries\b", "1 entry"),
     (r"pass na=\[([^\]]*)\] if that means missing, or leave it out with drop=\[([^\]]*)\], id= or label=",
      r"add --na \1, or leave it out with --drop \2"),
     (r"leave it out with drop=\[([^\]]*)\], id= or label=",
@@ -128,10 +140,11 @@ WORDS: list[tuple[str, str]] = [
 """From what the library calls things to what the command line does: patterns and their replacements, in order."""
 
 
-def _in_flags(text: str) -> str:
+def in_flags(text: str) -> str:
+    """What the library says, with options of the command line for parameters of Python."""
     for pattern, replacement in WORDS:
         text = re.sub(pattern, replacement, text)
-    return re.sub(r"(--(?:na|drop)) ((?:\"[^\"]*\"(?:, )?)+)", _listed, text)
+    return re.sub(r"(--(?:na|drop|text)) ((?:\"[^\"]*\"(?:, )?)+)", _listed, text)
 
 
 def _listed(found: re.Match[str]) -> str:

@@ -41,14 +41,14 @@ def export(
     ONNX holds the projection of pca, ppca, fa and lda: X in, scores out, in float64; of lda also the label and the
     probabilities. It is checked against this package where onnxruntime is installed (pip install 'eigenlens[onnx]').
     """
-    from eigenlens.app.cli.apply import _loaded
     from eigenlens.app.cli.parameters import parameters
     from eigenlens.app.cli.running import session
     from eigenlens.app.cli.writing import checked_target, write_whole
+    from eigenlens.estimators import load
 
     with session(running) as now:
         target = checked_target(output, running.force, WRITERS)
-        found = _loaded(model)
+        found = load(model)
         values = _chosen(parameters(found), only, found)
         if running.dry_run:
             return now.would(f"export {', '.join(values)}", *([] if target is None else [f"write {target}"]))

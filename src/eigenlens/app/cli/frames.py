@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from eigenlens.app.cli.columns import judged, kind_of, text_names
+from eigenlens.app.cli.columns import kind_of, plain_cells, text_kinds, text_names
 from eigenlens.app.cli.errors import refuse
 from eigenlens.app.cli.sniffing import Text
-from eigenlens.data.cells import plainest
-from eigenlens.data.frames import import_polars, same_columns, unreadable
+from eigenlens.data.cells import Found, plainest
+from eigenlens.data.frames import import_polars, same_columns, text_error, unreadable
+from eigenlens.errors import DataError
 
-__all__ = ["as_numbers", "gaps", "plain", "read_frame", "typed"]
+__all__ = ["as_numbers", "gaps", "kinds_of", "plain", "read_frame", "typed"]
 
 
 def read_frame(paths: Sequence[Path], text: Text | None) -> Any:
@@ -48,23 +49,49 @@ def _opened(path: Path, text: Text | None) -> Any:
     ).lazy()
 
 
-def typed(frame: Any, text: Text | None, columns: Iterable[str]) -> Any:
-    """Some columns, those of numbers as numbers: integers, floats, and 1 and 0 for true and false."""
+def typed(frame: Any, text: Text | None, columns: Sequence[str], levels: Collection[str] = ()) -> Any:
+    """Some columns, those of numbers as numbers: integers, floats, and 1 and 0 for true and false; `levels`: as text.
+
+    Text among numbers is refused: a mark for what is missing would make every number of its column a category.
+    """
     pl = import_polars()
+    own = [name for name in columns if name not in levels]
+    kinds = kinds_of(frame.select(own), text) | dict.fromkeys(levels, "text")
+    mixed = [name for name in own if kinds[name] == "mixed"]
+    if mixed and text is not None:
+        raise _text_among_numbers(frame, text, mixed)
     found = []
     for name in columns:
-        column = frame[name]
-        kind = kind_of(column.dtype) if text is None else judged(column, text)
-        numbers = as_numbers(column, kind, text)
-        found.append(column if numbers is None else numbers.cast(pl.Int64) if kind == "integer" else numbers)
+        numbers = as_numbers(frame[name], kinds[name], text)
+        found.append(
+            frame[name] if numbers is None else numbers.cast(pl.Int64) if kinds[name] == "integer" else numbers
+        )
     return pl.DataFrame(found)
+
+
+def kinds_of(frame: Any, text: Text | None) -> dict[str, str]:
+    """What the columns of a frame hold."""
+    return text_kinds(frame, text) if text is not None else {c.name: kind_of(c.dtype) for c in frame.iter_columns()}
+
+
+def _text_among_numbers(frame: Any, text: Text, names: list[str]) -> DataError:
+    pl = import_polars()
+    cells = frame.select(plain_cells(pl.col(names[0]), text)).to_series()
+    places = (cells.is_not_null() & cells.cast(pl.Float64, strict=False).is_null()).arg_true()
+    found = Found(Path(), int(places[0]) + 1, str(frame[names[0]][int(places[0])]))
+    found.add(frame[names[0]].gather(places))
+    return text_error(
+        names, found.count, f"row {found.row}", found.value, found.perhaps_missing(len(frame)), levels=True
+    )
 
 
 def plain(frame: Any, text: Text | None, name: str) -> Any:
     """One column as it is for labels, ids and weights: numbers where all entries are, 007 and true as written."""
     if text is None:
         return frame[name]
-    return plainest(frame[name]) if text.decimal == "." else typed(frame, text, [name])[name]
+    if text.decimal == ".":
+        return plainest(frame[name])
+    return typed(frame, text, [name], [name] if kinds_of(frame.select(name), text)[name] == "mixed" else [])[name]
 
 
 def as_numbers(column: Any, kind: str, text: Text | None) -> Any:

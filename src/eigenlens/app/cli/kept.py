@@ -71,13 +71,19 @@ def passes(values: Array, comparison: str, value: str) -> Array:
     test = TESTS[comparison]
     if values.dtype.kind in "fiub":
         try:
-            return np.asarray(test(values.astype(np.float64), float(value)))
+            return np.asarray(test(values.astype(np.float64), _number(value)))
         except ValueError:
             refuse(f"--where compares numbers with the text {value!r}", "give a number")
     if comparison not in ("==", "!=", "=") and _is_number(value):
         refuse(f"--where compares a column of text with the number {value}", "compare a column of numbers, or use ==")
     text = np.array(["" if each is None else str(each) for each in values])
     return np.asarray(test(text, value))
+
+
+def _number(value: str) -> float:
+    """A number, or 1 and 0 for true and false."""
+    word = value.lower()
+    return float(word == "true") if word in ("true", "false") else float(value)
 
 
 def _is_number(value: str) -> bool:

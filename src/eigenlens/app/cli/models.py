@@ -110,7 +110,7 @@ MODELS: dict[str, Kind] = {
 """Models by name; a new one is an entry here."""
 
 ALIASES = {"n_components": "k"}
-NUMBERS = {"k", "gamma", "bandwidth", "landmarks", "smoothing", "shrinkage", "prior"}
+NUMBERS = {"k", "gamma", "bandwidth", "landmarks", "smoothing", "shrinkage", "prior", "max_memory"}
 """Options that are numbers where they look like one, and names otherwise."""
 
 

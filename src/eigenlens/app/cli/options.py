@@ -34,7 +34,8 @@ Output = Annotated[
 
 
 def _option(*names: str, panel: str, **settings: Any) -> Any:
-    return typer.Option(*names, rich_help_panel=panel, **settings)
+    # A flag takes no value, and its help must not look as if it did.
+    return typer.Option(*names, rich_help_panel=panel, **({"metavar": ""} | settings))
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,15 @@ class Parsing:
 @dataclass(frozen=True)
 class Reading(Parsing, Selecting):
     """How a table is read, and which of its columns and rows are used."""
+
+    text: Annotated[
+        list[str] | None,
+        _option(
+            "--text", panel=READING, metavar="LIST",
+            help="nb: columns of CSV that hold categories though their cells look like numbers (0, 1, 2, 3+); "
+            "written as for --columns.",
+        ),
+    ] = None  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -1,29 +1,35 @@
-"""What the columns of files hold, by one pass over blocks: types, missing entries, ranges, a few values."""
+"""What a column holds: its type, missing entries, range, a few values."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from eigenlens.app.cli.columns import kind_of, text_names
-from eigenlens.app.cli.errors import refuse
-from eigenlens.app.cli.sniffing import Text
+from eigenlens.app.cli.advice import look_of
+from eigenlens.app.cli.widths import one_line
 from eigenlens.app.cli.words import counted
-from eigenlens.data.frames import import_polars, same_columns, unreadable
-from eigenlens.data.records import PIECE_BYTES, records
-from eigenlens.data.source import BLOCK_BYTES
 
-__all__ = ["Profile", "profile"]
+__all__ = ["MOST_VALUES", "Numbers", "Profile"]
 
 MOST_VALUES = 10_000
 """So many different texts of a column are told apart; fewer where there are hundreds of columns."""
 
-ALL_VALUES = 1_000_000
-
 FEW = 3
 """A column of numbers with at most so many different texts has marks for what is missing, rather than text."""
+
+MANY = 10
+"""Of fewer rows it cannot be said that a column numbers or names them."""
+
+
+class Numbers(NamedTuple):
+    """The numbers of a column in a block: how many, how many of them infinite, the least, the greatest, the sum."""
+
+    n: int
+    infinite: int
+    least: float
+    greatest: float
+    total: float
 
 
 @dataclass
@@ -33,7 +39,8 @@ class Profile:
     Attributes:
         rows, missing: entries, and those that are missing. numbers: entries that are numbers.
         flags, integers: whether all entries so far are true or false, or whole numbers.
-        least, greatest, total: of the numbers. values: different texts, at most `most` and one.
+        least, greatest, total: of the numbers. infinite: how many of them are.
+        values: different texts, at most `most` and one.
         kind: what the file says the column holds; None for text, where the entries say it.
         marks: different texts that are no numbers, a few.
     """
@@ -49,8 +56,25 @@ class Profile:
     least: float = float("inf")
     greatest: float = float("-inf")
     total: float = 0.0
+    infinite: int = 0
     values: dict[str, None] = field(default_factory=dict)
     marks: dict[str, None] = field(default_factory=dict)
+
+    def add(self, rows: int, held: int, numbers: Numbers) -> None:
+        """Take in a block: its rows, the entries that hold something, and what is known of those that are numbers."""
+        self.rows, self.missing = self.rows + rows, self.missing + rows - held
+        self.numbers, self.infinite = self.numbers + numbers.n, self.infinite + numbers.infinite
+        if numbers.n:
+            self.least, self.greatest = min(self.least, numbers.least), max(self.greatest, numbers.greatest)
+            self.total += numbers.total
+
+    def remember(self, values: Iterable[Any]) -> None:
+        """Keep different values as text, in the order in which they come, up to one more than `most`."""
+        _keep(values, self.values, self.most)
+
+    def mark(self, values: Iterable[Any]) -> None:
+        """Keep texts that are no numbers, up to one more than a few."""
+        _keep(values, self.marks, FEW)
 
     @property
     def type(self) -> str:
@@ -71,6 +95,18 @@ class Profile:
         return list(self.marks) if self.type == "text" and few else []
 
     @property
+    def numbers_rows(self) -> bool:
+        """Whether the entries are 0, 1, 2, … or 1, 2, 3, …, in any order: names of rows rather than measurements."""
+        whole = self.type == "integer" and self.missing == 0 and self.rows >= MANY and self.least in (0.0, 1.0)
+        ends = self.least + self.greatest
+        return whole and self.greatest - self.least == self.rows - 1 and 2.0 * self.total == ends * self.rows
+
+    @property
+    def names_rows(self) -> bool:
+        """Whether every entry is another, as names are; of a text."""
+        return self.type in ("text", "other") and self.rows >= MANY and len(self.values) == self.rows
+
+    @property
     def facts(self) -> dict[str, Any]:
         """The column in words and numbers."""
         measured = self.type in ("float", "integer", "boolean") and self.numbers > 0
@@ -82,116 +118,25 @@ class Profile:
     def _note(self, measured: bool) -> str:
         if self.rows == self.missing:
             return "empty"
+        if measured and self.numbers_rows:
+            return "numbers the rows"
+        if measured and self.infinite:
+            return f"infinite in {counted(self.infinite, 'row')}"
         if measured:
             return "constant" if self.least == self.greatest else ""
         if self.perhaps_missing:
             listed = ", ".join(map(repr, self.perhaps_missing))
             return f"numbers but for {listed} in {counted(self.rows - self.missing - self.numbers, 'row')}"
         count = f"{len(self.values):,}" if len(self.values) <= self.most else f"over {self.most:,}"
-        return f"{count} different, e.g. {next(iter(self.values))[:24]!r}" if self.values else ""
+        if not self.values:
+            return ""
+        first = next(iter(self.values))
+        look = look_of(first)
+        return f"{count} different, e.g. {one_line(first, 24)!r}{f': {look.what}' if look else ''}"
 
 
-def profile(paths: Sequence[Path], text: Text | None) -> tuple[list[Profile], int]:
-    """The columns of the files of one table, and the number of rows; memory O(block)."""
-    found: list[Profile] = []
-    for frame in _blocks(paths, text):
-        if not found:
-            most = min(MOST_VALUES, max(100, ALL_VALUES // len(frame.columns)))
-            found = [Profile(name, None if text else kind_of(frame[name].dtype), most) for name in frame.columns]
-        for column, cells in zip(found, frame.iter_columns(), strict=True):
-            _look(column, cells, text)
-    if not found:
-        refuse(f"'{paths[0]}' has no rows", "write it again, with at least one row", "data")
-    return found, found[0].rows
-
-
-def _look(column: Profile, cells: Any, text: Text | None) -> None:
-    if text is not None:
-        _look_at_text(column, cells, text)
-    elif column.kind in ("float", "integer", "boolean"):
-        column.rows += len(cells)
-        _add_numbers(column, cells.cast(import_polars().Float64))
-        column.missing = column.rows - column.numbers
-    else:
-        column.rows, column.missing = column.rows + len(cells), column.missing + cells.null_count()
-        _remember(cells.drop_nulls(), column.values, column.most)
-
-
-def _look_at_text(column: Profile, cells: Any, text: Text) -> None:
-    pl = import_polars()
-    bare = cells.str.strip_chars()
-    seen = bare.filter(bare.is_not_null() & ~bare.is_in(["", *text.na]))
-    plain = seen.str.replace_all(",", ".", literal=True) if text.decimal == "," else seen
-    numbers = plain.cast(pl.Float64, strict=False)
-    nan = numbers.is_nan().fill_null(False)
-    column.rows += len(cells)
-    column.missing += len(cells) - len(seen) + int(nan.sum())
-    column.integers &= bool(plain.str.contains(r"^[+-]?\d+$").all())
-    column.flags &= bool(plain.str.contains("^(?i)(true|false)$").all())
-    if column.flags and len(seen):
-        numbers = (plain.str.to_lowercase() == "true").cast(pl.Float64)
-    _add_numbers(column, numbers)
-    _remember(seen.filter(numbers.is_null()), column.marks, FEW)
-    _remember(seen, column.values, column.most)
-
-
-def _remember(cells: Any, into: dict[str, None], most: int) -> None:
-    """Keep different values as text, in the order in which they come, up to one more than `most`."""
-    if len(into) <= most and len(cells):
-        for value in _different(cells):
-            into.setdefault(str(value), None)
-            if len(into) > most:
-                return
-
-
-def _different(cells: Any) -> list[Any]:
-    """Different values in order, of lists and the like all of them: Polars cannot tell all kinds apart."""
-    return list(cells.to_list() if cells.dtype.is_nested() else cells.unique(maintain_order=True).to_list())
-
-
-def _add_numbers(column: Profile, numbers: Any) -> None:
-    seen = numbers.drop_nulls().drop_nans()
-    if len(seen):
-        column.least, column.greatest = min(column.least, seen.min()), max(column.greatest, seen.max())
-        column.numbers, column.total = column.numbers + len(seen), column.total + float(seen.sum())
-
-
-# ---- blocks ---------------------------------------------------------------------------------------------------
-
-
-def _blocks(paths: Sequence[Path], text: Text | None) -> Iterator[Any]:
-    return _text_blocks(paths, text) if text is not None else _table_blocks(paths)
-
-
-def _text_blocks(paths: Sequence[Path], text: Text) -> Iterator[Any]:
-    pl = import_polars()
-    names = [text_names(path, text) for path in paths]
-    same_columns(paths, names, ordered=False)
-    for path, own in zip(paths, names, strict=True):
-        for piece in records(path, PIECE_BYTES, skip=text.header, blanks=len(names[0]) == 1):
-            places = {f"column_{place}": pl.String for place in range(1, len(names[0]) + 1)}
-            try:
-                frame = pl.read_csv(piece, has_header=False, separator=text.separator, schema=places)
-            except pl.exceptions.PolarsError as error:
-                raise unreadable(path, error) from error
-            yield frame.rename(dict(zip(places, own, strict=True))).select(names[0])
-
-
-def _table_blocks(paths: Sequence[Path]) -> Iterator[Any]:
-    pl = import_polars()
-    try:
-        tables = [_scan(path) for path in paths]
-        schemas = [list(table.collect_schema().names()) for table in tables]
-        same_columns(paths, schemas, ordered=False)
-        step = max(1, BLOCK_BYTES // (8 * max(1, len(schemas[0]))))
-        for table in tables:
-            n = int(table.select(pl.len()).collect().item())
-            for start in range(0, n, step):
-                yield table.select(schemas[0]).slice(start, step).collect()
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise unreadable(paths[0], error) from error
-
-
-def _scan(path: Path) -> Any:
-    pl = import_polars()
-    return (pl.scan_parquet if path.suffix.lower() in (".parquet", ".pq") else pl.scan_ipc)(path, glob=False)
+def _keep(values: Iterable[Any], into: dict[str, None], most: int) -> None:
+    for value in values:
+        if len(into) > most:
+            return
+        into.setdefault(str(value), None)

@@ -30,11 +30,11 @@ def refuse_ragged(path: Path, text: Text, d: int) -> None:
         row += n
 
 
-def refuse_length(path: Path, row: int, cells: int, d: int) -> NoReturn:
+def refuse_length(path: Path, row: int, cells: int, d: int, fix: str = "") -> NoReturn:
     """Refuse a row, counted from 1 with the line of names, by its length."""
     what = f"row {row} has {cells} cell{'s' * (cells != 1)}, and the first has {d}"
-    fix = "mend that row, quote cells that hold the separator, or say what it is with --separator"
-    refuse(f"'{path}' is ragged: {what}", fix, "data")
+    usual = "mend that row, quote cells that hold the separator, or say what it is with --separator"
+    refuse(f"'{path}' is ragged: {what}", fix or usual, "data")
 
 
 def _refuse_row(path: Path, piece: bytes, separator: str, before: int, d: int) -> None:

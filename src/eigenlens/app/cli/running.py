@@ -8,22 +8,18 @@ import os
 import signal
 import sys
 import threading
-import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from eigenlens.app.cli.errors import in_flags
 from eigenlens.app.cli.options import Running
+from eigenlens.app.cli.progress import PATIENCE, progress_of
+from eigenlens.app.cli.widths import cut, wrapped
 
 __all__ = ["Session", "plain", "session"]
-
-PATIENCE = 1.0
-"""Seconds of silence before progress is shown."""
-
-LINES_APART = 10.0
-"""Seconds between lines of progress where standard error is no terminal."""
 
 
 @dataclass
@@ -38,15 +34,18 @@ class Session:
     def say(self, heading: str, *lines: str) -> None:
         """A heading in the margin, and lines beside it, on standard output; nothing if quiet or in JSON."""
         if not (self.running.quiet or self.running.json):
-            for i, line in enumerate("\n".join(lines).splitlines()):
+            whole = "\n".join(lines).splitlines()
+            # A command is copied from the screen, so it stays on one line.
+            shown = whole if heading == "next" else [part for line in whole for part in wrapped(line, indent=10)]
+            for i, line in enumerate(shown):
                 print(f"{heading if i == 0 else '':<9} {line}".rstrip())
 
     def show(self, text: str, always: bool = False) -> None:
         """A result in words, set apart; alone if quiet, where it is all that a command gives (always)."""
         if self.running.quiet and always and not self.running.json:
-            print(text)
+            print(cut(text))
         elif not (self.running.quiet or self.running.json):
-            print(f"\n{text}\n")
+            print(f"\n{cut(text)}\n")
 
     def tell(self, **facts: Any) -> None:
         """Facts for --json."""
@@ -54,7 +53,7 @@ class Session:
 
     def told(self) -> list[str]:
         """The warnings so far, in words, each once."""
-        return list(dict.fromkeys(" ".join(str(each.message).split()) for each in self.warnings))
+        return list(dict.fromkeys(in_flags(" ".join(str(each.message).split())) for each in self.warnings))
 
     def would(self, *lines: str, **facts: Any) -> None:
         """What a dry run leaves undone."""
@@ -88,7 +87,7 @@ class Session:
     @contextlib.contextmanager
     def progress(self, what: str) -> Iterator[Callable[[int, int | None, str], None]]:
         """A callback (done, in all, what) whose news is shown once a second has passed."""
-        shown = self._shown(what)
+        shown = progress_of(what, self.running)
         timer = threading.Timer(PATIENCE, shown.start)
         timer.daemon = True
         timer.start()
@@ -97,13 +96,6 @@ class Session:
         finally:
             timer.cancel()
             shown.stop()
-
-    def _shown(self, what: str) -> _Silence | _Lines | _Bar:
-        """On a terminal a bar; elsewhere lines, where they are asked for."""
-        wanted = sys.stderr.isatty() if self.running.progress is None else self.running.progress
-        if self.running.quiet or not wanted:
-            return _Silence()
-        return _Bar(what) if sys.stderr.isatty() else _Lines(what)
 
 
 @contextlib.contextmanager
@@ -159,70 +151,6 @@ def _interrupts(current: Session) -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-# ---- progress ---------------------------------------------------------------------------------------------
-
-
-class _Silence:
-    def start(self) -> None: ...
-
-    def update(self, done: int, total: int | None, what: str) -> None: ...
-
-    def stop(self) -> None: ...
-
-
-class _Lines:
-    """A line now and then, for logs."""
-
-    def __init__(self, what: str) -> None:
-        self._what, self._on, self._last = what, False, 0.0
-
-    def start(self) -> None:
-        self._on, self._last = True, time.monotonic()
-        print(f"{self._what} …", file=sys.stderr, flush=True)
-
-    def update(self, done: int, total: int | None, what: str) -> None:
-        if self._on and time.monotonic() - self._last > LINES_APART:
-            self._last = time.monotonic()
-            print(f"{what}: {done:,}" + ("" if total is None else f" of {total:,}"), file=sys.stderr, flush=True)
-
-    def stop(self) -> None:
-        self._on = False
-
-
-class _Bar:
-    """A bar on the terminal, gone when the work is done."""
-
-    def __init__(self, what: str) -> None:
-        self._what, self._over = what, False
-        self._bar: Any = None
-        self._task: Any = None
-        self._lock = threading.Lock()
-
-    def start(self) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-        columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
-        bar: Any = Progress(*columns, console=Console(stderr=True), transient=True)
-        with self._lock:
-            if not self._over:
-                bar.start()
-                self._task = bar.add_task(self._what, total=None)
-                self._bar = bar
-
-    def update(self, done: int, total: int | None, what: str) -> None:
-        with self._lock:
-            if self._bar is not None:
-                self._bar.update(self._task, completed=done, total=total, description=what)
-
-    def stop(self) -> None:
-        with self._lock:
-            self._over = True
-            if self._bar is not None:
-                self._bar.stop()
-                self._bar = None
 
 
 def plain(value: Any) -> Any:

@@ -15,7 +15,7 @@ TYPES: dict[str, frozenset[str]] = {
     "@float": frozenset({"float"}),
     "@integer": frozenset({"integer"}),
     "@boolean": frozenset({"boolean"}),
-    "@text": frozenset({"text"}),
+    "@text": frozenset({"text", "mixed"}),
     "@other": frozenset({"other"}),
 }
 """What the names of types mean, in the kinds that columns have."""
@@ -24,8 +24,8 @@ TYPES: dict[str, frozenset[str]] = {
 def chosen(words: Sequence[str] | None, kinds: Mapping[Any, str], option: str) -> list[Any] | None:
     """The columns that the words of an option mean, in that order, each once; None where there are no words.
 
-    `kinds` maps each column of the file, in its order, to "float", "integer", "boolean", "text" or "other". A word that
-    is a column's whole name means that column, whatever signs are in it.
+    `kinds` maps each column of the file, in its order, to what it holds. A word that is a column's whole name means
+    that column, whatever signs are in it.
 
     >>> kinds = {"id": "text", "a": "float", "b": "integer", "c": "float", "x,y": "float"}
     >>> chosen(["a:c"], kinds, "columns"), chosen(["@float,b"], kinds, "columns"), chosen(["x,y"], kinds, "columns")

@@ -31,12 +31,12 @@ def report(
     An overview, and a page for each model. It needs no network and no server: open it in any browser, send it by
     mail. Points can be coloured by --label and found by --id.
     """
-    from eigenlens.app.cli.apply import _loaded
-    from eigenlens.app.cli.fit import require_page, write_report
     from eigenlens.app.cli.models import takes_text
     from eigenlens.app.cli.reading import read_table
+    from eigenlens.app.cli.reports import require_page, write_report
     from eigenlens.app.cli.running import session
     from eigenlens.app.cli.writing import checked_target, write_whole
+    from eigenlens.estimators import load
 
     with session(running) as now:
         target = checked_target(output, running.force, (".html", ".htm"))
@@ -45,7 +45,7 @@ def report(
         if not models or not tables:
             lacking = "model file (.safetensors)" if not models else "data file"
             refuse(f"report needs a {lacking}", "write: eigenlens report MODEL.safetensors FILE -o report.html")
-        found = _named([_loaded(path) for path in models], models)
+        found = _named([load(path) for path in models], models)
         for each in found.values():
             require_page(each, target)
         together, mixed = _together(list(found.values())), any(map(takes_text, found.values()))
@@ -102,7 +102,7 @@ def demo(
         str | None,
         typer.Option("--data", metavar="FILE", help="Only write the example's table here (.csv, .parquet, …)."),
     ] = None,
-    list_examples: Annotated[bool, typer.Option("--list", help="List the examples and stop.")] = False,
+    list_examples: Annotated[bool, typer.Option("--list", metavar="", help="List the examples and stop.")] = False,
 ) -> None:
     """See what eigenlens does, on data that comes with it.
 
@@ -121,6 +121,8 @@ def demo(
             refuse(f"{example!r} is no example", f"{guess}use one of {', '.join(EXAMPLES)}")
         if data is not None:
             return _write_example(example, data, now)
+        if Path(output).exists() and not Path(output).is_dir():
+            refuse(f"-o {output} is a file, and several are written", "name a folder")
         targets = shows.targets(example, output)
         for each in targets:
             if each.exists() and not running.force:
@@ -146,9 +148,9 @@ def _list(now: Any) -> None:
     from eigenlens.data.examples import EXAMPLES, load
 
     found = [load(name) for name in EXAMPLES]
-    lines = [[each.name, f"{each.data.shape[0]} × {each.data.shape[1]}  {each.about}"] for each in found]
-    width = max(len(name) for name, _ in lines)
-    now.say("examples", *(f"{name:<{width}}  {text}" for name, text in lines))
+    lines = [(each.name, f"{each.data.shape[0]} × {each.data.shape[1]}", each.about) for each in found]
+    wide, tall = (max(len(line[j]) for line in lines) for j in (0, 1))
+    now.say("examples", *(f"{name:<{wide}}  {shape:>{tall}}  {about}" for name, shape, about in lines))
     now.tell(examples={each.name: {"shape": each.data.shape, "about": each.about} for each in found})
 
 

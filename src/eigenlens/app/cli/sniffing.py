@@ -19,6 +19,8 @@ __all__ = ["TEXT", "Text", "is_text", "refuse_encoding", "sniff"]
 TEXT = (".csv", ".tsv", ".txt")
 SEPARATORS = ",\t;|"
 HEAD = 1 << 16
+FEWEST_LINES = 3
+LONGEST_HEAD = 1 << 26
 LOOKED_AT = 100
 """Lines that are looked at."""
 
@@ -49,8 +51,10 @@ def sniff(path: Path, reading: Parsing) -> Text:
     """How the file is to be read: what the options say, and where they are silent what its first lines show."""
     text = _decoded(path, _head(path))
     separator = _given_separator(reading.separator) or _separator(path, text)
-    rows = list(csv.reader(io.StringIO(text), delimiter=separator))[:LOOKED_AT]
+    rows = list(itertools.islice(csv.reader(io.StringIO(text), delimiter=separator), LOOKED_AT))
     rows = [[cell.strip() for cell in row] for row in rows if row]
+    if not rows and text:
+        refuse(f"'{path}' holds nothing but blank lines", "write it again, with names and rows", "data")
     _refuse_ragged(path, rows)
     if reading.decimal not in (None, ".", ","):
         refuse(f"--decimal {reading.decimal!r} must be '.' or ','", "write --decimal , for numbers such as 3,14")
@@ -69,12 +73,17 @@ def _refuse_ragged(path: Path, rows: list[list[str]]) -> None:
 
     for place, row in enumerate(rows):
         if len(row) != len(rows[0]):
-            refuse_length(path, place + 1, len(row), len(rows[0]))
+            above = len(rows[0]) == 1 or rows[0][0].startswith("#")
+            refuse_length(path, place + 1, len(row), len(rows[0]), "delete the lines above the names" if above else "")
 
 
 def _head(path: Path) -> bytes:
+    """The first bytes, so many that whole lines are among them: lines of names may be long."""
     with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as file:
-        return file.read(HEAD)
+        head: bytes = file.read(HEAD)
+        while head.count(b"\n") < FEWEST_LINES and len(head) < LONGEST_HEAD and (more := file.read(len(head))):
+            head += more
+        return head
 
 
 def _decoded(path: Path, head: bytes) -> str:
@@ -85,7 +94,10 @@ def _decoded(path: Path, head: bytes) -> str:
     if kind is not None or b"\x00" in head:
         what = "binary" if kind is None else kind
         refuse(f"'{path}' is {what}, not text", "give it the suffix of its format, or write it as CSV", "data")
-    whole = head if len(head) < HEAD else head[: head.rfind(b"\n") + 1]
+    if b"\r" in head and b"\n" not in head:
+        fix = f"write it with ordinary ones, for instance with: tr '\\r' '\\n' < '{path}' > lines.csv"
+        refuse(f"'{path}' has carriage returns alone as line ends", fix, "data")
+    whole = head if len(head) < HEAD else head[: head.rfind(b"\n") + 1] or head
     try:
         return whole.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -120,7 +132,16 @@ def _separator(path: Path, text: str) -> str:
         same = sum(count == counts[0] for count in counts)
         return counts[0] > 0, same if counts[0] else 0, counts[0]
 
-    return max(SEPARATORS, key=evenness)
+    best = max(SEPARATORS, key=evenness)
+    return best if evenness(best)[0] or not _spaced(lines) else " "
+
+
+def _spaced(lines: list[str]) -> bool:
+    """Whether spaces cut all lines into the same number of cells, and those below the first into numbers."""
+    cells = [line.strip().split(" ") for line in lines]
+    return len({len(row) for row in cells}) == 1 < len(cells[0]) and all(
+        NUMBER.fullmatch(cell) or cell.lower() in MISSING for row in cells[1:] for cell in row
+    )
 
 
 def _decimal(rows: list[list[str]], separator: str) -> str:

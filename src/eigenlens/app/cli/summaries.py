@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from eigenlens.app.cli.widths import one_line
 from eigenlens.app.cli.words import counted
 from eigenlens.views.tables import names_of
 from eigenlens.views.values import VarianceTable
@@ -184,11 +185,11 @@ def aligned(header: Sequence[str], lines: Sequence[Sequence[str]], most: int = S
     a     10
     bb     5
     """
-    shown = [list(header), *map(list, lines[:most])]
+    shown = [[one_line(cell) for cell in header], *([one_line(line[0]), *line[1:]] for line in lines[:most])]
     widths = [max(len(line[j]) for line in shown) for j in range(len(header))]
     signs = sides or "<" + ">" * (len(header) - 1)
     text = [
         "  ".join(f"{cell:{side}{w}}" for side, cell, w in zip(signs, line, widths, strict=True)).rstrip()
         for line in shown
     ]
-    return "\n".join([*text, *([f"… {len(lines) - most} more"] if len(lines) > most else [])])
+    return "\n".join([*text, *([f"… {len(lines) - most:,} more"] if len(lines) > most else [])])

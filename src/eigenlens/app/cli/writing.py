@@ -24,9 +24,10 @@ def checked_target(path: str | None, force: bool, suffixes: Mapping[str, Any] | 
     """The path to write to, refused before any work is done if it cannot be or must not be written."""
     if path is None:
         return None
-    target = Path(path).expanduser()
+    target = Path(os.path.expanduser(path))
     if suffixes and target.suffix.lower() not in suffixes:
-        refuse(f"-o {path} has the suffix {target.suffix or '(none)'!r}", f"use one of {', '.join(suffixes)}")
+        known = f"{'one of ' * (len(suffixes) > 1)}{', '.join(suffixes)}"
+        refuse(f"-o {path} has {f'the suffix {target.suffix!r}' if target.suffix else 'no suffix'}", f"use {known}")
     if target.is_dir():
         refuse(f"'{path}' is a folder", "name a file in it")
     if target.exists() and not force:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["packed", "page"]
+__all__ = ["GAP_16", "packed", "page"]
 
 LISTED = 256
 """Up to so many numbers stand in the page as they are; more are packed as float32."""
@@ -48,8 +48,9 @@ def page(report: dict[str, Any]) -> str:
     data = json.dumps(report, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for character, escape in (("<", "\\u003c"), ("\u2028", "\\u2028"), ("\u2029", "\\u2029")):
         data = data.replace(character, escape)
+    data = data.encode("utf-8", "replace").decode("utf-8")  # halves of characters, as names of files may hold
     policy = (
-        f"default-src 'none'; script-src 'sha256-{_hash(script)}'; style-src 'unsafe-inline'; img-src data: blob:; "
+        f"default-src 'none'; script-src 'sha256-{_hash(script)}'; style-src 'unsafe-inline'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
     return (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from eigenlens.app.report.bayes import bayes_page
 from eigenlens.app.report.charts import Chart
 from eigenlens.app.report.compared import compared_page
 from eigenlens.app.report.density import density_page
+from eigenlens.app.report.given import destination, kind_of, named_models
 from eigenlens.app.report.judged import codes_of_labels
 from eigenlens.app.report.kernel import kernel_page
 from eigenlens.app.report.latent import latent_page
@@ -88,24 +89,16 @@ def report(
     >>> report(eigenlens.PCA(2).fit(food.data), food.data, target, ids=food.rows).name
     'food.html'
     """
-    named = _named(models)
+    named, target = named_models(models, PAGES), destination(path)
+    if columns is not None and not isinstance(columns, Mapping):
+        raise OptionError(f"columns is a {type(columns).__name__}; give {{name: values}}, one value a row.")
     rows = _rows(named, X, y, ids, columns or {}, sample_weight, checks.generator(random_state))
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         sheets = {name: _sheet(model, rows) for name, model in named.items()}
     found = [cut(text, 600) for text in dict.fromkeys(str(each.message) for each in said)]
-    given = {
-        "y": y is not None,
-        "ids": ids is not None,
-        "columns": bool(columns),
-        "sample_weight": sample_weight is not None,
-    }
-    shape = f"{rows.total:,} × {len(rows.names):,}"
-    labels = _label_column(named, columns or {}, rows.total) if y is None else None
-    said_of_classes = "y" if labels is None else f"columns[{labels!r}]"
-    python = code.lines(
-        named, str(path), given=given, title=title, seed=random_state, shape=shape, labels=said_of_classes
-    )
+    given = {"y": y, "ids": ids, "columns": columns or None, "sample_weight": sample_weight}
+    python = _python(named, rows, target, given, title, random_state)
     estimators = {name: model for name, model in named.items() if hasattr(model, "fit")}
     first = {
         "id": "overview",
@@ -123,34 +116,26 @@ def report(
         made = head | {"version": __version__, "rows": rows.data(more, keep), "pages": pages}
         return settled(made, keep)
 
-    return _write(Path(path), fitted(whole, len(rows.X), page, np.random.default_rng(0)))
+    return _write(target, fitted(whole, len(rows.X), page, np.random.default_rng(0)))
 
 
-def _named(models: Any) -> dict[str, Any]:
-    """Models by name; those without one are called by their class."""
-    if isinstance(models, dict):
-        given = {str(name): model for name, model in models.items()}
-    else:
-        each = list(models) if isinstance(models, list | tuple) else [models]
-        given = {type(model).__name__ + (f" {i}" if i > 1 else ""): model for i, model in enumerate(each, start=1)}
-    if not given:
-        raise OptionError("models is empty; give at least one fitted model.")
-    for name, model in given.items():
-        if type(model).__name__ not in PAGES:
-            known = ", ".join(PAGES)
-            raise OptionError(
-                f"models[{name!r}] is a {type(model).__name__}, which has no page; those with one: {known}."
-            )
-    return given
+def _python(models: dict[str, Any], rows: ShownRows, target: Path, given: dict[str, Any], title: str, seed: Any) -> str:
+    """The script that makes the report again."""
+    labels = _label_column(models, given["columns"] or {}, rows.total) if given["y"] is None else None
+    return code.lines(
+        models, str(target), given={name: value is not None for name, value in given.items()}, title=title, seed=seed,
+        shape=f"{rows.total:,} × {len(rows.names):,}", names=rows.names,
+        labels="y" if labels is None else f"columns[{labels!r}]",
+    )  # fmt: skip
 
 
 def _sheet(model: Any, rows: ShownRows) -> Sheet:
-    return PAGES[type(model).__name__](model, rows.of(model) if hasattr(model, "fit") else rows)
+    return PAGES[kind_of(model, PAGES) or ""](model, rows.of(model) if hasattr(model, "fit") else rows)
 
 
 def _page(place: int, name: str, sheet: Sheet) -> Chart:
     slug = "".join(c if c.isascii() and c.isalnum() else "-" for c in name.lower())[:40]
-    return {"id": f"page-{place + 1}-{slug}", "title": cut(name, 80), "charts": sheet.charts}
+    return {"id": f"page-{place + 1}-{slug}", "title": cut(name, 80) or "(no name)", "charts": sheet.charts}
 
 
 def _columns(sheets: dict[str, Sheet]) -> dict[str, Any]:
@@ -173,6 +158,7 @@ def _rows(
     sample = sample_rows(source, most_rows(source.n_features), rng)
     n = sample.total
     labels, y = _labels(models, y, columns, n)
+    weight = checks.weights(weight, n)
     names, named = _column_names(models, source)
     more = ({labels: [None if value is None else str(value) for value in y.tolist()]} if labels else {}) | columns
     return shown(sample, names, ids=ids, extra=more, y=y, weight=weight, named=named)

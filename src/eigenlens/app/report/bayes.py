@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from eigenlens.app.report.charts import Chart, facts, frames, heat, layer, marks, points, table
-from eigenlens.app.report.judged import Judged, judged
-from eigenlens.app.report.packing import Coded, cut
+from eigenlens.app.page import packed
+from eigenlens.app.report.charts import Chart, facts, heat, layer, marks, points, table
+from eigenlens.app.report.judged import Judged, class_names, judged
+from eigenlens.app.report.packing import cut
+from eigenlens.app.report.reasons import reasons
 from eigenlens.app.report.rows import ShownRows
 from eigenlens.app.report.sheet import Sheet
 from eigenlens.arrays import Array, to_numpy
@@ -21,11 +23,8 @@ __all__ = ["bayes_page"]
 SHOWN_CLASSES, BARS, WORST = 30, 30, 30
 """The most classes in a matrix, columns in a chart, and lines in the list of confusions."""
 
-GRID, DOTS = 100, 2_000
-"""Cells along each axis of decision regions, and the most rows drawn on them."""
-
-EXPLAINED, ROWS, TERMS = 2_000, 6, 12
-"""Rows over which contributions are averaged, rows explained of each sort, and columns in an explanation."""
+GRID, MEDIAN = 100, 2_000
+"""Cells along each axis of decision regions, and rows of whose other columns the medians are taken, if need be."""
 
 
 def bayes_page(model: Any, rows: ShownRows) -> Sheet:
@@ -37,18 +36,14 @@ def bayes_page(model: Any, rows: ShownRows) -> Sheet:
     charts += [
         *_directions(model, rows),
         *_regions(model, rows, found),
-        *_reasons(model, rows, found),
+        *reasons(model, rows, found),
         *_families(model, rows),
     ]
     return Sheet(charts, _columns(model, found))
 
 
-def _names(model: Any) -> list[str]:
-    return [cut(label, 40) for label in np.asarray(model.classes_).tolist()]
-
-
 def _columns(model: Any, found: Judged) -> dict[str, Any]:
-    names = np.array(_names(model), dtype=object)
+    names = np.array(class_names(model), dtype=object)
     best = found.proba.argmax(axis=1)
     columns: dict[str, Any] = {
         "predicted class": names[best],
@@ -77,7 +72,7 @@ def _about(model: Any, rows: ShownRows, found: Judged) -> Chart:
 
 
 def _priors(model: Any, found: Judged) -> Chart:
-    names, prior = _names(model), np.asarray(model.class_prior_, dtype=np.float64)
+    names, prior = class_names(model), np.asarray(model.class_prior_, dtype=np.float64)
     order = np.argsort(-prior, kind="stable")[:BARS] if len(prior) > BARS else np.arange(len(prior))
     layers = [layer("bar", "prior of the model", x=[names[c] for c in order], y=100.0 * prior[order])]
     if found.scored.size:
@@ -93,7 +88,7 @@ def _priors(model: Any, found: Judged) -> Chart:
 
 def _confusion(model: Any, found: Judged) -> list[Chart]:
     counts = class_tables.confusion(found.again, None, found.y[found.scored]).counts
-    names, C = _names(model), len(counts)
+    names, C = class_names(model), len(counts)
     off = counts - np.diag(np.diag(counts))
     order = np.arange(C) if C <= SHOWN_CLASSES else np.sort(np.argsort(-(off.sum(0) + off.sum(1)))[:SHOWN_CLASSES])
     part = counts[np.ix_(order, order)]
@@ -178,113 +173,39 @@ def _regions(model: Any, rows: ShownRows, found: Judged) -> list[Chart]:
         words = f"There is no picture of {len(model.classes_)} classes: no eye could tell their colours apart."
         return [facts("Decision regions", paragraphs=[words])]
     pair = [int(j) for j in np.sort(seen[np.argsort(-apart[seen], kind="stable")[:2]])]
-    chosen = np.sort(np.random.default_rng(0).permutation(len(rows.X))[: max(DOTS, 1)])
-    some = rows.take(chosen)
+    chosen = np.sort(np.random.default_rng(0).permutation(len(rows.X))[:MEDIAN])
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # places of a plane are no rows: nothing is wrong if none is likely there
-            plane = class_tables.decision(model, some.given, features=pair, grid=GRID)
+            plane = class_tables.decision(model, _reaching(rows, pair, chosen).given, features=pair, grid=GRID)
     except EigenlensError as error:
         return [facts("Decision regions", paragraphs=[f"There is no picture of them: {error}"])]
-    names = _names(model)
-    top = plane.proba.max(axis=2)
-    C = len(names)
-    opacity = 0.12 + 0.4 * (np.clip(top, 1.0 / C, 1.0) - 1.0 / C) / (1.0 - 1.0 / C)
-    shades = layer("raster", fill=Coded(plane.regions.ravel(), tuple(names)), opacity=opacity.ravel())
-    ends = {"x0": plane.x[0], "x1": plane.x[-1], "y0": plane.y[0], "y1": plane.y[-1]}
-    shades["grid"] = {name: float(v) for name, v in ends.items()} | {"width": GRID, "height": GRID}
-    place = plane.points
-    whole = np.isfinite(place).all(axis=1) & (codes[chosen] >= 0)
-    dots = layer(
-        "dot", x=place[whole, 0], y=place[whole, 1], fill=Coded(codes[chosen][whole], tuple(names)),
-        title=[f"{some.name(i)}: {names[codes[chosen][i]]}" for i in np.flatnonzero(whole).tolist()],
-    )  # fmt: skip
     about = f"The likeliest class, the stronger coloured the surer; {plane.others or 'there are no other columns'}."
-    about += " Dots are rows in the colour of their class" + ("." if found.scored.size else ", as predicted.")
-    about += f" {len(chosen):,} rows drawn at random." if len(chosen) < len(rows.X) else ""
+    about += " Points are the rows; coloured by class they have the colours of the regions."
+    C = len(model.classes_)
     about += f" The {C} classes take the same 11 colours in turn." if C > 11 else ""
-    axes: dict[str, Chart] = {"x": {"label": rows.labels[pair[0]]}, "y": {"label": rows.labels[pair[1]]}}
-    colour = {"scheme": "category", "domain": names}
-    drawn = marks("Decision regions", shades, dots, about=about, **axes, colour=colour, legend=C <= 30, height=460)
-    return [drawn]
+    (i, j), labels = pair, rows.labels
+    drawn = _areas(plane, class_names(model))
+    more = {"regions": drawn, "span": {axis: [drawn[f"{axis}0"], drawn[f"{axis}1"]] for axis in "xy"}}
+    return [points("Decision regions", rows.X[:, i], rows.X[:, j], labels[i], labels[j], about, **more)]
 
 
-# ---- reasons ------------------------------------------------------------------------------------------------
+def _reaching(rows: ShownRows, pair: list[int], chosen: Array) -> ShownRows:
+    """Some rows, and those that lie farthest out on two columns, so that a plane of them holds all."""
+    ends = [f(rows.X[:, j]) for j in pair for f in (np.nanargmin, np.nanargmax)]
+    return rows.take(np.union1d(chosen, ends).astype(np.intp))
 
 
-def _reasons(model: Any, rows: ShownRows, found: Judged) -> list[Chart]:
-    """What columns add on the whole, and for the rows that are wrong or hardly decided."""
-    chosen = np.sort(np.random.default_rng(0).permutation(len(rows.X))[:EXPLAINED])
-    picked, kinds = _worth_a_look(found)
-    every = np.unique(np.concatenate([chosen, picked]))
-    some = rows.take(every)
-    given = some.given
-    parts = held_out.contributions(model, given, some.X, rows.labels)
-    if parts is None:
-        words = "This density needs every column of a row, so what one of them adds cannot be told apart."
-        return [facts("Feature contributions", paragraphs=[words])]
-    order = np.argsort(-parts.mean, kind="stable")[:BARS]
-    bars = layer("bar", x=[parts.names[j] for j in order], y=parts.mean[order])
-    about = f"Mean size, over {len(every):,} rows, of what a column adds for the likeliest class: {parts.what}."
-    about += f" The {BARS} columns that add most of {len(parts.names)}." if len(parts.names) > BARS else ""
-    whole = marks("Feature contributions", bars, about=about, x={"type": "band"}, y={"label": "mean |log-odds|"})
-    places = np.searchsorted(every, picked)
-    return [whole, *_rows_explained(model, rows, found, parts, picked, places, kinds)]
-
-
-def _worth_a_look(found: Judged) -> tuple[Array, list[str]]:
-    """Rows that were taken for a wrong class most surely, then those that were hardly decided."""
-    sure = found.proba.max(axis=1)
-    wrong = np.empty(0, dtype=np.intp)
-    if found.scored.size:
-        off = found.scored[found.proba[found.scored].argmax(axis=1) != found.codes[found.scored]]
-        wrong = off[np.argsort(-sure[off], kind="stable")][:ROWS]
-    unsure = np.array([i for i in np.argsort(sure, kind="stable")[: 4 * ROWS] if i not in set(wrong.tolist())][:ROWS])
-    kinds = ["wrong"] * len(wrong) + ["hardly decided"] * len(unsure)
-    return np.concatenate([wrong, unsure]).astype(np.intp), kinds
-
-
-def _rows_explained(
-    model: Any, rows: ShownRows, found: Judged, parts: held_out.Contributions, picked: Array, places: Array,
-    kinds: list[str],
-) -> list[Chart]:  # fmt: skip
-    if not len(picked):
-        return []
-    names = _names(model)
-    true = ["" if found.codes[i] < 0 else names[found.codes[i]] for i in picked]
-    taken = [names[c] for c in found.proba[picked].argmax(axis=1)]
-    pair = [f"{cut(parts.of[p], 40)} against {cut(parts.against[p], 40)}" for p in places]
-    reasons = [_largest(parts, int(p)) for p in places]
-    columns = {
-        "row": [rows.name(int(i)) for i in picked], "why here": kinds, "true class": true, "predicted": taken,
-        "probability": found.proba[picked].max(axis=1), "log-odds of": pair,
-        "largest contributions": ["; ".join(f"{name} {value:+.3g}" for name, value in each[:4]) for each in reasons],
-    }  # fmt: skip
-    about = f"Rows taken for a wrong class most surely, and rows hardly decided, on {found.how or 'the rows shown'}."
-    about += " Reasons are those of the model."
-    listed = table("Rows worth a look", columns, about)
-    steps = [
-        (f"{columns['row'][i]} ({kinds[i]}): {pair[i]}", [_reason(reasons[i])]) for i in range(len(picked))
-    ]  # fmt: skip
-    words = (
-        "What each column adds to the log-odds of the likeliest class against the next: up speaks for it, down against."
-    )
-    return [listed, frames("Why", "row", steps, about=words)]
-
-
-def _largest(parts: held_out.Contributions, p: int) -> list[tuple[str, float]]:
-    """The largest contributions of a row, the sum of the others, and the prior."""
-    values = np.clip(parts.values[p], -700.0, 700.0)
-    order = np.argsort(-np.abs(values), kind="stable")
-    pairs = [(parts.names[j], float(values[j])) for j in order[:TERMS]]
-    if len(order) > TERMS:
-        pairs.append((f"{len(order) - TERMS} others", float(values[order[TERMS:]].sum())))
-    return pairs if parts.prior is None else [*pairs, ("prior", float(parts.prior[p]))]
-
-
-def _reason(pairs: list[tuple[str, float]]) -> Chart:
-    bars = layer("bar", x=[name for name, _ in pairs], y=[value for _, value in pairs])
-    return marks("", bars, x={"type": "band"}, y={"label": "log-odds"}, height=300)
+def _areas(plane: class_tables.DecisionTable, names: list[str]) -> Chart:
+    """The regions of report.ts: cells by their class, and how far from a guess at random its probability is."""
+    C = len(names)
+    sure = (np.clip(plane.proba.max(axis=2), 1.0 / C, 1.0) - 1.0 / C) / max(1.0 - 1.0 / C, 1e-12)
+    step = plane.x[1] - plane.x[0], plane.y[1] - plane.y[0]
+    ends = {"x0": plane.x[0] - step[0] / 2, "x1": plane.x[-1] + step[0] / 2,
+            "y0": plane.y[0] - step[1] / 2, "y1": plane.y[-1] + step[1] / 2}  # fmt: skip
+    size = {"width": len(plane.x), "height": len(plane.y)}
+    cells = {"codes": packed(plane.regions.astype(np.float64)), "sure": packed(sure)}
+    return {name: float(v) for name, v in ends.items()} | size | {"classes": names} | cells
 
 
 def _families(model: Any, rows: ShownRows) -> list[Chart]:

@@ -135,6 +135,7 @@ def climb(path: Array) -> list[Chart]:
     if len(path) < 2:
         return []
     x, y = np.arange(1, len(path) + 1), path - path[-1]
+    y = np.where(np.abs(y) > 1e-13 * abs(path[-1]), y, 0.0)  # the last digits are rounding, no step down
     layers = layer("line", x=x, y=y, colour="#0072b2"), layer("dot", x=x, y=y, colour="#0072b2")
     about = f"The log-likelihood after each step, less the last, {path[-1]:.7g}; it never falls."
     axes: dict[str, Chart] = {"x": {"label": "step"}, "y": {"label": "log-likelihood, less the last"}}

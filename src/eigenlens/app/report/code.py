@@ -19,14 +19,16 @@ LONG = 20_000
 
 
 def lines(
-    models: dict[str, Any], path: str, *, given: dict[str, bool], title: str, seed: Any, shape: str, labels: str = "y"
-) -> str:
+    models: dict[str, Any], path: str, *, given: dict[str, bool], title: str, seed: Any, shape: str, labels: str = "y",
+    names: tuple[str, ...] = (),
+) -> str:  # fmt: skip
     """A script that fits the models to X and writes the report.
 
     given: which of y, ids, columns and sample_weight there are. shape: of X, in words. labels: Python for the classes.
+    names: of the columns of X.
     """
     variables = _variables(list(models))
-    made = {name: _made(model, given, labels) for name, model in models.items()}
+    made = {name: _made(model, given, labels, names) for name, model in models.items()}
     there = ", ".join(name for name, has in given.items() if has)
     unsaid = labels == "y" and not given.get("y") and any(hasattr(model, "classes_") for model in models.values())
     head = [f"# X: the rows of this report ({shape})" + (f"; {there}: what was given with them" if there else "") + "."]
@@ -42,7 +44,7 @@ def lines(
     return "\n".join([*imports, "", *head, text])
 
 
-def _made(model: Any, given: dict[str, bool], labels: str) -> str:
+def _made(model: Any, given: dict[str, bool], labels: str, names: tuple[str, ...]) -> str:
     """What makes the model of X; "" where it cannot be known."""
     if isinstance(model, MixtureSelection):
         return _selected(model, given)
@@ -51,9 +53,15 @@ def _made(model: Any, given: dict[str, bool], labels: str) -> str:
     written = literal(model)
     if written is None or len(written) > LONG:
         return ""
-    rows = f"X, {labels}" if hasattr(model, "classes_") else "X"
+    rows = _columns(model, names) + (f", {labels}" if hasattr(model, "classes_") else "")
     weight = ", sample_weight=sample_weight" if given.get("sample_weight") else ""
     return f"{written}.fit({rows}{weight})"
+
+
+def _columns(model: Any, names: tuple[str, ...]) -> str:
+    """X, or the columns of it that the model was fitted on."""
+    known = tuple(str(name) for name in getattr(model, "feature_names_in_", ()))
+    return "X" if not known or not names or known == names else f"X[{list(known)!r}]"
 
 
 def _selected(found: MixtureSelection, given: dict[str, bool]) -> str:

@@ -29,6 +29,9 @@ MARGINALS, PAIRED, CELLS = 6, 4, 72
 LEAST, SCORED = 20, 20_000
 """Rows in the list of the least likely, and the most that are looked at for it where it takes time."""
 
+SLID = 20_000
+"""The most rows of several columns whose bandwidths each have a slider."""
+
 GATHERED = 20_000
 """From so many rows on, those of a small cell are one row in the curves of the slider."""
 
@@ -40,11 +43,14 @@ def density_page(model: Any, rows: ShownRows) -> list[Chart]:
     d = model.n_features_in_
     names = rows.labels if len(rows.names) == d else tuple(f"x{j}" for j in range(d))
     charts = [_about(model)]
-    for j in range(min(d, MARGINALS)):
-        charts += _column(model.model_ if d == 1 else model.model_.marginal([j]), names[j], alone=d == 1)
+    if d == 1:
+        return [*charts, *_only_column(model.model_, names[0]), *_least_likely(model, rows)]
+    marginals = {names[j]: model.model_.marginal([j]) for j in range(min(d, MARGINALS))}
+    charts += [_curve(f, name, f"Density of {name}") for name, f in marginals.items()]
     for i, j in combinations(range(min(d, PAIRED)), 2):
         charts.append(_pair(model.model_, rows, (i, j), (names[i], names[j])))
-    return [*charts, *_least_likely(model, rows)]
+    sliders = [chart for name, f in marginals.items() for chart in _own_slider(f, name)]
+    return [*charts, *sliders, *_least_likely(model, rows)]
 
 
 def _about(model: Any) -> Chart:
@@ -69,16 +75,25 @@ def _written(h: Array) -> str:
 # ---- one column ---------------------------------------------------------------------------------------------
 
 
-def _column(f: KernelEstimate, name: str, *, alone: bool) -> list[Chart]:
-    """The curve with its band; of the only column also the slider, the criteria and the rules."""
-    if not alone:
-        return [_curve(f, name, f"Density of {name}")]
+def _only_column(f: KernelEstimate, name: str) -> list[Chart]:
+    """The curve with its band, the slider, the criteria and the rules."""
     try:
         tables = {kind: density_tables.bandwidths(f, kind) for kind in CURVES}
     except DataError as error:  # rows all alike, or too few of them
         return [_curve(f, name, "Density"), facts("Bandwidth", paragraphs=[str(error)])]
     first = next(iter(tables.values()))
     return [_curve(f, name, "Density"), _slider(f, name, first), *map(_criterion, tables.values()), _rules(tables)]
+
+
+def _own_slider(f: KernelEstimate, name: str) -> list[Chart]:
+    """The slider of one column of several, where the rules have a bandwidth for it."""
+    if len(f.points) > SLID:
+        return []
+    try:
+        found = density_tables.bandwidths(f, next(iter(CURVES)))
+    except DataError:  # rows all alike, or too few of them
+        return []
+    return [_slider(f, name, found) | {"title": f"Bandwidth of {name}"}]
 
 
 def _curve(f: KernelEstimate, name: str, title: str) -> Chart:

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from eigenlens.app.report.packing import cut
 from eigenlens.app.report.rows import ShownRows
 from eigenlens.arrays import Array, to_numpy
 from eigenlens.views.held_out import HeldOut, cross_validated
 
-__all__ = ["CV", "Judged", "judged"]
+__all__ = ["CV", "Judged", "class_names", "codes_of_labels", "judged"]
 
 CV = 5
 """Folds."""
@@ -42,6 +43,11 @@ class Judged:
     def again(self) -> HeldOut:
         """What was predicted of the rows that are judged, as a model."""
         return HeldOut(self.classes, self.proba[self.scored])
+
+
+def class_names(model: Any) -> list[str]:
+    """The classes of a model as they are shown."""
+    return [cut(label, 40) for label in np.asarray(model.classes_).tolist()]
 
 
 def judged(model: Any, rows: ShownRows) -> Judged:

@@ -27,10 +27,11 @@ def kernel_page(model: Any, rows: ShownRows) -> list[Chart]:
     # Of kernel values there are no columns to go back to, and too few rows have no components of their own.
     if model.kernel == "precomputed" or len(rows.X) < FEWEST:
         return charts
-    linear = PCA(min(2, *rows.X.shape), random_state=0).fit_transform(rows.X)
-    charts.append(_embedding("Linear PCA of the same rows", np.asarray(linear), equal=True))
+    linear = _embedding("Linear PCA of the same rows", _linear(rows.X), equal=True)
     if getattr(model, "gamma_", None) is not None and model.kernel in ("rbf", "laplacian"):
-        charts.append(_widths(model, rows))
+        charts.append(_widths(model, rows, linear))
+    else:
+        charts.append(linear)
     return [*charts, *_denoising(model, rows)]
 
 
@@ -58,8 +59,12 @@ def _embedding(title: str, Z: Array, **more: Any) -> Chart:
     return points(title, Z[:, 0], second, "component 1", "component 2" if Z.shape[1] > 1 else "", **more)
 
 
-def _widths(model: Any, rows: ShownRows) -> Chart:
-    """The embedding for kernels from narrow to wide, of the first rows where there are many."""
+def _linear(X: Array) -> Array:
+    return np.asarray(PCA(min(2, *X.shape), random_state=0).fit_transform(X))
+
+
+def _widths(model: Any, rows: ShownRows, linear: Chart) -> Chart:
+    """The embedding for kernels from narrow to wide, of some rows where there are many, with linear PCA beside it."""
     gammas = model.gamma_ * np.geomspace(0.03, 30.0, GAMMAS)
     n = len(rows.X)
     chosen = np.arange(n) if n <= TRIED else np.sort(np.random.default_rng(0).permutation(n)[:TRIED])
@@ -71,7 +76,7 @@ def _widths(model: Any, rows: ShownRows) -> Chart:
         Z = np.full((n, 2), np.nan)
         found = np.asarray(fitted.fit_transform(rows.X[chosen]))
         Z[chosen, : found.shape[1]] = found
-        steps.append((f"{gamma:.3g}", [_embedding("", Z)]))
+        steps.append((f"{gamma:.3g}", [_embedding(f"Kernel PCA, gamma {gamma:.3g}", Z), linear]))
     about = "Small gamma comes near linear PCA; large gamma sees only close neighbours."
     about += "" if n <= TRIED else f" {TRIED:,} rows drawn at random."
     return frames("Embedding by width", "gamma", steps, start=GAMMAS // 2, about=about)
@@ -102,16 +107,26 @@ def _pictures(model: Any, rows: ShownRows, side: int, count: int = 8) -> Chart:
 
 
 def _plane(model: Any, rows: ShownRows) -> Chart:
-    """Rows at the pre-images of what the components keep of them; a slider from before to after."""
+    """Rows at the pre-images of what the components keep of them; before and after stand beside each other."""
     n = len(rows.X)
     chosen = np.arange(n) if n <= TRIED else np.sort(np.random.default_rng(0).permutation(n)[:TRIED])
     made = np.full((n, 2), np.nan)
     made[chosen] = np.asarray(model.denoise(rows.take(chosen).given))[:, :2]
     before = np.where(np.isnan(made), np.nan, rows.X[:, :2])
     names = rows.labels[:2]
-    steps = [("rows as they are", before), ("denoised", made)]
-    charts = [(word, [points("", Z[:, 0], Z[:, 1], *names, equal=True)]) for word, Z in steps]
+    span = _span(np.concatenate([before[chosen], made[chosen]]))
+    charts = [
+        points(word, Z[:, 0], Z[:, 1], *names, equal=True, span=span)
+        for word, Z in (("Rows as they are", before), ("Denoised", made))
+    ]
     about = f"Rows, and the places whose images come nearest to what {model.n_components_} components keep of them."
     about += "" if n <= TRIED else f" {TRIED:,} rows drawn at random."
     about += "" if rows.X.shape[1] == 2 else " The first two columns."
-    return frames("Denoising", "shown", charts, start=1, about=about)
+    return frames("Denoising", "", [("", charts)], about=about)
+
+
+def _span(Z: Array) -> Chart:
+    """What holds all places (n, 2), and a little more: charts that are compared have one scale."""
+    low, high = np.nanmin(Z, axis=0), np.nanmax(Z, axis=0)
+    more = 0.07 * np.where(high > low, high - low, 1.0)
+    return {axis: [float(low[j] - more[j]), float(high[j] + more[j])] for j, axis in enumerate("xy")}

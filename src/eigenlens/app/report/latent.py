@@ -74,12 +74,14 @@ def _scores(Z: Array) -> Chart:
 
 def _factors(model: Any, rows: ShownRows) -> list[Chart]:
     """Loadings as they were found and as a rotation leaves them, and how the rotated factors go together."""
+    noise = latent_tables.noise(model, names=rows.labels)
+    spread = np.sqrt(noise.noise + noise.common)
     if model.n_components_ < 2:
-        return [_loadings("Loadings", latent_tables.loadings(model, names=rows.labels))]
+        return [_loadings("Loadings", latent_tables.loadings(model, names=rows.labels), spread)]
     found = latent_tables.rotation(model, names=rows.labels)
     charts = [
-        _loadings("Loadings before rotation", found.before),
-        _loadings(f"Loadings after {found.name}", found.after),
+        _loadings("Loadings before rotation", found.before, spread),
+        _loadings(f"Loadings after {found.name}", found.after, spread),
     ]
     k = len(found.correlations)
     if not np.allclose(found.correlations, np.eye(k), atol=1e-8):
@@ -88,10 +90,15 @@ def _factors(model: Any, rows: ShownRows) -> list[Chart]:
     return charts
 
 
-def _loadings(title: str, found: Any) -> Chart:
-    chosen = np.sort(np.argsort(-np.abs(found.values).max(axis=1))[:CELLS])
+def _loadings(title: str, found: Any, spread: Array) -> Chart:
+    """Loadings by the standard deviations (d,) of their columns: in other units the largest column hides the rest."""
+    values = found.values / np.where(spread > 0.0, spread, 1.0)[:, None]
+    chosen = np.sort(np.argsort(-np.abs(values).max(axis=1))[:CELLS])
     factors = [f"{found.stem}{j}" for j in found.components]
-    return heat(title, found.values[chosen], [found.names[j] for j in chosen], factors, what="loading")
+    about = "By how many of its standard deviations a column moves when a factor moves by one."
+    about += f" The {CELLS} columns that move most." if len(values) > CELLS else ""
+    names = [found.names[j] for j in chosen]
+    return heat(title, values[chosen], names, factors, what="standardised loading", about=about)
 
 
 def _noise(model: Any, rows: ShownRows) -> Chart:

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from eigenlens.app.page import packed
+from eigenlens.app.page import GAP_16, packed
 from eigenlens.arrays import Array
 from eigenlens.errors import OptionError
 
-__all__ = ["LARGEST", "Coded", "Places", "Words", "coded", "cut", "fitted", "pixels", "settled"]
+__all__ = ["LARGEST", "Ascending", "Coded", "Places", "Words", "coded", "cut", "fitted", "pixels", "settled"]
 
 LARGEST = 9_500_000
 """The most bytes that a file may have."""
@@ -38,6 +38,13 @@ class Places:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         return np.asarray(self.values, dtype=dtype)
+
+
+@dataclass(frozen=True, eq=False)
+class Ascending:
+    """The place (m,) of each row shown among all, ascending: written as steps, since none may be off by one."""
+
+    places: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +88,7 @@ def cut(name: Any, longest: int = LONGEST) -> str:
     >>> cut("abcdef", 4)
     'abc…'
     """
-    text = str(name)
+    text = str(name).encode("utf-8", "replace").decode("utf-8")  # names of files may hold bytes that are no text
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
@@ -92,7 +99,7 @@ def pixels(values: Array) -> Any:
     if array.size <= SHARED or not seen.any():
         return packed(array)
     low, high = float(array[seen].min()), float(array[seen].max())
-    steps = np.where(seen, (array - low) / ((high - low) or 1.0) * 65_534, 65_535).round().astype("<u2")
+    steps = np.where(seen, (array - low) / ((high - low) or 1.0) * GAP_16, GAP_16 + 1).round().astype("<u2")
     return {"u16": base64.b64encode(steps.tobytes()).decode("ascii"), "low": low, "high": high}
 
 
@@ -151,6 +158,8 @@ def settled(report: dict[str, Any], keep: Array | None) -> dict[str, Any]:
 def _written(value: Any, keep: Array | None) -> Any:
     if isinstance(value, Places):
         return packed(value.values if keep is None else value.values[keep], quantised=True)
+    if isinstance(value, Ascending):
+        return _steps(value.places if keep is None else value.places[keep])
     if isinstance(value, Coded):
         return _codes(value if keep is None else Coded(value.codes[keep], value.levels))
     if isinstance(value, Words):
@@ -158,6 +167,14 @@ def _written(value: Any, keep: Array | None) -> Any:
     if isinstance(value, dict):
         return {name: _written(part, keep) for name, part in value.items()}
     return [_written(part, keep) for part in value] if isinstance(value, list | tuple) else value
+
+
+def _steps(places: Array) -> Any:
+    """From each place to the next, exactly: as they are if few or far apart, else whole numbers of 16 bits."""
+    steps = np.diff(places, prepend=0)
+    if steps.size <= SHARED or steps.max() > GAP_16:
+        return steps.tolist()
+    return {"u16": base64.b64encode(steps.astype("<u2").tobytes()).decode("ascii"), "low": 0.0, "high": float(GAP_16)}
 
 
 def _codes(value: Coded) -> Any:

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from eigenlens.app.report.charts import Chart, facts, frames, heat, images, layer, marks, points, table
+from eigenlens.app.report.charts import Chart, facts, heat, layer, marks, points, table
 from eigenlens.app.report.crowd import crowds
+from eigenlens.app.report.rebuilt import reconstruction
 from eigenlens.app.report.rows import ShownRows
 from eigenlens.arrays import Array
 from eigenlens.fitting import reading
@@ -17,14 +18,11 @@ from eigenlens.views import tables
 
 __all__ = ["pca_page"]
 
-BARS, CELLS, ARROWS, FEATURES = 30, 40, 25, 20
-"""The most components in a scree, rows in a heat map, arrows in a plane, and columns drawn for one row."""
+BARS, CELLS, ARROWS = 30, 40, 25
+"""The most components in a scree, rows in a heat map, and arrows in a plane."""
 
 SHUFFLED, TIMES = 100_000_000, 40
 """Parallel analysis is made where n · d · min(n, d) is at most this, of so many shuffled data sets."""
-
-SIDE = 64
-"""The most pixels along the side of a picture."""
 
 
 def pca_page(model: Any, rows: ShownRows) -> list[Chart]:
@@ -39,7 +37,7 @@ def pca_page(model: Any, rows: ShownRows) -> list[Chart]:
     if Z.shape[1] > 1:
         charts += [_biplot(model, rows, Z), _circle(model, rows)]
     charts += [_loadings(model, rows), *_contributions(model, rows), _row_table(model, Z, rows)]
-    return [*charts, _reconstruction(model, rows), _outliers(model, Z, rows)]
+    return [*charts, reconstruction(model, rows), _outliers(model, Z, rows)]
 
 
 def _filled(model: Any, rows: ShownRows, Z: Array) -> ShownRows:
@@ -139,7 +137,9 @@ def _circle(model: Any, rows: ShownRows) -> Chart:
     x, y = found[longest].T
     layers = [
         layer("line", x=np.cos(turn), y=np.sin(turn), colour="#888888"),
-        layer("link", x1=np.zeros(len(x)), y1=np.zeros(len(x)), x2=x, y2=y),
+        layer("link", x1=np.zeros(len(x)), y1=np.zeros(len(x)), x2=x, y2=y, title=[
+            f"{rows.labels[j]}: {a:.3f} with PC1, {b:.3f} with PC2" for j, a, b in zip(longest, x, y, strict=True)
+        ]),
         layer("text", x=x + np.where(x < 0.0, -0.02, 0.02), y=_apart(x, y), text=[rows.labels[j] for j in longest],
               side=["end" if value < 0.0 else "start" for value in x]),
     ]  # fmt: skip
@@ -210,59 +210,6 @@ def _row_table(model: Any, Z: Array, rows: ShownRows) -> Chart:
         columns |= {f"PC{c + 1} contribution %": contributions[best, c], f"PC{c + 1} cos²": cos2[best, c]}
     about = f"The {len(best)} rows that make up most of PC1; cos² says how well a component shows the row."
     return table("Rows that matter most", columns, about)
-
-
-def _reconstruction(model: Any, rows: ShownRows) -> Chart:
-    """A slider over numbers of components: pictures where rows are pictures, else the columns of one row."""
-    k, d = model.n_components_, len(rows.names)
-    side = round(d**0.5)
-    picture = side * side == d and side >= 6
-    counts = sorted({int(q) for q in np.unique(np.geomspace(1, k, min(k, 12)).round())})
-    found = tables.reconstruction(model.model_, rows.X, counts, limit=8 if picture else 3, names=rows.labels)
-    named = [rows.name(i) for i in range(len(found.rows))]
-    steps = []
-    for place, q in enumerate(counts):
-        charts = [_pictures(found, place, side, named)] if picture else _profiles(model, found, place, named)
-        word = "component" if q == 1 else "components"
-        share = found.lost[place] if found.lost[place] > 1e-9 else 0.0
-        lost = f"{share:.2g}% of these rows' squared distance from the mean lost"
-        steps.append((f"{q} {word}, {lost}", charts))
-    about = "Rows built again from their first components only."
-    about += (
-        f" The {FEATURES} columns in which a row is farthest from the mean." if not picture and d > FEATURES else ""
-    )
-    about += f" Pictures of {side} × {side} are shown smaller." if picture and side > SIDE else ""
-    return frames("Reconstruction", "from", steps, start=len(steps) - 1, about=about)
-
-
-def _pictures(found: Any, place: int, side: int, named: list[str]) -> Chart:
-    step = -(-side // SIDE)
-    pictures = [(name, _smaller(row, side, step)) for name, row in zip(named, found.rows, strict=True)]
-    rebuilt = found.reconstructions[place]
-    pictures += [(f"{name}, rebuilt", _smaller(row, side, step)) for name, row in zip(named, rebuilt, strict=True)]
-    return images("", pictures, (side // step, side // step), len(found.rows))
-
-
-def _smaller(row: Array, side: int, step: int) -> Array:
-    """Means over squares of step × step pixels."""
-    whole = side // step * step
-    return np.asarray(row.reshape(side, side)[:whole, :whole].reshape(side // step, step, -1, step).mean(axis=(1, 3)))
-
-
-def _profiles(model: Any, found: Any, place: int, named: list[str]) -> list[Chart]:
-    """The columns of some rows beside what the components make of them."""
-    charts = []
-    given, made = (model.model_.standardised(rows) for rows in (found.rows, found.reconstructions[place]))
-    unit = ", in standard deviations" if model.standardize else ""
-    for i, name in enumerate(named):
-        chosen = np.sort(np.argsort(-np.abs(given[i]), kind="stable")[:FEATURES])
-        names = [found.names[j] for j in chosen]
-        layers = [
-            layer("bar", name, x=names, y=given[i, chosen]),
-            layer("dot", "rebuilt", x=names, y=made[i, chosen]),
-        ]
-        charts.append(marks("", *layers, x={"type": "band"}, y={"label": f"from the mean{unit}"}, height=300))
-    return charts
 
 
 def _outliers(model: Any, Z: Array, rows: ShownRows) -> Chart:

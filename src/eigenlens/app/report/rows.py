@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from eigenlens.app.report.charts import Chart
-from eigenlens.app.report.packing import Coded, Places, Words, coded, cut
+from eigenlens.app.report.packing import Ascending, Coded, Places, Words, coded, cut
 from eigenlens.arrays import Array, to_numpy
 from eigenlens.data.memory import ArraySource
 from eigenlens.data.mixed import Field, MixedSource, fields_of
@@ -19,7 +19,7 @@ from eigenlens.data.source import Source
 from eigenlens.errors import DataError
 from eigenlens.views.row_sample import RowSample, number_blocks
 
-__all__ = ["ENTRIES", "SHOWN", "ShownRows", "most_rows", "one_a_row", "shown", "shown_rows"]
+__all__ = ["ENTRIES", "SHOWN", "ShownRows", "most_rows", "one_a_row", "shown"]
 
 SHOWN = 200_000
 """The most rows that are points: beyond, a random sample of them is, and a density of all stands behind."""
@@ -171,10 +171,9 @@ class ShownRows:
             columns.append({"name": cut(name), "kind": kind, "values": values})
             spent += size
         ids, said = self._named
-        places = {} if self.ids is None and self.total == kept else {"places": Places(self.chosen + 1.0)}
-        places = places if "ids" not in ids else {}
+        steps = {} if "ids" in ids or self.total == kept else {"steps": Ascending(self.chosen + 1)}
         note = " ".join(filter(None, (self._note(kept), said, _left(left), _coarse(kept))))
-        return {"total": self.total, "shown": kept, "note": note, "columns": columns} | ids | places
+        return {"total": self.total, "shown": kept, "note": note, "columns": columns} | ids | steps
 
     def _offered(self, more: Mapping[str, Any]) -> dict[str, Any]:
         """Columns by name: classes, those given, those that pages made, text, numbers."""
@@ -268,19 +267,13 @@ def shown(
 def one_a_row(what: str, values: Any, n: int) -> Array:
     """Values (n,) of any kind as an array, one a row, None and all."""
     given = to_numpy(values) if hasattr(values, "dtype") or hasattr(values, "__array__") else list(values)
-    found = given if isinstance(given, np.ndarray) and given.ndim == 1 else np.empty(len(given), dtype=object)
-    if found is not given:
-        found[:] = list(np.ravel(np.asarray(given, dtype=object)))
-    if len(found) != n:
-        raise DataError(f"{what} has {len(found)} entries, but X has {n} rows; give one a row.")
-    return found
-
-
-def shown_rows(
-    X: Array, names: tuple[str, ...], ids: Any, extra: dict[str, Any], rng: np.random.Generator
-) -> ShownRows:
-    """All rows of an array, or a random sample of them in their order."""
-    n = len(X)
-    chosen = np.arange(n) if n <= SHOWN else np.sort(rng.choice(n, SHOWN, replace=False))
-    sample = RowSample(ArraySource(X), X[chosen], {}, chosen, n)
-    return shown(sample, names, ids=ids, extra=extra)
+    if not isinstance(given, np.ndarray) or given.ndim != 1:
+        shape = np.shape(given) if isinstance(given, np.ndarray) else (len(given),)
+        if int(np.prod(shape)) != shape[0]:
+            raise DataError(f"{what} has the shape {shape}; give one entry a row, ({n},).")
+        flat = given.ravel().tolist() if isinstance(given, np.ndarray) else given
+        given = np.empty(len(flat), dtype=object)
+        given[:] = flat
+    if len(given) != n:
+        raise DataError(f"{what} has {len(given)} entries, but X has {n} rows; give one a row.")
+    return given

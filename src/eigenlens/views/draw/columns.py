@@ -15,13 +15,13 @@ from eigenlens.views.draw.style import (
     GREY,
     INK,
     PALETTE,
-    SMALL,
     component_label,
     diverging,
     legend,
     new_axes,
     note,
     quiet,
+    small,
     tick_names,
 )  # fmt: skip
 
@@ -89,8 +89,8 @@ def draw_cells(ax: Axes, values: Array, names: Sequence[str], labels: Sequence[s
     d, m = values.shape
     limit = float(np.nanmax(np.abs(values))) or 1.0
     image = ax.imshow(values, cmap=diverging(), vmin=-limit, vmax=limit, aspect="auto")
-    tick_names(ax, "y", range(d), names, fontsize=SMALL)
-    tick_names(ax, "x", range(m), labels, fontsize=SMALL)
+    tick_names(ax, "y", range(d), names, fontsize=small())
+    tick_names(ax, "x", range(m), labels, fontsize=small())
     ax.tick_params(length=0, labelcolor=INK)
     ax.spines[:].set_visible(False)
     ax.set_xticks(np.arange(1, m) - 0.5, minor=True)
@@ -100,8 +100,8 @@ def draw_cells(ax: Axes, values: Array, names: Sequence[str], labels: Sequence[s
     if m <= most:
         _print_values(ax, values, limit)
     bar = ax.figure.colorbar(image, ax=ax, shrink=0.6, pad=0.02)
-    bar.set_label("loading", fontsize=SMALL)
-    bar.ax.tick_params(labelsize=SMALL, colors=GREY, labelcolor=INK)
+    bar.set_label("loading", fontsize=small())
+    bar.ax.tick_params(labelsize=small(), colors=GREY, labelcolor=INK)
     bar.outline.set_visible(False)
 
 
@@ -112,7 +112,7 @@ def _print_values(ax: Axes, values: Array, limit: float) -> None:
         value = values[i, j]
         dark = abs(value) > 0.75 * limit
         text = f"{round(float(value), decimals) + 0.0:.{decimals}f}"  # the sum turns -0.0 into 0.0
-        ax.text(j, i, text, ha="center", va="center", fontsize=SMALL - 1.5, color="white" if dark else INK)
+        ax.text(j, i, text, ha="center", va="center", fontsize=small(0.8125), color="white" if dark else INK)
 
 
 def _lines(table: ValueTable, ax: Axes | None) -> Axes:
@@ -164,7 +164,7 @@ def contributions(
     table = table.largest(shown)
     ax = new_axes(ax, (6.0, max(4.5, 1.0 + 0.19 * shown)))
     ax.barh(np.arange(shown), table.values[:, 0], color=BLUE, height=0.75)
-    tick_names(ax, "y", range(shown), table.names, fontsize=SMALL)
+    tick_names(ax, "y", range(shown), table.names, fontsize=small())
     ax.set_ylim(shown - 0.4, -0.6)
     quiet(ax, "x")
     ax.tick_params(axis="y", length=0)

@@ -8,7 +8,7 @@ import numpy as np
 
 from eigenlens import checks
 from eigenlens.errors import DataError
-from eigenlens.views.draw.style import BLUE, GREY, INK, SMALL, VERMILLION, new_axes, note, quiet, tick_names
+from eigenlens.views.draw.style import BLUE, GREY, INK, VERMILLION, new_axes, note, quiet, small, tick_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -61,7 +61,7 @@ def _beside(ax: Axes, table: Comparison, shown: np.ndarray[tuple[int, ...], np.d
         words = f"{table.means[i]:.3f}   {table.fit_seconds[i]:.2g} s"
         ax.annotate(
             words, (1.0, height), (4, 0), xycoords=("axes fraction", "data"), textcoords="offset points", va="center",
-            fontsize=SMALL, color=INK, annotation_clip=False,
+            fontsize=small(), color=INK, annotation_clip=False,
         )  # fmt: skip
 
 

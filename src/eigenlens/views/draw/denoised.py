@@ -13,7 +13,7 @@ from eigenlens.arrays import Array
 from eigenlens.errors import OptionError
 from eigenlens.views import kernel_tables
 from eigenlens.views.draw.rebuilt import checked_shape, mosaic_of
-from eigenlens.views.draw.style import GREY, INK, SMALL, new_axes, tick_names
+from eigenlens.views.draw.style import GREY, INK, new_axes, small, tick_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,15 +60,15 @@ def denoising(
     ax = new_axes(ax, _size(table, shape))
     _images(ax, table, shape)
     p, n = table.values.shape[:2]
-    letters = ax.bbox.width / ax.figure.dpi * 72.0 / p / (0.6 * SMALL)
-    tick_names(ax, "x", _middles(p, shape[1]), _captions(table, int(letters)), fontsize=SMALL)
-    tick_names(ax, "y", _middles(n, shape[0]), table.labels or [""] * n, fontsize=SMALL)
+    letters = ax.bbox.width / ax.figure.dpi * 72.0 / p / small(0.6)
+    tick_names(ax, "x", _middles(p, shape[1]), _captions(table, int(letters)), fontsize=small())
+    tick_names(ax, "y", _middles(n, shape[0]), table.labels or [""] * n, fontsize=small())
     ax.tick_params(length=0, labelcolor=INK, top=False, bottom=False, labeltop=True, labelbottom=False)
     ax.spines[:].set_visible(False)
     ax.set_anchor("NW")  # where the names stand: the layout leaves room beside the frame, not beside the images in it
     measured = "" if table.original is None else f"; errors over all {table.rows_given}"
     said = f"{n} of {table.rows_given} rows{measured}" if n < table.rows_given else ""
-    ax.set_xlabel(said, loc="left", fontsize=SMALL, color=GREY)  # below: the captions stand above
+    ax.set_xlabel(said, loc="left", fontsize=small(), color=GREY)  # below: the captions stand above
     return ax
 
 

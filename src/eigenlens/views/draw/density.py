@@ -14,12 +14,12 @@ from eigenlens.views.draw.style import (
     BLUE,
     GREY,
     INK,
-    SMALL,
     VERMILLION,
     legend,
     new_axes,
     note,
     quiet,
+    small,
 )
 
 if TYPE_CHECKING:
@@ -179,12 +179,12 @@ def _mark_rules(ax: Axes, table: BandwidthTable) -> None:
         stalk = {"arrowstyle": "-", "color": colour, "linewidth": 0.7, "shrinkA": 0.0, "shrinkB": 0.0, "relpos": (0, 0)}
         ax.annotate(
             f" {rule}  {h:.3g}", (h, 1.0), (0.0, 5.0 + 11.0 * i), xycoords=above, textcoords="offset points",
-            fontsize=SMALL, color=colour if chosen else INK, annotation_clip=False, arrowprops=stalk,
+            fontsize=small(), color=colour if chosen else INK, annotation_clip=False, arrowprops=stalk,
         )  # fmt: skip
     if not np.isclose(list(table.rules.values()), table.fitted, rtol=1e-6).any():
         ax.axvline(table.fitted, color=VERMILLION, linewidth=0.9, linestyle=(0, (4, 3)))
         words = f" h = {table.fitted:.3g}"
-        ax.text(table.fitted, 0.02, words, transform=above, fontsize=SMALL, color=VERMILLION, clip_on=True)
+        ax.text(table.fitted, 0.02, words, transform=above, fontsize=small(), color=VERMILLION, clip_on=True)
 
 
 def _round_ticks(ax: Axes) -> None:

@@ -11,7 +11,7 @@ from eigenlens.arrays import Array
 from eigenlens.views import kernel_tables
 from eigenlens.views.draw.plane import component_pair, on_two_components
 from eigenlens.views.draw.points import CROWD, colouring, scatter
-from eigenlens.views.draw.style import GREY, INK, SMALL, component_label, legend, new_axes, quiet
+from eigenlens.views.draw.style import GREY, INK, component_label, legend, new_axes, quiet, small
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -128,8 +128,8 @@ def _surface(ax: Axes, table: ContourTable) -> None:
         ax.contour(table.x, table.y, table.values, inner, colors=GREY, linewidths=widths, linestyles=dashes, zorder=1)
     even = np.round(levels / (levels[1] - levels[0])) % 2 == 0  # every other level, zero among them
     bar = ax.figure.colorbar(bands, ax=ax, shrink=0.8, pad=0.02, ticks=levels[even])
-    bar.set_label(f"score on {component_label(table.component, table.share)}", fontsize=SMALL)
-    bar.ax.tick_params(labelsize=SMALL, colors=GREY, labelcolor=INK)
+    bar.set_label(f"score on {component_label(table.component, table.share)}", fontsize=small())
+    bar.ax.tick_params(labelsize=small(), colors=GREY, labelcolor=INK)
     bar.outline.set_visible(False)
 
 

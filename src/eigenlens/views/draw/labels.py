@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.views.draw.style import GREY, SMALL, plain
+from eigenlens.views.draw.style import GREY, plain, small
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -92,7 +92,7 @@ class Labels:
         return np.array([[(box.x0 + box.x1) / 2.0, (box.y0 + box.y1) / 2.0, box.width, box.height]])
 
     def _size(self, text: str) -> tuple[float, float]:
-        drawn = plain(self.ax.text(0.5, 0.5, text, fontsize=SMALL, transform=self.ax.transAxes))
+        drawn = plain(self.ax.text(0.5, 0.5, text, fontsize=small(), transform=self.ax.transAxes))
         extent = drawn.get_window_extent()
         drawn.remove()
         return extent.width, extent.height
@@ -104,7 +104,7 @@ class Labels:
         leader: Any = {"arrowstyle": "-", "color": GREY, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 2}
         label = self.ax.annotate(
             text, (anchor[0], anchor[1]), (offset[0], offset[1]), textcoords="offset points", ha="center",
-            va="center_baseline", fontsize=SMALL, color=colour, arrowprops=leader if far else None, zorder=5,
+            va="center_baseline", fontsize=small(), color=colour, arrowprops=leader if far else None, zorder=5,
         )  # fmt: skip
         plain(label).set_path_effects([withStroke(linewidth=2.0, foreground="white")])
 

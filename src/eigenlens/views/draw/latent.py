@@ -18,13 +18,13 @@ from eigenlens.views.draw.style import (
     INK,
     PALETTE,
     RULE,
-    SMALL,
     VERMILLION,
     legend,
     new_axes,
     note,
     plain,
     quiet,
+    small,
     tick_names,
 )  # fmt: skip
 
@@ -149,7 +149,7 @@ def rotation(
     ax = new_axes(ax, (min(3.2 + 1.15 * k, 12.0), max(3.5, 1.2 + 0.19 * shown)))
     _side_by_side(ax, table)
     remarks = f"{shown} of {d} columns, those with the largest loadings" if shown < d else "", _correlated(table)
-    plain(ax.set_xlabel("; ".join(remark for remark in remarks if remark), fontsize=SMALL, color=GREY))
+    plain(ax.set_xlabel("; ".join(remark for remark in remarks if remark), fontsize=small(), color=GREY))
     return ax
 
 
@@ -160,7 +160,7 @@ def _side_by_side(ax: Axes, table: RotationTable) -> None:
     draw_cells(ax, values, before.names, [*captions(before), "", *captions(after)], most=13)
     for middle, words in (((k - 1) / 2, "unrotated"), (k + 1 + (k - 1) / 2, table.name)):
         place: Any = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "ha": "center"}
-        plain(ax.annotate(words, (middle, 1.0), (0, 4), va="bottom", fontsize=SMALL + 2, color=INK, **place))
+        plain(ax.annotate(words, (middle, 1.0), (0, 4), va="bottom", fontsize=small(1.25), color=INK, **place))
 
 
 def _correlated(table: RotationTable) -> str:
@@ -220,7 +220,7 @@ def _noise_bars(ax: Axes, own: Array, rest: Array, names: tuple[str, ...]) -> No
     noisy = ax.barh(places, own, color=BLUE, height=0.75)
     explained = ax.barh(places, rest, left=own, color=RULE, height=0.75)
     quiet(ax, None)
-    tick_names(ax, "y", places, names, fontsize=SMALL)
+    tick_names(ax, "y", places, names, fontsize=small())
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
     ax.set_ylim(own.size - 0.4, -0.6)
@@ -229,7 +229,7 @@ def _noise_bars(ax: Axes, own: Array, rest: Array, names: tuple[str, ...]) -> No
         inside = value > 0.12 * widest
         ax.annotate(
             _figure(value, widest), (value, place), (-3 if inside else 3, 0), textcoords="offset points", va="center",
-            ha="right" if inside else "left", fontsize=SMALL - 1.0, color="white" if inside else INK,
+            ha="right" if inside else "left", fontsize=small(0.875), color="white" if inside else INK,
         )  # fmt: skip
     words = ["noise, the variable's own", "common, by the factors"]
     legend(ax, [noisy, explained], words, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
@@ -347,8 +347,9 @@ def _name_bands(ax: Axes, table: ImputedTable, bands: Array) -> None:
             ax.axhline(-1.25 * j + 1.125, color=GREY, linewidth=0.6)
         top: Any = {"xycoords": ("axes fraction", "data"), "ha": "left", "va": "top"}
         frame = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1.0}
-        plain(ax.annotate(table.names[j], (0.005, -1.25 * j + 1.09), fontsize=SMALL + 1, color=INK, bbox=frame, **top))
-    tick_names(ax, "y", places, words, fontsize=SMALL)
+        place = (0.005, -1.25 * j + 1.09)
+        plain(ax.annotate(table.names[j], place, fontsize=small(1.125), color=INK, bbox=frame, **top))
+    tick_names(ax, "y", places, words, fontsize=small())
     ax.set_ylim(-1.25 * (m - 1) - 0.06, 1.13)
 
 
@@ -358,9 +359,9 @@ def _name_rows(ax: Axes, table: ImputedTable) -> None:
     step = int(np.ceil(n / 16))
     numbers = np.arange(0, n, step)
     if table.labels is None:
-        tick_names(ax, "x", numbers, [str(table.rows[i]) for i in numbers], fontsize=SMALL)
+        tick_names(ax, "x", numbers, [str(table.rows[i]) for i in numbers], fontsize=small())
         ax.set_xlabel("row (counted from 0)")
     else:
         long = max(len(table.labels[i]) for i in numbers) > 5
         turned: Any = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if long else {}
-        tick_names(ax, "x", numbers, [table.labels[i] for i in numbers], fontsize=SMALL, **turned)
+        tick_names(ax, "x", numbers, [table.labels[i] for i in numbers], fontsize=small(), **turned)

@@ -10,7 +10,7 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.views import mixture_tables
 from eigenlens.views.draw.points import CROWD, colouring, scatter
-from eigenlens.views.draw.style import GREY, INK, MARKERS, PALETTE, RULE, SMALL, legend, new_axes, note, quiet
+from eigenlens.views.draw.style import GREY, INK, MARKERS, PALETTE, RULE, legend, new_axes, note, quiet, small
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -115,7 +115,7 @@ def _ellipses(ax: Axes, table: EllipseTable) -> None:
         loc="center left",
         bbox_to_anchor=(1.0, 0.5),
         title="component",
-        title_fontsize=SMALL,
+        title_fontsize=small(),
     )
 
 
@@ -200,7 +200,7 @@ def responsibilities(model: Any, X: Any, *, ax: Axes | None = None) -> Axes:
     shown = min(K, MOST_NAMED)
     legend(
         ax, list(ax.collections)[:shown], [str(k + 1) for k in range(shown)], loc="center left",
-        bbox_to_anchor=(1.0, 0.5), title="component", title_fontsize=SMALL,
+        bbox_to_anchor=(1.0, 0.5), title="component", title_fontsize=small(),
     )  # fmt: skip
     note(ax, f"{table.uncertain} rows have no component with 90% of them" if K > 1 else "")
     return ax

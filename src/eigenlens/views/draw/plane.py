@@ -19,12 +19,12 @@ from eigenlens.views.draw.style import (
     GREY,
     INK,
     RULE,
-    SMALL,
     VERMILLION,
     component_label,
     new_axes,
     note,
     quiet,
+    small,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -271,11 +271,11 @@ def _name_scales(ax: Axes, table: BiplotTable, factor: float, colour: str) -> No
         return
     scale: Any = (lambda x: x / factor, lambda x: x * factor)
     for side, axis in (("top", ax.secondary_xaxis("top", scale)), ("right", ax.secondary_yaxis("right", scale))):
-        axis.tick_params(labelsize=SMALL, colors=colour)
+        axis.tick_params(labelsize=small(), colors=colour)
         axis.spines[side].set_color(colour)
         axis.spines[side].set_linewidth(0.6)
         if side == "top":
-            axis.set_xlabel(f"{columns} (arrows, their own scale)", fontsize=SMALL, color=colour)
+            axis.set_xlabel(f"{columns} (arrows, their own scale)", fontsize=small(), color=colour)
 
 
 def place_labels(ax: Axes, wanted: Labels, *said: str) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from eigenlens.arrays import Array, to_numpy
 from eigenlens.errors import DataError
-from eigenlens.views.draw.style import BLUE, GREY, INK, MARKERS, PALETTE, SMALL, legend
+from eigenlens.views.draw.style import BLUE, GREY, INK, MARKERS, PALETTE, legend, small
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,7 +69,7 @@ def _by_value(ax: Axes, points: Array, values: Array, style: dict[str, Any]) -> 
     drawn = ax.scatter(points[:, 0], points[:, 1], c=values, cmap="cividis", **style)
     bar = ax.figure.colorbar(drawn, ax=ax, shrink=0.8, pad=0.02)
     bar.solids.set_alpha(1.0)  # type: ignore[union-attr]
-    bar.ax.tick_params(labelsize=SMALL, colors=GREY, labelcolor=INK)
+    bar.ax.tick_params(labelsize=small(), colors=GREY, labelcolor=INK)
     bar.outline.set_visible(False)
 
 

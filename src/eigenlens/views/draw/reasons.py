@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from eigenlens import checks
+from eigenlens.arrays import Array
 from eigenlens.errors import OptionError
 from eigenlens.views import class_reasons
-from eigenlens.views.draw.style import BLUE, GREY, INK, SMALL, VERMILLION, new_axes, note, plain, quiet, tick_names
+from eigenlens.views.draw.style import BLUE, GREY, INK, VERMILLION, new_axes, note, plain, quiet, small, tick_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from eigenlens.views.class_reasons import ReasonTable
 
-__all__ = ["explanation", "shortened"]
+__all__ = ["explanation", "shortened", "told_apart"]
 
 LONGEST, LONGEST_CLASS = 32, 18
 """Characters of the name of a feature, or of what it holds, and of a class."""
@@ -48,17 +50,18 @@ def explanation(
     m = len(table.names)
     ax = new_axes(ax, (6.4, 1.6 + 0.3 * m))
     values, heights = np.append(table.values, table.total), np.append(np.arange(m), m + 0.35)
+    lengths = np.where(np.isfinite(values), values, 0.0)  # a class of prior 0 is infinitely far, and says so beside
     colors = [BLUE if value >= 0.0 else VERMILLION for value in values]
-    ax.barh(heights[:-1], values[:-1], height=0.62, color=colors[:-1], zorder=2)
-    ax.barh(heights[-1:], values[-1:], height=0.62, facecolor="white", edgecolor=colors[-1], linewidth=1.4, zorder=2)
+    ax.barh(heights[:-1], lengths[:-1], height=0.62, color=colors[:-1], zorder=2)
+    ax.barh(heights[-1:], lengths[-1:], height=0.62, facecolor="white", edgecolor=colors[-1], linewidth=1.4, zorder=2)
     ax.axvline(0.0, color=GREY, linewidth=0.9)
     ax.axhline(m - 0.33, color=GREY, linewidth=0.7)
     quiet(ax, "x")
     tick_names(ax, "y", heights, [*_names(table), "log-odds"])
     ax.set_ylim(m + 0.95, -0.6)
-    _beside_bars(ax, heights, values)
-    of_class, other = (shortened(name, LONGEST_CLASS) for name in (table.of, table.against))
-    plain(ax.set_xlabel(f"what is added to ln p({of_class} | x) / p({other} | x)"))
+    _beside_bars(ax, heights, lengths, values)
+    of_class, other = told_apart((table.of, table.against), LONGEST_CLASS)
+    plain(ax.set_xlabel(f"what is added to ln p({of_class} | x) / p({other} | x)", wrap=True))
     note(ax, f"row {row}: {of_class} against {other}, log-odds {table.total:.3g}")
     return ax
 
@@ -79,11 +82,36 @@ def shortened(name: str, most: int) -> str:
     return name if len(name) <= most else f"{name[: most // 2]}…{name[-(most - most // 2 - 1) :]}"
 
 
-def _beside_bars(ax: Axes, heights: Any, values: Any) -> None:
-    for height, value in zip(heights, values, strict=True):
+def told_apart(names: Sequence[str], most: int) -> list[str]:
+    """Names of at most so many characters: where their ends would not tell them apart, what all share is left out.
+
+    >>> told_apart(["a house on hill 1 of the old town", "a house on hill 2 of the old town"], 10)
+    ['…1…', '…2…']
+    >>> told_apart(["setosa", "versicolor"], 10)
+    ['setosa', 'versicolor']
+    """
+    made = [shortened(name, most) for name in names]
+    if len(set(made)) == len(set(names)):
+        return made
+    start = _shared(names)
+    end = _shared([name[start:][::-1] for name in names])
+    kept = [shortened(name[start : len(name) - end], most - 2) for name in names]
+    return [f"{'…' * bool(start)}{name}{'…' * bool(end)}" for name in kept]
+
+
+def _shared(names: Sequence[str]) -> int:
+    """How many letters all names begin with."""
+    for i, letters in enumerate(zip(*names, strict=False)):
+        if len(set(letters)) > 1:
+            return i
+    return min(map(len, names))
+
+
+def _beside_bars(ax: Axes, heights: Array, lengths: Array, values: Array) -> None:
+    for height, length, value in zip(heights, lengths, values, strict=True):
         side = 1.0 if value >= 0.0 else -1.0
         ax.annotate(
-            f"{value:+.2f}", (float(value), float(height)), (3.0 * side, 0.0), textcoords="offset points", va="center",
-            ha="left" if side > 0.0 else "right", fontsize=SMALL, color=INK,
+            f"{value:+.2f}", (float(length), float(height)), (3.0 * side, 0.0), textcoords="offset points", va="center",
+            ha="left" if side > 0.0 else "right", fontsize=small(), color=INK,
         )  # fmt: skip
-    ax.margins(x=0.16)
+    ax.margins(x=0.02 * small())

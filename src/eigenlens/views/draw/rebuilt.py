@@ -11,7 +11,7 @@ from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.errors import OptionError
 from eigenlens.views import tables
-from eigenlens.views.draw.style import INK, PALETTE, SMALL, legend, new_axes, quiet, tick_names
+from eigenlens.views.draw.style import INK, PALETTE, legend, new_axes, quiet, small, tick_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -73,8 +73,9 @@ def _images(table: ReconstructionTable, shape: tuple[int, int], ax: Axes | None)
     mosaic = mosaic_of(np.concatenate([table.rows[None], table.reconstructions]), shape)
     ax.imshow(mosaic, cmap="gray", vmin=float(table.rows.min()), vmax=float(table.rows.max()), interpolation="nearest")
     height, width = shape[0] + 1, shape[1] + 1
-    tick_names(ax, "y", np.arange(lines) * height + (height - 2) / 2.0, ["original", *_captions(table)], fontsize=SMALL)
-    tick_names(ax, "x", np.arange(n) * width + (width - 2) / 2.0, table.labels or [""] * n, fontsize=SMALL)
+    middles = np.arange(lines) * height + (height - 2) / 2.0
+    tick_names(ax, "y", middles, ["original", *_captions(table)], fontsize=small())
+    tick_names(ax, "x", np.arange(n) * width + (width - 2) / 2.0, table.labels or [""] * n, fontsize=small())
     ax.tick_params(length=0, labelcolor=INK, top=False)
     ax.spines[:].set_visible(False)
     return ax
@@ -101,7 +102,7 @@ def _lines(table: ReconstructionTable, ax: Axes | None) -> Axes:
     handles = [ax.plot(lines.T + shift, **look)[0] for lines, look in zip(shown, looks, strict=True)]
     quiet(ax, "both" if n == 1 else "x")
     if n > 1:
-        tick_names(ax, "y", -step * np.arange(n), table.labels or [f"row {i}" for i in range(n)], fontsize=SMALL)
+        tick_names(ax, "y", -step * np.arange(n), table.labels or [f"row {i}" for i in range(n)], fontsize=small())
         ax.tick_params(axis="y", length=0)
     elif table.labels:
         ax.set_ylabel(table.labels[0], parse_math=False)
@@ -115,4 +116,4 @@ def _name_columns(ax: Axes, names: tuple[str, ...]) -> None:
     if len(names) > 40:
         ax.set_xlabel("column (counted from 0)")
         return
-    tick_names(ax, "x", range(len(names)), names, fontsize=SMALL, rotation=60, ha="right", rotation_mode="anchor")
+    tick_names(ax, "x", range(len(names)), names, fontsize=small(), rotation=60, ha="right", rotation_mode="anchor")

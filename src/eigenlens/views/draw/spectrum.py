@@ -8,7 +8,7 @@ import numpy as np
 
 from eigenlens import checks
 from eigenlens.views import tables
-from eigenlens.views.draw.style import BLUE, GREY, INK, SMALL, VERMILLION, legend, new_axes, quiet
+from eigenlens.views.draw.style import BLUE, GREY, INK, VERMILLION, legend, new_axes, quiet, small
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -65,7 +65,7 @@ def _print_shares(ax: Axes, table: VarianceTable) -> None:
         tall = share > 9.0
         where: Any = {"xytext": (0, -7 if tall else 2), "textcoords": "offset points", "ha": "center"}
         where |= {"va": "top" if tall else "bottom", "color": "white" if tall else INK}
-        ax.annotate(f"{share:.1f}", (number, share), fontsize=SMALL, **where)
+        ax.annotate(f"{share:.1f}", (number, share), fontsize=small(), **where)
 
 
 def _axes(ax: Axes, k: int) -> None:
@@ -103,6 +103,6 @@ def _threshold(ax: Axes, table: VarianceTable, percent: float) -> None:
     left = count is None or count - 1 > k - count
     ax.annotate(
         words, (0.01 if left else 0.99, percent), (0, 3 if left else -4), xycoords=("axes fraction", "data"),
-        textcoords="offset points", ha="left" if left else "right", va="bottom" if left else "top", fontsize=SMALL + 1,
-        color=INK, bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1.0},
+        textcoords="offset points", ha="left" if left else "right", va="bottom" if left else "top",
+        fontsize=small(1.125), color=INK, bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1.0},
     )  # fmt: skip

@@ -1,0 +1,97 @@
+"""The files that a command line names: which they are, how their text is written, what their columns hold."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from eigenlens import checks
+from eigenlens.app.cli.columns import column_kinds, text_names
+from eigenlens.app.cli.errors import refuse
+from eigenlens.app.cli.options import Parsing, Running
+from eigenlens.app.cli.ragged import refuse_ragged
+from eigenlens.app.cli.sniffing import Text, is_text, sniff
+from eigenlens.data.frames import same_columns
+from eigenlens.data.paths import expand
+from eigenlens.kernels.memory import available_memory
+
+__all__ = ["Opened", "memory_limit", "opened"]
+
+BYTES_PER_BYTE = {"text": 4, "compressed": 40, "binary": 4}
+"""What the numbers of a file take in memory at most, for each byte on disk."""
+
+
+@dataclass(frozen=True)
+class Opened:
+    """Files of one table.
+
+    Attributes:
+        files: in order. text: how delimited text is written, None if it is none.
+        kinds: {column: what it holds}, in the order of the first file.
+    """
+
+    files: tuple[Path, ...]
+    text: Text | None
+    kinds: dict[Any, str]
+
+    @property
+    def is_array(self) -> bool:
+        """Whether the files are .npy, whose columns have no names."""
+        return self.files[0].suffix.lower() == ".npy"
+
+    @property
+    def size(self) -> int:
+        """What the files may take in memory, by their size on disk."""
+        return sum(path.stat().st_size * BYTES_PER_BYTE[self._form(path)] for path in self.files)
+
+    def _form(self, path: Path) -> str:
+        return "binary" if self.text is None else "compressed" if path.suffix.lower() == ".gz" else "text"
+
+
+def opened(paths: Sequence[str], reading: Parsing) -> Opened:
+    """The files, after a look at what can be wrong with them."""
+    if "-" in paths:
+        refuse("'-' is standard input, and rows are read from files, some models pass by pass",
+               "write it to a file first: … > rows.csv", "data")  # fmt: skip
+    files = expand(list(paths))
+    text = sniff(files[0], reading) if is_text(files[0]) else None
+    other = next((path for path in files if is_text(path) != (text is not None)), None)
+    if other is not None:
+        refuse(f"'{other}' and '{files[0]}' are of different formats", "give files of one format", "data")
+    if text is None:
+        _refuse_text_options(files[0], reading)
+    else:
+        _check_text(files, text)
+    return Opened(files, text, column_kinds(files[0], text))
+
+
+def memory_limit(running: Running, share: int = 4) -> int:
+    """What may be held in memory: what the options say, or else a share of what is free."""
+    given = running.max_memory
+    if given is None:
+        return available_memory() // share
+    return checks.memory("max_memory", int(given) if given.strip().isdecimal() else given)
+
+
+def _check_text(files: tuple[Path, ...], text: Text) -> None:
+    """Refuse text that is no table: columns that differ between files, names met twice, rows of another length."""
+    names = text_names(files[0], text)
+    same_columns(files, [text_names(path, text) for path in files], ordered=False)
+    for name, times in Counter(names).items():
+        if times > 1:
+            fix = "rename them, so that each has its own name"
+            refuse(f"'{files[0]}' has {times} columns named '{name}'", fix, "data")
+    for path in files:
+        refuse_ragged(path, text, len(names))
+
+
+def _refuse_text_options(path: Path, reading: Parsing) -> None:
+    """Refuse options of delimited text where a file is none."""
+    options = ("na", "separator", "decimal", "header", "text")
+    given = [name for name in options if getattr(reading, name, None) not in (None, [])]
+    if given:
+        flag = "--no-header" if given[0] == "header" and not reading.header else f"--{given[0]}"
+        refuse(f"{flag} is an option of delimited text, and '{path}' is none", "leave it out")

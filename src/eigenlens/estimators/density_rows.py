@@ -1,0 +1,99 @@
+"""Rows and the densities of classes: what a rule wants of a density, and errors that name the class."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from eigenlens.arrays import Array, to_numpy
+from eigenlens.data.resolve import as_source, explain_nonfinite
+from eigenlens.errors import DataError, EigenlensError, OptionError
+from eigenlens.estimators.rows import dense_blocks, rows_of
+
+__all__ = ["drawn", "finite_blocks", "log_densities", "log_density", "of_class", "without_infinity"]
+
+
+def of_class(label: Any, rows: int | None, work: Callable[[], Any]) -> Any:
+    """What `work` gives; its errors and warnings are told with the class they belong to."""
+    stem = f"class {label!r}" if rows is None else f"class {label!r} ({rows} rows)"
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        try:
+            found = work()
+        except NotFittedError as error:
+            raise DataError(f"class {label!r} has no rows yet.") from error
+        except EigenlensError as error:
+            raise type(error)(f"{stem}: {error}") from error
+        except ValueError as error:
+            raise DataError(f"{stem}: {error}") from error
+    for warning in told:
+        warnings.warn(f"{stem}: {warning.message}", warning.category, stacklevel=5)
+    return found
+
+
+# ---- rows to be classified ------------------------------------------------------------------------------------
+
+
+def finite_blocks(estimator: Any, X: Any) -> Iterator[Array]:
+    """Dense float64 pieces of the rows of X for a fitted estimator; NaN is a missing entry, infinity an error."""
+    check_is_fitted(estimator)
+    return map(without_infinity, dense_blocks(rows_of(estimator, X)))
+
+
+def without_infinity(rows: Array) -> Array:
+    """The rows, if they hold no infinity."""
+    if np.isinf(rows).any():
+        raise explain_nonfinite(as_source(rows))
+    return rows
+
+
+# ---- what a rule wants of a density -----------------------------------------------------------------------------
+
+
+def log_densities(densities: Sequence[Any], classes: Array, rows: Array) -> Array:
+    """ln p(x | c) (n, C) of dense rows (n, d), with gaps where the densities can do without entries."""
+    pairs = zip(classes.tolist(), densities, strict=True)
+    return np.stack([of_class(label, None, partial(log_density, density, rows)) for label, density in pairs], axis=1)
+
+
+def log_density(density: Any, rows: Array) -> Array:
+    """ln p(x) (n,) of dense rows (n, d), with gaps where the density can do without entries."""
+    if not hasattr(density, "score_samples"):
+        return np.asarray(density.log_density(rows))
+    gaps = np.isnan(rows).any(axis=1)
+    frozen = getattr(density, "model_", None)
+    if not gaps.any() or not hasattr(frozen, "marginal"):
+        return np.asarray(to_numpy(density.score_samples(rows)), dtype=np.float64)
+    found = np.empty(len(rows))
+    if not gaps.all():
+        found[~gaps] = to_numpy(density.score_samples(rows[~gaps]))
+    found[gaps] = _of_gaps(density, frozen, rows[gaps])
+    return found
+
+
+def _of_gaps(density: Any, frozen: Any, rows: Array) -> Array:
+    try:
+        return np.asarray(to_numpy(density.score_samples(rows)), dtype=np.float64)
+    except DataError:  # an estimator that refuses gaps, with a model that does not
+        return np.asarray(frozen.log_density(rows))
+
+
+def drawn(density: Any, n: int, rng: np.random.Generator) -> Array:
+    """n draws (n, d)."""
+    if not hasattr(density, "score_samples"):
+        return np.asarray(density.sample(n, rng))
+    if not hasattr(density, "sample"):
+        raise OptionError(f"{density!r} cannot draw rows: it has no sample.")
+    own = isinstance(density, type) or type(density).__module__.startswith("eigenlens.")
+    given: dict[str, Any] = {}
+    if "random_state" in inspect.signature(density.sample).parameters:
+        given["random_state"] = rng if own else int(rng.integers(2**31))
+    rows = density.sample(n, **given)
+    return np.asarray(to_numpy(rows[0] if isinstance(rows, tuple) else rows), dtype=np.float64)

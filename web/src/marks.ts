@@ -1,0 +1,221 @@
+// Layers of marks on common axes, drawn by Observable Plot.
+import * as Plot from "@observablehq/plot";
+import { type Drawn } from "./charts";
+import { h, short, swatch } from "./dom";
+import { apart } from "./labels";
+import { named, numbers, type Column, type Mark, type MarksChart, type Values } from "./report";
+import { categories, sequence } from "./state";
+
+type Row = Record<string, number | string | null>;
+type Layer = readonly [mark: Mark, rows: Row[], colour: string];
+
+function records(mark: Mark): Row[] {
+  const columns = Object.entries(mark.data).map(([name, values]) => [name, entries(values)] as const);
+  const n = Math.max(0, ...columns.map(([, values]) => values.length));
+  return Array.from({ length: n }, (_, i) => Object.fromEntries(columns.map(([name, values]) => [name, values[i]])));
+}
+
+function entries(values: Values): (number | string | null)[] {
+  if (Array.isArray(values)) return values;
+  if ("levels" in values) return named(values);
+  return Array.from(numbers(values), (v) => (Number.isNaN(v) ? null : v));
+}
+
+const FILL = "fill" as const;
+
+/** What a layer must know of its chart: the middle of the x axis, and its colours. */
+interface Place {
+  middle: number;
+  colours?: Plot.Scale;
+}
+
+const MARKS: Record<Mark["type"], (rows: Row[], mark: Mark, colour: string, place: Place) => Plot.Markish[]> = {
+  bar: (rows, _, colour) => [Plot.barY(rows, { x: "x", y: "y", fill: has(rows, FILL) ? "fill" : colour })],
+  line: (rows, mark, colour) => [
+    Plot.lineY(rows, { x: "x", y: "y", z: has(rows, "z") ? "z" : null, stroke: has(rows, "z") ? "z" : colour, strokeWidth: 2, strokeDasharray: mark.dash ? "5 4" : undefined }),
+  ],
+  dot: (rows, _, colour) => [Plot.dot(rows, { x: "x", y: "y", fill: has(rows, FILL) ? "fill" : colour, stroke: has(rows, FILL) ? "currentColor" : undefined, strokeWidth: 0.7, r: 4 })],
+  area: (rows, _, colour) => [Plot.areaY(rows, { x: "x", y1: 0, y2: "y", fill: colour, fillOpacity: 0.25 })],
+  band: (rows, _, colour) => [Plot.areaY(rows, { x: "x", y1: "low", y2: "high", fill: colour, fillOpacity: 0.22 })],
+  "rule-x": (rows, mark, colour, { middle }) => [
+    Plot.ruleX(rows, { x: "x", stroke: colour, strokeDasharray: mark.dash ? "5 4" : undefined }),
+    ...(has(rows, "text") ? [1, -1].map((side) => beside(rows.filter((row) => (Number(row.x) > middle ? -1 : 1) === side), side)) : []),
+  ],
+  "rule-y": (rows, mark, colour) => [
+    Plot.ruleY(rows, { y: "y", stroke: colour, strokeDasharray: mark.dash ? "5 4" : undefined }),
+    ...(has(rows, "text") ? [Plot.text(rows, { y: "y", text: "text", frameAnchor: "right", dy: -7, textAnchor: "end" as const })] : []),
+  ],
+  text: (rows) => (["start", "end", "middle"] as const).map((side) =>
+    Plot.text(rows.filter((row) => (row.side ?? "middle") === side), {
+      x: "x", y: "y", text: (row: Row) => clipped(row.text), dy: side === "middle" ? -8 : 0, textAnchor: side, fill: "currentColor",
+    })),
+  cell: (rows, _, __, { colours }) => [
+    Plot.cell(rows, { x: "x", y: "y", fill: "fill", inset: 0.5 }),
+    ...(has(rows, "text") ? [Plot.text(rows, { x: "x", y: "y", text: "text", fill: readable(colours) })] : []),
+  ],
+  interval: (rows, _, colour) => [
+    Plot.ruleX(rows, { x: "x", y1: "low", y2: "high", stroke: colour, strokeWidth: 1.5 }),
+    Plot.dot(rows, { x: "x", y: "y", fill: colour, r: 3.5 }),
+  ],
+  link: (rows, _, colour) => [Plot.arrow(rows, { x1: "x1", y1: "y1", x2: "x2", y2: "y2", stroke: colour, strokeWidth: 1.5 })],
+};
+
+/** The words of upright lines, on the side where there is room. */
+function beside(rows: Row[], side: number): Plot.Markish {
+  return Plot.text(rows, { x: "x", text: "text", frameAnchor: "top", dx: 4 * side, textAnchor: side > 0 ? "start" : "end" });
+}
+
+/** Black or white on a cell, whichever can be read better. */
+function readable(colours: Plot.Scale | undefined): (row: Row) => string {
+  return (row) => {
+    const [r, g, b] = channels(String(colours?.apply(row.fill) ?? "#ffffff")).map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? "#000000" : "#ffffff";
+  };
+}
+
+/** Red, green and blue of a colour as #rrggbb or rgb(…), each up to 1. */
+function channels(colour: string): number[] {
+  const found = colour.startsWith("#") ? [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16)) : (colour.match(/[\d.]+/g) ?? []).slice(0, 3).map(Number);
+  return found.map((v) => v / 255);
+}
+
+// ---- tips -------------------------------------------------------------------------------------------------
+
+/** Layers that can be pointed at, and where: the ends of arrows, else their places. */
+const POINTED: Partial<Record<Mark["type"], [string, string]>> = {
+  bar: ["x", "y"], line: ["x", "y"], dot: ["x", "y"], cell: ["x", "y"], interval: ["x", "y"], link: ["x2", "y2"],
+};
+
+/** One tip for all layers, that of the nearest: along curves and bars the nearest across. Of several marks at one place
+ * the first is told, or the one that has words of its own. */
+function tip(layers: Layer[], chart: MarksChart): Plot.Markish[] {
+  const said = new Map<string, Row>();
+  for (const [mark, rows] of layers) {
+    const [x, y] = (chart.equal && mark.type === "line" ? undefined : POINTED[mark.type]) ?? [];
+    if (!x || !y) continue;
+    for (const row of rows) {
+      const place = `${row[x]}|${row[y]}`;
+      if (row[x] !== null && row[y] !== null && (row.title || !said.has(place)))
+        said.set(place, { x: row[x], y: row[y], says: words(mark, row, chart) });
+    }
+  }
+  const along = layers.some(([mark]) => mark.type === "bar" || mark.type === "line") && !chart.equal;
+  const point = along ? Plot.pointerX : Plot.pointer;
+  return said.size ? [Plot.tip([...said.values()], point({ x: "x", y: "y", title: "says" }))] : [];
+}
+
+/** What a tip says: the layer, the place by the names of the axes, and the colour or the interval. */
+function words(mark: Mark, row: Row, chart: MarksChart): string {
+  if (row.title) return String(row.title);
+  const part = (name: string | undefined, value: Row[string] | undefined): string[] => {
+    if (value === null || value === undefined) return [];
+    const text = typeof value === "number" ? short(value) : value;
+    return [name ? `${name}: ${text}` : text];
+  };
+  const more = "low" in row ? [`${short(Number(row.low))} to ${short(Number(row.high))}`] : [];
+  const places = [...part(chart.x?.label, row.x), ...part(chart.y?.label, row.y), ...more, ...part(chart.colour?.label, row.fill)];
+  return [...(mark.label ? [mark.label] : []), ...places].join("\n");
+}
+
+// ---- axes -------------------------------------------------------------------------------------------------
+
+function has(rows: Row[], name: string): boolean {
+  return rows.length > 0 && name in rows[0];
+}
+
+function scheme(chart: MarksChart): Plot.ScaleOptions | undefined {
+  const c = chart.colour;
+  if (!c) return { type: "categorical", range: categories() };
+  if (c.scheme === "category") return { type: "categorical", range: categories(), label: c.label, legend: chart.legend, domain: c.domain as string[] };
+  const domain = c.domain as number[] | undefined;
+  return c.scheme === "diverging"
+    ? { type: "diverging", scheme: "PuOr", reverse: true, label: c.label, legend: true, domain, pivot: 0 }
+    : { type: "linear", range: sequence(), interpolate: "rgb", label: c.label, legend: true, domain };
+}
+
+/** Names along an axis keep the order in which they come. */
+function axis(given: MarksChart["x"], grid: boolean, values: (number | string | null)[]): Plot.ScaleOptions {
+  const named = given?.type === "band" && !given.domain;
+  if (named) return { label: given?.label ?? null, type: "band", domain: [...new Set(values)] as string[], tickFormat: clipped } as Plot.ScaleOptions;
+  const most = [...values, ...(given?.domain ?? [])].reduce((a: number, b) => Math.max(a, Math.abs(Number(b))), 0);
+  const tickFormat = given?.type !== "band" && (most < 1e-3 || most >= 1e7) ? powers : undefined;
+  return { label: given?.label ?? null, type: given?.type, domain: given?.domain, percent: given?.percent, grid, tickFormat } as Plot.ScaleOptions;
+}
+
+/** Very small and very large numbers as 5e-14. */
+function powers(value: number): string {
+  return value === 0 ? "0" : value.toExponential(2).replace(/\.?0+e/, "e").replace("e+", "e");
+}
+
+const LONGEST = 24;
+
+/** A name as an axis has room for it: the table behind the chart has all of it. */
+function clipped(name: unknown): string {
+  const text = String(name).replace(/\s+/g, " ");
+  return text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text;
+}
+
+/** Names along a band axis: as many ticks as there is room for, turned or, if they count, level. */
+function thinned(values: (number | string | null)[], bands: boolean, width: number): { ticks?: string[] } {
+  const all = [...new Set(values.map(String))];
+  const counting = all.every((name) => /^\d+$/.test(name));
+  const step = Math.ceil((all.length * (counting ? 24 : 13)) / Math.max(1, width));
+  if (!bands || step < 2) return {};
+  return { ticks: all.filter((_, i) => (counting ? i === 0 || (i + 1) % step === 0 : i % step === 0)) };
+}
+
+/** The most pixels across of a chart whose axes have one scale. */
+const ROUND = 560;
+
+export function marks(chart: MarksChart): Drawn {
+  const holder = h("div", { class: "plot" });
+  let drawn: Element | null = null;
+  const layers = chart.marks.map((mark, i): Layer => [mark, records(mark), mark.colour ?? categories()[i % 8]]);
+  const values = (name: string) => layers.flatMap(([, rows]) => rows.flatMap((row) => (name in row ? [row[name]] : [])));
+  const places = values("x").filter((v): v is number => typeof v === "number");
+  const middle = (places.reduce((a, b) => Math.min(a, b), Infinity) + places.reduce((a, b) => Math.max(a, b), -Infinity)) / 2;
+  const colours = chart.colour?.domain && Plot.scale({ color: scheme(chart) });
+  const paint = (width: number): void => {
+    const bands = chart.x?.type === "band" || chart.marks.some((m) => m.type === "cell" || m.type === "bar");
+    const longest = Math.max(0, ...layers.flatMap(([m, rows]) => (m.type === "cell" ? rows.map((r) => clipped(r.y).length) : [])));
+    const left = Math.max(56, 7 * longest + 16);
+    const names = Math.max(0, ...layers.flatMap(([, rows]) => (bands ? rows.map((r) => (typeof r.x === "string" ? clipped(r.x).length : 0)) : [])));
+    const turn = names * 6.5 * new Set(layers.flatMap(([, rows]) => rows.map((r) => r.x))).size > width - left - 44;
+    const bottom = bands && turn ? Math.min(140, 30 + 5.5 * names) : 44;
+    drawn = Plot.plot({
+      width: chart.equal ? Math.min(width, ROUND) : width, height: chart.equal ? undefined : (chart.height ?? 360) + bottom - 44,
+      marginLeft: left,
+      marginBottom: bottom,
+      style: { background: "transparent", fontSize: "12px", overflow: "visible" },
+      x: { ...axis(chart.x, !bands, values("x")), tickRotate: bands && turn ? -40 : 0, ...thinned(values("x"), bands, width - left - 24) },
+      y: axis(chart.y, true, ["y", "low", "high"].flatMap(values)),
+      color: scheme(chart),
+      aspectRatio: chart.equal ? 1 : undefined,
+      marks: layers.flatMap(([mark, rows, colour]) => MARKS[mark.type](rows, mark, colour, { middle, colours })).concat(tip(layers, chart)),
+    });
+    holder.replaceChildren(...legend(chart), drawn);
+    apart(drawn);
+  };
+  new ResizeObserver(() => holder.clientWidth > 0 && paint(holder.clientWidth)).observe(holder);
+  const picture = (): SVGElement | null => (drawn instanceof SVGElement ? drawn : (drawn?.querySelector("svg:last-of-type") ?? null));
+  return { node: holder, columns: layers.flatMap(([mark, rows], i) => behind(mark, rows, i, chart)), picture };
+}
+
+/** Named layers in their colours. */
+function legend(chart: MarksChart): HTMLElement[] {
+  const named = chart.marks.map((mark, i) => [mark.label, mark.colour ?? categories()[i % 8]] as const).filter(([label]) => label);
+  if (named.length < 1) return [];
+  return [h("div", { class: "legend" }, ...named.map(([label, colour]) => h("span", { class: "entry" }, swatch(colour), label!)))];
+}
+
+function behind(mark: Mark, rows: Row[], place: number, chart: MarksChart): Column[] {
+  const label = mark.label ?? (chart.marks.length > 1 ? `${mark.type} ${place + 1}` : "");
+  const says: Record<string, string | undefined> = { x: chart.x?.label, y: chart.y?.label };
+  return Object.keys(mark.data).map((name) => {
+    const values = rows.map((row) => row[name]);
+    const text = values.some((v) => typeof v === "string");
+    const head = [label, says[name] ?? name].filter(Boolean).join(": ");
+    return { name: head, kind: text ? "text" : "number", values: values as never };
+  });
+}
+
