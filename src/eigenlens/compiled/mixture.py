@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,16 +17,32 @@ __all__ = [
     "diagonal_log_joint_numpy",
     "diagonal_pass",
     "diagonal_pass_numpy",
+    "diagonal_passes",
+    "diagonal_passes_numpy",
     "full_log_joint",
     "full_log_joint_numpy",
     "full_pass",
     "full_pass_numpy",
+    "full_passes",
+    "full_passes_numpy",
 ]
 
 FARTHEST = 1e300
 """Half a squared distance counts as this much at most: a row beyond the range of numbers still has a likelihood."""
 
 BLOCK_BYTES = 1 << 20
+
+FEW_PRODUCTS = 500_000
+"""Less than this many products and exponentials, counted as 15, are the work of one thread."""
+
+
+class Passes(NamedTuple):
+    """What one pass for S mixtures of K components leaves: as `FullPass` or `DiagonalPass`, mixture after mixture."""
+
+    loglik: Array  # (S,)
+    weight: Array  # (S K,)
+    total: Array  # (S K, d)
+    spread: Array  # (S K, d, d) or (S K, d)
 
 
 class FullPass(NamedTuple):
@@ -88,6 +104,29 @@ def diagonal_pass(rows: Array, weight: Array | None, levels: Array, means: Array
     return DiagonalPass(*_run(rows, weight, levels, means, precisions))
 
 
+def full_passes(rows: Array, weight: Array | None, levels: Array, means: Array, roots: Array, S: int) -> Passes:
+    """`full_pass` for S mixtures of K components each: levels (S K,), means (S K, d) and roots (S K, d, d).
+
+    Each has the numbers that it has alone, to the last digit. Cost of S passes, which share the threads.
+
+    >>> rows, means, roots = np.array([[0.0], [4.0]]), np.array([[0.0], [4.0], [2.0], [3.0]]), np.ones((4, 1, 1))
+    >>> full_passes(rows, None, np.log(np.full(4, 0.5)), means, roots, 2).weight.round(2)
+    array([1.  , 1.  , 1.11, 0.89])
+    """
+    if not _compiled(rows):
+        return full_passes_numpy(rows, weight, levels, means, roots, S)
+    return _run_all(rows, weight, levels, means, roots, S)
+
+
+def diagonal_passes(
+    rows: Array, weight: Array | None, levels: Array, means: Array, precisions: Array, S: int
+) -> Passes:
+    """`diagonal_pass` for S mixtures of K components each, as `full_passes`; precisions (S K, d)."""
+    if not _compiled(rows):
+        return diagonal_passes_numpy(rows, weight, levels, means, precisions, S)
+    return _run_all(rows, weight, levels, means, precisions, S)
+
+
 def full_log_joint(rows: Array, levels: Array, means: Array, roots: Array) -> Array:
     """levels_k − ½ |roots_k (x_i − means_k)|², (n, K) in float64, for rows (n, d) as in `full_pass`.
 
@@ -121,8 +160,21 @@ def _run(
     w = None if weight is None else _plain(weight)
     kernel = getattr(kernels, f"mixture_pass_{rows.dtype.name}")
     given = (_plain(levels), _plain(means), _plain(shapes))
-    loglik = kernel(_walkable(rows), w, *given, sizes, total, spread, threads())
+    loglik = kernel(_walkable(rows), w, *given, sizes, total, spread, _workers(rows, shapes))
     return loglik, sizes, total, spread
+
+
+def _run_all(rows: Array, weight: Array | None, levels: Array, means: Array, shapes: Array, S: int) -> Passes:
+    found = Passes(np.empty(S), np.empty(len(levels)), np.empty(means.shape), np.empty(shapes.shape))
+    w = None if weight is None else _plain(weight)
+    kernel = getattr(kernels, f"mixture_passes_{rows.dtype.name}")
+    kernel(_walkable(rows), w, _plain(levels), _plain(means), _plain(shapes), *found, _workers(rows, shapes))
+    return found
+
+
+def _workers(rows: Array, shapes: Array) -> int:
+    """How many threads a kernel may use; none are asked for where it would not use them."""
+    return 1 if len(rows) * (shapes.size + 15 * len(shapes)) < FEW_PRODUCTS else threads()
 
 
 def _run_joint(rows: Array, levels: Array, means: Array, shapes: Array) -> Array:
@@ -165,6 +217,26 @@ def diagonal_pass_numpy(
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         loglik, sizes, total = _pass(rows, weight, levels, means, _weighed(precisions), add)
     return DiagonalPass(loglik, sizes, total, square)
+
+
+def full_passes_numpy(rows: Array, weight: Array | None, levels: Array, means: Array, roots: Array, S: int) -> Passes:
+    """The twin of `full_passes`: one mixture after the other."""
+    return _one_by_one(full_pass_numpy, rows, weight, levels, means, roots, S)
+
+
+def diagonal_passes_numpy(
+    rows: Array, weight: Array | None, levels: Array, means: Array, precisions: Array, S: int
+) -> Passes:
+    """The twin of `diagonal_passes`."""
+    return _one_by_one(diagonal_pass_numpy, rows, weight, levels, means, precisions, S)
+
+
+def _one_by_one(
+    one: Callable[..., Any], rows: Array, weight: Array | None, levels: Array, means: Array, shapes: Array, S: int
+) -> Passes:
+    parts = zip(*(np.split(array, S) for array in (levels, means, shapes)), strict=True)
+    loglik, *sums = zip(*(one(rows, weight, *part) for part in parts), strict=True)
+    return Passes(np.array(loglik), *map(np.concatenate, sums))
 
 
 def full_log_joint_numpy(rows: Array, levels: Array, means: Array, roots: Array) -> Array:

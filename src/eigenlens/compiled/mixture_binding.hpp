@@ -39,6 +39,23 @@ double mixture_pass_of(const py::array& X, const py::object& weight, const py::a
   return run(rows, w, given.components, N, m, S, threads);
 }
 
+// S mixtures at once, one after the other in levels (S K,), means and shapes; loglik (S,) is written too.
+template <class T>
+void mixture_passes_of(const py::array& X, const py::object& weight, const py::array_t<double>& levels,
+                       const py::array_t<double>& means, const py::array_t<double>& shapes,
+                       py::array_t<double> loglik, py::array_t<double> weights, py::array_t<double> total,
+                       py::array_t<double> spread, std::size_t threads) {
+  const Rows<T> rows = rows_of<T>(X);
+  const GivenComponents given(levels, means, shapes);
+  const double* w = weight.is_none() ? nullptr : weight.cast<py::array_t<double>>().data();
+  double *l = loglik.mutable_data(), *N = weights.mutable_data(), *m = total.mutable_data(), *S = spread.mutable_data();
+  const std::size_t d = given.components.d, size = spread.ndim() == 3 ? d * d : d;
+  const std::size_t count = static_cast<std::size_t>(loglik.shape(0));
+  const auto run = spread.ndim() == 3 ? full_pass<T> : diagonal_pass<T>;
+  py::gil_scoped_release free;
+  passes(run, rows, w, given.components, count, l, N, m, S, size, threads);
+}
+
 // joint (n, K) is written.
 template <class T>
 void mixture_joint(const py::array& X, const py::array_t<double>& levels, const py::array_t<double>& means,
@@ -54,6 +71,8 @@ void mixture_joint(const py::array& X, const py::array_t<double>& levels, const 
 inline void bind_mixture(py::module_& m) {
   m.def("mixture_pass_float64", &mixture_pass_of<double>);
   m.def("mixture_pass_float32", &mixture_pass_of<float>);
+  m.def("mixture_passes_float64", &mixture_passes_of<double>);
+  m.def("mixture_passes_float32", &mixture_passes_of<float>);
   m.def("mixture_joint_float64", &mixture_joint<double>);
   m.def("mixture_joint_float32", &mixture_joint<float>);
 }

@@ -108,6 +108,22 @@ double diagonal_pass(const Rows<T>& rows, const double* weight, const Components
   return loglik;
 }
 
+// S mixtures of the same number of components: component k of mixture s is the one at s K + k. Mixtures are shared out
+// over the threads if there are enough of them, else the rows of each; the rounding is that of one mixture either way.
+template <class T, class Pass>
+void passes(Pass pass, const Rows<T>& rows, const double* weight, const Components& all, std::size_t S, double* loglik,
+            double* weights, double* total, double* spread, std::size_t spread_size, std::size_t threads) {
+  const std::size_t K = all.K / S, d = all.d;
+  const double cost = all.cost() * static_cast<double>(rows.n);
+  const std::size_t worth = static_cast<std::size_t>(std::max(1.0, std::min(cost / COST_OF_PIECE, 1e6)));
+  const std::size_t each = S < threads ? threads : 1;
+  in_parallel(S, each == 1 ? std::min(threads, worth) : 1, [&](std::size_t s) {
+    const std::size_t k = s * K;
+    const Components one{K, d, all.levels + k, all.means + k * d, all.shapes + k * all.shape_size, all.shape_size};
+    loglik[s] = pass(rows, weight, one, weights + k, total + k * d, spread + k * spread_size, each);
+  });
+}
+
 template <class T>
 void joint_densities(const Rows<T>& rows, const Components& components, bool full, double* out, std::size_t threads) {
   const auto kernel = full ? EIGENLENS_PICK(mixture::full_joint<Rows<T>, Components>)

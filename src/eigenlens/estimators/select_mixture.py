@@ -240,7 +240,7 @@ def _short(estimator: GaussianMixture, told: list[warnings.WarningMessage]) -> l
     fit = estimator._fitted
     said = ["collapsed"] if fit.held else []
     said += [f"only {len(fit.model.weights)} components left"] if fit.lost else []
-    said += ["interrupted" if fit.interrupted else "not converged"] if not fit.converged else []
+    said += ["interrupted"] if fit.interrupted else [] if fit.converged else ["not converged"]
     known = (ConvergenceWarning, DataWarning)
     return said + [str(warning.message) for warning in told if not issubclass(warning.category, known)]
 

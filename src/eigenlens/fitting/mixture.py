@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
 from eigenlens.data.source import Progress, Source
 from eigenlens.fitting.latent import step_label
-from eigenlens.fitting.mixture_climb import Climb, Lost, Problem, climb, stacked
+from eigenlens.fitting.mixture_climb import Climb, Lost, climb_all, rank
 from eigenlens.fitting.mixture_families import STRUCTURES
 from eigenlens.fitting.mixture_problem import asked_of, whole_of
 from eigenlens.fitting.mixture_starts import Start, Starting, from_centres, seeds
+from eigenlens.fitting.mixture_steps import Problem, stacked
 from eigenlens.models.mixture import Mixture
 
 __all__ = ["MixtureFit", "MixtureOptions", "best_fit", "fit_mixture"]
@@ -107,30 +110,41 @@ def fit_mixture(
 def best_fit(
     problem: Problem, starts: list[Start], options: MixtureOptions, progress: Progress | None = None
 ) -> MixtureFit:
-    """The best of the climbs from some starts; of one that the user interrupted no more than a pass, for its value."""
-    climbs = list[Climb]()
-    try:
-        for start in starts:
-            climbs.append(_climb(problem, start, options, progress))
-            if climbs[-1].interrupted:
-                break
-    except KeyboardInterrupt:  # in the first pass of a climb, which has nothing to keep then
-        if not climbs:
-            raise
-        climbs = [replace(one, interrupted=True) for one in climbs]
-    best = replace(min(climbs, key=problem.rank), interrupted=any(one.interrupted for one in climbs))
+    """The best of the climbs from some starts, which go on side by side; an interrupt leaves the best so far.
+
+    A start that the user interrupted is climbed from by no more than a pass, for its value.
+    """
+    stopped = any(start.interrupted for start in starts)
+    found = climb_all(
+        problem,
+        [start.mixture for start in starts],
+        tol=options.tol * problem.weight,
+        max_iter=1 if stopped else options.max_iter,
+        accelerate=options.accelerate,
+        note=_told(progress, options.max_iter),
+    )
+    pairs = zip(starts, found, strict=True)
+    climbs = [replace(one, lost=start.lost + one.lost) for start, one in pairs if one is not None]
+    if not climbs:
+        raise KeyboardInterrupt
+    stopped |= any(one is None or one.interrupted for one in found)
+    best = replace(min(climbs, key=partial(rank, problem)), interrupted=stopped)
     model = best.mixture if options.in_order else _largest_first(best.mixture)
     return _fit(model, best, problem)
 
 
-def _climb(problem: Problem, start: Start, options: MixtureOptions, progress: Progress | None) -> Climb:
-    def note(step: int, value: float) -> None:
-        if progress is not None:
-            progress(step, options.max_iter, step_label(step, value))
+def _told(progress: Progress | None, most: int) -> Callable[[int, float], None]:
+    """Tells of climbs that go on side by side: of the one that is ahead, once a step, and of the best value of all."""
+    ahead, best = 0, -np.inf
 
-    tol, most = options.tol * problem.weight, 1 if start.interrupted else options.max_iter
-    found = climb(problem, start.mixture, tol=tol, max_iter=most, accelerate=options.accelerate, note=note)
-    return replace(found, lost=start.lost + found.lost, interrupted=start.interrupted or found.interrupted)
+    def note(step: int, value: float) -> None:
+        nonlocal ahead, best
+        best = max(best, value)
+        if progress is not None and step > ahead:
+            ahead = step
+            progress(step, most, step_label(step, best))
+
+    return note
 
 
 def _largest_first(mixture: Mixture) -> Mixture:
@@ -143,7 +157,7 @@ def _fit(model: Mixture, found: Climb, problem: Problem) -> MixtureFit:
     K, d = model.means.shape
     return MixtureFit(
         model=model,
-        loglik=found.path[-1] - problem.prior.log_density(stacked(model)),
+        loglik=found.path[-1] - float(problem.prior.log_densities(stacked(model)).sum()),
         path=found.path,
         n_iter=found.steps,
         gap=found.gap / problem.weight,

@@ -22,10 +22,11 @@ from eigenlens.arrays import Array
 from eigenlens.data.source import Block
 from eigenlens.fitting.mixture_latent import FactorStructure, PPCAStructure
 from eigenlens.fitting.mixture_parts import raised
-from eigenlens.fitting.mixture_structure import Spread, Structure
+from eigenlens.fitting.mixture_structure import Spread, Structure, column_terms, joint_terms
 from eigenlens.models.covariances import Diagonal, Full, Spherical
 from eigenlens.models.density import Density
 from eigenlens.models.gaussian import Gaussian
+from eigenlens.models.mixture_terms import Terms
 from eigenlens.stats.grouped import GroupedColumns, GroupedMoments
 from eigenlens.stats.moments import ColumnMoments, Moments
 
@@ -48,7 +49,11 @@ class FullStructure:
 
     def spread(self, moments: GroupedMoments, least: Array, start: Spread | None) -> Spread:
         """C_k = scatter_k / weight_k."""
-        return {"covariances": raised(moments.scatter / _divisor(moments)[:, None, None], least)}
+        return {"covariances": raised(moments.scatter / _divisor(moments)[..., None, None], least)}
+
+    def terms(self, weights: Array, means: Array, spread: Spread) -> Terms:
+        """With a covariance each."""
+        return joint_terms(weights, means, spread["covariances"])
 
     def components(self, means: Array, spread: Spread) -> tuple[Density, ...]:
         """K Gaussians."""
@@ -91,10 +96,12 @@ class TiedStructure:
     overall = FullStructure.overall
     grouped = FullStructure.grouped
     views = FullStructure.views
+    terms = FullStructure.terms
 
     def spread(self, moments: GroupedMoments, least: Array, start: Spread | None) -> Spread:
         """C = Σ scatter_k / Σ weight_k."""
-        return {"covariances": raised(moments.scatter.sum(axis=0)[None] / moments.weight.sum(), least)}
+        total = moments.weight.sum(axis=-1)[..., None, None, None]
+        return {"covariances": raised(moments.scatter.sum(axis=-3, keepdims=True) / total, least)}
 
     def components(self, means: Array, spread: Spread) -> tuple[Density, ...]:
         """K Gaussians that share one covariance."""
@@ -142,7 +149,11 @@ class DiagonalStructure:
 
     def spread(self, moments: GroupedColumns, least: Array, start: Spread | None) -> Spread:
         """v_k = square_k / weight_k."""
-        return {"variances": np.maximum(moments.square / _divisor(moments)[:, None], least)}
+        return {"variances": np.maximum(moments.square / _divisor(moments)[..., None], least)}
+
+    def terms(self, weights: Array, means: Array, spread: Spread) -> Terms:
+        """With variances each."""
+        return column_terms(weights, means, spread["variances"])
 
     def components(self, means: Array, spread: Spread) -> tuple[Density, ...]:
         """K Gaussians."""
@@ -187,7 +198,11 @@ class SphericalStructure:
 
     def spread(self, moments: GroupedColumns, least: Array, start: Spread | None) -> Spread:
         """v_k, the mean over the columns of square_k / weight_k."""
-        return {"variances": np.maximum(moments.square.mean(axis=1) / _divisor(moments), least.mean())}
+        return {"variances": np.maximum(moments.square.mean(axis=-1) / _divisor(moments), least.mean())}
+
+    def terms(self, weights: Array, means: Array, spread: Spread) -> Terms:
+        """With one variance each."""
+        return column_terms(weights, means, spread["variances"][..., None])
 
     def components(self, means: Array, spread: Spread) -> tuple[Density, ...]:
         """K Gaussians."""

@@ -36,8 +36,8 @@ class Prior(Protocol):
         """The moments of the components with the rows that the prior stands for."""
         ...
 
-    def log_density(self, terms: Terms) -> float:
-        """ln p(components), but for a constant."""
+    def log_densities(self, terms: Terms) -> Array:
+        """ln p(component k) (K,), but for a constant."""
         ...
 
 
@@ -49,9 +49,9 @@ class NoPrior:
         """The moments as they are."""
         return moments
 
-    def log_density(self, terms: Terms) -> float:
-        """0."""
-        return 0.0
+    def log_densities(self, terms: Terms) -> Array:
+        """0 (K,)."""
+        return np.zeros(len(terms.levels))
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,10 +82,10 @@ class ConjugatePrior:
         )
         return replace(moments + centre, weight=moments.weight + self.rows)
 
-    def log_density(self, terms: Terms) -> float:
-        """ln p(components), but for a constant."""
+    def log_densities(self, terms: Terms) -> Array:
+        """ln p(component k) (K,), but for a constant."""
         spread = terms.traces(self.scatter) + self.shrinkage * terms.distances(self.mean)
-        return float(-0.5 * np.sum(self.rows * terms.log_determinants + spread))
+        return -0.5 * (self.rows * terms.log_determinants + spread)
 
 
 class Pseudo(Protocol):

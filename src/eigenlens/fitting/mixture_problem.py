@@ -13,11 +13,12 @@ from eigenlens.data.resolve import explain_nonfinite
 from eigenlens.data.source import Block, Progress, Source, accumulate
 from eigenlens.errors import DataError, OptionError
 from eigenlens.fitting.latent import constant_columns, explained_by_gaps
-from eigenlens.fitting.mixture_climb import Problem, as_they_are, climb, complete_rows
+from eigenlens.fitting.mixture_climb import climb
 from eigenlens.fitting.mixture_families import FullStructure
 from eigenlens.fitting.mixture_gaps import observed_entries
 from eigenlens.fitting.mixture_parts import diagonal_of
 from eigenlens.fitting.mixture_prior import PRIORS, NoPrior
+from eigenlens.fitting.mixture_steps import Problem, as_they_are, complete_rows
 from eigenlens.fitting.mixture_structure import Structure
 from eigenlens.models.covariances import Diagonal, Full
 from eigenlens.models.gaussian import Gaussian

@@ -9,17 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 
 from eigenlens.arrays import Array, dense
-from eigenlens.compiled import each_alone, threads
+from eigenlens.compiled import threads
 from eigenlens.data.memory import ArraySource
 from eigenlens.data.source import Block, Source
 from eigenlens.fitting.counted import counted
-from eigenlens.fitting.mixture_climb import Climb, Lost, Problem, as_they_are, climb
+from eigenlens.fitting.mixture_climb import Climb, Lost, climb_all, rank
 from eigenlens.fitting.mixture_prior import PRIORS
+from eigenlens.fitting.mixture_steps import Problem, as_they_are
 from eigenlens.fitting.sampling import dense_rows, draw_rows, take_rows
 from eigenlens.models.mixture import Mixture
 
@@ -49,6 +51,9 @@ LONG, NEAR = 200, 1e-5
 
 FEW = 1 << 21
 """Rows are few if a pass over them for all guesses takes no more multiplications than this."""
+
+SIDE_BY_SIDE = 1 << 17
+"""Entries of the covariances of all guesses that are climbed from side by side."""
 
 FINISHED = 3
 """How many guesses are climbed to the end where that is the only way to know which is best."""
@@ -156,30 +161,38 @@ def from_centres(centres: Centres, n_init: int) -> Starting:
         n = max(small.rows, small.weight)  # the same for weights as for copies
         few = n * small.mean.size**2 * K * n_init <= FEW
         steps, near = (LONG, NEAR * small.weight) if few else (SHORT, 0.0)
-        run = partial(_short_climb, problem=small, centres=centres, K=K, sample=sample, steps=steps, tol=near)
         guesses = n_init * (2 if few and centres is seeds else 1) if K > 1 else 1  # one component has but one start
-        with each_alone(min(guesses, threads())) as each:
-            made, interrupted = _until_interrupted(each(run, range(guesses), rng.spawn(guesses)))
-        found = sorted(made, key=small.rank)
+        make = partial(_guess, problem=small, centres=centres, K=K, sample=sample)
+        each = map(make, range(guesses), rng.spawn(guesses))
+        made, interrupted = _climbed(small, each, _at_once(small, K), near, steps)
+        found = sorted(made, key=partial(rank, small))
         most = FINISHED if small.rows == problem.rows and not interrupted else 1
         return [Start(one.mixture, one.lost, interrupted) for one in found[:most]]
 
     return start
 
 
-def _until_interrupted(climbs: Iterable[Climb]) -> tuple[list[Climb], bool]:
-    """The climbs up to an interrupt, and whether there was one; without any to keep it goes on to the caller."""
-    made = list[Climb]()
+def _at_once(problem: Problem, K: int) -> int:
+    """How many guesses are climbed from side by side: as many as their arrays fit in cache, and one for each thread."""
+    d = problem.mean.size
+    return max(threads(), SIDE_BY_SIDE // (K * d * (d if problem.structure.joint else 1)))
+
+
+def _climbed(
+    problem: Problem, guesses: Iterable[Mixture], at_once: int, tol: float, steps: int
+) -> tuple[list[Climb], bool]:
+    """Climbs from guesses, some at once, and whether an interrupt ended them: it goes on if there is none to keep."""
+    made, left, interrupted = list[Climb](), iter(guesses), False
     try:
-        for one in climbs:
-            made.append(one)
-            if one.interrupted:
-                return made, True
-    except KeyboardInterrupt:
-        if not made:
-            raise
-        return made, True
-    return made, False
+        while not interrupted and (some := list(islice(left, at_once))):
+            found = climb_all(problem, some, tol=tol, max_iter=steps)
+            made += [one for one in found if one is not None]
+            interrupted = any(one is None or one.interrupted for one in found)
+    except KeyboardInterrupt:  # while guesses were made
+        interrupted = True
+    if not made:
+        raise KeyboardInterrupt
+    return made, interrupted
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,20 +252,11 @@ def inclusion(weight: Array, m: int) -> Array:
     return np.asarray(p)
 
 
-def _short_climb(
-    i: int,
-    rng: np.random.Generator,
-    problem: Problem,
-    centres: Centres,
-    K: int,
-    sample: _Sample,
-    steps: int,
-    tol: float,
-) -> Climb:
+def _guess(i: int, rng: np.random.Generator, problem: Problem, centres: Centres, K: int, sample: _Sample) -> Mixture:
     turn, view = divmod(i, len(sample.views))
     Y, guess = sample.views[view], _random_rows if centres is seeds and turn % 2 else centres
     labels = _squared(Y, guess(Y, sample.weight, K, rng)).argmin(axis=1)
-    return climb(problem, _nearest_rows(problem, sample, labels, K), tol=tol, max_iter=steps)
+    return _nearest_rows(problem, sample, labels, K)
 
 
 def _nearest_rows(problem: Problem, sample: _Sample, labels: Array, K: int) -> Mixture:

@@ -19,10 +19,11 @@ from eigenlens.data.source import Progress, Source, accumulate
 from eigenlens.errors import DataError
 from eigenlens.fitting.counted import counted
 from eigenlens.fitting.mixture import MixtureFit, MixtureOptions, fit_mixture
-from eigenlens.fitting.mixture_climb import ComponentLost, Lost, Problem, without
+from eigenlens.fitting.mixture_climb import Lost, without
 from eigenlens.fitting.mixture_families import STRUCTURES
 from eigenlens.fitting.mixture_gaps import observed_entries
 from eigenlens.fitting.mixture_problem import Whole, asked_of, presence
+from eigenlens.fitting.mixture_steps import ComponentLost, Problem
 from eigenlens.models.mixture import Mixture
 from eigenlens.models.mixture_terms import Reading
 from eigenlens.stats.grouped import GroupedColumns, GroupedMoments

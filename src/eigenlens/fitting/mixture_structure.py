@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+import numpy as np
+
 from eigenlens.arrays import Array
 from eigenlens.data.source import Block
 from eigenlens.models.density import Density
+from eigenlens.models.mixture_terms import DiagonalTerms, FullTerms, Terms
 from eigenlens.stats.grouped import GroupedColumns, GroupedMoments
 
-__all__ = ["Spread", "Structure"]
+__all__ = ["Spread", "Structure", "column_terms", "joint_terms"]
 
 Spread = Mapping[str, Array]
 """The arrays that covariances are made of, by the names of `mixture_parts.PARTS`."""
@@ -35,8 +38,13 @@ class Structure(Protocol):
     def spread(self, moments: Any, least: Array, start: Spread | None) -> Spread:
         """The likeliest covariances of groups with these moments that are nowhere below `least`.
 
-        From a `start` it is enough to be likelier than that.
+        From a `start` it is enough to be likelier than that. Moments and arrays are those of S mixtures: all have a
+        first axis (S, …) more than with one.
         """
+        ...
+
+    def terms(self, weights: Array, means: Array, spread: Spread) -> Terms:
+        """The terms of S mixtures, one after the other: weights (S, K), means (S, K, d) and arrays (S, …)."""
         ...
 
     def components(self, means: Array, spread: Spread) -> tuple[Density, ...]:
@@ -70,3 +78,18 @@ class Structure(Protocol):
     def views(self, covariance: Array) -> tuple[Array, ...]:
         """(d, d) or (d,), for a diagonal: starts are looked for among the rows x A, for one A after the other."""
         ...
+
+
+def joint_terms(weights: Array, means: Array, covariances: Array) -> Terms:
+    """Of covariances that spread out to (S, K, d, d)."""
+    d = means.shape[-1]
+    spread = np.broadcast_to(covariances, (*means.shape, d))
+    return FullTerms.of(weights.ravel(), means.reshape(-1, d), spread.reshape(-1, d, d))
+
+
+def column_terms(weights: Array, means: Array, variances: Array) -> Terms:
+    """Of variances that spread out to (S, K, d)."""
+    d = means.shape[-1]
+    return DiagonalTerms.of(
+        weights.ravel(), means.reshape(-1, d), np.broadcast_to(variances, means.shape).reshape(-1, d)
+    )

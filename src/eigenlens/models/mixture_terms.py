@@ -8,21 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from operator import add
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 
 from eigenlens.arrays import Array, dense, is_sparse, to_numpy
-from eigenlens.compiled.mixture import diagonal_log_joint, diagonal_pass, full_log_joint, full_pass
+from eigenlens.compiled.mixture import (
+    diagonal_log_joint,
+    diagonal_pass,
+    diagonal_passes,
+    full_log_joint,
+    full_pass,
+    full_passes,
+)
 from eigenlens.data.source import Block
 from eigenlens.models.covariances import Diagonal, Full, Spherical
 from eigenlens.models.density import Density
 from eigenlens.models.linear_gaussian import LinearGaussian
 from eigenlens.stats.grouped import GroupedColumns, GroupedMoments
 
-__all__ = ["DiagonalTerms", "FullTerms", "Reading", "Terms", "terms_of"]
+__all__ = ["DiagonalTerms", "FullTerms", "Reading", "Readings", "Terms", "terms_of"]
 
 PIECE_BYTES = 16 << 20
 """Sparse rows are made dense this much at a time."""
@@ -37,6 +44,20 @@ class Reading:
 
     def __add__(self, other: Self) -> Self:
         return type(self)(self.loglik + other.loglik, self.moments + other.moments)  # type: ignore[operator]
+
+
+@dataclass(frozen=True, eq=False)
+class Readings:
+    """What one pass for S mixtures of K components leaves: the log-likelihoods (S,), and the moments of S K groups."""
+
+    logliks: Array
+    moments: GroupedMoments | GroupedColumns
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(self.logliks + other.logliks, self.moments + other.moments)  # type: ignore[operator]
+
+
+R = TypeVar("R", Reading, Readings)
 
 
 class Terms(Protocol):
@@ -58,6 +79,10 @@ class Terms(Protocol):
 
     def read(self, block: Block) -> Reading:
         """The log-likelihood of a block, and its moments weighted by responsibilities."""
+        ...
+
+    def read_each(self, block: Block, S: int) -> Readings:
+        """As `read`, the terms being those of S mixtures, one after the other."""
         ...
 
     def traces(self, scatter: Array) -> Array:
@@ -103,6 +128,14 @@ class FullTerms:
         found = full_pass(rows, weight, self.levels, self.means, self.roots)
         return Reading(found.loglik, GroupedMoments.about(self.means, found.weight, found.total, found.scatter))
 
+    def read_each(self, block: Block, S: int) -> Readings:
+        """As `read`, the terms being those of S mixtures, one after the other."""
+        return _summed(partial(self._read_each, S=S), block)
+
+    def _read_each(self, rows: Array, weight: Array | None, S: int) -> Readings:
+        found = full_passes(rows, weight, self.levels, self.means, self.roots, S)
+        return Readings(found.loglik, GroupedMoments.about(self.means, found.weight, found.total, found.spread))
+
     def traces(self, scatter: Array) -> Array:
         """tr C_k⁻¹ S (K,)."""
         return np.asarray(np.einsum("kij,kil,jl->k", self.roots, self.roots, scatter, optimize=True))
@@ -140,6 +173,14 @@ class DiagonalTerms:
         found = diagonal_pass(rows, weight, self.levels, self.means, self.precisions)
         return Reading(found.loglik, GroupedColumns.about(self.means, found.weight, found.total, found.square))
 
+    def read_each(self, block: Block, S: int) -> Readings:
+        """As `read`, the terms being those of S mixtures, one after the other."""
+        return _summed(partial(self._read_each, S=S), block)
+
+    def _read_each(self, rows: Array, weight: Array | None, S: int) -> Readings:
+        found = diagonal_passes(rows, weight, self.levels, self.means, self.precisions, S)
+        return Readings(found.loglik, GroupedColumns.about(self.means, found.weight, found.total, found.spread))
+
     def traces(self, scatter: Array) -> Array:
         """tr C_k⁻¹ S (K,)."""
         return np.asarray(self.precisions @ (scatter if scatter.ndim == 1 else scatter.diagonal()))
@@ -154,7 +195,7 @@ def _levels(weights: Array, log_determinants: Array, d: int) -> Array:
         return np.asarray(np.log(weights) - 0.5 * (log_determinants + d * np.log(2.0 * np.pi)))
 
 
-def _summed(read: Callable[[Array, Array | None], Reading], block: Block) -> Reading:
+def _summed(read: Callable[[Array, Array | None], R], block: Block) -> R:
     return reduce(add, (read(*piece) for piece in _pieces(block)))
 
 
