@@ -35,6 +35,7 @@ extensions = [
     "docstrings",
     "generated",
     "gallery_pictures",
+    "times",
 ]
 exclude_patterns = [
     "build",
@@ -64,6 +65,7 @@ html_static_path = ["_static"]
 html_css_files = ["eigenlens.css"]
 html_show_sourcelink = False
 html_copy_source = False
+html_search_scorer = str(HERE / "extensions" / "scorer.js")
 html_theme_options = {
     "logo": {"text": "Eigenlens", "image_light": "_static/logo.svg", "image_dark": "_static/logo-dark.svg"},
     "show_toc_level": 2,

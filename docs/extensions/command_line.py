@@ -33,7 +33,7 @@ def _command(name: str, command: Any, examples: tuple[str, ...], shared: set[tup
     arguments = _shown(command, "argument")
     options = [p for p in _shown(command, "option") if _row(p) not in shared]
     usage = " ".join(["eigenlens", name, *(_metavar(p) for p in arguments), "[options]"])
-    shown = "\n".join(f"eigenlens {line}" for line in examples)
+    shown = "\n".join(wrapped(f"eigenlens {line}") for line in examples)
     parts = [f"## {name}", plain(command.help or ""), f"```text\n{usage}\n```"]
     if arguments:
         parts.append(_table("argument", [(_metavar(p), p) for p in arguments]))
@@ -41,6 +41,12 @@ def _command(name: str, command: Any, examples: tuple[str, ...], shared: set[tup
         parts.append(_table("option", [(_flags(p), p) for p in options]))
     parts.append(f"```sh\n{shown}\n```")
     return "\n\n".join(parts)
+
+
+def wrapped(line: str, width: int = 94) -> str:
+    """A command that is too long for the page goes on in the next line, from an option on."""
+    at = line.rfind(" -", 0, width - 2)
+    return line if len(line) <= width or at < 0 else f"{line[:at]} \\\n    {line[at + 1 :]}"
 
 
 def _table(kind: str, rows: list[tuple[str, Any]]) -> str:

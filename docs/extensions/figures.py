@@ -2,7 +2,8 @@
 
 The light picture is the figure as it was drawn. For the dark one, backgrounds become transparent, and neutral colours
 (black text, grey grids, white edges) change their lightness; colours that carry meaning stay, only the very dark ones
-are lifted. Text over an image or a mesh stays as it is, for its background does.
+are lifted. A map of colours on paper (white for nothing, or in its middle) becomes one on slate; photographs and other
+maps stay, and so does text over them.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ STYLE = {
     "savefig.dpi": 2 * PIXELS_PER_INCH,
     "figure.constrained_layout.use": True,
     "font.size": 10.5,
-    "axes.titlesize": 11.5,
+    "axes.titlesize": "large",
     "axes.spines.top": False,
     "axes.spines.right": False,
     "svg.hashsalt": "eigenlens",
@@ -32,6 +33,9 @@ STYLE = {
 GETTERS = ("color", "facecolor", "edgecolor", "markerfacecolor", "markeredgecolor")
 NEUTRAL = 0.14
 """Colours less saturated than this (range of their red, green and blue) are text, grids and edges."""
+
+PAPER = 0.9
+"""Colours whose red, green and blue are all above this are as good as white."""
 
 
 def reset() -> None:
@@ -67,13 +71,13 @@ def darken(figure: Any) -> None:
 
 
 def _over_images(figure: Any) -> set[Any]:
-    """Texts and lines drawn over an image or a mesh; their background does not change."""
+    """Texts drawn over an image or a mesh whose colours stay."""
     from matplotlib.collections import QuadMesh
 
     kept: set[Any] = set()
     for axes in figure.axes:
-        filled = axes.images or any(isinstance(part, QuadMesh) for part in axes.collections)
-        if filled:
+        filled = [*axes.images, *(part for part in axes.collections if isinstance(part, QuadMesh))]
+        if any(not on_paper(part.get_cmap()) or np.ndim(part.get_array()) > 2 for part in filled):
             kept.update(axes.texts)
     return kept
 
@@ -87,18 +91,43 @@ def _recolour(artist: Any) -> None:
         if "foreground" in given:
             given["foreground"] = for_dark(np.array(mpl.colors.to_rgba(given["foreground"])))
     if hasattr(artist, "get_array") and artist.get_array() is not None:
+        if on_paper(artist.get_cmap()):
+            artist.set_cmap(on_slate(artist.get_cmap()))
         return  # its colours are data
-    for name in GETTERS:
-        get, set_ = getattr(artist, f"get_{name}", None), getattr(artist, f"set_{name}", None)
-        if get is None or set_ is None or (name == "color" and hasattr(artist, "get_facecolor")):
-            continue
-        try:
-            old = np.atleast_2d(mpl.colors.to_rgba_array(get()))
-        except (ValueError, TypeError):
-            continue  # "none", "auto" and the like
+    # All are read before any is set: "auto" colours of markers follow that of their line.
+    for name, old in [(name, _colours(artist, name)) for name in GETTERS]:
         if len(old):
-            new = np.array([for_dark(colour) for colour in old])
-            set_(tuple(new[0]) if len(new) == 1 else new)
+            new = [for_dark(colour) for colour in old]
+            getattr(artist, f"set_{name}")(new[0] if len(new) == 1 else np.array(new))
+
+
+def _colours(artist: Any, name: str) -> np.ndarray:
+    """The (m, 4) colours of an artist under one of GETTERS; none if it has no such colours."""
+    get = getattr(artist, f"get_{name}", None)
+    if get is None or not hasattr(artist, f"set_{name}") or (name == "color" and hasattr(artist, "get_facecolor")):
+        return np.empty((0, 4))
+    try:
+        return np.atleast_2d(mpl.colors.to_rgba_array(get()))
+    except (ValueError, TypeError):
+        return np.empty((0, 4))  # "none", "auto" and the like
+
+
+def on_paper(cmap: Any) -> bool:
+    """Whether a map of colours takes white, and opaque, for its lowest value or its middle."""
+    ends = cmap([0.0, 0.5])
+    return bool(((ends[:, :3].min(axis=1) > PAPER) & (ends[:, 3] > 0.5)).any())
+
+
+def on_slate(cmap: Any) -> Any:
+    """The same hues, light where they were dark."""
+    table = cmap(np.linspace(0.0, 1.0, 256))
+    turned = [_turned(*colorsys.rgb_to_hls(*colour[:3])) for colour in table]
+    made = mpl.colors.ListedColormap(np.column_stack([turned, table[:, 3]]), name=f"{cmap.name}-dark")
+    return made.with_extremes(bad=for_dark(np.array(cmap.get_bad())))
+
+
+def _turned(hue: float, light: float, saturation: float) -> tuple[float, float, float]:
+    return colorsys.hls_to_rgb(hue, 0.09 + 0.83 * (1.0 - light), saturation)
 
 
 def for_dark(colour: np.ndarray) -> tuple[float, float, float, float]:
@@ -106,10 +135,8 @@ def for_dark(colour: np.ndarray) -> tuple[float, float, float, float]:
     r, g, b, alpha = (float(part) for part in colour)
     hue, light, saturation = colorsys.rgb_to_hls(r, g, b)
     if max(r, g, b) - min(r, g, b) < NEUTRAL:
-        light = 0.09 + 0.83 * (1.0 - light)
-    else:
-        light = max(light, 0.42)
-    return (*colorsys.hls_to_rgb(hue, light, saturation), alpha)
+        return (*_turned(hue, light, saturation), alpha)
+    return (*colorsys.hls_to_rgb(hue, max(light, 0.42), saturation), alpha)
 
 
 def css_width(path: Path) -> int:

@@ -40,6 +40,18 @@ def title_of(script: Path) -> str:
     return next((line for line in words if line and not set(line) <= set('=-"r')), script.stem)
 
 
+def forget(app: Any) -> None:
+    """When the package or an extension has changed, all scripts run again: their sums of bytes are thrown away."""
+    folder = Path(app.srcdir) / "generated" / "gallery"
+    kept, now = folder / ".code", app.config.code_digest
+    if kept.exists() and kept.read_text(encoding="utf-8") == now:
+        return
+    for path in folder.rglob("*.md5"):
+        path.unlink()
+    folder.mkdir(parents=True, exist_ok=True)
+    kept.write_text(now, encoding="utf-8")
+
+
 def reset(gallery_conf: dict[str, Any], script: str) -> None:
     """Before each script: matplotlib as the pages have it."""
     figures.reset()
@@ -81,5 +93,6 @@ def _thumbnail(picture: Path, light: Path, target: Path) -> None:
 
 def setup(app: Any) -> dict[str, Any]:
     app.add_css_file("gallery-dark.css")
+    app.connect("builder-inited", forget, priority=100)
     app.connect("build-finished", darken_thumbnails)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -23,7 +23,7 @@ axes and None), then each open matplotlib figure, once for the light and once fo
       ```
 
 * Options: `:hide-code:` (for set-up and pictures that need no code), `:hide-output:` (no text), `:alt: text` (says what
-  the picture shows; please give one to every picture), `:caption: text`, `:width: 480px`, `:warns:` (warnings are
+  the picture shows; a picture without it fails the build), `:caption: text`, `:width: 480px`, `:warns:` (warnings are
   printed like output instead of failing the build).
 
 A number in a sentence is a value of the page too: {value}`f"{pca.explained_variance_ratio_[0]:.0%}"` puts the text
@@ -51,8 +51,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
 import warnings
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -68,6 +71,9 @@ logger = logging.getLogger(__name__)
 
 SHOWN_WIDTH = 760
 """Pictures wider than this are shown at this width, in pixels."""
+
+COLUMNS = 94
+"""Characters that a line of code or output has on a page with a table of contents beside it."""
 
 
 class Page:
@@ -92,12 +98,23 @@ class Page:
 
 
 PAGES: dict[str, Page] = {}
+SECONDS: Counter[str] = Counter()
+"""By page, how long its blocks have run in this build."""
 
 
 def page_of(name: str) -> Page:
     if name not in PAGES:
         PAGES[name] = Page(name)
     return PAGES[name]
+
+
+@contextlib.contextmanager
+def timed(page: Page) -> Iterator[None]:
+    start = time.perf_counter()
+    try:
+        yield
+    finally:
+        SECONDS[page.name] += time.perf_counter() - start
 
 
 class Run(SphinxDirective):
@@ -117,7 +134,8 @@ class Run(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         page, code = page_of(self.env.docname), "\n".join(self.content)
         try:
-            text = execute(page, code, self.options.get("raises"), "warns" in self.options)
+            with timed(page):
+                text = execute(page, code, self.options.get("raises"), "warns" in self.options)
         except Exception as error:
             return failed(self, code, "".join(traceback.format_exception(error, limit=-3)))
         found: list[nodes.Node] = []
@@ -125,7 +143,8 @@ class Run(SphinxDirective):
             found.append(literal(code, "python", "run-code"))
         if text and "hide-output" not in self.options:
             found.append(literal(text, "text", "run-output"))
-        return [*found, *self.pictures(page)]
+        with timed(page):
+            return [*found, *self.pictures(page)]
 
     def pictures(self, page: Page) -> list[nodes.Node]:
         import matplotlib.pyplot as plt
@@ -136,6 +155,8 @@ class Run(SphinxDirective):
             path = image_folder(self.env) / f"{page.name.replace('/', '-')}-{page.pictures}.png"
             found.extend(shown(self, figures.save_twice(plt.figure(number), path)))
         plt.close("all")
+        if found and not self.options.get("alt"):
+            logger.warning("a picture needs :alt:, which says what it shows", location=self.get_location())
         if found and "caption" in self.options:
             found.append(nodes.paragraph("", self.options["caption"], classes=["run-caption"]))
         return found
@@ -153,17 +174,19 @@ class RunShell(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         page, code = page_of(self.env.docname), "\n".join(self.content)
-        parts: list[str] = []
+        found: list[nodes.Node] = []
         for command in commands(code):
-            done = in_shell(page, command)
+            with timed(page):
+                done = in_shell(page, command)
             if done.returncode != self.options.get("exit", 0):
                 return failed(self, command, f"exit code {done.returncode}\n{done.stdout}")
-            shown_command = "\n".join(f"{'$' if i == 0 else '>'} {line}" for i, line in enumerate(command.split("\n")))
-            output = "" if "hide-output" in self.options else page.tidy(done.stdout)
-            parts.append("\n".join(part for part in (shown_command, output) if part))
-        if "hide-code" in self.options and "hide-output" in self.options:
-            return []
-        return [literal("\n".join(parts), "console", "run-shell")]
+            if "hide-code" not in self.options:
+                asked = "\n".join(f"{'$' if i == 0 else '>'} {line}" for i, line in enumerate(command.split("\n")))
+                found.append(literal(asked, "console", "run-code"))
+            output = page.tidy(done.stdout)
+            if output and "hide-output" not in self.options:
+                found.append(literal(output, "text", "run-output"))
+        return found
 
 
 class Value(SphinxRole):
@@ -230,7 +253,7 @@ def in_shell(page: Page, command: str) -> subprocess.CompletedProcess[str]:
     settings = {
         "PATH": os.pathsep.join((str(page.folder / ".bin"), str(Path(sys.executable).parent), os.environ["PATH"])),
         "PYTHONPATH": os.pathsep.join(filter(None, (str(source), os.environ.get("PYTHONPATH")))),
-        "COLUMNS": "96",
+        "COLUMNS": str(COLUMNS),
         "NO_COLOR": "1",
         "TERM": "dumb",
     }

@@ -60,6 +60,14 @@ def pages() -> dict[str, str]:
     return {"speed.md": "\n\n".join(_section(name, run) for name, run in runs().items()) + "\n"}
 
 
+def verdicts() -> str:
+    """How many of the kinds of work reached what was asked of them, and which did not."""
+    found = [race for run in runs().values() for race in races(run)]
+    missed = [race.work for race in found if race.verdict != "met"]
+    named = f" A target was missed in: {'; '.join(missed)}." if missed else ""
+    return f"Of {len(found)} kinds of work {len(found) - len(missed)} reached all that was asked of them.{named}"
+
+
 def _section(name: str, run: dict[str, Any]) -> str:
     machine = f"Machine: {run['machine']}." if run["machine"] else "The machine was not written down with this run."
     said = " ".join([f"Kept on {run['date']}.", machine, run["versions"], *run["remarks"]])
@@ -69,7 +77,8 @@ def _section(name: str, run: dict[str, Any]) -> str:
         peer = f"{race.peer} {race.theirs:.3g} s" if race.theirs else "none ran"
         times = race.theirs / race.ours if race.theirs else None
         ratio = "—" if times is None else f"{times:,.0f}" if times >= 100 else f"{times:.3g}"
-        lines.append(f"| {race.work} | {race.ours:.3g} s | {peer} | {ratio} | {race.target} | {race.verdict} |")
+        target, verdict = (text.replace("; ", "<br>") for text in (race.target, race.verdict))
+        lines.append(f"| {race.work} | {race.ours:.3g} s | {peer} | {ratio} | {target} | {verdict} |")
     every = _grid(run["contestants"])
     fold = f"::::{{dropdown}} Every contestant\n\n{every}\n\n::::"
     return "\n\n".join([f"## {TITLES.get(name, name)}", said, "\n".join(lines), fold])

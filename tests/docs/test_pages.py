@@ -24,6 +24,8 @@ DOCS = ROOT / "docs"
 PAGES = sorted([*DOCS.glob("*.md"), *DOCS.glob("methods/*.md"), *DOCS.glob("howto/*.md")])
 TEXTS = [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "benchmarks" / "README.md"]
 TREE = re.compile(r"^```\{toctree\}\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
+SCRIPTS = sorted((DOCS / "gallery").rglob("plot_*.py"))
+CODE = re.compile(r"^```(?:\{run\}|\{run-shell\}|python|sh|text)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
 BLOCK = re.compile(r"^```\{run\}\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
 
 
@@ -61,6 +63,25 @@ def test_trees_name_pages_that_exist_and_every_page_is_in_one():
 def test_blocks_are_python(path):
     for block in BLOCK.findall(path.read_text(encoding="utf-8")):
         ast.parse("\n".join(line for line in block.split("\n") if not re.match(r"^:[\w-]+:", line)))
+
+
+@pytest.mark.parametrize("path", PAGES, ids=named)
+def test_no_line_of_code_has_to_be_scrolled(path):
+    for block in CODE.findall(path.read_text(encoding="utf-8")):
+        lines = [line for line in block.split("\n") if not re.match(r"^:[\w-]+:", line)]
+        assert max(map(len, lines)) <= 94, max(lines, key=len)
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=named)
+def test_scripts_of_the_gallery_are_a_title_a_short_text_and_lines_that_fit(path):
+    source = path.read_text(encoding="utf-8")
+    tree = ast.parse(source)
+    title, rule, _, *text = ast.get_docstring(tree, clean=False).strip("\n").split("\n")
+    assert len(title) == len(rule)
+    paragraph = " ".join(text).split("  ")[0]
+    assert 200 < len(paragraph) < 500
+    code = [line for line in source.split("\n")[tree.body[0].end_lineno :] if not line.startswith("#")]
+    assert max(map(len, code)) <= 104, max(code, key=len)
 
 
 # ---- measured -----------------------------------------------------------------------------------------------
@@ -121,6 +142,11 @@ def test_every_command_and_option_is_in_the_reference():
     assert [line[3:] for line in text.splitlines() if line.startswith("## ")][-len(COMMANDS) :] == list(COMMANDS)
     for option in ("--standardize", "--report", "--rotation", "--max-memory"):
         assert f"{option}" in text
+    assert (
+        command_line.wrapped("a " * 40 + "-o file --report page.html")
+        == "a " * 40 + "-o file \\\n    --report page.html"
+    )
+    assert command_line.wrapped("short --option") == "short --option"
 
 
 def test_the_drawing_of_the_layers_is_the_same_twice_and_leads_down():
@@ -158,12 +184,14 @@ def test_links_of_built_pages_are_checked(tmp_path):
     (tmp_path / "a.html").write_text(
         '<a href="b.html#here">b</a><a href="c.html">c</a><script src="//x.org/s.js"></script>'
     )
-    (tmp_path / "b.html").write_text('<p id="there"><a href="https://example.org">far</a><img src="none.png">')
+    far, picture = '<a href="https://example.org">far</a>', '<img src="a.html" class="run-picture" alt="">'
+    (tmp_path / "b.html").write_text(f'<p id="there">{far}<img src="none.png" alt="">{picture}')
     (tmp_path / "s.css").write_text("@font-face { src: url('https://x.org/f.woff2') } body { background: url(a.png) }")
     assert check_links.problems(tmp_path) == [
         "a.html: loads //x.org/s.js",
         "a.html: no anchor b.html#here",
         "a.html: no file c.html",
+        "b.html: no words for the picture a.html",
         "b.html: no file none.png",
         "s.css: loads https://x.org/f.woff2",
     ]
@@ -179,6 +207,49 @@ def test_dark_pictures_turn_neutral_colours_and_keep_the_others():
     assert turned[2] > turned[1] > turned[0]
 
 
+def test_markers_and_lines_are_turned_once():
+    """The colour of a marker is "auto", that of its line: whichever is set first, both are read before."""
+    figures = pytest.importorskip("figures")
+    import matplotlib.pyplot as plt
+
+    figure, ax = plt.subplots()
+    (line,) = ax.plot([0, 1], [0, 1], "o-", color="black")
+    dots = ax.scatter([0, 1], [0, 1], color="black")
+    figures.darken(figure)
+    for colour in (line.get_color(), line.get_markerfacecolor(), line.get_markeredgecolor(), dots.get_facecolor()[0]):
+        assert min(colour[:3]) > 0.85
+    plt.close(figure)
+
+
+def test_white_heat_maps_turn_with_their_text_and_photographs_stay():
+    figures = pytest.importorskip("figures")
+    import matplotlib.pyplot as plt
+
+    assert [figures.on_paper(plt.get_cmap(name)) for name in ("RdBu_r", "gray_r", "Blues", "gray", "viridis")] == [
+        True, True, True, False, False,
+    ]  # fmt: skip
+    figure, (map_, photograph) = plt.subplots(1, 2)
+    for ax, cmap in ((map_, "RdBu_r"), (photograph, "gray")):
+        ax.imshow([[-1.0, 0.0, 1.0]], cmap=cmap)
+        ax.text(1, 0, "0", color="black")
+    figures.darken(figure)
+    middle, red = map_.images[0].get_cmap()([0.5, 1.0])
+    assert max(middle[:3]) < 0.2
+    assert red[0] > red[2] > 0.5
+    assert min(map_.texts[0].get_color()[:3]) > 0.85
+    assert photograph.images[0].get_cmap().name == "gray"
+    assert photograph.texts[0].get_color() == "black"
+    plt.close(figure)
+
+
+def test_the_longest_scripts_are_named(tmp_path):
+    times = pytest.importorskip("times")
+    for name, seconds in (("plot_a", 1.4), ("plot_b", 8.2)):
+        (tmp_path / f"{name}.cost.json").write_text(f'{{"time": {seconds}, "memory": 0.0}}')
+    said = times.line("scripts", times.of_gallery(tmp_path))
+    assert said == "scripts: 2 in 10 s (longest: plot_b 8, plot_a 1)"
+
+
 def test_formulas_become_mathml():
     pytest.importorskip("latex2mathml")
     import mathml
@@ -188,5 +259,7 @@ def test_formulas_become_mathml():
     assert "<munder>" in made
     assert "<mfrac>" in made
     assert "\\" not in made.split(">", 1)[1]
-    with pytest.raises(Exception, match=r"unread|nosuch"):
-        mathml.to_mathml(r"\nosuchcommand x", "inline")
+    assert "<mtr>" in mathml.to_mathml(r"a &= b \\ c &= d", "block")
+    for unread in (r"\nosuchcommand x", r"\text{a\_b}", r"a & b"):
+        with pytest.raises(Exception, match=r"unread|nosuch"):
+            mathml.to_mathml(unread, "inline")

@@ -39,18 +39,24 @@ days = pd.read_csv(StringIO(DAYS), sep=r"\s+")
 play = days.pop("play")
 
 rule = NaiveBayes(smoothing=1.0).fit(days, play)
-today = pd.DataFrame({"outlook": ["sun"], "temperature": ["cool"], "humidity": ["high"], "wind": ["strong"]})
+today = pd.DataFrame(
+    {"outlook": ["sun"], "temperature": ["cool"], "humidity": ["high"], "wind": ["strong"]}
+)
 why = rule.explain(today, of="yes", against="no")
 
 parts = [("before looking", float(why.prior[0]))]
-parts += [(f"{name}: {today[name][0]}", float(why.contributions[0, j])) for j, name in enumerate(why.names)]
+parts += [
+    (f"{name}: {today[name][0]}", float(why.contributions[0, j])) for j, name in enumerate(why.names)
+]
 ends = np.cumsum([part for _, part in parts])
 figure, ax = plt.subplots(figsize=(9.5, 4.6), layout="constrained")
 for line, ((_, part), end) in enumerate(zip(parts, ends, strict=True)):
     colour = BLUE if part > 0 else RED
     ax.barh(line, part, left=end - part, color=colour, height=0.62)
     edge = max(end, end - part)
-    ax.text(edge + 0.03, line, f"{part:+.2f}".replace("-", "−"), va="center", color=colour, weight="bold")
+    ax.text(
+        edge + 0.03, line, f"{part:+.2f}".replace("-", "−"), va="center", color=colour, weight="bold"
+    )
     ax.plot([end, end], [line + 0.31, line + 0.69], color="0.5", linewidth=1)
 ax.barh(len(parts), ends[-1], color="0.5", height=0.62)
 ax.text(0.03, len(parts), f"{ends[-1]:+.2f}".replace("-", "−"), va="center", weight="bold")

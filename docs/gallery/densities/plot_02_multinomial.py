@@ -39,7 +39,9 @@ for ax, counts in zip(panels, ([12, 7, 5], [60, 35, 25]), strict=True):
         up = y > 0
         ax.text(x, y + (0.02 if up else -0.02), words, ha="center", va="bottom" if up else "top")
     ratio = np.exp(fit.fitted.loglik - np.log(1 / 3) * sum(counts))
-    ax.set_title(f"{sum(counts)} rounds: {ratio:,.0f} times likelier than by chance", fontsize=14, pad=46)
+    ax.set_title(
+        f"{sum(counts)} rounds: {ratio:,.0f} times likelier than by chance", fontsize=14, pad=46
+    )
     ax.set(aspect="equal", xlim=(-0.02, 1.02), ylim=(-0.02, 0.89))
     ax.set_axis_off()
 panels[0].text(0.54, 0.33, "by chance", color="0.5", weight="bold")

@@ -35,7 +35,9 @@ rules = {
     "Sheather and Jones": ("sheather-jones", GREEN),
     "cross-validation": ("lscv", RED),
 }
-figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained", width_ratios=[1.15, 1])
+figure, (left, right) = plt.subplots(
+    1, 2, figsize=(11, 4.6), layout="constrained", width_ratios=[1.15, 1]
+)
 left.plot(h, [1e3 * criterion(each) for each in h], color="0.5", linewidth=3, zorder=1)
 for line, (name, (rule, colour)) in enumerate(rules.items()):
     chosen = eigenlens.bandwidth(X[:, 0], rule)

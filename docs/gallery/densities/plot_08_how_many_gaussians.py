@@ -27,12 +27,16 @@ X = np.concatenate([rng.multivariate_normal(*cloud) for cloud in clouds])
 table = eigenlens.select_mixture(X, range(1, 7), random_state=0, n_init=3)
 best = table.best
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(11, 5.2), layout="constrained", width_ratios=[1.25, 1])
+figure, (left, right) = plt.subplots(
+    1, 2, figsize=(11, 5.2), layout="constrained", width_ratios=[1.25, 1]
+)
 types = np.array(table.types)
 for name, colour in COLOURS.items():
     order = np.flatnonzero(types == name)[np.argsort(table.components[types == name])]
     left.plot(table.components[order], table.bic[order], "o-", color=colour, linewidth=3, markersize=7)
-    left.text(6.15, table.bic[order[-1]], name, color=colour, weight="bold", va=ALIGNED.get(name, "center"))
+    left.text(
+        6.15, table.bic[order[-1]], name, color=colour, weight="bold", va=ALIGNED.get(name, "center")
+    )
 ring = {"facecolors": "none", "edgecolors": "black", "linewidths": 2, "zorder": 3}
 left.scatter(best.n_components_, best.bic(), 320, **ring)
 left.set(xlabel="Gaussians", ylabel="BIC (less is better)", xlim=(0.8, 7.4), xticks=range(1, 7))

@@ -19,9 +19,12 @@ from matplotlib.colors import LinearSegmentedColormap
 
 from eigenlens import KernelPCA, datasets
 
-plt.rcParams.update({"font.size": 13, "axes.titlesize": 15, "axes.spines.top": False, "axes.spines.right": False})
+plt.rcParams.update({"font.size": 13, "axes.titlesize": 15})
+plt.rcParams.update({"axes.spines.top": False, "axes.spines.right": False})
 BLUE, ORANGE = "#0072B2", "#D55E00"
-FIELD = LinearSegmentedColormap.from_list("field", [(0, 0.45, 0.7, 0.6), (0.5, 0.5, 0.5, 0), (0.84, 0.37, 0, 0.6)])
+FIELD = LinearSegmentedColormap.from_list(
+    "field", [(0, 0.45, 0.7, 0.6), (0.5, 0.5, 0.5, 0), (0.84, 0.37, 0, 0.6)]
+)
 
 circles = datasets.load("two-circles", n=300)
 X, outer = circles.data, np.array(circles.labels) == "outer"
@@ -51,11 +54,22 @@ for (name, model), (above, below) in zip(kernels.items(), axes.T, strict=True):
     top = np.abs(Z[:, best]).max()
     above.imshow(field, extent=(-1.4, 1.4, -1.4, 1.4), origin="lower", cmap=FIELD, vmin=-top, vmax=top)
     above.contour(
-        side, side, field, levels=np.linspace(-2 * top, top, 13), colors="#7f7f7f", linewidths=0.8, linestyles="solid"
+        side,
+        side,
+        field,
+        levels=np.linspace(-2 * top, top, 13),
+        colors="#7f7f7f",
+        linewidths=0.8,
+        linestyles="solid",
     )
     above.set(title=name, xticks=[], yticks=[])
     for ax, rows in ((above, X), (below, Z[:, [other, best]])):
         ax.scatter(*rows[outer].T, s=18, color=BLUE, linewidths=0)
         ax.scatter(*rows[~outer].T, s=18, color=ORANGE, marker="s", linewidths=0)
-    below.set(xlabel=f"score on component {other + 1}", ylabel=f"score on component {best + 1}", xticks=[], yticks=[])
+    below.set(
+        xlabel=f"score on component {other + 1}",
+        ylabel=f"score on component {best + 1}",
+        xticks=[],
+        yticks=[],
+    )
 plt.show()

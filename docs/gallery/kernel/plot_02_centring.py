@@ -20,12 +20,17 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from eigenlens import KernelPCA
 
-plt.rcParams.update({"font.size": 13, "axes.titlesize": 15, "axes.spines.top": False, "axes.spines.right": False})
+plt.rcParams.update({"font.size": 13, "axes.titlesize": 15})
+plt.rcParams.update({"axes.spines.top": False, "axes.spines.right": False})
 BLUE, ORANGE = "#0072B2", "#D55E00"
-FIELD = LinearSegmentedColormap.from_list("field", [(0, 0.45, 0.7, 0.7), (0.5, 0.5, 0.5, 0), (0.84, 0.37, 0, 0.7)])
+FIELD = LinearSegmentedColormap.from_list(
+    "field", [(0, 0.45, 0.7, 0.7), (0.5, 0.5, 0.5, 0), (0.84, 0.37, 0, 0.7)]
+)
 
 rng, gamma = np.random.default_rng(1), 0.2
-X = np.concatenate([rng.normal(centre, 0.55, (m, 2)) for centre, m in (((-1.6, 0), 45), ((1.6, 0.3), 45))])
+X = np.concatenate(
+    [rng.normal(centre, 0.55, (m, 2)) for centre, m in (((-1.6, 0), 45), ((1.6, 0.3), 45))]
+)
 X = X[X[:, 0].argsort()]
 K = rbf_kernel(X, gamma=gamma)
 r, g = K.mean(axis=0), K.mean()
@@ -46,10 +51,17 @@ fig, axes = plt.subplots(2, 2, figsize=(10, 7.6), layout="constrained", width_ra
 for (name, matrix, field, z), (left, right) in zip(rows, axes, strict=True):
     top = np.quantile(np.abs(matrix), 0.95)
     left.imshow(matrix, cmap=FIELD, vmin=-top, vmax=top)
-    left.set(xticks=[], yticks=[], title=f"Gram matrix, {name}", xlabel=f"mean of the entries {abs(matrix.mean()):.2f}")
+    left.set(
+        xticks=[],
+        yticks=[],
+        title=f"Gram matrix, {name}",
+        xlabel=f"mean of the entries {abs(matrix.mean()):.2f}",
+    )
     field, top = field.reshape(len(side), -1), np.abs(field).max()
     right.imshow(field, extent=(-4, 4, -3, 3), origin="lower", cmap=FIELD, vmin=-top, vmax=top)
-    right.contour(side, 0.75 * side, field, levels=8, colors="#7f7f7f", linewidths=0.8, linestyles="solid")
+    right.contour(
+        side, 0.75 * side, field, levels=8, colors="#7f7f7f", linewidths=0.8, linestyles="solid"
+    )
     for some, colour, marker in ((z < 0, BLUE, "o"), (z > 0, ORANGE, "s")):
         right.scatter(*X[some].T, s=26, color=colour, marker=marker, linewidths=0)
     right.set(

@@ -17,7 +17,8 @@ import numpy as np
 
 from eigenlens import KernelPCA, datasets
 
-plt.rcParams.update({"font.size": 13, "axes.titlesize": 15, "axes.spines.top": False, "axes.spines.right": False})
+plt.rcParams.update({"font.size": 13, "axes.titlesize": 15})
+plt.rcParams.update({"axes.spines.top": False, "axes.spines.right": False})
 
 BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"
 
@@ -47,7 +48,9 @@ for ax, fitted, new in ((left, X, walk), (right, Z[:, [0, 2]], path)):
 left.set_axis_off()
 right.plot(*far[0], "*", ms=24, color="#7f7f7f", zorder=5)
 arrow = {"arrowstyle": "-", "color": "#7f7f7f"}
-right.annotate("far from all data", far[0], (30, 90), textcoords="offset points", ha="left", arrowprops=arrow)
+right.annotate(
+    "far from all data", far[0], (30, 90), textcoords="offset points", ha="left", arrowprops=arrow
+)
 left.set(title="two fitted circles and a walk of new points", aspect="equal")
 right.set(title="their scores", xlabel="score on component 1", ylabel="score on component 3")
 plt.show()

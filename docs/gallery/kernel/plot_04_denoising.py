@@ -19,7 +19,8 @@ import numpy as np
 
 from eigenlens import PCA, KernelPCA, datasets
 
-plt.rcParams.update({"font.size": 13, "axes.titlesize": 15, "axes.spines.top": False, "axes.spines.right": False})
+plt.rcParams.update({"font.size": 13, "axes.titlesize": 15})
+plt.rcParams.update({"axes.spines.top": False, "axes.spines.right": False})
 BLUE, ORANGE = "#0072B2", "#D55E00"
 
 digits = datasets.load("digits")
@@ -58,7 +59,9 @@ for axes, (name, images) in zip(top.subplots(4, 10), rows.items(), strict=True):
     axes[0].set_ylabel(name, rotation=0, ha="right", va="center", labelpad=8)
 ax = bottom.subplots()
 for found, colour, name in ((by_pca, BLUE, "PCA"), (by_kernel, ORANGE, "kernel PCA")):
-    ax.semilogx(list(found), [error(images) for images in found.values()], "o-", color=colour, lw=3, ms=8)
+    ax.semilogx(
+        list(found), [error(images) for images in found.values()], "o-", color=colour, lw=3, ms=8
+    )
     ax.text(1.08 * max(found), error(found[max(found)]), name, color=colour, va="center")
 ax.set(xlabel="components kept, k", ylabel="squared error of a pixel", ylim=(0, None))
 ticks = [2, 5, 10, 20, 50, 100, 200, 400, 800]

@@ -12,7 +12,8 @@ import numpy as np
 
 from eigenlens import PCA, KernelPCA, LinearDiscriminant, datasets
 
-plt.rcParams.update({"font.size": 13, "axes.titlesize": 15, "axes.spines.top": False, "axes.spines.right": False})
+plt.rcParams.update({"font.size": 13, "axes.titlesize": 15})
+plt.rcParams.update({"axes.spines.top": False, "axes.spines.right": False})
 BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#7f7f7f"
 
 digits = datasets.load("digits")
@@ -38,11 +39,24 @@ plain = mistakes(X, X.shape[1])
 
 fig, ax = plt.subplots(figsize=(10, 5.2), layout="constrained")
 ax.axhline(100 * plain, color=GREY, lw=2, ls="--")
-ax.text(300, 100 * plain + 0.2, f"the {X.shape[1]} pixels themselves: {plain:.1%}", color=GREY, ha="right", va="bottom")
+ax.text(
+    300,
+    100 * plain + 0.2,
+    f"the {X.shape[1]} pixels themselves: {plain:.1%}",
+    color=GREY,
+    ha="right",
+    va="bottom",
+)
 for name, (Z, colour, counts) in features.items():
     errors = [100 * mistakes(Z, k) for k in counts]
     ax.plot(counts, errors, "o-", color=colour, lw=3, ms=9)
     side = "right" if counts[-1] > 100 else "left"
-    ax.text(counts[-1], errors[-1] + 0.4, f"{name}: {errors[-1]:.1f}%", color=colour, ha=side, va="bottom")
-ax.set(xlabel="components given to the linear classifier", ylabel="mistakes on new digits (%)", ylim=(0, None))
+    ax.text(
+        counts[-1], errors[-1] + 0.4, f"{name}: {errors[-1]:.1f}%", color=colour, ha=side, va="bottom"
+    )
+ax.set(
+    xlabel="components given to the linear classifier",
+    ylabel="mistakes on new digits (%)",
+    ylim=(0, None),
+)
 plt.show()

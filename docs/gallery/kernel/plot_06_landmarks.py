@@ -20,7 +20,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from eigenlens import KernelPCA
 
-plt.rcParams.update({"font.size": 13, "axes.titlesize": 15, "axes.spines.top": False, "axes.spines.right": False})
+plt.rcParams.update({"font.size": 13, "axes.titlesize": 15})
+plt.rcParams.update({"axes.spines.top": False, "axes.spines.right": False})
 BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#7f7f7f"
 
 rng, gamma = np.random.default_rng(0), 1.0
@@ -31,14 +32,18 @@ centres = np.array([centre for centre, _, _ in groups])
 
 def fit(rule, m, seed=0):
     """Kernel PCA from m landmarks."""
-    return KernelPCA(2, kernel="rbf", gamma=gamma, approximation=rule, n_landmarks=m, random_state=seed).fit(X)
+    return KernelPCA(
+        2, kernel="rbf", gamma=gamma, approximation=rule, n_landmarks=m, random_state=seed
+    ).fit(X)
 
 
 counts, seeds = np.array([5, 10, 20, 40, 60, 80]), range(5)
 lam = np.linalg.eigvalsh(rbf_kernel(X, gamma=gamma))[::-1]
 least = 1 - np.cumsum(lam)[counts - 1] / lam.sum()
 
-fig, panels = plt.subplot_mosaic([["uniform", "error"], ["pivoted", "error"]], figsize=(11, 6), layout="constrained")
+fig, panels = plt.subplot_mosaic(
+    [["uniform", "error"], ["pivoted", "error"]], figsize=(11, 6), layout="constrained"
+)
 curve = panels["error"]
 rules = {"nystroem": (ORANGE, "uniform", "s"), "rpcholesky": (BLUE, "pivoted", "o")}
 for rule, (colour, name, marker) in rules.items():
@@ -56,6 +61,8 @@ for rule, (colour, name, marker) in rules.items():
 curve.semilogy(counts, least, "--", color=GREY, lw=2)
 curve.text(83, least[-1], "least\npossible", color=GREY, va="center")
 curve.set(
-    xlabel="landmarks", ylabel="share of the trace left out", title=f"{len(X)} points, mean of {len(seeds)} draws"
+    xlabel="landmarks",
+    ylabel="share of the trace left out",
+    title=f"{len(X)} points, mean of {len(seeds)} draws",
 )
 plt.show()

@@ -45,7 +45,9 @@ left.text(0, 0.17, "imputed, with 95% interval", color=BLUE, weight="bold")
 left.text(0, 0.155, "the truth inside it", weight="bold")
 left.text(0, 0.14, "the truth outside", color=RED, weight="bold")
 share = inside[hidden].mean()
-left.set_title(f"{share:.1%} of all {hidden.sum():,} hidden entries lie in their intervals", fontsize=14)
+left.set_title(
+    f"{share:.1%} of all {hidden.sum():,} hidden entries lie in their intervals", fontsize=14
+)
 left.set(xticks=[], xlabel="45 hidden entries of one column", ylabel=names[j])
 bars = right.bar(["column\nmean", "model"], errors, color=["0.6", BLUE], width=0.6)
 right.bar_label(bars, fmt="%.2f", padding=3, weight="bold")

@@ -17,7 +17,8 @@ import numpy as np
 
 from eigenlens import PCA, datasets
 
-plt.rcParams.update({"font.size": 13, "axes.titlesize": 15, "axes.spines.top": False, "axes.spines.right": False})
+plt.rcParams.update({"font.size": 13, "axes.titlesize": 15})
+plt.rcParams.update({"axes.spines.top": False, "axes.spines.right": False})
 BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#7f7f7f"
 
 X = datasets.load("digits").data
@@ -36,7 +37,8 @@ fig = plt.figure(figsize=(11, 6.2), layout="constrained")
 grid = fig.add_gridspec(2, len(ranks) + 1, height_ratios=[1, 2.6])
 row = X[[3]]
 rebuilt = [("the digit", row)] + [
-    (f"k = {k}", model.inverse_transform(model.transform(row))) for k, model in zip(ranks, models, strict=True)
+    (f"k = {k}", model.inverse_transform(model.transform(row)))
+    for k, model in zip(ranks, models, strict=True)
 ]
 for j, (name, image) in enumerate(rebuilt):
     ax = fig.add_subplot(grid[0, j])
@@ -51,13 +53,19 @@ ax.plot(range(65), discarded, color=BLUE, lw=3)
 ax.plot(ranks, errors, "o", color=ORANGE, ms=10)
 ax.text(34, 0.53, "20 random planes of the same dimension", color=GREY)
 ax.annotate(
-    "line: sum of the discarded eigenvalues", (9, discarded[9]), (20, 14), textcoords="offset points", color=BLUE
+    "line: sum of the discarded eigenvalues",
+    (9, discarded[9]),
+    (20, 14),
+    textcoords="offset points",
+    color=BLUE,
 )
 gap = np.abs(np.array(errors) - discarded[ranks]).max()
 ax.annotate(
     f"dots: squared error measured on the digits\n(largest difference from the line: {gap:.0e})",
     (ranks[4], errors[4]), (26, 12), textcoords="offset points", color=ORANGE,
 )  # fmt: skip
-ax.set(xlabel="components kept, k", ylabel="share of variance lost", xlim=(-0.5, 65), ylim=(-0.02, 1.02))
+ax.set(
+    xlabel="components kept, k", ylabel="share of variance lost", xlim=(-0.5, 65), ylim=(-0.02, 1.02)
+)
 ax.set_yticks([0, 0.5, 1], ["0", "½", "1"])
 plt.show()

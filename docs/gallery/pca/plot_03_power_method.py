@@ -17,7 +17,8 @@ import numpy as np
 
 from eigenlens import PCA, datasets
 
-plt.rcParams.update({"font.size": 13, "axes.titlesize": 15, "axes.spines.top": False, "axes.spines.right": False})
+plt.rcParams.update({"font.size": 13, "axes.titlesize": 15})
+plt.rcParams.update({"axes.spines.top": False, "axes.spines.right": False})
 COLOURS, SHOWN = ["#0072B2", "#D55E00", "#009E73"], [0, 1, 5, 20, 80]
 
 X = datasets.load("digits").data
@@ -50,7 +51,9 @@ for j, (path, colour) in enumerate(zip(paths, COLOURS, strict=True)):
     ratio = lam[j + 1] / lam[j]
     ax.semilogy(t, tangent[t], color=colour, lw=8, alpha=0.45)
     ax.semilogy(t, tangent[60] * ratio ** (t - 60.0), "--", color=colour, lw=1.8)
-    ax.text(82, tangent[80], f"{name}: λ{'₂₃₄'[j]}/λ{'₁₂₃'[j]} = {ratio:.2f}", color=colour, va="center")
+    ax.text(
+        82, tangent[80], f"{name}: λ{'₂₃₄'[j]}/λ{'₁₂₃'[j]} = {ratio:.2f}", color=colour, va="center"
+    )
 ax.set(xlabel="steps", ylabel="tangent of the angle to the component", xlim=(0, 80), ylim=(None, 30))
 ax.set_title("dashed: the rate λⱼ₊₁ / λⱼ per step", loc="left")
 plt.show()

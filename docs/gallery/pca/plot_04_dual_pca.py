@@ -19,14 +19,15 @@ import numpy as np
 
 from eigenlens import PCA, datasets
 
-plt.rcParams.update({"font.size": 13, "axes.titlesize": 15, "axes.spines.top": False, "axes.spines.right": False})
+plt.rcParams.update({"font.size": 13, "axes.titlesize": 15})
+plt.rcParams.update({"axes.spines.top": False, "axes.spines.right": False})
 BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#7f7f7f"
 
 genes = datasets.load("gene-map", n=60, markers=1600, side=3, generations=40).data
 
 
 def fit(solver, d):
-    """The model by one solver on the first d markers, and its processor time, the shortest of several."""
+    """The model by one solver on the first d markers, and its shortest processor time of several."""
     times = []
     for _ in range(3 if d > 800 else 9):
         start = time.process_time()

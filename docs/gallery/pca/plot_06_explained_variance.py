@@ -18,7 +18,8 @@ import numpy as np
 
 from eigenlens import PCA, datasets, select_components
 
-plt.rcParams.update({"font.size": 13, "axes.titlesize": 15, "axes.spines.top": False, "axes.spines.right": False})
+plt.rcParams.update({"font.size": 13, "axes.titlesize": 15})
+plt.rcParams.update({"axes.spines.top": False, "axes.spines.right": False})
 BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#7f7f7f"
 
 answers = datasets.load("questionnaire").data
@@ -27,14 +28,18 @@ rules = select_components(answers, share=0.9, rules=["parallel"], standardize=Tr
 k90, parallel = (rules[name].n_components for name in ("90% of variance", "parallel"))
 
 rng = np.random.default_rng(0)
-shuffled = [PCA(standardize=True).fit(rng.permuted(answers, axis=0)).explained_variance_ for _ in range(100)]
+shuffled = [
+    PCA(standardize=True).fit(rng.permuted(answers, axis=0)).explained_variance_ for _ in range(100)
+]
 limit = np.quantile(shuffled, 0.95, axis=0)
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")
 k = np.arange(1, len(lam) + 1)
 left.bar(k, lam, color=[BLUE if j <= parallel else "#b8c4cc" for j in k])
 left.plot(k, limit, "o-", color=ORANGE, lw=2.5, ms=6)
-left.annotate("95% point of shuffled answers", (k[3], limit[3]), (4, 26), textcoords="offset points", color=ORANGE)
+left.annotate(
+    "95% point of shuffled answers", (k[3], limit[3]), (4, 26), textcoords="offset points", color=ORANGE
+)
 left.set(xlabel="component", ylabel="eigenvalue", xticks=k, title=f"parallel analysis keeps {parallel}")
 
 share = np.cumsum(lam) / lam.sum()

@@ -19,7 +19,8 @@ import numpy as np
 
 from eigenlens import PCA, datasets
 
-plt.rcParams.update({"font.size": 13, "axes.titlesize": 15, "axes.spines.top": False, "axes.spines.right": False})
+plt.rcParams.update({"font.size": 13, "axes.titlesize": 15})
+plt.rcParams.update({"axes.spines.top": False, "axes.spines.right": False})
 BLUE, ORANGE, STRETCH = "#0072B2", "#D55E00", 700
 
 food = datasets.load("uk-food")
@@ -32,21 +33,32 @@ ax.axvline(0, color="#7f7f7f", lw=0.6)
 long = np.linalg.norm(V, axis=1) > 0.25
 for (x, y), name, named in zip(STRETCH * V, food.columns, long, strict=True):
     ax.annotate(
-        "", (x, y), (0, 0), arrowprops={"arrowstyle": "-|>", "color": ORANGE, "lw": 2 if named else 1, "shrinkA": 0}
+        "",
+        (x, y),
+        (0, 0),
+        arrowprops={"arrowstyle": "-|>", "color": ORANGE, "lw": 2 if named else 1, "shrinkA": 0},
     )
     if named:
         ha, va = ("left" if x > 0 else "right"), ("bottom" if y > 0 else "top")
         ax.annotate(
-            name, (x, y), (4 * np.sign(x), 2 * np.sign(y)), textcoords="offset points", color=ORANGE, ha=ha, va=va
+            name,
+            (x, y),
+            (4 * np.sign(x), 2 * np.sign(y)),
+            textcoords="offset points",
+            color=ORANGE,
+            ha=ha,
+            va=va,
         )
 ax.scatter(*Z.T, s=140, color=BLUE, zorder=3)
 for (x, y), name in zip(Z, food.rows, strict=True):
     down = 28 if name == "England" else 0  # below the arrows there
     ax.annotate(
-        name, (x, y), (0, -down or 10), textcoords="offset points", color=BLUE, weight="bold", ha="center",
-        va="top" if down else "bottom",
+        name, (x, y), (0, -down or 10), textcoords="offset points", color=BLUE, weight="bold",
+        ha="center", va="top" if down else "bottom",
     )  # fmt: skip
-ax.set(xlabel=f"PC1 ({share[0]:.0%} of the variance)", ylabel=f"PC2 ({share[1]:.0%})", xticks=[], yticks=[])
+ax.set(
+    xlabel=f"PC1 ({share[0]:.0%} of the variance)", ylabel=f"PC2 ({share[1]:.0%})", xticks=[], yticks=[]
+)
 ax.set_title(f"two components hold {share.sum():.0%} of the variance of {len(V)} foods", loc="left")
 ax.set_aspect("equal", adjustable="datalim")
 ax.update_datalim(STRETCH * V)

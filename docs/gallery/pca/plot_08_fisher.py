@@ -17,7 +17,8 @@ import numpy as np
 
 from eigenlens import PCA, KernelDensity, LinearDiscriminant
 
-plt.rcParams.update({"font.size": 13, "axes.titlesize": 15, "axes.spines.top": False, "axes.spines.right": False})
+plt.rcParams.update({"font.size": 13, "axes.titlesize": 15})
+plt.rcParams.update({"axes.spines.top": False, "axes.spines.right": False})
 COLOURS = ["#0072B2", "#D55E00"]
 
 rng = np.random.default_rng(2)

@@ -40,7 +40,10 @@ middle = np.array([Z[(village == home).all(axis=1)].mean(axis=0) for home in hom
 pictures = {
     "where people live": (Y, homes + 0.5 - place.mean(axis=0)),
     "two components of their genes": (size * Z, size * middle),
-    f"{mirrored}turned by {abs(angle):.0f}°: correlation {correlation:.2f}": (size * Z @ turn, size * middle @ turn),
+    f"{mirrored}turned by {abs(angle):.0f}°: correlation {correlation:.2f}": (
+        size * Z @ turn,
+        size * middle @ turn,
+    ),
 }
 fig, axes = plt.subplots(1, 3, figsize=(12, 4.4), layout="constrained")
 for ax, (title, (rows, centres)) in zip(axes, pictures.items(), strict=True):
