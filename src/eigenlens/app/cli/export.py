@@ -39,7 +39,7 @@ def export(
     entry (parameter, row, column, value, text), or with --only a plain table of one parameter.
 
     ONNX holds the projection of pca, ppca, fa and lda: X in, scores out, in float64; of lda also the label and the
-    probabilities. It is checked against this package where onnxruntime is installed (pip install 'eigenlens[onnx]').
+    probabilities. It is checked against this package where onnxruntime is installed (the extra onnx).
     """
     from eigenlens.app.cli.parameters import parameters
     from eigenlens.app.cli.running import session
