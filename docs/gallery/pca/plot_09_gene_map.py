@@ -1,6 +1,6 @@
 r"""
-Genes mirror geography
-======================
+The genetic map: components redraw a country
+============================================
 
 A simulated country of 36 villages on a grid, where neighbours marry and chance does the rest for a hundred
 generations. Nobody tells the analysis where people live: it sees only 600 genetic markers of 400 people. Yet the first
