@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import json
-import re
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -23,35 +19,11 @@ from eigenlens import (
     report,
 )
 from eigenlens.views import held_out
+from written_reports import contents, layers, named, numbers, table
 
 IRIS = load_iris(as_frame=True)
 X = IRIS.data
 Y = pd.Series(IRIS.target_names[IRIS.target], name="species")
-
-
-def contents(path):
-    text = path.read_text(encoding="utf-8")
-    return json.loads(re.search(r'id="report">(.*?)</script>', text, flags=re.DOTALL).group(1))
-
-
-def numbers(values, whole):
-    if isinstance(values, dict) and "ref" in values:
-        return numbers(whole["shared"][values["ref"]], whole)
-    if isinstance(values, list):
-        return np.array([np.nan if v is None else v for v in values], dtype=float)
-    return np.frombuffer(base64.b64decode(values["f32"]), "<f4").astype(float)
-
-
-def named(charts, title):
-    return next(chart for chart in charts if chart["title"] == title)
-
-
-def layers(chart, kind):
-    return [layer["data"] for layer in chart["marks"] if layer["type"] == kind]
-
-
-def table(chart):
-    return {column["name"]: column["values"] for column in chart["columns"]}
 
 
 @pytest.fixture(scope="module")

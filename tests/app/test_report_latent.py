@@ -11,6 +11,7 @@ from eigenlens.app.report.latent import latent_page
 from eigenlens.app.report.rows import shown
 from eigenlens.data.mixed import as_table
 from eigenlens.views.row_sample import sample_rows
+from written_reports import layers, named, table
 
 RNG = np.random.default_rng(0)
 W = np.kron(np.eye(2), np.array([[0.9], [0.8], [0.7], [0.6]]))
@@ -20,18 +21,6 @@ NAMES = tuple(f"q{j}" for j in range(8))
 
 def rows(values, names=NAMES):
     return shown(sample_rows(as_table(values), len(values), RNG), tuple(names))
-
-
-def named(charts, title):
-    return next(chart for chart in charts if chart["title"] == title)
-
-
-def layers(chart, kind):
-    return [layer["data"] for layer in chart["marks"] if layer["type"] == kind]
-
-
-def table(chart):
-    return {column["name"]: column["values"] for column in chart["columns"]}
 
 
 @pytest.fixture(scope="module")

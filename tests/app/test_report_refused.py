@@ -1,8 +1,6 @@
 """Reports that are refused, in words that say what to do, with nothing written; and those that only look odd."""
 
 import base64
-import json
-import re
 
 import numpy as np
 import pandas as pd
@@ -13,14 +11,10 @@ import sklearn.pipeline
 from eigenlens import PCA, GaussianMixture, KernelDensity, KernelPCA, NaiveBayes, OptionError, ProbabilisticPCA
 from eigenlens.app.report import packing, report
 from eigenlens.errors import DataError
+from written_reports import contents
 
 X = pd.DataFrame(np.random.default_rng(0).standard_normal((30, 4)), columns=list("abcd"))
 MODEL = PCA(2).fit(X)
-
-
-def contents(path):
-    text = path.read_text(encoding="utf-8")
-    return json.loads(re.search(r'id="report">(.*?)</script>', text, flags=re.DOTALL).group(1))
 
 
 def refused(tmp_path, words, *given, **more):

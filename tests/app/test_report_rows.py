@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import json
 import re
 
 import numpy as np
@@ -33,6 +31,7 @@ from eigenlens.app.report.code import literal
 from eigenlens.data.memory import ArraySource
 from eigenlens.data.mixed import as_table
 from eigenlens.views.row_sample import plane_counts, sample_rows
+from written_reports import contents, layers, named, numbers
 
 RNG = np.random.default_rng(0)
 X = pd.DataFrame(RNG.standard_normal((60, 4)) @ RNG.standard_normal((4, 4)), columns=list("abcd"))
@@ -46,31 +45,6 @@ HOSTILE = [
     "__proto__",
     "a" * 9_000,
 ]
-
-
-def contents(path):
-    text = path.read_text(encoding="utf-8")
-    assert text.count("<script") == 2
-    return json.loads(re.search(r'id="report">(.*?)</script>', text, flags=re.DOTALL).group(1))
-
-
-def numbers(values, whole):
-    if isinstance(values, dict) and "ref" in values:
-        return numbers(whole["shared"][values["ref"]], whole)
-    if isinstance(values, list):
-        return np.array([np.nan if v is None else v for v in values], dtype=float)
-    if "f32" in values:
-        return np.frombuffer(base64.b64decode(values["f32"]), "<f4").astype(float)
-    codes = np.frombuffer(base64.b64decode(values["u16"]), "<u2").astype(float)
-    return np.where(codes == 65_535, np.nan, values["low"] + codes * (values["high"] - values["low"]) / 65_534)
-
-
-def named(charts, title):
-    return next(chart for chart in charts if chart["title"] == title)
-
-
-def layers(chart, kind):
-    return [layer["data"] for layer in chart["marks"] if layer["type"] == kind]
 
 
 # ---- samples --------------------------------------------------------------------------------------------------
