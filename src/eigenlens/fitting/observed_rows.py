@@ -21,6 +21,7 @@ from eigenlens.compiled.latent import Frame, latent_compiled, latent_expected
 from eigenlens.data.source import Block
 from eigenlens.fitting.missing_steep import Rotated, rotated
 from eigenlens.linalg.packed import apply_packed, diagonal_of, invert_packed, packed_size, unpack
+from eigenlens.models.density import distinct_rows
 from eigenlens.models.latent_rows import scattered
 from eigenlens.models.linear_gaussian import LinearGaussian
 from eigenlens.stats.observed import as_floats, observed_entries
@@ -113,9 +114,7 @@ def pieces_of(block: Block, centre: Array, scale: Array, k: int) -> list[Rows]:
 def _piece(X: Array, seen: Array, w: Array, centre: Array, scale: Array) -> Piece:
     O = seen.astype(np.float64)
     Y = (X - centre) / scale * O
-    bits = np.packbits(seen, axis=1)
-    keys = np.ascontiguousarray(bits).view(np.dtype((np.void, bits.shape[1]))).ravel()
-    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    first, which = distinct_rows(seen)
     if len(first) > REPEATED * len(O):
         return Piece(Y, O, w, O, None, w)
     return Piece(Y, O, w, O[first], which, np.bincount(which, w))

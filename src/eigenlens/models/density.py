@@ -21,6 +21,7 @@ __all__ = [
     "Family",
     "as_rows",
     "column_numbers",
+    "distinct_rows",
     "known_values",
     "other_columns",
     "patterns",
@@ -130,10 +131,20 @@ def patterns(X: Array) -> tuple[Array, Array]:
     seen = ~np.isnan(X)
     if seen.all():
         return seen[:1], np.zeros(len(X), dtype=np.intp)
-    packed = np.ascontiguousarray(np.packbits(seen, axis=1))
+    first, which = distinct_rows(seen)
+    return seen[first], which
+
+
+def distinct_rows(seen: Array) -> tuple[Array, Array]:
+    """Where each different row of booleans (n, d) stands first (u,), and which of these each row is (n,).
+
+    >>> distinct_rows(np.array([[True, False], [True, True], [True, False]]))
+    (array([0, 1]), array([0, 1, 0]))
+    """
+    packed = np.ascontiguousarray(np.packbits(seen, axis=1))  # of column-major rows it would be column-major too
     keys = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
     _, first, which = np.unique(keys, return_index=True, return_inverse=True)
-    return seen[first], which.reshape(-1)
+    return first, which.reshape(-1)
 
 
 def rows_by_pattern(X: Array) -> Iterator[tuple[Array | slice, Array]]:
