@@ -355,7 +355,7 @@ def test_a_reader_that_stops_early_is_no_error(tmp_path):
 
 def test_an_interrupt_leaves_nothing_and_progress_was_shown(tmp_path):
     """EM takes an interrupt for a wish to keep the best so far; a command that was stopped has stopped all the same."""
-    X = RNG.standard_normal((3000, 30)) @ RNG.standard_normal((30, 30))
+    X = RNG.standard_normal((12_000, 30)) @ RNG.standard_normal((30, 30))
     np.save(tmp_path / "slow.npy", np.where(RNG.random(X.shape) < 0.3, np.nan, X))
     words = [sys.executable, "-m", "eigenlens", "fit", "ppca", "slow.npy", "-k", "25", "--set", "tol=1e-15"]
     words += ["-o", "m.safetensors", "--report", "m.html", "--progress"]
