@@ -64,6 +64,12 @@ namespace eigenlens::baseline {
 
 namespace eigenlens {
 
+// Python's own signals: an interrupt becomes the exception that its handler raises.
+void attend_to_signals() {
+  py::gil_scoped_acquire held;
+  if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+}
+
 Isa active = best_isa();
 
 const char* isa_name() {
@@ -212,8 +218,8 @@ void normal_product(py::array_t<T> data, py::array_t<Index> indices, py::array_t
   const std::size_t pieces = std::clamp<std::size_t>(stored / (4 * size + 1), 1, SPARSE_PIECES);
 
   py::gil_scoped_release free;
-  double* partial = static_cast<double*>(std::aligned_alloc(64, pieces * (size + 8) * sizeof(double)));
-  if (!partial) throw std::bad_alloc();
+  const Aligned<double> sums(pieces * (size + 8));
+  double* partial = sums.data;
   // Pieces hold about the same number of stored entries.
   auto cut = [&](std::size_t p) {
     const Index at = static_cast<Index>(starts[0] + static_cast<Index>(stored / pieces * p));
@@ -228,7 +234,6 @@ void normal_product(py::array_t<T> data, py::array_t<Index> indices, py::array_t
     for (std::size_t j = 0; j < size + 8; ++j) partial[j] += partial[p * (size + 8) + j];
   std::memcpy(z, partial, size * sizeof(double));
   std::memcpy(t, partial + size, 8 * sizeof(double));
-  std::free(partial);
 }
 
 }  // namespace eigenlens
@@ -240,6 +245,7 @@ void normal_product(py::array_t<T> data, py::array_t<Index> indices, py::array_t
 
 PYBIND11_MODULE(_kernels, m) {
   using namespace eigenlens;
+  attend = attend_to_signals;
   m.doc() = "The compiled kernels of eigenlens; see compiled/__init__.py for their NumPy twins.";
   m.def("isa", &isa_name);
   m.def("set_isa", &set_isa);

@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -35,24 +37,47 @@ inline Isa best_isa() {
   return Isa::baseline;
 }
 
+// Throws if the user wants the work to end; the binding says how that is found out. Asked now and then by the thread
+// that called, so that minutes of work can be interrupted.
+inline void (*attend)() = [] {};
+
+inline void attend_now_and_then() {
+  using clock = std::chrono::steady_clock;
+  thread_local clock::time_point asked;
+  const clock::time_point now = clock::now();
+  if (now - asked < std::chrono::milliseconds(100)) return;
+  asked = now;
+  attend();
+}
+
 // Calls work(piece) for piece = 0 … pieces-1, each exactly once, on at most `threads` threads. What a
 // piece computes must not depend on who computes it: then the result does not depend on `threads`.
+// An exception, from a piece or from the user, ends the work: it is thrown again when all threads have stopped.
 template <class Work>
 void in_parallel(std::size_t pieces, std::size_t threads, Work work) {
   std::atomic<std::size_t> next{0};
-  auto run = [&] {
-    for (std::size_t piece = next++; piece < pieces; piece = next++) work(piece);
+  std::exception_ptr thrown;
+  std::mutex first;
+  auto run = [&](auto between) {
+    try {
+      for (std::size_t piece = next++; piece < pieces; piece = next++) work(piece), between();
+    } catch (...) {
+      next = pieces;
+      const std::lock_guard<std::mutex> lock(first);
+      if (!thrown) thrown = std::current_exception();
+    }
   };
   std::vector<std::thread> others;
   for (std::size_t t = 1; t < std::min(threads, pieces); ++t) {
     try {
-      others.emplace_back(run);
+      others.emplace_back(run, [] {});
     } catch (const std::exception&) {
       break;  // no more threads to be had: those there are finish the work
     }
   }
-  run();
+  run(attend_now_and_then);
   for (auto& other : others) other.join();
+  if (thrown) std::rethrow_exception(thrown);
 }
 
 // A symmetric matrix kept on and above its diagonal: panels of `step` rows, each from the diagonal to the right.
