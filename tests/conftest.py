@@ -1,6 +1,8 @@
-"""The fixture `accuracy`: comparisons with other systems that the page of accuracy shows."""
+"""The fixture `accuracy`: comparisons with other systems that the page of accuracy shows. Interrupts, for all tests."""
 
 from __future__ import annotations
+
+import signal
 
 import pytest
 
@@ -15,6 +17,10 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     config.stash[RECORDS] = {}
+    if (
+        signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    ):  # in the background of a shell; programs that tests start inherit it
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
