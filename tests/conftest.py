@@ -17,9 +17,8 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     config.stash[RECORDS] = {}
-    if (
-        signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-    ):  # in the background of a shell; programs that tests start inherit it
+    # In the background of a shell they are ignored, also by the programs that tests start.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
