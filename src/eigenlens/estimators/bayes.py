@@ -26,6 +26,8 @@ from eigenlens.estimators.bayes_densities import (
 )
 from eigenlens.estimators.classifying import BayesRule, Counted, drawn_by_class
 from eigenlens.estimators.density_rows import drawn, finite_blocks, log_densities
+from eigenlens.estimators.explaining import Explanation
+from eigenlens.estimators.explaining_gaussians import explained_by_gaussians, is_gaussian
 from eigenlens.estimators.labels import announced, enough_classes, labels_among, labels_of
 from eigenlens.estimators.rows import count_rows, rows_of
 
@@ -35,6 +37,12 @@ __all__ = ["BayesClassifier"]
 def _partial(estimator: Any) -> bool:
     if not can_go_on(estimator.density):
         raise AttributeError(f"{type(estimator.density).__name__} cannot be fitted in parts, so neither can this.")
+    return True
+
+
+def _explains(estimator: Any) -> bool:
+    if not is_gaussian(estimator.density):
+        raise AttributeError(f"explain is of Gaussian classes; {type(estimator.density).__name__} has no closed form.")
     return True
 
 
@@ -52,11 +60,18 @@ class BayesClassifier(Counted, BayesRule, BaseEstimator):  # type: ignore[misc]
         classes_: (C,). class_prior_: (C,). class_count_: (C,) Σw. n_samples_: rows that count.
         densities_: the C fitted estimators, or the C frozen densities of a family.
 
-    NaN is a missing entry where the density takes it: in `fit` and everywhere for ProbabilisticPCA and FactorAnalysis,
-    in rows to be classified for KernelDensity, GaussianMixture and families of Gaussians too.
+    NaN is a missing entry, in rows to be classified and in `fit`: what is there of a row counts by its likelihood (for
+    families with full covariances by EM). With a KernelDensity, whose kernels stand on whole rows, rows with gaps count
+    for the prior alone, with a warning. Densities of scikit-learn refuse NaN.
 
-    Bad cases: one class only, labels that are missing, and a class whose rows are too few for the density, are errors;
-    those of a density name the class.
+    A class whose likelihood has no maximum is lent what all classes vary by, with one warning that names it. A column
+    in which it has one value is given the variance within all classes, apart from its other columns. A class that has
+    no density even so (of one row, or of rows that fill too few dimensions) is a Gaussian about its mean with the
+    covariance within all classes, as in regularised discriminant analysis (Friedman 1989); where that is singular it is
+    held at 1e-8 of the variances of all rows. Columns that are constant in all rows are then left out.
+
+    Bad cases: one class only, labels that are missing, classes none of which has any spread, and parameters that suit
+    no rows of a class, are errors; those of a density name the class.
 
     Example:
         >>> from eigenlens.densities import GaussianFamily
@@ -97,7 +112,10 @@ class BayesClassifier(Counted, BayesRule, BaseEstimator):  # type: ignore[misc]
         """
         first = not hasattr(self, "_kept")
         if not first and not self._kept.can_go_on:
-            raise OptionError("partial_fit cannot go on from a model that was loaded from a file; begin with it.")
+            raise OptionError(
+                "partial_fit cannot go on from here: this model was loaded from a file, or fitted to rows with gaps or "
+                "to classes without a density of their own. Begin with partial_fit."
+            )
         source = rows_of(self, X, sample_weight, reset=first)
         labels = labels_of(y, X, count_rows(source))
         known = announced(classes, labels, None if first else self.classes_)
@@ -125,6 +143,19 @@ class BayesClassifier(Counted, BayesRule, BaseEstimator):  # type: ignore[misc]
     def _draw(self, labels: Array, rng: np.random.Generator) -> Any:
         densities = self.densities_
         return self._like(drawn_by_class(labels, self.n_features_in_, lambda c, m: drawn(densities[c], m, rng)))
+
+    @available_if(_explains)  # type: ignore[untyped-decorator]
+    def explain(self, X: Any, *, of: Any = None, against: Any = None) -> Explanation:
+        """What each feature adds to the log-odds of each row's class, sorted; with the prior it sums to them.
+
+            t_aj − t_bj,   t_cj = −½ (ln 2π + ln C_jj + (ln R)_jj + (x − m)_j (C⁻¹ (x − m))_j)
+
+        with mean m, covariance C and correlations R of class c: half of a cross term goes to each of its features (the
+        Shapley values of the quadratic form). The likeliest class a of each row against the next likeliest b, if not
+        given. A missing entry adds 0, and C is then that of the entries that are there. Only for Gaussian classes:
+        of other densities there is no closed form.
+        """
+        return explained_by_gaussians(self, self.densities_, X, of, against)
 
     # ---- learned attributes -----------------------------------------------------------------------------
 

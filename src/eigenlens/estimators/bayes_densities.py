@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import has_fit_parameter
 
 from eigenlens.arrays import Array
 from eigenlens.data.resolve import explain_nonfinite
 from eigenlens.data.source import Block, Source, accumulate
 from eigenlens.errors import DataError, OptionError
+from eigenlens.estimators.bayes_amends import amended_estimators, amended_members, has_spread
+from eigenlens.estimators.bayes_fitting import attempted, fitted_to_class, fresh_estimators
+from eigenlens.estimators.bayes_gaps import completed, fills_gaps, whole_rows
 from eigenlens.estimators.density_rows import of_class
-from eigenlens.estimators.rows import count_rows
 from eigenlens.fitting.class_rows import ClassMoments, class_summary, labelled
-from eigenlens.fitting.sampling import picked, take_rows
 
 __all__ = [
     "Estimated", "OfFamily", "can_go_on", "checked_density", "densities_of", "densities_with", "is_family",
@@ -37,14 +36,19 @@ def can_go_on(density: Any) -> bool:
 
 
 def takes_gaps(density: Any) -> bool:
-    """Whether it can be fitted to rows with missing entries: by what it says, or by what a family makes of a gap."""
+    """Whether rows may have missing entries: by what it says, by what a family makes of a gap, or on whole rows."""
     if not is_family(density):
-        tags = getattr(density, "__sklearn_tags__", None)
-        return tags is not None and bool(tags().input_tags.allow_nan)
+        return _learns_from_gaps(density) or hasattr(density, "marginal")
     try:
-        return not _lost(density.summarise(Block(np.array([[np.nan, 1.0], [2.0, 5.0], [3.0, 4.0]]))))
+        probe = Block(np.array([[np.nan, 1.0], [2.0, 5.0], [3.0, 4.0]]))
+        return fills_gaps(density) or not _lost(density.summarise(probe))
     except (ValueError, TypeError, AttributeError, IndexError):  # of a family for other rows than these
         return False
+
+
+def _learns_from_gaps(estimator: Any) -> bool:
+    tags = getattr(estimator, "__sklearn_tags__", None)
+    return tags is not None and bool(tags().input_tags.allow_nan)
 
 
 def _lost(part: Any) -> bool:
@@ -65,7 +69,7 @@ def checked_density(density: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Estimated:
-    """Fitted estimators, one a class."""
+    """Fitted estimators, one a class, or what stands in for one."""
 
     densities: tuple[Any, ...]
     can_go_on: bool = True
@@ -73,22 +77,37 @@ class Estimated:
 
 @dataclass(frozen=True, eq=False)
 class OfFamily:
-    """A family and the statistics of each class; the densities are made when they are first asked for."""
+    """A family and the statistics of each class; the densities are made when they are first asked for.
+
+    `singular` are the numbers of classes whose statistics are known to have no density; `names` are of the columns.
+    """
 
     family: Any
     statistics: ClassMoments
     classes: Array
     can_go_on: bool = True
+    names: tuple[str, ...] | None = None
+    singular: tuple[int, ...] = ()
 
     @cached_property
     def densities(self) -> tuple[Any, ...]:
         """The member of the family for each class."""
-        made = []
-        for label, part in zip(self.classes.tolist(), self.statistics.parts, strict=True):
+        made, failed = [], {}
+        for c, (label, part) in enumerate(zip(self.classes.tolist(), self.statistics.parts, strict=True)):
             if part is None:
                 raise DataError(f"class {label!r} has no rows yet.")
-            made.append(of_class(label, None, partial(self.family.estimate, part)))
-        return tuple(made)
+            try:
+                made.append(of_class(label, None, partial(self._member, c, part)))
+            except DataError as error:
+                failed[c] = error
+        if not failed:
+            return tuple(made)
+        return amended_members(self.family, self.statistics, self.classes, failed, self.singular, self.names)
+
+    def _member(self, c: int, part: Any) -> Any:
+        if c in self.singular or not has_spread(self.family, part):
+            raise DataError("its rows have too little spread for a density of their own.")
+        return self.family.estimate(part)
 
 
 def densities_of(
@@ -96,11 +115,16 @@ def densities_of(
 ) -> Estimated | OfFamily:
     """A density for each class of a source; those that draw are seeded by `seeds`, if not by themselves."""
     if is_family(density):
-        kept = _read(density, source, codes, classes)
+        kept = _read(density, source, codes, classes, gaps=True)
         kept.densities  # noqa: B018  what cannot be estimated should fail here
         return kept
-    fresh = [_seeded(clone(density), seeds) for _ in classes]
-    return Estimated(tuple(_fitted(fresh, "fit", source, codes, classes)))
+    if takes_gaps(density) and not _learns_from_gaps(density):
+        source = whole_rows(density, source, codes, classes)
+    fresh = fresh_estimators(density, len(classes), seeds)
+    found, failed = attempted([clone(estimator) for estimator in fresh], source, codes, classes)
+    if not failed:
+        return Estimated(tuple(found))
+    return Estimated(amended_estimators(fresh, source, codes, classes, found, failed), can_go_on=False)
 
 
 def densities_with(
@@ -109,66 +133,28 @@ def densities_with(
     """Those of `before` with further rows, or None before the first."""
     if is_family(density):
         found = _read(density, source, codes, classes)
-        return found if before is None else OfFamily(density, before.statistics + found.statistics, classes)
-    parts = [_seeded(clone(density), seeds) for _ in classes] if before is None else before.densities
-    return Estimated(tuple(_fitted(parts, "partial_fit", source, codes, classes)))
+        statistics = found.statistics if before is None else before.statistics + found.statistics
+        return OfFamily(density, statistics, classes, names=found.names)
+    parts = fresh_estimators(density, len(classes), seeds) if before is None else before.densities
+    pairs = zip(classes.tolist(), parts, strict=True)
+    return Estimated(
+        tuple(fitted_to_class(part, "partial_fit", source, codes, c, label) for c, (label, part) in enumerate(pairs))
+    )
 
 
-def _seeded(estimator: Any, seeds: np.random.Generator | None) -> Any:
-    """The estimator, with a seed from `seeds` if it takes one and has none."""
-    given = estimator.get_params(deep=False) if hasattr(estimator, "get_params") else {}
-    if seeds is None or given.get("random_state", seeds) is not None:
-        return estimator
-    return estimator.set_params(random_state=int(seeds.integers(2**31)))
-
-
-def _read(family: Any, source: Source, codes: Array, classes: Array) -> OfFamily:
+def _read(family: Any, source: Source, codes: Array, classes: Array, gaps: bool = False) -> OfFamily:
+    """The statistics of the classes in one pass, or by EM if rows with gaps are allowed, and the family fills them."""
+    if getattr(family, "k", 0) >= source.n_features:
+        raise OptionError(
+            f"density={type(family).__name__}(k={family.k}) must have k below the columns of X: {source.n_features} "
+            "feature(s)."
+        )
     summarise = partial(class_summary, n_classes=len(classes), moments=family.summarise)
     with np.errstate(invalid="ignore", over="ignore"):
         statistics = accumulate(labelled(source, codes), summarise, None, "reading classes")
-    if any(_lost(part) for part in statistics.parts if part is not None):
+    if not any(_lost(part) for part in statistics.parts if part is not None):
+        return OfFamily(family, statistics, classes, names=source.names)
+    if not gaps or not fills_gaps(family):
         raise explain_nonfinite(source)
-    return OfFamily(family, statistics, classes)
-
-
-def _fitted(parts: Sequence[Any], method: str, source: Source, codes: Array, classes: Array) -> Iterator[Any]:
-    for c, (label, estimator) in enumerate(zip(classes.tolist(), parts, strict=True)):
-        mine = np.flatnonzero(codes == c if source.weight is None else (codes == c) & (source.weight > 0.0))
-        if mine.size:
-            X, weight = _rowsof_class(source, mine)
-            given = {} if weight is None else {"sample_weight": _accepted(estimator, weight)}
-            of_class(label, mine.size, partial(getattr(estimator, method), X, **given))
-        yield estimator
-
-
-def _rowsof_class(source: Source, mine: Array) -> tuple[Any, Array | None]:
-    """Rows as an array if they are in memory, else as a source that picks them out of each pass."""
-    weight = None if source.weight is None else source.weight[mine]
-    if source.in_memory:
-        return take_rows(source, mine, count_rows(source)), weight
-    return Some(source, mine), weight
-
-
-class Some(Source):
-    """Some of the rows of a source, in its order."""
-
-    def __init__(self, source: Source, which: Array) -> None:
-        self.source, self.which = source.weighted(None), which
-        self.n_rows, self.n_features, self.dtype = len(which), source.n_features, source.dtype
-        self.reads_ahead = source.reads_ahead
-
-    def rows(self) -> Iterator[Any]:
-        """The chosen rows of each block."""
-        start = 0
-        for rows in self.source.rows():
-            stop = start + rows.shape[0]
-            low, high = np.searchsorted(self.which, [start, stop])
-            if high > low:
-                yield picked(rows, self.which[low:high] - start)
-            start = stop
-
-
-def _accepted(estimator: Any, weight: Array) -> Array:
-    if not has_fit_parameter(estimator, "sample_weight"):
-        raise OptionError(f"sample_weight is given, but density={estimator!r} takes none in fit.")
-    return weight
+    statistics, singular = completed(family, source, codes, classes)
+    return OfFamily(family, statistics, classes, can_go_on=False, names=source.names, singular=singular)

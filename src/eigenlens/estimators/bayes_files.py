@@ -14,9 +14,12 @@ from sklearn.base import clone
 from eigenlens import io
 from eigenlens.arrays import Array, Like
 from eigenlens.errors import OptionError
+from eigenlens.estimators.bayes_columns import InColumns
 from eigenlens.estimators.bayes_densities import Estimated, is_family
+from eigenlens.estimators.discriminant_files import covariance_arrays, covariance_from
 from eigenlens.estimators.storing import named_features, storable_parameters
 from eigenlens.fitting.latent_families import FactorFamily, PPCAFamily
+from eigenlens.models.covariance_axes import Axes
 from eigenlens.models.covariances import STRUCTURES
 from eigenlens.models.gaussian import Gaussian, GaussianFamily
 from eigenlens.models.linear_gaussian import LinearGaussian
@@ -44,6 +47,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
         "parameters": parameters,
         "densities": parts,
         "family": _said_family(estimator.density) if is_family(estimator.density) else None,
+        "estimator": None if is_family(estimator.density) else _said_estimator(estimator),
         "rows": estimator.n_samples_,
         "features": estimator.n_features_in_,
         "seedless": getattr(estimator.density, "random_state", 0) is None,
@@ -55,9 +59,9 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
 
 def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
     """The classifier that `save` wrote."""
-    densities = tuple(_density(c, kind, said, arrays) for c, (kind, said) in enumerate(header["densities"]))
-    family = header["family"]
-    density = FAMILIES[family[0]](**family[1]) if family else clone(densities[0])
+    pairs = enumerate(header["densities"])
+    densities = tuple(_density(kind, said, _under(str(c), arrays)) for c, (kind, said) in pairs)
+    density = _unfitted(header, densities)
     if header.get("seedless"):
         density.set_params(random_state=None)  # the fitted ones have their seeds from the classifier
     estimator = cls(**header["parameters"] | {"density": density})
@@ -73,6 +77,13 @@ def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
 
 def _parts(density: Any) -> tuple[str, dict[str, Array], Any]:
     """Kind, arrays and header of a density: those of its own file, or of a frozen value."""
+    if isinstance(density, InColumns):
+        kind, kept, said = _parts(density.density)
+        placed = {"columns": density.columns, "mean": density.mean, "variances": density.variances}
+        return "InColumns", placed | {f"density.{name}": array for name, array in kept.items()}, [kind, said]
+    if isinstance(density, Gaussian) and isinstance(density.covariance, Axes):
+        spread = {f"spread.{name}": array for name, array in covariance_arrays(density.covariance).items()}
+        return "Gaussian", {"mean": density.mean} | spread, "axes"
     if isinstance(density, Gaussian):
         kind = next(name for name, structure in STRUCTURES.items() if isinstance(density.covariance, structure))  # type: ignore[arg-type]
         return "Gaussian", {"mean": density.mean, "spread": _spread(density.covariance, kind)}, kind
@@ -86,16 +97,54 @@ def _parts(density: Any) -> tuple[str, dict[str, Array], Any]:
         return io.read(Path(folder, "density"))
 
 
-def _density(c: int, kind: str, said: Any, arrays: dict[str, Array]) -> Any:
+def _density(kind: str, said: Any, mine: dict[str, Array]) -> Any:
     from eigenlens.estimators import ESTIMATORS  # it lists this estimator too
 
-    mine = {name.partition(".")[2]: array for name, array in arrays.items() if name.partition(".")[0] == str(c)}
+    if kind == "InColumns":
+        inner = _density(said[0], said[1], _under("density", mine))
+        return InColumns(inner, mine["columns"], mine["mean"], mine["variances"])
+    if kind == "Gaussian" and said == "axes":
+        return Gaussian(mine["mean"], covariance_from(mine, "spread"))
     if kind == "Gaussian":
         return Gaussian(mine["mean"], _covariance(said, mine["spread"], mine["mean"].size))
     if kind == "LinearGaussian":
         noise = mine["noise"]
         return LinearGaussian(mine["mean"], mine["loadings"], noise if noise.ndim else float(noise))
     return ESTIMATORS[kind]._restored(mine, said)
+
+
+def _under(prefix: str, arrays: dict[str, Array]) -> dict[str, Array]:
+    """The arrays whose names begin with a prefix and a point, by what follows."""
+    parts = ((name.partition("."), array) for name, array in arrays.items())
+    return {rest: array for (first, _, rest), array in parts if first == prefix}
+
+
+# ---- what is fitted, before it is -----------------------------------------------------------------------------
+
+
+def _said_estimator(estimator: Any) -> list[Any] | None:
+    """The density by name and parameters, where no class has one to tell them by."""
+    if any(_estimator_in(density) is not None for density in estimator.densities_):
+        return None
+    parameters = storable_parameters(estimator.density)
+    plain = {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in parameters.items()}
+    return [type(estimator.density).__name__, plain]
+
+
+def _estimator_in(density: Any) -> Any:
+    inner = density.density if isinstance(density, InColumns) else density
+    return _estimator_in(inner) if isinstance(inner, InColumns) else inner if hasattr(inner, "get_params") else None
+
+
+def _unfitted(header: dict[str, Any], densities: tuple[Any, ...]) -> Any:
+    from eigenlens.estimators import ESTIMATORS
+
+    family, said = header["family"], header.get("estimator")
+    if family:
+        return FAMILIES[family[0]](**family[1])
+    if said:
+        return ESTIMATORS[said[0]](**said[1])
+    return clone(next(found for found in map(_estimator_in, densities) if found is not None))
 
 
 def _spread(covariance: Any, kind: str) -> Array:

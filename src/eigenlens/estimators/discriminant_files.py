@@ -14,7 +14,7 @@ from eigenlens.fitting.discriminant import FisherRule, gaussian_classes
 from eigenlens.models.covariance_axes import Axes
 from eigenlens.models.covariances import Covariance, Full
 
-__all__ = ["restore", "save"]
+__all__ = ["covariance_arrays", "covariance_from", "restore", "save"]
 
 SINGLE, EACH = "covariance", "covariance{}"
 
@@ -30,7 +30,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     arrays = {"prior": estimator.class_prior_, "means": model.means, "counts": estimator.class_count_}
     arrays["amounts"] = amounts
     for name, covariance in spread.items():
-        arrays |= {f"{name}.{part}": array for part, array in _arrays(covariance).items()}
+        arrays |= {f"{name}.{part}": array for part, array in covariance_arrays(covariance).items()}
     parameters = storable_parameters(estimator)
     if not isinstance(parameters["prior"], str | None):
         parameters["prior"] = estimator.class_prior_.tolist()
@@ -53,7 +53,7 @@ def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
     if f"{SINGLE}.axes" in arrays:
         model: Any = FisherRule(prior, means, _axes(arrays, SINGLE))
     else:
-        model = gaussian_classes(prior, means, [_covariance(arrays, EACH.format(c)) for c in range(len(means))])
+        model = gaussian_classes(prior, means, [covariance_from(arrays, EACH.format(c)) for c in range(len(means))])
     estimator.classes_ = np.asarray(header["classes"], dtype=np.dtype(header["class_dtype"]))
     estimator.class_prior_, estimator._made, estimator._moments = prior, (model, arrays["amounts"]), None
     estimator._counts, estimator._rows = arrays["counts"], header["rows"]
@@ -65,14 +65,16 @@ def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
     return estimator
 
 
-def _arrays(covariance: Covariance) -> dict[str, Array]:
+def covariance_arrays(covariance: Covariance) -> dict[str, Array]:
+    """What is written of a covariance."""
     if not isinstance(covariance, Axes):
         return {"entries": covariance.matrix()}
     parts = {"scale": covariance.scale, "axes": covariance.axes, "along": covariance.variances_along}
     return parts | {"rest": np.asarray(covariance.rest)}
 
 
-def _covariance(arrays: dict[str, Array], name: str) -> Covariance:
+def covariance_from(arrays: dict[str, Array], name: str) -> Covariance:
+    """The covariance whose arrays have names that begin with `name` and a point."""
     return Full(arrays[f"{name}.entries"]) if f"{name}.entries" in arrays else _axes(arrays, name)
 
 

@@ -29,7 +29,7 @@ from eigenlens.fitting.sampling import picked
 from eigenlens.linalg.spectrum import Outcome
 from eigenlens.models.mixture import Mixture
 
-__all__ = ["GaussianClasses"]
+__all__ = ["GaussianClasses", "count_infinite"]
 
 TOL = 1e-9
 """EM stops when no mean or covariance changes by more than this, in standard deviations."""
@@ -80,7 +80,7 @@ class GaussianClasses(Counted, BayesRule, BaseEstimator):  # type: ignore[misc]
 
     def _completed(self, source: Source, labels: Labels, shrinking: Shrinking, progress: Progress | None) -> Completed:
         """The classes of rows with gaps; infinities are an error."""
-        if accumulate(source, _count_infinite):
+        if accumulate(source, count_infinite):
             raise explain_nonfinite(source)
 
         def called(c: int, j: int) -> str:
@@ -174,6 +174,7 @@ class GaussianClasses(Counted, BayesRule, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def _count_infinite(block: Block) -> int:
+def count_infinite(block: Block) -> int:
+    """How many entries of the rows that count are infinite."""
     rows = block.rows if block.weight is None else picked(block.rows, np.flatnonzero(block.weight > 0.0))
     return int(np.isinf(rows.data if is_sparse(rows) else to_numpy(rows)).sum())

@@ -9,6 +9,8 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.errors import DataError
 from eigenlens.estimators.discriminant_checks import checked_quadratic, require_rows, warn_about_own
+from eigenlens.estimators.explaining import Explanation
+from eigenlens.estimators.explaining_gaussians import explained_by_gaussians
 from eigenlens.estimators.gaussian_classes import GaussianClasses
 from eigenlens.fitting.discriminant import gaussian_classes, own_covariances
 from eigenlens.fitting.discriminant_covariances import Shrinking
@@ -86,6 +88,17 @@ class QuadraticDiscriminant(GaussianClasses):
     @property
     def _mixture(self) -> Mixture:
         return self.model_
+
+    def explain(self, X: Any, *, of: Any = None, against: Any = None) -> Explanation:
+        """What each feature adds to the log-odds of each row's class, sorted; with the prior it sums to them.
+
+            t_aj − t_bj,   t_cj = −½ (ln 2π + ln C_jj + (ln R)_jj + (x − m)_j (C⁻¹ (x − m))_j)
+
+        with mean m, covariance C and correlations R of class c: half of a cross term goes to each of its features (the
+        Shapley values of the quadratic form). The likeliest class a of each row against the next likeliest b, if not
+        given. A missing entry adds 0, and C is then that of the entries that are there.
+        """
+        return explained_by_gaussians(self, self.model_.components, X, of, against)
 
     # ---- learned attributes -----------------------------------------------------------------------------
 

@@ -16,10 +16,11 @@ from eigenlens.fitting.discriminant_covariances import (
     OwnCovariances,
     Shrinking,
     class_covariances,
+    held_covariance,
     pooled_covariance,
     summary,
 )
-from eigenlens.fitting.discriminant_wide import wide_class_covariances, wide_pooled_covariance
+from eigenlens.fitting.discriminant_wide import wide_class_covariances, wide_held_covariance, wide_pooled_covariance
 from eigenlens.linalg.spectrum import orient
 from eigenlens.models.covariance_axes import FLAT, Axes
 from eigenlens.models.covariances import Covariance
@@ -27,8 +28,8 @@ from eigenlens.models.gaussian import Gaussian
 from eigenlens.models.mixture import Mixture
 
 __all__ = [
-    "FisherRule", "centred_product", "choose_route", "gaussian_classes", "own_covariances", "read_classes",
-    "read_moments", "shared_covariance",
+    "FisherRule", "centred_product", "choose_route", "covariance_within", "gaussian_classes", "own_covariances",
+    "read_classes", "read_moments", "shared_covariance",
 ]  # fmt: skip
 
 
@@ -183,6 +184,11 @@ def shared_covariance(found: Any, shrinking: Shrinking) -> tuple[Axes, Array]:
 def own_covariances(found: Any, shrinking: Shrinking) -> OwnCovariances:
     """The covariance of each class."""
     return (wide_class_covariances if isinstance(found, ClassRows) else class_covariances)(found, shrinking)
+
+
+def covariance_within(found: Any) -> tuple[Covariance, bool]:
+    """The covariance within all classes, of full rank, and whether that took a floor: what a class lacks of its own."""
+    return (wide_held_covariance if isinstance(found, ClassRows) else held_covariance)(found)
 
 
 def gaussian_classes(prior: Array, means: Array, covariances: Sequence[Covariance]) -> Mixture:

@@ -20,8 +20,8 @@ from eigenlens.models.covariances import Covariance, Full
 from eigenlens.stats.moments import Moments
 
 __all__ = [
-    "FLOOR", "OwnCovariances", "Shrinking", "class_covariances", "constant_columns", "pooled_covariance",
-    "require_range", "summary", "variances_between",
+    "FLOOR", "OwnCovariances", "Shrinking", "class_covariances", "constant_columns", "has_density", "held_covariance",
+    "pooled_covariance", "require_range", "summary", "variances_between",
 ]  # fmt: skip
 
 ROUNDING = 8.0 * float(np.finfo(np.float64).eps)
@@ -147,11 +147,19 @@ def class_covariances(found: ClassMoments, shrinking: Shrinking) -> OwnCovarianc
     total = found.variances + variances_between(found)
     constant = constant_columns(total + shrinking.reg, found.mean)
     kept = np.ix_(~constant, ~constant)
-    held = ~np.array([_has_density(C[kept], shrinking.least) for C in matrices])
+    held = ~np.array([has_density(C[kept], shrinking.least) for C in matrices])
     floor = np.diag(FLOOR * total)
     pairs = zip(matrices, held, strict=True)
     made = [_held(C, floor, constant, shrinking.least) if bad else _plain(C, constant) for C, bad in pairs]
     return OwnCovariances(tuple(made), np.array(amounts), held, constant)
+
+
+def held_covariance(found: Any) -> tuple[Covariance, bool]:
+    """The covariance within all classes, held at the floor as a class's is where it is singular, and whether it is."""
+    S, total = found.scatter / found.weight.sum(), found.variances + variances_between(found)
+    constant = constant_columns(total, found.mean)
+    held = not has_density(S[np.ix_(~constant, ~constant)])
+    return (_held(S, np.diag(FLOOR * total), constant, 0.0) if held else _plain(S, constant)), held
 
 
 def _plain(C: Array, constant: Array) -> Covariance:
@@ -167,7 +175,8 @@ def _held(C: Array, floor: Array, constant: Array, least: float) -> Covariance:
     return Axes.of_matrix(flat + floor, constant)
 
 
-def _has_density(C: Array, least: float) -> bool:
+def has_density(C: Array, least: float = 0.0) -> bool:
+    """Whether no direction of C (d, d) has a variance of 0, or of `least` as a share of its columns'."""
     if not len(C):
         return True
     try:

@@ -31,10 +31,11 @@ from eigenlens.fitting.shrinkage import TARGETS, PairMoments, intensity_of_pairs
 from eigenlens.models.covariance_axes import Axes
 from eigenlens.models.covariances import Covariance, Full
 from eigenlens.models.density import rows_by_pattern
+from eigenlens.models.mixture import matrix_of
 from eigenlens.stats.moments import Moments
 from eigenlens.stats.observed import ObservedColumns
 
-__all__ = ["Completed", "complete_classes"]
+__all__ = ["Completed", "complete_classes", "complete_members"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +68,37 @@ def complete_classes(
     A step is a pass over the rows, and costs O(d³) for each pattern of gaps. `called(c, j)` names a class and a column
     in the error about one without entries.
     """
+    rows, observed = _observed(source, codes, n_classes, called)
+    shrinking = replace(_settled(rows, observed, shrinking, pooled), least=FLOOR)
+    spread = partial(_covariances, shrinking=shrinking, pooled=pooled)
+    found, steps, change = _climbed(rows, _start(observed), spread, tol, max_iter, progress)
+    return Completed(found, shrinking, steps, change)
+
+
+def complete_members(
+    source: Source,
+    codes: Array,
+    n_classes: int,
+    estimate: Callable[[Moments], Any],
+    *,
+    called: Callable[[int, int], str],
+    tol: float = 1e-9,
+    max_iter: int = 2000,
+) -> Completed:
+    """The same for classes that are members of a family of Gaussians, made of moments by `estimate`."""
+    rows, observed = _observed(source, codes, n_classes, called)
+
+    def members(found: ClassMoments) -> list[Covariance]:
+        return [Full(matrix_of(estimate(part))) for part in found.parts]
+
+    found, steps, change = _climbed(rows, _start(observed), members, tol, max_iter, None)
+    return Completed(found, Shrinking(), steps, change)
+
+
+def _observed(
+    source: Source, codes: Array, n_classes: int, called: Callable[[int, int], str]
+) -> tuple[Source, ClassMoments]:
+    """The rows with their classes, and the moments of the entries that are there."""
     rows = labelled(source, codes)
     observed = accumulate(rows, partial(class_summary, n_classes=n_classes, moments=ObservedColumns.of))
     for c, part in enumerate(observed.parts):
@@ -75,17 +107,26 @@ def complete_classes(
                 f"{called(c, int(np.argmin(part.weight)))} has no entry, so nothing is known of its mean there."
             )
     require_range(np.max([part.square / part.weight for part in observed.parts], axis=0))
-    shrinking = replace(_settled(rows, observed, shrinking, pooled), least=FLOOR)
-    found = _start(observed)
+    return rows, observed
+
+
+def _climbed(
+    rows: Source,
+    found: ClassMoments,
+    covariances: Callable[[ClassMoments], Sequence[Covariance]],
+    tol: float,
+    max_iter: int,
+    progress: Progress | None,
+) -> tuple[ClassMoments, int, float]:
+    """Steps of EM from `found` until nothing changes by tol: the moments, how many, and the last change."""
     steps, change = 0, np.inf
     while change > tol and steps < max_iter:
-        covariances = [Full(C.matrix()) for C in _covariances(found, shrinking, pooled)]
-        fill = partial(_expected, means=found.mean, covariances=covariances)
-        after = accumulate(rows, fill)
+        spread = [Full(C.matrix()) for C in covariances(found)]
+        after = accumulate(rows, partial(_expected, means=found.mean, covariances=spread))
         change, found, steps = _change(found, after), after, steps + 1
         if progress is not None:
             progress(steps, max_iter, f"EM: step {steps}, change {change:.1e}")
-    return Completed(found, shrinking, steps, change)
+    return found, steps, change
 
 
 def _covariances(found: ClassMoments, shrinking: Shrinking, pooled: bool) -> Sequence[Covariance]:

@@ -17,7 +17,7 @@ from eigenlens.fitting.shrinkage import RULES, TARGETS, quartic_of_rows
 from eigenlens.models.covariance_axes import Axes
 from eigenlens.models.covariances import Covariance
 
-__all__ = ["wide_class_covariances", "wide_pooled_covariance"]
+__all__ = ["wide_class_covariances", "wide_held_covariance", "wide_pooled_covariance"]
 
 
 def wide_pooled_covariance(found: ClassRows, shrinking: Shrinking) -> tuple[Axes, Array]:
@@ -33,6 +33,12 @@ def wide_pooled_covariance(found: ClassRows, shrinking: Shrinking) -> tuple[Axes
         floor, a = shrinking.floor(variances, amount), np.array([amount])
         B *= np.sqrt((1.0 - shrinking.reg) * (1.0 - amount))
     return _axes(B, floor, found.mean), a
+
+
+def wide_held_covariance(found: ClassRows) -> tuple[Axes, bool]:
+    """`held_covariance` without a d×d matrix: of fewer rows than columns it is singular."""
+    B = found.deviations * np.sqrt(found.each / found.each.sum())[:, None]
+    return _axes(B, FLOOR * (found.variances + variances_between(found)), found.mean), True
 
 
 def _axes(B: Array, floor: Array, means: Array) -> Axes:

@@ -1,0 +1,226 @@
+"""Densities for classes whose own likelihood has no maximum: what all classes vary by stands in.
+
+A class of one row, one with a column of one value, or one whose rows fill too few dimensions says nothing of some of
+its spread. A column of one value is given the variance within all classes, apart from the others; what cannot be fitted
+even so is a Gaussian about the mean of the class with the covariance within all classes, as in regularised discriminant
+analysis with lambda = 1 (Friedman 1989). Columns that are constant in all rows are left out, for every class.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from eigenlens.arrays import Array
+from eigenlens.data.source import Source
+from eigenlens.errors import DataError, OptionError
+from eigenlens.estimators.bayes_columns import ChosenColumns, InColumns
+from eigenlens.estimators.bayes_fitting import ask, attempted, fitted_to_class, read_spread
+from eigenlens.estimators.bayes_warnings import Amends, no_spread, warn_about_amends
+from eigenlens.estimators.density_rows import log_density, of_class
+from eigenlens.fitting.class_rows import ClassMoments, ClassRows
+from eigenlens.fitting.class_spread import ClassSpread, of_columns, with_spread_within, with_variances
+from eigenlens.fitting.discriminant import covariance_within, read_classes
+from eigenlens.fitting.discriminant_covariances import Shrinking, has_density
+from eigenlens.fitting.discriminant_missing import complete_classes
+from eigenlens.fitting.latent_families import FactorFamily, PPCAFamily
+from eigenlens.models.gaussian import Gaussian
+from eigenlens.stats.moments import Moments
+from eigenlens.stats.observed import ObservedColumns
+
+__all__ = ["amended_estimators", "amended_members", "has_spread"]
+
+Failed = Mapping[int, DataError | OptionError]
+
+
+# ---- members of a family, from statistics ---------------------------------------------------------------------
+
+
+def amended_members(
+    family: Any,
+    found: ClassMoments,
+    classes: Array,
+    failed: Failed,
+    singular: tuple[int, ...],
+    names: tuple[str, ...] | None,
+) -> tuple[Any, ...]:
+    """The member of the family for each class, some of which could not be estimated as they are.
+
+    Those that are `singular` cannot be estimated without the columns that are constant either.
+    """
+    first = next(iter(failed.values()))
+    if not all(isinstance(part, Moments | ObservedColumns) for part in found.parts):
+        raise first
+    spread = _required(ClassSpread.of(found), family, first)
+    kept, mean = np.flatnonzero(~spread.constant), spread.mean
+    amends, counts = Amends(np.flatnonzero(spread.constant)), spread.weight.max(axis=1)
+    if amends.columns.size:
+        found, spread = ClassMoments(tuple(of_columns(part, kept) for part in found.parts)), spread.part(kept)
+        family = replace(family, names=tuple(family.names[j] for j in kept)) if _named(family) else family
+    hopeless = frozenset(singular if amends.columns.size else failed)
+    made = [_member(family, c, found, spread, label, hopeless, amends) for c, label in enumerate(classes.tolist())]
+    lent = {c: kept[columns] for c, columns in amends.lent.items()}
+    warn_about_amends(replace(amends, lent=lent), type(family).__name__, classes, counts, names, caller=7)
+    return tuple(_placed(density, kept, mean[c]) for c, density in enumerate(made))
+
+
+def has_spread(family: Any, part: Any) -> bool:
+    """Whether a latent family needs no floor of its own for these statistics: it would go by the other columns."""
+    if not isinstance(family, FactorFamily | PPCAFamily) or np.any(family.prior):
+        return True
+    flat = ClassSpread.of(ClassMoments((part,))).flat
+    return not bool(flat.any() if isinstance(family, FactorFamily) else flat.all())
+
+
+def _named(family: Any) -> bool:
+    return getattr(family, "names", None) is not None
+
+
+def _member(
+    family: Any, c: int, found: ClassMoments, spread: ClassSpread, label: Any, hopeless: frozenset[int], amends: Amends
+) -> Any:
+    """The member for class number c by its own statistics, or with what all classes lend it."""
+    part, flat = found.parts[c], spread.flat[c]
+    made = None if c in hopeless else _estimated(family, part, label)
+    if made is not None:
+        return made
+    made = _estimated(family, with_variances(part, flat, spread.lent), label) if 0 < flat.sum() < flat.size else None
+    if made is not None:
+        amends.lent[c] = np.flatnonzero(flat)
+    else:
+        statistics, amends.held = with_spread_within(part, found, spread)
+        made = of_class(label, None, partial(family.estimate, statistics))
+        amends.pooled.append(c)
+    return replace(made, fitted=None) if isinstance(made, Gaussian) else made
+
+
+def _estimated(family: Any, part: Any, label: Any) -> Any:
+    try:
+        if not has_spread(family, part):
+            return None
+        return of_class(label, None, partial(family.estimate, part))
+    except DataError:
+        return None
+
+
+# ---- estimators, fitted to rows -------------------------------------------------------------------------------
+
+
+def amended_estimators(
+    fresh: list[Any], source: Source, codes: Array, classes: Array, found: list[Any], failed: Failed
+) -> tuple[Any, ...]:
+    """The density of each class, some of which could not be fitted as they are; `fresh` are unfitted ones."""
+    first, kind = next(iter(failed.values())), type(fresh[0]).__name__
+    if getattr(fresh[0], "bounds", None) is not None:  # no Gaussian keeps to them
+        raise first
+    spread = read_spread(source, codes, len(classes))
+    if len(failed) == len(classes) and not _fits_rows_with_spread(fresh[0], spread):
+        raise first
+    spread, names = _required(spread, fresh[0], first), source.names
+    kept, mean = np.flatnonzero(~spread.constant), spread.mean
+    amends, counts = Amends(np.flatnonzero(spread.constant)), spread.weight.max(axis=1)
+    if amends.columns.size:
+        source, spread = ChosenColumns(source, kept), spread.part(kept)
+        found, failed = attempted([clone(estimator) for estimator in fresh], source, codes, classes)
+    for c, label in enumerate(classes.tolist()):
+        if c in failed:
+            made = _of_varying_columns(clone(fresh[c]), c, label, source, codes, spread)
+            if made is not None:
+                found[c], amends.lent[c] = made, kept[spread.flat[c]]
+            else:
+                amends.pooled.append(c)
+    if amends.pooled:
+        found, amends.held = _with_pooled(found, amends.pooled, source, codes, classes, failed, spread)
+    warn_about_amends(amends, kind, classes, counts, names)
+    return tuple(_placed(density, kept, mean[c]) for c, density in enumerate(found))
+
+
+def _fits_rows_with_spread(estimator: Any, spread: ClassSpread) -> bool:
+    """Whether rows of the same units that vary in every column can be fitted: else its parameters are at fault."""
+    d, rng = spread.mean.shape[1], np.random.default_rng(0)
+    scale = np.sqrt(np.where(spread.constant, 1.0, spread.total))
+    rows = spread.mean.mean(axis=0) + scale * rng.standard_normal((max(60, 2 * d + 2), d))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            log_density(clone(estimator).fit(rows), rows[:1])
+    except ValueError:
+        return False
+    return True
+
+
+def _of_varying_columns(estimator: Any, c: int, label: Any, source: Source, codes: Array, spread: ClassSpread) -> Any:
+    """The density of the columns that vary in a class, beside those of one value; None if there is none."""
+    flat = spread.flat[c]
+    if not 0 < flat.sum() < flat.size:
+        return None
+    columns = np.flatnonzero(~flat)
+    chosen = ChosenColumns(source, columns)
+    try:
+        fitted_to_class(estimator, "fit", chosen, codes, c, label)
+        ask(estimator, columns.size, label)
+    except (DataError, OptionError):
+        return None
+    return InColumns(estimator, columns, spread.mean[c], np.where(flat, spread.lent, 0.0))
+
+
+def _with_pooled(
+    found: list[Any],
+    pooled: list[int],
+    source: Source,
+    codes: Array,
+    classes: Array,
+    failed: Failed,
+    spread: ClassSpread,
+) -> tuple[list[Any], bool]:
+    """The densities, those of some classes with the covariance within all, and whether that is held at the floor."""
+    moments = _moments(source, codes, classes)
+    for c in pooled:
+        if not spread.flat[c].any() and not _singular(moments, c):
+            raise failed[c]  # for another reason than want of spread
+    covariance, held = covariance_within(moments)
+    means = moments.mean
+    return [Gaussian(means[c], covariance) if c in pooled else density for c, density in enumerate(found)], held
+
+
+def _moments(source: Source, codes: Array, classes: Array) -> Any:
+    """Moments of the classes, or their rows where these are few; by EM where they have gaps."""
+
+    def called(c: int, j: int) -> str:
+        return f"column {j} of class {classes.tolist()[c]!r}"
+
+    with np.errstate(invalid="ignore", over="ignore"):
+        found = read_classes(source, codes, len(classes), Shrinking(), pooled=False)
+        if np.all(np.isfinite(found.mean)):
+            return found
+        return complete_classes(source, codes, len(classes), Shrinking(), pooled=True, called=called).moments
+
+
+def _singular(found: Any, c: int) -> bool:
+    """Whether the rows of a class fill too few dimensions."""
+    if isinstance(found, ClassRows):
+        return True
+    return not has_density(found.parts[c].scatter / found.parts[c].weight)
+
+
+# ---- both -----------------------------------------------------------------------------------------------------
+
+
+def _required(spread: ClassSpread, density: Any, first: DataError | OptionError) -> ClassSpread:
+    """The spread, if something is known of it: `first` says what is wrong if not."""
+    if not np.all(np.isfinite(spread.mean)) or not np.all(np.isfinite(spread.variances)) or not np.all(spread.weight):
+        raise first
+    if spread.still.all():
+        raise no_spread(type(density).__name__) from first
+    return spread
+
+
+def _placed(density: Any, kept: Array, mean: Array) -> Any:
+    """A density of the columns that are kept as one of all of them."""
+    return density if len(kept) == mean.size else InColumns(density, kept, mean, np.zeros(mean.size))
