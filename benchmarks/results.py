@@ -9,9 +9,13 @@ from __future__ import annotations
 
 import datetime
 import json
+import platform
 import re
+from importlib import metadata
 from pathlib import Path
 from typing import Any, TypedDict
+
+import eigenlens
 
 FOLDER = Path(__file__).with_name("results")
 README = Path(__file__).with_name("README.md")
@@ -41,6 +45,26 @@ class Found(TypedDict):
     folded: dict[str, Table]
 
 
+class Part(TypedDict):
+    """A table between the sentence that introduces it and the one that is drawn from it; either may be empty."""
+
+    before: str
+    table: Table
+    after: str
+
+
+class Compared(TypedDict):
+    """A comparison of how often or how nearly methods are right, where time is not what counts.
+
+    `of` says what the figures are: of which run, and what is not known of it.
+    """
+
+    name: str
+    date: str
+    of: str
+    parts: list[Part]
+
+
 def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> Table:
     return {"head": list(head), "rows": [dict(zip(head, row, strict=True)) for row in rows]}
 
@@ -49,8 +73,28 @@ def today() -> str:
     return datetime.date.today().isoformat()
 
 
-def markdown(found: Found) -> str:
+def versions(libraries: tuple[str, ...]) -> str:
+    """Python and libraries with their versions, as a sentence."""
+    found = [f"{library} {metadata.version(library)}" for library in libraries]
+    return ", ".join([f"Python {platform.python_version()}", f"eigenlens {eigenlens.__version__}", *found]) + "."
+
+
+def compared(name: str, libraries: tuple[str, ...], parts: list[Part]) -> Compared:
+    """A comparison that has just been made here."""
+    return {"name": name, "date": today(), "of": versions(libraries), "parts": parts}
+
+
+def markdown(found: Found | Compared) -> str:
     """Everything between the markers of the README."""
+    return _compared(found) if "parts" in found else _raced(found)
+
+
+def _compared(found: Compared) -> str:
+    parts = [text for part in found["parts"] for text in (part["before"], grid(part["table"]), part["after"]) if text]
+    return "\n\n".join([f"Kept on {found['date']}. {found['of']}", *parts])
+
+
+def _raced(found: Found) -> str:
     machine = [f"Machine: {found['machine']}."] if found["machine"] else []
     folded = [
         f"<details><summary>{title}</summary>\n\n{grid(inner)}\n\n</details>"
@@ -68,7 +112,7 @@ def grid(table: Table) -> str:
     return "\n".join("| " + " | ".join(row) + " |" for row in escaped)
 
 
-def write(found: Found) -> None:
+def write(found: Found | Compared) -> None:
     """Keep a run: its file, and the table of README.md."""
     FOLDER.mkdir(exist_ok=True)
     text = json.dumps(found, indent=1, ensure_ascii=False) + "\n"
@@ -76,7 +120,7 @@ def write(found: Found) -> None:
     put(README, markdown(found), found["name"])
 
 
-def read(name: str) -> Found:
+def read(name: str) -> Found | Compared:
     found: Any = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
     return found  # type: ignore[no-any-return]
 

@@ -1,6 +1,6 @@
 """Kernel PCA on the USPS digits: what classifies better, and what removes noise better, than linear PCA.
 
-python benchmarks/usps.py PATH [--parts classify denoise]
+python benchmarks/usps.py PATH [--parts classify denoise] [--write]
 
 PATH is an .npz file with X_train (7291, 256), X_test (2007, 256), y_train and y_test: 16×16 pixels in [−1, 1], or
 integers of a thousandth. The exit code is 1 if a line "missed" is printed.
@@ -64,21 +64,23 @@ def load(path: Path) -> Digits:
     return Digits(X[:TRAIN], found["y_train"][:TRAIN], X[TRAIN : TRAIN + VALIDATE], T, found["y_test"])
 
 
-def classify(digits: Digits, coef0: float, C: float) -> bool:
-    """Print the table of test errors; whether the margin was reached."""
+def classify(digits: Digits, coef0: float, C: float) -> tuple[results.Part, bool]:
+    """The table of test errors, and whether the margin was reached."""
     errors = {degree: dict(test_errors(digits, degree, coef0, C)) for degree in DEGREES}
     rows = [(str(k), *(f"{errors[p][k]:.1f}" if k in errors[p] else "—" for p in DEGREES)) for k in COMPONENTS]
-    print(f"\nTest error in % of a linear SVM (C = {C:g}) on components of (x·y / 256 + {coef0:g})^degree\n")
-    print(results.grid(results.table(("components", *(f"degree {p}" for p in DEGREES)), rows)), flush=True)
     linear = min(errors[1].values())
     best, p, k = min((errors[p][k], p, k) for p in DEGREES if p > 1 for k in errors[p] if k >= 512)
     met = linear - best >= MARGIN
-    print(
-        f"\n{'met' if met else 'missed'}: degree {p} with {k} components errs in {best:.2f}%, the best linear one in "
-        f"{linear:.2f}%: {linear - best:.2f} points, asked for at least {MARGIN:g}.",
-        flush=True,
+    said = (
+        f"{'Met' if met else 'Missed'}: degree {p} with {k} components errs in {best:.2f}%, the best linear one in "
+        f"{linear:.2f}%: {linear - best:.2f} points, asked for at least {MARGIN:g}."
     )
-    return met
+    kernel = f"(x·y / 256 + {coef0:g})^degree" if coef0 else "(x·y / 256)^degree"
+    return {
+        "before": f"Test error in per cent of a linear SVM (C = {C:g}) on components of {kernel}:",
+        "table": results.table(("components", *(f"degree {p}" for p in DEGREES)), rows),
+        "after": said,
+    }, met
 
 
 def test_errors(digits: Digits, degree: int, coef0: float, C: float) -> Iterable[tuple[int, float]]:
@@ -94,8 +96,8 @@ def test_errors(digits: Digits, degree: int, coef0: float, C: float) -> Iterable
         yield k, 100.0 * (1.0 - machine.score(T[:, :k] / length, digits.test_labels))
 
 
-def denoise(digits: Digits) -> bool:
-    """Print mean squared errors a pixel; whether kernel PCA has the lower one at every level of noise."""
+def denoise(digits: Digits) -> tuple[results.Part, bool]:
+    """Mean squared errors a pixel, and whether kernel PCA has the lower one at every level of noise."""
     linear = PCA().fit(digits.train)
     kernels = {gamma: KernelPCA(max(KEPT), gamma=gamma, random_state=0).fit(digits.train) for gamma in GAMMAS}
     rows, met = [], True
@@ -111,10 +113,12 @@ def denoise(digits: Digits) -> bool:
              f"{gamma:g}", str(kept), f"{found / least:.2f}")
         )  # fmt: skip
     head = ("noise", "noisy", "PCA", "k of PCA", "kernel PCA", "gamma", "k of kernel PCA", "ratio")
-    print(f"\nMean squared error a pixel of {len(digits.test):,} test digits\n")
-    print(results.grid(results.table(head, rows)))
-    print(f"\n{'met' if met else 'missed'}: kernel PCA has the lower error at {'every' if met else 'not every'} level.")
-    return met
+    said = f"{'Met' if met else 'Missed'}: kernel PCA has the lower error at {'every' if met else 'not every'} level."
+    return {
+        "before": f"Mean squared error a pixel of {len(digits.test):,} test digits after noise was added and removed:",
+        "table": results.table(head, rows),
+        "after": said,
+    }, met
 
 
 def linear_errors(pca: PCA, noisy: np.ndarray, clean: np.ndarray) -> Iterable[tuple[int, float]]:
@@ -144,14 +148,18 @@ def main() -> int:
     parser.add_argument("--parts", nargs="+", choices=("classify", "denoise"), default=["classify", "denoise"])
     parser.add_argument("--coef0", type=float, default=0.0, help="added to x·y / 256 (default 0)")
     parser.add_argument("--C", type=float, default=3.0, help="of the support vector machine (default 3)")
+    parser.add_argument("--write", action="store_true", help="keep the run in benchmarks/results and README.md")
     options = parser.parse_args()
-    digits, met, start = load(options.path), True, time.perf_counter()
-    if "classify" in options.parts:
-        met &= classify(digits, options.coef0, options.C)
-    if "denoise" in options.parts:
-        met &= denoise(digits)
-    print(f"\n{time.perf_counter() - start:.0f} s in all.")
-    return 0 if met else 1
+    if options.write and len(options.parts) < 2:
+        parser.error("--write keeps whole tables only: leave out --parts.")
+    digits, start = load(options.path), time.perf_counter()
+    asked = {"classify": lambda: classify(digits, options.coef0, options.C), "denoise": lambda: denoise(digits)}
+    parts, met = zip(*(asked[name]() for name in options.parts), strict=True)
+    kept = results.compared("usps", ("numpy", "scipy", "scikit-learn"), list(parts))
+    print(f"{results.markdown(kept)}\n\n{time.perf_counter() - start:.0f} s in all.")
+    if options.write:
+        results.write(kept)
+    return 0 if all(met) else 1
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Naive Bayes with Gaussians and with kernel densities beside Weka's, on ARFF files, by 10-fold cross-validation.
 
-python benchmarks/weka.py FOLDER TABLE [--only NAME ...] [--shuffles 5] [--rule john-langley]
+python benchmarks/weka.py FOLDER TABLE [--only NAME ...] [--shuffles 5] [--rule john-langley] [--write]
 
 FOLDER holds NAME.arff or NAME.arff.gz, the class being the last attribute. TABLE is a CSV file of accuracies of Weka's
 NaiveBayes, by 10-fold cross-validation, with the columns data (NAME), option (gaussian, -K or -D) and cv10_pct. The
@@ -187,6 +187,23 @@ def measured(name: str, path: Path, weka: dict[str, float], rule: str, shuffles:
     return Line(name, f"{n:,}×{d}, {p} of numbers, {len(set(table.labels))} classes", weka, gaussian, kernel)
 
 
+def missed(found: list[Line]) -> list[str]:
+    return [line.name for line in found if line.lead < -SLACK]
+
+
+def collected(found: list[Line], shuffles: int, rule: str) -> results.Compared:
+    """The run as a value."""
+    header = ("data", "rows", "Weka", "Weka -K", "Weka -D", "Gaussian", "kernel", "kernel above -K", "verdict")
+    met = len(found) - len(missed(found))
+    part: results.Part = {
+        "before": f"Per cent right; bandwidths by the rule {rule}; means of {shuffles} draws of the folds, one for "
+        f"sets of more than {LARGE:,} rows.",
+        "table": results.table(header, [line.cells() for line in found]),
+        "after": f"Kernels within {SLACK:g} points of Weka's, or better: {met} of {len(found)}.",
+    }
+    return results.compared("weka", ("numpy", "scipy", "scikit-learn", "pandas"), [part])
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="of ARFF files")
@@ -194,7 +211,10 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", metavar="NAME", help="some of the data sets")
     parser.add_argument("--shuffles", type=int, default=5, help="draws of the folds (default 5)")
     parser.add_argument("--rule", default="john-langley", help="of the bandwidths (default john-langley)")
+    parser.add_argument("--write", action="store_true", help="keep the run in benchmarks/results and README.md")
     options = parser.parse_args()
+    if options.write and options.only:
+        parser.error("--write keeps whole tables only: leave out --only.")
     warnings.simplefilter("ignore")  # classes of fewer rows than folds, and columns that are constant within a class
     found = []
     for name, weka in sorted(weka_figures(options.table).items()):
@@ -205,11 +225,11 @@ def main() -> int:
             parser.error(f"{options.folder} has neither {name}.arff nor {name}.arff.gz.")
         found.append(measured(name, path, weka, options.rule, options.shuffles))
         print(" ".join(found[-1].cells()), file=sys.stderr, flush=True)
-    header = ("data", "rows", "Weka", "Weka -K", "Weka -D", "Gaussian", "kernel", "kernel above -K", "verdict")
-    print(results.grid(results.table(header, [line.cells() for line in found])))
-    missed = [line.name for line in found if line.lead < -SLACK]
-    print(f"\nKernels within {SLACK:g} points of Weka's, or better: {len(found) - len(missed)} of {len(found)}.")
-    return 1 if missed else 0
+    kept = collected(found, options.shuffles, options.rule)
+    print(results.markdown(kept))
+    if options.write:
+        results.write(kept)
+    return 1 if missed(found) else 0
 
 
 if __name__ == "__main__":

@@ -35,6 +35,7 @@ extensions = [
     "docstrings",
     "generated",
     "gallery_pictures",
+    "excerpts",
     "times",
 ]
 exclude_patterns = [

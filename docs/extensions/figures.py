@@ -77,9 +77,17 @@ def _over_images(figure: Any) -> set[Any]:
     kept: set[Any] = set()
     for axes in figure.axes:
         filled = [*axes.images, *(part for part in axes.collections if isinstance(part, QuadMesh))]
-        if any(not on_paper(part.get_cmap()) or np.ndim(part.get_array()) > 2 for part in filled):
+        if any(_stays(part) for part in filled):
             kept.update(axes.texts)
     return kept
+
+
+def _stays(part: Any) -> bool:
+    """Whether an image or a mesh looks the same on any page; colours that are half clear let the page through."""
+    values = part.get_array()
+    if np.ndim(values) > 2:
+        return bool(np.shape(values)[2] == 3 or np.min(values[:, :, 3]) == 1.0)
+    return not on_paper(part.get_cmap())
 
 
 def _recolour(artist: Any) -> None:
@@ -90,6 +98,9 @@ def _recolour(artist: Any) -> None:
         given = getattr(effect, "_gc", {})
         if "foreground" in given:
             given["foreground"] = for_dark(np.array(mpl.colors.to_rgba(given["foreground"])))
+    if getattr(artist, "colors", None) is not None:  # contours whose colours were given one by one
+        artist.set_cmap(mpl.colors.ListedColormap([for_dark(c) for c in mpl.colors.to_rgba_array(artist.cmap.colors)]))
+        return
     if hasattr(artist, "get_array") and artist.get_array() is not None:
         if on_paper(artist.get_cmap()):
             artist.set_cmap(on_slate(artist.get_cmap()))

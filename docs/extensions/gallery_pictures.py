@@ -40,6 +40,24 @@ def title_of(script: Path) -> str:
     return next((line for line in words if line and not set(line) <= set('=-"r')), script.stem)
 
 
+SHOWN = re.compile(r"\n\.\. image:: [^\n]+\n(?:   :[^\n]+\n)+")
+"""A picture as `scrape` wrote it."""
+
+
+def picture_first(text: str) -> str:
+    """A page of the gallery with its pictures above its code: sphinx-gallery puts them below where text follows."""
+    found, code = list(SHOWN.finditer(text)), text.find(".. GENERATED")
+    if not found or code < 0 or found[0].start() < text.find(".. code-block:: Python"):
+        return text
+    below = SHOWN.sub("", text[code:])
+    return text[:code] + "".join(match[0] for match in found) + below
+
+
+def put_pictures_first(app: Any, docname: str, source: list[str]) -> None:
+    if docname.startswith("generated/gallery/") and "/plot_" in docname:
+        source[0] = picture_first(source[0])
+
+
 def forget(app: Any) -> None:
     """When the package or an extension has changed, all scripts run again: their sums of bytes are thrown away."""
     folder = Path(app.srcdir) / "generated" / "gallery"
@@ -94,5 +112,6 @@ def _thumbnail(picture: Path, light: Path, target: Path) -> None:
 def setup(app: Any) -> dict[str, Any]:
     app.add_css_file("gallery-dark.css")
     app.connect("builder-inited", forget, priority=100)
+    app.connect("source-read", put_pictures_first)
     app.connect("build-finished", darken_thumbnails)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

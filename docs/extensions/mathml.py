@@ -43,6 +43,14 @@ PRIME = re.compile(r"<msup>(<mi[^>]*>[^<]*</mi>)<m[io]>(&#x0203[2-4];)</m[io]></
 BAR = re.compile(r"<mo>(&#x02016;|&#x02225;|&#x0007C;|\u2016|\u2225|\|)</mo>")
 """Bars of norms, of absolute values, and of "given"."""
 
+FUNCTION = re.compile(
+    r"(</m(?:i|n|sub|sup|subsup|row|frac)>)?(?<!<msub>)(?<!<msup>)<(mi|mo)>(?!max|min|sup|inf)([a-z]{2,})</\2>(?=(<m(?!o))?)"
+)
+"""The name of a function, after a factor or before an argument without brackets: there browsers leave no room about an
+identifier, and before brackets too much about an operator."""
+
+THIN = '<mspace width="0.167em"></mspace>'
+
 LIMITS = re.compile(
     r"<msub><mo([^>]*)>((?:arg\u2009)?(?:max|min)|sup|inf)</mo>(<mi>[^<]*</mi>|<mrow>.*?</mrow>)</msub>"
 )
@@ -61,6 +69,7 @@ def to_mathml(latex: str, display: str) -> str:
     if display == "block":
         made = LIMITS.sub(r"<munder><mo\1>\2</mo>\3</munder>", made)
     made = PRIME.sub(r'<mrow>\1<mo lspace="0" rspace="0">\2</mo></mrow>', made)
+    made = FUNCTION.sub(_with_room, made)
     # A bar grows with its neighbours only where \left and \right ask for it, and then it says so itself.
     made = BAR.sub(r'<mo stretchy="false">\1</mo>', made)
     made = made.replace('"negativethinmathspace"', '"-0.167em"')  # names of widths are gone from browsers
@@ -69,6 +78,11 @@ def to_mathml(latex: str, display: str) -> str:
     # The original for those who copy it, and for readers of the page's source.
     source = html.escape(latex.strip(), quote=True)
     return made.replace("<math ", f'<math data-latex="{source}" ', 1)
+
+
+def _with_room(found: re.Match[str]) -> str:
+    before, _, name, argument = found.groups()
+    return f"{before + THIN if before else ''}<mi>{name}</mi>{THIN if argument else ''}"
 
 
 def aligned(latex: str) -> str:

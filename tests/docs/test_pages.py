@@ -242,12 +242,61 @@ def test_white_heat_maps_turn_with_their_text_and_photographs_stay():
     plt.close(figure)
 
 
+def test_contours_of_given_colours_turn():
+    figures = pytest.importorskip("figures")
+    import matplotlib.pyplot as plt
+
+    figure, ax = plt.subplots()
+    lines = ax.contour([[0.0, 1.0], [1.0, 2.0]], levels=[0.5, 1.5], colors="black")
+    figures.darken(figure)
+    figure.draw_without_rendering()
+    assert lines.get_edgecolor()[:, :3].min() > 0.85
+    plt.close(figure)
+
+
+def test_text_over_colours_that_let_the_page_through_turns_with_the_page():
+    figures = pytest.importorskip("figures")
+    import matplotlib.pyplot as plt
+
+    figure, (clear, opaque) = plt.subplots(1, 2)
+    for ax, alpha in ((clear, 0.3), (opaque, 1.0)):
+        ax.imshow([[[0.0, 0.45, 0.7, alpha]]])
+        ax.text(0, 0, "0", color="black")
+    figures.darken(figure)
+    assert min(clear.texts[0].get_color()[:3]) > 0.85
+    assert opaque.texts[0].get_color() == "black"
+    plt.close(figure)
+
+
+def test_pictures_of_the_gallery_stand_above_the_code():
+    pytest.importorskip("matplotlib")
+    import gallery_pictures
+
+    picture = "\n.. image:: /a.png\n   :alt: a\n   :class: only-light\n"
+    page = f"Words.\n\n.. GENERATED FROM\n\n.. code-block:: Python\n\n    import numpy\n\n{picture}\nMore.\n"
+    made = gallery_pictures.picture_first(page)
+    assert made.index("image") < made.index("GENERATED") < made.index("More")
+    assert sorted(made) == sorted(page)
+    assert gallery_pictures.picture_first(made) == made
+
+
 def test_the_longest_scripts_are_named(tmp_path):
     times = pytest.importorskip("times")
     for name, seconds in (("plot_a", 1.4), ("plot_b", 8.2)):
         (tmp_path / f"{name}.cost.json").write_text(f'{{"time": {seconds}, "memory": 0.0}}')
     said = times.line("scripts", times.of_gallery(tmp_path))
     assert said == "scripts: 2 in 10 s (longest: plot_b 8, plot_a 1)"
+
+
+def test_excerpts_of_the_search_are_the_text_of_each_section():
+    core = pytest.importorskip("docutils.core")
+    import excerpts
+
+    text = "One\n===\n\nCats & dogs.\n\nTwo\n---\n\nBirds.\n"
+    made = excerpts.page(core.publish_doctree(text, settings_overrides={"doctitle_xform": False}))
+    assert (
+        made == '<div role="main"><section id="one">Cats &amp; dogs.</section> <section id="two">Birds.</section></div>'
+    )
 
 
 def test_formulas_become_mathml():
@@ -259,6 +308,9 @@ def test_formulas_become_mathml():
     assert "<munder>" in made
     assert "<mfrac>" in made
     assert "\\" not in made.split(">", 1)[1]
+    room = mathml.to_mathml(r"n \log n, \log_2 n, \log (n)", "inline")
+    assert room.count("<mspace") == 2  # about the first alone
+    assert "<mi>diag</mi><mo" in mathml.to_mathml(r"\operatorname{diag}(v)", "inline")  # as TeX sets it: no room
     assert "<mtr>" in mathml.to_mathml(r"a &= b \\ c &= d", "block")
     for unread in (r"\nosuchcommand x", r"\text{a\_b}", r"a & b"):
         with pytest.raises(Exception, match=r"unread|nosuch"):

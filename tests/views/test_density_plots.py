@@ -21,7 +21,7 @@ from eigenlens.fitting.mass_levels import mass_levels
 from eigenlens.models.kernel_density import KernelEstimate
 from eigenlens.views import density_tables
 from eigenlens.views.draw.density import bandwidth_curve, density, density_contours
-from eigenlens.views.draw.style import GREY, VERMILLION
+from eigenlens.views.draw.style import VERMILLION, grey
 
 x = np.concatenate([np.random.default_rng(0).normal(0.0, 1.0, 120), np.random.default_rng(1).normal(6.0, 0.7, 80)])
 FRAME = pd.DataFrame({"$x$": x, "y": np.random.default_rng(2).standard_normal(200), "z": -x + np.sin(7.0 * x)})
@@ -327,7 +327,7 @@ def test_rules_stand_on_the_curve(line, kind):
     assert_allclose(sorted(dots), list(table.rules.values()))
     for h, dot in dots.items():
         assert dot.get_ydata()[0] == pytest.approx(np.interp(h, table.h, table.values), rel=1e-3)
-        assert to_hex(dot.get_color()).upper() == (VERMILLION if h == line.bandwidth_ else GREY).upper()
+        assert to_hex(dot.get_color()).upper() == (VERMILLION if h == line.bandwidth_ else grey()).upper()
     assert {text.get_text().split()[0] for text in ax.texts} == set(table.rules)
     assert ax.get_xscale() == "log"
     ax.figure.canvas.draw()

@@ -26,7 +26,7 @@ def drawn(n, correlation, rng):
 
 
 rng = np.random.default_rng(0)
-figure, panels = plt.subplots(1, 2, figsize=(10.5, 5.2), layout="constrained", sharey=True)
+figure, panels = plt.subplots(1, 2, figsize=(10.5, 5.8), layout="constrained", sharey=True)
 for ax, correlation in zip(panels, (0.0, 0.8), strict=True):
     X, y = drawn(3_000, correlation, rng)
     new, truth = drawn(50_000, correlation, rng)

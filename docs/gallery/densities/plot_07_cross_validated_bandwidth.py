@@ -25,7 +25,8 @@ def criterion(h):
     """∫ f² − 2/n Σ f₋ᵢ(xᵢ): the squared error of f, but for a constant."""
     squared = KernelDensity(bandwidth=np.sqrt(2.0) * h).fit(X).density(X).mean()
     with_itself = KernelDensity(bandwidth=h).fit(X).density(X).mean()
-    return squared - 2.0 * (with_itself - 1.0 / (n * h * np.sqrt(2.0 * np.pi)))
+    without = with_itself - 1.0 / (n * h * np.sqrt(2.0 * np.pi))  # less the bump of the point itself
+    return squared - 2.0 * without
 
 
 h = np.geomspace(0.04, 0.6, 100)
@@ -58,4 +59,5 @@ plt.show()
 # .. math:: \int \bigl(\hat f - f\bigr)^2 - \int f^2 \;\approx\;
 #           \int \hat f^2 - \frac{2}{n} \sum_{i=1}^n \hat f_{-i}(x_i) .
 #
-# For Gaussian kernels :math:`\int \hat f^2` is the mean of the density of bandwidth :math:`\sqrt 2\,h` at the data.
+# For Gaussian kernels :math:`\int \hat f^2` is the mean of the density of bandwidth :math:`\sqrt 2\,h` at the data. In
+# :math:`\hat f_{-i}` the divisor stays :math:`n`, as in Silverman (1986, equation 3.39).

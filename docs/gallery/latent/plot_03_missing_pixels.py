@@ -4,7 +4,7 @@ Missing values: a photograph with holes
 
 Two pixels of three are lost. The picture is cut into overlapping patches of 8 by 8 pixels, one row each, and
 probabilistic PCA is fitted to the pixels that are left: no patch is complete, but each tells of other pairs of pixels.
-Every patch is then filled in from what is seen of it, where column means would fill all holes with the same grey.
+Every patch is then filled in from what is seen of it, where column means would fill all holes with much the same grey.
 """
 
 import matplotlib.pyplot as plt

@@ -9,23 +9,25 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.errors import OptionError
 from eigenlens.views import class_tables
-from eigenlens.views.draw.reasons import explanation, shortened, told_apart
+from eigenlens.views.draw.names import shortened, told_apart
+from eigenlens.views.draw.reasons import explanation
 from eigenlens.views.draw.regions import class_color, decision
 from eigenlens.views.draw.style import (
     BLUE,
-    GREY,
-    INK,
     MARKERS,
-    RULE,
     VERMILLION,
+    grey,
     legend,
     new_axes,
     note,
+    paper,
     plain,
     quiet,
+    readable_on,
+    rule,
     small,
     tick_names,
-)  # fmt: skip
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,7 +82,7 @@ def calibration(
     quiet(ax)
     first = next(iter(tables.values()))
     _draw_shares(ax, first)
-    ax.plot([0.0, 1.0], [0.0, 1.0], color=GREY, linewidth=1.0, linestyle=(0, (4, 3)), zorder=1)
+    ax.plot([0.0, 1.0], [0.0, 1.0], color=grey(), linewidth=1.0, linestyle=(0, (4, 3)), zorder=1)
     handles = [
         _draw_curve(ax, table, class_color(i), MARKERS[i % len(MARKERS)]) for i, table in enumerate(tables.values())
     ]
@@ -106,7 +108,7 @@ def _quality(table: CalibrationTable) -> str:
 def _draw_shares(ax: Axes, table: CalibrationTable) -> None:
     width = np.diff(table.edges)
     shares = table.weight / table.weight.sum()
-    ax.bar(table.edges[:-1], 0.22 * shares, width=width, align="edge", color=RULE, edgecolor="white", zorder=0.5)
+    ax.bar(table.edges[:-1], 0.22 * shares, width=width, align="edge", color=rule(), edgecolor=paper(), zorder=0.5)
 
 
 def _draw_curve(ax: Axes, table: CalibrationTable, color: str, marker: str) -> Any:
@@ -139,8 +141,8 @@ def confusion(model: Any, X: Any, y: Any, *, sample_weight: Any = None, ax: Axes
     ax = new_axes(ax, (side, side))
     ax.imshow(_cells(table), zorder=0)
     between = np.arange(-0.5, C)
-    ax.vlines(between, -0.5, C - 0.5, color=RULE, linewidth=0.6, zorder=1)
-    ax.hlines(between, -0.5, C - 0.5, color=RULE, linewidth=0.6, zorder=1)
+    ax.vlines(between, -0.5, C - 0.5, color=rule(), linewidth=0.6, zorder=1)
+    ax.hlines(between, -0.5, C - 0.5, color=rule(), linewidth=0.6, zorder=1)
     if C <= MOST_NUMBERS:
         _draw_numbers(ax, table)
     quiet(ax, None)
@@ -156,21 +158,24 @@ def confusion(model: Any, X: Any, y: Any, *, sample_weight: Any = None, ax: Axes
 
 
 def _cells(table: ConfusionTable) -> Array:
-    """Colours (C, C, 3): blue for what is right, vermillion for what is wrong, the stronger the larger the share."""
+    """Colours (C, C, 4): blue for what is right, vermillion for what is wrong, the more opaque the larger the share."""
     from matplotlib.colors import to_rgb
 
     right = np.eye(len(table.classes), dtype=bool)[:, :, None]
     colors = np.where(right, to_rgb(BLUE), to_rgb(VERMILLION))
     shares = np.nan_to_num(table.shares) / 100.0
     strength = np.where(right[:, :, 0], 0.85 * shares, np.minimum(0.9, 2.5 * shares))
-    return np.asarray(1.0 - strength[:, :, None] * (1.0 - colors))
+    return np.concatenate([colors, strength[:, :, None]], axis=2)
 
 
 def _draw_numbers(ax: Axes, table: ConfusionTable) -> None:
-    cells = _cells(table)
+    from matplotlib.colors import to_rgb
+
+    cells, page = _cells(table), np.array(to_rgb(paper()))
     size = small(1.0 if len(table.classes) <= 10 else 0.7)
     for i, j in np.ndindex(*table.counts.shape):
         if table.counts[i, j] > 0.0:
-            dark = float(cells[i, j] @ [0.299, 0.587, 0.114]) < 0.55
+            color, opacity = cells[i, j, :3], cells[i, j, 3]
+            seen = opacity * color + (1.0 - opacity) * page
             said = f"{table.shares[i, j]:.1f}%\n{table.counts[i, j]:g}"
-            ax.text(j, i, said, ha="center", va="center", fontsize=size, color="white" if dark else INK)
+            ax.text(j, i, said, ha="center", va="center", fontsize=size, color=readable_on(seen))

@@ -12,18 +12,20 @@ from eigenlens.arrays import Array
 from eigenlens.views import latent_tables, tables
 from eigenlens.views.draw.style import (
     BLUE,
-    GREY,
-    INK,
-    PALETTE,
     component_label,
     diverging,
+    grey,
+    ink,
     legend,
     new_axes,
     note,
+    paper,
     quiet,
+    readable_on,
+    shade,
     small,
     tick_names,
-)  # fmt: skip
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -91,39 +93,40 @@ def draw_cells(ax: Axes, values: Array, names: Sequence[str], labels: Sequence[s
     image = ax.imshow(values, cmap=diverging(), vmin=-limit, vmax=limit, aspect="auto")
     tick_names(ax, "y", range(d), names, fontsize=small())
     tick_names(ax, "x", range(m), labels, fontsize=small())
-    ax.tick_params(length=0, labelcolor=INK)
+    ax.tick_params(length=0, labelcolor=ink())
     ax.spines[:].set_visible(False)
     ax.set_xticks(np.arange(1, m) - 0.5, minor=True)
     ax.set_yticks(np.arange(1, d) - 0.5, minor=True)
-    ax.grid(which="minor", color="white", linewidth=1.0)
+    ax.grid(which="minor", color=paper(), linewidth=1.0)
     ax.tick_params(which="minor", length=0)
     if m <= most:
         _print_values(ax, values, limit)
     bar = ax.figure.colorbar(image, ax=ax, shrink=0.6, pad=0.02)
     bar.set_label("loading", fontsize=small())
-    bar.ax.tick_params(labelsize=small(), colors=GREY, labelcolor=INK)
+    bar.ax.tick_params(labelsize=small(), colors=grey(), labelcolor=ink())
     bar.outline.set_visible(False)
 
 
 def _print_values(ax: Axes, values: Array, limit: float) -> None:
-    """The numbers in their cells: white on dark ones."""
+    """The numbers in their cells: light on dark ones."""
     decimals = int(np.clip((2 if limit >= 1.0 else 1) - np.floor(np.log10(limit)), 0, 4))
+    colors = diverging()
     for i, j in np.argwhere(~np.isnan(values)):
         value = values[i, j]
-        dark = abs(value) > 0.75 * limit
         text = f"{round(float(value), decimals) + 0.0:.{decimals}f}"  # the sum turns -0.0 into 0.0
-        ax.text(j, i, text, ha="center", va="center", fontsize=small(0.8125), color="white" if dark else INK)
+        color = readable_on(colors(0.5 + 0.5 * value / limit)[:3])
+        ax.text(j, i, text, ha="center", va="center", fontsize=small(0.8125), color=color)
 
 
 def _lines(table: ValueTable, ax: Axes | None) -> Axes:
     ax = new_axes(ax)
     position = np.arange(len(table.names))
     handles = [
-        ax.plot(position, values, color=PALETTE[i % len(PALETTE)], linewidth=1.0, zorder=3 - 0.01 * i)[0]
+        ax.plot(position, values, color=shade(i), linewidth=1.0, zorder=3 - 0.01 * i)[0]
         for i, values in enumerate(table.values.T)
     ]
     quiet(ax)
-    ax.axhline(0.0, color=GREY, linewidth=0.8)
+    ax.axhline(0.0, color=grey(), linewidth=0.8)
     ax.margins(x=0.01)
     ax.set_xlabel("column (counted from 0)")
     ax.set_ylabel("loading")
@@ -168,9 +171,9 @@ def contributions(
     ax.set_ylim(shown - 0.4, -0.6)
     quiet(ax, "x")
     ax.tick_params(axis="y", length=0)
-    ax.axvline(average, color=INK, linewidth=0.9, linestyle=(0, (4, 3)))
+    ax.axvline(average, color=ink(), linewidth=0.9, linestyle=(0, (4, 3)))
     name = component_label(component, float(table.shares[0]))
-    ax.set_xlabel(f"contribution to {name}, per cent; dashed: the average, {average:.3g}")
+    ax.set_xlabel(f"contribution to {name}, per cent; dashed: the average, {average:.3g}", wrap=True)
     held = float(table.values.sum())
     note(ax, f"{shown} of {total} {kind}, together {held:.1f}%" if shown < total else "")
     return ax

@@ -8,7 +8,8 @@ import numpy as np
 
 from eigenlens import checks
 from eigenlens.errors import DataError
-from eigenlens.views.draw.style import BLUE, GREY, INK, VERMILLION, new_axes, note, quiet, small, tick_names
+from eigenlens.views.draw.names import shortened
+from eigenlens.views.draw.style import BLUE, VERMILLION, grey, ink, new_axes, note, plain, quiet, small, tick_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,7 +43,7 @@ def comparison(table: Comparison, *, level: float = 0.95, ax: Axes | None = None
         raise DataError("no estimator of the comparison has a finite mean log density, so there is nothing to draw.")
     ax = new_axes(ax, (6.0, 1.2 + 0.42 * shown.size))
     heights = np.arange(shown.size)
-    ax.axvline(0.0, color=GREY, linewidth=0.9, linestyle=(0, (4, 3)))
+    ax.axvline(0.0, color=grey(), linewidth=0.9, linestyle=(0, (4, 3)))
     ax.errorbar(-table.behind[shown], heights, xerr=widths[shown], fmt="none", ecolor=BLUE, elinewidth=1.4, capsize=3.0)
     colors = [VERMILLION, *[BLUE] * (shown.size - 1)]
     ax.scatter(-table.behind[shown], heights, s=34.0, c=colors, zorder=3)
@@ -50,7 +51,9 @@ def comparison(table: Comparison, *, level: float = 0.95, ax: Axes | None = None
     quiet(ax, "x")
     tick_names(ax, "y", heights, [table.names[i] for i in shown])
     ax.set_ylim(shown.size - 0.5, -0.5)
-    ax.set_xlabel(f"held-out log density per row, less that of {table.best} ({100 * level:g}% paired intervals)")
+    best = shortened(table.best, 28)
+    said = f"held-out log density per row, less that of {best} ({100 * level:g}% paired intervals)"
+    plain(ax.set_xlabel(said, wrap=True))
     note(ax, *_left_out(table))
     return ax
 
@@ -61,7 +64,7 @@ def _beside(ax: Axes, table: Comparison, shown: np.ndarray[tuple[int, ...], np.d
         words = f"{table.means[i]:.3f}   {table.fit_seconds[i]:.2g} s"
         ax.annotate(
             words, (1.0, height), (4, 0), xycoords=("axes fraction", "data"), textcoords="offset points", va="center",
-            fontsize=small(), color=INK, annotation_clip=False,
+            fontsize=small(), color=ink(), annotation_clip=False,
         )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from eigenlens.arrays import Array
 from eigenlens.errors import OptionError
 from eigenlens.views import kernel_tables
 from eigenlens.views.draw.rebuilt import checked_shape, mosaic_of
-from eigenlens.views.draw.style import GREY, INK, new_axes, small, tick_names
+from eigenlens.views.draw.style import grey, ink, new_axes, small, tick_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,12 +63,12 @@ def denoising(
     letters = ax.bbox.width / ax.figure.dpi * 72.0 / p / small(0.6)
     tick_names(ax, "x", _middles(p, shape[1]), _captions(table, int(letters)), fontsize=small())
     tick_names(ax, "y", _middles(n, shape[0]), table.labels or [""] * n, fontsize=small())
-    ax.tick_params(length=0, labelcolor=INK, top=False, bottom=False, labeltop=True, labelbottom=False)
+    ax.tick_params(length=0, labelcolor=ink(), top=False, bottom=False, labeltop=True, labelbottom=False)
     ax.spines[:].set_visible(False)
     ax.set_anchor("NW")  # where the names stand: the layout leaves room beside the frame, not beside the images in it
     measured = "" if table.original is None else f"; errors over all {table.rows_given}"
     said = f"{n} of {table.rows_given} rows{measured}" if n < table.rows_given else ""
-    ax.set_xlabel(said, loc="left", fontsize=small(), color=GREY)  # below: the captions stand above
+    ax.set_xlabel(said, loc="left", fontsize=small(), color=grey())  # below: the captions stand above
     return ax
 
 

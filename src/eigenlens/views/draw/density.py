@@ -10,17 +10,7 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.views import density_tables
 from eigenlens.views.draw.points import CROWD, scatter
-from eigenlens.views.draw.style import (
-    BLUE,
-    GREY,
-    INK,
-    VERMILLION,
-    legend,
-    new_axes,
-    note,
-    quiet,
-    small,
-)
+from eigenlens.views.draw.style import BLUE, VERMILLION, grey, ink, legend, name_axes, new_axes, note, quiet, small
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,7 +73,7 @@ def density(
     if label is not None:
         _add_to_legend(ax, curve, label)
     if not shared:  # what stands on the axes already is about the first density
-        ax.set_xlabel(table.name, parse_math=False)
+        name_axes(ax, table.name)
         ax.set_ylabel("density")
         note(ax, *_said(table, drawn))
     return ax
@@ -173,13 +163,13 @@ def _mark_rules(ax: Axes, table: BandwidthTable) -> None:
     above = ax.get_xaxis_transform()
     for i, (rule, h) in enumerate(reversed(table.rules.items())):
         chosen = bool(np.isclose(h, table.fitted, rtol=1e-6))
-        colour = VERMILLION if chosen else GREY
+        colour = VERMILLION if chosen else grey()
         ax.plot([h, h], [table.at(h), ax.get_ylim()[1]], color=colour, linewidth=0.7, zorder=1)
         ax.plot([h], [table.at(h)], "o", color=colour, markersize=4.5, zorder=3)
         stalk = {"arrowstyle": "-", "color": colour, "linewidth": 0.7, "shrinkA": 0.0, "shrinkB": 0.0, "relpos": (0, 0)}
         ax.annotate(
             f" {rule}  {h:.3g}", (h, 1.0), (0.0, 5.0 + 11.0 * i), xycoords=above, textcoords="offset points",
-            fontsize=small(), color=colour if chosen else INK, annotation_clip=False, arrowprops=stalk,
+            fontsize=small(), color=colour if chosen else ink(), annotation_clip=False, arrowprops=stalk,
         )  # fmt: skip
     if not np.isclose(list(table.rules.values()), table.fitted, rtol=1e-6).any():
         ax.axvline(table.fitted, color=VERMILLION, linewidth=0.9, linestyle=(0, (4, 3)))
@@ -231,11 +221,10 @@ def density_contours(
     remarks = [*_doubts(table), "points: rows outside the regions" if crowd else ""]
     _regions(ax, table, 1.05 if any(remarks) else 1.0)
     if points:
-        scatter(ax, table.outside() if crowd else table.rows, GREY)
+        scatter(ax, table.outside() if crowd else table.rows, grey())
     ax.set(xlim=(table.x[0], table.x[-1]), ylim=(table.y[0], table.y[-1]))
     ax.set_aspect("equal" if equal else "auto", adjustable="box")
-    ax.set_xlabel(table.names[0], parse_math=False)
-    ax.set_ylabel(table.names[1], parse_math=False)
+    name_axes(ax, *table.names)
     note(ax, *remarks)
     return ax
 
@@ -257,13 +246,11 @@ def _regions(ax: Axes, table: MassTable, top: float) -> None:
     legend(ax, patches, words, loc="lower left", bbox_to_anchor=(0.0, top), ncols=len(words), columnspacing=1.2)
 
 
-def _shade(share: float) -> tuple[float, float, float]:
-    """From nearly white to a middle blue."""
-    from matplotlib.colors import to_rgb
+def _shade(share: float) -> tuple[float, float, float, float]:
+    """Blue, from nearly clear to half opaque, so that it is pale on a light page and dim on a dark one."""
+    from matplotlib.colors import to_rgba
 
-    strength = 0.1 + 0.38 * share
-    red, green, blue = (1.0 - strength * (1.0 - part) for part in to_rgb(BLUE))
-    return red, green, blue
+    return to_rgba(BLUE, 0.1 + 0.38 * share)
 
 
 def _doubts(table: MassTable) -> list[str]:

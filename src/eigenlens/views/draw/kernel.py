@@ -10,8 +10,20 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.views import kernel_tables
 from eigenlens.views.draw.plane import component_pair, on_two_components
-from eigenlens.views.draw.points import CROWD, colouring, scatter
-from eigenlens.views.draw.style import GREY, INK, component_label, legend, new_axes, quiet, small
+from eigenlens.views.draw.points import CROWD, FEW_KEYS, colouring, scatter
+from eigenlens.views.draw.style import (
+    component_label,
+    grey,
+    ink,
+    is_dark,
+    legend,
+    name_axes,
+    new_axes,
+    note,
+    paper,
+    quiet,
+    small,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -88,8 +100,7 @@ def component_contours(
     _rows(ax, table.rows, colours)
     ax.set(xlim=(table.x[0], table.x[-1]), ylim=(table.y[0], table.y[-1]))
     ax.set_aspect("equal" if _equal_units(table) else "auto", adjustable="box")
-    ax.set_xlabel(table.names[0], parse_math=False)
-    ax.set_ylabel(table.names[1], parse_math=False)
+    name_axes(ax, *table.names)
     return ax
 
 
@@ -108,9 +119,12 @@ def _rows(ax: Axes, rows: Array, colours: str | Array) -> None:
     before = len(ax.collections)
     scatter(ax, rows, colours)
     for points in list(ax.collections)[before:]:
-        points.set(edgecolor="white", linewidth=0.3 if len(rows) < CROWD else 0.0)
+        points.set(edgecolor=paper(), linewidth=0.3 if len(rows) < CROWD else 0.0)
     made = ax.get_legend()
-    if made is not None:
+    if made is not None and len(made.get_texts()) > FEW_KEYS:
+        made.remove()  # no room beside the scale
+        note(ax, f"{np.unique(colours).size} categories, without a key")
+    elif made is not None:
         names = [text.get_text() for text in made.get_texts()]
         legend(ax, list(made.legend_handles), names, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4)
 
@@ -125,11 +139,11 @@ def _surface(ax: Axes, table: ContourTable) -> None:
     if inner.size:
         widths = np.where(inner == 0.0, 1.4, 0.7)
         dashes = ["dashed" if level < 0.0 else "solid" for level in inner]
-        ax.contour(table.x, table.y, table.values, inner, colors=GREY, linewidths=widths, linestyles=dashes, zorder=1)
+        ax.contour(table.x, table.y, table.values, inner, colors=grey(), linewidths=widths, linestyles=dashes, zorder=1)
     even = np.round(levels / (levels[1] - levels[0])) % 2 == 0  # every other level, zero among them
     bar = ax.figure.colorbar(bands, ax=ax, shrink=0.8, pad=0.02, ticks=levels[even])
     bar.set_label(f"score on {component_label(table.component, table.share)}", fontsize=small())
-    bar.ax.tick_params(labelsize=small(), colors=GREY, labelcolor=INK)
+    bar.ax.tick_params(labelsize=small(), colors=grey(), labelcolor=ink())
     bar.outline.set_visible(False)
 
 
@@ -143,7 +157,8 @@ def _levels(values: Array) -> Array:
 
 
 def _pale() -> Colormap:
-    """Light enough for points of any colour to stand out: cool below zero, white at zero, warm above."""
+    """As near to the page as points of any colour need: cool below zero, the page itself at zero, warm above."""
     from matplotlib.colors import LinearSegmentedColormap
 
-    return LinearSegmentedColormap.from_list("eigenlens-pale", ["#B9CBDD", "#FFFFFF", "#E6D3B3"])
+    below, above = ("#2C4257", "#57472C") if is_dark(paper()) else ("#B9CBDD", "#E6D3B3")
+    return LinearSegmentedColormap.from_list("eigenlens-pale", [below, paper(), above])

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.views.draw.style import GREY, plain, small
+from eigenlens.views.draw.names import told_apart
+from eigenlens.views.draw.style import grey, paper, plain, small
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,7 +50,7 @@ class Labels:
         right_and_up = np.broadcast_to(np.array([1.0, 0.4]), anchors.shape)
         self.anchors.extend(anchors)
         self.directions.extend(right_and_up if directions is None else directions)
-        self.texts.extend(map(_shortened, texts))
+        self.texts.extend(told_apart(texts, LONGEST))
         self.colours.extend([colour] * len(texts))
         self.keep_clear(anchors, 3.0)
 
@@ -101,12 +102,12 @@ class Labels:
         from matplotlib.patheffects import withStroke
 
         far = _beyond(offset, *self._size(text), self.ax.figure.dpi / 72.0) > LEADER
-        leader: Any = {"arrowstyle": "-", "color": GREY, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 2}
+        leader: Any = {"arrowstyle": "-", "color": grey(), "linewidth": 0.5, "shrinkA": 0, "shrinkB": 2}
         label = self.ax.annotate(
             text, (anchor[0], anchor[1]), (offset[0], offset[1]), textcoords="offset points", ha="center",
             va="center_baseline", fontsize=small(), color=colour, arrowprops=leader if far else None, zorder=5,
         )  # fmt: skip
-        plain(label).set_path_effects([withStroke(linewidth=2.0, foreground="white")])
+        plain(label).set_path_effects([withStroke(linewidth=2.0, foreground=paper())])
 
 
 def arrange(
@@ -147,15 +148,6 @@ def _free(centres: Array, sizes: Array, crowding: Array, frame: Array, taken: Ar
         place = centres[i : i + 1]
         kept[i] = _overlap(place, sizes[i], others)[0] + _outside(place, sizes[i], frame)[0] <= 0.05
     return kept
-
-
-def _shortened(text: str) -> str:
-    """A long label without its middle.
-
-    >>> _shortened("the share of households with a garden in 1997")
-    'the share of hous…garden in 1997'
-    """
-    return text if len(text) <= LONGEST else f"{text[: LONGEST // 2 + 1]}…{text[2 - LONGEST // 2 :]}"
 
 
 def _outermost_first(anchors: Array) -> Array:

@@ -12,21 +12,24 @@ from eigenlens.arrays import Array
 from eigenlens.errors import OptionError
 from eigenlens.views import latent_tables
 from eigenlens.views.draw.columns import MOST_BARS, captions, draw_cells
+from eigenlens.views.draw.names import told_apart
 from eigenlens.views.draw.style import (
     BLUE,
-    GREY,
-    INK,
-    PALETTE,
-    RULE,
     VERMILLION,
+    grey,
+    ink,
     legend,
+    name_axes,
     new_axes,
     note,
+    paper,
     plain,
     quiet,
+    rule,
+    shade,
     small,
     tick_names,
-)  # fmt: skip
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -67,7 +70,7 @@ def likelihood_path(model: Any, *, log: bool = False, ax: Axes | None = None) ->
         raise OptionError("log=True needs a step below the highest, and there is one step only; use log=False.")
     ax = new_axes(ax)
     quiet(ax)
-    handles = [_draw_path(ax, path, highest if log else None, PALETTE[i % 8]) for i, path in enumerate(paths)]
+    handles = [_draw_path(ax, path, highest if log else None, shade(i)) for i, path in enumerate(paths)]
     _path_axes(ax, log)
     if len(paths) > 1:
         names = [f"{path.name}: {_ending(path)}" for path in paths]
@@ -90,7 +93,7 @@ def _draw_path(ax: Axes, path: PathTable, highest: float | None, colour: str) ->
     shown = np.ones(y.size, dtype=bool) if highest is None else y > 0.0  # a logarithmic axis has no zero
     line = ax.plot(steps[shown], y[shown], color=colour, linewidth=1.4, **few)[0]
     if shown[-1]:
-        ax.plot(steps[-1], y[-1], "o", color=colour, markersize=7.0, markerfacecolor="white", markeredgewidth=1.6)
+        ax.plot(steps[-1], y[-1], "o", color=colour, markersize=7.0, markerfacecolor=paper(), markeredgewidth=1.6)
     return line
 
 
@@ -149,7 +152,7 @@ def rotation(
     ax = new_axes(ax, (min(3.2 + 1.15 * k, 12.0), max(3.5, 1.2 + 0.19 * shown)))
     _side_by_side(ax, table)
     remarks = f"{shown} of {d} columns, those with the largest loadings" if shown < d else "", _correlated(table)
-    plain(ax.set_xlabel("; ".join(remark for remark in remarks if remark), fontsize=small(), color=GREY))
+    plain(ax.set_xlabel("; ".join(remark for remark in remarks if remark), fontsize=small(), color=grey()))
     return ax
 
 
@@ -160,7 +163,7 @@ def _side_by_side(ax: Axes, table: RotationTable) -> None:
     draw_cells(ax, values, before.names, [*captions(before), "", *captions(after)], most=13)
     for middle, words in (((k - 1) / 2, "unrotated"), (k + 1 + (k - 1) / 2, table.name)):
         place: Any = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "ha": "center"}
-        plain(ax.annotate(words, (middle, 1.0), (0, 4), va="bottom", fontsize=small(1.25), color=INK, **place))
+        plain(ax.annotate(words, (middle, 1.0), (0, 4), va="bottom", fontsize=small(1.25), color=ink(), **place))
 
 
 def _correlated(table: RotationTable) -> str:
@@ -211,14 +214,14 @@ def noise(
     ax.set_xlim(0.0, 100.0 if share else None)
     part = f"{shown} of {d} columns, most noise first" if shown < d else ""
     lines = ["share of the variable's variance (%)" if share else "variance", part, _heywood(table)]
-    plain(ax.set_xlabel("\n".join(line for line in lines if line)))
+    plain(ax.set_xlabel("\n".join(line for line in lines if line), wrap=True))
     return ax
 
 
 def _noise_bars(ax: Axes, own: Array, rest: Array, names: tuple[str, ...]) -> None:
     places = np.arange(own.size)
     noisy = ax.barh(places, own, color=BLUE, height=0.75)
-    explained = ax.barh(places, rest, left=own, color=RULE, height=0.75)
+    explained = ax.barh(places, rest, left=own, color=rule(), height=0.75)
     quiet(ax, None)
     tick_names(ax, "y", places, names, fontsize=small())
     ax.tick_params(axis="y", length=0)
@@ -229,7 +232,7 @@ def _noise_bars(ax: Axes, own: Array, rest: Array, names: tuple[str, ...]) -> No
         inside = value > 0.12 * widest
         ax.annotate(
             _figure(value, widest), (value, place), (-3 if inside else 3, 0), textcoords="offset points", va="center",
-            ha="right" if inside else "left", fontsize=small(0.875), color="white" if inside else INK,
+            ha="right" if inside else "left", fontsize=small(0.875), color="white" if inside else ink(),
         )  # fmt: skip
     words = ["noise, the variable's own", "common, by the factors"]
     legend(ax, [noisy, explained], words, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
@@ -251,6 +254,7 @@ def _heywood(table: NoiseTable) -> str:
     if np.ptp(table.noise) == 0.0:
         return ""
     few = [name for name, share in zip(table.names, table.shares, strict=True) if share < HEYWOOD]
+    few = told_apart(few, 24)
     return f"with almost no noise: {', '.join(few[:4])}{', …' if len(few) > 4 else ''}" if few else ""
 
 
@@ -325,7 +329,7 @@ def _draw_imputed(ax: Axes, table: ImputedTable, bands: Array) -> list[Any]:
         observed = ax.plot(places[~missing], y[~missing], "o", color=BLUE, markersize=4.5 if few else 3.0, zorder=3)[0]
         filled = ax.errorbar(
             places[missing], y[missing], margin[missing], fmt="o", color=VERMILLION, markersize=5.0 if few else 3.5,
-            markerfacecolor="white", markeredgewidth=1.2, elinewidth=1.4 if few else 1.0, capsize=0.0, zorder=4,
+            markerfacecolor=paper(), markeredgewidth=1.2, elinewidth=1.4 if few else 1.0, capsize=0.0, zorder=4,
         )  # fmt: skip
     return [observed, filled]
 
@@ -336,19 +340,19 @@ def _name_bands(ax: Axes, table: ImputedTable, bands: Array) -> None:
 
     m = len(bands)
     if m == 1:
-        plain(ax.set_ylabel(table.names[0]))
+        name_axes(ax, y=table.names[0])
         return
-    places, words = [], []
+    places, words, names = [], [], told_apart(table.names, 60)
     for j, (low, high) in enumerate(zip(*_ranges(table, m), strict=True)):
         ticks = [t for t in MaxNLocator(4).tick_values(low, high) if low <= t <= high]
         places += [bands[j, 0] + bands[j, 1] * t for t in ticks]
         words += [f"{t:g}".replace("-", "−") for t in ticks]
         if j:
-            ax.axhline(-1.25 * j + 1.125, color=GREY, linewidth=0.6)
+            ax.axhline(-1.25 * j + 1.125, color=grey(), linewidth=0.6)
         top: Any = {"xycoords": ("axes fraction", "data"), "ha": "left", "va": "top"}
-        frame = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1.0}
+        frame = {"facecolor": paper(), "edgecolor": "none", "alpha": 0.8, "pad": 1.0}
         place = (0.005, -1.25 * j + 1.09)
-        plain(ax.annotate(table.names[j], place, fontsize=small(1.125), color=INK, bbox=frame, **top))
+        plain(ax.annotate(names[j], place, fontsize=small(1.125), color=ink(), bbox=frame, **top))
     tick_names(ax, "y", places, words, fontsize=small())
     ax.set_ylim(-1.25 * (m - 1) - 0.06, 1.13)
 

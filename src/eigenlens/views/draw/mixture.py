@@ -10,7 +10,21 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.views import mixture_tables
 from eigenlens.views.draw.points import CROWD, colouring, scatter
-from eigenlens.views.draw.style import GREY, INK, MARKERS, PALETTE, RULE, legend, new_axes, note, quiet, small
+from eigenlens.views.draw.style import (
+    MARKERS,
+    PALETTE,
+    grey,
+    ink,
+    legend,
+    name_axes,
+    new_axes,
+    note,
+    paper,
+    quiet,
+    rule,
+    shade,
+    small,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -70,8 +84,7 @@ def mixture(
     _rows(ax, table, colours)
     _ellipses(ax, table)
     ax.set_aspect("equal" if _equal_units(table) else "auto", adjustable="datalim")
-    ax.set_xlabel(table.names[0], parse_math=False)
-    ax.set_ylabel(table.names[1], parse_math=False)
+    name_axes(ax, *table.names)
     held = " and ".join(f"{100 * level:g}%" for level in table.levels)
     gaps = f"{table.hidden} rows with gaps here not shown" if table.hidden else ""
     note(ax, f"ellipses of {held} of the mass" if held else "", gaps)
@@ -79,7 +92,7 @@ def mixture(
 
 
 def _colour(k: int) -> str:
-    return PALETTE[k % len(PALETTE)]
+    return shade(k)
 
 
 def _rows(ax: Axes, table: EllipseTable, colours: str | Array | None) -> None:
@@ -102,7 +115,7 @@ def _ellipses(ax: Axes, table: EllipseTable) -> None:
         width = 0.8 + 1.8 * float(np.sqrt(pi))
         for outline in outlines:
             ax.plot(*outline.T, color=_colour(k), linewidth=width, zorder=3)
-        look: dict[str, Any] = {"color": _colour(k), "marker": MARKERS[k % len(MARKERS)], "markeredgecolor": "white"}
+        look: dict[str, Any] = {"color": _colour(k), "marker": MARKERS[k % len(MARKERS)], "markeredgecolor": paper()}
         (dot,) = ax.plot(*mean, linestyle="none", markersize=7.0, zorder=4, **look)
         handles.append(dot)
     shown = min(len(handles), MOST_NAMED)
@@ -152,12 +165,12 @@ def mixture_density(
     ax = new_axes(ax)
     quiet(ax, "y")
     if table.edges.size:
-        ax.stairs(table.heights, table.edges, fill=True, color=RULE, zorder=1)
-        ax.stairs(table.heights, table.edges, color=GREY, linewidth=0.5, zorder=1)
+        ax.stairs(table.heights, table.edges, fill=True, color=rule(), zorder=1)
+        ax.stairs(table.heights, table.edges, color=grey(), linewidth=0.5, zorder=1)
     _parts(ax, table)
     ax.set_ylim(bottom=0.0)
     ax.margins(x=0.0)
-    ax.set_xlabel(table.name, parse_math=False)
+    name_axes(ax, table.name)
     ax.set_ylabel("density")
     return ax
 
@@ -169,7 +182,7 @@ def _parts(ax: Axes, table: LineTable) -> None:
         ax.fill_between(table.x, part, color=_colour(k), alpha=0.12, linewidth=0.0, zorder=2)
         (line,) = ax.plot(table.x, part, color=_colour(k), linewidth=1.3, zorder=3)
         handles.append(line)
-    (whole,) = ax.plot(table.x, table.density, color=INK, linewidth=1.8, zorder=4)
+    (whole,) = ax.plot(table.x, table.density, color=ink(), linewidth=1.8, zorder=4)
     shown = min(len(handles), MOST_NAMED)
     words = [f"component {k + 1}: {100 * pi:.3g}%" for k, pi in enumerate(table.weights[:shown])]
     if several:
@@ -220,7 +233,7 @@ def _strips(ax: Axes, table: ShareTable) -> None:
         )  # fmt: skip
         below = top
     for border in np.flatnonzero(np.diff(table.labels)) + 1:
-        ax.axvline(float(border), color="white", linewidth=1.0)
+        ax.axvline(float(border), color=paper(), linewidth=1.0)
 
 
 def mixture_selection(table: MixtureSelection, criterion: str | None = None, *, ax: Axes | None = None) -> Axes:
@@ -282,4 +295,4 @@ def _mark_best(ax: Axes, found: CurveTable) -> None:
     name, K = found.best
     t = found.types.index(name)
     value = found.values[t][found.components[t] == K]
-    ax.plot([K], value[:1], marker="o", markersize=13.0, fillstyle="none", color=INK, linestyle="none", zorder=5)
+    ax.plot([K], value[:1], marker="o", markersize=13.0, fillstyle="none", color=ink(), linestyle="none", zorder=5)

@@ -12,20 +12,20 @@ from eigenlens.arrays import Array
 from eigenlens.errors import OptionError
 from eigenlens.views import tables
 from eigenlens.views.draw.labels import Labels
-from eigenlens.views.draw.points import colouring, scatter
+from eigenlens.views.draw.points import FEW_KEYS, colouring, scatter
 from eigenlens.views.draw.style import (
     BLUE,
     GREEN,
-    GREY,
-    INK,
-    RULE,
     VERMILLION,
     component_label,
+    grey,
+    ink,
     new_axes,
     note,
     quiet,
+    rule,
     small,
-)  # fmt: skip
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,7 +74,7 @@ def on_two_components(table: ScoreTable, color: Any, ax: Axes | None) -> Axes:
     ax.set_ylabel(component_label(table.components[1], table.shares[1]) + unit)
     wanted = Labels(ax)
     if table.labels is not None:
-        wanted.want(table.values, table.labels, INK)
+        wanted.want(table.values, table.labels, ink())
         wanted.keep_clear(zero_lines(ax))
     place_labels(ax, wanted)
     return ax
@@ -117,12 +117,12 @@ def biplot(
     scatter(ax, table.rows, colours)
     factor = _factor(table.rows, table.columns)
     tips = factor * table.columns[order]
-    colour = VERMILLION if isinstance(colours, str) else INK  # apart from the colours of categories
+    colour = VERMILLION if isinstance(colours, str) else ink()  # apart from the colours of categories
     _arrows(ax, tips, colour)
     _name_scales(ax, table, factor, colour)
     wanted = Labels(ax)
     if table.labels is not None:
-        wanted.want(table.rows, table.labels, INK if colour == VERMILLION else GREY)
+        wanted.want(table.rows, table.labels, ink() if colour == VERMILLION else grey())
     long = _worth_a_name(tips)
     wanted.want(tips[long], [table.names[j] for j in order[long]], colour, tips[long])
     wanted.keep_clear(np.concatenate([_along(tips), table.rows[:2000], zero_lines(ax)]))
@@ -195,18 +195,18 @@ def square_plane(ax: Axes) -> None:
     shared = len(ax.get_shared_x_axes().get_siblings(ax)) > 1 or len(ax.get_shared_y_axes().get_siblings(ax)) > 1
     ax.set_aspect("equal", adjustable="box" if shared else "datalim")
     ax.margins(0.1)
-    ax.axhline(0.0, color=GREY, linewidth=0.6, zorder=1)
-    ax.axvline(0.0, color=GREY, linewidth=0.6, zorder=1)
+    ax.axhline(0.0, color=grey(), linewidth=0.6, zorder=1)
+    ax.axvline(0.0, color=grey(), linewidth=0.6, zorder=1)
 
 
 def _circle(ax: Axes) -> None:
     from matplotlib.patches import Circle
 
     quiet(ax, None)
-    ax.add_patch(Circle((0.0, 0.0), 1.0, fill=False, edgecolor=GREY, linewidth=0.9))
-    ax.add_patch(Circle((0.0, 0.0), 0.5, fill=False, edgecolor=RULE, linewidth=0.8))
-    ax.axhline(0.0, color=RULE, linewidth=0.8, zorder=1)
-    ax.axvline(0.0, color=RULE, linewidth=0.8, zorder=1)
+    ax.add_patch(Circle((0.0, 0.0), 1.0, fill=False, edgecolor=grey(), linewidth=0.9))
+    ax.add_patch(Circle((0.0, 0.0), 0.5, fill=False, edgecolor=rule(), linewidth=0.8))
+    ax.axhline(0.0, color=rule(), linewidth=0.8, zorder=1)
+    ax.axvline(0.0, color=rule(), linewidth=0.8, zorder=1)
     ax.set_aspect("equal", adjustable="box")
     ax.set(xlim=(-1.25, 1.25), ylim=(-1.25, 1.25), xticks=[-1, -0.5, 0, 0.5, 1], yticks=[-1, -0.5, 0, 0.5, 1])
 
@@ -276,6 +276,9 @@ def _name_scales(ax: Axes, table: BiplotTable, factor: float, colour: str) -> No
         axis.spines[side].set_linewidth(0.6)
         if side == "top":
             axis.set_xlabel(f"{columns} (arrows, their own scale)", fontsize=small(), color=colour)
+    key = ax.get_legend()
+    if key is not None and len(key.get_texts()) > FEW_KEYS:
+        key.set_bbox_to_anchor((1.14, 1.0), ax.transAxes)  # beyond the scale of the arrows
 
 
 def place_labels(ax: Axes, wanted: Labels, *said: str) -> None:

@@ -8,15 +8,20 @@ import numpy as np
 
 from eigenlens.arrays import Array, to_numpy
 from eigenlens.errors import DataError
-from eigenlens.views.draw.style import BLUE, GREY, INK, MARKERS, PALETTE, legend, small
+from eigenlens.views.draw.names import told_apart
+from eigenlens.views.draw.style import BLUE, MARKERS, grey, ink, legend, shade, small
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.legend import Legend
 
 __all__ = ["colouring", "scatter"]
 
 CROWD = 5_000
 """From this many points on they are drawn as pixels, also in vector formats."""
+
+FEW_KEYS, MOST_KEYS, LONGEST = 12, 20, 28
+"""Categories that find room within the axes, lines of a legend beside them, and characters of a name in it."""
 
 MOST_CATEGORIES = 12
 """Integers with more distinct values than this are numbers, not categories."""
@@ -69,8 +74,18 @@ def _by_value(ax: Axes, points: Array, values: Array, style: dict[str, Any]) -> 
     drawn = ax.scatter(points[:, 0], points[:, 1], c=values, cmap="cividis", **style)
     bar = ax.figure.colorbar(drawn, ax=ax, shrink=0.8, pad=0.02)
     bar.solids.set_alpha(1.0)  # type: ignore[union-attr]
-    bar.ax.tick_params(labelsize=small(), colors=GREY, labelcolor=INK)
+    bar.ax.tick_params(labelsize=small(), colors=grey(), labelcolor=ink())
     bar.outline.set_visible(False)
+
+
+def _key(ax: Axes, handles: list[Any], names: list[str], *, crowd: bool) -> Legend:
+    """A legend within the axes for a few categories, beside them for more; of very many, the first and a count."""
+    if len(names) <= FEW_KEYS:
+        return legend(ax, handles, names, loc="upper right" if crowd else "best")
+    if len(names) > MOST_KEYS:
+        others, shown = f"and {len(names) - MOST_KEYS + 1} others", slice(0, MOST_KEYS - 1)
+        handles, names = [*handles[shown], ax.scatter([], [], color="none")], [*names[shown], others]
+    return legend(ax, handles, names, loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
 def _by_category(ax: Axes, points: Array, values: Array, style: dict[str, Any]) -> None:
@@ -78,8 +93,8 @@ def _by_category(ax: Axes, points: Array, values: Array, style: dict[str, Any]) 
     handles = []
     for i, name in enumerate(names):
         part = points[values == name]
-        look: dict[str, Any] = {"color": PALETTE[i % len(PALETTE)], "marker": MARKERS[i % len(MARKERS)]}
+        look: dict[str, Any] = {"color": shade(i), "marker": MARKERS[i % len(MARKERS)]}
         handles.append(ax.scatter(part[:, 0], part[:, 1], **look, **style))
-    made = legend(ax, handles, [str(name) for name in names], loc="best" if len(points) < CROWD else "upper right")
+    made = _key(ax, handles, told_apart([str(name) for name in names], LONGEST), crowd=len(points) >= CROWD)
     for handle in made.legend_handles:
-        handle.set(sizes=[24.0], alpha=1.0)  # type: ignore[union-attr]
+        handle.set(sizes=[24.0], alpha=None)  # type: ignore[union-attr]

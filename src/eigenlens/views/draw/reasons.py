@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,17 +10,30 @@ from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.errors import OptionError
 from eigenlens.views import class_reasons
-from eigenlens.views.draw.style import BLUE, GREY, INK, VERMILLION, new_axes, note, plain, quiet, small, tick_names
+from eigenlens.views.draw.names import shortened, told_apart
+from eigenlens.views.draw.style import (
+    BLUE,
+    VERMILLION,
+    grey,
+    ink,
+    new_axes,
+    note,
+    paper,
+    plain,
+    quiet,
+    small,
+    tick_names,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from eigenlens.views.class_reasons import ReasonTable
 
-__all__ = ["explanation", "shortened", "told_apart"]
+__all__ = ["explanation"]
 
-LONGEST, LONGEST_CLASS = 32, 18
-"""Characters of the name of a feature, or of what it holds, and of a class."""
+LONGEST, LONGEST_ENTRY, LONGEST_CLASS = 26, 16, 18
+"""Characters of the name of a feature, of what it holds, and of a class."""
 
 
 def explanation(
@@ -30,7 +42,7 @@ def explanation(
     """Why a row has its class: what each feature adds to the log-odds of that class against another, the largest first.
 
     Args:
-        model: a fitted classifier with `explain`: NaiveBayes or LinearDiscriminant. X: rows. row: which of them.
+        model: a fitted classifier with `explain`: NaiveBayes or a discriminant. X: rows. row: which of them.
         of, against: two classes; the likeliest of the row and the next if None.
         top: how many features; the sum of the others is one bar. ax: where to draw.
 
@@ -43,7 +55,7 @@ def explanation(
     ('what is added to ln p(a | x) / p(b | x)', ['0 = 0', '1 = 1', 'prior', 'log-odds'])
     """
     if not hasattr(model, "explain"):
-        raise OptionError(f"{type(model).__name__} has no explain; NaiveBayes and LinearDiscriminant have.")
+        raise OptionError(f"{type(model).__name__} has no explain; NaiveBayes and the discriminants have.")
     found = model.explain(X, of=of, against=against)
     i = checks.integer("row", row, 0, len(found.of) - 1, "the last row of X")
     table = class_reasons.reasons(found, i, top=top, entries=class_reasons.row_entries(X, i))
@@ -53,11 +65,11 @@ def explanation(
     lengths = np.where(np.isfinite(values), values, 0.0)  # a class of prior 0 is infinitely far, and says so beside
     colors = [BLUE if value >= 0.0 else VERMILLION for value in values]
     ax.barh(heights[:-1], lengths[:-1], height=0.62, color=colors[:-1], zorder=2)
-    ax.barh(heights[-1:], lengths[-1:], height=0.62, facecolor="white", edgecolor=colors[-1], linewidth=1.4, zorder=2)
-    ax.axvline(0.0, color=GREY, linewidth=0.9)
-    ax.axhline(m - 0.33, color=GREY, linewidth=0.7)
+    ax.barh(heights[-1:], lengths[-1:], height=0.62, facecolor=paper(), edgecolor=colors[-1], linewidth=1.4, zorder=2)
+    ax.axvline(0.0, color=grey(), linewidth=0.9)
+    ax.axhline(m - 0.33, color=grey(), linewidth=0.7)
     quiet(ax, "x")
-    tick_names(ax, "y", heights, [*_names(table), "log-odds"])
+    tick_names(ax, "y", heights, [*_names(table), "log-odds"], most=LONGEST + LONGEST_ENTRY + 3)
     ax.set_ylim(m + 0.95, -0.6)
     _beside_bars(ax, heights, lengths, values)
     of_class, other = told_apart((table.of, table.against), LONGEST_CLASS)
@@ -67,44 +79,9 @@ def explanation(
 
 
 def _names(table: ReasonTable) -> list[str]:
-    return [
-        f"{shortened(name, LONGEST)} = {shortened(entry, LONGEST)}" if entry else shortened(name, LONGEST)
-        for name, entry in zip(table.names, table.entries, strict=True)
-    ]
-
-
-def shortened(name: str, most: int) -> str:
-    """A name of at most so many characters: its ends tell most.
-
-    >>> shortened("petal length as measured in the field", 20)
-    'petal leng…the field'
-    """
-    return name if len(name) <= most else f"{name[: most // 2]}…{name[-(most - most // 2 - 1) :]}"
-
-
-def told_apart(names: Sequence[str], most: int) -> list[str]:
-    """Names of at most so many characters: where their ends would not tell them apart, what all share is left out.
-
-    >>> told_apart(["a house on hill 1 of the old town", "a house on hill 2 of the old town"], 10)
-    ['…1…', '…2…']
-    >>> told_apart(["setosa", "versicolor"], 10)
-    ['setosa', 'versicolor']
-    """
-    made = [shortened(name, most) for name in names]
-    if len(set(made)) == len(set(names)):
-        return made
-    start = _shared(names)
-    end = _shared([name[start:][::-1] for name in names])
-    kept = [shortened(name[start : len(name) - end], most - 2) for name in names]
-    return [f"{'…' * bool(start)}{name}{'…' * bool(end)}" for name in kept]
-
-
-def _shared(names: Sequence[str]) -> int:
-    """How many letters all names begin with."""
-    for i, letters in enumerate(zip(*names, strict=False)):
-        if len(set(letters)) > 1:
-            return i
-    return min(map(len, names))
+    names = told_apart(table.names, LONGEST)
+    pairs = zip(names, table.entries, strict=True)
+    return [f"{name} = {shortened(entry, LONGEST_ENTRY)}" if entry else name for name, entry in pairs]
 
 
 def _beside_bars(ax: Axes, heights: Array, lengths: Array, values: Array) -> None:
@@ -112,6 +89,6 @@ def _beside_bars(ax: Axes, heights: Array, lengths: Array, values: Array) -> Non
         side = 1.0 if value >= 0.0 else -1.0
         ax.annotate(
             f"{value:+.2f}", (float(length), float(height)), (3.0 * side, 0.0), textcoords="offset points", va="center",
-            ha="left" if side > 0.0 else "right", fontsize=small(), color=INK,
+            ha="left" if side > 0.0 else "right", fontsize=small(), color=ink(),
         )  # fmt: skip
     ax.margins(x=0.02 * small())

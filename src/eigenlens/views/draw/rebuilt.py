@@ -11,7 +11,7 @@ from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.errors import OptionError
 from eigenlens.views import tables
-from eigenlens.views.draw.style import INK, PALETTE, legend, new_axes, quiet, small, tick_names
+from eigenlens.views.draw.style import PALETTE, ink, legend, name_axes, new_axes, quiet, small, tick_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -76,7 +76,7 @@ def _images(table: ReconstructionTable, shape: tuple[int, int], ax: Axes | None)
     middles = np.arange(lines) * height + (height - 2) / 2.0
     tick_names(ax, "y", middles, ["original", *_captions(table)], fontsize=small())
     tick_names(ax, "x", np.arange(n) * width + (width - 2) / 2.0, table.labels or [""] * n, fontsize=small())
-    ax.tick_params(length=0, labelcolor=INK, top=False)
+    ax.tick_params(length=0, labelcolor=ink(), top=False)
     ax.spines[:].set_visible(False)
     return ax
 
@@ -105,7 +105,7 @@ def _lines(table: ReconstructionTable, ax: Axes | None) -> Axes:
         tick_names(ax, "y", -step * np.arange(n), table.labels or [f"row {i}" for i in range(n)], fontsize=small())
         ax.tick_params(axis="y", length=0)
     elif table.labels:
-        ax.set_ylabel(table.labels[0], parse_math=False)
+        name_axes(ax, y=table.labels[0])
     _name_columns(ax, table.names)
     legend(ax, handles, ["original", *_captions(table)], loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
     return ax
@@ -116,4 +116,5 @@ def _name_columns(ax: Axes, names: tuple[str, ...]) -> None:
     if len(names) > 40:
         ax.set_xlabel("column (counted from 0)")
         return
-    tick_names(ax, "x", range(len(names)), names, fontsize=small(), rotation=60, ha="right", rotation_mode="anchor")
+    turned: Any = {"rotation": 60, "ha": "right", "rotation_mode": "anchor"}
+    tick_names(ax, "x", range(len(names)), names, most=22, fontsize=small(), **turned)

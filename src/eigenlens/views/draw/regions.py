@@ -9,9 +9,23 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.views import class_tables
+from eigenlens.views.draw.names import told_apart
 from eigenlens.views.draw.points import CROWD
-from eigenlens.views.draw.reasons import told_apart
-from eigenlens.views.draw.style import GREY, INK, MARKERS, PALETTE, legend, new_axes, note, plain, quiet, small
+from eigenlens.views.draw.style import (
+    MARKERS,
+    PALETTE,
+    grey,
+    ink,
+    legend,
+    name_axes,
+    new_axes,
+    note,
+    paper,
+    plain,
+    quiet,
+    shade,
+    small,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -61,26 +75,25 @@ def decision(
     _draw_rows(ax, table)
     if len(table.classes) > len(PALETTE):
         _draw_names(ax, table)
-    plain(ax.set_xlabel(table.names[0]))
-    plain(ax.set_ylabel(table.names[1]))
+    name_axes(ax, *table.names)
     note(ax, table.others, "rows spread about their levels" if any(table.steps) else "")
     return ax
 
 
 def class_color(c: int) -> str:
     """The colour of class number c, or of model number c."""
-    return PALETTE[c % len(PALETTE)]
+    return shade(c)
 
 
 def _shades(table: DecisionTable) -> Array:
-    """Colours (q, p, 3): white mixed with the colour of the likeliest class, by how much likelier than chance it is."""
+    """Colours (q, p, 4): that of the likeliest class, the more opaque the likelier than chance it is."""
     from matplotlib.colors import to_rgb
 
     C = len(table.classes)
     colors = np.array([to_rgb(class_color(c)) for c in range(C)])
     top = np.clip(table.proba.max(axis=2), 1.0 / C, 1.0)
     strength = FAINT + (STRONG - FAINT) * (top - 1.0 / C) / (1.0 - 1.0 / C)
-    return np.asarray(1.0 - strength[:, :, None] * (1.0 - colors[table.regions]))
+    return np.concatenate([colors[table.regions], strength[:, :, None]], axis=2)
 
 
 def _draw_boundaries(ax: Axes, table: DecisionTable) -> None:
@@ -91,14 +104,14 @@ def _draw_boundaries(ax: Axes, table: DecisionTable) -> None:
             continue
         mine, others = table.proba[:, :, c], np.delete(table.proba, c, axis=2).max(axis=2)
         share = mine / np.maximum(mine + others, 1e-300)
-        ax.contour(table.x, table.y, share, levels=[0.5], colors=INK, linewidths=1.1, zorder=1)
+        ax.contour(table.x, table.y, share, levels=[0.5], colors=ink(), linewidths=1.1, zorder=1)
 
 
 def _draw_rows(ax: Axes, table: DecisionTable) -> None:
     n = len(table.points)
     style: dict[str, Any] = {
         "s": float(np.clip(237.0 / np.sqrt(n), 2.0, 30.0)), "linewidths": 0.4 if n < CROWD else 0.0,
-        "edgecolors": "white", "rasterized": n >= CROWD, "zorder": 2,
+        "edgecolors": paper(), "rasterized": n >= CROWD, "zorder": 2,
     }  # fmt: skip
     points, handles = _spread(table), []
     for c in range(len(table.classes)):
@@ -106,11 +119,11 @@ def _draw_rows(ax: Axes, table: DecisionTable) -> None:
         mine = points[table.codes == c] if table.codes is not None else points[:0]
         handles.append(ax.scatter(mine[:, 0], mine[:, 1], **look, **style))
     if table.codes is None:
-        ax.scatter(points[:, 0], points[:, 1], color=GREY, **style)
+        ax.scatter(points[:, 0], points[:, 1], color=grey(), **style)
     names = list(table.classes)
     if table.codes is not None and np.any(table.codes < 0):
         odd = points[table.codes < 0]
-        handles.append(ax.scatter(odd[:, 0], odd[:, 1], color=GREY, marker="x", s=style["s"], zorder=2))
+        handles.append(ax.scatter(odd[:, 0], odd[:, 1], color=grey(), marker="x", s=style["s"], zorder=2))
         names.append("not known")
     if len(names) <= MOST_KEYS:
         made = legend(ax, handles, told_apart(names, LONGEST), loc="upper left", bbox_to_anchor=(1.0, 1.0))
@@ -142,8 +155,8 @@ def _draw_names(ax: Axes, table: DecisionTable) -> None:
             continue  # its colour and marks must do
         taken.append(np.array([middle, half]))
         style: dict[str, Any] = {"ha": "center", "va": "center", "weight": "bold", "fontsize": size, "zorder": 4}
-        text = ax.text(*_in_plane(table, middle), names[c], color=INK, **style)
-        plain(text).set_path_effects([withStroke(linewidth=3.0, foreground="white")])
+        text = ax.text(*_in_plane(table, middle), names[c], color=ink(), **style)
+        plain(text).set_path_effects([withStroke(linewidth=3.0, foreground=paper())])
 
 
 def _amid(table: DecisionTable, c: int) -> Array:

@@ -8,7 +8,7 @@ import numpy as np
 
 from eigenlens import checks
 from eigenlens.views import tables
-from eigenlens.views.draw.style import BLUE, GREY, INK, VERMILLION, legend, new_axes, quiet, small
+from eigenlens.views.draw.style import BLUE, VERMILLION, grey, ink, legend, new_axes, paper, quiet, small
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,7 +64,7 @@ def _print_shares(ax: Axes, table: VarianceTable) -> None:
     for number, share in enumerate(table.shares, start=1):
         tall = share > 9.0
         where: Any = {"xytext": (0, -7 if tall else 2), "textcoords": "offset points", "ha": "center"}
-        where |= {"va": "top" if tall else "bottom", "color": "white" if tall else INK}
+        where |= {"va": "top" if tall else "bottom", "color": "white" if tall else ink()}
         ax.annotate(f"{share:.1f}", (number, share), fontsize=small(), **where)
 
 
@@ -83,7 +83,7 @@ def _intervals(ax: Axes, table: VarianceTable, bootstrap: Bootstrap, level: floa
     low, high = bootstrap.interval("ratios", level)
     middle = (low + high) * 50.0  # resampling may put an interval off its bar, and it is drawn where it is
     numbers = np.arange(1, table.variances.size + 1)
-    return ax.errorbar(numbers, middle, (high - low) * 50.0, fmt="none", ecolor=INK, elinewidth=1.0, capsize=2.5)
+    return ax.errorbar(numbers, middle, (high - low) * 50.0, fmt="none", ecolor=ink(), elinewidth=1.0, capsize=2.5)
 
 
 def _threshold(ax: Axes, table: VarianceTable, percent: float) -> None:
@@ -92,17 +92,17 @@ def _threshold(ax: Axes, table: VarianceTable, percent: float) -> None:
     The sum of the shares rises through the line at `count`: above the line there is room on the left of it, below
     the line on the right.
     """
-    ax.axhline(percent, color=GREY, linewidth=0.9, linestyle=(0, (4, 3)))
+    ax.axhline(percent, color=grey(), linewidth=0.9, linestyle=(0, (4, 3)))
     count, k = table.reaching(percent), table.variances.size
     if count is None:
         words = f"{k} kept hold {table.cumulative[-1]:.1f}%, less than {percent:g}%"
     else:
         words = f"{count} component{'s' if count > 1 else ''} reach{'' if count > 1 else 'es'} {percent:g}%"
         held = table.cumulative[count - 1]
-        ax.plot(count, held, "o", color=VERMILLION, markersize=7.0, markerfacecolor="white", markeredgewidth=1.6)
+        ax.plot(count, held, "o", color=VERMILLION, markersize=7.0, markerfacecolor=paper(), markeredgewidth=1.6)
     left = count is None or count - 1 > k - count
     ax.annotate(
         words, (0.01 if left else 0.99, percent), (0, 3 if left else -4), xycoords=("axes fraction", "data"),
         textcoords="offset points", ha="left" if left else "right", va="bottom" if left else "top",
-        fontsize=small(1.125), color=INK, bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1.0},
+        fontsize=small(1.125), color=ink(), bbox={"facecolor": paper(), "edgecolor": "none", "alpha": 0.8, "pad": 1.0},
     )  # fmt: skip

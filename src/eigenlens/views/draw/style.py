@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from eigenlens.errors import MissingExtra
+from eigenlens.views.draw.names import told_apart
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -14,9 +15,9 @@ if TYPE_CHECKING:
     from matplotlib.text import Text
 
 __all__ = [
-    "BLUE", "GREEN", "GREY", "INK", "MARKERS", "PALETTE", "RULE", "VERMILLION",
-    "component_label", "diverging", "legend", "new_axes", "note", "plain", "quiet", "small",
-    "tick_names",
+    "BLUE", "GREEN", "MARKERS", "PALETTE", "VERMILLION",
+    "component_label", "diverging", "grey", "ink", "is_dark", "legend", "name_axes", "new_axes", "note", "paper",
+    "plain", "quiet", "readable_on", "rule", "shade", "small", "tick_names",
 ]  # fmt: skip
 
 BLUE, VERMILLION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
@@ -27,7 +28,63 @@ PALETTE = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK, SILVER)
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 """Shapes that go round with the colours. Seven against eight colours: 56 pairs before one comes again."""
 
-INK, GREY, RULE = "#222222", "#666666", "#DDDDDD"
+INKS, GREYS, RULES = ("#222222", "#EEEEEE"), ("#666666", "#AAAAAA"), ("#DDDDDD", "#444444")
+"""For text, for what is beside the data, and for grids: on a light page, and on a dark one."""
+
+LONGEST, LONGEST_AXIS = 30, 50
+"""Characters of a name beside a tick, and along an axis."""
+
+LUMINANCE = (0.299, 0.587, 0.114)
+"""What red, green and blue add to the lightness that the eye sees."""
+
+
+def paper() -> str:
+    """The colour behind the data, of matplotlib's own settings: white, unless a style says otherwise."""
+    from matplotlib import rcParams
+    from matplotlib.colors import to_hex
+
+    return to_hex(rcParams["axes.facecolor"])
+
+
+def is_dark(color: Any) -> bool:
+    """Whether light text is easier to read on a colour than dark text.
+
+    >>> is_dark("white"), is_dark("#0072B2"), is_dark((0.1, 0.1, 0.2))
+    (False, True, True)
+    """
+    from matplotlib.colors import to_rgb
+
+    return sum(weight * part for weight, part in zip(LUMINANCE, to_rgb(color), strict=True)) < 0.55
+
+
+def readable_on(color: Any) -> str:
+    """The colour of text on a colour."""
+    return INKS[is_dark(color)]
+
+
+def ink() -> str:
+    """The colour of text and of lines that matter, on a light or a dark page."""
+    return INKS[is_dark(paper())]
+
+
+def grey() -> str:
+    """The colour of axes, notes and lines for orientation."""
+    return GREYS[is_dark(paper())]
+
+
+def rule() -> str:
+    """The colour of grids and of areas that only fill."""
+    return RULES[is_dark(paper())]
+
+
+def shade(i: int) -> str:
+    """The colour of category number i; black is white on a dark page.
+
+    >>> shade(0) == shade(8) == BLUE
+    True
+    """
+    color = PALETTE[i % len(PALETTE)]
+    return "#FFFFFF" if color == BLACK and is_dark(paper()) else color
 
 
 def small(factor: float = 1.0) -> float:
@@ -57,11 +114,11 @@ def new_axes(ax: Axes | None, size: tuple[float, float] = (6.0, 4.5)) -> Axes:
 def quiet(ax: Axes, grid: str | None = "both") -> None:
     """A light grid behind the data and no box around it."""
     ax.spines[["top", "right"]].set_visible(False)
-    ax.spines[["left", "bottom"]].set_color(GREY)
-    ax.tick_params(colors=GREY, labelcolor=INK, labelsize=small())
+    ax.spines[["left", "bottom"]].set_color(grey())
+    ax.tick_params(colors=grey(), labelcolor=ink(), labelsize=small())
     ax.set_axisbelow(True)
     if grid is not None:
-        ax.grid(axis=grid, color=RULE, linewidth=0.6)  # type: ignore[arg-type]
+        ax.grid(axis=grid, color=rule(), linewidth=0.6)  # type: ignore[arg-type]
 
 
 def plain(text: Text) -> Text:
@@ -74,15 +131,26 @@ def plain(text: Text) -> Text:
 def note(ax: Axes, *remarks: str) -> None:
     """A small line above the axes, for what a reader must know and could not see; nothing if there is nothing."""
     said = "; ".join(remark for remark in remarks if remark)
-    plain(ax.set_title(said, loc="left", fontsize=small(), color=GREY, wrap=True))
+    plain(ax.set_title(said, loc="left", fontsize=small(), color=grey(), wrap=True))
 
 
-def tick_names(ax: Axes, axis: str, positions: Iterable[float], names: Iterable[str], **style: Any) -> None:
-    """Names of things, as they are, at positions along an axis ("x" or "y")."""
+def tick_names(
+    ax: Axes, axis: str, positions: Iterable[float], names: Iterable[str], most: int = LONGEST, **style: Any
+) -> None:
+    """Names of things, of at most so many characters, at positions along an axis ("x" or "y")."""
     found = ax.xaxis if axis == "x" else ax.yaxis
-    found.set_ticks(list(positions), labels=list(names), **style)
+    found.set_ticks(list(positions), labels=told_apart(list(names), most), **style)
     for text in found.get_ticklabels():
         plain(text)
+
+
+def name_axes(ax: Axes, x: str = "", y: str = "") -> None:
+    """The names of columns along the axes; an axis without one keeps its label."""
+    across, up = told_apart((x, y), LONGEST_AXIS)
+    if across:
+        plain(ax.set_xlabel(across))
+    if up:
+        plain(ax.set_ylabel(up))
 
 
 def legend(ax: Axes, handles: list[Any], names: list[str], **style: Any) -> Legend:
@@ -103,7 +171,7 @@ def component_label(number: int, share: float, stem: str = "PC") -> str:
 
 
 def diverging() -> Colormap:
-    """Blue for below zero, white for zero, vermillion for above."""
+    """Blue for below zero, white (or what the page is) for zero, vermillion for above."""
     from matplotlib.colors import LinearSegmentedColormap
 
-    return LinearSegmentedColormap.from_list("eigenlens", [BLUE, "#FFFFFF", VERMILLION])
+    return LinearSegmentedColormap.from_list("eigenlens", [BLUE, paper(), VERMILLION])
