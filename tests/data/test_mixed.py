@@ -135,7 +135,7 @@ def test_what_cannot_be_a_table_says_why(X, words):
 def test_what_cannot_be_a_level_says_where():
     X = np.array([["a"], [{"b": 1}]], dtype=object)
     with pytest.raises(TypeError, match=r"row 1 .* string or a number"):
-        as_table(X)
+        list(as_table(X).rows())
 
 
 def test_without_pandas_objects_are_looked_at(monkeypatch):

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eigenlens.arrays import Array
+from eigenlens.data.fixed_text import fixed_width_codes
 
-__all__ = ["ENCODERS", "Encoded", "encode", "encode_numbers"]
+__all__ = ["ENCODERS", "Encoded", "encode", "encode_numbers", "encode_whole"]
 
 MOST_SLOTS = 1 << 16
 """Whole numbers over a range up to this are looked up by their value; others are sorted."""
@@ -24,6 +25,19 @@ class Encoded(NamedTuple):
     codes: Array
     levels: tuple[Any, ...]
 
+    def met(self) -> Encoded:
+        """The same column without the levels that do not occur.
+
+        >>> Encoded(np.array([2, -1, 2], dtype=np.int32), ("a", "b", "c")).met()
+        Encoded(codes=array([ 0, -1,  0], dtype=int32), levels=('c',))
+        """
+        present = np.zeros(len(self.levels) + 1, dtype=bool)  # the last is of missing values
+        present[self.codes] = True
+        present[-1] = False
+        place = np.cumsum(present, dtype=np.int32) - np.int32(1)
+        place[-1] = -1
+        return Encoded(place[self.codes], tuple(self.levels[k] for k in np.flatnonzero(present).tolist()))
+
 
 def encode(column: Any) -> Encoded:
     """A column of text or other levels (a pandas or Polars Series, an Arrow array, a NumPy array) as codes.
@@ -37,6 +51,8 @@ def encode(column: Any) -> Encoded:
 def _pandas(column: Any) -> Encoded:
     if hasattr(column.dtype, "categories"):
         return Encoded(column.cat.codes.to_numpy().astype(np.int32), tuple(column.cat.categories.tolist()))
+    if column.dtype == object:  # as an array, which pandas is sooner done with
+        return _objects(column.to_numpy())
     codes, levels = column.factorize()
     return Encoded(codes.astype(np.int32), tuple(levels.tolist()))
 
@@ -51,20 +67,26 @@ def _polars(column: Any) -> Encoded:
     if column.dtype in (pl.Object, pl.Binary):  # bytes need not be text
         return _objects(np.array(column.to_list(), dtype=object))
     text = column if column.dtype in (pl.String, pl.Categorical) else column.cast(pl.String)
-    pool = text.cast(pl.Categorical).to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
-    codes, first = _counted_off(pool)
+    pool = text.cast(pl.Categorical).to_physical()
+    gaps = pool.is_null().to_numpy() if pool.null_count() else None
+    codes, first = _counted_off(pool.fill_null(0).to_numpy() if gaps is not None else pool.to_numpy(), gaps)
     return Encoded(codes, tuple(text[first].cast(pl.String).to_list()))
 
 
-def _counted_off(pool: Array) -> tuple[Array, Array]:
-    """Codes (n,) from 0 on for those of a pool, −1 staying what it is, and the row (L,) where each is met."""
+def _counted_off(pool: Array, gaps: Array | None) -> tuple[Array, Array]:
+    """Codes (n,) from 0 on for those of a pool, −1 in gaps (n,), and the row (L,) where each is met."""
     if pool.size and pool.max() > 4 * pool.size:
-        pool = np.unique(pool, return_inverse=True)[1].reshape(-1) - int((pool < 0).any())
-    rows = np.full(int(pool.max(initial=-1)) + 2, -1)
-    rows[pool + 1] = np.arange(len(pool))
-    rows[0] = -1  # where a value is missing
+        pool = np.unique(pool, return_inverse=True)[1].reshape(-1)
+    rows = np.full(int(pool.max(initial=0)) + 1, -1)
+    if gaps is None:
+        rows[pool] = np.arange(len(pool))
+    else:
+        rows[pool[~gaps]] = np.flatnonzero(~gaps)
     present = rows >= 0
-    return (np.cumsum(present) - 1).astype(np.int32)[pool + 1] * (pool >= 0) - (pool < 0), rows[present]
+    codes = (np.cumsum(present, dtype=np.int32) - np.int32(1))[pool]
+    if gaps is not None:
+        codes[gaps] = -1
+    return codes, rows[present]
 
 
 def _arrow(column: Any) -> Encoded:
@@ -81,7 +103,9 @@ def _objects(column: Any) -> Encoded:
     values = np.asarray(column)
     if values.dtype.kind in "fiub":
         return encode_numbers(values)
-    objects = values.astype(object)
+    if values.dtype.kind == "U":
+        return Encoded(*fixed_width_codes(values))
+    objects = values.astype(object, copy=False)
     try:
         return _by_pandas(objects)
     except ImportError:
@@ -135,14 +159,35 @@ def _by_value(values: Array) -> tuple[Array, tuple[Any, ...]]:
     if not values.size:
         return np.empty(0, dtype=np.int32), ()
     low, high = values.min(), values.max()
-    near = float(high) - float(low) < MOST_SLOTS
-    if not near or (values.dtype.kind == "f" and not np.array_equal(values, np.rint(values))):
+    if values.dtype.kind == "f":
+        near = float(high) - float(low) < MOST_SLOTS and np.array_equal(values, np.rint(values))
+    else:
+        near = int(high) - int(low) < MOST_SLOTS
+    if not near:
         levels, codes = np.unique(values, return_inverse=True)
         return codes.reshape(-1).astype(np.int32), tuple(levels.tolist())
-    slots = values.astype(np.int64) - int(low)
+    wide = values if values.dtype.kind == "f" or values.dtype == np.uint64 else values.astype(np.int64)
+    slots = (wide - wide.dtype.type(low)).astype(np.int64)  # which neither overflows nor rounds, being small
     present = np.bincount(slots) > 0
-    place = (np.cumsum(present) - 1).astype(np.int32)
-    return place[slots], tuple((np.flatnonzero(present) + int(low)).tolist())
+    place = np.cumsum(present, dtype=np.int32) - np.int32(1)
+    return place[slots], tuple(slot + int(low) for slot in np.flatnonzero(present).tolist())
+
+
+def encode_whole(column: Any) -> Encoded:
+    """Integers as codes of their exact values, where floats would round them: a NumPy or narwhals column with gaps.
+
+    >>> encode_whole(np.array([2**53 + 1, None, 2**53], dtype=object)).levels
+    (9007199254740993, 9007199254740992)
+    """
+    if isinstance(column, np.ndarray):
+        return encode(column)
+    seen = ~column.is_null().to_numpy().astype(bool)
+    there = column.drop_nulls()
+    wide = "128" in str(column.dtype)  # of more bits than NumPy's integers have
+    values = np.array(there.to_list(), dtype=object) if wide else there.to_numpy()
+    codes = np.full(len(seen), -1, dtype=np.int32)
+    codes[seen], levels = encode(values)
+    return Encoded(codes, levels)
 
 
 ENCODERS: dict[str, Callable[[Any], Encoded]] = {"pandas": _pandas, "polars": _polars, "pyarrow": _arrow}

@@ -6,20 +6,34 @@ would lose; every other kind of rows stays the Source that it is. `numbers_of` a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_array
 
-from eigenlens.arrays import Array
-from eigenlens.data.mixed_rows import Field, MixedRows, codes_of, numbers_of
-from eigenlens.data.mixed_sources import IntegerSource, MixedSource
+from eigenlens.arrays import Array, is_sparse
+from eigenlens.data.mixed_kinds import plain_column
+from eigenlens.data.mixed_reading import codes_of, integers_of, is_integer, numbers_of
+from eigenlens.data.mixed_rows import EXACT, Field, MixedRows
+from eigenlens.data.mixed_sources import IntegerSource, MixedSource, UniformSource, is_uniform
 from eigenlens.data.resolve import as_source
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError
 
-__all__ = ["Field", "IntegerSource", "MixedRows", "MixedSource", "as_table", "codes_of", "fields_of", "numbers_of"]
+__all__ = [
+    "EXACT",
+    "Field",
+    "IntegerSource",
+    "MixedRows",
+    "MixedSource",
+    "as_table",
+    "codes_of",
+    "fields_of",
+    "integers_of",
+    "is_integer",
+    "numbers_of",
+]
 
 
 def as_table(X: Any) -> Source:
@@ -71,6 +85,10 @@ def _refuse_dask_frame(X: Any) -> Source:
     raise DataError("X is a Dask frame; give X.to_dask_array(lengths=True), or pass its partitions to partial_fit.")
 
 
+def _refuse_mapping(X: Any) -> Source:
+    raise DataError(f"X is a {type(X).__name__} of columns; give pandas.DataFrame(X), polars.DataFrame(X) or an array.")
+
+
 def _is_structured(X: Any) -> bool:
     return isinstance(X, np.ndarray) and X.dtype.names is not None
 
@@ -83,8 +101,7 @@ def _structured(X: Array) -> Source:
 
 
 def _is_integer(X: Any) -> bool:
-    plain = isinstance(X, np.ndarray) and not isinstance(X, np.ma.MaskedArray)
-    return plain and X.ndim == 2 and X.dtype.kind in "iub" and 0 not in X.shape
+    return is_integer(X) and not isinstance(X, np.ma.MaskedArray) and X.ndim == 2 and 0 not in X.shape
 
 
 def _holds_text(X: Any) -> bool:
@@ -100,7 +117,7 @@ def _row(row: Any) -> Any:
 
 
 def _objects(X: Any) -> Source:
-    X = X if isinstance(X, np.ndarray) else np.array(X, dtype=object)
+    X = plain_column(X) if isinstance(X, np.ndarray) else np.array(X, dtype=object)
     array = check_array(X, dtype=None, ensure_all_finite=False, input_name="X")
     return MixedSource.of_columns([array[:, j] for j in range(array.shape[1])])
 
@@ -108,9 +125,11 @@ def _objects(X: Any) -> Source:
 KINDS: list[tuple[Callable[[Any], bool], Callable[[Any], Source]]] = [
     (lambda X: isinstance(X, Source), lambda X: X.table()),
     (_is_batch, _of_batch),
+    (is_uniform, UniformSource),
     (_is_frame, MixedSource.of_frame),
     (_is_lazy, MixedSource.of_lazy),
     (_is_dask_frame, _refuse_dask_frame),
+    (lambda X: isinstance(X, Mapping) and not is_sparse(X), _refuse_mapping),
     (_is_structured, _structured),
     (_is_integer, IntegerSource),
     (_holds_text, _objects),

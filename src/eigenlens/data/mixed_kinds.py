@@ -73,8 +73,8 @@ def array_kind(name: Any, values: Array) -> str:
         return {"b": "boolean", "f": "number"}.get(values.dtype.kind, "integer")
     if values.dtype.kind in "mMcV":
         raise _refused(name, f"has dtype {values.dtype}")
-    if values.dtype.kind != "O":
-        return "text"
+    if values.dtype.kind != "O" or isinstance(next((value for value in values if value is not None), None), str):
+        return "text"  # whatever else is there; what cannot be a level is refused where it is encoded
     try:
         from pandas.api.types import infer_dtype
     except ImportError:
@@ -97,7 +97,7 @@ def _kind_by_looking(values: Array) -> str:
 
 
 def plain_column(column: Array) -> Array:
-    """A masked column as objects, None where masked; text of fixed width as objects; else itself."""
+    """An array of masked entries as objects, None where masked; bytes and text of any width as objects; else itself."""
     if isinstance(column, np.ma.MaskedArray):
         return np.where(np.ma.getmaskarray(column), np.array(None), np.asarray(column, dtype=object))
-    return column.astype(object) if column.dtype.kind in "UST" else column
+    return column.astype(object) if column.dtype.kind in "ST" else column

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array
+from eigenlens.data.memory import VIEW_BYTES
 from eigenlens.data.mixed_kinds import array_kind, frame_field, plain_column
 from eigenlens.data.mixed_rows import Field, MixedRows, mixed_rows
 from eigenlens.data.source import BLOCK_BYTES, Source
 from eigenlens.errors import DataError
 
-__all__ = ["IntegerSource", "MixedSource"]
+__all__ = ["IntegerSource", "MixedSource", "UniformSource", "is_uniform"]
 
 
 class MixedSource(Source):
@@ -68,9 +69,10 @@ class MixedSource(Source):
         _refuse_names(list(map(str, getattr(frame, "column_names", None) or frame.columns)), len(frame))
         table = nw.from_native(_without_sparse(frame), eager_only=True)
         fields = [frame_field(name, column) for name, column in zip(table.columns, table.iter_columns(), strict=True)]
+        kept = [_in_place(column) for column in table.iter_columns()]
 
         def cut(start: int, stop: int, columns: Sequence[int]) -> list[Any]:
-            return list(table[start:stop, list(columns)].iter_columns())
+            return [kept[j][start:stop] for j in columns]
 
         return cls(cut, fields, len(table), block_rows=block_rows)
 
@@ -104,6 +106,44 @@ class MixedSource(Source):
         return cls(cut, fields, len(kept[0]), named=names is not None)
 
 
+class UniformSource(Source):
+    """Rows of a pandas frame whose columns have one NumPy type, as arrays of that type; views where pandas has one.
+
+    >>> import pandas as pd
+    >>> source = UniformSource(pd.DataFrame({"a": [1, 2], "b": [3, 4]}))
+    >>> source.fields[0], next(source.rows())
+    (Field(name='a', kind='integer', levels=None), array([[1, 3], [2, 4]]))
+    """
+
+    in_memory = True
+
+    def __init__(self, frame: Any) -> None:
+        self.frame = frame
+        self.n_rows, self.n_features = frame.shape
+        self.names = tuple(map(str, frame.columns))
+        _refuse_names(self.names, len(frame))
+        self.dtype = np.dtype(np.float64)
+        kind = array_kind("", np.empty(0, dtype=frame.dtypes.iloc[0]))
+        self.fields = tuple(Field(name, kind, (False, True) if kind == "boolean" else None) for name in frame.columns)
+
+    def rows(self) -> Iterator[Array]:
+        """Blocks of rows."""
+        some = self.frame.iloc[:1]
+        views = np.may_share_memory(some.to_numpy(), some.to_numpy())
+        step = max(1, (VIEW_BYTES if views else BLOCK_BYTES) // (8 * self.n_features))
+        for start in range(0, len(self.frame), step):
+            yield self.frame.iloc[start : start + step].to_numpy()
+
+
+def is_uniform(frame: Any) -> bool:
+    """Whether a frame is pandas' and all its columns have one NumPy type of numbers."""
+    if type(frame).__module__.split(".")[0] != "pandas" or not frame.shape[1]:
+        return False
+    first = frame.dtypes.iloc[0]
+    plain = isinstance(first, np.dtype) and (first.kind in "iu" or first in (np.float32, np.float64))
+    return plain and all(dtype == first for dtype in frame.dtypes)
+
+
 class IntegerSource(Source):
     """Rows of an array (n, d) of integers or booleans, as views of what they are: codes stay codes.
 
@@ -125,6 +165,13 @@ class IntegerSource(Source):
         step = step if isinstance(self.array, np.memmap) else max(1, len(self.array))
         for start in range(0, len(self.array), step):
             yield np.asarray(self.array[start : start + step])
+
+
+def _in_place(column: Any) -> Any:
+    """A narwhals column; of pandas' with a NumPy type the array itself, whose slices cost nothing."""
+    native = column.to_native()
+    pandas = type(native).__module__.split(".")[0] == "pandas" and isinstance(native.dtype, np.dtype)
+    return native.to_numpy() if pandas else column
 
 
 def _without_sparse(frame: Any) -> Any:

@@ -2,37 +2,59 @@
 
 from __future__ import annotations
 
-import gzip
 import re
-import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 import numpy as np
 
+from eigenlens.data.text_files import open_text
 from eigenlens.errors import DataError
 
-__all__ = ["HEAD_BYTES", "PIECE_BYTES", "first_record", "records"]
+__all__ = ["HEAD_BYTES", "PIECE_BYTES", "first_record", "records", "squeezed"]
 
 PIECE_BYTES = 16 << 20
 HEAD_BYTES = 1 << 20
 LONGEST_RECORD = 256 << 20
+BLANK = (b"\n", b"\r\n", b"\xef\xbb\xbf\n", b"\xef\xbb\xbf\r\n")
+"""Lines that are passed over where names, or the first row, are looked for."""
 
 
-def first_record(path: Path) -> bytes:
-    """The first line of the file; with the next ones where a quoted cell goes on there."""
-    with _opened(path) as file:
-        return _read_record(file).removeprefix(b"\xef\xbb\xbf")
+def first_record(path: Path, encoding: str | None = None, separator: str | None = None) -> bytes:
+    """The first line of the file, in UTF-8; with the next ones where a quoted cell goes on there."""
+    with open_text(path, encoding) as file:
+        record = _read_record(file).removeprefix(b"\xef\xbb\xbf")
+    return squeezed(record) if separator == " " else record
 
 
-def records(path: Path, size: int, *, skip: bool, blanks: bool) -> Iterator[bytes]:
-    """The file's text in pieces of near `size` bytes, without the first record if `skip`.
+def records(
+    path: Path, size: int, *, skip: bool, blanks: bool, encoding: str | None = None, separator: str | None = None
+) -> Iterator[bytes]:
+    """The file's text in pieces of near `size` bytes of UTF-8, without the first record if `skip`.
 
-    Blank lines stay only if `blanks`: editors leave them at the end of files.
+    Blank lines stay only if `blanks`: editors leave them at the end of files. Where cells are separated by a space,
+    so are they by several, and by tabs.
     """
-    with _opened(path) as file:
+    pieces = _pieces(path, size, skip, blanks, encoding)
+    return map(squeezed, pieces) if separator == " " else pieces
+
+
+def squeezed(text: bytes) -> bytes:
+    r"""Text with one space for each run of spaces and tabs, and none at the ends of lines; quoted cells stay.
+
+    >>> squeezed(b'  1.5   "two  words"\t3 \r\n')
+    b'1.5 "two  words" 3\r\n'
+    """
+    if b'"' in text:
+        single = re.sub(rb'("[^"]*")|[ \t]+', lambda found: found[1] or b" ", text)
+    else:
+        single = re.sub(rb"[ \t]+", b" ", text)
+    return single.replace(b" \r\n", b"\r\n").replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" ")
+
+
+def _pieces(path: Path, size: int, skip: bool, blanks: bool, encoding: str | None) -> Iterator[bytes]:
+    with open_text(path, encoding) as file:
         if skip:
             _read_record(file)
         rest = b"" if skip else file.read(3).removeprefix(b"\xef\xbb\xbf")
@@ -83,15 +105,8 @@ def _has_blank_line(piece: bytes) -> bool:
 
 def _read_record(file: BinaryIO) -> bytes:
     record = file.readline(LONGEST_RECORD)
+    while record in BLANK:
+        record = file.readline(LONGEST_RECORD)
     while record.count(b'"') % 2 and (more := file.readline(LONGEST_RECORD)):
         record += more
     return record
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[BinaryIO]:
-    try:
-        with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as file:
-            yield cast("BinaryIO", file)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise DataError(f"'{path}' cannot be decompressed: {error}. Copy or write it again.") from error

@@ -134,7 +134,8 @@ class BayesRule(ClassifierMixin):  # type: ignore[misc]
     def predict(self, X: Any) -> Array:
         """The likeliest class (n,) of each row: argmax ln p(c) + ln p(x | c); the first of equally likely ones."""
         check_is_fitted(self)
-        best = np.concatenate([best for best, _ in self._settled(X)])
+        narrow = np.min_scalar_type(len(self.classes_))  # of many rows a byte each, until all are there
+        best = np.concatenate([best.astype(narrow) for best, _ in self._settled(X)])
         return np.asarray(self.classes_.take(best))
 
     def predict_joint_log_proba(self, X: Any) -> Any:

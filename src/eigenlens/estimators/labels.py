@@ -41,6 +41,8 @@ def _values(y: Any) -> Array:
         raise DataError("this classifier requires y to be passed, but the target y is None; give one label a row.")
     if hasattr(y, "dask"):
         y = y.compute()
+    if isinstance(y, np.ma.MaskedArray):
+        y = np.where(np.ma.getmaskarray(y), np.array(None), np.asarray(y, dtype=object))
     if is_tensor(y):
         y = to_numpy(y)
     elif type(y).__module__.split(".")[0] == "pyarrow":
@@ -96,7 +98,8 @@ def _integers(values: Array) -> Labels:
         classes, codes = np.unique(values, return_inverse=True)
         return Labels(classes, codes.reshape(-1).astype(np.int32))
     wide = values.dtype if values.dtype == np.uint64 else np.dtype(np.int64)  # none that the difference overflows
-    slots = (values.astype(wide, copy=False) - wide.type(low)).astype(np.intp, copy=False)
+    slots = values.astype(wide, copy=False)
+    slots = (slots - wide.type(low) if low else slots).astype(np.intp, copy=False)
     present = np.bincount(slots, minlength=1) > 0
     classes = (np.flatnonzero(present).astype(wide) + wide.type(low)).astype(values.dtype)
     if present.all():
@@ -139,8 +142,10 @@ def labels_among(found: Labels, classes: Array) -> Array:
 
 def enough_classes(labels: Labels, weight: Array | None) -> Labels:
     """The labels, without classes whose rows have no weight; two at least must be left."""
-    total = np.bincount(labels.codes, weight, minlength=len(labels.classes))
-    kept = total > 0.0
+    if weight is None:  # then all classes have rows
+        kept = np.ones(len(labels.classes), dtype=bool)
+    else:
+        kept = np.bincount(labels.codes, weight, minlength=len(labels.classes)) > 0.0
     if kept.sum() < 2:
         raise DataError(
             f"y has {int(kept.sum())} class ({', '.join(map(repr, labels.classes[kept].tolist()))}) in the rows that "

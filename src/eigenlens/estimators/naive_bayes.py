@@ -43,7 +43,7 @@ from eigenlens.estimators.naive_warnings import (
 from eigenlens.estimators.progress import progress_of
 from eigenlens.estimators.rows import count_rows
 from eigenlens.fitting.naive import NaiveStatistics, estimate_naive, pieces, summarise_naive
-from eigenlens.fitting.naive_factors import Plan, plan_of
+from eigenlens.fitting.naive_factors import Plan, place_of, plan_of
 from eigenlens.fitting.naive_options import NaiveOptions
 from eigenlens.models.naive import LinearRule, NaiveModel
 
@@ -293,10 +293,11 @@ class NaiveBayes(BayesRule, BaseEstimator):  # type: ignore[misc]
 
         For "multinomial" the density of the whole block.
         """
-        names = [field.name for field in self._plan.fields] if hasattr(self, "_plan") else []
-        place = names.index(column) if column in names else checks.integer("column", column, 0, len(names) - 1)
+        model = self.model_
+        places = {field.name: j for j, field in enumerate(self._plan.fields)}
+        place = place_of(column, places, len(places), "column")
         which = chosen_class(self.classes_, "label", label, 1)
-        return self.model_.density(int(which[0]) if which is not None else 0, place)
+        return model.density(int(which[0]) if which is not None else 0, place)
 
     def to_logistic(self) -> Any:
         """The scikit-learn LogisticRegression with the same predict_proba, where the rule is linear."""

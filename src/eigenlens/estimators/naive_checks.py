@@ -142,12 +142,17 @@ def _of_kind(column: Array, field: Field) -> Array:
     if field.kind == "boolean":
         return column.astype(np.float64).astype(bool)
     if column.dtype == object and field.kind in ("number", "integer"):
-        column = column.astype(np.float64)
-    if field.kind == "integer" and np.array_equal(column, np.rint(column)):
-        return column.astype(np.int64)
+        exact = np.array(column.tolist())  # integers of any size stay what they are
+        column = exact if exact.dtype.kind in "iu" else column if _are_whole(column) else column.astype(np.float64)
+    if field.kind == "integer" and column.dtype == np.float64 and np.array_equal(column, np.rint(column)):
+        return column.astype(np.int64) if np.all(np.abs(column) < 2.0**63) else column
     if column.dtype == object and all(isinstance(value, str) for value in column):
         return column.astype(str) if field.levels is None else column
     return column
+
+
+def _are_whole(column: Array) -> bool:
+    return all(isinstance(value, int) for value in column)
 
 
 # ---- options --------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from eigenlens.arrays import Array, is_sparse
-from eigenlens.data.mixed import MixedRows
+from eigenlens.data.mixed import MixedRows, is_integer
 from eigenlens.data.source import Block, Progress, Source, accumulate
 from eigenlens.errors import DataError
 from eigenlens.fitting.naive_factors import Plan
@@ -74,7 +74,8 @@ def _labelled_pieces(
     rows: Any, y: Array, weight: Array | None, plan: Plan
 ) -> Iterator[tuple[Any, Array, Array | None]]:
     start = 0
-    for part in pieces(rows, copied=len(plan.groups) > 1):
+    codes = any(factor.takes_text for factor, _ in plan.groups) and not is_integer(rows)  # which are made of numbers
+    for part in pieces(rows, copied=len(plan.groups) > 1 or codes):
         which = slice(start, start + part.shape[0])
         yield part, y[which], None if weight is None else weight[which]
         start = which.stop

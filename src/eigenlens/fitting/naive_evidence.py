@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
+from operator import add
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from eigenlens.arrays import Array, is_sparse, to_numpy
 from eigenlens.compiled.naive import code_ranges
 from eigenlens.data.encoded import encode_numbers
-from eigenlens.data.mixed import MixedRows, MixedSource, fields_of, numbers_of
+from eigenlens.data.mixed import EXACT, MixedRows, MixedSource, codes_of, fields_of, integers_of, is_integer, numbers_of
 from eigenlens.data.source import Block, Source, accumulate
 
 __all__ = ["FEW", "Evidence", "ValuesMet", "evidence_of"]
@@ -25,6 +26,10 @@ ROWS_EACH = 5
 
 LOOKED_AT = 2000
 """Rows that are looked at first: most columns show there what they are not."""
+
+
+PIECE = 1 << 21
+"""Entries that are looked at at a time where they are copied."""
 
 
 class Evidence(NamedTuple):
@@ -69,11 +74,23 @@ class ValuesMet:
             rows, weight = rows[weight > 0.0], weight[weight > 0.0]
         if not rows.shape[0]:
             return cls({j: Evidence(frozenset()) for j in columns})
-        if isinstance(rows, np.ndarray) and rows.dtype.kind in "iu":
-            low, high = code_ranges(rows)
-            found = {j: _of_integers(rows[:, j], int(low[j]), int(high[j]), weight) for j in columns}
+        perhaps = _perhaps_whole(rows, columns)
+        if is_integer(rows):
+            return cls._of(rows, weight, perhaps)
+        step = max(LOOKED_AT, PIECE // rows.shape[1])  # what is made of numbers stays small
+        parts = (slice(start, start + step) for start in range(0, rows.shape[0], step))
+        return reduce(add, (cls._of(rows[p], None if weight is None else weight[p], perhaps) for p in parts))
+
+    @classmethod
+    def _of(cls, rows: Any, weight: Array | None, columns: Sequence[int]) -> Self:
+        """Those of rows that all count, of columns that begin with whole numbers."""
+        codes = integers_of(rows, np.array(columns)) if columns else None
+        if codes is None:
+            found = {j: _of_numbers(rows, j, weight) for j in columns}
         else:
-            found = {j: _of_numbers(rows, j, weight) for j in _perhaps_whole(rows, columns)}
+            low, high = code_ranges(codes)
+            places = enumerate(columns)
+            found = {j: _of_integers(codes[:, k], int(low[k]), int(high[k]), weight) for k, j in places}
         return cls({j: part for j, part in found.items() if part.values is not None})
 
     def __add__(self, other: Self) -> Self:
@@ -107,10 +124,20 @@ def _of_numbers(rows: Any, j: int, weight: Array | None) -> Evidence:
         values = column[seen]
         if not np.all(values == np.floor(values)) or np.isinf(values).any():
             return Evidence()
-        found = _few(encode_numbers(values).levels, float(seen.sum() if weight is None else weight[: len(seen)] @ seen))
+        total = float(seen.sum() if weight is None else weight[: len(seen)] @ seen)
+        found = _few(_levels(part, j, values), total)
         if found.values is None:
             return found
     return found
+
+
+def _levels(rows: Any, j: int, values: Array) -> Collection[Any]:
+    """The different values of a column, by `values` (m,), those that are there; by the rows where floats round."""
+    if not values.size or np.abs(values).max() < EXACT:
+        return encode_numbers(values).levels
+    coded = codes_of(rows, np.array([j]))
+    column = encode_numbers(coded[:, 0]) if isinstance(coded, np.ndarray) else coded[0]
+    return column.met().levels
 
 
 def _few(values: Collection[Any], rows: float) -> Evidence:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -15,7 +15,7 @@ from eigenlens.data.mixed import Field, codes_of
 from eigenlens.errors import DataError
 from eigenlens.fitting.naive_options import NaiveOptions
 from eigenlens.models.naive_levels import LevelColumns, counted, joined
-from eigenlens.stats.levels import in_order, listed
+from eigenlens.stats.level_arrays import in_order, listed, ranked
 from eigenlens.stats.stored_levels import restored, storable
 
 __all__ = ["LevelCounts", "LevelFactor"]
@@ -68,22 +68,30 @@ class LevelCounts:
     @classmethod
     def _met(cls, levels: list[Any], counts: list[Array]) -> Self:
         """In order, without the levels that have no weight."""
-        kept = [np.flatnonzero(part.any(axis=0)) for part in counts]
-        names = [tuple(values[k] for k in which) for values, which in zip(levels, kept, strict=True)]
-        parts = [np.ascontiguousarray(part[:, which]) for part, which in zip(counts, kept, strict=True)]
-        sorted_names = [in_order(values) for values in names]
-        return cls(
-            tuple(sorted_names),
-            tuple(_spread(a, part, b) for a, part, b in zip(names, parts, sorted_names, strict=True)),
-        )
+        found = [_sorted(values, part) for values, part in zip(levels, counts, strict=True)]
+        return cls(tuple(values for values, _ in found), tuple(part for _, part in found))
 
     def __add__(self, other: Self) -> Self:
-        levels, counts = [], []
-        for a, m, b, n in zip(self.levels, self.counts, other.levels, other.counts, strict=True):
-            both = a if a == b else in_order({*a, *b})
-            levels.append(both)
-            counts.append(_spread(a, m, both) + _spread(b, n, both))
-        return type(self)(tuple(levels), tuple(counts))
+        parts = zip(self.levels, self.counts, other.levels, other.counts, strict=True)
+        found = [_merged(*part) for part in parts]
+        return type(self)(tuple(levels for levels, _ in found), tuple(counts for _, counts in found))
+
+
+def _sorted(levels: Sequence[Any], counts: Array) -> tuple[tuple[Any, ...], Array]:
+    """The levels that have weight, in order, and their counts (C, L)."""
+    kept = np.flatnonzero(counts.any(axis=0))
+    names = tuple(levels) if len(kept) == len(levels) else tuple(map(levels.__getitem__, kept.tolist()))
+    order = ranked(names)
+    return tuple(map(names.__getitem__, order)), np.ascontiguousarray(counts[:, kept[np.array(order, dtype=np.intp)]])
+
+
+def _merged(a: tuple[Any, ...], m: Array, b: tuple[Any, ...], n: Array) -> tuple[tuple[Any, ...], Array]:
+    """The levels of two halves in order, and the sums of their counts."""
+    if a == b:
+        return a, m + n
+    known = set(a)
+    both = in_order((*a, *(level for level in b if level not in known)))  # two sorted runs: a merge, not a sort
+    return both, _spread(a, m, both) + _spread(b, n, both)
 
 
 def _spread(levels: tuple[Any, ...], counts: Array, wanted: tuple[Any, ...]) -> Array:
@@ -121,9 +129,8 @@ class LevelFactor:
     def _column(
         self, met: tuple[Any, ...], counts: Array, field: Field, options: NaiveOptions
     ) -> tuple[tuple[Any, ...], Array, Array]:
-        declared = field.levels or ()
-        known = set(declared)
-        levels = declared + tuple(level for level in met if level not in known)
+        known = set(field.levels or ())
+        levels = (*field.levels, *(level for level in met if level not in known)) if field.levels else met
         if self.two and len(levels) > 2:
             raise DataError(
                 f"column {field.name!r} holds {len(levels)} levels {listed(levels)}, and 'bernoulli' takes two: use "
@@ -150,7 +157,10 @@ class LevelFactor:
 
 def _fractions(n: Array) -> Array:
     """Each line of counts (C, L) as shares; one without counts has the shares of all lines, or equal ones."""
-    total, overall = n.sum(axis=1, keepdims=True), n.sum(axis=0)
+    total = n.sum(axis=1, keepdims=True)
+    if np.all(total > 0.0):
+        return np.asarray(n / total)
+    overall = n.sum(axis=0)
     if not overall.any():
         return np.full(n.shape, 1.0 / max(1, n.shape[1]))
     return np.where(total > 0.0, n / np.where(total > 0.0, total, 1.0), overall / overall.sum())

@@ -23,8 +23,8 @@ from eigenlens.models.naive_densities import DensityColumns
 
 __all__ = ["MixtureFactor"]
 
-LARGEST = 1e150
-"""The largest number whose squares can be summed."""
+LARGEST = 1e153
+"""The largest number whose square is a finite variance."""
 
 STARTS = 4
 """Guesses from which EM of a mixture starts."""
@@ -35,10 +35,15 @@ class MixtureFactor(RowsFactor):
     """Each class has a mixture of Gaussians in each column, BIC choosing how many."""
 
     def estimate(self, statistics: KeptRows, fields: tuple[Field, ...], options: NaiveOptions) -> DensityColumns:
-        """Mixtures of 1, 2, … Gaussians, max_components at most, for as long as BIC falls."""
+        """Mixtures of 1, 2, … Gaussians, max_components at most, for as long as BIC falls.
+
+        They are fitted in a unit near the deviation of the column, so that no square is lost whatever its own unit is.
+        """
 
         def fit(x: Array, w: Array, everywhere: tuple[Array, Array]) -> Density:
-            return _mixture(x, w, everywhere, options)
+            rows, weight = everywhere
+            unit = _unit(rows, weight)
+            return _in_units(_mixture(x / unit, w, (rows / unit, weight), options), unit)
 
         refuse_values(
             statistics, fields, lambda x: np.abs(x) > LARGEST, "infinity, or a number whose square overflows,"
@@ -51,8 +56,7 @@ class MixtureFactor(RowsFactor):
         K = max(len(density.weights) for density in kept)
         table = np.zeros((len(kept), 3, K))
         for line, density in zip(table, kept, strict=True):
-            variances = [part.covariance.matrix()[0, 0] for part in density.components]
-            line[:, : len(density.weights)] = density.weights, density.means[:, 0], variances
+            line[:, : len(density.weights)] = density.weights, density.means[:, 0], _variances(density)
         return statistics.packed() | {"mixtures": table}, statistics.classes
 
     def unpack(
@@ -62,6 +66,24 @@ class MixtureFactor(RowsFactor):
         found = [_normals(line[0][line[0] > 0.0], line[1], line[2]) for line in arrays["mixtures"]]
         columns = tuple(tuple(found[start : start + header]) for start in range(0, len(found), header))
         return KeptRows.unpacked(arrays, header), DensityColumns(columns)
+
+
+def _unit(x: Array, w: Array) -> float:
+    """A power of two near the deviation of numbers x (n,), so that dividing by it rounds nothing."""
+    top = float(np.abs(x).max(initial=0.0))
+    size = 2.0 ** np.frexp(top)[1] if top > 0.0 else 1.0  # whose squares cannot overflow
+    deviation = np.sqrt(_moments(x / size, w)[1])
+    return float(size * 2.0 ** np.frexp(deviation)[1]) if deviation > 0.0 else float(size)
+
+
+def _in_units(mixture: Mixture, unit: float) -> Mixture:
+    """A mixture of x / unit as that of x."""
+    return _normals(mixture.weights, mixture.means[:, 0] * unit, np.array(_variances(mixture)) * unit * unit)
+
+
+def _variances(mixture: Mixture) -> list[float]:
+    components: Any = mixture.components
+    return [float(part.covariance.matrix()[0, 0]) for part in components]
 
 
 def _mixture(x: Array, w: Array, everywhere: tuple[Array, Array], options: NaiveOptions) -> Mixture:

@@ -19,7 +19,7 @@ def _smooth(n: Array, added: Array) -> Array:
     """The probability that a further level, without a row, would have had: a / (n + Σ a + a), a the mean smoothing."""
     a = float(added.mean()) if added.size else 1.0
     total = n + added.sum() + a
-    return np.where(total > 0.0, a / np.where(total > 0.0, total, 1.0), 0.0)
+    return np.asarray(np.divide(a, total, out=np.zeros_like(total), where=total > 0.0))
 
 
 UNKNOWN: dict[str, Callable[[Array, Array], Array]] = {

@@ -74,7 +74,7 @@ class DensityColumns:
 
 def values_of(rows: Any, column: int) -> Array:
     """A column (n, 1) of a block: float64 numbers, or its levels as objects, None where missing."""
-    if isinstance(rows, MixedRows) and rows.places[column] < 0:
+    if isinstance(rows, MixedRows) and rows.places[column] < 0 and not rows.large(column):
         place = -1 - int(rows.places[column])
         levels = np.empty(len(rows.levels[place]) + 1, dtype=object)
         levels[:-1] = rows.levels[place]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -77,7 +78,7 @@ class LevelColumns:
 
     def _lines(self, j: int, column: Encoded) -> Array:
         """The lines of a column: missing, each of its own levels, and none of these."""
-        places = np.array([self._places[j].get(level, -1) for level in column.levels], dtype=np.intp)
+        places = np.fromiter(map(self._places[j].get, column.levels, repeat(-1)), np.intp, len(column.levels))
         odd = [column.levels[k] for k in np.flatnonzero(places < 0)]
         if odd and (np.isnan(self.unknown[j, 0]) or infinite(odd)):
             met = np.bincount(column.codes + 1, minlength=len(places) + 1)[1:] > 0
@@ -105,11 +106,14 @@ class LevelColumns:
         if np.any(np.abs(np.r_[low, high]) > 2**62) or np.any(high - low >= MOST_SLOTS):
             return None
         lines = Lines.of(low, high - low + 1)
-        table = np.concatenate([np.tile(logs[-1], (w + 1, 1)) for logs, w in zip(self._logs, lines.width, strict=True)])
-        for j, values in enumerate(whole):
-            table[lines.start[j] + np.array(list(values), dtype=np.intp) - low[j]] = self._logs[j][
-                list(values.values())
-            ]
+        unknown = np.stack([logs[-1] for logs in self._logs])
+        table = np.repeat(unknown, lines.width + 1, axis=0)
+        at = [
+            np.array(list(values), dtype=np.int64) + offset
+            for values, offset in zip(whole, lines.start - low, strict=True)
+        ]
+        known = [logs[list(values.values())] for logs, values in zip(self._logs, whole, strict=True)]
+        table[np.concatenate(at)] = np.concatenate(known)
         return lines, padded(table)
 
     def _refuse_unknown_integers(self, codes: Array) -> None:
@@ -139,7 +143,7 @@ class LevelColumns:
 
 def _whole(places: dict[Any, int]) -> dict[int, int]:
     """The levels that are whole numbers, and where they stand."""
-    return {int(v): k for v, k in places.items() if isinstance(v, int | float | np.number) and v == np.floor(v)}
+    return {int(v): k for v, k in places.items() if isinstance(v, int) or (isinstance(v, float) and v.is_integer())}
 
 
 def joined(coded: list[Encoded]) -> Array:

@@ -12,7 +12,7 @@ from eigenlens.arrays import Array, is_tensor, to_numpy
 from eigenlens.data.encoded import MOST_SLOTS
 from eigenlens.errors import DataError
 
-__all__ = ["BY_DTYPE", "Coded", "as_objects", "coded_array", "coded_objects", "in_order", "listed"]
+__all__ = ["BY_DTYPE", "Coded", "as_objects", "coded_array", "coded_objects", "in_order", "listed", "ranked"]
 
 
 class Coded(NamedTuple):
@@ -147,7 +147,18 @@ def _is_missing(value: Any) -> bool:
 
 def in_order(levels: Iterable[Any]) -> tuple[Any, ...]:
     """Numbers, then strings, then anything else by its text: an order that does not depend on which came first."""
-    return tuple(sorted(levels, key=_rank))
+    values = tuple(levels)
+    return tuple(values[k] for k in ranked(values))
+
+
+def ranked(levels: Sequence[Any]) -> list[int]:
+    """The places of levels, in their order.
+
+    >>> ranked(["b", 10, "a", 9])
+    [3, 1, 2, 0]
+    """
+    alike = set(map(type, levels)) in ({str}, {int}, {float})  # these have that order of themselves, sooner found
+    return sorted(range(len(levels)), key=levels.__getitem__ if alike else lambda k: _rank(levels[k]))
 
 
 def _rank(level: Any) -> tuple[int, Any, str]:
