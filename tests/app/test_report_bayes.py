@@ -18,6 +18,7 @@ from eigenlens import (
     QuadraticDiscriminant,
     report,
 )
+from eigenlens.app.report import bayes
 from eigenlens.views import held_out
 from written_reports import contents, layers, named, numbers, table
 
@@ -309,3 +310,18 @@ def test_a_class_that_a_fold_has_not_met_has_probability_zero():
     assert found.failure == ""
     assert found.proba[-1, 2] == 0.0
     np.testing.assert_allclose(found.proba.sum(axis=1), 1.0)
+
+
+def test_many_classes_have_regions_and_too_many_are_said_to_have_none(tmp_path, monkeypatch):
+    which = np.arange(320) % 40
+    rows = np.random.default_rng(0).standard_normal((320, 2)) + np.stack([which % 8, which // 8], axis=1) * 6.0
+    labels = np.array([f"class {'of a long name ' * 4}{k}" for k in range(40)])[which]
+    model = LinearDiscriminant().fit(rows, labels)
+    found = contents(report(model, rows, tmp_path / "r.html", labels))
+    chart = named(found["pages"][1]["charts"], "Decision regions")
+    assert "Of the 40 classes ten have colours of their own" in chart["about"]
+    (column,) = [each for each in found["rows"]["columns"] if each["name"] == "class"]
+    assert set(chart["regions"]["classes"]) == set(column["values"]["levels"])  # their colours are found by name
+    monkeypatch.setattr(bayes, "REGIONS", 30)
+    charts = contents(report(model, rows, tmp_path / "r.html", labels))["pages"][1]["charts"]
+    assert "no picture of the regions of 40 classes" in named(charts, "Decision regions")["paragraphs"][0]

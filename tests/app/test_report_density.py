@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -19,6 +20,7 @@ from eigenlens.app.report.rows import shown
 from eigenlens.data.mixed import as_table
 from eigenlens.estimators.compare import Comparison
 from eigenlens.views.row_sample import sample_rows
+from written_reports import contents
 
 RNG = np.random.default_rng(0)
 X = np.concatenate([RNG.normal(0.0, 1.0, 150), RNG.normal(5.0, 0.5, 100)])[:, None]
@@ -196,3 +198,14 @@ def test_folds_and_rows_of_a_comparison():
     np.testing.assert_allclose(chart["y"], [0.5, 0.5, -0.5, 0.5])
     fewer = compared_page(comparison(), rows(np.zeros((3, 1)), ["x"]))
     assert all("against" not in chart["title"] for chart in fewer)
+
+
+def test_what_the_rules_had_to_say_stands_once(tmp_path):
+    X = np.random.default_rng(0).integers(0, 4, (200, 1)).astype(float)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # such rows are warned of at the fit
+        model = KernelDensity().fit(X)
+    charts = contents(report(model, X, tmp_path / "r.html"))["pages"][1]["charts"]
+    said = named(charts, "What the rules had to say")["warnings"]
+    assert len(said) == len(set(said)) >= 2
+    assert not any(remark in chart.get("about", "") for chart in charts for remark in said)

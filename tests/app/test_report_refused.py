@@ -8,6 +8,7 @@ import pytest
 import sklearn.decomposition
 import sklearn.pipeline
 
+import eigenlens
 from eigenlens import PCA, GaussianMixture, KernelDensity, KernelPCA, NaiveBayes, OptionError, ProbabilisticPCA
 from eigenlens.app.report import packing, report
 from eigenlens.errors import DataError
@@ -66,6 +67,47 @@ def test_a_model_derived_from_one_of_this_package_has_its_page(tmp_path):
     ],
 )
 def test_what_does_not_fit_is_refused(tmp_path, words, more):
+    refused(tmp_path, words, MODEL, X, **more)
+
+
+@pytest.mark.parametrize(
+    ("words", "rows"),
+    [
+        ("X is None; give the rows to show", None),
+        (r"X='rows\.csv' is text, and no file is called so; .* eigenlens\.scan", "rows.csv"),
+        (r"X has the shape \(5,\); .* X\.reshape\(-1, 1\) is one column", np.arange(5.0)),
+        (r"X has the shape \(3,\)", [1, 2, 3]),
+        (r"X has the shape \(0,\)", []),
+        (r"X has the shape \(2, 3, 4\); .* X\.reshape\(2, -1\)", np.zeros((2, 3, 4))),
+        (r"X is a mapping; give a frame: pandas\.DataFrame", {"a": [1.0]}),
+        ("X is a float; give the rows", 1.5),
+        ("X is a generator; give the rows", (row for row in [[1.0]])),
+        ("X has no 'a': give X with the columns of the fit", X.rename(columns={"a": "z"})),
+        ("X has 2 columns, 2 of them numbers, but PCA was fitted on 4; give X with the columns", X.to_numpy()[:, :2]),
+        ("column 'b' of X holds text or dates, but PCA takes numbers", X.assign(b="text")),
+    ],
+)
+def test_what_is_no_table_of_the_model_is_refused(tmp_path, words, rows):
+    refused(tmp_path, words, MODEL, rows)
+
+
+def test_a_file_is_no_table_but_its_scan_is(tmp_path):
+    path = tmp_path / "rows.csv"
+    X.to_csv(path, index=False)
+    refused(tmp_path, r"is the name of a file; give its rows: eigenlens\.scan\('", MODEL, str(path))
+    assert contents(report(MODEL, eigenlens.scan(path), tmp_path / "s.html"))["rows"]["total"] == 30
+
+
+@pytest.mark.parametrize(
+    ("words", "more"),
+    [
+        ("ids='abc' is a str; give one entry a row", {"ids": "abc"}),
+        ("y=5 is a int; give one entry a row", {"y": 5}),
+        ("title=None is a NoneType; give text", {"title": None}),
+        ("command=5 is a int; give text", {"command": 5}),
+    ],
+)
+def test_what_is_of_another_kind_is_refused(tmp_path, words, more):
     refused(tmp_path, words, MODEL, X, **more)
 
 

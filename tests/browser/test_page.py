@@ -133,18 +133,26 @@ def test_buttons_zoom_and_reset(at):
     np.testing.assert_allclose(at.axis("Grid", up=False), before, rtol=1e-6)
 
 
+def turn(seen, by):
+    """Turn the wheel, and wait until the page has heard of it and drawn."""
+    seen.page.evaluate(
+        "window.turned = false; addEventListener('wheel', () => (window.turned = true), { once: true });"
+    )
+    seen.page.mouse.wheel(0, by)
+    seen.until("window.turned")
+    seen.settle()
+
+
 def test_the_wheel_zooms_about_the_pointer_once_the_chart_is_clicked(at):
     before = spread(at)
     place = at.places("Grid", [4.5], [2.5])[0]
     at.page.mouse.move(*at.mouse("Grid", place))
-    at.page.mouse.wheel(0, 100)
-    at.page.wait_for_timeout(200)
+    turn(at, 100)
     assert spread(at) == pytest.approx(before, rel=1e-6)  # the page scrolls instead
     at.page.mouse.move(*at.mouse("Grid", place))
     at.page.mouse.down()
     at.page.mouse.up()
-    at.page.mouse.wheel(0, -300)
-    at.page.wait_for_timeout(200)
+    turn(at, -300)
     assert spread(at) > 1.3 * before
     np.testing.assert_allclose(at.places("Grid", [4.5], [2.5])[0], place, atol=3.0)
 

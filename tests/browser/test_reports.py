@@ -101,5 +101,88 @@ def test_printing_shows_every_page_drawn_and_then_the_one_before(several, visit)
     seen.page.get_by_role("button", name="Print").click()
     seen.page.wait_for_selector("html[data-printed]")
     assert seen.page.evaluate("window.printed") == [[False, 0]] * 5
-    seen.settle()
+    alone = "[...document.querySelectorAll('[role=tabpanel]')].filter((panel) => !panel.hidden).length === 1"
+    seen.until(alone)
     assert [panel.is_visible() for panel in seen.page.locator("[role=tabpanel]").all()] == [True] + [False] * 4
+
+
+def test_the_browsers_own_print_has_every_page_too(several, visit):
+    """Nothing of the page is pressed: this is what Ctrl and P do."""
+    seen = visit(several)
+    seen.page.evaluate(PRINTED)
+    assert seen.page.pdf().startswith(b"%PDF")
+    assert seen.page.evaluate("window.printed") == [[False, 0]] * 5
+    assert [panel.is_visible() for panel in seen.page.locator("[role=tabpanel]").all()] == [True] + [False] * 4
+
+
+def test_paper_is_white_and_says_what_the_colours_mean(several, visit):
+    seen = visit(several, scheme="dark")
+    seen.page.get_by_role("tab", name="PCA").click()
+    seen.page.emulate_media(media="print", color_scheme="dark")
+    light = "getComputedStyle(document.documentElement).getPropertyValue('--card').trim()"
+    assert seen.page.evaluate(light) == "rgb(255 255 255)"
+    assert seen.page.locator(".bar .legend .entry").first.is_visible()
+    assert not seen.page.get_by_label("Find").is_visible()
+    assert [each for each in seen.page.evaluate(CONTRAST) if each[0] < 4.5] == []
+
+
+# ---- names ----------------------------------------------------------------------------------------------------
+
+OUTSIDE = """() => [...document.querySelectorAll("article")].flatMap((card) => {
+  if (!card.checkVisibility()) return [];
+  const box = card.getBoundingClientRect();
+  return [...card.querySelectorAll("svg text")].filter((text) => text.checkVisibility() && text.textContent.trim())
+    .map((text) => [text, text.getBoundingClientRect()])
+    .filter(([, { left, right, width }]) => width && (left < box.left || right > box.right))
+    .map(([text]) => [card.querySelector("h3").textContent, text.textContent]);
+})"""
+"""Texts of charts that reach out of their cards, to the left or to the right."""
+
+LYING = """(card) => {
+  const boxes = [...card.querySelectorAll("[aria-label=text] text")].filter((text) => text.checkVisibility())
+    .map((text) => text.getBoundingClientRect());
+  return boxes.filter((a, i) => boxes.some((b, j) => j > i && a.left < b.right - 1 && b.left < a.right - 1
+    && a.top < b.bottom - 4 && b.top < a.bottom - 4)).length;
+}"""
+"""How many texts on the cells of a chart lie on others."""
+
+
+@pytest.fixture(scope="module")
+def wordy(chromium, tmp_path_factory):
+    """Columns and 40 classes whose names are as long as sentences."""
+    names = [f"the answer to question {j} of the survey that everybody was asked in spring" for j in range(8)]
+    which = np.arange(400) % 40
+    X = pd.DataFrame(RNG.standard_normal((400, 8)) + RNG.standard_normal((40, 8))[which] * 3.0, columns=names)
+    y = np.array([f"people of the {k}th town along the long river" for k in range(40)])[which]
+    models = {
+        "PCA": eigenlens.PCA(3).fit(X),
+        "mixture": eigenlens.GaussianMixture(2, n_init=1, random_state=0).fit(X),
+        "linear": eigenlens.LinearDiscriminant().fit(X, y),
+    }
+    return eigenlens.report(models, X, tmp_path_factory.mktemp("wordy") / "r.html", y)
+
+
+@pytest.mark.parametrize("width", [1440, 1024, 390])
+def test_long_names_stay_on_their_cards(wordy, visit, width):
+    seen = visit(wordy, width=width)
+    for title in pages(seen):
+        assert seen.page.evaluate(OUTSIDE) == []
+        assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
+        if title == "mixture":
+            assert seen.card("Covariances").evaluate(LYING) == 0
+
+
+def test_of_many_classes_some_have_regions_of_their_own_and_the_others_are_grey(wordy, visit):
+    seen = visit(wordy)
+    seen.page.get_by_role("tab", name="linear").click()
+    seen.settle()
+    entries = seen.card("Decision regions").locator(".legend .entry").all_inner_texts()
+    assert len(entries) == 11
+    assert entries[-1] == "30 others"
+    bar = seen.page.locator(".bar .legend .entry").all_inner_texts()
+    assert sorted(bar) == sorted(entries)
+    seen.page.get_by_label("Colour by").select_option("one colour")
+    seen.settle()
+    again = seen.card("Decision regions").locator(".legend .entry").all_inner_texts()
+    assert len(again) == 11
+    assert again[-1] == "30 others"

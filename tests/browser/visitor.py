@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import numpy as np
+
+PATIENCE = 30.0
+"""Seconds after which what is waited for will not come."""
 
 FLAGS = [
     "--no-sandbox", "--enable-unsafe-swiftshader", "--disable-background-networking", "--disable-component-update",
@@ -81,6 +85,13 @@ class Visit:
         """Wait until what was asked for is drawn."""
         self.page.evaluate(FRAMES)
 
+    def until(self, condition: str) -> None:
+        """Wait until an expression is true. The page's policy forbids playwright's own way, which evaluates text."""
+        end = time.monotonic() + PATIENCE
+        while not self.page.evaluate(condition):
+            assert time.monotonic() < end, f"never came true: {condition}"
+            self.settle()
+
     def leave(self) -> None:
         """Close it; nothing may have gone wrong or out."""
         violations = self.page.evaluate("window.violations")
@@ -114,7 +125,7 @@ class Visit:
         ticks = self.stage(title).locator("text.tick").evaluate_all(TICKS)
         mine = [(text, y - 4 if up else x) for text, x, y, side in ticks if (side == "end") == up]
         assert len(mine) >= 2
-        values = [float(text.replace("−", "-")) for text, _ in mine]
+        values = [float(text.replace("−", "-").replace(",", "")) for text, _ in mine]
         return np.polyfit(values, [place for _, place in mine], 1)
 
     def places(self, title: str, x, y) -> np.ndarray:

@@ -2,7 +2,7 @@
 import { brief, h, swatch } from "./dom";
 import { type View } from "./points";
 import { numbers, type Grid, type RowsChart } from "./report";
-import { coloursOf, rgb, sequential, type Colour, type Colouring } from "./state";
+import { coloursOf, OTHERS, rgb, sequential, type Colour, type Colouring } from "./state";
 
 export class Backdrop {
   /** What the colours of regions mean, where there are any. */
@@ -33,13 +33,29 @@ export class Backdrop {
     const { regions } = this.chart;
     if (!regions) return null;
     if (this.regions?.of === colouring) return this.regions.cells;
-    const colours = coloursOf(regions.classes, colouring);
-    const [palette, sure] = [colours.map(rgb), numbers(regions.sure)];
-    const cells = drawn(regions, numbers(regions.codes), (code, at) => [...palette[code], 0.1 + 0.32 * sure[at]]);
-    this.legend[0].replaceChildren(...regions.classes.map((name, i) => h("span", { class: "entry" }, swatch(colours[i]), brief(name) || "(empty)")));
+    const [codes, sure] = [numbers(regions.codes), numbers(regions.sure)];
+    const colours = coloursOf(regions.classes, largest(regions.classes, codes), colouring);
+    const palette = colours.map(rgb);
+    const cells = drawn(regions, codes, (code, at) => [...palette[code], 0.1 + 0.32 * sure[at]]);
+    this.legend[0].replaceChildren(...entries(regions.classes, colours));
     this.regions = { cells, of: colouring };
     return cells;
   }
+}
+
+/** Classes by the area of their regions, the largest first. */
+function largest(classes: string[], codes: Float64Array): string[] {
+  const areas = new Float64Array(classes.length);
+  for (const code of codes) areas[code]++;
+  return classes.map((_, i) => i).sort((i, j) => areas[j] - areas[i]).map((i) => classes[i]);
+}
+
+/** A line for each class that has a colour of its own, and one for all others. */
+function entries(classes: string[], colours: string[]): HTMLElement[] {
+  const alike = colours.filter((colour) => colour === OTHERS).length;
+  const own = classes.flatMap((name, i) => (colours[i] !== OTHERS || alike === 1 ? [[name, colours[i]]] : []));
+  const all = alike > 1 ? [...own, [`${alike} others`, OTHERS]] : own;
+  return all.map(([name, colour]) => h("span", { class: "entry", title: name }, swatch(colour), brief(name) || "(empty)"));
 }
 
 /** All rows as shades, behind the sample of them that are points. */

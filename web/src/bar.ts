@@ -1,6 +1,6 @@
 // The bar over all pages: colour by a column, find a row, and what is selected.
 import { grid } from "./charts";
-import { h, short, swatch } from "./dom";
+import { brief, h, short, swatch } from "./dom";
 import { cells, type Column, type Rows } from "./report";
 import { csv, save } from "./save";
 import { sequence, type State } from "./state";
@@ -62,10 +62,10 @@ function legendOf(state: State): HTMLElement[] {
   if (numeric) {
     const ramp = h("span", { class: "ramp" });
     ramp.style.background = `linear-gradient(90deg, ${sequence().join(", ")})`;
-    return [h("span", { class: "entry" }, `${name}: ${short(numeric.low)} `, ramp, ` ${short(numeric.high)}`)];
+    return [h("span", { class: "entry" }, `${brief(name)}: ${short(numeric.low)} `, ramp, ` ${short(numeric.high)}`)];
   }
   return legend.map(({ label, colour, rows }) => {
-    return h("button", { type: "button", class: "entry", title: "Select these rows", onclick: () => state.select(rows()) }, swatch(colour), label || "(empty)");
+    return h("button", { type: "button", class: "entry", title: `Select these rows: ${label}`, onclick: () => state.select(rows()) }, swatch(colour), brief(label).trim() || "(empty)");
   });
 }
 

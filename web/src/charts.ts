@@ -39,7 +39,7 @@ export function grid(columns: Column[]): HTMLElement {
 }
 
 function printed(value: string | number | null | undefined): string {
-  return value === null || value === undefined ? "" : typeof value === "number" ? short(value) : value;
+  return value === null || value === undefined ? "" : typeof value === "number" ? short(value) : value.trim() || "(empty)";
 }
 
 function table(chart: TableChart): Drawn {

@@ -72,6 +72,11 @@ export function tickNames(values: number[]): string[] {
   const powers = most >= 1e6 || decimals > 5;
   return values.map((v) => {
     const text = v === 0 || Math.abs(v) < 1e-9 * step ? "0" : powers ? v.toExponential(digits) : v.toFixed(decimals);
-    return text.replace("-", "−");
+    return grouped(text).replace("-", "−");
   });
+}
+
+/** Thousands apart, from five digits on. */
+function grouped(text: string): string {
+  return /^-?\d{5,}$/.test(text) ? text.replace(/\B(?=(\d{3})+$)/g, ",") : text;
 }

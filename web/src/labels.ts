@@ -64,14 +64,30 @@ export function measured(text: string, strong = false): number {
   return ruler.measureText(text).width;
 }
 
-/** Leaves out names of a drawn chart that would lie on others; those that come first stay. */
-export function apart(chart: Element): void {
-  if (chart.querySelector("[aria-label=cell]")) return;
+/** Leaves out names of a drawn chart that would lie on others, those that come first stay; and shortens those that would
+ * reach out of the page at the right. */
+export function apart(chart: Element, right: number): void {
+  if (chart.querySelector("[aria-label=cell]")) return onCells(chart);
   const taken: Box[] = [];
   for (const text of chart.querySelectorAll<SVGElement>("[aria-label=text] text")) {
-    const { left, right, top, bottom } = text.getBoundingClientRect();
-    const box = { x0: left, x1: right, y0: top + 2, y1: bottom - 2 };
+    shorten(text, right);
+    const { left, right: end, top, bottom } = text.getBoundingClientRect();
+    const box = { x0: left, x1: end, y0: top + 2, y1: bottom - 2 };
     if (taken.some((other) => overlap(box, other))) text.style.display = "none";
     else taken.push(box);
   }
+}
+
+function shorten(text: SVGElement, right: number): void {
+  const whole = text.textContent ?? "";
+  for (let kept = whole.length - 1; kept > 2 && text.getBoundingClientRect().right > right; kept--)
+    text.textContent = `${whole.slice(0, kept).replace(/…$/, "")}…`;
+}
+
+/** Numbers on cells stand there if all of them fit: else the tips and the table have them. */
+function onCells(chart: Element): void {
+  const wide = [...chart.querySelectorAll("[aria-label=cell] rect")].map((cell) => cell.getBoundingClientRect().width);
+  const texts = [...chart.querySelectorAll<SVGElement>("[aria-label=text] text")];
+  const room = Math.min(...wide);
+  if (texts.some((text) => text.getBoundingClientRect().width > room)) for (const text of texts) text.style.display = "none";
 }

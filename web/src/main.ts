@@ -26,8 +26,8 @@ function header(report: Report, printed: () => void): HTMLElement {
     const dark = getComputedStyle(document.documentElement).getPropertyValue("color-scheme").trim() === "dark";
     document.documentElement.dataset.theme = dark ? "light" : "dark";
   } }, "Light / dark");
-  const print = h("button", { type: "button", onclick: printed }, "Print");
-  return h("header", {}, h("div", {}, h("h1", {}, report.title), h("p", {}, report.subtitle)), h("div", { class: "heads" }, print, theme));
+  const printer = h("button", { type: "button", onclick: printed }, "Print");
+  return h("header", {}, h("div", {}, h("h1", {}, report.title), h("p", {}, report.subtitle)), h("div", { class: "heads" }, printer, theme));
 }
 
 function section(page: Page, state: State): Node[] {

@@ -2,7 +2,8 @@
 import * as Plot from "@observablehq/plot";
 import { type Drawn } from "./charts";
 import { h, short, swatch } from "./dom";
-import { apart } from "./labels";
+import { apart, measured } from "./labels";
+import { beforePaper } from "./paper";
 import { named, numbers, type Column, type Mark, type MarksChart, type Values } from "./report";
 import { categories, sequence } from "./state";
 
@@ -129,17 +130,23 @@ function scheme(chart: MarksChart): Plot.ScaleOptions | undefined {
   if (c.scheme === "category") return { type: "categorical", range: categories(), label: c.label, legend: chart.legend, domain: c.domain as string[] };
   const domain = c.domain as number[] | undefined;
   return c.scheme === "diverging"
-    ? { type: "diverging", scheme: "PuOr", reverse: true, label: c.label, legend: true, domain, pivot: 0 }
-    : { type: "linear", range: sequence(), interpolate: "rgb", label: c.label, legend: true, domain };
+    ? { type: "diverging", scheme: "PuOr", reverse: true, label: c.label, legend: true, domain, pivot: 0, ...sized(domain ?? []) }
+    : { type: "linear", range: sequence(), interpolate: "rgb", label: c.label, legend: true, domain, ...sized(domain ?? []) };
+}
+
+/** How numbers of some size are written along an axis or a ramp. */
+function sized(values: (number | string | null)[]): { tickFormat?: (value: number) => string } {
+  const most = values.reduce((a: number, b) => Math.max(a, Math.abs(Number(b))), 0);
+  return most > 0 && (most < 1e-3 || most >= 1e7) ? { tickFormat: powers } : {};
 }
 
 /** Names along an axis keep the order in which they come. */
-function axis(given: MarksChart["x"], grid: boolean, values: (number | string | null)[]): Plot.ScaleOptions {
-  const named = given?.type === "band" && !given.domain;
-  if (named) return { label: given?.label ?? null, type: "band", domain: [...new Set(values)] as string[], tickFormat: clipped } as Plot.ScaleOptions;
-  const most = [...values, ...(given?.domain ?? [])].reduce((a: number, b) => Math.max(a, Math.abs(Number(b))), 0);
-  const tickFormat = given?.type !== "band" && (most < 1e-3 || most >= 1e7) ? powers : undefined;
-  return { label: given?.label ?? null, type: given?.type, domain: given?.domain, percent: given?.percent, grid, tickFormat } as Plot.ScaleOptions;
+function axis(given: MarksChart["x"], grid: boolean, values: (number | string | null)[], longest: number): Plot.ScaleOptions {
+  const label = given?.label ?? null;
+  if (given?.type === "band" && !given.domain)
+    return { label, type: "band", domain: [...new Set(values)] as string[], tickFormat: (name: unknown) => clipped(name, longest) } as Plot.ScaleOptions;
+  const numeric = given?.type === "band" ? {} : sized([...values, ...(given?.domain ?? [])]);
+  return { label, type: given?.type, domain: given?.domain, percent: given?.percent, grid, ...numeric } as Plot.ScaleOptions;
 }
 
 /** Very small and very large numbers as 5e-14. */
@@ -150,18 +157,34 @@ function powers(value: number): string {
 const LONGEST = 24;
 
 /** A name as an axis has room for it: the table behind the chart has all of it. */
-function clipped(name: unknown): string {
-  const text = String(name).replace(/\s+/g, " ");
-  return text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text;
+function clipped(name: unknown, longest = LONGEST): string {
+  const text = String(name).replace(/\s+/g, " ").trim() || "(empty)";
+  return text.length > longest ? `${text.slice(0, longest - 1)}…` : text;
 }
 
+/** Pixels from one turned name to the next, and from one number to the next: closer they would lie on each other. */
+const [TURNED, LEVEL] = [19, 24];
+
 /** Names along a band axis: as many ticks as there is room for, turned or, if they count, level. */
-function thinned(values: (number | string | null)[], bands: boolean, width: number): { ticks?: string[] } {
-  const all = [...new Set(values.map(String))];
-  const counting = all.every((name) => /^\d+$/.test(name));
-  const step = Math.ceil((all.length * (counting ? 24 : 13)) / Math.max(1, width));
+function thinned(all: string[], bands: boolean, width: number): { ticks?: string[] } {
+  const counting = counts(all);
+  const step = Math.ceil((all.length * (counting ? LEVEL : TURNED)) / Math.max(1, width));
   if (!bands || step < 2) return {};
   return { ticks: all.filter((_, i) => (counting ? i === 0 || (i + 1) % step === 0 : i % step === 0)) };
+}
+
+function counts(names: string[]): boolean {
+  return names.every((name) => /^\d+$/.test(name));
+}
+
+/** The least room at the left of a chart. */
+const LEFT = 56;
+
+/** How far the names along the axes of a chart reach out of it at the left. */
+function beyond(holder: HTMLElement): number {
+  const edge = holder.getBoundingClientRect().left;
+  const names = [...holder.querySelectorAll("[aria-label*=axis] text")];
+  return Math.ceil(names.reduce((most, each) => Math.max(most, edge - each.getBoundingClientRect().left), 0));
 }
 
 /** The most pixels across of a chart whose axes have one scale. */
@@ -175,28 +198,39 @@ export function marks(chart: MarksChart): Drawn {
   const places = values("x").filter((v): v is number => typeof v === "number");
   const middle = (places.reduce((a, b) => Math.min(a, b), Infinity) + places.reduce((a, b) => Math.max(a, b), -Infinity)) / 2;
   const colours = chart.colour?.domain && Plot.scale({ color: scheme(chart) });
-  const paint = (width: number): void => {
-    const bands = chart.x?.type === "band" || chart.marks.some((m) => m.type === "cell" || m.type === "bar");
-    const longest = Math.max(0, ...layers.flatMap(([m, rows]) => (m.type === "cell" ? rows.map((r) => clipped(r.y).length) : [])));
-    const left = Math.max(56, 7 * longest + 16);
-    const names = Math.max(0, ...layers.flatMap(([, rows]) => (bands ? rows.map((r) => (typeof r.x === "string" ? clipped(r.x).length : 0)) : [])));
-    const turn = names * 6.5 * new Set(layers.flatMap(([, rows]) => rows.map((r) => r.x))).size > width - left - 44;
-    const bottom = bands && turn ? Math.min(140, 30 + 5.5 * names) : 44;
-    drawn = Plot.plot({
+  const bands = chart.x?.type === "band" || chart.marks.some((m) => m.type === "cell" || m.type === "bar");
+  const across = [...new Set(values("x").map(String))];
+  const rows = layers.flatMap(([mark, each]) => (mark.type === "cell" ? each.map((row) => String(row.y)) : []));
+  const capped = chart.marks.some((mark) => mark.type === "rule-y" && "text" in mark.data);
+  const plot = (width: number, least: number): Element => {
+    const longest = Math.max(9, Math.min(LONGEST, Math.round(width / 20)));
+    const wide = (names: string[]): number => names.reduce((a, name) => Math.max(a, measured(clipped(name, longest))), 0);
+    const left = Math.max(least, wide(rows) + (rows.length && chart.y?.label ? 42 : 24));
+    const turn = bands && (wide(across) + 6) * across.length > width - left - 24 && !counts(across);
+    const bottom = turn ? Math.min(140, 40 + 0.65 * wide(across)) : 44;
+    return Plot.plot({
       width: chart.equal ? Math.min(width, ROUND) : width, height: chart.equal ? undefined : (chart.height ?? 360) + bottom - 44,
       marginLeft: left,
       marginBottom: bottom,
+      marginTop: capped ? 36 : 22,
       style: { background: "transparent", fontSize: "12px", overflow: "visible" },
-      x: { ...axis(chart.x, !bands, values("x")), tickRotate: bands && turn ? -40 : 0, ...thinned(values("x"), bands, width - left - 24) },
-      y: axis(chart.y, true, ["y", "low", "high"].flatMap(values)),
+      x: { ...axis(chart.x, !bands, values("x"), longest), tickRotate: turn ? -40 : 0, ...thinned(across, bands, width - left - 24) },
+      y: axis(chart.y, true, ["y", "low", "high"].flatMap(values), longest),
       color: scheme(chart),
       aspectRatio: chart.equal ? 1 : undefined,
       marks: layers.flatMap(([mark, rows, colour]) => MARKS[mark.type](rows, mark, colour, { middle, colours })).concat(tip(layers, chart)),
     });
-    holder.replaceChildren(...legend(chart), drawn);
-    apart(drawn);
   };
-  new ResizeObserver(() => holder.clientWidth > 0 && paint(holder.clientWidth)).observe(holder);
+  const paint = (width: number): void => {
+    const put = (least: number): void => holder.replaceChildren(...legend(chart), (drawn = plot(width, least)));
+    put(LEFT);
+    const lacking = beyond(holder);
+    if (lacking > 0) put(Math.min(LEFT + lacking, width / 2));
+    apart(drawn!, holder.getBoundingClientRect().right);
+  };
+  const fit = (): void => void (holder.clientWidth > 0 && paint(holder.clientWidth));
+  new ResizeObserver(fit).observe(holder);
+  beforePaper(fit);
   const picture = (): SVGElement | null => (drawn instanceof SVGElement ? drawn : (drawn?.querySelector("svg:last-of-type") ?? null));
   return { node: holder, columns: layers.flatMap(([mark, rows], i) => behind(mark, rows, i, chart)), picture };
 }

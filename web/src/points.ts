@@ -1,6 +1,6 @@
-// Points by WebGL, so that 200,000 of them pan and zoom smoothly; by a plain canvas where there is no WebGL.
-// Written out here because the libraries for it compile code at run time, which a strict content policy forbids.
-// One context draws the points of every chart and each copies its picture: browsers allow a page only some sixteen.
+// Points, put down dot by dot: 200,000 of them take some hundredths of a second, with a graphics card or without one.
+// Libraries that ask the card need a second for each picture where there is none, and compile code at run time, which a
+// strict content policy forbids.
 
 /** Where data coordinates lie on the canvas: pixel = scale · value + shift, y downwards. */
 export interface View {
@@ -17,12 +17,11 @@ export interface Cloud {
   paint(target: CanvasRenderingContext2D, tints: Float32Array, view: View, size: number, ratio: number): void;
 }
 
-/** Up to so many points a plain canvas is as quick. */
+/** Up to so many points a plain canvas is as quick, and its circles are the rounder. */
 const FEW = 3_000;
 
 export function cloud(x: Float64Array, y: Float64Array): Cloud {
-  const shader = x.length > FEW ? Shader.shared() : null;
-  return shader ? new Shaded(shader, x, y) : new Flat(x, y);
+  return x.length > FEW ? new Stamped(x, y) : new Flat(x, y);
 }
 
 /** A darker rim keeps light colours visible on white paper; points smaller than this would be all rim. */
@@ -31,135 +30,126 @@ const RIMMED = 8;
 /** Opacity from which a point is a selected one: those are drawn last, and larger. */
 const CHOSEN = 0.9;
 
-const VERTEX = `#version 300 es
-in vec2 place; in vec4 tint; out vec4 colour; uniform vec4 map; uniform float size; uniform bool chosen;
-void main() {
-  bool drawn = (tint.a > ${CHOSEN}) == chosen;
-  gl_Position = drawn ? vec4(place * map.xy + map.zw, 0.0, 1.0) : vec4(9.0, 9.0, 9.0, 1.0);
-  gl_PointSize = chosen ? size * 1.35 : size;
-  colour = tint;
-}`;
-const FRAGMENT = `#version 300 es
-precision mediump float; in vec4 colour; out vec4 paint;
-void main() {
-  float r = length(gl_PointCoord - 0.5);
-  float a = colour.a * (1.0 - smoothstep(0.42, 0.5, r));
-  if (a < 0.01) discard;
-  paint = vec4(colour.rgb * (1.0 - 0.25 * smoothstep(0.28, 0.42, r)) * a, a);
-}`;
+/** Dots of a stamp from this size on are darker at their rim. */
+const DARKENED = 5;
 
-class Shader {
-  private static only: Shader | null | undefined;
-  readonly canvas: HTMLCanvasElement;
-  readonly gl: WebGL2RenderingContext;
-  private program: WebGLProgram;
-  private tints: WebGLBuffer;
-  private fed: Float32Array | null = null;
+/** Up to so many selected points are drawn this large at least, so that they are found among all others. */
+const [SINGLE, FOUND] = [2_000, 7];
 
-  /** The one of this page, or null where there is no WebGL. */
-  static shared(): Shader | null {
-    if (Shader.only === undefined) {
-      const gl = document.createElement("canvas").getContext("webgl2", { premultipliedAlpha: true });
-      Shader.only = gl ? new Shader(gl) : null;
+/** A point lies on one of so many parts of a pixel, across and up: there is a stamp for each. */
+const PARTS = 4;
+
+/** A dot as it covers pixels (side × side), and how light it is there: darker at its rim. */
+interface Stamp {
+  side: number;
+  cover: Float32Array;
+  light: Float32Array;
+}
+
+function stamps(size: number): Stamp[] {
+  return Array.from({ length: PARTS * PARTS }, (_, k) => stamp(size, (k % PARTS) / PARTS, Math.floor(k / PARTS) / PARTS));
+}
+
+function stamp(size: number, across: number, down: number): Stamp {
+  const side = Math.ceil(size) + 1;
+  const middle = [across, down].map((part) => part + 0.5 / PARTS + size / 2);
+  const far = Float32Array.from({ length: side * side }, (_, k) =>
+    Math.hypot((k % side) + 0.5 - middle[0], Math.floor(k / side) + 0.5 - middle[1]));
+  const cover = far.map((r) => Math.max(0, Math.min(1, size / 2 - r + 0.5)));
+  return { side, cover, light: far.map((r) => (size < DARKENED ? 1 : 1 - 0.25 * Math.max(0, Math.min(1, (r / size - 0.28) / 0.14)))) };
+}
+
+/** The sheet that the points of a chart are put down on, and the canvas that it becomes: one for all charts. */
+class Sheet {
+  private static only: Sheet | undefined;
+  /** Red, green and blue times the opacity, and the opacity. */
+  private dots = new Float32Array(0);
+  private canvas = document.createElement("canvas");
+  private width = 0;
+  private height = 0;
+
+  static clean(width: number, height: number): Sheet {
+    const sheet = (Sheet.only ??= new Sheet());
+    if (sheet.dots.length < 4 * width * height) sheet.dots = new Float32Array(4 * width * height);
+    else sheet.dots.fill(0, 0, 4 * width * height);
+    [sheet.width, sheet.height] = [width, height];
+    return sheet;
+  }
+
+  /** A dot whose upper left corner is at (left, top); red, green, blue and opacity are at `at` of the tints. Nothing is
+   * taken apart into lists here: it runs for each of all points. */
+  put(all: Stamp[], left: number, top: number, tints: Float32Array, at: number): void {
+    const { dots, width, height } = this;
+    const i0 = Math.floor(left);
+    const j0 = Math.floor(top);
+    const { side, cover, light } = all[Math.floor((top - j0) * PARTS) * PARTS + Math.floor((left - i0) * PARTS)];
+    if (i0 < 0 || j0 < 0 || i0 + side > width || j0 + side > height) return;
+    const r = tints[at];
+    const g = tints[at + 1];
+    const b = tints[at + 2];
+    const opacity = tints[at + 3];
+    for (let k = 0, i = 0, to = 4 * (j0 * width + i0); k < cover.length; k++, to += 4) {
+      if (i === side) {
+        i = 0;
+        to += 4 * (width - side);
+      }
+      i++;
+      if (cover[k] === 0) continue;
+      const a = cover[k] * opacity;
+      const c = a * light[k];
+      dots[to] = r * c + (1 - a) * dots[to];
+      dots[to + 1] = g * c + (1 - a) * dots[to + 1];
+      dots[to + 2] = b * c + (1 - a) * dots[to + 2];
+      dots[to + 3] = a + (1 - a) * dots[to + 3];
     }
-    return Shader.only;
   }
 
-  private constructor(gl: WebGL2RenderingContext) {
-    this.gl = gl;
-    this.canvas = gl.canvas as HTMLCanvasElement;
-    this.program = link(gl);
-    this.tints = gl.createBuffer()!;
-    gl.useProgram(this.program);
-    gl.enable(gl.BLEND);
-    gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
-  }
-
-  /** Points at `places`, in the upper left corner of the canvas. map: clip = map.xy · place + map.zw. */
-  draw(places: WebGLBuffer, n: number, tints: Float32Array, map: number[], size: number, width: number, height: number): void {
-    const { gl, canvas } = this;
+  copy(target: CanvasRenderingContext2D): void {
+    const { canvas, dots, width, height } = this;
     if (canvas.width < width) canvas.width = width;
     if (canvas.height < height) canvas.height = height;
-    gl.viewport(0, canvas.height - height, width, height);
-    gl.clear(gl.COLOR_BUFFER_BIT);
-    this.attribute("place", places, 2);
-    this.attribute("tint", this.tints, 4);
-    if (this.fed !== tints) gl.bufferData(gl.ARRAY_BUFFER, (this.fed = tints), gl.DYNAMIC_DRAW);
-    gl.uniform4fv(this.at("map"), map);
-    gl.uniform1f(this.at("size"), size);
-    for (const chosen of [0, 1]) {
-      gl.uniform1i(this.at("chosen"), chosen);
-      gl.drawArrays(gl.POINTS, 0, n);
+    const image = new ImageData(width, height);
+    for (let at = 0; at < image.data.length; at += 4) {
+      const a = dots[at + 3];
+      if (a === 0) continue;
+      image.data[at] = (255 * dots[at]) / a;
+      image.data[at + 1] = (255 * dots[at + 1]) / a;
+      image.data[at + 2] = (255 * dots[at + 2]) / a;
+      image.data[at + 3] = 255 * a;
     }
-  }
-
-  private at(name: string): WebGLUniformLocation | null {
-    return this.gl.getUniformLocation(this.program, name);
-  }
-
-  private attribute(name: string, buffer: WebGLBuffer, size: number): void {
-    const { gl } = this;
-    const at = gl.getAttribLocation(this.program, name);
-    gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
-    gl.enableVertexAttribArray(at);
-    gl.vertexAttribPointer(at, size, gl.FLOAT, false, 0, 0);
+    canvas.getContext("2d", { willReadFrequently: true })!.putImageData(image, 0, 0);
+    target.drawImage(canvas, 0, 0, width, height, 0, 0, width, height);
   }
 }
 
-function link(gl: WebGL2RenderingContext): WebGLProgram {
-  const program = gl.createProgram()!;
-  for (const [kind, source] of [[gl.VERTEX_SHADER, VERTEX], [gl.FRAGMENT_SHADER, FRAGMENT]] as const) {
-    const shader = gl.createShader(kind)!;
-    gl.shaderSource(shader, source);
-    gl.compileShader(shader);
-    gl.attachShader(program, shader);
-  }
-  gl.linkProgram(program);
-  return program;
-}
-
-class Shaded implements Cloud {
-  private places: WebGLBuffer;
-  private low: [number, number];
-  private span: [number, number];
-
+class Stamped implements Cloud {
   constructor(
-    private shader: Shader,
     private x: Float64Array,
     private y: Float64Array,
-  ) {
-    const [[x0, x1], [y0, y1]] = [extent(x), extent(y)];
-    this.low = [x0, y0];
-    this.span = [x1 - x0 || 1, y1 - y0 || 1];
-    const { gl } = shader;
-    this.places = gl.createBuffer()!;
-    gl.bindBuffer(gl.ARRAY_BUFFER, this.places);
-    gl.bufferData(gl.ARRAY_BUFFER, this.scaled(), gl.STATIC_DRAW);
-  }
-
-  /** Between 0 and 1: float32 has too few digits for points that are far away and close together. */
-  private scaled(): Float32Array {
-    const places = new Float32Array(2 * this.x.length);
-    const away = 1e6;
-    for (let i = 0; i < this.x.length; i++) {
-      const [u, v] = [(this.x[i] - this.low[0]) / this.span[0], (this.y[i] - this.low[1]) / this.span[1]];
-      const seen = Number.isFinite(u) && Number.isFinite(v);
-      places[2 * i] = seen ? u : away;
-      places[2 * i + 1] = seen ? v : away;
-    }
-    return places;
-  }
+  ) {}
 
   paint(target: CanvasRenderingContext2D, tints: Float32Array, view: View, size: number, ratio: number): void {
-    if (this.shader.gl.isContextLost()) return new Flat(this.x, this.y).paint(target, tints, view, size, ratio);
-    const [fx, fy] = [2 / view.width, -2 / view.height];
-    const [[x0, y0], [w, ht]] = [this.low, this.span];
-    const map = [
-      view.sx * w * fx, view.sy * ht * fy, (view.sx * x0 + view.tx) * fx - 1, (view.sy * y0 + view.ty) * fy + 1,
-    ];
-    const [width, height] = [Math.round(view.width * ratio), Math.round(view.height * ratio)];
-    this.shader.draw(this.places, this.x.length, tints, map, size * ratio, width, height);
-    target.drawImage(this.shader.canvas, 0, 0, width, height, 0, 0, width, height);
+    const sheet = Sheet.clean(Math.round(view.width * ratio), Math.round(view.height * ratio));
+    this.put(sheet, tints, view, size * ratio, ratio, false);
+    this.put(sheet, tints, view, this.chosen(tints, size) * ratio, ratio, true);
+    sheet.copy(target);
+  }
+
+  /** How large selected points are. */
+  private chosen(tints: Float32Array, size: number): number {
+    let count = 0;
+    for (let at = 3; at < tints.length; at += 4) if (tints[at] > CHOSEN) count++;
+    return count > SINGLE ? 1.35 * size : Math.max(FOUND, 1.35 * size);
+  }
+
+  private put(sheet: Sheet, tints: Float32Array, { sx, tx, sy, ty }: View, size: number, ratio: number, chosen: boolean): void {
+    const all = stamps(size);
+    for (let i = 0; i < this.x.length; i++) {
+      if (tints[4 * i + 3] > CHOSEN !== chosen) continue;
+      const left = (sx * this.x[i] + tx) * ratio - size / 2;
+      const top = (sy * this.y[i] + ty) * ratio - size / 2;
+      if (Number.isFinite(left + top)) sheet.put(all, left, top, tints, 4 * i);
+    }
   }
 }
 

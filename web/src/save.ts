@@ -1,5 +1,5 @@
 // Charts as files: SVG, PNG and CSV.
-import { h, short, svg } from "./dom";
+import { brief, h, short, svg } from "./dom";
 import { measured } from "./labels";
 import { cells, type Column } from "./report";
 import { sequence } from "./state";
@@ -64,7 +64,7 @@ export function framed(picture: SVGElement, title: string, legend: Legend): SVGE
   const [width, height] = ["width", "height"].map((side) => Number.parseFloat(chart.getAttribute(side) ?? "640"));
   const ink = getComputedStyle(document.body).color;
   const text = { fill: ink, "font-family": "system-ui, sans-serif" };
-  const head = [svg("text", { ...text, x: 12, y: 24, "font-size": 16, "font-weight": 600 }, title)];
+  const head = [svg("text", { ...text, x: 12, y: 24, "font-size": 16, "font-weight": 600 }, brief(title, Math.floor(width / 9)))];
   const { nodes, below } = legend.drawn ? moved(legend.drawn) : legend.ramp ? ramp(legend.ramp, text) : entries(legend.entries, width, text);
   chart.setAttribute("x", "0");
   chart.setAttribute("y", String(below));
@@ -84,7 +84,8 @@ type Text = Record<string, string | number>;
 
 function entries(found: Legend["entries"], width: number, text: Text): { nodes: SVGElement[]; below: number } {
   let [x, y] = [12, 44];
-  const nodes = found.flatMap(({ label, colour }) => {
+  const nodes = found.flatMap(({ label: whole, colour }) => {
+    const label = brief(whole) || "(empty)";
     const long = measured(label) + 34;
     if (x > 12 && x + long > width) [x, y] = [12, y + 18];
     const made = [
@@ -97,7 +98,7 @@ function entries(found: Legend["entries"], width: number, text: Text): { nodes: 
 }
 
 function ramp({ name, low, high }: NonNullable<Legend["ramp"]>, text: Text): { nodes: SVGElement[]; below: number } {
-  const words = `${name}: ${short(low)}`;
+  const words = `${brief(name)}: ${short(low)}`;
   const start = 12 + measured(words) + 12;
   const steps = sequence().map((colour, i, all) => svg("stop", { offset: i / (all.length - 1), "stop-color": colour }));
   const nodes = [

@@ -2,12 +2,14 @@
 import { Backdrop } from "./backdrop";
 import { h, short, svg } from "./dom";
 import { type Box } from "./labels";
+import { beforePaper } from "./paper";
 import { cloud, type Cloud, type View } from "./points";
 import { inside, Nearby, nearest, next, pixel, type Place } from "./reach";
 import { numbers, type RowsChart } from "./report";
 import { styled } from "./save";
-import { circles, dot, frame, HEIGHT, holds, over, under, view, whole, type Points, type Span } from "./scene";
+import { circles, dot, HEIGHT, over, under, type Points, type Span } from "./scene";
 import { type State } from "./state";
+import { Viewport } from "./viewport";
 
 const REACH = 9;
 
@@ -27,12 +29,11 @@ export class Scatter {
   private points: Points;
   private cloud: Cloud;
   private backdrop: Backdrop;
-  private span: Span;
+  private port: Viewport;
   private nearby: Nearby | null = null;
   private lasso: Place[] | null = null;
-  private drag: { from: Place; span: Span } | null = null;
+  private drag: { from: Place; held: Span } | null = null;
   private lassoMode = false;
-  private width = 0;
   private followed = -1;
   private seen = false;
   private waiting = false;
@@ -42,14 +43,17 @@ export class Scatter {
     private state: State,
   ) {
     this.points = { chart, x: numbers(chart.x), y: numbers(chart.y) };
-    this.span = whole(this.points);
+    this.port = new Viewport(this.points, () => this.later());
     this.cloud = cloud(this.points.x, this.points.y);
     this.backdrop = new Backdrop(chart);
     this.stage = this.hands();
     this.node = h("div", { class: "scatter" }, this.tools(), ...this.backdrop.legend, this.stage, this.heard);
     state.listen(() => this.changed());
     new ResizeObserver(() => this.resize(this.stage.clientWidth)).observe(this.stage);
-    addEventListener("paper", () => this.paint());
+    beforePaper(() => {
+      this.resize(this.stage.clientWidth);
+      if (this.stage.isConnected) this.paint();
+    });
     new IntersectionObserver(([entry]) => {
       this.seen = entry.isIntersecting;
       this.later();
@@ -62,7 +66,7 @@ export class Scatter {
     const on = {
       onwheel: (e: WheelEvent) => this.wheel(e), onpointerdown: (e: PointerEvent) => this.down(e),
       onpointermove: (e: PointerEvent) => this.move(e), onpointerup: (e: PointerEvent) => this.up(e),
-      onpointercancel: () => this.drop(), onpointerleave: () => (this.tip.hidden = true), ondblclick: () => this.reset(),
+      onpointercancel: () => this.drop(), onpointerleave: () => (this.tip.hidden = true), ondblclick: () => this.port.show(),
       onkeydown: (e: KeyboardEvent) => this.key(e),
     };
     const said = { role: "application", "aria-roledescription": "scatter plot", "aria-label": words, tabindex: 0 };
@@ -77,16 +81,17 @@ export class Scatter {
     } }, "Lasso");
     const button = (label: string, words: string, act: () => void) =>
       h("button", { type: "button", title: words, "aria-label": words, onclick: act }, label);
+    const crowd = this.port.crowd ? [button("Most rows", "Zoom to most rows: a few lie far off", () => this.port.show(this.port.crowd!))] : [];
     return h("div", { class: "tools", role: "group", "aria-label": "View" }, lasso,
-      button("+", "Zoom in", () => this.zoom(0.7)), button("−", "Zoom out", () => this.zoom(1 / 0.7)),
-      button("Reset", "Reset view", () => this.reset()));
+      button("+", "Zoom in", () => this.port.zoom(0.7)), button("−", "Zoom out", () => this.port.zoom(1 / 0.7)),
+      button("Reset", "Reset view", () => this.port.show()), ...crowd);
   }
 
   // ---- painting ---------------------------------------------------------------------------------------
 
   private resize(width: number): void {
     if (width <= 0) return;
-    this.width = width;
+    this.port.width = width;
     this.stage.style.setProperty("--wide", String(width));
     this.later();
   }
@@ -103,27 +108,23 @@ export class Scatter {
 
   private changed(): void {
     const { focused } = this.state;
-    if (focused !== this.followed && focused >= 0 && this.width) this.follow(focused);
+    if (focused !== this.followed && focused >= 0) this.port.follow(focused);
     this.followed = focused;
     this.later();
   }
 
   private paint(): void {
-    if (!this.width) return;
-    const { v, box } = this.where();
+    if (!this.port.width) return;
+    const { v, box } = this.port.where();
     const ratio = window.devicePixelRatio || 1;
     this.raster(this.canvas, v, box, ratio);
     for (const layer of [this.underlay, this.overlay]) {
-      layer.setAttribute("width", String(this.width));
+      layer.setAttribute("width", String(this.port.width));
       layer.setAttribute("height", String(HEIGHT));
-      layer.setAttribute("viewBox", `0 0 ${this.width} ${HEIGHT}`);
+      layer.setAttribute("viewBox", `0 0 ${this.port.width} ${HEIGHT}`);
     }
     this.underlay.replaceChildren(...under(v, box));
     this.overlay.replaceChildren(...over(this.points, v, box, this.state), ...this.loop());
-  }
-
-  private where(): { v: View; box: Box } {
-    return { v: view(this.points, this.span, this.width), box: frame(this.points, this.span, this.width) };
   }
 
   private raster(canvas: HTMLCanvasElement, v: View, box: Box, ratio: number): void {
@@ -145,44 +146,13 @@ export class Scatter {
     return this.lasso ? [svg("polygon", { class: "lasso", points: this.lasso.map((p) => p.join(",")).join(" ") })] : [];
   }
 
-  // ---- moving the view --------------------------------------------------------------------------------
-
-  reset(): void {
-    this.span = whole(this.points);
-    this.later();
-  }
-
-  private zoom(factor: number, at?: Place): void {
-    const { v, box } = this.where();
-    const [px, py] = at ?? [(box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2];
-    const [x, y] = [(px - v.tx) / v.sx, (py - v.ty) / v.sy];
-    const about = ([a, b]: Place, c: number): Place => [c + (a - c) * factor, c + (b - c) * factor];
-    this.span = { x: about(this.span.x, x), y: about(this.span.y, y) };
-    this.later();
-  }
-
-  private pan(dx: number, dy: number, from: Span = this.span): void {
-    const { v } = this.where();
-    const [x, y] = [-dx / v.sx, -dy / v.sy];
-    this.span = { x: [from.x[0] + x, from.x[1] + x], y: [from.y[0] + y, from.y[1] + y] };
-    this.later();
-  }
-
-  /** Moves the view if a row is outside it. */
-  private follow(row: number): void {
-    const { v, box } = this.where();
-    const [x, y] = pixel(this.points, v, row);
-    if (Number.isNaN(x + y) || holds(box, { x, y })) return;
-    this.pan((box.x0 + box.x1) / 2 - x, (box.y0 + box.y1) / 2 - y);
-  }
-
   // ---- the pointer ------------------------------------------------------------------------------------
 
   /** The wheel zooms a chart that has been clicked; over others it scrolls the page, as people expect. */
   private wheel(event: WheelEvent): void {
     if (!event.ctrlKey && document.activeElement !== this.stage) return;
     event.preventDefault();
-    this.zoom(Math.exp(event.deltaY * 0.0015), this.at(event));
+    this.port.zoom(Math.exp(event.deltaY * 0.0015), this.at(event));
   }
 
   private at(event: MouseEvent): Place {
@@ -195,7 +165,7 @@ export class Scatter {
     this.stage.setPointerCapture(event.pointerId);
     this.tip.hidden = true;
     if (this.lassoMode || event.shiftKey) this.lasso = [at];
-    else this.drag = { from: at, span: this.span };
+    else this.drag = { from: at, held: this.port.held };
   }
 
   private move(event: PointerEvent): void {
@@ -205,7 +175,7 @@ export class Scatter {
       this.overlay.querySelector(".lasso")?.remove();
       this.overlay.append(...this.loop());
     } else if (this.drag) {
-      this.pan(px - this.drag.from[0], py - this.drag.from[1], this.drag.span);
+      this.port.pan(px - this.drag.from[0], py - this.drag.from[1], this.drag.held);
     } else {
       this.hover(px, py);
     }
@@ -215,7 +185,7 @@ export class Scatter {
     const [px, py] = this.at(event);
     const more = event.ctrlKey || event.metaKey;
     const { lasso, drag } = this;
-    const { v, box } = this.where();
+    const { v, box } = this.port.where();
     this.drop();
     if (lasso && lasso.length > 2) {
       this.state.select([...(more ? this.state.selected : []), ...inside(this.points, v, box, lasso)]);
@@ -233,7 +203,7 @@ export class Scatter {
 
   private near(px: number, py: number): number {
     this.nearby ??= new Nearby(this.points.x, this.points.y);
-    return this.nearby.find(this.where().v, px, py, REACH);
+    return this.nearby.find(this.port.where().v, px, py, REACH);
   }
 
   private hover(px: number, py: number): void {
@@ -243,7 +213,7 @@ export class Scatter {
     const [name, ...lines] = this.words(row);
     this.tip.replaceChildren(h("strong", {}, name), ...lines.map((line) => h("div", {}, line)));
     const { offsetWidth, offsetHeight } = this.tip;
-    const left = px + 14 + offsetWidth > this.width ? px - 14 - offsetWidth : px + 14;
+    const left = px + 14 + offsetWidth > this.port.width ? px - 14 - offsetWidth : px + 14;
     const top = py + 14 + offsetHeight > HEIGHT ? py - 14 - offsetHeight : py + 14;
     this.tip.style.left = `${Math.max(0, left)}px`;
     this.tip.style.top = `${Math.max(0, top)}px`;
@@ -264,11 +234,11 @@ export class Scatter {
   private key(event: KeyboardEvent): void {
     const arrows: Record<string, Place> = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
     const acts: Record<string, () => void> = {
-      "+": () => this.zoom(0.8), "=": () => this.zoom(0.8), "-": () => this.zoom(1.25), "0": () => this.reset(),
+      "+": () => this.port.zoom(0.8), "=": () => this.port.zoom(0.8), "-": () => this.port.zoom(1.25), "0": () => this.port.show(),
       Escape: () => this.state.clear(), Enter: () => this.choose(), " ": () => this.choose(),
     };
     const way = arrows[event.key];
-    const act = way ? () => (event.shiftKey ? this.pan(-40 * way[0], -40 * way[1]) : this.step(way)) : acts[event.key];
+    const act = way ? () => (event.shiftKey ? this.port.pan(-40 * way[0], -40 * way[1]) : this.step(way)) : acts[event.key];
     if (!act || event.altKey || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
     act();
@@ -276,10 +246,10 @@ export class Scatter {
 
   /** To the nearest row that way; the first step goes to the row nearest the middle. */
   private step(way: Place): void {
-    const { v, box } = this.where();
+    const { v } = this.port.where();
     const { focused } = this.state;
     const none = focused < 0 || Number.isNaN(this.points.x[focused] + this.points.y[focused]);
-    const from: Place = none ? [(box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2] : pixel(this.points, v, focused);
+    const from = none ? this.port.middle : pixel(this.points, v, focused);
     const best = none ? nearest(this.points, v, from) : next(this.points, v, from, way);
     if (best < 0) return;
     this.state.focus(best);
@@ -298,7 +268,7 @@ export class Scatter {
   /** The points and what lies over them as one SVG. */
   picture(): SVGElement {
     this.paint();
-    const { v, box } = this.where();
+    const { v, box } = this.port.where();
     const copy = styled(this.overlay);
     const few = this.points.x.length <= DRAWN && this.backdrop.empty;
     const rules = styled(this.underlay);

@@ -8,6 +8,9 @@ import { css, type State } from "./state";
 export const HEIGHT = 420;
 const MARGIN = { right: 16, top: 12, bottom: 46 };
 
+/** How wide a letter is, about. */
+const LETTER = 6.6;
+
 /** The most rows that are named beside their points. */
 const NAMED = 40;
 
@@ -37,6 +40,35 @@ export function whole({ chart, x, y }: Points): Span {
     if (line.y !== undefined && line.y > up[0] - far[1] && line.y < up[1] + far[1]) stretch(up, line.y);
   }
   return { x: pad(across), y: pad(up) };
+}
+
+/** Rows this far out, at either end of an axis, may be left out of what most rows fill. */
+const FAR = 0.01;
+
+/** How much of the whole most rows must fill, or they can hardly be told apart. */
+const TINY = 0.05;
+
+/** What all but the outermost rows fill, if that is a tiny part of the whole. */
+export function most(points: Points): Span | null {
+  const [all, inside] = [whole(points), { x: inner(points.x), y: inner(points.y) }];
+  const wide = { x: all.x[1] - all.x[0], y: all.y[1] - all.y[0] };
+  const long = { x: inside.x[1] - inside.x[0], y: inside.y[1] - inside.y[0] };
+  const small = (part: number, of: number): boolean => part > 0 && part < TINY * of;
+  const tiny = points.chart.equal
+    ? small(Math.max(long.x, long.y), Math.max(wide.x, wide.y))
+    : small(long.x, wide.x) || small(long.y, wide.y);
+  return tiny ? { x: about(inside.x, long.y), y: about(inside.y, long.x) } : null;
+}
+
+/** A range with some room; rows that are all at one place get as much as they have along the other axis. */
+function about([low, high]: [number, number], other: number): [number, number] {
+  return high > low ? pad([low, high]) : [low - other / 2, low + other / 2];
+}
+
+function inner(values: Float64Array): [number, number] {
+  const sorted = values.filter(Number.isFinite).sort();
+  const out = Math.ceil(FAR * sorted.length);
+  return sorted.length > 2 * out ? [sorted[out], sorted[sorted.length - 1 - out]] : extent(values);
 }
 
 function stretch(range: [number, number], value: number): void {
@@ -114,8 +146,8 @@ function names({ chart }: Points, v: View, box: Box): SVGElement[] {
   return [
     ...across.map(({ at, name }) => svg("text", { class: "tick", x: at, y: box.y1 + 16, "text-anchor": "middle" }, name)),
     ...up.map(({ at, name }) => svg("text", { class: "tick", x: box.x0 - 6, y: at + 4, "text-anchor": "end" }, name)),
-    svg("text", { class: "label", x: middle, y: HEIGHT - 9, "text-anchor": "middle" }, brief(chart.xlabel, 60)),
-    svg("text", { class: "label", transform: `translate(13 ${half}) rotate(-90)`, "text-anchor": "middle" }, brief(chart.ylabel, 56)),
+    svg("text", { class: "label", x: middle, y: HEIGHT - 9, "text-anchor": "middle" }, brief(chart.xlabel, Math.floor((box.x1 - box.x0) / LETTER))),
+    svg("text", { class: "label", transform: `translate(13 ${half}) rotate(-90)`, "text-anchor": "middle" }, brief(chart.ylabel, Math.floor((box.y1 - box.y0) / LETTER))),
   ];
 }
 

@@ -10,13 +10,16 @@ const CATEGORIES = [
 ];
 const MANY = CATEGORIES.length;
 
+/** The colour of all categories that have none of their own. */
+export const OTHERS = CATEGORIES[MANY - 1];
+
 /** Stops of a sequential scale whose lightness rises evenly, and which stays clear of both white and black paper. */
 const SEQUENCE = ["#5b3794", "#3d6db0", "#1f968b", "#4dbb6d", "#c2cf30"];
 
 const MISSING = "(missing)";
 
-/** Rows that are not selected, while others are. */
-const FAINT = 0.12;
+/** Rows that are not selected, while others are: few, and so many that they would cover the others. */
+const [FAINT, FAINTER] = [0.12, 0.04];
 
 export interface Colouring {
   name: string;
@@ -90,23 +93,26 @@ export class State {
     const n = this.rows.shown;
     const found = new Float32Array(4 * n);
     const usual = n > 50_000 ? 0.35 : n > 5_000 ? 0.55 : 0.85;
+    const some = this.selected.size ? (n > 50_000 ? FAINTER : FAINT) : usual;
     for (let i = 0; i < n; i++) {
-      const [r, g, b] = this.colouring.colours[i];
-      [found[4 * i], found[4 * i + 1], found[4 * i + 2]] = [r, g, b];
-      found[4 * i + 3] = this.selected.size ? (this.selected.has(i) ? 1 : FAINT) : usual;
+      found.set(this.colouring.colours[i], 4 * i);
+      found[4 * i + 3] = some;
     }
+    for (const i of this.selected) found[4 * i + 3] = 1;
     return found;
   }
 }
 
-/** Colours of some names: those that they have as categories of the rows, else others that are still free. */
-export function coloursOf(names: string[], { legend }: Colouring): string[] {
+/** Colours of some names: those that they have as categories of the rows, else others that are still free; where there
+ * are more names than colours, those that come first in `order` get them and the others are alike. */
+export function coloursOf(names: string[], order: string[], { legend }: Colouring): string[] {
   const known = new Map(legend.map(({ label, colour }) => [label, colour]));
-  const met = names.some((name) => known.has(name));
-  const taken = new Set(met ? names.map((name) => known.get(name)) : []);
-  const free = CATEGORIES.filter((colour) => !taken.has(colour));
-  const order = [...names].filter((name) => !met || !known.has(name)).sort(alphabetically);
-  return names.map((name) => (met && known.get(name)) || free[order.indexOf(name) % free.length] || CATEGORIES[MANY - 1]);
+  const met = new Map(names.flatMap((name) => (known.has(name) ? [[name, known.get(name)!] as const] : [])));
+  const taken = new Set(met.values());
+  const rest = order.filter((name) => !met.has(name));
+  const free = CATEGORIES.filter((colour) => !taken.has(colour)).slice(0, names.length > MANY ? MANY - 1 - met.size : MANY);
+  const served = new Map(rest.slice(0, free.length).sort(alphabetically).map((name, i) => [name, free[i]]));
+  return names.map((name) => met.get(name) ?? served.get(name) ?? OTHERS);
 }
 
 function alphabetically(a: string, b: string): number {

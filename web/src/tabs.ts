@@ -1,5 +1,6 @@
 // One page at a time, by mouse, by arrow keys and by address; a page is made when it is first looked at.
 import { h } from "./dom";
+import { drawForPaper } from "./paper";
 
 export interface Tab {
   id: string;
@@ -51,24 +52,24 @@ export function tabbed(pages: Tab[]): Tabbed {
   const addressed = (): number => Math.max(0, pages.findIndex((page) => page.id === decodeURIComponent(location.hash.slice(1))));
   addEventListener("hashchange", () => pages.some((page) => `#${page.id}` === location.hash) && show(addressed()));
   show(addressed());
-  const printed = (): void => void paper(panels, fill);
+  const printed = paper(panels, links, fill);
   return { tabs: h("div", { role: "tablist", "aria-orientation": "vertical", "aria-label": "Pages" }, ...links), panels, printed };
 }
 
-/** On paper all pages follow each other; they are laid out and drawn before the printer is asked. */
-async function paper(panels: HTMLElement[], fill: (at: number) => void): Promise<void> {
-  const hidden = panels.map((panel) => panel.hidden);
-  panels.forEach((panel, i) => {
-    fill(i);
-    panel.hidden = false;
+/** On paper all pages follow each other; then the one that was looked at is there again. Gives what the button does:
+ * some browsers do not say that a page asked for its print is done. */
+function paper(panels: HTMLElement[], links: HTMLElement[], fill: (at: number) => void): () => void {
+  const back = (): void => panels.forEach((panel, i) => (panel.hidden = links[i].getAttribute("aria-selected") !== "true"));
+  addEventListener("beforeprint", () => {
+    panels.forEach((panel, i) => {
+      fill(i);
+      panel.hidden = false;
+    });
+    drawForPaper();
   });
-  await frame();
-  dispatchEvent(new Event("paper"));
-  await frame();
-  print();
-  panels.forEach((panel, i) => (panel.hidden = hidden[i]));
-}
-
-function frame(): Promise<void> {
-  return new Promise((done) => requestAnimationFrame(() => setTimeout(done, 50)));
+  addEventListener("afterprint", back);
+  return () => {
+    print();
+    setTimeout(back, 500);
+  };
 }

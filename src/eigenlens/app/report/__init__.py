@@ -28,8 +28,8 @@ from eigenlens.app.report.pca import pca_page
 from eigenlens.app.report.rows import ShownRows, most_rows, one_a_row, shown
 from eigenlens.app.report.selection import selection_page
 from eigenlens.app.report.sheet import Page, Sheet, charts_only
+from eigenlens.app.report.table import table_of
 from eigenlens.arrays import Array
-from eigenlens.data.mixed import as_table
 from eigenlens.errors import OptionError
 from eigenlens.io import replace_file
 from eigenlens.views.row_sample import sample_rows
@@ -92,6 +92,9 @@ def report(
     named, target = named_models(models, PAGES), destination(path)
     if columns is not None and not isinstance(columns, Mapping):
         raise OptionError(f"columns is a {type(columns).__name__}; give {{name: values}}, one value a row.")
+    for what, text in (("title", title), ("command", command)):
+        if not isinstance(text, str):
+            raise OptionError(f"{what}={text!r} is a {type(text).__name__}; give text.")
     rows = _rows(named, X, y, ids, columns or {}, sample_weight, checks.generator(random_state))
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
@@ -154,7 +157,7 @@ def _columns(sheets: dict[str, Sheet]) -> dict[str, Any]:
 def _rows(
     models: dict[str, Any], X: Any, y: Any, ids: Any, columns: dict[str, Any], weight: Any, rng: np.random.Generator
 ) -> ShownRows:
-    source = as_table(X)
+    source = table_of(X)
     sample = sample_rows(source, most_rows(source.n_features), rng)
     n = sample.total
     labels, y = _labels(models, y, columns, n)

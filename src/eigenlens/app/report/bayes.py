@@ -23,6 +23,9 @@ __all__ = ["bayes_page"]
 SHOWN_CLASSES, BARS, WORST = 30, 30, 30
 """The most classes in a matrix, columns in a chart, and lines in the list of confusions."""
 
+COLOURS, REGIONS = 11, 300
+"""How many classes the colours of the page tell apart, and the most whose regions are drawn."""
+
 GRID, MEDIAN = 100, 2_000
 """Cells along each axis of decision regions, and rows of whose other columns the medians are taken, if need be."""
 
@@ -169,8 +172,9 @@ def _regions(model: Any, rows: ShownRows, found: Judged) -> list[Chart]:
     seen = np.flatnonzero(np.isfinite(apart))
     if seen.size < 2:
         return []
-    if len(model.classes_) > SHOWN_CLASSES:
-        words = f"There is no picture of {len(model.classes_)} classes: no eye could tell their colours apart."
+    C = len(model.classes_)
+    if C > REGIONS:
+        words = f"There is no picture of the regions of {C:,} classes: of {REGIONS} at most they can be told apart."
         return [facts("Decision regions", paragraphs=[words])]
     pair = [int(j) for j in np.sort(seen[np.argsort(-apart[seen], kind="stable")[:2]])]
     chosen = np.sort(np.random.default_rng(0).permutation(len(rows.X))[:MEDIAN])
@@ -182,10 +186,9 @@ def _regions(model: Any, rows: ShownRows, found: Judged) -> list[Chart]:
         return [facts("Decision regions", paragraphs=[f"There is no picture of them: {error}"])]
     about = f"The likeliest class, the stronger coloured the surer; {plane.others or 'there are no other columns'}."
     about += " Points are the rows; coloured by class they have the colours of the regions."
-    C = len(model.classes_)
-    about += f" The {C} classes take the same 11 colours in turn." if C > 11 else ""
+    about += f" Of the {C} classes ten have colours of their own, and the others are grey." if C > COLOURS else ""
     (i, j), labels = pair, rows.labels
-    drawn = _areas(plane, class_names(model))
+    drawn = _areas(plane, [cut(label) for label in np.asarray(model.classes_).tolist()])  # as columns have them
     more = {"regions": drawn, "span": {axis: [drawn[f"{axis}0"], drawn[f"{axis}1"]] for axis in "xy"}}
     return [points("Decision regions", rows.X[:, i], rows.X[:, j], labels[i], labels[j], about, **more)]
 

@@ -82,7 +82,8 @@ def _only_column(f: KernelEstimate, name: str) -> list[Chart]:
     except DataError as error:  # rows all alike, or too few of them
         return [_curve(f, name, "Density"), facts("Bandwidth", paragraphs=[str(error)])]
     first = next(iter(tables.values()))
-    return [_curve(f, name, "Density"), _slider(f, name, first), *map(_criterion, tables.values()), _rules(tables)]
+    pictures = [_curve(f, name, "Density"), _slider(f, name, first), *map(_criterion, tables.values())]
+    return [*pictures, _rules(tables), *_remarks(tables)]
 
 
 def _own_slider(f: KernelEstimate, name: str) -> list[Chart]:
@@ -201,8 +202,14 @@ def _criterion(found: density_tables.BandwidthTable) -> Chart:
     ]
     if found.h[seen][0] < found.fitted < found.h[seen][-1]:
         layers.append(layer("rule-x", x=[found.fitted], text=["as fitted"], colour=GREY, dash=True))
-    about = " ".join([about, "Point at a dot to see its rule.", *found.remarks])
+    about += " Point at a dot to see its rule."
     return marks(title, *layers, about=about, x={"label": "bandwidth h"}, y={"label": label})
+
+
+def _remarks(tables: dict[str, density_tables.BandwidthTable]) -> list[Chart]:
+    """What the rules had to say, once."""
+    said = dict.fromkeys(remark for found in tables.values() for remark in found.remarks)
+    return [facts("What the rules had to say", warnings=list(said))] if said else []
 
 
 def _rules(tables: dict[str, density_tables.BandwidthTable]) -> Chart:

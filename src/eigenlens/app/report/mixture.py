@@ -32,6 +32,9 @@ TRIED, MORE, STARTS = 20_000, 3, 3
 """Up to so many entries mixtures of other sizes are fitted for comparison, up to so many components more, and from so
 many starts each."""
 
+PATTERNS = 60
+"""The most sets of columns with missing entries for which they are."""
+
 LEVEL = 0.95
 
 
@@ -218,9 +221,10 @@ def _covariances(model: Any, rows: ShownRows) -> Chart:
 
 def _other_sizes(model: Any, rows: ShownRows) -> list[Chart]:
     """BIC, ICL and AIC of other numbers of components, where fitting them is quick; else where to get them."""
-    if rows.sampled or rows.X.size * model.n_components_ > 4 * TRIED or rows.X.size > TRIED:
+    reason = _long(model, rows)
+    if reason:
         words = (
-            f"Mixtures of other sizes are not fitted here: {rows.total:,} rows are many. "
+            f"Mixtures of other sizes are not fitted here: {reason}. "
             "eigenlens.select_mixture(X) compares them, and report() takes what it gives."
         )
         return [facts("How many components", paragraphs=[words])]
@@ -230,6 +234,16 @@ def _other_sizes(model: Any, rows: ShownRows) -> list[Chart]:
     own = {"bic": model.bic(), "aic": model.aic()}
     words = f"Each from {STARTS} starts; the model itself may have had more."
     return criteria(found, own=(model.n_components_, own), words=words)
+
+
+def _long(model: Any, rows: ShownRows) -> str:
+    """Why mixtures of other sizes would take long to fit, or nothing."""
+    if rows.sampled or rows.X.size * model.n_components_ > 4 * TRIED or rows.X.size > TRIED:
+        return f"{rows.total:,} rows of {len(rows.names):,} columns are many"
+    patterns = len(np.unique(np.isnan(rows.X), axis=0))
+    if patterns > PATTERNS:
+        return f"entries are missing in {patterns:,} ways, and each takes a step of its own"
+    return ""
 
 
 def _selection(model: Any, rows: ShownRows) -> MixtureSelection | str:

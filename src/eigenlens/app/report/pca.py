@@ -72,11 +72,15 @@ def _about(model: Any) -> Chart:
         [
             ("components", model.n_components_),
             ("variance kept", f"{kept:.1f}%"),
-            ("90% of the variance", f"{variance.reaching(90.0) or 'more than are kept'} components"),
+            ("90% of the variance", _reached(variance.reaching(90.0))),
             ("columns", "standardised" if model.standardize else "centred, in their own units"),
             ("solver", model.solver_),
         ],
     )
+
+
+def _reached(k: int | None) -> str:
+    return "more components than are kept" if not k else f"{k} component" + ("" if k == 1 else "s")
 
 
 def _scree(model: Any, band: Array | None, words: str) -> Chart:

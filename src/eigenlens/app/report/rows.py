@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 
 from eigenlens.app.report.charts import Chart
 from eigenlens.app.report.packing import Ascending, Coded, Places, Words, coded, cut
+from eigenlens.app.report.table import dated
 from eigenlens.arrays import Array, to_numpy
 from eigenlens.data.memory import ArraySource
 from eigenlens.data.mixed import Field, MixedSource, fields_of
@@ -86,7 +87,14 @@ class ShownRows:
 
     def of(self, model: Any) -> ShownRows:
         """The rows for a model: the columns that it was fitted on."""
-        return replace(self._fitted(model), mixed=hasattr(model, "features_"))
+        found = replace(self._fitted(model), mixed=hasattr(model, "features_"))
+        if found.texts and not found.mixed:
+            name = found.names[next(iter(found.texts))]
+            raise DataError(
+                f"column {name!r} of X holds text or dates, but {type(model).__name__} takes numbers; "
+                "give it as numbers."
+            )
+        return found
 
     def _fitted(self, model: Any) -> ShownRows:
         """The columns of a fit, by their names, or by their number where it knows none."""
@@ -99,14 +107,14 @@ class ShownRows:
             missing = [name for name in wanted if name not in self.names]
             raise DataError(
                 f"the columns of X are {list(self.names)[:8]}, but {type(model).__name__} was fitted on "
-                f"{wanted[:8]}; X has no {missing[0]!r}."
+                f"{wanted[:8]}; X has no {missing[0]!r}: give X with the columns of the fit."
             )
         numeric = [j for j in range(len(self.names)) if j not in self.texts]
         places = next((each for each in (list(range(len(self.names))), numeric) if len(each) == d), None)
         if places is None:
             raise DataError(
                 f"X has {len(self.names)} columns, {len(numeric)} of them numbers, but {type(model).__name__} was "
-                f"fitted on {d}."
+                f"fitted on {d}; give X with the columns of the fit."
             )
         part = self.part(places)
         return part if wanted is None else replace(part, names=tuple(wanted), named=True)
@@ -245,7 +253,7 @@ def shown(
     n, chosen = sample.total, sample.chosen
 
     def of(what: str, values: Any) -> Array:
-        return one_a_row(what, values, n)[chosen]
+        return dated(one_a_row(what, values, n)[chosen])
 
     return ShownRows(
         X=sample.numbers,
@@ -256,7 +264,7 @@ def shown(
         extra={str(name): of(f"columns[{name!r}]", values) for name, values in (extra or {}).items()},
         texts=sample.texts,
         fields=fields_of(sample.source),
-        y=None if y is None else of("y", y),
+        y=None if y is None else one_a_row("y", y, n)[chosen],
         weight=None if weight is None else of("sample_weight", weight).astype(np.float64),
         source=sample.source if n > len(chosen) else None,
         columns=tuple(range(len(names))),
@@ -266,6 +274,8 @@ def shown(
 
 def one_a_row(what: str, values: Any, n: int) -> Array:
     """Values (n,) of any kind as an array, one a row, None and all."""
+    if not hasattr(values, "__array__") and (isinstance(values, str | bytes) or not isinstance(values, Iterable)):
+        raise DataError(f"{what}={values!r} is a {type(values).__name__}; give one entry a row, ({n},).")
     given = to_numpy(values) if hasattr(values, "dtype") or hasattr(values, "__array__") else list(values)
     if not isinstance(given, np.ndarray) or given.ndim != 1:
         shape = np.shape(given) if isinstance(given, np.ndarray) else (len(given),)

@@ -31,7 +31,7 @@ def selection_page(found: MixtureSelection, rows: ShownRows) -> Sheet:
     if found.best is None:
         return Sheet(charts, {})
     best = mixture_charts(found.best, rows.of(found.best))
-    title = f"The best: {found.components[0]} components, {found.types[0]}"
+    title = f"The best: {_counted(found.components[0])}, {found.types[0]}"
     return Sheet([*charts, best.charts[0] | {"title": title}, *best.charts[1:]], best.columns)
 
 
@@ -41,11 +41,15 @@ def _about(found: MixtureSelection) -> Chart:
         ("criterion", TITLES[found.criterion]),
         (
             "best",
-            f"{found.components[0]} components, covariances {found.types[0]}" if found.best else "none: all failed",
+            f"{_counted(found.components[0])}, covariances {found.types[0]}" if found.best else "none: all failed",
         ),
     ]
-    warnings = [f"{found.types[i]}, {found.components[i]} components: {text}" for i, text in found.remarks.items()]
+    warnings = [f"{found.types[i]}, {_counted(found.components[i])}: {text}" for i, text in found.remarks.items()]
     return facts("The comparison", pairs, warnings=warnings[:12])
+
+
+def _counted(k: int) -> str:
+    return f"{k} component" + ("" if k == 1 else "s")
 
 
 def criteria(found: MixtureSelection, own: tuple[int, dict[str, float]] | None = None, words: str = "") -> list[Chart]:

@@ -1,0 +1,65 @@
+// Which part of the data a scatter shows, and how that part moves.
+import { type Box } from "./labels";
+import { type View } from "./points";
+import { pixel, type Place } from "./reach";
+import { frame, holds, most, view, whole, type Points, type Span } from "./scene";
+
+export class Viewport {
+  /** Pixels across; none before the page is laid out. */
+  width = 0;
+  private span: Span;
+
+  constructor(
+    private points: Points,
+    private moved: () => void,
+  ) {
+    this.span = whole(points);
+  }
+
+  /** What most rows fill, where a few that lie far off leave them no room. */
+  get crowd(): Span | null {
+    return most(this.points);
+  }
+
+  where(): { v: View; box: Box } {
+    return { v: view(this.points, this.span, this.width), box: frame(this.points, this.span, this.width) };
+  }
+
+  get middle(): Place {
+    const { box } = this.where();
+    return [(box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2];
+  }
+
+  show(span: Span = whole(this.points)): void {
+    this.span = span;
+    this.moved();
+  }
+
+  zoom(factor: number, [px, py]: Place = this.middle): void {
+    const { v } = this.where();
+    const [x, y] = [(px - v.tx) / v.sx, (py - v.ty) / v.sy];
+    const about = ([a, b]: Place, c: number): Place => [c + (a - c) * factor, c + (b - c) * factor];
+    this.show({ x: about(this.span.x, x), y: about(this.span.y, y) });
+  }
+
+  /** Moves by some pixels, at once or from where a drag began. */
+  pan(dx: number, dy: number, from: Span = this.span): void {
+    const { v } = this.where();
+    const [x, y] = [-dx / v.sx, -dy / v.sy];
+    this.show({ x: [from.x[0] + x, from.x[1] + x], y: [from.y[0] + y, from.y[1] + y] });
+  }
+
+  /** Where a drag begins. */
+  get held(): Span {
+    return this.span;
+  }
+
+  /** Moves if a row is outside. */
+  follow(row: number): void {
+    if (!this.width) return;
+    const { v, box } = this.where();
+    const [x, y] = pixel(this.points, v, row);
+    if (Number.isNaN(x + y) || holds(box, { x, y })) return;
+    this.pan(this.middle[0] - x, this.middle[1] - y);
+  }
+}
