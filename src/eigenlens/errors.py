@@ -6,7 +6,10 @@ subclasses of the built-in that a reader would expect, so `except ValueError` ke
 
 from __future__ import annotations
 
-from sklearn.exceptions import ConvergenceWarning as _SklearnConvergenceWarning
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sklearn.exceptions import ConvergenceWarning
 
 __all__ = [
     "ConvergenceWarning",
@@ -62,5 +65,16 @@ class DataWarning(UserWarning):
     """The rows can be used, but the answer deserves a second look (a constant column, …)."""
 
 
-class ConvergenceWarning(_SklearnConvergenceWarning):  # type: ignore[misc]
-    """An iteration stopped before its tolerance; the message says by how much and what to raise."""
+def __getattr__(name: str) -> Any:
+    """`ConvergenceWarning` is made when it is first asked for: importing scikit-learn for its parent takes a second."""
+    if name != "ConvergenceWarning":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = _convergence_warning()
+    return globals()[name]
+
+
+def _convergence_warning() -> type[Warning]:
+    from sklearn import exceptions
+
+    about = "An iteration stopped before its tolerance; the message says by how much and what to raise."
+    return type("ConvergenceWarning", (exceptions.ConvergenceWarning,), {"__module__": __name__, "__doc__": about})

@@ -49,8 +49,17 @@ BAD = {
     "short.csv": (b"a,b\n1,2\n3\n5,6\n", "is ragged: row 3 has 1 cell, and the first has 2", "mend that row"),
     "binary.csv": (bytes(range(256)) * 8, "is binary, not text", "write it as CSV"),
     "parquet.csv": (b"PAR1" + b"x" * 50, "is Parquet, not text", "suffix of its format"),
-    "latin.csv": ("caf\u00e9,b\n1,2\n3,4\n".encode("latin1"), "is not UTF-8 (byte 0xe9 in line 1)", "iconv -f latin1"),
-    "wide.csv": ("a,b\n1,2\n".encode("utf-16"), "is UTF-16", "iconv -f utf-16"),
+    "latin.csv": (
+        "caf\u00e9,b\n1,2\n3,4\n".encode("latin1"),
+        "is not UTF-8 (byte 0xe9 at position 3, in line 1)",
+        "--encoding 'latin-1'",
+    ),
+    "windows.csv": (
+        "\u201ca\u201d,b\n1,2\n".encode("cp1252"),
+        "is not UTF-8 (byte 0x93 at position 0, in line 1)",
+        "--encoding 'cp1252'",
+    ),
+    "wide.csv": ("a,b\n1,2\n".encode("utf-16-le"), "is UTF-16 without its mark", "--encoding utf-16-le"),
     "broken.parquet": (b"PAR1 nothing else", "cannot be read", "write it again"),
     "broken.arrow": (b"ARROW1 nothing else", "cannot be read", "write it again"),
     "broken.npy": (b"\x93NUMPY\x01\x00", "", "numpy.save"),
@@ -75,7 +84,7 @@ LATE = {
     "long.csv": ("1,2,3,4", "is ragged: row 3001 has 4 cells, and the first has 3", "mend that row"),
     "short.csv": ("1,2", "is ragged: row 3001 has 2 cells, and the first has 3", "mend that row"),
     "quoted.csv": ('1,"2,3"', "is ragged: row 3001 has 2 cells, and the first has 3", "mend that row"),
-    "latin.csv": ("1,2,caf\u00e9", "is not UTF-8 (byte 0xe9 in line 3001)", "iconv -f latin1"),
+    "latin.csv": ("1,2,caf\u00e9", "is not UTF-8 (byte 0xe9", "--encoding 'latin-1'"),
     "text.csv": ("1,many,3", "column 'b' has text in 1 row (first: row 3000, 'many')", "add --na many"),
 }
 
@@ -206,7 +215,7 @@ def test_a_model_that_does_not_fit_the_columns(fails, tmp_path):
     np.save(tmp_path / "narrow.npy", np.ones((4, 2)))
     code, said, _ = fails("transform", "m.safetensors", "narrow.npy")
     assert code == 3
-    assert "2 features" in said
+    assert "2 columns, and the PCA was fitted to 3" in said
     assert fails("impute", "m.safetensors", "good.csv") == (3, "a PCA cannot impute", "fit ppca, fa or gmm")
     assert fails("predict", "m.safetensors", "good.csv")[0] == 3
 

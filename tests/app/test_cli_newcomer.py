@@ -39,7 +39,8 @@ def measured(before=lambda i: "", after=""):
 
 
 NEARLY = {
-    "thousands": (lambda i: f'"{i + 1},234.5",', "write its numbers without signs between thousands, or leave it out"),
+    "thousands": (lambda i: f'"{i + 1},234",', "name the sign between thousands with --thousands, or leave it out"),
+    "minus": (lambda i: f"\u2212{i}.5,", "write its numbers with a plain minus (-), or leave it out"),
     "percent": (lambda i: f"{i}.5%,", "write its numbers without %, or leave it out"),
     "money": (lambda i: f"${i}.5,", "write its numbers without signs of currency, or leave it out"),
     "flags": (lambda i: f"{'yes' if i % 2 else 'no'},", "write it as 1 and 0, leave it out"),
@@ -107,9 +108,8 @@ def test_tables_end_where_the_terminal_does(monkeypatch):
 
 
 SPECIAL = {
-    "cr.csv": (b"a,b\r1,2\r3,4\r", "has carriage returns alone as line ends", "tr '\\r' '\\n'"),
     "blank.csv": (b"\n\n\n", "holds nothing but blank lines", "write it again"),
-    "above.csv": (b"# made by us\na,b\n1,2\n3,4\n", "is ragged", "delete the lines above the names"),
+    "above.csv": (b"# made by us\na,b\n1,2\n3,4\n", "starts with a comment", "delete the lines above the names"),
     "sheet.xlsx": (b"PK\x03\x04", "is a spreadsheet", "save its sheet as CSV"),
 }
 
@@ -179,7 +179,7 @@ def test_categories_that_look_like_numbers(run, tmp_path, memory):
     code, _, err = run("fit", "nb", "t.csv", "--label", "y", *limit)
     assert code == 3
     assert f"column 'kids' has text among numbers in {np.sum(KIDS == '3+')} rows" in err
-    assert "read it as text with --text kids, add --na '3+', or leave it out with --drop kids" in err
+    assert "read it as text with --text kids, add --na 3+, or leave it out with --drop kids" in err
     code, out, _ = run("fit", "nb", "t.csv", "--label", "y", "--text", "kids", "-o", "m.safetensors", *limit)
     assert code == 0
     assert "kids    categorical  text" in out

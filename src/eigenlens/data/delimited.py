@@ -19,15 +19,16 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.data.cells import Found, cell_kinds, joined_kind, number, plainest, text_places, without_missing
 from eigenlens.data.columns import Selection, listed_columns
-from eigenlens.data.dialects import Dialect, column_names, refuse_numbers, separator_of
+from eigenlens.data.dialects import Dialect, column_names, missing_numbers, refuse_numbers, separator_of
 from eigenlens.data.frames import as_array, fill, import_polars, same_columns, text_error, unreadable
 from eigenlens.data.mixed_rows import Field, MixedRows, mixed_rows
 from eigenlens.data.records import HEAD_BYTES, PIECE_BYTES, records
 from eigenlens.data.source import BLOCK_BYTES
+from eigenlens.data.text_files import refuse_undecodable, text_encoding
 from eigenlens.errors import DataError
 
 if TYPE_CHECKING:
-    from polars import DataFrame
+    from polars import DataFrame, Series
 
 __all__ = ["DelimitedReader"]
 
@@ -42,7 +43,7 @@ class DelimitedReader:
 
     A first line of names is expected. `header=False` says that there is none (columns are then column_1, …),
     `header=True` that a first line of numbers is names all the same. Whether a column holds numbers or text is seen in
-    the first megabyte of each file, unless it is named in `text`.
+    the first megabyte of each file, unless it is named in `text`. Text that is not UTF-8 is decoded as it is read.
     """
 
     def __init__(
@@ -54,11 +55,13 @@ class DelimitedReader:
         header: bool | None = None,
         na: Sequence[str] = (),
         text: Sequence[str] = (),
+        encoding: str | None = None,
         block_rows: int | None = None,
     ) -> None:
         na = (na,) if isinstance(na, str) else tuple(na)
         self.paths = paths
-        self.dialect = Dialect(separator or separator_of(paths[0]), header is not False, na)
+        encoding = None if encoding is None else text_encoding(encoding)
+        self.dialect = Dialect(separator or separator_of(paths[0], encoding), header is not False, na, encoding)
         columns = [column_names(path, self.dialect) for path in paths]
         same_columns(paths, columns, ordered=False)
         if header is None:
@@ -102,10 +105,18 @@ class DelimitedReader:
             yield mixed_rows([c if field.kind == "text" else c.to_numpy() for c, field in paired], self.fields)
 
     def column(self, name: str) -> Array:
-        """One whole column (n,): integers or floats where every entry is one, else text."""
+        """One whole column (n,): integers or floats where every entry is one, else text as it is written."""
         pl = import_polars()
         parts = [self._parse(path, piece, [name], text=[name]) for path, piece in self._pieces()]
-        return as_array(plainest(pl.concat(parts).to_series()))
+        cells = pl.concat(parts).select(without_missing(name, self.dialect.na)).to_series()
+        numbers = plainest(self._spelled(cells.str.strip_chars().replace("", None)))
+        if numbers.dtype.is_numeric():
+            cells = self._without_numbers(numbers.to_frame(), [name]).to_series()
+        return as_array(cells)
+
+    def _spelled(self, cells: Series) -> Series:
+        """Text whose numbers are written as Polars reads them."""
+        return cells
 
     def _of_kind(self, *kinds: str) -> list[str]:
         return [name for name in self.names if self._kinds[name] in kinds]
@@ -130,7 +141,10 @@ class DelimitedReader:
 
     def _records(self, path: Path, size: int | None = None) -> Iterator[bytes]:
         # A blank line is a row of its own only where a row is one cell.
-        return records(path, size or PIECE_BYTES, skip=self.dialect.header, blanks=len(self._places[path]) == 1)
+        how = {"skip": self.dialect.header, "blanks": len(self._places[path]) == 1}
+        return records(
+            path, size or PIECE_BYTES, **how, encoding=self.dialect.encoding, separator=self.dialect.separator
+        )
 
     def _parse(self, path: Path, piece: bytes, names: Sequence[str], text: Collection[str]) -> DataFrame:
         """The named columns of a piece, some as text and some as numbers; ValueError where these are none."""
@@ -145,6 +159,8 @@ class DelimitedReader:
         try:
             frame = pl.read_csv(piece, schema=kinds, columns=list(places.values()), **how)
         except pl.exceptions.PolarsError as error:
+            if "utf-8" in str(error).lower():
+                refuse_undecodable(path, self.dialect.encoding)
             raise unreadable(path, error) from error
         chosen: DataFrame = frame.select(pl.col(place).alias(name) for name, place in places.items())
         return chosen
@@ -160,7 +176,18 @@ class DelimitedReader:
         typed = frame.with_columns(number(name) for name in words) if words else frame
         if any(len(text_places(frame[name], typed[name], self.dialect.na)) for name in words):
             raise self._found_error(levels=True) if levels else self._text_error()
-        return typed.with_columns(without_missing(name, self.dialect.na) for name in text) if text else typed
+        typed = typed.with_columns(without_missing(name, self.dialect.na) for name in text) if text else typed
+        return self._without_numbers(typed, [name for name in self.names if name not in text])
+
+    def _without_numbers(self, frame: DataFrame, names: Sequence[str]) -> DataFrame:
+        """Columns of numbers, null where one means missing however it is written."""
+        missing = missing_numbers(self.dialect.na)
+        if not missing:
+            return frame
+        pl = import_polars()
+        return frame.with_columns(
+            pl.when(pl.col(name).is_in(missing)).then(None).otherwise(pl.col(name)).alias(name) for name in names
+        )
 
     def _look_at_heads(self, text: Collection[str]) -> dict[str, str]:
         """The kind of each feature, by the first megabyte of each file; those named in `text` are that."""

@@ -17,6 +17,7 @@ from eigenlens.data.npy import NpyReader
 from eigenlens.data.paths import PathLike, Stamp, expand, still_the_same
 from eigenlens.data.source import Source
 from eigenlens.data.tables import arrow_reader, parquet_reader
+from eigenlens.data.text_files import COMPRESSED
 from eigenlens.errors import DataError, OptionError
 
 __all__ = ["FORMATS", "FileSource", "scan"]
@@ -136,6 +137,7 @@ def scan(
     text: Sequence[str] = (),
     separator: str | None = None,
     header: bool | None = None,
+    encoding: str | None = None,
     block_rows: int | None = None,
 ) -> FileSource:
     """Rows in CSV, Parquet, Arrow/Feather or .npy files, as a source that never holds them all.
@@ -155,6 +157,8 @@ def scan(
         text: columns of delimited text that hold levels although some or all of their cells are numbers (0, 1, 2, 3+).
         separator: between cells of delimited text; None means a tab in .tsv, else by the first line.
         header: whether delimited text starts with a line of names; None means yes, and refuses numbers there.
+        encoding: how delimited text is encoded: "latin-1", "cp1252", "shift_jis", … as Python names it; None means
+            UTF-8, or UTF-16 or UTF-32 where a file starts with the mark of one.
         block_rows: the most rows in one block; None means blocks near 16 MB.
 
     >>> import pathlib, tempfile
@@ -173,7 +177,7 @@ def scan(
         raise OptionError(f"block_rows={block_rows} must be at least 1, or None for blocks near 16 MB.")
     paths = expand(path)
     make = _format(paths)
-    written = {"na": na, "text": text, "separator": separator, "header": header}
+    written = {"na": na, "text": text, "separator": separator, "header": header, "encoding": encoding}
     given = {option: value for option, value in written.items() if value not in (None, (), [])}
     if given and make is not DelimitedReader:
         raise OptionError(f"{next(iter(given))} is an option of delimited text (.csv, .tsv, .txt): leave it out.")
@@ -187,12 +191,12 @@ def scan(
 
 
 def _format(paths: tuple[Path, ...]) -> Callable[..., Reader]:
-    """The one format of all the files, by their suffixes; .gz is looked through where it is text."""
+    """The one format of all the files, by their suffixes; text may be compressed."""
     makes = [FORMATS.get(_suffix(path)) for path in paths]
     for path, make in zip(paths, makes, strict=True):
-        if make is None or (path.suffix.lower() == ".gz" and make is not DelimitedReader):
-            known = ", ".join(FORMATS)
-            raise OptionError(f"path='{path}' has no known suffix: {known} are read, and .gz after a text one.")
+        if make is None or (path.suffix.lower() in COMPRESSED and make is not DelimitedReader):
+            known, packed = ", ".join(FORMATS), ", ".join(COMPRESSED)
+            raise OptionError(f"path='{path}' has no known suffix: {known} are read, and {packed} after a text one.")
         if make is not makes[0]:
             raise OptionError(f"'{path}' and '{paths[0]}' are of different formats: scan them apart.")
     return makes[0]  # type: ignore[return-value]  # not None: the loop has looked at every one
@@ -200,6 +204,6 @@ def _format(paths: tuple[Path, ...]) -> Callable[..., Reader]:
 
 def _suffix(path: Path) -> str:
     suffixes = [suffix.lower() for suffix in path.suffixes]
-    if suffixes[-1:] == [".gz"]:
+    if suffixes and suffixes[-1] in COMPRESSED:
         suffixes.pop()
     return suffixes[-1] if suffixes else ""

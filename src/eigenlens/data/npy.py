@@ -50,10 +50,12 @@ def _parse(path: Path, file: BinaryIO) -> tuple[tuple[int, int], bool, np.dtype[
     except (ValueError, KeyError, EOFError) as error:
         raise DataError(f"'{path}' is not a .npy file of plain numbers: write it with numpy.save.") from error
     if dtype.kind not in "fiub":
-        raise DataError(f"'{path}' holds {dtype} entries; numbers are needed: convert it with astype(float).")
+        way = "astype(float)" if dtype.names is None else "numpy.lib.recfunctions.structured_to_unstructured"
+        raise DataError(f"'{path}' holds {dtype} entries; numbers are needed: convert it with {way}.")
     if len(shape) != 2:
-        hint = "reshape(-1, 1)" if len(shape) == 1 else "reshape(len(X), -1)"
-        raise DataError(f"'{path}' has {len(shape)} dimensions (shape {shape}); 2 are needed: save X.{hint}.")
+        hint = "reshape(len(X), -1)" if len(shape) > 2 else "reshape(-1, 1)"
+        axes = f"{len(shape)} dimension{'s' * (len(shape) != 1)}"
+        raise DataError(f"'{path}' has {axes} (shape {shape}); 2 are needed: save X.{hint}.")
     return (int(shape[0]), int(shape[1])), bool(fortran), dtype
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from eigenlens.errors import DataError, SourceChanged
 __all__ = ["PathLike", "Stamp", "expand", "still_the_same"]
 
 PathLike = str | os.PathLike[str]
+USUAL = (".parquet", ".csv", ".tsv", ".txt", ".arrow", ".feather", ".npy")
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,9 @@ def _matches(path: str) -> list[Path]:
 
 def _readable(path: Path) -> Path:
     if path.is_dir():
-        raise DataError(f"path='{path}' is a folder: name its files, for instance '{path}/*.parquet'.")
+        met = Counter(file.suffix for file in path.iterdir() if file.suffix in USUAL)
+        suffix = met.most_common(1)[0][0] if met else USUAL[0]
+        raise DataError(f"path='{path}' is a folder: name its files, for instance '{path}/*{suffix}'.")
     if not path.exists():
         raise DataError(f"path='{path}' does not exist: check the spelling and the folder.")
     if path.stat().st_size == 0:

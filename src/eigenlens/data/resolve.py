@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_array
 
 from eigenlens.arrays import is_sparse, is_tensor, to_numpy
 from eigenlens.data.memory import ArraySource, FrameSource, SparseSource, TensorSource
@@ -29,6 +28,8 @@ def as_source(X: Any) -> Source:
 
 
 def _array(X: Any) -> Source:
+    from sklearn.utils import check_array  # here, because it takes a second, and files need none of it
+
     if isinstance(X, np.ma.MaskedArray):
         X = np.ma.filled(X.astype(np.float64), np.nan)  # masked is missing
     array = check_array(X, dtype="numeric", ensure_all_finite=False, input_name="X")
@@ -38,6 +39,8 @@ def _array(X: Any) -> Source:
 
 
 def _sparse(X: Any) -> Source:
+    from sklearn.utils import check_array
+
     matrix = check_array(X, accept_sparse="csr", dtype="numeric", ensure_all_finite=False, input_name="X")
     return SparseSource(matrix)
 

@@ -19,8 +19,9 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.data.columns import Selection
+from eigenlens.data.encoded import encode_whole
 from eigenlens.data.frames import as_array, fill, import_polars, same_columns, text_error, unreadable
-from eigenlens.data.mixed_rows import Field, MixedRows, with_text
+from eigenlens.data.mixed_rows import Field, MixedRows, large, with_text
 from eigenlens.data.source import FILE_BLOCK_BYTES
 from eigenlens.data.table_kinds import table_field
 from eigenlens.errors import DataError
@@ -98,19 +99,33 @@ class TableReader:
         """One pass over the features: Fortran-ordered blocks, missing entries NaN; text is refused."""
         if self._text:
             raise self._text_error()
-        for blocks, _ in self._decoded():
+        for _, blocks, _ in self._decoded():
             blocks.reverse()
             while blocks:  # each is let go as it is taken
                 yield blocks.pop()
 
     def tables(self) -> Iterator[MixedRows]:
-        """One pass over the features: text as levels, everything else as numbers."""
-        for blocks, text in self._decoded():
+        """One pass over the features: text as levels, and integers that floats would round; the rest as numbers."""
+        for slab, blocks, text in self._decoded():
+            whole = self._rounded(slab, blocks)
             start = 0
             for numbers in blocks:
-                part = text[start : start + len(numbers)]
-                yield with_text(numbers, list(part.iter_columns()), self.fields)
-                start += len(numbers)
+                rows = slice(start, start + len(numbers))
+                exact = {self.names.index(name): encode_whole(column[rows]) for name, column in whole.items()}
+                yield with_text(numbers, list(text[rows].iter_columns()), self.fields, exact)
+                start = rows.stop
+
+    def _rounded(self, slab: Slab, blocks: list[Array]) -> dict[str, Any]:
+        """The columns of integers that floats have rounded in the blocks of a slab, read once more as they are."""
+        import narwhals.stable.v2 as nw
+
+        kinds = {field.name: field.kind for field in self.fields}
+        names = [
+            name
+            for place, name in enumerate(self._numeric)
+            if kinds[name] == "integer" and any(large(block[:, place]) for block in blocks)
+        ]
+        return {name: nw.from_native(self._collect(slab, [name])[name], series_only=True) for name in names}
 
     def column(self, name: str) -> Array:
         """One whole column (n,): numbers as they are, text as text."""
@@ -118,13 +133,13 @@ class TableReader:
         tables = [table.select(name) for table in self._tables.values()]
         return as_array(pl.concat(tables, how="vertical_relaxed").collect().to_series())
 
-    def _decoded(self) -> Iterator[tuple[list[Array], DataFrame]]:
+    def _decoded(self) -> Iterator[tuple[Slab, list[Array], DataFrame]]:
         """Slab by slab, the blocks of the columns of numbers, and the columns of text."""
         if self._slabs is None:
             self._slabs = [slab for path in self._tables for slab in self._cut(path)]
         with ThreadPoolExecutor(WORKERS, thread_name_prefix="eigenlens-decoder") as pool:
             for slab in self._slabs:
-                yield self._fill(pool, slab)
+                yield slab, *self._fill(pool, slab)
 
     def _cut(self, path: Path) -> Iterator[Slab]:
         """Slabs of one file, cut where its row groups end."""

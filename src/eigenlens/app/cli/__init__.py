@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import json
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -112,6 +113,7 @@ COMMANDS: dict[str, Command] = {
 }
 """The commands by name, in the order of the help."""
 
+SETTINGS = {"help_option_names": ["-h", "--help"]}
 INTERRUPTED = "interrupted: nothing was written"
 EXIT_CODES = (
     "[bold]Exit codes[/]  0 done · 1 our fault · 2 usage · 3 data · 4 not converged under --strict · "
@@ -138,16 +140,27 @@ def make_app(name: str | None = None) -> typer.Typer:
         rich_markup_mode="rich",
         no_args_is_help=True,
         add_completion=False,
-        context_settings={"help_option_names": ["-h", "--help"]},
+        context_settings=SETTINGS,
         help=ABOUT,
         epilog=_examples(["demo", "info wine.csv", "fit pca wine.csv -k 0.9 --report wine.html"]) + f"\n\n{EXIT_CODES}",
     )
     app.callback()(_eigenlens)
-    for each, command in COMMANDS.items():
-        function = _function(each) if name in (None, each) else _stub
-        told = command.about if function is _stub else _unwrapped(inspect.getdoc(function) or "")
-        app.command(each, help=told, epilog=_examples(command.examples) + f"\n\n{EXIT_CODES}")(function)
+    for each in COMMANDS:
+        _add(app, each, _function(each) if name in (None, each) else _stub)
     return app
+
+
+def _alone(name: str) -> typer.Typer:
+    """An application of one command: among others typer would load pydantic, for flags that nobody has given."""
+    app = typer.Typer(rich_markup_mode="rich", add_completion=False, context_settings=SETTINGS)
+    _add(app, name, _function(name))
+    return app
+
+
+def _add(app: typer.Typer, name: str, function: Callable[..., None]) -> None:
+    command = COMMANDS[name]
+    told = command.about if function is _stub else _unwrapped(inspect.getdoc(function) or "")
+    app.command(name, help=told, epilog=_examples(command.examples) + f"\n\n{EXIT_CODES}")(function)
 
 
 ABOUT = """Find structure and estimate densities in data: from a file to a picture in one command.
@@ -157,7 +170,9 @@ standard output, progress to standard error; nothing is overwritten without --fo
 
 
 def _eigenlens(
-    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
+    version: bool = typer.Option(
+        False, "--version", metavar="", callback=_version, is_eager=True, help="Print the version."
+    ),
 ) -> None: ...
 
 
@@ -178,6 +193,8 @@ def _unwrapped(text: str) -> str:
 def main(words: Sequence[str] | None = None) -> int:
     """Run a command line (that of the process if None); the exit code."""
     typed = list(sys.argv[1:] if words is None else words)
+    for name in ("stdout", "stderr"):  # None where the shell has closed them
+        setattr(sys, name, getattr(sys, name) or open(os.devnull, "w"))  # noqa: SIM115
     token = TYPED.set(tuple(typed))
     try:
         return _run(typed)
@@ -196,8 +213,11 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def _run(typed: list[str]) -> int:
-    name = next((word for word in typed if not word.startswith("-")), "")
-    result = typer.main.get_command(make_app(name)).main(args=typed, prog_name="eigenlens", standalone_mode=False)
+    if typed and typed[0] in COMMANDS:
+        app, words, name = _alone(typed[0]), typed[1:], f"eigenlens {typed[0]}"
+    else:
+        app, words, name = make_app(""), typed, "eigenlens"
+    result = typer.main.get_command(app).main(args=words, prog_name=name, standalone_mode=False)
     sys.stdout.flush()
     if result == CODES["interrupted"]:  # typer has met the interrupt itself, while a command was still being loaded
         print(INTERRUPTED, file=sys.stderr)
@@ -215,8 +235,13 @@ def _described(error: Exception) -> tuple[int, str, str]:
 
 def _fail(code: int, message: str, fix: str, typed: list[str]) -> int:
     command = next((word for word in typed if not word.startswith("-")), "")
+    if not message:  # a command line without words is answered with the help
+        return code
     fallback = f"see eigenlens {command + ' ' if command in COMMANDS else ''}--help" if code == CODES["usage"] else ""
     print(f"error: {message}", file=sys.stderr)
     if fix or fallback:
         print(f"  fix: {fix or fallback}", file=sys.stderr)
+    if "--json" in typed:
+        told = {"error": message, "fix": fix or fallback or None, "exit_code": code}
+        print(json.dumps(told, indent=2, ensure_ascii=False))
     return code

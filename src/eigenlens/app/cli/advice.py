@@ -18,13 +18,17 @@ class Look(NamedTuple):
 
 LOOKS: dict[str, Look] = {
     r"[+-]?\d{1,3}([,.\u2019' \u00a0\u202f]\d{3})+([.,]\d+)?": Look(
-        "numbers with signs between thousands", "write its numbers without signs between thousands"
+        "numbers with signs between thousands", "name the sign between thousands with --thousands"
     ),
+    r"[+-]?\d{1,3}(_\d{3})+(\.\d+)?": Look(
+        "numbers with signs between thousands", "name the sign between thousands with --thousands"
+    ),
+    r"[−–][\d.,]+": Look("numbers with a printer's minus", "write its numbers with a plain minus (-)"),
     r"[+-]?[\d.,]+\s?%": Look("numbers with %", "write its numbers without %"),
     r"[+-]?[$€£¥]\s?[\d.,]+|[\d.,]+\s?[$€£¥]": Look(
         "numbers with signs of currency", "write its numbers without signs of currency"
     ),
-    r"[+-]?\d*,\d+": Look("numbers with decimal commas", "say so with --decimal ,"),
+    r"[+-]?\d*,\d+": Look("numbers with decimal commas", "say so with --decimal ','"),
     r"(?i)yes|no|y|n|on|off": Look("yes and no", "write it as 1 and 0", number=False),
     r"\d{4}-\d\d-\d\d.*|\d{1,2}[./]\d{1,2}[./]\d{2,4}.*": Look("dates", "write it as a number of days", number=False),
 }

@@ -20,9 +20,10 @@ def transform(model: ModelFile, files: DataFiles, reading: Reading, running: Run
     The model's columns are taken from the table by their names; other columns do not matter. The columns of --id and
     --label are copied beside the scores.
     """
-    from eigenlens.app.cli.summaries import axis_names
 
     def scores(found: Any, table: Any) -> dict[str, Any]:
+        from eigenlens.app.cli.summaries import axis_names
+
         Z = found.transform(table.source)
         return dict(zip(axis_names(found, Z.shape[1]), Z.T, strict=True))
 

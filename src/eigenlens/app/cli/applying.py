@@ -7,6 +7,7 @@ from typing import Any
 
 from eigenlens.app.cli.errors import refuse
 from eigenlens.app.cli.options import Reading, Running
+from eigenlens.app.cli.present import require_files
 from eigenlens.app.cli.words import counted
 
 __all__ = ["apply", "beside", "columns_of", "free_column", "give", "require_memory", "row_names", "would_write"]
@@ -23,6 +24,7 @@ def apply(
     judged: Callable[[Any, Any, dict[str, Any]], Any] = lambda found, table, columns: None,
 ) -> None:
     """Load, read, work, write. `able`: the method that the model must have, and what it is for."""
+    require_files(model, files)
     from eigenlens.app.cli.models import takes_text, why_not
     from eigenlens.app.cli.reading import read_table
     from eigenlens.app.cli.running import session

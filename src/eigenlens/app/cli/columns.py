@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-import csv
-import io
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
 from eigenlens.app.cli.errors import refuse
-from eigenlens.app.cli.sniffing import Text
+from eigenlens.app.cli.signs import grouped, plain_number
+from eigenlens.app.cli.sniffing import Text, cells_of
+from eigenlens.data.dialects import missing_numbers
 from eigenlens.data.files import FORMATS
 from eigenlens.data.frames import import_polars, unreadable
 from eigenlens.data.npy import Header
 from eigenlens.data.records import HEAD_BYTES, first_record, records
+from eigenlens.data.text_files import COMPRESSED
 
-__all__ = ["column_kinds", "kind_of", "plain_cells", "schema", "text_kinds", "text_names"]
+__all__ = [
+    "column_kinds",
+    "kind_of",
+    "plain_cells",
+    "scan_table",
+    "schema",
+    "text_kinds",
+    "text_names",
+    "text_records",
+]
 
 
 def column_kinds(path: Path, text: Text | None) -> dict[Any, str]:
@@ -30,24 +41,56 @@ def column_kinds(path: Path, text: Text | None) -> dict[Any, str]:
     return {name: kind_of(dtype) for name, dtype in schema(path).items()}
 
 
-SHEETS = (".xls", ".xlsx", ".xlsm", ".ods", ".numbers")
+OTHERS = {
+    (".xls", ".xlsx", ".xlsm", ".ods", ".numbers"): (
+        "is a spreadsheet", "save its sheet as CSV (UTF-8) and name that file"
+    ),
+    (".zst", ".zip", ".7z", ".tar", ".tgz", ".lz4", ".br", ".z", *COMPRESSED): (
+        "is packed in a way that is not read",
+        f"unpack it first, for instance with unzip or zstd -d; only CSV may be compressed, as {', '.join(COMPRESSED)}",
+    ),
+    (".npz",): ("holds several arrays", "save one of them: numpy.save('rows.npy', numpy.load('….npz')['…'])"),
+    (".pkl", ".pickle", ".joblib"): ("is a pickle, which could run anything", "write its table as Parquet or CSV"),
+    (".safetensors",): ("is a model, and a table is needed", "give the model first, and a data file after it"),
+}  # fmt: skip
+"""Files that are known and not read, by suffix: what they are, and the way out."""
 
 
 def _refuse_suffix(path: Path) -> NoReturn:
-    if path.suffix.lower() in SHEETS:
-        refuse(f"'{path}' is a spreadsheet", "save its sheet as CSV (UTF-8) and name that file", "data")
-    known = ", ".join(FORMATS)
-    refuse(f"'{path}' has no known suffix", f"rename it: {known} are read, and .gz after a text one", "data")
+    what, fix = next((said for suffixes, said in OTHERS.items() if path.suffix.lower() in suffixes), ("", ""))
+    known = f"{', '.join(FORMATS)} are read, and {', '.join(COMPRESSED)} after a text one"
+    usual = f"write it in a format that is read, or rename it if it is in one: {known}"
+    refuse(f"'{path}' {what or 'has no known suffix'}", fix or usual, "data")
 
 
 def schema(path: Path) -> dict[str, Any]:
     """Names and types of a Parquet or Arrow file."""
     pl = import_polars()
-    scan = pl.scan_parquet if path.suffix.lower() in (".parquet", ".pq") else pl.scan_ipc
     try:
-        return dict(scan(path, glob=False).collect_schema())
+        return dict(scan_table(path).collect_schema())
     except (pl.exceptions.PolarsError, OSError) as error:
+        _refuse_relatives(path)
         raise unreadable(path, error) from error
+
+
+RELATIVES = {
+    b"\xff\xff\xff\xff": ("an Arrow stream", "an Arrow file: polars.read_ipc_stream(…).write_ipc(…)"),
+    b"FEA1": ("Feather version 1", "version 2: pyarrow.feather.write_feather(pyarrow.feather.read_table(…), …)"),
+}
+"""Formats that share their suffixes with those that are read, by their first bytes: what they are, what to write."""
+
+
+def _refuse_relatives(path: Path) -> None:
+    with path.open("rb") as file:
+        found = RELATIVES.get(file.read(4))
+    if found:
+        refuse(f"'{path}' is {found[0]}, which cannot be read by blocks", f"write it as {found[1]}", "data")
+
+
+def scan_table(path: Path) -> Any:
+    """A Parquet or Arrow file as a lazy frame of Polars."""
+    pl = import_polars()
+    return (pl.scan_parquet if path.suffix.lower() in (".parquet", ".pq") else pl.scan_ipc)(path, glob=False)
 
 
 def kind_of(dtype: Any) -> str:
@@ -62,16 +105,22 @@ def kind_of(dtype: Any) -> str:
 
 def text_names(path: Path, text: Text) -> list[str]:
     """The columns of delimited text, as `scan` names them."""
-    record = first_record(path).decode("utf-8", errors="replace")
-    cells = next(iter(csv.reader(io.StringIO(record), delimiter=text.separator)), [""])
+    record = first_record(path, text.encoding, text.separator).decode("utf-8", errors="replace")
+    cells = next(cells_of(path, record, text.separator), [""])
     given = [cell.strip() if text.header else "" for cell in cells]
     return [name or f"column_{place}" for place, name in enumerate(given, 1)]
+
+
+def text_records(path: Path, text: Text, size: int, d: int) -> Iterator[bytes]:
+    """The rows of delimited text of d columns, in pieces of near `size` bytes."""
+    how = {"encoding": text.encoding, "separator": text.separator}
+    return records(path, size, skip=text.header, blanks=d == 1, **how)
 
 
 def _of_text(path: Path, text: Text) -> dict[Any, str]:
     pl = import_polars()
     names = text_names(path, text)
-    pieces = records(path, HEAD_BYTES, skip=text.header, blanks=len(names) == 1)
+    pieces = text_records(path, text, HEAD_BYTES, len(names))
     places = {f"column_{place}": pl.String for place in range(1, len(names) + 1)}
     first = next(pieces, None)
     if first is None:
@@ -127,7 +176,14 @@ def plain_cells(cells: Any, text: Text) -> Any:
     pl = import_polars()
     bare = cells.str.strip_chars()
     held = pl.when(~bare.is_in(["", *text.na])).then(bare)
-    return held.str.replace_all(",", ".", literal=True) if text.decimal == "," else held
+    if text.thousands:
+        number = bare.str.contains(f"^{grouped(text.decimal, text.thousands)}$")
+        held = pl.when(number).then(bare.str.replace_all(text.thousands, "", literal=True)).otherwise(held)
+    plain = held.str.replace_all(",", ".", literal=True) if text.decimal == "," else held
+    missing = missing_numbers([plain_number(token, text.decimal, text.thousands) for token in text.na])
+    return (
+        pl.when(~plain.cast(pl.Float64, strict=False).is_in(missing).fill_null(False)).then(plain) if missing else plain
+    )
 
 
 def _kind(held: int, flags: int, integers: int, numbers: int) -> str:

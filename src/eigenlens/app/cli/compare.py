@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from dataclasses import fields
 from typing import Annotated, Any
 
 import typer
 
-from eigenlens.app.cli.errors import refuse
+from eigenlens.app.cli.errors import in_flags, refuse
 from eigenlens.app.cli.options import DataFiles, Output, Reading, Running, flags, takes
+from eigenlens.app.cli.present import require_files
 
 __all__ = ["compare"]
 
@@ -38,6 +40,7 @@ def compare(
 
     With --quiet the name of the best model is all that is printed.
     """  # fmt: skip
+    require_files(files)
     from eigenlens.app.cli.reading import read_table
     from eigenlens.app.cli.running import session
     from eigenlens.app.cli.writing import FORMATS, checked_target, write_table
@@ -53,7 +56,7 @@ def compare(
             written = [] if target is None else [f"write {target}"]
             return now.would(f"compare {', '.join(estimators)} in {cv} folds", *written, models=list(estimators))
         found = _compared(estimators, table, cv, running, now)
-        now.show(str(found))
+        now.show(in_flags(re.sub(r"\b\w+Error: ", "", str(found))))
         rows = _rows(found)
         now.tell(best=found.best, table=rows, failures=found.failures)
         if running.quiet and not running.json:
@@ -114,7 +117,7 @@ def _compared(estimators: dict[str, Any], table: Any, cv: int, running: Running,
     if cv > table.n:
         refuse(f"--cv {cv} is more than the {table.n} rows", f"use at most --cv {table.n}")
     with now.progress(f"{len(estimators)} models in {cv} folds"):
-        found = held_out(estimators, table.rows, cv=cv, sample_weight=table.weight, random_state=running.seed)
+        found = held_out(estimators, table.named_rows, cv=cv, sample_weight=table.weight, random_state=running.seed)
     now.check()
     if len(found.failures) == len(found.names):
         first = next(iter(found.failures.values()))

@@ -10,6 +10,7 @@ import typer
 
 from eigenlens.app.cli.errors import refuse
 from eigenlens.app.cli.options import Parsing, Running, flags, takes
+from eigenlens.app.cli.present import require_files
 from eigenlens.app.cli.words import counted
 
 __all__ = ["info"]
@@ -32,6 +33,7 @@ def info(
     """
     from eigenlens.app.cli.running import session
 
+    require_files(files)
     with session(running) as now:
         models = [file for file in files if file.lower().endswith(".safetensors")]
         if models and len(files) > 1:
@@ -48,7 +50,8 @@ def info(
 def _describe_model(path: Path, now: Any) -> None:
     """By the file's header and shapes; the digest is checked, and the estimator itself is made for its summary only."""
     from eigenlens import io
-    from eigenlens.app.cli.summaries import aligned, call, summary
+    from eigenlens.app.cli.aligning import aligned
+    from eigenlens.app.cli.summaries import call, summary
     from eigenlens.app.cli.writing import size_of
     from eigenlens.estimators import ESTIMATORS, load
 
@@ -80,9 +83,10 @@ def _fitted_to(model: Any, names: list[str]) -> str:
 
 
 def _describe_table(files: list[str], reading: Parsing, now: Any) -> None:
+    from eigenlens.app.cli.aligning import aligned
     from eigenlens.app.cli.opening import opened
     from eigenlens.app.cli.profiling import profile
-    from eigenlens.app.cli.summaries import aligned
+    from eigenlens.data.text_files import encoding_of
 
     with now.progress("reading"):
         table = opened(files, reading)
@@ -90,10 +94,12 @@ def _describe_table(files: list[str], reading: Parsing, now: Any) -> None:
         columns, n = _of_arrays(paths, table.kinds) if table.is_array else profile(paths, text)
     found = [column.facts for column in columns]
     now.say("file", f"{_place(files, paths)}: {counted(n, 'row')}, {counted(len(columns), 'column')} ({_size(paths)})")
-    if text is not None:
-        cut = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar"}.get(text.separator, repr(text.separator))
+    written = None if text is None else text.__dict__ | {"encoding": encoding_of(paths[0], text.encoding)}
+    if text is not None and written is not None:
+        cut = SEPARATORS.get(text.separator, repr(text.separator))
         names = "first line is names" if text.header else "no line of names"
-        now.say("text", f"separator {cut}, decimal sign '{text.decimal}', {names}")
+        signs = f"decimal sign '{text.decimal}'" + (f", '{text.thousands}' between thousands" if text.thousands else "")
+        now.say("text", f"separator {cut}, {signs}, {names}, encoding {written['encoding']}")
     missing = sum(column["missing"] for column in found)
     now.say("missing", f"{missing:,} of {n * len(found):,} entries ({missing / (n * len(found)):.1%})")
     lines = [_line(column) for column in found]
@@ -101,10 +107,10 @@ def _describe_table(files: list[str], reading: Parsing, now: Any) -> None:
     marks = list(dict.fromkeys(mark for column in columns for mark in column.perhaps_missing))
     following = _next(files, columns, reading, marks)
     now.say(*(("next", following) if following else ("note", NO_NUMBERS)))
-    now.tell(files=paths, rows=n, missing=missing, columns=found, text=None if text is None else text.__dict__,
-             next=following)  # fmt: skip
+    now.tell(files=paths, rows=n, missing=missing, columns=found, text=written, next=following)
 
 
+SEPARATORS = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar", " ": "spaces"}
 NUMBERS = ("float", "integer", "boolean")
 NO_NUMBERS = "no column holds numbers: only nb takes text, and it needs a column of classes (--label)"
 TITLES = ["column", "type", "missing", "least", "mean", "greatest", "note"]
@@ -128,11 +134,19 @@ def _next(files: list[str], columns: list[Any], reading: Parsing, marks: list[st
     if not usable:
         return None
     model = "ppca" if any(c.missing for c in usable) or marks else "pca"
-    words = ["eigenlens", "fit", model, *files, *flags(reading, "na", "separator", "header", "decimal")]
+    words = [
+        "eigenlens",
+        "fit",
+        model,
+        *files,
+        *flags(reading, "na", "separator", "header", "decimal", "thousands", "encoding"),
+    ]
     words += [word for mark in marks for word in ("--na", mark)]
     words += [word for column in names for word in ("--id", str(column.name))]
-    few = [word for name in other for word in ("--drop", name)]
-    return shlex.join(words + (few if len(other) <= 4 else ["--columns", "@number"]))
+    if len(other) > 4:  # then those of text are told by their type
+        words += ["--columns", "@number"]
+        other = [str(c.name) for c in rest if c.type in NUMBERS and not _usable(c)]
+    return shlex.join(words + [word for name in other for word in ("--drop", name)])
 
 
 def _names_rows(columns: list[Any]) -> bool:

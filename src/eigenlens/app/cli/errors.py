@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import re
-from typing import Any, NoReturn
+import shlex
+from typing import NoReturn
 
 from eigenlens.app.cli.advice import advised
 
@@ -91,24 +92,21 @@ def _said(error: BaseException) -> str:
 
 SAME = (
     "columns|drop|id|label|solver|kernel|gamma|rotation|bandwidth|cv|missing|approximation|preimage|smoothing|shrinkage|"
-    "degree|density|standardize|whiten|adaptive"
+    "degree|density|standardize|whiten|adaptive|encoding"
 )
 """Parameters whose options have the same name."""
 
 WORDS: list[tuple[str, str]] = [
-    (r"read it as text with text=\[([^\]]*)\]", r"read it as text with --text \1"),
     (r"convert it to text \(astype\(str\)\), or read it as such: scan\(…, text=\[…\]\)",
      "write it as text, or in CSV name it with --text"),
     (r"leave it out \(of a scan by id= or drop=\)", "leave it out with --drop or --id"),
     (r"column '([^']*)' of X has no observed entry \(NaN in every row\)([:;.]) [Ll]eave it out",
-     "column '\\1' has no entry in any row\\2 leave it out with --drop \"\\1\""),
+     "column '\\1' has no entry in any row\\2 leave it out with drop=[\"\\1\"]"),
     (r"holds (?:dates or times \()?(?:Datetime|Time|Duration)\([^)]*\)\)?", "holds dates or times"),
     (r"\b1 entries\b", "1 entry"),
-    (r"pass na=\[([^\]]*)\] if that means missing, or leave it out with drop=\[([^\]]*)\], id= or label=",
-     r"add --na \1, or leave it out with --drop \2"),
-    (r"leave it out with drop=\[([^\]]*)\], id= or label=",
-     r"leave it out with --drop \1, or name it with --id or --label"),
-    (r"leave it out with drop=\[([^\]]*)\]", r"leave it out with --drop \1"),
+    (r"pass (--na .*) if that means missing, or leave it out with (--drop .*), id= or label=",
+     r"add \1, or leave it out with \2"),
+    (r"leave it out with (--drop .*), id= or label=", r"leave it out with \1, or name it with --id or --label"),
     (r"pass header=False if it is a row, header=True if these are names",
      r"add --no-header if it is a row, --header if these are names"),
     (r"PCA\(missing='em'\) can fit and transform such rows", "or fit with --missing em"),
@@ -118,15 +116,19 @@ WORDS: list[tuple[str, str]] = [
     (r"is not known\. Known: (.*)\.", r"is not known: use one of \1."),
     (r"cannot be read: (.*)\. Write it again, or check its suffix",
      r"cannot be read (\1): write it again, or check its suffix"),
+    (r"leave out encoding:", "leave out --encoding,"),
     (r"\bn_components=", "-k "),
     (r"\bmax_memory=", "--max-memory "),
     (r"\bmax_memory\b", "--max-memory"),
     (r"\brandom_state=", "--seed "),
-    (r"\bcovariance_type=", "--covariance "),
+    (r"\bcovariance_types?=", "--covariance "),
+    (r"the files of one scan need", "files that are read together need"),
     (r"\bsample_weight\b", "--weight"),
     (r"\bmax_iter=(\S+)", r"--set max_iter=\1"),
     (r"pass overwrite=True", "pass --force"),
     (r"^Input X contains", "the rows contain"),
+    (r"^X has (\d+) features, but (\w+) is expecting (\d+) features as input\.?",
+     r"the table has \1 columns, and the \2 was fitted to \3: choose those it was fitted to with --columns or --drop"),
     (r"^X has", "the table has"),
     (r"^y has", "the label column has"),
     (r"^n_samples=1:", "the table has 1 row:"),
@@ -143,15 +145,19 @@ WORDS: list[tuple[str, str]] = [
 def in_flags(text: str) -> str:
     """What the library says, with options of the command line for parameters of Python."""
     for pattern, replacement in WORDS:
-        text = re.sub(pattern, replacement, text)
-    return re.sub(r"(--(?:na|drop|text)) ((?:\"[^\"]*\"(?:, )?)+)", _listed, text)
+        text = re.sub(pattern, replacement, re.sub(LISTED, _listed, text))
+    return text
+
+
+LISTED = re.compile(r'\b(na|drop|text)=\["(.*?)"\]')
+"""Columns or texts as Python lists them."""
 
 
 def _listed(found: re.Match[str]) -> str:
-    """--na "n/a", "-" as it is typed: --na n/a --na -."""
-    values: list[Any] = re.findall(r'"([^"]*)"', found[2])
-    typed = [f"'{value}'" if re.search(r"[^\w./-]", value) or not value else value for value in values]
-    return " ".join(f"{found[1]} {value}" for value in typed) + (", " if found[2].endswith(", ") else "")
+    """na=["n/a", "-"] as it is typed: --na n/a --na -."""
+    values = found[2].split('", "')
+    typed = [shlex.quote(value) if re.search(r"[^\w./-]", value) or not value else value for value in values]
+    return " ".join(f"--{found[1]} {value}" for value in typed)
 
 
 def _split(text: str) -> tuple[str, str]:

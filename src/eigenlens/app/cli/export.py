@@ -11,6 +11,7 @@ import typer
 
 from eigenlens.app.cli.errors import refuse
 from eigenlens.app.cli.options import ModelFile, Running, takes
+from eigenlens.app.cli.present import require_files
 
 if TYPE_CHECKING:
     from eigenlens.app.cli.parameters import Parameter
@@ -41,6 +42,7 @@ def export(
     ONNX holds the projection of pca, ppca, fa and lda: X in, scores out, in float64; of lda also the label and the
     probabilities. It is checked against this package where onnxruntime is installed (the extra onnx).
     """
+    require_files(model)
     from eigenlens.app.cli.parameters import parameters
     from eigenlens.app.cli.running import session
     from eigenlens.app.cli.writing import checked_target, write_whole

@@ -83,6 +83,6 @@ def _of_model(known: list[str], kinds: Mapping[Any, str], model: Any, wanted: li
 
 
 def _fitted_text(model: Any) -> set[Any]:
-    """The columns that a model has met as text: in new rows their cells may all look like numbers."""
-    plan = getattr(model, "_plan", None)
-    return set() if plan is None else {field.name for field in plan.fields if field.kind == "text"}
+    """The columns that a model, or one of several, has met as text: in new rows their cells may look like numbers."""
+    plans = [getattr(each, "_plan", None) for each in getattr(model, "models", (model,))]
+    return {field.name for plan in plans if plan is not None for field in plan.fields if field.kind == "text"}

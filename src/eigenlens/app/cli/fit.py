@@ -11,6 +11,7 @@ import typer
 from eigenlens.app.cli.errors import refuse
 from eigenlens.app.cli.model_options import ModelOptions
 from eigenlens.app.cli.options import DataFiles, Reading, Running, takes
+from eigenlens.app.cli.present import require_files
 
 __all__ = ["fit"]
 
@@ -48,6 +49,7 @@ def fit(
 
     Empty cells and those of --na are missing entries: ppca, fa, gmm, nb and pca --missing em fit what is there.
     """
+    require_files(files)
     from eigenlens.app.cli.following import say_next
     from eigenlens.app.cli.looking import look_at
     from eigenlens.app.cli.model_options import unfitted

@@ -47,8 +47,7 @@ def _apply_it(estimator: Any, files: Sequence[str], target: Path, reading: Readi
     (name, written) = able[0]
     named = hasattr(estimator, "feature_names_in_")
     chosen = () if named else ("columns", "drop")
-    same = flags(
-        reading, "id", "label", "na", "separator", "header", "decimal", "text", "where", "skip_missing", *chosen
-    )
+    form = ("na", "separator", "header", "decimal", "thousands", "encoding")
+    same = flags(reading, "id", "label", *form, "text", "where", "skip_missing", *chosen)
     end = [] if written is None else ["-o", free_name(written)]
     return ["eigenlens", name, str(target), *files, *same, *end]

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from eigenlens.app.cli.columns import kind_of, plain_cells, text_kinds, text_names
+from eigenlens.app.cli.columns import kind_of, plain_cells, scan_table, text_kinds
 from eigenlens.app.cli.errors import refuse
 from eigenlens.app.cli.sniffing import Text
-from eigenlens.data.cells import Found, plainest
+from eigenlens.app.cli.text_blocks import text_blocks
+from eigenlens.data.cells import Found, plainest, without_missing
 from eigenlens.data.frames import import_polars, same_columns, text_error, unreadable
 from eigenlens.errors import DataError
 
@@ -21,32 +22,23 @@ __all__ = ["as_numbers", "gaps", "kinds_of", "plain", "read_frame", "typed"]
 def read_frame(paths: Sequence[Path], text: Text | None) -> Any:
     """All columns of the files; those of delimited text as text, missing cells null."""
     pl = import_polars()
+    found = _tables(paths) if text is None else list(text_blocks(paths, text, ["", *text.na]))
+    if not sum(map(len, found)):
+        refuse(f"'{paths[0]}' has no rows", "write it again, with at least one row", "data")
+    frame = pl.concat(found, how="vertical_relaxed")
+    marks = () if text is None else text.na
+    return frame.with_columns(without_missing(name, marks) for name in frame.columns) if marks else frame
+
+
+def _tables(paths: Sequence[Path]) -> list[Any]:
+    pl = import_polars()
     try:
-        parts = [_opened(path, text) for path in paths]
-        columns = [part.collect_schema().names() for part in parts]
+        tables = [scan_table(path) for path in paths]
+        columns = [table.collect_schema().names() for table in tables]
         same_columns(paths, columns, ordered=False)
-        frame = pl.concat([part.select(columns[0]) for part in parts], how="vertical_relaxed").collect()
+        return [table.select(columns[0]).collect() for table in tables]
     except (pl.exceptions.PolarsError, OSError) as error:
         raise unreadable(paths[0], error) from error
-    if not len(frame):
-        refuse(f"'{paths[0]}' has no rows", "write it again, with at least one row", "data")
-    return frame
-
-
-def _opened(path: Path, text: Text | None) -> Any:
-    pl = import_polars()
-    if text is None:
-        scan = pl.scan_parquet if path.suffix.lower() in (".parquet", ".pq") else pl.scan_ipc
-        return scan(path, glob=False)
-    names = text_names(path, text)
-    return pl.read_csv(
-        path,
-        has_header=False,
-        skip_rows=int(text.header),
-        separator=text.separator,
-        schema=dict.fromkeys(names, pl.String),
-        null_values=["", *text.na],
-    ).lazy()
 
 
 def typed(frame: Any, text: Text | None, columns: Sequence[str], levels: Collection[str] = ()) -> Any:
@@ -89,9 +81,8 @@ def plain(frame: Any, text: Text | None, name: str) -> Any:
     """One column as it is for labels, ids and weights: numbers where all entries are, 007 and true as written."""
     if text is None:
         return frame[name]
-    if text.decimal == ".":
-        return plainest(frame[name])
-    return typed(frame, text, [name], [name] if kinds_of(frame.select(name), text)[name] == "mixed" else [])[name]
+    numbers = plainest(frame.select(plain_cells(import_polars().col(name), text)).to_series())
+    return numbers if numbers.dtype.is_numeric() else frame[name]
 
 
 def as_numbers(column: Any, kind: str, text: Text | None) -> Any:
@@ -101,10 +92,9 @@ def as_numbers(column: Any, kind: str, text: Text | None) -> Any:
         return None
     if text is None:
         return column.cast(pl.Float64)
-    cells = column.str.strip_chars().str.to_lowercase().str.replace("^true$", "1").str.replace("^false$", "0")
-    if text.decimal == ",":
-        cells = cells.str.replace_all(",", ".", literal=True)
-    return cells.cast(pl.Float64, strict=False)
+    cells = column.to_frame().select(plain_cells(pl.col(column.name), text)).to_series()
+    words = cells.str.to_lowercase().str.replace("^true$", "1").str.replace("^false$", "0")
+    return words.cast(pl.Float64, strict=False)
 
 
 def gaps(column: Any) -> Any:

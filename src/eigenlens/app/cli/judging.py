@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenlens.app.cli.summaries import aligned
+from eigenlens.app.cli.aligning import aligned
 from eigenlens.arrays import Array
 
 __all__ = ["Judged", "judge", "spelled", "weighted_mean"]

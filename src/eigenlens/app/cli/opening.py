@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eigenlens import checks
 from eigenlens.app.cli.columns import column_kinds, text_names
 from eigenlens.app.cli.errors import refuse
 from eigenlens.app.cli.options import Parsing, Running
@@ -16,7 +15,7 @@ from eigenlens.app.cli.ragged import refuse_ragged
 from eigenlens.app.cli.sniffing import Text, is_text, sniff
 from eigenlens.data.frames import same_columns
 from eigenlens.data.paths import expand
-from eigenlens.kernels.memory import available_memory
+from eigenlens.data.text_files import COMPRESSED
 
 __all__ = ["Opened", "memory_limit", "opened"]
 
@@ -48,14 +47,11 @@ class Opened:
         return sum(path.stat().st_size * BYTES_PER_BYTE[self._form(path)] for path in self.files)
 
     def _form(self, path: Path) -> str:
-        return "binary" if self.text is None else "compressed" if path.suffix.lower() == ".gz" else "text"
+        return "binary" if self.text is None else "compressed" if path.suffix.lower() in COMPRESSED else "text"
 
 
 def opened(paths: Sequence[str], reading: Parsing) -> Opened:
     """The files, after a look at what can be wrong with them."""
-    if "-" in paths:
-        refuse("'-' is standard input, and rows are read from files, some models pass by pass",
-               "write it to a file first: … > rows.csv", "data")  # fmt: skip
     files = expand(list(paths))
     text = sniff(files[0], reading) if is_text(files[0]) else None
     other = next((path for path in files if is_text(path) != (text is not None)), None)
@@ -70,6 +66,9 @@ def opened(paths: Sequence[str], reading: Parsing) -> Opened:
 
 def memory_limit(running: Running, share: int = 4) -> int:
     """What may be held in memory: what the options say, or else a share of what is free."""
+    from eigenlens import checks
+    from eigenlens.kernels.memory import available_memory
+
     given = running.max_memory
     if given is None:
         return available_memory() // share
@@ -90,7 +89,7 @@ def _check_text(files: tuple[Path, ...], text: Text) -> None:
 
 def _refuse_text_options(path: Path, reading: Parsing) -> None:
     """Refuse options of delimited text where a file is none."""
-    options = ("na", "separator", "decimal", "header", "text")
+    options = ("na", "separator", "decimal", "thousands", "header", "encoding", "text")
     given = [name for name in options if getattr(reading, name, None) not in (None, [])]
     if given:
         flag = "--no-header" if given[0] == "header" and not reading.header else f"--{given[0]}"

@@ -20,7 +20,8 @@ READING, RUNNING = "Reading", "Running"
 DataFiles = Annotated[
     list[str],
     typer.Argument(
-        metavar="FILE…", help="CSV, Parquet, Arrow or .npy files; quote a pattern such as 'sales/*.parquet'."
+        metavar="FILE…",
+        help="CSV (also .gz, .bz2, .xz), Parquet, Arrow or .npy files; quote a pattern such as 'sales/*.parquet'.",
     ),
 ]
 ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model file that `fit` wrote (.safetensors).")]
@@ -85,15 +86,35 @@ class Parsing:
     ] = None
     separator: Annotated[
         str | None,
-        _option("--separator", panel=READING, metavar="CHAR", help="Between cells of CSV. Default: sniffed."),
+        _option(
+            "--separator",
+            panel=READING,
+            metavar="CHAR",
+            help="Between cells of CSV; tab, or ' ' for spaces of any number. Default: sniffed.",
+        ),
     ] = None
     header: Annotated[
         bool | None,
         _option("--header/--no-header", panel=READING, help="Whether the first line is names. Default: sniffed."),
     ] = None
     decimal: Annotated[
-        str | None, _option("--decimal", panel=READING, metavar="CHAR", help="'.' or ',' in CSV. Default: sniffed.")
+        str | None,
+        _option("--decimal", panel=READING, metavar="CHAR", help="Of numbers in CSV: '.' or ','. Default: sniffed."),
     ] = None
+    thousands: Annotated[
+        str | None,
+        _option(
+            "--thousands", panel=READING, metavar="CHAR",
+            help="Between thousands in CSV, as in 1.234,5 or 1,234.5. Default: none, unless such numbers are met.",
+        ),
+    ] = None  # fmt: skip
+    encoding: Annotated[
+        str | None,
+        _option(
+            "--encoding", panel=READING, metavar="NAME",
+            help="Of CSV: latin-1, cp1252, shift_jis, … Default: UTF-8, or UTF-16 where the file is marked so.",
+        ),
+    ] = None  # fmt: skip
 
 
 @dataclass(frozen=True)

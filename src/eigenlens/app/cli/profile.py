@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -14,6 +15,12 @@ __all__ = ["MOST_VALUES", "Numbers", "Profile"]
 
 MOST_VALUES = 10_000
 """So many different texts of a column are told apart; fewer where there are hundreds of columns."""
+
+LOOKED_AT = 20
+"""So many different texts of a column must look alike to be called numbers with %, dates, …"""
+
+MARKS = {"na", "n/a", "n.a.", "#n/a", "nan", "null", "none", "nil", "missing", "unknown", "?", "-", "--", ".", "*"}
+"""What is often written for a missing entry."""
 
 FEW = 3
 """A column of numbers with at most so many different texts has marks for what is missing, rather than text."""
@@ -39,7 +46,7 @@ class Profile:
     Attributes:
         rows, missing: entries, and those that are missing. numbers: entries that are numbers.
         flags, integers: whether all entries so far are true or false, or whole numbers.
-        least, greatest, total: of the numbers. infinite: how many of them are.
+        least, greatest, total: of the numbers. infinite: how many of them are. padded: those such as 007.
         values: different texts, at most `most` and one.
         kind: what the file says the column holds; None for text, where the entries say it.
         marks: different texts that are no numbers, a few.
@@ -57,6 +64,7 @@ class Profile:
     greatest: float = float("-inf")
     total: float = 0.0
     infinite: int = 0
+    padded: int = 0
     values: dict[str, None] = field(default_factory=dict)
     marks: dict[str, None] = field(default_factory=dict)
 
@@ -73,8 +81,8 @@ class Profile:
         _keep(values, self.values, self.most)
 
     def mark(self, values: Iterable[Any]) -> None:
-        """Keep texts that are no numbers, up to one more than a few."""
-        _keep(values, self.marks, FEW)
+        """Keep texts that are no numbers, up to one more than may mean missing."""
+        _keep(values, self.marks, FEW + len(MARKS))
 
     @property
     def type(self) -> str:
@@ -91,8 +99,10 @@ class Profile:
     @property
     def perhaps_missing(self) -> list[str]:
         """Texts among numbers that may mean missing, such as n/a."""
-        few = 0 < len(self.marks) <= FEW and 2 * self.numbers > self.rows - self.missing
-        return list(self.marks) if self.type == "text" and few else []
+        strange = [mark for mark in self.marks if mark.lower() not in MARKS]
+        numbers = any(look.number for look in map(look_of, strange) if look)
+        most = 2 * self.numbers > self.rows - self.missing
+        return list(self.marks) if self.type == "text" and most and len(strange) <= FEW and not numbers else []
 
     @property
     def numbers_rows(self) -> bool:
@@ -104,7 +114,8 @@ class Profile:
     @property
     def names_rows(self) -> bool:
         """Whether every entry is another, as names are; of a text."""
-        return self.type in ("text", "other") and self.rows >= MANY and len(self.values) == self.rows
+        words = self.type in ("text", "other") and 2 * self.numbers <= self.rows
+        return words and self.rows >= MANY and len(self.values) == self.rows
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -120,6 +131,8 @@ class Profile:
             return "empty"
         if measured and self.numbers_rows:
             return "numbers the rows"
+        if measured and self.padded:
+            return f"leading zeros in {counted(self.padded, 'row')}: names, perhaps"
         if measured and self.infinite:
             return f"infinite in {counted(self.infinite, 'row')}"
         if measured:
@@ -131,8 +144,9 @@ class Profile:
         if not self.values:
             return ""
         first = next(iter(self.values))
-        look = look_of(first)
-        return f"{count} different, e.g. {one_line(first, 24)!r}{f': {look.what}' if look else ''}"
+        looks = {look_of(value) for value in itertools.islice(self.marks or self.values, LOOKED_AT)}
+        look = looks.pop() if len(looks) == 1 else None
+        return f"{count} different, e.g. '{one_line(first, 24)}'{f': {look.what}' if look else ''}"
 
 
 def _keep(values: Iterable[Any], into: dict[str, None], most: int) -> None:

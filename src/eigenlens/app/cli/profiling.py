@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from eigenlens.app.cli.columns import kind_of, plain_cells, text_names
+from eigenlens.app.cli.columns import kind_of, plain_cells, scan_table
 from eigenlens.app.cli.errors import refuse
 from eigenlens.app.cli.profile import MOST_VALUES, Numbers, Profile
 from eigenlens.app.cli.sniffing import Text
+from eigenlens.app.cli.text_blocks import text_blocks
 from eigenlens.data.frames import import_polars, same_columns, unreadable
-from eigenlens.data.records import PIECE_BYTES, records
 from eigenlens.data.source import BLOCK_BYTES
 
 __all__ = ["profile"]
@@ -21,6 +20,7 @@ ALL_VALUES = 1_000_000
 """So many different texts of all columns are told apart."""
 
 INTEGER = r"^[+-]?\d+$"
+PADDED = r"^[+-]?0\d+$"
 FLAG = "^(?i)(true|false)$"
 
 
@@ -43,14 +43,14 @@ def profile(paths: Sequence[Path], text: Text | None) -> tuple[list[Profile], in
 def _look_at_text(found: list[Profile], frame: Any, text: Text) -> None:
     pl = import_polars()
     every = pl.all()
-    raw = frame.select(plain_cells(every, replace(text, decimal=".")))
-    cells = frame.select(plain_cells(every, text)) if text.decimal == "," else raw
+    cells = frame.select(plain_cells(every, text))
+    raw = frame.select(pl.when(plain_cells(every, text).is_not_null()).then(every.str.strip_chars()))
     words = every.str.to_lowercase().str.replace("^true$", "1").str.replace("^false$", "0")
     numbers = cells.select(words.cast(pl.Float64, strict=False))
-    integers, flags, nans = (
+    integers, flags, padded, nans = (
         frame.select(test.sum()).row(0)
         for frame, test in ((cells, every.str.contains(INTEGER)), (cells, every.str.contains(FLAG)),
-                            (numbers, every.is_nan()))
+                            (cells, every.str.contains(PADDED)), (numbers, every.is_nan()))
     )  # fmt: skip
     values = raw.select(every.drop_nulls().unique(maintain_order=True).head(found[0].most + 1).implode()).row(0)
     held, known = raw.select(every.count()).row(0), _numbers(numbers)
@@ -58,6 +58,7 @@ def _look_at_text(found: list[Profile], frame: Any, text: Text) -> None:
         column.add(len(frame), held[j] - nans[j], known[j])
         column.integers &= integers[j] == held[j]
         column.flags &= flags[j] == held[j]
+        column.padded += padded[j] or 0
         column.remember(values[j])
         if known[j].n + nans[j] < held[j]:
             odd = raw.to_series(j).filter(numbers.to_series(j).is_null()).drop_nulls()
@@ -96,29 +97,27 @@ def _different(cells: Any) -> list[Any]:
 
 
 def _blocks(paths: Sequence[Path], text: Text | None) -> Iterator[Any]:
-    return _text_blocks(paths, text) if text is not None else _table_blocks(paths)
+    return text_blocks(paths, text) if text is not None else _table_blocks(paths)
 
 
-def _text_blocks(paths: Sequence[Path], text: Text) -> Iterator[Any]:
-    pl = import_polars()
-    names = [text_names(path, text) for path in paths]
-    same_columns(paths, names, ordered=False)
-    for path, own in zip(paths, names, strict=True):
-        for piece in records(path, PIECE_BYTES, skip=text.header, blanks=len(names[0]) == 1):
-            places = {f"column_{place}": pl.String for place in range(1, len(names[0]) + 1)}
-            try:
-                frame = pl.read_csv(piece, has_header=False, separator=text.separator, schema=places)
-            except pl.exceptions.PolarsError as error:
-                raise unreadable(path, error) from error
-            yield frame.rename(dict(zip(places, own, strict=True))).select(names[0])
+def _refuse_other_kinds(paths: Sequence[Path], types: list[Any]) -> None:
+    """Refuse files where a column is of numbers in one and of something else in another."""
+    for path, own in zip(paths, types, strict=True):
+        for name, dtype in types[0].items():
+            here, first = kind_of(own[name]), kind_of(dtype)
+            if here != first and not {here, first} <= {"float", "integer", "boolean"}:
+                what = f"column '{name}' holds {own[name]} in '{path}' and {dtype} in '{paths[0]}'"
+                refuse(what, "write it as one kind in all files, or describe them apart", "data")
 
 
 def _table_blocks(paths: Sequence[Path]) -> Iterator[Any]:
     pl = import_polars()
     try:
-        tables = [_scan(path) for path in paths]
-        schemas = [list(table.collect_schema().names()) for table in tables]
+        tables = [scan_table(path) for path in paths]
+        types = [table.collect_schema() for table in tables]
+        schemas = [list(each.names()) for each in types]
         same_columns(paths, schemas, ordered=False)
+        _refuse_other_kinds(paths, types)
         step = max(1, BLOCK_BYTES // (8 * max(1, len(schemas[0]))))
         for table in tables:
             n = int(table.select(pl.len()).collect().item())
@@ -126,8 +125,3 @@ def _table_blocks(paths: Sequence[Path]) -> Iterator[Any]:
                 yield table.select(schemas[0]).slice(start, step).collect()
     except (pl.exceptions.PolarsError, OSError) as error:
         raise unreadable(paths[0], error) from error
-
-
-def _scan(path: Path) -> Any:
-    pl = import_polars()
-    return (pl.scan_parquet if path.suffix.lower() in (".parquet", ".pq") else pl.scan_ipc)(path, glob=False)

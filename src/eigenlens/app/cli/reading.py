@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from eigenlens.app.cli.decimal_commas import DecimalCommaReader
 from eigenlens.app.cli.errors import refuse
 from eigenlens.app.cli.features import Parts, one_column, parts_of
 from eigenlens.app.cli.frames import gaps, plain, read_frame, typed
 from eigenlens.app.cli.kept import KeptRows, parse_test, passes
 from eigenlens.app.cli.opening import Opened, memory_limit, opened
 from eigenlens.app.cli.options import Reading, Running
+from eigenlens.app.cli.other_numbers import OtherNumbers
 from eigenlens.app.cli.roles import as_classes, as_weights, check_label, gaps_of
 from eigenlens.app.cli.tables import HeldRows, Table
 from eigenlens.app.cli.writing import in_words
@@ -69,12 +69,14 @@ class _Wanted:
         if text is None:
             return scan(files, **which)
         how: dict[str, Any] = {"na": text.na, "separator": text.separator, "header": text.header}
+        how["encoding"] = text.encoding
         how["text"] = [name for name in features if name in levels]
-        if text.decimal == ".":
+        if text.decimal == "." and not text.thousands:
             return scan(files, **which, **how)
         selection = Selection(**which)
         stamps = tuple(Stamp.of(path) for path in files)
-        return FileSource(stamps, DecimalCommaReader(files, selection, **how), selection)
+        reader = OtherNumbers(files, selection, decimal=text.decimal, thousands=text.thousands, **how)
+        return FileSource(stamps, reader, selection)
 
     def _which(self, features: list[Any], label: Any) -> dict[str, Any]:
         """The features as `scan` is told, in the fewest names: those left out, if the others stand as in the file."""
@@ -141,12 +143,10 @@ def _held(source: FileSource, found: Opened, most: int) -> Source:
 
 def _levels(source: FileSource, found: Opened, most: int) -> Source:
     """Columns of numbers and of text that are too large for memory, by blocks."""
-    if found.text is not None and found.text.decimal == ",":  # cells of text would lose their commas
+    if found.text is not None and (found.text.decimal == "," or found.text.thousands):  # cells of text would lose them
         size, free = in_words(found.size), in_words(most)
-        what = (
-            f"text columns beside numbers with decimal commas are held whole, which takes {size}, and {free} are free"
-        )
-        refuse(what, "raise --max-memory, or write the numbers with points", "resources")
+        what = f"text columns beside numbers with such signs are held whole, which takes {size}, and {free} are free"
+        refuse(what, "raise --max-memory, or write the numbers as 1234.5", "resources")
     return source.table()
 
 

@@ -8,6 +8,7 @@ import typer
 
 from eigenlens.app.cli.applying import columns_of, free_column, give, require_memory, would_write
 from eigenlens.app.cli.options import ModelFile, Output, Running, takes
+from eigenlens.app.cli.present import require_files
 from eigenlens.app.cli.words import counted
 
 __all__ = ["sample"]
@@ -24,6 +25,7 @@ def sample(
 
     Those of a classifier come with their classes, in the column label.
     """
+    require_files(model)
     from eigenlens.app.cli.models import why_not
     from eigenlens.app.cli.running import session
     from eigenlens.app.cli.writing import FORMATS, checked_target

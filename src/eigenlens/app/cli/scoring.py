@@ -6,6 +6,7 @@ from typing import Any
 
 from eigenlens.app.cli.applying import beside, would_write
 from eigenlens.app.cli.options import DataFiles, ModelFile, Output, Reading, Running, takes
+from eigenlens.app.cli.present import require_files
 from eigenlens.app.cli.words import counted
 
 __all__ = ["score"]
@@ -20,6 +21,7 @@ def score(model: ModelFile, files: DataFiles, reading: Reading, running: Running
     -o writes the log density of every row (for a classifier, 1 where it was right). With --quiet the number is all
     that is printed.
     """
+    require_files(model, files)
     from eigenlens.app.cli.models import takes_text
     from eigenlens.app.cli.reading import read_table
     from eigenlens.app.cli.running import session

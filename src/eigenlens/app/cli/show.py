@@ -11,6 +11,7 @@ import typer
 
 from eigenlens.app.cli.errors import refuse
 from eigenlens.app.cli.options import Reading, Running, takes
+from eigenlens.app.cli.present import require_files
 from eigenlens.app.cli.words import counted
 
 __all__ = ["demo", "report"]
@@ -31,6 +32,7 @@ def report(
     An overview, and a page for each model. It needs no network and no server: open it in any browser, send it by
     mail. Points can be coloured by --label and found by --id.
     """
+    require_files(files)
     from eigenlens.app.cli.models import takes_text
     from eigenlens.app.cli.reading import read_table
     from eigenlens.app.cli.reports import require_page, write_report
@@ -68,15 +70,15 @@ class Together:
 
     called = "models"
 
-    def __init__(self, columns: list[str]) -> None:
-        self.feature_names_in_ = columns
+    def __init__(self, models: list[Any], columns: list[str]) -> None:
+        self.models, self.feature_names_in_ = models, columns
 
 
 def _together(models: list[Any]) -> Any:
     names = [list(getattr(model, "feature_names_in_", ())) for model in models]
     if len(models) == 1 or not all(names):
         return models[0]
-    return Together(list(dict.fromkeys(name for own in names for name in own)))
+    return Together(models, list(dict.fromkeys(name for own in names for name in own)))
 
 
 def _named(models: list[Any], paths: list[str]) -> dict[str, Any]:

@@ -3,112 +3,146 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import itertools
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
 
 from eigenlens.app.cli.errors import refuse
 from eigenlens.app.cli.options import Parsing
+from eigenlens.app.cli.signs import is_number, plain_number, signs_of
+from eigenlens.data.records import squeezed
+from eigenlens.data.text_files import (
+    COMPRESSED,
+    encoding_of,
+    guessed_encoding,
+    open_bytes,
+    open_text,
+    refuse_undecodable,
+    text_encoding,
+)
 
-__all__ = ["TEXT", "Text", "is_text", "refuse_encoding", "sniff"]
+__all__ = ["TEXT", "Text", "cells_of", "is_text", "sniff"]
 
 TEXT = (".csv", ".tsv", ".txt")
 SEPARATORS = ",\t;|"
 HEAD = 1 << 16
 FEWEST_LINES = 3
 LONGEST_HEAD = 1 << 26
+LONGEST_CELL = 1 << 30
 LOOKED_AT = 100
 """Lines that are looked at."""
 
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 MISSING = {"", "na", "nan", "null", "none"}
 ARCHIVES = {b"PK\x03\x04": "a zip archive or spreadsheet", b"PAR1": "Parquet", b"\x93NUMPY": ".npy", b"ARROW1": "Arrow"}
 
 
 @dataclass(frozen=True)
 class Text:
-    """How delimited text is read."""
+    """How delimited text is read; `encoding`: None for UTF-8, or for what each file's byte order mark says."""
 
     separator: str
     header: bool
     decimal: str
     na: tuple[str, ...] = ()
+    encoding: str | None = None
+    thousands: str | None = None
 
 
 def is_text(path: Path) -> bool:
     """Whether the suffix says delimited text, compressed or not."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
-    last = suffixes[-2:-1] if suffixes[-1:] == [".gz"] else suffixes[-1:]
+    last = suffixes[-2:-1] if suffixes and suffixes[-1] in COMPRESSED else suffixes[-1:]
     return bool(last) and last[0] in TEXT
 
 
 def sniff(path: Path, reading: Parsing) -> Text:
     """How the file is to be read: what the options say, and where they are silent what its first lines show."""
-    text = _decoded(path, _head(path))
+    encoding = None if reading.encoding is None else text_encoding(reading.encoding)
+    _refuse_binary(path, encoding)
+    text = _head(path, encoding)
     separator = _given_separator(reading.separator) or _separator(path, text)
-    rows = list(itertools.islice(csv.reader(io.StringIO(text), delimiter=separator), LOOKED_AT))
+    shown = squeezed(text.encode()).decode() if separator == " " else text
+    rows = list(itertools.islice(cells_of(path, shown, separator), LOOKED_AT))
     rows = [[cell.strip() for cell in row] for row in rows if row]
     if not rows and text:
         refuse(f"'{path}' holds nothing but blank lines", "write it again, with names and rows", "data")
+    _refuse_comment(path, rows)
     _refuse_ragged(path, rows)
     if reading.decimal not in (None, ".", ","):
         refuse(f"--decimal {reading.decimal!r} must be '.' or ','", "write --decimal , for numbers such as 3,14")
-    decimal = reading.decimal or _decimal(rows, separator)
+    decimal, thousands = signs_of(rows, separator, reading)
     if decimal == "," and separator == ",":
         refuse(
             "numbers with decimal commas cannot also be separated by commas", "say what separates them: --separator ';'"
         )
     na = tuple(reading.na or ())
-    return Text(separator, _header(rows, decimal, na) if reading.header is None else reading.header, decimal, na)
+    plain = [[plain_number(cell, decimal, thousands) for cell in row] for row in rows]
+    header = _header(plain, na) if reading.header is None else reading.header
+    return Text(separator, header, decimal, na, encoding, thousands)
+
+
+def cells_of(path: Path, text: str, separator: str) -> Iterator[list[str]]:
+    """The rows of delimited text, cell by cell; a carriage return inside a line is refused."""
+    csv.field_size_limit(LONGEST_CELL)  # a setting of the whole process, and by default that of a short cell
+    rows = csv.reader(io.StringIO(text), delimiter=separator)
+    try:
+        yield from rows
+    except csv.Error as error:
+        what = f"has a carriage return inside a line, near line {rows.line_num}"
+        fix = f"end all lines alike, for instance with: tr '\\r' '\\n' < '{path}' > rows.csv"
+        refuse(f"'{path}' {what if 'new-line' in str(error) else f'cannot be read ({error})'}", fix, "data")
+
+
+def _refuse_comment(path: Path, rows: list[list[str]]) -> None:
+    """A line of words above the names would be taken for them where it has as many cells."""
+    words = [not any(is_number(cell) for cell in row) for row in rows[:3]]
+    if rows and rows[0][0].startswith("#") and words == [True, True, False]:
+        fix = f"delete the lines above the names, for instance with: grep -v '^#' '{path}' > rows.csv"
+        refuse(f"'{path}' starts with a comment, and its names are below", fix, "data")
 
 
 def _refuse_ragged(path: Path, rows: list[list[str]]) -> None:
     """Rows of different lengths would be shifted or cut in silence."""
     from eigenlens.app.cli.ragged import refuse_length
 
+    fix = ""
+    if len(rows) > 1 and all(len(row) == len(rows[0]) + 1 for row in rows[1:]):
+        first = f"put a name, or nothing, and a separator before '{rows[0][0]}'"
+        last = all(not row[-1] for row in rows[1:])
+        fix = "end the first line with a separator too" if last else f"if the first column names rows, {first}"
     for place, row in enumerate(rows):
         if len(row) != len(rows[0]):
             above = len(rows[0]) == 1 or rows[0][0].startswith("#")
-            refuse_length(path, place + 1, len(row), len(rows[0]), "delete the lines above the names" if above else "")
+            refuse_length(path, place + 1, row, len(rows[0]), "delete the lines above the names" if above else fix)
 
 
-def _head(path: Path) -> bytes:
-    """The first bytes, so many that whole lines are among them: lines of names may be long."""
-    with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as file:
-        head: bytes = file.read(HEAD)
-        while head.count(b"\n") < FEWEST_LINES and len(head) < LONGEST_HEAD and (more := file.read(len(head))):
-            head += more
-        return head
-
-
-def _decoded(path: Path, head: bytes) -> str:
-    """The first lines as text; what is not UTF-8 is refused with what it may be instead."""
+def _refuse_binary(path: Path, encoding: str | None) -> None:
+    """Refuse files of other formats that are called text, by their first bytes."""
+    with open_bytes(path) as file:
+        head = file.read(HEAD)
     kind = next((what for start, what in ARCHIVES.items() if head.startswith(start)), None)
-    if kind is None and head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        refuse_encoding(path, "UTF-16", "utf-16")
-    if kind is not None or b"\x00" in head:
+    if kind is not None or (b"\x00" in head and encoding_of(path, encoding) == "utf-8"):
+        if kind is None and (guess := guessed_encoding(head)).startswith("utf-16"):
+            refuse(f"'{path}' is UTF-16 without its mark", f"say so with --encoding {guess}", "data")
         what = "binary" if kind is None else kind
         refuse(f"'{path}' is {what}, not text", "give it the suffix of its format, or write it as CSV", "data")
-    if b"\r" in head and b"\n" not in head:
-        fix = f"write it with ordinary ones, for instance with: tr '\\r' '\\n' < '{path}' > lines.csv"
-        refuse(f"'{path}' has carriage returns alone as line ends", fix, "data")
+
+
+def _head(path: Path, encoding: str | None) -> str:
+    """The first bytes as text, so many that whole lines are among them: lines of names may be long."""
+    with open_text(path, encoding) as file:
+        head = file.read(HEAD)
+        while head.count(b"\n") < FEWEST_LINES and len(head) < LONGEST_HEAD and (more := file.read(len(head))):
+            head += more
     whole = head if len(head) < HEAD else head[: head.rfind(b"\n") + 1] or head
     try:
         return whole.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = whole.count(b"\n", 0, error.start) + 1
-        refuse_encoding(path, f"not UTF-8 (byte 0x{whole[error.start]:02x} in line {line})", "latin1")
-
-
-def refuse_encoding(path: Path, what: str, encoding: str) -> NoReturn:
-    """Refuse a file that is not UTF-8, with a way to make it so."""
-    fix = f"save it as UTF-8, for instance with: iconv -f {encoding} -t utf-8 '{path}' > utf8.csv"
-    refuse(f"'{path}' is {what}", fix, "data")
+    except UnicodeDecodeError:
+        refuse_undecodable(path, encoding)
+        raise
 
 
 def _given_separator(given: str | None) -> str | None:
@@ -123,7 +157,7 @@ def _separator(path: Path, text: str) -> str:
     """A tab in .tsv; elsewhere what cuts most lines into the same number of cells, and more than one."""
     if ".tsv" in [suffix.lower() for suffix in path.suffixes]:
         return "\t"
-    lines = [re.sub(r'"[^"]*"', "", line) for line in text.splitlines()[:LOOKED_AT] if line.strip()]
+    lines = [re.sub(r'"[^"]*"', '""', line) for line in text.splitlines()[:LOOKED_AT] if line.strip()]
     if not lines:
         return ","
 
@@ -137,44 +171,34 @@ def _separator(path: Path, text: str) -> str:
 
 
 def _spaced(lines: list[str]) -> bool:
-    """Whether spaces cut all lines into the same number of cells, and those below the first into numbers."""
-    cells = [line.strip().split(" ") for line in lines]
-    return len({len(row) for row in cells}) == 1 < len(cells[0]) and all(
-        NUMBER.fullmatch(cell) or cell.lower() in MISSING for row in cells[1:] for cell in row
-    )
+    """Whether spaces cut all lines into the same number of cells, and each of those below the first has numbers."""
+    cells = [line.split() for line in lines]
+    widths = {len(row) for row in cells[1:]} or {len(cells[0])}
+    # Rows may have names, and the names of columns none above these.
+    even = len(widths) == 1 and len(cells[0]) in (max(widths), max(widths) - 1) and max(widths) > 1
+    return even and all(any(is_number(cell) or cell.lower() in MISSING for cell in row) for row in cells[1:])
 
 
-def _decimal(rows: list[list[str]], separator: str) -> str:
-    """A comma where cells such as 3,14 are met, and none such as 3.14."""
-    cells = [cell for row in rows for cell in row]
-    commas = any(COMMA_NUMBER.fullmatch(cell) for cell in cells)
-    points = any("." in cell and NUMBER.fullmatch(cell) for cell in cells)
-    return "," if separator != "," and commas and not points else "."
-
-
-def _header(rows: list[list[str]], decimal: str, na: tuple[str, ...]) -> bool:
+def _header(rows: list[list[str]], na: tuple[str, ...]) -> bool:
     """Whether the first line is names: one of its cells is no number, unless the column below it never is one."""
     if len(rows) < 2:
         return True
     first, rest = rows[0], rows[1:]
-    if all(_is_number(cell, decimal) for cell in first if cell):
-        return False
+    if all(is_number(cell) for cell in first if cell):
+        years = _count_on(first) and 1500 <= int(first[0]) < 2100
+        return years and not any(set(first) & set(row) for row in rest)
     missing = MISSING | {token.lower() for token in na}
     for place, cell in enumerate(first):
         below = [row[place] for row in rest if place < len(row) and row[place].lower() not in missing]
-        if not _is_number(cell, decimal) and below and all(_is_number(other, decimal) for other in below):
+        if not is_number(cell) and below and all(is_number(other) for other in below):
             return True
-    numbers = [cell for cell in first if cell and _is_number(cell, decimal)]
-    return not numbers or _are_years(numbers)
+    numbers = [cell for cell in first if cell and is_number(cell)]
+    return not numbers or _count_on(numbers)
 
 
-def _are_years(cells: list[str]) -> bool:
+def _count_on(cells: list[str]) -> bool:
     """Whether the cells count on, as years in a line of names do."""
     if len(cells) < 2 or not all(cell.isdigit() for cell in cells):
         return False
     values = [int(cell) for cell in cells]
     return all(after == before + 1 for before, after in itertools.pairwise(values))
-
-
-def _is_number(cell: str, decimal: str) -> bool:
-    return NUMBER.fullmatch(cell.replace(",", ".") if decimal == "," else cell) is not None

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from eigenlens.app.cli.widths import one_line
+from eigenlens.app.cli.aligning import SHOWN, aligned
 from eigenlens.app.cli.words import counted
 from eigenlens.views.tables import names_of
 from eigenlens.views.values import VarianceTable
 
 __all__ = ["Summary", "axis_names", "call", "summary"]
-
-SHOWN = 12
-"""The most lines of a table of columns."""
 
 Summary = tuple[str, str, dict[str, Any]]
 
@@ -175,21 +172,3 @@ SUMMARIES: dict[str, Callable[[Any], Summary]] = {
     "QuadraticDiscriminant": _quadratic,
 }
 """Summaries by the class of the model; a classifier without one is described by its classes."""
-
-
-def aligned(header: Sequence[str], lines: Sequence[Sequence[str]], most: int = SHOWN, sides: str = "") -> str:
-    """Columns of text, the first flush left, the others flush right, or by `sides`; of a long table the first lines.
-
-    >>> print(aligned(["name", "n"], [["a", "10"], ["bb", "5"]]))
-    name   n
-    a     10
-    bb     5
-    """
-    shown = [[one_line(cell) for cell in header], *([one_line(line[0]), *line[1:]] for line in lines[:most])]
-    widths = [max(len(line[j]) for line in shown) for j in range(len(header))]
-    signs = sides or "<" + ">" * (len(header) - 1)
-    text = [
-        "  ".join(f"{cell:{side}{w}}" for side, cell, w in zip(signs, line, widths, strict=True)).rstrip()
-        for line in shown
-    ]
-    return "\n".join([*text, *([f"… {len(lines) - most:,} more"] if len(lines) > most else [])])

@@ -58,6 +58,16 @@ class Table:
         return np.asarray(self.source.array)
 
     @property
+    def named_rows(self) -> Any:
+        """(n, d) the rows as one array, or as a frame where the columns have names: for warnings that name them."""
+        X = self.rows
+        if self.source.names is None:
+            return X
+        from eigenlens.data.frames import import_polars
+
+        return import_polars().DataFrame(X, schema=list(self.source.names))
+
+    @property
     def facts(self) -> dict[str, Any]:
         """The same as `str`, for --json."""
         counts = {"rows": self.n, "columns": self.d, "missing": self.missing, "skipped": self.skipped}
