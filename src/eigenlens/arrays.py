@@ -10,7 +10,6 @@ import sys
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from eigenlens.errors import MissingExtra
 
@@ -26,8 +25,9 @@ def is_tensor(x: Any) -> bool:
 
 
 def is_sparse(x: Any) -> bool:
-    """Whether x is a SciPy sparse matrix or array."""
-    return bool(sparse.issparse(x))
+    """Whether x is a SciPy sparse matrix or array. Never imports SciPy: who holds one has done so."""
+    sparse = sys.modules.get("scipy.sparse")
+    return sparse is not None and bool(sparse.issparse(x))
 
 
 def namespace(x: Any) -> Any:
@@ -55,6 +55,7 @@ def to_numpy(x: Any) -> Array:
 def dense(rows: Any) -> Array:
     """Rows of any kind, NumPy, sparse or tensor, as a dense float64 array; a copy only where one is needed.
 
+    >>> from scipy import sparse
     >>> dense(sparse.csr_matrix(np.eye(2)))
     array([[1., 0.], [0., 1.]])
     """

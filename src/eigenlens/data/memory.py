@@ -11,7 +11,6 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from eigenlens.arrays import Array, namespace, working_dtype
 from eigenlens.data.source import BLOCK_BYTES, Block, Progress, S, Source
@@ -59,6 +58,8 @@ class SparseSource(Source):
     in_memory = True
 
     def __init__(self, X: Any, *, names: tuple[str, ...] | None = None, block_rows: int | None = None) -> None:
+        from scipy import sparse  # here, because it takes a tenth of a second, and files need none of it
+
         self.matrix = sparse.csr_matrix(X)
         self.n_rows, self.n_features = X.shape
         self.dtype = working_dtype(X.dtype)
@@ -81,7 +82,7 @@ class SparseSource(Source):
             low, high = m.indptr[start], m.indptr[stop]
             data = np.asarray(m.data[low:high], dtype=self.dtype)
             indptr = m.indptr[start : stop + 1] - low
-            block = sparse.csr_matrix((stop - start, m.shape[1]), dtype=self.dtype)
+            block = type(m)((stop - start, m.shape[1]), dtype=self.dtype)
             block.data, block.indices, block.indptr = data, m.indices[low:high], indptr
             yield block
 

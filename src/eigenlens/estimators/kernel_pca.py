@@ -43,7 +43,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     """Principal components of phi(x), through the kernel k(x, y) = <phi(x), phi(y)> alone.
 
     The centred Gram matrix K̄ = (I − 1pᵀ) K (I − p1ᵀ) has eigenvalues lam and eigenvectors u; the component of unit
-    length in feature space is v = Σ u_i phi(x_i) / √lam, and the score of a row is <phi(x) − mean, v>.
+    length in feature space is v = Σ u_i phi(x_i) / √lam, and the score of a row is <phi(x) − mean, v> (Schölkopf, Smola
+    and Müller 1998, "Nonlinear component analysis as a kernel eigenvalue problem").
 
     Parameters:
         n_components: int; a float in (0, 1) for the share of variance in feature space; None for all there are.

@@ -39,7 +39,8 @@ REMEMBERED_BYTES = 64 << 20
 class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Principal component analysis, exact and in one pass where it can be.
 
-    Finds orthonormal axes v₁, v₂, … of largest variance: S v = λ v with S the covariance matrix (divisor Σw − 1).
+    Finds orthonormal axes v₁, v₂, … of largest variance: S v = λ v with S the covariance matrix (divisor Σw − 1)
+    (Pearson 1901; Hotelling 1933; Jolliffe 2002, "Principal Component Analysis", chapters 1 to 3).
 
     Parameters:
         n_components: int; a float in (0, 1) for the share of variance to keep; "mle", "parallel",

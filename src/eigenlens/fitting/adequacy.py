@@ -50,6 +50,9 @@ class Sphericity:
 def kmo(X: Any, *, sample_weight: Any = None) -> Adequacy:
     """The Kaiser–Meyer–Olkin measure of rows X (n, d): whether their columns share more than pairs do.
 
+    Σ r_ij² / (Σ r_ij² + Σ p_ij²) over i ≠ j, with r the correlations and p the partial ones given all other columns
+    (Kaiser 1970; Kaiser and Rice 1974).
+
     X may be anything with rows, or the correlation or covariance matrix (d, d) of some: a symmetric matrix whose
     diagonal is positive is taken for one. Without NaN, and without a column that is a combination of others.
 

@@ -38,6 +38,11 @@ class Density(Protocol):
     """A density of rows x (d,). NaN, or None among levels, is a missing entry, and the density is that of what is left.
 
     So a row without entries has log density 0. Samples of discrete densities hold their levels.
+
+    >>> from eigenlens.densities import Gaussian
+    >>> density: Density = Gaussian.fit(np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 3.0]]))
+    >>> bool(density.log_density([[1.0, np.nan]])[0] == density.marginal([0]).log_density([1.0])[0])
+    True
     """
 
     def log_density(self, X: Array) -> Array:
@@ -58,7 +63,15 @@ class Density(Protocol):
 
 
 class Family(Protocol[S]):
-    """Densities with the same parameters: rows to statistics that merge, statistics to the member that fits them."""
+    """Densities with the same parameters: rows to statistics that merge, statistics to the member that fits them.
+
+    >>> from eigenlens.data.source import Block
+    >>> from eigenlens.densities import GaussianFamily
+    >>> family, X = GaussianFamily(), np.array([[0.0], [1.0], [2.0], [5.0]])
+    >>> halves = family.summarise(Block(X[:2])) + family.summarise(Block(X[2:]))
+    >>> family.estimate(halves).mean
+    array([2.])
+    """
 
     def summarise(self, block: Block) -> S:
         """The statistics of a block of rows; those of two blocks add to those of both."""
