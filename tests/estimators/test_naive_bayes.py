@@ -522,3 +522,18 @@ def test_labels_are_coded_without_sorting():
         assert classes.tolist() == expected.tolist()
         assert np.array_equal(codes, places)
         assert codes.dtype == np.int32
+
+
+def test_rounded_columns_are_classified_nearly_as_well_as_whole_ones():
+    """Kernels as narrow as the rule says would have peaks at the values met, and valleys between them."""
+    rng = np.random.default_rng(5)
+    y = rng.integers(0, 3, 3000)
+    X = rng.standard_normal((3000, 6)) + 0.5 * rng.standard_normal((3, 6))[y]
+
+    def loss(rows, **options):
+        model = NaiveBayes("kde", **options).fit(rows[:1500], y[:1500])
+        return -np.mean(model.predict_log_proba(rows[1500:])[np.arange(1500), y[1500:]])
+
+    rounded = np.rint(X)
+    assert loss(rounded) < loss(X) + 0.02
+    assert loss(rounded, bandwidth=0.1) > loss(X) + 0.1

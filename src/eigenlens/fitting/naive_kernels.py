@@ -30,10 +30,6 @@ def john_langley(x: Array, weight: Array) -> float:
 CLASS_BANDWIDTHS: dict[str, Callable[[Array, Array], float]] = {"john-langley": john_langley, **BANDWIDTHS}
 """Rules by name: that of classifiers, and those of densities."""
 
-SPACING = 1.0 / 6.0
-"""The least bandwidth, in mean distances of neighbouring values of a column, as in Weka: ties are no peaks."""
-
-
 @dataclass(frozen=True)
 class KernelFactor(RowsFactor):
     """Each class has a kernel density of its rows in each column."""
@@ -70,19 +66,21 @@ class KernelFactor(RowsFactor):
 def class_bandwidth(x: Array, w: Array, everywhere: tuple[Array, Array], rule: Any) -> float:
     """The bandwidth of the rows x (n,) of a class, `everywhere` being those of all classes: by a rule or a number.
 
-    Rows that are all equal give no bandwidth: then it is s / √n, s the standard deviation of the column. None is below
-    a sixth of the mean distance between neighbouring values of the column. So it goes with the units.
+    Rows that are all equal give no bandwidth: then it is s / √n, s the standard deviation of the column. A value stands
+    for all that would be rounded to it, so h² = (that of the rule)² + r² / 12, r the mean distance between neighbouring
+    values of the column: it counts where values are few, and ties are no peaks. All of it goes with the units.
     """
     if not callable(rule):
         return float(rule)
     values, weights = (x, w) if len(x) else everywhere
-    all_values, all_weights = everywhere
-    different = np.unique(all_values)
+    different = np.unique(everywhere[0])
     if different.size < 2:
         return 1.0
-    least = SPACING * (different[-1] - different[0]) / (different.size - 1)
-    if values.min() < values.max():
-        return max(float(rule(values, weights)), float(least))
-    mean = np.average(all_values, weights=all_weights)
-    deviation = np.sqrt(np.average((all_values - mean) ** 2, weights=all_weights))
-    return max(float(deviation / np.sqrt(max(1.0, weights.sum()))), float(least))
+    r = (different[-1] - different[0]) / (different.size - 1)
+    varies = bool(values.min() < values.max())
+    h = rule(values, weights) if varies else _deviation(*everywhere) / np.sqrt(max(1.0, weights.sum()))
+    return float(np.hypot(h, r / np.sqrt(12.0)))
+
+
+def _deviation(x: Array, w: Array) -> float:
+    return float(np.sqrt(np.average((x - np.average(x, weights=w)) ** 2, weights=w)))
