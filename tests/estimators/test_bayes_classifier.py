@@ -25,6 +25,7 @@ from eigenlens import (
     io,
     scan,
 )
+from eigenlens.app.cli.parameters import parameters
 from eigenlens.data.memory import ArraySource
 from eigenlens.densities import GaussianFamily
 from eigenlens.estimators import ESTIMATORS
@@ -380,3 +381,29 @@ def test_a_row_that_no_class_can_explain_has_the_prior(data):
     found = BayesClassifier(KernelDensity(kernel="box", bandwidth=1.0), prior=[0.2, 0.5, 0.3]).fit(X, y)
     with pytest.warns(DataWarning, match="density 0 in every class"):
         assert_allclose(found.predict_proba(np.full((1, 4), 1e3)), [[0.2, 0.5, 0.3]])
+
+
+def test_columns_that_differ_from_those_of_the_fit_are_named(tmp_path):
+    rng = np.random.default_rng(0)
+    names = [f"c{j}" for j in range(12)]
+    frame = pd.DataFrame(rng.standard_normal((30, 12)), columns=names)
+    found = BayesClassifier(GaussianFamily("diagonal")).fit(frame, np.arange(30) % 2)
+    other = frame.drop(columns=["c9"]).assign(extra=1.0)
+    other.to_csv(tmp_path / "other.csv", index=False)
+    frame[[*names[:2], "c3", "c2", *names[4:]]].to_csv(tmp_path / "turned.csv", index=False)
+    with pytest.raises(DataError, match=r"X lacks 'c9'; new are 'extra'\. Give X the columns of the fit"):
+        found.predict(scan(tmp_path / "other.csv"))
+    with pytest.raises(DataError, match=r"their order differs \(column 2 is 'c3', not 'c2'\)"):
+        found.predict(scan(tmp_path / "turned.csv"))
+
+
+@pytest.mark.filterwarnings("ignore::eigenlens.DataWarning")
+def test_parameters_of_a_density_of_some_columns_are_shown():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((40, 4)), np.arange(40) % 2
+    X[y == 1, 2] = 4.0
+    X[:, 0] = 1.0  # left out, so the density of class 1 is of some of some columns
+    found = parameters(BayesClassifier(GaussianMixture(1, n_init=1)).fit(X, y))
+    assert found["0.density.means_"].value.shape == (1, 3)
+    assert found["1.density.density.means_"].value.shape == (1, 2)
+    assert_allclose(found["1.density.variances"].value > 0.0, [False, True, False])

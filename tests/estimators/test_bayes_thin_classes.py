@@ -11,7 +11,17 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import multivariate_normal, norm
 
-from eigenlens import PCA, DataError, DataWarning, FactorAnalysis, OptionError, ProbabilisticPCA, load, scan
+from eigenlens import (
+    PCA,
+    DataError,
+    DataWarning,
+    FactorAnalysis,
+    OptionError,
+    ProbabilisticPCA,
+    QuadraticDiscriminant,
+    load,
+    scan,
+)
 from eigenlens.densities import Gaussian, GaussianFamily
 from eigenlens.estimators.bayes import BayesClassifier
 from eigenlens.estimators.bayes_columns import InColumns
@@ -364,6 +374,104 @@ def test_gaps_in_fit_of_rows_that_fill_too_few_dimensions():
     assert "class 2 of 40 rows: too little spread" in said
     near = multivariate_normal(X[y == 2, 1:].mean(axis=0), pooled(X, y)[1:, 1:]).logpdf(X[:, 1:]) - np.log(3)
     assert_allclose(found.predict_joint_log_proba(X)[:, 2], near, rtol=0.1)
+
+
+@pytest.mark.parametrize("name", ["full", "factor family", "diagonal"])
+def test_a_column_of_one_value_with_gaps_is_lent_the_variance_of_what_is_there(name):
+    X, y = flat()
+    X[y == 1, 2] = 3.3  # no short number: rounding shows
+    X[::9, 2] = X[1::9, 0] = np.nan
+    X = np.insert(X, 1, 7.0, axis=1)
+    density = {"factor family": FactorFamily(1)} | DENSITIES
+    found, said = told(BayesClassifier(density[name]), X, y)
+    assert "class 1 of 40 rows has one value in column 3" in said
+    assert "too little spread" not in said
+    column = [X[y == c, 3][~np.isnan(X[y == c, 3])] for c in range(3)]
+    near = sum(np.sum((x - x.mean()) ** 2) for x in column) / sum(map(len, column))
+    drawn = found.sample(6000, random_state=0)
+    assert drawn[0][drawn[1] == 1, 3].var() == pytest.approx(near, rel=0.1)
+
+
+# ---- rounding, which must not decide ------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore::eigenlens.DataWarning")
+@pytest.mark.parametrize("seed", range(6))
+def test_rows_that_fill_too_few_dimensions_do_so_in_every_order_of_columns(seed):
+    rng = np.random.default_rng(seed)
+    y = np.repeat([0, 1, 2], [4, 2, 3])
+    X = (rng.standard_normal((9, 4)) + 1e3 * rng.standard_normal(4)) * 10.0 ** rng.integers(-8, 9, 4)
+    X[y == 2, 1] = X[y == 2, 1][0]
+    plain = BayesClassifier(GaussianFamily()).fit(X, y).predict_joint_log_proba(X)
+    for _ in range(8):
+        order = rng.permutation(4)
+        found = BayesClassifier(GaussianFamily()).fit(X[:, order], y)
+        assert_allclose(found.predict_joint_log_proba(X[:, order]), plain, rtol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore::eigenlens.DataWarning")
+@pytest.mark.parametrize("model", [BayesClassifier(GaussianFamily()), QuadraticDiscriminant()], ids=["bayes", "qda"])
+def test_sparse_rows_whose_column_varies_by_rounding_alone(model):
+    X, y = data()
+    X[:, 1] = np.array([1.1, 2.3, 5.7])[y] / 3.0
+    y[:2] = y[2] if isinstance(model, QuadraticDiscriminant) else 9
+    X[:2, 1] = X[2, 1]
+    dense = model.fit(X, y).predict_log_proba(X)
+    assert_allclose(model.fit(sp.csr_matrix(X), y).predict_log_proba(X), dense, rtol=1e-6, atol=1e-6)
+
+
+# ---- what is said -------------------------------------------------------------------------------------------
+
+
+def test_what_several_classes_have_in_common_is_told_once_with_names():
+    X, y = data()
+    X[y < 2, 1] = 3.0
+    X[y == 2, 3] = 1.0
+    frame = pd.DataFrame(X, columns=["height", "width", "depth", "age"])
+    _, said = told(BayesClassifier(ProbabilisticPCA(1)), frame, y)
+    assert said == (
+        "class 0 (40 rows): 1 of 4 columns are constant ('width'); they count as columns without noise, so leave them "
+        "out. Much the same is so of class 1 (40 rows), class 2 (40 rows)."
+    )
+
+
+def test_warnings_that_differ_are_told_apart_and_at_the_line_that_asked():
+    X, y = data()
+    X[y == 1, 1] = 3.0
+
+    class Talking(ProbabilisticPCA):
+        def fit(self, X, y=None):
+            if np.mean(X[:, 0]) < 0.0:
+                warnings.warn("something else", DataWarning, stacklevel=2)
+            return super().fit(X)
+
+    X[:, 0] += np.where(y == 2, -1e3, 1e3)
+    with pytest.warns(DataWarning) as caught:
+        BayesClassifier(Talking(1)).fit(X, y)
+    said = [str(warning.message) for warning in caught]
+    assert said[0].startswith("class 1 (40 rows): 1 of 4 columns are constant (1)")
+    assert said[1] == "class 2 (40 rows): something else"
+    assert len(said) == 2
+    assert {warning.filename for warning in caught} == {__file__}
+
+
+@pytest.mark.filterwarnings("ignore::eigenlens.DataWarning")
+def test_fitted_densities_have_no_names_so_that_arrays_can_be_given_to_them():
+    X, y = flat()
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    for name in ("ppca", "gaussian", "silverman", "factor", "pca"):
+        found = BayesClassifier(DENSITIES[name]).fit(frame, y)
+        assert not hasattr(found.densities_[0], "feature_names_in_")
+        assert_allclose(found.predict_log_proba(frame), BayesClassifier(DENSITIES[name]).fit(X, y).predict_log_proba(X))
+
+
+def test_many_classes_are_counted_not_listed():
+    X, y = data(n=400)
+    y = np.arange(400) % 8
+    X[y > 0, 2] = 4.0
+    _, said = told(BayesClassifier(GaussianFamily()), pd.DataFrame(X, columns=list("abcd")), y)
+    assert said.startswith("class 1 of 50 rows has one value in column 'c', class 2 of 50 rows in 1 column, ")
+    assert "class 5 of 50 rows in 1 column and 2 more classes: there it is given" in said
 
 
 # ---- errors that stay ---------------------------------------------------------------------------------------

@@ -58,6 +58,7 @@ LINEAR = [
     ({"shrinkage": 0.3, "target": "identity"}, {"solver": "eigen", "shrinkage": 0.3}),
     ({"shrinkage": 1, "target": "identity"}, {"solver": "lsqr", "shrinkage": 1.0}),
     ({"shrinkage": "ledoit-wolf-by-class"}, {"solver": "eigen", "shrinkage": "auto"}),
+    ({"shrinkage": "auto"}, {"solver": "lsqr", "shrinkage": "auto"}),
 ]
 
 
@@ -108,6 +109,7 @@ def test_given_priors_are_scikit_learns():
         ({"reg": 0.2}, {"reg_param": 0.2}),
         ({"shrinkage": 0.3, "target": "identity"}, {"solver": "eigen", "shrinkage": 0.3}),
         ({"shrinkage": "ledoit-wolf"}, {"solver": "eigen", "shrinkage": "auto"}),
+        ({"shrinkage": "auto"}, {"solver": "eigen", "shrinkage": "auto"}),
     ],
 )
 @pytest.mark.parametrize("data", [IRIS, classes()], ids=["iris", "made"])

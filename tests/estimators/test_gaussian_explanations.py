@@ -15,6 +15,7 @@ from eigenlens import (
     FactorAnalysis,
     GaussianMixture,
     KernelDensity,
+    LinearDiscriminant,
     NaiveBayes,
     OptionError,
     ProbabilisticPCA,
@@ -128,6 +129,18 @@ def test_columns_that_are_left_out_or_lent(data):
         assert reasons.names == tuple("abcde")
         assert_array_equal(reasons.contributions[:, 1], 0.0)
         assert_allclose(reasons.log_odds, logs[:, 1] - logs[:, 2], rtol=1e-7, atol=1e-7)
+
+
+def test_equal_covariances_have_the_sums_of_the_linear_rule_and_other_shares():
+    half = np.random.default_rng(3).standard_normal((40, 3)) @ [[1.0, 0.6, 0.0], [0.0, 1.0, 0.5], [0.0, 0.0, 1.0]]
+    delta = np.array([1.0, -2.0, 0.5])
+    X, y = np.concatenate([half, half + delta]), np.repeat([0, 1], 40)
+    ours, linear = (model().fit(X, y).explain(X, of=1) for model in (QuadraticDiscriminant, LinearDiscriminant))
+    assert_allclose(ours.log_odds, linear.log_odds, rtol=1e-9, atol=1e-9)
+    # Half of x_j (C⁻¹ δ)_j and half of δ_j (C⁻¹ x)_j, about the middle of the two means, against all of the former.
+    P, Z = np.linalg.inv(np.cov(half.T, ddof=0)), X - X.mean(axis=0)
+    assert_allclose(ours.contributions, 0.5 * (Z * (P @ delta) + delta * (Z @ P)), rtol=1e-8, atol=1e-8)
+    assert_allclose(linear.contributions, Z * (P @ delta), rtol=1e-8, atol=1e-8)
 
 
 def test_more_columns_than_rows():

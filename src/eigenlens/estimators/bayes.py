@@ -25,7 +25,7 @@ from eigenlens.estimators.bayes_densities import (
     takes_gaps,
 )
 from eigenlens.estimators.classifying import BayesRule, Counted, drawn_by_class
-from eigenlens.estimators.density_rows import drawn, finite_blocks, log_densities
+from eigenlens.estimators.density_rows import drawn, finite_blocks, log_densities, told_together
 from eigenlens.estimators.explaining import Explanation
 from eigenlens.estimators.explaining_gaussians import explained_by_gaussians, is_gaussian
 from eigenlens.estimators.labels import announced, enough_classes, labels_among, labels_of
@@ -98,7 +98,8 @@ class BayesClassifier(Counted, BayesRule, BaseEstimator):  # type: ignore[misc]
         density = checked_density(self.density)
         source = rows_of(self, X, sample_weight, reset=True)
         labels = enough_classes(labels_of(y, X, count_rows(source)), source.weight)
-        kept = densities_of(density, source, labels.codes, labels.classes, self._seeds())
+        with told_together():
+            kept = densities_of(density, source, labels.codes, labels.classes, self._seeds())
         self._remember(labels.classes, labels.codes, source, X)
         self._kept = kept
         return self
@@ -121,7 +122,8 @@ class BayesClassifier(Counted, BayesRule, BaseEstimator):  # type: ignore[misc]
         known = announced(classes, labels, None if first else self.classes_)
         codes = labels_among(labels, known)
         before = None if first else self._kept
-        self._kept = densities_with(before, checked_density(self.density), source, codes, known, self._seeds())
+        with told_together():
+            self._kept = densities_with(before, checked_density(self.density), source, codes, known, self._seeds())
         self._remember(known, codes, source, X, more=not first)
         return self
 
@@ -152,8 +154,9 @@ class BayesClassifier(Counted, BayesRule, BaseEstimator):  # type: ignore[misc]
 
         with mean m, covariance C and correlations R of class c: half of a cross term goes to each of its features (the
         Shapley values of the quadratic form). The likeliest class a of each row against the next likeliest b, if not
-        given. A missing entry adds 0, and C is then that of the entries that are there. Only for Gaussian classes:
-        of other densities there is no closed form.
+        given. A missing entry adds 0, and C is then that of the entries that are there. ln |C| is shared out by the
+        diagonal of the logarithm of the correlations, which is 0 for a feature that is uncorrelated with the others;
+        units do not matter. Only for Gaussian classes: of other densities there is no closed form.
         """
         return explained_by_gaussians(self, self.densities_, X, of, against)
 
@@ -163,7 +166,8 @@ class BayesClassifier(Counted, BayesRule, BaseEstimator):  # type: ignore[misc]
     def densities_(self) -> tuple[Any, ...]:
         """The density of each class."""
         check_is_fitted(self)
-        densities: tuple[Any, ...] = self._kept.densities
+        with told_together():
+            densities: tuple[Any, ...] = self._kept.densities
         return densities
 
     # ---- saving -----------------------------------------------------------------------------------------

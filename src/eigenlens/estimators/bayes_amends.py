@@ -24,13 +24,14 @@ from eigenlens.estimators.bayes_columns import ChosenColumns, InColumns
 from eigenlens.estimators.bayes_fitting import ask, attempted, fitted_to_class, read_spread
 from eigenlens.estimators.bayes_warnings import Amends, no_spread, warn_about_amends
 from eigenlens.estimators.density_rows import log_density, of_class
+from eigenlens.estimators.discriminant_checks import columns_of_classes
 from eigenlens.fitting.class_rows import ClassMoments, ClassRows
 from eigenlens.fitting.class_spread import ClassSpread, of_columns, with_spread_within, with_variances
 from eigenlens.fitting.discriminant import covariance_within, read_classes
 from eigenlens.fitting.discriminant_covariances import Shrinking, has_density
 from eigenlens.fitting.discriminant_missing import complete_classes
 from eigenlens.fitting.latent_families import FactorFamily, PPCAFamily
-from eigenlens.models.gaussian import Gaussian
+from eigenlens.models.gaussian import Gaussian, GaussianFamily
 from eigenlens.stats.moments import Moments
 from eigenlens.stats.observed import ObservedColumns
 
@@ -46,36 +47,46 @@ def amended_members(
     family: Any,
     found: ClassMoments,
     classes: Array,
-    failed: Failed,
+    own: Mapping[int, Any],
     singular: tuple[int, ...],
+    first: DataError,
     names: tuple[str, ...] | None,
 ) -> tuple[Any, ...]:
-    """The member of the family for each class, some of which could not be estimated as they are.
+    """The member of the family for each class, some of which could not be estimated as they are; `own` are the others.
 
-    Those that are `singular` cannot be estimated without the columns that are constant either.
+    Those that are `singular` are so in the columns that vary in them too; `first` is the error of the first to fail.
     """
-    first = next(iter(failed.values()))
     if not all(isinstance(part, Moments | ObservedColumns) for part in found.parts):
         raise first
     spread = _required(ClassSpread.of(found), family, first)
     kept, mean = np.flatnonzero(~spread.constant), spread.mean
     amends, counts = Amends(np.flatnonzero(spread.constant)), spread.weight.max(axis=1)
     if amends.columns.size:
-        found, spread = ClassMoments(tuple(of_columns(part, kept) for part in found.parts)), spread.part(kept)
+        found, spread, own = ClassMoments(tuple(of_columns(p, kept) for p in found.parts)), spread.part(kept), {}
         family = replace(family, names=tuple(family.names[j] for j in kept)) if _named(family) else family
-    hopeless = frozenset(singular if amends.columns.size else failed)
-    made = [_member(family, c, found, spread, label, hopeless, amends) for c, label in enumerate(classes.tolist())]
+    labels = enumerate(classes.tolist())
+    made = [own[c] if c in own else _member(family, c, found, spread, label, singular, amends) for c, label in labels]
     lent = {c: kept[columns] for c, columns in amends.lent.items()}
-    warn_about_amends(replace(amends, lent=lent), type(family).__name__, classes, counts, names, caller=7)
+    warn_about_amends(replace(amends, lent=lent), type(family).__name__, classes, counts, names)
     return tuple(_placed(density, kept, mean[c]) for c, density in enumerate(made))
 
 
 def has_spread(family: Any, part: Any) -> bool:
-    """Whether a latent family needs no floor of its own for these statistics: it would go by the other columns."""
+    """Whether the statistics of a class give a member of the family a spread of its own.
+
+    A full covariance needs rows that fill all dimensions, which rounding would let it have in some orders of columns. A
+    latent family would hold a column of one value at a floor that goes by the other columns.
+    """
+    if isinstance(family, GaussianFamily) and family.covariance == "full" and isinstance(part, Moments):
+        return not _is_singular(part)
     if not isinstance(family, FactorFamily | PPCAFamily) or np.any(family.prior):
         return True
     flat = ClassSpread.of(ClassMoments((part,))).flat
     return not bool(flat.any() if isinstance(family, FactorFamily) else flat.all())
+
+
+def _is_singular(part: Moments) -> bool:
+    return not has_density(part.scatter / part.weight, part.mean, np.zeros(part.mean.size, dtype=bool))
 
 
 def _named(family: Any) -> bool:
@@ -83,14 +94,15 @@ def _named(family: Any) -> bool:
 
 
 def _member(
-    family: Any, c: int, found: ClassMoments, spread: ClassSpread, label: Any, hopeless: frozenset[int], amends: Amends
+    family: Any, c: int, found: ClassMoments, spread: ClassSpread, label: Any, singular: tuple[int, ...], amends: Amends
 ) -> Any:
     """The member for class number c by its own statistics, or with what all classes lend it."""
     part, flat = found.parts[c], spread.flat[c]
-    made = None if c in hopeless else _estimated(family, part, label)
+    made = None if c in singular else _estimated(family, part, label)
     if made is not None:
         return made
-    made = _estimated(family, with_variances(part, flat, spread.lent), label) if 0 < flat.sum() < flat.size else None
+    if c not in singular and 0 < flat.sum() < flat.size:
+        made = _estimated(family, with_variances(part, flat, spread.lent), label)
     if made is not None:
         amends.lent[c] = np.flatnonzero(flat)
     else:
@@ -182,7 +194,7 @@ def _with_pooled(
     """The densities, those of some classes with the covariance within all, and whether that is held at the floor."""
     moments = _moments(source, codes, classes)
     for c in pooled:
-        if not spread.flat[c].any() and not _singular(moments, c):
+        if not isinstance(moments, ClassRows) and not spread.flat[c].any() and not _is_singular(moments.parts[c]):
             raise failed[c]  # for another reason than want of spread
     covariance, held = covariance_within(moments)
     means = moments.mean
@@ -191,22 +203,12 @@ def _with_pooled(
 
 def _moments(source: Source, codes: Array, classes: Array) -> Any:
     """Moments of the classes, or their rows where these are few; by EM where they have gaps."""
-
-    def called(c: int, j: int) -> str:
-        return f"column {j} of class {classes.tolist()[c]!r}"
-
+    called = columns_of_classes(source, classes)
     with np.errstate(invalid="ignore", over="ignore"):
         found = read_classes(source, codes, len(classes), Shrinking(), pooled=False)
         if np.all(np.isfinite(found.mean)):
             return found
         return complete_classes(source, codes, len(classes), Shrinking(), pooled=True, called=called).moments
-
-
-def _singular(found: Any, c: int) -> bool:
-    """Whether the rows of a class fill too few dimensions."""
-    if isinstance(found, ClassRows):
-        return True
-    return not has_density(found.parts[c].scatter / found.parts[c].weight)
 
 
 # ---- both -----------------------------------------------------------------------------------------------------

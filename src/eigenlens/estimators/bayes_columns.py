@@ -67,11 +67,12 @@ class InColumns:
 
 
 class ChosenColumns(Source):
-    """Some of the columns of a source."""
+    """Some of the columns of a source, by their names there, or else their numbers."""
 
     def __init__(self, source: Source, columns: Array) -> None:
         self.source, self.columns = source.weighted(None), columns
         self.n_rows, self.n_features, self.dtype = source.n_rows, len(columns), source.dtype
+        self.names = tuple(source.names[j] if source.names else str(j) for j in columns.tolist())
         self.weight, self.in_memory, self.reads_ahead = source.weight, source.in_memory, source.reads_ahead
 
     def rows(self) -> Iterator[Any]:

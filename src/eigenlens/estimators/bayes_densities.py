@@ -79,7 +79,7 @@ class Estimated:
 class OfFamily:
     """A family and the statistics of each class; the densities are made when they are first asked for.
 
-    `singular` are the numbers of classes whose statistics are known to have no density; `names` are of the columns.
+    `singular` are the numbers of classes whose rows are known to fill too few dimensions; `names` are of the columns.
     """
 
     family: Any
@@ -92,17 +92,18 @@ class OfFamily:
     @cached_property
     def densities(self) -> tuple[Any, ...]:
         """The member of the family for each class."""
-        made, failed = [], {}
+        made: dict[int, Any] = {}
+        first = None
         for c, (label, part) in enumerate(zip(self.classes.tolist(), self.statistics.parts, strict=True)):
             if part is None:
                 raise DataError(f"class {label!r} has no rows yet.")
             try:
-                made.append(of_class(label, None, partial(self._member, c, part)))
+                made[c] = of_class(label, None, partial(self._member, c, part))
             except DataError as error:
-                failed[c] = error
-        if not failed:
-            return tuple(made)
-        return amended_members(self.family, self.statistics, self.classes, failed, self.singular, self.names)
+                first = first or error
+        if first is None:
+            return tuple(made.values())
+        return amended_members(self.family, self.statistics, self.classes, made, self.singular, first, self.names)
 
     def _member(self, c: int, part: Any) -> Any:
         if c in self.singular or not has_spread(self.family, part):

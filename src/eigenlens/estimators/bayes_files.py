@@ -132,8 +132,10 @@ def _said_estimator(estimator: Any) -> list[Any] | None:
 
 
 def _estimator_in(density: Any) -> Any:
-    inner = density.density if isinstance(density, InColumns) else density
-    return _estimator_in(inner) if isinstance(inner, InColumns) else inner if hasattr(inner, "get_params") else None
+    """The estimator that a density is, or is of some columns; None if it is a frozen value."""
+    if isinstance(density, InColumns):
+        return _estimator_in(density.density)
+    return density if hasattr(density, "get_params") else None
 
 
 def _unfitted(header: dict[str, Any], densities: tuple[Any, ...]) -> Any:

@@ -12,9 +12,11 @@ from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from eigenlens.arrays import Array
+from eigenlens.data.resolve import as_source
 from eigenlens.data.source import Source, accumulate
 from eigenlens.errors import DataError, OptionError
-from eigenlens.estimators.density_rows import log_density, of_class
+from eigenlens.estimators.density_rows import is_own, log_density, of_class
+from eigenlens.estimators.kernel_density import KernelDensity
 from eigenlens.estimators.mixture import GaussianMixture
 from eigenlens.estimators.rows import count_rows
 from eigenlens.fitting.class_rows import class_summary, labelled
@@ -59,11 +61,13 @@ def attempted(
 
 
 def _flat_classes(estimator: Any, source: Source, codes: Array, n_classes: int) -> Array:
-    """Which classes (C,) have a column of one value that the density would hold at a floor from the other columns.
+    """Which classes (C,) have a column of one value that is no trouble to the density, but makes nonsense of it.
 
-    Their units would then decide how far a class reaches, and what a column without any news adds to the log-odds.
+    A mixture would hold it at a floor from the other columns: their units would then decide how far a class reaches. A
+    rule for the width of kernels would go by what rounding leaves of its variance.
     """
-    if not isinstance(estimator, GaussianMixture) or estimator.covariance_type in ROUND:
+    mixed = isinstance(estimator, GaussianMixture) and estimator.covariance_type not in ROUND
+    if not mixed and not (isinstance(estimator, KernelDensity) and isinstance(estimator.bandwidth, str)):
         return np.zeros(n_classes, dtype=bool)
     return np.asarray(read_spread(source, codes, n_classes).flat.any(axis=1))
 
@@ -79,9 +83,11 @@ def fitted_to_class(estimator: Any, method: str, source: Source, codes: Array, c
     """The estimator, with the rows of class number c given to its `fit` or `partial_fit`, if there are any."""
     mine = np.flatnonzero(codes == c if source.weight is None else (codes == c) & (source.weight > 0.0))
     if mine.size:
-        X, weight = _rows_of_class(source, mine)
+        X, weight = _rows_of_class(source, mine, named=is_own(estimator))
         given = {} if weight is None else {"sample_weight": _accepted(estimator, weight)}
         of_class(label, mine.size, partial(getattr(estimator, method), X, **given))
+        if isinstance(X, Source):  # names are for what it says of columns; rows to be classified come without
+            estimator.__dict__.pop("feature_names_in_", None)
     return estimator
 
 
@@ -92,12 +98,17 @@ def ask(estimator: Any, d: int, label: Any) -> None:
         of_class(label, None, partial(log_density, estimator, np.zeros((1, d))))
 
 
-def _rows_of_class(source: Source, mine: Array) -> tuple[Any, Array | None]:
-    """Rows as an array if they are in memory, else as a source that picks them out of each pass."""
+def _rows_of_class(source: Source, mine: Array, named: bool) -> tuple[Any, Array | None]:
+    """Rows as an array if they are in memory, else as a source that picks them out of each pass; that has names too."""
     weight = None if source.weight is None else source.weight[mine]
-    if source.in_memory:
-        return take_rows(source, mine, count_rows(source)), weight
-    return Some(source, mine), weight
+    if not source.in_memory:
+        return Some(source, mine), weight
+    rows = take_rows(source, mine, count_rows(source))
+    if not named or source.names is None:
+        return rows, weight
+    chosen = as_source(rows)
+    chosen.names = source.names
+    return chosen, weight
 
 
 class Some(Source):
@@ -106,7 +117,7 @@ class Some(Source):
     def __init__(self, source: Source, which: Array) -> None:
         self.source, self.which = source.weighted(None), which
         self.n_rows, self.n_features, self.dtype = len(which), source.n_features, source.dtype
-        self.reads_ahead = source.reads_ahead
+        self.names, self.reads_ahead = source.names, source.reads_ahead
 
     def rows(self) -> Iterator[Any]:
         """The chosen rows of each block."""

@@ -11,15 +11,18 @@ from eigenlens.arrays import Array
 from eigenlens.data.resolve import explain_nonfinite
 from eigenlens.data.source import Source, accumulate
 from eigenlens.errors import DataError, DataWarning
-from eigenlens.estimators.discriminant_checks import warn_about_steps
+from eigenlens.estimators.bayes_fitting import read_spread
+from eigenlens.estimators.discriminant_checks import columns_of_classes, warn_about_steps
 from eigenlens.estimators.gaussian_classes import TOL, count_infinite
 from eigenlens.estimators.rows import dense_blocks
 from eigenlens.fitting.class_rows import ClassMoments
-from eigenlens.fitting.discriminant_covariances import Shrinking, class_covariances
+from eigenlens.fitting.class_spread import with_variances
+from eigenlens.fitting.discriminant_covariances import FLOOR, Shrinking, has_density
 from eigenlens.fitting.discriminant_missing import complete_classes, complete_members
 from eigenlens.fitting.latent_families import FactorFamily, PPCAFamily
 from eigenlens.linalg.spectrum import Outcome
 from eigenlens.models.gaussian import GaussianFamily
+from eigenlens.stats.moments import Moments
 
 __all__ = ["completed", "fills_gaps", "whole_rows"]
 
@@ -33,24 +36,27 @@ def fills_gaps(family: Any) -> bool:
 def completed(family: Any, source: Source, codes: Array, classes: Array) -> tuple[ClassMoments, tuple[int, ...]]:
     """The expected moments of the classes, and the numbers of those whose covariance is singular; infinity is an error.
 
-    They maximise the likelihood of what is there, over the members of the family.
+    They maximise the likelihood of what is there, over the members of the family. A column of one value in a class has
+    no variance there, whatever EM, which comes near its end and no further, has left of it; a covariance is singular if
+    it is so in the other columns.
     """
     if accumulate(source, count_infinite):
         raise explain_nonfinite(source)
-
-    def called(c: int, j: int) -> str:
-        return f"column {source.names[j] if source.names else j!r} of class {classes.tolist()[c]!r}"
-
-    C = len(classes)
+    C, called = len(classes), columns_of_classes(source, classes)
     if isinstance(family, GaussianFamily):
         done = complete_classes(source, codes, C, Shrinking(), pooled=False, called=called, tol=TOL)
-        singular = tuple(np.flatnonzero(class_covariances(done.moments, done.shrinking).held).tolist())
     else:
         done = complete_members(source, codes, C, family.estimate, called=called, tol=TOL)
-        singular = ()
     outcome = Outcome("em", "X has missing entries", done.steps, done.steps, converged=done.change <= TOL)
     warn_about_steps(outcome, done.change, TOL)
-    return done.moments, singular
+    flat = read_spread(source, codes, C).flat
+    parts = tuple(with_variances(part, flat[c], np.zeros(flat.shape[1])) for c, part in enumerate(done.moments.parts))
+    return ClassMoments(parts), tuple(c for c in range(C) if _is_singular(family, parts[c], flat[c]))
+
+
+def _is_singular(family: Any, part: Moments, flat: Array) -> bool:
+    full = isinstance(family, GaussianFamily)
+    return full and not has_density(part.scatter / part.weight, part.mean, flat, least=FLOOR)
 
 
 def whole_rows(density: Any, source: Source, codes: Array, classes: Array) -> Source:
@@ -71,6 +77,6 @@ def whole_rows(density: Any, source: Source, codes: Array, classes: Array) -> So
         f"{int(gaps.sum())} rows with gaps count for the prior of their class alone, as a {kind} stands on whole rows: "
         f"{said}. A GaussianMixture learns from what is there of them.",
         DataWarning,
-        stacklevel=4,
+        stacklevel=2,
     )
     return source.weighted(np.where(gaps, 0.0, 1.0 if source.weight is None else source.weight))

@@ -5,17 +5,15 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.errors import DataError, DataWarning
+from eigenlens.estimators.rows import few
 from eigenlens.fitting.discriminant_covariances import FLOOR
 
 __all__ = ["Amends", "no_spread", "warn_about_amends"]
-
-SHOWN = 5
 
 
 @dataclass
@@ -35,7 +33,7 @@ class Amends:
 
 
 def warn_about_amends(
-    amends: Amends, kind: str, classes: Array, counts: Array, names: Sequence[str] | None = None, caller: int = 5
+    amends: Amends, kind: str, classes: Array, counts: Array, names: Sequence[str] | None = None
 ) -> None:
     """One warning that names classes and columns, what stands in the place of their density, and the way out."""
     labels = [f"class {label!r} of {count:g} rows" for label, count in zip(classes.tolist(), counts, strict=True)]
@@ -44,21 +42,24 @@ def warn_about_amends(
     if amends.columns.size:
         said.append(f"{_columns(amends.columns, names)} constant in all rows and left out.")
     if amends.lent:
-        cases = [f"{labels[c]} has one value in {_listed(columns, names)}" for c, columns in amends.lent.items()]
+        sizes = ((c, len(columns)) for c, columns in amends.lent.items())
+        cases = [f"{labels[c]} in {size} column{'s' * (size > 1)}" for c, size in sizes]
+        first, columns = next(iter(amends.lent.items()))
+        cases[0] = f"{labels[first]} has one value in {_listed(columns, names)}"
         said.append(
-            f"{_few(cases)}: there it is given the variance within all classes, and its {kind} is that of the other "
-            "columns."
+            f"{few(cases, of=' classes')}: there it is given the variance within all classes, and its {kind} is that "
+            "of the other columns."
         )
     if amends.pooled:
         held = f", held at {FLOOR:g} of the variances of all rows as it is singular too" if amends.held else ""
         own, each = ("its", "it") if len(amends.pooled) == 1 else ("their", "each")
         said.append(
-            f"{_few([labels[c] for c in amends.pooled])}: too little spread for a {kind} of {own} own; {each} is given "
-            f"a Gaussian about its mean, with the covariance within all classes{held}."
+            f"{few([labels[c] for c in amends.pooled], of=' classes')}: too little spread for a {kind} of {own} own; "
+            f"{each} is given a Gaussian about its mean, with the covariance within all classes{held}."
         )
     if amends.lent or amends.pooled:
         said.append("Give such classes more rows, join them with others, or leave such columns out.")
-    warnings.warn(" ".join(said), DataWarning, stacklevel=caller)
+    warnings.warn(" ".join(said), DataWarning, stacklevel=2)
 
 
 def no_spread(kind: str) -> DataError:
@@ -75,9 +76,4 @@ def _columns(columns: Array, names: Sequence[str] | None) -> str:
 
 def _listed(columns: Array, names: Sequence[str] | None) -> str:
     chosen = [repr(str(names[j])) if names is not None else str(j) for j in np.asarray(columns).tolist()]
-    return f"column{'s' * (len(chosen) > 1)} {_few(chosen)}"
-
-
-def _few(things: Sequence[Any]) -> str:
-    more = f" and {len(things) - SHOWN} more" if len(things) > SHOWN else ""
-    return ", ".join(map(str, things[:SHOWN])) + more
+    return f"column{'s' * (len(chosen) > 1)} {few(chosen)}"

@@ -41,10 +41,13 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
         n_components: columns of `transform`, at most C − 1 and d; None for all that tell classes apart.
         shrinkage: None; a number a in [0, 1] for (1 − a) S + a T; "ledoit-wolf" for the a of least expected error
             (Ledoit and Wolf 2004), from the deviations of all rows; or "ledoit-wolf-by-class", which shrinks the
-            covariance of each class on its own before pooling, as scikit-learn's "auto" does.
+            covariance of each class on its own before pooling, with the target "diagonal" as scikit-learn's "auto"
+            does: that word is taken for it too.
         target: T. "diagonal" keeps the variances, so that units do not matter; "identity", the mean variance times I,
             is what a number means to scikit-learn.
-        prior: None for the shares of the classes; "uniform"; probabilities in the order of `classes_`; or a dict.
+        prior: None for the shares of the classes; "uniform"; probabilities in the order of `classes_`; or a dict. It
+            weighs classes, not their rows: S stays the covariance of all rows about the means of theirs, whereas the
+            solvers "lsqr" and "eigen" of scikit-learn weigh the covariances of classes by given priors.
         random_state: seed of `sample`.
         verbose: True for a progress bar, or a callable (done, in all, what).
 
@@ -142,7 +145,8 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
         """What each feature adds to the log-odds of each row's class: (w_a − w_b)_j (x_j − (m_a + m_b)_j / 2), sorted.
 
         The likeliest class a of each row against the next likeliest b, if not given. A missing entry adds 0, and w
-        is then that of the entries that are there.
+        is then that of the entries that are there. The sum is the same as of `QuadraticDiscriminant` with equal
+        covariances, but not the shares: the terms in x_j x_k, which that halves, cancel here.
         """
         check_is_fitted(self)
         rows = np.concatenate(list(finite_blocks(self, X)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from numbers import Real
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from eigenlens import checks
 from eigenlens.arrays import Array
+from eigenlens.data.source import Source
 from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, OptionError
 from eigenlens.fitting.discriminant import FisherRule
 from eigenlens.fitting.discriminant_covariances import FLOOR, OwnCovariances, Shrinking, constant_columns
@@ -19,6 +21,7 @@ from eigenlens.linalg.spectrum import Outcome
 __all__ = [
     "checked_linear",
     "checked_quadratic",
+    "columns_of_classes",
     "require_rows",
     "row_counts",
     "warn_about_linear",
@@ -28,6 +31,9 @@ __all__ = [
 
 BY_CLASS = "-by-class"
 
+AUTO = "auto"
+"""scikit-learn's word for the rule of Ledoit and Wolf for the standardised rows of each class."""
+
 
 def checked_linear(estimator: Any, n_classes: int) -> Shrinking:
     """The parameters of a `LinearDiscriminant` whose columns are known."""
@@ -35,8 +41,9 @@ def checked_linear(estimator: Any, n_classes: int) -> Shrinking:
     if estimator.n_components is not None:
         bound = f"the smaller of {n_classes} classes less one and {estimator.n_features_in_} features"
         checks.integer("n_components", estimator.n_components, 1, most, bound)
-    names = [*RULES, *(name + BY_CLASS for name in RULES)]
+    names = [*RULES, *(name + BY_CLASS for name in RULES), AUTO]
     amount, target = _shrinkage(estimator.shrinkage, names), checks.name("target", estimator.target, TARGETS)
+    amount = f"ledoit-wolf{BY_CLASS}" if amount == AUTO else amount
     if isinstance(amount, str) and amount.endswith(BY_CLASS):
         return Shrinking(amount.removesuffix(BY_CLASS), target, by_class=True)
     return Shrinking(amount, target)
@@ -44,7 +51,8 @@ def checked_linear(estimator: Any, n_classes: int) -> Shrinking:
 
 def checked_quadratic(estimator: Any) -> Shrinking:
     """The parameters of a `QuadraticDiscriminant`."""
-    amount, target = _shrinkage(estimator.shrinkage, list(RULES)), checks.name("target", estimator.target, TARGETS)
+    amount, target = _shrinkage(estimator.shrinkage, [*RULES, AUTO]), checks.name("target", estimator.target, TARGETS)
+    amount = "ledoit-wolf" if amount == AUTO else amount
     return Shrinking(amount, target, reg=_share("reg", estimator.reg))
 
 
@@ -79,6 +87,12 @@ def require_rows(found: Any, classes: Array, least: float, way_out: str) -> None
 def row_counts(found: Any) -> Array:
     """Rows (C,) of each class, or its weight where that is more: a row of weight 2 is two, and so are two of ½."""
     return np.asarray(np.maximum(found.rows, found.weight))
+
+
+def columns_of_classes(source: Source, classes: Array) -> Callable[[int, int], str]:
+    """What names column j of class number c in an error."""
+    labels = classes.tolist()
+    return lambda c, j: f"column {source.names[j] if source.names else j!r} of class {labels[c]!r}"
 
 
 def _column(estimator: Any, j: int) -> str:

@@ -24,7 +24,8 @@ class QuadraticDiscriminant(GaussianClasses):
 
     Parameters:
         shrinkage: None; a number a in [0, 1] for (1 − a) S_c + a T_c; or "ledoit-wolf" for the a of each class that has
-            the least expected error (Ledoit and Wolf 2004).
+            the least expected error (Ledoit and Wolf 2004): with the target "diagonal" scikit-learn's "auto", which is
+            taken for it too.
         target: T_c. "diagonal" keeps the variances, so that units do not matter; "identity" is their mean times I.
         reg: in [0, 1], for (1 − reg) S_c + reg I, in the units of the columns: scikit-learn's reg_param.
         prior: None for the shares of the classes; "uniform"; probabilities in the order of `classes_`; or a dict.
@@ -96,7 +97,10 @@ class QuadraticDiscriminant(GaussianClasses):
 
         with mean m, covariance C and correlations R of class c: half of a cross term goes to each of its features (the
         Shapley values of the quadratic form). The likeliest class a of each row against the next likeliest b, if not
-        given. A missing entry adds 0, and C is then that of the entries that are there.
+        given. A missing entry adds 0, and C is then that of the entries that are there. ln |C| is shared out by the
+        diagonal of the logarithm of the correlations, which is 0 for a feature that is uncorrelated with the others;
+        units do not matter. Where two classes have one covariance the sum is that of `LinearDiscriminant`, which
+        shares it out otherwise: by (C⁻¹ (m_a − m_b))_j, and no half of a term in x_j x_k.
         """
         return explained_by_gaussians(self, self.model_.components, X, of, against)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from eigenlens.fitting.sampling import row_count as count_rows
 from eigenlens.fitting.sampling import stacked
 from eigenlens.stats.moments import Moments
 
-__all__ = ["SeenBefore", "by_block", "count_rows", "dense_blocks", "gathered", "rows_of"]
+__all__ = ["SeenBefore", "by_block", "count_rows", "dense_blocks", "few", "gathered", "rows_of"]
 
 
 def rows_of(estimator: BaseEstimator, X: Any, sample_weight: Any = None, *, reset: bool = False) -> Source:
@@ -44,14 +44,38 @@ def _check_names(estimator: Any, source: Source, reset: bool) -> None:
         return
     known = getattr(estimator, "feature_names_in_", None)
     if known is not None and source.names is not None and list(known) != list(source.names):
-        raise DataError(
-            f"the columns of X are {list(source.names)[:8]}, but the model was fitted on {list(known)[:8]}."
-        )
+        raise DataError(_names_that_differ(list(source.names), known.tolist()))
     if source.n_features != estimator.n_features_in_:
         raise DataError(
             f"X has {source.n_features} features, but {type(estimator).__name__} is expecting "
             f"{estimator.n_features_in_} features as input."
         )
+
+
+def _names_that_differ(names: list[Any], known: list[Any]) -> str:
+    """How the columns of X differ from those of the fit: which are missing, which are new, or where their order does.
+
+    >>> _names_that_differ(["a", "c"], ["a", "b"])
+    "the columns of X are not those the model was fitted on: X lacks 'b'; new are 'c'. Give X the columns of the fit."
+    """
+    here, there = set(names), set(known)
+    missing = [repr(name) for name in known if name not in here]
+    new = [repr(name) for name in names if name not in there]
+    said = [f"X lacks {few(missing, 8)}"] * bool(missing) + [f"new are {few(new, 8)}"] * bool(new)
+    if not said:
+        j = next(j for j, (name, other) in enumerate(zip(names, known, strict=False)) if name != other)
+        said = [f"their order differs (column {j} is {names[j]!r}, not {known[j]!r})"]
+    return f"the columns of X are not those the model was fitted on: {'; '.join(said)}. Give X the columns of the fit."
+
+
+def few(things: Sequence[str], shown: int = 5, of: str = "") -> str:
+    """The first of them, and how many more there are.
+
+    >>> few(["a", "b", "c"], 2, of=" letters")
+    'a, b and 1 more letters'
+    """
+    more = f" and {len(things) - shown} more{of}" if len(things) > shown else ""
+    return ", ".join(things[:shown]) + more
 
 
 def dense_blocks(source: Source) -> Iterator[Array]:

@@ -12,10 +12,10 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.data.source import Block
-from eigenlens.errors import DataError, OptionError
+from eigenlens.errors import DataError
 from eigenlens.fitting.class_rows import ClassMoments, ClassRows, class_summary, pooled_summary
 from eigenlens.fitting.shrinkage import TARGETS, QuarticMoments, intensity
-from eigenlens.models.covariance_axes import Axes
+from eigenlens.models.covariance_axes import FLAT, Axes
 from eigenlens.models.covariances import Covariance, Full
 from eigenlens.stats.moments import Moments
 
@@ -146,11 +146,13 @@ def class_covariances(found: ClassMoments, shrinking: Shrinking) -> OwnCovarianc
     matrices = [shrinking.of(part.scatter / part.weight, a) for part, a in zip(parts, amounts, strict=True)]
     total = found.variances + variances_between(found)
     constant = constant_columns(total + shrinking.reg, found.mean)
-    kept = np.ix_(~constant, ~constant)
-    held = ~np.array([has_density(C[kept], shrinking.least) for C in matrices])
+    pairs = zip(matrices, found.mean, strict=True)
+    held = ~np.array([has_density(C, mean, constant, shrinking.least) for C, mean in pairs])
     floor = np.diag(FLOOR * total)
-    pairs = zip(matrices, held, strict=True)
-    made = [_held(C, floor, constant, shrinking.least) if bad else _plain(C, constant) for C, bad in pairs]
+    made = [
+        _held(C, floor, constant, shrinking.least) if bad else _plain(C, constant)
+        for C, bad in zip(matrices, held, strict=True)
+    ]
     return OwnCovariances(tuple(made), np.array(amounts), held, constant)
 
 
@@ -158,7 +160,7 @@ def held_covariance(found: Any) -> tuple[Covariance, bool]:
     """The covariance within all classes, held at the floor as a class's is where it is singular, and whether it is."""
     S, total = found.scatter / found.weight.sum(), found.variances + variances_between(found)
     constant = constant_columns(total, found.mean)
-    held = not has_density(S[np.ix_(~constant, ~constant)])
+    held = not has_density(S, found.mean, constant)
     return (_held(S, np.diag(FLOOR * total), constant, 0.0) if held else _plain(S, constant)), held
 
 
@@ -175,16 +177,20 @@ def _held(C: Array, floor: Array, constant: Array, least: float) -> Covariance:
     return Axes.of_matrix(flat + floor, constant)
 
 
-def has_density(C: Array, least: float = 0.0) -> bool:
-    """Whether no direction of C (d, d) has a variance of 0, or of `least` as a share of its columns'."""
-    if not len(C):
-        return True
-    try:
-        known = bool(np.isfinite(Full(C).log_determinant))
-    except OptionError:
+def has_density(C: Array, means: Array, constant: Array, least: float = 0.0) -> bool:
+    """Whether every direction of C (d, d) has a variance above `least`, as a share of its columns', and above rounding.
+
+    Columns that are `constant` (d,) in all rows are left out; one that does not vary about the means (d,) or (C, d) of
+    the rows has none. By the eigenvalues of the correlations, so that neither units nor the order of columns matter.
+    """
+    kept = ~constant
+    variances = C.diagonal()[kept]
+    if np.any(constant_columns(variances, np.atleast_2d(means)[:, kept])) or not np.all(np.isfinite(C)):
         return False
-    inverse = 1.0 / np.sqrt(C.diagonal())
-    return known and (not least or bool(np.linalg.eigvalsh(inverse[:, None] * C * inverse)[0] > least))
+    inverse = 1.0 / np.sqrt(variances)
+    correlations = inverse[:, None] * C[np.ix_(kept, kept)] * inverse
+    bound = max(least, kept.sum() * FLAT)
+    return not kept.any() or bool(np.linalg.eigvalsh(correlations)[0] > bound)
 
 
 def variances_between(found: ClassMoments | ClassRows) -> Array:

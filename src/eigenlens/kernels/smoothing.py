@@ -69,7 +69,7 @@ class Smoother:
 
     def canonical(self, d: int = 1) -> float:
         """(R^d / κ2²)^(1/(d + 4)): bandwidths in this ratio smooth alike, for products of d such kernels too."""
-        return float((self.roughness**d / self.variance**2) ** (1.0 / (d + 4)))
+        return float(np.exp((d * np.log(self.roughness) - 2.0 * np.log(self.variance)) / (d + 4)))
 
     def log_profile(self, u: Array) -> Array:
         """log K(u), −inf where K is 0; the Gaussian's and Laplace's never is."""

@@ -265,10 +265,13 @@ def _(rows: sparse.csr_matrix, weight: Array | None, n: float) -> tuple[Array, A
     d = rows.shape[1]
     data = rows.data.astype(np.float64, copy=False)
     mean = np.bincount(rows.indices, w * data, minlength=d) / n
-    stored = np.bincount(rows.indices, w, minlength=d)
+    whole = np.bincount(rows.indices, minlength=d) == rows.shape[0]  # no zeros, however the sums of weights are rounded
+    zeros = np.where(whole, 0.0, np.maximum(n - np.bincount(rows.indices, w, minlength=d), 0.0))
+    left = np.bincount(rows.indices, w * (data - mean[rows.indices]), minlength=d) - zeros * mean
+    mean = mean + left / n  # a second look: a column of one value has no variance at all
     deviation = data - mean[rows.indices]
     square = np.bincount(rows.indices, w * deviation * deviation, minlength=d)
-    return mean, square + np.maximum(n - stored, 0.0) * mean * mean
+    return mean, square + zeros * mean * mean
 
 
 def _near_tensor(rows: Any, weight: Array | None) -> Array:

@@ -39,8 +39,10 @@ class ObservedColumns:
         X, w = as_floats(block.rows), block.weight
         one, zero = np.zeros(len(X), dtype=np.int32), np.zeros((1, X.shape[1]))
         weight, total, _ = class_sums(X, one, w, zero)
-        mean = total / np.where(weight > 0.0, weight, 1.0)
-        square = class_sums(X, one, w, mean)[2][0]
+        share = 1.0 / np.where(weight > 0.0, weight, 1.0)
+        mean = total * share
+        _, left, square = class_sums(X, one, w, mean)  # a second look: a column of one value has no variance at all
+        mean, square = mean + left * share, np.maximum(square - left * left * share, 0.0)[0]
         if w is None:
             return cls(len(X) - weight[0].astype(np.intp), weight[0], mean[0], square)
         counts = (w > 0.0).astype(np.float64)  # what a row of weight 0 holds, infinities too, says nothing

@@ -119,9 +119,17 @@ def _densities(model: Any) -> dict[str, Parameter]:
     """Those of the density of each class, after the name of the class."""
     found: dict[str, Parameter] = {}
     for name, density in zip(model.classes_, model.densities_, strict=True):
-        own = parameters(density) if hasattr(density, "get_params") else dict(_flat(density))
-        found |= {f"{name}.{each}": value for each, value in own.items() if each != "feature_names_in_"}
+        found |= {f"{name}.{each}": value for each, value in _of_density(density).items()}
     return found
+
+
+def _of_density(density: Any) -> dict[str, Parameter]:
+    """Those of an estimator, or the numbers of a frozen value; of one that is of some columns also what is in it."""
+    if hasattr(density, "get_params"):
+        return {name: value for name, value in parameters(density).items() if name != "feature_names_in_"}
+    inner = getattr(density, "density", None)
+    inside = {} if inner is None else {f"density.{name}": value for name, value in _of_density(inner).items()}
+    return dict(_flat(density)) | inside
 
 
 def _families(model: Any) -> dict[str, Parameter]:

@@ -42,7 +42,8 @@ def explanation(
     """Why a row has its class: what each feature adds to the log-odds of that class against another, the largest first.
 
     Args:
-        model: a fitted classifier with `explain`: NaiveBayes or a discriminant. X: rows. row: which of them.
+        model: a fitted classifier with `explain`: NaiveBayes, a discriminant, or a BayesClassifier of Gaussian classes.
+        X: rows. row: which of them.
         of, against: two classes; the likeliest of the row and the next if None.
         top: how many features; the sum of the others is one bar. ax: where to draw.
 
@@ -55,7 +56,10 @@ def explanation(
     ('what is added to ln p(a | x) / p(b | x)', ['0 = 0', '1 = 1', 'prior', 'log-odds'])
     """
     if not hasattr(model, "explain"):
-        raise OptionError(f"{type(model).__name__} has no explain; NaiveBayes and the discriminants have.")
+        raise OptionError(
+            f"{type(model).__name__} has no explain; NaiveBayes, the discriminants and a BayesClassifier of Gaussian "
+            "classes have."
+        )
     found = model.explain(X, of=of, against=against)
     i = checks.integer("row", row, 0, len(found.of) - 1, "the last row of X")
     table = class_reasons.reasons(found, i, top=top, entries=class_reasons.row_entries(X, i))
