@@ -365,6 +365,17 @@ def test_with_decay_one_and_a_mixture_that_stands_chunks_are_merged():
     np.testing.assert_allclose(weighted.means_[0], np.concatenate([X, X[50:]]).mean(axis=0), rtol=1e-10)
 
 
+@pytest.mark.parametrize("sum_of_weights", [1e-298, 1.0])
+def test_weights_that_count_as_no_more_than_one_row(sum_of_weights):
+    X = rows(100)
+    w = np.full(len(X), sum_of_weights / len(X))
+    for method in (mixture().fit, mixture().partial_fit):
+        with pytest.raises(DataError, match=r"sample_weight sums to .*multiply the weights by the number of rows"):
+            method(X, sample_weight=w)
+    parts = mixture().fit(X).partial_fit(X[:5], sample_weight=w[:5])  # a chunk may count as little as it likes
+    assert parts.n_iter_ == 2
+
+
 def test_chunks_with_gaps_and_after_a_fit(tmp_path):
     X = with_gaps(rows(3000))
     fit = mixture().fit(X[:1500])

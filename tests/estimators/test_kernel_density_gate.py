@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from eigenlens import KernelDensity
-from eigenlens.errors import OptionError
+from eigenlens.errors import DataError, OptionError
 
 X = np.random.default_rng(0).standard_normal((40, 1))
 W = np.append(0.0, np.ones(39))
@@ -22,6 +23,17 @@ def test_a_row_of_weight_zero_is_absent(bad, bandwidth):
     assert model.bandwidth_ == pytest.approx(plain.bandwidth_, rel=1e-12)
     assert model.n_samples_ == 39
     assert model.score(spoiled, sample_weight=W) == pytest.approx(plain.score(X[1:]), rel=1e-12)
+
+
+@pytest.mark.parametrize("bandwidth", ["sheather-jones", "silverman", "mlcv"])
+def test_a_column_of_one_value_is_named(bandwidth):
+    table = pd.DataFrame({"width": X[:, 0], "height": 3.0})
+    with pytest.raises(DataError, match=r"^column 'height' of X has zero spread: every value is 3"):
+        KernelDensity(bandwidth=bandwidth).fit(table)
+    with pytest.raises(DataError, match=r"^column 1 of X has zero spread"):
+        KernelDensity(bandwidth=bandwidth).fit(table.to_numpy())
+    own = KernelDensity(bandwidth=lambda rows, weight: np.ones(2)).fit(table)
+    np.testing.assert_array_equal(own.bandwidth_, [1.0, 1.0])
 
 
 def test_a_score_of_rows_out_of_reach():

@@ -286,7 +286,10 @@ def test_what_is_refused():
     X = table()
     constant = X.copy()
     constant[:, 3] = 7.0
-    with pytest.raises(DataError, match="column 3 of X is constant"):
+    with pytest.raises(DataError, match="column 3 of X is constant, so"):
+        fit_factor(ArraySource(constant), 2)
+    constant[:, 5] = 7.0
+    with pytest.raises(DataError, match=r"column 3 of X is constant \(and 1 more\), so"):
         fit_factor(ArraySource(constant), 2)
     with pytest.raises(OptionError, match=r"n_components=3 must be at most 2, two less than the number of rows"):
         fit_factor(ArraySource(X[:4]), 3)

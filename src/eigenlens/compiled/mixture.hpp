@@ -9,6 +9,7 @@ namespace mixture {
 #include "mixture_batch.hpp"
 #include "mixture_full.hpp"
 #include "mixture_diagonal.hpp"
+#include "mixture_gaps.hpp"
 
 // Rows begin … end−1: their statistics are added to `sums`, Kind::size(d) numbers a component; the log-likelihood is
 // the answer.

@@ -17,7 +17,7 @@ from eigenlens.errors import OptionError
 from eigenlens.estimators import discriminant_files
 from eigenlens.estimators.classifying import BayesRule, Counted, drawn_by_class
 from eigenlens.estimators.density_rows import finite_blocks
-from eigenlens.estimators.discriminant_checks import warn_about_steps
+from eigenlens.estimators.discriminant_checks import columns_of_classes, warn_about_steps
 from eigenlens.estimators.labels import Labels, announced, enough_classes, labels_among, labels_of
 from eigenlens.estimators.progress import progress_of
 from eigenlens.estimators.rows import count_rows, rows_of
@@ -82,13 +82,9 @@ class GaussianClasses(Counted, BayesRule, BaseEstimator):  # type: ignore[misc]
         """The classes of rows with gaps; infinities are an error."""
         if accumulate(source, count_infinite):
             raise explain_nonfinite(source)
-
-        def called(c: int, j: int) -> str:
-            return f"column {source.names[j] if source.names else j!r} of class {labels.classes.tolist()[c]!r}"
-
-        C, pooled = len(labels.classes), self._pooled
+        C, called = len(labels.classes), columns_of_classes(source, labels.classes)
         return complete_classes(
-            source, labels.codes, C, shrinking, pooled=pooled, called=called, tol=TOL, progress=progress
+            source, labels.codes, C, shrinking, pooled=self._pooled, called=called, tol=TOL, progress=progress
         )
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:

@@ -94,7 +94,7 @@ class KernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
         tol, adaptive = checks.real("tol", self.tol, 0.0, 1.0), checks.boolean("adaptive", self.adaptive)
         rows, weight = complete_rows(source)
         bounds = checked_bounds(self.bounds, rows)
-        h = checked_bandwidth(self.bandwidth, rows, weight, kernel, bounds)
+        h = checked_bandwidth(self.bandwidth, rows, weight, kernel, bounds, source.names)
         model = KernelEstimate(rows, h, weight, kernel, bounds, boundary, tol=max(tol, FINEST))
         self._model = model.adapted() if adaptive else model
         self._like = Like(X, source.dtype)

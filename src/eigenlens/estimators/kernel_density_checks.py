@@ -105,8 +105,15 @@ def _check_within(X: Array, bounds: Array) -> None:
 # ---- bandwidths ---------------------------------------------------------------------------------------------
 
 
-def checked_bandwidth(value: Any, X: Array, weight: Array | None, kernel: Smoother, bounds: Array) -> Array:
-    """The bandwidth (d,) or matrix (d, d) of X (n, d): numbers as given, or a rule's.
+def checked_bandwidth(
+    value: Any,
+    X: Array,
+    weight: Array | None,
+    kernel: Smoother,
+    bounds: Array,
+    names: tuple[str, ...] | None = None,
+) -> Array:
+    """The bandwidth (d,) or matrix (d, d) of X (n, d): numbers as given, or a rule's; `names` are those of the columns.
 
     A kernel that is a product over columns (with bounds, or not Gaussian) has a rule's answer for such a product.
     """
@@ -115,6 +122,8 @@ def checked_bandwidth(value: Any, X: Array, weight: Array | None, kernel: Smooth
         rule = checks.choice("bandwidth", value, BANDWIDTHS)
         if len(X) < 2:
             raise DataError(f"X has n_samples = {len(X)}; the rule bandwidth={value!r} needs 2. Give a number.")
+        if isinstance(value, str):
+            _require_spread(X, names)
         h = bandwidth_by_rule(X, weight, rule, kernel, product)
         return np.broadcast_to(h, (d,)).copy() if h.ndim < 2 else h
     h = _numbers(value, d)
@@ -125,6 +134,18 @@ def checked_bandwidth(value: Any, X: Array, weight: Array | None, kernel: Smooth
             f"product over columns: give {d} bandwidths, one a column."
         )
     return np.broadcast_to(h, (d,)).copy() if h.ndim < 2 else h
+
+
+def _require_spread(X: Array, names: tuple[str, ...] | None) -> None:
+    """Our rules have no bandwidth for a column of one value; a user's own may."""
+    constant = np.flatnonzero(X.max(axis=0) == X.min(axis=0))
+    if constant.size:
+        j = int(constant[0])
+        name = repr(names[j]) if names else str(j)
+        raise DataError(
+            f"column {name} of X has zero spread: every value is {X[0, j]:g}, so no rule has a "
+            "bandwidth for it; leave it out, or give the bandwidth as a number."
+        )
 
 
 def _numbers(value: Any, d: int) -> Array:

@@ -23,6 +23,7 @@ from eigenlens.estimators.mixture_checks import (
     checked_bins,
     checked_columns,
     checked_options,
+    require_weight,
     warn_about,
 )
 from eigenlens.estimators.progress import progress_of
@@ -126,6 +127,7 @@ class GaussianMixture(Climbed[MixtureFit], DensityMixin, BaseEstimator):  # type
         Interrupted by the user (KeyboardInterrupt), EM keeps the best mixture so far and warns.
         """
         source = rows_of(self, X, sample_weight, reset=True)
+        require_weight(source)
         K, options = checked_options(self, source)
         rng = checks.generator(self.random_state)
         with progress_of(self.verbose) as progress:
@@ -174,6 +176,7 @@ class GaussianMixture(Climbed[MixtureFit], DensityMixin, BaseEstimator):  # type
         K, options = checked_options(self, source, starts=first)
         structure = STRUCTURES[options.structure](options.n_factors)
         if first:
+            require_weight(source)
             with progress_of(self.verbose) as progress:
                 state = first_chunk(source, K, options, checks.generator(self.random_state), progress)
         elif structure != self._structure:

@@ -20,7 +20,7 @@ from eigenlens.fitting.mixture_starts import STARTS, Starting, from_centres, fro
 from eigenlens.fitting.mixture_structure import Structure
 from eigenlens.models.mixture import Mixture
 
-__all__ = ["checked_bins", "checked_columns", "checked_options", "warn_about"]
+__all__ = ["checked_bins", "checked_columns", "checked_options", "require_weight", "warn_about"]
 
 LATENT = ("ppca", "factor")
 
@@ -49,6 +49,16 @@ def checked_options(estimator: Any, source: Source, *, starts: bool = True) -> t
         accelerate=checks.boolean("accelerate", estimator.accelerate),
         in_order=_is_given(estimator.init),
     )
+
+
+def require_weight(source: Source) -> None:
+    """Refuse weights that count as no more than one row: likelihoods and criteria by them would mean nothing."""
+    w = source.weight
+    if w is not None and np.count_nonzero(w) > 1 and not w.sum() > 1.0:
+        raise DataError(
+            f"sample_weight sums to {w.sum():g}, but a weight counts copies of its row, so the sum must exceed 1; "
+            "multiply the weights by the number of rows."
+        )
 
 
 def _is_given(init: Any) -> bool:

@@ -171,9 +171,10 @@ def _require_variance(variance: Array, mean: Array, names: tuple[str, ...] | Non
     if constant.size:
         first = int(constant[0])
         name = repr(names[first]) if names else str(first)
+        others = f" (and {constant.size - 1} more)" if constant.size > 1 else ""
         raise DataError(
-            f"column {name} of X is constant (and {constant.size - 1} more), so its uniqueness would be 0 and the "
-            "likelihood has no maximum; leave it out."
+            f"column {name} of X is constant{others}, so its uniqueness would be 0 and the likelihood has no maximum; "
+            "leave it out."
         )
 
 

@@ -22,8 +22,7 @@ from eigenlens.fitting.mixture import MixtureFit, MixtureOptions, best_fit
 from eigenlens.fitting.mixture_families import STRUCTURES
 from eigenlens.fitting.mixture_gaps import shares_of
 from eigenlens.fitting.mixture_problem import asked_of, whole_of
-from eigenlens.models.mixture import Mixture
-from eigenlens.models.mixture_terms import DiagonalTerms, FullTerms, Reading
+from eigenlens.models.mixture_terms import DiagonalTerms, FullTerms, Readings, Terms
 from eigenlens.stats.grouped import GroupedColumns, GroupedMoments
 
 __all__ = ["Truncated", "bin_centres", "fit_binned_mixture", "truncated"]
@@ -81,40 +80,45 @@ def _by_quadrature(a: Array, b: Array) -> Truncated:
     return Truncated(log_mass, (p * z).sum(axis=-1) / mass, (p * z * z).sum(axis=-1) / mass)
 
 
-def _read(block: Block, log_weights: Array, mu: Array, s: Array) -> tuple[float, Array, Array, Array]:
-    """The log-likelihood of bins (b, 2), and weight, total and square (K,) about the means."""
+class _Read(NamedTuple):
+    """The log-likelihoods (S,) of bins, and weight, total and square (S K,) about the means."""
+
+    logliks: Array
+    weight: Array
+    total: Array
+    square: Array
+
+
+def _read(block: Block, terms: Terms, S: int) -> _Read:
     ends, count = np.asarray(block.rows), block.weight
+    mu, s = terms.means[:, 0], np.exp(0.5 * terms.log_determinants)
     with np.errstate(invalid="ignore"):
         a, b = ((ends[:, j] - mu[:, None]) / s[:, None] for j in (0, 1))
     found = truncated(a, b)
-    loglik, r = shares_of(log_weights[:, None] + found.log_mass, count)
+    joint = terms.log_weights[:, None] + found.log_mass
+    logliks, shares = shares_of(joint.reshape(S, -1, len(ends)), count)
+    r = shares.reshape(joint.shape)
     moments = (np.where(r > 0.0, r * each, 0.0).sum(axis=1) for each in (found.first, found.second))
-    return loglik, r.sum(axis=1), next(moments) * s, next(moments) * s * s
+    return _Read(logliks, r.sum(axis=1), next(moments) * s, next(moments) * s * s)
 
 
-def _read_matrices(block: Block, log_weights: Array, mu: Array, s: Array) -> Reading:
-    loglik, weight, total, square = _read(block, log_weights, mu, s)
-    return Reading(loglik, GroupedMoments.about(mu[:, None], weight, total[:, None], square[:, None, None]))
+def _by_matrices(block: Block, terms: FullTerms, S: int) -> Readings:
+    logliks, weight, total, square = _read(block, terms, S)
+    return Readings(logliks, GroupedMoments.about(terms.means, weight, total[:, None], square[:, None, None]))
 
 
-def _read_columns(block: Block, log_weights: Array, mu: Array, s: Array) -> Reading:
-    loglik, weight, total, square = _read(block, log_weights, mu, s)
-    return Reading(loglik, GroupedColumns.about(mu[:, None], weight, total[:, None], square[:, None]))
+def _by_columns(block: Block, terms: DiagonalTerms, S: int) -> Readings:
+    logliks, weight, total, square = _read(block, terms, S)
+    return Readings(logliks, GroupedColumns.about(terms.means, weight, total[:, None], square[:, None]))
 
 
-READERS: dict[type, Callable[..., Reading]] = {
-    FullTerms: _read_matrices,
-    DiagonalTerms: _read_columns,
-}
+READERS: dict[type, Callable[..., Readings]] = {FullTerms: _by_matrices, DiagonalTerms: _by_columns}
 """How bins are read, by how the components are stacked."""
 
 
-def counted_bins(mixture: Mixture) -> Callable[[Block], Reading]:
-    """What a pass for this mixture makes of bins (b, 2) and their counts. Cost b K differences of Phi."""
-    assert mixture.terms is not None
-    s = np.exp(0.5 * mixture.terms.log_determinants)
-    read = READERS[type(mixture.terms)]
-    return partial(read, log_weights=np.log(mixture.weights), mu=mixture.means[:, 0], s=s)
+def counted_bins(terms: Terms, S: int) -> Callable[[Block], Readings]:
+    """What a pass for S mixtures makes of bins (b, 2) and their counts. Cost b S K differences of Phi."""
+    return partial(READERS[type(terms)], terms=terms, S=S)
 
 
 def bin_centres(edges: Array) -> Array:

@@ -15,15 +15,14 @@ from eigenlens.errors import DataError, OptionError
 from eigenlens.fitting.latent import constant_columns, explained_by_gaps
 from eigenlens.fitting.mixture_climb import climb
 from eigenlens.fitting.mixture_families import FullStructure
-from eigenlens.fitting.mixture_gaps import observed_entries
+from eigenlens.fitting.mixture_gaps import each_observed
 from eigenlens.fitting.mixture_parts import diagonal_of
 from eigenlens.fitting.mixture_prior import PRIORS, NoPrior
-from eigenlens.fitting.mixture_steps import Problem, as_they_are, complete_rows
+from eigenlens.fitting.mixture_steps import Pass, Problem, as_they_are, complete_rows
 from eigenlens.fitting.mixture_structure import Structure
 from eigenlens.models.covariances import Diagonal, Full
 from eigenlens.models.gaussian import Gaussian
 from eigenlens.models.mixture import Mixture
-from eigenlens.models.mixture_terms import Reading
 from eigenlens.stats.observed import ObservedColumns
 
 __all__ = ["Whole", "asked_of", "bound", "presence", "whole_of"]
@@ -43,7 +42,7 @@ class Whole:
     Attributes:
         source: the rows that count. rows: how many have an entry. weight: their Σw. empty: how many have none.
         mean: (d,). covariance: theirs (d, d), or variances (d,) where the structure needs no more.
-        reading: what a pass for a mixture makes of a block of them. filled: dense rows to complete ones.
+        reading: what a pass for some mixtures makes of a block of them. filled: dense rows to complete ones.
     """
 
     source: Source
@@ -51,7 +50,7 @@ class Whole:
     weight: float
     mean: Array
     covariance: Array
-    reading: Callable[[Mixture], Callable[[Block], Reading]] = complete_rows
+    reading: Pass = complete_rows
     filled: Callable[[Array], Array] = as_they_are
     empty: int = 0
 
@@ -104,7 +103,7 @@ def _complete(source: Source, structure: Structure, progress: Progress | None) -
 def _with_gaps(source: Source, structure: Structure, observed: ObservedColumns) -> Whole:
     rows, weight, empty = accumulate(source, presence)
     mean, variances = observed.mean, observed.square / observed.weight
-    whole = Whole(source, int(rows), float(weight), mean, variances, observed_entries, empty=int(empty))
+    whole = Whole(source, int(rows), float(weight), mean, variances, each_observed, empty=int(empty))
     constant = constant_columns(mean, variances)
     spread = _with_variance(variances, constant)
     one = _one_gaussian(whole, np.diag(spread)) if structure.joint else Gaussian(mean, Diagonal(spread))
@@ -125,7 +124,7 @@ def _one_gaussian(whole: Whole, covariance: Array) -> Gaussian:
     """One Gaussian for all rows, by EM from independent columns."""
     problem = Problem(
         whole.source, whole.rows, whole.weight, whole.mean, covariance, FullStructure(), NoPrior(),
-        bound(covariance, FLAT), observed_entries,
+        bound(covariance, FLAT), each_observed,
     )  # fmt: skip
     start = Mixture(np.ones(1), (Gaussian(whole.mean, Full(covariance)),))
     found = climb(problem, start, tol=ONE_TOL * whole.weight, max_iter=ONE_STEPS)

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.compiled import each_alone, threads
 from eigenlens.data.source import Block, Source, accumulate
 from eigenlens.fitting.ascent import Found, Wanted, extrapolated
 from eigenlens.fitting.mixture_parts import PARTS, diagonal_of
@@ -21,9 +20,9 @@ from eigenlens.fitting.mixture_prior import Prior
 from eigenlens.fitting.mixture_stack import Stack, State
 from eigenlens.fitting.mixture_structure import Structure
 from eigenlens.models.mixture import Mixture
-from eigenlens.models.mixture_terms import Reading, Readings, Terms
+from eigenlens.models.mixture_terms import Readings, Terms
 
-__all__ = ["ComponentLost", "Problem", "answers", "as_they_are", "complete_rows", "stacked"]
+__all__ = ["ComponentLost", "Pass", "Problem", "answers", "as_they_are", "complete_rows", "stacked"]
 
 LOST = 1e-6
 """A component with less than this share of one row is lost."""
@@ -38,9 +37,13 @@ def stacked(mixture: Mixture) -> Terms:
     return mixture.terms
 
 
-def complete_rows(mixture: Mixture) -> Callable[[Block], Reading]:
-    """What a pass for this mixture makes of a block of complete rows: the E-step and the sums of the M-step."""
-    return stacked(mixture).read
+Pass = Callable[[Terms, int], Callable[[Block], Readings]]
+"""What a pass for S mixtures, whose terms stand one after the other, makes of a block of rows."""
+
+
+def complete_rows(terms: Terms, S: int) -> Callable[[Block], Readings]:
+    """The pass over complete rows: the E-step and the sums of the M-step."""
+    return partial(terms.read_each, S=S)
 
 
 def as_they_are(rows: Array) -> Array:
@@ -65,7 +68,7 @@ class Problem:
         mean: (d,) of all rows. covariance: theirs (d, d), or variances (d,) where the structure needs no more.
         structure: of the components' covariances. prior: of the components.
         least: the covariance (d, d), or variances (d,), that no component may be below.
-        reading: what a pass for a mixture makes of a block of rows.
+        reading: what a pass for some mixtures makes of a block of rows.
         filled: dense rows (b, d) to complete ones, as far as a start needs it.
         constant: the columns of all rows that have no variance.
     """
@@ -78,7 +81,7 @@ class Problem:
     structure: Structure
     prior: Prior
     least: Array
-    reading: Callable[[Mixture], Callable[[Block], Reading]] = complete_rows
+    reading: Pass = complete_rows
     filled: Callable[[Array], Array] = as_they_are
     constant: tuple[int, ...] = ()
 
@@ -107,18 +110,8 @@ class Problem:
     def _read(self, stack: Stack) -> tuple[Array, Any]:
         S, terms = len(stack.weights), self.structure.terms(*stack)
         believed = self.prior.log_densities(terms).reshape(stack.weights.shape).sum(axis=1)
-        if self.reading is complete_rows:
-            found = accumulate(self.source, partial(terms.read_each, S=S))
-        else:
-            found = self._read_in_turn([state.mixture(self.structure) for state in stack.states()])
+        found = accumulate(self.source, self.reading(terms, S))
         return found.logliks + believed, found.moments
-
-    def _read_in_turn(self, mixtures: list[Mixture]) -> Readings:
-        with each_alone(min(len(mixtures), threads())) as each:
-            found = list(each(lambda mixture: accumulate(self.source, self.reading(mixture)), mixtures))
-        parts = [vars(one.moments) for one in found]
-        moments = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-        return Readings(np.array([one.loglik for one in found]), type(found[0].moments)(**moments))
 
     def _estimated(self, moments: Any, before: Stack | None) -> Stack:
         """The mixtures with these moments of S K components; S is 1 if there is none `before`."""

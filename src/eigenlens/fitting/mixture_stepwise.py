@@ -21,7 +21,7 @@ from eigenlens.fitting.counted import counted
 from eigenlens.fitting.mixture import MixtureFit, MixtureOptions, fit_mixture
 from eigenlens.fitting.mixture_climb import Lost, without
 from eigenlens.fitting.mixture_families import STRUCTURES
-from eigenlens.fitting.mixture_gaps import observed_entries
+from eigenlens.fitting.mixture_gaps import each_observed, observed_entries
 from eigenlens.fitting.mixture_problem import Whole, asked_of, presence
 from eigenlens.fitting.mixture_steps import ComponentLost, Problem
 from eigenlens.models.mixture import Mixture
@@ -93,7 +93,7 @@ def next_chunk(state: Stepwise, source: Source, options: MixtureOptions, decay: 
 def _read(source: Source, model: Mixture) -> Reading:
     with np.errstate(all="ignore"):  # what is not finite is found in the result, and explained
         found = accumulate(counted(source), observed_entries(model))
-    if not np.isfinite(found.loglik):
+    if not (np.isfinite(found.loglik) and np.all(np.isfinite(found.moments.mean))):
         raise explain_nonfinite(source)
     return found
 
@@ -107,7 +107,7 @@ def _whole(source: Source, rows: int, moments: Grouped) -> Whole:
     """All rows so far, by the moments of the components."""
     pooled = moments.pooled
     spread: Array = pooled.scatter if isinstance(moments, GroupedMoments) else pooled.square  # type: ignore[union-attr]
-    return Whole(source, rows, pooled.weight, pooled.mean, spread / pooled.weight, observed_entries)
+    return Whole(source, rows, pooled.weight, pooled.mean, spread / pooled.weight, each_observed)
 
 
 def _estimate(problem: Problem, moments: Any, start: Mixture, step: int) -> tuple[Mixture, Any, tuple[Lost, ...]]:

@@ -9,6 +9,7 @@ from typing import Self
 import numpy as np
 
 from eigenlens.arrays import Array, read_only
+from eigenlens.models.covariance_gaps import log_density_by_pattern
 from eigenlens.models.covariances import Full
 from eigenlens.models.density import Columns
 
@@ -153,6 +154,16 @@ class Axes:
     def given(self, columns: Columns, rest: Columns, deviations: Array) -> tuple[Array, Full]:
         """As for the full matrix."""
         return Full(self.matrix()).given(columns, rest, deviations)
+
+    def observed_log_density(self, deviations: Array) -> Array:
+        """As for the full matrix; where directions do not vary, by the axes of what is left of each pattern."""
+        if self.rank == self.size and (C := Full(self.matrix())).regular:
+            return C.observed_log_density(deviations)
+        return log_density_by_pattern(self, deviations)
+
+    def expected(self, deviations: Array) -> tuple[Array, Array]:
+        """As for the full matrix."""
+        return Full(self.matrix()).expected(deviations)
 
 
 def _inverse(scale: Array) -> Array:

@@ -11,7 +11,9 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from eigenlens.arrays import Array, read_only
+from eigenlens.compiled.mixture_gaps import gaps_filled, gaps_log_joint
 from eigenlens.errors import OptionError
+from eigenlens.models.covariance_gaps import expected_by_pattern, log_density_by_pattern
 from eigenlens.models.density import Columns
 
 __all__ = ["STRUCTURES", "Covariance", "Diagonal", "Full", "Spherical", "dependent_column"]
@@ -71,6 +73,14 @@ class Covariance(Protocol):
         """Expected deviations (n, m) of the columns `rest`, given those (n, o) of `columns`, and their covariance."""
         ...
 
+    def observed_log_density(self, deviations: Array) -> Array:
+        """ln N(x_o | 0, C_oo) (n,) of finite deviations (n, d) in which NaN is missing; 0 where all are."""
+        ...
+
+    def expected(self, deviations: Array) -> tuple[Array, Array]:
+        """Those deviations with what is expected in the place of NaN, and its deviation there (n, d), else 0."""
+        ...
+
 
 @dataclass(frozen=True, eq=False)
 class Full:
@@ -117,6 +127,14 @@ class Full:
         return np.asarray(L)
 
     @cached_property
+    def regular(self) -> bool:
+        """Whether there is a factor."""
+        try:
+            return bool(self.factor.size == self.entries.size)
+        except OptionError:
+            return False
+
+    @cached_property
     def root(self) -> Array:
         """L⁻¹ (d, d), lower triangular: what whitens."""
         return np.asarray(solve_triangular(self.factor, np.eye(self.size), lower=True, check_finite=False))
@@ -158,6 +176,20 @@ class Full:
         half = seen.root @ _block(self.entries, columns, rest)
         left = _block(self.entries, rest, rest) - half.T @ half
         return np.asarray(seen.whiten(deviations) @ half), Full(0.5 * (left + left.T))
+
+    def observed_log_density(self, deviations: Array) -> Array:
+        """By one elimination for each pattern; if C is singular, each C_oo is looked at on its own."""
+        if not self.regular:
+            return log_density_by_pattern(self, deviations)
+        return np.asarray(gaps_log_joint(deviations, *self._alone())[:, 0])
+
+    def expected(self, deviations: Array) -> tuple[Array, Array]:
+        """As `observed_log_density`."""
+        return gaps_filled(deviations, *self._alone()) if self.regular else expected_by_pattern(self, deviations)
+
+    def _alone(self) -> tuple[Array, Array, Array]:
+        """The logarithm of the weight, the mean and the covariance of a mixture of one."""
+        return np.zeros(1), np.zeros((1, self.size)), self.entries[None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,6 +259,16 @@ class Diagonal:
         """0 (n, m) and the variances as they are: one column says nothing of another."""
         return np.zeros((len(deviations), len(rest))), self.part(rest)
 
+    def observed_log_density(self, deviations: Array) -> Array:
+        """The sum over the columns that are there."""
+        seen, z = ~np.isnan(deviations), self.whiten(deviations)
+        return np.asarray(-0.5 * (np.nansum(z * z, axis=1) + seen @ np.log(2.0 * np.pi * self.variances)))
+
+    def expected(self, deviations: Array) -> tuple[Array, Array]:
+        """0, and the deviation of the column."""
+        missing = np.isnan(deviations)
+        return np.where(missing, 0.0, deviations), np.where(missing, self.deviations, 0.0)
+
 
 @dataclass(frozen=True, eq=False)
 class Spherical:
@@ -291,6 +333,14 @@ class Spherical:
     def given(self, columns: Columns, rest: Columns, deviations: Array) -> tuple[Array, Spherical]:
         """0 (n, m) and the variance as it is: one column says nothing of another."""
         return np.zeros((len(deviations), len(rest))), self.part(rest)
+
+    def observed_log_density(self, deviations: Array) -> Array:
+        """The sum over the columns that are there."""
+        return Diagonal(self.variances).observed_log_density(deviations)
+
+    def expected(self, deviations: Array) -> tuple[Array, Array]:
+        """0, and the deviation of every column."""
+        return Diagonal(self.variances).expected(deviations)
 
 
 def dependent_column(C: Array) -> int | None:

@@ -14,7 +14,7 @@ from eigenlens.arrays import Array, read_only
 from eigenlens.data.source import Block, accumulate
 from eigenlens.errors import DataError, OptionError
 from eigenlens.models.covariances import Covariance
-from eigenlens.models.density import Columns, as_rows, column_numbers, known_values, other_columns, rows_by_pattern
+from eigenlens.models.density import Columns, as_rows, column_numbers, known_values, other_columns
 from eigenlens.models.fitted import Fitted, numbers, record_of, table
 from eigenlens.models.gate import number_rows
 from eigenlens.models.gaussian_intervals import INTERVALS, GaussianErrors, GaussianIntervals
@@ -90,13 +90,12 @@ class Gaussian:
         """ln N(x_o | mean_o, C_oo) of each row of X (n, d), shape (n,); o are its observed entries."""
         rows = as_rows(X, self.mean.size)
         found = np.empty(len(rows))
-        for part, mine, seen in self._pieces(rows):
-            if not len(seen):
-                found[part][mine] = 0.0
-            elif len(seen) == self.mean.size:
-                found[part][mine] = self._complete(rows[part][mine])
-            else:
-                found[part][mine] = self.marginal(seen)._complete(rows[part][mine][:, seen])
+        for part in self._parts(len(rows)):
+            gaps = np.isnan(rows[part]).any(axis=1)
+            if not gaps.all():
+                found[part][~gaps] = self._complete(rows[part][~gaps] if gaps.any() else rows[part])
+            if gaps.any():
+                found[part][gaps] = self._observed(rows[part][gaps])
         return found
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
@@ -131,16 +130,15 @@ class Gaussian:
         """
         filled = np.array(X)
         deviation = np.zeros(filled.shape if return_std else (0, 0))
-        for part, mine, seen in self._pieces(filled):
-            gaps = other_columns(seen, self.mean.size)
-            if not gaps.size:
+        for part in self._parts(len(filled)):
+            mine = np.flatnonzero(np.isnan(filled[part]).any(axis=1)) + part.start
+            if not mine.size:
                 continue
-            rest = filled[part][mine][:, seen] - self.mean[seen]
-            shift, left = self.covariance.given(seen, gaps, rest)
-            where = np.ix_(np.arange(len(filled))[part][mine], gaps)
-            filled[where] = self.mean[gaps] + shift
+            rows = filled[mine]
+            shift, spread = self.covariance.expected(rows - self.mean)
+            filled[mine] = np.where(np.isnan(rows), self.mean + shift, rows)
             if return_std:
-                deviation[where] = np.sqrt(np.maximum(left.variances, 0.0))
+                deviation[mine] = spread
         return (filled, deviation) if return_std else filled
 
     def cdf(self, x: Any) -> Array:
@@ -205,13 +203,17 @@ class Gaussian:
         found *= -0.5
         return found
 
-    def _pieces(self, X: Array) -> Iterator[tuple[slice, Array | slice, Array]]:
-        """Ranges of rows, and for each pattern of gaps in them its rows and observed columns."""
+    def _observed(self, X: Array) -> Array:
+        """Log densities (n,) of what is observed of rows with gaps."""
+        with np.errstate(invalid="ignore"):
+            found = self.covariance.observed_log_density(X - self.mean)
+        found[np.isinf(X).any(axis=1)] = -np.inf
+        return found
+
+    def _parts(self, n: int) -> Iterator[slice]:
+        """Ranges of n rows."""
         step = max(1, PIECE // max(1, self.mean.size))
-        for start in range(0, len(X), step):
-            part = slice(start, start + step)
-            for mine, seen in rows_by_pattern(X[part]):
-                yield part, mine, seen
+        return (slice(start, start + step) for start in range(0, n, step))
 
     def _one_dimension(self, method: str) -> None:
         if self.mean.size != 1:

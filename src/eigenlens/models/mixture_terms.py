@@ -69,8 +69,18 @@ class Terms(Protocol):
         ...
 
     @property
+    def means(self) -> Array:
+        """mu_k (K, d)."""
+        ...
+
+    @property
     def log_determinants(self) -> Array:
         """ln |C_k| (K,)."""
+        ...
+
+    @property
+    def log_weights(self) -> Array:
+        """ln pi_k (K,)."""
         ...
 
     def log_joint(self, X: Array) -> Array:
@@ -96,10 +106,11 @@ class Terms(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class FullTerms:
-    """Levels (K,), means (K, d), triangles R (K, d, d) and ln |C_k| (K,) of components with covariance matrices."""
+    """Levels (K,), means (K, d), C and triangles R (K, d, d), and ln |C_k| (K,) of components with full covariances."""
 
     levels: Array
     means: Array
+    covariances: Array
     roots: Array
     log_determinants: Array
 
@@ -114,7 +125,12 @@ class FullTerms:
         L = np.linalg.cholesky(covariances)
         roots = np.tril(np.linalg.inv(L))
         log_determinants = 2.0 * np.log(np.einsum("kii->ki", L)).sum(axis=1)
-        return cls(_levels(weights, log_determinants, means.shape[1]), means, roots, log_determinants)
+        return cls(_levels(weights, log_determinants, means.shape[1]), means, covariances, roots, log_determinants)
+
+    @property
+    def log_weights(self) -> Array:
+        """ln pi_k (K,)."""
+        return _log_weights(self)
 
     def log_joint(self, X: Array) -> Array:
         """ln pi_k + ln N(x_i | mu_k, C_k) (n, K)."""
@@ -161,6 +177,11 @@ class DiagonalTerms:
         log_determinants = np.log(variances).sum(axis=1)
         return cls(_levels(weights, log_determinants, means.shape[1]), means, 1.0 / variances, log_determinants)
 
+    @property
+    def log_weights(self) -> Array:
+        """ln pi_k (K,)."""
+        return _log_weights(self)
+
     def log_joint(self, X: Array) -> Array:
         """ln pi_k + ln N(x_i | mu_k, C_k) (n, K)."""
         return diagonal_log_joint(X, self.levels, self.means, self.precisions)
@@ -193,6 +214,10 @@ class DiagonalTerms:
 def _levels(weights: Array, log_determinants: Array, d: int) -> Array:
     with np.errstate(divide="ignore"):  # a component of weight 0 has no rows
         return np.asarray(np.log(weights) - 0.5 * (log_determinants + d * np.log(2.0 * np.pi)))
+
+
+def _log_weights(terms: Terms) -> Array:
+    return np.asarray(terms.levels + 0.5 * (terms.log_determinants + terms.means.shape[1] * np.log(2.0 * np.pi)))
 
 
 def _summed(read: Callable[[Array, Array | None], R], block: Block) -> R:
