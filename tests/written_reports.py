@@ -23,7 +23,7 @@ def numbers(values, whole):
     if isinstance(values, list):
         return np.array([np.nan if v is None else v for v in values], dtype=float)
     if "f32" in values:
-        return np.frombuffer(base64.b64decode(values["f32"]), "<f4").astype(float)
+        return np.frombuffer(base64.b64decode(values["f32"]), "<f4").astype(float) + values.get("from", 0.0)
     codes = np.frombuffer(base64.b64decode(values["u16"]), "<u2").astype(float)
     return np.where(codes == 65_535, np.nan, values["low"] + codes * (values["high"] - values["low"]) / 65_534)
 

@@ -63,9 +63,9 @@ CONTRAST = """() => {
 class Visit:
     """A page that is open, and what it did."""
 
-    def __init__(self, browser, path: Path, *, page: str = "", width: int = 1400, scheme: str = "light"):
-        size = {"width": width, "height": 900}
-        self.context = browser.new_context(viewport=size, color_scheme=scheme, accept_downloads=True)
+    def __init__(self, browser, path: Path, *, page: str = "", width: int = 1400, scheme: str = "light", ratio=1.0):
+        looks = {"viewport": {"width": width, "height": 900}, "color_scheme": scheme, "device_scale_factor": ratio}
+        self.context = browser.new_context(**looks, accept_downloads=True)
         self.context.add_init_script(WATCH)
         self.complaints: list[str] = []
         self.asked: list[str] = []

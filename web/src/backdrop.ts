@@ -2,7 +2,10 @@
 import { brief, h, swatch } from "./dom";
 import { type View } from "./points";
 import { numbers, type Grid, type RowsChart } from "./report";
-import { coloursOf, OTHERS, rgb, sequential, type Colour, type Colouring } from "./state";
+import { coloursOf, OTHERS, rgb, type Colour, type Colouring } from "./state";
+
+/** Shades of no colour, on light paper and on dark: colours are what points are told apart by. */
+const NEUTRAL: Colour = [0.5, 0.5, 0.5];
 
 export class Backdrop {
   /** What the colours of regions mean, where there are any. */
@@ -63,7 +66,7 @@ function shades({ density }: RowsChart): HTMLCanvasElement | null {
   if (!density) return null;
   const counts = numbers(density.counts);
   const top = Math.log1p(counts.reduce((a, b) => Math.max(a, b), 0)) || 1;
-  return drawn(density, counts, (count) => (count ? [...sequential(Math.log1p(count) / top), 0.35] : null));
+  return drawn(density, counts, (count) => (count ? [...NEUTRAL, 0.15 + 0.45 * (Math.log1p(count) / top)] : null));
 }
 
 /** A canvas with a dot for each cell of a grid. */

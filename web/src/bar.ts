@@ -21,7 +21,7 @@ export function bar(rows: Rows, state: State): HTMLElement {
 function colouring(rows: Rows, state: State): HTMLElement[] {
   const names = [h("option", { value: "" }, "one colour"), ...rows.columns.map((column, i) => h("option", { value: i }, column.name))];
   const colour = h("select", { id: "colour", onchange: () => state.colour(colour.selectedIndex - 1) }, ...names);
-  colour.selectedIndex = 1 + rows.columns.findIndex((column) => column.name === state.colouring.name);
+  colour.selectedIndex = 1 + state.coloured;
   return [h("span", { class: "field" }, h("label", { for: "colour" }, "Colour by"), colour)];
 }
 

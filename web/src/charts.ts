@@ -1,8 +1,9 @@
 // From the data of a chart to something to look at; every kind has one function in `KINDS`.
-import { h, short, svg } from "./dom";
+import { h, short, svg, writing } from "./dom";
 import { images } from "./images";
 import { marks } from "./marks";
-import { cells, type Chart, type Column, type FramesChart, type RowsChart, type TableChart, type TextChart } from "./report";
+import { extent } from "./points";
+import { cells, numbers, type Chart, type Column, type FramesChart, type RowsChart, type TableChart, type TextChart } from "./report";
 import { styled } from "./save";
 import { Scatter } from "./scatter";
 import { type State } from "./state";
@@ -15,6 +16,9 @@ export interface Drawn {
 }
 
 const PRINTED = 1_000;
+
+/** The most columns that a sheet of paper has room for (see the style sheet): a wider table would shrink all pages. */
+const ON_PAPER = 8;
 
 export function draw(chart: Chart, state: State): Drawn {
   return (KINDS[chart.kind] as (chart: Chart, state: State) => Drawn)(chart, state);
@@ -29,17 +33,20 @@ function rows(chart: RowsChart, state: State): Drawn {
 
 export function grid(columns: Column[]): HTMLElement {
   const all = columns.map(cells);
+  const written = columns.map((column) => (column.kind === "number" ? writing(...extent(numbers(column.values))) : short));
   const n = Math.max(0, ...all.map((values) => values.length));
   const head = h("tr", {}, ...columns.map((column) => h("th", { scope: "col", class: column.kind }, column.name)));
   const body = Array.from({ length: Math.min(n, PRINTED) }, (_, i) =>
-    h("tr", {}, ...all.map((values, j) => h("td", { class: columns[j].kind }, printed(values[i])))));
+    h("tr", {}, ...all.map((values, j) => h("td", { class: columns[j].kind }, printed(values[i], written[j])))));
   const table = h("table", {}, h("thead", {}, head), h("tbody", {}, ...body));
   const more = n > PRINTED ? [h("p", { class: "note" }, `The first ${PRINTED} of ${n} rows; the CSV has all.`)] : [];
-  return h("div", { class: "grid", tabindex: 0, role: "region", "aria-label": "data table" }, table, ...more);
+  const words = `On paper the first ${ON_PAPER} of ${columns.length} columns; the CSV has all.`;
+  const left = columns.length > ON_PAPER ? [h("p", { class: "note on-paper" }, words)] : [];
+  return h("div", { class: "grid", tabindex: 0, role: "region", "aria-label": "data table" }, table, ...more, ...left);
 }
 
-function printed(value: string | number | null | undefined): string {
-  return value === null || value === undefined ? "" : typeof value === "number" ? short(value) : value.trim() || "(empty)";
+function printed(value: string | number | null | undefined, written: (value: number) => string): string {
+  return value === null || value === undefined ? "" : typeof value === "number" ? written(value) : value.trim() || "(empty)";
 }
 
 function table(chart: TableChart): Drawn {

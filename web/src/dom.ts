@@ -43,6 +43,18 @@ export function short(value: number): string {
   return size >= 1e5 || size < 1e-3 ? value.toExponential(2) : String(Number(value.toPrecision(4)));
 }
 
+/** How numbers between two limits are written: four digits that count, or as many as tell them apart where they lie
+ * close together and far from zero. */
+export function writing(low: number, high: number): (value: number) => string {
+  const [wide, size] = [high - low, Math.max(Math.abs(low), Math.abs(high))];
+  if (!(wide > 0) || wide > CLOSE * size) return short;
+  const digits = Math.max(0, Math.min(12, 3 - Math.floor(Math.log10(wide))));
+  return (value) => (Number.isNaN(value) ? "missing" : String(Number(value.toFixed(digits))));
+}
+
+/** The part of their size that numbers close together are apart. */
+export const CLOSE = 1e-3;
+
 /** A name with its middle left out where it is long. */
 export function brief(text: string, most = 32): string {
   return text.length <= most ? text : `${text.slice(0, most - 9)}…${text.slice(-8)}`;
@@ -68,10 +80,11 @@ export function tickNames(values: number[]): string[] {
   const step = values.length > 1 ? values[1] - values[0] : Math.abs(values[0]) || 1;
   const most = Math.max(...values.map(Math.abs));
   const decimals = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
-  const digits = Math.max(0, Math.min(8, Math.floor(Math.log10(most / step) + 1e-9)));
-  const powers = most >= 1e6 || decimals > 5;
+  const power = (v: number): number => Math.floor(Math.log10(Math.abs(v)) + 1e-9);
+  const powers = (most >= 1e6 || decimals > 5) && power(most) - power(step) < 5;
+  const written = (v: number): string => v.toExponential(Math.max(0, Math.min(8, power(v) - power(step)))).replace("e+", "e");
   return values.map((v) => {
-    const text = v === 0 || Math.abs(v) < 1e-9 * step ? "0" : powers ? v.toExponential(digits) : v.toFixed(decimals);
+    const text = v === 0 || Math.abs(v) < 1e-9 * step ? "0" : powers ? written(v) : v.toFixed(decimals);
     return grouped(text).replace("-", "−");
   });
 }

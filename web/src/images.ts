@@ -24,14 +24,15 @@ function behind({ width, height, images }: ImagesChart): Column[] {
   ];
 }
 
-/** Dark is high; each picture has its own scale. */
+/** Dark is high; what lies beyond a common scale is as dark, or as bright, as its end. */
 function pixels(chart: ImagesChart, values: Float64Array, label: string): HTMLCanvasElement {
   const canvas = h("canvas", { width: chart.width, height: chart.height, role: "img", "aria-label": label });
   const context = canvas.getContext("2d")!;
   const paint = context.createImageData(chart.width, chart.height);
-  const [low, high] = extent(values);
+  const [low, high] = chart.range ?? extent(values);
   values.forEach((v, i) => {
-    const shade = Number.isNaN(v) ? 160 : 255 - Math.round((255 * (v - low)) / (high - low || 1));
+    const dark = Math.max(0, Math.min(1, (v - low) / (high - low || 1)));
+    const shade = Number.isNaN(v) ? 160 : 255 - Math.round(255 * dark);
     paint.data.set([shade, shade, shade, 255], 4 * i);
   });
   context.putImageData(paint, 0, 0);

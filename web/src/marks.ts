@@ -1,10 +1,11 @@
 // Layers of marks on common axes, drawn by Observable Plot.
 import * as Plot from "@observablehq/plot";
 import { type Drawn } from "./charts";
-import { h, short, swatch } from "./dom";
+import { CLOSE, h, short, swatch, writing } from "./dom";
 import { apart, measured } from "./labels";
 import { beforePaper } from "./paper";
-import { named, numbers, type Column, type Mark, type MarksChart, type Values } from "./report";
+import { extent } from "./points";
+import { cells, named, type Column, type Mark, type MarksChart, type Values } from "./report";
 import { categories, sequence } from "./state";
 
 type Row = Record<string, number | string | null>;
@@ -18,29 +19,35 @@ function records(mark: Mark): Row[] {
 
 function entries(values: Values): (number | string | null)[] {
   if (Array.isArray(values)) return values;
-  if ("levels" in values) return named(values);
-  return Array.from(numbers(values), (v) => (Number.isNaN(v) ? null : v));
+  return "levels" in values ? named(values) : cells({ name: "", kind: "number", values });
 }
 
 const FILL = "fill" as const;
 
-/** What a layer must know of its chart: the middle of the x axis, and its colours. */
+/** What a layer must know of its chart: the middle of the x axis, its colours, and where a bar lies among those of one
+ * name: pixels from both edges of the name's band. */
 interface Place {
   middle: number;
   colours?: Plot.Scale;
+  edges?: { insetTop: number; insetBottom: number };
 }
 
 const MARKS: Record<Mark["type"], (rows: Row[], mark: Mark, colour: string, place: Place) => Plot.Markish[]> = {
   bar: (rows, _, colour) => [Plot.barY(rows, { x: "x", y: "y", fill: has(rows, FILL) ? "fill" : colour })],
+  "bar-x": (rows, _, colour, { edges }) => [Plot.barX(rows, { x: "x", y: "y", fill: colour, ...edges })],
   line: (rows, mark, colour) => [
     Plot.lineY(rows, { x: "x", y: "y", z: has(rows, "z") ? "z" : null, stroke: has(rows, "z") ? "z" : colour, strokeWidth: 2, strokeDasharray: mark.dash ? "5 4" : undefined }),
   ],
-  dot: (rows, _, colour) => [Plot.dot(rows, { x: "x", y: "y", fill: has(rows, FILL) ? "fill" : colour, stroke: has(rows, FILL) ? "currentColor" : undefined, strokeWidth: 0.7, r: 4 })],
+  dot: (rows, _, colour) => [
+    Plot.dot(rows, has(rows, FILL)
+      ? { x: "x", y: "y", fill: "fill", stroke: "currentColor", strokeWidth: 0.7, r: 4 }
+      : { x: "x", y: "y", fill: colour, stroke: "var(--plot-background)", strokeWidth: 1, r: 4.5 }),
+  ],
   area: (rows, _, colour) => [Plot.areaY(rows, { x: "x", y1: 0, y2: "y", fill: colour, fillOpacity: 0.25 })],
   band: (rows, _, colour) => [Plot.areaY(rows, { x: "x", y1: "low", y2: "high", fill: colour, fillOpacity: 0.22 })],
-  "rule-x": (rows, mark, colour, { middle }) => [
+  "rule-x": (rows, mark, colour, { middle, edges }) => [
     Plot.ruleX(rows, { x: "x", stroke: colour, strokeDasharray: mark.dash ? "5 4" : undefined }),
-    ...(has(rows, "text") ? [1, -1].map((side) => beside(rows.filter((row) => (Number(row.x) > middle ? -1 : 1) === side), side)) : []),
+    ...(has(rows, "text") ? [1, -1].map((side) => beside(rows.filter((row) => (Number(row.x) > middle ? -1 : 1) === side), side, edges ? -14 : 0)) : []),
   ],
   "rule-y": (rows, mark, colour) => [
     Plot.ruleY(rows, { y: "y", stroke: colour, strokeDasharray: mark.dash ? "5 4" : undefined }),
@@ -61,9 +68,9 @@ const MARKS: Record<Mark["type"], (rows: Row[], mark: Mark, colour: string, plac
   link: (rows, _, colour) => [Plot.arrow(rows, { x1: "x1", y1: "y1", x2: "x2", y2: "y2", stroke: colour, strokeWidth: 1.5 })],
 };
 
-/** The words of upright lines, on the side where there is room. */
-function beside(rows: Row[], side: number): Plot.Markish {
-  return Plot.text(rows, { x: "x", text: "text", frameAnchor: "top", dx: 4 * side, textAnchor: side > 0 ? "start" : "end" });
+/** The words of upright lines, on the side where there is room; over bars that lie, they stand above. */
+function beside(rows: Row[], side: number, dy: number): Plot.Markish {
+  return Plot.text(rows, { x: "x", text: "text", frameAnchor: "top", dx: dy ? 0 : 4 * side, dy, textAnchor: side > 0 ? "start" : "end" });
 }
 
 /** Black or white on a cell, whichever can be read better. */
@@ -84,37 +91,39 @@ function channels(colour: string): number[] {
 
 /** Layers that can be pointed at, and where: the ends of arrows, else their places. */
 const POINTED: Partial<Record<Mark["type"], [string, string]>> = {
-  bar: ["x", "y"], line: ["x", "y"], dot: ["x", "y"], cell: ["x", "y"], interval: ["x", "y"], link: ["x2", "y2"],
+  bar: ["x", "y"], "bar-x": ["x", "y"], line: ["x", "y"], dot: ["x", "y"], cell: ["x", "y"], interval: ["x", "y"], link: ["x2", "y2"],
 };
 
 /** One tip for all layers, that of the nearest: along curves and bars the nearest across. Of several marks at one place
  * the first is told, or the one that has words of its own. */
 function tip(layers: Layer[], chart: MarksChart): Plot.Markish[] {
   const said = new Map<string, Row>();
+  const across = writing(...extent(Float64Array.from(layers.flatMap(([, rows]) => rows.map((row) => Number(row.x ?? NaN))))));
   for (const [mark, rows] of layers) {
     const [x, y] = (chart.equal && mark.type === "line" ? undefined : POINTED[mark.type]) ?? [];
     if (!x || !y) continue;
     for (const row of rows) {
       const place = `${row[x]}|${row[y]}`;
       if (row[x] !== null && row[y] !== null && (row.title || !said.has(place)))
-        said.set(place, { x: row[x], y: row[y], says: words(mark, row, chart) });
+        said.set(place, { x: row[x], y: row[y], says: words(mark, row, chart, across) });
     }
   }
   const along = layers.some(([mark]) => mark.type === "bar" || mark.type === "line") && !chart.equal;
-  const point = along ? Plot.pointerX : Plot.pointer;
+  const lying = layers.some(([mark]) => mark.type === "bar-x");
+  const point = lying ? Plot.pointerY : along ? Plot.pointerX : Plot.pointer;
   return said.size ? [Plot.tip([...said.values()], point({ x: "x", y: "y", title: "says" }))] : [];
 }
 
 /** What a tip says: the layer, the place by the names of the axes, and the colour or the interval. */
-function words(mark: Mark, row: Row, chart: MarksChart): string {
+function words(mark: Mark, row: Row, chart: MarksChart, across: (value: number) => string): string {
   if (row.title) return String(row.title);
-  const part = (name: string | undefined, value: Row[string] | undefined): string[] => {
+  const part = (name: string | undefined, value: Row[string] | undefined, written = short): string[] => {
     if (value === null || value === undefined) return [];
-    const text = typeof value === "number" ? short(value) : value;
+    const text = typeof value === "number" ? written(value) : value;
     return [name ? `${name}: ${text}` : text];
   };
   const more = "low" in row ? [`${short(Number(row.low))} to ${short(Number(row.high))}`] : [];
-  const places = [...part(chart.x?.label, row.x), ...part(chart.y?.label, row.y), ...more, ...part(chart.colour?.label, row.fill)];
+  const places = [...part(chart.x?.label, row.x, across), ...part(chart.y?.label, row.y), ...more, ...part(chart.colour?.label, row.fill)];
   return [...(mark.label ? [mark.label] : []), ...places].join("\n");
 }
 
@@ -136,8 +145,10 @@ function scheme(chart: MarksChart): Plot.ScaleOptions | undefined {
 
 /** How numbers of some size are written along an axis or a ramp. */
 function sized(values: (number | string | null)[]): { tickFormat?: (value: number) => string } {
-  const most = values.reduce((a: number, b) => Math.max(a, Math.abs(Number(b))), 0);
-  return most > 0 && (most < 1e-3 || most >= 1e7) ? { tickFormat: powers } : {};
+  const [low, high] = extent(Float64Array.from(values, (v) => (v === null ? NaN : Number(v))));
+  const most = Math.max(Math.abs(low), Math.abs(high));
+  const close = high > low && high - low < CLOSE * most;
+  return !close && most > 0 && (most < 1e-3 || most >= 1e7) ? { tickFormat: powers } : {};
 }
 
 /** Names along an axis keep the order in which they come. */
@@ -187,6 +198,9 @@ function beyond(holder: HTMLElement): number {
   return Math.ceil(names.reduce((most, each) => Math.max(most, edge - each.getBoundingClientRect().left), 0));
 }
 
+/** How much of its step a name's band takes: the rest is the gap to the next. */
+const THICK = 0.88;
+
 /** The most pixels across of a chart whose axes have one scale. */
 const ROUND = 560;
 
@@ -200,25 +214,35 @@ export function marks(chart: MarksChart): Drawn {
   const colours = chart.colour?.domain && Plot.scale({ color: scheme(chart) });
   const bands = chart.x?.type === "band" || chart.marks.some((m) => m.type === "cell" || m.type === "bar");
   const across = [...new Set(values("x").map(String))];
-  const rows = layers.flatMap(([mark, each]) => (mark.type === "cell" ? each.map((row) => String(row.y)) : []));
-  const capped = chart.marks.some((mark) => mark.type === "rule-y" && "text" in mark.data);
+  const rows = layers.flatMap(([mark, each]) => (mark.type === "cell" || mark.type === "bar-x" ? each.map((row) => String(row.y)) : []));
+  const lying = layers.filter(([mark]) => mark.type === "bar-x");
+  const capped = chart.marks.some((mark) => (mark.type === "rule-y" || lying.length) && "text" in mark.data);
   const plot = (width: number, least: number): Element => {
     const longest = Math.max(9, Math.min(LONGEST, Math.round(width / 20)));
     const wide = (names: string[]): number => names.reduce((a, name) => Math.max(a, measured(clipped(name, longest))), 0);
     const left = Math.max(least, wide(rows) + (rows.length && chart.y?.label ? 42 : 24));
     const turn = bands && (wide(across) + 6) * across.length > width - left - 24 && !counts(across);
     const bottom = turn ? Math.min(140, 40 + 0.65 * wide(across)) : 44;
+    const [height, top] = [(chart.height ?? 360) + bottom - 44, capped ? 36 : 22];
+    const thick = (THICK * (height - top - bottom)) / new Set(rows).size / lying.length;
+    const edges = (layer: Layer): Place["edges"] => {
+      if (!lying.length) return undefined;
+      const at = lying.indexOf(layer);
+      return { insetTop: at * thick, insetBottom: (lying.length - 1 - at) * thick };
+    };
     return Plot.plot({
-      width: chart.equal ? Math.min(width, ROUND) : width, height: chart.equal ? undefined : (chart.height ?? 360) + bottom - 44,
+      width: chart.equal ? Math.min(width, ROUND) : width, height: chart.equal ? undefined : height,
       marginLeft: left,
       marginBottom: bottom,
-      marginTop: capped ? 36 : 22,
+      marginTop: top,
       style: { background: "transparent", fontSize: "12px", overflow: "visible" },
       x: { ...axis(chart.x, !bands, values("x"), longest), tickRotate: turn ? -40 : 0, ...thinned(across, bands, width - left - 24) },
       y: axis(chart.y, true, ["y", "low", "high"].flatMap(values), longest),
       color: scheme(chart),
       aspectRatio: chart.equal ? 1 : undefined,
-      marks: layers.flatMap(([mark, rows, colour]) => MARKS[mark.type](rows, mark, colour, { middle, colours })).concat(tip(layers, chart)),
+      marks: layers
+        .flatMap((layer) => MARKS[layer[0].type](layer[1], layer[0], layer[2], { middle, colours, edges: edges(layer) }))
+        .concat(tip(layers, chart)),
     });
   };
   const paint = (width: number): void => {

@@ -12,9 +12,16 @@ export interface View {
   height: number;
 }
 
-/** The places of one chart's points. `paint` draws them on a canvas of `ratio` dots a pixel. */
+/** How points are drawn: so wide, on a canvas of so many dots a pixel, and so many times as opaque as their tints are. */
+export interface Look {
+  size: number;
+  ratio: number;
+  stronger: number;
+}
+
+/** The places of one chart's points. */
 export interface Cloud {
-  paint(target: CanvasRenderingContext2D, tints: Float32Array, view: View, size: number, ratio: number): void;
+  paint(target: CanvasRenderingContext2D, tints: Float32Array, view: View, look: Look): void;
 }
 
 /** Up to so many points a plain canvas is as quick, and its circles are the rounder. */
@@ -78,7 +85,7 @@ class Sheet {
 
   /** A dot whose upper left corner is at (left, top); red, green, blue and opacity are at `at` of the tints. Nothing is
    * taken apart into lists here: it runs for each of all points. */
-  put(all: Stamp[], left: number, top: number, tints: Float32Array, at: number): void {
+  put(all: Stamp[], left: number, top: number, tints: Float32Array, at: number, stronger: number): void {
     const { dots, width, height } = this;
     const i0 = Math.floor(left);
     const j0 = Math.floor(top);
@@ -87,7 +94,7 @@ class Sheet {
     const r = tints[at];
     const g = tints[at + 1];
     const b = tints[at + 2];
-    const opacity = tints[at + 3];
+    const opacity = tints[at + 3] * stronger;
     for (let k = 0, i = 0, to = 4 * (j0 * width + i0); k < cover.length; k++, to += 4) {
       if (i === side) {
         i = 0;
@@ -128,10 +135,11 @@ class Stamped implements Cloud {
     private y: Float64Array,
   ) {}
 
-  paint(target: CanvasRenderingContext2D, tints: Float32Array, view: View, size: number, ratio: number): void {
+  paint(target: CanvasRenderingContext2D, tints: Float32Array, view: View, look: Look): void {
+    const { size, ratio } = look;
     const sheet = Sheet.clean(Math.round(view.width * ratio), Math.round(view.height * ratio));
-    this.put(sheet, tints, view, size * ratio, ratio, false);
-    this.put(sheet, tints, view, this.chosen(tints, size) * ratio, ratio, true);
+    this.put(sheet, tints, view, { ...look, size: size * ratio }, false);
+    this.put(sheet, tints, view, { ratio, stronger: 1, size: this.chosen(tints, size) * ratio }, true);
     sheet.copy(target);
   }
 
@@ -142,13 +150,13 @@ class Stamped implements Cloud {
     return count > SINGLE ? 1.35 * size : Math.max(FOUND, 1.35 * size);
   }
 
-  private put(sheet: Sheet, tints: Float32Array, { sx, tx, sy, ty }: View, size: number, ratio: number, chosen: boolean): void {
+  private put(sheet: Sheet, tints: Float32Array, { sx, tx, sy, ty }: View, { size, ratio, stronger }: Look, chosen: boolean): void {
     const all = stamps(size);
     for (let i = 0; i < this.x.length; i++) {
       if (tints[4 * i + 3] > CHOSEN !== chosen) continue;
       const left = (sx * this.x[i] + tx) * ratio - size / 2;
       const top = (sy * this.y[i] + ty) * ratio - size / 2;
-      if (Number.isFinite(left + top)) sheet.put(all, left, top, tints, 4 * i);
+      if (Number.isFinite(left + top)) sheet.put(all, left, top, tints, 4 * i, stronger);
     }
   }
 }
@@ -159,7 +167,7 @@ class Flat implements Cloud {
     private y: Float64Array,
   ) {}
 
-  paint(target: CanvasRenderingContext2D, tints: Float32Array, view: View, size: number, ratio: number): void {
+  paint(target: CanvasRenderingContext2D, tints: Float32Array, view: View, { size, ratio }: Look): void {
     target.lineWidth = ratio;
     for (const chosen of [false, true])
       for (let i = 0; i < this.x.length; i++) {

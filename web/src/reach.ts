@@ -81,7 +81,7 @@ export class Nearby {
     return i * 1000 + j;
   }
 
-  /** The row of the nearest point within `reach` pixels of (px, py), or -1. */
+  /** The row of the nearest point within `reach` pixels of (px, py), or -1; of points at one place the one on top. */
   find(view: View, px: number, py: number, reach: number): number {
     const [a, b] = [(px - reach - view.tx) / view.sx, (px + reach - view.tx) / view.sx];
     const [c, d] = [(py + reach - view.ty) / view.sy, (py - reach - view.ty) / view.sy];
@@ -94,7 +94,7 @@ export class Nearby {
         for (const row of this.cells.get(this.key(i, j)) ?? []) {
           const dx = view.sx * this.x[row] + view.tx - px;
           const dy = view.sy * this.y[row] + view.ty - py;
-          if (dx * dx + dy * dy < least) [best, least] = [row, dx * dx + dy * dy];
+          if (dx * dx + dy * dy <= least) [best, least] = [row, dx * dx + dy * dy];
         }
     return best;
   }

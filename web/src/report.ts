@@ -1,8 +1,8 @@
 // What a report is: plain data, as `eigenlens.app.report` writes it. Nothing here draws.
 
-/** Numbers: a plain list; the base64 of little-endian float32; or of 16 bits between limits, all bits set for none; or
- * the place of one of these in the list of those that several charts share. */
-export type Numbers = (number | null)[] | { f32: string } | { u16: string; low: number; high: number } | { ref: number };
+/** Numbers: a plain list; the base64 of little-endian float32, counted from some number or from none; or of 16 bits
+ * between limits, all bits set for none; or the place of one of these in the list of those that several charts share. */
+export type Numbers = (number | null)[] | { f32: string; from?: number } | { u16: string; low: number; high: number } | { ref: number };
 
 /** Names, many of them alike: numbers of levels, -1 for none. */
 export interface Coded {
@@ -28,6 +28,8 @@ export interface Rows {
   /** Where not all rows are shown: from each to the next, in places, and to the first from none. */
   steps?: Numbers;
   columns: Column[];
+  /** Which of the columns colours the rows at first, -1 for none; the first of names where nothing is said. */
+  colour?: number;
 }
 
 export interface Axis {
@@ -49,7 +51,7 @@ export interface Grid {
 
 /** One layer of a chart; arrays are columns of the same length. */
 export interface Mark {
-  type: "bar" | "line" | "dot" | "area" | "band" | "rule-x" | "rule-y" | "text" | "cell" | "interval" | "link";
+  type: "bar" | "bar-x" | "line" | "dot" | "area" | "band" | "rule-x" | "rule-y" | "text" | "cell" | "interval" | "link";
   label?: string;
   colour?: string;
   dash?: boolean;
@@ -96,6 +98,8 @@ export interface ImagesChart extends Titled {
   height: number;
   columns: number;
   images: { label: string; pixels: Numbers }[];
+  /** What is white and what is black; else each picture has a scale of its own. */
+  range?: [number, number];
 }
 
 export interface TableChart extends Titled {
@@ -145,7 +149,10 @@ export function numbers(values: Values): Float64Array {
   if ("ref" in values) return numbers(shared[values.ref]);
   if ("codes" in values) return numbers(values.codes);
   if (Array.isArray(values)) return Float64Array.from(values as (number | null)[], (v) => v ?? NaN);
-  if ("f32" in values) return Float64Array.from(new Float32Array(bytes(values.f32)));
+  if ("f32" in values) {
+    const from = values.from ?? 0;
+    return Float64Array.from(new Float32Array(bytes(values.f32)), (v) => v + from);
+  }
   const step = (values.high - values.low) / 65534;
   return Float64Array.from(new Uint16Array(bytes(values.u16)), (v) => (v === 65535 ? NaN : values.low + v * step));
 }
@@ -165,7 +172,26 @@ export function names(rows: Rows): string[] {
 /** The values of a column as they are printed, one by one. */
 export function cells(column: Column): (string | number | null)[] {
   if (column.kind === "text") return named(column.values);
-  return Array.from(numbers(column.values), (v) => (Number.isNaN(v) ? null : v));
+  const round = rounding(column.values);
+  return Array.from(numbers(column.values), (v) => (Number.isNaN(v) ? null : round(v)));
+}
+
+/** Numbers with the digits that they were kept with, and no others. */
+function rounding(values: Values): (v: number) => number {
+  if ("ref" in values) return rounding(shared[values.ref]);
+  if ("f32" in values) return values.from ? (v) => v : single;
+  if (!("u16" in values) || !(values.high > values.low)) return (v) => v;
+  const digits = 2 - Math.floor(Math.log10((values.high - values.low) / 65534));
+  return digits > 0 && digits <= 100 ? (v) => Number(v.toFixed(digits)) : (v) => v;
+}
+
+/** The shortest number that is the same in 32 bits. */
+function single(v: number): number {
+  for (let digits = 6; digits <= 9; digits++) {
+    const short = Number(v.toPrecision(digits));
+    if (Math.fround(short) === v) return short;
+  }
+  return v;
 }
 
 /** Names one by one, of a list or of codes. */

@@ -1,14 +1,14 @@
 // A scatter of the rows: hover, zoom, lasso, keyboard; selection and colours are shared with all the others.
 import { Backdrop } from "./backdrop";
-import { h, short, svg } from "./dom";
+import { h, short, svg, writing } from "./dom";
 import { type Box } from "./labels";
 import { beforePaper } from "./paper";
-import { cloud, type Cloud, type View } from "./points";
+import { cloud, extent, type Cloud, type View } from "./points";
 import { inside, Nearby, nearest, next, pixel, type Place } from "./reach";
 import { numbers, type RowsChart } from "./report";
 import { styled } from "./save";
 import { circles, dot, HEIGHT, over, under, type Points, type Span } from "./scene";
-import { type State } from "./state";
+import { opacity, type State } from "./state";
 import { Viewport } from "./viewport";
 
 const REACH = 9;
@@ -31,6 +31,7 @@ export class Scatter {
   private backdrop: Backdrop;
   private port: Viewport;
   private nearby: Nearby | null = null;
+  private written: [(value: number) => string, (value: number) => string] | null = null;
   private lasso: Place[] | null = null;
   private drag: { from: Place; held: Span } | null = null;
   private lassoMode = false;
@@ -138,8 +139,15 @@ export class Scatter {
     context.rect(box.x0 * ratio, box.y0 * ratio, (box.x1 - box.x0) * ratio, (box.y1 - box.y0) * ratio);
     context.clip();
     this.backdrop.paint(context, v, ratio, this.state.colouring);
-    this.cloud.paint(context, this.state.tints, v, dot(this.points.x.length), ratio);
+    const n = this.points.x.length;
+    const stronger = this.state.selected.size ? 1 : opacity(this.port.share * n) / opacity(n);
+    this.cloud.paint(context, this.state.tints, v, { size: this.size, ratio, stronger });
     context.restore();
+  }
+
+  /** Points grow as they are looked at more closely. */
+  private get size(): number {
+    return dot(this.port.share * this.points.x.length);
   }
 
   private loop(): SVGElement[] {
@@ -223,8 +231,9 @@ export class Scatter {
   private words(row: number): string[] {
     const { chart, x, y } = this.points;
     const { name, value } = this.state.colouring;
-    const found = [this.state.ids[row], `${chart.xlabel}: ${short(x[row])}`];
-    if (chart.ylabel) found.push(`${chart.ylabel}: ${short(y[row])}`);
+    this.written ??= [writing(...extent(x)), writing(...extent(y))];
+    const found = [this.state.ids[row], `${chart.xlabel}: ${this.written[0](x[row])}`];
+    if (chart.ylabel) found.push(`${chart.ylabel}: ${this.written[1](y[row])}`);
     const says = name ? value(row) : null;
     return says === null ? found : [...found, `${name}: ${typeof says === "number" ? short(says) : says}`];
   }
@@ -272,7 +281,7 @@ export class Scatter {
     const copy = styled(this.overlay);
     const few = this.points.x.length <= DRAWN && this.backdrop.empty;
     const rules = styled(this.underlay);
-    copy.prepend(...rules.children, few ? circles(this.points, v, box, this.state) : this.image(v, box));
+    copy.prepend(...rules.children, few ? circles(this.points, v, box, this.state, this.size) : this.image(v, box));
     return copy;
   }
 

@@ -82,7 +82,7 @@ function pad([low, high]: [number, number]): [number, number] {
 
 /** The frame of the axes: as wide at the left as the names of its ticks. */
 export function frame({ chart }: Points, span: Span, width: number): Box {
-  const names = tickNames(ticks(...span.y, 6));
+  const names = tickNames(alongSide(...span.y));
   const left = Math.max(...names.map((name) => measured(name))) + (chart.ylabel ? 34 : 16);
   return { x0: Math.ceil(left), x1: width - MARGIN.right, y0: MARGIN.top, y1: HEIGHT - MARGIN.bottom };
 }
@@ -123,12 +123,26 @@ interface Tick {
 
 /** Where the ticks of both axes are, in pixels, and what they say. */
 function axes(v: View, { x0, x1, y0, y1 }: Box): { across: Tick[]; up: Tick[] } {
-  const across = ticks((x0 - v.tx) / v.sx, (x1 - v.tx) / v.sx, Math.max(3, (x1 - x0) / 70));
-  const up = ticks((y1 - v.ty) / v.sy, (y0 - v.ty) / v.sy, 6);
+  const across = alongBottom((x0 - v.tx) / v.sx, (x1 - v.tx) / v.sx, x1 - x0);
+  const up = alongSide((y1 - v.ty) / v.sy, (y0 - v.ty) / v.sy);
   return {
     across: tickNames(across).map((name, i) => ({ name, at: v.sx * across[i] + v.tx })),
     up: tickNames(up).map((name, i) => ({ name, at: v.sy * up[i] + v.ty })),
   };
+}
+
+/** Ticks across so many pixels: more of them where there would be hardly any, if their names have room. */
+function alongBottom(low: number, high: number, width: number): number[] {
+  const count = Math.max(3, width / 70);
+  const [few, more] = [ticks(low, high, count), ticks(low, high, 2 * count)];
+  const long = tickNames(more).reduce((sum, name) => sum + measured(name) + 12, 0);
+  return few.length < 3 && long < width ? more : few;
+}
+
+/** Ticks up the side: about six, and never hardly any. */
+function alongSide(low: number, high: number): number[] {
+  const few = ticks(low, high, 6);
+  return few.length < 3 ? ticks(low, high, 12) : few;
 }
 
 /** What lies under the points: the lines of the ticks. */
@@ -235,11 +249,11 @@ export function holds(box: Box, { x, y }: { x: number; y: number }): boolean {
 }
 
 /** The points as circles, for pictures of few rows that can be edited. */
-export function circles({ x, y }: Points, v: View, box: Box, state: State): SVGElement {
+export function circles({ x, y }: Points, v: View, box: Box, state: State, size: number): SVGElement {
   const group = cut(box);
-  const r = dot(x.length) / 2;
   const order = Array.from(x, (_, i) => i).sort((a, b) => Number(state.selected.has(a)) - Number(state.selected.has(b)));
   for (const i of order) {
+    const r = ((state.selected.has(i) ? 1.35 : 1) * size) / 2;
     const at = { cx: v.sx * x[i] + v.tx, cy: v.sy * y[i] + v.ty, r };
     if (holds(box, { x: at.cx, y: at.cy }))
       group.append(svg("circle", { ...at, fill: css(state.colouring.colours[i]), "fill-opacity": state.tints[4 * i + 3] }));

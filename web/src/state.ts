@@ -35,14 +35,16 @@ export class State {
   /** The row that is looked at, by the keyboard or after a search; -1 for none. */
   focused = -1;
   colouring: Colouring;
+  /** Which column colours the rows, -1 for none: names of columns may be empty, or alike. */
+  coloured: number;
   readonly ids: string[];
   private listeners: Listener[] = [];
   private packed: Float32Array | null = null;
 
   constructor(readonly rows: Rows) {
     this.ids = names(rows);
-    const label = rows.columns.find((column) => column.kind === "text");
-    this.colouring = label ? colourBy(label, rows.shown) : plain(rows.shown);
+    this.coloured = rows.colour ?? rows.columns.findIndex((column) => column.kind === "text");
+    this.colouring = colourBy(rows.columns[this.coloured], rows.shown);
   }
 
   listen(listener: Listener): void {
@@ -71,10 +73,10 @@ export class State {
     this.select([]);
   }
 
-  /** Colours by the column at a place, or all alike where there is none: names of columns may be empty, or alike. */
+  /** Colours by the column at a place, or all alike where there is none. */
   colour(place: number): void {
-    const column = this.rows.columns[place];
-    this.colouring = column ? colourBy(column, this.rows.shown) : plain(this.rows.shown);
+    this.coloured = place;
+    this.colouring = colourBy(this.rows.columns[place], this.rows.shown);
     this.packed = null;
     this.tell();
   }
@@ -92,8 +94,7 @@ export class State {
   private pack(): Float32Array {
     const n = this.rows.shown;
     const found = new Float32Array(4 * n);
-    const usual = n > 50_000 ? 0.35 : n > 5_000 ? 0.55 : 0.85;
-    const some = this.selected.size ? (n > 50_000 ? FAINTER : FAINT) : usual;
+    const some = this.selected.size ? (n > 50_000 ? FAINTER : FAINT) : opacity(n);
     for (let i = 0; i < n; i++) {
       found.set(this.colouring.colours[i], 4 * i);
       found[4 * i + 3] = some;
@@ -101,6 +102,11 @@ export class State {
     for (const i of this.selected) found[4 * i + 3] = 1;
     return found;
   }
+}
+
+/** How opaque n points are together: all can be seen through where they crowd. */
+export function opacity(n: number): number {
+  return n > 50_000 ? 0.35 : n > 5_000 ? 0.55 : 0.85;
 }
 
 /** Colours of some names: those that they have as categories of the rows, else others that are still free; where there
@@ -124,7 +130,8 @@ function plain(n: number): Colouring {
   return { name: "", colours: Array.from({ length: n }, () => only), legend: [], value: () => null };
 }
 
-function colourBy(column: Column, n: number): Colouring {
+function colourBy(column: Column | undefined, n: number): Colouring {
+  if (!column) return plain(n);
   return column.kind === "text" ? byCategory(column, n) : byNumber(column, n);
 }
 

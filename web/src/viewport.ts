@@ -4,21 +4,34 @@ import { type View } from "./points";
 import { pixel, type Place } from "./reach";
 import { frame, holds, most, view, whole, type Points, type Span } from "./scene";
 
+/** Whether numbers can tell the places of a range apart: nobody zooms in, or out, beyond. */
+function told([low, high]: Place): boolean {
+  return high - low > 1e-11 * Math.max(Math.abs(low), Math.abs(high)) && high - low < 1e200;
+}
+
 export class Viewport {
   /** Pixels across; none before the page is laid out. */
   width = 0;
   private span: Span;
+  private all: Span;
 
   constructor(
     private points: Points,
     private moved: () => void,
   ) {
-    this.span = whole(points);
+    this.span = this.all = whole(points);
   }
 
   /** What most rows fill, where a few that lie far off leave them no room. */
   get crowd(): Span | null {
     return most(this.points);
+  }
+
+  /** How much of the plane of all rows is in view, 1 at most: as much of them, about. */
+  get share(): number {
+    const long = ([low, high]: Place): number => high - low;
+    const part = (axis: "x" | "y"): number => long(this.span[axis]) / long(this.all[axis]);
+    return Math.min(1, part("x") * part("y"));
   }
 
   where(): { v: View; box: Box } {
@@ -30,7 +43,7 @@ export class Viewport {
     return [(box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2];
   }
 
-  show(span: Span = whole(this.points)): void {
+  show(span: Span = this.all): void {
     this.span = span;
     this.moved();
   }
@@ -39,7 +52,8 @@ export class Viewport {
     const { v } = this.where();
     const [x, y] = [(px - v.tx) / v.sx, (py - v.ty) / v.sy];
     const about = ([a, b]: Place, c: number): Place => [c + (a - c) * factor, c + (b - c) * factor];
-    this.show({ x: about(this.span.x, x), y: about(this.span.y, y) });
+    const next = { x: about(this.span.x, x), y: about(this.span.y, y) };
+    if (told(next.x) && told(next.y)) this.show(next);
   }
 
   /** Moves by some pixels, at once or from where a drag began. */

@@ -23,11 +23,15 @@ from eigenlens.kernels.smoothing import SMOOTHERS
 from eigenlens.models.density import Density
 from eigenlens.models.kernel_density import KernelEstimate
 from eigenlens.views.tables import dense_rows
+from eigenlens.views.window import beyond, worth_showing
 
 __all__ = ["BandwidthTable", "DensityTable", "MassTable", "bandwidths", "density", "masses_of_plane"]
 
 DRAWS = 500
 """Draws that say where a density lies, if no rows do."""
+
+KEPT = 0.98
+"""The share of the draws that is always shown: how many fall far off is chance."""
 
 REACH, MARGIN = 3.5, 0.15
 """How far a picture goes on beyond the rows: in bandwidths of kernels without an end, or in ranges of the rows."""
@@ -48,6 +52,7 @@ class DensityTable:
         name: of the column. x: (m,) places. values: (m,) f. low, high: (m,) the band, or None. rows: (n,) data.
         band: its kind, "" without one. level: its coverage.
         kernel: its name, "" if this is no kernel density. bandwidth: h, or NaN.
+        beyond: how many of the rows lie so far off that the line does not reach them.
     """
 
     name: str
@@ -60,6 +65,7 @@ class DensityTable:
     level: float
     kernel: str
     bandwidth: float
+    beyond: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +99,7 @@ class MassTable:
     Attributes:
         names: of the columns. rows: (n, 2). x: (p,), y: (q,) the centres of the grid's cells.
         values: (q, p), values[i, j] the density at (x[j], y[i]). mass: levels, and the shares of the mass above them.
+        beyond: how many of the rows lie so far off that the grid does not reach them.
     """
 
     names: tuple[str, str]
@@ -101,6 +108,7 @@ class MassTable:
     y: Array
     values: Array
     mass: MassLevels
+    beyond: int = 0
 
     def outside(self) -> Array:
         """The rows that lie in no region, by the nearest place of the grid."""
@@ -136,15 +144,16 @@ def density(
     >>> float(table.values.max().round(4)), table.band
     (0.3989, '')
     """
-    (name,), f, rows = _looked_at(model, X, None if column is None else [column], 1)
+    (name,), f, rows, drawn = _looked_at(model, X, None if column is None else [column], 1)
     level = checks.real("level", level, 0.0, 1.0)
     kind = _kind_of_band(band, f)
-    x = _places(f, rows[:, 0])
+    x = _places(f, rows, drawn)
     low = high = None
     if kind and isinstance(f, KernelEstimate):
         low, high = BANDS[kind](f, x, level, checks.generator(random_state))
     kernel, h = (f.kernel.name, float(f.bandwidth[0])) if isinstance(f, KernelEstimate) else ("", np.nan)
-    return DensityTable(name, x, np.exp(f.log_density(x[:, None])), low, high, rows[:, 0], kind, level, kernel, h)
+    values, off = np.exp(f.log_density(x[:, None])), _off(f, X, rows, x[:1], x[-1:])
+    return DensityTable(name, x, values, low, high, rows[:, 0], kind, level, kernel, h, off)
 
 
 def bandwidths(
@@ -160,7 +169,7 @@ def bandwidths(
     >>> bool(abs(np.log(table.h[np.argmax(table.values)] / table.rules["mlcv"])) < 0.1)
     True
     """
-    (name,), f, rows = _looked_at(model, None, None if column is None else [column], 1)
+    (name,), f, rows, _ = _looked_at(model, None, None if column is None else [column], 1)
     if not isinstance(f, KernelEstimate):
         raise OptionError(f"model={type(model).__name__} has no bandwidth; give a fitted KernelDensity.")
     kind, count = checks.name("criterion", criterion, CURVES), checks.integer("count", count, 2)
@@ -201,23 +210,24 @@ def masses_of_plane(
     >>> table.mass.levels.round(3), round(1.0 / (4.0 * np.pi), 3)
     (array([0.08]), 0.08)
     """
-    names, f, rows = _looked_at(model, X, columns, 2)
+    names, f, rows, drawn = _looked_at(model, X, columns, 2)
     p = checks.integer("resolution", resolution, 2)
     shares = [checks.real("masses", share, 0.0, 1.0) for share in masses]
     if not shares:
         raise OptionError("masses is empty; give at least one share between 0 and 1.")
-    x, y = (_centres(*_window(f, rows, j), p) for j in range(2))
+    ends = np.array([_window(f, rows, drawn, j) for j in range(2)])
+    x, y = (_centres(low, high, p) for low, high in ends.tolist())
     grid = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
     values = np.exp(f.log_density(grid)).reshape(p, p)
     found = mass_levels(values, float((x[1] - x[0]) * (y[1] - y[0])), shares)
-    return MassTable((names[0], names[1]), rows, x, y, values, found)
+    return MassTable((names[0], names[1]), rows, x, y, values, found, _off(f, X, rows, *ends.T))
 
 
 # ---- what is looked at, and where ---------------------------------------------------------------------------
 
 
-def _looked_at(model: Any, X: Any, columns: Any, count: int) -> tuple[tuple[str, ...], Density, Array]:
-    """Names, the density of `count` columns, and rows (n, count): X, or what a kernel density or draws give."""
+def _looked_at(model: Any, X: Any, columns: Any, count: int) -> tuple[tuple[str, ...], Density, Array, Array]:
+    """Names, the density of `count` columns, rows (n, count): X, or what a kernel density or draws give; and draws."""
     whole = _frozen(model)
     drawn = np.asarray(whole.sample(DRAWS, np.random.default_rng(0)))
     if drawn.dtype.kind != "f":
@@ -231,7 +241,8 @@ def _looked_at(model: Any, X: Any, columns: Any, count: int) -> tuple[tuple[str,
         raise OptionError(f"columns={columns!r} must be {count} of the {d} columns, each once.")
     names = tuple(f"x{j}" if known is None else str(known[j]) for j in chosen)
     rows = drawn if X is None and not isinstance(whole, KernelEstimate) else _rows(whole, X, d)
-    return names, whole if chosen == list(range(d)) else whole.marginal(chosen), rows[:, chosen]
+    f = whole if chosen == list(range(d)) else whole.marginal(chosen)
+    return names, f, rows[:, chosen], drawn[:, chosen]
 
 
 def _frozen(model: Any) -> Density:
@@ -263,23 +274,38 @@ def _kind_of_band(band: str | None, f: Density) -> str:
     return kind
 
 
-def _window(f: Density, rows: Array, j: int) -> tuple[float, float]:
-    """The least and the greatest place worth showing of column j: beyond the rows, within the bounds."""
-    low, high = float(rows[:, j].min()), float(rows[:, j].max())
-    if not isinstance(f, KernelEstimate):
-        more = MARGIN * (high - low) or 1.0
-        return low - more, high + more
+def _window(f: Density, rows: Array, drawn: Array, j: int) -> tuple[float, float]:
+    """The least and the greatest place worth showing of column j: beyond most rows and most of the mass."""
+    if isinstance(f, KernelEstimate):
+        return _kernel_window(f, rows, j)
+    ends = [worth_showing(drawn[:, j], kept=KEPT)]
+    if rows.size and not np.array_equal(rows[:, j], drawn[:, j]):
+        ends.append(worth_showing(rows[:, j]))
+    low, high = min(low for low, _ in ends), max(high for _, high in ends)
+    more = MARGIN * (high - low) or 1.0
+    return low - more, high + more
+
+
+def _kernel_window(f: KernelEstimate, rows: Array, j: int) -> tuple[float, float]:
+    """The same for a kernel density, whose points say where its mass is: within the bounds."""
+    ends = [worth_showing(f.points[:, j], f.weights)]
+    if not np.array_equal(f.points[:, j], rows[:, j]):
+        ends.append(worth_showing(rows[:, j]))
     h = float(f.bandwidth[j] if f.bandwidth.ndim == 1 else np.sqrt(f.bandwidth[j, j]))
     # A lonely row's adaptive kernel may be wider than all the rest; three widths of it are enough of a tail.
     widest = 1.0 if f.scales is None else min(3.0, float(f.scales.max()))
     more = 1.02 * h * widest * min(REACH, f.kernel.radius)
-    points = f.points[:, j]
-    low, high = min(low, float(points.min())) - more, max(high, float(points.max())) + more
+    low, high = min(low for low, _ in ends) - more, max(high for _, high in ends) + more
     return max(low, float(f.bounds[j, 0])), min(high, float(f.bounds[j, 1]))
 
 
-def _places(f: Density, rows: Array) -> Array:
-    low, high = _window(f, rows[:, None], 0)
+def _off(f: Density, X: Any, rows: Array, low: Array, high: Array) -> int:
+    """How many rows lie outside; draws are no rows."""
+    return beyond(rows, low, high) if X is not None or isinstance(f, KernelEstimate) else 0
+
+
+def _places(f: Density, rows: Array, drawn: Array) -> Array:
+    low, high = _window(f, rows, drawn, 0)
     m = FEWEST
     if isinstance(f, KernelEstimate):
         m = int(np.clip(PER_WIDTH * (high - low) / float(f.bandwidth[0]), FEWEST, MOST))

@@ -11,6 +11,7 @@ from eigenlens.arrays import Array
 from eigenlens.data.memory import ArraySource
 from eigenlens.fitting.pca import fit_pca
 from eigenlens.models.mixture import Mixture, matrix_of
+from eigenlens.views.window import worth_showing
 
 __all__ = ["Ellipse", "Plane", "ellipse", "pair_plane", "principal_plane", "unsure", "weighted_bins"]
 
@@ -102,16 +103,24 @@ def unsure(proba: Array) -> Array:
 def weighted_bins(x: Array, weight: Array | None, most: int = 120) -> tuple[Array, Array]:
     """Edges (m + 1,) and weights (m,) of a histogram of values (n,): a bin a value where few values are evenly spaced.
 
+    Values that lie far off are counted in a bin without an end.
+
     >>> weighted_bins(np.array([1.0, 2.0, 3.0]), np.array([5.0, 1.0, 2.0]))
     (array([0.5, 1.5, 2.5, 3.5]), array([5., 1., 2.]))
     """
     seen = np.isfinite(x)
     x, w = x[seen], np.ones(int(seen.sum())) if weight is None else weight[seen]
+    low, high = worth_showing(x, w)
+    edges = _bin_edges(x[(x >= low) & (x <= high)], most)
+    below, above = [-np.inf] * bool(x.min() < low), [np.inf] * bool(x.max() > high)
+    edges = np.array([*below, *edges, *above])
+    return edges, np.histogram(x, edges, weights=w)[0]
+
+
+def _bin_edges(x: Array, most: int) -> Array:
     values = np.unique(x)
     gaps = np.diff(values)
     if 1 < values.size <= most and np.ptp(gaps) < 1e-6 * gaps.mean():
-        edges = np.append(values - 0.5 * gaps.mean(), values[-1] + 0.5 * gaps.mean())
-    else:
-        count = int(np.clip(max(len(np.histogram_bin_edges(x, rule)) - 1 for rule in ("fd", "sqrt")), 5, most))
-        edges = np.histogram_bin_edges(x, count)
-    return edges, np.histogram(x, edges, weights=w)[0]
+        return np.append(values - 0.5 * gaps.mean(), values[-1] + 0.5 * gaps.mean())
+    count = int(np.clip(max(len(np.histogram_bin_edges(x, rule)) - 1 for rule in ("fd", "sqrt")), 5, most))
+    return np.histogram_bin_edges(x, count)

@@ -17,6 +17,7 @@ from eigenlens.errors import DataError, OptionError
 from eigenlens.estimators.select_mixture import CRITERIA, MixtureSelection
 from eigenlens.models.mixture import Mixture, matrix_of
 from eigenlens.views.tables import dense_rows, names_of
+from eigenlens.views.window import beyond, worth_showing
 
 __all__ = [
     "CurveTable",
@@ -65,6 +66,7 @@ class LineTable:
     Attributes:
         name: of the column. x: (p,). parts: (K, p) pi_k N(x | mu_k, s_k²). weights: (K,).
         edges: (m + 1,) of a histogram, finite; heights: (m,) its density. Both are empty without rows.
+        beyond: how many rows lie so far off that the line does not reach them.
     """
 
     name: str
@@ -73,6 +75,7 @@ class LineTable:
     weights: Array
     edges: Array
     heights: Array
+    beyond: int = 0
 
     @property
     def density(self) -> Array:
@@ -221,24 +224,52 @@ def line(
     known = names_of(model, mixture.means.shape[1], names)
     j = _column(column, known)
     alone = mixture.marginal([j])
-    edges, heights = _histogram(X, j, len(known), bins)
-    x = _grid(alone, edges)
-    return LineTable(known[j], x, np.exp(alone.log_joint(x[:, None]).T), mixture.weights, edges, heights)
+    values = None if X is None else _values(X, j, len(known))
+    ends = _ends(alone, values, bins)
+    edges, heights = _histogram(values, bins, ends)
+    x = _grid(alone, ends)
+    off = 0 if values is None else beyond(values[:, None], *np.array(ends)[:, None])
+    return LineTable(known[j], x, np.exp(alone.log_joint(x[:, None]).T), mixture.weights, edges, heights, off)
 
 
-def _histogram(X: Any, j: int, d: int, bins: Any) -> tuple[Array, Array]:
-    if X is None and not isinstance(bins, tuple):
+def _values(X: Any, j: int, d: int) -> Array:
+    """Column j of the rows where it is not missing."""
+    rows = dense_rows(X)
+    if rows.shape[1] != d:
+        raise DataError(f"X has {rows.shape[1]} columns, but the mixture has {d}.")
+    return np.asarray(rows[np.isfinite(rows[:, j]), j])
+
+
+def _reaches(alone: Mixture) -> Array:
+    """(K, q) places along each component, to four standard deviations on either side."""
+    parts: list[Any] = list(alone.components)
+    s = np.sqrt([matrix_of(part)[0, 0] for part in parts])[:, None]
+    return np.asarray(alone.means + s * np.linspace(-REACH, REACH, 81))
+
+
+def _ends(alone: Mixture, values: Array | None, bins: Any) -> tuple[float, float]:
+    """Where the components, the rows and the counted bins are, but for what lies far off and hardly counts."""
+    each = _reaches(alone)
+    found = [worth_showing(each.ravel(), np.repeat(alone.weights, each.shape[1]))]
+    if values is not None and values.size:
+        found.append(worth_showing(values))
+    elif isinstance(bins, tuple):
+        edges = np.asarray(to_numpy(bins[0]), dtype=np.float64)
+        found += [(float(edge), float(edge)) for edge in edges[np.isfinite(edges)][[0, -1]]]
+    return min(low for low, _ in found), max(high for _, high in found)
+
+
+def _histogram(values: Array | None, bins: Any, ends: tuple[float, float]) -> tuple[Array, Array]:
+    """Edges and heights; heights are shares of all rows, so that those beyond the ends are not told to be within."""
+    if values is None and not isinstance(bins, tuple):
         return np.empty(0), np.empty(0)
-    if X is None:
+    if values is None:
         edges, counts = (np.asarray(to_numpy(part), dtype=np.float64) for part in bins)
+        n = counts.sum()
     else:
-        rows = dense_rows(X)
-        if rows.shape[1] != d:
-            raise DataError(f"X has {rows.shape[1]} columns, but the mixture has {d}.")
-        values = rows[np.isfinite(rows[:, j]), j]
-        edges = _edges(values, bins)
-        counts = np.histogram(values, edges)[0].astype(np.float64)
-    n, drawn = counts.sum(), np.isfinite(edges)
+        edges = _edges(values[(values >= ends[0]) & (values <= ends[1])], bins)
+        counts, n = np.histogram(values, edges)[0].astype(np.float64), values.size
+    drawn = np.isfinite(edges)
     closed = drawn[1:] & drawn[:-1]
     return edges[drawn], counts[closed] / (n * np.diff(edges[drawn]))
 
@@ -251,13 +282,10 @@ def _edges(values: Array, bins: int | None) -> Array:
     return np.histogram_bin_edges(values, min(count, MOST_BINS))
 
 
-def _grid(alone: Mixture, edges: Array) -> Array:
-    """(p,) evenly over all, and closer where components are narrow."""
-    parts: list[Any] = list(alone.components)
-    s = np.sqrt([matrix_of(part)[0, 0] for part in parts])[:, None]
-    each = alone.means + s * np.linspace(-REACH, REACH, 81)
-    whole = np.append(each, edges)
-    return np.unique(np.append(each, np.linspace(whole.min(), whole.max(), GRID)))
+def _grid(alone: Mixture, ends: tuple[float, float]) -> Array:
+    """(p,) evenly between the ends, and closer where components are narrow."""
+    each = _reaches(alone).ravel()
+    return np.unique(np.append(each[(each >= ends[0]) & (each <= ends[1])], np.linspace(*ends, GRID)))
 
 
 def shares(model: Any, X: Any) -> ShareTable:

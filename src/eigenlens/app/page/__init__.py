@@ -19,23 +19,35 @@ FINE, GAP_16 = 20_000, 65_534
 """Up to so many places keep float32; beyond, 16 bits, whose largest value stands for a missing one."""
 
 
+CLOSE = 1e-3
+"""A range this small beside the numbers themselves would lose digits to float32."""
+
+
 def packed(values: Any, *, quantised: bool = False) -> Any:
     """Numbers for the page: a list with null for NaN, the base64 of float32, or that of 16 bits between two limits.
 
-    Places on a screen need no more than 16 bits: `quantised` takes them where there are many numbers.
+    Places on a screen need no more than 16 bits: `quantised` takes them where there are many numbers. Numbers that lie
+    close together but far from zero, such as moments in seconds, are told from the least of them.
 
     >>> packed([1.0, float("nan")])
     [1.0, None]
     """
     array = np.asarray(values, dtype=np.float64).ravel()
-    if array.size <= LISTED:
-        return [float(f"{v:.7g}") if np.isfinite(v) else None for v in array]
-    if not quantised or array.size <= FINE:
-        return {"f32": base64.b64encode(array.astype("<f4").tobytes()).decode("ascii")}
     seen = np.isfinite(array)
     low, high = (float(array[seen].min()), float(array[seen].max())) if seen.any() else (0.0, 1.0)
+    size = max(abs(low), abs(high))
+    close = high - low < CLOSE * size and (low < high or size > 1.0 / CLOSE**2)
+    if array.size <= LISTED:
+        return [float(f"{v:.{15 if close else 7}g}") if np.isfinite(v) else None for v in array]
+    if not quantised or array.size <= FINE:
+        start = {"from": low} if close else {}
+        return {"f32": _base64(np.asarray(array - start.get("from", 0.0)).astype("<f4"))} | start
     steps = np.where(seen, (array - low) / ((high - low) or 1.0) * GAP_16, GAP_16 + 1).round().astype("<u2")
-    return {"u16": base64.b64encode(steps.tobytes()).decode("ascii"), "low": low, "high": high}
+    return {"u16": _base64(steps), "low": low, "high": high}
+
+
+def _base64(array: Any) -> str:
+    return base64.b64encode(array.tobytes()).decode("ascii")
 
 
 def page(report: dict[str, Any]) -> str:

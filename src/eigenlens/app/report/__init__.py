@@ -79,7 +79,8 @@ def report(
             one pass, and never are all held.
         path: the HTML file, written whole or not at all, below 10 MB whatever X is.
         y: (n,) the classes of the rows, for classifiers; if None, the first of `columns` that holds their classes.
-        ids: (n,) names of rows. columns: {name: (n,)} more columns to colour by. sample_weight: (n,) as in the fit.
+        ids: (n,) names of rows. columns: {name: (n,)} more columns to colour by; the first of them does so when the
+            page is opened, and few whole numbers are classes. sample_weight: (n,) as in the fit.
         command: the command line that made it, if one did.
         random_state: of the sample of rows where there are too many to show.
 
@@ -163,7 +164,8 @@ def _rows(
     labels, y = _labels(models, y, columns, n)
     weight = checks.weights(weight, n)
     names, named = _column_names(models, source)
-    more = ({labels: [None if value is None else str(value) for value in y.tolist()]} if labels else {}) | columns
+    texts = {} if labels is None else {labels: [None if value is None else str(value) for value in y.tolist()]}
+    more = (columns if labels in columns else texts | columns) | texts
     return shown(sample, names, ids=ids, extra=more, y=y, weight=weight, named=named)
 
 
@@ -178,13 +180,16 @@ def _column_names(models: dict[str, Any], source: Any) -> tuple[tuple[str, ...],
     return tuple(f"x{j}" for j in range(source.n_features)), False
 
 
-def _labels(models: dict[str, Any], y: Any, columns: dict[str, Any], n: int) -> tuple[str, Any]:
-    """Under which name the classes are a column to colour by, "" if they are one already, and the classes (n,)."""
-    if y is not None:
-        name = getattr(y, "name", None)
-        return (str(name) if name is not None and str(name) not in columns else "class"), one_a_row("y", y, n)
-    found = _label_column(models, columns, n)
-    return "", None if found is None else one_a_row(f"columns[{found!r}]", columns[found], n)
+def _labels(models: dict[str, Any], y: Any, columns: dict[str, Any], n: int) -> tuple[str | None, Any]:
+    """Under which name the classes are a column to colour by, and the classes (n,); None without any."""
+    if y is None:
+        found = _label_column(models, columns, n)
+        return found, None if found is None else one_a_row(f"columns[{found!r}]", columns[found], n)
+    same = next((name for name, values in columns.items() if values is y), None)
+    if same is None:
+        own = getattr(y, "name", None)
+        same = str(own) if own is not None and str(own) not in columns else "class"
+    return same, one_a_row("y", y, n)
 
 
 def _label_column(models: dict[str, Any], columns: dict[str, Any], n: int) -> str | None:

@@ -17,6 +17,7 @@ __all__ = [
     "climb",
     "column",
     "facts",
+    "far_off",
     "frames",
     "heat",
     "images",
@@ -106,8 +107,12 @@ def heat(
     return marks(title, cell, about=about, x=across, y=up, colour=colour, height=height)
 
 
-def images(title: str, pictures: Iterable[tuple[str, Array]], shape: tuple[int, int], columns: int) -> Chart:
-    """Rows (h · w,) as pictures of h × w pixels, with their labels."""
+def images(
+    title: str, pictures: Iterable[tuple[str, Array]], shape: tuple[int, int], columns: int, like: Array
+) -> Chart:
+    """Rows (h · w,) as pictures of h × w pixels, with their labels; one scale for all, from the least to the greatest
+    entry of `like`."""
+    seen = np.asarray(like)[np.isfinite(like)]
     shown = [{"label": label, "pixels": pixels(values)} for label, values in pictures]
     return {
         "kind": "images",
@@ -116,6 +121,7 @@ def images(title: str, pictures: Iterable[tuple[str, Array]], shape: tuple[int, 
         "width": shape[1],
         "columns": columns,
         "images": shown,
+        "range": [float(seen.min()), float(seen.max())] if seen.size else [0.0, 1.0],
     }
 
 
@@ -128,6 +134,16 @@ def frames(title: str, label: str, steps: Iterable[tuple[str, list[Chart]]], *, 
 def facts(title: str, pairs: Iterable[tuple[str, Any]] = (), **more: Any) -> Chart:
     """Words: facts by name, and paragraphs, code and warnings."""
     return {"kind": "text", "title": title, "facts": [[name, str(value)] for name, value in pairs]} | more
+
+
+def far_off(count: int, way: str = "") -> str:
+    """A sentence on rows that a picture does not reach, with the way to them; "" where there are none.
+
+    >>> far_off(1)
+    ' 1 row lies far off, and is not to be seen here.'
+    """
+    words = "1 row lies far off, and is" if count == 1 else f"{count:,} rows lie far off, and are"
+    return f" {words} not to be seen here{way}." if count else ""
 
 
 def climb(path: Array) -> list[Chart]:

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from eigenlens.app.page import packed
-from eigenlens.app.report.charts import Chart, facts, frames, layer, marks, points, table
+from eigenlens.app.report.charts import Chart, facts, far_off, frames, layer, marks, points, table
 from eigenlens.app.report.rows import ShownRows
 from eigenlens.arrays import Array
 from eigenlens.errors import DataError
 from eigenlens.fitting.bandwidth_curve import CURVES
 from eigenlens.models.kernel_density import KernelEstimate
 from eigenlens.views import density_tables
+from eigenlens.views.window import worth_showing
 
 __all__ = ["density_page"]
 
@@ -112,7 +113,7 @@ def _curve(f: KernelEstimate, name: str, title: str) -> Chart:
     about = (
         "The band is for the density as this kernel smooths it: where peaks are narrower than the bandwidth, "
         "smoothing itself is the larger error."
-    )
+    ) + far_off(found.beyond)
     return marks(title, *layers, about=about, x={"label": name}, y={"label": "density"})
 
 
@@ -120,7 +121,8 @@ def _histogram(f: KernelEstimate) -> Chart:
     """Bars of area one behind a curve: an area whose edge goes up and down at their corners."""
     x, n = f.points[:, 0], len(f.points)
     bins = int(np.clip(2.0 * n ** (1.0 / 3.0), 5, 80))
-    heights, edges = np.histogram(x, bins, weights=f.weights, density=True)
+    masses, edges = np.histogram(x, bins, worth_showing(x, f.weights), weights=f.weights)
+    heights = masses / (f.weights.sum() * np.diff(edges))
     corners = np.concatenate([[0.0], np.repeat(heights, 2), [0.0]])
     return layer("area", "histogram", x=np.repeat(edges, 2), y=corners, colour=GREY)
 
@@ -176,8 +178,9 @@ def _by_bandwidth(rules: dict[str, float]) -> dict[float, str]:
 
 
 def _ends(f: KernelEstimate, h: float) -> tuple[float, float]:
-    x, more = f.points[:, 0], h * min(3.0, f.kernel.radius)
-    return max(float(x.min()) - more, float(f.bounds[0, 0])), min(float(x.max()) + more, float(f.bounds[0, 1]))
+    more = h * min(3.0, f.kernel.radius)
+    low, high = worth_showing(f.points[:, 0], f.weights)
+    return max(low - more, float(f.bounds[0, 0])), min(high + more, float(f.bounds[0, 1]))
 
 
 ABOUT = {
@@ -238,7 +241,11 @@ def _pair(f: KernelEstimate, rows: ShownRows, pair: tuple[int, int], names: tupl
     }  # fmt: skip
     about = f"Shaded, from the inside out: the smallest regions that hold {_listed(found.mass.masses)} of the mass."
     i, j = pair
-    return points(f"{names[0]} and {names[1]}", rows.X[:, i], rows.X[:, j], *names, about, density=box)
+    more: dict[str, Any] = {"density": box}
+    if found.beyond:
+        about += far_off(found.beyond, ": zoom out")
+        more["span"] = {"x": [box["x0"], box["x1"]], "y": [box["y0"], box["y1"]]}
+    return points(f"{names[0]} and {names[1]}", rows.X[:, i], rows.X[:, j], *names, about, **more)
 
 
 def _listed(shares: Iterable[float]) -> str:

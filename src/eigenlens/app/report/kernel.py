@@ -103,7 +103,7 @@ def _pictures(model: Any, rows: ShownRows, side: int, count: int = 8) -> Chart:
     pictures += [(f"{rows.name(i)}, noisy", row) for i, row in enumerate(noisy)]
     pictures += [(f"{rows.name(i)}, denoised", row) for i, row in enumerate(made)]
     about = "Rows, the same with noise of half their standard deviation, and what the components make of these."
-    return images("Denoising", pictures, (side, side), len(clean)) | {"about": about}
+    return images("Denoising", pictures, (side, side), len(clean), clean) | {"about": about}
 
 
 def _plane(model: Any, rows: ShownRows) -> Chart:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenlens.app.report.charts import Chart, climb, facts, frames, heat, layer, marks, points, table
+from eigenlens.app.report.charts import Chart, climb, facts, far_off, frames, heat, layer, marks, points, table
 from eigenlens.app.report.crowd import crowds
 from eigenlens.app.report.rows import ShownRows
 from eigenlens.app.report.selection import criteria
@@ -19,6 +19,7 @@ from eigenlens.errors import EigenlensError
 from eigenlens.estimators.select_mixture import MixtureSelection, select_mixture
 from eigenlens.models.mixture import matrix_of
 from eigenlens.views import mixture_plane, mixture_tables
+from eigenlens.views.window import beyond
 
 __all__ = ["mixture_charts", "mixture_page"]
 
@@ -92,10 +93,14 @@ def _line(model: Any, rows: ShownRows) -> Chart:
         layer("line", "density", x=found.x, y=found.density, colour="#3b8fc4"),
     ]
     layers += [
-        layer("line", f"component {k + 1} ({w:.0%})", x=found.x, y=part, dash=True, colour=COLOURS[k % len(COLOURS)])
-        for k, (w, part) in enumerate(zip(found.weights[:NAMED], found.parts, strict=False))
+        layer(
+            "line", f"component {k + 1} ({share:.3g}%)", x=found.x, y=part, dash=True, colour=COLOURS[k % len(COLOURS)]
+        )
+        for k, (share, part) in enumerate(zip(100.0 * found.weights[:NAMED], found.parts, strict=False))
     ]
-    about = "The density is the sum of its components, each times its weight; bars are the rows."
+    x = rows.X[np.isfinite(rows.X[:, 0])]
+    off = beyond(x, found.x[:1], found.x[-1:])
+    about = "The density is the sum of its components, each times its weight; bars are the rows." + far_off(off)
     return marks("Density", *layers, about=about, x={"label": rows.labels[0]}, y={"label": "density"})
 
 

@@ -186,7 +186,7 @@ def _codes(value: Coded) -> Any:
 
 def _key(value: dict[str, Any]) -> Key | None:
     """What packed numbers are told by; None for anything else."""
-    return tuple(value.values()) if value.keys() in ({"f32"}, {"u16", "low", "high"}) else None
+    return tuple(value.values()) if value.keys() in ({"f32"}, {"f32", "from"}, {"u16", "low", "high"}) else None
 
 
 def _count(value: Any, counts: dict[Key, int]) -> None:

@@ -185,15 +185,15 @@ def _contributions(model: Any, rows: ShownRows) -> list[Chart]:
     """What components are made of, and how well the plane of the first two shows each column."""
     shown = [1, 2] if model.n_components_ > 1 else [1]
     found = tables.column_contributions(model.model_, shown, names=rows.labels).values
-    order = np.argsort(-found[:, 0])[:BARS]
-    layers = [
-        layer("bar" if c == 0 else "dot", f"PC{c + 1}", x=[rows.labels[j] for j in order], y=found[order, c])
-        for c in range(len(shown))
-    ]
-    even = layer("rule-y", y=[100.0 / len(rows.labels)], text=["if all were equal"], colour="#888888", dash=True)
-    axes: dict[str, Chart] = {"x": {"type": "band"}, "y": {"label": "% of the component"}}
-    some = f" The {BARS} columns that make up most of PC1." if len(found) > BARS else ""
+    most = np.argsort(-found.max(axis=1), kind="stable")[:BARS]
+    order = most[np.argsort(-found[most, 0], kind="stable")]
+    columns = [rows.labels[j] for j in order]
+    layers = [layer("bar-x", f"PC{c}", x=found[order, c - 1], y=columns) for c in shown]
+    even = layer("rule-x", x=[100.0 / len(rows.labels)], text=["if all were equal"], colour="#888888", dash=True)
+    axes: dict[str, Chart] = {"x": {"label": "% of the component"}, "y": {"type": "band"}}
+    some = f" The {BARS} columns that make up most of either." if len(found) > BARS else ""
     about = "What each component is made of." + some
+    height = int(np.clip(24 * len(order) + 80, 160, 900))
     cos2 = 100.0 * tables.correlations(model.model_, shown, names=rows.labels).values ** 2
     best = np.argsort(-cos2.sum(axis=1), kind="stable")[:BARS]
     names = [rows.labels[j] for j in best]
@@ -202,7 +202,7 @@ def _contributions(model: Any, rows: ShownRows) -> list[Chart]:
         about="How much of a column's variance each component shows." + (" Those shown best." if some else ""),
         texts=[f"{value:.0f}" for value in cos2[best].ravel()],
     )  # fmt: skip
-    return [marks("Contributions of columns", *layers, even, about=about, **axes), values]
+    return [marks("Contributions of columns", *layers, even, about=about, **axes, height=height), values]
 
 
 def _row_table(model: Any, Z: Array, rows: ShownRows) -> Chart:

@@ -45,7 +45,7 @@ def _pictures(found: Any, place: int, side: int, named: list[str]) -> Chart:
     pictures = [(name, _smaller(row, side, step)) for name, row in zip(named, found.rows, strict=True)]
     rebuilt = found.reconstructions[place]
     pictures += [(f"{name}, rebuilt", _smaller(row, side, step)) for name, row in zip(named, rebuilt, strict=True)]
-    return images("", pictures, (side // step, side // step), len(found.rows))
+    return images("", pictures, (side // step, side // step), len(found.rows), found.rows)
 
 
 def _smaller(row: Array, side: int, step: int) -> Array:
@@ -63,8 +63,8 @@ def _profiles(model: Any, found: Any, place: int, named: list[str]) -> list[Char
         chosen = np.sort(np.argsort(-np.abs(given[i]), kind="stable")[:FEATURES])
         names = [found.names[j] for j in chosen]
         layers = [
-            layer("bar", name, x=names, y=given[i, chosen]),
+            layer("bar", "as it is", x=names, y=given[i, chosen]),
             layer("dot", "rebuilt", x=names, y=made[i, chosen]),
         ]
-        charts.append(marks("", *layers, x={"type": "band"}, y={"label": f"from the mean{unit}"}, height=300))
+        charts.append(marks(name, *layers, x={"type": "band"}, y={"label": f"from the mean{unit}"}, height=300))
     return charts

@@ -34,6 +34,9 @@ COLUMN_BYTES, OFFERED = 3_000_000, 200
 ID_BYTES = 3_000_000
 """What the names of rows may take in the page: beyond, rows are called by their place."""
 
+CLASSES = 11
+"""A column given beside X of at most so many whole numbers holds classes: the page has a colour for each."""
+
 CELLS = 120, 90
 """Cells across and up of the density of all rows."""
 
@@ -169,19 +172,23 @@ class ShownRows:
         kept = len(self.X) if keep is None else len(keep)
         columns: list[Chart] = []
         spent, left = 0, 0
+        start = -1
         for name, given in self._offered(more or {}).items():
-            values = colours(given) if len(columns) < OFFERED else None
+            values = colours(given, classes=name in self.extra) if len(columns) < OFFERED else None
             size = 0 if values is None else _size(values, kept)
             if values is None or spent + size > COLUMN_BYTES:
                 left += 1
                 continue
+            if start < 0 and (name in self.extra or isinstance(values, Coded)) and tells(values):
+                start = len(columns)
             kind = "number" if isinstance(values, Places) else "text"
             columns.append({"name": cut(name), "kind": kind, "values": values})
             spent += size
         ids, said = self._named
         steps = {} if "ids" in ids or self.total == kept else {"steps": Ascending(self.chosen + 1)}
         note = " ".join(filter(None, (self._note(kept), said, _left(left), _coarse(kept))))
-        return {"total": self.total, "shown": kept, "note": note, "columns": columns} | ids | steps
+        head = {"total": self.total, "shown": kept, "note": note, "colour": start}
+        return head | {"columns": columns} | ids | steps
 
     def _offered(self, more: Mapping[str, Any]) -> dict[str, Any]:
         """Columns by name: classes, those given, those that pages made, text, numbers."""
@@ -214,14 +221,50 @@ def _coarse(kept: int) -> str:
     return "Numbers of so many rows are kept to 16 bits." if kept > 20_000 else ""
 
 
-def colours(values: Any) -> Places | Coded:
-    """A column to colour by: numbers, or names."""
+def colours(values: Any, *, classes: bool = False) -> Places | Coded:
+    """A column to colour by: numbers, or names.
+
+    classes: whether a few whole numbers are names: they are where a label is given, not where columns were fitted.
+
+    >>> colours(np.array([2.0, np.nan, 10.0, 2.0]), classes=True).levels
+    ('2', '10')
+    """
     array = values if isinstance(values, np.ndarray) else np.asarray(values)
     if array.dtype.kind == "O":
-        found = [value for value in array.tolist() if value is not None]
-        if found and all(isinstance(value, int | float) and not isinstance(value, bool) for value in found):
-            array = np.array([np.nan if value is None else value for value in array.tolist()], dtype=np.float64)
-    return Places(array.astype(np.float64)) if array.dtype.kind in "fiu" else coded(array.tolist())
+        array = _plain(array)
+    if array.dtype.kind not in "fiu":
+        return coded(array.tolist())
+    numbers = array.astype(np.float64)
+    return _named(numbers) if classes and _few(numbers) else Places(numbers)
+
+
+def _plain(array: Array) -> Array:
+    """Numbers among objects as float64, NaN for None; objects of any other kind are themselves."""
+    found = [value for value in array.tolist() if value is not None]
+    if found and all(isinstance(value, int | float) and not isinstance(value, bool) for value in found):
+        return np.array([np.nan if value is None else value for value in array.tolist()], dtype=np.float64)
+    return array
+
+
+def _few(numbers: Array) -> bool:
+    """Whether these are whole numbers, few of them different."""
+    levels = np.unique(numbers[~np.isnan(numbers)])
+    return 0 < levels.size <= CLASSES and bool(np.all(np.isfinite(levels) & (levels == np.round(levels))))
+
+
+def _named(numbers: Array) -> Coded:
+    """Whole numbers as names, in ascending order."""
+    levels = np.unique(numbers[~np.isnan(numbers)])
+    codes = np.where(np.isnan(numbers), -1, np.searchsorted(levels, numbers))
+    return Coded(codes.astype(np.int64), tuple(f"{value:.0f}" for value in levels + 0.0))
+
+
+def tells(values: Places | Coded) -> bool:
+    """Whether colours would say something: values differ, and names are not one a row."""
+    if isinstance(values, Places):
+        seen = values.values[np.isfinite(values.values)]
+        return bool(seen.size and seen.min() < seen.max())
+    return 1 < len(values.levels) <= max(CLASSES, len(values.codes) // 2)
 
 
 def _size(values: Places | Coded, m: int) -> int:

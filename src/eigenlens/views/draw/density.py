@@ -67,7 +67,7 @@ def density(
     (curve,) = ax.plot(table.x, table.values, color=color, linewidth=1.6)
     drawn = rug and (X is not None or table.kernel != "")
     if drawn:
-        _rug(ax, table.rows, color)
+        _rug(ax, table.rows[(table.rows >= table.x[0]) & (table.rows <= table.x[-1])], color)
     quiet(ax)
     ax.set_ylim(bottom=0.0)
     if label is not None:
@@ -94,7 +94,12 @@ def _said(table: DensityTable, rug: bool) -> list[str]:
     kernel = f"{table.kernel} kernel, h = {table.bandwidth:.4g}" if table.kernel else ""
     band = f"band: {100.0 * table.level:g}% at each place, {table.band}" if table.band else ""
     thinned = f"strokes: {MOST_STROKES:,} of {table.rows.size:,} rows" if rug and table.rows.size > MOST_STROKES else ""
-    return [thinned + "\n" * bool(thinned and table.kernel) + kernel, band]
+    return [thinned + "\n" * bool(thinned and table.kernel) + kernel, band, off_the_frame(table.beyond if rug else 0)]
+
+
+def off_the_frame(count: int) -> str:
+    """How many rows are not to be seen, "" if all are."""
+    return f"{count:,} row{'s lie' if count > 1 else ' lies'} far off, beyond the frame" if count else ""
 
 
 def _add_to_legend(ax: Axes, curve: Any, label: str) -> None:
@@ -219,6 +224,7 @@ def density_contours(
     quiet(ax, None)
     crowd = points and len(table.rows) >= CROWD
     remarks = [*_doubts(table), "points: rows outside the regions" if crowd else ""]
+    remarks.append(off_the_frame(table.beyond) if points else "")
     _regions(ax, table, 1.05 if any(remarks) else 1.0)
     if points:
         scatter(ax, table.outside() if crowd else table.rows, grey())

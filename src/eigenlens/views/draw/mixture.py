@@ -9,6 +9,7 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.views import mixture_tables
+from eigenlens.views.draw.density import off_the_frame
 from eigenlens.views.draw.points import CROWD, colouring, scatter
 from eigenlens.views.draw.style import (
     MARKERS,
@@ -172,6 +173,7 @@ def mixture_density(
     ax.margins(x=0.0)
     name_axes(ax, table.name)
     ax.set_ylabel("density")
+    note(ax, off_the_frame(table.beyond))
     return ax
 
 
