@@ -70,13 +70,48 @@ def test_whole_floats_far_out_are_levels_without_a_warning():
     assert met(encode_numbers(np.array([2.0**70, np.nan, 2.0**70]))) == [2**70, None, 2**70]
 
 
-def test_large_integers_in_files_are_exact_beside_text(tmp_path):
+@pytest.mark.parametrize("suffix", [".parquet", ".csv"])
+def test_large_integers_in_files_are_exact_beside_text(tmp_path, suffix):
     frame = pl.DataFrame({"w": list("vwxyz"), "a": VALUES, "b": BESIDE})
     frame.write_parquet(tmp_path / "a.parquet", row_group_size=2)
-    rows = list(scan(tmp_path / "a.parquet").table().rows())
+    frame.write_csv(tmp_path / "a.csv")
+    rows = list(scan(tmp_path / f"a{suffix}").table().rows())
     assert [v for part in rows for v in met(codes_of(part, np.array([1]))[0])] == VALUES
     assert [v for part in rows for v in met(codes_of(part, np.array([0]))[0])] == list("vwxyz")
     assert np.concatenate([numbers_of(part, np.array([2])) for part in rows])[:, 0].tolist() == BESIDE
+
+
+IN_FILES = {
+    ".parquet": pl.DataFrame.write_parquet,
+    ".arrow": pl.DataFrame.write_ipc,
+    ".csv": pl.DataFrame.write_csv,
+    ".npy": lambda frame, path: np.save(path, frame["a"].to_numpy()[:, None]),
+}
+
+
+@pytest.mark.parametrize("values", [VALUES, WHOLE], ids=["gaps", "whole"])
+@pytest.mark.parametrize(("suffix", "write"), IN_FILES.items())
+def test_large_integers_in_files_of_numbers_alone_are_exact(tmp_path, suffix, write, values):
+    if suffix == ".npy":
+        values = WHOLE
+    path = tmp_path / f"a{suffix}"
+    write(pl.DataFrame({"a": values, "b": BESIDE[: len(values)]}), path)
+    found = scan(path)
+    assert found.fields[0].kind == "integer"
+    assert values_in(found) == values
+    expected = [np.nan if value is None else float(value) for value in values]
+    np.testing.assert_array_equal(np.concatenate([rows[:, 0] for rows in found.rows()]), expected)
+
+
+def test_large_numbers_of_text_files_that_are_no_integers_stay_floats(tmp_path):
+    """Not all of a column, not in 64 bits, or not in every file."""
+    (tmp_path / "1.csv").write_text(f"a,b,c\n{BASE + 1},{10**25},-999\n1.5,{10**25},{BASE + 1}\n")
+    (tmp_path / "2.csv").write_text(f"a,b,c\n3,{10**25},{BASE + 3}\n4,7,-999\n")
+    found = scan([tmp_path / "1.csv", tmp_path / "2.csv"], na=["-999"])
+    assert [field.kind for field in found.fields] == ["number", "number", "integer"]
+    assert [v for part in found.table().rows() for v in met(codes_of(part, np.array([2]))[0])] == [
+        None, BASE + 1, BASE + 3, None,
+    ]  # fmt: skip
 
 
 def test_categories_that_are_integers_are_no_numbers():

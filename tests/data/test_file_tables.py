@@ -73,7 +73,7 @@ def test_blocks_equal_the_whole(tmp_path, suffix, block_rows, small_pieces):
 def test_models_that_need_numbers_refuse_text(tmp_path, suffix, small_pieces):
     WRITERS[suffix](people(), tmp_path / f"a{suffix}")
     source = scan(tmp_path / f"a{suffix}")
-    with pytest.raises(DataError, match=r"'town' has text in 181 rows \(first: row 2, .*; so do 1 more: .*\"tea\"\]"):
+    with pytest.raises(DataError, match=r"'town' has text in 181 rows \(first: row 2, .*; so does 1 more: .*\"tea\"\]"):
         next(source.rows())
     assert next(scan(tmp_path / f"a{suffix}", drop=["town", "tea"]).rows()).shape[1] == 3
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +13,7 @@ from eigenlens.data.frames import import_polars
 if TYPE_CHECKING:
     from polars import DataFrame, Expr, Series
 
-__all__ = ["Found", "cell_kinds", "joined_kind", "number", "plainest", "text_places", "without_missing"]
+__all__ = ["Found", "cell_kinds", "exact", "joined_kind", "number", "plainest", "text_places", "without_missing"]
 
 
 @dataclass
@@ -25,11 +26,11 @@ class Found:
     count: int = 0
     values: set[str] = field(default_factory=set)
 
-    def add(self, texts: Series) -> None:
+    def add(self, texts: Sequence[str]) -> None:
         """Take in the texts of one more piece."""
         self.count += len(texts)
         if len(self.values) <= 3:
-            self.values |= set(texts.str.strip_chars().unique().head(4).to_list())
+            self.values |= set(itertools.islice(dict.fromkeys(text.strip() for text in texts), 4))
 
     def perhaps_missing(self, rows: int) -> list[str]:
         """The texts that may stand for missing numbers: a handful, and not in every row."""
@@ -44,6 +45,18 @@ def number(name: str) -> Expr:
     flag = pl.when(word == "true").then(1.0).when(word == "false").then(0.0)
     found: Expr = flag.otherwise(cell.cast(pl.Float64, strict=False)).alias(name)
     return found
+
+
+def exact(cells: Series, numbers: Series) -> Series:
+    """The numbers of a text column as integers of 64 bits, which floats may have rounded; as they are if one is none.
+
+    >>> import polars as pl
+    >>> exact(pl.Series(["9007199254740993", None]), pl.Series([2.0**53, None])).to_list()
+    [9007199254740993, None]
+    """
+    pl = import_polars()
+    integers = cells.str.strip_chars().cast(pl.Int64, strict=False)
+    return integers if integers.null_count() == numbers.null_count() else numbers
 
 
 def without_missing(name: str, na: Sequence[str]) -> Expr:
@@ -95,7 +108,7 @@ def joined_kind(kinds: Sequence[str]) -> str:
     met = set(kinds) - {"empty"}
     if len(met) < 2:
         return met.pop() if met else "empty"
-    return "mixed" if met & {"text", "mixed"} else "flags"
+    return "mixed" if met & {"text", "mixed"} else "whole" if met == {"number", "whole"} else "flags"
 
 
 def plainest(text: Series) -> Series:

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.data.cells import Found, cell_kinds, joined_kind, number, plainest, text_places, without_missing
+from eigenlens.data.cells import Found, cell_kinds, exact, joined_kind, number, plainest, text_places, without_missing
 from eigenlens.data.columns import Selection, listed_columns
 from eigenlens.data.dialects import Dialect, column_names, missing_numbers, refuse_numbers, separator_of
 from eigenlens.data.frames import as_array, fill, import_polars, same_columns, text_error, unreadable
-from eigenlens.data.mixed_rows import Field, MixedRows, mixed_rows
+from eigenlens.data.mixed_rows import Field, MixedRows, large, mixed_rows
 from eigenlens.data.records import HEAD_BYTES, PIECE_BYTES, records
 from eigenlens.data.source import BLOCK_BYTES
 from eigenlens.data.text_files import refuse_undecodable, text_encoding
@@ -34,6 +34,7 @@ __all__ = ["DelimitedReader"]
 
 FIELD_KINDS = {
     "text": "text", "boolean": "boolean", "number": "number", "flags": "number", "empty": "number", "mixed": "mixed",
+    "whole": "integer",
 }  # fmt: skip
 """The kinds of fields by those of cells; a pass over a column that is mixed of text and numbers is an error."""
 
@@ -97,12 +98,13 @@ class DelimitedReader:
             yield block
 
     def tables(self) -> Iterator[MixedRows]:
-        """One pass over the features: text as levels, everything else as numbers."""
+        """One pass over the features: text as levels, and integers that floats would round; the rest as numbers."""
         if self._of_kind("mixed"):
             raise self._found_error(levels=True)
         for part in self._frames(levels=True):
             paired = zip(part.iter_columns(), self.fields, strict=True)
-            yield mixed_rows([c if field.kind == "text" else c.to_numpy() for c, field in paired], self.fields)
+            coded = ("text", "integer")
+            yield mixed_rows([c if field.kind in coded else c.to_numpy() for c, field in paired], self.fields)
 
     def column(self, name: str) -> Array:
         """One whole column (n,): integers or floats where every entry is one, else text as it is written."""
@@ -117,6 +119,10 @@ class DelimitedReader:
     def _spelled(self, cells: Series) -> Series:
         """Text whose numbers are written as Polars reads them."""
         return cells
+
+    def _in_file(self, cell: str) -> str:
+        """A cell as the file has it, of text that this reader has changed to see its numbers."""
+        return cell
 
     def _of_kind(self, *kinds: str) -> list[str]:
         return [name for name in self.names if self._kinds[name] in kinds]
@@ -167,7 +173,8 @@ class DelimitedReader:
 
     def _typed(self, path: Path, piece: bytes, levels: bool = False) -> DataFrame:
         """The features of a piece as numbers and text; cell by cell where Polars found something that is no number."""
-        text, words = self._of_kind("text"), self._of_kind("boolean", "flags")
+        text, whole = self._of_kind("text"), self._of_kind("whole") if levels else []
+        words = self._of_kind("boolean", "flags") + whole
         try:
             frame = self._parse(path, piece, self.names, {*text, *words})
         except DataError:
@@ -177,6 +184,7 @@ class DelimitedReader:
         if any(len(text_places(frame[name], typed[name], self.dialect.na)) for name in words):
             raise self._found_error(levels=True) if levels else self._text_error()
         typed = typed.with_columns(without_missing(name, self.dialect.na) for name in text) if text else typed
+        typed = typed.with_columns(exact(frame[name], typed[name]) for name in whole) if whole else typed
         return self._without_numbers(typed, [name for name in self.names if name not in text])
 
     def _without_numbers(self, frame: DataFrame, names: Sequence[str]) -> DataFrame:
@@ -186,7 +194,8 @@ class DelimitedReader:
             return frame
         pl = import_polars()
         return frame.with_columns(
-            pl.when(pl.col(name).is_in(missing)).then(None).otherwise(pl.col(name)).alias(name) for name in names
+            pl.when(pl.col(name).cast(pl.Float64).is_in(missing)).then(None).otherwise(pl.col(name)).alias(name)
+            for name in names
         )
 
     def _look_at_heads(self, text: Collection[str]) -> dict[str, str]:
@@ -202,9 +211,15 @@ class DelimitedReader:
         """The kind of each feature in a piece; where Polars can read all of it as numbers, no cell is looked at."""
         try:
             numbers = self._parse(path, piece, self.names, ())
+            kinds = ["number" if gaps < len(numbers) else "empty" for gaps in numbers.null_count().row(0)]
         except DataError:
-            return cell_kinds(self._parse(path, piece, self.names, self.names), self.dialect.na)
-        return ["number" if gaps < len(numbers) else "empty" for gaps in numbers.null_count().row(0)]
+            cells = self._parse(path, piece, self.names, self.names)
+            numbers, kinds = cells.select(number(name) for name in self.names), cell_kinds(cells, self.dialect.na)
+        paired = zip(self.names, kinds, strict=True)
+        rounded = [name for name, kind in paired if kind == "number" and large(numbers[name].to_numpy())]
+        texts = self._parse(path, piece, rounded, rounded) if rounded else numbers
+        whole = {name for name in rounded if exact(texts[name], numbers[name]).dtype.is_integer()}
+        return ["whole" if name in whole else kind for name, kind in zip(self.names, kinds, strict=True)]
 
     def _text_error(self) -> DataError:
         """The error for text where numbers are needed."""
@@ -221,8 +236,8 @@ class DelimitedReader:
             for name in names:
                 places = text_places(frame[name], numbers[name], self.dialect.na)
                 if len(places):
-                    new = Found(path, rows[path] + int(places[0]) + 1, str(frame[name][int(places[0])]))
-                    found.setdefault(name, new).add(frame[name].gather(places))
+                    texts = [self._in_file(text) for text in frame[name].gather(places)]
+                    found.setdefault(name, Found(path, rows[path] + int(places[0]) + 1, texts[0])).add(texts)
             rows[path] += len(frame)
         names = [name for name in names if name in found]
         first = found[names[0]]

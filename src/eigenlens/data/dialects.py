@@ -10,12 +10,19 @@ from typing import NamedTuple
 
 from eigenlens.data.frames import import_polars, unreadable
 from eigenlens.data.records import first_record
-from eigenlens.data.text_files import refuse_undecodable
+from eigenlens.data.text_files import refuse_undecodable, text_head
 from eigenlens.errors import DataError, OptionError
 
-__all__ = ["Dialect", "column_names", "missing_numbers", "refuse_numbers", "separator_of"]
+__all__ = ["LOOKED_AT", "MISSING", "Dialect", "column_names", "is_number", "missing_numbers", "refuse_numbers",
+           "separator_of"]  # fmt: skip
 
 SEPARATORS = ",\t;|"
+NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+MISSING = {"", "na", "nan", "null", "none"}
+"""What is passed over when cells are judged."""
+
+LOOKED_AT = 100
+"""So many lines show how a file is written."""
 
 
 class Dialect(NamedTuple):
@@ -30,24 +37,53 @@ class Dialect(NamedTuple):
     encoding: str | None = None
 
 
+def is_number(cell: str) -> bool:
+    """Whether a cell is a number with a decimal point, or a whole one."""
+    return NUMBER.fullmatch(cell) is not None
+
+
 def missing_numbers(na: Sequence[str]) -> list[float]:
     """Those texts for missing entries that are numbers: -999 also means -999.0, and spaces around it change nothing.
 
     >>> missing_numbers(["NA", "-999", "nan"])
     [-999.0]
     """
-    return [float(token) for token in na if NUMBER.fullmatch(token.strip())]
-
-
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+    return [float(token) for token in na if is_number(token.strip())]
 
 
 def separator_of(path: Path, encoding: str | None = None) -> str:
-    """A tab in .tsv; elsewhere the separator that the first line has most of, a comma before all others."""
+    """A tab in .tsv; elsewhere what cuts most lines into the same number of cells, and more than one.
+
+    Spaces are tried last: they must cut all lines alike, and leave a number in each but the first.
+    """
     if ".tsv" in [suffix.lower() for suffix in path.suffixes]:
         return "\t"
-    line = first_record(path, encoding).decode("utf-8", errors="replace")
-    return max(SEPARATORS, key=line.count)
+    text = text_head(path, encoding)
+    lines = [line for line in re.sub(r'"[^"]*"', "", text).splitlines()[:LOOKED_AT] if line.strip() or '"' in text]
+    best = max(SEPARATORS, key=lambda separator: _evenness(lines, separator))
+    return " " if not _evenness(lines, best)[0] and _spaced(text) else best
+
+
+def _evenness(lines: list[str], separator: str) -> tuple[bool, int, float, int]:
+    """Whether the first line has the separator, how many lines as often, the share of numbers, and how often.
+
+    Numbers may have decimal commas: 1,5;2,5 is two of them, and cut at its commas 5;2 is none.
+    """
+    counts = [line.count(separator) for line in lines] or [0]
+    if not counts[0]:
+        return False, 0, 0.0, 0
+    cells = [cell.strip().replace(",", ".") for line in lines[1:] or lines for cell in line.split(separator)]
+    return True, counts.count(counts[0]), sum(map(is_number, cells)) / len(cells), counts[0]
+
+
+def _spaced(text: str) -> bool:
+    """Whether spaces cut all lines into the same number of cells, and each of those below the first has numbers."""
+    cells = [re.findall(r'"[^"]*"|[^ \t]+', line) for line in text.splitlines()[:LOOKED_AT] if line.strip()]
+    widths = {len(row) for row in cells[1:]} or {len(row) for row in cells}
+    # Rows may have names, and the names of columns none above these.
+    even = len(widths) == 1 and len(cells[0]) in (max(widths), max(widths) - 1) and max(widths) > 1
+    known = ([cell.strip('"') for cell in row] for row in cells[1:])
+    return even and all(any(is_number(cell) or cell.lower() in MISSING for cell in row) for row in known)
 
 
 def column_names(path: Path, dialect: Dialect) -> list[str]:

@@ -98,8 +98,8 @@ class FileSource(Source):
             yield from self._reader.tables() if self._text else self._reader.blocks()
 
     def table(self) -> FileSource:
-        """The same rows for a model that takes text as levels; itself where there is none."""
-        if not any(field.kind in ("text", "mixed") for field in self.fields):
+        """The same rows for a model that takes text, and integers that floats would round, as levels; or itself."""
+        if not any(field.kind in ("text", "mixed", "integer") for field in self.fields):
             return self
         other = copy.copy(self)
         other._text = True
@@ -155,7 +155,7 @@ def scan(
         label: a column of classes or other outcomes; `read_label()` gives it, and classifiers fit it if y is not given.
         na: text that means missing, in delimited text; an empty cell always does.
         text: columns of delimited text that hold levels although some or all of their cells are numbers (0, 1, 2, 3+).
-        separator: between cells of delimited text; None means a tab in .tsv, else by the first line.
+        separator: between cells of delimited text; None means a tab in .tsv, else what cuts the lines evenly.
         header: whether delimited text starts with a line of names; None means yes, and refuses numbers there.
         encoding: how delimited text is encoded: "latin-1", "cp1252", "shift_jis", … as Python names it; None means
             UTF-8, or UTF-16 or UTF-32 where a file starts with the mark of one.

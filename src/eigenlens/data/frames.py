@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from eigenlens.errors import DataError, MissingExtra
 if TYPE_CHECKING:
     from polars import DataFrame, Series
 
-__all__ = ["as_array", "fill", "import_polars", "same_columns", "text_error", "unreadable"]
+__all__ = ["as_array", "fill", "import_polars", "listed", "same_columns", "text_error", "unreadable"]
 
 
 def import_polars() -> Any:
@@ -52,17 +53,22 @@ def text_error(
     names: Sequence[str], count: int, where: str, value: str, na: Sequence[str] = (), levels: bool = False
 ) -> DataError:
     """The error for text in columns that should hold numbers, with the ways out; `levels`: it could be read as text."""
-    more = f"; so do {len(names) - 1} more" if len(names) > 1 else ""
-    out = f"pass na=[{_quoted(na)}] if that means missing, or leave" if na else "leave"
-    beside, read = (" among numbers", f"read it as text with text=[{_quoted(names[:1])}], ") if levels else ("", "")
+    more = f"; so do{'es' * (len(names) == 2)} {len(names) - 1} more" if len(names) > 1 else ""
+    out = f"pass na={listed(na)} if that means missing, or leave" if na else "leave"
+    beside, read = (" among numbers", f"read it as text with text={listed(names[:1])}, ") if levels else ("", "")
     return DataError(
-        f"column '{names[0]}' has text{beside} in {count} row{'s' * (count != 1)} (first: {where}, '{value}'){more}: "
-        f"{read}{out} it out with drop=[{_quoted(names)}], id= or label=."
+        f"column {names[0]!r} has text{beside} in {count} row{'s' * (count != 1)} (first: {where}, {value!r}){more}: "
+        f"{read}{out} it out with drop={listed(names)}, id= or label=."
     )
 
 
-def _quoted(names: Sequence[str]) -> str:
-    return ", ".join(f'"{name}"' for name in names)
+def listed(names: Sequence[str]) -> str:
+    r"""Names as Python writes a list of them, each between double quotes.
+
+    >>> print(listed(["n/a", 'q"q']))
+    ["n/a", "q\"q"]
+    """
+    return json.dumps(list(names), ensure_ascii=False)
 
 
 def same_columns(paths: Sequence[Path], columns: list[list[str]], *, ordered: bool = True) -> None:

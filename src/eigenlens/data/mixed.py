@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_array
 
 from eigenlens.arrays import Array, is_sparse
 from eigenlens.data.mixed_kinds import plain_column
@@ -117,6 +116,8 @@ def _row(row: Any) -> Any:
 
 
 def _objects(X: Any) -> Source:
+    from sklearn.utils import check_array  # here, because it takes a second, and files need none of it
+
     X = plain_column(X) if isinstance(X, np.ndarray) else np.array(X, dtype=object)
     array = check_array(X, dtype=None, ensure_all_finite=False, input_name="X")
     return MixedSource.of_columns([array[:, j] for j in range(array.shape[1])])

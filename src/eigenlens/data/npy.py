@@ -80,9 +80,16 @@ class NpyReader:
 
     @property
     def fields(self) -> tuple[Field, ...]:
-        """The features, which are numbers, or booleans where all files hold these."""
+        """The features, which are numbers, or integers or booleans where all files hold these."""
         boolean = all(header.dtype.kind == "b" for header in self.headers)
-        return tuple(Field(place, "boolean" if boolean else "number") for place in range(len(self._features)))
+        kind = "boolean" if boolean else "integer" if self._whole else "number"
+        return tuple(Field(place, kind) for place in range(len(self._features)))
+
+    @property
+    def _whole(self) -> bool:
+        """Whether all files hold integers of one type, which floats may round."""
+        first = self.headers[0].dtype
+        return first.kind in "iu" and first.isnative and all(header.dtype == first for header in self.headers)
 
     def only(self, columns: Sequence[int]) -> Self:
         """A reader of some of the features, by number."""
@@ -99,8 +106,8 @@ class NpyReader:
         yield from self._read(self._features, self.dtype)
 
     def tables(self) -> Iterator[Array]:
-        """The same: there is no text."""
-        return self.blocks()
+        """The same, as there is no text; integers as they are."""
+        return self._read(self._features, None if self._whole else self.dtype)
 
     def column(self, position: int) -> Array:
         """One whole column (n,) in the file's own dtype."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from eigenlens.data.frames import listed
 from eigenlens.data.mixed_rows import Field
 from eigenlens.errors import DataError
 
@@ -18,8 +19,8 @@ def table_field(name: str, types: dict[Path, Any]) -> Field:
     if "text" in met and len(met) > 1:
         text, other = (next(p for p, kind in kinds.items() if (kind == "text") == wanted) for wanted in (True, False))
         raise DataError(
-            f"column '{name}' holds text in '{text}' ({types[text]}) and numbers in '{other}' ({types[other]}): write "
-            f'it as one kind, or leave it out with drop=["{name}"].'
+            f"column {name!r} holds text in '{text}' ({types[text]}) and numbers in '{other}' ({types[other]}): write "
+            f"it as one kind, or leave it out with drop={listed([name])}."
         )
     if len(met) > 1:
         return Field(name, "number")
@@ -33,7 +34,8 @@ def _kind(name: str, dtype: Any) -> str:
         return "text"
     kind = "dates or times" if dtype.is_temporal() else "nested values" if dtype.is_nested() else "no numbers"
     raise DataError(
-        f"column '{name}' holds {kind} ({dtype}): leave it out with drop=[\"{name}\"], or write it as numbers first."
+        f"column {name!r} holds {kind} ({dtype}): leave it out with drop={listed([name])}, "
+        "or write it as numbers first."
     )
 
 

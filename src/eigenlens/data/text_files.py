@@ -24,9 +24,13 @@ __all__ = [
     "open_text",
     "refuse_undecodable",
     "text_encoding",
+    "text_head",
 ]
 
 CHUNK_BYTES = 1 << 20
+HEAD = 1 << 16
+FEWEST_LINES = 3
+LONGEST_HEAD = 1 << 26
 
 COMPRESSED: dict[str, Callable[[Path], Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 """How files that are compressed are opened, by their last suffix."""
@@ -93,6 +97,20 @@ def text_encoding(name: str) -> str | None:
         known = "'utf-8', 'utf-16', 'latin-1', 'cp1252', 'shift_jis' and others that Python knows"
         raise OptionError(f"encoding={name!r} is no encoding of text: use one of {known}.") from error
     return None if found.name in ("utf-8", "utf-8-sig") else name
+
+
+def text_head(path: Path, encoding: str | None = None) -> str:
+    """The start of the text in whole lines: 64 kB, or more where three lines are longer, as those of names may be."""
+    with open_text(path, encoding) as file:
+        head = file.read(HEAD)
+        while head.count(b"\n") < FEWEST_LINES and len(head) < LONGEST_HEAD and (more := file.read(len(head))):
+            head += more
+    whole = head if len(head) < HEAD else head[: head.rfind(b"\n") + 1] or head
+    try:
+        return whole.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        refuse_undecodable(path, encoding)
+        raise
 
 
 def encoding_of(path: Path, encoding: str | None = None) -> str:

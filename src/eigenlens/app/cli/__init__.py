@@ -5,6 +5,7 @@ Only what `--help` needs is imported here; each command imports the rest when it
 
 from __future__ import annotations
 
+import gc
 import importlib
 import inspect
 import json
@@ -193,6 +194,8 @@ def _unwrapped(text: str) -> str:
 def main(words: Sequence[str] | None = None) -> int:
     """Run a command line (that of the process if None); the exit code."""
     typed = list(sys.argv[1:] if words is None else words)
+    if words is None and (not typed or {"-h", "--help"} & set(typed)):
+        gc.disable()  # help is quick then, and the process ends with it
     for name in ("stdout", "stderr"):  # None where the shell has closed them
         setattr(sys, name, getattr(sys, name) or open(os.devnull, "w"))  # noqa: SIM115
     token = TYPED.set(tuple(typed))

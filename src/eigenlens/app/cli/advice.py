@@ -55,8 +55,8 @@ def advised(message: str, fix: str) -> tuple[str, str]:
     bound = re.match(r"(--?[\w-]+) \S+ must be at (most|least) (\d[\d.]*\d|\d)(?![\d.]*\w)", message)
     if bound and not fix:
         return message, f"use {bound[1]} {bound[3]} or {'less' if bound[2] == 'most' else 'more'}"
-    cell = re.search(r"has text.*?\(first: [^']*'(.*?)'\)", message)
-    look = look_of(cell[1]) if cell else None
+    cell = re.search(r"has text.*?\(first: [^'\"]*(['\"])(.*?)\1\)", message)
+    look = look_of(cell[2]) if cell else None
     if look is None:
         return message, fix
     if look.number:

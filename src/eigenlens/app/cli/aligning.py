@@ -1,12 +1,15 @@
-"""Tables in words: columns of text under their headings."""
+"""Tables in words: columns of text under their headings, numbers as text, and which of many columns are shown."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from eigenlens.app.cli.widths import one_line
+import numpy as np
 
-__all__ = ["SHOWN", "aligned"]
+from eigenlens.app.cli.widths import one_line
+from eigenlens.arrays import Array
+
+__all__ = ["SHOWN", "aligned", "figure", "foremost"]
 
 SHOWN = 12
 """The most lines of a table of columns."""
@@ -28,3 +31,23 @@ def aligned(header: Sequence[str], lines: Sequence[Sequence[str]], most: int = S
         for line in shown
     ]
     return "\n".join([*text, *([f"… {len(lines) - most:,} more"] if len(lines) > most else [])])
+
+
+def figure(value: float, form: str) -> str:
+    """A number as text; one that is shown as zero has no sign.
+
+    >>> figure(-0.0, ".4g"), figure(-0.0001, ".3f"), figure(-1.25, ".3g")
+    ('0', '0.000', '-1.25')
+    """
+    text = format(value, form)
+    return text.removeprefix("-") if not text.strip("-0.") else text
+
+
+def foremost(weight: Array, most: int = SHOWN) -> Array:
+    """The columns to show, by number: all in their order, or where they are too many those of most weight (d,) first.
+
+    >>> foremost(np.array([1.0, 3.0, 2.0]), most=2), foremost(np.array([1.0, 3.0]))
+    (array([1, 2, 0]), array([0, 1]))
+    """
+    d = weight.size
+    return np.arange(d) if d <= most else np.argsort(-np.nan_to_num(weight), kind="stable")

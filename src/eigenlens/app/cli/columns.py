@@ -8,22 +8,23 @@ from typing import Any, NoReturn
 
 from eigenlens.app.cli.errors import refuse
 from eigenlens.app.cli.signs import grouped, plain_number
-from eigenlens.app.cli.sniffing import Text, cells_of
-from eigenlens.data.dialects import missing_numbers
+from eigenlens.app.cli.sniffing import Text
+from eigenlens.data.dialects import column_names, missing_numbers
 from eigenlens.data.files import FORMATS
 from eigenlens.data.frames import import_polars, unreadable
 from eigenlens.data.npy import Header
-from eigenlens.data.records import HEAD_BYTES, first_record, records
+from eigenlens.data.records import HEAD_BYTES, records
 from eigenlens.data.text_files import COMPRESSED
 
 __all__ = [
+    "FLAG",
+    "INTEGER",
     "column_kinds",
     "kind_of",
     "plain_cells",
     "scan_table",
     "schema",
     "text_kinds",
-    "text_names",
     "text_records",
 ]
 
@@ -103,14 +104,6 @@ def kind_of(dtype: Any) -> str:
     return "boolean" if name == "Boolean" else "text" if name.startswith(("String", "Cat", "Enum")) else "other"
 
 
-def text_names(path: Path, text: Text) -> list[str]:
-    """The columns of delimited text, as `scan` names them."""
-    record = first_record(path, text.encoding, text.separator).decode("utf-8", errors="replace")
-    cells = next(cells_of(path, record, text.separator), [""])
-    given = [cell.strip() if text.header else "" for cell in cells]
-    return [name or f"column_{place}" for place, name in enumerate(given, 1)]
-
-
 def text_records(path: Path, text: Text, size: int, d: int) -> Iterator[bytes]:
     """The rows of delimited text of d columns, in pieces of near `size` bytes."""
     how = {"encoding": text.encoding, "separator": text.separator}
@@ -119,7 +112,7 @@ def text_records(path: Path, text: Text, size: int, d: int) -> Iterator[bytes]:
 
 def _of_text(path: Path, text: Text) -> dict[Any, str]:
     pl = import_polars()
-    names = text_names(path, text)
+    names = column_names(path, text.dialect)
     pieces = text_records(path, text, HEAD_BYTES, len(names))
     places = {f"column_{place}": pl.String for place in range(1, len(names) + 1)}
     first = next(pieces, None)
@@ -147,6 +140,10 @@ def _plain_kinds(piece: bytes, text: Text, places: list[str]) -> dict[str, str]:
     return {place: kind_of(c.dtype) for place, c in columns if c.dtype.is_numeric() and c.null_count() < len(c)}
 
 
+INTEGER = "^[+-]?[0-9]+$"
+FLAG = "^(?i)(true|false)$"
+
+
 def text_kinds(frame: Any, text: Text) -> dict[str, str]:
     """What the cells of columns of text hold, missing ones aside; "mixed": text among numbers.
 
@@ -163,8 +160,8 @@ def text_kinds(frame: Any, text: Text) -> dict[str, str]:
     every = pl.all()
     counts = {
         "held": cells.select(every.count()),
-        "flags": cells.select(every.str.contains("^(?i)(true|false)$").sum()),
-        "integers": cells.select(every.str.contains(r"^[+-]?\d+$").sum()),
+        "flags": cells.select(every.str.contains(FLAG).sum()),
+        "integers": cells.select(every.str.contains(INTEGER).sum()),
         "numbers": cells.select(every.cast(pl.Float64, strict=False).count()),
     }
     found = zip(*(counted.row(0) for counted in counts.values()), strict=True)
@@ -179,7 +176,8 @@ def plain_cells(cells: Any, text: Text) -> Any:
     if text.thousands:
         number = bare.str.contains(f"^{grouped(text.decimal, text.thousands)}$")
         held = pl.when(number).then(bare.str.replace_all(text.thousands, "", literal=True)).otherwise(held)
-    plain = held.str.replace_all(",", ".", literal=True) if text.decimal == "," else held
+    # As `plain_number`: a point among decimal commas is no decimal sign.
+    plain = held.str.replace_many([",", "."], [".", ","]) if text.decimal == "," else held
     missing = missing_numbers([plain_number(token, text.decimal, text.thousands) for token in text.na])
     return (
         pl.when(~plain.cast(pl.Float64, strict=False).is_in(missing).fill_null(False)).then(plain) if missing else plain

@@ -104,6 +104,7 @@ def _describe_table(files: list[str], reading: Parsing, now: Any) -> None:
     now.say("missing", f"{missing:,} of {n * len(found):,} entries ({missing / (n * len(found)):.1%})")
     lines = [_line(column) for column in found]
     now.show(aligned(TITLES, lines, most=SHOWN, sides="<<>>>><"), always=True)
+    now.warned()
     marks = list(dict.fromkeys(mark for column in columns for mark in column.perhaps_missing))
     following = _next(files, columns, reading, marks)
     now.say(*(("next", following) if following else ("note", NO_NUMBERS)))
@@ -160,8 +161,10 @@ def _usable(column: Any) -> bool:
 
 
 def _line(column: dict[str, Any]) -> list[str]:
+    from eigenlens.app.cli.aligning import figure
+
     number = column["mean"] is not None
-    shown = [f"{column[key]:.6g}" if number else "" for key in ("least", "mean", "greatest")]
+    shown = [figure(column[key], ".6g") if number else "" for key in ("least", "mean", "greatest")]
     missing = f"{column['missing']:,}" if column["missing"] else ""
     return [str(column["name"]), column["type"], missing, *shown, column["note"]]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import re
 import shlex
@@ -149,13 +150,13 @@ def in_flags(text: str) -> str:
     return text
 
 
-LISTED = re.compile(r'\b(na|drop|text)=\["(.*?)"\]')
+LISTED = re.compile(r'\b(na|drop|text)=(\[("([^"\\]|\\.)*"(, )?)+\])')
 """Columns or texts as Python lists them."""
 
 
 def _listed(found: re.Match[str]) -> str:
     """na=["n/a", "-"] as it is typed: --na n/a --na -."""
-    values = found[2].split('", "')
+    values = json.loads(found[2])
     typed = [shlex.quote(value) if re.search(r"[^\w./-]", value) or not value else value for value in values]
     return " ".join(f"--{found[1]} {value}" for value in typed)
 

@@ -12,7 +12,7 @@ from eigenlens.app.cli.columns import kind_of, plain_cells, scan_table, text_kin
 from eigenlens.app.cli.errors import refuse
 from eigenlens.app.cli.sniffing import Text
 from eigenlens.app.cli.text_blocks import text_blocks
-from eigenlens.data.cells import Found, plainest, without_missing
+from eigenlens.data.cells import Found, exact, plainest, without_missing
 from eigenlens.data.frames import import_polars, same_columns, text_error, unreadable
 from eigenlens.errors import DataError
 
@@ -52,13 +52,15 @@ def typed(frame: Any, text: Text | None, columns: Sequence[str], levels: Collect
     mixed = [name for name in own if kinds[name] == "mixed"]
     if mixed and text is not None:
         raise _text_among_numbers(frame, text, mixed)
-    found = []
-    for name in columns:
-        numbers = as_numbers(frame[name], kinds[name], text)
-        found.append(
-            frame[name] if numbers is None else numbers.cast(pl.Int64) if kinds[name] == "integer" else numbers
-        )
-    return pl.DataFrame(found)
+    return pl.DataFrame([_typed(frame[name], kinds[name], text) for name in columns])
+
+
+def _typed(column: Any, kind: str, text: Text | None) -> Any:
+    """A column as integers, floats or text; integers are exact, or floats where 64 bits are too few for one."""
+    numbers = as_numbers(column, kind, text)
+    if numbers is None or kind != "integer":
+        return column if numbers is None else numbers
+    return column if text is None else exact(_plain_column(column, text), numbers)
 
 
 def kinds_of(frame: Any, text: Text | None) -> dict[str, str]:
@@ -68,10 +70,10 @@ def kinds_of(frame: Any, text: Text | None) -> dict[str, str]:
 
 def _text_among_numbers(frame: Any, text: Text, names: list[str]) -> DataError:
     pl = import_polars()
-    cells = frame.select(plain_cells(pl.col(names[0]), text)).to_series()
+    cells = _plain_column(frame[names[0]], text)
     places = (cells.is_not_null() & cells.cast(pl.Float64, strict=False).is_null()).arg_true()
     found = Found(Path(), int(places[0]) + 1, str(frame[names[0]][int(places[0])]))
-    found.add(frame[names[0]].gather(places))
+    found.add(frame[names[0]].gather(places).to_list())
     return text_error(
         names, found.count, f"row {found.row}", found.value, found.perhaps_missing(len(frame)), levels=True
     )
@@ -81,7 +83,7 @@ def plain(frame: Any, text: Text | None, name: str) -> Any:
     """One column as it is for labels, ids and weights: numbers where all entries are, 007 and true as written."""
     if text is None:
         return frame[name]
-    numbers = plainest(frame.select(plain_cells(import_polars().col(name), text)).to_series())
+    numbers = plainest(_plain_column(frame[name], text))
     return numbers if numbers.dtype.is_numeric() else frame[name]
 
 
@@ -92,9 +94,13 @@ def as_numbers(column: Any, kind: str, text: Text | None) -> Any:
         return None
     if text is None:
         return column.cast(pl.Float64)
-    cells = column.to_frame().select(plain_cells(pl.col(column.name), text)).to_series()
+    cells = _plain_column(column, text)
     words = cells.str.to_lowercase().str.replace("^true$", "1").str.replace("^false$", "0")
     return words.cast(pl.Float64, strict=False)
+
+
+def _plain_column(column: Any, text: Text) -> Any:
+    return column.to_frame().select(plain_cells(import_polars().col(column.name), text)).to_series()
 
 
 def gaps(column: Any) -> Any:

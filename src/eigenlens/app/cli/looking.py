@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from eigenlens.app.cli.advice import look_of
 from eigenlens.app.cli.errors import refuse
 from eigenlens.app.cli.tables import HeldRows, Table
 
@@ -16,6 +17,9 @@ __all__ = ["look_at"]
 MANY = 10
 """Of fewer rows it cannot be said that a column numbers them."""
 
+LOOKED_AT = 100
+"""So many cells of a column must look alike to be called numbers."""
+
 
 def look_at(table: Table) -> None:
     """Refuse columns without an entry, and warn of a first column that counts 0, 1, 2, …; rows in files pass."""
@@ -23,6 +27,8 @@ def look_at(table: Table) -> None:
         _refuse_empty(table.source)
     if table.missing is not None and table.n >= MANY and table.d > 1:
         _warn_of_counter(table.source)
+    if hasattr(table.source, "iter_columns"):
+        _warn_of_categories(table.source)
 
 
 def _refuse_empty(rows: HeldRows) -> None:
@@ -42,3 +48,14 @@ def _warn_of_counter(source: Any) -> None:
     if first.dtype.kind in "iuf" and first[0] in (0, 1) and np.all(np.diff(first) == 1):
         said = f"column '{name}' counts the rows ({first[0]:g}, {first[1]:g}, …) and is fitted as if it were measured: "
         warnings.warn(f"{said}if it only names them, add --id {shlex.quote(name)}.", UserWarning, stacklevel=2)
+
+
+def _warn_of_categories(frame: Any) -> None:
+    """Warn of columns of text that look like numbers: as categories they say nothing of being larger or smaller."""
+    for column in frame.iter_columns():
+        values = column.drop_nulls().head(LOOKED_AT).to_list() if str(column.dtype) == "String" else []
+        looks = {look_of(str(value)) for value in values}
+        look = looks.pop() if len(looks) == 1 else None
+        if look is not None and look.number:
+            said = f"column '{column.name}' is taken for categories and has {look.what} (first: '{values[0]}')"
+            warnings.warn(f"{said}: {look.advice}, or leave it so.", UserWarning, stacklevel=2)

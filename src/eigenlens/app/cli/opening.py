@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eigenlens.app.cli.columns import column_kinds, text_names
+from eigenlens.app.cli.columns import column_kinds
 from eigenlens.app.cli.errors import refuse
 from eigenlens.app.cli.options import Parsing, Running
 from eigenlens.app.cli.ragged import refuse_ragged
 from eigenlens.app.cli.sniffing import Text, is_text, sniff
+from eigenlens.data.dialects import column_names
 from eigenlens.data.frames import same_columns
 from eigenlens.data.paths import expand
 from eigenlens.data.text_files import COMPRESSED
@@ -77,14 +77,10 @@ def memory_limit(running: Running, share: int = 4) -> int:
 
 def _check_text(files: tuple[Path, ...], text: Text) -> None:
     """Refuse text that is no table: columns that differ between files, names met twice, rows of another length."""
-    names = text_names(files[0], text)
-    same_columns(files, [text_names(path, text) for path in files], ordered=False)
-    for name, times in Counter(names).items():
-        if times > 1:
-            fix = "rename them, so that each has its own name"
-            refuse(f"'{files[0]}' has {times} columns named '{name}'", fix, "data")
+    names = [column_names(path, text.dialect) for path in files]
+    same_columns(files, names, ordered=False)
     for path in files:
-        refuse_ragged(path, text, len(names))
+        refuse_ragged(path, text, len(names[0]))
 
 
 def _refuse_text_options(path: Path, reading: Parsing) -> None:

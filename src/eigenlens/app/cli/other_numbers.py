@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -28,15 +29,9 @@ class OtherNumbers(DelimitedReader):
     _as_written = False
 
     def __init__(self, *given: Any, decimal: str, thousands: str | None, na: Sequence[str], **options: Any) -> None:
-        self._decimal, self._thousands = decimal, thousands
+        self._decimal, self._thousands, self._na = decimal, thousands, tuple(na)
         self._grouped: re.Pattern[bytes] | None = None
-        super().__init__(*given, na=(*na, *map(self._token, na)), **options)
-
-    def _token(self, text: str) -> str:
-        """A text for missing entries as this reader sees it."""
-        if self._thousands and re.fullmatch(grouped(self._decimal, self._thousands), text):
-            text = text.replace(self._thousands, "")
-        return _swapped(text) if self._decimal == "," else text
+        super().__init__(*given, na=[plain_number(token, decimal, thousands) for token in na], **options)
 
     def _records(self, path: Path, size: int | None = None) -> Iterator[bytes]:
         pieces = super()._records(path, size)
@@ -58,24 +53,20 @@ class OtherNumbers(DelimitedReader):
 
     def column(self, name: str) -> Array:
         """One whole column (n,): numbers where every entry is one, else text as it is written."""
-        self._as_written = True
-        try:
-            return super().column(name)
-        finally:
-            self._as_written = False
+        written = copy.copy(self)
+        written._as_written = True
+        written.dialect = self.dialect._replace(na=(*self._na, *self.dialect.na))
+        return DelimitedReader.column(written, name)
 
     def _spelled(self, cells: Any) -> Any:
         """Numbers with points, and nothing between thousands."""
         plain = [None if cell is None else plain_number(cell, self._decimal, self._thousands) for cell in cells]
         return import_polars().Series(cells.name, plain, dtype=cells.dtype)
 
+    def _in_file(self, cell: str) -> str:
+        return cell.encode().translate(SWAPPED).decode() if self._decimal == "," else cell
+
     def _text_error(self) -> DataError:
         said = str(super()._text_error())
-        if self._decimal == ".":
-            return DataError(said)
-        said = said.replace("has text", "has text, or a point where numbers have commas,")
-        return DataError(re.sub(r"'([^']*)'\)", lambda found: f"'{_swapped(found[1])}')", said))
-
-
-def _swapped(text: str) -> str:
-    return text.encode().translate(SWAPPED).decode()
+        more = " has text, or a point where numbers have commas,"
+        return DataError(said.replace(" has text", more, 1) if self._decimal == "," else said)

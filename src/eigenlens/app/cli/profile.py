@@ -143,7 +143,7 @@ class Profile:
         count = f"{len(self.values):,}" if len(self.values) <= self.most else f"over {self.most:,}"
         if not self.values:
             return ""
-        first = next(iter(self.values))
+        first = next(iter(self.marks or self.values))
         looks = {look_of(value) for value in itertools.islice(self.marks or self.values, LOOKED_AT)}
         look = looks.pop() if len(looks) == 1 else None
         return f"{count} different, e.g. '{one_line(first, 24)}'{f': {look.what}' if look else ''}"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from eigenlens.app.cli.columns import kind_of, plain_cells, scan_table
+from eigenlens.app.cli.columns import FLAG, INTEGER, kind_of, plain_cells, scan_table
 from eigenlens.app.cli.errors import refuse
 from eigenlens.app.cli.profile import MOST_VALUES, Numbers, Profile
 from eigenlens.app.cli.sniffing import Text
@@ -19,9 +19,7 @@ __all__ = ["profile"]
 ALL_VALUES = 1_000_000
 """So many different texts of all columns are told apart."""
 
-INTEGER = r"^[+-]?\d+$"
-PADDED = r"^[+-]?0\d+$"
-FLAG = "^(?i)(true|false)$"
+PADDED = "^[+-]?0[0-9]+$"
 
 
 def profile(paths: Sequence[Path], text: Text | None) -> tuple[list[Profile], int]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from eigenlens.app.cli.errors import refuse
 from eigenlens.app.cli.features import Parts, one_column, parts_of
 from eigenlens.app.cli.frames import gaps, plain, read_frame, typed
+from eigenlens.app.cli.judging import spelled
 from eigenlens.app.cli.kept import KeptRows, parse_test, passes
 from eigenlens.app.cli.opening import Opened, memory_limit, opened
 from eigenlens.app.cli.options import Reading, Running
@@ -45,6 +47,8 @@ def read_table(
     tests = [parse_test(each) for each in reading.where or ()]
     parts = parts_of(reading, found.kinds, [] if mixed else tests, model)
     wanted = _Wanted(found, parts, tests, reading, need_label)
+    if need_label and reading.label is None:
+        _refuse_unlabelled(wanted, model)
     most = memory_limit(running)
     if mixed and not found.is_array and found.size <= most:
         return _mixed_table(wanted)
@@ -102,6 +106,16 @@ class _Wanted:
         label = as_classes(extra["label"], self.reading) if self.need_label else extra["label"]
         d, unused = len(self.parts.features), self.parts.unused
         return Table(self.opened.files, rows, n, d, missing, skipped, extra["id"], label, weight, unused)
+
+
+def _refuse_unlabelled(wanted: _Wanted, model: Any) -> NoReturn:
+    """Refuse rows whose classes nobody has named; where a column has no entry but the model's classes, it is."""
+    known = {spelled(each) for each in np.asarray(getattr(model, "classes_", ())).tolist()}
+    for name in wanted.parts.unused if known else ():
+        if {spelled(each) for each in set(wanted.read(name).tolist())} <= known:
+            what = f"no column of classes is named, and '{name}' has those of the model in every row"
+            refuse(what, f"add --label {shlex.quote(str(name))}")
+    refuse("this model learns classes, and no column of classes is named", "add --label COLUMN")
 
 
 # ---- numbers, in memory or in files ---------------------------------------------------------------------------

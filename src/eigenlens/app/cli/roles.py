@@ -41,8 +41,6 @@ def as_classes(label: Array | None, reading: Reading) -> Array | None:
 
 def check_label(label: Array | None, reading: Reading, needed: bool) -> None:
     """Refuse what is no column of classes where one is needed; gaps are fine where rows with gaps are left out."""
-    if needed and label is None:
-        refuse("this model learns classes, and no column of classes is named", "add --label COLUMN")
     if not needed or label is None or reading.skip_missing or not gaps_of(label).any():
         return
     rows = np.flatnonzero(gaps_of(label))

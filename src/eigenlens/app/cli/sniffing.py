@@ -5,37 +5,23 @@ from __future__ import annotations
 import csv
 import io
 import itertools
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from eigenlens.app.cli.errors import refuse
 from eigenlens.app.cli.options import Parsing
-from eigenlens.app.cli.signs import is_number, plain_number, signs_of
+from eigenlens.app.cli.signs import BESIDE, plain_number, signs_of
+from eigenlens.data.dialects import LOOKED_AT, MISSING, Dialect, is_number, separator_of
 from eigenlens.data.records import squeezed
-from eigenlens.data.text_files import (
-    COMPRESSED,
-    encoding_of,
-    guessed_encoding,
-    open_bytes,
-    open_text,
-    refuse_undecodable,
-    text_encoding,
-)
+from eigenlens.data.text_files import COMPRESSED, encoding_of, guessed_encoding, open_bytes, text_encoding, text_head
 
 __all__ = ["TEXT", "Text", "cells_of", "is_text", "sniff"]
 
 TEXT = (".csv", ".tsv", ".txt")
-SEPARATORS = ",\t;|"
 HEAD = 1 << 16
-FEWEST_LINES = 3
-LONGEST_HEAD = 1 << 26
 LONGEST_CELL = 1 << 30
-LOOKED_AT = 100
-"""Lines that are looked at."""
-
-MISSING = {"", "na", "nan", "null", "none"}
+INFINITE = {f"{sign}{word}" for sign in ("", "+", "-") for word in ("inf", "infinity")}
 ARCHIVES = {b"PK\x03\x04": "a zip archive or spreadsheet", b"PAR1": "Parquet", b"\x93NUMPY": ".npy", b"ARROW1": "Arrow"}
 
 
@@ -50,6 +36,11 @@ class Text:
     encoding: str | None = None
     thousands: str | None = None
 
+    @property
+    def dialect(self) -> Dialect:
+        """What `scan` need be told of it."""
+        return Dialect(self.separator, self.header, self.na, self.encoding)
+
 
 def is_text(path: Path) -> bool:
     """Whether the suffix says delimited text, compressed or not."""
@@ -62,8 +53,8 @@ def sniff(path: Path, reading: Parsing) -> Text:
     """How the file is to be read: what the options say, and where they are silent what its first lines show."""
     encoding = None if reading.encoding is None else text_encoding(reading.encoding)
     _refuse_binary(path, encoding)
-    text = _head(path, encoding)
-    separator = _given_separator(reading.separator) or _separator(path, text)
+    text = text_head(path, encoding)
+    separator = _given_separator(reading.separator) or separator_of(path, encoding)
     shown = squeezed(text.encode()).decode() if separator == " " else text
     rows = list(itertools.islice(cells_of(path, shown, separator), LOOKED_AT))
     rows = [[cell.strip() for cell in row] for row in rows if row]
@@ -71,15 +62,14 @@ def sniff(path: Path, reading: Parsing) -> Text:
         refuse(f"'{path}' holds nothing but blank lines", "write it again, with names and rows", "data")
     _refuse_comment(path, rows)
     _refuse_ragged(path, rows)
-    if reading.decimal not in (None, ".", ","):
-        refuse(f"--decimal {reading.decimal!r} must be '.' or ','", "write --decimal , for numbers such as 3,14")
     decimal, thousands = signs_of(rows, separator, reading)
     if decimal == "," and separator == ",":
         refuse(
             "numbers with decimal commas cannot also be separated by commas", "say what separates them: --separator ';'"
         )
     na = tuple(reading.na or ())
-    plain = [[plain_number(cell, decimal, thousands) for cell in row] for row in rows]
+    # 1'234 in the first line is hardly a name, though only --thousands makes it a number.
+    plain = [[plain_number(cell, decimal, thousands).translate(BESIDE) for cell in row] for row in rows]
     header = _header(plain, na) if reading.header is None else reading.header
     return Text(separator, header, decimal, na, encoding, thousands)
 
@@ -131,20 +121,6 @@ def _refuse_binary(path: Path, encoding: str | None) -> None:
         refuse(f"'{path}' is {what}, not text", "give it the suffix of its format, or write it as CSV", "data")
 
 
-def _head(path: Path, encoding: str | None) -> str:
-    """The first bytes as text, so many that whole lines are among them: lines of names may be long."""
-    with open_text(path, encoding) as file:
-        head = file.read(HEAD)
-        while head.count(b"\n") < FEWEST_LINES and len(head) < LONGEST_HEAD and (more := file.read(len(head))):
-            head += more
-    whole = head if len(head) < HEAD else head[: head.rfind(b"\n") + 1] or head
-    try:
-        return whole.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        refuse_undecodable(path, encoding)
-        raise
-
-
 def _given_separator(given: str | None) -> str | None:
     named = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";"}
     found = named.get(given or "", given)
@@ -153,44 +129,22 @@ def _given_separator(given: str | None) -> str | None:
     return found
 
 
-def _separator(path: Path, text: str) -> str:
-    """A tab in .tsv; elsewhere what cuts most lines into the same number of cells, and more than one."""
-    if ".tsv" in [suffix.lower() for suffix in path.suffixes]:
-        return "\t"
-    lines = [re.sub(r'"[^"]*"', '""', line) for line in text.splitlines()[:LOOKED_AT] if line.strip()]
-    if not lines:
-        return ","
-
-    def evenness(separator: str) -> tuple[bool, int, int]:
-        counts = [line.count(separator) for line in lines]
-        same = sum(count == counts[0] for count in counts)
-        return counts[0] > 0, same if counts[0] else 0, counts[0]
-
-    best = max(SEPARATORS, key=evenness)
-    return best if evenness(best)[0] or not _spaced(lines) else " "
-
-
-def _spaced(lines: list[str]) -> bool:
-    """Whether spaces cut all lines into the same number of cells, and each of those below the first has numbers."""
-    cells = [line.split() for line in lines]
-    widths = {len(row) for row in cells[1:]} or {len(cells[0])}
-    # Rows may have names, and the names of columns none above these.
-    even = len(widths) == 1 and len(cells[0]) in (max(widths), max(widths) - 1) and max(widths) > 1
-    return even and all(any(is_number(cell) or cell.lower() in MISSING for cell in row) for row in cells[1:])
-
-
 def _header(rows: list[list[str]], na: tuple[str, ...]) -> bool:
-    """Whether the first line is names: one of its cells is no number, unless the column below it never is one."""
+    """Whether the first line is names: one of its cells is no number, unless the column below it never is one.
+
+    A cell that may be a missing or an infinite number is no name by itself.
+    """
     if len(rows) < 2:
         return True
     first, rest = rows[0], rows[1:]
-    if all(is_number(cell) for cell in first if cell):
+    given = {token.lower() for token in na}
+    if all(is_number(cell) or cell.lower() in given for cell in first if cell):
         years = _count_on(first) and 1500 <= int(first[0]) < 2100
         return years and not any(set(first) & set(row) for row in rest)
-    missing = MISSING | {token.lower() for token in na}
+    odd = MISSING | INFINITE | given
     for place, cell in enumerate(first):
-        below = [row[place] for row in rest if place < len(row) and row[place].lower() not in missing]
-        if not is_number(cell) and below and all(is_number(other) for other in below):
+        below = [row[place] for row in rest if place < len(row) and row[place].lower() not in odd]
+        if not is_number(cell) and cell.lower() not in odd and below and all(is_number(other) for other in below):
             return True
     numbers = [cell for cell in first if cell and is_number(cell)]
     return not numbers or _count_on(numbers)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from eigenlens.app.cli.aligning import SHOWN, aligned
+from eigenlens.app.cli.aligning import SHOWN, aligned, figure, foremost
+from eigenlens.app.cli.widths import one_line
 from eigenlens.app.cli.words import counted
 from eigenlens.views.tables import names_of
 from eigenlens.views.values import VarianceTable
@@ -73,7 +75,9 @@ def _factor(model: Any) -> Summary:
     line = f"{counted(k, 'factor')}, log-likelihood {model.loglik_:,.2f}"
     names = names_of(model, model.n_features_in_)
     W, own = np.asarray(model.loadings_), np.asarray(model.uniquenesses_)
-    lines = [[name, *(f"{w:.3f}" for w in row), f"{u:.3f}"] for name, row, u in zip(names, W, own, strict=True)]
+    shared = (W**2).sum(axis=1)
+    order = foremost(shared / (shared + own))
+    lines = [[names[j], *(figure(w, ".3f") for w in W[j]), figure(own[j], ".3f")] for j in order]
     shown = aligned(["loadings", *axis_names(model, k), "uniqueness"], lines)
     return line, shown, _likelihood(model) | {"n_components": k, "loadings": W, "uniquenesses": own, "columns": names}
 
@@ -83,12 +87,30 @@ def _mixture(model: Any) -> Summary:
     names = names_of(model, model.n_features_in_)
     K, fit = weights.size, f"log-likelihood {model.loglik_:,.2f}, BIC {model.bic():,.2f}"
     line = f"{counted(K, 'Gaussian')}, {fit}"
+    within = weights @ [_diagonal(part) for part in model.model_.components]
+    order = foremost(_apart(weights, means, within), most=MEANS)[:MEANS]
     lines = [
-        [f"{i}", f"{w:.4f}", *(f"{m:.5g}" for m in mean[:6])]
+        [f"{i}", f"{w:.4f}", *(figure(mean[j], ".5g") for j in order)]
         for i, (w, mean) in enumerate(zip(weights, means, strict=True))
     ]
-    shown = aligned(["component", "weight", *(f"mean of {name}" for name in names[:6])], lines)
+    shown = aligned(["component", "weight", *(f"mean of {names[j]}" for j in order)], lines)
+    shown += f"\n{means.shape[1] - MEANS:,} more columns differ less" if means.shape[1] > MEANS else ""
     return line, shown, _likelihood(model) | {"weights": weights, "means": means, "columns": names}
+
+
+MEANS = 6
+"""The most columns whose means are shown."""
+
+
+def _apart(weights: Any, means: Any, within: Any) -> Any:
+    """How far the means (K, d) lie apart in each column (d,): their variance over that within components."""
+    between = weights @ (means - weights @ means) ** 2
+    return between / np.where(within > 0.0, within, np.inf)
+
+
+def _diagonal(component: Any) -> Any:
+    covariance = component.covariance
+    return np.diag(covariance()) if callable(covariance) else covariance.variances
 
 
 def _density(model: Any) -> Summary:
@@ -115,9 +137,35 @@ def _naive(model: Any) -> Summary:
     choices = [(str(each.column), str(each.family), each.reason) for each in model.features_]
     kinds = Counter(family for _, family, _ in choices)
     families = ", ".join(f"{count} {family}" for family, count in kinds.items())
-    table = aligned(["column", "family", "reason"], choices, sides="<<<")
+    few = len(choices) <= SHOWN
+    table = aligned(["column", "family", "reason"], choices, sides="<<<") if few else _by_reason(choices)
     told = [dict(zip(("column", "family", "reason"), choice, strict=True)) for choice in choices]
     return f"{line}; columns: {families}", f"{shown}\n\n{table}", facts | {"families": told}
+
+
+def _by_reason(choices: list[tuple[str, str, str]]) -> str:
+    """Columns in counts, by their family and the reason for it, with the first of each."""
+    alike: dict[tuple[str, ...], list[tuple[str, str, str]]] = {}
+    for column, family, reason in choices:
+        alike.setdefault((family, *re.split(r"\d+", reason)), []).append((column, family, reason))
+    lines = [
+        [same[0][1], f"{len(same):,}", ", ".join(one_line(column, 20) for column, *_ in same[:3]),
+         _joined([reason for *_, reason in same])]
+        for same in sorted(alike.values(), key=len, reverse=True)
+    ]  # fmt: skip
+    return aligned(["family", "columns", "such as", "reason"], lines, sides="<><<")
+
+
+def _joined(reasons: list[str]) -> str:
+    """Reasons that differ by their numbers as one.
+
+    >>> _joined(["whole numbers of 3 values", "whole numbers of 12 values"])
+    'whole numbers of 3 to 12 values'
+    """
+    found = [[int(number) for number in re.findall(r"\d+", reason)] for reason in reasons]
+    spans = iter([(min(each), max(each)) for each in zip(*found, strict=True)])
+    return re.sub(r"\d+", lambda _: "{} to {}".format(*span) if len(set(span := next(spans))) > 1 else f"{span[0]}",
+                  reasons[0])  # fmt: skip
 
 
 def _bayes(model: Any) -> Summary:
@@ -131,7 +179,9 @@ def _linear(model: Any) -> Summary:
     shares, V = np.asarray(model.explained_variance_ratio_), np.asarray(model.scalings_)
     axes = axis_names(model, V.shape[1])
     names = names_of(model, model.n_features_in_)
-    lines = [[name, *(f"{v:.4g}" for v in row)] for name, row in zip(names, V, strict=True)]
+    spread = np.sqrt(model.model_.covariance.variances)
+    order = foremost(np.abs(V * spread[:, np.newaxis]) @ shares)
+    lines = [[names[j], *(figure(v, ".4g") for v in V[j])] for j in order]
     share = ["share %", *(f"{100.0 * each:.2f}" for each in shares)]
     table = aligned(["discriminants", *axes], [share, *lines], most=SHOWN + 1)
     said = f"{line}, {counted(len(axes), 'discriminant')}{_shrunk(model)}"

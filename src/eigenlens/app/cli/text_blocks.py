@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from eigenlens.app.cli.columns import text_names, text_records
+from eigenlens.app.cli.columns import text_records
 from eigenlens.app.cli.sniffing import Text
+from eigenlens.data.dialects import column_names
 from eigenlens.data.frames import import_polars, same_columns, unreadable
 from eigenlens.data.records import PIECE_BYTES
 
@@ -17,7 +18,7 @@ __all__ = ["text_blocks"]
 def text_blocks(paths: Sequence[Path], text: Text, missing: Sequence[str] = ()) -> Iterator[Any]:
     """Frames of all columns, in the order of the first file; empty cells and those in `missing` are null."""
     pl = import_polars()
-    names = [text_names(path, text) for path in paths]
+    names = [column_names(path, text.dialect) for path in paths]
     same_columns(paths, names, ordered=False)
     places = {f"column_{place}": pl.String for place in range(1, len(names[0]) + 1)}
     how = {"has_header": False, "separator": text.separator, "schema": places, "null_values": list(missing) or None}

@@ -67,6 +67,7 @@ def report(
     columns: dict[str, Any] | None = None,
     sample_weight: Any = None,
     command: str = "",
+    reading: str = "",
     random_state: Any = 0,
 ) -> Path:
     """Write a report of one fitted model, or several by name, on the rows of X; the path.
@@ -81,7 +82,8 @@ def report(
         y: (n,) the classes of the rows, for classifiers; if None, the first of `columns` that holds their classes.
         ids: (n,) names of rows. columns: {name: (n,)} more columns to colour by; the first of them does so when the
             page is opened, and few whole numbers are classes. sample_weight: (n,) as in the fit.
-        command: the command line that made it, if one did.
+        command: the command line that made it, if one did. reading: Python that reads X and what is given with it, so
+            that the script in the overview runs as it stands.
         random_state: of the sample of rows where there are too many to show.
 
     >>> import eigenlens, tempfile
@@ -93,7 +95,7 @@ def report(
     named, target = named_models(models, PAGES), destination(path)
     if columns is not None and not isinstance(columns, Mapping):
         raise OptionError(f"columns is a {type(columns).__name__}; give {{name: values}}, one value a row.")
-    for what, text in (("title", title), ("command", command)):
+    for what, text in (("title", title), ("command", command), ("reading", reading)):
         if not isinstance(text, str):
             raise OptionError(f"{what}={text!r} is a {type(text).__name__}; give text.")
     rows = _rows(named, X, y, ids, columns or {}, sample_weight, checks.generator(random_state))
@@ -102,7 +104,7 @@ def report(
         sheets = {name: _sheet(model, rows) for name, model in named.items()}
     found = [cut(text, 600) for text in dict.fromkeys(str(each.message) for each in said)]
     given = {"y": y, "ids": ids, "columns": columns or None, "sample_weight": sample_weight}
-    python = _python(named, rows, target, given, title, random_state)
+    python = _python(named, rows, target, given, title, reading, random_state)
     estimators = {name: model for name, model in named.items() if hasattr(model, "fit")}
     first = {
         "id": "overview",
@@ -123,13 +125,15 @@ def report(
     return _write(target, fitted(whole, len(rows.X), page, np.random.default_rng(0)))
 
 
-def _python(models: dict[str, Any], rows: ShownRows, target: Path, given: dict[str, Any], title: str, seed: Any) -> str:
+def _python(
+    models: dict[str, Any], rows: ShownRows, target: Path, given: dict[str, Any], title: str, reading: str, seed: Any
+) -> str:
     """The script that makes the report again."""
     labels = _label_column(models, given["columns"] or {}, rows.total) if given["y"] is None else None
     return code.lines(
         models, str(target), given={name: value is not None for name, value in given.items()}, title=title, seed=seed,
         shape=f"{rows.total:,} × {len(rows.names):,}", names=rows.names,
-        labels="y" if labels is None else f"columns[{labels!r}]",
+        labels="y" if labels is None else f"columns[{labels!r}]", reading=reading,
     )  # fmt: skip
 
 

@@ -20,18 +20,19 @@ LONG = 20_000
 
 def lines(
     models: dict[str, Any], path: str, *, given: dict[str, bool], title: str, seed: Any, shape: str, labels: str = "y",
-    names: tuple[str, ...] = (),
+    names: tuple[str, ...] = (), reading: str = "",
 ) -> str:  # fmt: skip
     """A script that fits the models to X and writes the report.
 
     given: which of y, ids, columns and sample_weight there are. shape: of X, in words. labels: Python for the classes.
-    names: of the columns of X.
+    names: of the columns of X. reading: Python that makes X and what is given, "" where only words can say it.
     """
     variables = _variables(list(models))
     made = {name: _made(model, given, labels, names) for name, model in models.items()}
     there = ", ".join(name for name, has in given.items() if has)
     unsaid = labels == "y" and not given.get("y") and any(hasattr(model, "classes_") for model in models.values())
     head = [f"# X: the rows of this report ({shape})" + (f"; {there}: what was given with them" if there else "") + "."]
+    head = [reading, ""] if reading else head
     head += ["# y: their classes, which this report was not given."] if unsaid else []
     body = [f"{variables[name]} = {text}" if text else _unknown(name, models[name]) for name, text in made.items()]
     shown = ", ".join(f"{name!r}: {variables[name]}" for name, text in made.items() if text)
@@ -39,9 +40,9 @@ def lines(
     options += [f"title={title!r}"] if title != "Eigenlens report" else []
     options += [f"random_state={seed}"] if isinstance(seed, int | np.integer) and seed != 0 else []
     last = f"eigenlens.report({', '.join([f'{{{shown}}}', 'X', repr(Path(path).name), *options])})"
-    text = "\n".join([*body, *([last] if shown else [])])
+    text = "\n".join([*head, *body, *([last] if shown else [])])
     imports = ["import eigenlens"] + (["import numpy as np"] if "np." in text else [])
-    return "\n".join([*imports, "", *head, text])
+    return "\n".join([*imports, "", text])
 
 
 def _made(model: Any, given: dict[str, bool], labels: str, names: tuple[str, ...]) -> str:
