@@ -18,6 +18,7 @@ from eigenlens.app.cli.opening import Opened, memory_limit, opened
 from eigenlens.app.cli.options import Reading, Running
 from eigenlens.app.cli.other_numbers import OtherNumbers
 from eigenlens.app.cli.roles import as_classes, as_weights, check_label, gaps_of
+from eigenlens.app.cli.scripts import reading_script
 from eigenlens.app.cli.tables import HeldRows, Table
 from eigenlens.app.cli.writing import in_words
 from eigenlens.arrays import Array
@@ -67,29 +68,44 @@ class _Wanted:
 
     def source(self, label: Any = None) -> FileSource:
         """The features, and beside them one column."""
-        files, text, levels = self.opened.files, self.opened.text, set(self.parts.levels)
+        files, text = self.opened.files, self.opened.text
         features = [name for name in self.parts.features if name != label]
-        which = self._which(features, label)
-        if text is None:
-            return scan(files, **which)
-        how: dict[str, Any] = {"na": text.na, "separator": text.separator, "header": text.header}
-        how["encoding"] = text.encoding
-        how["text"] = [name for name in features if name in levels]
-        if text.decimal == "." and not text.thousands:
-            return scan(files, **which, **how)
+        which = self._which(features, label) | {"label": label}
+        if text is None or self._is_plain:
+            return scan(files, **which, **self._how(features))
         selection = Selection(**which)
         stamps = tuple(Stamp.of(path) for path in files)
-        reader = OtherNumbers(files, selection, decimal=text.decimal, thousands=text.thousands, **how)
-        return FileSource(stamps, reader, selection)
+        how = self._how(features) | {"decimal": text.decimal, "thousands": text.thousands}
+        return FileSource(stamps, OtherNumbers(files, selection, **how), selection)
 
-    def _which(self, features: list[Any], label: Any) -> dict[str, Any]:
+    @property
+    def _is_plain(self) -> bool:
+        """Whether numbers are written as `scan` reads them."""
+        text = self.opened.text
+        return text is None or (text.decimal == "." and not text.thousands)
+
+    def _how(self, features: list[Any]) -> dict[str, Any]:
+        """How text is written, as `scan` is told."""
+        text, levels = self.opened.text, set(self.parts.levels)
+        if text is None:
+            return {}
+        how = {"na": text.na, "separator": text.separator, "header": text.header, "encoding": text.encoding}
+        return how | {"text": [name for name in features if name in levels]}
+
+    def _which(self, features: list[Any], *beside: Any) -> dict[str, Any]:
         """The features as `scan` is told, in the fewest names: those left out, if the others stand as in the file."""
         wanted = set(features)
-        others = [name for name in self.opened.kinds if name not in wanted and name != label]
+        others = [name for name in self.opened.kinds if name not in wanted and name not in beside]
         ordered = [name for name in self.opened.kinds if name in wanted] == features
-        if ordered and len(others) < len(features):
-            return {"drop": others, "label": label}
-        return {"columns": features, "label": label}
+        return {"drop": others} if ordered and len(others) < len(features) else {"columns": features}
+
+    def script(self) -> str:
+        """Python that reads the same; "" where rows are left out, or numbers are not as `scan` reads them."""
+        if self.tests or self.reading.skip_missing or not self._is_plain:
+            return ""
+        features, roles = self.parts.features, self.parts.roles
+        which = self._which(features, roles["id"], roles["label"])
+        return reading_script(self.opened.files, features, which, self._how(features), roles)
 
     def read(self, name: Any) -> Array:
         """One whole column (n,)."""
@@ -105,7 +121,7 @@ class _Wanted:
         weight = None if extra["weight"] is None else as_weights(extra["weight"], self.reading)
         label = as_classes(extra["label"], self.reading) if self.need_label else extra["label"]
         d, unused = len(self.parts.features), self.parts.unused
-        return Table(self.opened.files, rows, n, d, missing, skipped, extra["id"], label, weight, unused)
+        return Table(self.opened.files, rows, n, d, missing, skipped, extra["id"], label, weight, unused, self.script())
 
 
 def _refuse_unlabelled(wanted: _Wanted, model: Any) -> NoReturn:

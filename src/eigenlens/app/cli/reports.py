@@ -38,5 +38,5 @@ def write_report(models: dict[str, Any], table: Any, page: Path, reading: Readin
     classes = table.label if any(hasattr(model, "classes_") for model in models.values()) else None
     report(
         models, table.source, page, classes, title=title, ids=table.ids, columns=extra, sample_weight=table.weight,
-        command=command_line(), random_state=running.seed,
+        command=command_line(), reading=table.script, random_state=running.seed,
     )  # fmt: skip

@@ -32,6 +32,7 @@ class Table:
         paths: the files. source: the rows, a Source in memory where they fit; a frame where columns may be text.
         n, d: rows and columns. missing: missing entries, None while rows are in files. skipped: rows left out.
         ids, label, weight: (n,) or None. unused: columns of the file that play no part.
+        script: Python that reads them again, "" where it is not known.
     """
 
     paths: tuple[Path, ...]
@@ -44,6 +45,7 @@ class Table:
     label: Array | None
     weight: Array | None
     unused: tuple[Any, ...]
+    script: str = ""
 
     @property
     def rows(self) -> Array:
