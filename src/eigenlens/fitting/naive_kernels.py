@@ -30,6 +30,7 @@ def john_langley(x: Array, weight: Array) -> float:
 CLASS_BANDWIDTHS: dict[str, Callable[[Array, Array], float]] = {"john-langley": john_langley, **BANDWIDTHS}
 """Rules by name: that of classifiers, and those of densities."""
 
+
 @dataclass(frozen=True)
 class KernelFactor(RowsFactor):
     """Each class has a kernel density of its rows in each column."""
