@@ -25,6 +25,9 @@ SHORT, LONG = 4096, 1 << 16
 TOO_FAR = {np.dtype(np.float64): 1e4, np.dtype(np.float32): 1.0}
 """A squared distance of the shift from the mean above this many variances costs too many digits."""
 
+NEARLY_STILL = 1e-10
+"""Of its mean, a deviation that may be the rounding of that mean alone."""
+
 OUTER_ROWS = 64
 SAMPLE = 128
 """Rows whose mean serves as the provisional mean of a block."""
@@ -267,11 +270,13 @@ def _(rows: sparse.csr_matrix, weight: Array | None, n: float) -> tuple[Array, A
     mean = np.bincount(rows.indices, w * data, minlength=d) / n
     whole = np.bincount(rows.indices, minlength=d) == rows.shape[0]  # no zeros, however the sums of weights are rounded
     zeros = np.where(whole, 0.0, np.maximum(n - np.bincount(rows.indices, w, minlength=d), 0.0))
-    left = np.bincount(rows.indices, w * (data - mean[rows.indices]), minlength=d) - zeros * mean
-    mean = mean + left / n  # a second look: a column of one value has no variance at all
     deviation = data - mean[rows.indices]
-    square = np.bincount(rows.indices, w * deviation * deviation, minlength=d)
-    return mean, square + zeros * mean * mean
+    square = np.bincount(rows.indices, w * deviation * deviation, minlength=d) + zeros * mean * mean
+    still = whole & (square <= n * (NEARLY_STILL * mean) ** 2)
+    if still.any():  # a second look: a column of one value has no variance at all
+        left = np.bincount(rows.indices, w * deviation, minlength=d)
+        mean, square = np.where(still, mean + left / n, mean), np.where(still, square - left * left / n, square)
+    return mean, np.maximum(square, 0.0)
 
 
 def _near_tensor(rows: Any, weight: Array | None) -> Array:
