@@ -43,7 +43,10 @@ def links(text: str) -> set[str]:
 def test_links_lead_somewhere(path):
     for link in links(path.read_text(encoding="utf-8")):
         target = link.split("#")[0]
-        if target and not re.match(r"^(https?:|mailto:)", link) and not target.startswith("generated/"):
+        script = re.search(r"generated/gallery/(\w+/plot_\w+)\.rst$", target)
+        if script:
+            assert (DOCS / "gallery" / f"{script[1]}.py").exists(), link
+        elif target and not re.match(r"^(https?:|mailto:)", link) and not target.startswith("generated/"):
             assert (path.parent / target).exists(), link
 
 
