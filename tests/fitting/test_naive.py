@@ -301,10 +301,14 @@ def test_bandwidths_of_equal_rows_go_with_the_units():
 
     for scale in (1.0, 1e6):
         rows = (everywhere[0] * scale, everywhere[1])
-        rounding = 2.0**2 / 12.0  # the neighbours are 2 apart, in the mean
-        alone = np.sqrt(everywhere[0].var() + rounding)
-        assert class_bandwidth(rows[0][:1], np.ones(1), rows, rule) == pytest.approx(scale * alone)
-        assert class_bandwidth(rows[0], rows[1], rows, rule) == pytest.approx(scale * np.sqrt(rounding))
+        assert class_bandwidth(rows[0][:1], np.ones(1), rows, rule) == pytest.approx(scale * everywhere[0].std())
+        assert class_bandwidth(rows[0], rows[1], rows, rule) == 1e-9
+        rounding = scale**2 * 2.0**2 / 12.0  # the neighbours are 2 apart, in the mean
+        copies = (np.repeat(rows[0], 2), np.ones(8))
+        for ties in (copies, (rows[0], np.full(4, 2.0))):
+            assert class_bandwidth(*ties, ties, rule) == pytest.approx(np.sqrt(rounding))
+            alone = class_bandwidth(rows[0][:1], np.ones(1), ties, rule)
+            assert alone == pytest.approx(np.sqrt(scale**2 * everywhere[0].var() + rounding))
     assert class_bandwidth(np.ones(3), np.ones(3), (np.ones(3), np.ones(3)), rule) == 1.0
 
 

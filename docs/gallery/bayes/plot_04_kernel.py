@@ -54,7 +54,7 @@ plt.show()
 
 # %%
 # .. math:: p(x_j \mid c) = \frac{1}{n_c h} \sum_{i:\, y_i = c} K\!\left(\frac{x_j - x_{ij}}{h}\right), \qquad
-#           h^2 = \frac{(\max x_j - \min x_j)^2}{n_c} + \frac{r^2}{12},
+#           h = \frac{\max x_j - \min x_j}{\sqrt{n_c}} \text{ within the class.}
 #
-# with the largest and the smallest value within the class. The last term counts where numbers are rounded: a value
-# stands for all between it and its neighbours, which are :math:`r` apart in the mean.
+# Where numbers are rounded, so that some are met more than once, it is :math:`\sqrt{h^2 + r^2 / 12}`: a value stands
+# for all between it and its neighbours, which are :math:`r` apart in the mean.

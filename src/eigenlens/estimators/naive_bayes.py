@@ -90,7 +90,8 @@ class NaiveBayes(BayesRule, BaseEstimator):  # type: ignore[misc]
             scikit-learn's GaussianNB adds 1e-9 times the largest variance of any column.
         bandwidth: of "kde": "john-langley", (max − min) / √n in each class (John and Langley 1995), a rule of
             `eigenlens.bandwidth` by name, a function (x, weights) -> h, or a number. To what a rule says come the
-            errors of rounding, h² + r² / 12, r the mean distance between neighbouring values of the column.
+            errors of rounding, h² + r² / 12, where values are met more than once, r the mean distance between
+            neighbouring values of the column.
         max_components: the most Gaussians of a "mixture"; BIC chooses.
         random_state: seed of `sample`.
         verbose: True for a progress bar, or a callable (done, in all, what).

@@ -67,9 +67,9 @@ class KernelFactor(RowsFactor):
 def class_bandwidth(x: Array, w: Array, everywhere: tuple[Array, Array], rule: Any) -> float:
     """The bandwidth of the rows x (n,) of a class, `everywhere` being those of all classes: by a rule or a number.
 
-    Rows that are all equal give no bandwidth: then it is s / √n, s the standard deviation of the column. A value stands
-    for all that would be rounded to it, so h² = (that of the rule)² + r² / 12, r the mean distance between neighbouring
-    values of the column: it counts where values are few, and ties are no peaks. All of it goes with the units.
+    Rows that are all equal give no bandwidth: then it is s / √n, s the standard deviation of the column. Where values
+    are met more than once, each stands for all that would be rounded to it, so h² = (that of the rule)² + r² / 12, r
+    the mean distance between neighbouring values of the column: ties are no peaks. All of it goes with the units.
     """
     if not callable(rule):
         return float(rule)
@@ -77,7 +77,8 @@ def class_bandwidth(x: Array, w: Array, everywhere: tuple[Array, Array], rule: A
     different = np.unique(everywhere[0])
     if different.size < 2:
         return 1.0
-    r = (different[-1] - different[0]) / (different.size - 1)
+    rounded = different.size < everywhere[1].sum()  # weights are copies
+    r = (different[-1] - different[0]) / (different.size - 1) if rounded else 0.0
     varies = bool(values.min() < values.max())
     h = rule(values, weights) if varies else _deviation(*everywhere) / np.sqrt(max(1.0, weights.sum()))
     return float(np.hypot(h, r / np.sqrt(12.0)))
