@@ -2,12 +2,12 @@
 PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
-KERNELS := $(wildcard src/eigenlens/compiled/*.cpp src/eigenlens/compiled/*.hpp)
+KERNELS := $(shell find src/eigenlens/native/src -name "*.[ch]pp")
 
 .PHONY: demo test docs browser browser-tools web web-check check format bench clean
 
 demo: $(VENV)/plot.stamp
-	$(RUN) -m eigenlens.app.demo
+	$(RUN) -m eigenlens.cli.commands.demo
 
 test: $(VENV)/dev.stamp
 	$(RUN) -m pytest -q
@@ -50,7 +50,7 @@ bench: .venv-bench/bench.stamp
 	.venv-bench/bin/python benchmarks/run.py
 
 clean:
-	rm -rf $(VENV) .venv-bench build docs/build docs/generated report src/*.egg-info src/eigenlens/compiled/*.so
+	rm -rf $(VENV) .venv-bench build docs/build docs/generated report src/*.egg-info src/eigenlens/native/*.so
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -10,9 +10,9 @@ from pybind11.setup_helpers import Pybind11Extension, build_ext
 from setuptools import setup
 
 kernels = Pybind11Extension(
-    "eigenlens.compiled._kernels",
-    ["src/eigenlens/compiled/binding.cpp"],
-    depends=sorted(glob.glob("src/eigenlens/compiled/*.hpp")),
+    "eigenlens.native._kernels",
+    ["src/eigenlens/native/src/module.cpp"],
+    depends=sorted(glob.glob("src/eigenlens/native/src/*.hpp")),
     cxx_std=17,
     extra_compile_args=[] if os.name == "nt" else ["-O3", "-pthread"],
     extra_link_args=[] if os.name == "nt" else ["-pthread"],

@@ -1,4 +1,4 @@
-"""GF/s of the compiled kernels and of their NumPy twins: this is what decides `eigenlens.compiled.NARROW`.
+"""GF/s of the compiled kernels and of their NumPy twins: this is what decides `eigenlens.native.NARROW`.
 
 python benchmarks/kernels.py [--scale small] [--repeat 5]
 """
@@ -13,7 +13,7 @@ import numpy as np
 
 import data
 import results
-from eigenlens import compiled
+from eigenlens import native as compiled
 from machine import best
 
 WIDTHS = (8, 16, 32, 50, 64, 100, 128, 160, 200, 256, 320, 400, 512, 640, 800, 1000, 2000)

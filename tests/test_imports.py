@@ -21,7 +21,7 @@ def test_no_public_name_but_the_plots_imports_an_extra():
 
 
 def test_the_package_and_its_command_line_start_without_the_numerics():
-    assert not loaded_by("import eigenlens, eigenlens.app.cli") & HEAVY
+    assert not loaded_by("import eigenlens, eigenlens.cli") & HEAVY
 
 
 def test_every_public_name_is_there_and_listed():

@@ -5,7 +5,7 @@ import { dirname, join, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const target = join(here, "..", "src", "eigenlens", "app", "page");
+const target = join(here, "..", "src", "eigenlens", "reporting", "page");
 
 const result = await build({
   entryPoints: [join(here, "src", "main.ts"), join(here, "src", "style.css")],

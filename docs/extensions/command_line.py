@@ -10,7 +10,7 @@ def pages() -> dict[str, str]:
     """generated/command-line.md: every command with its arguments, options and examples."""
     import typer.main
 
-    from eigenlens.app.cli import COMMANDS, make_app
+    from eigenlens.cli import COMMANDS, make_app
 
     group: Any = typer.main.get_command(make_app())
     commands = [group.commands[name] for name in COMMANDS]

@@ -2,7 +2,7 @@
 
 import sys
 
-from eigenlens.app.cli import main
+from eigenlens.cli import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from importlib import metadata
 
-from eigenlens.compiled import active, threads
+from eigenlens.native import active, threads
 
 __all__ = ["show_versions"]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from eigenlens.app.page import page
+from eigenlens.reporting.page import page
 
 EVIL = "<script>window.hit=1</script>"
 IMAGE = "<img src=x onerror=window.hit=1>"

@@ -14,13 +14,13 @@ from scipy.stats import norm
 
 from eigenlens.data.memory import ArraySource
 from eigenlens.data.source import Block, accumulate
-from eigenlens.models.covariances import Diagonal, Full, Spherical
-from eigenlens.models.discrete import Bernoulli, BernoulliFamily, Categorical, CategoricalFamily
-from eigenlens.models.gaussian import Gaussian, GaussianFamily
-from eigenlens.models.linear_gaussian import LinearGaussian
-from eigenlens.models.mixture import Mixture
-from eigenlens.models.multinomial import Multinomial, MultinomialFamily
-from eigenlens.models.product import Product, ProductFamily
+from eigenlens.densities.covariance import Diagonal, Full, Spherical
+from eigenlens.densities.discrete import Bernoulli, BernoulliFamily, Categorical, CategoricalFamily
+from eigenlens.densities.gaussian import Gaussian, GaussianFamily
+from eigenlens.densities.linear_gaussian import LinearGaussian
+from eigenlens.densities.mixture import Mixture
+from eigenlens.densities.multinomial import Multinomial, MultinomialFamily
+from eigenlens.densities.product import Product, ProductFamily
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from scipy import sparse
 
 from eigenlens.arrays import to_numpy
 from eigenlens.errors import ModelFileError
-from eigenlens.kernels.mercer import KERNELS, Custom, Kernel, OfDistance, OfDot, kernel_of
-from eigenlens.kernels.storing import from_dict, to_dict
+from eigenlens.kernel_pca.kernels.mercer import KERNELS, Custom, Kernel, OfDistance, OfDot, kernel_of
+from eigenlens.kernel_pca.kernels.storing import from_dict, to_dict
 
 GAMMA, DEGREE, COEF0 = 0.3, 3, 0.5
 

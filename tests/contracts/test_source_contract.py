@@ -12,8 +12,8 @@ from scipy import sparse
 import eigenlens
 from eigenlens import PCA
 from eigenlens.arrays import to_numpy
+from eigenlens.data.coerce import as_source
 from eigenlens.data.memory import ArraySource, FrameSource, SparseSource, TensorSource
-from eigenlens.data.resolve import as_source
 
 N, D = 300, 8
 COLUMNS = [f"x{j}" for j in range(D)]

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 from eigenlens.data.encoded import Encoded, encode, encode_numbers
-from eigenlens.data.files import scan
+from eigenlens.data.files.scan import scan
 from eigenlens.data.mixed import as_table, codes_of, fields_of, integers_of, numbers_of
-from eigenlens.data.mixed_sources import UniformSource
+from eigenlens.data.table_sources import UniformSource
 
 BASE = 2**53
 VALUES = [BASE + 1, BASE, None, -BASE - 1, BASE + 1]

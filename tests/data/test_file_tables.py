@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from eigenlens.data import tables
-from eigenlens.data.files import scan
+from eigenlens.data.files import parquet as tables
+from eigenlens.data.files.scan import scan
 from eigenlens.data.mixed import as_table, codes_of, fields_of, numbers_of
 from eigenlens.errors import DataError, OptionError
 
@@ -24,8 +24,8 @@ def small_pieces(monkeypatch):
     """Limits so low that every boundary is met many times."""
     monkeypatch.setattr(tables, "SLAB_BYTES", 3000)
     monkeypatch.setattr(tables, "GROUP_BYTES", 200)
-    monkeypatch.setattr("eigenlens.data.delimited.PIECE_BYTES", 100)
-    monkeypatch.setattr("eigenlens.data.delimited.HEAD_BYTES", 300)
+    monkeypatch.setattr("eigenlens.data.files.text.PIECE_BYTES", 100)
+    monkeypatch.setattr("eigenlens.data.files.text.HEAD_BYTES", 300)
 
 
 def people(n: int = 200, seed: int = 0) -> pl.DataFrame:

@@ -10,8 +10,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from eigenlens.data import records, tables
-from eigenlens.data.files import FORMATS, scan
+from eigenlens.data.files import parquet as tables
+from eigenlens.data.files import records
+from eigenlens.data.files.scan import FORMATS, scan
 from eigenlens.data.source import accumulate
 from eigenlens.errors import DataError, OptionError, SourceChanged
 
@@ -56,8 +57,8 @@ def small_pieces(monkeypatch):
     """Limits so low that every boundary is met many times."""
     monkeypatch.setattr(tables, "SLAB_BYTES", 1500)
     monkeypatch.setattr(tables, "GROUP_BYTES", 200)
-    monkeypatch.setattr("eigenlens.data.delimited.PIECE_BYTES", 100)
-    monkeypatch.setattr("eigenlens.data.delimited.HEAD_BYTES", 50)
+    monkeypatch.setattr("eigenlens.data.files.text.PIECE_BYTES", 100)
+    monkeypatch.setattr("eigenlens.data.files.text.HEAD_BYTES", 50)
 
 
 class TestTables:
@@ -212,7 +213,7 @@ class TestDelimited:
     @pytest.mark.parametrize("end", ["\n", "\r\n"])
     @pytest.mark.parametrize("size", [3, 8, 1000])
     def test_blank_lines_are_no_rows(self, tmp_path, end, size, monkeypatch):
-        monkeypatch.setattr("eigenlens.data.delimited.PIECE_BYTES", size)
+        monkeypatch.setattr("eigenlens.data.files.text.PIECE_BYTES", size)
         (tmp_path / "a.csv").write_bytes(end.join(["a,b", "", "1,2", "", "", "3,", ",", "5,6", "", ""]).encode())
         source = scan(tmp_path / "a.csv")
         np.testing.assert_array_equal(whole(source), [[1, 2], [3, np.nan], [np.nan, np.nan], [5, 6]])
@@ -224,7 +225,7 @@ class TestDelimited:
 
     @pytest.mark.parametrize("size", [1, 2, 5, 17, 1000])
     def test_quoted_line_ends_do_not_cut_a_record(self, tmp_path, size, monkeypatch):
-        monkeypatch.setattr("eigenlens.data.delimited.PIECE_BYTES", size)
+        monkeypatch.setattr("eigenlens.data.files.text.PIECE_BYTES", size)
         frame = pl.DataFrame({"note": ["one\ntwo", 'say "hi"', "a,b", "\n\n", "end"], "v": [1.0, 2, 3, 4, 5]})
         frame.write_csv(tmp_path / "a.csv")
         source = scan(tmp_path / "a.csv", id="note")

@@ -9,7 +9,8 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
-from eigenlens.data import encoded, mixed_kinds
+from eigenlens.data import column_kinds as mixed_kinds
+from eigenlens.data import encoded
 from eigenlens.data.encoded import encode, encode_numbers
 from eigenlens.data.mixed import IntegerSource, MixedSource, as_table, codes_of, fields_of, numbers_of
 from eigenlens.data.source import Source

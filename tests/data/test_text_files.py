@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from eigenlens import scan
-from eigenlens.data import text_files
-from eigenlens.data.records import records
+from eigenlens.data.files import decode as text_files
+from eigenlens.data.files.records import records
 from eigenlens.errors import DataError, OptionError
 
 RNG = np.random.default_rng(5)
@@ -23,7 +23,7 @@ TEXT = "größe,naïve,café\n" + "\n".join(",".join(map(str, row)) for row in R
 def _chunks(request, monkeypatch):
     """Decoded in chunks that cut characters and lines, and in one."""
     monkeypatch.setattr(text_files, "CHUNK_BYTES", request.param)
-    monkeypatch.setattr("eigenlens.data.delimited.PIECE_BYTES", 10 * request.param)
+    monkeypatch.setattr("eigenlens.data.files.text.PIECE_BYTES", 10 * request.param)
 
 
 def read(path, **options):

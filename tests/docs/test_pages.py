@@ -139,7 +139,7 @@ def test_every_public_name_is_in_the_reference():
 
 
 def test_every_command_and_option_is_in_the_reference():
-    from eigenlens.app.cli import COMMANDS
+    from eigenlens.cli import COMMANDS
 
     text = command_line.pages()["command-line.md"]
     assert [line[3:] for line in text.splitlines() if line.startswith("## ")][-len(COMMANDS) :] == list(COMMANDS)

@@ -18,8 +18,8 @@ from eigenlens.linalg.power import power
 from eigenlens.linalg.randomized import randomized
 from eigenlens.linalg.solve import SOLVERS, Problem, choose_solver, solve
 from eigenlens.linalg.spectrum import Outcome, Spectrum, Wanted, orient
+from eigenlens.linalg.svd import triangle
 from eigenlens.linalg.symmetric import leading_eigenpairs
-from eigenlens.linalg.triangle import triangle
 
 
 def jacobi_singular_values(X):

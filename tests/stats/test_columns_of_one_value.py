@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from eigenlens import BayesClassifier, DataWarning, FactorAnalysis, GaussianMixture, KernelDensity, scan
 from eigenlens.data.source import Block
 from eigenlens.densities import GaussianFamily
-from eigenlens.kernels.smoothing import SMOOTHERS
+from eigenlens.kde.kernels import SMOOTHERS
 from eigenlens.stats.moments import ColumnMoments, Moments
 from eigenlens.stats.observed import ObservedColumns
 

@@ -11,10 +11,10 @@ import pytest
 from scipy import sparse
 
 from eigenlens.data.encoded import MOST_SLOTS
+from eigenlens.data.levels import coded
 from eigenlens.data.source import Block
 from eigenlens.errors import DataError
 from eigenlens.stats.counts import Counts, CountTotals
-from eigenlens.stats.levels import coded
 
 
 def counted(values, weight=None):

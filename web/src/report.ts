@@ -1,4 +1,4 @@
-// What a report is: plain data, as `eigenlens.app.report` writes it. Nothing here draws.
+// What a report is: plain data, as `eigenlens.reporting` writes it. Nothing here draws.
 
 /** Numbers: a plain list; the base64 of little-endian float32, counted from some number or from none; or of 16 bits
  * between limits, all bits set for none; or the place of one of these in the list of those that several charts share. */

@@ -10,8 +10,8 @@ import numpy as np
 
 from eigenlens.arrays import is_sparse, working_dtype
 from eigenlens.data.memory import ArraySource, SparseSource
-from eigenlens.data.mixed_rows import Field
 from eigenlens.data.source import Block, Progress, S, Source
+from eigenlens.data.table import Field
 from eigenlens.errors import DataError, MissingExtra
 
 __all__ = ["DaskSource"]

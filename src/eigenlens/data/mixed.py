@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array, is_sparse
-from eigenlens.data.mixed_kinds import plain_column
-from eigenlens.data.mixed_reading import codes_of, integers_of, is_integer, numbers_of
-from eigenlens.data.mixed_rows import EXACT, Field, MixedRows
-from eigenlens.data.mixed_sources import IntegerSource, MixedSource, UniformSource, is_uniform
-from eigenlens.data.resolve import as_source
+from eigenlens.data.coerce import as_source
+from eigenlens.data.column_kinds import plain_column
 from eigenlens.data.source import Source
+from eigenlens.data.table import EXACT, Field, MixedRows, codes_of, integers_of, is_integer, numbers_of
+from eigenlens.data.table_sources import IntegerSource, MixedSource, UniformSource, is_uniform
 from eigenlens.errors import DataError
 
 __all__ = [

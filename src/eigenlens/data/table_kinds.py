@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from eigenlens.data.frames import listed
-from eigenlens.data.mixed_rows import Field
+from eigenlens.data.files.polars import listed
+from eigenlens.data.table import Field
 from eigenlens.errors import DataError
 
 __all__ = ["table_field"]

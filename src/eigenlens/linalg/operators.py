@@ -19,11 +19,11 @@ import numpy as np
 from scipy import sparse
 
 from eigenlens.arrays import Array, dense, is_sparse, is_tensor, namespace, to_numpy
-from eigenlens.compiled import NARROW, moments_about, normal_product
+from eigenlens.data.coerce import explain_nonfinite
 from eigenlens.data.memory import ArraySource, SparseSource, TensorSource
-from eigenlens.data.resolve import explain_nonfinite
 from eigenlens.data.source import Block, Progress, S, Source, accumulate
 from eigenlens.errors import DataError
+from eigenlens.native import NARROW, moments_about, normal_product
 from eigenlens.stats.moments import ColumnMoments, Moments, size
 
 __all__ = ["CentredRows", "Matrix", "SymmetricOperator"]

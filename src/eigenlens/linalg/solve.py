@@ -17,8 +17,8 @@ from eigenlens.linalg.operators import CentredRows, Matrix
 from eigenlens.linalg.power import power
 from eigenlens.linalg.randomized import randomized
 from eigenlens.linalg.spectrum import Outcome, Spectrum, Wanted, orient
+from eigenlens.linalg.svd import triangle
 from eigenlens.linalg.symmetric import leading_eigenpairs
-from eigenlens.linalg.triangle import triangle
 
 __all__ = ["SOLVERS", "Problem", "choose_solver", "complement", "solve"]
 

@@ -8,8 +8,8 @@ import numpy as np
 from scipy.linalg import eigh, lapack
 
 from eigenlens.arrays import Array
-from eigenlens.compiled import one_thread
 from eigenlens.linalg.spectrum import Wanted
+from eigenlens.native import one_thread
 
 __all__ = ["leading_eigenpairs"]
 

@@ -10,9 +10,9 @@ import numpy as np
 from scipy.special import gammaln
 
 from eigenlens.arrays import Array, dense, is_sparse
+from eigenlens.data.levels import coded, in_order, listed
 from eigenlens.data.source import Block
 from eigenlens.errors import DataError
-from eigenlens.stats.levels import coded, in_order, listed
 from eigenlens.stats.moments import size
 
 __all__ = ["CountTotals", "Counts", "log_factorials"]

@@ -16,8 +16,8 @@ import numpy as np
 from scipy import sparse
 
 from eigenlens.arrays import Array, namespace, to_numpy
-from eigenlens.compiled import moments_about
 from eigenlens.data.source import Block
+from eigenlens.native import moments_about
 
 __all__ = ["ColumnMoments", "Moments", "size"]
 

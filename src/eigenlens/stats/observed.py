@@ -8,8 +8,8 @@ from typing import Any, Self
 import numpy as np
 
 from eigenlens.arrays import Array, dense, is_sparse, to_numpy, working_dtype
-from eigenlens.compiled.naive import class_sums
 from eigenlens.data.source import Block
+from eigenlens.native.class_sums import class_sums
 
 __all__ = ["ObservedColumns", "as_floats", "observed_entries"]
 

@@ -1,1 +1,0 @@
-"""Programs: the command line, the report and the demonstration."""

@@ -1,0 +1,1 @@
+"""A Bayes classifier from any density: one fitted copy per class."""

@@ -1,0 +1,81 @@
+"""A density of some columns only: the others are Gaussian on their own, or left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from eigenlens.arrays import Array, read_only
+from eigenlens.bayes.classifier.class_density import drawn, log_density
+from eigenlens.data.source import Source
+from eigenlens.densities.base import as_rows
+from eigenlens.densities.covariance import Diagonal
+from eigenlens.densities.gaussian import Gaussian
+
+__all__ = ["ChosenColumns", "InColumns"]
+
+
+@dataclass(frozen=True, eq=False)
+class InColumns:
+    """p(x) = p(x_columns) Π_j N(x_j | mean_j, variances_j) over the other columns that have a variance.
+
+    Attributes:
+        density: a fitted estimator or frozen density of the columns. columns: (o,).
+        mean: (d,). variances: (d,), 0 in `columns`, and where a column is left out.
+
+    >>> inner = Gaussian(np.zeros(1), Diagonal(np.ones(1)))
+    >>> both = InColumns(inner, np.array([1]), np.array([5.0, 0.0, 7.0]), np.array([1.0, 0.0, 0.0]))
+    >>> both.log_density(np.array([[5.0, 0.0, 3.0], [np.nan, 0.0, 7.0]])) / np.log(2.0 * np.pi)
+    array([-1. , -0.5])
+    """
+
+    density: Any
+    columns: Array
+    mean: Array
+    variances: Array
+
+    def __post_init__(self) -> None:
+        read_only(self, "mean", "variances")
+
+    @cached_property
+    def others(self) -> Array:
+        """The columns (q,) that are Gaussian."""
+        return np.flatnonzero(self.variances > 0.0)
+
+    @cached_property
+    def rest(self) -> Gaussian:
+        """The Gaussian of these."""
+        return Gaussian(self.mean[self.others], Diagonal(self.variances[self.others]))
+
+    def log_density(self, X: Any) -> Array:
+        """ln p(x) (n,) of rows X (n, d), of what is there of them."""
+        rows = as_rows(X, self.mean.size)
+        found = log_density(self.density, rows[:, self.columns])
+        return found + self.rest.log_density(rows[:, self.others]) if self.others.size else found
+
+    def sample(self, n: int, rng: np.random.Generator) -> Array:
+        """n draws (n, d); a column that is left out has its mean."""
+        rows = np.tile(self.mean, (n, 1))
+        rows[:, self.columns] = drawn(self.density, n, rng)
+        if self.others.size:
+            rows[:, self.others] = self.rest.sample(n, rng)
+        return rows
+
+
+class ChosenColumns(Source):
+    """Some of the columns of a source, by their names there, or else their numbers."""
+
+    def __init__(self, source: Source, columns: Array) -> None:
+        self.source, self.columns = source.weighted(None), columns
+        self.n_rows, self.n_features, self.dtype = source.n_rows, len(columns), source.dtype
+        self.names = tuple(source.names[j] if source.names else str(j) for j in columns.tolist())
+        self.weight, self.in_memory, self.reads_ahead = source.weight, source.in_memory, source.reads_ahead
+
+    def rows(self) -> Iterator[Any]:
+        """The chosen columns of each block."""
+        for rows in self.source.rows():
+            yield rows[:, self.columns]

@@ -1,0 +1,195 @@
+"""`BayesClassifier`: the Bayes rule with one density of any kind a class."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from eigenlens import checks
+from eigenlens.arrays import Array, Like
+from eigenlens.bayes.classifier import storage as bayes_files
+from eigenlens.bayes.classifier.class_density import drawn, finite_blocks, log_densities, told_together
+from eigenlens.bayes.classifier.densities import (
+    can_go_on,
+    checked_density,
+    densities_of,
+    densities_with,
+    is_family,
+    takes_gaps,
+)
+from eigenlens.bayes.classifier.explain_gaussian import explained_by_gaussians, is_gaussian
+from eigenlens.bayes.explain import Explanation
+from eigenlens.bayes.labels import announced, enough_classes, labels_among, labels_of
+from eigenlens.bayes.rule import BayesRule, Counted, drawn_by_class
+from eigenlens.data.source import Source
+from eigenlens.errors import OptionError
+from eigenlens.estimator.rows import count_rows, rows_of
+
+__all__ = ["BayesClassifier"]
+
+
+def _partial(estimator: Any) -> bool:
+    if not can_go_on(estimator.density):
+        raise AttributeError(f"{type(estimator.density).__name__} cannot be fitted in parts, so neither can this.")
+    return True
+
+
+def _explains(estimator: Any) -> bool:
+    if not is_gaussian(estimator.density):
+        raise AttributeError(f"explain is of Gaussian classes; {type(estimator.density).__name__} has no closed form.")
+    return True
+
+
+class BayesClassifier(Counted, BayesRule, BaseEstimator):  # type: ignore[misc]
+    """argmax over classes c of ln p(c) + ln p(x | c), with any density for p(x | c): one copy of it is fitted a class.
+
+    Parameters:
+        density: an unfitted density estimator with `fit` and `score_samples`: `GaussianMixture` (with one component a
+            full Gaussian, whose rule is quadratic), `ProbabilisticPCA`, `FactorAnalysis`, `KernelDensity`, `PCA`, or
+            one of scikit-learn; or a `Family` such as `GaussianFamily()`, which is fitted to any source in one pass.
+        prior: None for the shares of the classes; "uniform"; probabilities in the order of `classes_`; or a dict.
+        random_state: seed of `sample`, and of those densities that draw and have none of their own.
+
+    Attributes:
+        classes_: (C,). class_prior_: (C,). class_count_: (C,) Σw. n_samples_: rows that count.
+        densities_: the C fitted estimators, or the C frozen densities of a family.
+
+    NaN is a missing entry, in rows to be classified and in `fit`: what is there of a row counts by its likelihood (for
+    families with full covariances by EM). With a KernelDensity, whose kernels stand on whole rows, rows with gaps count
+    for the prior alone, with a warning. Densities of scikit-learn refuse NaN.
+
+    A class whose likelihood has no maximum is lent what all classes vary by, with one warning that names it. A column
+    in which it has one value is given the variance within all classes, apart from its other columns. A class that has
+    no density even so (of one row, or of rows that fill too few dimensions) is a Gaussian about its mean with the
+    covariance within all classes, as in regularised discriminant analysis (Friedman 1989); where that is singular it is
+    held at 1e-8 of the variances of all rows. Columns that are constant in all rows are then left out.
+
+    Bad cases: one class only, labels that are missing, classes none of which has any spread, and parameters that suit
+    no rows of a class, are errors; those of a density name the class.
+
+    Example:
+        >>> from eigenlens.densities import GaussianFamily
+        >>> X = np.array([[0.0], [0.1], [-0.1], [3.0], [-3.0], [2.0], [-2.0]])
+        >>> bayes = BayesClassifier(GaussianFamily(), prior="uniform").fit(X, list("aaabbbb"))
+        >>> bayes.predict([[0.0], [0.5], [-1.0]]).tolist(), bayes.predict_proba([[0.2]]).round(3)
+        (['a', 'b', 'b'], array([[0.609, 0.391]]))
+    """
+
+    _kind = "BayesClassifier"
+    _double = True
+
+    def __init__(self, density: Any, *, prior: Any = None, random_state: Any = None) -> None:
+        self.density = density
+        self.prior = prior
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit a density to the rows of X (n, d) of each class of y (n,), row i counting sample_weight[i] times.
+
+        y None is the label column of a scanned file.
+        """
+        self.__dict__.pop("_kept", None)  # should this fail, nothing is fitted
+        density = checked_density(self.density)
+        source = rows_of(self, X, sample_weight, reset=True)
+        labels = enough_classes(labels_of(y, X, count_rows(source)), source.weight)
+        with told_together():
+            kept = densities_of(density, source, labels.codes, labels.classes, self._seeds())
+        self._remember(labels.classes, labels.codes, source, X)
+        self._kept = kept
+        return self
+
+    @available_if(_partial)  # type: ignore[untyped-decorator]
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Add the rows of X (n, d) and their classes y (n,); for a family exactly what `fit` of all of them would find.
+
+        The first call may name all classes; else they are those of its y. There for families, and for estimators that
+        have a `partial_fit`, as good as that is.
+        """
+        first = not hasattr(self, "_kept")
+        if not first and not self._kept.can_go_on:
+            raise OptionError(
+                "partial_fit cannot go on from here: this model was loaded from a file, or fitted to rows with gaps or "
+                "to classes without a density of their own. Begin with partial_fit."
+            )
+        source = rows_of(self, X, sample_weight, reset=first)
+        labels = labels_of(y, X, count_rows(source))
+        known = announced(classes, labels, None if first else self.classes_)
+        codes = labels_among(labels, known)
+        before = None if first else self._kept
+        with told_together():
+            self._kept = densities_with(before, checked_density(self.density), source, codes, known, self._seeds())
+        self._remember(known, codes, source, X, more=not first)
+        return self
+
+    def _seeds(self) -> np.random.Generator | None:
+        """Where densities that draw have their seeds from; None leaves them as they are."""
+        return None if self.random_state is None else checks.generator(self.random_state)
+
+    def _remember(self, classes: Array, codes: Array, source: Source, X: Any, more: bool = False) -> None:
+        self.classes_ = classes
+        self._count(codes, source.weight, more)
+        self._like = Like(X, source.dtype)
+
+    # ---- what a rule needs ------------------------------------------------------------------------------
+
+    def _log_likelihoods(self, X: Any) -> Iterator[Array]:
+        for rows in finite_blocks(self, X):
+            yield log_densities(self.densities_, self.classes_, rows)
+
+    def _draw(self, labels: Array, rng: np.random.Generator) -> Any:
+        densities = self.densities_
+        return self._like(drawn_by_class(labels, self.n_features_in_, lambda c, m: drawn(densities[c], m, rng)))
+
+    @available_if(_explains)  # type: ignore[untyped-decorator]
+    def explain(self, X: Any, *, of: Any = None, against: Any = None) -> Explanation:
+        """What each feature adds to the log-odds of each row's class, sorted; with the prior it sums to them.
+
+            t_aj − t_bj,   t_cj = −½ (ln 2π + ln C_jj + (ln R)_jj + (x − m)_j (C⁻¹ (x − m))_j)
+
+        with mean m, covariance C and correlations R of class c: half of a cross term goes to each of its features (the
+        Shapley values of the quadratic form). The likeliest class a of each row against the next likeliest b, if not
+        given. A missing entry adds 0, and C is then that of the entries that are there. ln |C| is shared out by the
+        diagonal of the logarithm of the correlations, which is 0 for a feature that is uncorrelated with the others;
+        units do not matter. Only for Gaussian classes: of other densities there is no closed form.
+        """
+        return explained_by_gaussians(self, self.densities_, X, of, against)
+
+    # ---- learned attributes -----------------------------------------------------------------------------
+
+    @property
+    def densities_(self) -> tuple[Any, ...]:
+        """The density of each class."""
+        check_is_fitted(self)
+        with told_together():
+            densities: tuple[Any, ...] = self._kept.densities
+        return densities
+
+    # ---- saving -----------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to one safetensors file, whole or not at all; read it with `eigenlens.load`."""
+        check_is_fitted(self)
+        bayes_files.save(self, path)
+
+    @classmethod
+    def _restored(cls, arrays: dict[str, Array], header: dict[str, Any]) -> Self:
+        restored: Self = bayes_files.restore(cls, arrays, header)
+        return restored
+
+    # ---- for scikit-learn -------------------------------------------------------------------------------
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_kept")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = None if is_family(self.density) else getattr(self.density, "__sklearn_tags__", None)
+        tags.input_tags.sparse = inner is None or inner().input_tags.sparse
+        tags.input_tags.allow_nan = takes_gaps(self.density)
+        return tags

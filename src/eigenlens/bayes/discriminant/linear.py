@@ -1,0 +1,257 @@
+"""`LinearDiscriminant`, the scikit-learn face of `fitting.discriminant`; `QuadraticDiscriminant` beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from eigenlens.arrays import Array, Like, dense, to_numpy
+from eigenlens.bayes.classifier.class_density import finite_blocks, without_infinity
+from eigenlens.bayes.discriminant import predict_missing as gaps
+from eigenlens.bayes.discriminant.covariances import Shrinking
+from eigenlens.bayes.discriminant.estimator import GaussianClasses
+from eigenlens.bayes.discriminant.fit import FisherRule, centred_product, shared_covariance
+from eigenlens.bayes.discriminant.options import checked_linear, require_rows, row_counts, warn_about_linear
+from eigenlens.bayes.discriminant.quadratic import QuadraticDiscriminant
+from eigenlens.bayes.explain import Explanation, compared
+from eigenlens.bayes.rule import chosen_class
+from eigenlens.data.rows import picked
+from eigenlens.densities.mixture import Mixture
+from eigenlens.errors import DataError
+from eigenlens.estimator.rows import dense_blocks, rows_of
+from eigenlens.linalg.scores import scores, stack
+
+__all__ = ["LinearDiscriminant", "QuadraticDiscriminant"]
+
+
+class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GaussianClasses):  # type: ignore[misc]
+    """Fisher's discriminants: Gaussian classes with one covariance, a linear rule, a map to at most C − 1 directions.
+
+        ln p(c | x) = w_c·x + b_c + const,   w_c = S⁻¹ (m_c − m),   b_c = ln pi_c − ½ |m_c − m|²_S − w_c·m
+
+    S is the covariance about the means m_c of the classes, with divisor Σw, m = Σ pi_c m_c. The directions v maximise
+    the variance between classes, vᵀ B v with B = Σ pi_c (m_c − m)(m_c − m)ᵀ, for vᵀ S v = 1 (Fisher 1936; Rao 1948).
+
+    Parameters:
+        n_components: columns of `transform`, at most C − 1 and d; None for all that tell classes apart.
+        shrinkage: None; a number a in [0, 1] for (1 − a) S + a T; "ledoit-wolf" for the a of least expected error
+            (Ledoit and Wolf 2004), from the deviations of all rows; or "ledoit-wolf-by-class", which shrinks the
+            covariance of each class on its own before pooling, with the target "diagonal" as scikit-learn's "auto"
+            does: that word is taken for it too.
+        target: T. "diagonal" keeps the variances, so that units do not matter; "identity", the mean variance times I,
+            is what a number means to scikit-learn.
+        prior: None for the shares of the classes; "uniform"; probabilities in the order of `classes_`; or a dict. It
+            weighs classes, not their rows: S stays the covariance of all rows about the means of theirs, whereas the
+            solvers "lsqr" and "eigen" of scikit-learn weigh the covariances of classes by given priors.
+        random_state: seed of `sample`.
+        verbose: True for a progress bar, or a callable (done, in all, what).
+
+    Attributes:
+        classes_: (C,). class_prior_: (C,) pi. means_: (C, d) m_c. covariance_: (d, d) S, made when asked for.
+        coef_: (C, d) w. intercept_: (C,) b. predict_proba is the softmax of X coef_ᵀ + intercept_.
+        scalings_: (d, q) the directions v. explained_variance_ratio_: (q,) shares of the variance between classes.
+        centre_: (d,) m, which `transform` subtracts. shrinkage_: a, or (C,) by class.
+        class_count_: (C,) Σw. n_samples_: rows that count. solver_: how S was found. model_: the frozen `FisherRule`.
+
+    With fewer rows than columns no d×d matrix is made, and rows are held in memory. Without shrinkage directions in
+    which no class varies are then left out, with a warning; so are columns that are constant within every class.
+    NaN is a missing entry: what is there of a row counts by its likelihood in `fit` (by EM, in memory O(d²)), and
+    decides in `predict`. A rule of shrinkage then goes by the pairs of entries that are there.
+
+    Example:
+        >>> X = np.array([[0.0, 0.0], [1.0, 0.5], [0.0, 1.0], [4.0, 3.0], [5.0, 3.0], [4.0, 4.5]])
+        >>> lda = LinearDiscriminant().fit(X, ["a", "a", "a", "b", "b", "b"])
+        >>> lda.predict([[1.0, 1.0], [4.0, np.nan]]).tolist(), lda.transform([[1.0, 1.0]]).round(2)
+        (['a', 'b'], array([[-3.93]]))
+    """
+
+    _kind = "LinearDiscriminant"
+    _pooled = True
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        shrinkage: float | str | None = None,
+        target: str = "diagonal",
+        prior: Any = None,
+        random_state: Any = None,
+        verbose: Any = False,
+    ) -> None:
+        self.n_components = n_components
+        self.shrinkage = shrinkage
+        self.target = target
+        self.prior = prior
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _options(self, n_classes: int) -> Shrinking:
+        return checked_linear(self, n_classes)
+
+    def _estimate(self, found: Any, shrinking: Shrinking) -> tuple[FisherRule, Array]:
+        require_rows(found, self.classes_, 0.0, "its rows have not come yet")
+        if not np.any(row_counts(found) > 1.0):
+            raise DataError(
+                f"every class has 1 row (n_samples = {len(found.rows)}), so none varies; more rows than classes are "
+                "needed."
+            )
+        covariance, amounts = shared_covariance(found, shrinking)
+        if not covariance.rank:
+            raise DataError("no column varies within any class, so there is no covariance; check X and y.")
+        rule = FisherRule(self.class_prior_, found.mean, covariance)
+        warn_about_linear(rule, self)
+        return rule, amounts
+
+    @property
+    def model_(self) -> FisherRule:
+        """The frozen rule; after `partial_fit` it is made when first asked for."""
+        rule: FisherRule = self._solved[0]
+        return rule
+
+    # ---- rows to classes --------------------------------------------------------------------------------
+
+    def decision_function(self, X: Any) -> Array:
+        """w_c·x + b_c (n, C), but for a number a row; of the second class less the first (n,) if there are two."""
+        check_is_fitted(self)
+        with np.errstate(divide="ignore"):
+            found = np.concatenate(list(self._log_likelihoods(X)))
+            found += np.log(self.class_prior_)
+        return np.asarray(found[:, 1] - found[:, 0] if len(self.classes_) == 2 else found)
+
+    def predict_joint_log_proba(self, X: Any) -> Any:
+        """ln p(x, c) = ln p(c) + ln p(x | c), (n, C)."""
+        found = np.concatenate([self._mixture.log_joint(rows) for rows in finite_blocks(self, X)])
+        return Like(X, np.dtype(np.float64))(found)
+
+    def _log_likelihoods(self, X: Any) -> Iterator[Array]:
+        return map(self._log_densities, dense_blocks(rows_of(self, X)))
+
+    def _log_densities(self, rows: Array) -> Array:
+        """One product for all classes; where it is not finite, rows have gaps."""
+        with np.errstate(invalid="ignore", over="ignore"):
+            found = self.model_.likelihoods(rows)
+            whole = np.isfinite(found.sum())
+        odd = np.empty(0) if whole else _odd(found)
+        if odd.size:
+            found[odd] = gaps.likelihoods(self.model_, without_infinity(rows[odd]))
+        return found
+
+    def explain(self, X: Any, *, of: Any = None, against: Any = None) -> Explanation:
+        """What each feature adds to the log-odds of each row's class: (w_a − w_b)_j (x_j − (m_a + m_b)_j / 2), sorted.
+
+        The likeliest class a of each row against the next likeliest b, if not given. A missing entry adds 0, and w
+        is then that of the entries that are there. The sum is the same as of `QuadraticDiscriminant` with equal
+        covariances, but not the shares: the terms in x_j x_k, which that halves, cancel here.
+        """
+        check_is_fitted(self)
+        rows = np.concatenate(list(finite_blocks(self, X)))
+        rule, n = self.model_, len(rows)
+        chosen = (chosen_class(self.classes_, name, value, n) for name, value in (("of", of), ("against", against)))
+        with np.errstate(divide="ignore"):
+            log_prior = np.log(rule.prior)
+        a, b = compared(self._log_densities(rows) + log_prior, *chosen)
+        parts = gaps.contributions(rule, rows, a, b)
+        labels = np.asarray(self.classes_)
+        names = getattr(self, "feature_names_in_", range(self.n_features_in_))
+        return Explanation(tuple(names), labels[a], labels[b], parts, log_prior[a] - log_prior[b])
+
+    @property
+    def _mixture(self) -> Mixture:
+        return self.model_.classes
+
+    # ---- rows to directions -----------------------------------------------------------------------------
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """`fit`, then `transform` of the same rows."""
+        return self.fit(X, y, sample_weight=sample_weight).transform(X)
+
+    def transform(self, X: Any) -> Any:
+        """(x − m)·v (n, q): rows on the discriminant directions, in which every class has covariance I.
+
+        In X's dtype, on its device; a Dask array gives a Dask array. Of a row with gaps it is what is expected of
+        it, given the entries that are there.
+        """
+        check_is_fitted(self)
+        source, V = rows_of(self, X), self._directions
+        project = partial(_projected, rule=self.model_, V=V)
+        if hasattr(source, "map_rows"):
+            return source.map_rows(project, V.shape[1])
+        return stack([project(rows) for rows in source.rows()])
+
+    @property
+    def _directions(self) -> Array:
+        V = self.model_.directions
+        return V if self.n_components is None else V[:, : self.n_components]
+
+    # ---- learned attributes -----------------------------------------------------------------------------
+
+    @property
+    def coef_(self) -> Any:
+        """(C, d) w."""
+        return self._like(self.model_.coef)
+
+    @property
+    def intercept_(self) -> Any:
+        """(C,) b."""
+        return self._like(self.model_.intercept)
+
+    @property
+    def scalings_(self) -> Any:
+        """(d, q) the discriminant directions."""
+        return self._like(self._directions)
+
+    @property
+    def explained_variance_ratio_(self) -> Any:
+        """(q,) shares of the variance between classes, of all directions."""
+        ratios = self.model_.ratios
+        return self._like((ratios / (ratios.sum() or 1.0))[: self._directions.shape[1]])
+
+    @property
+    def centre_(self) -> Any:
+        """(d,) m."""
+        return self._like(self.model_.centre)
+
+    @property
+    def means_(self) -> Any:
+        """(C, d) m_c."""
+        return self._like(self.model_.means)
+
+    @property
+    def covariance_(self) -> Any:
+        """(d, d) S."""
+        return self._like(self.model_.covariance.matrix())
+
+    @property
+    def shrinkage_(self) -> Any:
+        """a, or (C,) by class."""
+        amounts = self._solved[1]
+        return float(amounts[0]) if len(amounts) == 1 else amounts
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self._directions.shape[1])
+
+
+def _odd(found: Array) -> Array:
+    """The rows of a result that are not finite."""
+    return np.flatnonzero(~np.isfinite(found).all(axis=1))
+
+
+def _projected(rows: Any, rule: FisherRule, V: Array) -> Any:
+    """(x − m)·v of rows of any kind, in their kind, gaps filled with what the classes expect there."""
+    plain = isinstance(rows, np.ndarray) and rows.dtype == np.float64
+    with np.errstate(invalid="ignore", over="ignore"):
+        found = (centred_product if plain else scores)(rows, rule.centre, V)
+        if np.isfinite(to_numpy(found).sum()):
+            return found
+    odd = _odd(to_numpy(found))
+    if not odd.size:  # only the sum was beyond all numbers
+        return found
+    values = np.array(to_numpy(found))
+    values[odd] = gaps.expected_scores(rule, without_infinity(dense(picked(rows, odd))), V)
+    return Like(found)(values)

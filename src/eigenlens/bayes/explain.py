@@ -1,0 +1,96 @@
+"""Why a row was given its class: what each feature adds to the log-odds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from eigenlens.arrays import Array
+from eigenlens.densities.intervals import numbers, table
+from eigenlens.errors import OptionError
+
+__all__ = ["Explanation", "compared", "explained"]
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """ln p(a | x) / p(b | x) = prior + Σ_j contribution_j, class a against class b, for each row.
+
+    Attributes:
+        names: (d,) the features. of: (n,) the class a of each row. against: (n,) its class b.
+        contributions: (n, d) ln p(x_j | a) − ln p(x_j | b), 0 where the entry is missing.
+        prior: (n,) ln p(a) − ln p(b).
+        order: (n, d) the features of each row, those that add or take most first.
+
+    >>> print(explained(["height", "words"], ["child", "adult"], np.array([[[-1.0, -4.0], [-2.0, -1.5]]]), np.zeros(2)))
+    child against adult: log-odds 2.5
+    feature  contribution
+    height              3
+    words            -0.5
+    prior               0
+    """
+
+    names: tuple[Any, ...]
+    of: Array
+    against: Array
+    contributions: Array
+    prior: Array
+
+    @property
+    def log_odds(self) -> Array:
+        """(n,) the sum of it all."""
+        return np.asarray(self.contributions.sum(axis=1) + self.prior)
+
+    @property
+    def order(self) -> Array:
+        """(n, d) the features of each row by the size of what they add."""
+        return np.argsort(-np.abs(self.contributions), axis=1, kind="stable")
+
+    def row(self, i: int) -> list[tuple[Any, float]]:
+        """(feature, contribution) of a row, the largest first."""
+        return [(self.names[j], float(self.contributions[i, j])) for j in self.order[i]]
+
+    def __str__(self) -> str:
+        return "\n\n".join(self._text(i) for i in range(min(3, len(self.of))))
+
+    def _text(self, i: int) -> str:
+        rows = [*self.row(i), ("prior", float(self.prior[i]))]
+        title = f"{self.of[i]} against {self.against[i]}: log-odds {numbers(self.log_odds[i : i + 1])[0]}"
+        return table(title, ["feature", "contribution"], [str(name) for name, _ in rows], [f"{v:.4g}" for _, v in rows])
+
+
+def explained(
+    names: Any, classes: Any, terms: Array, log_prior: Array, of: Array | None = None, against: Array | None = None
+) -> Explanation:
+    """The explanation of rows with ln p(x_j | c) terms (n, d, C): of the likeliest class against the next, or as given.
+
+    `of` and `against` are numbers of classes (n,). Of a row that is possible in no class only the prior speaks.
+    """
+    joint = terms.sum(axis=1) + log_prior
+    lost = ~(joint.max(axis=1) > -np.inf)
+    if lost.any():
+        terms, joint = np.where(lost[:, None, None], 0.0, terms), np.where(lost[:, None], log_prior, joint)
+    rows, labels = np.arange(len(terms)), np.asarray(classes)
+    a, b = compared(joint, of, against)
+    with np.errstate(invalid="ignore"):
+        parts = terms[rows, :, a] - terms[rows, :, b]
+    return Explanation(
+        tuple(names), labels[a], labels[b], np.where(np.isnan(parts), 0.0, parts), log_prior[a] - log_prior[b]
+    )
+
+
+def compared(joint: Array, of: Array | None, against: Array | None) -> tuple[Array, Array]:
+    """The numbers (n,) of two classes of each row: those given, else the likeliest by ln p(x, c) (n, C), and the next.
+
+    >>> compared(np.array([[-1.0, -3.0, -2.0]]), None, np.array([0]))
+    (array([2]), array([0]))
+    """
+    ranked = np.argsort(-joint, axis=1, kind="stable")
+    first, second = ranked[:, 0], ranked[:, 1 % ranked.shape[1]]
+    a = of if of is not None else first if against is None else np.where(first == against, second, first)
+    b = against if against is not None else np.where(first == a, second, first)
+    if of is not None and against is not None and np.any(a == b):
+        raise OptionError("of and against name the same class; give two that differ.")
+    return a, b

@@ -1,0 +1,1 @@
+"""Naive Bayes on tables of numeric, categorical, binary and count columns."""

@@ -1,0 +1,322 @@
+"""`NaiveBayes`: the scikit-learn face of `fitting.naive`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from eigenlens import checks
+from eigenlens.arrays import Array
+from eigenlens.bayes.explain import Explanation, explained
+from eigenlens.bayes.naive import storage as naive_files
+from eigenlens.bayes.naive.checks import (
+    FeatureTable,
+    checked_naive_options,
+    fitted_table,
+    frame_kind,
+    refuse_fractions,
+    refuse_levels,
+    sampled_rows,
+    table_of,
+    warn_about_constants,
+    warn_about_names,
+)
+from eigenlens.bayes.naive.fit import NaiveStatistics, estimate_naive, pieces, summarise_naive
+from eigenlens.bayes.naive.model import LinearRule, NaiveModel
+from eigenlens.bayes.naive.options import NaiveOptions
+from eigenlens.bayes.naive.plan import Plan, place_of, plan_of
+from eigenlens.bayes.rule import BayesRule, Labels, checked_prior, chosen_class, enough_classes, labels_among, labels_of
+from eigenlens.data.mixed import fields_of, numbers_of
+from eigenlens.data.source import Source
+from eigenlens.errors import DataError, OptionError
+from eigenlens.estimator.progress import progress_of
+from eigenlens.estimator.rows import count_rows
+
+__all__ = ["NaiveBayes"]
+
+STEP = 1 << 18
+"""Numbers ln p(x, c) that are held at a time."""
+
+
+class NaiveBayes(BayesRule, BaseEstimator):  # type: ignore[misc]
+    """A classifier that takes columns to be independent given the class: argmax ln p(c) + Σ_j ln p(x_j | c).
+
+    The table may come as it is: numbers, booleans, text and categories, in a pandas, Polars or Arrow frame, an array, a
+    Dask array, or a `scan` of files, which is read by blocks and may name the column of classes: fit(scan(…, label=…)).
+    In predict the columns of files are found by name; those of a frame must be the same. Each column has a family of
+    densities. A missing entry leaves its factor out, in fit and in predict. One pass over the rows, in memory O(block).
+
+    With features="auto" the values of a column choose its family, the same in every container: text and categories are
+    "categorical"; booleans, and numbers that are 0 and 1, both occurring, "bernoulli"; whole numbers of 2 to 20
+    different values with at least 5 rows for each (two values: any number), as integers or floats, "categorical"; a
+    sparse matrix of nothing but 0 and 1 "bernoulli", of other counts "multinomial"; all other numbers "gaussian"; a
+    column without an entry says nothing, whatever it holds in predict. Rows count with their weights. Only columns
+    whose first 2000 rows leave it open cost another pass.
+
+    Levels that a type declares and that never occur (pandas' categories, Polars' Enum, Arrow's dictionaries) are
+    smoothed like those that do; Polars' Categorical declares none, so that its levels are those that occur.
+
+    Parameters:
+        features: "auto" (see `features_` for what was chosen and why), a family for all columns, or {column: family},
+            by name or number; columns left out are automatic. Families: "gaussian", "shared-gaussian" (one
+            variance for all classes: the rule is then linear), "categorical", "bernoulli" (0 and 1, or text of two
+            levels), "multinomial" (all such columns are one block of counts; {("a", "b"): "multinomial"} is a block of
+            its own), "kde", "mixture", or a family of your own with `summarise` and `estimate`.
+        prior: class probabilities: None for the shares of the rows, "uniform", one a class, or {class: p}.
+        smoothing: rows added to each level in each class (1 is Laplace's rule, 0 counted fractions); by column
+            {column: number}, or {column: {level: number}} for any Dirichlet prior.
+        unknown: a level that was not met in fit, and a value of a "bernoulli" column that is neither 0 nor 1: "smooth"
+            (the probability that a further level without a row would have had, a / (n + a L + a), n the rows of the
+            class, L the levels and a the smoothing; with smoothing 0 that is 0 in every class, so that only the prior
+            is left, with a warning), "ignore" (its factor is left out) or "error".
+        floor: the least variance of a Gaussian, as a share of the variance of its column over all rows: units do not
+            matter.
+        added_variance: added to the variances of Gaussian columns, a number or {column: number}, in squared units.
+            scikit-learn's GaussianNB adds 1e-9 times the largest variance of any column.
+        bandwidth: of "kde": "john-langley", (max − min) / √n in each class (John and Langley 1995), a rule of
+            `eigenlens.bandwidth` by name, a function (x, weights) -> h, or a number. To what a rule says come the
+            errors of rounding, h² + r² / 12, where values are met more than once, r the mean distance between
+            neighbouring values of the column.
+        max_components: the most Gaussians of a "mixture"; BIC chooses.
+        random_state: seed of `sample`.
+        verbose: True for a progress bar, or a callable (done, in all, what).
+
+    Attributes:
+        classes_: (C,). class_count_: (C,) Σ w of each. class_prior_: (C,).
+        features_: the family of each column, and why; print it.
+        coef_, intercept_: (C, d) and (C,) where the rule is linear (shared Gaussians, zeros and ones, counts), so that
+            predict_proba is softmax(coef_ x + intercept_).
+        model_: the frozen `NaiveModel`.
+
+    Example:
+        >>> import pandas as pd
+        >>> people = pd.DataFrame({"height": [104.5, 111.5, 171.0, 168.0, None, 181.0], "reads": list("nnyyyy")})
+        >>> rule = NaiveBayes().fit(people, ["child", "child", "adult", "adult", "child", "adult"])
+        >>> print(rule.features_)
+        column  family       reason
+        height  gaussian     numbers
+        reads   categorical  text
+        >>> rule.predict_proba(pd.DataFrame({"height": [None, 120.0], "reads": ["n", "y"]})).round(4)
+        array([[0.25, 0.75], [0.  , 1.  ]])
+        >>> print(rule.explain(people[2:3]))
+        adult against child: log-odds 162.14
+        feature  contribution
+        height          161.4
+        reads          0.6931
+        prior               0
+    """
+
+    _kind = "NaiveBayes"
+
+    def __init__(
+        self,
+        features: Any = "auto",
+        *,
+        prior: Any = None,
+        smoothing: Any = 1.0,
+        unknown: str = "smooth",
+        floor: float = 1e-9,
+        added_variance: Any = 0.0,
+        bandwidth: Any = "john-langley",
+        max_components: int = 4,
+        random_state: Any = None,
+        verbose: Any = False,
+    ) -> None:
+        self.features = features
+        self.prior = prior
+        self.smoothing = smoothing
+        self.unknown = unknown
+        self.floor = floor
+        self.added_variance = added_variance
+        self.bandwidth = bandwidth
+        self.max_components = max_components
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # ---- fitting ----------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from rows X (n, d) with classes y (n,), row i counting sample_weight[i] times.
+
+        y may be left out for a scan with a label column. Rows of weight 0, and classes that only they have, do not
+        count. Families that keep rows ("kde", "mixture") need them in memory.
+        """
+        source = table_of(self, X, reset=True)
+        options = checked_naive_options(self, fields_of(source))
+        labels, weight = self._labelled(source, X, y, sample_weight)
+        labels = enough_classes(labels, weight)
+        plan = plan_of(source, self.features, weight=weight)
+        with progress_of(self.verbose) as progress:
+            statistics = summarise_naive(source, labels.codes, weight, plan, len(labels.classes), progress)
+        warn_about_constants(statistics, plan, options, labels.classes)
+        warn_about_names(statistics, plan)
+        return self._remember(labels.classes, statistics, plan, options, frame_kind(X))
+
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from more rows: the result is that of `fit` on all rows so far, exactly up to rounding.
+
+        Args:
+            classes: all classes there will be; needed in the first call only, and there those of y if not given. The
+                families are chosen in the first call too, 0 and 1 being levels since others may come: name them in
+                `features` if its rows are not like all.
+        """
+        first = not hasattr(self, "_statistics")
+        source = table_of(self, X, reset=True) if first else fitted_table(self, X)
+        options = checked_naive_options(self, fields_of(source))
+        found, weight = self._labelled(source, X, y, sample_weight)
+        known = self._known_classes(found, classes, first)
+        codes = labels_among(found, known)
+        plan = plan_of(source, self.features, weight=weight, settled=False) if first else self._plan
+        with progress_of(self.verbose) as progress:
+            more = summarise_naive(source, codes, weight, plan, len(known), progress)
+        refuse_fractions(more, plan)
+        total = more if first else self._statistics + more
+        return self._remember(known, total, plan, options, frame_kind(X) if first else self._frame)
+
+    def _labelled(self, source: Source, X: Any, y: Any, sample_weight: Any) -> tuple[Labels, Array | None]:
+        n = count_rows(source)
+        return labels_of(y, X, n), checks.weights(sample_weight, n)
+
+    def _known_classes(self, found: Labels, classes: Any, first: bool) -> Array:
+        given = None if classes is None else labels_of(classes).classes
+        if first:
+            return found.classes if given is None else given
+        if given is not None and given.tolist() != self.classes_.tolist():
+            raise OptionError(
+                f"classes={given.tolist()} must be those of the first call, {self.classes_.tolist()}, or None; for "
+                "others fit anew."
+            )
+        return self.classes_
+
+    def _remember(
+        self, classes: Array, statistics: NaiveStatistics, plan: Plan, options: NaiveOptions, frame: str | None
+    ) -> Self:
+        """Keep what was learned, all of it or, where something is wrong with it, nothing."""
+        model = estimate_naive(statistics, plan, checked_prior(self.prior, classes, statistics.weight), options)
+        refuse_levels(model, options)
+        self.classes_, self._frame = classes, frame
+        self._statistics, self._plan, self._model = statistics, plan, model
+        return self
+
+    # ---- what predict needs -----------------------------------------------------------------------------
+
+    def _log_likelihoods(self, X: Any) -> Iterator[Array]:
+        model, source = self.model_, fitted_table(self, X)
+        most = max(1024, STEP // len(self.classes_))
+        for rows in source.rows():
+            for block in pieces(rows, copied=len(model.groups) > 1):
+                for piece in pieces(block, copied=False, step=min(most, max(1, block.shape[0]))):
+                    found = model.log_likelihood(piece)
+                    if not np.all(np.isfinite(found[:, 0])):
+                        self._refuse_infinity(piece)
+                    yield found
+
+    def _refuse_infinity(self, rows: Any) -> None:
+        if np.isinf(numbers_of(rows, np.arange(rows.shape[1]))).any():
+            raise DataError("Input X contains infinity; replace it by NaN, which is a missing entry.")
+
+    def _draw(self, labels: Array, rng: np.random.Generator) -> Any:
+        return sampled_rows(self.model_.sample(labels, rng), self._plan.fields, self._frame)
+
+    def explain(self, X: Any, *, of: Any = None, against: Any = None) -> Explanation:
+        """What each feature adds to the log-odds of each row's class: ln p(x_j | of) − ln p(x_j | against), sorted.
+
+        The likeliest class of each row against the next likeliest, if not given.
+        """
+        model, source = self.model_, fitted_table(self, X)
+        terms = np.concatenate([model.terms(piece) for rows in source.rows() for piece in pieces(rows, copied=True)])
+        n = len(terms)
+        pair = (chosen_class(self.classes_, name, value, n) for name, value in (("of", of), ("against", against)))
+        return explained([field.name for field in self._plan.fields], self.classes_, terms, model.log_prior, *pair)
+
+    # ---- learned attributes: views of the model ---------------------------------------------------------
+
+    @property
+    def model_(self) -> NaiveModel:
+        """The frozen model."""
+        check_is_fitted(self)
+        return self._model
+
+    @property
+    def class_count_(self) -> Array:
+        """(C,) Σ w of the rows of each class."""
+        check_is_fitted(self)
+        return self._statistics.weight
+
+    @property
+    def class_prior_(self) -> Array:  # type: ignore[override]
+        """(C,) p(c)."""
+        return self.model_.prior
+
+    @property
+    def features_(self) -> FeatureTable:
+        """The family of each column, and why it was chosen."""
+        check_is_fitted(self)
+        return FeatureTable(self._plan.choices)
+
+    @property
+    def coef_(self) -> Array:
+        """(C, d) where the rule is linear."""
+        return self._linear.coef
+
+    @property
+    def intercept_(self) -> Array:
+        """(C,) where the rule is linear."""
+        return self._linear.intercept
+
+    @property
+    def _linear(self) -> LinearRule:
+        rule = self.model_.linear()
+        if rule is None:
+            kinds = sorted({str(choice.family) for choice in self.features_})
+            raise AttributeError(
+                f"the rule is not linear with the families {', '.join(kinds)}: it is with 'shared-gaussian', "
+                "'bernoulli' and 'multinomial' alone, smoothing above 0."
+            )
+        return rule
+
+    def density(self, column: Any, label: Any) -> Any:
+        """The density p(x_j | c) of a column, by name or number, in a class: a value of `eigenlens.densities`.
+
+        For "multinomial" the density of the whole block.
+        """
+        model = self.model_
+        places = {field.name: j for j, field in enumerate(self._plan.fields)}
+        place = place_of(column, places, len(places), "column")
+        which = chosen_class(self.classes_, "label", label, 1)
+        return model.density(int(which[0]) if which is not None else 0, place)
+
+    def to_logistic(self) -> Any:
+        """The scikit-learn LogisticRegression with the same predict_proba, where the rule is linear."""
+        return naive_files.logistic(self, self._linear)
+
+    # ---- saving -----------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the classifier, with what partial_fit needs, to one safetensors file; read it with `eigenlens.load`."""
+        check_is_fitted(self)
+        naive_files.save(self, path)
+
+    @classmethod
+    def _restored(cls, arrays: dict[str, Array], header: dict[str, Any]) -> Self:
+        restored: Self = naive_files.restore(cls, arrays, header)
+        return restored
+
+    # ---- for scikit-learn -------------------------------------------------------------------------------
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_model")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        counts = isinstance(self.features, str) and self.features == "multinomial"
+        tags.input_tags.positive_only = tags.classifier_tags.poor_score = counts
+        return tags

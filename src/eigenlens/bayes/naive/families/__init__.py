@@ -1,0 +1,1 @@
+"""The families that a naive Bayes factor may have, one kind per module."""

@@ -1,0 +1,125 @@
+"""Mixtures of Gaussians as columns of naive Bayes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from eigenlens.arrays import Array
+from eigenlens.bayes.naive.families.per_class_density import DensityColumns
+from eigenlens.bayes.naive.options import NaiveOptions
+from eigenlens.bayes.naive.rows_by_class import KeptRows, RowsFactor, by_column, refuse_values
+from eigenlens.data.memory import ArraySource
+from eigenlens.data.mixed import Field
+from eigenlens.densities.base import Density
+from eigenlens.densities.covariance import Diagonal
+from eigenlens.densities.gaussian import Gaussian
+from eigenlens.densities.mixture import Mixture
+from eigenlens.mixture.fit import MixtureOptions, fit_mixture
+from eigenlens.mixture.starts import from_centres, from_mixture, seeds
+
+__all__ = ["MixtureFactor"]
+
+LARGEST = 1e153
+"""The largest number whose square is a finite variance."""
+
+STARTS = 4
+"""Guesses from which EM of a mixture starts."""
+
+
+@dataclass(frozen=True)
+class MixtureFactor(RowsFactor):
+    """Each class has a mixture of Gaussians in each column, BIC choosing how many."""
+
+    def estimate(self, statistics: KeptRows, fields: tuple[Field, ...], options: NaiveOptions) -> DensityColumns:
+        """Mixtures of 1, 2, … Gaussians, max_components at most, for as long as BIC falls.
+
+        They are fitted in a unit near the deviation of the column, so that no square is lost whatever its own unit is.
+        """
+
+        def fit(x: Array, w: Array, everywhere: tuple[Array, Array]) -> Density:
+            rows, weight = everywhere
+            unit = _unit(rows, weight)
+            return _in_units(_mixture(x / unit, w, (rows / unit, weight), options), unit)
+
+        refuse_values(
+            statistics, fields, lambda x: np.abs(x) > LARGEST, "infinity, or a number whose square overflows,"
+        )
+        return by_column(statistics, fields, fit)
+
+    def pack(self, statistics: KeptRows, conditional: DensityColumns) -> tuple[dict[str, Array], Any]:
+        """The rows, and weights, means and variances (g, C, 3, K), weight 0 where there are fewer than K."""
+        kept: list[Any] = [density for column in conditional.densities for density in column]
+        K = max(len(density.weights) for density in kept)
+        table = np.zeros((len(kept), 3, K))
+        for line, density in zip(table, kept, strict=True):
+            line[:, : len(density.weights)] = density.weights, density.means[:, 0], _variances(density)
+        return statistics.packed() | {"mixtures": table}, statistics.classes
+
+    def unpack(
+        self, arrays: Mapping[str, Array], header: Any, fields: tuple[Field, ...], options: NaiveOptions
+    ) -> tuple[KeptRows, DensityColumns]:
+        """The rows, and the mixtures that were found."""
+        found = [_normals(line[0][line[0] > 0.0], line[1], line[2]) for line in arrays["mixtures"]]
+        columns = tuple(tuple(found[start : start + header]) for start in range(0, len(found), header))
+        return KeptRows.unpacked(arrays, header), DensityColumns(columns)
+
+
+def _unit(x: Array, w: Array) -> float:
+    """A power of two near the deviation of numbers x (n,), so that dividing by it rounds nothing."""
+    top = float(np.abs(x).max(initial=0.0))
+    size = 2.0 ** np.frexp(top)[1] if top > 0.0 else 1.0  # whose squares cannot overflow
+    deviation = np.sqrt(_moments(x / size, w)[1])
+    return float(size * 2.0 ** np.frexp(deviation)[1]) if deviation > 0.0 else float(size)
+
+
+def _in_units(mixture: Mixture, unit: float) -> Mixture:
+    """A mixture of x / unit as that of x."""
+    return _normals(mixture.weights, mixture.means[:, 0] * unit, np.array(_variances(mixture)) * unit * unit)
+
+
+def _variances(mixture: Mixture) -> list[float]:
+    components: Any = mixture.components
+    return [float(part.covariance.matrix()[0, 0]) for part in components]
+
+
+def _mixture(x: Array, w: Array, everywhere: tuple[Array, Array], options: NaiveOptions) -> Mixture:
+    """The mixture of the rows x (n,) of a class, `everywhere` being those of all classes, which floor its variances."""
+    if not len(x):
+        x, w = everywhere
+    total = _moments(*everywhere)[1]
+    least = options.floor * total if total > 0.0 else 1.0
+    middle, variance = _moments(x, w)
+    one = _normals(np.ones(1), np.array([middle]), np.array([max(variance, least)]))
+    return one if variance <= least else _best_mixture(x, w, one, options)
+
+
+def _moments(x: Array, w: Array) -> tuple[float, float]:
+    mean = np.average(x, weights=w)
+    return float(mean), float(np.average((x - mean) ** 2, weights=w))
+
+
+def _best_mixture(x: Array, w: Array, one: Mixture, options: NaiveOptions) -> Mixture:
+    """One Gaussian, or the first of more whose BIC the next does not lower; fitted to the end once it is chosen."""
+    source = ArraySource(x[:, None]).weighted(w)
+    floor = min(0.5, max(options.floor, 1e-4))
+    fitting = MixtureOptions("diag", starting=from_centres(seeds, STARTS), floor=floor, tol=1e-6, max_iter=200)
+    best, mixture = float(2.0 * np.log(w.sum()) - 2.0 * (w @ one.log_density(x))), one
+    for K in range(2, min(options.max_components, np.unique(x).size // 2) + 1):
+        fit = fit_mixture(source, K, fitting, np.random.default_rng(K))
+        if fit.bic() >= best:
+            break
+        best, mixture = fit.bic(), fit.model
+    if mixture is one:
+        return one
+    to_the_end = replace(fitting, starting=from_mixture(mixture), tol=1e-11, max_iter=2000)
+    return fit_mixture(source, len(mixture.weights), to_the_end, np.random.default_rng(0)).model
+
+
+def _normals(weights: Array, means: Array, variances: Array) -> Mixture:
+    parts = zip(means, variances, strict=True)
+    kept = [Gaussian(np.array([m]), Diagonal(np.array([v]))) for m, v in parts][: len(weights)]
+    return Mixture(weights, tuple(kept))

@@ -1,0 +1,126 @@
+"""Naive Bayes to a file and back: statistics and options, from which the model follows; and to scikit-learn."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from eigenlens import model_file as io
+from eigenlens.arrays import Array
+from eigenlens.bayes.naive.checks import checked_naive_options
+from eigenlens.bayes.naive.families.categorical import LevelFactor
+from eigenlens.bayes.naive.fit import NaiveStatistics
+from eigenlens.bayes.naive.model import Group, LinearRule, NaiveModel
+from eigenlens.bayes.naive.options import NaiveOptions
+from eigenlens.bayes.naive.plan import FACTORS, Choice, Plan
+from eigenlens.data.mixed import Field
+from eigenlens.data.stored_levels import restored, storable
+from eigenlens.errors import OptionError
+from eigenlens.estimator.storage import named_features, storable_parameters
+
+__all__ = ["logistic", "restore", "save"]
+
+STORED = FACTORS | {"two levels": LevelFactor(two=True)}
+
+
+def save(estimator: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted classifier to `path`."""
+    plan: Plan = estimator._plan
+    arrays, groups = _packed(plan, estimator._statistics, estimator.model_)
+    header = {
+        "parameters": {name: _pairs(value, name) for name, value in storable_parameters(estimator).items()},
+        "classes": storable(estimator.classes_.tolist(), "y"),
+        "class_dtype": estimator.classes_.dtype.str,
+        "fields": [[*storable([f.name], f.name), f.kind, f.levels and storable(f.levels, f.name)] for f in plan.fields],
+        "choices": [[choice.family, choice.reason] for choice in plan.choices],
+        "groups": groups,
+        "frame": estimator._frame,
+        "feature_names": named_features(estimator),
+    }
+    io.write(path, estimator._kind, arrays, header)
+
+
+def _packed(plan: Plan, statistics: NaiveStatistics, model: NaiveModel) -> tuple[dict[str, Array], list[Any]]:
+    """The arrays of all groups by name, and what the header says of each."""
+    arrays: dict[str, Array] = {"weight": statistics.weight, "prior": model.prior}
+    groups = []
+    for g, ((factor, columns), part) in enumerate(zip(plan.groups, statistics.parts, strict=True)):
+        packed, said = factor.pack(part, model.groups[g].conditional)
+        arrays |= {f"group{g}.{name}": array for name, array in packed.items()}
+        family = next(name for name, known in STORED.items() if known == factor and type(known) is type(factor))
+        groups.append({"family": family, "columns": list(columns), "said": said})
+    return arrays, groups
+
+
+def _pairs(value: Any, name: str) -> Any:
+    """A mapping as pairs, since its keys may be numbers, and other levels; arrays as lists."""
+    if isinstance(value, Mapping):
+        return {"$pairs": [[*storable([key], name), _pairs(inner, name)] for key, inner in value.items()]}
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if value is None or isinstance(value, str | int | float | bool | list | tuple):
+        return value
+    raise OptionError(f"{name} holds {value!r}, which cannot be saved; use names and numbers.")
+
+
+def _unpaired(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    return {restored([key])[0]: _unpaired(inner) for key, inner in value["$pairs"]}
+
+
+def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
+    """The classifier that `save` wrote."""
+    estimator = cls(**{name: _unpaired(value) for name, value in header["parameters"].items()})
+    plan = _plan(header)
+    options = checked_naive_options(estimator, plan.fields)
+    estimator._statistics, estimator._model = _unpacked(plan, arrays, header["groups"], options)
+    estimator._plan, estimator._frame = plan, header["frame"]
+    estimator.classes_ = np.empty(len(header["classes"]), dtype=np.dtype(header["class_dtype"]))
+    estimator.classes_[:] = restored(header["classes"])
+    estimator.n_features_in_ = len(plan.fields)
+    if header["feature_names"]:
+        estimator.feature_names_in_ = np.asarray(header["feature_names"], dtype=object)
+    return estimator
+
+
+def _plan(header: dict[str, Any]) -> Plan:
+    fields = tuple(
+        Field(restored([name])[0], kind, None if levels is None else restored(levels))
+        for name, kind, levels in header["fields"]
+    )
+    choices = tuple(Choice(f.name, *said) for f, said in zip(fields, header["choices"], strict=True))
+    return Plan(fields, choices, tuple((STORED[g["family"]], tuple(g["columns"])) for g in header["groups"]))
+
+
+def _unpacked(
+    plan: Plan, arrays: dict[str, Array], said: list[Any], options: NaiveOptions
+) -> tuple[NaiveStatistics, NaiveModel]:
+    """The statistics and the model of `_packed`."""
+    parts, groups = [], []
+    for g, (factor, columns) in enumerate(plan.groups):
+        start = f"group{g}."
+        own = {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}
+        part, conditional = factor.unpack(own, said[g]["said"], plan.fields_in(columns), options)
+        parts.append(part)
+        groups.append(Group(np.array(columns), conditional))
+    return NaiveStatistics(arrays["weight"], tuple(parts)), NaiveModel(arrays["prior"], tuple(groups))
+
+
+def logistic(estimator: Any, rule: LinearRule) -> Any:
+    """The LogisticRegression of a linear rule: for two classes the difference of their lines."""
+    from sklearn.linear_model import LogisticRegression
+
+    two = len(estimator.classes_) == 2
+    found = LogisticRegression()
+    found.classes_ = estimator.classes_
+    found.coef_ = rule.coef[1:] - rule.coef[:1] if two else rule.coef.copy()
+    found.intercept_ = rule.intercept[1:] - rule.intercept[:1] if two else rule.intercept.copy()
+    found.n_features_in_ = estimator.n_features_in_
+    found.n_iter_ = np.zeros(1, dtype=np.int32)
+    if hasattr(estimator, "feature_names_in_"):
+        found.feature_names_in_ = estimator.feature_names_in_
+    return found

@@ -1,0 +1,376 @@
+"""From a classifier to plain arrays: regions in a plane, how far probabilities can be trusted, errors, reasons.
+
+A model here is any fitted classifier with `classes_` and `predict_proba`, of this package or another.
+
+How a classifier fares on rows whose classes are known: how far its probabilities can be trusted, and its errors.
+
+Why a row has its class: what its features add to the log-odds, as a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from eigenlens import checks
+from eigenlens.arrays import Array, to_numpy
+from eigenlens.data.memory import ArraySource
+from eigenlens.data.mixed import MixedSource, as_table, fields_of, numbers_of
+from eigenlens.data.source import Source
+from eigenlens.densities.intervals import proportion_intervals
+from eigenlens.errors import DataError, OptionError
+from eigenlens.pca.tables import dense_rows
+
+__all__ = [
+    "CalibrationTable",
+    "ConfusionTable",
+    "DecisionTable",
+    "ReasonTable",
+    "calibration",
+    "class_codes",
+    "confusion",
+    "decision",
+    "reasons",
+    "row_entries",
+]
+
+MARGIN = 0.06
+"""How far a plane reaches beyond the rows, as a share of their range."""
+
+
+@dataclass(frozen=True, eq=False)
+class DecisionTable:
+    """The probabilities of the classes over a plane of two columns.
+
+    Attributes:
+        names: of the two columns. classes: (C,) as text. x: (p,), y: (q,) the grid.
+        proba: (q, p, C). points: (n, 2) rows. codes: (n,) their classes, or None.
+        others: what was done with the other columns, in words; "" if there are none.
+        steps: the least distance between the levels of each of the two columns; 0 if its numbers are no levels.
+    """
+
+    names: tuple[str, str]
+    classes: tuple[str, ...]
+    x: Array
+    y: Array
+    proba: Array
+    points: Array
+    codes: Array | None
+    others: str
+    steps: tuple[float, float] = (0.0, 0.0)
+
+    @property
+    def regions(self) -> Array:
+        """The likeliest class (q, p)."""
+        return np.asarray(self.proba.argmax(axis=2))
+
+
+def decision(
+    model: Any, X: Any, y: Any = None, *, features: Sequence[Any] | None = None, grid: int = 200
+) -> DecisionTable:
+    """The probabilities over the range of two columns of X, by number or name; the first two of numbers if None.
+
+    Other columns are left out by the model where it can do without them (NaN), else held at their medians. Where a
+    column of naive Bayes has levels, the plane has the nearest of them.
+    """
+    source, size = as_table(X), checks.integer("grid", grid, 2)
+    rows = _numbers(source, X)
+    names, pair = _columns(model, source, rows.shape[1], features)
+    points = rows[:, pair]
+    if not np.isfinite(points).any(axis=0).all():
+        raise DataError(f"columns {names[pair[0]]!r} and {names[pair[1]]!r} of X have no finite entries to draw.")
+    levels = [_levels(model, j, rows[:, j]) for j in pair]
+    steps = (_step(levels[0]), _step(levels[1]))
+    x, ordinate = (_range(points[:, j], size, steps[j]) for j in (0, 1))
+    grids = [_nearest(known, places) for known, places in zip(levels, (x, ordinate), strict=True)]
+    C = len(model.classes_)
+    proba, others = _over_plane(rows, pair, grids, C, lambda plane: _proba(model, plane, source, X))
+    classes = tuple(map(str, model.classes_))
+    codes = None if y is None else class_codes(model, y, len(rows))
+    called = (names[pair[0]], names[pair[1]])
+    return DecisionTable(called, classes, x, ordinate, proba, points, codes, others, steps)
+
+
+def _columns(model: Any, source: Source, d: int, features: Sequence[Any] | None) -> tuple[list[str], list[int]]:
+    """The names of all d columns, and the numbers of the two that span the plane."""
+    if d < 2:
+        raise DataError("X has 1 column; a plane needs two: plot the densities of that column instead.")
+    known: Any = source.names if source.names is not None else getattr(model, "feature_names_in_", None)
+    names = [str(name) for name in (range(d) if known is None else known)]
+    numeric = [j for j, field in enumerate(fields_of(source)) if field.kind != "text"]
+    return names, _two_columns(features, names, numeric)
+
+
+def _numbers(source: Source, X: Any) -> Array:
+    """The rows (n, d) as numbers, text as NaN."""
+    if not isinstance(source, MixedSource):
+        return dense_rows(X)
+    return np.concatenate([numbers_of(rows, np.arange(source.n_features)) for rows in source.rows()])
+
+
+def _levels(model: Any, column: int, values: Array) -> Array:
+    """The values (k,) of a column whose family in naive Bayes takes levels alone; none of any other."""
+    choices = getattr(model, "features_", None)
+    if choices is None or getattr(choices[column], "family", None) not in ("categorical", "bernoulli"):
+        return np.empty(0)
+    return np.unique(values[np.isfinite(values)])
+
+
+def _nearest(levels: Array, x: Array) -> Array:
+    """The places x (p,) along an axis, or the level nearest to each."""
+    return np.asarray(levels[np.searchsorted((levels[1:] + levels[:-1]) / 2.0, x)]) if levels.size else x
+
+
+def _step(levels: Array) -> float:
+    return float(np.diff(levels).min()) if levels.size > 1 else 0.0
+
+
+def _two_columns(features: Sequence[Any] | None, names: list[str], numeric: list[int]) -> list[int]:
+    """The two columns that are asked for, by number; they must hold numbers."""
+    if features is None and len(numeric) < 2:
+        raise DataError(f"X has {len(numeric)} columns of numbers; a plane needs two: columns of text have no axis.")
+    given = numeric[:2] if features is None else list(features)
+    found = []
+    for feature in given:
+        if isinstance(feature, str) and feature in names:
+            found.append(names.index(feature))
+        elif isinstance(feature, int | np.integer) and 0 <= feature < len(names):
+            found.append(int(feature))
+        else:
+            raise OptionError(
+                f"features has {feature!r}; columns are {names[:8]}, or numbers from 0 to {len(names) - 1}."
+            )
+    if len(found) != 2 or found[0] == found[1]:
+        raise OptionError(f"features={given!r} must be two different columns.")
+    text = [names[j] for j in found if j not in numeric]
+    if text:
+        raise OptionError(
+            f"features={given!r}: column {text[0]!r} holds text, which has no axis; of numbers are "
+            f"{[names[j] for j in numeric[:8]]}."
+        )
+    return found
+
+
+def _range(values: Array, size: int, step: float) -> Array:
+    """Places along an axis: the range of the values and a margin, or half a step between levels if that is more."""
+    low, high = np.nanmin(values), np.nanmax(values)
+    reach = max(MARGIN * (high - low), 0.5 * step) or 1.0
+    return np.linspace(low - reach, high + reach, size)
+
+
+def _over_plane(
+    rows: Array, pair: list[int], grids: list[Array], C: int, proba: Callable[[Array], Array]
+) -> tuple[Array, str]:
+    across, up = np.meshgrid(*grids)
+    plane = np.full((across.size, rows.shape[1]), np.nan)
+    plane[:, pair[0]], plane[:, pair[1]] = across.ravel(), up.ravel()
+    shape, others = (*across.shape, C), ""
+    if rows.shape[1] > 2:
+        others = "other columns left out"
+        try:
+            return np.reshape(proba(plane), shape), others
+        except ValueError:  # a model that needs every column
+            rest = [j for j in range(rows.shape[1]) if j not in pair]
+            if np.isnan(rows[:, rest]).all(axis=0).any():
+                raise
+            plane[:, rest] = np.nanmedian(rows[:, rest], axis=0)
+            others = "other columns at their medians"
+    return np.reshape(proba(plane), shape), others
+
+
+def _proba(model: Any, rows: Array, source: Source, X: Any) -> Array:
+    """Probabilities (n, C) of rows with the names that those of the source have, in a frame if X is one."""
+    given: Any = rows
+    backend: Any = type(X).__module__.split(".")[0]
+    if backend in ("pandas", "polars", "pyarrow"):
+        import narwhals.stable.v2 as nw
+
+        columns = dict(zip((field.name for field in fields_of(source)), rows.T, strict=True))
+        given = nw.from_dict(columns, backend=backend).to_native()
+    elif source.names is not None:
+        given = ArraySource(rows, names=source.names)
+    return np.asarray(to_numpy(model.predict_proba(given)), dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class CalibrationTable:
+    """How often what was predicted with some probability came true, in bins of that probability.
+
+    Attributes:
+        what: whose probability, in words. edges: (b + 1,). weight: (b,) Σw of the rows in each bin.
+        predicted: (b,) mean probability. observed: (b,) share that came true. limits: (b, 2) of that share (Wilson).
+        level: the coverage of the limits. brier: mean squared error. error: Σ weight |observed − predicted| / Σ weight.
+    """
+
+    what: str
+    edges: Array
+    weight: Array
+    predicted: Array
+    observed: Array
+    limits: Array
+    level: float
+    brier: float
+    error: float
+
+
+@dataclass(frozen=True, eq=False)
+class ConfusionTable:
+    """Rows of each class by the class they were given.
+
+    Attributes:
+        classes: (C,) as text. counts: (C, C) Σw, true classes down, predicted across.
+    """
+
+    classes: tuple[str, ...]
+    counts: Array
+
+    @property
+    def shares(self) -> Array:
+        """Per cent (C, C) of the rows of each true class; NaN for a class without rows."""
+        total = self.counts.sum(axis=1, keepdims=True)
+        return np.asarray(
+            100.0 * np.divide(self.counts, total, out=np.full_like(self.counts, np.nan), where=total > 0.0)
+        )
+
+    @property
+    def accuracy(self) -> float:
+        """The share of rows that were given their class."""
+        return float(np.trace(self.counts) / self.counts.sum())
+
+
+def class_codes(model: Any, y: Any, n: int) -> Array:
+    """The number (n,) of each label among the classes of the model; −1 for a class that it does not know."""
+    labels = np.asarray(to_numpy(y)).ravel().tolist()
+    if len(labels) != n:
+        raise DataError(f"y has {len(labels)} labels, but X has {n} rows; give one a row.")
+    places = {label: k for k, label in enumerate(np.asarray(model.classes_).tolist())}
+    return np.array([places.get(label, -1) for label in labels], dtype=np.intp)
+
+
+def _known_codes(model: Any, y: Any, n: int) -> Array:
+    """`class_codes` of labels that must all be classes of the model."""
+    codes = class_codes(model, y, n)
+    if np.any(codes < 0):
+        labels, classes = np.asarray(to_numpy(y)).ravel().tolist(), np.asarray(model.classes_).tolist()
+        odd = sorted({str(label) for label, c in zip(labels, codes, strict=True) if c < 0})
+        raise DataError(f"y has classes that the model does not know: {odd[:5]}; its classes are {classes[:8]}.")
+    return codes
+
+
+def calibration(
+    model: Any,
+    X: Any,
+    y: Any,
+    *,
+    label: Any = None,
+    bins: int = 10,
+    level: float = 0.95,
+    sample_weight: Any = None,
+) -> CalibrationTable:
+    """How often predictions came true, in bins of equal width: those of class `label`, or of the class predicted.
+
+    A bin has its upper edge, not its lower one, but for the first, which has both: 0.3 is in the third of ten.
+    """
+    proba = np.asarray(to_numpy(model.predict_proba(X)), dtype=np.float64)
+    n, classes = len(proba), np.asarray(model.classes_).tolist()
+    codes, edges = _known_codes(model, y, n), np.linspace(0.0, 1.0, checks.integer("bins", bins, 1) + 1)
+    weight = checks.weights(sample_weight, n)
+    w = np.ones(n) if weight is None else weight
+    if label is None:
+        best = proba.argmax(axis=1)
+        p, came, what = proba.max(axis=1), (codes == best).astype(float), "the predicted class"
+    elif label in classes:
+        c = classes.index(label)
+        p, came, what = proba[:, c], (codes == c).astype(float), f"class {label}"
+    else:
+        raise OptionError(f"label={label!r} must be one of the classes {classes[:8]}, or None for the predicted one.")
+    return _binned(p, came, w, edges, checks.real("level", level, 0.0, 1.0), what)
+
+
+def _binned(p: Array, came: Array, w: Array, edges: Array, level: float, what: str) -> CalibrationTable:
+    bins = len(edges) - 1
+    place = np.searchsorted(edges[1:-1], p)
+    weight, sums, true = (np.bincount(place, values, minlength=bins) for values in (w, w * p, w * came))
+    held = np.where(weight > 0.0, weight, np.nan)
+    predicted, observed = sums / held, true / held
+    limits = np.full((bins, 2), np.nan)
+    for b in np.flatnonzero(weight > 0.0):
+        limits[b] = proportion_intervals(observed[b : b + 1], float(weight[b]), level)[0]
+    brier, error = (
+        float(w @ (p - came) ** 2 / w.sum()),
+        float(np.nansum(np.abs(observed - predicted) * weight) / w.sum()),
+    )
+    return CalibrationTable(what, edges, weight, predicted, observed, limits, level, brier, error)
+
+
+def confusion(model: Any, X: Any, y: Any, *, sample_weight: Any = None) -> ConfusionTable:
+    """Rows of each class by the class that the model gives them."""
+    given = np.asarray(model.predict(X))
+    n, classes = len(given), np.asarray(model.classes_).tolist()
+    true, found = _known_codes(model, y, n), class_codes(model, given, n)
+    weight = checks.weights(sample_weight, n)
+    flat = np.bincount(true * len(classes) + found, weight, minlength=len(classes) ** 2).astype(np.float64)
+    return ConfusionTable(tuple(map(str, classes)), flat.reshape(len(classes), len(classes)))
+
+
+@dataclass(frozen=True, eq=False)
+class ReasonTable:
+    """What each feature adds to the log-odds of one row, the largest first.
+
+    Attributes:
+        of, against: the two classes. names: (m,). values: (m,) contributions; the last may stand for all others, then
+            the prior. entries: (m,) what the row holds there, as text; "" where that is no feature, or not known.
+        total: the log-odds.
+    """
+
+    of: str
+    against: str
+    names: tuple[str, ...]
+    values: Array
+    entries: tuple[str, ...]
+    total: float
+
+
+def reasons(explanation: Any, row: int = 0, *, top: int = 12, entries: tuple[str, ...] = ()) -> ReasonTable:
+    """One row of what `explain` gave: its `top` features, the sum of the others, and the prior.
+
+    `entries` (d,) is what the row holds, as text; () if that is not known.
+    """
+    i = checks.integer("row", row, 0, len(explanation.of) - 1, "the last row")
+    most, order = checks.integer("top", top, 1), explanation.order[i]
+    shown, values = order[:most], explanation.contributions[i]
+    names, numbers = [str(explanation.names[j]) for j in shown], [float(values[j]) for j in shown]
+    held = [entries[j] if entries else "" for j in shown]
+    if len(order) > most:
+        rest = len(order) - most
+        names, held = [*names, f"{rest} other{'s' * (rest > 1)}"], [*held, ""]
+        numbers.append(float(values[order[most:]].sum()))
+    table = np.array([*numbers, float(explanation.prior[i])])
+    return ReasonTable(
+        str(explanation.of[i]), str(explanation.against[i]), (*names, "prior"), table, (*held, ""),
+        float(explanation.log_odds[i]),
+    )  # fmt: skip
+
+
+def row_entries(X: Any, row: int) -> tuple[str, ...]:
+    """What row number `row` of X holds (d,), as text: of a frame or of anything with numbers.
+
+    >>> row_entries([[1.0, 2.5], [np.nan, 1e6 / 3]], 1)
+    ('missing', '3.333e+05')
+    """
+    if type(X).__module__.split(".")[0] in ("pandas", "polars", "pyarrow"):
+        import narwhals.stable.v2 as nw
+
+        frame = nw.from_native(X)
+        some = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+        return tuple(map(_said, some.row(row)))
+    return tuple(map(_said, dense_rows(X, row + 1)[row].tolist()))
+
+
+def _said(entry: Any) -> str:
+    if entry is None or entry != entry:
+        return "missing"
+    return f"{float(entry):.4g}" if isinstance(entry, float | np.floating) else str(entry)

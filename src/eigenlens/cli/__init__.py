@@ -1,0 +1,250 @@
+"""The command line: `eigenlens fit pca wine.csv -k 0.9 --report wine.html`.
+
+Only what `--help` needs is imported here; each command imports the rest when it runs.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import inspect
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import typer
+
+from eigenlens.cli.errors import CODES, ReaderGone, Stopped, explained
+from eigenlens.cli.output import TYPED
+
+__all__ = ["COMMANDS", "main", "make_app"]
+
+
+class Command(NamedTuple):
+    """Where a command lives under this package, its one line, and examples of it."""
+
+    module: str
+    about: str
+    examples: tuple[str, ...]
+
+
+COMMANDS: dict[str, Command] = {
+    "demo": Command(
+        "report",
+        "See what eigenlens does, on data that comes with it.",
+        ("demo", "demo --list", "demo two-circles -o circles", "demo old-faithful --data faithful.csv"),
+    ),
+    "info": Command(
+        "info",
+        "Describe a data file (types, missing values, ranges) or a model file.",
+        ("info wine.csv", "info 'sales/*.parquet' --json", "info answers.csv --na n/a", "info wine.safetensors"),
+    ),
+    "fit": Command(
+        "fit",
+        "Fit a model to a table, and say what was found.",
+        (
+            "fit pca wine.csv -k 0.9 --standardize --label cultivar -o wine.safetensors --report wine.html",
+            "fit ppca sensors.parquet -k 4 -o ppca.safetensors",
+            "fit fa answers.csv -k 3 --rotation varimax --drop @text --na n/a",
+            "fit gmm faithful.csv --columns @float -k 1:3 --covariance full -o gmm.safetensors",
+            "fit kde faithful.csv --columns 'waiting minutes' --bandwidth isj",
+            "fit kpca digits.npy --gamma median --approximation rpcholesky --landmarks 100 -o kpca.safetensors",
+            "fit nb iris.csv --label species -o nb.safetensors",
+            "fit bayes iris.csv --label species --density gmm -k 2 --where 'width > 0'",
+            "fit lda iris.csv --label species --shrinkage ledoit-wolf -o lda.safetensors",
+        ),
+    ),
+    "transform": Command(
+        "apply",
+        "Scores of rows: principal components, factors, discriminants.",
+        (
+            "transform wine.safetensors new.parquet -o scores.parquet",
+            "transform wine.safetensors new.csv --id bottle | head",
+        ),
+    ),
+    "denoise": Command(
+        "apply",
+        "Rows as the model sees them: projected, and brought back.",
+        ("denoise kpca.safetensors noisy.npy -o clean.npy", "denoise wine.safetensors new.csv -o smooth.csv"),
+    ),
+    "impute": Command(
+        "apply",
+        "Fill missing entries with their means given the rest of the row.",
+        ("impute ppca.safetensors sensors.parquet --std -o filled.parquet",),
+    ),
+    "sample": Command(
+        "sample",
+        "New rows drawn from the model.",
+        ("sample gmm.safetensors -n 1000 --seed 7 -o drawn.csv", "sample nb.safetensors -n 5"),
+    ),
+    "score": Command(
+        "score",
+        "How well the model fits rows: mean log density, or accuracy.",
+        ("score gmm.safetensors faithful.csv", "score nb.safetensors test.csv --label species -o right.csv"),
+    ),
+    "predict": Command(
+        "apply",
+        "The class of each row, or its component of a mixture.",
+        (
+            "predict nb.safetensors test.csv --proba -o classes.csv",
+            "predict lda.safetensors test.csv --label species -o judged.csv",
+        ),
+    ),
+    "compare": Command(
+        "compare",
+        "Compare densities by the log-likelihood of held-out rows.",
+        ("compare data.csv --models gmm,kde,ppca,fa --cv 5", "compare data.csv -m gmm:k=1:covariance=diag,pca:k=2"),
+    ),
+    "report": Command(
+        "report",
+        "Write one self-contained HTML file with interactive charts.",
+        ("report wine.safetensors wine.csv --label cultivar -o wine-again.html",),
+    ),
+    "export": Command(
+        "export",
+        "Write what a model has learned for other programs.",
+        (
+            "export wine.safetensors -o wine.json",
+            "export wine.safetensors --only loadings -o loadings.csv",
+            "export lda.safetensors -o lda.onnx",
+        ),
+    ),
+}
+"""The commands by name, in the order of the help."""
+
+SETTINGS = {"help_option_names": ["-h", "--help"]}
+INTERRUPTED = "interrupted: nothing was written"
+EXIT_CODES = (
+    "[bold]Exit codes[/]  0 done · 1 our fault · 2 usage · 3 data · 4 not converged under --strict · "
+    "5 missing extra · 6 resources · 130 interrupted"
+)
+
+
+def _examples(lines: Sequence[str]) -> str:
+    listed = "\n".join(f"  eigenlens {line}".replace("[", "\\[") for line in lines)
+    return f"\b\n[bold]Examples[/]\n{listed}"
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from eigenlens import __version__
+
+        print(f"eigenlens {__version__}")
+        raise typer.Exit
+
+
+def make_app(name: str | None = None) -> typer.Typer:
+    """The typer application: the command of this name whole, the others by their one line; all whole if None."""
+    app = typer.Typer(
+        rich_markup_mode="rich",
+        no_args_is_help=True,
+        add_completion=False,
+        context_settings=SETTINGS,
+        help=ABOUT,
+        epilog=_examples(["demo", "info wine.csv", "fit pca wine.csv -k 0.9 --report wine.html"]) + f"\n\n{EXIT_CODES}",
+    )
+    app.callback()(_eigenlens)
+    for each in COMMANDS:
+        _add(app, each, _function(each) if name in (None, each) else _stub)
+    return app
+
+
+def _alone(name: str) -> typer.Typer:
+    """An application of one command: among others typer would load pydantic, for flags that nobody has given."""
+    app = typer.Typer(rich_markup_mode="rich", add_completion=False, context_settings=SETTINGS)
+    _add(app, name, _function(name))
+    return app
+
+
+def _add(app: typer.Typer, name: str, function: Callable[..., None]) -> None:
+    command = COMMANDS[name]
+    told = command.about if function is _stub else _unwrapped(inspect.getdoc(function) or "")
+    app.command(name, help=told, epilog=_examples(command.examples) + f"\n\n{EXIT_CODES}")(function)
+
+
+ABOUT = """Find structure and estimate densities in data: from a file to a picture in one command.
+
+Start with [bold]eigenlens demo[/], or with [bold]eigenlens info FILE[/] on a table of your own. Results go to \
+standard output, progress to standard error; nothing is overwritten without --force."""
+
+
+def _eigenlens(
+    version: bool = typer.Option(
+        False, "--version", metavar="", callback=_version, is_eager=True, help="Print the version."
+    ),
+) -> None: ...
+
+
+def _stub() -> None: ...
+
+
+def _function(name: str) -> Callable[..., None]:
+    module = importlib.import_module(f"eigenlens.cli.commands.{COMMANDS[name].module}")
+    function: Callable[..., None] = getattr(module, name)
+    return function
+
+
+def _unwrapped(text: str) -> str:
+    """Paragraphs on one line each: the terminal wraps them."""
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run a command line (that of the process if None); the exit code."""
+    typed = list(sys.argv[1:] if words is None else words)
+    if words is None and (not typed or {"-h", "--help"} & set(typed)):
+        gc.disable()  # help is quick then, and the process ends with it
+    for name in ("stdout", "stderr"):  # None where the shell has closed them
+        setattr(sys, name, getattr(sys, name) or open(os.devnull, "w"))  # noqa: SIM115
+    token = TYPED.set(tuple(typed))
+    try:
+        return _run(typed)
+    except (BrokenPipeError, ReaderGone):
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  # or Python would complain at its end
+        return CODES["done"]
+    except (KeyboardInterrupt, Stopped, typer.Abort):
+        print(INTERRUPTED, file=sys.stderr)
+        return CODES["interrupted"]
+    except Exception as error:
+        if os.environ.get("EIGENLENS_TRACEBACK"):
+            raise
+        return _fail(*_described(error), typed)
+    finally:
+        TYPED.reset(token)
+
+
+def _run(typed: list[str]) -> int:
+    if typed and typed[0] in COMMANDS:
+        app, words, name = _alone(typed[0]), typed[1:], f"eigenlens {typed[0]}"
+    else:
+        app, words, name = make_app(""), typed, "eigenlens"
+    result = typer.main.get_command(app).main(args=words, prog_name=name, standalone_mode=False)
+    sys.stdout.flush()
+    if result == CODES["interrupted"]:  # typer has met the interrupt itself, while a command was still being loaded
+        print(INTERRUPTED, file=sys.stderr)
+    return result if isinstance(result, int) else CODES["done"]
+
+
+def _described(error: Exception) -> tuple[int, str, str]:
+    """Trouble with the words themselves is typer's to find; its class has moved between versions."""
+    if isinstance(error, typer.BadParameter.__mro__[1]):
+        message: Any = getattr(error, "format_message", lambda: str(error))
+        said = " ".join(str(message()).split()).rstrip(".")
+        return CODES["usage"], said[:1].lower() + said[1:], ""
+    return explained(error)
+
+
+def _fail(code: int, message: str, fix: str, typed: list[str]) -> int:
+    command = next((word for word in typed if not word.startswith("-")), "")
+    if not message:  # a command line without words is answered with the help
+        return code
+    fallback = f"see eigenlens {command + ' ' if command in COMMANDS else ''}--help" if code == CODES["usage"] else ""
+    print(f"error: {message}", file=sys.stderr)
+    if fix or fallback:
+        print(f"  fix: {fix or fallback}", file=sys.stderr)
+    if "--json" in typed:
+        told = {"error": message, "fix": fix or fallback or None, "exit_code": code}
+        print(json.dumps(told, indent=2, ensure_ascii=False))
+    return code

@@ -1,0 +1,169 @@
+"""`eigenlens compare`: which density fits best on rows held out."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import fields
+from typing import Annotated, Any
+
+import typer
+
+from eigenlens.cli.errors import in_flags, refuse
+from eigenlens.cli.options import DataFiles, Output, Reading, Running, flags, takes
+from eigenlens.cli.present import require_files
+
+__all__ = ["compare"]
+
+
+@takes(reading=Reading, running=Running)
+def compare(
+    files: DataFiles,
+    reading: Reading,
+    running: Running,
+    models: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--models",
+            "-m",
+            metavar="LIST",
+            help="Models, separated by commas, each with options after colons: gmm:k=3,kde:bandwidth=scott,fa:k=2.",
+        ),
+    ] = None,
+    cv: Annotated[int, typer.Option("--cv", metavar="N", min=2, help="How many folds.")] = 5,
+    output: Output = None,
+) -> None:
+    """Compare densities by the log-likelihood of held-out rows.
+
+    Every model is fitted to all folds but one and asked for the log density of the rows of that one. A difference of
+    more than about two of its standard errors is a real one. Default models: ppca, fa, gmm with 1 to 3 Gaussians, kde.
+
+    With --quiet the name of the best model is all that is printed.
+    """  # fmt: skip
+    require_files(files)
+    from eigenlens.cli.output_files import FORMATS, checked_target, write_table
+    from eigenlens.cli.reading import read_table
+    from eigenlens.cli.session import session
+
+    with session(running) as now:
+        target = checked_target(output, running.force, FORMATS)
+        estimators = dict(_model(word, running) for word in _words(models))
+        with now.progress("reading"):
+            table = read_table(files, reading, running)
+        now.say("read", str(table))
+        now.tell(read=table.facts, cv=cv)
+        if running.dry_run:
+            written = [] if target is None else [f"write {target}"]
+            return now.would(f"compare {', '.join(estimators)} in {cv} folds", *written, models=list(estimators))
+        found = _compared(estimators, table, cv, running, now)
+        now.show(in_flags(re.sub(r"\b\w+Error: ", "", str(found))))
+        rows = _rows(found)
+        now.tell(best=found.best, table=rows, failures=found.failures)
+        if running.quiet and not running.json:
+            print(found.best)
+        if target is not None:
+            write_table(rows, target, now.check)
+        now.wrote(target)
+        now.warned()
+        following = _next(found.best, files, reading)
+        now.say("next", following)
+        now.tell(next=following)
+    return None
+
+
+DEFAULT = ["ppca", "fa", "gmm:k=1", "gmm:k=2", "gmm:k=3", "kde"]
+
+
+def _words(models: list[str] | None) -> list[str]:
+    typed = [word.strip() for each in models or DEFAULT for word in each.split(",") if word.strip()]
+    given = [each for word in typed for each in _numbered(word)]
+    doubled = [word for i, word in enumerate(given) if word in given[:i]]
+    if doubled:
+        refuse(f"--models names {doubled[0]} twice", "name each once, or give them different options: gmm:k=2,gmm:k=3")
+    return given
+
+
+def _numbered(word: str) -> list[str]:
+    """A mixture whose number of Gaussians nobody has said is tried with one, two and three.
+
+    >>> _numbered("gmm:covariance=diag"), _numbered("kde")
+    (['gmm:k=1:covariance=diag', 'gmm:k=2:covariance=diag', 'gmm:k=3:covariance=diag'], ['kde'])
+    """
+    name, *settings = word.split(":")
+    said = any(setting.startswith(("k=", "n_components=")) for setting in settings)
+    return [":".join([name, f"k={k}", *settings]) for k in (1, 2, 3)] if name == "gmm" and not said else [word]
+
+
+def _model(word: str, running: Running) -> tuple[str, Any]:
+    """The name of a model and its options, and the estimator."""
+    from eigenlens.cli.models import kind_of, make, option_value
+
+    name, *settings = word.split(":")
+    pairs = [setting.partition("=") for setting in settings]
+    if any(not sign for _, sign, _ in pairs):
+        refuse(f"--models {word} has an option without a value", "write NAME:OPTION=VALUE, for instance gmm:k=3")
+    kind = kind_of(name)
+    if kind.classes or name == "kpca":
+        refuse(f"{name} has no density of rows, so it cannot be compared", "use pca, ppca, fa, gmm or kde")
+    options = {key: option_value(value) for key, _, value in pairs if key in kind.takes}
+    extra = {key: option_value(value) for key, _, value in pairs if key not in kind.takes}
+    return word, make(name, options, extra, running.seed)
+
+
+def _compared(estimators: dict[str, Any], table: Any, cv: int, running: Running, now: Any) -> Any:
+    from eigenlens.comparison.compare import compare as held_out
+    from eigenlens.errors import OptionError
+
+    if cv > table.n:
+        refuse(f"--cv {cv} is more than the {table.n} rows", f"use at most --cv {table.n}")
+    with now.progress(f"{len(estimators)} models in {cv} folds"):
+        found = held_out(estimators, table.named_rows, cv=cv, sample_weight=table.weight, random_state=running.seed)
+    now.check()
+    if len(found.failures) == len(found.names):
+        first = next(iter(found.failures.values()))
+        _, unusable, message = first.partition("OptionError: ")
+        if unusable:
+            raise OptionError(message)
+        refuse(f"no model could be fitted: {first}", "look at the table with eigenlens info", "data")
+    return found
+
+
+def _rows(found: Any) -> dict[str, Any]:
+    return {
+        "model": list(found.names),
+        "log_density": found.means,
+        "standard_error": found.errors,
+        "behind": found.behind,
+        "behind_standard_error": found.behind_errors,
+        "fit_seconds": found.fit_seconds,
+    }
+
+
+def _next(best: str, files: list[str], reading: Reading) -> str:
+    """The command that fits the best model to the same rows."""
+    from eigenlens.cli.output_files import free_name
+
+    name, *rest = _as_fit(best)
+    same = flags(reading, *(field.name for field in fields(reading)))
+    return shlex.join(["eigenlens", "fit", name, *files, *rest, *same, "-o", free_name(f"{name}.safetensors")])
+
+
+def _as_fit(word: str) -> list[str]:
+    """A model of --models as `fit` wants it.
+
+    >>> _as_fit("gmm:k=3"), _as_fit("kde:bandwidth=scott"), _as_fit("gmm:k=2:n_init=3")
+    (['gmm', '-k', '3'], ['kde', '--bandwidth', 'scott'], ['gmm', '-k', '2', '--set', 'n_init=3'])
+    """
+    from eigenlens.cli.models import MODELS
+
+    name, *settings = word.split(":")
+    words = [name]
+    for setting in settings:
+        key, _, value = setting.partition("=")
+        if key not in MODELS[name].takes:
+            words += ["--set", setting]
+        elif key in ("standardize", "whiten", "adaptive"):
+            words += [f"--{key}"]
+        else:
+            words += ["-k" if key == "k" else f"--{key}", value]
+    return words

@@ -1,0 +1,324 @@
+"""`eigenlens export`: the parameters of a model as plain JSON or CSV, or a linear projection as ONNX.
+
+What a fitted model has learned, as plain numbers and texts with names along every axis: for other programs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, is_dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from eigenlens.cli.errors import refuse
+from eigenlens.cli.options import ModelFile, Running, takes
+from eigenlens.cli.present import require_files
+from eigenlens.cli.summaries import axis_names
+from eigenlens.pca.tables import names_of
+
+__all__ = ["Parameter", "export", "parameters"]
+
+
+@takes(running=Running)
+def export(
+    model: ModelFile,
+    running: Running,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Write here: .json, .csv or .onnx. Default: JSON on stdout."
+        ),
+    ] = None,
+    only: Annotated[
+        str | None,
+        typer.Option("--only", metavar="NAME", help="One parameter, as a table with named rows and columns in CSV."),
+    ] = None,
+) -> None:
+    """Write what a model has learned for other programs.
+
+    JSON holds every parameter by its name in Python, and the names of the places along its axes. CSV has a line an
+    entry (parameter, row, column, value, text), or with --only a plain table of one parameter.
+
+    ONNX holds the projection of pca, ppca, fa and lda: X in, scores out, in float64; of lda also the label and the
+    probabilities. It is checked against this package where onnxruntime is installed (the extra onnx).
+    """
+    require_files(model)
+    from eigenlens.cli.output_files import checked_target, write_whole
+    from eigenlens.cli.session import session
+    from eigenlens.estimator.storage import load
+
+    with session(running) as now:
+        target = checked_target(output, running.force, WRITERS)
+        found = load(model)
+        values = _chosen(parameters(found), only, found)
+        if running.dry_run:
+            return now.would(f"export {', '.join(values)}", *([] if target is None else [f"write {target}"]))
+        if target is None:
+            _print(found, values)
+            now.running = replace(running, json=False)  # the document is the JSON value
+            return None
+        notes: list[str] = []
+
+        def fill(path: Path) -> None:
+            notes.append(WRITERS[target.suffix.lower()](found, values, path, only is not None) or "")
+
+        with now.progress("exporting"):
+            write_whole((target, fill), check=now.check)
+        now.wrote(target, note=notes[0])
+        now.tell(parameters=list(values), note=notes[0] or None)
+    return None
+
+
+def _chosen(values: dict[str, Parameter], only: str | None, model: Any) -> dict[str, Parameter]:
+    if only is None:
+        return values
+    found = {name: value for name, value in values.items() if name.rstrip("_") == only.rstrip("_")}
+    if not found:
+        refuse(f"--only {only}: a {type(model).__name__} has no such parameter", f"it has {', '.join(values)}")
+    return found
+
+
+def _print(found: Any, values: dict[str, Parameter]) -> None:
+    from eigenlens.cli.session import plain
+
+    print(json.dumps(plain(_document(found, values)), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def _document(model: Any, values: dict[str, Parameter]) -> dict[str, Any]:
+    from eigenlens.cli.summaries import call
+
+    names = [str(name) for name in getattr(model, "feature_names_in_", ())]
+    numbers = {name: each.value for name, each in values.items()}
+    places = {name: each.axes for name, each in values.items() if each.axes}
+    return {"model": type(model).__name__, "call": call(model), "columns": names, "parameters": numbers, "axes": places}
+
+
+def _to_json(model: Any, values: dict[str, Parameter], path: Path, one: bool) -> None:
+    from eigenlens.cli.session import plain
+
+    text = json.dumps(plain(_document(model, values)), indent=1, ensure_ascii=False, allow_nan=False)
+    path.write_text(text + "\n", encoding="utf-8")
+
+
+def _to_csv(model: Any, values: dict[str, Parameter], path: Path, one: bool) -> None:
+    from eigenlens.cli.output_files import FORMATS
+
+    FORMATS[".csv"](_wide(*next(iter(values.items()))) if one else _long(values), path)
+
+
+def _wide(name: str, found: Parameter) -> dict[str, Any]:
+    """One parameter as a table: a name a row, and the values."""
+    import numpy as np
+
+    array = np.asarray(found.value)
+    if array.ndim > 2:
+        refuse(f"{name} has {array.ndim} axes, which no table has", "leave out --only, or write .json")
+    rows = found.axes[0] if found.axes else [name.rstrip("_")]
+    if array.ndim < 2:
+        return {"name": rows, name.rstrip("_"): np.atleast_1d(array)}
+    return {"name": rows, **dict(zip(found.axes[1], array.T, strict=True))}
+
+
+def _long(values: dict[str, Parameter]) -> dict[str, Any]:
+    """A line an entry: numbers in one column, texts in another."""
+    import numpy as np
+
+    lines: list[tuple[str, str, str, float | None, str | None]] = []
+    for name, found in values.items():
+        array = np.asarray(found.value)
+        number = array.dtype.kind in "fiub"
+        for place in np.ndindex(array.shape):
+            named = [found.axes[axis][i] for axis, i in enumerate(place)]
+            value = (float(array[place]), None) if number else (None, str(array[place]))
+            lines.append((name, named[0] if named else "", "/".join(named[1:]), *value))
+    columns = dict(zip(("parameter", "row", "column", "value", "text"), zip(*lines, strict=True), strict=True))
+    return {name: np.array(column, dtype=np.float64 if name == "value" else object) for name, column in columns.items()}
+
+
+def _to_onnx(model: Any, values: dict[str, Parameter], path: Path, one: bool) -> str:
+    from eigenlens.cli.onnx import write_projection
+
+    if one:
+        refuse("--only is for .json and .csv, and an ONNX file holds the whole projection", "leave out --only")
+    return write_projection(model, path)
+
+
+WRITERS = {".json": _to_json, ".csv": _to_csv, ".onnx": _to_onnx}
+"""How parameters are written, by suffix."""
+
+
+@dataclass(frozen=True, eq=False)
+class Parameter:
+    """A number, a text or an array, and the names of the places along each of its axes."""
+
+    value: Any
+    axes: tuple[list[str], ...] = ()
+
+
+def parameters(model: Any) -> dict[str, Parameter]:
+    """{name: what it is} of a fitted model: its public attributes that end in `_`, and what its class keeps besides."""
+    more = MORE.get(type(model).__name__, lambda model: {})
+    return _learned(model) | more(model)
+
+
+def _learned(model: Any) -> dict[str, Parameter]:
+    found = {}
+    for name in sorted(set(dir(type(model))) | set(vars(model))):
+        if not name.endswith("_") or name.startswith("_"):
+            continue
+        try:
+            value = getattr(model, name)
+        except (AttributeError, ValueError):  # not every fit has every attribute
+            continue
+        if _is_plain(value):
+            plain = np.asarray(value) if isinstance(value, list | tuple) else value
+            found[name] = Parameter(plain, _axes(model, name, plain))
+    return found
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return all(isinstance(each, int | float | str | np.generic) for each in value)
+    return isinstance(value, bool | int | float | str | np.generic | np.ndarray)
+
+
+# ---- what the places along an axis are ----------------------------------------------------------------------
+
+AXES: dict[str, tuple[str, ...]] = {
+    "components_": ("axis", "column"),
+    "loadings_": ("column", "axis"),
+    "scalings_": ("column", "axis"),
+    "mean_": ("column",),
+    "centre_": ("column",),
+    "scale_": ("column",),
+    "noise_variance_": ("column",),
+    "communalities_": ("column",),
+    "uniquenesses_": ("column",),
+    "explained_variance_": ("axis",),
+    "explained_variance_ratio_": ("axis",),
+    "singular_values_": ("axis",),
+    "eigenvalues_": ("axis",),
+    "eigenvectors_": ("row", "axis"),
+    "factor_correlations_": ("axis", "axis"),
+    "rotation_matrix_": ("axis", "axis"),
+    "means_": ("group", "column"),
+    "weights_": ("group",),
+    "covariance_": ("column", "column"),
+    "covariances_": ("group", "column", "column"),
+    "bandwidth_": ("column", "column"),
+    "class_prior_": ("group",),
+    "class_count_": ("group",),
+    "coef_": ("group", "column"),
+    "intercept_": ("group",),
+    "points": ("row", "column"),
+    "rows": ("row", "column"),
+    "coefficients": ("row", "axis"),
+    "offset": ("axis",),
+    "weights": ("row",),
+    "bounds": ("column", "bound"),
+    "scales": ("row",),
+}
+"""What the places along each axis of a parameter are; those not listed are numbered."""
+
+
+def _axes(model: Any, name: str, value: Any) -> tuple[list[str], ...]:
+    kinds = AXES.get(name, ())
+    if name == "covariances_" and getattr(model, "covariance_type", "") == "tied":
+        kinds = ("column", "column")
+    return tuple(_places(model, kinds[i] if i < len(kinds) else "", size) for i, size in enumerate(np.shape(value)))
+
+
+def _places(model: Any, kind: str, size: int) -> list[str]:
+    if kind == "column" and size == model.n_features_in_:
+        return list(names_of(model, size))
+    if kind == "group" and hasattr(model, "classes_") and len(model.classes_) == size:
+        return [str(each) for each in model.classes_]
+    if kind == "bound":
+        return ["least", "greatest"]
+    return axis_names(model, size) if kind == "axis" else [str(i) for i in range(size)]
+
+
+# ---- what some models keep besides ----------------------------------------------------------------------------
+
+
+def _kept(model: Any) -> dict[str, Parameter]:
+    """The rows that kernels are about, and what is done with them."""
+    names = ("points", "weights", "bounds", "scales", "rows", "coefficients", "offset", "centre")
+    found = {name: value for name, value in _parts(model.model_) if name in names and value is not None}
+    return {name: Parameter(value, _axes(model, name, value)) for name, value in found.items()}
+
+
+def _densities(model: Any) -> dict[str, Parameter]:
+    """Those of the density of each class, after the name of the class."""
+    found: dict[str, Parameter] = {}
+    for name, density in zip(model.classes_, model.densities_, strict=True):
+        found |= {f"{name}.{each}": value for each, value in _of_density(density).items()}
+    return found
+
+
+def _of_density(density: Any) -> dict[str, Parameter]:
+    """Those of an estimator, or the numbers of a frozen value; of one that is of some columns also what is in it."""
+    if hasattr(density, "get_params"):
+        return {name: value for name, value in parameters(density).items() if name != "feature_names_in_"}
+    inner = getattr(density, "density", None)
+    inside = {} if inner is None else {f"density.{name}": value for name, value in _of_density(inner).items()}
+    return dict(_flat(density)) | inside
+
+
+def _families(model: Any) -> dict[str, Parameter]:
+    """Those of the columns of naive Bayes: by family, a class a line and a column a column."""
+    classes, names = [str(each) for each in model.classes_], names_of(model, model.n_features_in_)
+    families = [str(choice.family) for choice in model.features_]
+    found = {"families": Parameter(np.array(families), (list(names),))}
+    for columns, conditional in model.model_.groups:
+        own, family = [names[j] for j in columns], families[int(columns[0])]
+        for place, value in _parts(conditional):
+            found |= _of_columns(f"{family}.{place}", value, classes, own, conditional)
+    return found
+
+
+def _of_columns(name: str, value: Any, classes: list[str], own: list[str], conditional: Any) -> dict[str, Parameter]:
+    if isinstance(value, np.ndarray) and value.shape == (len(classes), len(own)):
+        return {name: Parameter(value, (classes, own))}
+    if isinstance(value, tuple) and len(value) == len(own) and all(isinstance(each, np.ndarray) for each in value):
+        levels = [[str(level) for level in each] for each in conditional.levels]
+        return {f"{name}.{column}": Parameter(each, (classes, level[: each.shape[1]]))
+                for column, each, level in zip(own, value, levels, strict=True)}  # fmt: skip
+    if name.endswith(".densities"):
+        pairs = [(f"{name}.{column}.{label}", density) for column, row in zip(own, value, strict=True)
+                 for label, density in zip(classes, row, strict=True)]  # fmt: skip
+        return {f"{start}.{end}": each for start, density in pairs for end, each in _flat(density)}
+    return {}
+
+
+def _parts(value: Any) -> Iterator[tuple[str, Any]]:
+    """The fields of a frozen value."""
+    yield from ((each.name, getattr(value, each.name)) for each in fields(value) if each.repr)
+
+
+def _flat(value: Any) -> Iterator[tuple[str, Parameter]]:
+    """The numbers and texts in a frozen value, those of values in it after their names."""
+    if not is_dataclass(value):
+        return
+    for name, part in _parts(value):
+        inside = list(enumerate(part)) if isinstance(part, list | tuple) and any(map(is_dataclass, part)) else []
+        for start, other in [(name, part), *((f"{name}.{i}", each) for i, each in inside)]:
+            yield from ((f"{start}.{end}", each) for end, each in _flat(other))
+        if is_dataclass(part) or inside:
+            continue
+        if part is not None and _is_plain(part):
+            array = np.asarray(part)
+            yield name, Parameter(array, tuple([str(i) for i in range(size)] for size in array.shape))
+
+
+MORE: dict[str, Callable[[Any], dict[str, Parameter]]] = {
+    "KernelDensity": _kept,
+    "KernelPCA": _kept,
+    "BayesClassifier": _densities,
+    "NaiveBayes": _families,
+}
+"""What a model keeps besides its attributes, by class."""

@@ -1,0 +1,187 @@
+"""`eigenlens info`: what is in a data file or a model file."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from eigenlens.cli.errors import refuse
+from eigenlens.cli.options import Parsing, Running, flags, takes
+from eigenlens.cli.output import counted
+from eigenlens.cli.present import require_files
+
+__all__ = ["info"]
+
+SHOWN = 50
+"""The most columns listed in words; --json has all."""
+
+
+@takes(reading=Parsing, running=Running)
+def info(
+    files: Annotated[
+        list[str], typer.Argument(metavar="FILE…", help="Data files of one table, or one model file (.safetensors).")
+    ],
+    reading: Parsing,
+    running: Running,
+) -> None:
+    """Describe a data file (types, missing values, ranges) or a model file.
+
+    A model file holds numbers and text only: nothing in it is ever executed.
+    """
+    from eigenlens.cli.session import session
+
+    require_files(files)
+    with session(running) as now:
+        models = [file for file in files if file.lower().endswith(".safetensors")]
+        if models and len(files) > 1:
+            refuse("info describes one model at a time", f"give {models[0]} alone")
+        if models:
+            _describe_model(Path(models[0]), now)
+        else:
+            _describe_table(files, reading, now)
+
+
+# ---- a model ------------------------------------------------------------------------------------------------
+
+
+def _describe_model(path: Path, now: Any) -> None:
+    """By the file's header and shapes; the digest is checked, and the estimator itself is made for its summary only."""
+    from eigenlens import model_file as io
+    from eigenlens.catalogue import MODELS
+    from eigenlens.cli.output import aligned
+    from eigenlens.cli.output_files import size_of
+    from eigenlens.cli.summaries import call, summary
+    from eigenlens.estimator.storage import load
+
+    kind, arrays, header = io.read(path)
+    listed = [[name, str(array.dtype), " × ".join(map(str, array.shape)) or "1"] for name, array in arrays.items()]
+    now.say("file", f"{path}: {kind} ({size_of(path)}, digest intact)")
+    now.tell(file=path, kind=kind, arrays={name: list(array.shape) for name, array in arrays.items()})
+    if kind in MODELS:
+        model = load(path)
+        line, shown, facts = summary(model)
+        names = [str(name) for name in getattr(model, "feature_names_in_", ())]
+        now.say("model", call(model))
+        now.say("fitted to", _fitted_to(model, names))
+        now.say("found", line)
+        now.show(shown, always=True)
+        now.tell(model=call(model), columns=names, **{key: value for key, value in facts.items() if key != "columns"})
+    now.say("holds", aligned(["array", "type", "shape"], listed, most=SHOWN))
+    now.tell(header={key: value for key, value in header.items() if key in ("parameters", "dtype")})
+
+
+def _fitted_to(model: Any, names: list[str]) -> str:
+    n = getattr(model, "n_samples_", None)
+    rows = "" if n is None else f"{counted(n, 'row')}, "
+    listed = f": {', '.join(names[:8])}{', …' if len(names) > 8 else ''}" if names else ""
+    return f"{rows}{counted(model.n_features_in_, 'column')}{listed}"
+
+
+# ---- a table ------------------------------------------------------------------------------------------------
+
+
+def _describe_table(files: list[str], reading: Parsing, now: Any) -> None:
+    from eigenlens.cli.opening import opened
+    from eigenlens.cli.output import aligned
+    from eigenlens.cli.profiling import profile
+    from eigenlens.data.files.decode import encoding_of
+
+    with now.progress("reading"):
+        table = opened(files, reading)
+        paths, text = table.files, table.text
+        columns, n = _of_arrays(paths, table.kinds) if table.is_array else profile(paths, text)
+    found = [column.facts for column in columns]
+    now.say("file", f"{_place(files, paths)}: {counted(n, 'row')}, {counted(len(columns), 'column')} ({_size(paths)})")
+    written = None if text is None else text.__dict__ | {"encoding": encoding_of(paths[0], text.encoding)}
+    if text is not None and written is not None:
+        cut = SEPARATORS.get(text.separator, repr(text.separator))
+        names = "first line is names" if text.header else "no line of names"
+        signs = f"decimal sign '{text.decimal}'" + (f", '{text.thousands}' between thousands" if text.thousands else "")
+        now.say("text", f"separator {cut}, {signs}, {names}, encoding {written['encoding']}")
+    missing = sum(column["missing"] for column in found)
+    now.say("missing", f"{missing:,} of {n * len(found):,} entries ({missing / (n * len(found)):.1%})")
+    lines = [_line(column) for column in found]
+    now.show(aligned(TITLES, lines, most=SHOWN, sides="<<>>>><"), always=True)
+    now.warned()
+    marks = list(dict.fromkeys(mark for column in columns for mark in column.perhaps_missing))
+    following = _next(files, columns, reading, marks)
+    now.say(*(("next", following) if following else ("note", NO_NUMBERS)))
+    now.tell(files=paths, rows=n, missing=missing, columns=found, text=written, next=following)
+
+
+SEPARATORS = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar", " ": "spaces"}
+NUMBERS = ("float", "integer", "boolean")
+NO_NUMBERS = "no column holds numbers: only nb takes text, and it needs a column of classes (--label)"
+TITLES = ["column", "type", "missing", "least", "mean", "greatest", "note"]
+
+
+def _place(files: list[str], paths: tuple[Path, ...]) -> str:
+    return str(paths[0]) if len(paths) == 1 else files[0] if len(files) == 1 else f"{paths[0]} and more"
+
+
+def _size(paths: tuple[Path, ...]) -> str:
+    from eigenlens.cli.output_files import size_of
+
+    return size_of(*paths) if len(paths) == 1 else f"{len(paths)} files, {size_of(*paths)}"
+
+
+def _next(files: list[str], columns: list[Any], reading: Parsing, marks: list[str]) -> str | None:
+    """A fit of what the table holds: numbers, with marks of what is missing taken for that; None if it holds none."""
+    names = [columns[0]] if _names_rows(columns) else []
+    rest = columns[len(names) :]
+    usable, other = [c for c in rest if _usable(c)], [str(c.name) for c in rest if not _usable(c)]
+    if not usable:
+        return None
+    model = "ppca" if any(c.missing for c in usable) or marks else "pca"
+    words = [
+        "eigenlens",
+        "fit",
+        model,
+        *files,
+        *flags(reading, "na", "separator", "header", "decimal", "thousands", "encoding"),
+    ]
+    words += [word for mark in marks for word in ("--na", mark)]
+    words += [word for column in names for word in ("--id", str(column.name))]
+    if len(other) > 4:  # then those of text are told by their type
+        words += ["--columns", "@number"]
+        other = [str(c.name) for c in rest if c.type in NUMBERS and not _usable(c)]
+    return shlex.join(words + [word for name in other for word in ("--drop", name)])
+
+
+def _names_rows(columns: list[Any]) -> bool:
+    """Whether the first column names or numbers the rows."""
+    return len(columns) > 1 and (columns[0].numbers_rows or columns[0].names_rows)
+
+
+def _usable(column: Any) -> bool:
+    """Whether a column can be fitted: it holds numbers, but perhaps for marks of what is missing."""
+    return (column.type in NUMBERS or bool(column.perhaps_missing)) and column.missing < column.rows
+
+
+def _line(column: dict[str, Any]) -> list[str]:
+    from eigenlens.cli.output import figure
+
+    number = column["mean"] is not None
+    shown = [figure(column[key], ".6g") if number else "" for key in ("least", "mean", "greatest")]
+    missing = f"{column['missing']:,}" if column["missing"] else ""
+    return [str(column["name"]), column["type"], missing, *shown, column["note"]]
+
+
+def _of_arrays(paths: tuple[Path, ...], kinds: dict[Any, str]) -> tuple[list[Any], int]:
+    import numpy as np
+
+    from eigenlens.cli.profile import Numbers, Profile
+    from eigenlens.data.files.scan import scan
+
+    source = scan(paths)
+    found = [Profile(name, kind) for name, kind in kinds.items()]
+    for rows in source.rows():
+        X = np.asarray(rows, dtype=np.float64)
+        total, infinite = np.nansum(X, axis=0), np.isinf(X).sum(axis=0)
+        told = (np.isfinite(X).sum(axis=0) + infinite, infinite, np.fmin.reduce(X), np.fmax.reduce(X), total)
+        for column, numbers in zip(found, zip(*(each.tolist() for each in told), strict=True), strict=True):
+            column.add(len(X), numbers[0], Numbers(*numbers))
+    return found, source.n_rows

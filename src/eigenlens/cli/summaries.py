@@ -1,0 +1,222 @@
+"""What a fitted model comes to, in a line and a short table; the same as facts for --json."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from eigenlens.cli.output import SHOWN, aligned, counted, figure, foremost, one_line
+from eigenlens.pca.tables import names_of
+from eigenlens.tables.values import VarianceTable
+
+__all__ = ["Summary", "axis_names", "call", "summary"]
+
+Summary = tuple[str, str, dict[str, Any]]
+
+
+def summary(model: Any) -> Summary:
+    """The line, the table and the facts of a fitted model."""
+    for parent in type(model).__mro__:
+        if parent.__name__ in SUMMARIES:
+            return SUMMARIES[parent.__name__](model)
+    return _classes(model) if hasattr(model, "classes_") else ("", "", {})
+
+
+def call(model: Any) -> str:
+    """The estimator as Python writes it, on one line."""
+    return " ".join(repr(model).split())
+
+
+STEMS = {"FactorAnalysis": "F", "LinearDiscriminant": "LD"}
+
+
+def axis_names(model: Any, k: int) -> list[str]:
+    """The names of k scores: PC1, …; F1, … of factors; LD1, … of discriminants."""
+    return [f"{STEMS.get(type(model).__name__, 'PC')}{j + 1}" for j in range(k)]
+
+
+def _variances(model: Any, total: float) -> Summary:
+    shown = VarianceTable(np.asarray(model.explained_variance_, dtype=np.float64), total)
+    k, held = shown.variances.size, float(shown.cumulative[-1]) if shown.variances.size else 0.0
+    line = f"{counted(k, 'component')} hold{'s' * (k == 1)} {held:.1f}% of the variance"
+    facts = {"n_components": k, "explained_variance": shown.variances, "explained_variance_ratio": shown.shares / 100.0}
+    return line, str(shown), facts
+
+
+def _pca(model: Any) -> Summary:
+    line, shown, facts = _variances(model, float(model.total_variance_))
+    return f"{line} ({model.solver_.solver}: {model.solver_.reason})", shown, facts | _outcome(model)
+
+
+def _kernel(model: Any) -> Summary:
+    shares = np.asarray(model.explained_variance_ratio_, dtype=np.float64)
+    total = float(np.sum(model.explained_variance_) / shares.sum()) if shares.sum() else 0.0
+    line, shown, facts = _variances(model, total)
+    facts |= {"gamma": model.gamma_, "approximation_error": model.approximation_error_}
+    return f"{line} in feature space ({model.solver_.solver}: {model.solver_.reason})", shown, facts | _outcome(model)
+
+
+def _ppca(model: Any) -> Summary:
+    variances = np.asarray(model.explained_variance_, dtype=np.float64)
+    total = float(variances.sum() + (model.n_features_in_ - variances.size) * model.noise_variance_)
+    line, shown, facts = _variances(model, total)
+    line += f", noise {model.noise_variance_:.4g}, log-likelihood {model.loglik_:,.2f}"
+    return line, shown, facts | _likelihood(model) | {"noise_variance": model.noise_variance_}
+
+
+def _factor(model: Any) -> Summary:
+    k = model.n_components_
+    line = f"{counted(k, 'factor')}, log-likelihood {model.loglik_:,.2f}"
+    names = names_of(model, model.n_features_in_)
+    W, own = np.asarray(model.loadings_), np.asarray(model.uniquenesses_)
+    shared = (W**2).sum(axis=1)
+    order = foremost(shared / (shared + own))
+    lines = [[names[j], *(figure(w, ".3f") for w in W[j]), figure(own[j], ".3f")] for j in order]
+    shown = aligned(["loadings", *axis_names(model, k), "uniqueness"], lines)
+    return line, shown, _likelihood(model) | {"n_components": k, "loadings": W, "uniquenesses": own, "columns": names}
+
+
+def _mixture(model: Any) -> Summary:
+    weights, means = np.asarray(model.weights_), np.asarray(model.means_)
+    names = names_of(model, model.n_features_in_)
+    K, fit = weights.size, f"log-likelihood {model.loglik_:,.2f}, BIC {model.bic():,.2f}"
+    line = f"{counted(K, 'Gaussian')}, {fit}"
+    within = weights @ [_diagonal(part) for part in model.model_.components]
+    order = foremost(_apart(weights, means, within), most=MEANS)[:MEANS]
+    lines = [
+        [f"{i}", f"{w:.4f}", *(figure(mean[j], ".5g") for j in order)]
+        for i, (w, mean) in enumerate(zip(weights, means, strict=True))
+    ]
+    shown = aligned(["component", "weight", *(f"mean of {names[j]}" for j in order)], lines)
+    shown += f"\n{means.shape[1] - MEANS:,} more columns differ less" if means.shape[1] > MEANS else ""
+    return line, shown, _likelihood(model) | {"weights": weights, "means": means, "columns": names}
+
+
+MEANS = 6
+"""The most columns whose means are shown."""
+
+
+def _apart(weights: Any, means: Any, within: Any) -> Any:
+    """How far the means (K, d) lie apart in each column (d,): their variance over that within components."""
+    between = weights @ (means - weights @ means) ** 2
+    return between / np.where(within > 0.0, within, np.inf)
+
+
+def _diagonal(component: Any) -> Any:
+    covariance = component.covariance
+    return np.diag(covariance()) if callable(covariance) else covariance.variances
+
+
+def _density(model: Any) -> Summary:
+    h = np.atleast_1d(np.asarray(model.bandwidth_, dtype=np.float64))
+    names = names_of(model, model.n_features_in_)
+    spread = np.sqrt(np.diag(h)) if h.ndim == 2 else h
+    lines = [[name, f"{each:.5g}"] for name, each in zip(names, spread, strict=True)]
+    line = f"{model.n_samples_:,} kernels, {model.kernel}, bandwidth {model.bandwidth}"
+    return line, aligned(["column", "bandwidth"], lines), {"bandwidth": model.bandwidth_, "columns": names}
+
+
+def _classes(model: Any) -> Summary:
+    """Any classifier: its classes, how many rows each has, and their prior probabilities."""
+    classes, prior = [str(each) for each in model.classes_], np.asarray(model.class_prior_)
+    counts = getattr(model, "class_count_", None)
+    rows = [""] * len(classes) if counts is None else [f"{count:,.6g}" for count in np.asarray(counts)]
+    listed = [[name, count, f"{p:.4f}"] for name, count, p in zip(classes, rows, prior, strict=True)]
+    facts = {"classes": classes, "prior": prior, "class_count": counts}
+    return counted(len(classes), "class"), aligned(["class", "rows", "prior"], listed), facts
+
+
+def _naive(model: Any) -> Summary:
+    line, shown, facts = _classes(model)
+    choices = [(str(each.column), str(each.family), each.reason) for each in model.features_]
+    kinds = Counter(family for _, family, _ in choices)
+    families = ", ".join(f"{count} {family}" for family, count in kinds.items())
+    few = len(choices) <= SHOWN
+    table = aligned(["column", "family", "reason"], choices, sides="<<<") if few else _by_reason(choices)
+    told = [dict(zip(("column", "family", "reason"), choice, strict=True)) for choice in choices]
+    return f"{line}; columns: {families}", f"{shown}\n\n{table}", facts | {"families": told}
+
+
+def _by_reason(choices: list[tuple[str, str, str]]) -> str:
+    """Columns in counts, by their family and the reason for it, with the first of each."""
+    alike: dict[tuple[str, ...], list[tuple[str, str, str]]] = {}
+    for column, family, reason in choices:
+        alike.setdefault((family, *re.split(r"\d+", reason)), []).append((column, family, reason))
+    lines = [
+        [same[0][1], f"{len(same):,}", ", ".join(one_line(column, 20) for column, *_ in same[:3]),
+         _joined([reason for *_, reason in same])]
+        for same in sorted(alike.values(), key=len, reverse=True)
+    ]  # fmt: skip
+    return aligned(["family", "columns", "such as", "reason"], lines, sides="<><<")
+
+
+def _joined(reasons: list[str]) -> str:
+    """Reasons that differ by their numbers as one.
+
+    >>> _joined(["whole numbers of 3 values", "whole numbers of 12 values"])
+    'whole numbers of 3 to 12 values'
+    """
+    found = [[int(number) for number in re.findall(r"\d+", reason)] for reason in reasons]
+    spans = iter([(min(each), max(each)) for each in zip(*found, strict=True)])
+    return re.sub(r"\d+", lambda _: "{} to {}".format(*span) if len(set(span := next(spans))) > 1 else f"{span[0]}",
+                  reasons[0])  # fmt: skip
+
+
+def _bayes(model: Any) -> Summary:
+    line, shown, facts = _classes(model)
+    density = call(model.density)
+    return f"{line}, each with its own {density}", shown, facts | {"density": density}
+
+
+def _linear(model: Any) -> Summary:
+    line, shown, facts = _classes(model)
+    shares, V = np.asarray(model.explained_variance_ratio_), np.asarray(model.scalings_)
+    axes = axis_names(model, V.shape[1])
+    names = names_of(model, model.n_features_in_)
+    spread = np.sqrt(model.model_.covariance.variances)
+    order = foremost(np.abs(V * spread[:, np.newaxis]) @ shares)
+    lines = [[names[j], *(figure(v, ".4g") for v in V[j])] for j in order]
+    share = ["share %", *(f"{100.0 * each:.2f}" for each in shares)]
+    table = aligned(["discriminants", *axes], [share, *lines], most=SHOWN + 1)
+    said = f"{line}, {counted(len(axes), 'discriminant')}{_shrunk(model)}"
+    return said, f"{shown}\n\n{table}", facts | {
+        "columns": names, "explained_variance_ratio": shares, "scalings": V, "shrinkage": model.shrinkage_,
+    }  # fmt: skip
+
+
+def _quadratic(model: Any) -> Summary:
+    line, shown, facts = _classes(model)
+    return f"{line}, a Gaussian each{_shrunk(model)}", shown, facts | {"shrinkage": model.shrinkage_}
+
+
+def _shrunk(model: Any) -> str:
+    amounts = np.atleast_1d(np.asarray(model.shrinkage_, dtype=np.float64))
+    return f", shrinkage {', '.join(f'{each:.3g}' for each in amounts[:SHOWN])}" if amounts.any() else ""
+
+
+def _outcome(model: Any) -> dict[str, Any]:
+    return {"solver": model.solver_.solver, "reason": model.solver_.reason, "converged": model.solver_.converged}
+
+
+def _likelihood(model: Any) -> dict[str, Any]:
+    facts = {"loglik": model.loglik_, "n_iter": model.n_iter_, "converged": model.converged_}
+    return {name: getattr(value, "item", lambda value=value: value)() for name, value in facts.items()}
+
+
+SUMMARIES: dict[str, Callable[[Any], Summary]] = {
+    "PCA": _pca,
+    "KernelPCA": _kernel,
+    "ProbabilisticPCA": _ppca,
+    "FactorAnalysis": _factor,
+    "GaussianMixture": _mixture,
+    "KernelDensity": _density,
+    "NaiveBayes": _naive,
+    "BayesClassifier": _bayes,
+    "LinearDiscriminant": _linear,
+    "QuadraticDiscriminant": _quadratic,
+}
+"""Summaries by the class of the model; a classifier without one is described by its classes."""

@@ -1,0 +1,1 @@
+"""Comparison of densities by the log-likelihood of held-out rows."""

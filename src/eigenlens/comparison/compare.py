@@ -1,0 +1,252 @@
+"""Which density fits best? Cross-validated log-likelihoods of any estimators, in the same units, with paired errors."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import has_fit_parameter
+
+from eigenlens import checks
+from eigenlens.arrays import Array, is_tensor, read_only, to_numpy
+from eigenlens.comparison.jacobian import log_stretch
+from eigenlens.data.coerce import as_source
+from eigenlens.data.rows import picked
+from eigenlens.data.source import Source
+from eigenlens.errors import DataError, OptionError
+from eigenlens.estimator.rows import count_rows
+
+__all__ = ["Comparison", "compare"]
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """What each estimator came to on rows held out, best first; those that failed come last.
+
+    Attributes:
+        names: (m,). means: (m,) log density of a held-out row, NaN where the estimator failed.
+        errors: (m,) standard errors of the means.
+        behind: (m,) by how much the mean lies below the best. behind_errors: (m,) standard errors of these differences,
+            from differences row by row: rows that are hard for all do not count.
+        fit_seconds: (m,) of one fit, on average over the folds.
+        values: (m, n) log density of every row, from the fit that did not see it.
+        folds: (n,) the fold in which each row was held out. weight: (n,).
+        failures: {name: what went wrong}.
+    """
+
+    names: tuple[str, ...]
+    means: Array
+    errors: Array
+    behind: Array
+    behind_errors: Array
+    fit_seconds: Array
+    values: Array
+    folds: Array
+    weight: Array
+    failures: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        arrays = "means", "errors", "behind", "behind_errors", "fit_seconds", "values", "folds", "weight"
+        read_only(self, *arrays)
+
+    @property
+    def best(self) -> str:
+        """The name of the estimator with the largest mean."""
+        return self.names[0]
+
+    def records(self) -> list[dict[str, Any]]:
+        """The table as one dictionary an estimator, best first, for a frame: `pandas.DataFrame(table.records())`."""
+        columns = {
+            "estimator": self.names,
+            "log_density": self.means.tolist(),
+            "error": self.errors.tolist(),
+            "behind": self.behind.tolist(),
+            "behind_error": self.behind_errors.tolist(),
+            "fit_seconds": self.fit_seconds.tolist(),
+            "failure": [self.failures.get(name, "") for name in self.names],
+        }
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+    def __str__(self) -> str:
+        width = max(map(len, (*self.names, "estimator")))
+        lines = [
+            f"{'estimator':<{width}}  {'log density':>12} {'± se':>8}  {'behind best':>12} {'± se':>8}  {'fit s':>8}"
+        ]
+        for i, name in enumerate(self.names):
+            if name in self.failures:
+                lines.append(f"{name:<{width}}  failed: {self.failures[name]}")
+                continue
+            behind = f"{self.behind[i]:>12.4f} {self.behind_errors[i]:>8.4f}" if i else f"{'':>21}"
+            lines.append(
+                f"{name:<{width}}  {self.means[i]:>12.4f} {self.errors[i]:>8.4f}  {behind}  {self.fit_seconds[i]:>8.3g}"
+            )
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def compare(
+    estimators: Mapping[str, Any], X: Any, *, cv: int = 5, sample_weight: Any = None, random_state: Any = None
+) -> Comparison:
+    """The mean log density of held-out rows under each estimator, best first, with paired standard errors.
+
+    Every estimator is fitted to the same cv − 1 folds and asked for `score_samples` of the fold left out. All are put
+    into the units of X: a Pipeline's density of the transformed row is multiplied by |det| of the transformation's
+    derivative there. A Pipeline whose steps have no inverse at the rows (they turn back, or press rows together) has no
+    density of X, and is named among the failures. Standard errors treat the rows as independent, which held-out rows
+    nearly are.
+
+    Args:
+        estimators: {name: unfitted estimator} with `fit` and `score_samples`, of this package or of scikit-learn, or a
+            Pipeline that ends in one and keeps the number of columns. Each is cloned, none is changed.
+        X: rows of any kind the estimators take; of a Source and of Dask arrays folds are left out by zero weights.
+        cv: the number of folds. sample_weight: (n,) counts of rows, in fits and in means. random_state: of the folds.
+
+    An estimator that raises an error in a fold stays in the table, with the error. Cost: cv fits each.
+
+    >>> from sklearn.mixture import GaussianMixture
+    >>> from sklearn.neighbors import KernelDensity
+    >>> X = np.random.default_rng(0).standard_normal((300, 2))
+    >>> table = compare({"normal": GaussianMixture(), "narrow": KernelDensity(bandwidth=0.05)}, X, random_state=0)
+    >>> table.best, bool(table.behind[1] > 3 * table.behind_errors[1])
+    ('normal', True)
+    """
+    if not isinstance(estimators, Mapping) or not estimators:
+        raise OptionError(f"estimators={estimators!r} must be a dictionary of at least one name and its estimator.")
+    streamed = isinstance(X, Source) or hasattr(X, "to_delayed")
+    n = count_rows(as_source(X)) if streamed else int(X.shape[0] if hasattr(X, "shape") else len(X))
+    weight = checks.weights(sample_weight, n)
+    k = checks.integer("cv", cv, 2, n, "the number of rows")
+    folds = checks.generator(random_state).permutation(n) % k
+    rows = _Streamed(X, weight, folds) if streamed else _Sliced(X, weight, folds)
+    results = {str(name): _held_out(estimator, rows, k) for name, estimator in estimators.items()}
+    return _ranked(results, folds, np.ones(n) if weight is None else weight)
+
+
+@dataclass(frozen=True, eq=False)
+class _Sliced:
+    """Rows in memory, of which a fold is taken by number."""
+
+    X: Any
+    weight: Array | None
+    folds: Array
+
+    def fit(self, estimator: Any, fold: int) -> Any:
+        kept = np.flatnonzero(self.folds != fold)
+        return _fitted(estimator, self._rows(kept), None if self.weight is None else self.weight[kept])
+
+    def score(self, fitted: Any, fold: int) -> Array:
+        return _log_density(fitted, self._rows(np.flatnonzero(self.folds == fold)))
+
+    def _rows(self, index: Array) -> Any:
+        return picked(self.X, index) if is_tensor(self.X) else _safe_indexing(self.X, index)
+
+
+@dataclass(frozen=True, eq=False)
+class _Streamed:
+    """Rows that come in blocks: a fold is left out by weights of zero, and picked out of the scores of all."""
+
+    X: Any
+    weight: Array | None
+    folds: Array
+
+    def fit(self, estimator: Any, fold: int) -> Any:
+        weight = np.ones(self.folds.size) if self.weight is None else self.weight
+        with _quiet_dask():
+            return _fitted(estimator, self.X, np.where(self.folds == fold, 0.0, weight))
+
+    def score(self, fitted: Any, fold: int) -> Array:
+        with _quiet_dask():
+            return np.asarray(_log_density(fitted, self.X)[self.folds == fold])
+
+
+@contextmanager
+def _quiet_dask() -> Iterator[None]:
+    """Without what Dask says where scikit-learn asks about the memory of its arrays, which no caller can act on."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The `numpy.* function is not implemented by Dask", FutureWarning)
+        yield
+
+
+def _held_out(estimator: Any, rows: _Sliced | _Streamed, k: int) -> tuple[Array, float] | str:
+    """Log densities (n,) of the rows, each by the fit that did not see it, and seconds a fit; or what went wrong."""
+    values, seconds = np.full(rows.folds.size, np.nan), 0.0
+    for fold in range(k):
+        try:
+            start = time.perf_counter()
+            fitted = rows.fit(clone(estimator), fold)
+            seconds += time.perf_counter() - start
+            values[rows.folds == fold] = rows.score(fitted, fold)
+        except Exception as error:  # one estimator's trouble must not lose the others'
+            return f"in fold {fold + 1}: {type(error).__name__}: {error}"
+    if np.isnan(values).any():
+        return f"its log density is NaN in {int(np.isnan(values).sum())} rows"
+    return values, seconds / k
+
+
+def _fitted(estimator: Any, X: Any, weight: Array | None) -> Any:
+    if weight is None:
+        return estimator.fit(X)
+    if isinstance(estimator, Pipeline):
+        taking = [name for name, step in estimator.steps if has_fit_parameter(step, "sample_weight")]
+        if not taking or taking[-1] != estimator.steps[-1][0]:
+            raise OptionError(f"{type(estimator[-1]).__name__} takes no sample_weight.")
+        return estimator.fit(X, **{f"{name}__sample_weight": weight for name in taking})
+    if not has_fit_parameter(estimator, "sample_weight"):
+        raise OptionError(f"{type(estimator).__name__} takes no sample_weight.")
+    return estimator.fit(X, sample_weight=weight)
+
+
+def _log_density(fitted: Any, X: Any) -> Array:
+    """log p(x) (n,) in the units of X."""
+    fitted = getattr(fitted, "best_estimator_", fitted)
+    values = np.asarray(to_numpy(fitted.score_samples(X)), dtype=np.float64)
+    if values.ndim != 1:
+        raise DataError(f"score_samples gave an array of shape {values.shape}; it must be one log density a row.")
+    if isinstance(fitted, Pipeline) and len(fitted.steps) > 1:
+        values = values + log_stretch(fitted[:-1].transform, X, _inverse(fitted[:-1]))
+    return values
+
+
+def _inverse(steps: Pipeline) -> Any:
+    """The way back, or None where a step has none; a FunctionTransformer has one only if it was given."""
+    given = all(_leads_back(step) for _, step in steps.steps)
+    return steps.inverse_transform if given and hasattr(steps, "inverse_transform") else None
+
+
+def _leads_back(step: Any) -> bool:
+    if isinstance(step, Pipeline):
+        return all(_leads_back(inner) for _, inner in step.steps)
+    return not isinstance(step, FunctionTransformer) or step.func is None or step.inverse_func is not None
+
+
+def _ranked(results: dict[str, tuple[Array, float] | str], folds: Array, weight: Array) -> Comparison:
+    failures = {name: found for name, found in results.items() if isinstance(found, str)}
+    done = {name: found for name, found in results.items() if not isinstance(found, str)}
+    order = sorted(done, key=lambda name: -_mean(done[name][0], weight)[0])
+    names = (*order, *failures)
+    nothing = np.full(folds.size, np.nan)
+    values = np.array([done[name][0] if name in done else nothing for name in names])
+    means, errors = np.array([_mean(row, weight) for row in values]).T
+    with np.errstate(invalid="ignore"):
+        behind, behind_errors = np.array([_mean(values[0] - row, weight) for row in values]).T
+    seconds = np.array([done[name][1] if name in done else np.nan for name in names])
+    return Comparison(names, means, errors, behind, behind_errors, seconds, values, folds, weight, failures)
+
+
+def _mean(values: Array, weight: Array) -> tuple[float, float]:
+    """The weighted mean of values (n,), and its standard error; a weight of w is w values."""
+    n, counted = float(weight.sum()), weight > 0.0
+    with np.errstate(invalid="ignore"):
+        mean = float(weight[counted] @ values[counted]) / n
+        variance = float(weight[counted] @ (values[counted] - mean) ** 2) / (n - 1.0) if n > 1.0 else np.nan
+    return mean, float(np.sqrt(variance / n))

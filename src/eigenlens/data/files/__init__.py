@@ -1,0 +1,1 @@
+"""Rows from files: delimited text, Parquet, Arrow and .npy."""

@@ -1,0 +1,177 @@
+"""Rows of .npy files by plain reads: a memory map would count every page it has touched as resident."""
+
+from __future__ import annotations
+
+import copy
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, Self
+
+import numpy as np
+
+from eigenlens.arrays import Array, working_dtype
+from eigenlens.data.files.columns import Selection
+from eigenlens.data.source import FILE_BLOCK_BYTES
+from eigenlens.data.table import Field
+from eigenlens.errors import DataError
+
+__all__ = ["NpyReader"]
+
+
+@dataclass(frozen=True)
+class Header:
+    """What the first bytes of a .npy file say of the rest."""
+
+    path: Path
+    shape: tuple[int, int]
+    fortran: bool
+    dtype: np.dtype[Any]
+    offset: int
+
+    @classmethod
+    def of(cls, path: Path) -> Header:
+        """Read and check the header; the array must be numeric, two-dimensional and all there."""
+        with path.open("rb") as file:
+            shape, fortran, dtype = _parse(path, file)
+            header = cls(path, shape, fortran, dtype, file.tell())
+        need, have = header.offset + shape[0] * shape[1] * dtype.itemsize, path.stat().st_size
+        if have < need:
+            raise DataError(f"'{path}' is truncated: {have:,} bytes of {need:,}. Copy or write it again.")
+        return header
+
+
+def _parse(path: Path, file: BinaryIO) -> tuple[tuple[int, int], bool, np.dtype[Any]]:
+    read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    try:
+        # Version 3 differs only in the names of record fields, and records are refused below anyway.
+        shape, fortran, dtype = read[np.lib.format.read_magic(file)](file)
+    except (ValueError, KeyError, EOFError) as error:
+        raise DataError(f"'{path}' is not a .npy file of plain numbers: write it with numpy.save.") from error
+    if dtype.kind not in "fiub":
+        way = "astype(float)" if dtype.names is None else "numpy.lib.recfunctions.structured_to_unstructured"
+        raise DataError(f"'{path}' holds {dtype} entries; numbers are needed: convert it with {way}.")
+    if len(shape) != 2:
+        hint = "reshape(len(X), -1)" if len(shape) > 2 else "reshape(-1, 1)"
+        axes = f"{len(shape)} dimension{'s' * (len(shape) != 1)}"
+        raise DataError(f"'{path}' has {axes} (shape {shape}); 2 are needed: save X.{hint}.")
+    return (int(shape[0]), int(shape[1])), bool(fortran), dtype
+
+
+class NpyReader:
+    """Blocks of the rows of .npy files with equal numbers of columns, in either order."""
+
+    names = None
+
+    def __init__(self, paths: tuple[Path, ...], selection: Selection, *, block_rows: int | None = None) -> None:
+        self.headers = [Header.of(path) for path in paths]
+        width = self.headers[0].shape[1]
+        for header in self.headers:
+            if header.shape[1] != width:
+                raise DataError(
+                    f"'{header.path}' has {header.shape[1]} columns, '{paths[0]}' has {width}: "
+                    "the files of one scan need the same columns."
+                )
+        self._features = selection.features(range(width)) if width else ()
+        single = all(working_dtype(header.dtype.newbyteorder("=")) == np.float32 for header in self.headers)
+        self.dtype = np.dtype(np.float32 if single else np.float64)
+        self._block_rows = block_rows
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """The features, which are numbers, or integers or booleans where all files hold these."""
+        boolean = all(header.dtype.kind == "b" for header in self.headers)
+        kind = "boolean" if boolean else "integer" if self._whole else "number"
+        return tuple(Field(place, kind) for place in range(len(self._features)))
+
+    @property
+    def _whole(self) -> bool:
+        """Whether all files hold integers of one type, which floats may round."""
+        first = self.headers[0].dtype
+        return first.kind in "iu" and first.isnative and all(header.dtype == first for header in self.headers)
+
+    def only(self, columns: Sequence[int]) -> Self:
+        """A reader of some of the features, by number."""
+        other = copy.copy(self)
+        other._features = tuple(self._features[j] for j in columns)
+        return other
+
+    def count(self) -> int:
+        """The number of rows, by the headers."""
+        return sum(header.shape[0] for header in self.headers)
+
+    def blocks(self) -> Iterator[Array]:
+        """One pass over the features; C-ordered files give C-ordered blocks, others Fortran's."""
+        yield from self._read(self._features, self.dtype)
+
+    def tables(self) -> Iterator[Array]:
+        """The same, as there is no text; integers as they are."""
+        return self._read(self._features, None if self._whole else self.dtype)
+
+    def column(self, position: int) -> Array:
+        """One whole column (n,) in the file's own dtype."""
+        return np.concatenate([block[:, 0] for block in self._read((position,), None)])
+
+    def _read(self, positions: tuple[int, ...], dtype: np.dtype[Any] | None) -> Iterator[Array]:
+        memory = _Memory()
+        for header in self.headers:
+            pieces = _by_columns if header.fortran else _by_rows
+            width = len(positions) if header.fortran else header.shape[1]
+            step = self._block_rows or max(1, FILE_BLOCK_BYTES // max(1, width * header.dtype.itemsize))
+            with header.path.open("rb", buffering=0) as file:
+                for start in range(0, header.shape[0], step):
+                    rows = pieces(file, header, start, min(step, header.shape[0] - start), positions, memory)
+                    yield rows if dtype is None else np.asarray(rows, dtype=dtype)
+
+
+def _references(arrays: list[Array], place: int) -> int:
+    """How many refer to an array in a list; views of it do."""
+    return sys.getrefcount(arrays[place])
+
+
+UNUSED = _references([np.empty(0)], 0)
+
+
+class _Memory:
+    """Arrays for blocks, used again once nobody refers to them: fresh memory costs as much as reading from a cache."""
+
+    def __init__(self) -> None:
+        self._kept: list[Array] = []
+
+    def take(self, shape: tuple[int, int], dtype: np.dtype[Any], order: Any = "C") -> Array:
+        """An uninitialised array."""
+        size = shape[0] * shape[1] * dtype.itemsize
+        place = next((i for i in range(len(self._kept)) if _references(self._kept, i) == UNUSED), None)
+        if place is None or self._kept[place].size < size:
+            self._kept = [array for i, array in enumerate(self._kept) if i != place]
+            self._kept.append(np.empty(size, dtype=np.uint8))
+            place = -1
+        return self._kept[place][:size].view(dtype).reshape(shape, order=order)
+
+
+def _by_rows(file: Any, header: Header, start: int, count: int, positions: tuple[int, ...], memory: _Memory) -> Array:
+    width = header.shape[1]
+    rows = memory.take((count, width), header.dtype)
+    _fill(file, header, start * width, rows)
+    return rows if positions == tuple(range(width)) else rows[:, list(positions)]
+
+
+def _by_columns(
+    file: Any, header: Header, start: int, count: int, positions: tuple[int, ...], memory: _Memory
+) -> Array:
+    rows = memory.take((count, len(positions)), header.dtype, order="F")
+    for place, position in enumerate(positions):
+        _fill(file, header, position * header.shape[0] + start, rows[:, place])
+    return rows
+
+
+def _fill(file: Any, header: Header, entry: int, target: Array) -> None:
+    """Fill a contiguous array with the file's entries from `entry` on."""
+    file.seek(header.offset + entry * header.dtype.itemsize)
+    waiting = target.reshape(-1).view(np.uint8).data
+    while waiting:  # one read call may return less than was asked for, and at most 2 GB
+        got = file.readinto(waiting)
+        if not got:
+            raise DataError(f"'{header.path}' ended early while it was read: copy or write it again.")
+        waiting = waiting[got:]

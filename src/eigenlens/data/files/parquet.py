@@ -1,0 +1,230 @@
+"""Rows of Parquet and Arrow files by Polars, in bounded memory whatever the size of their row groups.
+
+A row group must be decoded before its rows can be used, and a default writer makes groups of hundreds of
+megabytes. So a pass decodes slabs of at most `SLAB_BYTES`, cut at the borders of row groups where those are
+smaller, and within a slab a few columns at a time, in several threads, so that little else is held. A row
+group larger than a slab is decompressed once for every slab that it is cut into: the price of bounded memory.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+
+from eigenlens.arrays import Array
+from eigenlens.data.encoded import encode_whole
+from eigenlens.data.files.columns import Selection
+from eigenlens.data.files.polars import as_array, fill, import_polars, same_columns, text_error, unreadable
+from eigenlens.data.source import FILE_BLOCK_BYTES
+from eigenlens.data.table import Field, MixedRows, large, with_text
+from eigenlens.data.table_kinds import table_field
+from eigenlens.errors import DataError
+
+if TYPE_CHECKING:
+    from polars import DataFrame, LazyFrame
+
+__all__ = ["TableReader", "arrow_reader", "as_array", "import_polars", "parquet_reader", "same_columns", "unreadable"]
+
+SLAB_BYTES = 192 << 20
+"""What one slab of decoded rows may take."""
+
+GROUP_BYTES = 16 << 20
+"""About what the columns being decoded may take in the file: Polars fetches whole column chunks."""
+
+TEXT_BYTES = 48
+"""About what an entry of a column of text takes."""
+
+WORKERS = max(2, min(8, os.cpu_count() or 2))
+
+
+class Slab(NamedTuple):
+    """Some consecutive rows of one file, and how many columns to decode at once."""
+
+    path: Path
+    start: int
+    length: int
+    columns: int
+
+
+class TableReader:
+    """Blocks of the columns of Parquet or Arrow files; `open_table` makes a file a LazyFrame."""
+
+    def __init__(
+        self,
+        paths: tuple[Path, ...],
+        selection: Selection,
+        open_table: Callable[[Path], LazyFrame],
+        *,
+        block_rows: int | None = None,
+    ) -> None:
+        # Opened once: a wide file's metadata takes longer to parse than some of its columns.
+        self._tables = {path: open_table(path) for path in paths}
+        schemas = {path: _schema(path, table) for path, table in self._tables.items()}
+        first = schemas[paths[0]]
+        same_columns(paths, [list(schema) for schema in schemas.values()], ordered=False)
+        self._width = len(first)
+        self.names: tuple[str, ...] = selection.features(list(first))
+        single = all(str(schema[name]) == "Float32" for schema in schemas.values() for name in self.names)
+        self.dtype = np.dtype(np.float32 if single else np.float64)
+        self._block_rows = block_rows
+        types = ({path: schema[name] for path, schema in schemas.items()} for name in self.names)
+        self._set_fields(tuple(map(table_field, self.names, types)))
+
+    def _set_fields(self, fields: tuple[Field, ...]) -> None:
+        self.fields, self.names = fields, tuple(field.name for field in fields)
+        self._numeric = [field.name for field in fields if field.kind != "text"]
+        self._text = [field.name for field in fields if field.kind == "text"]
+        self._row_bytes = len(self._numeric) * self.dtype.itemsize + len(self._text) * TEXT_BYTES
+        self._block = self._block_rows or max(1, FILE_BLOCK_BYTES // self._row_bytes)
+        self._slabs: list[Slab] | None = None
+
+    def only(self, columns: Sequence[int]) -> Self:
+        """A reader of some of the features, by number."""
+        other = copy.copy(self)
+        other._set_fields(tuple(self.fields[j] for j in columns))
+        return other
+
+    def count(self) -> int:
+        """The number of rows, by the files' own metadata."""
+        pl = import_polars()
+        return sum(int(table.select(pl.len()).collect().item()) for table in self._tables.values())
+
+    def blocks(self) -> Iterator[Array]:
+        """One pass over the features: Fortran-ordered blocks, missing entries NaN; text is refused."""
+        if self._text:
+            raise self._text_error()
+        for _, blocks, _ in self._decoded():
+            blocks.reverse()
+            while blocks:  # each is let go as it is taken
+                yield blocks.pop()
+
+    def tables(self) -> Iterator[MixedRows]:
+        """One pass over the features: text as levels, and integers that floats would round; the rest as numbers."""
+        for slab, blocks, text in self._decoded():
+            whole = self._rounded(slab, blocks)
+            start = 0
+            for numbers in blocks:
+                rows = slice(start, start + len(numbers))
+                exact = {self.names.index(name): encode_whole(column[rows]) for name, column in whole.items()}
+                yield with_text(numbers, list(text[rows].iter_columns()), self.fields, exact)
+                start = rows.stop
+
+    def _rounded(self, slab: Slab, blocks: list[Array]) -> dict[str, Any]:
+        """The columns of integers that floats have rounded in the blocks of a slab, read once more as they are."""
+        import narwhals.stable.v2 as nw
+
+        kinds = {field.name: field.kind for field in self.fields}
+        names = [
+            name
+            for place, name in enumerate(self._numeric)
+            if kinds[name] == "integer" and any(large(block[:, place]) for block in blocks)
+        ]
+        return {name: nw.from_native(self._collect(slab, [name])[name], series_only=True) for name in names}
+
+    def column(self, name: str) -> Array:
+        """One whole column (n,): numbers as they are, text as text."""
+        pl = import_polars()
+        tables = [table.select(name) for table in self._tables.values()]
+        return as_array(pl.concat(tables, how="vertical_relaxed").collect().to_series())
+
+    def _decoded(self) -> Iterator[tuple[Slab, list[Array], DataFrame]]:
+        """Slab by slab, the blocks of the columns of numbers, and the columns of text."""
+        if self._slabs is None:
+            self._slabs = [slab for path in self._tables for slab in self._cut(path)]
+        with ThreadPoolExecutor(WORKERS, thread_name_prefix="eigenlens-decoder") as pool:
+            for slab in self._slabs:
+                yield slab, *self._fill(pool, slab)
+
+    def _cut(self, path: Path) -> Iterator[Slab]:
+        """Slabs of one file, cut where its row groups end."""
+        most = max(self._block, SLAB_BYTES // self._row_bytes)
+        # Polars keeps one chunk a row group, so one column tells where they end.
+        groups = self._tables[path].select([*self._numeric, *self._text][0]).collect().to_series().chunk_lengths()
+        share = min(1.0, max(most, *groups, 1) / max(1, sum(groups)))
+        column_bytes = path.stat().st_size * share / self._width
+        columns = min(-(-len(self.names) // WORKERS), max(4, int(GROUP_BYTES / WORKERS / column_bytes)))
+        return (Slab(path, start, length, columns) for start, length in cut_slabs(groups, most))
+
+    def _fill(self, pool: ThreadPoolExecutor, slab: Slab) -> tuple[list[Array], DataFrame]:
+        """The blocks of a slab, their columns decoded in groups by the pool, and its columns of text."""
+        starts = range(0, slab.length, self._block)
+        sizes = [(min(self._block, slab.length - start), len(self._numeric)) for start in starts]
+        blocks = [np.empty(size, dtype=self.dtype, order="F") for size in sizes]
+        text = pool.submit(self._collect, slab, self._text)
+        firsts = range(0, len(self._numeric), slab.columns)
+        for work in [pool.submit(self._decode, slab, blocks, first) for first in firsts]:
+            work.result()
+        return blocks, text.result()
+
+    def _decode(self, slab: Slab, blocks: list[Array], first: int) -> None:
+        pl = import_polars()
+        kind = pl.Float32 if self.dtype == np.float32 else pl.Float64
+        fill(blocks, self._collect(slab, self._numeric[first : first + slab.columns], kind), first)
+
+    def _collect(self, slab: Slab, names: list[str], kind: Any = None) -> DataFrame:
+        pl = import_polars()
+        table = self._tables[slab.path].select(names).slice(slab.start, slab.length)
+        try:
+            return (table if kind is None else table.cast(kind)).collect()
+        except pl.exceptions.PolarsError as error:
+            raise unreadable(slab.path, error) from error
+
+    def _text_error(self) -> DataError:
+        names = self._text
+        texts = [table.select(names[0]).collect().to_series() for table in self._tables.values()]
+        count = sum(len(text) - text.null_count() for text in texts)
+        for path, text in zip(self._tables, texts, strict=True):
+            present = text.is_not_null().arg_true()
+            if len(present):
+                where = f"row {present[0] + 1}" + (f" of {path.name}" if len(texts) > 1 else "")
+                return text_error(names, count, where, str(text[present[0]]))
+        return DataError(f"column {names[0]!r} is a text column without entries: leave it out with drop={names}.")
+
+
+def parquet_reader(paths: tuple[Path, ...], selection: Selection, *, block_rows: int | None = None) -> TableReader:
+    """A reader of Parquet files."""
+    pl = import_polars()
+    return TableReader(paths, selection, lambda path: pl.scan_parquet(path, glob=False), block_rows=block_rows)
+
+
+def arrow_reader(paths: tuple[Path, ...], selection: Selection, *, block_rows: int | None = None) -> TableReader:
+    """A reader of Arrow IPC files, which Feather files are too."""
+    pl = import_polars()
+    return TableReader(paths, selection, lambda path: pl.scan_ipc(path, glob=False), block_rows=block_rows)
+
+
+def cut_slabs(chunks: Sequence[int], most: int) -> Iterator[tuple[int, int]]:
+    """(start, count) of slabs of at most `most` rows, cut where chunks end as far as that goes.
+
+    >>> list(cut_slabs([3, 3, 3, 10], most=6))
+    [(0, 6), (6, 3), (9, 5), (14, 5)]
+    """
+    start = count = 0
+    for chunk in chunks:
+        if count and count + chunk > most:
+            yield start, count
+            start, count = start + count, 0
+        if chunk <= most:
+            count += chunk
+            continue
+        parts = -(-chunk // most)
+        step = -(-chunk // parts)
+        for done in range(0, chunk, step):
+            yield start + done, min(step, chunk - done)
+        start += chunk
+    if count:
+        yield start, count
+
+
+def _schema(path: Path, table: LazyFrame) -> dict[str, Any]:
+    pl = import_polars()
+    try:
+        return dict(table.collect_schema())
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise unreadable(path, error) from error

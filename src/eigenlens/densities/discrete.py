@@ -1,0 +1,327 @@
+"""Densities of one column of levels: a coin and a die. Levels are strings, numbers or booleans as they came."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from eigenlens.arrays import Array, is_sparse, read_only
+from eigenlens.data.levels import coded
+from eigenlens.data.source import Block
+from eigenlens.densities.base import Columns
+from eigenlens.densities.fitting import level_counts, pseudo_counts
+from eigenlens.densities.intervals import Fitted, numbers, proportion_intervals, record_of, table
+from eigenlens.densities.product import Product
+from eigenlens.errors import DataError, OptionError
+from eigenlens.stats.counts import Counts
+
+__all__ = ["Bernoulli", "BernoulliFamily", "Categorical", "CategoricalFamily", "probability_table"]
+
+
+@dataclass(frozen=True, eq=False)
+class Categorical:
+    """One of K levels: P(x = level_k) = p_k.
+
+    Attributes:
+        probabilities: p (K,), not negative.
+        levels: (K,) different values; 0, …, K − 1 if not given.
+        unknown: the probability of any level that is not among these. With Σ p it makes one.
+        fitted: what `fit` left, else None.
+
+    A level that is not known has log density ln unknown, −inf where that is 0; a missing value (NaN, None) has 0.
+
+    >>> die = Categorical.fit(["red", "blue", "red", "red"])
+    >>> print(die)
+    Categorical, n = 4, log-likelihood -2.2493
+    level  probability  std. error      low     high
+    blue          0.25     0.21651  0.04559  0.69936
+    red           0.75     0.21651  0.30064  0.95441
+    >>> die.log_density(["blue", "green", None])
+    array([-1.38629,     -inf,  0.     ])
+    """
+
+    probabilities: Array
+    levels: tuple[Any, ...] = ()
+    unknown: float = 0.0
+    fitted: Fitted | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        read_only(self, "probabilities")
+        p, levels = self.probabilities, tuple(self.levels) or tuple(range(self.probabilities.size))
+        object.__setattr__(self, "levels", levels)
+        if len(levels) != p.size or len(set(levels)) < len(levels):
+            raise OptionError(f"levels={list(levels)!r} must be {p.size} different values, one a probability.")
+        if not (np.all(p >= 0.0) and self.unknown >= 0.0 and abs(p.sum() + self.unknown - 1.0) <= 1e-9):
+            raise OptionError(
+                f"probabilities={p.tolist()} with unknown={self.unknown:g} must not be negative and sum to 1, "
+                f"not {p.sum() + self.unknown:.10g}: divide them by their sum."
+            )
+
+    @classmethod
+    def fit(
+        cls,
+        x: Any,
+        sample_weight: Any = None,
+        *,
+        smoothing: float | Sequence[float] = 0.0,
+        levels: Sequence[Any] | None = None,
+        reserve: float | None = None,
+    ) -> Categorical:
+        """p_k = (n_k + smoothing) / (n + K smoothing + reserve), n_k the weight of the rows with level k.
+
+        Args:
+            x: (n,) values; a Series, list, array, Source or Dask array of one column. Missing ones are left out.
+            sample_weight: (n,), a weight of 3 counting as three rows.
+            smoothing: 0 for maximum likelihood; 1 is Laplace's rule; one number a level is a Dirichlet prior.
+            levels: the levels there can be, in order, also those that do not occur. A column of booleans, a pandas
+                categorical and a Polars Enum declare theirs.
+            reserve: how many rows smoothing adds for levels never met. If None, as many as for each level met
+                (smoothing), and 0 where the levels are declared or smoothing is a list.
+        """
+        family = CategoricalFamily(None if levels is None else tuple(levels), smoothing, reserve)
+        return family.estimate(level_counts(x, sample_weight, family.summarise))
+
+    def log_density(self, X: Any) -> Array:
+        """ln P(x) (n,) of values X (n,) or (n, 1). Cost: a hash a value, or less."""
+        codes, found, _ = coded(X)
+        logs = np.array([*(self._logs.get(level, self._log_unknown) for level in found), 0.0])
+        return np.asarray(logs[codes])
+
+    def sample(self, n: int, rng: np.random.Generator) -> Array:
+        """n draws (n, 1) of the levels that are known."""
+        p = self.probabilities / self.probabilities.sum()
+        return self._values[rng.choice(p.size, size=n, p=p)][:, None]
+
+    def marginal(self, columns: Columns) -> Categorical | Product:
+        """Itself, for column 0."""
+        return self if len(columns) else Product(())
+
+    def condition(self, columns: Columns, values: Any) -> Categorical | Product:
+        """The density of no columns, once the only one is known."""
+        return Product(()) if len(columns) else self
+
+    def standard_errors(self) -> Array:
+        """√(p_k (1 − p_k) / n) (K,), n with the rows that smoothing added."""
+        return np.asarray(np.sqrt(self.probabilities * (1.0 - self.probabilities) / _effective(self)))
+
+    def confidence_intervals(self, level: float = 0.95, method: str = "wilson") -> Array:
+        """Limits (K, 2) for each probability on its own; methods in `models.fitted.INTERVALS`.
+
+        "wilson" (the default: close to its level for few rows and for p near 0 or 1), "wald", "exact", "jeffreys".
+        """
+        return proportion_intervals(self.probabilities, _effective(self), level, method)
+
+    def __str__(self) -> str:
+        names = [str(level) for level in self.levels]
+        p, limits, errors = self.probabilities, None, None
+        if self.fitted is not None:
+            errors, limits = self.standard_errors(), self.confidence_intervals()
+        return probability_table(self, names, p, errors, limits, self.unknown)
+
+    @cached_property
+    def _logs(self) -> dict[Any, float]:
+        with np.errstate(divide="ignore"):
+            return dict(zip(self.levels, np.log(self.probabilities).tolist(), strict=True))
+
+    @property
+    def _log_unknown(self) -> float:
+        return float(np.log(self.unknown)) if self.unknown > 0.0 else -np.inf
+
+    @cached_property
+    def _values(self) -> Array:
+        """The levels as an array of their own kind; of objects where there are several."""
+        kinds = {type(level) for level in self.levels}
+        values = np.empty(len(self.levels), dtype=object)
+        values[:] = self.levels
+        return np.array(self.levels) if len(kinds) == 1 and kinds <= {bool, int, float, str} else values
+
+
+@dataclass(frozen=True)
+class CategoricalFamily:
+    """Categorical densities: counts of levels to shares. The options are those of `Categorical.fit`."""
+
+    levels: tuple[Any, ...] | None = None
+    smoothing: float | Sequence[float] = 0.0
+    reserve: float | None = None
+
+    def summarise(self, block: Block) -> Counts:
+        """The counts of a block of rows of one column."""
+        counts = Counts.of(block.rows.toarray() if is_sparse(block.rows) else block.rows, block.weight)
+        return counts if self.levels is None else counts.within(self.levels)
+
+    def estimate(self, statistics: Counts) -> Categorical:
+        """The shares of the levels, smoothed."""
+        added = pseudo_counts(self.smoothing, len(statistics.levels))
+        reserve = self._reserved(statistics.declared)
+        total = statistics.total + float(added.sum()) + reserve
+        if total <= 0.0 or not statistics.levels:
+            raise DataError("x has no value that counts (all are missing or of weight 0); smoothing=1 gives a prior.")
+        p = (statistics.weight + added) / total
+        record = Fitted(
+            statistics.total, _loglik(statistics.weight, p), p.size - (reserve == 0.0), total - statistics.total
+        )
+        return Categorical(p, statistics.levels, reserve / total, record)
+
+    def _reserved(self, declared: bool) -> float:
+        """The rows that smoothing adds for levels never met."""
+        if self.reserve is None:
+            return 0.0 if declared or np.ndim(self.smoothing) else float(np.asarray(self.smoothing))
+        given: Any = self.reserve
+        if isinstance(given, bool) or not isinstance(given, Real) or not 0.0 <= float(given) < np.inf:
+            raise OptionError(f"reserve={self.reserve!r} must be finite and not negative; 0 leaves other levels out.")
+        return float(self.reserve)
+
+
+@dataclass(frozen=True, eq=False)
+class Bernoulli:
+    """One of two levels: P(x = levels[1]) = p, P(x = levels[0]) = 1 − p.
+
+    Attributes:
+        probability: p, of the second level. levels: (other, counted); (0, 1), which False and True equal.
+        fitted: what `fit` left, else None.
+
+    >>> coin = Bernoulli.fit(["H", "T", "H", "H"], levels=("T", "H"))
+    >>> coin.probability, coin.standard_errors()
+    (0.75, 0.2165)
+    >>> print(coin)
+    Bernoulli, n = 4, log-likelihood -2.2493
+    level  probability  std. error      low     high
+    T             0.25     0.21651  0.04559  0.69936
+    H             0.75     0.21651  0.30064  0.95441
+    """
+
+    probability: float
+    levels: tuple[Any, Any] = (0, 1)
+    fitted: Fitted | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.probability <= 1.0:
+            raise OptionError(f"probability={self.probability!r} must be between 0 and 1.")
+
+    @classmethod
+    def fit(
+        cls,
+        x: Any,
+        sample_weight: Any = None,
+        *,
+        smoothing: float | tuple[float, float] = 0.0,
+        levels: tuple[Any, Any] | None = None,
+    ) -> Bernoulli:
+        """p = (H + b) / (n + a + b), H of n rows having the level that is counted, smoothing = (a, b) or one number.
+
+        Args:
+            x: (n,) values of at most two kinds; missing ones are left out.
+            sample_weight: (n,), a weight of 3 counting as three rows.
+            smoothing: 0 for maximum likelihood; a number, or one for each level: the mean under a Beta prior.
+            levels: (other, counted). If not given: (0, 1) for zeros, ones and booleans; a categorical's; or else the
+                two values that occur, in order.
+        """
+        if levels is not None and (isinstance(levels, str) or len(levels) != 2):
+            raise OptionError(f"levels={levels!r} must be two values, (other, counted).")
+        family = BernoulliFamily(None if levels is None else (levels[0], levels[1]), smoothing)
+        return family.estimate(level_counts(x, sample_weight, family.summarise))
+
+    def log_density(self, X: Any) -> Array:
+        """ln P(x) (n,) of values X (n,) or (n, 1); −inf for a value that is neither level, 0 for a missing one."""
+        return self.categorical.log_density(X)
+
+    def sample(self, n: int, rng: np.random.Generator) -> Array:
+        """n draws (n, 1)."""
+        return self.categorical._values[(rng.random(n) < self.probability).astype(np.intp)][:, None]
+
+    def marginal(self, columns: Columns) -> Bernoulli | Product:
+        """Itself, for column 0."""
+        return self if len(columns) else Product(())
+
+    def condition(self, columns: Columns, values: Any) -> Bernoulli | Product:
+        """The density of no columns, once the only one is known."""
+        return Product(()) if len(columns) else self
+
+    def standard_errors(self) -> float:
+        """√(p (1 − p) / n), n with the rows that smoothing added."""
+        return float(np.sqrt(self.probability * (1.0 - self.probability) / _effective(self)))
+
+    def confidence_intervals(self, level: float = 0.95, method: str = "wilson") -> tuple[float, float]:
+        """Limits for p; methods in `models.fitted.INTERVALS`: "wilson", "wald", "exact" or "jeffreys".
+
+        >>> Bernoulli.fit([0] * 10).confidence_intervals()
+        (0.0, 0.2775)
+        """
+        low, high = proportion_intervals(np.array([self.probability]), _effective(self), level, method)[0]
+        return float(low), float(high)
+
+    @cached_property
+    def categorical(self) -> Categorical:
+        """The same density as that of two levels."""
+        return Categorical(np.array([1.0 - self.probability, self.probability]), self.levels, 0.0, self.fitted)
+
+    def __str__(self) -> str:
+        return str(self.categorical).replace("Categorical", "Bernoulli", 1)
+
+
+@dataclass(frozen=True)
+class BernoulliFamily:
+    """Bernoulli densities: counts of two levels to a share. The options are those of `Bernoulli.fit`."""
+
+    levels: tuple[Any, Any] | None = None
+    smoothing: float | tuple[float, float] = 0.0
+
+    def summarise(self, block: Block) -> Counts:
+        """The counts of a block of rows of one column."""
+        return CategoricalFamily(self.levels).summarise(block)
+
+    def estimate(self, statistics: Counts) -> Bernoulli:
+        """The share of the second level, smoothed."""
+        counts = statistics.within(_two_levels(statistics))
+        both = CategoricalFamily(None, self.smoothing).estimate(counts)
+        return Bernoulli(float(both.probabilities[1]), (both.levels[0], both.levels[1]), both.fitted)
+
+
+def _two_levels(counts: Counts) -> tuple[Any, ...]:
+    levels = counts.levels
+    if len(levels) == 2:
+        return levels
+    if set(levels) <= {0, 1}:
+        return (0, 1)
+    shown = ", ".join(map(repr, levels[:5])) + (", …" if len(levels) > 5 else "")
+    if counts.declared and len(levels) > 2:
+        occurring = int(np.count_nonzero(counts.weight))
+        raise DataError(
+            f"x declares {len(levels)} categories ({shown}), of which {occurring} occur; two are needed: drop the "
+            "unused ones, say levels=(other, counted), or use Categorical.fit(x)."
+        )
+    if len(levels) > 2:
+        raise DataError(f"x holds {len(levels)} different values ({shown}); two are needed: use Categorical.fit(x).")
+    raise DataError(f"x holds one value only ({shown}); say what else it could be: levels=(other, {shown}).")
+
+
+def _effective(density: Any) -> float:
+    """The rows behind a probability, and those that smoothing added."""
+    record = record_of(density)
+    return float(record.weight + record.prior)
+
+
+def _loglik(weight: Array, p: Array) -> float:
+    met = weight > 0.0
+    return float(weight[met] @ np.log(p[met]))
+
+
+def probability_table(
+    density: Any, names: Sequence[str], p: Array, errors: Array | None, limits: Array | None, unknown: float = 0.0
+) -> str:
+    """Levels, probabilities and, where fitted, their errors and 95% limits."""
+    title, header, columns = type(density).__name__, ["level", "probability"], [list(names), numbers(p)]
+    if errors is not None and limits is not None:
+        record = record_of(density)
+        title += f", n = {record.weight:g}, log-likelihood {record.loglik:.5g}"
+        header += ["std. error", "low", "high"]
+        columns += [numbers(errors), numbers(limits[:, 0]), numbers(limits[:, 1])]
+    if unknown:
+        columns = [[*column, ""] for column in columns]
+        columns[0][-1], columns[1][-1] = "any other", numbers(unknown)[0]
+    return table(title, header, *columns)

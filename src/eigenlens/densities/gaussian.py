@@ -1,0 +1,395 @@
+"""The Gaussian density: a mean and a covariance of some structure.
+
+From moments to the covariance of largest likelihood, one pair of functions a structure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, overload
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from eigenlens import checks
+from eigenlens.arrays import Array, dense, read_only
+from eigenlens.data.coerce import explain_nonfinite
+from eigenlens.data.source import Block, Source, accumulate
+from eigenlens.densities.base import Columns, as_rows, column_numbers, known_values, other_columns
+from eigenlens.densities.covariance import Covariance, Diagonal, Full, Spherical, dependent_column
+from eigenlens.densities.fitting import number_rows
+from eigenlens.densities.intervals import (
+    GAUSSIAN_INTERVALS,
+    Fitted,
+    GaussianErrors,
+    GaussianIntervals,
+    numbers,
+    record_of,
+    table,
+)
+from eigenlens.errors import DataError, OptionError
+from eigenlens.stats.moments import ColumnMoments, Moments
+from eigenlens.stats.observed import ObservedColumns
+
+__all__ = ["FITS", "Gaussian", "GaussianFamily", "refuse_out_of_range", "unusable"]
+
+PIECE, TILE = 1 << 21, 1 << 17
+"""Entries of the rows whose gaps are compared at a time, and of those that are whitened: they stay in cache."""
+
+
+@dataclass(frozen=True, eq=False)
+class Gaussian:
+    """x ~ N(mean, C).
+
+        ln p(x) = −½ (d ln 2π + ln |C| + (x − mean)ᵀ C⁻¹ (x − mean))
+
+    Attributes:
+        mean: (d,).
+        covariance: `Full`, `Diagonal` or `Spherical`, of size d.
+        fitted: what `fit` left, else None.
+
+    NaN in a row is a missing entry, everywhere; rows with the same gaps are worked on together. Cost of a row d² (full)
+    or d, and of a pattern of gaps o³/3 for its o observed columns (full).
+
+    >>> from eigenlens.densities.covariance import Full
+    >>> model = Gaussian(np.zeros(2), Full(np.array([[2.0, 1.0], [1.0, 2.0]])))
+    >>> model.log_density(np.array([[0.0, 0.0], [0.0, np.nan]])).round(6)
+    array([-2.387183, -1.265512])
+    >>> model.impute(np.array([[4.0, np.nan]]), return_std=True)
+    (array([[4., 2.]]), array([[0. , 1.2247]]))
+    """
+
+    mean: Array
+    covariance: Covariance
+    fitted: Fitted | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        read_only(self, "mean")
+        if not hasattr(self.covariance, "whiten"):
+            raise OptionError("covariance must be Full(matrix), Diagonal(variances) or Spherical(variance, d).")
+        if self.mean.shape != (self.covariance.size,):
+            raise OptionError(f"mean has shape {self.mean.shape}, and covariance the size {self.covariance.size}.")
+
+    @classmethod
+    def fit(cls, X: Any, sample_weight: Any = None, *, covariance: str = "full") -> Gaussian:
+        """The Gaussian of largest likelihood: means, and deviations over n (not n − 1).
+
+        Args:
+            X: (n, d), or (n,) for one dimension: an array, list, Series, frame, sparse matrix, tensor, Dask array or
+                Source, read in one pass. NaN is missing; with a full covariance a row may miss all or nothing.
+            sample_weight: (n,), a weight of 3 counting as three rows.
+            covariance: "full", "diagonal", or "spherical" (one variance shared by all columns).
+
+        >>> print(Gaussian.fit([1.0, 2.0, 4.0, 5.0]))
+        Gaussian, n = 4, log-likelihood -7.5083
+        column  mean  std. error       low    high  variance  std. error
+        0          3     0.79057  0.094837  5.9052       2.5      1.7678
+        """
+        family = GaussianFamily(checks.name("covariance", covariance, FITS))
+        source = number_rows(X, sample_weight)
+        with np.errstate(invalid="ignore", over="ignore"):
+            statistics = accumulate(source, family.summarise)
+        if not np.all(np.isfinite(statistics.mean)):
+            raise unusable(source)
+        try:
+            return replace(family, names=source.names).estimate(statistics)
+        except DataError:
+            refuse_out_of_range(source, statistics)
+            raise
+
+    def log_density(self, X: Any) -> Array:
+        """ln N(x_o | mean_o, C_oo) of each row of X (n, d), shape (n,); o are its observed entries."""
+        rows = as_rows(X, self.mean.size)
+        found = np.empty(len(rows))
+        for part in self._parts(len(rows)):
+            gaps = np.isnan(rows[part]).any(axis=1)
+            if not gaps.all():
+                found[part][~gaps] = self._complete(rows[part][~gaps] if gaps.any() else rows[part])
+            if gaps.any():
+                found[part][gaps] = self._observed(rows[part][gaps])
+        return found
+
+    def sample(self, n: int, rng: np.random.Generator) -> Array:
+        """n draws (n, d)."""
+        return np.asarray(self.mean + self.covariance.colour(rng.standard_normal((n, self.mean.size))))
+
+    def marginal(self, columns: Columns) -> Gaussian:
+        """The Gaussian of these columns, in this order."""
+        chosen = column_numbers(columns, self.mean.size)
+        return Gaussian(self.mean[chosen], self.covariance.part(chosen))
+
+    def condition(self, columns: Columns, values: Any) -> Gaussian:
+        """N(mean_m + C_mo C_oo⁻¹ (x_o − mean_o), C_mm − C_mo C_oo⁻¹ C_om), m the other columns."""
+        rest = other_columns(columns, self.mean.size)
+        seen, given = known_values(columns, values)
+        shift, left = self.covariance.given(seen, rest, (given - self.mean[seen])[None])
+        return Gaussian(self.mean[rest] + shift[0], left)
+
+    @overload
+    def impute(self, X: Array, return_std: Literal[False] = False) -> Array: ...
+
+    @overload
+    def impute(self, X: Array, return_std: Literal[True]) -> tuple[Array, Array]: ...
+
+    @overload
+    def impute(self, X: Array, return_std: bool) -> Array | tuple[Array, Array]: ...
+
+    def impute(self, X: Array, return_std: bool = False) -> Array | tuple[Array, Array]:
+        """X (n, d) with NaN replaced by its conditional mean given the observed entries of the row.
+
+        With return_std also the conditional standard deviations (n, d), 0 for observed entries.
+        """
+        filled = np.array(X)
+        deviation = np.zeros(filled.shape if return_std else (0, 0))
+        for part in self._parts(len(filled)):
+            mine = np.flatnonzero(np.isnan(filled[part]).any(axis=1)) + part.start
+            if not mine.size:
+                continue
+            rows = filled[mine]
+            shift, spread = self.covariance.expected(rows - self.mean)
+            filled[mine] = np.where(np.isnan(rows), self.mean + shift, rows)
+            if return_std:
+                deviation[mine] = spread
+        return (filled, deviation) if return_std else filled
+
+    def cdf(self, x: Any) -> Array:
+        """P(X ≤ x) (n,) of a Gaussian of one dimension; NaN for NaN."""
+        self._one_dimension("cdf")
+        return np.asarray(ndtr(self.covariance.whiten(as_rows(x, 1) - self.mean)[:, 0]))
+
+    def ppf(self, probability: Any) -> Array:
+        """The x (n,) with P(X ≤ x) = probability, in one dimension; NaN for NaN."""
+        self._one_dimension("ppf")
+        share = as_rows(probability, 1)
+        if np.any((share < 0.0) | (share > 1.0)):
+            raise OptionError(f"probability must be from 0 to 1; found {np.nanmin(share):g} to {np.nanmax(share):g}.")
+        return np.asarray(self.mean + self.covariance.colour(ndtri(share)))[:, 0]
+
+    # ---- how well it is known ---------------------------------------------------------------------------
+
+    def standard_errors(self) -> GaussianErrors:
+        """√(c_jj / n_j) of the means, and those of the covariances, by the Fisher information."""
+        n = self._counts()
+        return GaussianErrors(np.sqrt(self.covariance.variances / n), self.covariance.errors(n))
+
+    def confidence_intervals(self, level: float = 0.95, method: str = "exact") -> GaussianIntervals:
+        """Limits for each mean and each variance on its own.
+
+        "exact": Student's t for means, chi² for variances, which cover exactly as often as they say for Gaussian rows.
+        "wald": estimate ± z standard errors, for many rows.
+        """
+        tail = 0.5 * (1.0 - checks.real("level", level, 0.0, 1.0))
+        return GAUSSIAN_INTERVALS[checks.name("method", method, GAUSSIAN_INTERVALS)](
+            self.mean, self.covariance, self._counts(), tail
+        )
+
+    def __str__(self) -> str:
+        d, v = self.mean.size, self.covariance.variances
+        names = (self.fitted.names if self.fitted is not None else None) or tuple(map(str, range(d)))
+        if self.fitted is None:
+            return table("Gaussian", ("column", "mean", "variance"), names, numbers(self.mean), numbers(v))
+        n = self._counts()
+        title = f"Gaussian, n = {n.max(initial=0.0):g}, log-likelihood {self.fitted.loglik:.5g}"
+        limits = self.confidence_intervals(method="exact" if np.all(n > 1.0) else "wald").mean
+        spread = v * np.sqrt(2.0 / self.covariance.degrees(n))
+        header = ("column", "mean", "std. error", "low", "high", "variance", "std. error")
+        values = (self.mean, np.sqrt(v / n), *limits.T, v, spread)
+        return table(title, header, names, *map(numbers, values))
+
+    # ---- parts ------------------------------------------------------------------------------------------
+
+    def _counts(self) -> Array:
+        """The number of rows (d,) behind each mean."""
+        return np.broadcast_to(np.asarray(record_of(self).weight, dtype=np.float64), self.mean.shape)
+
+    def _complete(self, X: Array) -> Array:
+        """Log densities (n,) of rows without gaps, a tile at a time."""
+        found = np.empty(len(X))
+        step = max(1, TILE // max(1, self.mean.size))
+        for part in (slice(start, start + step) for start in range(0, len(X), step)):
+            with np.errstate(invalid="ignore"):
+                z = self.covariance.whiten(X[part] - self.mean)
+            found[part] = np.einsum("ij,ij->i", z, z)
+        if np.isnan(found).any():
+            found[np.isinf(X).any(axis=1)] = np.inf  # where whitening made ∞ − ∞ of it
+        found += self.mean.size * np.log(2.0 * np.pi) + self.covariance.log_determinant
+        found *= -0.5
+        return found
+
+    def _observed(self, X: Array) -> Array:
+        """Log densities (n,) of what is observed of rows with gaps."""
+        with np.errstate(invalid="ignore"):
+            found = self.covariance.observed_log_density(X - self.mean)
+        found[np.isinf(X).any(axis=1)] = -np.inf
+        return found
+
+    def _parts(self, n: int) -> Iterator[slice]:
+        """Ranges of n rows."""
+        step = max(1, PIECE // max(1, self.mean.size))
+        return (slice(start, start + step) for start in range(0, n, step))
+
+    def _one_dimension(self, method: str) -> None:
+        if self.mean.size != 1:
+            raise OptionError(
+                f"{method} is of one dimension, and this Gaussian has {self.mean.size}: take marginal([j]) first."
+            )
+
+
+@dataclass(frozen=True)
+class GaussianFamily:
+    """Gaussians with a covariance of one structure: moments to the Gaussian of largest likelihood.
+
+    Attributes:
+        covariance: "full", "diagonal" or "spherical". names: (d,) the columns, for errors and tables.
+    """
+
+    covariance: str = "full"
+    names: tuple[str, ...] | None = None
+
+    def summarise(self, block: Block) -> Any:
+        """`Moments` of a block for full covariances, else `ObservedColumns`."""
+        return FITS[self.covariance][0](block)
+
+    def estimate(self, statistics: Any) -> Gaussian:
+        """The Gaussian with these moments."""
+        names = self.names or tuple(map(str, range(statistics.mean.size)))
+        covariance, weight = FITS[self.covariance][1](statistics, names)
+        n = np.broadcast_to(np.asarray(weight, dtype=np.float64), statistics.mean.shape)
+        # At the largest likelihood the squared distances of n rows sum to n, column by column.
+        inner = float(n.sum()) * (np.log(2.0 * np.pi) + 1.0)
+        logs = covariance.log_determinant * n[0] if np.ndim(weight) == 0 else float(n @ np.log(covariance.variances))
+        record = Fitted(weight, -0.5 * (inner + float(logs)), statistics.mean.size + covariance.free, 0.0, self.names)
+        return Gaussian(statistics.mean, covariance, record)
+
+
+TINY = float(np.finfo(np.float64).tiny)
+
+
+def _moments(block: Block) -> Moments:
+    """Moments of the rows that have an entry; NaN where rows miss some and not all."""
+    found = Moments.of(block)
+    if np.all(np.isfinite(found.mean)):
+        return found
+    present = _present(block)
+    rows = dense(present.rows)
+    some = ~np.isnan(rows).all(axis=1)
+    return Moments.of(Block(rows[some], None if present.weight is None else present.weight[some]))
+
+
+def _present(block: Block) -> Block:
+    """The rows that count: one of weight 0 is absent, whatever it holds."""
+    if block.weight is None or np.all(block.weight > 0.0):
+        return block
+    counts = np.flatnonzero(block.weight > 0.0)
+    return Block(block.rows[counts], block.weight[counts])
+
+
+def _observed(block: Block) -> ObservedColumns:
+    """Moments of the observed entries; the usual pass where none is missing."""
+    found = ColumnMoments.of(block)
+    if not np.all(np.isfinite(found.mean)):
+        return ObservedColumns.of(_present(block))
+    d = found.mean.size
+    return ObservedColumns(np.zeros(d, dtype=np.intp), np.full(d, found.weight), found.mean, found.square)
+
+
+def _full(moments: Moments, names: tuple[str, ...]) -> tuple[Full, float]:
+    if not moments.weight > 0.0:
+        raise DataError("X has no row with an entry that counts; at least two are needed.")
+    C = Full(moments.covariance(0.0))
+    _refuse_constant(C.variances, moments.mean, _labels(names))
+    try:
+        C.factor  # noqa: B018  (worked out now, kept, and refused here with the names of columns)
+    except OptionError:
+        j = dependent_column(C.entries) or 0
+        raise DataError(
+            f"the covariance of {moments.weight:g} rows of {C.size} columns is singular: column {names[j]!r} follows "
+            "from those before it. Leave it out, use covariance='diagonal', or ProbabilisticPCA for few rows."
+        ) from None
+    return C, moments.weight
+
+
+def _columns(found: ObservedColumns, names: tuple[str, ...]) -> tuple[Array, float | Array]:
+    """Squared deviations (d,), and the weight of each column, or of all if they are the same."""
+    empty = np.flatnonzero(found.weight <= 0.0)
+    if empty.size:
+        raise DataError(f"column {names[empty[0]]!r} has no entry that counts; leave it out.")
+    same = bool(np.all(found.weight == found.weight[0]))
+    return found.square, float(found.weight[0]) if same else found.weight
+
+
+def _diagonal(found: ObservedColumns, names: tuple[str, ...]) -> tuple[Diagonal, float | Array]:
+    square, weight = _columns(found, names)
+    _refuse_constant(square / weight, found.mean, _labels(names))
+    return Diagonal(square / weight), weight
+
+
+def _spherical(found: ObservedColumns, names: tuple[str, ...]) -> tuple[Spherical, float | Array]:
+    square, weight = _columns(found, names)
+    variance = float(square.sum() / found.weight.sum())
+    largest = found.mean[[np.argmax(np.abs(found.mean))]]
+    _refuse_constant(np.array([variance]), largest, ["each column"])
+    return Spherical(variance, square.size), weight
+
+
+def _labels(names: tuple[str, ...]) -> list[str]:
+    return [f"column {name!r}" for name in names]
+
+
+def _refuse_constant(variances: Array, mean: Array, labels: list[str]) -> None:
+    """A column of one value has an infinite density there; deviations that are rounding of the mean are none."""
+    with np.errstate(over="ignore"):
+        flat = np.flatnonzero(~(variances > np.maximum((8.0 * np.finfo(np.float64).eps * mean) ** 2, TINY)))
+    if flat.size:
+        more = f" (and {flat.size - 1} more)" if flat.size > 1 else ""
+        raise DataError(
+            f"{labels[flat[0]]}{more} has one value only ({mean[flat[0]]:g}), so its variance is 0 and its density "
+            "infinite there; leave it out, or give more rows."
+        )
+
+
+class _Range(tuple[Any, ...]):
+    """The least and the greatest entry of each column; they merge."""
+
+    def __add__(self, other: Any) -> _Range:
+        return _Range((np.fmin(self[0], other[0]), np.fmax(self[1], other[1])))
+
+
+def _range(block: Block) -> _Range:
+    rows = dense(_present(block).rows)
+    gaps = np.isnan(rows)
+    least = np.min(np.where(gaps, np.inf, rows), axis=0, initial=np.inf)
+    return _Range((least, np.max(np.where(gaps, -np.inf, rows), axis=0, initial=-np.inf)))
+
+
+def refuse_out_of_range(source: Source, statistics: Any) -> None:
+    """Say so if a column has several values, but squared deviations that are no normal numbers."""
+    squares = np.diag(statistics.scatter) if isinstance(statistics, Moments) else statistics.square
+    odd = ~(np.isfinite(squares) & (squares >= TINY))
+    low, high = accumulate(source, _range, label="looking at the range")
+    bad = np.flatnonzero(odd & (high > low))
+    if bad.size:
+        j = int(bad[0])
+        name = source.names[j] if source.names else str(j)
+        raise DataError(
+            f"column {name!r} has entries from {low[j]:g} to {high[j]:g}, whose squared deviations are out of the "
+            "range of numbers; multiply or divide it by a constant first."
+        )
+
+
+def unusable(source: Source) -> DataError:
+    """Why moments are not finite: infinities, or gaps that a full covariance needs EM for."""
+    found = explain_nonfinite(source)
+    if "contains NaN" not in str(found):
+        return found
+    return DataError(
+        "X has rows that miss some entries and not all: covariance='diagonal' or 'spherical' uses what is there; "
+        "for a full covariance fit GaussianMixture(1), which finds it by EM."
+    )
+
+
+FITS: dict[str, tuple[Callable[[Block], Any], Callable[[Any, tuple[str, ...]], tuple[Covariance, Any]]]] = {
+    "full": (_moments, _full), "diagonal": (_observed, _diagonal), "spherical": (_observed, _spherical),
+}  # fmt: skip
+"""For each structure: a block to statistics, and statistics to the covariance and the weight behind it."""

@@ -1,0 +1,208 @@
+"""What a fit leaves beside the value itself: how many rows, how likely; and from these, intervals and tables.
+
+Standard errors follow from the value and the number of rows, so they are worked out when asked for. A value built by
+hand has no record, and costs nothing.
+
+How well the parameters of a fitted Gaussian are known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import betaincinv, chdtri, ndtri, stdtrit
+
+from eigenlens import checks
+from eigenlens.arrays import Array
+from eigenlens.densities.covariance import Covariance
+from eigenlens.errors import OptionError
+
+__all__ = [
+    "GAUSSIAN_INTERVALS",
+    "INTERVALS",
+    "Fitted",
+    "GaussianErrors",
+    "GaussianIntervals",
+    "aligned",
+    "numbers",
+    "proportion_intervals",
+    "record_of",
+    "table",
+]
+
+PRINTED_ROWS = 24
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """How a density was fitted.
+
+    Attributes:
+        weight: Σw, the number n of rows that counted, or of throws in rows of counts; (d,) where columns have gaps.
+        loglik: the log-likelihood of the rows, Σ w ln p(x).
+        free: the number of free parameters.
+        prior: the number of rows that smoothing added.
+        names: (d,) the columns, where they have names.
+
+    >>> Fitted(weight=10.0, loglik=-6.0, free=1).aic
+    14.0
+    """
+
+    weight: float | Array
+    loglik: float
+    free: int
+    prior: float = 0.0
+    names: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("loglik", "prior"):
+            object.__setattr__(self, name, float(getattr(self, name)))
+
+    @property
+    def aic(self) -> float:
+        """Akaike's criterion, 2 free − 2 loglik; the smaller the better."""
+        return 2.0 * self.free - 2.0 * self.loglik
+
+    @property
+    def bic(self) -> float:
+        """Schwarz's criterion, free ln n − 2 loglik; the smaller the better."""
+        return float(self.free * np.log(np.max(self.weight)) - 2.0 * self.loglik)
+
+
+def record_of(density: Any) -> Fitted:
+    """The record of a fitted density, or the error that says that there is none."""
+    if density.fitted is None:
+        kind = type(density).__name__
+        raise OptionError(f"this {kind} was not fitted to rows, so it has no errors: make it with {kind}.fit(x).")
+    found: Fitted = density.fitted
+    return found
+
+
+# ---- intervals of proportions -------------------------------------------------------------------------------
+
+
+def proportion_intervals(p: Array, n: float, level: float = 0.95, method: str = "wilson") -> Array:
+    """Confidence limits (K, 2) of proportions p (K,) counted among n.
+
+    >>> proportion_intervals(np.array([0.5]), 10.0).round(4)
+    array([[0.2366, 0.7634]])
+    """
+    tail = 0.5 * (1.0 - checks.real("level", level, 0.0, 1.0))
+    rule = INTERVALS[checks.name("method", method, INTERVALS)]
+    low, high = rule(np.asarray(p, dtype=np.float64), n, tail)
+    return np.column_stack([np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)])
+
+
+def wilson(p: Array, n: float, tail: float) -> tuple[Array, Array]:
+    """The p₀ that a score test does not reject (Wilson 1927); good for few rows too (Brown, Cai and DasGupta 2001)."""
+    z2 = float(ndtri(tail)) ** 2
+    centre = (p + 0.5 * z2 / n) / (1.0 + z2 / n)
+    half = np.sqrt(z2 * (p * (1.0 - p) / n + 0.25 * z2 / n**2)) / (1.0 + z2 / n)
+    return np.where(p > 0.0, centre - half, 0.0), np.where(p < 1.0, centre + half, 1.0)
+
+
+def wald(p: Array, n: float, tail: float) -> tuple[Array, Array]:
+    """p ± z √(p (1 − p) / n): for many rows only; with smoothing=2 it is that of Agresti and Coull (1998)."""
+    half = -float(ndtri(tail)) * np.sqrt(p * (1.0 - p) / n)
+    return p - half, p + half
+
+
+def exact(p: Array, n: float, tail: float) -> tuple[Array, Array]:
+    """Clopper and Pearson (1934): covers at least as often as it says, mostly more often."""
+    x, rest = p * n, (1.0 - p) * n
+    low = np.where(x > 0.0, betaincinv(np.maximum(x, 1e-300), rest + 1.0, tail), 0.0)
+    high = np.where(rest > 0.0, betaincinv(x + 1.0, np.maximum(rest, 1e-300), 1.0 - tail), 1.0)
+    return low, high
+
+
+def jeffreys(p: Array, n: float, tail: float) -> tuple[Array, Array]:
+    """Quantiles of Beta(x + ½, n − x + ½), the posterior under Jeffreys' prior; 0 and 1 belong where x is 0 or n."""
+    a, b = p * n + 0.5, (1.0 - p) * n + 0.5
+    low, high = betaincinv(a, b, tail), betaincinv(a, b, 1.0 - tail)
+    return np.where(p > 0.0, low, 0.0), np.where(p < 1.0, high, 1.0)
+
+
+INTERVALS: dict[str, Callable[[Array, float, float], tuple[Array, Array]]] = {
+    "wilson": wilson, "wald": wald, "exact": exact, "jeffreys": jeffreys,
+}  # fmt: skip
+"""Rules for intervals of proportions: p, n and the probability of one tail to lower and upper limits."""
+
+
+# ---- tables -------------------------------------------------------------------------------------------------
+
+
+def numbers(values: Any) -> list[str]:
+    """Numbers as text, five significant digits."""
+    return [f"{float(value):.5g}" for value in np.ravel(values)]
+
+
+def table(title: str, header: Sequence[str], *columns: Sequence[str]) -> str:
+    """A title and columns of text, the first flush left, the others flush right; a long table loses its middle.
+
+    >>> print(table("Coin", ("side", "p"), ["heads", "tails"], ["0.25", "0.75"]))
+    Coin
+    side      p
+    heads  0.25
+    tails  0.75
+    """
+    return f"{title}\n{aligned(header, *columns)}"
+
+
+def aligned(header: Sequence[str], *columns: Sequence[str]) -> str:
+    """Columns of text, the first flush left, the others flush right; a long table loses its middle."""
+    rows = list(zip(*columns, strict=True))
+    if len(rows) > PRINTED_ROWS:
+        hidden = (f"… {len(rows) - PRINTED_ROWS + 1} more", *[""] * (len(header) - 1))
+        rows = [*rows[: PRINTED_ROWS - 2], hidden, rows[-1]]
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    sides = [str.ljust, *[str.rjust] * (len(header) - 1)]
+    lines = [
+        [fill(cell, width) for fill, cell, width in zip(sides, row, widths, strict=True)] for row in (header, *rows)
+    ]
+    return "\n".join("  ".join(line).rstrip() for line in lines)
+
+
+class GaussianErrors(NamedTuple):
+    """Standard errors of the means (d,), and of the covariances: (d, d), or (d,) for variances only."""
+
+    mean: Array
+    covariance: Array
+
+
+class GaussianIntervals(NamedTuple):
+    """Confidence limits of the means (d, 2) and of the variances (d, 2)."""
+
+    mean: Array
+    variances: Array
+
+
+def gaussian_exact(mean: Array, covariance: Covariance, n: Array, tail: float) -> GaussianIntervals:
+    """Means by Student's t, variances by chi², both with the deviations' degrees of freedom (one lost a mean)."""
+    if not np.all(n > 1.0):
+        raise OptionError(
+            f"method='exact' needs more than 1 row behind each mean, and there are {n.min():g}; a weight says how "
+            "often its row counts, so scale sample_weight to sum to the number of rows, or take method='wald'."
+        )
+    freedom = covariance.degrees(n - 1.0)
+    square = covariance.variances * covariance.degrees(n)
+    half = -stdtrit(freedom, tail) * np.sqrt(square / freedom / n)
+    spread = [square / chdtri(freedom, tail), square / chdtri(freedom, 1.0 - tail)]
+    return GaussianIntervals(np.column_stack([mean - half, mean + half]), np.column_stack(spread))
+
+
+def gaussian_wald(mean: Array, covariance: Covariance, n: Array, tail: float) -> GaussianIntervals:
+    """Estimate ± z standard errors: for many rows."""
+    z, v = -float(ndtri(tail)), covariance.variances
+    half, spread = z * np.sqrt(v / n), z * v * np.sqrt(2.0 / covariance.degrees(n))
+    means = np.column_stack([mean - half, mean + half])
+    return GaussianIntervals(means, np.column_stack([np.maximum(v - spread, 0.0), v + spread]))
+
+
+GAUSSIAN_INTERVALS: dict[str, Callable[[Array, Covariance, Array, float], GaussianIntervals]] = {
+    "exact": gaussian_exact,
+    "wald": gaussian_wald,
+}
+"""Rules: the means, their covariance, the rows (d,) behind each mean and the probability of one tail to limits."""

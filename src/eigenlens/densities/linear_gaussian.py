@@ -1,0 +1,343 @@
+"""The linear-Gaussian model x = W z + mu + e: one frozen value, several algorithms.
+
+Rows of a linear-Gaussian model that may miss entries: their latent posteriors, a piece at a time.
+
+What is observed of a row is x_o = W_o z + mu_o + e_o, so its posterior needs M = I + W_oᵀ Psi_o⁻¹ W_o, which depends on
+which entries are there and not on their values. Rows that miss the same entries share it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, NamedTuple, overload
+
+import numpy as np
+
+from eigenlens.arrays import Array, read_only
+from eigenlens.densities.base import patterns as patterns_of
+from eigenlens.native.incomplete_rows import Frame, latent_compiled, latent_rows
+
+__all__ = ["LinearGaussian", "Observed", "conditional_variances", "latent_pieces", "scattered", "whitening"]
+
+FLOATS = (np.float32, np.float64)
+"""What kernels read."""
+
+
+@dataclass(frozen=True, eq=False)
+class LinearGaussian:
+    """x ~ N(mu, W Wᵀ + Psi) with few latent dimensions (Tipping and Bishop 1999, eq. 2).
+
+    Attributes:
+        mean: mu (d,).
+        loadings: W (d, k).
+        noise: variances Psi, a positive scalar or (d,).
+
+    NaN in a row is a missing entry, everywhere: what is said of the row is then exact for the entries that are there. A
+    row without any has log density 0 and the prior's posterior N(0, I).
+
+    Every method is O(dk) a row by the Woodbury identity, and O(dk²) a pattern of missing entries; no d×d matrix is made
+    except by `covariance` and `precision`.
+
+    >>> model = LinearGaussian(mean=np.zeros(2), loadings=np.array([[1.0], [1.0]]), noise=1.0)
+    >>> model.covariance()
+    array([[2., 1.], [1., 2.]])
+    >>> model.log_density(np.array([[0.0, 0.0], [0.0, np.nan]])).round(6)
+    array([-2.387183, -1.265512])
+    >>> model.impute(np.array([[4.0, np.nan]]), return_std=True)
+    (array([[4., 2.]]), array([[0. , 1.2247]]))
+    """
+
+    mean: Array
+    loadings: Array
+    noise: float | Array
+
+    def __post_init__(self) -> None:
+        read_only(self, "mean", "loadings", *(["noise"] if np.ndim(self.noise) else []))
+
+    # ---- densities and posteriors -----------------------------------------------------------------------
+
+    def log_density(self, X: Array) -> Array:
+        """log N(x_o | mu_o, (W Wᵀ + Psi)_oo) for each row of X (n, d), shape (n,); o are its observed entries.
+
+        The distance is min over z of |x − mu − W z|²_Psi⁻¹ + |z|², in which an error of z counts squared; the textbook
+        difference of two quadratic forms loses digits where the noise is small.
+        """
+        found = np.empty(len(X))
+        if self._by_kernel(X):
+            latent_rows(X, self._frame, log_density=found)
+            return found
+        log_psi = np.log(self._psi) + np.log(2.0 * np.pi)
+        for rows in self._pieces(X):
+            log_det = rows.patterns @ log_psi - 2.0 * np.log(np.einsum("uii->ui", rows.root)).sum(axis=1)
+            found[rows.part] = -0.5 * (log_det[rows.which] + self._distance(rows))
+        return found
+
+    def posterior(self, X: Array) -> tuple[Array, Array]:
+        """E[z | x_o] (n, k), and cov[z | x_o]: (k, k), the same for every row, or (n, k, k) if X has missing entries.
+
+        M⁻¹ W_oᵀ Psi_o⁻¹ (x_o − mu_o) and M⁻¹, with M = I + W_oᵀ Psi_o⁻¹ W_o; for noise sigma² these are
+        (WᵀW + sigma² I)⁻¹ Wᵀ(x − mu) and sigma² (WᵀW + sigma² I)⁻¹ (Tipping and Bishop 1999, eq. 6).
+        """
+        k = self.loadings.shape[1]
+        latent, complete = np.empty((len(X), k)), True
+        if self._by_kernel(X):
+            packed = np.empty((len(X), k * (k + 1) // 2))
+            latent_rows(X, self._frame, z=latent, C=packed)
+            return latent, _square(packed, k)
+        covariance = np.zeros((0, k, k))
+        for rows in self._pieces(X):
+            latent[rows.part] = rows.latent
+            if complete and not rows.complete:  # the first gap: from here on every row has its own
+                complete, covariance = False, np.tile(self._root.T @ self._root, (len(X), 1, 1))
+            if not rows.complete:
+                covariance[rows.part] = (np.swapaxes(rows.root, 1, 2) @ rows.root)[rows.which]
+        return latent, np.asarray(self._root.T @ self._root) if complete else covariance
+
+    @property
+    def latent_map(self) -> Array:
+        """A (d, k) with E[z | x] = (x − mu) A for a row without gaps: Psi⁻¹ W M⁻¹."""
+        return np.asarray((self.loadings / self._psi[:, None]) @ (self._root.T @ self._root))
+
+    @cached_property
+    def log_determinant(self) -> float:
+        """log |W Wᵀ + Psi| by the matrix determinant lemma."""
+        return float(np.sum(np.log(self._psi)) - 2.0 * np.sum(np.log(np.diag(self._root))))
+
+    # ---- rows from latent values ------------------------------------------------------------------------
+
+    def reconstruct(self, Z: Array) -> Array:
+        """The mean rows W z + mu (n, d) of latent values Z (n, k). For z = E[z | x] they are drawn towards mu."""
+        return np.asarray(Z @ self.loadings.T + self.mean)
+
+    def reconstruct_orthogonal(self, Z: Array) -> Array:
+        """The projections (n, d) of the complete rows whose posterior means are Z (n, k).
+
+        W G⁻¹ (I + G) z + mu with G = Wᵀ Psi⁻¹ W: orthogonal for one noise variance, and what `reconstruct` tends to as
+        the noise tends to 0 (Tipping and Bishop 1999, section 3.3).
+        """
+        lam, Q = np.linalg.eigh(self.loadings.T @ (self.loadings / self._psi[:, None]))
+        alive = lam > 1e-14 * lam.max(initial=0.0)  # a latent dimension without loadings says nothing of x
+        stretch = np.where(alive, 1.0 + 1.0 / np.where(alive, lam, 1.0), 0.0)
+        return self.reconstruct((Z @ Q * stretch) @ Q.T)
+
+    @overload
+    def impute(self, X: Array, return_std: Literal[False] = False) -> Array: ...
+
+    @overload
+    def impute(self, X: Array, return_std: Literal[True]) -> tuple[Array, Array]: ...
+
+    @overload
+    def impute(self, X: Array, return_std: bool) -> Array | tuple[Array, Array]: ...
+
+    def impute(self, X: Array, return_std: bool = False) -> Array | tuple[Array, Array]:
+        """X (n, d) with NaN replaced by its conditional mean given the observed entries of the row.
+
+        E[x_m | x_o] = mu_m + W_m E[z | x_o]. With return_std also the standard deviations (n, d) of x_m | x_o, whose
+        squares are psi_m + w_mᵀ cov[z | x_o] w_m; 0 for observed entries.
+        """
+        if self._by_kernel(X):
+            wanted = {"filled": np.empty(X.shape, X.dtype), **({"deviation": np.empty(X.shape)} if return_std else {})}
+            latent_rows(X, self._frame, **wanted)
+            return (wanted["filled"], wanted["deviation"]) if return_std else wanted["filled"]
+        missing = np.isnan(X)
+        filled = np.where(missing, 0.0, X) if missing.any() else X
+        deviation = np.zeros(X.shape if return_std else (0, 0))
+        for rows in self._pieces(X) if missing.any() else ():
+            gaps = missing[rows.part]
+            filled[rows.part][gaps] = self.reconstruct(rows.latent)[gaps]
+            if return_std:
+                spread = np.sqrt(conditional_variances(rows.root, self.loadings, self._psi))
+                deviation[rows.part][gaps] = spread[rows.which][gaps]
+        return (filled, deviation) if return_std else filled
+
+    def sample(self, n: int, rng: np.random.Generator) -> Array:
+        """n draws (n, d)."""
+        z = rng.standard_normal((n, self.loadings.shape[1]))
+        e = rng.standard_normal((n, self.mean.size))
+        return np.asarray(self.mean + z @ self.loadings.T + e * np.sqrt(self._psi))
+
+    # ---- fewer columns ----------------------------------------------------------------------------------
+
+    def marginal(self, columns: Sequence[int] | Array) -> LinearGaussian:
+        """The model of these columns, in this order: their rows of W, mu and Psi.
+
+        >>> LinearGaussian(np.arange(3.0), np.ones((3, 1)), 1.0).marginal([2, 0]).mean
+        array([2., 0.])
+        """
+        chosen = np.asarray(columns, dtype=np.intp)
+        noise = self.noise if np.ndim(self.noise) == 0 else self._psi[chosen]
+        return LinearGaussian(self.mean[chosen], self.loadings[chosen], noise)
+
+    def condition(self, columns: Sequence[int] | Array, values: Array) -> LinearGaussian:
+        """The model of the other columns given these columns' values: z | x_o ~ N(m, C) in the place of N(0, I).
+
+        mu_m + W_m m and W_m C^½, with Psi_m as it was; NaN among the values says nothing. Cost O(dk²).
+
+        >>> model = LinearGaussian(np.zeros(2), np.ones((2, 1)), 1.0)
+        >>> given = model.condition([0], np.array([4.0]))
+        >>> given.mean, given.covariance()
+        (array([2.]), array([[1.5]]))
+        """
+        chosen = np.asarray(columns, dtype=np.intp)
+        rest = np.delete(np.arange(self.mean.size), chosen)
+        row = np.full((1, self.mean.size), np.nan)
+        row[0, chosen] = values
+        (known,) = self._pieces(row)
+        other = self.marginal(rest)
+        mean, W = other.mean + other.loadings @ known.latent[0], other.loadings @ known.root[0].T
+        return LinearGaussian(mean, W, other.noise)
+
+    # ---- d×d matrices -----------------------------------------------------------------------------------
+
+    def covariance(self) -> Array:
+        """W Wᵀ + Psi (d, d)."""
+        C = np.asarray(self.loadings @ self.loadings.T)
+        C[np.diag_indices_from(C)] += self._psi
+        return C
+
+    def precision(self) -> Array:
+        """(W Wᵀ + Psi)⁻¹ (d, d) by Woodbury."""
+        half = self._root @ (self.loadings / self._psi[:, None]).T
+        P = np.asarray(-(half.T @ half))
+        P[np.diag_indices_from(P)] += 1.0 / self._psi
+        return P
+
+    # ---- parts ------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _psi(self) -> Array:
+        return np.broadcast_to(np.asarray(self.noise, dtype=np.float64), self.mean.shape)
+
+    @cached_property
+    def _root(self) -> Array:
+        """L⁻¹ (k, k), L the lower Cholesky factor of M = I + Wᵀ Psi⁻¹ W; so M⁻¹ = L⁻ᵀ L⁻¹."""
+        return np.asarray(whitening(np.ones((1, self.mean.size), dtype=bool), self.loadings, self._psi)[0])
+
+    @cached_property
+    def _frame(self) -> Frame:
+        return Frame.of(self.mean, self.loadings, self._psi)
+
+    def _by_kernel(self, X: Array) -> bool:
+        """Whether rows are best taken one by one: kernels are there, and hardly two rows miss the same entries."""
+        return latent_compiled(self.loadings.shape[1]) and X.dtype in FLOATS and scattered(X)
+
+    def _pieces(self, X: Array) -> Iterator[Observed]:
+        return latent_pieces(X, self.mean, self.loadings, self._psi, self._root)
+
+    def _distance(self, rows: Observed) -> Array:
+        """Squared Mahalanobis distances (n,) of the observed entries."""
+        error = rows.rest - rows.latent @ self.loadings.T
+        if not rows.complete:
+            error *= rows.patterns[rows.which]
+        noise = np.einsum("ij,ij->i", error / self._psi, error)
+        return np.asarray(noise + np.einsum("ij,ij->i", rows.latent, rows.latent))
+
+
+def _square(packed: Array, k: int) -> Array:
+    """Symmetric matrices (n, k, k) from their lower triangles (n, p)."""
+    rows, columns = np.tril_indices(k)
+    A = np.empty((len(packed), k, k))
+    A[:, rows, columns] = A[:, columns, rows] = packed
+    return A
+
+
+PIECE = 1 << 21
+"""Entries of the largest array that a piece of rows, or a table of columns, may take."""
+
+
+LOOKED_AT, FEW = 1024, 1.0 / 16.0
+"""So many rows tell whether patterns repeat: where there are at most this many of them a row, grouping pays."""
+
+
+class Observed(NamedTuple):
+    """Some rows and their latent posteriors; u is the number of different patterns among them.
+
+    Attributes:
+        part: which rows. rest: (n, d) x − mu, 0 where x is missing.
+        latent: (n, k) E[z | x_o].
+        patterns: (u, d) which entries are observed. which: (n,) the pattern of each row.
+        root: (u, k, k) L⁻¹ with L the lower Cholesky factor of M; cov[z | x_o] = L⁻ᵀL⁻¹.
+    """
+
+    part: slice
+    rest: Array
+    latent: Array
+    patterns: Array
+    which: Array
+    root: Array
+
+    @property
+    def complete(self) -> bool:
+        """Whether no entry is missing."""
+        return len(self.patterns) == 1 and bool(self.patterns.all())
+
+
+def latent_pieces(X: Array, mean: Array, W: Array, psi: Array, root: Array) -> Iterator[Observed]:
+    """The rows of X (n, d) with their posteriors; `root` (k, k) is L⁻¹ of a complete row.
+
+    Cost: n d k for complete rows; u d k² + u k³ more for u patterns with gaps. No array is larger than a piece.
+    """
+    d, k = W.shape
+    step = max(1, PIECE // max(d, k * k))
+    scaled = W / psi[:, None]
+    for start in range(0, len(X), step):
+        part = slice(start, min(start + step, len(X)))
+        rest = X[part] - mean
+        patterns, which = patterns_of(rest)
+        if len(patterns) == 1 and patterns.all():
+            roots = root[None]
+            half = (rest @ scaled) @ root.T
+            latent = half @ root
+        else:
+            rest[~patterns[which]] = 0.0
+            roots = whitening(patterns, W, psi)
+            mine = roots[which]
+            half = mine @ (rest @ scaled)[:, :, None]
+            latent = (np.swapaxes(mine, 1, 2) @ half)[:, :, 0]
+        yield Observed(part, rest, latent, patterns, which, roots)
+
+
+def scattered(X: Array) -> bool:
+    """Whether nearly every row of X (n, d) misses entries of its own, as far as some of them tell.
+
+    >>> scattered(np.array([[1.0, np.nan], [np.nan, 2.0]])), scattered(np.ones((2, 2)))
+    (True, False)
+    """
+    seen = ~np.isnan(X[:: max(1, len(X) // LOOKED_AT)])
+    if seen.all():
+        return False
+    keys = seen @ np.random.default_rng(0).random(seen.shape[1])  # of each pattern its own number
+    return np.unique(keys).size > FEW * len(seen)
+
+
+def whitening(patterns: Array, W: Array, psi: Array) -> Array:
+    """L⁻¹ (u, k, k) for each pattern (u, d), L Lᵀ = M = I + Σ_j seen_j w_j w_jᵀ / psi_j: a GEMM, then small ones."""
+    k = W.shape[1]
+    upper = np.triu_indices(k)
+    sums = np.zeros((len(patterns), upper[0].size))
+    for part in _column_parts(*W.shape):
+        table = W[part][:, upper[0]] * (W[part] / psi[part, None])[:, upper[1]]
+        sums += patterns[:, part].astype(np.float64) @ table
+    M = np.empty((len(patterns), k, k))
+    M[:, upper[0], upper[1]] = M[:, upper[1], upper[0]] = sums
+    M += np.eye(k)
+    return np.asarray(np.tril(np.linalg.inv(np.linalg.cholesky(M))))
+
+
+def conditional_variances(root: Array, W: Array, psi: Array) -> Array:
+    """psi_j + w_jᵀ cov[z | x_o] w_j (u, d): what is not known of entry j, for each pattern; a GEMM."""
+    k = W.shape[1]
+    rows, columns = np.triu_indices(k)
+    covariance = (np.swapaxes(root, 1, 2) @ root)[:, rows, columns] * np.where(rows == columns, 1.0, 2.0)
+    found = np.empty((len(root), len(W)))
+    for part in _column_parts(*W.shape):
+        found[:, part] = covariance @ (W[part][:, rows] * W[part][:, columns]).T
+    return np.asarray(np.maximum(found, 0.0) + psi)
+
+
+def _column_parts(d: int, k: int) -> Iterator[slice]:
+    """Ranges of columns whose tables of w_j w_jᵀ are no larger than a piece."""
+    step = max(1, PIECE // max(1, k * k))
+    return (slice(start, start + step) for start in range(0, d, step))

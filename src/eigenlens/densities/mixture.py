@@ -1,0 +1,155 @@
+"""A mixture: rows drawn from one of K densities, which one by chance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, overload
+
+import numpy as np
+from scipy.special import logsumexp
+
+from eigenlens.arrays import Array, read_only
+from eigenlens.densities.base import Columns, Density, as_rows
+from eigenlens.densities.mixture_terms import Terms, terms_of
+
+__all__ = ["Mixture", "matrix_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """p(x) = Σ_k pi_k p_k(x).
+
+    Attributes:
+        weights: pi (K,), positive, of sum 1.
+        components: K densities of the same columns: `Gaussian`, `LinearGaussian`, or any other.
+
+    NaN in a row is a missing entry, everywhere: what is said of the row is exact for the entries that are there.
+
+    >>> from eigenlens.densities.covariance import Full
+    >>> from eigenlens.densities.gaussian import Gaussian
+    >>> C = Full(np.array([[1.0, 0.8], [0.8, 1.0]]))
+    >>> model = Mixture(np.array([0.5, 0.5]), (Gaussian(np.zeros(2), C), Gaussian(np.array([4.0, 0.0]), C)))
+    >>> model.responsibilities(np.array([[2.0, 0.0], [0.0, 0.0], [4.0, np.nan]])).round(3)
+    array([[0.5, 0.5], [1. , 0. ], [0. , 1. ]])
+    >>> model.condition([0], [4.0]).mean.round(3)
+    array([0.001])
+    """
+
+    weights: Array
+    components: tuple[Density, ...]
+
+    def __post_init__(self) -> None:
+        read_only(self, "weights")
+
+    # ---- densities --------------------------------------------------------------------------------------
+
+    def log_joint(self, X: Any) -> Array:
+        """ln pi_k + ln p_k(x_i) (n, K) of rows X (n, d)."""
+        rows = as_rows(X)
+        if self.terms is not None and not np.isnan(rows).any():
+            return self.terms.log_joint(rows)
+        with np.errstate(divide="ignore"):
+            log_weights = np.log(self.weights)
+        return np.stack([component.log_density(rows) for component in self.components], axis=1) + log_weights
+
+    def log_density(self, X: Any) -> Array:
+        """ln p(x) (n,) of rows X (n, d)."""
+        return np.asarray(logsumexp(self.log_joint(X), axis=1))
+
+    def responsibilities(self, X: Any) -> Array:
+        """P(component k | x_i) (n, K); the rows sum to 1."""
+        joint = self.log_joint(X)
+        shares = np.exp(joint - joint.max(axis=1, keepdims=True))
+        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+
+    def cdf(self, x: Any) -> Array:
+        """P(X ≤ x) (n,), of one dimension."""
+        parts: list[Any] = list(self.components)
+        return np.asarray(sum(pi * part.cdf(x) for pi, part in zip(self.weights, parts, strict=True)))
+
+    # ---- draws ------------------------------------------------------------------------------------------
+
+    def sample(self, n: int, rng: np.random.Generator) -> Array:
+        """n draws (n, d), in random order."""
+        return self.sample_labelled(n, rng)[0]
+
+    def sample_labelled(self, n: int, rng: np.random.Generator) -> tuple[Array, Array]:
+        """n draws (n, d), and the component (n,) that each came from."""
+        labels = rng.choice(len(self.weights), size=n, p=self.weights)
+        counts = np.bincount(labels, minlength=len(self.weights))
+        draws = [part.sample(int(count), rng) for part, count in zip(self.components, counts, strict=True)]
+        rows = np.empty_like(draws[0], shape=(n, draws[0].shape[1]))
+        rows[np.argsort(labels, kind="stable")] = np.concatenate(draws)
+        return rows, labels
+
+    # ---- parts ------------------------------------------------------------------------------------------
+
+    def marginal(self, columns: Columns) -> Mixture:
+        """The mixture of these columns, in this order."""
+        return Mixture(self.weights, tuple(component.marginal(columns) for component in self.components))
+
+    def condition(self, columns: Columns, values: Any) -> Mixture:
+        """The mixture of the other columns, given these columns' values.
+
+        Its weights are P(component | values); its mean is the regression on those columns.
+        """
+        given = np.asarray(values).reshape(1, -1)
+        shares = self.marginal(columns).responsibilities(given)[0]
+        return Mixture(shares, tuple(component.condition(columns, given[0]) for component in self.components))
+
+    @overload
+    def impute(self, X: Array, return_std: Literal[False] = False) -> Array: ...
+
+    @overload
+    def impute(self, X: Array, return_std: Literal[True]) -> tuple[Array, Array]: ...
+
+    @overload
+    def impute(self, X: Array, return_std: bool) -> Array | tuple[Array, Array]: ...
+
+    def impute(self, X: Array, return_std: bool = False) -> Array | tuple[Array, Array]:
+        """X (n, d) with NaN replaced by its mean given the observed entries of the row, E[x_m | x_o].
+
+        Σ_k r_k E_k[x_m | x_o] with r_k = P(component k | x_o). With return_std also the standard deviations (n, d),
+        by the law of total variance: Σ_k r_k (var_k + (E_k − E)²); 0 for observed entries.
+        """
+        rows, shares = as_rows(X), self.responsibilities(X)
+        parts: list[Any] = list(self.components)
+        found = [part.impute(rows, return_std=True) for part in parts]
+        filled = sum(r[:, None] * mean for r, (mean, _) in zip(shares.T, found, strict=True))
+        filled = np.where(np.isnan(rows), filled, rows)
+        if not return_std:
+            return filled
+        spread = (r[:, None] * (std**2 + (mean - filled) ** 2) for r, (mean, std) in zip(shares.T, found, strict=True))
+        return filled, np.sqrt(np.asarray(sum(spread)))
+
+    # ---- moments ----------------------------------------------------------------------------------------
+
+    @cached_property
+    def means(self) -> Array:
+        """(K, d), where components have means."""
+        parts: list[Any] = list(self.components)
+        return np.stack([part.mean for part in parts])
+
+    @property
+    def mean(self) -> Array:
+        """E[x] (d,) = Σ pi_k mu_k."""
+        return np.asarray(self.weights @ self.means)
+
+    def covariance(self) -> Array:
+        """cov[x] (d, d) = Σ pi_k (C_k + (mu_k − mu)(mu_k − mu)ᵀ)."""
+        parts: list[Any] = list(self.components)
+        between = self.means - self.mean
+        within = sum(pi * matrix_of(part) for pi, part in zip(self.weights, parts, strict=True))
+        return np.asarray(within + (self.weights[:, None] * between).T @ between)
+
+    @cached_property
+    def terms(self) -> Terms | None:
+        """The components stacked for passes over many rows, where they are Gaussian with one structure."""
+        return terms_of(self.weights, self.components)
+
+
+def matrix_of(component: Any) -> Array:
+    """The covariance (d, d): a method of some densities, a value with a matrix of others."""
+    covariance = component.covariance
+    return np.asarray(covariance() if callable(covariance) else covariance.matrix())

@@ -1,0 +1,214 @@
+"""The multinomial density of rows of counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.special import gammaln, xlogy
+
+from eigenlens.arrays import Array, is_sparse, read_only, to_numpy
+from eigenlens.data.source import Block, accumulate
+from eigenlens.densities.base import Columns, as_rows, column_numbers, known_values, other_columns
+from eigenlens.densities.discrete import probability_table
+from eigenlens.densities.fitting import number_rows, pseudo_counts
+from eigenlens.densities.intervals import Fitted, proportion_intervals, record_of
+from eigenlens.errors import DataError, OptionError
+from eigenlens.stats.counts import CountTotals, log_factorials
+
+__all__ = ["Multinomial", "MultinomialFamily"]
+
+
+@dataclass(frozen=True, eq=False)
+class Multinomial:
+    """Counts x (d,) of N independent throws, each falling into cell j with probability p_j.
+
+        ln P(x) = ln N! − Σ_j ln x_j! + Σ_j x_j ln p_j
+
+    Attributes:
+        probabilities: p (d,). They may sum to less than 1 if trials is given: the rest is a cell that is not shown.
+        trials: N of every row; or None, and each row is judged given its own total.
+        fitted: what `fit` left, else None.
+
+    A missing count (NaN) is marginalised: with N known, it joins the cell that is not shown; else the row is judged
+    given the total of what it shows. Negative and fractional counts, and a wrong total, have log density −inf.
+
+    >>> print(Multinomial.fit([[3, 1, 0], [1, 2, 1]]))
+    Multinomial, n = 8, log-likelihood -3.9233
+    level  probability  std. error       low     high
+    0              0.5     0.17678   0.21522  0.78478
+    1            0.375     0.17116   0.13684  0.69426
+    2            0.125     0.11693  0.022417  0.47089
+    >>> np.exp(Multinomial(np.array([0.5, 0.5])).log_density([[1, 1], [2, 0]]))
+    array([0.5 , 0.25])
+    """
+
+    probabilities: Array
+    trials: int | None = None
+    fitted: Fitted | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        read_only(self, "probabilities")
+        p, total = self.probabilities, float(self.probabilities.sum())
+        short = self.trials is not None and total < 1.0
+        if not np.all(p >= 0.0) or not (short or abs(total - 1.0) <= 1e-9 or not p.size):
+            raise OptionError(f"probabilities={p.tolist()} must not be negative and sum to 1, not {total:.10g}.")
+
+    @classmethod
+    def fit(
+        cls,
+        X: Any,
+        sample_weight: Any = None,
+        *,
+        smoothing: float | Sequence[float] = 0.0,
+        trials: int | None = None,
+    ) -> Multinomial:
+        """p_j = (n_j + smoothing) / (Σ n_j + d smoothing), n_j the total of column j.
+
+        Args:
+            X: (n, d) counts, dense, sparse, a frame or a Source; (d,) is one row. Whole numbers, none missing.
+            sample_weight: (n,), a weight of 3 counting as three rows.
+            smoothing: 0 for maximum likelihood; a number, or one a column (a Dirichlet prior).
+            trials: the total of every row, if it is the same and part of the model.
+        """
+        flat = not is_sparse(X) and not hasattr(X, "columns") and np.ndim(X) == 1
+        source = number_rows(np.reshape(to_numpy(X), (1, -1)) if flat else X, sample_weight)
+        family = MultinomialFamily(smoothing, trials, source.names)
+        return family.estimate(accumulate(source, partial(_checked_totals, trials=trials)))
+
+    def log_density(self, X: Any) -> Array:
+        """ln P(x) (n,) of rows of counts X (n, d), dense or sparse."""
+        if is_sparse(X):
+            return self._sparse(sparse.csr_matrix(X, dtype=np.float64))
+        d = self.probabilities.size
+        rows = as_rows(X if d == 1 or np.ndim(X) != 1 else np.reshape(X, (1, -1)), d)
+        seen = ~np.isnan(rows)
+        x = np.where(seen, rows, 0.0)
+        hidden = self._hidden + (~seen) @ self.probabilities
+        bad = np.any((x < 0.0) | (x != np.floor(x)), axis=1)
+        x[bad] = 0.0
+        found = self._log_given(x, xlogy(x, self.probabilities).sum(axis=1), hidden)
+        return np.where(bad, -np.inf, np.where(seen.any(axis=1), found, 0.0))
+
+    def sample(self, n: int, rng: np.random.Generator, trials: int | None = None) -> Array:
+        """n draws (n, d) of `trials` throws each, if the model does not say how many."""
+        N = self.trials if trials is None else trials
+        if N is None:
+            raise OptionError("how many throws make a row is not part of this model: pass trials=, here or to fit.")
+        p = np.append(self.probabilities, self._hidden)
+        return rng.multinomial(N, p / p.sum(), size=n)[:, :-1]
+
+    def marginal(self, columns: Columns) -> Multinomial:
+        """The counts of these columns; with trials, the others join the cell that is not shown."""
+        p = self.probabilities[column_numbers(columns, self.probabilities.size)]
+        return Multinomial(p, self.trials) if self.trials is not None else Multinomial(_shares(p))
+
+    def condition(self, columns: Columns, values: Any) -> Multinomial:
+        """The other columns, whose throws are those that did not fall into these: p_m / (1 − Σ p_o), N − Σ x_o."""
+        rest = other_columns(columns, self.probabilities.size)
+        seen, given = known_values(columns, values)
+        if np.any((given < 0.0) | (given != np.floor(given)) | np.isinf(given)):
+            raise OptionError(f"values={given.tolist()} must be counts: whole numbers from 0 on.")
+        if self.trials is None:
+            return self.marginal(rest)
+        left = self.trials - int(given.sum())
+        if left < 0:
+            raise OptionError(f"values={given.tolist()} sum to more than trials={self.trials}.")
+        unknown = self._hidden + self.probabilities[other_columns(seen, self.probabilities.size)].sum()
+        return Multinomial(self.probabilities[rest] / (unknown or 1.0), left)
+
+    def standard_errors(self) -> Array:
+        """√(p_j (1 − p_j) / n) (d,), n all throws and those that smoothing added."""
+        return np.asarray(np.sqrt(self.probabilities * (1.0 - self.probabilities) / self._throws()))
+
+    def confidence_intervals(self, level: float = 0.95, method: str = "wilson") -> Array:
+        """Limits (d, 2) for each probability on its own; methods in `models.fitted.INTERVALS`."""
+        return proportion_intervals(self.probabilities, self._throws(), level, method)
+
+    def __str__(self) -> str:
+        names = self.fitted.names if self.fitted is not None else None
+        names = names or tuple(map(str, range(self.probabilities.size)))
+        if self.fitted is None:
+            return probability_table(self, names, self.probabilities, None, None)
+        return probability_table(self, names, self.probabilities, self.standard_errors(), self.confidence_intervals())
+
+    # ---- parts ------------------------------------------------------------------------------------------
+
+    @property
+    def _hidden(self) -> float:
+        """The probability of the cell that is not shown; rounding is none."""
+        rest = 1.0 - float(self.probabilities.sum())
+        return rest if self.trials is not None and rest > 1e-12 else 0.0
+
+    def _throws(self) -> float:
+        record = record_of(self)
+        return float(record.weight + record.prior)
+
+    def _log_given(self, x: Any, logs: Array, hidden: Array | float) -> Array:
+        """ln P (n,) of rows of counts with Σ x ln p = logs; throws that are not shown have probability `hidden`."""
+        shown = np.asarray(x.sum(axis=1)).ravel()
+        inner = logs - log_factorials(x)
+        if self.trials is None:
+            return np.asarray(inner + gammaln(shown + 1.0) - xlogy(shown, 1.0 - hidden))
+        left = self.trials - shown
+        outer = gammaln(self.trials + 1.0) - gammaln(np.maximum(left, 0.0) + 1.0)
+        return np.where(left < 0.0, -np.inf, inner + outer + xlogy(np.maximum(left, 0.0), hidden))
+
+    def _sparse(self, rows: Any) -> Array:
+        row = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+        logs = np.bincount(row, xlogy(rows.data, self.probabilities[rows.indices]), minlength=rows.shape[0])
+        bad = np.bincount(row, (rows.data < 0.0) | (rows.data != np.floor(rows.data)), minlength=rows.shape[0]) > 0
+        return np.where(bad, -np.inf, self._log_given(abs(rows), logs, self._hidden))
+
+
+@dataclass(frozen=True)
+class MultinomialFamily:
+    """Multinomial densities: totals of columns to shares. The options are those of `Multinomial.fit`."""
+
+    smoothing: float | Sequence[float] = 0.0
+    trials: int | None = None
+    names: tuple[str, ...] | None = None
+
+    def summarise(self, block: Block) -> CountTotals:
+        """The totals of a block of rows."""
+        return CountTotals.of(block)
+
+    def estimate(self, statistics: CountTotals) -> Multinomial:
+        """The shares of the columns, smoothed."""
+        added = pseudo_counts(self.smoothing, statistics.total.size)
+        throws = float(statistics.total.sum())
+        total = throws + float(added.sum())
+        if total <= 0.0:
+            raise DataError("X holds no counts above 0, so the shares are not known; smoothing=1 gives a prior.")
+        p = (statistics.total + added) / total
+        loglik = statistics.coefficient + float(xlogy(statistics.total, p).sum())
+        return Multinomial(p, self.trials, Fitted(throws, loglik, p.size - 1, total - throws, self.names))
+
+
+def _checked_totals(block: Block, trials: int | None) -> CountTotals:
+    """The totals of a block, once its entries are known to be counts; a row of weight 0 is absent."""
+    if block.weight is not None and not np.all(block.weight > 0.0):
+        counts = np.flatnonzero(block.weight > 0.0)
+        block = Block(block.rows[counts], block.weight[counts])
+    entries = np.ravel(to_numpy(block.rows.data if is_sparse(block.rows) else block.rows))
+    bad = entries[~((entries >= 0.0) & (entries == np.floor(entries)) & np.isfinite(entries))]
+    if bad.size:
+        raise DataError(
+            f"X holds {bad[0]:g} (and {bad.size - 1} more that are no counts); whole numbers from 0 on are needed: "
+            "leave those rows out, or use Gaussian."
+        )
+    totals = np.ravel(to_numpy(block.rows.sum(axis=1)))
+    if trials is not None and np.any(totals != trials):
+        raise DataError(
+            f"X has a row of {totals[totals != trials][0]:g} counts, not trials={trials}; leave trials out."
+        )
+    return CountTotals.of(block)
+
+
+def _shares(p: Array) -> Array:
+    total = p.sum()
+    return p / total if total > 0.0 else np.full(p.size, 1.0 / max(1, p.size))

@@ -1,0 +1,121 @@
+"""Independent columns, each with a density of its own: what naive Bayes assumes within a class."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+
+from eigenlens.arrays import Array
+from eigenlens.data.source import Block
+from eigenlens.densities.base import Columns, Density, Family, column_numbers, other_columns
+from eigenlens.errors import DataError
+
+__all__ = ["Parts", "Product", "ProductFamily", "column_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class Product:
+    """p(x) = Π_j p_j(x_j), one density of one dimension a column. Without factors, the density of rows of no columns.
+
+    Attributes:
+        factors: (d,) densities of one dimension, of any kinds.
+
+    Rows are a NumPy array (n, d), of objects where columns differ in kind, or a frame whose columns are in this order.
+
+    >>> from eigenlens.densities.covariance import Spherical
+    >>> from eigenlens.densities.discrete import Bernoulli
+    >>> from eigenlens.densities.gaussian import Gaussian
+    >>> model = Product((Gaussian(np.zeros(1), Spherical(1.0, 1)), Bernoulli(0.25)))
+    >>> np.exp(model.log_density(np.array([[0.0, 1.0], [np.nan, 0.0]]))).round(4)
+    array([0.0997, 0.75  ])
+    """
+
+    factors: tuple[Density, ...]
+
+    def log_density(self, X: Any) -> Array:
+        """Σ_j ln p_j(x_j) (n,); a missing entry leaves its factor out."""
+        rows = _table(X, len(self.factors))
+        total = np.zeros(len(rows))
+        for j, factor in enumerate(self.factors):
+            total += factor.log_density(column_of(rows, j))
+        return total
+
+    def sample(self, n: int, rng: np.random.Generator) -> Array:
+        """n draws (n, d): of floats where every factor draws numbers, else of objects."""
+        columns = [factor.sample(n, rng).reshape(n, 1) for factor in self.factors]
+        numeric = all(column.dtype.kind in "fiub" for column in columns)
+        kind = np.dtype(np.float64 if numeric else object)
+        return np.hstack([np.empty((n, 0), kind), *(column.astype(kind) for column in columns)])
+
+    def marginal(self, columns: Columns) -> Product:
+        """The factors of these columns, in this order."""
+        return Product(tuple(self.factors[j] for j in column_numbers(columns, len(self.factors))))
+
+    def condition(self, columns: Columns, values: Any) -> Product:
+        """The factors of the other columns: the values say nothing of them."""
+        return self.marginal(other_columns(columns, len(self.factors)))
+
+    def __str__(self) -> str:
+        return "\n".join([f"Product of {len(self.factors)} columns", *map(str, self.factors)])
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """The statistics of each column, which merge column by column."""
+
+    parts: tuple[Any, ...]
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(tuple(a + b for a, b in zip(self.parts, other.parts, strict=True)))
+
+
+@dataclass(frozen=True)
+class ProductFamily:
+    """Products of these families, one a column: each column is summarised and estimated on its own.
+
+    >>> from eigenlens.densities.discrete import CategoricalFamily
+    >>> from eigenlens.densities.gaussian import GaussianFamily
+    >>> family = ProductFamily((GaussianFamily(), CategoricalFamily()))
+    >>> model = family.estimate(family.summarise(Block(np.array([[1.0, 0.0], [3.0, 2.0]]))))
+    >>> model.factors[0].mean, model.factors[1].probabilities
+    (array([2.]), array([0.5, 0.5]))
+    """
+
+    families: Sequence[Family[Any]]
+
+    def summarise(self, block: Block) -> Parts:
+        """The statistics of each column of a block."""
+        columns = (Block(column_of(block.rows, j), block.weight) for j in range(len(self.families)))
+        return Parts(tuple(family.summarise(column) for family, column in zip(self.families, columns, strict=True)))
+
+    def estimate(self, statistics: Parts) -> Product:
+        """The product of the columns' estimates."""
+        found = zip(self.families, statistics.parts, strict=True)
+        return Product(tuple(family.estimate(part) for family, part in found))
+
+
+def _table(X: Any, d: int) -> Any:
+    """Rows (n, d) as an array or a frame; lists become arrays of objects, which keep their kinds."""
+    rows = np.array(X, dtype=object) if isinstance(X, list | tuple) else X
+    if d == 1 and np.ndim(rows) == 1:
+        rows = np.asarray(rows).reshape(-1, 1)
+    if np.shape(rows)[1:] != (d,):
+        raise DataError(f"X has shape {np.shape(rows)}, and the density is of rows of {d} columns; give X as (n, {d}).")
+    return rows
+
+
+def column_of(X: Any, j: int) -> Any:
+    """Column j of rows, as rows of one column (n, 1); a frame's as its own kind of column.
+
+    Of an array of objects, a column of numbers becomes floats, its gaps NaN.
+    """
+    if not isinstance(X, np.ndarray):
+        return X.iloc[:, j] if hasattr(X, "iloc") else X[:, j]
+    column = X[:, j : j + 1]
+    if X.dtype == object and all(value is None or isinstance(value, Real) for value in column.ravel()):
+        return column.astype(np.float64)
+    return column

@@ -1,0 +1,1 @@
+"""Parts that every scikit-learn estimator of the package shares."""

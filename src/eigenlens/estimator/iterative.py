@@ -1,0 +1,124 @@
+"""What models found by climbing a likelihood tell of the climb and of its end."""
+
+from __future__ import annotations
+
+from typing import Any, Generic, Protocol, TypeVar
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from eigenlens.arrays import Array, Like
+from eigenlens.data.rows import counted
+from eigenlens.data.source import Source
+from eigenlens.errors import OptionError
+from eigenlens.estimator.rows import rows_of
+
+__all__ = ["Climbed"]
+
+
+class _Climb(Protocol):
+    """What is known of every climb, whatever it was after."""
+
+    @property
+    def loglik(self) -> float: ...
+    @property
+    def path(self) -> tuple[float, ...]: ...
+    @property
+    def n_iter(self) -> int: ...
+    @property
+    def converged(self) -> bool: ...
+    @property
+    def weight(self) -> float: ...
+    @property
+    def rows(self) -> int: ...
+
+
+F = TypeVar("F", bound=_Climb)
+
+
+class Climbed(Generic[F]):
+    """Learned attributes and criteria of an estimator that keeps its fit (`_kept`) and the kind of its rows (`_given`).
+
+    The estimator says how many numbers are free (`_n_parameters`) and what rows are worth (`_density_and_presence`).
+    """
+
+    _kept: F
+    _given: Like
+
+    @property
+    def _n_parameters(self) -> int:
+        raise NotImplementedError
+
+    def _density_and_presence(self, source: Source) -> Array:
+        """(n, 2) the log density of what is observed of each row, and whether that is anything, 1 or 0."""
+        raise NotImplementedError
+
+    # ---- criteria ---------------------------------------------------------------------------------------
+
+    def aic(self, X: Any = None, sample_weight: Any = None) -> float:
+        """−2 log-likelihood + 2 parameters, of the fitted rows or of X; the smaller the better."""
+        return -2.0 * self._likelihood(X, sample_weight)[0] + 2.0 * self._n_parameters
+
+    def bic(self, X: Any = None, sample_weight: Any = None) -> float:
+        """−2 log-likelihood + parameters · log Σw, of the fitted rows or of X; the smaller the better.
+
+        As in `fit`, a row counts sample_weight[i] times, and one without an observed entry does not.
+        """
+        loglik, weight = self._likelihood(X, sample_weight)
+        return -2.0 * loglik + self._n_parameters * float(np.log(weight))
+
+    def _likelihood(self, X: Any, sample_weight: Any) -> tuple[float, float]:
+        """Σ w log p(x observed) and Σw over the rows that have an entry."""
+        if X is None:
+            if sample_weight is not None:
+                raise OptionError("sample_weight is of the rows of X: give these too, or neither for the fitted rows.")
+            return self._fitted_likelihood()
+        check_is_fitted(self)
+        source = counted(rows_of(self, X, sample_weight))
+        found = self._density_and_presence(source)
+        weight = np.ones(len(found)) if source.weight is None else source.weight
+        return float(weight @ found[:, 0]), float(weight @ found[:, 1])
+
+    def _fitted_likelihood(self) -> tuple[float, float]:
+        return self._fitted.loglik, self._fitted.weight
+
+    # ---- learned attributes -----------------------------------------------------------------------------
+
+    @property
+    def _fitted(self) -> F:
+        check_is_fitted(self)
+        return self._kept
+
+    @property
+    def _like(self) -> Like:
+        """The kind of array in which attributes are given: that of the fitted rows."""
+        check_is_fitted(self)
+        return self._given
+
+    @property
+    def loglik_(self) -> float:
+        """The log-likelihood of the fitted rows, Σ w log p(x observed)."""
+        return self._fitted.loglik
+
+    @property
+    def loglik_path_(self) -> Array:
+        """The log-likelihood after each accepted step; it never decreases."""
+        return np.asarray(self._fitted.path)
+
+    @property
+    def n_iter_(self) -> int:
+        """Steps or passes of the climb: 1 for a closed form, chunks after `partial_fit`."""
+        return self._fitted.n_iter
+
+    @property
+    def converged_(self) -> bool:
+        """Whether the climb met its tolerance; False while `partial_fit` goes on."""
+        return self._fitted.converged
+
+    @property
+    def n_samples_(self) -> int:
+        """The number of rows that count: of positive weight, with an observed entry."""
+        return self._fitted.rows
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_kept")

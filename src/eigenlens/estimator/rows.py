@@ -1,0 +1,141 @@
+"""What every estimator does with rows: X to a Source, names and counts compared, functions applied block by block.
+
+Rows back in the frame that they came in: the same kind, columns and index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
+
+from eigenlens import checks
+from eigenlens.arrays import Array, dense, is_sparse, namespace
+from eigenlens.data.coerce import as_source, explain_nonfinite
+from eigenlens.data.memory import FrameSource
+from eigenlens.data.rows import row_count as count_rows
+from eigenlens.data.rows import stacked
+from eigenlens.data.source import Source
+from eigenlens.errors import DataError, OptionError
+from eigenlens.stats.moments import Moments
+
+__all__ = ["SeenBefore", "by_block", "count_rows", "dense_blocks", "few", "framed", "gathered", "rows_of"]
+
+
+def rows_of(estimator: BaseEstimator, X: Any, sample_weight: Any = None, *, reset: bool = False) -> Source:
+    """X as a source with its weights; its feature names and count are kept (reset) or compared with the fit's."""
+    source = as_source(X)
+    if isinstance(X, Source):
+        _check_names(estimator, source, reset)
+    else:
+        validate_data(estimator, X, skip_check_array=True, reset=reset)
+    if sample_weight is None:
+        return source
+    return source.weighted(checks.weights(sample_weight, count_rows(source)))
+
+
+def _check_names(estimator: Any, source: Source, reset: bool) -> None:
+    """Feature names and count of a Source, as scikit-learn does for arrays."""
+    if reset:
+        estimator.n_features_in_ = source.n_features
+        if source.names is not None:
+            estimator.feature_names_in_ = np.asarray(source.names, dtype=object)
+        elif hasattr(estimator, "feature_names_in_"):
+            del estimator.feature_names_in_
+        return
+    known = getattr(estimator, "feature_names_in_", None)
+    if known is not None and source.names is not None and list(known) != list(source.names):
+        raise DataError(_names_that_differ(list(source.names), known.tolist()))
+    if source.n_features != estimator.n_features_in_:
+        raise DataError(
+            f"X has {source.n_features} features, but {type(estimator).__name__} is expecting "
+            f"{estimator.n_features_in_} features as input."
+        )
+
+
+def _names_that_differ(names: list[Any], known: list[Any]) -> str:
+    """How the columns of X differ from those of the fit: which are missing, which are new, or where their order does.
+
+    >>> _names_that_differ(["a", "c"], ["a", "b"])
+    "the columns of X are not those the model was fitted on: X lacks 'b'; new are 'c'. Give X the columns of the fit."
+    """
+    here, there = set(names), set(known)
+    missing = [repr(name) for name in known if name not in here]
+    new = [repr(name) for name in names if name not in there]
+    said = [f"X lacks {few(missing, 8)}"] * bool(missing) + [f"new are {few(new, 8)}"] * bool(new)
+    if not said:
+        j = next(j for j, (name, other) in enumerate(zip(names, known, strict=False)) if name != other)
+        said = [f"their order differs (column {j} is {names[j]!r}, not {known[j]!r})"]
+    return f"the columns of X are not those the model was fitted on: {'; '.join(said)}. Give X the columns of the fit."
+
+
+def few(things: Sequence[str], shown: int = 5, of: str = "") -> str:
+    """The first of them, and how many more there are.
+
+    >>> few(["a", "b", "c"], 2, of=" letters")
+    'a, b and 1 more letters'
+    """
+    more = f" and {len(things) - shown} more{of}" if len(things) > shown else ""
+    return ", ".join(things[:shown]) + more
+
+
+def dense_blocks(source: Source) -> Iterator[Array]:
+    """Dense float64 pieces of the rows, small beside the data."""
+    step = max(1, (16 << 20) // (8 * source.n_features))
+    for rows in source.rows():
+        for start in range(0, rows.shape[0], step):
+            yield dense(rows[start : start + step])
+
+
+def by_block(source: Source, function: Callable[[Array], Array]) -> Array:
+    """`function` of the rows, a block at a time, put together; NaN in them is an error."""
+    result = np.concatenate([function(block) for block in dense_blocks(source)])
+    if not np.all(np.isfinite(result)):
+        raise explain_nonfinite(source)
+    return result
+
+
+def gathered(source: Source) -> Any:
+    """All rows in memory, as they are kept: an array, a CSR matrix or a tensor; NaN and infinities are an error."""
+    parts = list(source.rows())
+    rows = parts[0] if len(parts) == 1 else stacked(tuple(parts))
+    entries = rows.data if is_sparse(rows) else rows
+    if not bool(namespace(entries).all(namespace(entries).isfinite(entries))):
+        raise explain_nonfinite(source)
+    return rows
+
+
+class SeenBefore(Source):
+    """Stands for rows of which only the moments are left."""
+
+    def __init__(self, moments: Moments) -> None:
+        self.n_rows, self.n_features = max(moments.rows, int(moments.weight * (1.0 + 1e-12))), moments.mean.size
+        self.dtype = np.dtype(np.float64)
+
+    def rows(self) -> Iterator[Any]:
+        """There are none."""
+        raise OptionError("this rule needs the rows themselves, and after partial_fit only their moments are left.")
+
+
+def framed(values: Array, X: Any, source: Source) -> Any:
+    """`values` (n, d), rows of X (n, d): as a frame of X's kind, index and columns if X is one, else as they are.
+
+    >>> import numpy as np, pandas as pd
+    >>> X = pd.DataFrame({"a": [1, 2]}, index=["first", "second"])
+    >>> framed(np.array([[0.5], [1.5]]), X, FrameSource(X))
+              a
+    first   0.5
+    second  1.5
+    """
+    if not isinstance(source, FrameSource) or isinstance(X, Source):
+        return values
+    import narwhals.stable.v2 as nw
+
+    columns = {name: values[:, j] for j, name in enumerate(source.frame.columns)}
+    made = nw.from_dict(columns, backend=source.frame.implementation).to_native()
+    if nw.dependencies.is_pandas_like_dataframe(X):
+        made.index, made.columns = X.index, X.columns
+    return made

@@ -1,0 +1,1 @@
+"""Kernel density estimation in one and several dimensions."""

@@ -1,0 +1,176 @@
+"""The likelihood of points left out of a Gaussian kernel density, as a function of its bandwidth."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.fft
+import scipy.special
+
+from eigenlens.arrays import Array
+from eigenlens.kde.bandwidth.binned import MOST_CELLS, REACH, Sample
+from eigenlens.kde.bandwidth.search import Criterion, Prepare
+
+__all__ = ["likelihood_criterion", "pair_likelihood"]
+
+FEW = 400
+"""Up to so many distinct values all pairs are summed as they are."""
+
+PER_WIDTH = 8.0
+"""Cells to the least bandwidth of the trials. Values are where they are in them to the second order."""
+
+FINER = 16.0
+"""How much smaller the cells of the last digits are."""
+
+LONELY = 1e-10
+"""Below this share of the largest density the rounding errors of an FFT are felt."""
+
+NEIGHBOURHOOD = 4.0
+"""Beyond the nearest cell and so many bandwidths more, nothing adds to the density of a lonely point: exp(−35)."""
+
+
+def likelihood_criterion(sample: Sample, own: Array) -> Prepare:
+    """Minus the log-likelihood of points left out, but for a constant; `own` (V,) leaves with each distinct value."""
+    points, copies = sample.values
+    if points.size > FEW:
+        return lambda low, high, fine: _by_cells(sample, own, low / FINER if fine else low, high)
+    criterion = pair_likelihood((points[:, None] - points) ** 2, copies, own)
+    return lambda low, high, fine: criterion
+
+
+def pair_likelihood(squares: Array, copies: Array, own: Array, d: int = 1) -> Criterion:
+    """n d log h − Σ_i w_i log Σ_j w_j exp(−D_ij / 2h²) over what is left without row i, in d dimensions.
+
+    Args:
+        squares: (V, V) squared distances D of distinct rows. copies: (V,) the weight w of each.
+        own: (V,) what leaves with it. Cost: O(V²) for an h.
+    """
+    rest = copies - own
+    apart = squares.copy()
+    np.fill_diagonal(apart, np.inf)
+    nearest = np.where(rest > 0.0, 0.0, apart.min(axis=1))
+    apart -= nearest[:, None]
+    n = float(copies.sum())
+
+    def criterion(h: float) -> float:
+        left = np.exp(apart * (-0.5 / (h * h))) @ copies + rest
+        return float(n * d * math.log(h) - copies @ (np.log(left) - nearest / (2.0 * h * h)))
+
+    return criterion
+
+
+@dataclass(frozen=True, eq=False)
+class _Rounded:
+    """Values in cells: where they lie, and what the FFTs see of them.
+
+    Attributes:
+        points: (C,) the mean value of each cell that holds any, in ascending order.
+        cells: (C,) its number along the line without long gaps. offsets: (C,) of the mean from the cell's centre, in
+            cells. mass: (C,) its weight.
+        own: (C,) what leaves with a point of it, on average.
+        waves: the FFT of all points, by the moments of their cells. size: its length. width: of a cell.
+    """
+
+    points: Array
+    cells: Array
+    offsets: Array
+    mass: Array
+    own: Array
+    waves: Array
+    size: int
+    width: float
+
+
+def _by_cells(sample: Sample, own: Array, low: float, high: float) -> Criterion:
+    rounded = _rounded(sample, own, low / PER_WIDTH, REACH * high)
+    return lambda h: float(sample.n * math.log(h) - rounded.mass @ _log_left(rounded, h))
+
+
+def _rounded(sample: Sample, own: Array, width: float, reach: float) -> _Rounded:
+    y, (points, copies) = sample.without_gaps(reach), sample.values
+    width = max(width, y[-1] / MOST_CELLS)
+    count = int(y[-1] / width) + 1
+    # The cells stand about the middle, so that a mirrored sample has mirrored cells.
+    place = y / width + 0.5 * (count - y[-1] / width)
+    cell = np.minimum(place.astype(np.intp), count - 1)
+    starts = np.flatnonzero(np.diff(cell, prepend=-1))
+    offsets = place - cell - 0.5
+    first = copies * offsets
+    moments = [np.add.reduceat(each, starts) for each in (copies, first, first * offsets)]
+    size = scipy.fft.next_fast_len(count + math.ceil(reach / width) + 1, real=True)
+    waves = _waves(moments, cell[starts], count, size)
+    mass = moments[0]
+    mean, mean_own = (np.add.reduceat(copies * each, starts) / mass for each in (points, own))
+    return _Rounded(mean, cell[starts], moments[1] / mass, mass, mean_own, waves, size, width)
+
+
+def _waves(moments: list[Array], cells: Array, count: int, size: int) -> Array:
+    """Σ_i w_i exp(−iθ x_i) at θ = 2πk / size, x in cells, by the moments (C,) of order 0, 1 and 2 of those cells."""
+    theta = (2.0 * math.pi / size) * np.arange(size // 2 + 1)
+    waves = np.zeros(theta.size, dtype=np.complex128)
+    factors: list[Any] = [1.0, -1j * theta, -0.5 * theta**2]
+    for moment, factor in zip(moments, factors, strict=True):
+        line = np.zeros(count)
+        line[cells] = moment
+        waves += factor * scipy.fft.rfft(line, size)
+    return waves
+
+
+def _log_left(rounded: _Rounded, h: float) -> Array:
+    """log Σ_j w_j exp(−(x_i − x_j)² / 2h²) (C,) over what is left without x_i."""
+    angles = (2.0 * math.pi * h / (rounded.size * rounded.width)) * np.arange(rounded.waves.size)
+    top = int(np.searchsorted(angles, REACH))
+    smooth = rounded.waves[:top] * np.exp(-0.5 * angles[:top] ** 2) * (math.sqrt(2.0 * math.pi) * h / rounded.width)
+    u = rounded.offsets * (rounded.width / h)
+    whole = np.zeros(u.size)
+    factors: list[Any] = [1.0, u, 0.5 * u**2]
+    for p, factor in enumerate(factors):
+        wave = smooth * (1j * angles[:top]) ** p
+        whole += factor * scipy.fft.irfft(_padded(wave, rounded.waves.size), rounded.size)[rounded.cells]
+    # What the same expansion makes of the point itself, so that nothing is left of it.
+    left = whole - rounded.own * (1.0 + 0.75 * u**4)
+    lonely = np.flatnonzero(left < LONELY * whole.max())
+    left[lonely] = 1.0
+    log_left: Array = np.log(left)
+    log_left[lonely] = _lonely(rounded, lonely, h)
+    return log_left
+
+
+def _padded(wave: Array, size: int) -> Array:
+    full = np.zeros(size, dtype=np.complex128)
+    full[: wave.size] = wave
+    return full
+
+
+def _lonely(rounded: _Rounded, index: Array, h: float) -> Array:
+    """The same for points far from all others, by the nearest cells on both sides, where they are without rounding.
+
+    Eight cells on a side will mostly do; points with more within reach of them are looked at again.
+    """
+    result = np.zeros(index.size)
+    waiting = np.arange(index.size)
+    for count in (8, 64, math.ceil(NEIGHBOURHOOD * h / rounded.width)):
+        piece = max(1, (1 << 19) // count)
+        parts = [_neighbours(rounded, index[waiting[i : i + piece]], h, count) for i in range(0, waiting.size, piece)]
+        if not parts:
+            break
+        result[waiting] = np.concatenate([log_left for log_left, _ in parts])
+        waiting = waiting[~np.concatenate([enough for _, enough in parts])]
+    return result
+
+
+def _neighbours(rounded: _Rounded, index: Array, h: float, count: int) -> tuple[Array, Array]:
+    """log Σ exp over `count` cells on each side, and whether those beyond them would add nothing."""
+    near = index[:, None] + np.concatenate([np.arange(-count, 0), np.arange(1, count + 1)])
+    inside = (near >= 0) & (near < rounded.points.size)
+    near = np.where(inside, near, 0)
+    distances = np.where(inside, np.abs(rounded.points[near] - rounded.points[index, None]), np.inf)
+    nearest = distances[:, [count - 1, count]].min(axis=1)
+    enough = distances[:, [0, -1]].min(axis=1) > nearest + NEIGHBOURHOOD * h
+    rest = np.maximum(rounded.mass[index] - rounded.own[index], 0.0)
+    exponents = np.column_stack([-(distances**2) / (2.0 * h * h), np.zeros(index.size)])
+    mass = np.column_stack([rounded.mass[near], rest])
+    return scipy.special.logsumexp(exponents, axis=1, b=mass), enough

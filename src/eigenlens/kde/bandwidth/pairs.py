@@ -1,0 +1,175 @@
+"""Cross-validation over the pairs of rows in several dimensions: criteria of the scale c of a Gaussian kernel."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import scipy.spatial
+import scipy.special
+
+from eigenlens.arrays import Array
+from eigenlens.kde.bandwidth.likelihood import pair_likelihood
+from eigenlens.kde.bandwidth.search import Criterion, Prepare
+from eigenlens.native.kernel_sums import Cloud, cloud_sums
+
+__all__ = ["CRITERIA", "distinct_rows"]
+
+MOST_ROWS = 5000
+"""Distinct rows whose pairs are summed; of more, so many are drawn, whatever the order they come in."""
+
+FEW = 1000
+"""Up to so many rows the distances of all pairs are kept."""
+
+PIECE = 1 << 20
+"""Pairs that are looked at together."""
+
+BINS, DEPTH = 1 << 13, 40.0
+"""Bins of the logarithm of squared distances, and how far they go down from the largest: closer pairs are at 0."""
+
+LONELY = 1e-9
+"""Others whose share of a sum is less than this are lost in its rounding error: they are summed without the row."""
+
+TOL = 1e-15
+
+
+def distinct_rows(X: Array, weight: Array, most: int = MOST_ROWS) -> tuple[Array, Array]:
+    """The distinct rows (V, d) of positive weight, and the weight of each; a part of them, with V = most, if need be.
+
+    Which part depends on the ranks of a row's entries alone: on no order, copy or unit. Cost: O(n d log n).
+
+    >>> rows, copies = distinct_rows(np.array([[1.0], [2.0], [1.0]]), np.array([1.0, 1.0, 3.0]))
+    >>> rows.ravel(), copies
+    (array([1., 2.]), array([4., 1.]))
+    """
+    counted = np.flatnonzero(weight)
+    X, weight = X[counted], weight[counted]
+    if len(X) > most:
+        keys = _keys(X)
+        distinct = np.unique(keys)
+        kept = keys <= distinct[min(most, distinct.size) - 1]
+        X, weight = X[kept], weight[kept]
+    rows, place = np.unique(X, axis=0, return_inverse=True)
+    return rows, np.bincount(place.ravel(), weight)
+
+
+def _keys(X: Array) -> Array:
+    """A number (n,) for each row that looks random, the same for equal rows (the mixing of Steele et al. 2014)."""
+    keys = np.zeros(len(X), dtype=np.uint64)
+    for column in X.T:
+        keys += np.unique(column, return_inverse=True)[1].ravel().astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+        keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        keys ^= keys >> np.uint64(31)
+    return keys
+
+
+# ---- least squares ------------------------------------------------------------------------------------------
+
+
+def squares_criterion(Y: Array, copies: Array, own: Array) -> Prepare:
+    """∫ f̂² − 2 Σ_{i≠j} w_i w_j φ_c / n² of rows Y (V, d), by squared distances in bins of their logarithm.
+
+    A bin stands at its mean: the error is the square of its relative width. Cost: O(V² d) once, O(bins) for a c.
+    """
+    mass, at = _binned(Y, copies)
+    n, d = float(copies.sum()), Y.shape[1]
+    leaving = float(copies @ own)
+
+    def criterion(c: float) -> float:
+        whole = float(mass @ np.exp(-at / (4.0 * c * c)))
+        left = float(mass @ np.exp(-at / (2.0 * c * c))) - leaving
+        return (whole * math.pow(2.0, -d / 2.0) - 2.0 * left) / (n * n * math.pow(c, d))
+
+    return lambda low, high, fine: criterion
+
+
+def _binned(Y: Array, copies: Array) -> tuple[Array, Array]:
+    """Weights (B,) of all pairs by squared distance, those of equal rows at 0, and the mean square of each bin."""
+    lowest = math.log(float(np.sum(np.ptp(Y, axis=0) ** 2))) - DEPTH
+    mass, moment = np.zeros(BINS + 1), np.zeros(BINS + 1)
+    step = max(1, PIECE // len(Y))
+    for start in range(0, len(Y), step):
+        squares = scipy.spatial.distance.cdist(Y[start : start + step], Y[start:], "sqeuclidean")
+        w = np.outer(copies[start : start + step], copies[start:])
+        w[:, step:] *= 2.0  # each pair of rows from two blocks is met once
+        with np.errstate(divide="ignore"):
+            place = (np.log(squares) - lowest) * (BINS / DEPTH)
+        bins = np.clip(place + 1.0, 0.0, BINS).astype(np.intp).ravel()
+        mass += np.bincount(bins, w.ravel(), BINS + 1)
+        moment += np.bincount(bins, (w * squares).ravel(), BINS + 1)
+    filled = mass > 0.0
+    return mass[filled], moment[filled] / mass[filled]
+
+
+# ---- likelihood ---------------------------------------------------------------------------------------------
+
+
+def likelihood_criterion(Y: Array, copies: Array, own: Array) -> Prepare:
+    """n d log c − Σ_i w_i log Σ_j w_j exp(−‖y_i − y_j‖² / 2c²) over what is left without row i. Cost: O(V² d) a c."""
+    if len(Y) > FEW:
+        nearest = _nearest(Y, copies)
+        return lambda low, high, fine: _by_sums(Y, copies, own, None if fine else nearest)
+    squares = scipy.spatial.distance.cdist(Y, Y, "sqeuclidean")
+    criterion = pair_likelihood(squares, copies, own, Y.shape[1])
+    return lambda low, high, fine: criterion
+
+
+def _by_sums(Y: Array, copies: Array, own: Array, nearest: tuple[Array, Array] | None) -> Criterion:
+    """The criterion by sums over whole rows, less each row's own share; lonely rows have their nearest, or all others.
+
+    The nearest alone are enough for trials: where many rows are lonely, c is much too small.
+    """
+    n, d = float(copies.sum()), Y.shape[1]
+
+    def criterion(c: float) -> float:
+        level, value = cloud_sums(Cloud(Y / c, copies, None, "gaussian"), Y / c, TOL)
+        whole = value * np.exp(level)
+        left = whole - own
+        lonely = np.flatnonzero(left < LONELY * whole)
+        left[lonely] = 1.0
+        logs = np.log(left)
+        if nearest is None:
+            logs[lonely] = _others(Y, copies, copies - own, lonely, c)
+        else:
+            logs[lonely] = np.log(nearest[1][lonely]) - nearest[0][lonely] / (2.0 * c * c)
+        return float(n * d * math.log(c) - copies @ logs)
+
+    return criterion
+
+
+def _nearest(Y: Array, copies: Array) -> tuple[Array, Array]:
+    """The squared distance (V,) of the row nearest to each, and its weight (V,)."""
+    square, weight = np.empty(len(Y)), np.empty(len(Y))
+    for start in range(0, len(Y), max(1, PIECE // len(Y))):
+        rows = np.arange(start, min(start + max(1, PIECE // len(Y)), len(Y)))
+        squares = _squares_to_others(Y, rows)
+        found = squares.argmin(axis=1)
+        square[rows], weight[rows] = squares[np.arange(rows.size), found], copies[found]
+    return square, weight
+
+
+def _others(Y: Array, copies: Array, rest: Array, index: Array, c: float) -> Array:
+    """log Σ_j w_j exp(−‖y_i − y_j‖² / 2c²) (m,) for rows i of `index`, over others and what is left of i."""
+    parts = [np.empty(0)]
+    for start in range(0, index.size, max(1, PIECE // len(Y))):
+        rows = index[start : start + max(1, PIECE // len(Y))]
+        exponents = _squares_to_others(Y, rows) / (-2.0 * c * c)
+        with np.errstate(divide="ignore"):
+            own = np.log(np.maximum(rest[rows], 0.0))
+        parts.append(np.logaddexp(scipy.special.logsumexp(exponents, axis=1, b=copies), own))
+    return np.concatenate(parts)
+
+
+def _squares_to_others(Y: Array, rows: Array) -> Array:
+    squares = scipy.spatial.distance.cdist(Y[rows], Y, "sqeuclidean")
+    squares[np.arange(rows.size), rows] = np.inf
+    return np.asarray(squares)
+
+
+CRITERIA: dict[str, Callable[[Array, Array, Array], Prepare]] = {
+    "lscv": squares_criterion,
+    "mlcv": likelihood_criterion,
+}
+"""Criteria of a scale, from rows (V, d), the copies of each (V,) and what leaves with it (V,)."""

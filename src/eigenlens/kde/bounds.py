@@ -1,0 +1,386 @@
+"""Densities that end at bounds: mirror images of the points, or kernels cut off and made whole again.
+
+Both keep every kernel's mass at one, so the density integrates to one over the box. They work a dimension at a time, so
+the kernel must be a product: one bandwidth a column.
+
+Products of kernels between bounds, pair by pair, the images of each column summed within the product.
+
+d columns with c images each make c^d images of a point, but only c d terms here. Nothing of the size of the pairs is
+held but for a block of queries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from eigenlens.arrays import Array
+from eigenlens.kde.kernels import Smoother
+from eigenlens.kde.rings import NARROW, reflected
+
+__all__ = ["BOUNDARIES", "Boundary", "Column", "Extended", "Folded", "inside", "masses", "open_bounds"]
+
+SEEN = 80.0
+"""Images whose exponent falls short of the nearest one's by half of this (e^-40) are left out."""
+
+MOST_EACH, MOST_ENTRIES, FEW_EACH = 16.0, 30_000_000, 4.0
+"""Images a point on the average, and entries in all, beyond which kernels are folded instead; never below a few."""
+
+WIDE = 64.0
+"""Of the width between bounds: kernels cut off so much wider than that are integrated without differences."""
+
+LEVEL = 1e7
+"""Of the width: kernels so much wider than that are level between the bounds, as far as draws could show."""
+
+REACHES: dict[str, Callable[[Array], Array]] = {
+    "gaussian": lambda nearest: np.sqrt(nearest**2 + SEEN),
+    "laplace": lambda nearest: nearest + SEEN / 2.0,
+}
+"""How far images matter, in units of h, when the nearest one is at this distance; other kernels end."""
+
+
+def _reach(kernel: Smoother, nearest: float) -> float:
+    return float(REACHES[kernel.name](np.asarray(nearest))) if kernel.name in REACHES else kernel.radius
+
+
+@dataclass(frozen=True)
+class Extended:
+    """Points (k, d) that, with open kernels, make the density inside the bounds.
+
+    Attributes:
+        points: the points, with images of them.
+        weights: (k,).
+        origin: (k,) the point that each is an image of; None where every point stands for itself.
+    """
+
+    points: Array
+    weights: Array
+    origin: Array | None = None
+
+
+@dataclass(frozen=True)
+class Boundary:
+    """What is done at a bound.
+
+    Attributes:
+        extend: from points (n, d), weights (n,), scales (n, d), kernel and bounds (d, 2) to `Extended`.
+        crowded: from points, scales, kernel and bounds to whether `extend` should be left alone: kernels are wide.
+        draw: from centres and scales (m, d), kernel, bounds and a generator to draws (m, d) within the bounds.
+    """
+
+    extend: Callable[[Array, Array, Array, Smoother, Array], Extended]
+    crowded: Callable[[Array, Array, Smoother, Array], bool]
+    draw: Callable[[Array, Array, Smoother, Array, np.random.Generator], Array]
+
+
+def inside(X: Array, bounds: Array) -> Array:
+    """Whether each row (n,) of X (n, d) is finite and lies within bounds (d, 2), or on them."""
+    held = np.ones(len(X), dtype=bool)
+    for column, (low, high) in zip(X.T, bounds, strict=True):  # a column at a time: reductions of short rows are slow
+        held &= (column >= low) & (column <= high) & np.isfinite(column)
+    return held
+
+
+def open_bounds(d: int) -> Array:
+    """No bounds (d, 2)."""
+    return np.tile([-np.inf, np.inf], (d, 1))
+
+
+# ---- reflection ---------------------------------------------------------------------------------------------
+
+
+def _reflected(points: Array, weights: Array, scales: Array, kernel: Smoother, bounds: Array) -> Extended:
+    """Images in every bounded dimension, of images in the dimensions before."""
+    origin = np.arange(len(points))
+    for j in np.flatnonzero(np.isfinite(bounds).any(axis=1)):
+        column, parts, own = points[:, j], [np.arange(len(points))], [points[:, j]]
+        for image in _images(column, bounds[j], float(scales[:, j].max()), kernel):
+            near = np.flatnonzero(_matters(image, column, scales[origin, j], bounds[j], kernel))
+            parts.append(near)
+            own.append(image[near])
+        kept = np.concatenate(parts)
+        points, origin = points[kept], origin[kept]
+        points[:, j] = np.concatenate(own)
+    return Extended(points, weights[origin], origin)
+
+
+def _too_many(points: Array, scales: Array, kernel: Smoother, bounds: Array) -> bool:
+    """Whether there would be too many images, without making one."""
+    n, d = points.shape
+    counts = np.ones(n)
+    with np.errstate(over="ignore"):
+        for j in np.flatnonzero(np.isfinite(bounds).any(axis=1)):
+            counts *= _image_counts(points[:, j], scales[:, j], kernel, bounds[j])
+    total = float(counts.sum())
+    each = MOST_EACH * (4.0 if d > 1 or kernel.name not in FAST else 1.0)
+    return bool(total > each * n or (total * d > MOST_ENTRIES and total > FEW_EACH * n))
+
+
+FAST = ("gaussian", "box", "epanechnikov", "triangular", "biweight", "triweight", "cosine", "laplace")
+
+
+def _image_counts(x: Array, scale: Array, kernel: Smoother, bounds: Array) -> Array:
+    """How many images of each point (n,) matter, itself among them: beyond a bound at distance p they are at p,
+    2W − p, 2W + p, 4W − p, … from it.
+    """
+    total = np.ones(x.size)
+    width = float(bounds[1] - bounds[0])
+    for bound in bounds[np.isfinite(bounds)]:
+        p = np.abs(x - bound)
+        limit = _reach(kernel, float(np.min(p / scale))) * scale
+        if np.isfinite(width):
+            total += np.floor(np.maximum(limit - p, -1.0 * width) / (2.0 * width)) + 1.0
+            total += np.floor(np.maximum(limit + p, width) / (2.0 * width) - 1.0) + 1.0
+        else:
+            total += limit >= p
+    return total
+
+
+def _images(x: Array, bounds: Array, scale: float, kernel: Smoother) -> list[Array]:
+    """Mirror images of x (n,) at one bound, or at both again and again as far as any may matter."""
+    low, high = bounds
+    if not np.isfinite(low) or not np.isfinite(high):
+        return [2.0 * (low if np.isfinite(low) else high) - x]
+    width = high - low
+    reach = scale * _reach(kernel, width / scale)
+    most = int(np.ceil(reach / (2.0 * width)) + 1)
+    shifts = [2.0 * k * width for k in range(-most, most + 1)]
+    return [2.0 * low - x + s for s in shifts] + [x + s for s in shifts if s != 0.0]
+
+
+def _matters(image: Array, x: Array, scale: Array, bounds: Array, kernel: Smoother) -> Array:
+    """Whether images reach into the interval, beside the points that are there."""
+    below = image < 0.5 * (bounds[0] + bounds[1]) if np.isfinite(bounds).all() else np.isfinite(bounds[0])
+    edge = np.where(below, bounds[0], bounds[1])
+    limits = [_reach(kernel, float(np.min(np.abs(x - b) / scale))) if np.isfinite(b) else 0.0 for b in bounds]
+    return np.asarray(np.abs(image - edge) <= np.where(below, *limits) * scale)
+
+
+def _folded(centres: Array, scales: Array, kernel: Smoother, bounds: Array, rng: np.random.Generator) -> Array:
+    """Draws from open kernels, folded back at the bounds."""
+    X = centres + scales * kernel.sample(centres.size, rng).reshape(centres.shape)
+    for j, (low, high) in enumerate(bounds):
+        if np.isfinite(low) and np.isfinite(high):
+            far = np.where(scales[:, j] > LEVEL * (high - low), 2.0 * (high - low) * rng.random(len(X)), X[:, j] - low)
+            t = np.mod(far, 2.0 * (high - low))
+            X[:, j] = np.clip(low + np.minimum(t, 2.0 * (high - low) - t), low, high)
+        elif np.isfinite(low):
+            X[:, j] = low + np.abs(X[:, j] - low)
+        elif np.isfinite(high):
+            X[:, j] = high - np.abs(high - X[:, j])
+    return np.asarray(X)
+
+
+# ---- renormalisation ----------------------------------------------------------------------------------------
+
+
+def _whole_again(points: Array, weights: Array, scales: Array, kernel: Smoother, bounds: Array) -> Extended:
+    """Weights divided by the mass that each kernel has within the bounds."""
+    inner = [masses(kernel, x, s, *ends) for x, s, ends in zip(points.T, scales.T, bounds, strict=True)]
+    return Extended(points, weights / np.prod(inner, axis=0))
+
+
+def _very_wide(points: Array, scales: Array, kernel: Smoother, bounds: Array) -> bool:
+    """Whether what is left of a kernel is so little that differences of distribution functions would lose it."""
+    return bool(np.any(scales.max(axis=0) > WIDE * (bounds[:, 1] - bounds[:, 0])))
+
+
+def _masses(centres: Array, scales: Array, kernel: Smoother, bounds: Array) -> tuple[Array, Array]:
+    """The mass (n, d) of each kernel below the lower bound, and below the upper one."""
+    below, upto = np.zeros(centres.shape), np.ones(centres.shape)
+    for j, (low, high) in enumerate(bounds):
+        if np.isfinite(low):
+            below[:, j] = kernel.cdf((low - centres[:, j]) / scales[:, j])
+        if np.isfinite(high):
+            upto[:, j] = kernel.cdf((high - centres[:, j]) / scales[:, j])
+    return below, upto
+
+
+def _cut_off(centres: Array, scales: Array, kernel: Smoother, bounds: Array, rng: np.random.Generator) -> Array:
+    """Draws from kernels cut off at the bounds."""
+    below, upto = _masses(centres, scales, kernel, bounds)
+    share = rng.random(centres.shape)
+    u = kernel.quantile(below + share * (upto - below))
+    with np.errstate(invalid="ignore"):
+        level = bounds[:, 0] + share * (bounds[:, 1] - bounds[:, 0])
+    flat = scales > LEVEL * (bounds[:, 1] - bounds[:, 0])
+    return np.asarray(np.clip(np.where(flat, level, centres + scales * u), bounds[:, 0], bounds[:, 1]))
+
+
+BOUNDARIES: dict[str, Boundary] = {
+    "reflect": Boundary(_reflected, _too_many, _folded),
+    "renormalize": Boundary(_whole_again, _very_wide, _cut_off),
+}
+"""What can be done at a bound, by name: the density's slope is 0 there, or its kernels are cut off."""
+
+
+PAIRS = 1 << 17
+SHORT = 0.25
+"""An interval so short in units of the kernel has its mass by quadrature: a difference would cancel."""
+
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(10)
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """The kernels of one column.
+
+    Attributes:
+        x: (n,). scale: (n,) h s_i. kernel: K. low, high: the bounds, ±inf for none.
+        boundary: "reflect" or "renormalize".
+    """
+
+    x: Array
+    scale: Array
+    kernel: Smoother
+    low: float
+    high: float
+    boundary: str
+
+    def density(self, y: Array) -> tuple[Array, Array]:
+        """Level and factor (m, n) at y (m,): the density of each point is factor · exp(level)."""
+        if self.boundary == "reflect" and np.isfinite(self.low) and np.isfinite(self.high):
+            return self._between(y)
+        level, factor = self._open(y)
+        if self.boundary != "reflect":
+            return level, factor / self._mass
+        for bound in (self.low, self.high):
+            if np.isfinite(bound):
+                factor = factor + self._at(2.0 * bound - self.x, y, level)
+        return level, factor
+
+    def derivative(self, y: Array) -> Array:
+        """The derivative (m, n) by y between two bounds."""
+        if self.boundary == "reflect":
+            return reflected(self.kernel, y, self.x, self.scale, self.low, self._width, 1)
+        slope = self.kernel.derivative((y[:, None] - self.x) / self.scale) / (self.scale * self._mass)
+        return np.asarray(slope / self.scale)
+
+    def integral(self, y: Array) -> Array:
+        """The mass (m, n) of each point from the lower bound to y (m,), which is within the bounds."""
+        if self.boundary == "renormalize":
+            return masses(self.kernel, self.x, self.scale, self.low, y[:, None]) / self._mass
+        if np.isfinite(self.low) and np.isfinite(self.high):
+            return reflected(self.kernel, y, self.x, self.scale, self.low, self._width, -1)
+        total = masses(self.kernel, self.x, self.scale, self.low, y[:, None])
+        for bound in (self.low, self.high):
+            if np.isfinite(bound):
+                total = total + masses(self.kernel, 2.0 * bound - self.x, self.scale, self.low, y[:, None])
+        return total
+
+    @property
+    def _width(self) -> float:
+        return self.high - self.low
+
+    @cached_property
+    def _mass(self) -> Array:
+        return masses(self.kernel, self.x, self.scale, self.low, np.asarray(self.high))
+
+    def _open(self, y: Array) -> tuple[Array, Array]:
+        u = (y[:, None] - self.x) / self.scale
+        if np.isinf(self.kernel.radius):
+            return self.kernel.log_profile(u), np.broadcast_to(1.0 / self.scale, u.shape)
+        return np.zeros(u.shape), self.kernel.profile(u) / self.scale
+
+    def _at(self, image: Array, y: Array, level: Array) -> Array:
+        """What points at other places add to the factor."""
+        u = (y[:, None] - image) / self.scale
+        if np.isinf(self.kernel.radius):
+            return np.asarray(np.exp(self.kernel.log_profile(u) - level) / self.scale)
+        return self.kernel.profile(u) / self.scale
+
+    def _between(self, y: Array) -> tuple[Array, Array]:
+        """Kernels with tails keep their logarithms where they are narrow; the point is the nearest of its images."""
+        if np.isfinite(self.kernel.radius):
+            value = reflected(self.kernel, y, self.x, self.scale, self.low, self._width)
+            return np.zeros(value.shape), value
+        limit = NARROW if self.kernel.name == "gaussian" else 1.0
+        narrow = self.scale < limit * self._width
+        if not narrow.any():
+            value = reflected(self.kernel, y, self.x, self.scale, self.low, self._width)
+            return np.zeros(value.shape), value
+        level, factor = self._open(y)
+        factor = self._images(y, level, factor)
+        wide = ~narrow
+        if wide.any():
+            level, factor = np.where(narrow, level, 0.0), np.array(factor)
+            factor[:, wide] = reflected(self.kernel, y, self.x[wide], self.scale[wide], self.low, self._width)
+        return level, factor
+
+    def _images(self, y: Array, level: Array, factor: Array) -> Array:
+        """The few images that count beside a narrow kernel; a geometric series counts the Laplace kernel's others."""
+        W = self._width
+        if self.kernel.name == "laplace":
+            mirrors = [2.0 * self.low - self.x, 2.0 * self.high - self.x]
+            there = y[:, None] - self.x
+            around = np.exp(-2.0 * (W - np.abs(there)) / self.scale) / self.scale
+            total = factor + sum(self._at(image, y, level) for image in mirrors) + around
+            return np.asarray(total / -np.expm1(-2.0 * W / self.scale))
+        images = [self.x - 2.0 * W, self.x + 2.0 * W]
+        images += [2.0 * self.low - self.x + 2.0 * k * W for k in (-1, 0, 1, 2)]
+        return np.asarray(factor + sum(self._at(image, y, level) for image in images))
+
+
+def masses(kernel: Smoother, x: Array, scale: Array, low: float, high: Array) -> Array:
+    """∫ K((t − x) / scale) / scale from low to high; of short intervals by quadrature on either side of x."""
+    a, b = np.broadcast_arrays((low - x) / scale, (high - x) / scale)
+    short = (b - a < SHORT) & (np.maximum(np.abs(a), np.abs(b)) < 0.5 * kernel.radius)
+    if not short.any():
+        return np.asarray(np.maximum(kernel.cdf(b) - kernel.cdf(a), 0.0))
+    out = np.asarray(np.maximum(kernel.cdf(b) - kernel.cdf(a), 0.0))
+    a, b = a[short], b[short]
+    middle = np.clip(0.0, a, b)  # K may have a kink at 0
+    out[short] = _quadrature(kernel, a, middle) + _quadrature(kernel, middle, b)
+    return out
+
+
+def _quadrature(kernel: Smoother, a: Array, b: Array) -> Array:
+    half = 0.5 * (b - a)
+    return np.asarray(half * sum(w * kernel.profile(a + half * (1.0 + z)) for z, w in zip(NODES, WEIGHTS, strict=True)))
+
+
+@dataclass(frozen=True, eq=False)
+class Folded:
+    """Σ_i w_i Π_j k_ij(y_j), the kernels k_ij those of `columns`.
+
+    Attributes:
+        columns: (d,), each of n points. weights: (n,).
+    """
+
+    columns: tuple[Column, ...]
+    weights: Array
+
+    def log_density(self, Y: Array) -> Array:
+        """The logarithm of the sum (m,) at Y (m, d), or (m,) for one column."""
+        rows, out = Y.reshape(len(Y), len(self.columns)), np.empty(len(Y))
+        for part in self._blocks(len(Y)):
+            level, factor = self.columns[0].density(rows[part, 0])
+            for j, column in enumerate(self.columns[1:], 1):
+                more, times = column.density(rows[part, j])
+                level, factor = level + more, factor * times
+            most = level.max(axis=1)
+            with np.errstate(divide="ignore"):
+                out[part] = most + np.log((factor * np.exp(level - most[:, None])) @ self.weights)
+        return out
+
+    def integral(self, Y: Array, low: Array | None = None) -> Array:
+        """Of the sum from the lower bounds to each row of Y (m, d)."""
+        rows, out = Y.reshape(len(Y), len(self.columns)), np.empty(len(Y))
+        for part in self._blocks(len(Y)):
+            mass = self.columns[0].integral(rows[part, 0])
+            for j, column in enumerate(self.columns[1:], 1):
+                mass = mass * column.integral(rows[part, j])
+            out[part] = mass @ self.weights
+        return out
+
+    def derivative(self, y: Array) -> Array:
+        """Of the sum (m,) at y (m,), for one column between two bounds."""
+        parts = [self.columns[0].derivative(y[part]) @ self.weights for part in self._blocks(len(y))]
+        return np.concatenate([np.empty(0), *parts])
+
+    def _blocks(self, m: int) -> list[slice]:
+        step = max(1, PAIRS // self.weights.size)
+        return [slice(start, start + step) for start in range(0, m, step)]

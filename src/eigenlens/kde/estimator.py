@@ -1,0 +1,249 @@
+"""`KernelDensity`: the scikit-learn face of `models.kernel_density`."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, DensityMixin
+from sklearn.utils.validation import check_is_fitted
+
+from eigenlens import checks
+from eigenlens import model_file as io
+from eigenlens.arrays import Array, Like
+from eigenlens.data.coerce import explain_nonfinite
+from eigenlens.data.source import Source
+from eigenlens.errors import DataError, OptionError
+from eigenlens.estimator.rows import dense_blocks, rows_of
+from eigenlens.estimator.storage import named_features, storable_parameters
+from eigenlens.kde.bounds import BOUNDARIES
+from eigenlens.kde.kernels import SMOOTHERS
+from eigenlens.kde.model import KernelEstimate
+from eigenlens.kde.options import (
+    checked_bandwidth,
+    checked_bounds,
+    checked_kernel,
+    checked_numbers,
+    chosen_columns,
+    complete_rows,
+)
+
+__all__ = ["KernelDensity"]
+
+
+class KernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
+    """The density of the rows by a bump on every one of them: f(y) = Σ_i w_i Π_j K((y_j − x_ij) / h_j) / h_j / Σ w.
+
+    Parameters:
+        kernel: "gaussian", "box", "epanechnikov", "triangular", "biweight", "triweight", "cosine", "laplace", or a
+            callable K(u) of arrays: symmetric, not negative, of integral one. Several columns have a product of
+            kernels, one a column.
+        bandwidth: the scale h of the kernel: the Gaussian's standard deviation; others with an end reach from −h to h.
+            A number, or one a column (d,), or for the Gaussian its covariance H (d, d). Or a rule: "silverman",
+            "scott", "sheather-jones", "sheather-jones-dpi", "isj", "lscv", "mlcv"; what it finds for the Gaussian
+            is converted to the kernel by canonical bandwidths.
+        bounds: None, or a pair (low, high) for all columns, or a pair for each; None or inf stands for no bound.
+        adaptive: whether kernels are wider where rows are rare: times (f(x_i) / g)^(−½), f the density with h alone
+            and g its geometric mean (Abramson 1982). Sums over adaptive kernels take longer.
+        tol: the relative error of f that Gaussian sums may have; it is usually far less. The least is 1e-15.
+        boundary: "reflect" mirrors the rows at the bounds, so that f is level there; "renormalize" cuts the kernels off
+            and divides each by what is left of it. Either way f integrates to one between the bounds.
+        random_state: seed of `sample`.
+
+    Attributes:
+        bandwidth_: h, a number for one column; else (d,) or (d, d).
+        n_samples_: the rows that count, of positive weight.
+        model_: the frozen `KernelEstimate`.
+
+    Bad cases: a bandwidth that is not positive, rows outside the bounds, rows without spread (for rules), NaN and
+    infinities in `fit` are errors. NaN in rows to be scored is a missing entry: the density is then that of the other
+    columns.
+
+    Example:
+        >>> x = np.array([[1.8], [2.0], [2.1], [4.1], [4.4], [4.6]])
+        >>> kde = KernelDensity(bandwidth=0.4).fit(x)
+        >>> kde.density([[2.0], [3.2]]).round(3), kde.cdf([[3.2]]).round(3), kde.ppf([0.5]).round(3)
+        (array([0.474, 0.021]), array([0.502]), array([3.124]))
+        >>> kde.score_samples([[100.0]]).round(1)
+        array([-28442.9])
+    """
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = "gaussian",
+        bandwidth: Any = "sheather-jones",
+        bounds: Any = None,
+        adaptive: bool = False,
+        tol: float = 1e-8,
+        boundary: str = "reflect",
+        random_state: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.bounds = bounds
+        self.adaptive = adaptive
+        self.tol = tol
+        self.boundary = boundary
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Keep the rows of X (n, d), row i counting sample_weight[i] times, and choose the bandwidth."""
+        source = rows_of(self, X, sample_weight, reset=True)
+        kernel, boundary = checked_kernel(self.kernel), checks.name("boundary", self.boundary, BOUNDARIES)
+        tol, adaptive = checks.real("tol", self.tol, 0.0, 1.0), checks.boolean("adaptive", self.adaptive)
+        rows, weight = complete_rows(source)
+        bounds = checked_bounds(self.bounds, rows)
+        h = checked_bandwidth(self.bandwidth, rows, weight, kernel, bounds, source.names)
+        model = KernelEstimate(rows, h, weight, kernel, bounds, boundary, tol=max(tol, FINEST))
+        self._model = model.adapted() if adaptive else model
+        self._like = Like(X, source.dtype)
+        return self
+
+    # ---- the density ------------------------------------------------------------------------------------
+
+    def score_samples(self, X: Any) -> Array:
+        """Log density (n,) of the rows of X (n, d); of what is there of a row with NaN. −inf outside the bounds.
+
+        A Gaussian or Laplace density has its true logarithm however far away; other kernels give −inf out of reach.
+        """
+        check_is_fitted(self)
+        return self._log_densities(rows_of(self, X))
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Mean log density per row; a row of weight 0 is absent, whatever it holds."""
+        check_is_fitted(self)
+        source = rows_of(self, X, sample_weight)
+        return float(np.average(self._log_densities(source), weights=source.weight))
+
+    def density(self, X: Any) -> Array:
+        """The density (n,) at the rows of X (n, d)."""
+        return np.exp(self.score_samples(X))
+
+    def derivative(self, X: Any) -> Array:
+        """The derivative (n,) of the density of one column."""
+        return self.model_.derivative(self._rows(X)[:, 0] if self.n_features_in_ == 1 else np.empty(0))
+
+    def _log_densities(self, source: Source) -> Array:
+        found, start = [], 0
+        for block in dense_blocks(source):
+            if source.weight is not None:
+                absent = source.weight[start : start + len(block)] == 0.0
+                block = np.where(absent[:, None], np.nan, block) if absent.any() else block  # so its logarithm is 0
+            found.append(self.model_.log_density(_finite(block, source)))
+            start += len(block)
+        return np.concatenate(found)
+
+    # ---- distribution function, quantiles, draws --------------------------------------------------------
+
+    def cdf(self, X: Any) -> Array:
+        """The probability (n,) of rows not above those of X (n, d) in any column; NaN in X is no limit, as is inf."""
+        check_is_fitted(self)
+        return self.model_.cdf(np.concatenate(list(dense_blocks(rows_of(self, X)))))
+
+    def ppf(self, q: Any) -> Array:
+        """Quantiles of one column, in the shape of q: the least y with cdf(y) ≥ q; 0 and 1 give the support's ends."""
+        model, share = self.model_, checked_numbers("q", q)
+        if not np.all((share >= 0.0) & (share <= 1.0)):
+            raise OptionError(f"q must hold probabilities from 0 to 1; found {share.min():g} to {share.max():g}.")
+        return model.ppf(share.ravel()).reshape(share.shape)
+
+    def sample(self, n_samples: int = 1, *, random_state: Any = None) -> Any:
+        """Rows (n_samples, d) drawn from the density, all within the bounds."""
+        check_is_fitted(self)
+        rng = checks.generator(self.random_state if random_state is None else random_state)
+        return self._like(self.model_.sample(checks.integer("n_samples", n_samples, 1), rng))
+
+    # ---- other densities --------------------------------------------------------------------------------
+
+    def marginal(self, columns: Any) -> KernelEstimate:
+        """The density of some columns, by number or name, in the order given."""
+        model = self.model_
+        return model.marginal(chosen_columns(columns, self.n_features_in_, self._names, self.n_features_in_))
+
+    def condition(self, columns: Any, values: Any) -> KernelEstimate:
+        """The density of the other columns, given the values of these, by number or name."""
+        model = self.model_
+        chosen = chosen_columns(columns, self.n_features_in_, self._names, self.n_features_in_ - 1)
+        given = np.atleast_1d(checked_numbers("values", values))
+        if given.shape != (len(chosen),) or np.isinf(given).any():
+            raise DataError(f"values={values!r} must be {len(chosen)} numbers, one for each of columns={columns!r}.")
+        return model.condition(chosen, given)
+
+    # ---- learned attributes -----------------------------------------------------------------------------
+
+    @property
+    def model_(self) -> KernelEstimate:
+        """The frozen estimate."""
+        check_is_fitted(self)
+        return self._model
+
+    @property
+    def bandwidth_(self) -> Any:
+        """h: a number for one column, else (d,), or the matrix (d, d)."""
+        h = self.model_.bandwidth
+        return float(h[0]) if h.size == 1 else h
+
+    @property
+    def n_samples_(self) -> int:
+        """The number of rows that count: of positive weight."""
+        return len(self.model_.points)
+
+    # ---- saving -----------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted rows and bandwidths to one safetensors file; read it with `eigenlens.load`."""
+        model, parameters = self.model_, storable_parameters(self)
+        arrays = {name: getattr(model, name) for name in ARRAYS if getattr(model, name) is not None}
+        header = {
+            "parameters": {name: v.tolist() if isinstance(v, np.ndarray) else v for name, v in parameters.items()},
+            "kernel": model.kernel.name,
+            "boundary": model.boundary,
+            "tol": model.tol,
+            "dtype": self._like.dtype.name,
+            "feature_names": named_features(self),
+        }
+        io.write(path, "KernelDensity", arrays, header)
+
+    @classmethod
+    def _restored(cls, arrays: dict[str, Array], header: dict[str, Any]) -> Self:
+        estimator = cls(**header["parameters"])
+        kept: dict[str, Any] = {name: arrays.get(name) for name in ARRAYS}
+        kernel = SMOOTHERS[header["kernel"]]
+        estimator._model = KernelEstimate(kernel=kernel, boundary=header["boundary"], tol=header["tol"], **kept)
+        estimator._like = Like(arrays["points"], np.dtype(header["dtype"]))
+        estimator.n_features_in_ = estimator._model.n_features
+        if header["feature_names"]:
+            estimator.feature_names_in_ = np.asarray(header["feature_names"], dtype=object)
+        return estimator
+
+    # ---- for scikit-learn -------------------------------------------------------------------------------
+
+    @property
+    def _names(self) -> Array | None:
+        return getattr(self, "feature_names_in_", None)
+
+    def _rows(self, X: Any) -> Array:
+        """The rows of X, all of them, in float64."""
+        check_is_fitted(self)
+        source = rows_of(self, X)
+        return np.concatenate([_finite(block, source) for block in dense_blocks(source)])
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_model")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+FINEST = 1e-15
+ARRAYS = ("points", "weights", "bandwidth", "bounds", "scales")
+
+
+def _finite(block: Array, source: Source) -> Array:
+    if np.isinf(block).any():
+        raise explain_nonfinite(source)
+    return block

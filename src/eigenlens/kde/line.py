@@ -1,0 +1,409 @@
+"""Kernel densities along a line: the density, its derivative and its integral at any places, by fast exact sums.
+
+How a kernel is summed is looked up in `ROUTES`: polynomials by sums of powers over a sliding window, the cosine by sums
+of waves, the Laplace kernel by two sweeps, the Gaussian by short expansions. A callable is made of polynomials once.
+Points with scales of their own are summed pair by pair, those of like scale over a window. Where kernels have no end
+and pairs are many, integrals come from a table of the density (Gaussian), or by interpolation between a few scales
+(Laplace).
+
+The integral of a smooth density along a line, by a table of its values: for Gaussians with scales of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.polynomial import chebyshev
+
+from eigenlens.arrays import Array
+from eigenlens.kde.kernels import Piece, Smoother
+from eigenlens.kde.pieces import polynomials, wrong_sides
+from eigenlens.native.kernel_sums import (
+    FORMS,
+    Cloud,
+    Interval,
+    cloud_sums,
+    gaussian_integrals,
+    gaussian_sums,
+    laplace_sums,
+    sorted_with_order,
+    wave_sums,
+    window_blocks,
+    window_sums,
+)
+
+__all__ = ["Line", "Table", "panel_edges", "tabulated"]
+
+FINEST = 1e-15
+"""The tolerance of integrals; it costs hardly more than another."""
+
+CANCELLED = 1e-6
+"""A sum so small beside the weight in its window is made again without cancellation."""
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """Σ_i w_i K((y − x_i) / (h s_i)) / (h s_i) and what follows from it.
+
+    Attributes:
+        points: (n,) in any order. weights: (n,), positive. h: the bandwidth. kernel: K.
+        scales: (n,) s_i, or None where they are one. tol: the relative error that Gaussian sums may have.
+    """
+
+    points: Array
+    weights: Array
+    h: float
+    kernel: Smoother
+    scales: Array | None
+    tol: float
+
+    def log_density(self, y: Array) -> Array:
+        """The logarithm of the sum (m,) at y (m,); −inf only where K is 0."""
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            level, value = self._sorted(self.route.density, y)
+            return np.asarray(level + np.log(value))
+
+    def derivative(self, y: Array) -> Array:
+        """Of the sum (m,) at y (m,)."""
+        return self._sorted(lambda line, y: (self.route.derivative(line, y),), y)[0]
+
+    def integral(self, y: Array) -> Array:
+        """Of the sum from −∞ to y (m,)."""
+        return self._sorted(lambda line, y: (self.route.integral(line, y),), y)[0]
+
+    @property
+    def route(self) -> Route:
+        """How this kernel is summed."""
+        if self.scales is not None:
+            return PAIRS
+        return ROUTES.get(self.kernel.name, POLYNOMIAL if self.pieces else PAIRS)
+
+    @cached_property
+    def pieces(self) -> tuple[Piece, ...]:
+        """The kernel as polynomials; none where it cannot be."""
+        return self.kernel.pieces or (polynomials(self.kernel) if self.kernel.name not in ROUTES else ())
+
+    def _sorted(self, function: Callable[[Line, Array], tuple[Array, ...]], y: Array) -> tuple[Array, ...]:
+        """A function of sorted places, of places in any order."""
+        if np.all(y[1:] >= y[:-1]):
+            return function(self, np.ascontiguousarray(y))
+        places, order = sorted_with_order(y)
+        found = function(self, places)
+        out = tuple(np.empty(y.size) for _ in found)
+        for into, values in zip(out, found, strict=True):
+            into[order] = values
+        return out
+
+    # ---- the points in order ----------------------------------------------------------------------------
+
+    @cached_property
+    def _order(self) -> tuple[Array, Array]:
+        return sorted_with_order(self.points)
+
+    @property
+    def x(self) -> Array:
+        """The points, sorted."""
+        return self._order[0]
+
+    @cached_property
+    def w(self) -> Array | None:
+        """Their weights, or None where all of them are one."""
+        return None if np.all(self.weights == 1.0) else np.ascontiguousarray(self.weights[self._order[1]])
+
+    @cached_property
+    def s(self) -> Array | None:
+        """Their scales."""
+        return None if self.scales is None else self.scales[self._order[1]]
+
+    @cached_property
+    def below(self) -> Array:
+        """The weight before each point, and all of it (n + 1,)."""
+        return np.arange(self.x.size + 1.0) if self.w is None else np.concatenate([[0.0], np.cumsum(self.w)])
+
+    def at_most(self, y: Array) -> Array:
+        """The weight of the points x ≤ y (m,)."""
+        return np.asarray(self.below[np.searchsorted(self.x, y, side="right")])
+
+    @cached_property
+    def octaves(self) -> list[Line]:
+        """The points by their scales, those of one line differing by less than a factor of two."""
+        if self.s is None:
+            return [self]
+        octave = np.floor(np.log2(self.s))
+        w = np.ones(self.x.size) if self.w is None else self.w
+        parts = (octave == k for k in np.unique(octave))
+        return [Line(self.x[p], w[p], self.h, self.kernel, self.s[p], self.tol) for p in parts]
+
+    @cached_property
+    def table(self) -> Table:
+        """The integral, tabulated: for Gaussians."""
+        fine = Line(self.points, self.weights, self.h, self.kernel, self.scales, FINEST)
+
+        def density(y: Array) -> Array:
+            with np.errstate(under="ignore", over="ignore"):
+                level, value = fine.route.density(fine, y)
+                return np.asarray(value * np.exp(level))
+
+        groups = ((part.x, part.s) for part in self.octaves)
+        return tabulated(
+            density, panel_edges((x, self.h * s.min(), self.h * s.max()) for x, s in groups if s is not None)
+        )
+
+    @cached_property
+    def cloud(self) -> Cloud:
+        """Points with scales of their own, as a cloud in one dimension."""
+        assert self.s is not None
+        w = (np.ones(self.x.size) if self.w is None else self.w) / self.s
+        middle = self.x[self.x.size // 2]
+        return Cloud(((self.x - middle) / self.h)[:, None], w, 1.0 / self.s, self.kernel.name)
+
+
+class Route(NamedTuple):
+    """Sums over a line at sorted places y (m,): density as (level, value), meaning value · exp(level)."""
+
+    density: Callable[[Line, Array], tuple[Array, Array]]
+    derivative: Callable[[Line, Array], Array]
+    integral: Callable[[Line, Array], Array]
+
+
+# ---- polynomials --------------------------------------------------------------------------------------------
+
+
+def _intervals(pieces: tuple[Piece, ...], change: Callable[[Piece], Array]) -> list[Interval]:
+    last = pieces[-1]
+    return [(piece.low, piece.high, change(piece).tolist(), piece is last) for piece in pieces]
+
+
+def _polynomial_density(line: Line, y: Array) -> tuple[Array, Array]:
+    intervals = _intervals(line.pieces, lambda piece: np.asarray(piece.coefficients))
+    value, mass = window_sums(line.x, line.w, y, line.h, intervals)
+    return np.zeros(y.size), _settled(line, y, value / line.h, mass / line.h)
+
+
+def _settled(line: Line, y: Array, value: Array, mass: Array) -> Array:
+    """Densities without what cancellation left: points that are only at the window's ends are summed one by one."""
+    small = (value < CANCELLED * float(line.kernel.profile(np.zeros(1))[0]) * mass) & (mass > 0.0)
+    if line.pieces and line.pieces[-1].high < line.kernel.radius:
+        small |= mass == 0.0  # a callable's tail goes on where its polynomials have ended
+    few = np.flatnonzero(small)
+    if few.size:
+        value[few] = _pairs(line, y[few], line.kernel.profile, 1)
+    return np.maximum(value, 0.0)
+
+
+def _polynomial_derivative(line: Line, y: Array) -> Array:
+    intervals = _intervals(line.pieces, lambda piece: np.polynomial.polynomial.polyder(piece.coefficients))
+    return window_sums(line.x, line.w, y, line.h, intervals)[0] / line.h**2
+
+
+def _polynomial_integral(line: Line, y: Array) -> Array:
+    """All points up to y, and what kernels near y have on the wrong side of it, which vanishes at the window's ends."""
+    return line.at_most(y) + window_sums(line.x, line.w, y, line.h, wrong_sides(line.pieces))[0]
+
+
+# ---- waves, exponentials ------------------------------------------------------------------------------------
+
+QUARTER = 0.5 * float(np.pi)
+
+
+def _wave_density(line: Line, y: Array) -> tuple[Array, Array]:
+    cosines, _, mass = wave_sums(line.x, line.w, y, line.h)
+    return np.zeros(y.size), _settled(line, y, cosines * (0.5 * QUARTER / line.h), mass / line.h)
+
+
+def _wave_derivative(line: Line, y: Array) -> Array:
+    return wave_sums(line.x, line.w, y, line.h)[1] * (-0.5 * QUARTER**2 / line.h**2)
+
+
+def _wave_integral(line: Line, y: Array) -> Array:
+    _, sines, mass = wave_sums(line.x, line.w, y, line.h)
+    before = window_sums(line.x, line.w, y, line.h, [(0.0, 1.0, [1.0], True)])[1]
+    return line.at_most(y) - before + 0.5 * (mass + sines)
+
+
+def _laplace_density(line: Line, y: Array) -> tuple[Array, Array]:
+    before, gap, behind, other = laplace_sums(line.x, line.w, y, line.h)
+    level = -np.minimum(gap, other)
+    return level, (before * np.exp(-gap - level) + behind * np.exp(-other - level)) / (2.0 * line.h)
+
+
+def _laplace_derivative(line: Line, y: Array) -> Array:
+    before, gap, behind, other = laplace_sums(line.x, line.w, y, line.h)
+    return np.asarray((behind * np.exp(-other) - before * np.exp(-gap)) / (2.0 * line.h**2))
+
+
+def _laplace_integral(line: Line, y: Array) -> Array:
+    before, gap, behind, other = laplace_sums(line.x, line.w, y, line.h)
+    return np.asarray(line.at_most(y) + 0.5 * (behind * np.exp(-other) - before * np.exp(-gap)))
+
+
+ROOT_2PI = float(np.sqrt(2.0 * np.pi))
+
+
+def _gaussian_density(line: Line, y: Array) -> tuple[Array, Array]:
+    level, value, _ = gaussian_sums(line.x, line.w, y, line.h, line.tol)
+    return level, value / (ROOT_2PI * line.h)
+
+
+def _gaussian_derivative(line: Line, y: Array) -> Array:
+    level, _, slope = gaussian_sums(line.x, line.w, y, line.h, line.tol)
+    return slope * np.exp(level) / (ROOT_2PI * line.h)
+
+
+def _gaussian_integral(line: Line, y: Array) -> Array:
+    return gaussian_integrals(line.x, line.w, y, line.h, FINEST)
+
+
+# ---- any kernel, points with scales of their own ------------------------------------------------------------
+
+
+def _pairs(line: Line, y: Array, function: Callable[[Array], Array], power: int) -> Array:
+    """Σ w f(u) / (h s)^power over the points within reach of sorted places y (m,), pair by pair."""
+    total, reach = np.zeros(y.size), 1.001 * REACHES.get(line.kernel.name, line.kernel.radius)
+    for part in line.octaves:
+        scale = np.broadcast_to(part.h if part.s is None else part.h * part.s, part.x.shape)
+        for queries, points in window_blocks(part.x, y, reach * float(scale.max())):
+            weight = scale[points] ** -float(power) * (1.0 if part.w is None else part.w[points])
+            total[queries] += function((y[queries, None] - part.x[points]) / scale[points]) @ weight
+    return total
+
+
+def _pair_density(line: Line, y: Array) -> tuple[Array, Array]:
+    if line.s is None or line.kernel.name not in FORMS:
+        return np.zeros(y.size), _pairs(line, y, line.kernel.profile, 1)
+    level, value = cloud_sums(line.cloud, ((y - line.x[line.x.size // 2]) / line.h)[:, None], line.tol)
+    return level, value * float(line.kernel.profile(np.zeros(1))[0]) / line.h
+
+
+def _pair_derivative(line: Line, y: Array) -> Array:
+    return _pairs(line, y, line.kernel.derivative, 2)
+
+
+def _pair_integral(line: Line, y: Array) -> Array:
+    if line.kernel.name in MANY and line.x.size * y.size > MANY_PAIRS:
+        return MANY[line.kernel.name](line, y)
+    return line.at_most(y) + _pairs(line, y, _wrong_side(line), 0)
+
+
+def _wrong_side(line: Line) -> Callable[[Array], Array]:
+    """What a kernel about 0 has on the wrong side of u: below u < 0, and less what it has above u ≥ 0."""
+    right = [(b, np.asarray(c)) for _, b, c, _ in wrong_sides(line.pieces) if b > 0.0]
+    if len(right) == 1:  # a polynomial is cheaper than the distribution function
+        end, coefficients = right[0]
+        return lambda u: np.copysign(np.polynomial.polynomial.polyval(np.minimum(np.abs(u), end), -coefficients), -u)
+    return lambda u: np.copysign(line.kernel.cdf(-np.abs(u)), -u)
+
+
+def _between_scales(line: Line, y: Array) -> Array:
+    """Σ w F((y − x) / (h s)) by interpolation in ln s: a fast sum for each of some scales an octave.
+
+    Its weights are Lagrange's polynomials. F(u e^−σ) is analytic in σ, and the error falls below the last digits.
+    """
+    total = np.zeros(y.size)
+    for part in line.octaves:
+        assert part.s is not None
+        w = np.ones(part.x.size) if part.w is None else part.w
+        nodes, shares = _lagrange(np.log(part.s))
+        for node, share in zip(nodes, shares, strict=True):
+            one = Line(part.x, share * w, line.h * float(np.exp(node)), line.kernel, None, line.tol)
+            total += one.route.integral(one, y)
+    return total
+
+
+def _lagrange(sigma: Array) -> tuple[Array, Array]:
+    """Chebyshev's nodes (q,) on the range of sigma (n,), and the polynomials (q, n) that are one at theirs."""
+    low, high = float(sigma.min()), float(sigma.max())
+    if high - low < 1e-12:
+        return np.array([low]), np.ones((1, sigma.size))
+    angle = (np.arange(SCALE_NODES) + 0.5) * np.pi / SCALE_NODES
+    t = np.clip((2.0 * sigma - low - high) / (high - low), -1.0, 1.0)
+    waves = np.cos(np.multiply.outer(np.arange(SCALE_NODES), np.arccos(t)))
+    basis = np.cos(np.multiply.outer(angle, np.arange(SCALE_NODES))) * np.where(np.arange(SCALE_NODES) > 0, 2.0, 1.0)
+    return 0.5 * (low + high) + 0.5 * (high - low) * np.cos(angle), basis @ waves / SCALE_NODES
+
+
+REACHES = {"gaussian": 9.0, "laplace": 42.0}
+"""Beyond so many scales nothing is left of kernels without an end, beside their middle."""
+
+MANY_PAIRS = 10_000_000
+SCALE_NODES = 16
+"""Nodes an octave: the error is about 9^−16 of the weight (the ellipse in which exp(−u e^−σ) stays small)."""
+
+MANY: dict[str, Callable[[Line, Array], Array]] = {
+    "gaussian": lambda line, y: line.table(y),
+    "laplace": _between_scales,
+}
+"""Integrals of kernels without an end that do not go through all pairs."""
+
+
+PAIRS = Route(_pair_density, _pair_derivative, _pair_integral)
+POLYNOMIAL = Route(_polynomial_density, _polynomial_derivative, _polynomial_integral)
+
+ROUTES: dict[str, Route] = {
+    "gaussian": Route(_gaussian_density, _gaussian_derivative, _gaussian_integral),
+    "box": POLYNOMIAL,
+    "epanechnikov": POLYNOMIAL,
+    "triangular": POLYNOMIAL,
+    "biweight": POLYNOMIAL,
+    "triweight": POLYNOMIAL,
+    "cosine": Route(_wave_density, _wave_derivative, _wave_integral),
+    "laplace": Route(_laplace_density, _laplace_derivative, _laplace_integral),
+}
+"""The fast sums of the kernels that have them."""
+
+
+NODES = 16
+STEP, REACH = 0.5, 9.0
+"""The width of panels in units of the narrowest scale that reaches into them, and how far a scale reaches."""
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """∫ f up to y, of a function f known at Chebyshev's nodes of panels.
+
+    Attributes:
+        edges: (p + 1,) ascending. below: (p + 1,) the integral up to each edge.
+        coefficients: (NODES + 1, p), Chebyshev's, of the integral from the panel's lower edge.
+    """
+
+    edges: Array
+    below: Array
+    coefficients: Array
+
+    def __call__(self, y: Array) -> Array:
+        """The integral (m,) up to y (m,). Cost O(m)."""
+        panel = np.clip(np.searchsorted(self.edges, y, side="right") - 1, 0, self.edges.size - 2)
+        low, high = self.edges[panel], self.edges[panel + 1]
+        t = np.clip((2.0 * y - low - high) / (high - low), -1.0, 1.0)
+        return np.asarray(self.below[panel] + chebyshev.chebval(t, self.coefficients[:, panel], tensor=False))
+
+
+def tabulated(f: Callable[[Array], Array], edges: Array) -> Table:
+    """A table of a function that is a polynomial of degree 15 between neighbours of `edges`, to its last digits.
+
+    >>> round(float(tabulated(np.cos, np.array([0.0, 1.0, 2.0]))(np.array([1.5]))[0] - np.sin(1.5)), 12)
+    0.0
+    """
+    angle = np.pi * (np.arange(NODES) + 0.5) / NODES
+    half = 0.5 * np.diff(edges)
+    places = 0.5 * (edges[1:] + edges[:-1]) + np.multiply.outer(np.cos(angle), half)
+    values = f(places.T.ravel()).reshape(places.T.shape).T
+    fits = np.cos(np.multiply.outer(np.arange(NODES), angle)) @ values * (2.0 / NODES)
+    fits[0] *= 0.5
+    integral = chebyshev.chebint(fits, lbnd=-1.0, axis=0) * half
+    return Table(edges, np.concatenate([[0.0], np.cumsum(integral.sum(axis=0))]), integral)
+
+
+def panel_edges(groups: Iterable[tuple[Array, float, float]]) -> Array:
+    """Edges of panels for sums of Gaussians: of groups of sorted points, the least and the greatest of their scales."""
+    parts = []
+    for x, least, most in groups:
+        reach = REACH * most
+        apart = np.flatnonzero(np.diff(x) > 2.0 * reach)
+        lows, highs = x[np.r_[0, apart + 1]] - reach, x[np.r_[apart, x.size - 1]] + reach
+        parts += [np.linspace(a, b, int((b - a) / (STEP * least)) + 2) for a, b in zip(lows, highs, strict=True)]
+    return np.unique(np.concatenate(parts))

@@ -1,0 +1,313 @@
+"""The kernel density estimate as a frozen value: density, derivative, distribution function, quantiles, draws."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from eigenlens.arrays import Array, read_only
+from eigenlens.densities.base import Columns, as_rows, column_numbers, known_values, other_columns, rows_by_pattern
+from eigenlens.errors import DataError, OptionError
+from eigenlens.kde.bounds import BOUNDARIES, Column, Extended, Folded, inside, open_bounds
+from eigenlens.kde.condition import conditioned
+from eigenlens.kde.kernels import SMOOTHERS, Smoother
+from eigenlens.kde.line import Line
+from eigenlens.kde.quantiles import inverted
+from eigenlens.kde.space import Space
+from eigenlens.kde.wide import Wide, cut_off, wrapped
+
+__all__ = ["KernelEstimate"]
+
+FAR = 1e4
+"""So many bandwidths away, nothing is left of any kernel."""
+
+WIDE_LINES = {"reflect": wrapped, "renormalize": cut_off}
+"""How kernels wide beside the bounds of a line are summed."""
+
+TABLE, FEWEST = 2048, 64
+"""Points, at most and at least, at which the distribution function is tabulated before it is inverted."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class KernelEstimate:
+    """f(y) = Σ_i w_i Π_j K((y_j − x_ij) / (h_j s_i)) / (h_j s_i) / Σ w: a bump on every point.
+
+    In several dimensions the kernel is a product of one a column, or a Gaussian of any covariance.
+
+    Attributes:
+        points: (n, d), or (n,) for one column. Those of weight 0 are left out.
+        bandwidth: h, one for all columns or (d,); or H (d, d), the covariance of a Gaussian kernel.
+        weights: (n,), a weight of w being w copies; None for ones.
+        kernel: K.
+        bounds: (d, 2) the least and the greatest value of each column, ±inf where there is none; None for no bounds.
+        boundary: what is done at a bound, a key of `BOUNDARIES`.
+        scales: (n,) s_i of adaptive bandwidths, or None.
+        tol: the relative error that Gaussian sums may have.
+
+    >>> f = KernelEstimate(np.array([0.0, 1.0]), 0.5)
+    >>> f.density(np.array([0.0, 0.5])), f.cdf(np.array([0.5])), f.ppf(np.array([0.5]))
+    (array([0.4529, 0.4839]), array([0.5]), array([0.5]))
+    """
+
+    points: Array
+    bandwidth: Any
+    weights: Any = None
+    kernel: Smoother = SMOOTHERS["gaussian"]
+    bounds: Any = None
+    boundary: str = "reflect"
+    scales: Any = None
+    tol: float = 1e-8
+
+    def __post_init__(self) -> None:
+        points = as_rows(self.points)
+        n, d = points.shape
+        weights = np.ones(n) if self.weights is None else np.asarray(self.weights, dtype=np.float64)
+        counts = np.flatnonzero(weights > 0.0) if not np.all(weights > 0.0) else slice(None)
+        h = np.asarray(self.bandwidth, dtype=np.float64)
+        bounds = open_bounds(d) if self.bounds is None else np.asarray(self.bounds, dtype=np.float64)
+        values = {"points": points[counts], "weights": weights[counts], "bounds": bounds}
+        h = np.sqrt(h[0]) if h.shape == (1, 1) else h
+        values["bandwidth"] = np.broadcast_to(h, (d,)).copy() if h.ndim < 2 else h
+        if self.scales is not None:
+            values["scales"] = np.asarray(self.scales, dtype=np.float64)[counts]
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+        read_only(self, *values)
+
+    def __repr__(self) -> str:
+        n, d = self.points.shape
+        shown = ", ".join(f"{h:.4g}" for h in self.bandwidth.ravel()[:6]) + (", …" if self.bandwidth.size > 6 else "")
+        h = f"matrix ({d}, {d})" if self.bandwidth.ndim == 2 else shown if d == 1 else f"({shown})"
+        extra = ", adaptive" if self.scales is not None else ""
+        extra += f", boundary={self.boundary!r}" if np.isfinite(self.bounds).any() else ""
+        rows = f"{n:,} points of {d} column{'s' if d > 1 else ''}"
+        return f"KernelEstimate({rows}, kernel={self.kernel.name!r}, bandwidth={h}{extra})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # not what was made ready for sums
+
+    @property
+    def n_features(self) -> int:
+        """The number d of columns."""
+        return int(self.points.shape[1])
+
+    # ---- the density ------------------------------------------------------------------------------------
+
+    def log_density(self, X: Array) -> Array:
+        """ln f (m,) at the rows of X (m, d); −inf outside the bounds, and where kernels of bounded support end.
+
+        The relative error of f is small everywhere: far from every point a Gaussian still has its true logarithm. NaN
+        is a missing entry: the density is then that of the columns that are there.
+        """
+        rows = as_rows(X)
+        out = np.empty(len(rows))
+        for which, columns in rows_by_pattern(rows):
+            whole = columns.size == self.n_features
+            part = self if whole else self._part(columns)
+            here = rows[which] if whole else rows[which][:, columns]
+            out[which] = 0.0 if part is None else part._log_density(here)
+        return out
+
+    def density(self, X: Array) -> Array:
+        """f (m,) at the rows of X (m, d)."""
+        return np.exp(self.log_density(X))
+
+    def derivative(self, y: Array) -> Array:
+        """f′ (m,) at places y (m,) of one column; 0 outside the bounds."""
+        places = self._places(y, "derivative")
+        slope = self._line.derivative(np.clip(places, *self._ends)) / self.total
+        return np.where(inside(places[:, None], self.bounds), slope, 0.0)
+
+    def _log_density(self, rows: Array) -> Array:
+        finite = np.isfinite(rows)
+        places = rows if finite.all() else np.where(finite, rows, 0.0)
+        value = self._line.log_density(places[:, 0]) if self.n_features == 1 else self._space.log_density(places)
+        value -= np.log(self.total)
+        value[~inside(rows, self.bounds) | np.isnan(value)] = -np.inf  # NaN: the logarithm itself overflows
+        return value
+
+    # ---- distribution function, quantiles, draws --------------------------------------------------------
+
+    def cdf(self, X: Array) -> Array:
+        """The probability (m,) of rows not above those of X (m, d) in any column; NaN in X is no limit."""
+        rows = as_rows(X)
+        rows = np.where(np.isnan(rows), np.inf, rows)  # a missing entry may be anything
+        Y = np.clip(rows, self.bounds[:, 0], self.bounds[:, 1])
+        if self.n_features == 1:
+            value = self._line.integral(np.clip(Y[:, 0], *self._ends)) - self._below
+        elif self.bandwidth.ndim == 1:
+            value = self._space.integral(Y, self.bounds[:, 0])
+        else:
+            raise OptionError(
+                "the distribution function of several columns needs a bandwidth a column, but bandwidth is a matrix; "
+                "use one (d,), or the marginal of one column."
+            )
+        value = np.clip(value / self.total, 0.0, 1.0)
+        below, above = np.any(rows < self.bounds[:, 0], axis=1), np.all(rows >= self.bounds[:, 1], axis=1)
+        return np.where(below, 0.0, np.where(above, 1.0, value))
+
+    def ppf(self, q: Array) -> Array:
+        """The least y (m,) with cdf(y) ≥ q (m,), for one column: quantiles. 0 and 1 give the ends of the support."""
+        q = np.asarray(q, dtype=np.float64)
+        self._places(q, "ppf")
+        low, high = self._bracket(q)
+        out = np.where(q <= 0.0, low, high)
+        some = np.flatnonzero((q > 0.0) & (q < 1.0))
+        if some.size:
+            order = np.sort(self.points[:, 0])
+            most = min(order.size, TABLE, max(FEWEST, 4 * some.size))
+            table = np.unique(order[np.linspace(0, order.size - 1, most).astype(np.intp)])
+            out[some] = inverted(self.cdf, self.density, q[some], low[some], high[some], table)
+        return out
+
+    def _bracket(self, q: Array) -> tuple[Array, Array]:
+        """Where quantiles must lie: a mixture's are between its parts', and at most half of a part crosses a bound."""
+        x, ends = self.points[:, 0], self.kernel.quantile(np.array([0.0, 1.0]))
+        scale = (
+            self.bandwidth[0]
+            * np.array([1.0] if self.scales is None else [self.scales.min(), self.scales.max()])[:, None]
+        )
+        down = np.where(q <= 0.0, ends[0], self.kernel.quantile(0.5 * q))
+        up = np.where(q >= 1.0, ends[1], -self.kernel.quantile(0.5 * (1.0 - q)))  # 0.5 + 0.5 q may round to 1
+        low, high = x.min() + np.min(scale * down, axis=0), x.max() + np.max(scale * up, axis=0)
+        return np.clip(low, *self.bounds[0]), np.clip(high, *self.bounds[0])
+
+    def sample(self, n: int, rng: np.random.Generator) -> Array:
+        """n draws (n, d): a point by its weight, and a draw from its kernel."""
+        cumulated = np.cumsum(self.weights)
+        which = np.searchsorted(cumulated, rng.random(n) * cumulated[-1], side="right")
+        which = np.minimum(which, len(self.points) - 1)
+        own = 1.0 if self.scales is None else self.scales[which, None]
+        if self.bandwidth.ndim == 2:
+            z = rng.standard_normal((n, self.n_features))
+            return np.asarray(self.points[which] + own * (z @ np.linalg.cholesky(self.bandwidth).T))
+        spread = np.broadcast_to(self.bandwidth * own, (n, self.n_features))
+        return BOUNDARIES[self.boundary].draw(self.points[which], spread, self.kernel, self.bounds, rng)
+
+    # ---- other estimates --------------------------------------------------------------------------------
+
+    def marginal(self, columns: Columns) -> KernelEstimate:
+        """The density of these columns, in this order."""
+        chosen = column_numbers(columns, self.n_features)
+        h = self.bandwidth[chosen] if self.bandwidth.ndim == 1 else self.bandwidth[np.ix_(chosen, chosen)]
+        return replace(self, points=self.points[:, chosen], bandwidth=h, bounds=self.bounds[chosen])
+
+    def condition(self, columns: Columns, values: Any) -> KernelEstimate:
+        """The density of the other columns, in their order, given these columns' values (c,); NaN says nothing.
+
+        Points count by how near they are to the values; with a matrix H they move too (regression within the kernel).
+        """
+        rest = other_columns(columns, self.n_features)
+        chosen, given = known_values(columns, values)
+        if not np.all(inside(given[None, :], self.bounds[chosen])):
+            raise DataError(f"values={given.tolist()} lie outside the bounds {self.bounds[chosen].tolist()}.")
+        points, weights, h = conditioned(self, chosen, given, rest)
+        if not np.any(weights > 0.0):
+            raise DataError(
+                f"values={given.tolist()} are out of reach of every point, so no density is left; use a kernel without "
+                "an end, such as 'gaussian', or a wider bandwidth."
+            )
+        return replace(self, points=points, weights=weights, bandwidth=h, bounds=self.bounds[rest])
+
+    def adapted(self) -> KernelEstimate:
+        """Bandwidths times s_i = (f(x_i) / g)^(−½), g the geometric mean of f at the points (Abramson 1982).
+
+        This estimate is the pilot: points in its tails get wider kernels, those at its peaks narrower ones.
+        """
+        log_pilot = replace(self, scales=None).log_density(self.points)
+        g = float(np.average(log_pilot, weights=self.weights))
+        return replace(self, scales=np.exp(-0.5 * (log_pilot - g)))
+
+    # ---- parts ------------------------------------------------------------------------------------------
+
+    @cached_property
+    def total(self) -> float:
+        """Σ w."""
+        return float(self.weights.sum())
+
+    @cached_property
+    def extended(self) -> Extended:
+        """The points, weights and origins with which open kernels make the density within the bounds."""
+        if not np.isfinite(self.bounds).any():
+            return Extended(self.points, self.weights)
+        return BOUNDARIES[self.boundary].extend(self.points, self.weights, self._spread, self.kernel, self.bounds)
+
+    @cached_property
+    def _folds(self) -> bool:
+        """Whether kernels are folded at the bounds in closed form: too wide beside them for images of the points."""
+        if self.bandwidth.ndim == 2 or not np.isfinite(self.bounds).any():
+            return False
+        return BOUNDARIES[self.boundary].crowded(self.points, self._spread, self.kernel, self.bounds)
+
+    @property
+    def _spread(self) -> Array:
+        """Bandwidths (n, d) of every point in every column."""
+        own = np.ones(len(self.points)) if self.scales is None else self.scales
+        return np.asarray(self.bandwidth * own[:, None])
+
+    def column(self, j: int) -> Column:
+        """The kernels of column j, one a point."""
+        low, high = map(float, self.bounds[j])
+        return Column(self.points[:, j], self._spread[:, j], self.kernel, low, high, self.boundary)
+
+    @cached_property
+    def _folded(self) -> Folded:
+        return Folded(tuple(map(self.column, range(self.n_features))), self.weights)
+
+    @property
+    def _scales(self) -> Array | None:
+        origin, own = self.extended.origin, self.scales
+        return own if origin is None or own is None else np.asarray(own[origin])
+
+    @cached_property
+    def _line(self) -> Line | Wide | Folded:
+        h = float(self.bandwidth[0])
+        if self._folds and self.scales is None:
+            make = WIDE_LINES[self.boundary]
+            return make(self.points[:, 0], self.weights, h, self.kernel, *map(float, self.bounds[0]))
+        if self._folds:
+            return self._folded
+        whole = self.extended
+        return Line(whole.points[:, 0], whole.weights, h, self.kernel, self._scales, self.tol)
+
+    @cached_property
+    def _space(self) -> Space | Folded:
+        if self._folds:
+            return self._folded
+        whole = self.extended
+        return Space(whole.points, whole.weights, self.bandwidth, self.kernel, self._scales, self.tol)
+
+    @cached_property
+    def _ends(self) -> Array:
+        """Where, along a line, nothing is left to integrate."""
+        if np.isfinite(self.bounds[0]).all():
+            return np.asarray(self.bounds[0])
+        x, widest = self.extended.points[:, 0], 1.0 if self.scales is None else float(self.scales.max())
+        far = FAR * float(self.bandwidth[0]) * widest
+        return np.array([x.min() - far, x.max() + far])
+
+    @cached_property
+    def _below(self) -> float:
+        """What open kernels have below the lower bound of one column."""
+        low = self.bounds[0, 0]
+        return float(self._line.integral(np.array([low]))[0]) if np.isfinite(low) else 0.0
+
+    @cached_property
+    def _parts(self) -> dict[bytes, KernelEstimate | None]:
+        return {}
+
+    def _part(self, columns: Array) -> KernelEstimate | None:
+        """The marginal of the columns that a row has, made once; None for a row without entries."""
+        if columns.size and columns.tobytes() not in self._parts:
+            self._parts[columns.tobytes()] = self.marginal(columns)
+        return self._parts.get(columns.tobytes())
+
+    def _places(self, y: Array, what: str) -> Array:
+        if self.n_features != 1:
+            raise OptionError(
+                f"{what} is for one column, and this density has {self.n_features}; take a marginal first."
+            )
+        return np.asarray(y, dtype=np.float64).reshape(-1)

@@ -1,0 +1,93 @@
+"""Kernel densities in several dimensions: coordinates in units of the bandwidth, then sums over tiles of points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from eigenlens.arrays import Array
+from eigenlens.kde.kernels import Smoother
+from eigenlens.native.kernel_sums import FORMS, Cloud, cloud_sums
+
+__all__ = ["Space"]
+
+PAIRS = 1 << 17
+
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """Σ_i w_i Π_j K(u_ij) / (s_i^d |bandwidth|), u_i = (y − x_i) in units of s_i times the bandwidth.
+
+    Attributes:
+        points: (n, d). weights: (n,), positive. bandwidth: (d,), one a column, or the Gaussian's covariance H (d, d).
+        kernel: K. scales: (n,) s_i, or None where they are one. tol: the relative error that sums may have.
+    """
+
+    points: Array
+    weights: Array
+    bandwidth: Array
+    kernel: Smoother
+    scales: Array | None
+    tol: float
+
+    def log_density(self, Y: Array) -> Array:
+        """The logarithm of the sum (m,) at Y (m, d); −inf only where every K is 0."""
+        U = self._in_units(Y)
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            if self.kernel.name not in FORMS:
+                return np.log(_profile_sums(self.cloud, U, self.kernel)) - self._log_volume
+            level, value = cloud_sums(self.cloud, U, self.tol)
+            constant = U.shape[1] * float(self.kernel.log_profile(np.zeros(1))[0])
+            return np.asarray(level + np.log(value) + constant - self._log_volume)
+
+    def integral(self, Y: Array, low: Array) -> Array:
+        """Of the sum over the box from `low` (d,) to each row of Y (m, d), for one bandwidth a column."""
+        cloud, out = self.cloud, np.zeros(len(Y))
+        weights = self.weights
+        inverse = 1.0 if cloud.inverse is None else cloud.inverse[:, None]
+        start = self.kernel.cdf((self._in_units(low[None, :]) - cloud.points) * inverse)
+        step = max(1, PAIRS // cloud.points.size)
+        U = self._in_units(Y)
+        for first in range(0, len(Y), step):
+            part = slice(first, first + step)
+            upto = self.kernel.cdf((U[part, None, :] - cloud.points) * inverse)
+            out[part] = np.prod(np.maximum(upto - start, 0.0), axis=2) @ weights
+        return out
+
+    @cached_property
+    def cloud(self) -> Cloud:
+        """The points in units of the bandwidth; a scale of its own thins a point out."""
+        s = self.scales
+        weights = self.weights if s is None else self.weights * s ** -float(self.points.shape[1])
+        return Cloud(self._in_units(self.points), weights, None if s is None else 1.0 / s, self.kernel.name)
+
+    @cached_property
+    def _centre(self) -> Array:
+        return np.asarray(np.median(self.points, axis=0))  # of digits, so far-away rows should not move it
+
+    @cached_property
+    def _root(self) -> Array | None:
+        return np.linalg.cholesky(self.bandwidth) if self.bandwidth.ndim == 2 else None
+
+    @cached_property
+    def _log_volume(self) -> float:
+        return float(np.sum(np.log(self.bandwidth if self._root is None else np.diag(self._root))))
+
+    def _in_units(self, Y: Array) -> Array:
+        deviations = Y - self._centre
+        if self._root is None:
+            return np.asarray(deviations / self.bandwidth)
+        return np.ascontiguousarray(solve_triangular(self._root, deviations.T, lower=True).T)
+
+
+def _profile_sums(cloud: Cloud, U: Array, kernel: Smoother) -> Array:
+    """Σ w Π K(u) (m,) of a kernel of the user's, pair by pair."""
+    out, step = np.empty(len(U)), max(1, PAIRS // cloud.points.size)
+    inverse = 1.0 if cloud.inverse is None else cloud.inverse[:, None]
+    for first in range(0, len(U), step):
+        part = slice(first, first + step)
+        out[part] = np.prod(kernel.profile((U[part, None, :] - cloud.points) * inverse), axis=2) @ cloud.weights
+    return out

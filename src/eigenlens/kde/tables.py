@@ -1,0 +1,322 @@
+"""From a density to plain arrays: its curve along a line with a band, what bandwidths come to, mass over a plane.
+
+A model here is a fitted estimator whose `model_` is a `Density` (`KernelDensity`, `GaussianMixture`, …), or any
+`Density` itself. Of several columns those asked for are looked at, as a marginal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from eigenlens import checks
+from eigenlens.arrays import Array
+from eigenlens.densities.base import Density
+from eigenlens.errors import DataError, OptionError
+from eigenlens.kde.bandwidth.curve import CURVES, every_rule
+from eigenlens.kde.confidence_band import BANDS
+from eigenlens.kde.highest_density import MassLevels, mass_levels
+from eigenlens.kde.kernels import SMOOTHERS
+from eigenlens.kde.model import KernelEstimate
+from eigenlens.kde.options import chosen_columns
+from eigenlens.pca.tables import dense_rows
+from eigenlens.tables.rows import beyond, worth_showing
+
+__all__ = ["BandwidthTable", "DensityTable", "MassTable", "bandwidths", "density", "masses_of_plane"]
+
+DRAWS = 500
+"""Draws that say where a density lies, if no rows do."""
+
+KEPT = 0.98
+"""The share of the draws that is always shown: how many fall far off is chance."""
+
+REACH, MARGIN = 3.5, 0.15
+"""How far a picture goes on beyond the rows: in bandwidths of kernels without an end, or in ranges of the rows."""
+
+FEWEST, MOST, PER_WIDTH = 512, 8_192, 6.0
+"""Places along a line: so many, or more where kernels are narrow."""
+
+
+APART = 30.0
+"""A rule this factor away from the middle one has lost its way, as some do where values repeat: it is not marked."""
+
+
+@dataclass(frozen=True, eq=False)
+class DensityTable:
+    """A density along a line.
+
+    Attributes:
+        name: of the column. x: (m,) places. values: (m,) f. low, high: (m,) the band, or None. rows: (n,) data.
+        band: its kind, "" without one. level: its coverage.
+        kernel: its name, "" if this is no kernel density. bandwidth: h, or NaN.
+        beyond: how many of the rows lie so far off that the line does not reach them.
+    """
+
+    name: str
+    x: Array
+    values: Array
+    low: Array | None
+    high: Array | None
+    rows: Array
+    band: str
+    level: float
+    kernel: str
+    bandwidth: float
+    beyond: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class BandwidthTable:
+    """A criterion of cross-validation against the bandwidth.
+
+    Attributes:
+        name: of the column. criterion: "lscv" or "mlcv". h: (m,), in the scale of the kernel. values: (m,).
+        fitted: the bandwidth of the density. rules: {rule: its bandwidth}, in ascending order.
+        kernel: its name. remarks: what the rules had to say.
+    """
+
+    name: str
+    criterion: str
+    h: Array
+    values: Array
+    fitted: float
+    rules: dict[str, float]
+    kernel: str
+    remarks: tuple[str, ...]
+
+    def at(self, h: float) -> float:
+        """The criterion at a bandwidth, between those tried."""
+        return float(np.interp(np.log(h), np.log(self.h), self.values))
+
+
+@dataclass(frozen=True, eq=False)
+class MassTable:
+    """A density over the plane of two columns.
+
+    Attributes:
+        names: of the columns. rows: (n, 2). x: (p,), y: (q,) the centres of the grid's cells.
+        values: (q, p), values[i, j] the density at (x[j], y[i]). mass: levels, and the shares of the mass above them.
+        beyond: how many of the rows lie so far off that the grid does not reach them.
+    """
+
+    names: tuple[str, str]
+    rows: Array
+    x: Array
+    y: Array
+    values: Array
+    mass: MassLevels
+    beyond: int = 0
+
+    def outside(self) -> Array:
+        """The rows that lie in no region, by the nearest place of the grid."""
+        i, j = _nearest(self.y, self.rows[:, 1]), _nearest(self.x, self.rows[:, 0])
+        return np.asarray(self.rows[np.isnan(self.regions()[i, j])])
+
+    def regions(self) -> Array:
+        """(q, p) for each place the least of the masses whose region holds it, NaN outside all."""
+        found = np.full(self.values.shape, np.nan)
+        for share, level in zip(self.mass.masses[::-1], self.mass.levels[::-1], strict=True):
+            found[self.values >= level] = share
+        return found
+
+
+def density(
+    model: Any,
+    X: Any = None,
+    *,
+    column: int | str | None = None,
+    band: str | None = "auto",
+    level: float = 0.95,
+    random_state: Any = 0,
+) -> DensityTable:
+    """A density of one column along a line, with a band if it is a kernel density.
+
+    Args:
+        model: see above. X: rows (n, d) or (n,); those of a kernel density if None.
+        column: which, by number or name, of several. band: a key of `BANDS`, None, or "auto": "asymptotic" for kernel
+            densities, none for others. level: its coverage at each place. random_state: of the bootstrap.
+
+    >>> from eigenlens.densities import Gaussian
+    >>> table = density(Gaussian.fit([-1.0, 1.0]))
+    >>> float(table.values.max().round(4)), table.band
+    (0.3989, '')
+    """
+    (name,), f, rows, drawn = _looked_at(model, X, None if column is None else [column], 1)
+    level = checks.real("level", level, 0.0, 1.0)
+    kind = _kind_of_band(band, f)
+    x = _places(f, rows, drawn)
+    low = high = None
+    if kind and isinstance(f, KernelEstimate):
+        low, high = BANDS[kind](f, x, level, checks.generator(random_state))
+    kernel, h = (f.kernel.name, float(f.bandwidth[0])) if isinstance(f, KernelEstimate) else ("", np.nan)
+    values, off = np.exp(f.log_density(x[:, None])), _off(f, X, rows, x[:1], x[-1:])
+    return DensityTable(name, x, values, low, high, rows[:, 0], kind, level, kernel, h, off)
+
+
+def bandwidths(
+    model: Any, criterion: str = "lscv", *, column: int | str | None = None, count: int = 120
+) -> BandwidthTable:
+    """What bandwidths about those of all rules come to by cross-validation, for the rows of a kernel density.
+
+    The criterion is that of the Gaussian kernel; for other kernels bandwidths are converted by canonical ones.
+
+    >>> from eigenlens import KernelDensity
+    >>> x = np.random.default_rng(0).standard_normal((300, 1))
+    >>> table = bandwidths(KernelDensity().fit(x), "mlcv")
+    >>> bool(abs(np.log(table.h[np.argmax(table.values)] / table.rules["mlcv"])) < 0.1)
+    True
+    """
+    (name,), f, rows, _ = _looked_at(model, None, None if column is None else [column], 1)
+    if not isinstance(f, KernelEstimate):
+        raise OptionError(f"model={type(model).__name__} has no bandwidth; give a fitted KernelDensity.")
+    kind, count = checks.name("criterion", criterion, CURVES), checks.integer("count", count, 2)
+    x, weight = np.ascontiguousarray(rows[:, 0]), None if np.all(f.weights == 1.0) else f.weights
+    factor = f.kernel.canonical() / SMOOTHERS["gaussian"].canonical()
+    found, remarks = every_rule(x, weight)
+    if not found:
+        raise DataError(f"no rule has a bandwidth for these rows: {remarks[0]}")
+    middle = float(np.median(list(found.values())))
+    near = {rule: value for rule, value in found.items() if 1.0 / APART < value / middle < APART}
+    remarks += tuple(
+        f"{rule}: h = {factor * value:.3g}, out of sight" for rule, value in found.items() if rule not in near
+    )
+    fitted = float(f.bandwidth[0]) / factor
+    about = [*near.values(), *([fitted] if 1.0 / APART < fitted / middle < APART else [])]
+    h = np.geomspace(min(about) / 3.0, max(about) * 3.0, count)
+    rules = {rule: factor * value for rule, value in sorted(near.items(), key=lambda item: item[1])}
+    values = CURVES[kind](x, weight, h)
+    return BandwidthTable(name, kind, factor * h, values, factor * fitted, rules, f.kernel.name, remarks)
+
+
+def masses_of_plane(
+    model: Any,
+    X: Any = None,
+    *,
+    columns: Sequence[int | str] | None = None,
+    masses: Sequence[float] = (0.5, 0.8, 0.95),
+    resolution: int = 200,
+) -> MassTable:
+    """A density of two columns on a grid, and the levels of the smallest regions that hold given shares of its mass.
+
+    Args:
+        model, X: as for `density`. columns: two, by number or name, of more. masses: shares between 0 and 1.
+        resolution: the grid has as many places along each axis. Cost: `resolution`² densities.
+
+    >>> from eigenlens.densities import Gaussian
+    >>> table = masses_of_plane(Gaussian.fit([[-1.0, 1.0], [1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]]), masses=[0.5])
+    >>> table.mass.levels.round(3), round(1.0 / (4.0 * np.pi), 3)
+    (array([0.08]), 0.08)
+    """
+    names, f, rows, drawn = _looked_at(model, X, columns, 2)
+    p = checks.integer("resolution", resolution, 2)
+    shares = [checks.real("masses", share, 0.0, 1.0) for share in masses]
+    if not shares:
+        raise OptionError("masses is empty; give at least one share between 0 and 1.")
+    ends = np.array([_window(f, rows, drawn, j) for j in range(2)])
+    x, y = (_centres(low, high, p) for low, high in ends.tolist())
+    grid = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+    values = np.exp(f.log_density(grid)).reshape(p, p)
+    found = mass_levels(values, float((x[1] - x[0]) * (y[1] - y[0])), shares)
+    return MassTable((names[0], names[1]), rows, x, y, values, found, _off(f, X, rows, *ends.T))
+
+
+# ---- what is looked at, and where ---------------------------------------------------------------------------
+
+
+def _looked_at(model: Any, X: Any, columns: Any, count: int) -> tuple[tuple[str, ...], Density, Array, Array]:
+    """Names, the density of `count` columns, rows (n, count): X, or what a kernel density or draws give; and draws."""
+    whole = _frozen(model)
+    drawn = np.asarray(whole.sample(DRAWS, np.random.default_rng(0)))
+    if drawn.dtype.kind != "f":
+        raise OptionError(f"model={type(model).__name__} is a density of levels, not of numbers along an axis.")
+    d, known = drawn.shape[1], getattr(model, "feature_names_in_", None)
+    if columns is None and d != count:
+        what = "one of them with column" if count == 1 else "two of them with columns"
+        raise OptionError(f"model is a density of {d} columns, but the picture is of {count}; choose {what}=…")
+    chosen = list(range(d)) if columns is None else chosen_columns(columns, d, known, d)
+    if len(chosen) != count:
+        raise OptionError(f"columns={columns!r} must be {count} of the {d} columns, each once.")
+    names = tuple(f"x{j}" if known is None else str(known[j]) for j in chosen)
+    rows = drawn if X is None and not isinstance(whole, KernelEstimate) else _rows(whole, X, d)
+    f = whole if chosen == list(range(d)) else whole.marginal(chosen)
+    return names, f, rows[:, chosen], drawn[:, chosen]
+
+
+def _frozen(model: Any) -> Density:
+    found = model.model_ if hasattr(type(model), "model_") else model
+    if not (hasattr(found, "log_density") and hasattr(found, "sample")):
+        raise OptionError(f"model={type(model).__name__} is no density; give a fitted KernelDensity, or any density.")
+    return found  # type: ignore[no-any-return]
+
+
+def _rows(whole: Any, X: Any, d: int) -> Array:
+    if X is None:
+        return np.asarray(whole.points)
+    rows = np.asarray(X, dtype=np.float64)[:, None] if np.ndim(X) == 1 else dense_rows(X)
+    if rows.shape[1] != d:
+        raise DataError(f"X has {rows.shape[1]} columns, but the density is of {d}.")
+    rows = rows[np.all(np.isfinite(rows), axis=1)]
+    if not len(rows):
+        raise DataError("X has no row without NaN or infinity, so there is nothing to show.")
+    return rows
+
+
+def _kind_of_band(band: str | None, f: Density) -> str:
+    """The band's name, "" for none."""
+    if band is None or (band == "auto" and not isinstance(f, KernelEstimate)):
+        return ""
+    kind = "asymptotic" if band == "auto" else checks.name("band", band, BANDS)
+    if not isinstance(f, KernelEstimate):
+        raise OptionError(f"band={band!r} is for kernel densities; this is a {type(f).__name__}: leave band out.")
+    return kind
+
+
+def _window(f: Density, rows: Array, drawn: Array, j: int) -> tuple[float, float]:
+    """The least and the greatest place worth showing of column j: beyond most rows and most of the mass."""
+    if isinstance(f, KernelEstimate):
+        return _kernel_window(f, rows, j)
+    ends = [worth_showing(drawn[:, j], kept=KEPT)]
+    if rows.size and not np.array_equal(rows[:, j], drawn[:, j]):
+        ends.append(worth_showing(rows[:, j]))
+    low, high = min(low for low, _ in ends), max(high for _, high in ends)
+    more = MARGIN * (high - low) or 1.0
+    return low - more, high + more
+
+
+def _kernel_window(f: KernelEstimate, rows: Array, j: int) -> tuple[float, float]:
+    """The same for a kernel density, whose points say where its mass is: within the bounds."""
+    ends = [worth_showing(f.points[:, j], f.weights)]
+    if not np.array_equal(f.points[:, j], rows[:, j]):
+        ends.append(worth_showing(rows[:, j]))
+    h = float(f.bandwidth[j] if f.bandwidth.ndim == 1 else np.sqrt(f.bandwidth[j, j]))
+    # A lonely row's adaptive kernel may be wider than all the rest; three widths of it are enough of a tail.
+    widest = 1.0 if f.scales is None else min(3.0, float(f.scales.max()))
+    more = 1.02 * h * widest * min(REACH, f.kernel.radius)
+    low, high = min(low for low, _ in ends) - more, max(high for _, high in ends) + more
+    return max(low, float(f.bounds[j, 0])), min(high, float(f.bounds[j, 1]))
+
+
+def _off(f: Density, X: Any, rows: Array, low: Array, high: Array) -> int:
+    """How many rows lie outside; draws are no rows."""
+    return beyond(rows, low, high) if X is not None or isinstance(f, KernelEstimate) else 0
+
+
+def _places(f: Density, rows: Array, drawn: Array) -> Array:
+    low, high = _window(f, rows, drawn, 0)
+    m = FEWEST
+    if isinstance(f, KernelEstimate):
+        m = int(np.clip(PER_WIDTH * (high - low) / float(f.bandwidth[0]), FEWEST, MOST))
+    return np.linspace(low, high, m)
+
+
+def _nearest(places: Array, values: Array) -> Array:
+    """The number of the place nearest to each value."""
+    return np.searchsorted(0.5 * (places[1:] + places[:-1]), values)
+
+
+def _centres(low: float, high: float, p: int) -> Array:
+    """The centres of p equal cells between two ends."""
+    return low + (high - low) * (np.arange(p) + 0.5) / p

@@ -1,0 +1,1 @@
+"""Kernel principal component analysis, exact and by landmarks or random features."""

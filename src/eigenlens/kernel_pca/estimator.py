@@ -1,0 +1,344 @@
+"""`KernelPCA`: the scikit-learn face of `fitting.kernel_pca`, `fitting.features` and `fitting.preimage`."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from eigenlens import checks
+from eigenlens.arrays import Array, Like, dense, is_tensor, to_numpy
+from eigenlens.data.coerce import as_source, explain_nonfinite
+from eigenlens.data.rows import row_count
+from eigenlens.data.source import Source
+from eigenlens.errors import ConvergenceWarning, DataError, DataWarning
+from eigenlens.estimator.progress import progress_of
+from eigenlens.estimator.rows import rows_of
+from eigenlens.kernel_pca import storage as kernel_files
+from eigenlens.kernel_pca.features import APPROXIMATIONS, fit_landmark_components
+from eigenlens.kernel_pca.fit import KernelPCAFit, fit_kernel_pca
+from eigenlens.kernel_pca.kernels.mercer import Precomputed
+from eigenlens.kernel_pca.model import KernelComponents
+from eigenlens.kernel_pca.options import (
+    checked_components,
+    checked_kernel,
+    checked_landmarks,
+    memory_budget,
+    rows_in_memory,
+    warn_about,
+)
+from eigenlens.kernel_pca.preimage import (
+    PREIMAGES,
+    InverseMap,
+    PreImageOptions,
+    PreImages,
+    find_preimages,
+    learn_inverse,
+)
+from eigenlens.linalg.spectrum import Outcome
+
+__all__ = ["KernelPCA"]
+
+
+class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Principal components of phi(x), through the kernel k(x, y) = <phi(x), phi(y)> alone.
+
+    The centred Gram matrix K̄ = (I − 1pᵀ) K (I − p1ᵀ) has eigenvalues lam and eigenvectors u; the component of unit
+    length in feature space is v = Σ u_i phi(x_i) / √lam, and the score of a row is <phi(x) − mean, v> (Schölkopf, Smola
+    and Müller 1998, "Nonlinear component analysis as a kernel eigenvalue problem").
+
+    Parameters:
+        n_components: int; a float in (0, 1) for the share of variance in feature space; None for all there are.
+        kernel: "linear", "poly" (gamma x·y + coef0)^degree, "rbf" exp(−gamma|x − y|²), "laplacian" exp(−gamma|x − y|₁),
+            "sigmoid" tanh(gamma x·y + coef0), "cosine", "precomputed" (X is the kernel matrix), or a callable k(X, Y)
+            that gives a matrix (n, m).
+        gamma: a number; None for 1/d; "scale" for 1/(d var X); "median" for the median heuristic.
+        degree, coef0: of "poly" and "sigmoid". kernel_params: keywords for a callable.
+        solver: "auto" (see `eigenlens.kernel_pca.route.choose_route`), "dense", "lanczos" or "randomized".
+        approximation: None for the exact answer; "rpcholesky" or "nystroem" for landmarks with a certificate of what
+            is left out; "fourier" for random features. These read a Source or a Dask array by passes.
+        n_landmarks: how many; or, below 1, the share of the trace that may be left out. None for 1000 or n.
+        preimage: how `inverse_transform` goes back: "fixed-point", "mds" or "ridge".
+        max_memory: bytes (or a text such as "4GB") that an exact fit may use beside the rows; None for 80 per cent of
+            what is free. A Gram matrix beyond it is never held: its tiles are made anew in every pass.
+        random_state: seed of the starts, landmarks and frequencies.
+        tol: residual ‖K̄u − lam u‖ / lam₁ that iterative solvers must meet.
+        verbose: True for a progress bar, or a callable (rows done, rows in all, what).
+
+    Attributes:
+        eigenvalues_: (k,) of the centred Gram matrix. eigenvectors_: (n, k), of an exact fit.
+        explained_variance_: (k,) eigenvalues_ over Σw − 1. explained_variance_ratio_: over the trace, which needs no
+            further eigenvalues.
+        approximation_error_: the share of the trace of the Gram matrix that is left out; 0 for an exact fit. For
+            "fourier" an estimate of the relative error of the kernel values.
+        gamma_: the number used. n_components_, n_samples_, n_landmarks_: k, n and the rows kept.
+        solver_: an `Outcome`: solver, reason, passes, residuals. model_: the frozen `KernelComponents`.
+
+    Example:
+        >>> from sklearn.datasets import make_circles
+        >>> X, y = make_circles(200, factor=0.3, noise=0.05, random_state=0)
+        >>> Z = KernelPCA(5, kernel="poly", degree=2, gamma=1.0).fit_transform(X)
+        >>> inner, outer = Z[y == 1, 4], Z[y == 0, 4]  # the fifth component is nearly the distance from the origin
+        >>> bool(inner.min() > outer.max() or outer.min() > inner.max())
+        True
+    """
+
+    _like: Like
+    _exact_fit: bool
+    _inverse: dict[int, InverseMap]
+
+    def __init__(
+        self,
+        n_components: int | float | None = None,
+        *,
+        kernel: str | Callable[..., Any] = "rbf",
+        gamma: float | str | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        kernel_params: Mapping[str, Any] | None = None,
+        solver: str = "auto",
+        approximation: str | Callable[..., Any] | None = None,
+        n_landmarks: int | float | None = None,
+        preimage: str = "fixed-point",
+        max_memory: int | float | str | None = None,
+        random_state: Any = None,
+        tol: float = 1e-9,
+        verbose: Any = False,
+    ) -> None:
+        self.n_components = n_components
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.solver = solver
+        self.approximation = approximation
+        self.n_landmarks = n_landmarks
+        self.preimage = preimage
+        self.max_memory = max_memory
+        self.random_state = random_state
+        self.tol = tol
+        self.verbose = verbose
+
+    # ---- fitting ----------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the components of the rows of X (n, d), row i counting sample_weight[i] times."""
+        self._fit(X, sample_weight)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """`fit`, and the scores (n, k) of the same rows, which an exact fit has at hand."""
+        fit = self._fit(X, sample_weight)
+        if fit is None or np.any(np.isnan(fit.scores)):
+            return self.transform(X)
+        return self._like(fit.scores)
+
+    def _fit(self, X: Any, sample_weight: Any) -> KernelPCAFit | None:
+        source = rows_of(self, X, sample_weight, reset=True)
+        n_components = checked_components(self, source)
+        rng = checks.generator(self.random_state)
+        with progress_of(self.verbose) as progress:
+            if self.approximation is None:
+                fit = self._exact(source, n_components, rng, progress)
+                model, outcome, self._exact_fit = fit.model, fit.outcome, True
+            else:
+                fit, (model, outcome), self._exact_fit = (
+                    None,
+                    self._approximate(source, n_components, rng, progress),
+                    False,
+                )
+        self._like = Like(X, source.dtype)
+        self.model_, self.solver_, self._inverse = model, outcome, {}
+        self.n_samples_ = row_count(source)
+        return fit
+
+    def _approximate(
+        self, source: Source, n_components: Any, rng: np.random.Generator, progress: Any
+    ) -> tuple[KernelComponents, Outcome]:
+        choose = checks.choice("approximation", self.approximation, APPROXIMATIONS)
+        kernel, self.gamma_ = checked_kernel(self, source, rng)
+        asked = checked_landmarks(self, source)
+        found = fit_landmark_components(source, kernel, choose, asked, n_components, rng=rng, progress=progress)
+        if not found.met:
+            warnings.warn(
+                f"n_landmarks={asked:g} asked for an error that was not reached: {found.reason}, which leave out "
+                f"{found.model.left_out:.2g} of the trace.",
+                DataWarning,
+                stacklevel=5,
+            )
+        name = self.approximation if isinstance(self.approximation, str) else "callable"
+        return found.model, Outcome(name, found.reason, found.passes)
+
+    def _exact(self, source: Source, n_components: Any, rng: np.random.Generator, progress: Any) -> KernelPCAFit:
+        rows = rows_in_memory(self, source)
+        kernel, self.gamma_ = checked_kernel(self, rows, rng, source.weight)
+        fit = fit_kernel_pca(
+            rows,
+            kernel,
+            n_components,
+            weight=source.weight,
+            solver=self.solver,
+            tol=checks.real("tol", self.tol, 0.0, 1.0),
+            max_memory=memory_budget(self.max_memory),
+            rng=rng,
+            progress=progress,
+        )
+        warn_about(fit, source, self)
+        return fit
+
+    # ---- rows to scores and back ------------------------------------------------------------------------
+
+    def transform(self, X: Any) -> Any:
+        """Scores (n, k) of the rows of X, in X's dtype, on its device; a Dask array gives a Dask array.
+
+        For kernel="precomputed", X (n, m) holds the kernel values of the new rows with the fitted ones.
+        """
+        check_is_fitted(self)
+        source = rows_of(self, X)
+        if hasattr(source, "map_rows"):
+            return source.map_rows(partial(_finite_scores, model=self.model_), self.n_components_)
+        parts = [self.model_.scores(rows) for rows in source.rows()]
+        found = parts[0] if len(parts) == 1 else np.concatenate([to_numpy(part) for part in parts])
+        if not bool(np.all(np.isfinite(to_numpy(found)))):
+            raise explain_nonfinite(source)
+        return found
+
+    def inverse_transform(self, X: Any) -> Any:
+        """Rows (n, d) whose images are near the points with scores X (n, k), by the method of `preimage`."""
+        check_is_fitted(self)
+        scores = X if is_tensor(X) else np.asarray(X)
+        Z = to_numpy(scores)
+        if Z.ndim != 2 or Z.shape[1] != self.n_components_:
+            raise DataError(
+                f"X has shape {tuple(Z.shape)}, but scores have {self.n_components_} columns, one a component."
+            )
+        if not np.all(np.isfinite(Z)):
+            raise DataError("X contains NaN or infinity, so there are no rows with these scores.")
+        return Like(scores)(self._back(self.model_, Z, None).rows)
+
+    def denoise(self, X: Any, n_components: int | None = None) -> Any:
+        """Rows (n, d) like those of X whose images lie near the space of the first components: P phi(x), brought back.
+
+        The search starts from the rows themselves. `n_components` may be fewer than were fitted.
+        """
+        check_is_fitted(self)
+        k = self.n_components_ if n_components is None else n_components
+        k = checks.integer("n_components", k, 1, self.n_components_, "the number of components fitted")
+        source = rows_of(self, X)
+        model = self.model_.first(k)
+        parts = []
+        for rows in source.rows():
+            Z = to_numpy(model.scores(rows))
+            if not np.all(np.isfinite(Z)):
+                raise explain_nonfinite(source)
+            parts.append(self._back(model, Z, dense(rows)).rows)
+        return Like(X, source.dtype)(np.concatenate(parts))
+
+    def _back(self, model: KernelComponents, Z: Array, start: Array | None) -> PreImages:
+        method = checks.name("preimage", self.preimage, PREIMAGES)
+        options = PreImageOptions(learned=self._learned(model) if method == "ridge" else None)
+        found = find_preimages(model, Z, method, start, options)
+        if np.any(found.failed):
+            first = int(np.flatnonzero(found.failed)[0])
+            warnings.warn(
+                f"preimage={method!r} found no pre-image for {int(found.failed.sum())} of {len(found.failed)} rows "
+                f"(first: row {first}); the rows given for them are the nearest known ones. "
+                "Other rows are not affected; preimage='ridge' always answers.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return found
+
+    def _learned(self, model: KernelComponents) -> InverseMap | None:
+        """The learned way back for this number of components, learned once."""
+        k = model.coefficients.shape[1]
+        if model.kernel.identity or isinstance(model.kernel, Precomputed):
+            return None
+        if k not in self._inverse:
+            self._inverse[k] = learn_inverse(model)
+        return self._inverse[k]
+
+    # ---- learned attributes: views of the model ---------------------------------------------------------
+
+    @property
+    def eigenvalues_(self) -> Any:
+        """(k,) eigenvalues of the centred Gram matrix, descending."""
+        return self._like(self.model_.eigenvalues)
+
+    @property
+    def eigenvectors_(self) -> Any:
+        """(n, k) eigenvectors of the centred, weighted Gram matrix, of unit length."""
+        if not self._exact_fit:
+            raise AttributeError("eigenvectors_ belongs to an exact fit; an approximation has model_.coefficients.")
+        model = self.model_
+        root = np.sqrt(model.centre * model.weight)[:, None]
+        U = np.divide(model.coefficients, root, out=np.zeros_like(model.coefficients), where=root > 0.0)
+        return self._like(U * np.sqrt(model.eigenvalues))
+
+    @property
+    def explained_variance_(self) -> Any:
+        """(k,) variances of the scores."""
+        return self._like(self.model_.variances)
+
+    @property
+    def explained_variance_ratio_(self) -> Any:
+        """(k,) shares of the variance in feature space, by the trace of the centred Gram matrix."""
+        return self._like(self.model_.ratio)
+
+    @property
+    def approximation_error_(self) -> float:
+        """The share of the trace of the Gram matrix that is left out; 0 for an exact fit."""
+        return self.model_.left_out
+
+    @property
+    def n_components_(self) -> int:
+        """The number k of components."""
+        return int(self.model_.eigenvalues.size)
+
+    @property
+    def n_landmarks_(self) -> int:
+        """The number of landmarks or features: all rows for an exact fit."""
+        return int(self.model_.coefficients.shape[0])
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    # ---- saving -----------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to one safetensors file, whole or not at all; read it with `eigenlens.load`."""
+        check_is_fitted(self)
+        kernel_files.save(self, path)
+
+    @classmethod
+    def _restored(cls, arrays: dict[str, Array], header: dict[str, Any]) -> Self:
+        restored: Self = kernel_files.restore(cls, arrays, header)
+        return restored
+
+    # ---- for scikit-learn -------------------------------------------------------------------------------
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _finite_scores(rows: Any, model: KernelComponents) -> Any:
+    """The scores of one chunk, which may be worked out far from here; NaN in its rows is an error there."""
+    found = model.scores(rows)
+    if not np.all(np.isfinite(found)):
+        raise explain_nonfinite(as_source(rows))
+    return found

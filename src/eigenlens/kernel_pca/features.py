@@ -1,0 +1,247 @@
+"""Kernel PCA through features: PCA of f(x) (p,) with f(x)·f(y) ≈ k(x, y), in a few passes and without a Gram matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol, Self
+
+import numpy as np
+
+from eigenlens.arrays import Array, dense, is_sparse
+from eigenlens.data.coerce import explain_nonfinite
+from eigenlens.data.source import Block, Progress, Source, accumulate
+from eigenlens.errors import OptionError
+from eigenlens.kernel_pca.kernels.mercer import Kernel
+from eigenlens.kernel_pca.landmarks import randomly_pivoted, uniform
+from eigenlens.kernel_pca.model import KernelComponents
+from eigenlens.kernel_pca.panels import no_variance, summed, unspanned, wide
+from eigenlens.kernel_pca.random_features import fourier
+from eigenlens.linalg import n_components as select
+from eigenlens.linalg.spectrum import Wanted, orient
+from eigenlens.linalg.symmetric import leading_eigenpairs
+from eigenlens.stats.moments import Moments
+
+__all__ = [
+    "APPROXIMATIONS",
+    "COUNTED_IN_FEATURES",
+    "FeatureMap",
+    "LandmarkFit",
+    "feature_components",
+    "fit_landmark_components",
+]
+
+NOTHING = 1e-15
+"""An eigenvalue below this share of the trace of the Gram matrix is rounding."""
+
+
+class FeatureMap(Protocol):
+    """A map f from rows to p features, linear in kernel values: f(x) = T' k(x − origin, rows)."""
+
+    @property
+    def kernel(self) -> Kernel:
+        """What makes the kernel values."""
+
+    @property
+    def rows(self) -> Any:
+        """The landmarks less the origin, or whatever stands in their place."""
+
+    @property
+    def origin(self) -> Array | None:
+        """Taken off every row (d,) before the kernel sees it, or None."""
+
+    @property
+    def reason(self) -> str:
+        """Why there are p features."""
+
+    @property
+    def met(self) -> bool:
+        """Whether the error asked for was met; true where a number was asked for."""
+
+    @property
+    def passes(self) -> int:
+        """Passes over the rows that it took to find."""
+
+    @property
+    def size(self) -> int:
+        """The number p of features."""
+
+    def features(self, X: Any) -> Array:
+        """F (n, p) of rows as they are, in float64 throughout."""
+
+    def spread(self, V: Array) -> Array:
+        """T V: directions (p, k) among the features as coefficients of kernel values."""
+
+    def error(self, left: float) -> float:
+        """The error to report where the share `left` of the trace was measured to be left out."""
+
+
+@dataclass(frozen=True)
+class LandmarkFit:
+    """What fitting through features gives: the frozen model, and how its features were found.
+
+    Attributes:
+        model: the components.
+        reason: why there are so many features.
+        met: whether the error asked for was met; true where a number was asked for.
+        passes: over the rows, in all.
+        n_features: p, which is the number of landmarks, or that of Fourier features.
+    """
+
+    model: KernelComponents
+    reason: str
+    met: bool
+    passes: int
+    n_features: int
+
+
+def fit_landmark_components(
+    source: Source,
+    kernel: Kernel,
+    approximation: str | Callable[..., FeatureMap],
+    n_landmarks: int | float,
+    n_components: int | float | None = None,
+    *,
+    rng: np.random.Generator,
+    progress: Progress | None = None,
+) -> LandmarkFit:
+    """Kernel PCA of the rows of a source through the features of an approximation in `APPROXIMATIONS`, or a callable.
+
+    Args:
+        source: the rows, with their weights.
+        kernel: k(x, y).
+        approximation: a name, or a function (source, kernel, n_landmarks, rng, progress) → FeatureMap.
+        n_landmarks: the number of features, or, as a float below 1, the share of the trace that may be left out.
+        n_components: their number, the share of variance that they explain (a float), or None for all there are.
+        rng: draws the landmarks.
+        progress: told of the rows done in each pass.
+
+    Cost: a few passes of n m (2d + m) flops, m³ for the solve; memory O(n + m²) and a block.
+
+    >>> from eigenlens.data.memory import ArraySource
+    >>> from eigenlens.kernel_pca.kernels.mercer import Linear
+    >>> X, rng = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]]), np.random.default_rng(0)
+    >>> fit = fit_landmark_components(ArraySource(X), Linear(), "rpcholesky", 2, 1, rng=rng)
+    >>> fit.model.variances, round(fit.model.left_out, 12), fit.reason
+    (array([2.]), 0.0, 'all rows are spanned by 1 landmark, up to rounding; 2 were asked for')
+    """
+    if kernel.name == "precomputed":
+        raise OptionError(
+            f"approximation={approximation!r} chooses among rows and kernel='precomputed' has none; use "
+            "approximation=None, or give the rows and a kernel."
+        )
+    choose = approximation if callable(approximation) else APPROXIMATIONS[approximation]
+    mapping = choose(source, kernel, n_landmarks, rng, progress)
+    model = feature_components(source, mapping, n_components, progress)
+    return LandmarkFit(model, mapping.reason, mapping.met, mapping.passes + 1, mapping.size)
+
+
+def feature_components(
+    source: Source, mapping: FeatureMap, n_components: int | float | None = None, progress: Progress | None = None
+) -> KernelComponents:
+    """Principal components of the features f(x) of the rows: one pass of n p² flops, one symmetric solve.
+
+        S = Σ w_i (f_i − m)(f_i − m)ᵀ = V diag(lam) Vᵀ,    A = T V,    q = T m,    c = Vᵀm,    |centre|² = |m|²
+
+    The trace reported is tr S + Σ w_i (k_ii − |f_i|²). It exceeds that of the centred Gram matrix by Σw times the
+    squared length of the mean of what the features leave out, which is at most the last sum: never by more than
+    `left_out` times the trace of the Gram matrix. Signs: the largest coefficient is positive; where phi(x) = x, the
+    largest loading, as in PCA. The rule of an exact fit, the largest score, would take one more pass over the rows.
+    """
+    with np.errstate(all="ignore"):  # what is not finite is found in the result, and explained
+        sums = accumulate(source, partial(_summarise, mapping=mapping), progress, "features")
+    if not np.isfinite(sums.trace) or not np.all(np.isfinite(sums.moments.mean)):
+        raise explain_nonfinite(source)
+    moments, total = sums.moments, float(np.trace(sums.moments.scatter)) + sums.left
+    lam, V = _eigenpairs(moments.scatter, n_components, total, NOTHING * sums.trace)
+    A = mapping.spread(V)
+    signs = _signs(mapping, A)
+    return KernelComponents(
+        mapping.kernel,
+        mapping.rows,
+        A * signs,
+        (moments.mean @ V) * signs,
+        mapping.spread(moments.mean[:, None])[:, 0],
+        float(moments.mean @ moments.mean),
+        lam,
+        total,
+        moments.weight,
+        mapping.error(sums.left / sums.trace),
+        mapping.origin,
+    )
+
+
+def _signs(mapping: FeatureMap, A: Array) -> Array:
+    """Signs (k,) that make the largest coefficient positive, or, where phi(x) = x, the largest loading."""
+    rows = mapping.rows
+    given = (rows if is_sparse(rows) else dense(rows)).T @ A if mapping.kernel.identity else A
+    return np.where(np.einsum("ij,ij->j", given, orient(given)) < 0.0, -1.0, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class _Sums:
+    """The moments of the features, Σ w_i (k_ii − |f_i|²) and Σ w_i k_ii."""
+
+    moments: Moments
+    left: float
+    trace: float
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(self.moments + other.moments, self.left + other.left, self.trace + other.trace)
+
+
+def _summarise(block: Block, mapping: FeatureMap) -> _Sums:
+    return summed(partial(_panel_sums, mapping=mapping), block, mapping.size, mapping.kernel)
+
+
+def _panel_sums(block: Block, mapping: FeatureMap) -> _Sums:
+    F = mapping.features(block.rows)
+    k, left = unspanned(mapping.kernel, wide(block.rows, mapping.origin), F)
+    w = np.ones(len(k)) if block.weight is None else block.weight
+    return _Sums(Moments.of(Block(F, block.weight)), float(w @ left), float(w @ k))
+
+
+def _eigenpairs(S: Array, n_components: int | float | None, total: float, floor: float) -> tuple[Array, Array]:
+    """The eigenpairs wanted: a number of them, a share of the total, or all above the floor."""
+    p = len(S)
+
+    def choose(values: Array, _: float) -> int | None:
+        rank = int(np.count_nonzero(values > max(floor, p * np.finfo(np.float64).eps * values[0])))
+        return _chosen(n_components, rank, values[:rank], total)
+
+    _, lam, V = leading_eigenpairs(S, Wanted(p, p, choose))
+    return lam, V
+
+
+def _chosen(n_components: int | float | None, rank: int, values: Array, total: float) -> int:
+    """The number of components, if the features have that many."""
+    if not rank:
+        raise no_variance()
+    if n_components is None:
+        return rank
+    if isinstance(n_components, int):
+        if n_components > rank:
+            raise OptionError(
+                f"n_components={n_components} must be at most {rank}, the rank of the centred features; "
+                "ask for fewer, or raise n_landmarks."
+            )
+        return n_components
+    k = select.share(values, total, n_components)
+    if k is None:
+        raise OptionError(
+            f"n_components={n_components:g} asks for a larger share of the variance than the features keep, "
+            f"{values.sum() / total:.4g}; ask for less, or raise n_landmarks."
+        )
+    return k
+
+
+APPROXIMATIONS: dict[str, Callable[..., FeatureMap]] = {
+    "rpcholesky": randomly_pivoted,
+    "nystroem": uniform,
+    "fourier": fourier,
+}
+"""Approximations by name: (source, kernel, n_landmarks, rng, progress) → FeatureMap."""
+
+COUNTED_IN_FEATURES = frozenset({"fourier"})
+"""Approximations whose n_landmarks counts features, not rows: it may exceed the number of rows."""

@@ -1,0 +1,285 @@
+"""Kernel PCA of rows in memory: the Gram matrix, or its tiles, then an eigenproblem, then a frozen value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from eigenlens.arrays import Array, Like, is_sparse, is_tensor, namespace, to_numpy
+from eigenlens.data.coerce import as_source, explain_nonfinite
+from eigenlens.data.source import Progress
+from eigenlens.errors import DataError, OptionError
+from eigenlens.kernel_pca.kernels.gram import CentredGram, KernelOperator, upper_gram
+from eigenlens.kernel_pca.kernels.mercer import Kernel, Precomputed
+from eigenlens.kernel_pca.model import KernelComponents
+from eigenlens.kernel_pca.panels import no_variance
+from eigenlens.kernel_pca.route import BLOCK, MANY, Route, choose_route
+from eigenlens.linalg import n_components as select
+from eigenlens.linalg.lanczos import lanczos, residual_norms
+from eigenlens.linalg.randomized import randomized
+from eigenlens.linalg.spectrum import Outcome, Spectrum, Wanted, orient
+from eigenlens.linalg.symmetric import leading_eigenpairs
+from eigenlens.native import one_thread
+
+__all__ = ["SOLVERS", "KernelPCAFit", "fit_kernel_pca"]
+
+Operator = CentredGram | KernelOperator
+
+NOTHING = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-6}
+"""An eigenvalue below this share of the largest is rounding of a Gram matrix in this dtype."""
+
+NEGATIVE = {np.dtype(np.float64): 1e-6, np.dtype(np.float32): 1e-4}
+"""A negative eigenvalue beyond this share of the largest is none: the kernel is not positive semidefinite."""
+
+FLAT = 1e-3
+"""Where centring leaves less than this share of the trace, float32 entries have lost three of their seven digits."""
+
+PROBES, PROBE_STEPS = 8, 8
+
+
+@dataclass(frozen=True)
+class KernelPCAFit:
+    """What fitting gives: the frozen model, the scores of the fitted rows, and how they were found.
+
+    Attributes:
+        model: the components.
+        scores: (n, k) of the fitted rows; NaN for rows of weight 0, which took no part.
+        outcome: solver, reason, passes, residuals.
+        negative: the share of the largest eigenvalue that the smallest one lies below zero, 0 where it does not.
+    """
+
+    model: KernelComponents
+    scores: Array
+    outcome: Outcome
+    negative: float = 0.0
+
+
+def fit_kernel_pca(
+    X: Any,
+    kernel: Kernel,
+    n_components: int | float | None = None,
+    *,
+    weight: Array | None = None,
+    solver: str = "auto",
+    tol: float = 1e-9,
+    max_memory: int = 8 << 30,
+    rng: np.random.Generator | None = None,
+    progress: Progress | None = None,
+) -> KernelPCAFit:
+    """Exact kernel PCA of rows X (n, d): an array, a CSR matrix or a tensor; of K (n, n) itself if it is precomputed.
+
+        A = S (I − 1 pᵀ) K (I − p 1ᵀ) S = U diag(lam) Uᵀ,    v_j = Σ_i a_ij phi(x_i),   a_ij = √w_i u_ij / √lam_j
+
+    so that |v_j| = 1 and the score of a fitted row is u_ij √lam_j / √w_i (Schölkopf, Smola and Müller 1998, section 3).
+
+    Args:
+        n_components: a number, a share of the variance (float), or None for the rank.
+        weight: row i counts weight[i] times.
+        solver: "auto", "dense", "lanczos" or "randomized"; see `choose_route`.
+        tol: ‖A u − lam u‖ / lam₁ that the iterations must meet.
+        max_memory: bytes that may be used beside the rows.
+
+    Cost: n² d flops and n²/2 kernel values for K; 4/3 n³ flops (dense), or 2 n² b a step with b columns (iterations).
+
+    >>> from eigenlens.kernel_pca.kernels.mercer import Linear
+    >>> fit = fit_kernel_pca(np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]]), Linear(), 1)
+    >>> fit.model.variances, fit.scores.ravel()
+    (array([2.]), array([-1.4142,  0.    ,  1.4142]))
+    """
+    rng = np.random.default_rng() if rng is None else rng
+    origin = _origin(X, weight) if kernel.identity else None
+    rows = X if origin is None else X - Like(X)(origin)
+    n, limit = X.shape[0], _checked_rows(X, weight) - 1
+    k = n_components if isinstance(n_components, int) else None if n_components is None else max(10, limit // 20)
+    held = isinstance(kernel, Precomputed)
+    route = choose_route(n, k, Like(X).dtype.itemsize, max_memory, solver, held=held)
+    rows, operator = _centred(kernel, rows, weight, route, progress)
+    nothing = NOTHING[Like(rows).dtype]
+    most = limit if solver != "auto" or route.solver == "dense" else max(k or 0, n // MANY)
+    spectrum = SOLVERS[route.solver](operator, _wanted(n_components, limit, most, nothing), tol, rng)
+    if isinstance(n_components, float) and spectrum.values.sum() < n_components * spectrum.total and most < limit:
+        route = choose_route(n, None, Like(rows).dtype.itemsize, max_memory)  # so many that all cost less
+        spectrum = SOLVERS[route.solver](operator, _wanted(n_components, limit, limit, nothing), tol, rng)
+    rounding = 1e2 * np.finfo(Like(rows).dtype).eps * abs(operator.whole)
+    if spectrum.values[0] <= rounding and abs(operator.trace) <= rounding:
+        raise no_variance()
+    negative = 0.0 if kernel.definite else _negative_share(operator, spectrum, rng)
+    spectrum = _of_full_rank(spectrum, n_components, nothing)
+    outcome = replace(spectrum.outcome, reason=route.reason, passes=operator.passes)
+    model, scores = _components(kernel, rows, origin, operator, spectrum)
+    return KernelPCAFit(model, scores, outcome, negative)
+
+
+def _checked_rows(X: Any, weight: Array | None) -> int:
+    """The number of rows that count, which must be enough for a variance."""
+    count, total = (X.shape[0], X.shape[0]) if weight is None else (int(np.count_nonzero(weight)), float(weight.sum()))
+    if count < 2:
+        raise DataError(f"n_samples={count}: at least 2 rows with a positive weight are needed for a component.")
+    if total <= 1.0:
+        raise DataError(
+            f"sample_weight sums to {total:g}, but a weight counts copies of its row, so the sum must exceed 1; "
+            "multiply the weights by the number of rows."
+        )
+    return count
+
+
+def _origin(X: Any, weight: Array | None) -> Array | None:
+    """The weighted mean (d,) of dense rows, as their dtype has it: where phi(x) = x, K about it keeps its digits."""
+    if is_sparse(X):
+        return None
+    mean = np.average(to_numpy(X).astype(np.float64, copy=False), axis=0, weights=weight)
+    return mean.astype(Like(X).dtype).astype(np.float64)
+
+
+def _centred(
+    kernel: Kernel, X: Any, weight: Array | None, route: Route, progress: Progress | None
+) -> tuple[Any, Operator]:
+    """The rows and the operator of their Gram matrix, in float64 where that of float32 rows would be half rounding."""
+    operator = _operator(kernel, X, weight, route, progress)
+    if not np.isfinite(operator.trace) or not np.isfinite(operator.whole):
+        raise explain_nonfinite(as_source(X))
+    single = Like(X).dtype == np.float32
+    if single and not isinstance(kernel, Precomputed) and operator.trace < FLAT * abs(operator.whole):
+        X = namespace(X).astype(X, namespace(X).float64) if is_tensor(X) else X.astype(np.float64)
+        operator = _operator(kernel, X, weight, route, progress)
+    if kernel.definite and operator.trace <= 1e2 * np.finfo(Like(X).dtype).eps * abs(operator.whole):
+        raise no_variance()
+    return X, operator
+
+
+def _operator(kernel: Kernel, X: Any, weight: Array | None, route: Route, progress: Progress | None) -> Operator:
+    if route.free:
+        return KernelOperator(kernel, X, weight, progress=progress)
+    if isinstance(kernel, Precomputed):
+        return CentredGram(kernel(X, None), weight)
+    return CentredGram(upper_gram(kernel, X, progress), weight)
+
+
+def _wanted(n_components: int | float | None, limit: int, most: int, nothing: float) -> Wanted:
+    """What is wanted, in the words of the solvers: out of `limit` at all, looking for a share among `most`."""
+    if n_components is None:
+        return Wanted(limit, limit, lambda values, total: max(1, int(np.sum(values > nothing * values[0]))))
+    if isinstance(n_components, int):
+        return Wanted.exactly(n_components, max(limit, n_components))
+    guess = min(most, max(10, limit // 20))
+    # Where eigenvalues are negative, the trace is less than what the others add up to.
+    return Wanted(guess, most, lambda values, total: select.share(values, max(total, values.sum()), n_components))
+
+
+def _dense(operator: Operator, wanted: Wanted, tol: float, rng: np.random.Generator) -> Spectrum:
+    """All eigenvalues of A; as many vectors as are wanted, and the smallest value behind the leading ones."""
+    values, leading, U = leading_eigenpairs(operator.dense(), wanted)
+    outcome = Outcome("dense", residuals=residual_norms(operator, U, leading))
+    total = max(operator.trace, float(values[values > 0.0].sum()))
+    return Spectrum(np.append(leading, values[-1]), U, total, outcome)
+
+
+def _lanczos(operator: Operator, wanted: Wanted, tol: float, rng: np.random.Generator) -> Spectrum:
+    with one_thread():  # the products have threads of their own, and the rest is small beside them
+        return lanczos(operator, wanted, tol, rng, block=BLOCK[isinstance(operator, KernelOperator)])
+
+
+def _randomized(operator: Operator, wanted: Wanted, tol: float, rng: np.random.Generator) -> Spectrum:
+    with one_thread():
+        return randomized(operator, wanted, tol, rng)
+
+
+SOLVERS: dict[str, Callable[[Operator, Wanted, float, np.random.Generator], Spectrum]] = {
+    "dense": _dense,
+    "lanczos": _lanczos,
+    "randomized": _randomized,
+}
+
+
+def _negative_share(operator: Operator, spectrum: Spectrum, rng: np.random.Generator) -> float:
+    """How far the smallest eigenvalue lies below zero, as a share of the largest.
+
+    The dense route knows it. Otherwise a few Lanczos steps on −A estimate it from inside: never too large.
+    """
+    largest = max(float(spectrum.values[0]), np.finfo(float).tiny)
+    if spectrum.outcome.solver == "dense":
+        return max(0.0, -float(spectrum.values[-1])) / largest
+    Q = np.linalg.qr(rng.standard_normal((operator.size, PROBES)))[0]
+    basis = [Q]
+    for _ in range(PROBE_STEPS):
+        W = operator.matmat(basis[-1])
+        for _ in range(2):
+            for block in basis:
+                W -= block @ (block.T @ W)
+        basis.append(np.linalg.qr(W)[0])
+    V = np.hstack(basis)
+    return max(0.0, -float(np.linalg.eigvalsh(V.T @ operator.matmat(V))[0])) / largest
+
+
+def _of_full_rank(spectrum: Spectrum, n_components: int | float | None, nothing: float) -> Spectrum:
+    """The pairs that are not rounding; an error if more were asked for than there are."""
+    values = spectrum.values[: spectrum.vectors.shape[1]]
+    rank = int(np.count_nonzero(values > nothing * max(values.max(initial=0.0), np.finfo(float).tiny)))
+    if rank == 0:
+        raise DataError(
+            "the centred kernel matrix has no positive eigenvalue, so the kernel is not positive semidefinite on these "
+            "rows; use another kernel, or other numbers in it."
+        )
+    if isinstance(n_components, int) and rank < n_components:
+        raise OptionError(f"n_components={n_components} must be at most {rank}, the rank of the centred Gram matrix.")
+    residuals = spectrum.outcome.residuals[:rank]
+    return replace(
+        spectrum,
+        values=values[:rank],
+        vectors=spectrum.vectors[:, :rank],
+        total=max(spectrum.total, float(values[:rank].sum())),
+        outcome=replace(spectrum.outcome, residuals=residuals),
+    )
+
+
+def _components(
+    kernel: Kernel, rows: Any, origin: Array | None, operator: Operator, spectrum: Spectrum
+) -> tuple[KernelComponents, Array]:
+    """The model of eigenpairs, signs decided, and the scores of the rows."""
+    w, lam, U = operator.weight, spectrum.values, spectrum.vectors
+    with np.errstate(divide="ignore", invalid="ignore"):
+        Z = np.where(w[:, None] > 0.0, U * np.sqrt(lam) / np.sqrt(w)[:, None], np.nan)
+    signs = _signs(kernel, rows, np.sqrt(w)[:, None] * U, Z)
+    U, Z = U * signs, Z * signs
+    p = w / w.sum()
+    A = np.sqrt(w)[:, None] * U / np.sqrt(lam)
+    A -= np.outer(p, A.sum(axis=0))
+    kept = np.empty((operator.size, 0)) if isinstance(kernel, Precomputed) else _own(rows, origin)
+    model = KernelComponents(
+        kernel,
+        kept,
+        A,
+        operator.row_means @ A,
+        p,
+        operator.grand_mean,
+        lam,
+        spectrum.total,
+        float(w.sum()),
+        origin=origin,
+    )
+    return model, Z
+
+
+def _own(rows: Any, origin: Array | None) -> Any:
+    """Rows that nobody else can change: those about an origin are ours already."""
+    if origin is not None:
+        return rows
+    return rows + 0.0 if is_tensor(rows) else rows.copy()
+
+
+def _signs(kernel: Kernel, rows: Any, A: Array, Z: Array) -> Array:
+    """Signs (k,) that make the score of largest modulus positive; where phi(x) = x, the largest loading, as in PCA."""
+    given = _spread(rows, A) if kernel.identity else np.nan_to_num(Z)
+    signs = np.sign(np.einsum("ij,ij->j", given, orient(given)))
+    return np.where(signs == 0.0, 1.0, signs)
+
+
+def _spread(rows: Any, A: Array) -> Array:
+    """Xᵀ A (d, k) in float64, worked out where the rows live."""
+    if not is_tensor(rows):
+        return np.asarray(rows.T @ A)
+    xp = namespace(rows)
+    return to_numpy(xp.matmul(xp.astype(rows, xp.float64).T, xp.asarray(A, device=rows.device)))

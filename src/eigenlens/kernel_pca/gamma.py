@@ -1,0 +1,116 @@
+"""The width of a kernel: rules that find gamma from the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from eigenlens.arrays import Array, is_sparse, to_numpy
+from eigenlens.data.coerce import as_source, explain_nonfinite
+from eigenlens.data.source import Source, accumulate
+from eigenlens.errors import DataError
+from eigenlens.kernel_pca.kernels.distances import squared_distances
+from eigenlens.stats.moments import ColumnMoments
+
+__all__ = ["GAMMAS", "gamma_of", "median_gamma", "scale_gamma"]
+
+MOST_ROWS = 1000
+ROUNDING = 1e-13
+ALIKE = 1e-6
+"""Rows nearer than this share of the largest distance are copies of each other, up to rounding."""
+
+
+def gamma_of(
+    gamma: float | str | None, X: Any, weight: Array | None = None, generator: np.random.Generator | None = None
+) -> float:
+    """gamma as a number: itself, or what the rule of that name in `GAMMAS` finds in X, rows (n, d) or a Source.
+
+    >>> X = np.array([[0.0, 0.0], [2.0, 0.0]])
+    >>> gamma_of(0.25, X), gamma_of(None, X), gamma_of("scale", X), gamma_of("median", X)
+    (0.25, 0.5, 0.6667, 0.125)
+    """
+    if gamma is not None and not isinstance(gamma, str):
+        return float(gamma)
+    source = as_source(X)
+    source = source if weight is None else source.weighted(weight)
+    return GAMMAS[gamma](source, np.random.default_rng(0) if generator is None else generator)
+
+
+def scale_gamma(source: Source, generator: np.random.Generator) -> float:
+    """gamma = 1 / (d v), with v the weighted variance of all n d entries about their one mean m, in one pass.
+
+    v = Σ_j [ Σ_i w_i (x_ij − m_j)² / Σw + (m_j − m)² ] / d,    m = Σ_j m_j / d
+    """
+    with np.errstate(all="ignore"):
+        columns = accumulate(source, ColumnMoments.of, label="column means")
+        between = columns.mean - columns.mean.mean()
+        variance = float(np.mean(columns.square / columns.weight + between**2))
+    if not np.isfinite(variance):
+        raise explain_nonfinite(source)
+    if variance <= (ROUNDING * np.abs(columns.mean).max()) ** 2:
+        raise _no_variance("scale", "every entry of X is the same number")
+    return 1.0 / (source.n_features * variance)
+
+
+def median_gamma(source: Source, generator: np.random.Generator) -> float:
+    """gamma = 1 / (2 m²), with m the median distance between two different rows: the width of exp(−|x−y|² / 2m²).
+
+    The median is over the pairs of at most 1000 rows, sampled without replacement; pair (i, j) counts w_i w_j times,
+    and pairs of equal rows are left out, so that many copies of one row cannot make the width zero.
+    """
+    rows, weight = _sample(source, generator)
+    with np.errstate(all="ignore"):
+        D = to_numpy(squared_distances(rows, rows))
+    i, j = np.triu_indices(len(D), 1)
+    distances, counts = np.sqrt(D[i, j]), weight[i] * weight[j]
+    if not np.all(np.isfinite(distances)):
+        raise explain_nonfinite(source)
+    different = distances > ALIKE * distances.max(initial=0.0)
+    if not different.any():
+        raise _no_variance("median", "all rows that were looked at are equal")
+    return 1.0 / (2.0 * _median(distances[different], counts[different]) ** 2)
+
+
+GAMMAS: dict[str | None, Callable[[Source, np.random.Generator], float]] = {
+    None: lambda source, generator: 1.0 / source.n_features,
+    "scale": scale_gamma,
+    "median": median_gamma,
+}
+"""Rules for gamma: from a source and a generator to a number. None is 1/d."""
+
+
+def _no_variance(rule: str, found: str) -> DataError:
+    return DataError(
+        f"gamma={rule!r} needs rows that differ, but {found}; give gamma as a number, or rows that are not constant."
+    )
+
+
+def _median(values: Array, weight: Array) -> float:
+    """The middle of values, each counted `weight` times; between the two middle ones if the middle lies between."""
+    order = np.argsort(values)
+    values, below = values[order], np.cumsum(weight[order])
+    half = below[-1] / 2.0
+    first = int(np.searchsorted(below, half * (1.0 - 1e-12)))
+    last = min(int(np.searchsorted(below, half * (1.0 + 1e-12), side="right")), len(values) - 1)
+    return float(values[first] + values[last]) / 2.0
+
+
+def _sample(source: Source, generator: np.random.Generator) -> tuple[Any, Array]:
+    """At most `MOST_ROWS` of the rows that count, in float64, and their weights; one pass, or two to count first."""
+    n = source.n_rows if source.n_rows is not None else sum(block.rows.shape[0] for block in source.blocks())
+    weight = np.ones(n) if source.weight is None else source.weight
+    counting = np.flatnonzero(weight)
+    few = min(MOST_ROWS, counting.size)
+    chosen = counting if few == counting.size else np.sort(generator.choice(counting, few, replace=False))
+    parts: list[Any] = []
+    start = 0
+    for block in source.blocks():
+        stop = start + block.rows.shape[0]
+        inside = chosen[np.searchsorted(chosen, start) : np.searchsorted(chosen, stop)] - start
+        rows = block.rows[inside]
+        parts.append((rows if is_sparse(rows) else to_numpy(rows)).astype(np.float64))
+        start = stop
+    return (sparse.vstack(parts, format="csr") if is_sparse(parts[0]) else np.concatenate(parts)), weight[chosen]

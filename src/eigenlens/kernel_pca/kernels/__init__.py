@@ -1,0 +1,1 @@
+"""Kernel functions k(x, y) and their Gram matrices."""

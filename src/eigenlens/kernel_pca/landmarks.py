@@ -1,0 +1,394 @@
+"""Landmarks: few rows whose images nearly span those of all rows, and the exact share of the trace that they miss.
+
+With C Cᵀ = k(R, R) the Cholesky factor of the landmarks R, the features f(x) = C⁻¹ k(R, x) give the approximation
+K̂ = F Fᵀ of the Gram matrix, and K − K̂ is positive semidefinite, so its trace Σ w_i (k_ii − |f_i|²) bounds its other
+norms. Each pass works the kernel values of a block out anew: nothing of size n m is kept, only the residual (n,).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any, Self
+
+import numpy as np
+from scipy.linalg import blas, lapack
+
+from eigenlens.arrays import Array
+from eigenlens.data.coerce import explain_nonfinite
+from eigenlens.data.rows import LOOK_UP, draw_rows, picked, stacked, take_rows
+from eigenlens.data.source import Block, Progress, Source, accumulate
+from eigenlens.errors import ResourceError
+from eigenlens.kernel_pca.kernels.mercer import Kernel
+from eigenlens.kernel_pca.panels import float64_values, less, no_variance, origin_of, summed, unspanned, wide
+from eigenlens.native import each_alone, threads
+
+__all__ = ["Landmarks", "randomly_pivoted", "uniform"]
+
+CHUNK, SPARE = 128, 64
+
+WHOLE = 2048
+"""The most rows that are brought into the order of their residuals at once."""
+
+STEP = 64
+"""Columns of a Cholesky factor that are eliminated at once."""
+
+TIE = 1e-10
+
+FIRST, MOST = 128, 10_000
+"""Where the search for an error starts, and the most landmarks it may take: their factor alone is then 800 MB."""
+
+ROUNDING, NEARLY = 1e-12, 1e-7
+"""A residual below ROUNDING k(x, x) is rounding: the row is spanned by the landmarks already. Where landmarks are drawn
+without regard to residuals, one below NEARLY times the largest of all rows has to wait: of rows as far away as that,
+features that divide by its root would be rounding."""
+
+Draw = Callable[[Array, Array, int, np.random.Generator], tuple[Array, Array]]
+"""(residual (n,), weight (n,), count, rng) → rows drawn (count,), and what the residual of each must still exceed."""
+
+Eliminate = Callable[[Array, Array, int], tuple[Array, Array]]
+"""(residual matrix H (c, c), bars (c,), most) → rows kept (r,) in their order, Cholesky factor of theirs (r, r)."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A way to choose landmarks.
+
+    Attributes:
+        draw: proposes rows.
+        eliminate: keeps some of those proposed.
+        at_once: landmarks still missing → the number of rows to propose together.
+        relative: whether its residuals are shares of k(x, x).
+    """
+
+    draw: Draw
+    eliminate: Eliminate
+    at_once: Callable[[int], int]
+    relative: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Landmarks:
+    """Rows R and the Cholesky factor of their kernel matrix: a map from x to m features, made in float64.
+
+        f(x) = C⁻¹ k(R, x),    C Cᵀ = k(R, R),    f(x)·f(y) = k(x, R) k(R, R)⁻¹ k(R, y)
+
+    Attributes:
+        kernel: k(x, y).
+        rows: R (m, d), in the order of their choice, less the origin and in the dtype of the source.
+        factor: C (m, m), lower triangular.
+        index: (m,) where the landmarks stand among the rows of the source.
+        origin: (d,), taken off every row before the kernel sees it, or None.
+        reason: why there are m of them.
+        met: whether the error asked for was met; true where a number was asked for.
+        passes: over the rows, that it took.
+
+    >>> from eigenlens.kernel_pca.kernels.mercer import Linear
+    >>> R = np.array([[1.0, 0.0], [1.0, 1.0]])
+    >>> Landmarks(Linear(), R, np.array([[1.0, 0.0], [1.0, 1.0]]), np.arange(2)).features(np.array([[2.0, 3.0]]))
+    array([[2., 3.]])
+    """
+
+    kernel: Kernel
+    rows: Any
+    factor: Array
+    index: Array
+    origin: Array | None = None
+    reason: str = ""
+    met: bool = True
+    passes: int = 0
+
+    @property
+    def size(self) -> int:
+        """The number m of landmarks, which is that of features."""
+        return len(self.index)
+
+    def features(self, X: Any) -> Array:
+        """F (n, m) of rows as they are, in float64. Cost n m (2d + m)."""
+        return self._features(wide(X, self.origin))
+
+    def _features(self, X: Any) -> Array:
+        if not self.size:
+            return np.empty((X.shape[0], 0))
+        K = float64_values(self.kernel(X, wide(self.rows))).T
+        F = np.empty(K.shape)
+        for start, inverse in zip(range(0, self.size, STEP), self._inverses, strict=True):
+            part = slice(start, start + STEP)
+            F[part] = inverse @ (K[part] - self.factor[part, :start] @ F[:start])
+        return F.T
+
+    @cached_property
+    def _inverses(self) -> list[Array]:
+        """Those of the diagonal blocks of C: substitution by blocks is all products, which DTRSM does at half speed."""
+        parts = [slice(start, start + STEP) for start in range(0, self.size, STEP)]
+        return [lapack.dtrtri(self.factor[part, part], lower=1)[0] for part in parts]
+
+    def spread(self, V: Array) -> Array:
+        """C⁻ᵀ V (m, k): directions among the features as combinations Σ_i A_ij phi(r_i)."""
+        return np.asarray(blas.dtrsm(1.0, self.factor, V, lower=1, trans_a=1))
+
+    def error(self, left: float) -> float:
+        """The error to report where the share `left` of the trace was measured to be left out: that share."""
+        return left
+
+    def first(self, m: int) -> Landmarks:
+        """The first m landmarks: those that a shorter search would have found."""
+        return replace(self, rows=self.rows[:m], factor=np.asfortranarray(self.factor[:m, :m]), index=self.index[:m])
+
+    def extended(self, rows: Any, index: Array, factor: Array) -> Landmarks:
+        """With more landmarks (c, d), given the new rows (c, m + c) of the factor."""
+        m, c = self.size, len(index)
+        larger = np.zeros((m + c, m + c), order="F")
+        larger[:m, :m], larger[m:] = self.factor, factor
+        together = stacked((self.rows, rows) if m else (rows,))
+        return replace(self, rows=together, factor=larger, index=np.append(self.index, index))
+
+
+@dataclass(frozen=True, eq=False)
+class Residual:
+    """What landmarks leave of the diagonal of the Gram matrix; parts merge in the order of the rows.
+
+    Attributes:
+        parts: arrays that together are k_ii − |f_i|² (n,), 0 where that is rounding; over k_ii if they are relative.
+        explained: (m,) Σ_i w_i f_ij², by which the j-th landmark lowered the trace.
+        left: Σ w_i (k_ii − |f_i|²), no term of it below 0.
+        trace: Σ w_i k_ii.
+    """
+
+    parts: tuple[Array, ...]
+    explained: Array
+    left: float
+    trace: float
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(
+            self.parts + other.parts, self.explained + other.explained, self.left + other.left, self.trace + other.trace
+        )
+
+    @property
+    def share(self) -> float:
+        """The share of the trace that is left."""
+        return self.left / self.trace
+
+    @property
+    def path(self) -> Array:
+        """The shares (m,) that are left by the first landmark, the first two, … and by all of them."""
+        later = np.cumsum(self.explained[::-1])[::-1] - self.explained
+        return (self.left + later) / self.trace
+
+
+def randomly_pivoted(
+    source: Source,
+    kernel: Kernel,
+    n_landmarks: int | float,
+    rng: np.random.Generator,
+    progress: Progress | None = None,
+    *,
+    most: int = MOST,
+) -> Landmarks:
+    """Landmarks by randomly pivoted Cholesky: each drawn with a probability proportional to w_i times its residual.
+
+    Rows are proposed in great numbers by the residuals of the last pass, and one is accepted with the probability
+    (its residual now) / (its residual then): the law is that of one landmark and one pass at a time (Chen, Epperly,
+    Tropp and Webber 2022, algorithm 2.1; with rejection: Epperly, Tropp and Webber 2024, "Embrace rejection").
+
+    Args:
+        source: the rows, with their weights.
+        kernel: positive semidefinite.
+        n_landmarks: their number; or, as a float, the share of the trace that they may leave out, which gives as
+            many as a search one landmark at a time would have stopped at.
+        rng: draws them.
+        progress: told of the rows done in each pass.
+        most: the number beyond which the search for an error gives up.
+
+    Cost: about log(1 / share left out) passes of n m (2d + m) flops; memory O(n + m²) and a block.
+
+    >>> from eigenlens.data.memory import ArraySource
+    >>> from eigenlens.kernel_pca.kernels.mercer import Linear
+    >>> X = np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 3.0], [0.0, 0.0]])
+    >>> randomly_pivoted(ArraySource(X), Linear(), 4, np.random.default_rng(0)).reason
+    'all rows are spanned by 2 landmarks, up to rounding; 4 were asked for'
+    """
+    return _choose(source, kernel, n_landmarks, BY_RESIDUAL, rng, progress, most)
+
+
+def uniform(
+    source: Source,
+    kernel: Kernel,
+    n_landmarks: int | float,
+    rng: np.random.Generator,
+    progress: Progress | None = None,
+    *,
+    most: int = MOST,
+) -> Landmarks:
+    """Landmarks drawn without replacement with probabilities proportional to w_i: the Nyström method.
+
+    Rows that the others span up to rounding, such as copies, are passed over, and those that they nearly span while
+    other rows are far from it (Williams and Seeger 2000, "Using the Nyström method to speed up kernel machines"). Rows
+    drawn together stand in the order of what each adds, the largest share first, and an error asked for is met by the
+    first of them that meet it. Neither order nor omission changes the span by more than a share of 1e-7; they keep the
+    factor well conditioned, and so the certificate right. Arguments and cost as in `randomly_pivoted`.
+    """
+    return _choose(source, kernel, n_landmarks, BY_WEIGHT, rng, progress, most)
+
+
+def _by_residual(residual: Array, weight: Array, count: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    drawn = draw_rows(weight * residual, count, rng)
+    return drawn, rng.random(count) * residual[drawn]
+
+
+def _by_weight(residual: Array, weight: Array, count: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    bar = NEARLY * float(residual[weight > 0.0].max())
+    return draw_rows(weight * (residual > bar), count, rng), np.full(count, bar)
+
+
+def _choose(
+    source: Source,
+    kernel: Kernel,
+    n_landmarks: int | float,
+    choice: Choice,
+    rng: np.random.Generator,
+    progress: Progress | None,
+    most: int,
+) -> Landmarks:
+    """Rounds of three steps: measure the residual, draw rows by it, keep those that still have enough of it."""
+    error = n_landmarks if isinstance(n_landmarks, float) else 0.0
+    count = most if error else int(n_landmarks)
+    origin = origin_of(source, progress) if kernel.identity else None
+    found = Landmarks(kernel, None, np.zeros((0, 0)), np.zeros(0, dtype=np.intp), origin, passes=int(kernel.identity))
+    while True:
+        residual = _measure(source, found, choice.relative, progress)
+        found = replace(found, passes=found.passes + 1)
+        if error and found.size and residual.share <= error:
+            m = int(np.argmax(residual.path <= error)) + 1
+            return replace(found.first(m), reason=f"the share left out is at most {error:g}")
+        if found.size == count:
+            raise _too_many(error, count, residual.share)
+        before, target = found.size, min(count, _next_size(residual, error)) if error else count
+        found = _round(source, found, np.concatenate(residual.parts), choice, target, rng, progress)
+        if found.size == before:
+            return replace(found, reason=_spanned(before, n_landmarks, residual.share), met=not error)
+        if found.size == count and not error:
+            return replace(found, reason=f"{count} landmarks were asked for")
+
+
+def _spanned(m: int, n_landmarks: int | float, share: float) -> str:
+    landmarks = "1 landmark" if m == 1 else f"{m} landmarks"
+    missed = f"they leave out {share:.2g} of the trace and {n_landmarks:g} was asked for"
+    wanted = missed if isinstance(n_landmarks, float) else f"{n_landmarks} were asked for"
+    return f"all rows are spanned by {landmarks}, up to rounding; {wanted}"
+
+
+def _too_many(error: float, most: int, share: float) -> ResourceError:
+    return ResourceError(
+        f"n_landmarks={error:g} asks for an error that {most:,} landmarks do not reach: they leave out {share:.2g} of "
+        "the trace. Ask for a larger error or for a number of landmarks, or take a smoother kernel (a smaller gamma)."
+    )
+
+
+def _next_size(residual: Residual, error: float) -> int:
+    """How many landmarks to try next: as the power law of the last half foretells, at most three times as many."""
+    m = len(residual.explained)
+    if m < FIRST:
+        return max(FIRST, 2 * m)
+    path = residual.path
+    power = np.log2(path[m // 2 - 1] / path[-1])
+    return int(np.clip(1.1 * m * (path[-1] / error) ** (1.0 / max(power, 0.1)), 1.25 * m, 3.0 * m))
+
+
+def _measure(source: Source, found: Landmarks, relative: bool, progress: Progress | None) -> Residual:
+    """The residual of every row, in one pass."""
+    with np.errstate(all="ignore"):  # what is not finite is found in the result, and explained
+        residual = accumulate(
+            source, partial(_residual, found=found, relative=relative), progress, "measuring landmarks"
+        )
+    if not np.isfinite(residual.trace) or not np.isfinite(residual.left):
+        raise explain_nonfinite(source)
+    if residual.trace <= 0.0:
+        raise no_variance()  # every phi(x) is 0, or the mean
+    return residual
+
+
+def _residual(block: Block, found: Landmarks, relative: bool) -> Residual:
+    return summed(partial(_panel_residual, found=found, relative=relative), block, found.size, found.kernel)
+
+
+def _panel_residual(block: Block, found: Landmarks, relative: bool) -> Residual:
+    F = found.features(block.rows)
+    k, left = unspanned(found.kernel, wide(block.rows, found.origin), F)
+    w = np.ones(len(k)) if block.weight is None else block.weight
+    kept = np.where(left > ROUNDING * k, left, 0.0)
+    if relative:
+        kept = np.divide(kept, k, out=kept, where=kept > 0.0)
+    return Residual((kept,), w @ np.square(F, out=F), float(w @ left), float(w @ k))
+
+
+def _round(
+    source: Source,
+    found: Landmarks,
+    residual: Array,
+    choice: Choice,
+    target: int,
+    rng: np.random.Generator,
+    progress: Progress | None,
+) -> Landmarks:
+    """More landmarks, at most `target` in all, from rows drawn by the residual (n,) that those so far leave."""
+    n = len(residual)
+    weight = np.ones(n) if source.weight is None else source.weight
+    if not np.any(weight * residual):
+        return found
+    drawn, bars = choice.draw(residual, weight, 4 * (target - found.size) + SPARE, rng)
+    rows = take_rows(source, drawn, n, progress)
+    found, start = replace(found, passes=found.passes + (type(source) not in LOOK_UP)), 0
+    with each_alone(threads()):
+        while start < len(drawn) and found.size < target:
+            part = slice(start, start + choice.at_once(target - found.size))
+            before, found = found.size, _extend(found, rows[part], drawn[part], bars[part], choice, target)
+            rate = (found.size - before + 1) / (part.stop - start)
+            # A pass costs as much as n more proposals, and restores the rate to one.
+            if (target - found.size) * (1.0 / rate - 1.0) > n:
+                break
+            start = part.stop
+    return found
+
+
+def _extend(found: Landmarks, rows: Any, index: Array, bars: Array, choice: Choice, most: int) -> Landmarks:
+    """With those of the rows (c, d) as landmarks whose residual, when their turn comes, exceeds their bar (c,)."""
+    rows = less(rows, found.origin)
+    X = wide(rows)
+    G = found._features(X)
+    k = float64_values(found.kernel.diagonal(X))
+    H = float64_values(found.kernel(X, X)) - G @ G.T
+    np.fill_diagonal(H, k - np.einsum("ij,ij->i", G, G))
+    bars = np.maximum(bars * k if choice.relative else bars, ROUNDING * k)
+    kept, factor = choice.eliminate(H, bars, most - found.size)
+    if not kept.size:
+        return found
+    return found.extended(picked(rows, kept), index[kept], np.hstack([G[kept], factor]))
+
+
+def _in_turn(H: Array, bars: Array, most: int) -> tuple[Array, Array]:
+    """Rows in the order of their proposal; H is overwritten."""
+    kept: list[int] = []
+    for i in range(len(H)):
+        if len(kept) == most:
+            break
+        if H[i, i] > bars[i]:
+            kept.append(i)
+            H[i:, i] /= np.sqrt(H[i, i])
+            H[i + 1 :, i + 1 :] -= np.outer(H[i + 1 :, i], H[i + 1 :, i])
+    return np.array(kept, dtype=np.intp), np.tril(H[np.ix_(kept, kept)])
+
+
+def _largest_first(H: Array, bars: Array, most: int) -> tuple[Array, Array]:
+    """Rows in the order of their residuals, in units of their bars: Cholesky's method with complete pivoting."""
+    unit = np.sqrt(bars * (1.0 + TIE * np.arange(len(bars))))  # of equals the first, whatever rounding says
+    C, order, rank, _ = lapack.dpstrf(H / np.outer(unit, unit), tol=1.0, lower=1)
+    rank = int(np.count_nonzero(np.diagonal(C)[:rank] > 1.0))  # the first pivot is taken untested
+    kept = order[: min(rank, most)] - 1
+    return kept, np.tril(C[: len(kept), : len(kept)]) * unit[kept][:, None]
+
+
+BY_RESIDUAL = Choice(_by_residual, _in_turn, lambda missing: CHUNK, relative=False)
+BY_WEIGHT = Choice(_by_weight, _largest_first, lambda missing: min(missing, WHOLE), relative=True)

@@ -1,0 +1,122 @@
+"""Principal components of phi(x), written through kernel values alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from eigenlens.arrays import Array, Like, dense, is_sparse, is_tensor, namespace, to_numpy
+from eigenlens.kernel_pca.kernels.mercer import Custom, Gaussian, Kernel
+from eigenlens.native import each_alone, threads
+
+__all__ = ["KernelComponents"]
+
+BLOCK_BYTES = 4 << 20
+
+FLAT = 1e-2
+"""A mean squared distance from the centre below this: kernel values near 1 whose float32 digits go into the 1."""
+
+
+@dataclass(frozen=True, eq=False)
+class KernelComponents:
+    """k directions v_j in feature space and a centre, all spanned by the images of m rows.
+
+        v_j = Σ_i A_ij phi(r_i),    centre = Σ_i q_i phi(r_i),    z_j(x) = <phi(x) − centre, v_j> = k(x, R) A_j − c_j
+
+    The rows R are the training rows of an exact fit, or the landmarks of an approximate one; either way the scores
+    are an affine function of the kernel row of x, and a point of the subspace is Σ_i g_i phi(r_i) with g = q + A z.
+
+    Attributes:
+        kernel: k(x, y).
+        rows: R (m, d), less the origin.
+        coefficients: A (m, k).
+        offset: c (k,) = Aᵀ k(R, R) q.
+        centre: q (m,).
+        centre_norm: |centre|² = qᵀ k(R, R) q.
+        eigenvalues: (k,) of the centred Gram matrix of the training rows, descending.
+        trace: of that matrix; for an approximation an upper bound that exceeds it by no more than what is left out.
+        weight: Σ w_i over the training rows (their number, without weights).
+        left_out: the share of the trace of the Gram matrix that an approximation leaves out; 0 for an exact fit.
+        origin: (d,), taken off x before anything else, or None.
+    """
+
+    kernel: Kernel
+    rows: Any
+    coefficients: Array
+    offset: Array
+    centre: Array
+    centre_norm: float
+    eigenvalues: Array
+    trace: float
+    weight: float
+    left_out: float = 0.0
+    origin: Array | None = None
+
+    @property
+    def variances(self) -> Array:
+        """Variances (k,) of the scores: the eigenvalues over Σw − 1."""
+        return self.eigenvalues / (self.weight - 1.0)
+
+    @property
+    def ratio(self) -> Array:
+        """Shares (k,) of the variance in feature space."""
+        return self.eigenvalues / self.trace
+
+    def first(self, k: int) -> KernelComponents:
+        """The model of the first k components."""
+        return replace(
+            self,
+            coefficients=self.coefficients[:, :k],
+            offset=self.offset[:k],
+            eigenvalues=self.eigenvalues[:k],
+        )
+
+    def scores(self, X: Any) -> Any:
+        """Scores (n, k) of rows (n, d) in their dtype and library, in blocks. Cost n m (d + k)."""
+        like = Like(X)
+        if is_tensor(X):
+            rows = self.rows if is_tensor(self.rows) else like(dense(self.rows))
+            onto, offset = like(self.coefficients), like(self.offset)
+            parts = [self.kernel(block, rows) @ onto - offset for block in self._blocks(X, like)]
+            return parts[0] if len(parts) == 1 else namespace(X).concat(parts)
+        values = _against(self.kernel, self._widened(to_numpy(self.rows) if is_tensor(self.rows) else self.rows, like))
+
+        def part(block: Any) -> Array:
+            with np.errstate(all="ignore"):  # what is not finite is found in the result, and explained
+                return np.asarray(values(block) @ self.coefficients - self.offset, dtype=like.dtype)
+
+        # A user's function may not be ready for threads.
+        with each_alone(1 if isinstance(self.kernel, Custom) else threads()) as each:
+            return np.concatenate(list(each(part, self._blocks(X, like))))
+
+    def _widened(self, rows: Any, like: Like) -> Any:
+        """The rows in float64 where float32 would not do: for float64 rows, and for a nearly constant kernel."""
+        narrow = isinstance(rows, np.ndarray) and rows.dtype == np.float32
+        wide = narrow and (like.dtype == np.float64 or self.trace < FLAT * self.weight)
+        return rows.astype(np.float64) if wide else rows
+
+    def _blocks(self, X: Any, like: Like) -> Iterator[Any]:
+        step = max(16, BLOCK_BYTES // (8 * max(1, self.rows.shape[0])))
+        shift = None if self.origin is None else like(self.origin)
+        for start in range(0, max(1, X.shape[0]), step):
+            block = X[start : start + step]
+            yield block if shift is None else (block.toarray() if is_sparse(block) else block) - shift
+
+    def point(self, Z: Array) -> Array:
+        """Coefficients g (n, m) of the points with scores Z (n, k): P phi = Σ_j g_j phi(r_j)."""
+        return np.asarray(self.centre + Z @ self.coefficients.T)
+
+    def point_norms(self, Z: Array) -> Array:
+        """Squared norms (n,) of those points: |centre|² + 2 c·z + |z|²."""
+        return np.asarray(self.centre_norm + 2.0 * Z @ self.offset + np.sum(Z * Z, axis=1))
+
+
+def _against(kernel: Kernel, rows: Any) -> Callable[[Any], Any]:
+    """x → k(x, rows), the rows made ready once where the kernel can; in float64 there, as its products will be."""
+    if isinstance(kernel, Gaussian) and isinstance(rows, np.ndarray):
+        points = kernel.points(rows)
+        return lambda X: kernel.values(X, points, np.float64) if isinstance(X, np.ndarray) else kernel(X, rows)
+    return lambda X: kernel(X, rows)

@@ -1,0 +1,113 @@
+"""Features of a block of rows, a panel at a time: summed in threads, in an order that does not depend on them."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from functools import reduce
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from eigenlens.arrays import Array, Like, is_sparse, is_tensor, namespace, to_numpy
+from eigenlens.data.source import Block, Progress, S, Source, accumulate
+from eigenlens.errors import DataError, OptionError
+from eigenlens.kernel_pca.kernels.mercer import Custom, Kernel
+from eigenlens.native import each_alone, threads
+from eigenlens.stats.moments import ColumnMoments
+
+__all__ = ["float64_values", "less", "no_variance", "origin_of", "summed", "unspanned", "wide"]
+
+PANEL_BYTES, PANEL_ROWS = 8 << 20, 1024
+
+WAVE = 8
+"""Panels for each thread whose sums may wait to be added."""
+
+WIDE = 2048
+"""With more features than this threads share the products of one panel: a panel and its sums for each are too much."""
+
+INDEFINITE = 1e-6
+"""A residual below minus this share of k(x, x) is no rounding: the kernel is not positive semidefinite."""
+
+
+def summed(summarise: Callable[[Block], S], block: Block, m: int, kernel: Kernel) -> S:
+    """Σ summarise(panel) over panels of a block whose m features stay small beside the data.
+
+    Each panel is one thread's work from kernel values to sums: BLAS libraries and kernels that take turns in one loop
+    spin beside each other. The panels and the order of their sums do not depend on the number of threads.
+    """
+    quiet = np.errstate(all="ignore")(summarise)  # a thread does not inherit what the caller ignores
+    shared = isinstance(kernel, Custom) or is_tensor(block.rows) or m > WIDE
+    workers = 1 if shared else threads()
+    panels = list(_panels(block, m))
+    waves = (panels[start : start + WAVE * workers] for start in range(0, len(panels), WAVE * workers))
+    with each_alone(workers) as each:
+        total: S = reduce(operator.add, chain.from_iterable(each(quiet, wave) for wave in waves))
+    return total
+
+
+def _panels(block: Block, m: int) -> Iterator[Block]:
+    step = max(PANEL_ROWS, m, PANEL_BYTES // (8 * max(1, m, block.rows.shape[1])))
+    for start in range(0, block.rows.shape[0], step):
+        part = slice(start, start + step)
+        yield Block(block.rows[part], None if block.weight is None else block.weight[part])
+
+
+def unspanned(kernel: Kernel, rows: Any, F: Array) -> tuple[Array, Array]:
+    """k(x_i, x_i) (n,) of float64 rows, and the part of it that the features F (n, m) leave, never negative."""
+    k = float64_values(kernel.diagonal(rows))
+    left = k - np.einsum("ij,ij->i", F, F)
+    if not kernel.definite and np.any(left < -INDEFINITE * np.abs(k)):
+        raise OptionError(
+            f"kernel={kernel.name!r} is not positive semidefinite on these rows: of k(x, x) a projection leaves "
+            f"{left.min():.3g}. An approximation has no error bound then; use approximation=None. (Of a function whose "
+            "values are float32, rounding may do that; let it give float64.)"
+        )
+    return k, np.maximum(left, 0.0)
+
+
+def float64_values(K: Any) -> Array:
+    """Kernel values of any library as a C-ordered float64 array; a copy only where one is needed."""
+    return np.ascontiguousarray(to_numpy(K), dtype=np.float64)
+
+
+def wide(rows: Any, origin: Array | None = None) -> Any:
+    """Rows of any kind in float64, less the origin (d,); a copy only where one is needed.
+
+    Features divide kernel values by small pivots: what float32 kernel values lose there is not lost by float32 rows.
+
+    >>> wide(np.array([[3.0]], dtype=np.float32), np.array([1.0]))
+    array([[2.]])
+    """
+    if is_tensor(rows):
+        xp = namespace(rows)
+        return less(xp.astype(rows, xp.float64, copy=False), origin)
+    return less(rows.astype(np.float64, copy=False), origin)
+
+
+def less(rows: Any, origin: Array | None) -> Any:
+    """Rows less the origin (d,), in their dtype."""
+    return rows if origin is None else rows - Like(rows)(origin)
+
+
+def origin_of(source: Source, progress: Progress | None = None) -> Array | None:
+    """The weighted mean (d,), rounded to the dtype of the rows, in one pass; None for sparse rows, which stay sparse.
+
+    Where phi(x) = x a projection about the mean has the digits of the variance, not those of the mean.
+    """
+    with np.errstate(all="ignore"):  # what is not finite is found in what follows, and explained
+        mean = accumulate(source, _columns, progress, "column means").mean
+    return mean.astype(source.dtype).astype(np.float64) if np.any(mean) else None
+
+
+def _columns(block: Block) -> ColumnMoments:
+    if is_sparse(block.rows):
+        none = np.zeros(block.rows.shape[1])
+        return ColumnMoments(0, 0.0, none, none)
+    return ColumnMoments.of(block)
+
+
+def no_variance() -> DataError:
+    """The error for rows that are all the same to the kernel."""
+    return DataError("X has no variance in feature space: all rows are the same to the kernel. Give rows that differ.")

@@ -1,0 +1,201 @@
+"""Pre-images as the fixed point of a weighted mean of the rows, for all points of a block at once.
+
+At a nearest phi(z) to P phi = Σ_j g_j phi(r_j) the gradient of |P phi − phi(z)|² vanishes, which reads z = T(z) with
+
+    rbf:   T(z) = Σ_j g_j k(z, r_j) r_j / Σ_j g_j k(z, r_j)                      (Mika et al. 1998, eq. 10)
+    poly:  T(z) = Σ_j g_j (γ z·r_j + c)^(p−1) r_j / (γ |z|² + c)^(p−1)           (Schölkopf et al. 1999, section IV)
+
+T(z) − z points downhill while the denominator is positive. So each step is judged by the distance it leaves:
+a step that does not shorten it is halved, and the distance never grows. Anderson's extrapolation from the last steps
+takes two to five times fewer of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from eigenlens.arrays import Array
+from eigenlens.errors import OptionError
+from eigenlens.kernel_pca.kernels.mercer import Gaussian, Polynomial
+from eigenlens.kernel_pca.preimage.base import Found, PreImageOptions, Support, nearest
+
+__all__ = ["Descent", "fixed_point", "pull_of"]
+
+CANDIDATES = 2048
+DEPTH = 3
+SHORTEST = 2.0**-12
+SLACK = 1e-8
+"""How much further than the nearest row an end may be, relative to k(r, r): their distances are rounded differently."""
+
+EPS = float(np.finfo(np.float64).eps)
+
+
+class Pulled(NamedTuple):
+    """|P phi − phi(z)|² less |P phi|² (n,), T(z) (n, d), and the rounding errors of both, T's relative to the rows."""
+
+    value: Array
+    target: Array
+    noise: Array
+    blur: Array
+
+
+Pull = Callable[[Array, Array], Pulled]
+
+
+def fixed_point(support: Support, Z: Array, start: Array | None, options: PreImageOptions) -> Found:
+    """Pre-images of the points with scores Z (n, k), from `start` (n, d) where given, then from the nearest rows.
+
+    The best end of all starts is kept; it is never further from P phi than the nearest row tried. A point fails where
+    that best end is no fixed point: no start has a positive denominator, or the steps ran out. Cost: n m d a step,
+    about ten steps a point; once m d for each of up to 2048 rows to start from.
+    """
+    pull = pull_of(support)
+    candidates = support.rows[:: -(-len(support.rows) // CANDIDATES)]
+    images, own = support.images(candidates), support.model.kernel.diagonal(candidates)
+    parts = []
+    for part in support.blocks(len(Z)):
+        gap = own - 2.0 * (images[:, 0] + Z[part] @ images[:, 1:].T)
+        near = nearest(gap, options.restarts)
+        starts = [] if start is None else [start[part]]
+        starts += [candidates[near[:, i]] for i in range(near.shape[1])]
+        g = np.asarray(support.model.point(Z[part]), dtype=np.float64)
+        value = np.take_along_axis(gap, near[:, :1], axis=1)[:, 0] + SLACK * own[near[:, 0]]
+        parts.append(_best(pull, g, starts, candidates[near[:, 0]], value, support.spread, options))
+    return Found.joined(parts)
+
+
+def _best(
+    pull: Pull, g: Array, starts: list[Array], rows: Array, value: Array, spread: float, options: PreImageOptions
+) -> Found:
+    """The best end (n, d) over the starts, each for the points that have none yet; `rows` stand in till then."""
+    rows, value = rows.copy(), value.copy()
+    failed, iterations = np.ones(len(rows), dtype=bool), np.zeros(len(rows), dtype=np.int64)
+    for start in starts:
+        i = np.flatnonzero(failed)
+        if not i.size:
+            break
+        descent = Descent(pull, g[i], start[i], spread, options.tol)
+        descent.run(options.max_iter)
+        iterations[i] += descent.iterations
+        with np.errstate(invalid="ignore"):
+            better = descent.value <= value[i] + descent.noise
+        j = i[better]
+        rows[j], value[j], failed[j] = descent.z[better], descent.value[better], ~descent.settled[better]
+    return Found(rows, failed, iterations)
+
+
+class Descent:
+    """Points z (n, d) on their way, each with its own step length and its own last steps."""
+
+    def __init__(self, pull: Pull, g: Array, z: Array, spread: float, tol: float) -> None:
+        self._pull, self._g, self._spread, self._tol = pull, g, spread, tol
+        n, d = z.shape
+        self.z = np.array(z, dtype=np.float64)
+        self.value, target, self.noise, blur = pull(self.z, g)
+        self.step = target - self.z
+        self.iterations = np.zeros(n, dtype=np.int64)
+        self.settled = self._small(self.step, blur)
+        self._moving = np.isfinite(self.step).all(axis=1) & np.isfinite(self.value) & ~self.settled
+        self._reach = np.ones(n)
+        self._leap, self._leaping = np.zeros((n, d)), np.zeros(n, dtype=bool)
+        self._steps, self._targets = np.zeros((n, DEPTH, d)), np.zeros((n, DEPTH, d))
+
+    def run(self, most: int) -> None:
+        """Steps until each point is settled, stuck, or out of steps."""
+        for _ in range(most):
+            i = np.flatnonzero(self._moving)
+            if not i.size:
+                return
+            self._advance(i)
+
+    def _advance(self, i: Array) -> None:
+        trial = self.z[i] + np.where(self._leaping[i, None], self._leap[i], self._reach[i, None] * self.step[i])
+        found = self._pull(trial, self._g[i])
+        with np.errstate(invalid="ignore"):
+            good = (found.value <= self.value[i] + found.noise) & np.isfinite(found.target).all(axis=1)
+        self.iterations[i] += 1
+        self._refuse(i[~good])
+        self._accept(i[good], trial[good], Pulled(*(part[good] for part in found)))
+
+    def _accept(self, i: Array, z: Array, found: Pulled) -> None:
+        step = found.target - z
+        self._steps[i] = np.roll(self._steps[i], 1, axis=1)
+        self._targets[i] = np.roll(self._targets[i], 1, axis=1)
+        self._steps[i, 0] = step - self.step[i]
+        self._targets[i, 0] = found.target - (self.z[i] + self.step[i])
+        self._leap[i], self._leaping[i] = step - _excess(self._steps[i], self._targets[i], step), True
+        self.z[i], self.step[i], self.value[i], self.noise[i] = z, step, found.value, found.noise
+        self._reach[i] = np.minimum(1.0, 2.0 * self._reach[i])
+        self.settled[i] = self._small(step, found.blur)
+        self._moving[i] = ~self.settled[i]
+
+    def _refuse(self, i: Array) -> None:
+        """A leap too far is forgotten, with what it was learned from; a plain step is halved."""
+        self._reach[i] = np.where(self._leaping[i], self._reach[i], 0.5 * self._reach[i])
+        self._leaping[i], self._steps[i], self._targets[i] = False, 0.0, 0.0
+        stuck = self._reach[i] < SHORTEST  # no step downhill is short enough: rounding hides the rest of the way
+        self.settled[i] = stuck & (np.linalg.norm(self.step[i], axis=1) <= np.sqrt(self._tol) * self._spread)
+        self._moving[i] = ~stuck
+
+    def _small(self, step: Array, blur: Array) -> Array:
+        with np.errstate(invalid="ignore"):
+            return np.asarray(np.linalg.norm(step, axis=1) <= self._spread * (self._tol + blur))
+
+
+def _excess(steps: Array, targets: Array, step: Array) -> Array:
+    """Σ_h b_h ΔT_h (n, d), b the least squares solution of Σ_h b_h ΔF_h = F (Anderson 1965; Walker and Ni 2011).
+
+    steps ΔF and targets ΔT are (n, DEPTH, d), zeros where there is no past yet.
+    """
+    normal = steps @ steps.transpose(0, 2, 1)
+    size = np.trace(normal, axis1=1, axis2=2)
+    normal += np.where(size > 0.0, 1e-12 * size, 1.0)[:, None, None] * np.eye(DEPTH)
+    b = np.linalg.solve(normal, steps @ step[:, :, None])
+    return np.asarray(np.sum(b * targets, axis=1))
+
+
+def pull_of(support: Support) -> Pull:
+    """The map T of the model's kernel on its rows, with the distance it is judged by."""
+    kernel, R = support.model.kernel, support.rows
+    if type(kernel) not in PULLS:
+        raise OptionError(
+            f"preimage='fixed-point' needs kernel='rbf' or 'poly', not {kernel.name!r}; use preimage='ridge', which "
+            "goes with every kernel, or 'mds', which goes with one whose values determine distances."
+        )
+    pull = PULLS[type(kernel)]
+
+    def pulled(z: Array, g: Array) -> Pulled:
+        with np.errstate(over="ignore", invalid="ignore"):  # a step too far is judged by its value, and refused
+            return pull(kernel, R, z, g)
+
+    return pulled
+
+
+def _gaussian(kernel: Gaussian, R: Array, z: Array, g: Array) -> Pulled:
+    w = kernel(z, R)
+    w *= g
+    total, size = w.sum(axis=1), np.abs(w).sum(axis=1)
+    noise = 4.0 * EPS * size
+    held = total > 2.0 * noise
+    divisor = np.where(held, total, np.nan)
+    return Pulled(1.0 - 2.0 * total, (w @ R) / divisor[:, None], noise, noise / divisor)
+
+
+def _polynomial(kernel: Polynomial, R: Array, z: Array, g: Array) -> Pulled:
+    P = kernel.gamma * (z @ R.T) + kernel.coef0
+    w = P ** (kernel.degree - 1)
+    w *= g
+    own = kernel.gamma * np.sum(z * z, axis=1) + kernel.coef0
+    slope = own ** (kernel.degree - 1)
+    P *= w
+    noise = 4.0 * EPS * (np.abs(P).sum(axis=1) + np.abs(slope * own))
+    divisor = np.where(slope > 0.0, slope, np.nan)
+    blur = 4.0 * EPS * np.abs(w).sum(axis=1) / divisor
+    return Pulled(slope * own - 2.0 * P.sum(axis=1), (w @ R) / divisor[:, None], noise, blur)
+
+
+PULLS: dict[type, Callable[[Any, Array, Array, Array], Pulled]] = {Gaussian: _gaussian, Polynomial: _polynomial}
+"""The map T of each kernel that has one: (kernel, rows (m, d), z (n, d), g (n, m)) → its pull on z."""

@@ -1,0 +1,90 @@
+"""Pre-images placed by their distances to the nearest rows: linear algebra alone (Kwok and Tsang 2004)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from eigenlens.arrays import Array
+from eigenlens.errors import OptionError
+from eigenlens.kernel_pca.kernels.mercer import Kernel, OfDistance, OfDot
+from eigenlens.kernel_pca.preimage.base import Found, PreImageOptions, Support, nearest
+
+__all__ = ["by_distances"]
+
+LEAST_SINGULAR = 1e-7
+"""Directions in which the neighbours are flatter than this, relative to their widest, say nothing about the point."""
+
+
+def by_distances(support: Support, Z: Array, start: Array | None, options: PreImageOptions) -> Found:
+    """Pre-images of the points with scores Z (n, k), in the span of their nearest rows; `start` is not needed.
+
+        |P phi − phi(r_i)|² = |P phi|² − 2 <P phi, phi(r_i)> + k(r_i, r_i)
+
+    finds the neighbours, the kernel's inverse turns <P phi, phi(r_i)> into the input distance, and least squares
+    turns distances into a place. A point fails, and becomes its nearest row, where even that row's phi is not on
+    its side of the origin, which leaves a kernel of the distance without one. Cost: m² d once, n m k, n q² d.
+    """
+    kernel, R = support.model.kernel, support.rows
+    _require_inverse(kernel)
+    images, own = support.images(R), kernel.diagonal(R)
+    parts = []
+    for part in support.blocks(len(Z), options.neighbours * R.shape[1]):
+        inner = images[:, 0] + Z[part] @ images[:, 1:].T
+        near = nearest(own - 2.0 * inner, options.neighbours)
+        inner = np.take_along_axis(inner, near, axis=1)
+        norm = np.maximum(support.model.point_norms(Z[part]), np.finfo(np.float64).tiny)
+        D = _input_distances(support, inner, norm, near)
+        failed = isinstance(kernel, OfDistance) & (inner[:, 0] <= 0.0)
+        rows = np.where(failed[:, None], R[near[:, 0]], placed(R[near], D))
+        parts.append(Found(rows, failed, np.zeros(len(rows), dtype=np.int64)))
+    return Found.joined(parts)
+
+
+def placed(X: Array, D: Array) -> Array:
+    """The points z (n, d) in the span of their neighbours X (n, q, d) with |z − x_i|² nearest to D (n, q).
+
+    With c the mean of the neighbours and x̃_i = x_i − c, the differences of the q equations are linear in z − c:
+
+        2 x̃_i·(z − c) = |x̃_i|² − D_i + const ,      z = c + ½ X̃⁺ (|x̃_i|² − D_i)
+
+    and z is no further from c than the triangle through any neighbour allows, whatever the distances claim.
+
+    >>> placed(np.array([[[0.0, 0.0], [2.0, 0.0], [0.0, 2.0]]]), np.array([[2.0, 2.0, 2.0]]))
+    array([[1., 1.]])
+    """
+    c = X.mean(axis=1)
+    spokes = X - c[:, None]
+    square = np.sum(spokes * spokes, axis=2)
+    inverse = np.linalg.pinv(spokes, rcond=LEAST_SINGULAR)
+    y = 0.5 * (inverse @ (square - D)[:, :, None])[:, :, 0]
+    length = np.linalg.norm(y, axis=1)
+    reach = np.min(np.sqrt(square) + np.sqrt(np.maximum(D, 0.0)), axis=1)
+    return np.asarray(c + y * np.minimum(1.0, reach / np.where(length > 0.0, length, 1.0))[:, None])
+
+
+def _input_distances(support: Support, inner: Array, norm: Array, near: Array) -> Array:
+    """Squared distances (n, q) in input space to the rows `near` (n, q), from <P phi, phi(r)> and |P phi|².
+
+    All phi(x) of a kernel of the distance have one length, and P phi is stretched to it first. Kwok and Tsang take
+    P phi as it is; what the projection cut off its length then bends all distances towards each other, and
+    denoising suffers. None exceeds twice the diameter of the rows.
+    """
+    kernel: Any = support.model.kernel
+    R = support.rows
+    square = np.sum(R * R, axis=1)
+    if isinstance(kernel, OfDistance):
+        stretch = np.sqrt(support.model.kernel.diagonal(R[:1])[0] / norm)
+        return np.asarray(np.minimum(kernel.distance(inner * stretch[:, None]), 16.0 * square.max()))
+    return np.asarray(kernel.dot(norm)[:, None] - 2.0 * kernel.dot(inner) + square[near])
+
+
+def _require_inverse(kernel: Kernel) -> None:
+    if isinstance(kernel, OfDistance) or (isinstance(kernel, OfDot) and kernel.invertible):
+        return
+    name = f"{kernel.name!r}" + (f" of degree {kernel.degree}" if hasattr(kernel, "degree") else "")
+    raise OptionError(
+        f"preimage='mds' needs a kernel whose values determine distances ('rbf', 'sigmoid', 'poly' of odd degree), "
+        f"not {name}; use preimage='ridge', which goes with every kernel."
+    )

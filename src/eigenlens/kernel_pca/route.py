@@ -1,0 +1,147 @@
+"""What a fit on n rows needs in memory, what there is, and the route that follows from the two."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+from eigenlens.errors import ResourceError
+from eigenlens.kernel_pca.kernels.gram import PANEL_ROWS, tile_side
+from eigenlens.native import threads
+
+__all__ = ["MemoryNeeded", "Route", "available_memory", "choose_route", "gram_bytes", "memory_needed"]
+
+BLOCK = {False: 8, True: 24}
+"""Columns of a Lanczos step with the Gram matrix at hand, and (True) with its tiles made anew, which cost more."""
+
+DENSE_ROWS = 500
+"""Up to here all eigenvalues cost no more than an iteration for a few."""
+
+MANY = 8
+"""From one component in so many rows on, all of them are found at once."""
+
+
+class MemoryNeeded(NamedTuple):
+    """Bytes that a fit needs beside its rows: with all eigenvalues, with an iteration on K, and without K."""
+
+    dense: int
+    matrix: int
+    matrix_free: int
+
+
+class Route(NamedTuple):
+    """How the eigenpairs of a Gram matrix are found.
+
+    Attributes:
+        solver: "dense", "lanczos" or "randomized".
+        free: whether the Gram matrix is never held.
+        reason: why.
+    """
+
+    solver: str
+    free: bool
+    reason: str
+
+
+def memory_needed(n: int, itemsize: int, k: int) -> MemoryNeeded:
+    """Estimates for n rows, a Gram matrix of 4 or 8 bytes an entry, and k components.
+
+    | route       | bytes                                                                      |
+    |-------------|----------------------------------------------------------------------------|
+    | dense       | K, A in float64 and three copies of it, k vectors (n from k = n/6 on)      |
+    | matrix      | K, a basis of k + 128 columns and as much for its restart                  |
+    | matrix_free | a basis of k + 384 columns and as much for its restart                     |
+
+    and a few tiles each. Half of K is kept, on and above its diagonal.
+
+    >>> [round(bytes / 1e9) for bytes in memory_needed(20_000, 4, 200)]
+    [14, 1, 0]
+    """
+    tiles = 8 * threads() * (2 * tile_side(n) ** 2 + PANEL_ROWS * n)
+    K, square = gram_bytes(n, itemsize), 8 * n * n
+    basis, large = (2 * 8 * n * min(n, k + 16 * block) for block in BLOCK.values())
+    vectors = 8 * n * (k if 6 * k <= n else n + k)
+    dense = K + 4 * square + vectors + tiles
+    return MemoryNeeded(dense, K + basis + tiles, large + tiles)
+
+
+def gram_bytes(n: int, itemsize: int) -> int:
+    """What the kept half of a Gram matrix (n, n) takes, its squares on the diagonal whole."""
+    return n * (n + tile_side(n)) // 2 * itemsize
+
+
+def available_memory() -> int:
+    """Bytes that this machine, or the container, can give without swapping; 8 GB where neither tells.
+
+    >>> available_memory() > 0
+    True
+    """
+    return min(_machine_memory(), _container_memory())
+
+
+def _machine_memory() -> int:
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, StopIteration, ValueError):
+        pass
+    try:
+        return int(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")) // 2
+    except (AttributeError, OSError, ValueError):
+        return 8 << 30
+
+
+def _container_memory(folder: Path = Path("/sys/fs/cgroup")) -> int:
+    """What a control group's limit leaves; no limit where there is none."""
+    try:
+        limit, used = ((folder / name).read_text().strip() for name in ("memory.max", "memory.current"))
+        return max(0, int(limit) - int(used))
+    except (OSError, ValueError):
+        return sys.maxsize
+
+
+def choose_route(n: int, k: int | None, itemsize: int, budget: int, solver: str = "auto", held: bool = False) -> Route:
+    """The fastest exact route that fits the memory. The first line that fits:
+
+    | if                                                      | route                                             |
+    |---------------------------------------------------------|---------------------------------------------------|
+    | a solver was asked for                                  | that one; iterations with K if it fits, else not  |
+    | n ≤ 500, or all components, or k > n/8                  | dense                                             |
+    | K and a basis fit the budget, or K is there already     | lanczos on K                                      |
+    | a basis fits                                            | lanczos, the tiles of K made anew in every pass   |
+
+    If nothing fits, the error says what would be needed and names the approximation. k is None for all components.
+
+    >>> choose_route(20_000, 20, 8, 8 << 30).reason
+    'k=20 of n=20000 are few, and half the Gram matrix takes 1.6 GB'
+    >>> choose_route(200_000, 20, 8, 8 << 30).free
+    True
+    """
+    needed = memory_needed(n, itemsize, n if k is None else k)
+    small, many = n <= DENSE_ROWS, k is None or k * MANY > n
+    if solver == "dense" or (solver == "auto" and (small or many)):
+        _require(needed.dense, budget, n, "all eigenvalues", "fewer components, ")
+        reason = f"n={n} is small" if small else "all components" if k is None else f"k={k} of n={n} are many"
+        return Route("dense", False, "asked for" if solver == "dense" else reason)
+    name = "lanczos" if solver == "auto" else solver
+    asked = "" if solver == "auto" else "asked for; "
+    if held or needed.matrix <= budget:
+        return Route(
+            name, False, f"{asked}k={k} of n={n} are few, and half the Gram matrix takes {_gb(gram_bytes(n, itemsize))}"
+        )
+    _require(needed.matrix_free, budget, n, "a basis", "")
+    return Route(name, True, f"{asked}the Gram matrix would take {_gb(needed.matrix)} of {_gb(budget)}")
+
+
+def _require(needed: int, budget: int, n: int, what: str, way: str) -> None:
+    if needed > budget:
+        raise ResourceError(
+            f"kernel PCA of n={n} rows needs {_gb(needed)} for {what}, and max_memory allows {_gb(budget)}; take "
+            f"{way}more memory, or approximation='rpcholesky', which needs little more than its landmarks."
+        )
+
+
+def _gb(size: int) -> str:
+    return f"{size / 1e9:.1f} GB" if size >= 50_000_000 else f"{size / 1e6:.1f} MB"

@@ -1,0 +1,211 @@
+"""From a model whose components bend, kernel PCA, to plain arrays: scores, a component over the plane, denoised rows.
+
+A model here is any fitted estimator with `transform` and `explained_variance_ratio_` (`KernelPCA`, and `PCA` to compare
+it with), or the frozen `KernelComponents`. Components are counted from 1, as people do, and shares are per cent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from eigenlens import checks
+from eigenlens.arrays import Array, to_numpy
+from eigenlens.data.coerce import as_source
+from eigenlens.errors import DataError, OptionError
+from eigenlens.kernel_pca.model import KernelComponents
+from eigenlens.pca.tables import dense_rows, row_labels
+from eigenlens.tables.values import ScoreTable
+
+__all__ = ["ContourTable", "DenoisingTable", "contours", "denoising", "scores"]
+
+MARGIN = 0.15
+"""How far the plane goes on beyond the rows, in their ranges."""
+
+
+@dataclass(frozen=True, eq=False)
+class ContourTable:
+    """One component's score over the plane of two columns.
+
+    Attributes:
+        component: its number, counted from 1. share: per cent of the variance in feature space. names: of the columns.
+        rows: (n, 2). x: (p,) and y: (q,) the grid. values: (q, p), values[i, j] the score of (x[j], y[i]).
+    """
+
+    component: int
+    share: float
+    names: tuple[str, str]
+    rows: Array
+    x: Array
+    y: Array
+    values: Array
+
+
+@dataclass(frozen=True, eq=False)
+class DenoisingTable:
+    """The same rows as several panels show them: original, noisy, and what models make of the noisy ones.
+
+    Attributes:
+        names: (p,) of the panels. labels: (n,) row names, or None. values: (p, n, d), the rows that are shown.
+        original: the index of the panel that the others should equal, or None.
+        errors: (p,) mean squared error of all N rows given, shown or not; NaN without an original, 0 for it.
+        rows_given: N.
+    """
+
+    names: tuple[str, ...]
+    labels: tuple[str, ...] | None
+    values: Array
+    original: int | None
+    errors: Array
+    rows_given: int
+
+    @property
+    def limits(self) -> Array:
+        """The lowest and the highest entry (n, 2) of each row: of its original, or of all panels without one."""
+        shown = self.values if self.original is None else self.values[self.original][None]
+        return np.stack([shown.min(axis=(0, 2)), shown.max(axis=(0, 2))], axis=1)
+
+
+def scores(
+    model: Any, X: Any, components: Sequence[int] | None = None, *, labels: Iterable[Any] | None = None
+) -> ScoreTable:
+    """The scores (n, m) of the rows of X on some components, as `transform` gives them.
+
+    >>> from eigenlens import PCA
+    >>> table = scores(PCA().fit([[0.0, 0.0], [3.0, 0.0], [0.0, 1.0], [3.0, 1.0]]), [[3.5, 0.5]], [1])
+    >>> table.values, table.shares
+    (array([[2.]]), array([90.]))
+    """
+    project, shares = _projection(model)
+    chosen = _chosen("components", range(1, shares.size + 1) if components is None else components, shares.size)
+    Z = project(X)
+    index = [c - 1 for c in chosen]
+    whitened = bool(getattr(model, "whiten", False))
+    return ScoreTable(row_labels(labels, len(Z)), chosen, shares[index], Z[:, index], whitened)
+
+
+def contours(
+    model: Any, X: Any, component: int = 1, *, names: Iterable[str] | None = None, resolution: int = 200
+) -> ContourTable:
+    """The score of one component on a grid over the plane of the rows of X (n, 2), a little beyond them.
+
+    Cost: `resolution`² rows are projected, which takes that many times the fitted rows in kernel values.
+
+    >>> from eigenlens import PCA
+    >>> X = np.array([[0.0, 0.0], [3.0, 0.0], [0.0, 1.0], [3.0, 1.0]])
+    >>> table = contours(PCA().fit(X), X, resolution=3)
+    >>> table.x, table.values[0, [0, 2]]
+    (array([-0.45,  1.5 ,  3.45]), array([-1.95,  1.95]))
+    """
+    project, shares = _projection(model)
+    (number,) = _chosen("component", [component], shares.size)
+    p = checks.integer("resolution", resolution, 2)
+    _check_plane(model)
+    rows = dense_rows(X)
+    if rows.shape[1] != 2:
+        raise DataError(f"X has {rows.shape[1]} columns; contour lines are drawn over a plane, so it must have 2.")
+    if not np.all(np.isfinite(rows)):
+        raise DataError("X contains NaN or infinity; leave those rows out, or impute them first.")
+    x, y = (_axis(column, p) for column in rows.T)
+    grid = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+    # a Source carries no column names to be compared with those of the fit
+    Z = project(as_source(grid))[:, number - 1].reshape(p, p)
+    return ContourTable(number, float(shares[number - 1]), _two_names(model, names), rows, x, y, Z)
+
+
+def denoising(
+    panels: Mapping[str, Any],
+    *,
+    original: str | None = None,
+    limit: int | None = None,
+    labels: Iterable[Any] | None = None,
+) -> DenoisingTable:
+    """The first `limit` rows of each panel, and each panel's mean squared error over all of its rows.
+
+    `original` names the panel that the others should equal; "original", if there is one of that name and none is given.
+
+    >>> table = denoising({"original": [[1.0, 2.0]], "noisy": [[1.5, 1.0]]})
+    >>> table.names, table.errors
+    (('original', 'noisy'), array([0. , 0.625]))
+    """
+    if original is not None and not isinstance(original, str):
+        raise OptionError(
+            f"original={type(original).__name__} must be the name of a panel; put the rows into panels as 'original'."
+        )
+    rows = _panels(panels)
+    names = tuple(rows)
+    known = original is not None or "original" in rows
+    index = names.index(_known_panel(original or "original", names)) if known else None
+    values = np.stack(list(rows.values()))
+    n = values.shape[1]
+    shown = n if limit is None else min(n, checks.integer("n_rows", limit, 1))
+    errors = np.full(len(names), np.nan) if index is None else np.mean((values - values[index]) ** 2, axis=(1, 2))
+    named = row_labels(labels, shown, at_least=True)
+    return DenoisingTable(tuple(map(str, names)), named, values[:, :shown], index, errors, n)
+
+
+def _projection(model: Any) -> tuple[Callable[[Any], Array], Array]:
+    """What makes scores (n, k) of rows of any kind, and the components' shares (k,) in per cent."""
+    if isinstance(model, KernelComponents):
+        return lambda X: np.asarray(model.scores(dense_rows(X)), dtype=np.float64), 100.0 * model.ratio
+    if not hasattr(model, "transform") or not hasattr(model, "explained_variance_ratio_"):
+        raise OptionError(f"model={type(model).__name__} has no components; give a fitted KernelPCA or PCA.")
+    shares = 100.0 * np.asarray(to_numpy(model.explained_variance_ratio_), dtype=np.float64)
+    return lambda X: np.asarray(to_numpy(model.transform(X)), dtype=np.float64), shares
+
+
+def _chosen(argument: str, components: Iterable[int], k: int) -> tuple[int, ...]:
+    bound = "the number of components that the model keeps"
+    return tuple(checks.integer(argument, c, 1, k, bound) for c in components)
+
+
+def _check_plane(model: Any) -> None:
+    kernel = getattr(model, "kernel", None)
+    if getattr(kernel, "name", kernel) == "precomputed":
+        raise OptionError("kernel='precomputed' has no input space to draw over; fit the rows with a kernel by name.")
+    d = model.rows.shape[1] if isinstance(model, KernelComponents) else model.n_features_in_
+    if d != 2:
+        raise OptionError(
+            f"model was fitted on {d} columns; contour lines are drawn over a plane, so it must be 2: "
+            "fit two columns, or see the rows on two components with plot.embedding."
+        )
+
+
+def _axis(column: Array, p: int) -> Array:
+    """p places from a little before the lowest value to a little after the highest."""
+    low, high = float(column.min()), float(column.max())
+    more = MARGIN * (high - low) or 1.0
+    return np.linspace(low - more, high + more, p)
+
+
+def _two_names(model: Any, names: Iterable[str] | None) -> tuple[str, str]:
+    known = getattr(model, "feature_names_in_", ("x0", "x1")) if names is None else names
+    found = tuple(map(str, known))
+    if len(found) != 2:
+        raise OptionError(f"names has {len(found)} entries, but the model has 2 columns; give one a column.")
+    return found[0], found[1]
+
+
+def _panels(panels: Any) -> dict[str, Array]:
+    """The panels as dense rows of one shape."""
+    if not isinstance(panels, Mapping) or not panels:
+        raise OptionError(f"panels={type(panels).__name__} must be a dict with a name and rows (n, d) for each panel.")
+    found = {name: dense_rows(rows) for name, rows in panels.items()}
+    first, shape = next((name, rows.shape) for name, rows in found.items())
+    for name, rows in found.items():
+        if rows.shape != shape:
+            raise DataError(
+                f"panels[{name!r}] has shape {rows.shape}, but panels[{first!r}] has {shape}; give equal ones."
+            )
+        if not np.all(np.isfinite(rows)):
+            raise DataError(f"panels[{name!r}] contains NaN or infinity; leave those rows out of every panel.")
+    return found
+
+
+def _known_panel(original: str, names: tuple[str, ...]) -> str:
+    if original not in names:
+        raise OptionError(f"original={original!r} is not a panel; known: {', '.join(map(repr, names))}.")
+    return original

@@ -1,0 +1,1 @@
+"""Latent Gaussian models: probabilistic PCA and factor analysis."""

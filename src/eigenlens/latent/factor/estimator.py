@@ -1,0 +1,382 @@
+"""`FactorAnalysis`: the scikit-learn face of `fitting.factor`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from eigenlens import checks
+from eigenlens.arrays import Array, Like
+from eigenlens.data.coerce import explain_nonfinite
+from eigenlens.data.source import Source
+from eigenlens.errors import DataError, OptionError
+from eigenlens.estimator.progress import progress_of
+from eigenlens.estimator.rows import by_block, dense_blocks, rows_of
+from eigenlens.latent import storage as latent_files
+from eigenlens.latent.estimator import LatentGaussian
+from eigenlens.latent.factor.adequacy import bartlett_sphericity, kmo
+from eigenlens.latent.factor.fit import fit_each_factor, fit_factor
+from eigenlens.latent.factor.goodness_of_fit import (
+    GoodnessOfFit,
+    Likelihoods,
+    goodness_of_fit,
+    likelihoods_of,
+    likelihoods_of_gaps,
+    most_factors,
+)
+from eigenlens.latent.factor.n_factors import FACTOR_RULES
+from eigenlens.latent.factor.options import (
+    checked_mean,
+    fit_matrix,
+    silenced,
+    warn_of_gradient,
+    warn_of_heywood,
+    warn_of_rotation,
+)
+from eigenlens.latent.factor.solvers import SOLVERS, FactorOptions
+from eigenlens.latent.options import checked_components, counts_to_try, warn_about
+from eigenlens.latent.rotation import ROTATIONS, Rotation, rotate
+from eigenlens.missing.result import LatentFit
+
+__all__ = ["FactorAnalysis", "bartlett_sphericity", "kmo"]
+
+
+class FactorAnalysis(LatentGaussian):
+    """Factor analysis by maximum likelihood: x = W z + mu + e, z ~ N(0, I), e ~ N(0, Psi) with Psi diagonal.
+
+    A few factors z explain what the columns have in common, and each column has a noise variance of its own. The
+    maximum is found by a quasi-Newton method on the likelihood as a function of Psi alone, from the moments of one pass
+    (Jöreskog 1967). NaN is a missing entry, in `fit` as in every other method: what is observed of a row counts, by its
+    exact likelihood, and mu is estimated with the rest.
+
+    Parameters:
+        n_components: the number k < d of factors; or "parallel" for parallel analysis, "bic" for the least Bayesian
+            information criterion, "cv" for the best likelihood of held-out rows in five folds. Beyond (d − k)² ≥ d + k
+            there are more parameters than correlations: the fit is one of many, and cannot be tested.
+        rotation: None for the canonical form (Wᵀ Psi⁻¹ W diagonal, descending), "varimax", "quartimax", "equamax",
+            "promax", "oblimin", or a callable from loadings (d, k) to a matrix (k, k). The density stays the same. The
+            matrix is found from loadings over standard deviations, so that it does not depend on the units of X.
+        rotation_options: a dictionary for the rotation: power of "promax", gamma of "oblimin", kaiser, n_starts.
+            "varimax" and "promax" stop where R stops them; {"polish": True} goes on to the top of the criterion.
+        standardize: report loadings and noise for columns of unit variance, as for a correlation matrix. The density,
+            means, samples and imputations are in the units of X either way: the maximum does not depend on units.
+        solver: "auto" is "quasi-newton", and "em" if X has NaN. "em" is expectation-maximisation.
+        max_iter: the most steps.
+        tol: bound on the gradient of −2/n log-likelihood in log Psi; "em" stops when what is left to gain an entry is
+            estimated to be below tol².
+        n_init: 1 for the starts that are always made, which are deterministic: two, and more where these leave doubt.
+            Each beyond adds a random one. The likeliest end is kept.
+        min_uniqueness: the least uniqueness, a share of the column's variance. Where the maximum is at 0 it costs
+            log-likelihood: in trials 1e-8 cost up to 1e-5 a row, 1e-6 a hundred times that. Below it, log densities of
+            rows would lose more than half of their digits.
+        random_state: seed of starts, rules and samples.
+        verbose: True for a progress bar, or a callable (done, in all, what); what says the log-likelihood.
+
+    Attributes:
+        loadings_: (d, k) rotated loadings. mean_: (d,) mu. noise_variance_: (d,) Psi. scale_: (d,), ones unless
+            standardised: loadings_ and noise_variance_ are of (x − mu) / scale_.
+        communalities_, uniquenesses_: (d,) the shares of each column's variance that the factors explain, and the rest.
+        rotation_matrix_: T (k, k), the rotated factors being Tᵀ z. factor_correlations_: (k, k) TᵀT.
+        loglik_, loglik_path_, n_iter_, converged_, solver_, n_components_, n_samples_, selection_, model_: as for
+            `ProbabilisticPCA`; `model_` is not rotated, and in the units of X.
+
+    Bad cases: k ≥ d, k > n − 2, constant columns, a column without an entry and infinities are errors. A uniqueness
+    of practically 0 (a Heywood case: too many factors, too few rows, collinear columns) is warned of by name.
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> Z = rng.standard_normal((400, 2))
+        >>> X = Z @ [[3.0, 3.0, 3.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 2.0, 2.0, 2.0]] + rng.standard_normal((400, 6))
+        >>> fa = FactorAnalysis(2, rotation="varimax").fit(X)
+        >>> np.abs(fa.loadings_).round()
+        array([[3., 0.], [3., 0.], [3., 0.], [0., 2.], [0., 2.], [0., 2.]])
+        >>> fa.goodness_of_fit().df
+        4
+    """
+
+    _kind = "FactorAnalysis"
+    _scale: Array
+    _others: Likelihoods | None
+
+    def __init__(
+        self,
+        n_components: int | str,
+        *,
+        rotation: str | Callable[..., Any] | None = None,
+        rotation_options: dict[str, Any] | None = None,
+        standardize: bool = False,
+        solver: str = "auto",
+        max_iter: int = 1000,
+        tol: float = 1e-6,
+        n_init: int = 1,
+        min_uniqueness: float = FactorOptions.floor,
+        random_state: Any = None,
+        verbose: Any = False,
+    ) -> None:
+        self.n_components = n_components
+        self.rotation = rotation
+        self.rotation_options = rotation_options
+        self.standardize = standardize
+        self.solver = solver
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_init = n_init
+        self.min_uniqueness = min_uniqueness
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # ---- fitting ----------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Maximise the likelihood of the rows of X (n, d), row i counting sample_weight[i] times; NaN is missing.
+
+        Interrupted by the user (KeyboardInterrupt) it keeps the best model so far, and "bic" and "cv" the best number
+        of factors so far ("cv" then fits it to all rows), with a warning. There is none, and the interrupt goes on,
+        before a first step, and for "cv" before all folds have been fitted with one factor.
+        """
+        source = rows_of(self, X, sample_weight, reset=True)
+        wanted, options = self._gate(source.n_features)
+        with progress_of(self.verbose) as progress:
+            options["progress"] = progress
+            if isinstance(wanted, str):
+                counts = counts_to_try(most_factors(source.n_features), source)
+                rule = FACTOR_RULES[wanted]
+                each = partial(fit_each_factor, **options, thorough=wanted != "cv")  # five folds of every number
+                selection = rule(each, source, counts, options["rng"])
+                fit = selection.fit or fit_factor(source, selection.k, **options)
+                selection = replace(selection, fit=None)
+            else:
+                fit, selection = fit_factor(source, wanted, **options), None
+        self._keep(X, source, fit, selection)
+        self._rotate()
+        warn_of_gradient(fit, self)
+        warn_about(silenced(fit), source, self.tol**2, self.max_iter)
+        warn_of_heywood(fit, self)
+        return self
+
+    def fit_covariance(self, S: Any, n_samples: float, mean: Any = None) -> Self:
+        """Maximise the likelihood of rows of which only the covariance or correlation matrix S (d, d) is known.
+
+        Everything that needs no rows of the fit works as after `fit`; other rows are taken to have this mean (d,), 0 if
+        None. n_components may be a number or "bic".
+
+        Args:
+            S: positive semidefinite; a frame names the variables by its columns. Its divisor is taken to be n, which
+                only the log-likelihood shows: R's covariances times (n − 1) / n have that of the rows. Where S is
+                singular, min_uniqueness is what keeps the likelihood finite, and chi² is NaN.
+            n_samples: how many rows S is of; chi², AIC and BIC depend on it.
+
+        >>> R = np.array([[1.0, 0.56, 0.48], [0.56, 1.0, 0.42], [0.48, 0.42, 1.0]])
+        >>> FactorAnalysis(1).fit_covariance(R, n_samples=200).loadings_.ravel().round(4)
+        array([0.8, 0.7, 0.6])
+        """
+        source = rows_of(self, S, reset=True)
+        matrix = np.concatenate(list(dense_blocks(source)))
+        wanted, options = self._gate(source.n_features)
+        mu = checked_mean(mean, source.n_features)
+        n = checks.real("n_samples", n_samples, 1.0)
+        with progress_of(self.verbose) as progress:
+            options |= {"progress": progress, "mean": mu, "names": source.names}
+            fit, selection = fit_matrix(matrix, n, wanted, source, options)
+        self._keep(S, source, fit, selection)
+        self._rotate()
+        warn_of_gradient(fit, self)
+        warn_of_heywood(fit, self)
+        return self
+
+    def _gate(self, d: int) -> tuple[int | str, dict[str, Any]]:
+        """The parameters, checked once: how many factors, and the keywords of `fit_factor`."""
+        wanted = self.n_components
+        named = isinstance(wanted, str)
+        if named:
+            checks.name("n_components", wanted, FACTOR_RULES)
+        count = checked_components(1 if named else wanted, d, d - 1, "one less than the number of features")
+        if self.rotation is not None:
+            checks.choice("rotation", self.rotation, ROTATIONS)
+        if not isinstance(self.rotation_options, dict | None):
+            raise OptionError(f"rotation_options={self.rotation_options!r} must be a dictionary, or None.")
+        return wanted if isinstance(wanted, str) else count, {
+            "solver": checks.name("solver", self.solver, ["auto", *SOLVERS]),
+            "standardize": checks.boolean("standardize", self.standardize),
+            "tol": checks.real("tol", self.tol, 0.0, 1.0),
+            "max_iter": checks.integer("max_iter", self.max_iter, 1),
+            "n_init": checks.integer("n_init", self.n_init, 1),
+            "floor": checks.real("min_uniqueness", self.min_uniqueness, 0.0, 1.0),
+            "rng": checks.generator(self.random_state),
+        }
+
+    def _rotate(self) -> None:
+        """Set the scale of the loadings, and turn them; what is derived from the moments is made when asked for."""
+        model = self._fitted.model
+        self._others = None
+        deviations = np.sqrt(_variances(self._fitted))
+        self._scale = deviations if self.standardize else np.ones(model.mean.size)
+        self._turn = None
+        if self.rotation is None:
+            return
+        found = self._rotation(model.loadings, deviations)
+        self._turn = np.asarray(found.matrix)
+        if not found.converged:
+            warn_of_rotation(self.rotation, found)
+
+    def _rotation(self, W: Array, deviations: Array) -> Rotation:
+        assert self.rotation is not None
+        try:
+            return rotate(W, self.rotation, scale=deviations, **(self.rotation_options or {}))
+        except TypeError as error:
+            raise OptionError(
+                f"rotation_options={self.rotation_options!r} do not fit rotation={self.rotation!r}: {error}."
+            ) from error
+
+    # ---- scores -----------------------------------------------------------------------------------------
+
+    def scores(self, X: Any, method: str = "regression") -> Any:
+        """Factor scores (n, k) of the rows of X, missing entries allowed.
+
+        method "regression" is `transform`: E[z | x], of least squared error and shrunken towards 0. "bartlett" is
+        (Wᵀ Psi⁻¹ W)⁻¹ Wᵀ Psi⁻¹ (x − mu): unbiased given z, and wider.
+        """
+        return SCORES[checks.name("method", method, SCORES)](self, X)
+
+    def _bartlett_scores(self, X: Any) -> Any:
+        """With C the posterior covariance, G = C⁻¹ − I, and G⁻¹ C⁻¹ E[z | x] = (I − C)⁻¹ E[z | x], for any gaps."""
+        check_is_fitted(self)
+        source = rows_of(self, X)
+        with np.errstate(all="ignore"):  # what is not finite is found in the result, and explained
+            found = np.concatenate([self._bartlett(block) for block in dense_blocks(source)])
+        if not np.all(np.isfinite(found)):
+            raise explain_nonfinite(source)
+        return Like(X, source.dtype)(found if self._turn is None else found @ self._turn)
+
+    def _bartlett(self, rows: Array) -> Array:
+        means, covariance = self.model_.posterior(rows)
+        return _unshrunken(means, covariance) if np.all(np.isfinite(means)) else means
+
+    # ---- how good it is ---------------------------------------------------------------------------------
+
+    def goodness_of_fit(self, X: Any = None, *, sample_weight: Any = None) -> GoodnessOfFit:
+        """The test that k factors suffice (chi², df, p), RMSEA, TLI, AIC and BIC; it prints as a table.
+
+        X, the fitted rows, is needed only where they had missing entries, or more than 12,000 columns: chi² then
+        compares with a free covariance matrix fitted to the same entries. Without more rows than columns there is no
+        such comparison, and chi², RMSEA and TLI are NaN.
+        """
+        check_is_fitted(self)
+        d, k = self.model_.loadings.shape
+        return goodness_of_fit(self.loglik_, self._likelihoods(X, sample_weight), self._fitted.weight, d, k)
+
+    def _likelihoods(self, X: Any, sample_weight: Any) -> Likelihoods:
+        fit = self._fitted
+        if fit.rows <= fit.model.mean.size:  # a free covariance matrix would fit without error
+            return Likelihoods(np.inf, np.nan)
+        if self._others is None and fit.moments is not None:
+            self._others = likelihoods_of(fit.moments)
+        if X is None and self._others is None:
+            raise DataError(
+                "goodness_of_fit needs the fitted rows, which had missing entries or very many columns: "
+                "give them as X=."
+            )
+        if X is not None and fit.moments is None:
+            source = rows_of(self, X, sample_weight)
+            self._require_fitted_rows(source)
+            self._others = likelihoods_of_gaps(source)
+        assert self._others is not None
+        return self._others
+
+    def _require_fitted_rows(self, source: Source) -> None:
+        """Other rows, or other weights, would be compared with a likelihood that is not theirs."""
+        densities = by_block(source, self.model_.log_density)
+        found = float(densities.sum() if source.weight is None else source.weight @ densities)
+        if abs(found - self.loglik_) > 1e-6 * max(1.0, abs(self.loglik_)):
+            raise DataError(
+                f"X has a log-likelihood of {found:.6g} under the model, but the fitted rows had {self.loglik_:.6g}; "
+                "give the rows, and the sample_weight, of the fit."
+            )
+
+    # ---- learned attributes: views of the model ---------------------------------------------------------
+
+    @property
+    def loadings_(self) -> Any:
+        """(d, k) rotated loadings, of columns over `scale_`."""
+        W = self.model_.loadings / self._scale[:, None]
+        return self._like(W if self._turn is None else np.linalg.solve(self._turn, W.T).T)
+
+    @property
+    def noise_variance_(self) -> Any:
+        """(d,) Psi, of columns over `scale_`."""
+        return self._like(self.model_.noise / self._scale**2)
+
+    @property
+    def scale_(self) -> Any:
+        """(d,) standard deviations with divisor n if standardised, else ones."""
+        check_is_fitted(self)
+        return self._like(self._scale)
+
+    @property
+    def communalities_(self) -> Any:
+        """(d,) the share of each column's variance that the factors explain."""
+        return self._like(1.0 - self._shares)
+
+    @property
+    def uniquenesses_(self) -> Any:
+        """(d,) the share of each column's variance that is its own."""
+        return self._like(self._shares)
+
+    @property
+    def _shares(self) -> Array:
+        model = self.model_
+        return np.asarray(model.noise / ((model.loadings**2).sum(axis=1) + model.noise))
+
+    @property
+    def rotation_matrix_(self) -> Any:
+        """T (k, k): loadings_ are W T⁻ᵀ over `scale_`, and the rotated factors Tᵀ z."""
+        check_is_fitted(self)
+        return self._like(np.eye(self.n_components_) if self._turn is None else self._turn)
+
+    @property
+    def factor_correlations_(self) -> Any:
+        """(k, k) correlations of the rotated factors; the identity unless the rotation is oblique."""
+        T = np.asarray(self.rotation_matrix_, dtype=np.float64) if self._turn is None else self._turn
+        return self._like(T.T @ T)
+
+    # ---- saving -----------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to one safetensors file, whole or not at all; read it with `eigenlens.load`."""
+        check_is_fitted(self)
+        if self._fitted.moments is not None:
+            self._likelihoods(None, None)
+        others = self._others
+        header = {"others": None if others is None else [others.saturated, others.independent, others.exact]}
+        latent_files.save(self, path, {"scale": self._scale}, header)
+
+    @classmethod
+    def _restored(cls, arrays: dict[str, Array], header: dict[str, Any]) -> Self:
+        restored: Self = latent_files.restore(cls, arrays, header)
+        restored._scale = arrays["scale"]
+        restored._others = None if header["others"] is None else Likelihoods(*header["others"])
+        return restored
+
+
+SCORES: dict[str, Callable[[FactorAnalysis, Any], Any]] = {
+    "regression": FactorAnalysis.transform,
+    "bartlett": FactorAnalysis._bartlett_scores,
+}
+"""Ways to factor scores, by name."""
+
+
+def _unshrunken(means: Array, covariance: Array) -> Array:
+    """(I − C)⁻¹ z, for one C (k, k) or one a row (n, k, k); of least length where rows say too little of z."""
+    back = np.linalg.pinv(np.eye(means.shape[1]) - covariance, rcond=1e-10, hermitian=True)
+    return np.asarray(np.einsum("...ij,...j->...i", back, means))
+
+
+def _variances(fit: LatentFit) -> Array:
+    """(d,) the model's variances, which are the rows' at the maximum."""
+    return np.asarray((fit.model.loadings**2).sum(axis=1) + fit.model.noise)

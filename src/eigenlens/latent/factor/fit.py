@@ -1,0 +1,215 @@
+"""Factor analysis by maximum likelihood: x = W z + mu + e with e ~ N(0, Psi), Psi diagonal.
+
+The maximum does not depend on the units of the columns, so all the work is done on correlations; the model is returned
+in the units of the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from eigenlens.arrays import Array
+from eigenlens.data.rows import row_count
+from eigenlens.data.source import Source
+from eigenlens.densities.linear_gaussian import LinearGaussian
+from eigenlens.errors import DataError, OptionError
+from eigenlens.latent.factor.correlation_operator import Correlations, DenseCorrelations, correlations_of
+from eigenlens.latent.factor.missing import fit_gaps
+from eigenlens.latent.factor.solvers import FactorOptions, best_climb, canonical_factors
+from eigenlens.linalg.operators import CentredRows
+from eigenlens.missing.result import LatentFit, explained_by_gaps
+from eigenlens.stats.moments import Moments
+from eigenlens.stats.observed import ObservedColumns
+
+__all__ = ["correlations_from", "fit_each_factor", "fit_factor", "fit_factor_covariance"]
+
+
+def fit_factor(source: Source, k: int, *, solver: str = "auto", **options: Any) -> LatentFit:
+    """Factor analysis of the rows of a source with k factors; NaN is missing. Options: see `FactorOptions`.
+
+    | solver       | complete rows                                        | rows with NaN                |
+    |--------------|------------------------------------------------------|------------------------------|
+    | auto         | quasi-newton                                         | em                           |
+    | quasi-newton | the profile likelihood in Psi, from one pass         | refused                      |
+    | em           | expectation-maximisation on the correlation matrix   | that of the observed entries |
+
+    Beyond (d − k)² ≥ d + k the fit is not unique: there are fewer correlations than parameters. Loadings come in
+    canonical form: Wᵀ Psi⁻¹ W is diagonal and descends, signs by `linalg.spectrum.orient`.
+
+    >>> from eigenlens.data.memory import ArraySource
+    >>> rng = np.random.default_rng(0)
+    >>> z = rng.standard_normal((1000, 1))
+    >>> X = z @ np.array([[2.0, 1.0, -1.0, 1.0]]) + rng.standard_normal((1000, 4)) * [1.0, 0.5, 1.0, 2.0]
+    >>> fit = fit_factor(ArraySource(X), 1)
+    >>> fit.model.loadings.ravel().round(1), np.sqrt(fit.model.noise).round(1)
+    (array([ 1.9,  1. , -1. ,  1. ]), array([1. , 0.5, 1. , 2. ]))
+    """
+    return next(fit_each_factor(source, [k], solver=solver, **options))
+
+
+def fit_each_factor(
+    source: Source, counts: Sequence[int], *, solver: str = "auto", **options: Any
+) -> Iterator[LatentFit]:
+    """The fits for several numbers of factors, each made when it is asked for; complete rows are read once for all."""
+    settings = FactorOptions(**options)
+    try:
+        rows = CentredRows(source, standardize=True, progress=settings.progress)
+        correlations, reason = correlations_of(rows)
+    except DataError as error:
+        source, observed = explained_by_gaps(source, error)
+        if observed is not None:
+            yield from _each_with_gaps(source, counts, observed, solver, settings)
+            return
+        rows = CentredRows(source, standardize=True, progress=settings.progress)
+        correlations, reason = correlations_of(rows)
+    columns = rows.columns
+    variance = columns.square / columns.weight
+    _require_variance(variance, columns.mean, source.names)
+    for k in _possible(counts, rows.n_rows):
+        fit = _fit(correlations, columns.mean, variance, columns.weight, k, solver, settings)
+        yield replace(fit, rows=rows.n_rows, moments=rows.known_moments, reason=reason, passes=rows.passes)
+
+
+def _each_with_gaps(
+    source: Source, counts: Sequence[int], observed: ObservedColumns, solver: str, settings: FactorOptions
+) -> Iterator[LatentFit]:
+    if solver == "quasi-newton":
+        raise DataError(
+            "solver='quasi-newton' needs complete rows, but X has missing entries (NaN); use solver='auto' or 'em'."
+        )
+    _require_variance(observed.square / observed.weight, observed.mean, source.names)
+    for k in _possible(counts, row_count(source)):
+        yield fit_gaps(source, k, observed, settings)
+
+
+def _possible(counts: Sequence[int], n: int) -> Iterator[int]:
+    """The numbers of factors that n rows can have; the first must be one, for a fold of few rows ends early."""
+    for k in counts:
+        if k != counts[0] and k > n - 2:
+            return
+        _require_rows(k, n)
+        yield k
+
+
+def fit_factor_covariance(
+    S: Array,
+    n: float,
+    k: int,
+    *,
+    mean: Array | None = None,
+    names: tuple[str, ...] | None = None,
+    solver: str = "auto",
+    **options: Any,
+) -> LatentFit:
+    """Factor analysis of a covariance or correlation matrix S (d, d) of n rows with this mean (d,), or 0.
+
+    The divisor of S does not matter for loadings of correlations, and is n for the log-likelihood. Where S is singular,
+    what keeps the likelihood finite is the floor under uniquenesses.
+
+    >>> R = np.array([[1.0, 0.56, 0.48], [0.56, 1.0, 0.42], [0.48, 0.42, 1.0]])
+    >>> fit_factor_covariance(R, 100, 1).model.loadings.ravel().round(4)
+    array([0.8000, 0.7000, 0.6000])
+    """
+    S = np.asarray(S, dtype=np.float64)
+    R = correlations_from(S, names)
+    _require_rows(k, round(n))
+    mu = np.zeros(len(S)) if mean is None else np.asarray(mean, dtype=np.float64)
+    fit = _fit(DenseCorrelations(R), mu, S.diagonal().copy(), float(n), k, solver, FactorOptions(**options))
+    return replace(fit, rows=round(n), moments=Moments(round(n), float(n), mu, S * n), reason="of a covariance matrix")
+
+
+def _fit(
+    correlations: Correlations, mean: Array, variance: Array, n: float, k: int, solver: str, options: FactorOptions
+) -> LatentFit:
+    """The best of several starts, in the units of the rows."""
+    solver = "quasi-newton" if solver == "auto" else solver
+    scale, d = np.sqrt(variance), variance.size
+    constant = d * np.log(2.0 * np.pi) + float(np.log(variance).sum())
+
+    def loglik(f: float) -> float:
+        return float(-0.5 * n * (constant + f))
+
+    told, lead = _told(options, solver, loglik), 1.0 / variance
+    climb = best_climb(correlations, k, solver, replace(options, note=told, lead=lead))
+    path = tuple(map(loglik, climb.path))
+    model = LinearGaussian(mean, climb.loadings * scale[:, None], climb.uniquenesses * variance)
+    model = canonical_factors(model, scale if options.standardize else np.ones(d))
+    return LatentFit(
+        model, path[-1], path, len(path), climb.converged, climb.gap, n, 0, solver=solver,
+        interrupted=climb.interrupted, ended=climb.ended,
+    )  # fmt: skip
+
+
+NAMES = {"quasi-newton": "quasi-Newton", "em": "EM"}
+"""What progress calls the solvers."""
+
+
+def _told(options: FactorOptions, solver: str, loglik: Callable[[float], float]) -> Callable[[int, float], None]:
+    """Progress of the steps on correlations: the best log-likelihood so far, whichever start it is from."""
+    best = np.inf
+
+    def note(step: int, f: float) -> None:
+        nonlocal best
+        best = min(best, f)
+        if options.progress is not None:
+            what = f"{NAMES[solver]}: step {step}, log-likelihood {loglik(best):.8g}"
+            options.progress(step, options.max_iter, what)
+
+    return note
+
+
+# ---- what may go in ---------------------------------------------------------------------------------------
+
+
+def _require_variance(variance: Array, mean: Array, names: tuple[str, ...] | None) -> None:
+    """Refuse a column that does not vary: the density of its rows would be infinite."""
+    constant = np.flatnonzero(variance <= 1e-26 * mean**2)
+    if constant.size:
+        first = int(constant[0])
+        name = repr(names[first]) if names else str(first)
+        others = f" (and {constant.size - 1} more)" if constant.size > 1 else ""
+        raise DataError(
+            f"column {name} of X is constant{others}, so its uniqueness would be 0 and the likelihood has no maximum; "
+            "leave it out."
+        )
+
+
+def _require_rows(k: int, n: int) -> None:
+    if k > n - 2:
+        raise OptionError(
+            f"n_components={k} must be at most {n - 2}, two less than the number of rows (n_samples={n}): more factors "
+            "explain the rows without error, and the likelihood has no maximum."
+        )
+
+
+def correlations_from(S: Array, names: tuple[str, ...] | None = None) -> Array:
+    """The correlation matrix (d, d) of a covariance matrix S (d, d), which must be one.
+
+    >>> correlations_from(np.array([[4.0, 1.0], [1.0, 1.0]]))
+    array([[1. , 0.5], [0.5, 1. ]])
+    """
+    if S.ndim != 2 or S.shape[0] != S.shape[1] or not np.all(np.isfinite(S)):
+        raise DataError(f"S has shape {S.shape}; it must be a square matrix of finite numbers.")
+    flat = np.flatnonzero(S.diagonal() <= 0.0)
+    if flat.size:
+        name = repr(names[flat[0]]) if names else str(flat[0])
+        raise DataError(
+            f"variable {name} of S has the variance {S[flat[0], flat[0]]:g}, and it must be above 0; leave it out."
+        )
+    scale = np.sqrt(S.diagonal())
+    R = S / np.outer(scale, scale)
+    if np.abs(R - R.T).max() > 1e-8:
+        raise DataError("S is not symmetric; a covariance matrix is: use (S + S.T) / 2 if the difference is rounding.")
+    R = 0.5 * (R + R.T)
+    least = float(np.linalg.eigvalsh(R)[0])
+    if least < -1e-8 * len(R):
+        raise DataError(
+            f"S, over its standard deviations, has the eigenvalue {least:.3g}, but a covariance matrix has none below "
+            "0 (correlations taken pair by pair from rows with gaps may have); fit the rows themselves, NaN where an "
+            "entry is missing."
+        )
+    return np.asarray(R)

@@ -1,0 +1,163 @@
+"""The likelihood of factor analysis as a function of the uniquenesses alone, and its maximum.
+
+Given Psi, the best loadings are W = Psi^½ V (w − 1)₊^½, (w, V) the eigenpairs of A = Psi^-½ R Psi^-½ (Jöreskog 1967).
+What is left to minimise, over t = log psi, is −2/n times the log-likelihood but for a constant:
+
+    f(t) = Σ t_j + tr A + Σ_l [log w_l + 1 − w_l] over the k largest w_l, where they exceed 1,
+    ∂f/∂t = 1 − diag A + Σ_l (w_l − 1)₊ V_l ∘ V_l.
+
+In log psi the second derivatives are near the identity where k is small beside d, so that quasi-Newton steps need
+little help: 8 to 20 evaluations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+
+from eigenlens.arrays import Array
+from eigenlens.latent.factor.correlation_operator import Correlations
+
+__all__ = ["Climb", "Point", "minimise_profile", "profile_at"]
+
+POLISHING, NEAR, LARGEST_HESSIAN = 20, 1e-3, 2000
+"""The most steps by gradients alone, the gap from where they are tried, and the most variables they are tried for."""
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """f at t = log psi (d,), its gradient g (d,), and what is behind them: excess = (w − 1)₊ (k,) and V (d, k)."""
+
+    t: Array
+    f: float
+    g: Array
+    excess: Array
+    V: Array
+
+    def gap(self, low: float) -> float:
+        """The largest |t − P(t − g)|, P the projection on low ≤ t ≤ 0: the gradient as far as one can go."""
+        return float(np.abs(self.t - np.clip(self.t - self.g, low, 0.0)).max())
+
+    @property
+    def loadings(self) -> Array:
+        """The best W (d, k) for this psi; Wᵀ Psi⁻¹ W is diagonal and descends."""
+        return np.asarray(np.exp(0.5 * self.t)[:, None] * self.V * np.sqrt(self.excess))
+
+
+def profile_at(correlations: Correlations, k: int, t: Array) -> Point:
+    """f and its gradient.
+
+    >>> from eigenlens.latent.factor.correlation_operator import DenseCorrelations
+    >>> point = profile_at(DenseCorrelations(np.eye(3)), 1, np.zeros(3))
+    >>> point.f, point.gap(-9.0)
+    (3.0, 0.0)
+    """
+    w, V = correlations.leading(np.exp(-0.5 * t), k)
+    excess, diagonal = np.maximum(w - 1.0, 0.0), np.exp(-t)
+    f = float(t.sum() + diagonal.sum() + np.sum(np.log1p(excess) - excess))
+    return Point(np.array(t), f, 1.0 - diagonal + (V * V) @ excess, excess, V)
+
+
+@dataclass(frozen=True, eq=False)
+class Climb:
+    """Where a minimisation stopped.
+
+    Attributes:
+        uniquenesses: psi (d,), on the scale of correlations. loadings: W (d, k). path: f after each step, falling.
+        gap: the largest entry of the projected gradient; for EM, what is left to gain an entry.
+        converged: whether that is within the tolerance. interrupted: whether the user stopped it.
+        ended: by what, a key of `latent.ENDS`.
+    """
+
+    uniquenesses: Array
+    loadings: Array
+    path: tuple[float, ...]
+    gap: float
+    converged: bool
+    interrupted: bool = False
+    ended: str = "converged"
+
+
+@dataclass(eq=False)
+class _Search:
+    """What the quasi-Newton method calls; keeps the best point met, for whoever is interrupted."""
+
+    correlations: Correlations
+    k: int
+    best: Point | None = None
+
+    def __call__(self, t: Array) -> tuple[float, Array]:
+        point = profile_at(self.correlations, self.k, t)
+        if self.best is None or point.f < self.best.f:
+            self.best = point
+        return point.f, point.g
+
+
+def minimise_profile(
+    correlations: Correlations,
+    k: int,
+    start: Array,
+    *,
+    floor: float,
+    tol: float,
+    max_iter: int,
+    note: Callable[[int, float], None] = lambda step, f: None,
+) -> Climb:
+    """The minimum of f by L-BFGS with bounds floor ≤ psi ≤ 1, from `start` (d,).
+
+    Stops where no entry of the projected gradient exceeds tol. `note(step, f)` is told of each step. An interrupt ends
+    it at the best point so far.
+    """
+    search, path, interrupted = _Search(correlations, k), list[float](), False
+    low = float(np.log(floor))
+
+    def told(intermediate_result: Any) -> None:
+        path.append(float(intermediate_result.fun))
+        note(len(path), path[-1])
+
+    options: Any = {"gtol": tol, "ftol": 0.0, "maxiter": max_iter, "maxfun": 20 * max_iter, "maxcor": 20}
+    bounds = [(low, 0.0)] * correlations.size
+    try:
+        t = np.clip(np.log(start), low, 0.0)
+        minimize(search, t, jac=True, method="L-BFGS-B", bounds=bounds, callback=told, options=options)
+        if len(path) < max_iter and search.best is not None:
+            search.best = _polished(correlations, k, search.best, low, tol)
+    except KeyboardInterrupt:
+        if search.best is None:
+            raise
+        interrupted = True
+    assert search.best is not None
+    best, gap = search.best, search.best.gap(low)
+    falling = np.minimum.accumulate(path or [best.f])
+    falling[-1] = min(falling[-1], best.f)
+    ended = "converged" if gap <= tol else "max_iter" if len(path) >= max_iter else "rounding"
+    return Climb(
+        np.exp(best.t), best.loadings, tuple(falling.tolist()), gap, gap <= tol, interrupted,
+        "interrupted" if interrupted else ended,
+    )  # fmt: skip
+
+
+def _polished(correlations: Correlations, k: int, point: Point, low: float, tol: float) -> Point:
+    """Steps judged by the gradient alone: near a uniqueness of 1e-6, rounding in f stops a line search too soon.
+
+    The step is −H⁻¹ g with H = (I − V Vᵀ)∘(I − V Vᵀ), the second derivatives where the model is true (Lawley and
+    Maxwell 1971), over the psi that their bounds leave free.
+    """
+    gap = point.gap(low)
+    for _ in range(POLISHING if len(point.t) <= LARGEST_HESSIAN else 0):
+        if gap <= tol or gap > NEAR:
+            break
+        free = np.abs(point.t - np.clip(point.t - point.g, low, 0.0)) > 0.0
+        V = point.V[free]
+        H = (np.eye(len(V)) - V @ V.T) ** 2
+        step = np.zeros_like(point.t)
+        step[free] = np.linalg.lstsq(H, point.g[free], rcond=1e-10)[0]
+        tried = profile_at(correlations, k, np.clip(point.t - step, low, 0.0))
+        if tried.gap(low) >= gap:
+            break
+        point, gap = tried, tried.gap(low)
+    return point

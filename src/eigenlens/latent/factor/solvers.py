@@ -1,0 +1,252 @@
+"""The algorithms of factor analysis on a correlation matrix, by name, and the form in which loadings are given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from eigenlens.arrays import Array
+from eigenlens.data.source import Progress
+from eigenlens.densities.linear_gaussian import LinearGaussian
+from eigenlens.latent.factor.correlation_operator import Correlations, DenseCorrelations
+from eigenlens.latent.factor.em import minimise_by_em
+from eigenlens.latent.factor.newton import ProfileStack, descend
+from eigenlens.latent.factor.profile_likelihood import Climb, minimise_profile, profile_at
+from eigenlens.latent.factor.starts import (
+    ALTERNATIONS,
+    CHEAP,
+    DEAR,
+    SAME,
+    alternated,
+    exchanged,
+    few_starts,
+    is_clear,
+    many_starts,
+)
+from eigenlens.linalg.spectrum import orient
+from eigenlens.missing.result import LatentFit
+from eigenlens.native import one_thread
+
+__all__ = ["SOLVERS", "FactorOptions", "best_climb", "canonical_factors", "heywood", "starts_of", "until_interrupted"]
+
+F = TypeVar("F", Climb, LatentFit)
+
+MANY, WARMING = 200, 10
+"""Beyond so many variables quasi-Newton begins with that many steps of EM."""
+
+ALONE = 640
+"""Up to so many variables products gain little from threads, which would spin on beside LAPACK's."""
+
+FEW = 40
+"""Up to so many variables Newton's method costs little, from many starts at once."""
+
+EXCHANGES = 4
+"""How often a better neighbour is looked for."""
+
+TIE = 1e-8
+"""Of ends that differ in f by no more the first counts: beyond (d − k)² ≥ d + k many models fit alike."""
+
+STACKED = 80
+"""Up to so many variables further starts are made by Newton's method, all at once."""
+
+TWICE = 200
+"""Up to so many variables a second start costs milliseconds, and more are tried where two are in doubt."""
+
+NEAR_FLOOR, NOTHING = 10.0, 1e-5
+"""Uniquenesses within this factor of the floor, or below this, are Heywood cases."""
+
+Solver = Callable[[Correlations, int, Array, "FactorOptions"], Climb]
+
+
+@dataclass(frozen=True)
+class FactorOptions:
+    """How to fit.
+
+    Attributes:
+        tol: the largest entry of the gradient of −2/n log-likelihood in log psi; EM stops where what is left to gain an
+            entry is below its square.
+        max_iter: steps. floor: the least uniqueness, a share of the variable's variance.
+        n_init: 1 for the starts that are always made, and random ones for each beyond; the best end counts.
+        standardize: whether signs are decided on loadings of correlations, or of the rows as they are.
+        rng: of the random starts. progress: called after passes.
+        thorough: whether more starts are made where the first leave doubt. lead: (d,) one of these, or None.
+        note: told of each step on correlations, and of f there.
+    """
+
+    tol: float = 1e-6
+    max_iter: int = 1000
+    floor: float = 1e-8
+    n_init: int = 1
+    standardize: bool = False
+    rng: np.random.Generator | None = None
+    progress: Progress | None = None
+    thorough: bool = True
+    lead: Array | None = None
+    note: Callable[[int, float], None] = lambda step, f: None
+
+
+def _quasi_newton(correlations: Correlations, k: int, start: Array, options: FactorOptions) -> Climb:
+    """L-BFGS on the profile likelihood; many variables are first brought near by a few steps of EM, which cost less."""
+    if correlations.size > MANY:
+        start = _em(correlations, k, start, replace(options, max_iter=min(WARMING, options.max_iter))).uniquenesses
+    return minimise_profile(correlations, k, start, **_limits(options))
+
+
+def _em(correlations: Correlations, k: int, start: Array, options: FactorOptions) -> Climb:
+    return minimise_by_em(correlations, k, start, **_limits(options))
+
+
+def _limits(options: FactorOptions) -> dict[str, Any]:
+    return {"floor": options.floor, "tol": options.tol, "max_iter": options.max_iter, "note": options.note}
+
+
+SOLVERS: dict[str, Solver] = {
+    "quasi-newton": _quasi_newton,
+    "em": _em,
+}
+"""Solvers by name: (R, k, uniquenesses to start from, options) → where it stopped."""
+
+
+def starts_of(correlations: Correlations, k: int, options: FactorOptions) -> list[Array]:
+    """Uniquenesses (d,) to start from: by formula, all alike where that costs little, and random ones if asked for.
+
+    The likelihood can have more than one maximum, and neither of the first two starts always finds the higher one.
+    """
+    rng = np.random.default_rng(0) if options.rng is None else options.rng
+    d = correlations.size
+    alike = [np.full(d, 0.99)] if d <= TWICE else []
+    others = [rng.uniform(0.05, 0.95, d) for _ in range(options.n_init - 1)]
+    return [correlations.uniquenesses(k), *alike, *others]
+
+
+def best_climb(correlations: Correlations, k: int, solver: str, options: FactorOptions) -> Climb:
+    """The best of several starts.
+
+    | variables, if R is in memory | first          | where these leave doubt (see `is_clear`)                        |
+    |------------------------------|----------------|-----------------------------------------------------------------|
+    | up to 40                     | 2 Newton       | 2 quasi-Newton; 2d + 32 Newton, beyond 20 variables 18; nearby  |
+    | up to 80                     | 2 quasi-Newton | 2 quasi-Newton; 4 Newton                                        |
+    | up to 200                    | 2 quasi-Newton | 6 quasi-Newton, the best of them finished by Newton             |
+    | more                         | 1 quasi-Newton | none                                                            |
+
+    "em" makes the first starts only. No finite number of starts is proof: of small random problems made to be badly
+    determined, about one in a thousand still has a higher maximum that scikit-learn or ten random starts find.
+    """
+    with one_thread() if correlations.size <= ALONE else nullcontext():
+        ends = list[Climb]()
+        try:
+            for end in until_interrupted(_ends(correlations, k, solver, options, ends)):
+                ends.append(end)
+        except KeyboardInterrupt:
+            if not ends:
+                raise
+            ends[0] = replace(ends[0], interrupted=True)
+        lowest = min(end.path[-1] for end in ends)
+        best = min((end for end in ends if end.path[-1] <= lowest + TIE), key=lambda each: not each.converged)
+        stopped = any(end.interrupted for end in ends)
+        return replace(best, interrupted=True, converged=False, ended="interrupted") if stopped else best
+
+
+def _ends(
+    correlations: Correlations, k: int, solver: str, options: FactorOptions, ends: Sequence[Climb]
+) -> Iterator[Climb]:
+    """The ends of all starts, one by one; `ends` holds those that were taken."""
+
+    def plain(start: Array) -> Climb:
+        return SOLVERS[solver](correlations, k, start, options)
+
+    newton = _newton_of(correlations, k, options) if solver == "quasi-newton" else None
+    few = newton if correlations.size <= FEW else None
+    starts = starts_of(correlations, k, options)
+    yield from map(few or plain, starts)
+    if solver != "quasi-newton" or not options.thorough or correlations.size > TWICE:
+        return
+    if is_clear(correlations, k, ends, CHEAP if few else DEAR):
+        return
+    base, rng = np.clip(starts[0], options.floor, 1.0), np.random.default_rng(0)
+    led = map(plain, _leads(correlations, k, options))  # Newton's longer steps may leave the basin
+    if newton is None or correlations.size > STACKED:
+        yield from led
+        yield from map(plain, few_starts(base, rng))
+        if newton is not None:
+            yield newton(_best(ends).uniquenesses)
+        return
+    further = many_starts if few else few_starts
+    yield newton(np.stack([*(end.uniquenesses for end in [*ends, *led]), *further(base, rng)]))
+    if few is not None:
+        yield from _exchanges(few, ends)
+
+
+def _leads(correlations: Correlations, k: int, options: FactorOptions) -> Array:
+    """(1 or 2, d) where scikit-learn's iteration leads from 1, and from 1 in the units of the rows, its own start."""
+    ones = np.ones(correlations.size)
+    starts = [ones] if options.lead is None or np.allclose(options.lead, ones) else [ones, options.lead]
+    steps = min(ALTERNATIONS, options.max_iter)
+    return np.stack([alternated(correlations, k, start, options.floor, steps) for start in starts])
+
+
+def _best(ends: Sequence[Climb]) -> Climb:
+    return min(ends, key=lambda each: each.path[-1])
+
+
+def _exchanges(climb: Callable[[Array], Climb], ends: Sequence[Climb]) -> Iterator[Climb]:
+    """The neighbours of the best end, as long as one of them is better."""
+    for _ in range(EXCHANGES):
+        best = _best(ends)
+        found = climb(exchanged(best.uniquenesses))
+        yield found
+        if not found.path[-1] < best.path[-1] - SAME:
+            return
+
+
+def _newton_of(correlations: Correlations, k: int, options: FactorOptions) -> Callable[[Array], Climb] | None:
+    """Newton's method from starts (d,) or (s, d), for not too many variables whose R is in memory; else None."""
+    if not isinstance(correlations, DenseCorrelations) or correlations.size > TWICE:
+        return None
+    matrix, stacks = correlations.matrix, list[ProfileStack]()
+
+    def climb(starts: Array) -> Climb:
+        stack = stacks[0] if stacks else ProfileStack(matrix, k, options.floor)
+        stacks[:] = [stack]  # made when it is needed
+        found = descend(stack, np.atleast_2d(starts), **_limits(options))
+        W = profile_at(correlations, k, found.t).loadings
+        done, stopped = found.ended == "converged", found.ended == "interrupted"
+        return Climb(np.exp(found.t), W, found.path, found.gap, done, stopped, found.ended)
+
+    return climb
+
+
+def until_interrupted(found: Iterable[F]) -> Iterator[F]:
+    """The ends of several starts; the user who stops one wants no other."""
+    for each in found:
+        yield each
+        if each.interrupted:
+            return
+
+
+def canonical_factors(model: LinearGaussian, scale: Array) -> LinearGaussian:
+    """The same density, its latent space turned so that Wᵀ Psi⁻¹ W is diagonal and descends; signs by W over `scale`.
+
+    >>> turned = LinearGaussian(np.zeros(3), np.array([[0.0, 1.0], [-2.0, 0.0], [0.0, 1.0]]), np.ones(3))
+    >>> np.abs(canonical_factors(turned, np.ones(3)).loadings)
+    array([[0., 1.], [2., 0.], [0., 1.]])
+    """
+    W, psi = model.loadings, np.broadcast_to(model.noise, model.mean.shape)
+    _, Q = np.linalg.eigh(W.T @ (W / psi[:, None]))
+    W = W @ Q[:, ::-1]
+    return LinearGaussian(model.mean, orient(W / scale[:, None]) * scale[:, None], model.noise)
+
+
+def heywood(model: LinearGaussian, floor: float = FactorOptions.floor) -> Array:
+    """The columns whose uniqueness is practically 0: the factors explain all of them, which is hardly ever true.
+
+    >>> heywood(LinearGaussian(np.zeros(2), np.ones((2, 1)), np.array([1.0, 1e-6])))
+    array([1])
+    """
+    psi = np.broadcast_to(model.noise, model.mean.shape)
+    total = (model.loadings**2).sum(axis=1) + psi
+    return np.flatnonzero(psi <= max(NEAR_FLOOR * floor, NOTHING) * total)

@@ -1,0 +1,1 @@
+"""Probabilistic PCA, in closed form and by EM."""

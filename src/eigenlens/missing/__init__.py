@@ -1,0 +1,1 @@
+"""Maximum likelihood estimation of linear-Gaussian models from incomplete rows."""

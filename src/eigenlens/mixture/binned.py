@@ -1,0 +1,160 @@
+"""Gaussian mixtures of one dimension from counts in bins: the likelihood is that of the bins, not of their centres.
+
+A bin from a to b has the probability Σ_k pi_k (Phi((b − mu_k) / s_k) − Phi((a − mu_k) / s_k)), and EM needs the first
+two moments of each component within it (McLachlan and Jones 1988). A row of the source here is a bin: its ends, the
+first of which may be −∞ and the last ∞, and its count as weight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import log_ndtr
+
+from eigenlens.arrays import Array
+from eigenlens.data.memory import ArraySource
+from eigenlens.data.source import Block, Progress
+from eigenlens.densities.mixture_terms import DiagonalTerms, FullTerms, Readings, Terms
+from eigenlens.mixture.fit import MixtureFit, MixtureOptions, best_fit
+from eigenlens.mixture.missing import shares_of
+from eigenlens.mixture.problem import asked_of, whole_of
+from eigenlens.mixture.structures.families import STRUCTURES
+from eigenlens.stats.grouped import GroupedColumns, GroupedMoments
+
+__all__ = ["Truncated", "bin_centres", "fit_binned_mixture", "truncated"]
+
+NODES, SHARES = np.polynomial.legendre.leggauss(12)
+"""Of Gauss's quadrature over −1 to 1, exact to rounding over bins that are NARROW."""
+
+NARROW = 0.5
+"""A bin is narrow if its width in deviations, times its distance from the mean if that is above 1, is less."""
+
+LOG_2PI = float(np.log(2.0 * np.pi))
+
+
+class Truncated(NamedTuple):
+    """Of a standard Gaussian within a ≤ z ≤ b: ln P(a ≤ z ≤ b), E[z] and E[z²]."""
+
+    log_mass: Array
+    first: Array
+    second: Array
+
+
+def truncated(a: Array, b: Array) -> Truncated:
+    """The mass and moments of standard Gaussians between ends a < b of one shape, accurate in tails and narrow bins.
+
+    Where the bin is narrow they are integrals by quadrature, since differences of Phi would lose digits.
+
+    >>> found = truncated(np.array([0.0, 40.0]), np.array([np.inf, 40.001]))
+    >>> np.exp(found.log_mass[0]), found.first, found.second[0]
+    (np.float64(0.5), array([ 0.7979, 40.0005]), np.float64(1.0))
+    """
+    flip = a < -b  # the tail of small numbers is the upper one
+    low, high = np.where(flip, -b, a), np.where(flip, -a, b)
+    with np.errstate(all="ignore"):
+        narrow = (high - low) * np.maximum(1.0, np.abs(low)) < NARROW
+        wide, fine = _by_ends(low, high), _by_quadrature(low, high)
+    log_mass, first, second = (np.where(narrow, x, y) for x, y in zip(fine, wide, strict=True))
+    return Truncated(log_mass, np.where(flip, -first, first), second)
+
+
+def _by_ends(a: Array, b: Array) -> Truncated:
+    """With P = Phi(b) − Phi(a), E[z] = (phi(a) − phi(b)) / P and E[z²] = 1 + (a phi(a) − b phi(b)) / P."""
+    above = log_ndtr(-a)
+    log_mass = above + np.log1p(-np.exp(log_ndtr(-b) - above))
+    at_a, at_b = (np.where(np.isinf(z), 0.0, np.exp(-0.5 * (z * z + LOG_2PI) - log_mass)) for z in (a, b))
+    tails = (np.where(np.isinf(z), 0.0, z) * p for z, p in ((a, at_a), (b, at_b)))
+    return Truncated(log_mass, at_a - at_b, 1.0 + next(tails) - next(tails))
+
+
+def _by_quadrature(a: Array, b: Array) -> Truncated:
+    middle, half = 0.5 * (a + b), 0.5 * (b - a)
+    z = middle[..., None] + half[..., None] * NODES
+    p = SHARES * np.exp(0.5 * (middle[..., None] - z) * (middle[..., None] + z))
+    mass = p.sum(axis=-1)
+    log_mass = np.log(half * mass) - 0.5 * (middle * middle + LOG_2PI)
+    return Truncated(log_mass, (p * z).sum(axis=-1) / mass, (p * z * z).sum(axis=-1) / mass)
+
+
+class _Read(NamedTuple):
+    """The log-likelihoods (S,) of bins, and weight, total and square (S K,) about the means."""
+
+    logliks: Array
+    weight: Array
+    total: Array
+    square: Array
+
+
+def _read(block: Block, terms: Terms, S: int) -> _Read:
+    ends, count = np.asarray(block.rows), block.weight
+    mu, s = terms.means[:, 0], np.exp(0.5 * terms.log_determinants)
+    with np.errstate(invalid="ignore"):
+        a, b = ((ends[:, j] - mu[:, None]) / s[:, None] for j in (0, 1))
+    found = truncated(a, b)
+    joint = terms.log_weights[:, None] + found.log_mass
+    logliks, shares = shares_of(joint.reshape(S, -1, len(ends)), count)
+    r = shares.reshape(joint.shape)
+    moments = (np.where(r > 0.0, r * each, 0.0).sum(axis=1) for each in (found.first, found.second))
+    return _Read(logliks, r.sum(axis=1), next(moments) * s, next(moments) * s * s)
+
+
+def _by_matrices(block: Block, terms: FullTerms, S: int) -> Readings:
+    logliks, weight, total, square = _read(block, terms, S)
+    return Readings(logliks, GroupedMoments.about(terms.means, weight, total[:, None], square[:, None, None]))
+
+
+def _by_columns(block: Block, terms: DiagonalTerms, S: int) -> Readings:
+    logliks, weight, total, square = _read(block, terms, S)
+    return Readings(logliks, GroupedColumns.about(terms.means, weight, total[:, None], square[:, None]))
+
+
+READERS: dict[type, Callable[..., Readings]] = {FullTerms: _by_matrices, DiagonalTerms: _by_columns}
+"""How bins are read, by how the components are stacked."""
+
+
+def counted_bins(terms: Terms, S: int) -> Callable[[Block], Readings]:
+    """What a pass for S mixtures makes of bins (b, 2) and their counts. Cost b S K differences of Phi."""
+    return partial(READERS[type(terms)], terms=terms, S=S)
+
+
+def bin_centres(edges: Array) -> Array:
+    """The middles (m,) of bins with edges (m + 1,); an open bin is taken to be as wide as its neighbour.
+
+    >>> bin_centres(np.array([-np.inf, 0.0, 1.0, np.inf]))
+    array([-0.5,  0.5,  1.5])
+    """
+    ends, widths = edges.astype(np.float64), np.diff(edges[np.isfinite(edges)])
+    if np.isinf(ends[0]):
+        ends[0] = ends[1] - widths[0]
+    if np.isinf(ends[-1]):
+        ends[-1] = ends[-2] + widths[-1]
+    return np.asarray(0.5 * (ends[1:] + ends[:-1]))
+
+
+def fit_binned_mixture(
+    edges: Array,
+    counts: Array,
+    K: int,
+    options: MixtureOptions,
+    rng: np.random.Generator,
+    progress: Progress | None = None,
+) -> MixtureFit:
+    """A mixture of K Gaussians for counts (m,) in bins with edges (m + 1,); EM starts as if at the centres.
+
+    >>> edges = np.linspace(-4.0, 4.0, 9)
+    >>> counts = np.array([1.0, 21.0, 136.0, 341.0, 341.0, 136.0, 21.0, 1.0])
+    >>> fit = fit_binned_mixture(edges, counts, 1, MixtureOptions(), np.random.default_rng(0))
+    >>> fit.model.means.round(6), fit.model.covariance().round(2)
+    (array([[0.]]), array([[1.]]))
+    """
+    structure, some = STRUCTURES[options.structure](options.n_factors), counts > 0.0
+    whole = whole_of(ArraySource(bin_centres(edges)[some, None]).weighted(counts[some]), structure)
+    centres = asked_of(whole, K, structure, prior=options.prior, floor=options.floor)
+    bins = ArraySource(np.column_stack([edges[:-1], edges[1:]])[some]).weighted(counts[some])
+    rows = max(1, round(float(counts.sum())))
+    problem = replace(centres, source=bins, rows=rows, reading=counted_bins)
+    return best_fit(problem, options.starting(centres, K, rng), options, progress)

@@ -1,0 +1,132 @@
+"""One EM for every mixture of Gaussians, from a start to where no more is to be gained.
+
+The state of a climb are the arrays of its mixture. `ascent` does the climbing and `mixture_steps` the steps; here is
+when a climb has really ended, and what happens when a component is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from eigenlens.densities.mixture import Mixture
+from eigenlens.mixture.em_step import ComponentLost, Problem, answers
+from eigenlens.mixture.state import State
+from eigenlens.optim.em import Ascent, Found, Passes, Wanted, climbing, together
+
+__all__ = ["Climb", "Lost", "climb", "climb_all", "rank", "without"]
+
+CLOSER = 0.1
+"""The climb that confirms the end of another goes on to this part of the tolerance."""
+
+Note = Callable[[int, float], None]
+
+
+@dataclass(frozen=True)
+class Lost:
+    """A component that was removed, since no row was left to it: where it was, and after how many steps."""
+
+    mean: tuple[float, ...]
+    step: int
+
+
+@dataclass(frozen=True, eq=False)
+class Climb:
+    """Where a climb ended.
+
+    Attributes:
+        mixture: the best. path: ln p after each accepted step, since the last component was lost.
+        steps: passes over the rows, those of guesses that were refused among them.
+        gap: what is estimated to be left to gain. converged: whether that is within the tolerance.
+        lost: the components removed on the way.
+    """
+
+    mixture: Mixture
+    path: tuple[float, ...]
+    steps: int
+    gap: float
+    converged: bool
+    interrupted: bool
+    lost: tuple[Lost, ...]
+
+
+def climb_all(
+    problem: Problem,
+    starts: Sequence[Mixture],
+    *,
+    tol: float,
+    max_iter: int,
+    accelerate: bool = True,
+    note: Note = lambda steps, value: None,
+) -> list[Climb | None]:
+    """As `climb` from each start, side by side; None where an interrupt came before there was something to keep.
+
+    `note` is told of the steps of all. Each climb is the one that it would be alone.
+    """
+    states = [State.of(start, problem.structure) for start in starts]
+    climbs = [_climbing(problem, state, tol, Passes(max_iter), note) for state in states]
+    return together(climbs, answers(problem, accelerate))
+
+
+def climb(
+    problem: Problem,
+    start: Mixture,
+    *,
+    tol: float,
+    max_iter: int,
+    accelerate: bool = True,
+    note: Note = lambda steps, value: None,
+) -> Climb:
+    """EM from `start` until no more than tol is left to gain, or after max_iter passes; lost components are removed."""
+    (found,) = climb_all(problem, [start], tol=tol, max_iter=max_iter, accelerate=accelerate, note=note)
+    if found is None:
+        raise KeyboardInterrupt
+    return found
+
+
+def rank(problem: Problem, found: Climb) -> tuple[int, int, float]:
+    """Climbs in this order, the best first: most components left, fewest held by the bound, likeliest."""
+    return len(found.lost), int(problem.held(found.mixture).sum()), -found.path[-1]
+
+
+def _climbing(
+    problem: Problem, start: State, tol: float, passes: Passes, note: Note
+) -> Generator[Wanted[State], Found[State], Climb]:
+    lost = tuple[Lost, ...]()
+    while True:
+        try:
+            found = yield from _confirmed(start, passes, tol, note)
+            break
+        except ComponentLost as gone:
+            lost += (Lost(tuple(gone.state.means[gone.k].tolist()), passes.steps),)
+            start = State.of(without(gone.state.mixture(problem.structure), gone.k), problem.structure)
+    gap = 0.0 if found.ended == "rounding" else found.gap  # no gain is left that could be seen
+    mixture = found.best.mixture(problem.structure)
+    return Climb(mixture, found.path, passes.steps, gap, gap <= tol, found.interrupted, lost)
+
+
+def _confirmed(
+    start: State, passes: Passes, tol: float, note: Note
+) -> Generator[Wanted[State], Found[State], Ascent[State]]:
+    """A climb that has ended twice: what is left to gain is estimated from gains, and extrapolated ones mislead.
+
+    From the end of one climb another, which knows nothing of the first, goes on to a part of the tolerance. If it
+    gained more than tol on the way, the first had stopped early, and the second must be confirmed in its turn.
+    """
+    found = yield from climbing(start, passes, tol=tol, note=note)
+    while found.ended == "converged" and passes.steps < passes.most:
+        before = found.path
+        again = yield from climbing(found.best, passes, tol=CLOSER * tol, note=note, known=found.last)
+        gap = again.gap if np.isfinite(again.gap) else found.gap  # too few passes were left for another estimate
+        found = replace(again, path=before + again.path[1:], gap=gap)
+        if found.path[-1] - before[-1] + found.gap <= tol:
+            break
+    return found
+
+
+def without(mixture: Mixture, k: int) -> Mixture:
+    """The mixture of the other components."""
+    weights = np.delete(mixture.weights, k)
+    return Mixture(weights / weights.sum(), mixture.components[:k] + mixture.components[k + 1 :])

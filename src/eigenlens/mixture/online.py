@@ -1,0 +1,121 @@
+"""Gaussian mixtures of rows that come in chunks and go: EM by steps (Cappé and Moulines 2009).
+
+What is kept of the rows are the moments of the components, s. A chunk of b rows out of N so far, itself among them,
+moves them to (1 − g) s + g s(chunk) with the step g = (b / N)^decay; the components are those that s asks for. With
+decay 1 every row counts the same, however bad the mixture was when it came; with less the first rows are forgotten, and
+above ½ the steps still become small enough for the mixture to settle at a maximum of the likelihood.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from eigenlens.arrays import Array
+from eigenlens.data.coerce import explain_nonfinite
+from eigenlens.data.rows import counted
+from eigenlens.data.source import Progress, Source, accumulate
+from eigenlens.densities.mixture import Mixture
+from eigenlens.densities.mixture_terms import Reading
+from eigenlens.errors import DataError
+from eigenlens.mixture.em import Lost, without
+from eigenlens.mixture.em_step import ComponentLost, Problem
+from eigenlens.mixture.fit import MixtureFit, MixtureOptions, fit_mixture
+from eigenlens.mixture.missing import each_observed, observed_entries
+from eigenlens.mixture.problem import Whole, asked_of, presence
+from eigenlens.mixture.structures.families import STRUCTURES
+from eigenlens.stats.grouped import GroupedColumns, GroupedMoments
+
+__all__ = ["Stepwise", "continued", "first_chunk", "next_chunk"]
+
+Grouped = GroupedMoments | GroupedColumns
+
+
+@dataclass(frozen=True, eq=False)
+class Stepwise:
+    """A mixture after some chunks.
+
+    Attributes:
+        fit: the mixture; its loglik is the sum over the chunks, each by the mixture before it learned from it.
+        moments: of the components, Σ weight being that of all rows.
+        chunks: how many there were.
+    """
+
+    fit: MixtureFit
+    moments: Grouped
+    chunks: int
+
+
+def first_chunk(
+    source: Source, K: int, options: MixtureOptions, rng: np.random.Generator, progress: Progress | None = None
+) -> Stepwise:
+    """The mixture of the first chunk, fitted to the end; it has at least K rows."""
+    fit = fit_mixture(source, K, options, rng, progress)
+    return Stepwise(fit, _read(source, fit.model).moments, 1)
+
+
+def continued(fit: MixtureFit, options: MixtureOptions) -> Stepwise:
+    """Further chunks after a fit: the moments are those that its components have."""
+    structure, weight = STRUCTURES[options.structure](options.n_factors), fit.weight * fit.model.weights
+    parts: list[Any] = list(fit.model.components)
+    if not structure.joint:
+        v = np.stack([part.covariance.variances for part in parts])
+        return Stepwise(fit, GroupedColumns(weight, fit.model.means, weight[:, None] * v), 1)
+    covariances = np.broadcast_to(structure.covariances(parts), (len(weight), *2 * fit.model.means.shape[1:]))
+    return Stepwise(fit, GroupedMoments(weight, fit.model.means, weight[:, None, None] * covariances), 1)
+
+
+def next_chunk(state: Stepwise, source: Source, options: MixtureOptions, decay: float) -> Stepwise:
+    """One step of EM for another chunk; NaN is missing. One pass over its rows."""
+    fit, found = state.fit, _read(source, state.fit.model)
+    rows, weight, empty = accumulate(counted(source), presence)
+    if not rows:
+        raise DataError("X has no observed entry in any row (NaN everywhere); leave this chunk out.")
+    N = fit.weight + weight
+    g = (weight / N) ** decay
+    moments = _scaled(state.moments, (1.0 - g) * N / fit.weight) + _scaled(found.moments, g * N / weight)
+    whole = _whole(source, fit.rows + int(rows), moments)
+    structure = STRUCTURES[options.structure](options.n_factors)
+    problem = asked_of(whole, len(moments.weight), structure, prior=options.prior, floor=options.floor)
+    model, moments, lost = _estimate(problem, moments, fit.model, state.chunks + 1)
+    K, d = model.means.shape
+    kept = replace(
+        fit, model=model, loglik=fit.loglik + found.loglik, path=(), n_iter=state.chunks + 1, gap=np.nan,
+        converged=False, interrupted=False, weight=float(N), rows=whole.rows,
+        parameters=K - 1 + K * d + structure.parameters(d, K), lost=lost,
+        held=tuple(np.flatnonzero(problem.held(model)).tolist()), constant=problem.constant, empty=int(empty),
+    )  # fmt: skip
+    return Stepwise(kept, moments, state.chunks + 1)
+
+
+def _read(source: Source, model: Mixture) -> Reading:
+    with np.errstate(all="ignore"):  # what is not finite is found in the result, and explained
+        found = accumulate(counted(source), observed_entries(model))
+    if not (np.isfinite(found.loglik) and np.all(np.isfinite(found.moments.mean))):
+        raise explain_nonfinite(source)
+    return found
+
+
+def _scaled(moments: Any, factor: float) -> Any:
+    spread = "scatter" if isinstance(moments, GroupedMoments) else "square"
+    return replace(moments, weight=moments.weight * factor, **{spread: getattr(moments, spread) * factor})
+
+
+def _whole(source: Source, rows: int, moments: Grouped) -> Whole:
+    """All rows so far, by the moments of the components."""
+    pooled = moments.pooled
+    spread: Array = pooled.scatter if isinstance(moments, GroupedMoments) else pooled.square  # type: ignore[union-attr]
+    return Whole(source, rows, pooled.weight, pooled.mean, spread / pooled.weight, each_observed)
+
+
+def _estimate(problem: Problem, moments: Any, start: Mixture, step: int) -> tuple[Mixture, Any, tuple[Lost, ...]]:
+    lost = tuple[Lost, ...]()
+    while True:
+        try:
+            return problem.estimate(moments, start), moments, lost
+        except ComponentLost as gone:
+            lost += (Lost(tuple(start.means[gone.k].tolist()), step),)
+            start = without(start, gone.k)
+            moments = replace(moments, **{name: np.delete(a, gone.k, axis=0) for name, a in vars(moments).items()})

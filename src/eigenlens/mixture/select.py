@@ -1,0 +1,265 @@
+"""How many components, and which covariances: every mixture asked for, in one table, and the best of them."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from eigenlens import checks
+from eigenlens.arrays import Array, read_only
+from eigenlens.comparison.compare import compare
+from eigenlens.data.coerce import as_source
+from eigenlens.errors import ConvergenceWarning, DataWarning, EigenlensError, OptionError
+from eigenlens.estimator.progress import progress_of
+from eigenlens.estimator.rows import rows_of
+from eigenlens.mixture.estimator import GaussianMixture
+from eigenlens.mixture.options import checked_options
+from eigenlens.mixture.structures.families import STRUCTURES
+
+__all__ = ["CRITERIA", "MixtureSelection", "select_mixture"]
+
+CRITERIA: dict[str, float] = {"bic": 1.0, "aic": 1.0, "icl": 1.0, "held_out": -1.0}
+"""Criteria by name, with the sign that makes the least the best."""
+
+TITLES = {"bic": "BIC", "aic": "AIC", "icl": "ICL", "held_out": "held-out"}
+
+TYPES = ("spherical", "diag", "tied", "full")
+IN_ONE_DIMENSION = ("tied", "full")
+"""What is compared unless said otherwise; of a single column all but these are alike."""
+
+
+@dataclass(frozen=True, eq=False)
+class MixtureSelection:
+    """Mixtures compared by one criterion, best first; those with a component that collapsed, and failures, come last.
+
+    Attributes:
+        criterion: "bic", "aic", "icl" or "held_out".
+        types: (m,) covariance structures. components: (m,) numbers K.
+        loglik, parameters: (m,) of the fits. bic, aic, icl: (m,), the smaller the better.
+        held_out: (m,) mean log density of a row that was left out of the fit, the larger the better; NaN without cv.
+        held_out_errors: (m,) their standard errors. seconds: (m,) of a fit to all rows.
+        usable: (m,) whether the fit succeeded and no component collapsed: a likelihood without bound says nothing.
+        remarks: {row: what is to be said of it}, why it failed or what its fit warned of.
+        best: the fitted `GaussianMixture` of the first row; None if all failed.
+    """
+
+    criterion: str
+    types: tuple[str, ...]
+    components: Array
+    loglik: Array
+    parameters: Array
+    bic: Array
+    aic: Array
+    icl: Array
+    held_out: Array
+    held_out_errors: Array
+    seconds: Array
+    usable: Array
+    remarks: Mapping[int, str] = field(default_factory=dict)
+    best: GaussianMixture | None = None
+
+    def __post_init__(self) -> None:
+        read_only(self, "components", *COLUMNS, "usable")
+
+    @property
+    def values(self) -> Array:
+        """(m,) the criterion."""
+        return np.asarray(getattr(self, self.criterion))
+
+    def __str__(self) -> str:
+        shown = [name for name in TITLES if np.isfinite(getattr(self, name)).any()]
+        titles = [f"{TITLES[name] + ('*' if name == self.criterion else ''):>11}" for name in shown]
+        lines = [
+            f"{'covariance':<10} {'K':>3} {'parameters':>10} {'loglik':>12} {' '.join(titles)} {'fit s':>7}".rstrip()
+        ]
+        for i, name in enumerate(self.types):
+            start = f"{name:<10} {self.components[i]:>3}"
+            if not np.isfinite(self.loglik[i]):
+                lines.append(f"{start} failed: {self.remarks[i]}")
+                continue
+            numbers = " ".join(f"{_number(getattr(self, column)[i], column)}" for column in shown)
+            end = f"  {self.remarks[i]}" if i in self.remarks else ""
+            lines.append(
+                f"{start} {int(self.parameters[i]):>10} {self.loglik[i]:>12.4f} {numbers} {self.seconds[i]:>7.3g}{end}"
+            )
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+COLUMNS = ("loglik", "parameters", "bic", "aic", "icl", "held_out", "held_out_errors", "seconds")
+"""The numbers of each row."""
+
+
+def _number(value: float, column: str) -> str:
+    return f"{value:>11.4f}" if column == "held_out" else f"{value:>11.2f}"
+
+
+def select_mixture(
+    X: Any,
+    n_components: int | Iterable[int] = range(1, 10),
+    covariance_types: str | Iterable[str] | None = None,
+    criterion: str = "bic",
+    *,
+    cv: int | None = None,
+    sample_weight: Any = None,
+    random_state: Any = None,
+    verbose: Any = False,
+    **options: Any,
+) -> MixtureSelection:
+    """Mixtures over numbers of components and covariance structures, compared by one criterion.
+
+    BIC tends to the right number of components as rows grow, ICL asks besides that they lie apart, AIC and rows held
+    out look for the best prediction (Biernacki, Celeux and Govaert 2000; Fraley and Raftery 2002).
+
+    Args:
+        X: rows (n, d) of any kind; NaN is missing.
+        n_components: numbers K. covariance_types: names; None for "spherical", "diag", "tied" and "full".
+        criterion: "bic", "aic", "icl", or "held_out", which needs cv.
+        cv: the number of folds for the log-likelihood of rows held out; None for none.
+        sample_weight: (n,). random_state: a seed, the same for every fit. verbose: True for a bar, or a callable.
+        options: of `GaussianMixture`: n_init, prior, n_factors, max_iter, …
+
+    What no fit would take, or several all fail with alike, is an error. A fit that fails, or whose components collapse,
+    stays in the table and comes last. Interrupted, the table has what was compared by then. Cost: a fit for each pair,
+    and cv more.
+
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.concatenate([rng.normal(0.0, 1.0, (200, 2)), rng.normal(6.0, 1.0, (100, 2))])
+    >>> table = select_mixture(X, range(1, 4), ["spherical", "full"], random_state=0)
+    >>> table.types[0], table.components[0], table.best.weights_.round(2)
+    ('spherical', np.int64(2), array([0.67, 0.33]))
+    """
+    checks.name("criterion", criterion, CRITERIA)
+    if criterion == "held_out" and cv is None:
+        raise OptionError("criterion='held_out' needs rows to hold out; give cv=5.")
+    pairs = _pairs(n_components, covariance_types, as_source(X).n_features)
+    _check_common(X, sample_weight, options)
+    rows = list[_Row]()
+    with progress_of(verbose) as progress:
+        for i, (name, K) in enumerate(pairs):
+            if progress is not None:
+                progress(i, len(pairs), f"mixtures: {name}, {K} components")
+            estimator = GaussianMixture(K, covariance_type=name, random_state=random_state, **options)
+            try:
+                rows.append(_compared(estimator, X, sample_weight, cv, random_state))
+            except KeyboardInterrupt:  # before there was a mixture to keep
+                if not rows:
+                    raise
+                rows.append(_Row(name, K, dict.fromkeys(COLUMNS, np.nan), remark="interrupted", interrupted=True))
+            if rows[-1].interrupted:
+                break
+    _raise_common(rows)
+    return _table(criterion, rows)
+
+
+def _check_common(X: Any, sample_weight: Any, options: dict[str, Any]) -> None:
+    """Refuse what no fit would take, before any is tried; what `init` must be depends on the fit."""
+    known = {name: value for name, value in options.items() if name != "init"}
+    estimator = GaussianMixture(**known)
+    checked_options(estimator, rows_of(estimator, X, sample_weight, reset=True))
+
+
+def _raise_common(rows: list[_Row]) -> None:
+    """Raise the error that every fit of several failed with: it is of X or the options, and no table would say more."""
+    first = rows[0].error
+    if first is not None and len(rows) > 1 and {str(row.error) for row in rows} == {str(first)}:
+        raise first
+
+
+def _pairs(n_components: Any, covariance_types: Any, d: int) -> list[tuple[str, int]]:
+    numbers = list(n_components) if isinstance(n_components, Iterable) else [n_components]
+    known = TYPES if d > 1 else IN_ONE_DIMENSION
+    given = known if covariance_types is None else covariance_types
+    names = [given] if isinstance(given, str) else list(given)
+    if not numbers or not names:
+        raise OptionError("n_components and covariance_types must name at least one of each.")
+    checked = [checks.integer("n_components", K, 1) for K in numbers]
+    return [(checks.name("covariance_types", name, STRUCTURES), K) for name in names for K in checked]
+
+
+@dataclass(frozen=True, eq=False)
+class _Row:
+    """One fit; what is NaN of it failed."""
+
+    name: str
+    K: int
+    numbers: dict[str, float]
+    usable: bool = False
+    remark: str = ""
+    estimator: GaussianMixture | None = None
+    interrupted: bool = False
+    error: EigenlensError | None = None
+
+
+def _compared(estimator: GaussianMixture, X: Any, sample_weight: Any, cv: int | None, random_state: Any) -> _Row:
+    name, K, nothing = estimator.covariance_type, estimator.n_components, dict.fromkeys(COLUMNS, np.nan)
+    start = time.perf_counter()
+    try:
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            estimator.fit(X, sample_weight=sample_weight)
+        seconds = time.perf_counter() - start
+        numbers = _criteria(estimator, X, sample_weight) | {"seconds": seconds}
+        held_out, failure = _held_out(estimator, X, sample_weight, cv, random_state)
+    except EigenlensError as error:  # one fit's trouble must not lose the others'
+        return _Row(name, K, nothing, remark=str(error), error=error)
+    remark = "; ".join(filter(None, (*_short(estimator, told), failure)))
+    fit = estimator._fitted
+    return _Row(name, K, nothing | numbers | held_out, not fit.held, remark, estimator, fit.interrupted)
+
+
+def _criteria(estimator: GaussianMixture, X: Any, sample_weight: Any) -> dict[str, float]:
+    fit = estimator._fitted
+    found = {"loglik": fit.loglik, "parameters": float(fit.parameters), "bic": fit.bic(), "aic": fit.aic()}
+    return found | {"icl": estimator.icl(X, sample_weight)}
+
+
+def _held_out(
+    estimator: GaussianMixture, X: Any, sample_weight: Any, cv: int | None, random_state: Any
+) -> tuple[dict[str, float], str]:
+    if cv is None:
+        return {}, ""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # what is wrong shows in the fit to all rows
+        warnings.simplefilter("ignore", DataWarning)
+        table = compare({"": clone(estimator)}, X, cv=cv, sample_weight=sample_weight, random_state=random_state)
+    if table.failures:
+        return {}, f"held out: failed {table.failures['']}"
+    return {"held_out": float(table.means[0]), "held_out_errors": float(table.errors[0])}, ""
+
+
+def _short(estimator: GaussianMixture, told: list[warnings.WarningMessage]) -> list[str]:
+    """What was warned of a fit, in few words."""
+    fit = estimator._fitted
+    said = ["collapsed"] if fit.held else []
+    said += [f"only {len(fit.model.weights)} components left"] if fit.lost else []
+    said += ["interrupted"] if fit.interrupted else [] if fit.converged else ["not converged"]
+    known = (ConvergenceWarning, DataWarning)
+    return said + [str(warning.message) for warning in told if not issubclass(warning.category, known)]
+
+
+def _table(criterion: str, rows: list[_Row]) -> MixtureSelection:
+    sign = CRITERIA[criterion]
+
+    def rank(row: _Row) -> tuple[bool, bool, float]:
+        value = sign * row.numbers[criterion]
+        return not np.isfinite(value), not row.usable, value if np.isfinite(value) else 0.0
+
+    order = sorted(rows, key=rank)
+    columns = {name: np.array([row.numbers[name] for row in order]) for name in COLUMNS}
+    return MixtureSelection(
+        criterion=criterion,
+        types=tuple(row.name for row in order),
+        components=np.array([row.K for row in order]),
+        usable=np.array([row.usable for row in order]),
+        remarks={i: row.remark for i, row in enumerate(order) if row.remark},
+        best=order[0].estimator,
+        **columns,
+    )

@@ -1,0 +1,80 @@
+"""Gaussian mixtures to a file and back: numbers only."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from eigenlens import model_file as io
+from eigenlens.arrays import Array, Like
+from eigenlens.densities.mixture import Mixture
+from eigenlens.estimator.storage import named_features, storable_parameters
+from eigenlens.mixture.em import Lost
+from eigenlens.mixture.fit import MixtureFit
+from eigenlens.mixture.online import Stepwise
+from eigenlens.mixture.structures.base import Structure
+from eigenlens.mixture.structures.families import STRUCTURES
+from eigenlens.stats.grouped import GroupedColumns, GroupedMoments
+
+__all__ = ["restore", "save"]
+
+NUMBERS = ("loglik", "n_iter", "gap", "converged", "interrupted", "weight", "rows", "parameters", "empty")
+
+
+def save(estimator: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted estimator to `path`."""
+    fit: MixtureFit = estimator._fitted
+    parameters = storable_parameters(estimator)
+    if not isinstance(parameters["init"], str):
+        parameters["init"] = "k-means++"  # a start is not part of the model
+    arrays = {"weights": fit.model.weights, "means": fit.model.means, "path": np.asarray(fit.path)}
+    arrays |= {"held": np.asarray(fit.held, dtype=np.int64), "constant": np.asarray(fit.constant, dtype=np.int64)}
+    if estimator._chunks is not None:  # so that partial_fit can go on
+        arrays |= {f"moments.{name}": array for name, array in vars(estimator._chunks.moments).items()}
+    header = {
+        "parameters": parameters,
+        "structure": _named(estimator._structure),
+        "fit": {name: getattr(fit, name) for name in NUMBERS},
+        "lost": [[list(lost.mean), lost.step] for lost in fit.lost],
+        "dtype": estimator._like.dtype.name,
+        "chunks": 0 if estimator._chunks is None else estimator._chunks.chunks,
+        "feature_names": named_features(estimator),
+    }
+    io.write(path, estimator._kind, arrays | estimator._structure.arrays(fit.model.components), header)
+
+
+def _named(structure: Structure) -> tuple[str, int]:
+    """The name and number of factors of a structure: parameters may have been set since it was fitted."""
+    n_factors = int(getattr(structure, "q", 1))
+    return next((name, n_factors) for name, make in STRUCTURES.items() if make(n_factors) == structure)
+
+
+def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
+    """The estimator that `save` wrote."""
+    estimator = cls(**header["parameters"])
+    means = arrays["means"]
+    name, n_factors = header.get("structure", (estimator.covariance_type, estimator.n_factors))
+    structure = STRUCTURES[name](n_factors)
+    fit = MixtureFit(
+        model=Mixture(arrays["weights"], structure.components(means, arrays)),
+        path=tuple(arrays["path"].tolist()),
+        held=tuple(arrays["held"].tolist()),
+        constant=tuple(arrays["constant"].tolist()),
+        lost=tuple(Lost(tuple(mean), step) for mean, step in header["lost"]),
+        **header["fit"],
+    )
+    estimator._remember(fit, structure, Like(means, np.dtype(header["dtype"])), _chunks(fit, structure, arrays, header))
+    estimator.n_features_in_ = means.shape[1]
+    if header["feature_names"]:
+        estimator.feature_names_in_ = np.asarray(header["feature_names"], dtype=object)
+    return estimator
+
+
+def _chunks(fit: MixtureFit, structure: Structure, arrays: dict[str, Array], header: dict[str, Any]) -> Stepwise | None:
+    if not header["chunks"]:
+        return None
+    parts = {name.removeprefix("moments."): array for name, array in arrays.items() if name.startswith("moments.")}
+    moments = GroupedMoments(**parts) if structure.joint else GroupedColumns(**parts)
+    return Stepwise(fit, moments, header["chunks"])

@@ -1,0 +1,1 @@
+"""Covariance structures of the components of a mixture, one kind per module."""

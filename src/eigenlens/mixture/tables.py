@@ -1,0 +1,443 @@
+"""From a mixture of Gaussians to plain arrays: ellipses in a plane, densities along a line, responsibilities, criteria.
+
+A model here is a fitted `GaussianMixture` or the frozen `Mixture`. Components are counted from 1, as people do.
+
+Mixtures in a plane: rows and ellipses on two directions, weighted bins, and how sure rows are of their component.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from eigenlens import checks
+from eigenlens.arrays import Array, to_numpy
+from eigenlens.data.memory import ArraySource
+from eigenlens.densities.mixture import Mixture, matrix_of
+from eigenlens.errors import DataError, OptionError
+from eigenlens.mixture.select import CRITERIA, MixtureSelection
+from eigenlens.pca.fit import fit_pca
+from eigenlens.pca.tables import dense_rows, names_of
+from eigenlens.tables.rows import beyond, worth_showing
+
+__all__ = [
+    "CurveTable",
+    "Ellipse",
+    "EllipseTable",
+    "LineTable",
+    "Plane",
+    "ShareTable",
+    "curves",
+    "ellipse",
+    "ellipses",
+    "frozen_mixture",
+    "line",
+    "pair_plane",
+    "principal_plane",
+    "shares",
+    "unsure",
+    "weighted_bins",
+]
+
+POINTS, GRID, MOST_BINS = 181, 400, 200
+"""Points around an ellipse and along a line, and the most bins of a histogram."""
+
+REACH = 4.0
+"""A line goes on to this many standard deviations on either side of each component."""
+
+
+@dataclass(frozen=True, eq=False)
+class EllipseTable:
+    """The components in the plane of two columns.
+
+    Attributes:
+        names: of the columns. weights: (K,). means: (K, 2).
+        levels: (p,) the share of its component's mass that each ellipse holds. outlines: (K, p, m, 2) its border.
+        rows: (n, 2) those that are complete in these columns. labels: (n,) their likeliest component, counted from 1.
+        hidden: how many rows are not, for gaps.
+    """
+
+    names: tuple[str, str]
+    weights: Array
+    means: Array
+    levels: Array
+    outlines: Array
+    rows: Array
+    labels: Array
+    hidden: int
+
+
+@dataclass(frozen=True, eq=False)
+class LineTable:
+    """The density of one column, and what it is made of.
+
+    Attributes:
+        name: of the column. x: (p,). parts: (K, p) pi_k N(x | mu_k, s_k²). weights: (K,).
+        edges: (m + 1,) of a histogram, finite; heights: (m,) its density. Both are empty without rows.
+        beyond: how many rows lie so far off that the line does not reach them.
+    """
+
+    name: str
+    x: Array
+    parts: Array
+    weights: Array
+    edges: Array
+    heights: Array
+    beyond: int = 0
+
+    @property
+    def density(self) -> Array:
+        """(p,) the sum of the parts."""
+        return np.asarray(self.parts.sum(axis=0))
+
+
+@dataclass(frozen=True, eq=False)
+class ShareTable:
+    """Responsibilities of rows in order: by their likeliest component, and within it the surest first.
+
+    Attributes:
+        order: (n,) which rows of X. values: (n, K). labels: (n,) likeliest components, counted from 1.
+    """
+
+    order: Array
+    values: Array
+    labels: Array
+
+    @property
+    def uncertain(self) -> int:
+        """How many rows have no component with at least nine tenths of them."""
+        return int(np.count_nonzero(self.values.max(axis=1) < 0.9))
+
+
+@dataclass(frozen=True, eq=False)
+class CurveTable:
+    """A criterion over the number of components, a curve for each covariance structure.
+
+    Attributes:
+        criterion: its name. types: (t,). components: one array (m,) a type, ascending, and values and usable likewise.
+        best: the type and number of components of the best.
+        failed: (type, number) pairs without a value.
+    """
+
+    criterion: str
+    types: tuple[str, ...]
+    components: tuple[Array, ...]
+    values: tuple[Array, ...]
+    usable: tuple[Array, ...]
+    best: tuple[str, int]
+    failed: tuple[tuple[str, int], ...]
+
+    @property
+    def best_value(self) -> float:
+        """The criterion of the best."""
+        t = self.types.index(self.best[0])
+        return float(self.values[t][self.components[t] == self.best[1]][0])
+
+
+def frozen_mixture(model: Any) -> Mixture:
+    """The mixture itself, of an estimator or as it is."""
+    found = model if isinstance(model, Mixture) else getattr(model, "model_", None)
+    if not isinstance(found, Mixture):
+        raise OptionError(f"model={type(model).__name__} is no mixture; give a fitted GaussianMixture.")
+    return found
+
+
+def ellipses(
+    model: Any,
+    X: Any = None,
+    columns: Sequence[Any] = (0, 1),
+    *,
+    levels: Sequence[float] = (0.5, 0.95),
+    names: Iterable[str] | None = None,
+) -> EllipseTable:
+    """Ellipses of the components' marginal densities in two columns, and the rows of X with their components.
+
+    Rows belong to components by all of their columns, not only by those two.
+
+    >>> from eigenlens.densities.covariance import Full
+    >>> from eigenlens.densities.gaussian import Gaussian
+    >>> one = Mixture(np.ones(1), (Gaussian(np.zeros(2), Full(np.diag([4.0, 1.0]))),))
+    >>> ellipses(one, levels=[0.5]).outlines[0, 0].max(axis=0).round(3)
+    array([2.355, 1.177])
+    """
+    mixture = frozen_mixture(model)
+    known = names_of(model, mixture.means.shape[1], names)
+    pair = [_column(column, known) for column in columns]
+    if len(pair) != 2 or pair[0] == pair[1]:
+        raise OptionError(f"columns={tuple(columns)!r} must be two different columns, by number or name.")
+    shares_held = np.array([checks.real("levels", level, 0.0, 1.0) for level in levels])
+    plane = mixture.marginal(pair)
+    rows, labels, hidden = _labelled(model, mixture, X, pair)
+    outlines = np.stack([_outlines(part, shares_held) for part in plane.components])
+    return EllipseTable(
+        (known[pair[0]], known[pair[1]]), mixture.weights, plane.means, shares_held, outlines, rows, labels, hidden
+    )
+
+
+def _outlines(component: Any, levels: Array) -> Array:
+    """(p, m, 2): the ellipse x = mu + r L u that holds the share 1 − exp(−r²/2) of a Gaussian in the plane."""
+    turn = np.linspace(0.0, 2.0 * np.pi, POINTS)
+    circle = np.column_stack([np.cos(turn), np.sin(turn)])
+    r = np.sqrt(-2.0 * np.log1p(-levels))
+    return np.asarray(component.mean + r[:, None, None] * (circle @ np.linalg.cholesky(matrix_of(component)).T))
+
+
+def _labelled(model: Any, mixture: Mixture, X: Any, pair: list[int]) -> tuple[Array, Array, int]:
+    if X is None:
+        return np.empty((0, 2)), np.empty(0, dtype=np.intp), 0
+    labels, rows = _responsibilities(model, mixture, X).argmax(axis=1) + 1, dense_rows(X)[:, pair]
+    there = np.isfinite(rows).all(axis=1)
+    return rows[there], labels[there], int(np.count_nonzero(~there))
+
+
+def _responsibilities(model: Any, mixture: Mixture, X: Any) -> Array:
+    """(n, K): an estimator knows every kind of X, and checks its columns."""
+    if hasattr(model, "predict_proba"):
+        return np.asarray(to_numpy(model.predict_proba(X)), dtype=np.float64)
+    rows, d = dense_rows(X), mixture.means.shape[1]
+    if rows.shape[1] != d:
+        raise DataError(f"X has {rows.shape[1]} columns, but the mixture has {d}.")
+    return mixture.responsibilities(rows)
+
+
+def _column(column: Any, names: tuple[str, ...]) -> int:
+    if isinstance(column, str):
+        if column not in names:
+            raise OptionError(f"columns has {column!r}; the names are {list(names)[:8]}.")
+        return names.index(column)
+    return checks.integer("columns", column, 0, len(names) - 1, "the last column")
+
+
+def line(
+    model: Any,
+    X: Any = None,
+    column: Any = 0,
+    *,
+    bins: int | tuple[Any, Any] | None = None,
+    names: Iterable[str] | None = None,
+) -> LineTable:
+    """The marginal density of one column along a line, and the histogram of that column of X, or of counted bins.
+
+    bins: how many, or None for the rule of Freedman and Diaconis, but at least √n; without X a pair (edges, counts), as
+    `fit_binned` takes it, of which open bins are not drawn.
+
+    >>> from eigenlens.densities.covariance import Full
+    >>> from eigenlens.densities.gaussian import Gaussian
+    >>> one = Mixture(np.ones(1), (Gaussian(np.zeros(1), Full(np.eye(1))),))
+    >>> table = line(one, bins=([-1.0, 0.0, 1.0], [2, 6]))
+    >>> table.heights, round(float(np.trapezoid(table.density, table.x)), 3)
+    (array([0.25, 0.75]), 1.0)
+    """
+    mixture = frozen_mixture(model)
+    known = names_of(model, mixture.means.shape[1], names)
+    j = _column(column, known)
+    alone = mixture.marginal([j])
+    values = None if X is None else _values(X, j, len(known))
+    ends = _ends(alone, values, bins)
+    edges, heights = _histogram(values, bins, ends)
+    x = _grid(alone, ends)
+    off = 0 if values is None else beyond(values[:, None], *np.array(ends)[:, None])
+    return LineTable(known[j], x, np.exp(alone.log_joint(x[:, None]).T), mixture.weights, edges, heights, off)
+
+
+def _values(X: Any, j: int, d: int) -> Array:
+    """Column j of the rows where it is not missing."""
+    rows = dense_rows(X)
+    if rows.shape[1] != d:
+        raise DataError(f"X has {rows.shape[1]} columns, but the mixture has {d}.")
+    return np.asarray(rows[np.isfinite(rows[:, j]), j])
+
+
+def _reaches(alone: Mixture) -> Array:
+    """(K, q) places along each component, to four standard deviations on either side."""
+    parts: list[Any] = list(alone.components)
+    s = np.sqrt([matrix_of(part)[0, 0] for part in parts])[:, None]
+    return np.asarray(alone.means + s * np.linspace(-REACH, REACH, 81))
+
+
+def _ends(alone: Mixture, values: Array | None, bins: Any) -> tuple[float, float]:
+    """Where the components, the rows and the counted bins are, but for what lies far off and hardly counts."""
+    each = _reaches(alone)
+    found = [worth_showing(each.ravel(), np.repeat(alone.weights, each.shape[1]))]
+    if values is not None and values.size:
+        found.append(worth_showing(values))
+    elif isinstance(bins, tuple):
+        edges = np.asarray(to_numpy(bins[0]), dtype=np.float64)
+        found += [(float(edge), float(edge)) for edge in edges[np.isfinite(edges)][[0, -1]]]
+    return min(low for low, _ in found), max(high for _, high in found)
+
+
+def _histogram(values: Array | None, bins: Any, ends: tuple[float, float]) -> tuple[Array, Array]:
+    """Edges and heights; heights are shares of all rows, so that those beyond the ends are not told to be within."""
+    if values is None and not isinstance(bins, tuple):
+        return np.empty(0), np.empty(0)
+    if values is None:
+        edges, counts = (np.asarray(to_numpy(part), dtype=np.float64) for part in bins)
+        n = counts.sum()
+    else:
+        edges = _edges(values[(values >= ends[0]) & (values <= ends[1])], bins)
+        counts, n = np.histogram(values, edges)[0].astype(np.float64), values.size
+    drawn = np.isfinite(edges)
+    closed = drawn[1:] & drawn[:-1]
+    return edges[drawn], counts[closed] / (n * np.diff(edges[drawn]))
+
+
+def _edges(values: Array, bins: int | None) -> Array:
+    if bins is not None:
+        return np.histogram_bin_edges(values, checks.integer("bins", bins, 1))
+    # Of a mixture the quartiles lie far apart, and their rule alone would hide narrow components.
+    count = max(len(np.histogram_bin_edges(values, rule)) - 1 for rule in ("fd", "sqrt"))
+    return np.histogram_bin_edges(values, min(count, MOST_BINS))
+
+
+def _grid(alone: Mixture, ends: tuple[float, float]) -> Array:
+    """(p,) evenly between the ends, and closer where components are narrow."""
+    each = _reaches(alone).ravel()
+    return np.unique(np.append(each[(each >= ends[0]) & (each <= ends[1])], np.linspace(*ends, GRID)))
+
+
+def shares(model: Any, X: Any) -> ShareTable:
+    """P(component | row) of the rows of X, in an order in which they can be looked at.
+
+    >>> from eigenlens.densities.covariance import Full
+    >>> from eigenlens.densities.gaussian import Gaussian
+    >>> two = Mixture(np.full(2, 0.5), tuple(Gaussian(np.array([m]), Full(np.eye(1))) for m in (0.0, 4.0)))
+    >>> shares(two, [[4.0], [1.9], [0.0]]).order
+    array([2, 1, 0])
+    """
+    values = _responsibilities(model, frozen_mixture(model), X)
+    labels = values.argmax(axis=1)
+    order = np.lexsort((-values.max(axis=1), labels))
+    return ShareTable(order, values[order], labels[order] + 1)
+
+
+def curves(table: MixtureSelection, criterion: str | None = None) -> CurveTable:
+    """The table of `select_mixture` as curves over the number of components."""
+    chosen = table.criterion if criterion is None else checks.name("criterion", criterion, CRITERIA)
+    values, found = np.asarray(getattr(table, chosen)), np.isfinite(getattr(table, chosen))
+    if not found.any():
+        raise DataError(f"the table has no {chosen}: no fit succeeded, or select_mixture was called without cv.")
+    types = tuple(dict.fromkeys(sorted(table.types, key=table.types.index)))
+    index = [
+        np.flatnonzero([name == kind and ok for name, ok in zip(table.types, found, strict=True)]) for kind in types
+    ]
+    index = [i[np.argsort(table.components[i])] for i in index]
+    rank = np.where(found & table.usable, CRITERIA[chosen] * values, np.inf)
+    best = int(np.argmin(rank if np.isfinite(rank).any() else np.where(found, CRITERIA[chosen] * values, np.inf)))
+    failed = tuple((table.types[i], int(table.components[i])) for i in np.flatnonzero(~found))
+    numbers, found_values, usable = (tuple(each[i] for i in index) for each in (table.components, values, table.usable))
+    winner = table.types[best], int(table.components[best])
+    return CurveTable(chosen, types, numbers, found_values, usable, winner, failed)
+
+
+@dataclass(frozen=True)
+class Ellipse:
+    """An ellipse: its middle, half axes a ≥ b, and the angle of the longer one, in radians from the x axis."""
+
+    x: float
+    y: float
+    a: float
+    b: float
+    angle: float
+
+
+@dataclass(frozen=True, eq=False)
+class Plane:
+    """A plane on which a mixture is looked at.
+
+    Attributes:
+        centre: (d,). axes: (d, 2) what is multiplied by x − centre. points: (n, 2) the rows on it.
+        ellipses: (K,), of which each holds `level` of its component's mass. shares: (2,) per cent of the rows' variance
+            along each axis.
+    """
+
+    centre: Array
+    axes: Array
+    points: Array
+    ellipses: tuple[Ellipse, ...]
+    level: float
+    shares: Array
+
+    def project(self, rows: Array) -> Array:
+        """(n, 2) of rows (n, d)."""
+        return np.asarray((rows - self.centre) @ self.axes)
+
+
+def ellipse(mean: Array, C: Array, level: float) -> Ellipse:
+    """The ellipse (x − mean)ᵀ C⁻¹ (x − mean) = −2 ln(1 − level), which holds `level` of a Gaussian in the plane.
+
+    >>> found = ellipse(np.zeros(2), np.diag([4.0, 1.0]), 0.5)
+    >>> round(found.a, 3), round(found.b, 3), round(abs(found.angle), 3)
+    (2.355, 1.177, 0.0)
+    """
+    values, vectors = np.linalg.eigh(C)
+    r = np.sqrt(-2.0 * np.log1p(-level))
+    b, a = (float(r * np.sqrt(max(0.0, value))) for value in values)
+    u = vectors[:, 1]
+    return Ellipse(float(mean[0]), float(mean[1]), a, b, float(np.arctan(u[1] / u[0]) if u[0] else np.pi / 2.0))
+
+
+def principal_plane(mixture: Mixture, X: Array, weight: Array | None = None, level: float = 0.95) -> Plane:
+    """The two directions along which rows (n, d) vary most; entries that are missing are taken as what is expected.
+
+    Cost: one PCA of the rows.
+    """
+    filled = mixture.impute(X) if np.isnan(X).any() else X
+    if len(X) < 3:  # too few to vary: the plane of the mixture itself
+        values, vectors = np.linalg.eigh(mixture.covariance())
+        shares = 100.0 * values[:-3:-1] / (values.sum() or 1.0)
+        return _plane(mixture, filled, mixture.mean, vectors[:, :-3:-1], level, shares)
+    model = fit_pca(ArraySource(filled).weighted(weight), 2).model
+    V = np.asarray(model.components.T, dtype=np.float64)
+    shares = 100.0 * np.asarray(model.variances) / (model.total or 1.0)
+    return _plane(mixture, filled, np.asarray(model.mean), V, level, shares)
+
+
+def pair_plane(mixture: Mixture, X: Array, pair: tuple[int, int], level: float = 0.95) -> Plane:
+    """The plane of two columns, of rows (n, d) as they are: one with a gap there has no place in it."""
+    d = mixture.means.shape[1]
+    axes = np.zeros((d, 2))
+    axes[pair[0], 0] = axes[pair[1], 1] = 1.0
+    found = _plane(mixture, X[:, :0], np.zeros(d), axes, level, np.full(2, np.nan))
+    return Plane(found.centre, axes, X[:, list(pair)], found.ellipses, level, found.shares)
+
+
+def _plane(mixture: Mixture, X: Array, centre: Array, V: Array, level: float, shares: Array) -> Plane:
+    parts: list[Any] = list(mixture.components)
+    ellipses = tuple(ellipse((part.mean - centre) @ V, V.T @ matrix_of(part) @ V, level) for part in parts)
+    points = (X - centre) @ V if X.shape[1] else np.empty((len(X), 2))
+    return Plane(centre, V, points, ellipses, level, shares)
+
+
+def unsure(proba: Array) -> Array:
+    """1 − P(likeliest component) (n,) of responsibilities (n, K)."""
+    return np.asarray(np.maximum(0.0, 1.0 - proba.max(axis=1)))
+
+
+def weighted_bins(x: Array, weight: Array | None, most: int = 120) -> tuple[Array, Array]:
+    """Edges (m + 1,) and weights (m,) of a histogram of values (n,): a bin a value where few values are evenly spaced.
+
+    Values that lie far off are counted in a bin without an end.
+
+    >>> weighted_bins(np.array([1.0, 2.0, 3.0]), np.array([5.0, 1.0, 2.0]))
+    (array([0.5, 1.5, 2.5, 3.5]), array([5., 1., 2.]))
+    """
+    seen = np.isfinite(x)
+    x, w = x[seen], np.ones(int(seen.sum())) if weight is None else weight[seen]
+    low, high = worth_showing(x, w)
+    edges = _bin_edges(x[(x >= low) & (x <= high)], most)
+    below, above = [-np.inf] * bool(x.min() < low), [np.inf] * bool(x.max() > high)
+    edges = np.array([*below, *edges, *above])
+    return edges, np.histogram(x, edges, weights=w)[0]
+
+
+def _bin_edges(x: Array, most: int) -> Array:
+    values = np.unique(x)
+    gaps = np.diff(values)
+    if 1 < values.size <= most and np.ptp(gaps) < 1e-6 * gaps.mean():
+        return np.append(values - 0.5 * gaps.mean(), values[-1] + 0.5 * gaps.mean())
+    count = int(np.clip(max(len(np.histogram_bin_edges(x, rule)) - 1 for rule in ("fd", "sqrt")), 5, most))
+    return np.histogram_bin_edges(x, count)

@@ -1,0 +1,266 @@
+"""Sums within classes, and log densities of columns that are independent given the class.
+
+Rows are float32 or float64 of any strides, NaN a missing entry; codes are integers. Labels y (n,) are int32, the number
+of a class each. What is summed over rows does not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from eigenlens.arrays import Array
+from eigenlens.native import runtime
+from eigenlens.native.runtime import aligned, readable, threads
+
+__all__ = [
+    "Lines",
+    "add_gathered",
+    "add_gathered_numpy",
+    "add_normal",
+    "add_normal_numpy",
+    "class_counts",
+    "class_counts_numpy",
+    "class_sums",
+    "class_sums_numpy",
+    "code_ranges",
+    "code_ranges_numpy",
+    "padded",
+    "winners",
+    "winners_numpy",
+]
+
+kernels = runtime.kernels if hasattr(runtime.kernels, "naive_winners") else None
+"""The compiled module; None also where it was built before these kernels were."""
+
+PANEL = 1 << 18
+"""Entries of rows that the twins work on at a time."""
+
+LONG = 320
+"""Codes of neighbouring rows that are compared as one row, where rows are short: that fills the vector registers."""
+
+CODES: dict[np.dtype[Any], np.dtype[Any]] = {
+    np.dtype(name): np.dtype(name) for name in ("int8", "uint8", "int16", "int32", "int64")
+} | {
+    np.dtype(bool): np.dtype(np.uint8),
+    np.dtype(np.uint16): np.dtype(np.int32),
+    np.dtype(np.uint32): np.dtype(np.int64),
+    np.dtype(np.uint64): np.dtype(np.int64),
+}
+"""The integers that kernels read, and as which of them others are read."""
+
+
+class Lines(NamedTuple):
+    """Where the codes of each column stand in a table: code c of column j on line start_j + c − low_j.
+
+    Attributes:
+        low: (d,) the first code of each column. width: (d,) how many codes it has.
+        start: (d,) its first line; the line after its last code is for codes out of its range.
+
+    >>> Lines.of(np.array([0, 5]), np.array([2, 3])).total
+    7
+    """
+
+    low: Array
+    width: Array
+    start: Array
+
+    @classmethod
+    def of(cls, low: Array, width: Array) -> Lines:
+        """The lines of columns one after the other."""
+        ends = np.cumsum(width + 1)
+        return cls(low.astype(np.int64), width.astype(np.int64), (ends - width - 1).astype(np.int64))
+
+    @property
+    def total(self) -> int:
+        """The number of lines."""
+        return int((self.width + 1).sum())
+
+    def places(self, codes: Array, j: int) -> Array:
+        """The lines (n,) of the codes (n,) of column j."""
+        index = codes.astype(np.int64) - self.low[j]
+        return np.asarray(self.start[j] + np.where((index >= 0) & (index < self.width[j]), index, self.width[j]))
+
+
+# ---- numbers --------------------------------------------------------------------------------------------------
+
+
+def class_sums(rows: Array, y: Array, weight: Array | None, centre: Array) -> tuple[Array, Array, Array]:
+    """Weights, totals and squares (C, d) of the entries of each class about its centre (C, d).
+
+        weight_cj = Σ w_i,   total_cj = Σ w_i (x_ij − centre_cj),   square_cj = Σ w_i (x_ij − centre_cj)²
+
+    over the rows i of class c whose entry j is there. Cost n d.
+
+    >>> class_sums(np.array([[1.0], [3.0], [np.nan]]), np.zeros(3, dtype=np.int32), None, np.array([[1.0]]))
+    (array([[2.]]), array([[2.]]), array([[4.]]))
+    """
+    if kernels is None:
+        return class_sums_numpy(rows, y, weight, centre)
+    C, d = centre.shape
+    sums = np.empty((C, 3, d))
+    kernel = getattr(kernels, f"naive_moments_{rows.dtype.name}")
+    kernel(_walked(rows), y, weight, np.ascontiguousarray(centre), sums, threads())
+    return sums[:, 0], sums[:, 1], sums[:, 2]
+
+
+def class_sums_numpy(rows: Array, y: Array, weight: Array | None, centre: Array) -> tuple[Array, Array, Array]:
+    """The twin of `class_sums`, by products with the membership of each class."""
+    C, d = centre.shape
+    sums = np.zeros((3, C, d))
+    step = max(1, PANEL // max(1, d))
+    for start in range(0, len(rows), step):
+        part = slice(start, start + step)
+        X, labels = rows[part].astype(np.float64), y[part]
+        members = (labels == np.arange(C)[:, None]) * (1.0 if weight is None else weight[part])
+        seen = ~np.isnan(X) if weight is None else ~np.isnan(X) & (weight[part] > 0.0)[:, None]
+        delta = np.where(seen, X - centre[labels], 0.0)
+        sums += np.stack([members @ seen, members @ delta, members @ (delta * delta)])
+    return sums[0], sums[1], sums[2]
+
+
+def add_normal(rows: Array, means: Array, scales: Array, levels: Array, joint: Array) -> None:
+    """Adds Σ_j level_cj − ((x_ij − mean_cj) scale_cj)², over the entries j that are there, to joint (n, C).
+
+    means, scales and levels are (C, d). Cost n C d.
+
+    >>> joint = np.zeros((2, 1))
+    >>> add_normal(np.array([[3.0], [np.nan]]), np.ones((1, 1)), np.ones((1, 1)), np.full((1, 1), 0.5), joint)
+    >>> joint.ravel()
+    array([-3.5,  0. ])
+    """
+    if kernels is None:
+        add_normal_numpy(rows, means, scales, levels, joint)
+        return
+    kernel = getattr(kernels, f"naive_joint_{rows.dtype.name}")
+    given = [np.ascontiguousarray(values) for values in (levels.sum(axis=1), means, scales, levels)]
+    kernel(_walked(rows), *given, joint, threads())
+
+
+def add_normal_numpy(rows: Array, means: Array, scales: Array, levels: Array, joint: Array) -> None:
+    """The twin of `add_normal`."""
+    step = max(1, PANEL // max(1, rows.shape[1]))
+    for start in range(0, len(rows), step):
+        X = rows[start : start + step].astype(np.float64)
+        gaps = np.isnan(X)
+        some = bool(gaps.any())
+        for c in range(len(means)):
+            terms = ((X - means[c]) * scales[c]) ** 2
+            if some:
+                terms[gaps] = np.broadcast_to(levels[c], X.shape)[gaps]
+            joint[start : start + step, c] += levels[c].sum() - terms.sum(axis=1)
+
+
+# ---- codes ----------------------------------------------------------------------------------------------------
+
+
+def code_ranges(codes: Array) -> tuple[Array, Array]:
+    """The least and the greatest code (d,) of each column of codes (n, d), n at least 1.
+
+    >>> code_ranges(np.array([[3, 0], [1, 7]]))
+    (array([1, 0]), array([3, 7]))
+    """
+    if kernels is None or codes.dtype == np.uint64:  # beyond int64 only the twin can say so
+        return code_ranges_numpy(codes)
+    read = _codes(codes)
+    n, d = read.shape
+    k = max(1, min(n, LONG // d)) if read.flags.c_contiguous else 1
+    whole = n - n % k
+    ends = _ends(read[:whole].reshape(-1, k * d)).reshape(2, k, d)
+    if whole < n:
+        ends = np.concatenate([ends, _ends(read[whole:])[:, None]], axis=1)
+    return ends[0].min(axis=0), ends[1].max(axis=0)
+
+
+def _ends(read: Array) -> Array:
+    ends = np.empty((2, read.shape[1]), dtype=np.int64)
+    getattr(kernels, f"naive_ranges_{read.dtype.name}")(read, ends, threads())
+    return ends
+
+
+def code_ranges_numpy(codes: Array) -> tuple[Array, Array]:
+    """The twin of `code_ranges`."""
+    low, high = codes.min(axis=0), codes.max(axis=0)
+    return (low, high) if codes.dtype == np.uint64 else (low.astype(np.int64), high.astype(np.int64))
+
+
+def class_counts(codes: Array, lines: Lines, y: Array, weight: Array | None, C: int) -> Array:
+    """Σ w of the rows of each class on each line, (lines, C). Cost n d.
+
+    >>> codes, y = np.array([[0], [1], [1]]), np.array([0, 0, 1], dtype=np.int32)
+    >>> class_counts(codes, Lines.of(np.array([0]), np.array([2])), y, None, 2)
+    array([[1., 0.], [1., 1.], [0., 0.]])
+    """
+    if kernels is None:
+        return class_counts_numpy(codes, lines, y, weight, C)
+    read = _codes(codes)
+    counts = np.empty((lines.total, C))
+    kernel = getattr(kernels, f"naive_counts_{read.dtype.name}")
+    kernel(read, np.stack(lines), y, weight, counts, threads())
+    return counts
+
+
+def class_counts_numpy(codes: Array, lines: Lines, y: Array, weight: Array | None, C: int) -> Array:
+    """The twin of `class_counts`: a count of line and class together, column by column."""
+    counts = np.zeros(lines.total * C)
+    for j in range(codes.shape[1]):
+        counts += np.bincount(lines.places(codes[:, j], j) * C + y, weight, minlength=counts.size)
+    return counts.reshape(-1, C)
+
+
+def padded(table: Array) -> Array:
+    """A table (lines, C) with lines of whole cache lines, as `add_gathered` reads it."""
+    C = table.shape[1]
+    wide = aligned(len(table), (C + 7) // 8 * 8)
+    wide[:, :C], wide[:, C:] = table, 0.0
+    return wide
+
+
+def add_gathered(codes: Array, lines: Lines, table: Array, joint: Array) -> None:
+    """Adds Σ_j table[line of x_ij] to joint (n, C); the table (lines, ≥ C) is `padded`. Cost n C d.
+
+    >>> joint, table = np.zeros((2, 1)), padded(np.array([[1.0], [2.0], [9.0]]))
+    >>> add_gathered(np.array([[1], [7]]), Lines.of(np.array([0]), np.array([2])), table, joint)
+    >>> joint.ravel()
+    array([2., 9.])
+    """
+    if kernels is None:
+        add_gathered_numpy(codes, lines, table, joint)
+        return
+    read = _codes(codes)
+    getattr(kernels, f"naive_gather_{read.dtype.name}")(read, np.stack(lines), table, joint, threads())
+
+
+def add_gathered_numpy(codes: Array, lines: Lines, table: Array, joint: Array) -> None:
+    """The twin of `add_gathered`."""
+    for j in range(codes.shape[1]):
+        joint += table[lines.places(codes[:, j], j), : joint.shape[1]]
+
+
+def winners(joint: Array) -> Array:
+    """The place (n,) of the greatest entry of each row of joint (n, C), the first of equal ones.
+
+    >>> winners(np.array([[0.0, 2.0, 1.0]]))
+    array([1])
+    """
+    if kernels is None:
+        return winners_numpy(joint)
+    places = np.empty(len(joint), dtype=np.int64)
+    kernels.naive_winners(np.ascontiguousarray(joint), places)
+    return places
+
+
+def winners_numpy(joint: Array) -> Array:
+    """The twin of `winners`."""
+    return np.asarray(joint.argmax(axis=1))
+
+
+def _walked(rows: Array) -> Array:
+    return rows if readable(rows) else np.ascontiguousarray(rows)
+
+
+def _codes(codes: Array) -> Array:
+    if codes.dtype == bool:
+        return _walked(codes.view(np.uint8))
+    return _walked(codes.astype(CODES[np.dtype(codes.dtype.name)], copy=False))

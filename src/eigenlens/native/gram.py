@@ -1,0 +1,226 @@
+"""Gaussian kernel values, and products with a symmetric matrix of which half is kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from eigenlens.arrays import Array
+from eigenlens.native.moments import symmetric
+from eigenlens.native.runtime import aligned, kernels, readable, threads
+
+__all__ = [
+    "DEEPEST",
+    "Points",
+    "Upper",
+    "gaussian_gram",
+    "gaussian_gram_numpy",
+    "gaussian_values",
+    "gaussian_values_numpy",
+    "symmetric_product",
+    "symmetric_product_numpy",
+]
+
+DEEPEST = 1024
+"""Up to this many columns the fused tile is used; beyond, products are nearly all of the work, and BLAS does them."""
+
+PANEL_ROWS, PANEL_COLUMNS = 64, 2048
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Rows (m, d) made ready for `gaussian_values`: one side of many kernel matrices.
+
+    Attributes:
+        rows: as they were given.
+        gamma: of the kernel.
+        centre: (d,), near the rows beside their spread.
+        double: whether float32 rows are multiplied in float64.
+    """
+
+    rows: Array
+    gamma: float
+    centre: Array
+    double: bool = False
+
+    @cached_property
+    def packed(self) -> Any:
+        """In the layout of the compiled kernel."""
+        rows = self.rows if readable(self.rows) else np.ascontiguousarray(self.rows)
+        suffix = "_by_float64" if self.double and rows.dtype == np.float32 else ""
+        pack = getattr(kernels, f"points_{rows.dtype.name}{suffix}")
+        return pack(rows, self.gamma, np.ascontiguousarray(self.centre, dtype=np.float64), threads())
+
+    def beside(self, X: Array) -> Points:
+        """Other rows about the same centre."""
+        return Points(X, self.gamma, self.centre, self.double)
+
+
+@dataclass(frozen=True, eq=False)
+class Upper:
+    """A symmetric matrix (n, n) kept on and above its diagonal: half the memory.
+
+    Panel p holds the rows from p · step on and the columns from there to the right; what it holds below the diagonal
+    is not defined.
+
+    Attributes:
+        panels: arrays (step, n − p · step), the last one shorter.
+        step: rows of a panel, a multiple of 64.
+
+    >>> K = Upper.of(np.array([[1.0, 2.0], [2.0, 3.0]]))
+    >>> K.n, K.diagonal(), K.full()
+    (2, array([1., 3.]), array([[1., 2.], [2., 3.]]))
+    """
+
+    panels: tuple[Array, ...]
+    step: int
+
+    @classmethod
+    def empty(cls, n: int, step: int, dtype: Any) -> Upper:
+        """An uninitialised one."""
+        starts = range(0, n, step)
+        return cls(tuple(np.empty((min(step, n - start), n - start), dtype=dtype) for start in starts), step)
+
+    @classmethod
+    def of(cls, K: Array, step: int = 512) -> Upper:
+        """That of a whole matrix, as views."""
+        return cls(tuple(K[start : start + step, start:] for start in range(0, len(K), step)), step)
+
+    @property
+    def n(self) -> int:
+        """The number of rows."""
+        return sum(len(panel) for panel in self.panels)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of the entries."""
+        return self.panels[0].dtype
+
+    def part(self, rows: slice, columns: slice) -> Array:
+        """A view of the rows of one panel and columns to the right of its start."""
+        p = rows.start // self.step
+        start = p * self.step
+        panel: Array = self.panels[p]
+        return panel[rows.start - start : rows.stop - start, columns.start - start : columns.stop - start]
+
+    def diagonal(self) -> Array:
+        """(n,)."""
+        return np.asarray(np.concatenate([panel.diagonal() for panel in self.panels]))
+
+    def full(self, dtype: Any = None) -> Array:
+        """Both triangles, in a new array."""
+        n, out = self.n, np.empty((self.n, self.n), dtype=dtype or self.dtype)
+        with np.errstate(invalid="ignore"):  # what stands below the diagonal may be anything
+            for start, panel in zip(range(0, n, self.step), self.panels, strict=True):
+                out[start : start + self.step, start:] = panel
+        return symmetric(out)
+
+
+def gaussian_values(x: Points, y: Points, out: Array) -> Array:
+    """exp(−gamma |x − y|²) of rows x (n, d) and y (m, d), written to `out` (n, m), whose rows are contiguous.
+
+    Products, differences and exponentials of a tile are made in registers; `out` may be float64 for float32 rows, which
+    saves widening it. Cost 2 n m d flops, n m exponentials.
+
+    >>> y = Points(np.zeros((1, 2)), 1.0, np.zeros(2))
+    >>> gaussian_values(y.beside(np.eye(2)), y, np.empty((2, 1))).ravel()
+    array([0.3679, 0.3679])
+    """
+    if kernels is None or x.rows.shape[1] > DEEPEST:
+        return gaussian_values_numpy(x, y, out)
+    wide = x.rows.dtype == np.float32 and out.dtype == np.float64 and not x.double
+    kernel = kernels.gaussian_wide if wide else kernels.gaussian
+    kernel(x.packed, y.packed, out, threads())
+    return out
+
+
+def gaussian_values_numpy(x: Points, y: Points, out: Array) -> Array:
+    """The twin of `gaussian_values`: one matrix product a panel, then the exponential in place.
+
+    −gamma |x − y|² = a·b − |a|²/2 − |b|²/2   with a = √(2 gamma) (x − c), and b likewise
+    """
+    right = _scaled(y)
+    level = _half_squares(right)
+    n, step = len(x.rows), max(PANEL_ROWS, (1 << 17) // len(right))
+    for start in range(0, n, step):
+        rows = slice(start, min(start + step, n))
+        left = _scaled(x.beside(x.rows[rows]))
+        with np.errstate(all="ignore"):  # what is not finite stays so in the values
+            P = left @ right.T
+            P -= level
+            P -= _half_squares(left)[:, None]
+            np.minimum(P, 0.0, out=P)
+            out[rows] = np.exp(P, out=P)
+    return out
+
+
+def gaussian_gram(x: Points, out: Upper) -> Upper:
+    """The Gram matrix of x (n, d), exactly 1 on its diagonal, written to `out`. Cost half of `gaussian_values`.
+
+    >>> gaussian_gram(Points(np.eye(2), 0.5, np.zeros(2)), Upper.empty(2, 64, np.float64)).full()
+    array([[1.    , 0.3679], [0.3679, 1.    ]])
+    """
+    if kernels is None or x.rows.shape[1] > DEEPEST:
+        return gaussian_gram_numpy(x, out)
+    getattr(kernels, f"gaussian_gram_{out.dtype.name}")(x.packed, list(out.panels), out.step, threads())
+    return out
+
+
+def gaussian_gram_numpy(x: Points, out: Upper) -> Upper:
+    """The twin of `gaussian_gram`, a panel at a time."""
+    for start, panel in zip(range(0, out.n, out.step), out.panels, strict=True):
+        gaussian_values_numpy(x.beside(x.rows[start : start + out.step]), x.beside(x.rows[start:]), panel)
+        np.fill_diagonal(panel, 1.0)
+    return out
+
+
+def _scaled(points: Points) -> Array:
+    dtype = np.dtype(np.float64 if points.double else points.rows.dtype)
+    shifted = np.asarray(points.rows, dtype=dtype) - points.centre.astype(dtype)
+    return np.asarray(shifted * dtype.type(np.sqrt(2.0 * points.gamma)))
+
+
+def _half_squares(A: Array) -> Array:
+    return np.asarray(0.5 * np.einsum("ij,ij->i", A, A, dtype=np.float64), dtype=A.dtype)
+
+
+def symmetric_product(K: Upper, V: Array, workers: int | None = None) -> Array:
+    """K V (n, b) in float64, of a symmetric K (n, n) in float32 or float64, of which every entry is read once.
+
+    Each tile serves both its place and its mirror image. Cost 2 n² b flops, on as many threads as are given, or as
+    BLAS may use.
+
+    >>> K = Upper.of(np.array([[1.0, 2.0], [np.nan, 3.0]]))
+    >>> symmetric_product(K, np.array([[1.0], [1.0]])).ravel()
+    array([3., 5.])
+    """
+    n, b = V.shape
+    if (
+        kernels is None
+        or b == 0
+        or not all(readable(panel) and panel.strides[1] == panel.itemsize for panel in K.panels)
+    ):
+        return symmetric_product_numpy(K, V)
+    width = -(-b // 8) * 8
+    right, left = aligned(n, width), aligned(n, width)
+    right[:, :b], right[:, b:] = V, 0.0
+    getattr(kernels, f"symmetric_{K.dtype.name}")(list(K.panels), K.step, right, left, workers or threads())
+    return left[:, :b]
+
+
+def symmetric_product_numpy(K: Upper, V: Array) -> Array:
+    """The twin of `symmetric_product`, by BLAS on a tile widened to float64 at a time."""
+    n, out = K.n, np.zeros(V.shape)
+    for i in range(0, n, PANEL_ROWS):
+        mine = slice(i, min(i + PANEL_ROWS, n))
+        square = np.triu(K.part(mine, mine)).astype(np.float64)
+        out[mine] += square @ V[mine] + np.triu(square, 1).T @ V[mine]
+        for j in range(mine.stop, n, PANEL_COLUMNS):
+            theirs = slice(j, min(j + PANEL_COLUMNS, n))
+            tile = np.asarray(K.part(mine, theirs), dtype=np.float64)
+            out[mine] += tile @ V[theirs]
+            out[theirs] += tile.T @ V[mine]
+    return out

@@ -1,0 +1,90 @@
+"""Sums and scatter of rows about a shift."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import blas
+
+from eigenlens.arrays import Array
+from eigenlens.native.runtime import kernels, readable, threads
+
+__all__ = ["NARROW", "moments_about", "moments_about_numpy", "symmetric"]
+
+NARROW = {np.dtype(np.float64): 640, np.dtype(np.float32): 160}
+"""Up to this many columns rows count as narrow (benchmarks/kernels.py): threads share out the rows, not the columns.
+
+Narrow float32 rows are multiplied in float64, wider ones in float32 over short panels that are added in float64.
+"""
+
+PANEL_BYTES, PANEL_ROWS = 4 << 20, {True: 8192, False: 2048}
+TRIANGLE_BLOCK = 128
+
+
+def moments_about(
+    rows: Array, weight: Array | None, shift: Array, triangle: Array | None = None
+) -> tuple[Array, Array]:
+    """Sum (d,) and scatter (d, d) of the rows (n, d) about a shift c (d,), in float64.
+
+        sum = Σ w_i y_i,    scatter = Σ w_i y_i y_iᵀ,    y_i = x_i − c, or (x_i − c) R⁻¹ with a triangle R (d, d)
+
+    Cost n d² flops, twice that with a triangle; the rows are read once and never copied whole.
+
+    >>> moments_about(np.array([[1.0, 2.0], [3.0, 6.0]]), None, np.array([1.0, 2.0]))
+    (array([2., 4.]), array([[ 4.,  8.], [ 8., 16.]]))
+    """
+    d = rows.shape[1]
+    wide = d > NARROW[rows.dtype]
+    if kernels is None or (wide and triangle is not None):
+        return moments_about_numpy(rows, weight, shift, triangle)
+    total, scatter = np.empty(d), np.empty((d, d))
+    if not readable(rows):
+        rows = np.ascontiguousarray(rows)
+    kernel = getattr(kernels, f"moments_{rows.dtype.name}")
+    kernel(rows, weight, np.ascontiguousarray(shift, dtype=np.float64), triangle, wide, total, scatter, threads())
+    return total, scatter
+
+
+def moments_about_numpy(
+    rows: Array, weight: Array | None, shift: Array, triangle: Array | None = None
+) -> tuple[Array, Array]:
+    """The twin of `moments_about`: a shifted panel at a time, multiplied by SYRK.
+
+    As there, narrow rows are multiplied in float64, and wide float32 ones in float32 and added in float64.
+    """
+    n, d = rows.shape
+    single = rows.dtype == np.float32 and triangle is None and d > NARROW[rows.dtype]
+    dtype = np.dtype(np.float32 if single else np.float64)
+    shift = shift.astype(dtype)
+    # One BLAS for all of it: NumPy's and SciPy's have threads of their own, which would wait beside each other.
+    syrk, gemv = (blas.ssyrk, blas.sgemv) if single else (blas.dsyrk, blas.dgemv)
+    total, scatter = np.zeros(d), np.zeros((d, d), order="F")
+    step = max(PANEL_ROWS[single], PANEL_BYTES // (rows.dtype.itemsize * d))
+    centred = not shift.any()
+    for start in range(0, n, step):
+        panel = np.asarray(rows[start : start + step], dtype=dtype)
+        if not centred:
+            panel = panel - shift
+        if triangle is not None:
+            panel = blas.dtrsm(1.0, triangle, np.ascontiguousarray(panel).T, trans_a=1, overwrite_b=1).T
+        root = np.ones(len(panel), dtype)
+        if weight is not None:
+            root = np.sqrt(weight[start : start + step]).astype(dtype)
+            panel = panel * root[:, None]
+        a, trans = (panel, 1) if panel.flags.f_contiguous else (panel.T, 0)
+        total += gemv(1.0, a, root, trans=trans)
+        if single:
+            scatter += syrk(1.0, a, trans=trans)
+        else:
+            scatter = syrk(1.0, a, beta=1.0, c=scatter, trans=trans, overwrite_c=1)
+    return total, symmetric(scatter)
+
+
+def symmetric(upper: Array) -> Array:
+    """The matrix whose upper triangle is given, made in place."""
+    n = len(upper)
+    for start in range(0, n, TRIANGLE_BLOCK):
+        stop = min(start + TRIANGLE_BLOCK, n)
+        square = upper[start:stop, start:stop]
+        square[...] = np.triu(square) + np.triu(square, 1).T  # what stands below may be anything, also not a number
+        upper[stop:, start:stop] = upper[start:stop, stop:].T
+    return upper

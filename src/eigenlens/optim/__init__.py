@@ -1,0 +1,1 @@
+"""Optimisers: accelerated EM and a trust-region Newton step."""

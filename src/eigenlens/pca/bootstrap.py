@@ -1,0 +1,83 @@
+"""Bootstrap intervals for principal components, aligned by Procrustes rotation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from eigenlens import checks
+from eigenlens.arrays import Array
+from eigenlens.pca.model import PrincipalComponents
+
+__all__ = ["Bootstrap", "bootstrap_components", "rotation"]
+
+
+@dataclass(frozen=True, eq=False)
+class Bootstrap:
+    """Replicates of a fit on rows drawn with replacement.
+
+    Attributes:
+        variances: (r, k) eigenvalues. ratios: (r, k) their shares of the total.
+        components: (r, k, d) axes, rotated onto the fitted ones.
+        loadings: (r, d, k) axes times standard deviations, turned by the same rotation.
+    """
+
+    variances: Array
+    ratios: Array
+    components: Array
+    loadings: Array
+
+    def interval(self, what: str = "variances", level: float = 0.95) -> tuple[Array, Array]:
+        """Lower and upper percentile limits of one of the attributes."""
+        checks.name("what", what, ["variances", "ratios", "components", "loadings"])
+        tail = (1.0 - checks.real("level", level, 0.0, 1.0)) / 2.0
+        low, high = np.quantile(getattr(self, what), [tail, 1.0 - tail], axis=0)
+        return low, high
+
+
+def rotation(components: Array, target: Array) -> Array:
+    """The orthogonal R (k, k) that turns axes (k, d), within their span, as near as can be to the target's (k, d).
+
+    R = U Vᵀ of target componentsᵀ = U S Vᵀ minimises ‖R components − target‖ (Schönemann 1966).
+
+    >>> axes = np.array([[0.0, 1.0], [-1.0, 0.0]])
+    >>> (rotation(axes, np.eye(2)) @ axes).round(12) + 0.0
+    array([[1., 0.], [0., 1.]])
+    """
+    U, _, Vt = np.linalg.svd(target @ components.T)
+    return np.asarray(U @ Vt)
+
+
+def _draw(n: int, chance: Array, rng: np.random.Generator) -> Array:
+    """How often each row is drawn; a draw of one row alone has no variance and is drawn again."""
+    while True:
+        counts = rng.multinomial(n, chance).astype(np.float64)
+        if np.count_nonzero(counts) > 1:
+            return counts
+
+
+def bootstrap_components(
+    model: PrincipalComponents,
+    refit: Callable[[Array], PrincipalComponents],
+    weight: Array,
+    n_replicates: int,
+    rng: np.random.Generator,
+) -> Bootstrap:
+    """`n_replicates` refits, each with counts drawn as row weights: rows are weighted, never copied.
+
+    `refit(counts)` fits the same rows with these weights; `weight` (n,) are the weights of the fit itself.
+    Eigenvalues stay in their order; axes are rotated to the fitted ones, since neighbours with close
+    eigenvalues swap and turn between replicates.
+    """
+    n = round(float(weight.sum()))
+    k, d = model.components.shape
+    variances, ratios = np.empty((n_replicates, k)), np.empty((n_replicates, k))
+    components, loadings = np.empty((n_replicates, k, d)), np.empty((n_replicates, d, k))
+    for r in range(n_replicates):
+        found = refit(_draw(n, weight / weight.sum(), rng))
+        variances[r], ratios[r] = found.variances, found.variances / found.total
+        R = rotation(found.components, model.components)
+        components[r], loadings[r] = R @ found.components, found.loadings @ R.T
+    return Bootstrap(variances, ratios, components, loadings)

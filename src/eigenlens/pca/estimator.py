@@ -1,0 +1,456 @@
+"""`PCA`: the scikit-learn face of `fitting.pca`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from eigenlens import checks
+from eigenlens.arrays import Array, Like, dense, is_tensor, to_numpy
+from eigenlens.data.coerce import as_source, explain_nonfinite
+from eigenlens.data.rows import counted
+from eigenlens.data.source import Source, accumulate
+from eigenlens.errors import DataError, OptionError
+from eigenlens.estimator.progress import progress_of
+from eigenlens.estimator.rows import SeenBefore, by_block, count_rows, rows_of
+from eigenlens.linalg.operators import CentredRows
+from eigenlens.linalg.scores import scores, stack
+from eigenlens.linalg.spectrum import Outcome
+from eigenlens.pca import interpret as reading
+from eigenlens.pca import storage as pca_files
+from eigenlens.pca.bootstrap import Bootstrap, bootstrap_components
+from eigenlens.pca.fit import PCAFit, fit_pca, principal_components, row_count
+from eigenlens.pca.model import PrincipalComponents
+from eigenlens.pca.options import MISSING, checked_options, rows_with_entries, warn_about
+from eigenlens.pca.supplementary import place
+from eigenlens.stats.moments import Moments
+
+__all__ = ["PCA"]
+
+REMEMBERED_BYTES = 64 << 20
+
+
+class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Principal component analysis, exact and in one pass where it can be.
+
+    Finds orthonormal axes v₁, v₂, … of largest variance: S v = λ v with S the covariance matrix (divisor Σw − 1)
+    (Pearson 1901; Hotelling 1933; Jolliffe 2002, "Principal Component Analysis", chapters 1 to 3).
+
+    Parameters:
+        n_components: int; a float in (0, 1) for the share of variance to keep; "mle", "parallel",
+            "gavish-donoho", "cv" or "kaiser" for a rule; None for min(n, d).
+        standardize: divide columns by their standard deviations: PCA of the correlation matrix.
+        whiten: scale scores to unit variance. A property of the scores; the model's covariance does not change.
+        solver: "auto" (see `eigenlens.linalg.solve.choose_solver`), "covariance", "gram", "svd", "lanczos",
+            "randomized", "power", or a callable.
+        missing: "raise" refuses NaN; "em" fits the observed entries by maximum likelihood (of probabilistic PCA), and
+            `transform` then projects each row's conditional mean given what is observed of it. Rows without an entry
+            are left out, with a warning, and rows of weight 0 may hold anything.
+        tol: residual ‖S v − λ v‖ / λ₁ that iterative solvers must meet.
+        random_state: seed of the random solvers and rules.
+        verbose: True for a progress bar, or a callable (rows done, rows in all, what).
+
+    Attributes:
+        components_: (k, d) axes; the entry of largest modulus of each is positive.
+        explained_variance_, explained_variance_ratio_, singular_values_: (k,) each.
+        total_variance_: the trace of S. noise_variance_: mean of the discarded eigenvalues.
+        mean_, scale_: (d,). loadings_: (d, k) components_.T * sqrt(explained_variance_).
+        n_components_, n_samples_: k and n, with missing="em" the rows of positive weight that have an entry.
+        solver_: an `Outcome`: solver, reason, passes, iterations, residuals.
+        model_: the frozen `PrincipalComponents`.
+
+    Example:
+        >>> from eigenlens import PCA
+        >>> X = np.array([[2.0, 0.0], [0.0, 2.0], [3.0, 1.0], [-1.0, 1.0]])
+        >>> pca = PCA(n_components=1).fit(X)
+        >>> pca.explained_variance_ratio_
+        array([0.873])
+        >>> print(pca.solver_.solver)
+        covariance
+    """
+
+    _model: PrincipalComponents | None
+    _outcome: Outcome | None
+    _moments: Moments | None
+    _fitted_source: Source | None
+    n_samples_: int
+    _like: Like
+
+    def __init__(
+        self,
+        n_components: int | float | str | Callable[..., int] | None = None,
+        *,
+        standardize: bool = False,
+        whiten: bool = False,
+        solver: str | Callable[..., Any] = "auto",
+        missing: str = "raise",
+        tol: float = 1e-9,
+        random_state: Any = None,
+        verbose: Any = False,
+    ) -> None:
+        self.n_components = n_components
+        self.standardize = standardize
+        self.whiten = whiten
+        self.solver = solver
+        self.missing = missing
+        self.tol = tol
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # ---- fitting ----------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the components of the rows of X (n, d), row i counting sample_weight[i] times.
+
+        Interrupted by the user (KeyboardInterrupt), missing="em" keeps the best model so far, with a warning.
+        """
+        source = rows_of(self, X, sample_weight, reset=True)
+        rows = counted(source) if self.missing == "em" else source
+        n_components, options = checked_options(self, rows)
+        if n_components is None and self.missing == "em":
+            n_components = min(row_count(rows), rows.n_features)  # a rule would see one axis less than there are
+        with progress_of(self.verbose) as progress:
+            fit = MISSING[self.missing](rows, n_components, progress=progress, **options)
+        self._keep(X, source, fit)
+        if self.solver_.solver == "em":
+            self.n_samples_ = rows_with_entries(rows, self.n_samples_)
+        warn_about(fit, source, self)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Add rows to those seen before. Exact: the moments merge, and the components are found when asked for.
+
+        They are found from a covariance matrix, which keeps singular values down to about 1e-6 of the largest.
+        """
+        before = self._moments_so_far() if hasattr(self, "_moments") else None
+        source = rows_of(self, X, sample_weight, reset=before is None)
+        checked_options(self, source, rows_known=False)
+        with np.errstate(all="ignore"):
+            moments = accumulate(source, Moments.of)
+        if not np.all(np.isfinite(moments.mean)):
+            raise explain_nonfinite(source)
+        self._take(moments if before is None else before + moments)
+        self._like = Like(X, source.dtype)
+        return self
+
+    def _moments_so_far(self) -> Moments:
+        """The moments of the fit; where its solver made none, of the rows it remembers."""
+        if self._moments is not None:
+            return self._moments
+        if self.solver_.solver == "em" or self._fitted_source is None:
+            raise OptionError(
+                f"partial_fit after fit with solver {self.solver_.solver!r} is not possible: it kept no moments; "
+                "use solver='covariance', or partial_fit from the start."
+            )
+        moments, model = CentredRows(self._fitted_source).moments, self.model_
+        deviations = np.sqrt(moments.columns.square / (moments.weight - 1.0))
+        if np.any(np.abs(moments.mean - model.mean) > 1e-6 * deviations):
+            raise DataError("the fitted rows have changed since fit; start again with partial_fit on all of them.")
+        return moments
+
+    def merge(self, other: PCA) -> Self:
+        """Take over the rows that another fitted PCA has seen. Exact; both must hold their moments."""
+        check_is_fitted(self)
+        check_is_fitted(other)
+        if self._moments is None or other._moments is None:
+            raise OptionError(
+                "merge needs the moments of both models; fit them with solver='covariance' or partial_fit."
+            )
+        if other.n_features_in_ != self.n_features_in_:
+            raise OptionError(f"other has {other.n_features_in_} features, but this PCA has {self.n_features_in_}.")
+        mine, theirs = (list(getattr(estimator, "feature_names_in_", ())) for estimator in (self, other))
+        if mine and theirs and mine != theirs:
+            raise OptionError(f"other was fitted on the columns {theirs[:8]}, but this PCA on {mine[:8]}.")
+        self._take(self._moments + other._moments)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """`fit`, then `transform` of the same rows."""
+        return self.fit(X, y, sample_weight=sample_weight).transform(X)
+
+    # ---- rows to scores and back ------------------------------------------------------------------------
+
+    def transform(self, X: Any) -> Any:
+        """Scores (n, k) of the rows of X, in X's dtype, on its device; a Dask array gives a Dask array (an array, with
+        missing="em").
+        """
+        check_is_fitted(self)
+        V = (self.model_.components / self.model_.scale[None, :]).T
+        if self.whiten:
+            deviation = np.sqrt(self.model_.variances)
+            V = V * np.where(deviation > 0.0, 1.0 / np.where(deviation > 0.0, deviation, 1.0), 0.0)
+        source = rows_of(self, X)
+        if self.missing == "em":
+            filled = (_completed(rows, self.model_) for rows in source.rows())
+            return Like(X, source.dtype)(np.concatenate([scores(rows, self.model_.mean, V) for rows in filled]))
+        if hasattr(source, "map_rows"):
+            return source.map_rows(partial(_finite_scores, mean=self.model_.mean, V=V), V.shape[1])
+        found = stack([scores(rows, self.model_.mean, V) for rows in source.rows()])
+        if not bool(np.all(np.isfinite(to_numpy(found.sum(0))))):
+            raise explain_nonfinite(source)
+        return found
+
+    def inverse_transform(self, X: Any) -> Any:
+        """The rows (n, d) whose scores are X (n, k)."""
+        check_is_fitted(self)
+        Z = X if is_tensor(X) else np.asarray(X)
+        if Z.ndim != 2 or Z.shape[1] != self.n_components_:
+            raise DataError(
+                f"X has shape {tuple(Z.shape)}, but scores have {self.n_components_} columns, one a component."
+            )
+        if not bool(np.all(np.isfinite(to_numpy(Z)))):
+            raise DataError("X contains NaN or infinity, so there are no rows with these scores.")
+        model, like = self.model_, Like(X, np.dtype(np.float32 if "float32" in str(Z.dtype) else np.float64))
+        basis = model.components * model.scale
+        if self.whiten:
+            basis = basis * np.sqrt(model.variances)[:, None]
+        return Z @ like(basis) + like(model.mean)
+
+    def reconstruction_error(self, X: Any, *, per_row: bool = True, sample_weight: Any = None) -> Any:
+        """Squared distance of each row from its projection (n,), in the units of the analysis.
+
+        With per_row=False, the sum over rows over Σw − 1: for the fitted rows, the sum of the discarded eigenvalues.
+        """
+        check_is_fitted(self)
+        source = rows_of(self, X, sample_weight)
+        errors = by_block(source, self.model_.squared_error)
+        if per_row:
+            return errors
+        w = np.ones(len(errors)) if source.weight is None else source.weight
+        if w.sum() <= 1.0:
+            raise DataError(f"X has a total weight of {w.sum():g}; more than 1 row is needed, or per_row=True.")
+        return float(w @ errors / (w.sum() - 1.0))
+
+    # ---- the density ------------------------------------------------------------------------------------
+
+    def score_samples(self, X: Any) -> Array:
+        """Log density (n,) of each row under the Gaussian with this mean and `get_covariance()`.
+
+        With missing="em" that of what is observed of the row; 0 for a row without entries.
+        """
+        check_is_fitted(self)
+        return by_block(rows_of(self, X), self._log_density)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Mean log density per row."""
+        check_is_fitted(self)
+        source = rows_of(self, X, sample_weight)
+        return float(np.average(by_block(source, self._log_density), weights=source.weight))
+
+    @property
+    def _log_density(self) -> Callable[[Array], Array]:
+        return self.model_.observed_log_density if self.missing == "em" else self.model_.log_density
+
+    def get_covariance(self) -> Any:
+        """The model's covariance (d, d) of the rows, in their own units, whitened or not."""
+        return self._view(self.model_.covariance())
+
+    def get_precision(self) -> Any:
+        """The inverse of `get_covariance()` (d, d)."""
+        return self._view(self.model_.precision())
+
+    def sample(self, n_samples: int = 1, *, random_state: Any = None) -> Any:
+        """Rows (n_samples, d) drawn from the model."""
+        check_is_fitted(self)
+        rng = checks.generator(self.random_state if random_state is None else random_state)
+        return self._view(self.model_.sample(checks.integer("n_samples", n_samples, 1), rng))
+
+    # ---- reading the result -----------------------------------------------------------------------------
+
+    def correlations(self) -> Any:
+        """Correlation (d, k) of each column with each component."""
+        return self._view(reading.correlations(self.model_))
+
+    def contributions(self, X: Any = None, *, sample_weight: Any = None) -> Any:
+        """Per cent that each column (d, k), or each row of X (n, k), contributes to each component."""
+        if X is None:
+            return self._view(reading.column_contributions(self.model_))
+        source = rows_of(self, X, sample_weight)
+        return reading.row_contributions(self.model_, by_block(source, self.model_.project), source.weight)
+
+    def cos2(self, X: Any = None) -> Any:
+        """Squared cosine with each component: of the columns (d, k), or of the rows of X (n, k). Quality of display."""
+        if X is None:
+            return self._view(reading.correlations(self.model_) ** 2)
+        source = rows_of(self, X)
+        Z = by_block(source, self.model_.project)
+        return reading.row_cos2(Z, by_block(source, self.model_.squared_error))
+
+    def supplementary(self, columns: Any, X: Any = None, *, sample_weight: Any = None) -> reading.Supplementary:
+        """Place columns that took no part in the fit: numbers by correlation, categories by the mean of their rows.
+
+        `columns` has one row for each fitted row, as a vector, array, dict or frame.
+        X are the fitted rows: they need not be given while this object remembers them (up to 64 MiB, or a scan).
+        """
+        check_is_fitted(self)
+        source = self._fitted_rows(X, sample_weight)
+        Z = by_block(source, self.model_.project)
+        if np.any(np.abs(np.average(Z, axis=0, weights=source.weight)) > 1e-3 * np.sqrt(self.model_.total)):
+            raise DataError("the rows are not those of the fit (their mean is another); give the fitted rows as X=.")
+        return place(columns, Z, source, self.model_)
+
+    def bootstrap(self, X: Any, n: int = 200, *, sample_weight: Any = None, random_state: Any = None) -> Bootstrap:
+        """Refit `n` times on rows drawn with replacement; axes are aligned to the fitted ones by Procrustes."""
+        check_is_fitted(self)
+        source = rows_of(self, X, sample_weight)
+        rng = checks.generator(self.random_state if random_state is None else random_state)
+        weight = np.ones(count_rows(source)) if source.weight is None else source.weight
+
+        def refit(counts: Array) -> PrincipalComponents:
+            rows = source.weighted(counts)
+            return fit_pca(rows, self.n_components_, standardize=self.standardize, tol=self.tol, rng=rng).model
+
+        return bootstrap_components(self.model_, refit, weight, checks.integer("n", n, 2), rng)
+
+    # ---- learned attributes: views of the model ---------------------------------------------------------
+
+    @property
+    def model_(self) -> PrincipalComponents:
+        """The frozen model; after `partial_fit` it is found here, once."""
+        return self._solved()[0]
+
+    def _solved(self) -> tuple[PrincipalComponents, Outcome]:
+        check_is_fitted(self)
+        if self._model is None or self._outcome is None:
+            assert self._moments is not None
+            rows = CentredRows(SeenBefore(self._moments), standardize=self.standardize, moments=self._moments)
+            n_components, options = checked_options(self, rows.source)
+            fit = principal_components(rows, n_components, "covariance", self.tol, options["rng"])
+            self._model, self._outcome = fit.model, fit.spectrum.outcome
+        return self._model, self._outcome
+
+    @property
+    def solver_(self) -> Outcome:
+        """Which solver, why, at what cost, with what residuals."""
+        _, outcome = self._solved()
+        return outcome
+
+    @property
+    def components_(self) -> Any:
+        """(k, d) axes, one a row."""
+        return self._view(self.model_.components)
+
+    @property
+    def explained_variance_(self) -> Any:
+        """(k,) variances of the scores, descending."""
+        return self._view(self.model_.variances)
+
+    @property
+    def explained_variance_ratio_(self) -> Any:
+        """(k,) shares of the total variance."""
+        total = self.model_.total
+        return self._view(self.model_.variances / total if total > 0.0 else np.zeros(len(self.model_.variances)))
+
+    @property
+    def singular_values_(self) -> Any:
+        """(k,) singular values of the centred rows."""
+        return self._view(np.sqrt(self.model_.variances * (self.model_.weight - 1.0)))
+
+    @property
+    def total_variance_(self) -> float:
+        """The sum of all variances, kept or not."""
+        return self.model_.total
+
+    @property
+    def noise_variance_(self) -> float:
+        """The mean of the d − k discarded eigenvalues."""
+        return self.model_.noise
+
+    @property
+    def mean_(self) -> Any:
+        """(d,) column means."""
+        return self._view(self.model_.mean)
+
+    @property
+    def scale_(self) -> Any:
+        """(d,) column scales, ones unless standardised."""
+        return self._view(self.model_.scale)
+
+    @property
+    def loadings_(self) -> Any:
+        """(d, k) components_.T * sqrt(explained_variance_)."""
+        return self._view(self.model_.loadings)
+
+    @property
+    def n_components_(self) -> int:
+        """The number k of components."""
+        return int(self.model_.components.shape[0])
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    # ---- saving -----------------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to one safetensors file, whole or not at all; read it with `eigenlens.load`."""
+        check_is_fitted(self)
+        pca_files.save(self, path)
+
+    @classmethod
+    def _restored(cls, arrays: dict[str, Array], header: dict[str, Any]) -> Self:
+        restored: Self = pca_files.restore(cls, arrays, header)
+        return restored
+
+    # ---- what is kept ----------------------------------------------------------------------------------
+
+    def _keep(self, X: Any, source: Source, fit: PCAFit) -> None:
+        self._like = Like(X, source.dtype)
+        self._model, self._outcome, self._moments = fit.model, fit.spectrum.outcome, fit.moments
+        self.n_samples_ = fit.rows.n_rows
+        small = fit.rows.size * fit.rows.n_rows * source.dtype.itemsize <= REMEMBERED_BYTES
+        self._fitted_source = source if small or not source.in_memory else None
+
+    def _take(self, moments: Moments) -> None:
+        self._moments, self._model, self._outcome, self._fitted_source = moments, None, None, None
+        self.n_samples_ = moments.rows
+
+    def _fitted_rows(self, X: Any, sample_weight: Any) -> Source:
+        if X is not None:
+            return rows_of(self, X, sample_weight)
+        if self._fitted_source is None:
+            raise DataError("the fitted rows are not remembered (large, saved or partial fits); give them as X=.")
+        return self._fitted_source
+
+    def _view(self, array: Array) -> Any:
+        return self._like(array)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_moments")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        state.pop("_fitted_source", None)
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._fitted_source = None
+
+
+def _completed(rows: Any, model: PrincipalComponents) -> Array:
+    """The rows, densely, with NaN replaced by its conditional mean given the rest of the row."""
+    values = dense(rows)
+    if np.any(np.isinf(values)):
+        raise explain_nonfinite(as_source(values))
+    return model.gaussian(floor=1e-9).impute(values) if np.any(np.isnan(values)) else values
+
+
+def _finite_scores(rows: Any, mean: Array, V: Array) -> Any:
+    """The scores of one chunk, which may be worked out far from here; NaN in its rows is an error there."""
+    found = scores(rows, mean, V)
+    if not np.all(np.isfinite(found)):
+        raise explain_nonfinite(as_source(rows))
+    return found

@@ -1,0 +1,166 @@
+"""Reading principal components: correlations, contributions, cos², supplementary columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from eigenlens.arrays import Array
+from eigenlens.errors import DataError
+from eigenlens.pca.model import PrincipalComponents
+
+__all__ = [
+    "Distances",
+    "Supplementary",
+    "SupplementaryCategories",
+    "column_contributions",
+    "correlations",
+    "distances",
+    "row_contributions",
+    "row_cos2",
+    "supplementary_categories",
+    "supplementary_correlations",
+]
+
+
+def correlations(model: PrincipalComponents) -> Array:
+    """Correlation (d, k) of each column with each component, V √λ / sd; 0 for a constant column."""
+    deviation = np.sqrt(model.column_variances)
+    return model.loadings / np.where(deviation > 0.0, deviation, 1.0)[:, None]
+
+
+def column_contributions(model: PrincipalComponents) -> Array:
+    """Per cent (d, k) that each column contributes to each component: 100 V². Each component sums to 100."""
+    return np.asarray(100.0 * model.components.T**2)
+
+
+def row_contributions(model: PrincipalComponents, Z: Array, weight: Array | None) -> Array:
+    """Per cent (n, k) that each row contributes to each component's variance: 100 w z² / ((Σw − 1) λ)."""
+    inertia = (model.weight - 1.0) * model.variances
+    share = 100.0 * Z**2 / np.where(inertia > 0.0, inertia, 1.0)
+    return np.asarray(share if weight is None else share * weight[:, None])
+
+
+def row_cos2(Z: Array, squared_error: Array) -> Array:
+    """Squared cosine (n, k) of each row with each component: z² over its squared distance ‖x̃‖² to the mean."""
+    distance = (Z * Z).sum(axis=1) + squared_error
+    return np.asarray(Z**2 / np.where(distance > 0.0, distance, 1.0)[:, None])
+
+
+@dataclass(frozen=True, eq=False)
+class Distances:
+    """How far rows lie from the mean within the components, and from the components.
+
+    Attributes:
+        within: (n,) Hotelling's T² = Σ z² / λ. beside: (n,) the squared residual |x̃ − x̂|².
+        level: the share of ordinary rows that stay below the limits. limits: those of T² and of the residual.
+    """
+
+    within: Array
+    beside: Array
+    level: float
+    limits: tuple[float, float]
+
+
+def distances(model: PrincipalComponents, Z: Array, squared_error: Array, level: float = 0.99) -> Distances:
+    """T² and residuals of rows with scores Z (n, k) and squared errors (n,), and what is usual of them.
+
+    For normal rows T² is k (n² − 1) / (n (n − k)) times an F variable of k and n − k degrees of freedom; the residual
+    is taken for g χ²_h with the mean and variance that the rows show (Nomikos and MacGregor 1995, eq. 19).
+
+    >>> model = PrincipalComponents(np.zeros(2), np.ones(2), np.eye(2)[:1], np.array([4.0]), 5.0, np.ones(2), 100.0)
+    >>> found = distances(model, np.array([[2.0], [8.0]]), np.array([1.0, 2.0]))
+    >>> found.within, round(found.limits[0], 2)
+    (array([ 1., 16.]), 6.97)
+    """
+    alive = model.variances > 0.0
+    within = np.sum(Z[:, alive] ** 2 / model.variances[alive], axis=1)
+    n, k = model.weight, int(alive.sum())
+    limit = k * (n * n - 1.0) / (n * (n - k)) * float(stats.f.ppf(level, k, n - k)) if n > k else np.inf
+    mean, variance = float(squared_error.mean()), float(squared_error.var())
+    usual = (
+        mean if variance == 0.0 else variance / (2.0 * mean) * float(stats.chi2.ppf(level, 2.0 * mean**2 / variance))
+    )
+    return Distances(within, squared_error, level, (limit, usual))
+
+
+@dataclass(frozen=True, eq=False)
+class Supplementary:
+    """Columns that took no part in the fit, placed on its components.
+
+    Attributes:
+        names: (q,) names of the numeric columns.
+        correlations: (q, k) of those with the components; their coordinates on the correlation circle.
+        cos2: (q, k) their squares.
+        categories: the placed levels of each categorical column, by name.
+    """
+
+    names: tuple[str, ...]
+    correlations: Array
+    categories: dict[str, SupplementaryCategories]
+
+    @property
+    def cos2(self) -> Array:
+        """(q, k) squared correlations."""
+        return np.asarray(self.correlations**2)
+
+
+@dataclass(frozen=True, eq=False)
+class SupplementaryCategories:
+    """The levels of a categorical column that took no part in the fit, placed at the means of their rows.
+
+    Attributes:
+        name: the column. levels: (l,) its values.
+        coordinates: (l, k) mean scores of the rows of each level.
+        cos2: (l, k) share of the squared distance of a level's mean row from the mean.
+        v_test: (l, k) coordinate over its standard error if the level were drawn at random (normal scale).
+        eta2: (k,) squared correlation ratio, the share of a component's variance between levels.
+    """
+
+    name: str
+    levels: tuple[str, ...]
+    coordinates: Array
+    cos2: Array
+    v_test: Array
+    eta2: Array
+
+
+def supplementary_correlations(columns: Array, Z: Array, weight: Array | None) -> Array:
+    """Correlations of columns (n, q) with scores Z (n, k), weighted; NaN in a column leaves those rows out of it."""
+    w = np.ones(len(Z)) if weight is None else weight
+    found = np.empty((columns.shape[1], Z.shape[1]))
+    for j, column in enumerate(columns.T):
+        seen = np.isfinite(column) & (w > 0.0)
+        if not seen.any():
+            raise DataError(f"supplementary column {j} has no number in a row that counts; leave it out.")
+        found[j] = _correlation(column[seen], Z[seen], w[seen])
+    return found
+
+
+def _correlation(x: Array, Z: Array, w: Array) -> Array:
+    x, Z = x - np.average(x, weights=w), Z - np.average(Z, axis=0, weights=w)
+    norms = np.sqrt((w @ (x * x)) * (w @ (Z * Z)))
+    return np.asarray((w * x) @ Z / np.where(norms > 0.0, norms, 1.0))
+
+
+def supplementary_categories(
+    name: str, values: Array, Z: Array, squared_error_of_means: Array, weight: Array | None
+) -> SupplementaryCategories:
+    """Mean scores of the levels of `values` (n,), with their tests.
+
+    v = coordinate / sqrt(λ / n_l · (n − n_l) / (n − 1)), λ with divisor n: the test of a random draw without
+    replacement (Morineau 1984). `squared_error_of_means` (l,) is the part of each level's mean row off the components.
+    """
+    w = np.ones(len(Z)) if weight is None else weight
+    levels, codes = np.unique(values, return_inverse=True)
+    counts = np.bincount(codes, w)
+    means = np.stack([np.bincount(codes, w * z) for z in Z.T], axis=1) / counts[:, None]
+    n, variance = w.sum(), w @ Z**2 / w.sum()
+    finite = (n - counts) / (n - 1.0) / counts
+    v_test = means / np.sqrt(np.outer(np.where(finite > 0.0, finite, np.inf), variance))
+    eta2 = counts @ means**2 / n / variance
+    return SupplementaryCategories(
+        name, tuple(map(str, levels)), means, row_cos2(means, squared_error_of_means), v_test, eta2
+    )

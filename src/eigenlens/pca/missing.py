@@ -1,0 +1,133 @@
+"""Principal components of rows with missing entries, by way of their likelihood."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from eigenlens.arrays import Array, dense
+from eigenlens.data.coerce import explain_nonfinite
+from eigenlens.data.memory import ArraySource, Mapped
+from eigenlens.data.source import Progress, Source, accumulate
+from eigenlens.densities.linear_gaussian import LinearGaussian
+from eigenlens.errors import DataError
+from eigenlens.linalg.operators import CentredRows
+from eigenlens.linalg.solve import complement
+from eigenlens.linalg.spectrum import Outcome, Spectrum, orient
+from eigenlens.missing.fit import MissingFit, fit_best, random_starts
+from eigenlens.pca.fit import PCAFit, fit_pca, principal_components, row_count, wanted_components
+from eigenlens.pca.model import PrincipalComponents
+from eigenlens.stats.observed import ObservedColumns
+
+__all__ = ["fit_pca_missing"]
+
+
+def fit_pca_missing(
+    source: Source,
+    n_components: int | float | str | Callable[..., int] | None = None,
+    *,
+    standardize: bool = False,
+    solver: str | Callable[..., Spectrum] = "auto",
+    tol: float = 1e-9,
+    rng: np.random.Generator | None = None,
+    progress: Progress | None = None,
+) -> PCAFit:
+    """Principal components by maximum likelihood of the observed entries; NaN is missing.
+
+    The model is probabilistic PCA; its covariance, with the divisor Σw − 1 of a plain fit, has these components. An
+    integer n_components is the number of latent dimensions; a share or a rule is applied to the spectrum
+    of the saturated model (d − 1 of them). Without a missing entry it is the plain fit.
+    """
+    with np.errstate(all="ignore"):  # infinities are found in the result, and explained
+        observed = accumulate(source, ObservedColumns.of, progress, "observed entries")
+    if not observed.missing.any():
+        return fit_pca(
+            source, n_components, standardize=standardize, solver=solver, tol=tol, rng=rng, progress=progress
+        )
+    _require_columns(observed, source)
+    scale = _observed_scale(observed) if standardize else np.ones(source.n_features)
+    scaled = Mapped(source, partial(_divide, scale=scale))
+    filled = CentredRows(Mapped(source, partial(_fill, mean=observed.mean, scale=scale)))
+    limit = min(row_count(source), filled.size)
+    if filled.size == 1:
+        return _one_column(source, n_components, standardize, tol, rng)
+    k = n_components if isinstance(n_components, int) else limit
+    k = max(1, min(k, filled.size - 1, limit - 1))
+    first = principal_components(filled, k, "auto", tol, np.random.default_rng(0) if rng is None else rng).model
+    start = first.gaussian(floor=1e-6)
+    begin = LinearGaussian(start.mean, start.loadings, float(np.mean(start.noise)))
+    moments = replace(observed, mean=observed.mean / scale, square=observed.square / scale**2)
+    found = fit_best(scaled, [begin, *random_starts(moments, k)], observed=moments, progress=progress)
+    return _from_likelihood(found, filled, n_components, scale)
+
+
+def _one_column(
+    source: Source, n_components: Any, standardize: bool, tol: float, rng: np.random.Generator | None
+) -> PCAFit:
+    """A single column has no other to learn from: its observed entries are the data."""
+    values = np.concatenate([dense(rows)[:, 0] for rows in source.rows()])
+    seen = ~np.isnan(values)
+    weight = None if source.weight is None else source.weight[seen]
+    observed = ArraySource(values[seen][:, None], names=source.names).weighted(weight)
+    return replace(fit_pca(observed, n_components, standardize=standardize, tol=tol, rng=rng), moments=None)
+
+
+def _from_likelihood(found: MissingFit, filled: CentredRows, n_components: Any, scale: Array) -> PCAFit:
+    """The components of the fitted covariance W Wᵀ + σ² I, its divisor brought from Σw to Σw − 1."""
+    weight = found.weight
+    factor = weight / (weight - 1.0)
+    U, s, _ = np.linalg.svd(found.model.loadings, full_matrices=False)
+    noise = float(found.model.noise) * factor
+    values = s**2 * factor + noise
+    total = float((s**2).sum() * factor + filled.size * noise)
+    wanted = wanted_components(filled, n_components, len(values), np.random.default_rng(0))
+    spectrum_of_all = np.append(values, np.full(filled.size - len(values), noise))
+    k = min(wanted.choose(spectrum_of_all, total) or len(values), len(values))
+    outcome = Outcome(
+        "em", "X has missing values", filled.passes + found.passes, len(found.path), converged=found.converged
+    )
+    if n_components == filled.size:  # the last axis is the one without a latent dimension
+        U, values, k = np.column_stack([U, complement(U, 1)]), spectrum_of_all, filled.size
+    spectrum = Spectrum(values[:k], orient(U[:, :k]), total, outcome)
+    columns = (found.model.loadings**2).sum(axis=1) * factor + noise
+    model = PrincipalComponents(
+        found.model.mean * scale,
+        scale,
+        np.ascontiguousarray(spectrum.vectors.T),
+        spectrum.values,
+        total,
+        columns,
+        weight,
+    )
+    return PCAFit(model, spectrum, filled, ended=found.ended)
+
+
+def _observed_scale(observed: ObservedColumns) -> Array:
+    deviation = np.sqrt(observed.square / np.maximum(observed.weight - 1.0, 1.0))
+    return np.where(deviation > 0.0, deviation, 1.0)
+
+
+def _require_columns(observed: ObservedColumns, source: Source) -> None:
+    if not np.all(np.isfinite(observed.square)):
+        raise explain_nonfinite(source)
+    empty = np.flatnonzero(observed.weight == 0.0)
+    if empty.size:
+        name = source.names[empty[0]] if source.names else int(empty[0])
+        raise DataError(f"column {name!r} of X has no observed entry (NaN in every row); leave it out.")
+    if not np.any(observed.square > 0.0):
+        raise DataError(
+            "X has no variance: the observed entries of every column are equal, so nothing can be modelled."
+        )
+
+
+def _divide(rows: Any, scale: Array) -> Array:
+    return np.asarray(dense(rows) / scale)
+
+
+def _fill(rows: Any, mean: Array, scale: Array) -> Array:
+    values = dense(rows)
+    return np.asarray(np.where(np.isnan(values), mean, values) / scale)

@@ -1,0 +1,151 @@
+"""Principal components as a frozen value: axes, variances, and the Gaussian that they imply."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from eigenlens.arrays import Array, read_only
+from eigenlens.densities.base import Density
+from eigenlens.densities.covariance import Full
+from eigenlens.densities.gaussian import Gaussian
+from eigenlens.densities.linear_gaussian import LinearGaussian
+from eigenlens.errors import OptionError
+
+__all__ = ["PrincipalComponents"]
+
+
+@dataclass(frozen=True, eq=False)
+class PrincipalComponents:
+    """The k leading axes of a cloud of rows.
+
+    A row x has the standardised form x̃ = (x − mean) / scale, the scores z = components x̃, and its projection is
+    mean + scale · componentsᵀ z. Covariances below are of x̃ unless they say otherwise.
+
+    Attributes:
+        mean: (d,).
+        scale: (d,), ones if the rows were not standardised.
+        components: (k, d), orthonormal rows, oriented by `linalg.spectrum.orient`.
+        variances: (k,) leading eigenvalues, descending.
+        total: the sum of all eigenvalues, the trace.
+        column_variances: (d,) variances of the columns of x̃.
+        weight: Σw, the number of rows behind it.
+
+    >>> model = PrincipalComponents(np.zeros(2), np.ones(2), np.array([[0.6, 0.8]]), np.array([4.0]), 5.0,
+    ...                             np.array([2.0, 3.0]), 10.0)
+    >>> model.noise, model.project(np.array([[3.0, 4.0]]))
+    (1.0, array([[5.]]))
+    """
+
+    mean: Array
+    scale: Array
+    components: Array
+    variances: Array
+    total: float
+    column_variances: Array
+    weight: float
+
+    def __post_init__(self) -> None:
+        read_only(self, "mean", "scale", "components", "variances", "column_variances")
+
+    @property
+    def noise(self) -> float:
+        """The mean of the d − k discarded eigenvalues, (total − kept) / (d − k); 0 if none is discarded.
+
+        The divisor is d − k also for n < d: eigenvalues that the sample made zero are discarded ones too
+        (Tipping and Bishop 1999, eq. 8).
+        """
+        k, d = self.components.shape
+        rest = self.total - float(self.variances.sum())
+        return max(rest, 0.0) / (d - k) if d > k and rest > 1e-12 * self.total else 0.0
+
+    @property
+    def loadings(self) -> Array:
+        """components.T * sqrt(variances), (d, k)."""
+        return np.asarray(self.components.T * np.sqrt(self.variances))
+
+    def standardised(self, X: Array) -> Array:
+        """x̃ for each row of X (n, d)."""
+        return np.asarray((X - self.mean) / self.scale)
+
+    def project(self, X: Array) -> Array:
+        """Scores (n, k) of the rows of X (n, d)."""
+        return np.asarray((X - self.mean) @ (self.components / self.scale).T)
+
+    def reconstruct(self, Z: Array) -> Array:
+        """The rows (n, d) whose scores are Z (n, k)."""
+        return np.asarray(Z @ (self.components * self.scale) + self.mean)
+
+    def squared_error(self, X: Array) -> Array:
+        """‖x̃ − its projection‖² for each row of X, (n,). Over the fitted rows it sums to (Σw − 1) times the
+        discarded eigenvalues (Eckart and Young 1936).
+        """
+        rest = self.standardised(X)
+        rest -= (rest @ self.components.T) @ self.components
+        return np.asarray(np.einsum("ij,ij->i", rest, rest))
+
+    def covariance(self) -> Array:
+        """The model's covariance of x (d, d): scale · (V (Λ − σ²I) Vᵀ + σ²I) · scale."""
+        excess = np.maximum(self.variances - self.noise, 0.0)
+        C = (self.components.T * excess) @ self.components + self.noise * np.eye(self.mean.size)
+        return np.asarray(C * self.scale * self.scale[:, None])
+
+    def precision(self) -> Array:
+        """The inverse of `covariance` (d, d), from the axes."""
+        self._require_density()
+        rest = 1.0 / self.noise if self.noise else 0.0
+        inner = (self.components.T * (1.0 / self.variances - rest)) @ self.components + rest * np.eye(self.mean.size)
+        return np.asarray(inner / self.scale / self.scale[:, None])
+
+    def log_density(self, X: Array) -> Array:
+        """log N(x | mean, covariance) for each row of X (n, d), shape (n,).
+
+        −½ (d log 2π + Σ log λ + (d − k) log σ² + Σ z²/λ + ‖rest‖²/σ²) − Σ log scale, in O(dk) a row.
+        """
+        self._require_density()
+        k, d = self.components.shape
+        Z = self.project(X)
+        distance = (Z * Z / self.variances).sum(axis=1)
+        log_det = np.log(self.variances).sum() + 2.0 * np.log(self.scale).sum()
+        if self.noise:
+            distance += self.squared_error(X) / self.noise
+            log_det += (d - k) * np.log(self.noise)
+        return np.asarray(-0.5 * (d * np.log(2.0 * np.pi) + log_det + distance))
+
+    def observed_log_density(self, X: Array) -> Array:
+        """Log density (n,) of what is observed of each row, NaN being a missing entry; 0 for a row without entries."""
+        gaps = np.isnan(X).any(axis=1)
+        found = self.log_density(X)
+        if gaps.any():
+            joint: Density = self.gaussian() if self.noise else Gaussian(self.mean, Full(self.covariance()))
+            found[gaps] = joint.log_density(X[gaps])
+        return found
+
+    def sample(self, n: int, rng: np.random.Generator) -> Array:
+        """n draws (n, d) from the Gaussian with this mean and covariance."""
+        Z = rng.standard_normal((n, self.variances.size)) * np.sqrt(np.maximum(self.variances - self.noise, 0.0))
+        noise = rng.standard_normal((n, self.mean.size)) * np.sqrt(self.noise)
+        return np.asarray(self.mean + self.scale * (Z @ self.components + noise))
+
+    def gaussian(self, floor: float = 0.0) -> LinearGaussian:
+        """The same density as a linear-Gaussian model, W = scale · V (Λ − σ²)^½; needs some noise.
+
+        `floor` is the least noise, as a share of the mean variance: for models that keep all the variance. It stays
+        below half the least variance kept, so that no component vanishes where columns differ much in scale.
+        """
+        least = float(self.variances[self.variances > 0.0].min(initial=self.total))
+        noise = max(self.noise, min(floor * self.total / self.mean.size, 0.5 * least))
+        if not noise:
+            raise OptionError("the components keep all the variance, so no noise is left; choose fewer components.")
+        W = self.components.T * np.sqrt(np.maximum(self.variances - noise, 0.0))
+        return LinearGaussian(self.mean, W * self.scale[:, None], noise * self.scale**2)
+
+    def _require_density(self) -> None:
+        k, d = self.components.shape
+        rank = int(np.count_nonzero(self.variances > 1e-14 * self.total))
+        if rank < k or (k < d and not self.noise):
+            raise OptionError(
+                f"n_components={k} keeps all the variance, which fills only {rank} of {d} dimensions, so rows have no "
+                f"density; choose n_components below {rank}."
+            )

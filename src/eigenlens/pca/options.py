@@ -1,0 +1,100 @@
+"""The gate of `PCA`, and what is said about a fit that deserves a second look."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from eigenlens import checks
+from eigenlens.arrays import dense
+from eigenlens.data.source import BLOCK_BYTES, Block, Source, accumulate
+from eigenlens.errors import ConvergenceWarning, DataWarning
+from eigenlens.linalg.solve import SOLVERS
+from eigenlens.missing.result import ENDS
+from eigenlens.pca.fit import RULES, PCAFit, fit_pca, row_count
+from eigenlens.pca.missing import fit_pca_missing
+
+__all__ = ["MISSING", "checked_options", "rows_with_entries", "warn_about"]
+
+MISSING = {"raise": fit_pca, "em": fit_pca_missing}
+"""What to do with NaN: refuse it, or fit the observed entries by maximum likelihood."""
+
+WAYS_OUT = {
+    "max_iter": "; divide columns of very different sizes by their standard deviations (standardize=True), or choose "
+    "fewer components",
+}
+"""What to do about a climb that ended early, by what ended it."""
+
+
+def checked_options(estimator: Any, source: Source, rows_known: bool = True) -> tuple[Any, dict[str, Any]]:
+    """The parameters, checked once: what n_components means here, and the keywords of `fit_pca`."""
+    checks.name("missing", estimator.missing, MISSING)
+    checks.boolean("whiten", estimator.whiten)
+    options = {
+        "standardize": checks.boolean("standardize", estimator.standardize),
+        "solver": checks.choice("solver", estimator.solver, ["auto", *SOLVERS]),
+        "tol": checks.real("tol", estimator.tol, 0.0, 1.0),
+        "rng": checks.generator(estimator.random_state),
+    }
+    n = row_count(source) if rows_known else None
+    return _checked_components(estimator.n_components, n, source.n_features), options
+
+
+def _checked_components(k: Any, n: int | None, d: int) -> Any:
+    if k is None or callable(k):
+        return k
+    if isinstance(k, str):
+        return checks.choice("n_components", k, RULES)
+    if isinstance(k, float | np.floating):
+        return None if k == 1.0 else checks.real("n_components", float(k), 0.0, 1.0)
+    bound = "the number of features" if n is None or d <= n else "the number of rows"
+    return checks.integer("n_components", k, 1, d if n is None else min(n, d), bound)
+
+
+def rows_with_entries(rows: Source, total: int) -> int:
+    """How many rows have an observed entry; the others took no part in the likelihood, and are warned of."""
+    seen = accumulate(rows, _rows_seen)
+    if total > seen:
+        _warn(
+            f"{total - seen} rows of X have no observed entry (NaN in every column) and were left out; their scores "
+            "are 0.",
+            DataWarning,
+        )
+    return seen
+
+
+def _rows_seen(block: Block) -> int:
+    step = max(1, BLOCK_BYTES // (8 * block.rows.shape[1]))
+    parts = (dense(block.rows[start : start + step]) for start in range(0, block.rows.shape[0], step))
+    return sum(int(np.count_nonzero(~np.isnan(part).all(axis=1))) for part in parts)
+
+
+def warn_about(fit: PCAFit, source: Source, estimator: Any) -> None:
+    """Warn the caller of `fit` of a solver that stopped early and of columns without variance."""
+    outcome, model = fit.spectrum.outcome, fit.model
+    if not outcome.converged and fit.ended:
+        _warn(
+            f"missing='em' stopped after {outcome.iterations} steps, short of the greatest likelihood: "
+            f"{ENDS[fit.ended]}{WAYS_OUT.get(fit.ended, '')}. The best model so far is kept.",
+            ConvergenceWarning,
+        )
+    elif not outcome.converged:
+        _warn(
+            f"solver {outcome.solver!r} stopped after {outcome.iterations} iterations with a residual of "
+            f"{outcome.residuals.max(initial=0.0):.1e}, above tol={estimator.tol:g}; raise tol or use solver='auto'.",
+            ConvergenceWarning,
+        )
+    constant = np.flatnonzero(model.column_variances <= 1e-26 * model.mean**2)
+    if constant.size and (estimator.standardize or constant.size == model.mean.size):
+        names = [repr(source.names[j]) if source.names else str(j) for j in constant[:5]]
+        _warn(
+            f"{constant.size} of {model.mean.size} columns are constant ({', '.join(names)}); they carry no variance "
+            "and were left unscaled.",
+            DataWarning,
+        )
+
+
+def _warn(message: str, kind: type[Warning]) -> None:
+    warnings.warn(message, kind, stacklevel=4)

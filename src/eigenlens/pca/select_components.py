@@ -1,0 +1,143 @@
+"""How many components? Every rule on one spectrum, in one table.
+
+What the rules for the number of components say, side by side.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from eigenlens import checks
+from eigenlens.arrays import Array
+from eigenlens.data.coerce import as_source
+from eigenlens.errors import OptionError
+from eigenlens.linalg import n_components as select
+from eigenlens.linalg.operators import CentredRows
+from eigenlens.pca.fit import RULES, fit_pca
+
+__all__ = ["ComponentTable", "Suggestion", "select_components"]
+
+NOTES = {
+    "mle": "largest evidence (Minka 2000)",
+    "parallel": "above the 95% point of permuted columns (Horn 1965)",
+    "gavish-donoho": "above the optimal threshold for unknown noise (2014)",
+    "cv": "best prediction of held-out blocks (Owen and Perry 2009)",
+    "kaiser": "above the mean eigenvalue (Kaiser 1960)",
+}
+
+
+def select_components(
+    X: Any,
+    *,
+    share: float = 0.9,
+    rules: Iterable[str] | None = None,
+    standardize: bool = False,
+    sample_weight: Any = None,
+    random_state: Any = None,
+) -> ComponentTable:
+    """One table: what each rule says about the number of components, and the share of variance that keeps.
+
+    Rules: the share of variance, and those of `PCA(n_components=…)`: "mle", "parallel", "gavish-donoho", "cv",
+    "kaiser". Parallel analysis and cross-validation need entries, not moments: beyond 50 million entries they look at a
+    random sample of rows. Cost: one spectrum, 40 more for parallel analysis and 40 smaller ones for "cv".
+
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((200, 3)) @ rng.standard_normal((3, 10)) * 3 + rng.standard_normal((200, 10))
+    >>> table = select_components(X, random_state=0)
+    >>> table["parallel"].n_components, table["mle"].n_components
+    (3, 3)
+    """
+    source = as_source(X)
+    source = source.weighted(checks.weights(sample_weight, source.n_rows))
+    target = checks.real("share", share, 0.0, 1.0)
+    names = list(RULES) if rules is None else [checks.choice("rules", rule, RULES) for rule in rules]
+    fit = fit_pca(source, None, standardize=standardize)
+    values, rng = fit.spectrum.values, checks.generator(random_state)
+    kept = _at_least_one(select.share(values, fit.model.total, target), len(values))
+    table = [_suggestion(f"{target:.0%} of variance", kept, fit.model.total, values, "the share of variance asked for")]
+    for name in names:
+        table.append(_judged(name, values, fit.rows, fit.model.total, rng))
+    return ComponentTable(tuple(table))
+
+
+def _judged(name: str, values: Array, rows: CentredRows, total: float, rng: np.random.Generator) -> Suggestion:
+    try:
+        return _suggestion(name, RULES[name](values, rows, rng), total, values, NOTES.get(name, ""))
+    except OptionError as error:  # a rule that does not apply to this shape says so in its line
+        return Suggestion(name, 0, 0.0, f"does not apply: {error}")
+
+
+def _at_least_one(k: int | None, most: int) -> int:
+    return most if k is None else max(1, k)
+
+
+def _suggestion(rule: str, k: int, total: float, values: Array, note: str) -> Suggestion:
+    return Suggestion(rule, k, float(values[:k].sum() / total) if total > 0.0 else 0.0, note)
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """What one rule says: how many components, the share of variance they hold, and a remark."""
+
+    rule: str
+    n_components: int
+    share: float
+    note: str = ""
+
+    def cells(self) -> tuple[str, str, str, str]:
+        """The row as text; a share that is NaN is left blank."""
+        shown = "" if math.isnan(self.share) else f"{self.share:.1%}"
+        return self.rule, str(self.n_components), shown, " ".join(self.note.split())
+
+
+@dataclass(frozen=True, repr=False)
+class ComponentTable:
+    """The suggestions of several rules, one row each; `table["minka"]` is that row.
+
+    >>> rows = Suggestion("kaiser", 3, 0.71), Suggestion("parallel", 12, 0.934, "20 permutations")
+    >>> ComponentTable(rows)
+    rule      components  share  note
+    kaiser             3  71.0%
+    parallel          12  93.4%  20 permutations
+    >>> ComponentTable(rows)["kaiser"].n_components
+    3
+    """
+
+    rows: tuple[Suggestion, ...]
+
+    def __getitem__(self, rule: str) -> Suggestion:
+        for row in self.rows:
+            if row.rule == rule:
+                return row
+        known = ", ".join(repr(row.rule) for row in self.rows)
+        raise OptionError(f"rule={rule!r} is not in this table, which has {known or 'no rows'}.")
+
+    def __iter__(self) -> Iterator[Suggestion]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __str__(self) -> str:
+        lines = [_TITLES, *(row.cells() for row in self.rows)]
+        a, b, c, _ = (max(len(cell) for cell in column) for column in zip(*lines, strict=True))
+        return "\n".join(f"{rule:<{a}}  {k:>{b}}  {held:>{c}}  {note}".rstrip() for rule, k, held, note in lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        body = "".join(_html_row(row.cells(), "td") for row in self.rows)
+        return f"<table><thead>{_html_row(_TITLES, 'th')}</thead><tbody>{body}</tbody></table>"
+
+
+_TITLES = ("rule", "components", "share", "note")
+
+
+def _html_row(cells: tuple[str, ...], tag: str) -> str:
+    return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>"

@@ -1,0 +1,247 @@
+"""From a fitted model, and rows, to plain arrays with names: what the pictures and the report show.
+
+A model here is a fitted `PCA` or the frozen `PrincipalComponents` inside it. Components are counted from 1,
+as people do, and shares and contributions are per cent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from eigenlens import checks
+from eigenlens.arrays import Array, dense, to_numpy
+from eigenlens.data.coerce import as_source
+from eigenlens.errors import DataError, OptionError
+from eigenlens.pca import interpret as reading
+from eigenlens.pca.model import PrincipalComponents
+from eigenlens.tables.values import BiplotTable, ReconstructionTable, ScoreTable, ValueTable, VarianceTable
+
+__all__ = [
+    "ALPHAS",
+    "biplot",
+    "column_contributions",
+    "correlations",
+    "loadings",
+    "reconstruction",
+    "row_contributions",
+    "scores",
+    "variance",
+]
+
+ALPHAS = (0.0, 0.5, 1.0)
+"""Scalings of a biplot: 0 keeps the columns' covariances, 1 the rows' distances, 0.5 is between them."""
+
+
+def variance(model: Any) -> VarianceTable:
+    """Eigenvalues and their shares of the total variance.
+
+    >>> from eigenlens import PCA
+    >>> table = variance(PCA().fit([[0.0, 0.0], [3.0, 0.0], [0.0, 1.0], [3.0, 1.0]]))
+    >>> table.shares, table.reaching(90)
+    (array([90., 10.]), 1)
+    """
+    found = frozen(model)
+    return VarianceTable(found.variances, found.total)
+
+
+def loadings(model: Any, components: Sequence[int] | None = None, *, names: Iterable[str] | None = None) -> ValueTable:
+    """V √λ (d, m): how a column moves when a component moves by one standard deviation."""
+    return _by_column("loading", model, frozen(model).loadings, components, names)
+
+
+def correlations(
+    model: Any, components: Sequence[int] | None = None, *, names: Iterable[str] | None = None
+) -> ValueTable:
+    """Correlations (d, m) of columns with components: coordinates in the correlation circle."""
+    return _by_column("correlation", model, reading.correlations(frozen(model)), components, names)
+
+
+def column_contributions(
+    model: Any, components: Sequence[int] | None = None, *, names: Iterable[str] | None = None
+) -> ValueTable:
+    """Per cent (d, m) that each column contributes to each component; a component's column sums to 100."""
+    return _by_column("contribution %", model, reading.column_contributions(frozen(model)), components, names)
+
+
+def row_contributions(
+    model: Any, X: Any, components: Sequence[int] | None = None, *, labels: Iterable[Any] | None = None
+) -> ValueTable:
+    """Per cent (n, m) that each row contributes to each component's variance."""
+    Z = plain_scores(model, X)
+    values = reading.row_contributions(frozen(model), Z, None)
+    named = row_labels(labels, len(Z)) or tuple(f"row {i}" for i in range(len(Z)))
+    chosen = chosen_components(model, components)
+    return ValueTable("contribution %", named, chosen, _shares(model, chosen), values[:, _index(chosen)])
+
+
+def scores(
+    model: Any, X: Any, components: Sequence[int] | None = None, *, labels: Iterable[Any] | None = None
+) -> ScoreTable:
+    """The scores (n, m) of the rows of X, as `transform` gives them: whitened if the model whitens."""
+    chosen, Z = chosen_components(model, components), plain_scores(model, X)
+    whitened = bool(getattr(model, "whiten", False))
+    if whitened:
+        Z = _divided(Z, np.sqrt(frozen(model).variances))
+    named, Z = row_labels(labels, len(Z)), Z[:, _index(chosen)]
+    return ScoreTable(named, chosen, _shares(model, chosen), Z, whitened)
+
+
+def biplot(
+    model: Any,
+    X: Any,
+    components: Sequence[int] | None = None,
+    *,
+    alpha: float = 0.5,
+    labels: Iterable[Any] | None = None,
+    names: Iterable[str] | None = None,
+) -> BiplotTable:
+    """Vectors of rows and columns on some components, scaled by alpha; see `BiplotTable`.
+
+    Rows that were not fitted take the same formula, Z Sᵅ⁻¹ with Z their scores.
+
+    >>> from eigenlens import PCA
+    >>> X = np.array([[2.0, 0.0], [0.0, 2.0], [3.0, 1.0], [-1.0, 1.0]])
+    >>> table = biplot(PCA().fit(X), X, alpha=0.5)
+    >>> np.allclose(table.rows @ table.columns.T, X - X.mean(axis=0))
+    True
+    """
+    if alpha not in ALPHAS:
+        raise OptionError(f"alpha={alpha!r} must be 0 (columns), 0.5 (both) or 1 (rows).")
+    found, chosen = frozen(model), chosen_components(model, components)
+    index, Z = _index(chosen), plain_scores(model, X)
+    S = np.sqrt(found.variances * (found.weight - 1.0))[index]
+    rows = _divided(Z[:, index], S ** (1.0 - alpha))
+    columns = found.components[index].T * S ** (1.0 - alpha)
+    named = row_labels(labels, len(Z)), column_names(model, names)
+    return BiplotTable(float(alpha), *named, chosen, _shares(model, chosen), rows, columns)
+
+
+def reconstruction(
+    model: Any,
+    X: Any,
+    counts: int | Sequence[int] | None = None,
+    *,
+    limit: int | None = None,
+    labels: Iterable[Any] | None = None,
+    names: Iterable[str] | None = None,
+) -> ReconstructionTable:
+    """The first `limit` rows of X and their reconstructions from `counts` leading components each.
+
+    x̂ = mean + scale · V_qᵀ V_q x̃. Without `counts`, up to four numbers spread from 1 to the components kept.
+    """
+    found = frozen(model)
+    chosen = _counts(counts, found.variances.size)
+    rows = _checked(found, dense_rows(X, limit))
+    Z, basis = found.project(rows), found.components * found.scale
+    rebuilt = np.stack([Z[:, :q] @ basis[:q] + found.mean for q in chosen])
+    errors = (((rows - rebuilt) / found.scale) ** 2).sum(axis=2)
+    distances = (found.standardised(rows) ** 2).sum(axis=1)
+    shown = row_labels(labels, len(rows), at_least=limit is not None)
+    return ReconstructionTable(chosen, shown, column_names(model, names), rows, rebuilt, errors, distances)
+
+
+def frozen(model: Any) -> PrincipalComponents:
+    """The frozen model inside a fitted estimator, or the model itself."""
+    found = getattr(model, "model_", model)
+    if not isinstance(found, PrincipalComponents):
+        raise OptionError(f"model={type(model).__name__} has no principal components; give a fitted PCA.")
+    return found
+
+
+def column_names(model: Any, names: Iterable[str] | None = None) -> tuple[str, ...]:
+    """The d column names: those given, those of the fit, or x0, x1, … as scikit-learn has it."""
+    return names_of(model, frozen(model).mean.size, names)
+
+
+def names_of(model: Any, d: int, names: Iterable[str] | None = None) -> tuple[str, ...]:
+    """`column_names` of any model whose d is known."""
+    known = getattr(model, "feature_names_in_", None) if names is None else names
+    found = tuple(f"x{j}" for j in range(d)) if known is None else tuple(map(str, known))
+    if len(found) != d:
+        raise OptionError(f"names has {len(found)} entries, but the model has {d} columns; give one a column.")
+    return found
+
+
+def row_labels(labels: Iterable[Any] | None, n: int, *, at_least: bool = False) -> tuple[str, ...] | None:
+    """One label a row as text, or None; with `at_least`, labels of rows that are not shown may follow."""
+    if labels is None:
+        return None
+    found = tuple(map(str, labels))
+    if len(found) < n or (len(found) > n and not at_least):
+        raise DataError(f"labels has {len(found)} entries, but X has {n} rows; give one label a row.")
+    return found[:n]
+
+
+def chosen_components(model: Any, components: Sequence[int] | None) -> tuple[int, ...]:
+    """The component numbers asked for, checked, or all of them."""
+    k = frozen(model).variances.size
+    if components is None:
+        return tuple(range(1, k + 1))
+    bound = "the number of components that the model keeps"
+    return tuple(checks.integer("components", c, 1, k, bound) for c in components)
+
+
+def plain_scores(model: Any, X: Any) -> Array:
+    """Scores (n, k) of the rows of X, never whitened, float64.
+
+    An estimator projects by its own `transform`, which knows every kind of X and checks its column names.
+    """
+    found = frozen(model)
+    if not hasattr(model, "transform"):
+        return found.project(_checked(found, dense_rows(X)))
+    Z = np.asarray(to_numpy(model.transform(X)), dtype=np.float64)
+    return Z * np.sqrt(found.variances) if getattr(model, "whiten", False) else Z
+
+
+def dense_rows(X: Any, limit: int | None = None) -> Array:
+    """The first `limit` rows of X, whatever it is, as a dense float64 array; no more of them are read."""
+    parts: list[Array] = []
+    wanted = limit
+    for rows in as_source(X).rows():
+        part = rows if wanted is None else rows[:wanted]
+        parts.append(dense(part))
+        wanted = None if wanted is None else wanted - len(parts[-1])
+        if wanted == 0:
+            break
+    return np.concatenate(parts)
+
+
+def _checked(model: PrincipalComponents, rows: Array) -> Array:
+    if rows.shape[1] != model.mean.size:
+        raise DataError(f"X has {rows.shape[1]} columns, but the model was fitted on {model.mean.size}.")
+    if not np.all(np.isfinite(rows)):
+        raise DataError("X contains NaN or infinity; leave those rows out, or impute them first.")
+    return rows
+
+
+def _by_column(
+    what: str, model: Any, values: Array, components: Sequence[int] | None, names: Iterable[str] | None
+) -> ValueTable:
+    chosen = chosen_components(model, components)
+    named = column_names(model, names)
+    return ValueTable(what, named, chosen, _shares(model, chosen), values[:, _index(chosen)])
+
+
+def _index(components: tuple[int, ...]) -> list[int]:
+    return [c - 1 for c in components]
+
+
+def _shares(model: Any, components: tuple[int, ...]) -> Array:
+    return variance(model).shares[_index(components)]
+
+
+def _divided(Z: Array, scale: Array) -> Array:
+    """Z / scale by column; a component without variance has scores of zero, and keeps them."""
+    return np.asarray(Z / np.where(scale > 0.0, scale, 1.0) * (scale > 0.0))
+
+
+def _counts(counts: int | Sequence[int] | None, k: int) -> tuple[int, ...]:
+    if counts is None:
+        return tuple(int(q) for q in np.unique(np.geomspace(1, k, min(4, k)).round()))
+    given = [counts] if isinstance(counts, int | np.integer) else list(counts)
+    if not given:
+        raise OptionError("k=() is empty; give at least one number of components.")
+    return tuple(checks.integer("k", q, 1, k, "the number of components that the model keeps") for q in given)

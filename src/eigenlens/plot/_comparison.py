@@ -1,0 +1,81 @@
+"""Densities compared: how far each lies behind the best on rows held out, and how sure that is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from eigenlens import checks
+from eigenlens.errors import DataError
+from eigenlens.plot._names import shortened
+from eigenlens.plot._style import BLUE, VERMILLION, grey, ink, new_axes, note, plain, quiet, small, tick_names
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from eigenlens.comparison.compare import Comparison
+
+__all__ = ["comparison"]
+
+
+def comparison(table: Comparison, *, level: float = 0.95, ax: Axes | None = None) -> Axes:
+    """A dot for each estimator's mean held-out log density less that of the best, with its paired interval.
+
+    Args:
+        table: what `eigenlens.compare` gave. level: the coverage of the intervals, by the normal approximation.
+        ax: where to draw; a new figure if None.
+
+    Estimators that failed, and those with density zero at a held-out row, are named above the axes.
+
+    >>> from sklearn.mixture import GaussianMixture
+    >>> from eigenlens.comparison.compare import compare
+    >>> X = np.random.default_rng(0).standard_normal((60, 2))
+    >>> table = compare({"one": GaussianMixture(1), "three": GaussianMixture(3, random_state=0)}, X, random_state=0)
+    >>> [text.get_text() for text in comparison(table).get_yticklabels()]
+    ['one', 'three']
+    """
+    from scipy.special import ndtri
+
+    widths = float(ndtri(0.5 + 0.5 * checks.real("level", level, 0.0, 1.0))) * np.asarray(table.behind_errors)
+    shown = np.flatnonzero(np.isfinite(table.behind))
+    if not shown.size:
+        raise DataError("no estimator of the comparison has a finite mean log density, so there is nothing to draw.")
+    ax = new_axes(ax, (6.0, 1.2 + 0.42 * shown.size))
+    heights = np.arange(shown.size)
+    ax.axvline(0.0, color=grey(), linewidth=0.9, linestyle=(0, (4, 3)))
+    ax.errorbar(-table.behind[shown], heights, xerr=widths[shown], fmt="none", ecolor=BLUE, elinewidth=1.4, capsize=3.0)
+    colors = [VERMILLION, *[BLUE] * (shown.size - 1)]
+    ax.scatter(-table.behind[shown], heights, s=34.0, c=colors, zorder=3)
+    _beside(ax, table, shown)
+    quiet(ax, "x")
+    tick_names(ax, "y", heights, [table.names[i] for i in shown])
+    ax.set_ylim(shown.size - 0.5, -0.5)
+    best = shortened(table.best, 28)
+    said = f"held-out log density per row, less that of {best} ({100 * level:g}% paired intervals)"
+    plain(ax.set_xlabel(said, wrap=True))
+    note(ax, *_left_out(table))
+    return ax
+
+
+def _beside(ax: Axes, table: Comparison, shown: np.ndarray[tuple[int, ...], np.dtype[np.intp]]) -> None:
+    """Mean log density and the time of a fit, beside each line."""
+    for height, i in enumerate(shown):
+        words = f"{table.means[i]:.3f}   {table.fit_seconds[i]:.2g} s"
+        ax.annotate(
+            words, (1.0, height), (4, 0), xycoords=("axes fraction", "data"), textcoords="offset points", va="center",
+            fontsize=small(), color=ink(), annotation_clip=False,
+        )  # fmt: skip
+
+
+def _left_out(table: Comparison) -> list[str]:
+    zero = [f"{name}: density zero at a held-out row" for name in _without_mean(table)]
+    return [*zero, *(f"{name}: failed" for name in table.failures)]
+
+
+def _without_mean(table: Comparison) -> list[str]:
+    return [
+        name
+        for name, behind in zip(table.names, table.behind, strict=True)
+        if not np.isfinite(behind) and name not in table.failures
+    ]

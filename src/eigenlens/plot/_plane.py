@@ -1,0 +1,291 @@
+"""Two components as a plane: scores, biplot and correlation circle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from eigenlens import checks
+from eigenlens.arrays import Array
+from eigenlens.errors import OptionError
+from eigenlens.pca import tables
+from eigenlens.plot._labels import Labels
+from eigenlens.plot._points import FEW_KEYS, colouring, scatter
+from eigenlens.plot._style import (
+    BLUE,
+    GREEN,
+    VERMILLION,
+    component_label,
+    grey,
+    ink,
+    new_axes,
+    note,
+    quiet,
+    rule,
+    small,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from eigenlens.pca.interpret import Supplementary
+    from eigenlens.tables.values import BiplotTable, ScoreTable
+
+__all__ = ["biplot", "correlation_circle", "scores"]
+
+MOST_ARROWS = 30
+
+
+def scores(
+    model: Any,
+    X: Any,
+    components: tuple[int, int] = (1, 2),
+    *,
+    labels: Iterable[Any] | None = None,
+    color: Any = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """The rows of X on two components, one unit as long on both.
+
+    Args:
+        model: a fitted PCA. X: rows (n, d), fitted or new. components: two numbers counted from 1.
+        labels: one a row, written beside it where there is room.
+        color: a colour; or one value a row: categories get a legend, numbers a scale.
+        ax: where to draw; a new figure if None.
+
+    >>> from eigenlens import PCA, datasets, plot
+    >>> food = datasets.load("uk-food")
+    >>> plot.scores(PCA().fit(food.data), food.data, labels=food.rows).get_ylabel()
+    'PC2 (29.1%)'
+    """
+    return on_two_components(tables.scores(model, X, component_pair(components), labels=labels), color, ax)
+
+
+def on_two_components(table: ScoreTable, color: Any, ax: Axes | None) -> Axes:
+    """Rows with their scores on two components, of whatever model."""
+    colours = colouring(color, len(table.values))
+    ax = new_axes(ax)
+    square_plane(ax)
+    scatter(ax, table.values, colours)
+    unit = ", unit variance" if table.whitened else ""
+    ax.set_xlabel(component_label(table.components[0], table.shares[0]) + unit)
+    ax.set_ylabel(component_label(table.components[1], table.shares[1]) + unit)
+    wanted = Labels(ax)
+    if table.labels is not None:
+        wanted.want(table.values, table.labels, ink())
+        wanted.keep_clear(zero_lines(ax))
+    place_labels(ax, wanted)
+    return ax
+
+
+def biplot(
+    model: Any,
+    X: Any,
+    components: tuple[int, int] = (1, 2),
+    *,
+    alpha: float = 0.5,
+    labels: Iterable[Any] | None = None,
+    names: Iterable[str] | None = None,
+    color: Any = None,
+    top: int | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Rows as points, U Sᵅ, and columns as arrows, V S¹⁻ᵅ: their products are the centred data (Gabriel 1971).
+
+    A row lies far along an arrow where its value in that column is far above the mean. With alpha=1 distances of
+    points are those of the rows; with alpha=0 cosines of arrows are the columns' correlations; 0.5 lies between.
+    If the arrows need a scale of their own, it stands at the top and right, in their colour.
+
+    Args:
+        model: a fitted PCA. X: rows (n, d). components: two numbers counted from 1. alpha: 0, 0.5 or 1.
+        labels: one a row. names: column names, if the model has none. color: as for `scores`.
+        top: how many arrows, longest first; 30 at most if None.
+        ax: where to draw; a new figure if None.
+
+    >>> from eigenlens import PCA, datasets, plot
+    >>> food = datasets.load("uk-food")
+    >>> plot.biplot(PCA().fit(food.data), food.data, labels=food.rows, names=food.columns).get_xlabel()
+    'PC1 (67.4%)   rows U·Sᵅ and columns V·S¹⁻ᵅ, α = 0.5'
+    """
+    table = tables.biplot(model, X, component_pair(components), alpha=alpha, labels=labels, names=names)
+    order, said = _longest(table.columns, top)
+    colours = colouring(color, len(table.rows))
+    ax = new_axes(ax)
+    square_plane(ax)
+    scatter(ax, table.rows, colours)
+    factor = _factor(table.rows, table.columns)
+    tips = factor * table.columns[order]
+    colour = VERMILLION if isinstance(colours, str) else ink()  # apart from the colours of categories
+    _arrows(ax, tips, colour)
+    _name_scales(ax, table, factor, colour)
+    wanted = Labels(ax)
+    if table.labels is not None:
+        wanted.want(table.rows, table.labels, ink() if colour == VERMILLION else grey())
+    long = _worth_a_name(tips)
+    wanted.want(tips[long], [table.names[j] for j in order[long]], colour, tips[long])
+    wanted.keep_clear(np.concatenate([_along(tips), table.rows[:2000], zero_lines(ax)]))
+    short = int((~long).sum())
+    place_labels(ax, wanted, said, f"{short} short arrows not named" if short else "")
+    return ax
+
+
+def correlation_circle(
+    model: Any,
+    components: tuple[int, int] = (1, 2),
+    *,
+    names: Iterable[str] | None = None,
+    top: int | None = None,
+    supplementary: Supplementary | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """Correlations of the columns with two components as arrows in the unit circle.
+
+    An arrow that reaches the circle lies in this plane altogether; the cosine of two such arrows is their correlation.
+
+    Args:
+        model: a fitted PCA. components: two numbers counted from 1. names: column names, if the model has none.
+        top: how many arrows, longest first; 30 at most if None.
+        supplementary: what `model.supplementary(columns)` gave, drawn dashed.
+        ax: where to draw; a new figure if None.
+
+    >>> from eigenlens import PCA, datasets, plot
+    >>> food = datasets.load("uk-food")
+    >>> plot.correlation_circle(PCA(standardize=True).fit(food.data), names=food.columns).get_xlabel()
+    'PC1 (68.3%)'
+    """
+    pair = component_pair(components)
+    table = tables.correlations(model, pair, names=names)
+    order, said = _longest(table.values, top)
+    ax = new_axes(ax, (5.2, 5.0))
+    _circle(ax)
+    ax.set_xlabel(component_label(pair[0], table.shares[0]))
+    ax.set_ylabel(component_label(pair[1], table.shares[1]))
+    wanted = Labels(ax)
+    groups = [(table.values[order], [table.names[j] for j in order], BLUE, "solid")]
+    if supplementary is not None:
+        index = [c - 1 for c in pair]
+        groups.append((supplementary.correlations[:, index], list(supplementary.names), GREEN, "dashed"))
+    for tips, texts, colour, line in groups:
+        _arrows(ax, tips, colour, line)
+        wanted.want(tips, texts, colour, tips)
+        wanted.keep_clear(np.concatenate([_along(tips), _unit_circle()]))
+    place_labels(ax, wanted, said)
+    return ax
+
+
+def component_pair(components: Sequence[int]) -> tuple[int, int]:
+    if not hasattr(components, "__len__") or len(components) != 2:
+        raise OptionError(f"components={components!r} must be two numbers, for the horizontal and the vertical axis.")
+    return components[0], components[1]
+
+
+def _longest(vectors: Array, top: int | None) -> tuple[Array, str]:
+    """The indices of the longest vectors, in their own order, and what to say if some are left out."""
+    d = len(vectors)
+    shown = min(d, MOST_ARROWS) if top is None else checks.integer("top", top, 0, d, "the number of columns")
+    order = np.sort(np.argsort(-np.linalg.norm(vectors, axis=1), kind="stable")[:shown])
+    return order, f"the {shown} longest of {d} arrows" if shown < d else ""
+
+
+def square_plane(ax: Axes) -> None:
+    """Equal units, so that distances and angles are true, and the origin marked."""
+    quiet(ax)
+    shared = len(ax.get_shared_x_axes().get_siblings(ax)) > 1 or len(ax.get_shared_y_axes().get_siblings(ax)) > 1
+    ax.set_aspect("equal", adjustable="box" if shared else "datalim")
+    ax.margins(0.1)
+    ax.axhline(0.0, color=grey(), linewidth=0.6, zorder=1)
+    ax.axvline(0.0, color=grey(), linewidth=0.6, zorder=1)
+
+
+def _circle(ax: Axes) -> None:
+    from matplotlib.patches import Circle
+
+    quiet(ax, None)
+    ax.add_patch(Circle((0.0, 0.0), 1.0, fill=False, edgecolor=grey(), linewidth=0.9))
+    ax.add_patch(Circle((0.0, 0.0), 0.5, fill=False, edgecolor=rule(), linewidth=0.8))
+    ax.axhline(0.0, color=rule(), linewidth=0.8, zorder=1)
+    ax.axvline(0.0, color=rule(), linewidth=0.8, zorder=1)
+    ax.set_aspect("equal", adjustable="box")
+    ax.set(xlim=(-1.25, 1.25), ylim=(-1.25, 1.25), xticks=[-1, -0.5, 0, 0.5, 1], yticks=[-1, -0.5, 0, 0.5, 1])
+
+
+def _factor(rows: Array, columns: Array) -> float:
+    """1, 2 or 5 times a power of ten: what the arrows are stretched by so that they reach about as far as the points.
+
+    1 if they nearly do by themselves.
+
+    >>> _factor(np.array([[480.0, 0.0]]), np.array([[0.0, 0.8]]))
+    500.0
+    """
+    far, long = (float(np.linalg.norm(found, axis=1).max(initial=0.0)) for found in (rows, columns))
+    if far == 0.0 or long == 0.0 or 0.4 <= long / far <= 1.5:
+        return 1.0
+    power = 10.0 ** np.floor(np.log10(far / long))
+    return float(power * max(step for step in (1, 2, 5) if step * power <= far / long * (1.0 + 1e-9)))
+
+
+def _arrows(ax: Axes, tips: Array, colour: str, line: str = "solid") -> None:
+    for x, y in tips:
+        style: Any = {"arrowstyle": "-|>,head_width=0.15,head_length=0.35", "color": colour, "linewidth": 0.9}
+        style |= {"linestyle": line, "shrinkA": 0, "shrinkB": 0, "joinstyle": "miter"}
+        ax.annotate("", (x, y), (0.0, 0.0), arrowprops=style, zorder=2.5)
+    if len(tips):
+        ax.update_datalim(tips)
+        ax.autoscale_view()
+
+
+def _along(tips: Array) -> Array:
+    """Points along the arrows, for labels to keep clear of."""
+    steps = np.linspace(0.1, 1.0, 12)
+    return np.asarray((steps[:, None, None] * tips[None]).reshape(-1, 2))
+
+
+def zero_lines(ax: Axes) -> Array:
+    """Points along the lines through the origin, for labels to keep clear of."""
+    x, y = (np.linspace(*limits, 80) for limits in (ax.get_xlim(), ax.get_ylim()))
+    return np.concatenate([np.column_stack([x, 0.0 * x]), np.column_stack([0.0 * y, y])])
+
+
+def _unit_circle() -> Array:
+    turn = np.linspace(0.0, 2.0 * np.pi, 120)
+    return np.column_stack([np.cos(turn), np.sin(turn)])
+
+
+def _worth_a_name(tips: Array) -> Array:
+    """Which arrows (d,) are long enough to mean something here: an eighth of the longest."""
+    length = np.linalg.norm(tips, axis=1)
+    return np.asarray(length > 0.125 * length.max(initial=0.0))
+
+
+def _name_scales(ax: Axes, table: BiplotTable, factor: float, colour: str) -> None:
+    """Which power of the singular values rows and columns carry, and the scale of the arrows if it is another."""
+    rows = f"rows U·Sᵅ, α = {table.alpha:g}"
+    columns = "columns V·S¹⁻ᵅ"
+    if factor == 1.0:
+        rows, columns = f"rows U·Sᵅ and columns V·S¹⁻ᵅ, α = {table.alpha:g}", ""
+    ax.set_xlabel(f"{component_label(table.components[0], table.shares[0])}   {rows}")
+    ax.set_ylabel(component_label(table.components[1], table.shares[1]))
+    if not columns:
+        return
+    scale: Any = (lambda x: x / factor, lambda x: x * factor)
+    for side, axis in (("top", ax.secondary_xaxis("top", scale)), ("right", ax.secondary_yaxis("right", scale))):
+        axis.tick_params(labelsize=small(), colors=colour)
+        axis.spines[side].set_color(colour)
+        axis.spines[side].set_linewidth(0.6)
+        if side == "top":
+            axis.set_xlabel(f"{columns} (arrows, their own scale)", fontsize=small(), color=colour)
+    key = ax.get_legend()
+    if key is not None and len(key.get_texts()) > FEW_KEYS:
+        key.set_bbox_to_anchor((1.14, 1.0), ax.transAxes)  # beyond the scale of the arrows
+
+
+def place_labels(ax: Axes, wanted: Labels, *said: str) -> None:
+    """The labels, and above the axes what is said and how many found no room.
+
+    The line above is kept free first: the layout must not move after the labels have found their places.
+    """
+    note(ax, *said, " ")
+    missing = wanted.draw()
+    note(ax, *said, f"{missing} label{'s' if missing > 1 else ''} without room left out" if missing else "")

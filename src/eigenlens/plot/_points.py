@@ -1,0 +1,100 @@
+"""Points of any number, coloured by nothing, by category or by value."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from eigenlens.arrays import Array, to_numpy
+from eigenlens.errors import DataError
+from eigenlens.plot._names import told_apart
+from eigenlens.plot._style import BLUE, MARKERS, grey, ink, legend, shade, small
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.legend import Legend
+
+__all__ = ["colouring", "scatter"]
+
+CROWD = 5_000
+"""From this many points on they are drawn as pixels, also in vector formats."""
+
+FEW_KEYS, MOST_KEYS, LONGEST = 12, 20, 28
+"""Categories that find room within the axes, lines of a legend beside them, and characters of a name in it."""
+
+MOST_CATEGORIES = 12
+"""Integers with more distinct values than this are numbers, not categories."""
+
+
+def colouring(color: Any, n: int) -> str | Array:
+    """What the user said of colour, checked: one colour, or one value a row, floats for numbers, else categories."""
+    if color is None or isinstance(color, str):
+        return color or BLUE
+    values = np.asarray(to_numpy(color))
+    if values.shape != (n,):
+        raise DataError(f"color has shape {values.shape}, but X has {n} rows; give a colour, or one value a row.")
+    if values.dtype.kind in "iu" and np.unique(values).size > MOST_CATEGORIES:
+        return values.astype(np.float64)
+    return values if values.dtype.kind in "fiub" else values.astype(str)
+
+
+def scatter(ax: Axes, points: Array, color: str | Array) -> None:
+    """Points (n, 2), the smaller and the fainter the more they are, in the colours that `colouring` gave."""
+    n = len(points)
+    style: dict[str, Any] = {
+        "s": _area(n),
+        "alpha": _opacity(n),
+        "linewidths": 0.0,
+        "rasterized": n >= CROWD,
+        "zorder": 2,
+    }
+    if isinstance(color, str):
+        ax.scatter(points[:, 0], points[:, 1], color=color, **style)
+    elif color.dtype.kind == "f":
+        _by_value(ax, points, color, style)
+    else:
+        _by_category(ax, points, color, style)
+
+
+def _area(n: int) -> float:
+    """Square points: 30 for a few rows, 1 for a hundred thousand.
+
+    >>> [round(_area(n), 1) for n in (4, 150, 10_000, 100_000)]
+    [30.0, 19.4, 2.4, 1.0]
+    """
+    return float(np.clip(237.0 / np.sqrt(n), 1.0, 30.0))
+
+
+def _opacity(n: int) -> float:
+    return float(np.clip(1.35 - 0.22 * np.log10(n), 0.25, 0.9))
+
+
+def _by_value(ax: Axes, points: Array, values: Array, style: dict[str, Any]) -> None:
+    drawn = ax.scatter(points[:, 0], points[:, 1], c=values, cmap="cividis", **style)
+    bar = ax.figure.colorbar(drawn, ax=ax, shrink=0.8, pad=0.02)
+    bar.solids.set_alpha(1.0)  # type: ignore[union-attr]
+    bar.ax.tick_params(labelsize=small(), colors=grey(), labelcolor=ink())
+    bar.outline.set_visible(False)
+
+
+def _key(ax: Axes, handles: list[Any], names: list[str], *, crowd: bool) -> Legend:
+    """A legend within the axes for a few categories, beside them for more; of very many, the first and a count."""
+    if len(names) <= FEW_KEYS:
+        return legend(ax, handles, names, loc="upper right" if crowd else "best")
+    if len(names) > MOST_KEYS:
+        others, shown = f"and {len(names) - MOST_KEYS + 1} others", slice(0, MOST_KEYS - 1)
+        handles, names = [*handles[shown], ax.scatter([], [], color="none")], [*names[shown], others]
+    return legend(ax, handles, names, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+
+
+def _by_category(ax: Axes, points: Array, values: Array, style: dict[str, Any]) -> None:
+    names = np.unique(values)
+    handles = []
+    for i, name in enumerate(names):
+        part = points[values == name]
+        look: dict[str, Any] = {"color": shade(i), "marker": MARKERS[i % len(MARKERS)]}
+        handles.append(ax.scatter(part[:, 0], part[:, 1], **look, **style))
+    made = _key(ax, handles, told_apart([str(name) for name in names], LONGEST), crowd=len(points) >= CROWD)
+    for handle in made.legend_handles:
+        handle.set(sizes=[24.0], alpha=None)  # type: ignore[union-attr]

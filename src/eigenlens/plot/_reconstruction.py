@@ -1,0 +1,120 @@
+"""Rows beside their reconstructions: images in a grid, or lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from eigenlens import checks
+from eigenlens.arrays import Array
+from eigenlens.errors import OptionError
+from eigenlens.pca import tables
+from eigenlens.plot._style import PALETTE, ink, legend, name_axes, new_axes, quiet, small, tick_names
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from eigenlens.tables.values import ReconstructionTable
+
+__all__ = ["reconstruction"]
+
+
+def reconstruction(
+    model: Any,
+    X: Any,
+    k: int | Sequence[int] | None = None,
+    *,
+    image_shape: tuple[int, int] | None = None,
+    n_rows: int | None = None,
+    labels: Iterable[Any] | None = None,
+    names: Iterable[str] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
+    """The first rows of X and what `k` components make of them, with what is lost.
+
+    Args:
+        model: a fitted PCA. X: rows (n, d); no more of them are read than are shown.
+        k: one or several numbers of components; up to four, spread over those kept, if None.
+        image_shape: (height, width) if a row is an image: a grid, originals on top. Lines if None.
+        n_rows: how many rows to show; 10 images or 3 lines at most if None.
+        labels: one a row. names: column names, if the model has none.
+        ax: where to draw; a new figure if None.
+
+    >>> from eigenlens import PCA, datasets, plot
+    >>> food = datasets.load("uk-food")
+    >>> ax = plot.reconstruction(PCA().fit(food.data), food.data, k=[1, 2], names=food.columns)
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['original', 'k = 1 (27.7% lost)', 'k = 2 (3.7% lost)']
+    """
+    limit = (3 if image_shape is None else 10) if n_rows is None else checks.integer("n_rows", n_rows, 1)
+    table = tables.reconstruction(model, X, k, limit=limit, labels=labels, names=names)
+    if image_shape is None:
+        return _lines(table, ax)
+    return _images(table, checked_shape(image_shape, len(table.names)), ax)
+
+
+def checked_shape(image_shape: tuple[int, int], d: int) -> tuple[int, int]:
+    if len(image_shape) != 2 or image_shape[0] * image_shape[1] != d:
+        raise OptionError(f"image_shape={image_shape!r} must be (height, width) with a product of {d}, the columns.")
+    return image_shape
+
+
+def _captions(table: ReconstructionTable) -> list[str]:
+    return [f"k = {q} ({lost:.1f}% lost)" for q, lost in zip(table.counts, table.lost, strict=True)]
+
+
+def _images(table: ReconstructionTable, shape: tuple[int, int], ax: Axes | None) -> Axes:
+    """One mosaic: a line of originals, then a line for each number of components. Grey levels are those of the rows."""
+    n, lines = len(table.rows), 1 + len(table.counts)
+    tile = 4.7 / n * shape[0] / shape[1]  # what is left of six inches beside the captions
+    ax = new_axes(ax, (6.0, min(max(1.5, 0.4 + lines * tile), 9.0)))
+    mosaic = mosaic_of(np.concatenate([table.rows[None], table.reconstructions]), shape)
+    ax.imshow(mosaic, cmap="gray", vmin=float(table.rows.min()), vmax=float(table.rows.max()), interpolation="nearest")
+    height, width = shape[0] + 1, shape[1] + 1
+    middles = np.arange(lines) * height + (height - 2) / 2.0
+    tick_names(ax, "y", middles, ["original", *_captions(table)], fontsize=small())
+    tick_names(ax, "x", np.arange(n) * width + (width - 2) / 2.0, table.labels or [""] * n, fontsize=small())
+    ax.tick_params(length=0, labelcolor=ink(), top=False)
+    ax.spines[:].set_visible(False)
+    return ax
+
+
+def mosaic_of(images: Array, shape: tuple[int, int]) -> Array:
+    """Images (lines, n, d) side by side with a blank pixel between them: (lines (h+1) − 1, n (w+1) − 1)."""
+    lines, n = images.shape[:2]
+    framed = np.full((lines, n, shape[0] + 1, shape[1] + 1), np.nan)
+    framed[:, :, :-1, :-1] = images.reshape(lines, n, *shape)
+    return np.asarray(framed.swapaxes(1, 2).reshape(lines * (shape[0] + 1), -1)[:-1, :-1])
+
+
+def _lines(table: ReconstructionTable, ax: Axes | None) -> Axes:
+    """The rows as lines, each in a band of its own, the original thick and grey under its reconstructions."""
+    n, d = table.rows.shape
+    ax = new_axes(ax, (6.0, max(4.5, 1.4 * n)))
+    shown = np.concatenate([table.rows[None], table.reconstructions])
+    step = 1.15 * float(np.ptp(shown, axis=2).max()) or 1.0
+    shift = -step * np.arange(n) - (table.rows.mean(axis=1) if n > 1 else 0.0)
+    marks: Any = {"marker": "o", "markersize": 3.0} if d <= 40 else {}
+    looks: list[dict[str, Any]] = [{"color": "#BBBBBB", "linewidth": 4.0}]
+    looks += [{"color": PALETTE[i % 6], "linewidth": 1.0} | marks for i in range(len(table.counts))]
+    handles = [ax.plot(lines.T + shift, **look)[0] for lines, look in zip(shown, looks, strict=True)]
+    quiet(ax, "both" if n == 1 else "x")
+    if n > 1:
+        tick_names(ax, "y", -step * np.arange(n), table.labels or [f"row {i}" for i in range(n)], fontsize=small())
+        ax.tick_params(axis="y", length=0)
+    elif table.labels:
+        name_axes(ax, y=table.labels[0])
+    _name_columns(ax, table.names)
+    legend(ax, handles, ["original", *_captions(table)], loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
+    return ax
+
+
+def _name_columns(ax: Axes, names: tuple[str, ...]) -> None:
+    ax.margins(x=0.02)
+    if len(names) > 40:
+        ax.set_xlabel("column (counted from 0)")
+        return
+    turned: Any = {"rotation": 60, "ha": "right", "rotation_mode": "anchor"}
+    tick_names(ax, "x", range(len(names)), names, most=22, fontsize=small(), **turned)

@@ -1,0 +1,218 @@
+"""From fitted models and their rows to one self-contained HTML file."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from eigenlens import __version__, checks
+from eigenlens.arrays import Array
+from eigenlens.errors import OptionError
+from eigenlens.model_file import replace_file
+from eigenlens.reporting import code
+from eigenlens.reporting.charts import Chart
+from eigenlens.reporting.inputs import destination, kind_of, named_models, table_of
+from eigenlens.reporting.packing import cut, fitted, settled
+from eigenlens.reporting.page import page
+from eigenlens.reporting.pages.bayes import bayes_page
+from eigenlens.reporting.pages.comparison import compared_page
+from eigenlens.reporting.pages.judged import codes_of_labels
+from eigenlens.reporting.pages.kde import density_page
+from eigenlens.reporting.pages.kernel_pca import kernel_page
+from eigenlens.reporting.pages.latent import latent_page
+from eigenlens.reporting.pages.mixture import mixture_page
+from eigenlens.reporting.pages.mixture_selection import selection_page
+from eigenlens.reporting.pages.overview import overview
+from eigenlens.reporting.pages.pca import pca_page
+from eigenlens.reporting.rows import ShownRows, most_rows, one_a_row, shown
+from eigenlens.reporting.sheet import Page, Sheet, charts_only
+from eigenlens.tables.rows import sample_rows
+
+__all__ = ["PAGES", "report"]
+
+PAGES: dict[str, Page] = {
+    "PCA": charts_only(pca_page),
+    "KernelPCA": charts_only(kernel_page),
+    "ProbabilisticPCA": charts_only(latent_page),
+    "FactorAnalysis": charts_only(latent_page),
+    "GaussianMixture": mixture_page,
+    "MixtureSelection": selection_page,
+    "KernelDensity": charts_only(density_page),
+    "NaiveBayes": bayes_page,
+    "BayesClassifier": bayes_page,
+    "LinearDiscriminant": bayes_page,
+    "QuadraticDiscriminant": bayes_page,
+    "Comparison": charts_only(compared_page),
+}
+"""Pages by the class of the model: (fitted estimator, rows) → charts, and columns to colour by."""
+
+SAID = 20
+"""The most warnings that the overview repeats."""
+
+
+def report(
+    models: Any,
+    X: Any,
+    path: str | os.PathLike[str],
+    y: Any = None,
+    *,
+    title: str = "Eigenlens report",
+    ids: Iterable[Any] | None = None,
+    columns: dict[str, Any] | None = None,
+    sample_weight: Any = None,
+    command: str = "",
+    reading: str = "",
+    random_state: Any = 0,
+) -> Path:
+    """Write a report of one fitted model, or several by name, on the rows of X; the path.
+
+    Args:
+        models: a fitted estimator, a list of them, or a dict from names to them; also what `compare` and
+            `select_mixture` give.
+        X: the rows to show, usually those of the fit: of any kind, columns of text among them. A model takes the
+            columns that it was fitted on. Of more than 200,000 rows, or 20 million entries, a random sample is drawn in
+            one pass, and never are all held.
+        path: the HTML file, written whole or not at all, below 10 MB whatever X is.
+        y: (n,) the classes of the rows, for classifiers; if None, the first of `columns` that holds their classes.
+        ids: (n,) names of rows. columns: {name: (n,)} more columns to colour by; the first of them does so when the
+            page is opened, and few whole numbers are classes. sample_weight: (n,) as in the fit.
+        command: the command line that made it, if one did. reading: Python that reads X and what is given with it, so
+            that the script in the overview runs as it stands.
+        random_state: of the sample of rows where there are too many to show.
+
+    >>> import eigenlens, tempfile
+    >>> food = eigenlens.datasets.load("uk-food")
+    >>> target = Path(tempfile.mkdtemp()) / "food.html"
+    >>> report(eigenlens.PCA(2).fit(food.data), food.data, target, ids=food.rows).name
+    'food.html'
+    """
+    named, target = named_models(models, PAGES), destination(path)
+    if columns is not None and not isinstance(columns, Mapping):
+        raise OptionError(f"columns is a {type(columns).__name__}; give {{name: values}}, one value a row.")
+    for what, text in (("title", title), ("command", command), ("reading", reading)):
+        if not isinstance(text, str):
+            raise OptionError(f"{what}={text!r} is a {type(text).__name__}; give text.")
+    rows = _rows(named, X, y, ids, columns or {}, sample_weight, checks.generator(random_state))
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        sheets = {name: _sheet(model, rows) for name, model in named.items()}
+    found = [cut(text, 600) for text in dict.fromkeys(str(each.message) for each in said)]
+    given = {"y": y, "ids": ids, "columns": columns or None, "sample_weight": sample_weight}
+    python = _python(named, rows, target, given, title, reading, random_state)
+    estimators = {name: model for name, model in named.items() if hasattr(model, "fit")}
+    first = {
+        "id": "overview",
+        "title": "Overview",
+        "charts": overview(rows, estimators, found[:SAID], command, python, random_state),
+    }
+    pages = [first, *(_page(i, name, sheet) for i, (name, sheet) in enumerate(sheets.items()))]
+    more = _columns(sheets)
+
+    def whole(keep: Array | None) -> Chart:
+        head = {
+            "title": cut(title, 300),
+            "subtitle": f"{_counted(rows.total, 'row')}, {_counted(len(rows.names), 'column')}",
+        }
+        made = head | {"version": __version__, "rows": rows.data(more, keep), "pages": pages}
+        return settled(made, keep)
+
+    return _write(target, fitted(whole, len(rows.X), page, np.random.default_rng(0)))
+
+
+def _python(
+    models: dict[str, Any], rows: ShownRows, target: Path, given: dict[str, Any], title: str, reading: str, seed: Any
+) -> str:
+    """The script that makes the report again."""
+    labels = _label_column(models, given["columns"] or {}, rows.total) if given["y"] is None else None
+    return code.lines(
+        models, str(target), given={name: value is not None for name, value in given.items()}, title=title, seed=seed,
+        shape=f"{rows.total:,} × {len(rows.names):,}", names=rows.names,
+        labels="y" if labels is None else f"columns[{labels!r}]", reading=reading,
+    )  # fmt: skip
+
+
+def _sheet(model: Any, rows: ShownRows) -> Sheet:
+    return PAGES[kind_of(model, PAGES) or ""](model, rows.of(model) if hasattr(model, "fit") else rows)
+
+
+def _page(place: int, name: str, sheet: Sheet) -> Chart:
+    slug = "".join(c if c.isascii() and c.isalnum() else "-" for c in name.lower())[:40]
+    return {"id": f"page-{place + 1}-{slug}", "title": cut(name, 80) or "(no name)", "charts": sheet.charts}
+
+
+def _columns(sheets: dict[str, Sheet]) -> dict[str, Any]:
+    """Columns that pages made, by name; those of several models have the model's name before theirs."""
+    making = [name for name, sheet in sheets.items() if sheet.columns]
+    return {
+        column if len(making) == 1 else f"{name}: {column}": values
+        for name, sheet in sheets.items()
+        for column, values in sheet.columns.items()
+    }
+
+
+# ---- rows ---------------------------------------------------------------------------------------------------
+
+
+def _rows(
+    models: dict[str, Any], X: Any, y: Any, ids: Any, columns: dict[str, Any], weight: Any, rng: np.random.Generator
+) -> ShownRows:
+    source = table_of(X)
+    sample = sample_rows(source, most_rows(source.n_features), rng)
+    n = sample.total
+    labels, y = _labels(models, y, columns, n)
+    weight = checks.weights(weight, n)
+    names, named = _column_names(models, source)
+    texts = {} if labels is None else {labels: [None if value is None else str(value) for value in y.tolist()]}
+    more = (columns if labels in columns else texts | columns) | texts
+    return shown(sample, names, ids=ids, extra=more, y=y, weight=weight, named=named)
+
+
+def _column_names(models: dict[str, Any], source: Any) -> tuple[tuple[str, ...], bool]:
+    """The names of X, else those of a fit to as many columns, else x0, x1, …, and whether they are names at all."""
+    if source.names is not None:
+        return tuple(map(str, source.names)), True
+    for model in models.values():
+        known = getattr(model, "feature_names_in_", None)
+        if known is not None and len(known) == source.n_features:
+            return tuple(map(str, known)), True
+    return tuple(f"x{j}" for j in range(source.n_features)), False
+
+
+def _labels(models: dict[str, Any], y: Any, columns: dict[str, Any], n: int) -> tuple[str | None, Any]:
+    """Under which name the classes are a column to colour by, and the classes (n,); None without any."""
+    if y is None:
+        found = _label_column(models, columns, n)
+        return found, None if found is None else one_a_row(f"columns[{found!r}]", columns[found], n)
+    same = next((name for name, values in columns.items() if values is y), None)
+    if same is None:
+        own = getattr(y, "name", None)
+        same = str(own) if own is not None and str(own) not in columns else "class"
+    return same, one_a_row("y", y, n)
+
+
+def _label_column(models: dict[str, Any], columns: dict[str, Any], n: int) -> str | None:
+    """The first of the columns that holds classes of the first classifier, and nothing else."""
+    classes = next((np.asarray(model.classes_) for model in models.values() if hasattr(model, "classes_")), None)
+    if classes is None:
+        return None
+    held = (name for name, values in columns.items() if _holds(classes, one_a_row(f"columns[{name!r}]", values, n)))
+    return next(held, None)
+
+
+def _holds(classes: Array, values: Array) -> bool:
+    return bool(np.all(codes_of_labels(classes, values) >= 0))
+
+
+def _counted(n: int, word: str) -> str:
+    return f"{n:,} {word}" + ("" if n == 1 else "s")
+
+
+def _write(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    replace_file(path, text.encode("utf-8"))
+    return path

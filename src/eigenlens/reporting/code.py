@@ -1,0 +1,174 @@
+"""The lines of Python that make a report again."""
+
+from __future__ import annotations
+
+import keyword
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from eigenlens.arrays import Array
+from eigenlens.mixture.select import MixtureSelection
+
+__all__ = ["call", "lines", "literal"]
+
+TAKEN = {"eigenlens", "np", "nan", "inf", "X", "y", "ids", "columns", "sample_weight"}
+LONG = 20_000
+
+
+def lines(
+    models: dict[str, Any], path: str, *, given: dict[str, bool], title: str, seed: Any, shape: str, labels: str = "y",
+    names: tuple[str, ...] = (), reading: str = "",
+) -> str:  # fmt: skip
+    """A script that fits the models to X and writes the report.
+
+    given: which of y, ids, columns and sample_weight there are. shape: of X, in words. labels: Python for the classes.
+    names: of the columns of X. reading: Python that makes X and what is given, "" where only words can say it.
+    """
+    variables = _variables(list(models))
+    made = {name: _made(model, given, labels, names) for name, model in models.items()}
+    there = ", ".join(name for name, has in given.items() if has)
+    unsaid = labels == "y" and not given.get("y") and any(hasattr(model, "classes_") for model in models.values())
+    head = [f"# X: the rows of this report ({shape})" + (f"; {there}: what was given with them" if there else "") + "."]
+    head = [reading, ""] if reading else head
+    head += ["# y: their classes, which this report was not given."] if unsaid else []
+    body = [f"{variables[name]} = {text}" if text else _unknown(name, models[name]) for name, text in made.items()]
+    shown = ", ".join(f"{name!r}: {variables[name]}" for name, text in made.items() if text)
+    options = [f"{name}={name}" for name, has in given.items() if has]
+    options += [f"title={title!r}"] if title != "Eigenlens report" else []
+    options += [f"random_state={seed}"] if isinstance(seed, int | np.integer) and seed != 0 else []
+    last = f"eigenlens.report({', '.join([f'{{{shown}}}', 'X', repr(Path(path).name), *options])})"
+    text = "\n".join([*head, *body, *([last] if shown else [])])
+    imports = ["import eigenlens"] + (["import numpy as np"] if "np." in text else [])
+    return "\n".join([*imports, "", text])
+
+
+def _made(model: Any, given: dict[str, bool], labels: str, names: tuple[str, ...]) -> str:
+    """What makes the model of X; "" where it cannot be known."""
+    if isinstance(model, MixtureSelection):
+        return _selected(model, given)
+    if not hasattr(model, "fit"):
+        return ""
+    written = literal(model)
+    if written is None or len(written) > LONG:
+        return ""
+    rows = _columns(model, names) + (f", {labels}" if hasattr(model, "classes_") else "")
+    weight = ", sample_weight=sample_weight" if given.get("sample_weight") else ""
+    return f"{written}.fit({rows}{weight})"
+
+
+def _columns(model: Any, names: tuple[str, ...]) -> str:
+    """X, or the columns of it that the model was fitted on."""
+    known = tuple(str(name) for name in getattr(model, "feature_names_in_", ()))
+    return "X" if not known or not names or known == names else f"X[{list(known)!r}]"
+
+
+def _selected(found: MixtureSelection, given: dict[str, bool]) -> str:
+    sizes, types = sorted({int(K) for K in found.components}), list(dict.fromkeys(sorted(found.types)))
+    options = [] if found.best is None else _changed(found.best, ("n_components", "covariance_type"))
+    options += ["cv=5"] if np.isfinite(found.held_out).any() else []
+    options += ["sample_weight=sample_weight"] if given.get("sample_weight") else []
+    return f"eigenlens.select_mixture({', '.join(['X', str(sizes), str(types), repr(found.criterion), *options])})"
+
+
+def _unknown(name: str, model: Any) -> str:
+    what = "eigenlens.compare({…}, X)" if type(model).__name__ == "Comparison" else type(model).__name__
+    return f"# {' '.join(name.split())}: {what}, of estimators that the result does not keep."
+
+
+def call(model: Any) -> str:
+    """An estimator as Python writes it, for a reader."""
+    text = literal(model)
+    found = (text or " ".join(repr(model).split())).replace("eigenlens.", "")
+    return found if len(found) <= 1_000 else found[:999] + "…"
+
+
+def literal(value: Any) -> str | None:
+    """Python that gives the value, or None if there is none.
+
+    >>> literal({"a": np.float64(1.5), "b": [None, float("nan")]})
+    "{'a': 1.5, 'b': [None, np.nan]}"
+    """
+    if isinstance(value, BaseEstimator):
+        return _estimator(value)
+    if isinstance(value, np.ndarray):
+        return _array(value)
+    if isinstance(value, np.generic):
+        return literal(value.item())
+    if isinstance(value, float):
+        return (
+            repr(value) if np.isfinite(value) else "np.nan" if np.isnan(value) else f"{'-' if value < 0 else ''}np.inf"
+        )
+    if isinstance(value, list | tuple):
+        return _series(value)
+    if isinstance(value, dict):
+        pairs = [(literal(key), literal(part)) for key, part in value.items()]
+        return None if any(None in pair for pair in pairs) else f"{{{', '.join(f'{a}: {b}' for a, b in pairs)}}}"
+    return repr(value) if value is None or isinstance(value, bool | int | str) else None
+
+
+def _series(value: Any) -> str | None:
+    parts = [literal(part) for part in value]
+    if any(part is None for part in parts):
+        return None
+    inside = ", ".join(part for part in parts if part is not None)
+    return f"[{inside}]" if isinstance(value, list) else f"({inside}{',' if len(parts) == 1 else ''})"
+
+
+def _array(value: Array) -> str | None:
+    inside = literal(value.tolist())
+    return None if inside is None else f"np.array({inside})"
+
+
+def _estimator(value: Any) -> str | None:
+    import eigenlens
+
+    name = type(value).__name__
+    if getattr(eigenlens, name, None) is not type(value):
+        return None
+    options = _changed(value)
+    return None if None in options else f"eigenlens.{name}({', '.join(text for text in options if text)})"
+
+
+def _changed(model: Any, without: tuple[str, ...] = ()) -> list[Any]:
+    """name=value of the options that are not as they are by default; None for one that has no literal."""
+    plain = {name: each.default for name, each in _signature(type(model)).items()}
+    found: list[Any] = []
+    options = model.get_params(deep=False)
+    for name, default in plain.items():
+        value = options.get(name, default)
+        if name in without or _same(value, default):
+            continue
+        text = literal(value)
+        # A generator has been drawn from: nothing gives the same one again.
+        seeded = name == "random_state" and text is None
+        found.append(None if text is None and not seeded else f"{name}={'None' if seeded else text}")
+    return found
+
+
+def _signature(kind: type) -> dict[str, Any]:
+    import inspect
+
+    return dict(inspect.signature(kind).parameters)
+
+
+def _same(value: Any, default: Any) -> bool:
+    return type(value) is type(default) and not isinstance(value, np.ndarray) and bool(value == default)
+
+
+def _variables(names: list[str]) -> dict[str, str]:
+    """A name that Python takes for each model, all different.
+
+    >>> _variables(["PCA", "pca", "2nd <b>", "class"])
+    {'PCA': 'pca', 'pca': 'pca_', '2nd <b>': 'model_2nd__b_', 'class': 'class_'}
+    """
+    found: dict[str, str] = {}
+    for name in names:
+        plain = "".join(c if c.isascii() and c.isalnum() else "_" for c in name.lower())[:40]
+        plain = plain if plain.isidentifier() else f"model_{plain}"
+        while keyword.iskeyword(plain) or plain in TAKEN or plain in found.values():
+            plain += "_"
+        found[name] = plain
+    return found

@@ -1,0 +1,203 @@
+"""What a report is given as X: refused in words where it is no table, and with dates and the like as text.
+
+What a report is asked for: models by name, and the file it goes to; refused before any work is done.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from eigenlens.arrays import Array
+from eigenlens.data.column_kinds import frame_field
+from eigenlens.data.mixed import as_table
+from eigenlens.data.source import Source
+from eigenlens.errors import DataError, OptionError
+
+__all__ = ["dated", "destination", "kind_of", "named_models", "table_of"]
+
+WANTED = "give the rows to show, a frame or an array (n, d)"
+
+
+def table_of(X: Any) -> Source:
+    """X as a stream of rows; columns that no model takes, dates and lists among them, are text to colour by.
+
+    >>> table_of(None)
+    Traceback (most recent call last):
+      ...
+    eigenlens.errors.DataError: X is None; give the rows to show, a frame or an array (n, d): those of the fit will do.
+    """
+    _refuse(X)
+    return as_table(_told(X))
+
+
+def _refuse(X: Any) -> None:
+    if X is None:
+        raise DataError(f"X is None; {WANTED}: those of the fit will do.")
+    if isinstance(X, str | bytes | os.PathLike):
+        raise DataError(_of_path(os.fsdecode(X)))
+    if isinstance(X, Mapping):
+        raise DataError("X is a mapping; give a frame: pandas.DataFrame(X).")
+    if isinstance(X, np.ndarray | list | tuple) and getattr(X, "dtype", np.dtype(float)).names is None:
+        _refuse_shape(_shape(X))
+    elif np.isscalar(X) or hasattr(X, "__next__"):
+        raise DataError(f"X is a {type(X).__name__}; {WANTED}.")
+
+
+def _of_path(path: str) -> str:
+    if Path(path).is_file():
+        return f"X={path!r} is the name of a file; give its rows: eigenlens.scan({path!r})."
+    return f"X={path!r} is text, and no file is called so; {WANTED}, or eigenlens.scan of a file that is there."
+
+
+def _shape(X: Any) -> tuple[int, ...] | None:
+    """The shape of an array or of lists, as far as rows of one length have one."""
+    if isinstance(X, np.ndarray):
+        return tuple(X.shape)
+    if not X or not hasattr(X[0], "__len__") or isinstance(X[0], str):
+        return (len(X),)
+    return None
+
+
+def _refuse_shape(shape: tuple[int, ...] | None) -> None:
+    if shape is None or len(shape) == 2:
+        return
+    ways = {0: WANTED, 1: "give (n, d): X.reshape(-1, 1) is one column, X.reshape(1, -1) one row"}
+    way = ways.get(len(shape), f"give (n, d): X.reshape({shape[0] if shape else 1}, -1) is a row for each entry of it")
+    raise DataError(f"X has the shape {shape}; {way}.")
+
+
+# ---- columns that are neither numbers nor text --------------------------------------------------------------
+
+
+def _told(X: Any) -> Any:
+    """A frame whose dates, durations and nested columns are text; anything else is itself."""
+    import narwhals.stable.v2 as nw
+
+    if isinstance(X, np.ndarray | list | tuple) or not nw.dependencies.is_into_dataframe(X):
+        return X
+    names = list(map(str, getattr(X, "column_names", None) or X.columns))
+    if len(set(names)) < len(names):
+        return X  # what is wrong with it is said where it is read
+    frame = nw.from_native(X, eager_only=True)
+    odd = [column for name, column in zip(frame.columns, frame.iter_columns(), strict=True) if _odd(name, column)]
+    if not odd:
+        return X
+    return frame.with_columns(*(_text(column, frame.implementation) for column in odd)).to_native()
+
+
+def _text(column: Any, backend: Any) -> Any:
+    """A column as text, beside the others: pandas' keep their index."""
+    import narwhals.stable.v2 as nw
+
+    made = nw.new_series(column.name, _texts(column), nw.String, backend=backend)
+    index = nw.maybe_get_index(column)
+    return made if index is None else nw.maybe_set_index(made, index=index)
+
+
+def _odd(name: Any, column: Any) -> bool:
+    try:
+        frame_field(name, column)
+    except DataError:
+        return True
+    return False
+
+
+def _texts(column: Any) -> list[str | None]:
+    gone = column.is_null().to_list()
+    return [None if empty else _day(str(value)) for value, empty in zip(column.to_list(), gone, strict=True)]
+
+
+def _day(text: str) -> str:
+    """A moment at midnight is a day."""
+    return text.removesuffix(" 00:00:00")
+
+
+def dated(values: Array) -> Array:
+    """Values (n,) whose moments and durations are text, None where there is none; all others are themselves.
+
+    >>> dated(np.array(["2020-01-31", "NaT"], dtype="datetime64[ns]")).tolist()
+    ['2020-01-31', None]
+    """
+    if values.dtype.kind not in "mM":
+        return values
+    moments = values.dtype.kind == "M"
+    texts = np.datetime_as_string(values, unit="auto").tolist() if moments else [str(value) for value in values]
+    return np.where(np.isnat(values), np.array(None), np.array(texts, dtype=object))
+
+
+def named_models(models: Any, known: Iterable[str]) -> dict[str, Any]:
+    """Fitted models by name; those without one are called by their class.
+
+    known: classes that have a page.
+    """
+    given = _by_name(models)
+    if not given:
+        raise OptionError("models is empty; give at least one fitted model.")
+    for name, model in given.items():
+        _check(name, model, tuple(known))
+    return given
+
+
+def _by_name(models: Any) -> dict[str, Any]:
+    if not isinstance(models, Mapping):
+        each = list(models) if isinstance(models, list | tuple) else [models]
+        return {type(model).__name__ + (f" {i}" if i > 1 else ""): model for i, model in enumerate(each, start=1)}
+    given = {str(name): model for name, model in models.items()}
+    if len(given) < len(models):
+        raise OptionError(f"models has names that are alike as text: {list(models)}; give them different names.")
+    return given
+
+
+def _check(name: str, model: Any, known: tuple[str, ...]) -> None:
+    listed = ", ".join(known)
+    if isinstance(model, type):
+        raise OptionError(f"models[{name!r}] is the class {model.__name__}; give a model that was fitted: fit(X).")
+    if kind_of(model, known) is None:
+        kind = f"{type(model).__module__.split('.')[0]}.{type(model).__name__}".removeprefix("builtins.")
+        inside = "; give the model inside it, and X as that model sees it" if hasattr(model, "named_steps") else ""
+        raise OptionError(f"models[{name!r}] is a {kind}, which has no page{inside}; those of eigenlens: {listed}.")
+    if not hasattr(model, "fit"):
+        return
+    try:
+        check_is_fitted(model)
+    except NotFittedError:
+        raise OptionError(f"models[{name!r}] is a {type(model).__name__} that is not fitted; call fit first.") from None
+
+
+def kind_of(model: Any, known: Iterable[str]) -> str | None:
+    """The name of the class of this package that a model is, or comes from, among those known."""
+    ours = (each.__name__ for each in type(model).__mro__ if each.__module__.split(".")[0] == "eigenlens")
+    names = set(known)
+    return next((name for name in ours if name in names), None)
+
+
+def destination(path: Any) -> Path:
+    """The file of a report: no folder, nor inside a file, nor where nothing may be written.
+
+    >>> destination("").name
+    Traceback (most recent call last):
+      ...
+    eigenlens.errors.OptionError: path='' is no name of a file; give one such as 'report.html'.
+    """
+    try:
+        text = os.fsdecode(path)
+    except TypeError:
+        text = ""
+    if not text or "\0" in text:
+        raise OptionError(f"path={path!r} is no name of a file; give one such as 'report.html'.")
+    target = Path(text)
+    if target.is_dir():
+        raise OptionError(f"path={text!r} is a folder; give a file in it, such as {str(target / 'report.html')!r}.")
+    folder = next(each for each in target.absolute().parents if each.exists())
+    if not folder.is_dir():
+        raise OptionError(f"path={text!r} lies in {str(folder)!r}, which is a file and no folder; give another path.")
+    if not os.access(folder, os.W_OK):
+        raise OptionError(f"path={text!r} lies in {str(folder)!r}, where nothing may be written; give another path.")
+    return target

@@ -1,0 +1,88 @@
+"""The page of a comparison: which density fits rows best that it has not seen, and how sure that is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtri
+
+from eigenlens.comparison.compare import Comparison
+from eigenlens.reporting.charts import Chart, facts, layer, marks, points, table
+from eigenlens.reporting.rows import ShownRows
+
+__all__ = ["compared_page"]
+
+LEVEL = 0.95
+BLUE, GREY = "#3b8fc4", "#888888"
+
+
+def compared_page(found: Comparison, rows: ShownRows) -> list[Chart]:
+    """All charts of what `eigenlens.compare` gave. rows: those that were compared on, for the picture row by row."""
+    seen = np.flatnonzero(np.isfinite(found.behind))
+    charts = [_about(found), _table(found)]
+    if seen.size:
+        charts += [_behind(found, seen), _folds(found, seen)]
+    if seen.size > 1 and found.values.shape[1] == rows.total:
+        charts.append(_row_by_row(found, rows, int(seen[0]), int(seen[1])))
+    return charts
+
+
+def _about(found: Comparison) -> Chart:
+    n, k = found.folds.size, int(found.folds.max()) + 1
+    pairs = [("rows", f"{n:,}"), ("folds", k), ("best", found.best)]
+    warnings = [f"{name} failed {why}" for name, why in found.failures.items()]
+    lost = (~np.isfinite(found.means)).nonzero()[0]
+    warnings += [
+        f"{found.names[i]} gives a held-out row density zero" for i in lost if found.names[i] not in found.failures
+    ]
+    words = "Each estimator was fitted without a fold and asked for the log density of its rows, in the same units."
+    return facts("The comparison", pairs, paragraphs=[words], warnings=warnings)
+
+
+def _table(found: Comparison) -> Chart:
+    columns: dict[str, Any] = {
+        "estimator": list(found.names), "log density": found.means, "± se": found.errors, "behind": found.behind,
+        "± se, paired": found.behind_errors, "fit s": found.fit_seconds,
+    }  # fmt: skip
+    return table(
+        "Held-out log density",
+        columns,
+        "Means per row, best first; errors of what lies behind are from differences row by row.",
+    )
+
+
+def _behind(found: Comparison, seen: Any) -> Chart:
+    half = float(ndtri(0.5 + 0.5 * LEVEL)) * np.nan_to_num(found.behind_errors[seen])
+    middle, names = -found.behind[seen], [found.names[i] for i in seen]
+    titles = [f"{name}: {a:.4g} ± {b:.2g}" for name, a, b in zip(names, middle, half, strict=True)]
+    dots = layer("interval", x=names, y=middle, low=middle - half, high=middle + half, title=titles, colour=BLUE)
+    best = layer("rule-y", y=[0.0], text=[f"{found.best}, the best"], colour=GREY, dash=True)
+    about = f"With {LEVEL:.0%} intervals of the paired difference: an interval that reaches the line may be a tie."
+    axes: dict[str, Chart] = {"x": {"type": "band"}, "y": {"label": "log density per row, less that of the best"}}
+    return marks("Behind the best", best, dots, about=about, **axes)
+
+
+def _folds(found: Comparison, seen: Any) -> Chart:
+    """The mean of every fold less that of the best estimator, a line each."""
+    k = int(found.folds.max()) + 1
+    weight = found.weight / np.maximum(np.bincount(found.folds, found.weight, k)[found.folds], np.finfo(float).tiny)
+    lines = [
+        layer("line", found.names[i], x=[str(f + 1) for f in range(k)],
+              y=np.bincount(found.folds, weight * (found.values[i] - found.values[0]), k))
+        for i in seen
+    ]  # fmt: skip
+    axes: dict[str, Chart] = {
+        "x": {"label": "fold", "type": "band"},
+        "y": {"label": "log density per row, less the best's"},
+    }
+    return marks("Fold by fold", *lines, about="Does the order hold in every fold?", **axes)
+
+
+def _row_by_row(found: Comparison, rows: ShownRows, first: int, second: int) -> Chart:
+    a, b = found.values[first][rows.chosen], found.values[second][rows.chosen]
+    names = found.names[first], found.names[second]
+    about = f"Right: rows that both know well. Above the line: rows that {names[0]} knows better than {names[1]}."
+    labels = "mean of both log densities", f"log density by {names[0]}, less by {names[1]}"
+    lines = [{"y": 0.0, "label": ""}]
+    return points(f"{names[0]} against {names[1]}", 0.5 * (a + b), a - b, *labels, about, lines=lines)

@@ -1,0 +1,264 @@
+"""The page of a kernel density: the curve under any bandwidth, what the rules say, and pairs of columns by mass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from eigenlens.arrays import Array
+from eigenlens.errors import DataError
+from eigenlens.kde import tables as density_tables
+from eigenlens.kde.bandwidth.curve import CURVES
+from eigenlens.kde.model import KernelEstimate
+from eigenlens.reporting.charts import Chart, facts, far_off, frames, layer, marks, points, table
+from eigenlens.reporting.page import packed
+from eigenlens.reporting.rows import ShownRows
+from eigenlens.tables.rows import worth_showing
+
+__all__ = ["density_page"]
+
+STEPS, PLACES = 25, 400
+"""Bandwidths of the slider besides those of the rules, and places along each of its curves."""
+
+MARGINALS, PAIRED, CELLS = 6, 4, 72
+"""The most columns that have a curve each, and that are paired; cells along each axis of a pair."""
+
+LEAST, SCORED = 20, 20_000
+"""Rows in the list of the least likely, and the most that are looked at for it where it takes time."""
+
+SLID = 20_000
+"""The most rows of several columns whose bandwidths each have a slider."""
+
+GATHERED = 20_000
+"""From so many rows on, those of a small cell are one row in the curves of the slider."""
+
+GREY, BLUE = "#888888", "#3b8fc4"
+
+
+def density_page(model: Any, rows: ShownRows) -> list[Chart]:
+    """All charts of a fitted KernelDensity."""
+    d = model.n_features_in_
+    names = rows.labels if len(rows.names) == d else tuple(f"x{j}" for j in range(d))
+    charts = [_about(model)]
+    if d == 1:
+        return [*charts, *_only_column(model.model_, names[0]), *_least_likely(model, rows)]
+    marginals = {names[j]: model.model_.marginal([j]) for j in range(min(d, MARGINALS))}
+    charts += [_curve(f, name, f"Density of {name}") for name, f in marginals.items()]
+    for i, j in combinations(range(min(d, PAIRED)), 2):
+        charts.append(_pair(model.model_, rows, (i, j), (names[i], names[j])))
+    sliders = [chart for name, f in marginals.items() for chart in _own_slider(f, name)]
+    return [*charts, *sliders, *_least_likely(model, rows)]
+
+
+def _about(model: Any) -> Chart:
+    f: KernelEstimate = model.model_
+    rule = f" ({model.bandwidth})" if isinstance(model.bandwidth, str) else ""
+    pairs = [("rows that count", f"{model.n_samples_:,}"), ("kernel", f.kernel.name)]
+    pairs.append(("bandwidth", _written(f.bandwidth) + rule))
+    if f.scales is not None:
+        pairs.append(("adaptive", f"times {f.scales.min():.3g} to {f.scales.max():.3g}, wider where rows are rare"))
+    if np.isfinite(f.bounds).any():
+        pairs.append(("bounds", f"{f.boundary}: " + "; ".join(f"{low:g} to {high:g}" for low, high in f.bounds[:8])))
+    return facts("The model", pairs)
+
+
+def _written(h: Array) -> str:
+    """One bandwidth, one a column, or the roots of a matrix's diagonal."""
+    if h.ndim == 1:
+        return ", ".join(f"{value:.5g}" for value in h[:8]) + (", …" if h.size > 8 else "")
+    return "a matrix; standard deviations " + _written(np.sqrt(np.diag(h)))
+
+
+# ---- one column ---------------------------------------------------------------------------------------------
+
+
+def _only_column(f: KernelEstimate, name: str) -> list[Chart]:
+    """The curve with its band, the slider, the criteria and the rules."""
+    try:
+        tables = {kind: density_tables.bandwidths(f, kind) for kind in CURVES}
+    except DataError as error:  # rows all alike, or too few of them
+        return [_curve(f, name, "Density"), facts("Bandwidth", paragraphs=[str(error)])]
+    first = next(iter(tables.values()))
+    pictures = [_curve(f, name, "Density"), _slider(f, name, first), *map(_criterion, tables.values())]
+    return [*pictures, _rules(tables), *_remarks(tables)]
+
+
+def _own_slider(f: KernelEstimate, name: str) -> list[Chart]:
+    """The slider of one column of several, where the rules have a bandwidth for it."""
+    if len(f.points) > SLID:
+        return []
+    try:
+        found = density_tables.bandwidths(f, next(iter(CURVES)))
+    except DataError:  # rows all alike, or too few of them
+        return []
+    return [_slider(f, name, found) | {"title": f"Bandwidth of {name}"}]
+
+
+def _curve(f: KernelEstimate, name: str, title: str) -> Chart:
+    found = density_tables.density(f)
+    x, step = found.x, max(1, found.x.size // 1_024)
+    assert found.low is not None
+    assert found.high is not None
+    layers = [
+        _histogram(f),
+        layer(
+            "band", "95% at each place", x=x[::step], low=found.low[::step], high=found.high[::step], colour="#56b4e9"
+        ),
+        layer("line", "density", x=x[::step], y=found.values[::step], colour=BLUE),
+    ]
+    about = (
+        "The band is for the density as this kernel smooths it: where peaks are narrower than the bandwidth, "
+        "smoothing itself is the larger error."
+    ) + far_off(found.beyond)
+    return marks(title, *layers, about=about, x={"label": name}, y={"label": "density"})
+
+
+def _histogram(f: KernelEstimate) -> Chart:
+    """Bars of area one behind a curve: an area whose edge goes up and down at their corners."""
+    x, n = f.points[:, 0], len(f.points)
+    bins = int(np.clip(2.0 * n ** (1.0 / 3.0), 5, 80))
+    masses, edges = np.histogram(x, bins, worth_showing(x, f.weights), weights=f.weights)
+    heights = masses / (f.weights.sum() * np.diff(edges))
+    corners = np.concatenate([[0.0], np.repeat(heights, 2), [0.0]])
+    return layer("area", "histogram", x=np.repeat(edges, 2), y=corners, colour=GREY)
+
+
+def _slider(f: KernelEstimate, name: str, found: density_tables.BandwidthTable) -> Chart:
+    """The curve for bandwidths from narrow to wide, with a button for the bandwidth of each rule."""
+    said = _by_bandwidth({**found.rules, "as fitted": found.fitted})
+    low, high = min(said), max(said)
+    between = [
+        h for h in np.geomspace(low / 4.0, high * 4.0, STEPS) if np.all(np.abs(np.log(h / np.array([*said]))) > 0.02)
+    ]
+    widths = sorted([*between, *said])
+    x = np.linspace(*_ends(f, high), PLACES)
+    bars, f = _histogram(f), _gathered(f, widths[0] / 16.0)
+    top = 1.15 * float(replace(f, bandwidth=low).density(x).max())
+    steps = []
+    for h in widths:
+        values = replace(f, bandwidth=h).density(x)
+        curve = layer("line", "density", x=x, y=values, colour=BLUE)
+        words = f"{h:.4g}" + (f" ({said[h]})" if h in said else "")
+        # One scale for all, so that peaks can be compared; spikes of the narrowest kernels make theirs longer.
+        axes = {"label": name}, {"label": "density", "domain": [0.0, max(top, 1.05 * float(values.max()))]}
+        steps.append((words, [marks("", bars, curve, x=axes[0], y=axes[1])]))
+    at = [{"at": widths.index(h), "label": names} for h, names in said.items()]
+    start = next(i for i, h in enumerate(widths) if "as fitted" in said.get(h, ""))
+    about = "Narrow kernels show every row, wide ones hide the shape. Each button is the bandwidth of a rule."
+    return frames("Bandwidth", "bandwidth h", steps, start=start, marks=at, about=about)
+
+
+def _gathered(f: KernelEstimate, width: float) -> KernelEstimate:
+    """The same density with one point, their mean, for the points of each cell: many curves at the price of few points.
+
+    Cells are so small beside the bandwidths that nobody sees it: the error is (width / h)² / 24 of the curvature.
+    """
+    x, w = f.points[:, 0], f.weights
+    cell = np.floor((x - x.min()) / width)
+    if x.size <= GATHERED or float(cell.max()) > x.size:
+        return f
+    _, which = np.unique(cell, return_inverse=True)
+    mass = np.bincount(which, w)
+    scales = None if f.scales is None else np.bincount(which, w * f.scales) / mass
+    middle = np.clip(np.bincount(which, w * x) / mass, *f.bounds[0])
+    return replace(f, points=middle[:, None], weights=mass, scales=scales)
+
+
+def _by_bandwidth(rules: dict[str, float]) -> dict[float, str]:
+    """Names by bandwidth, ascending; rules that agree to three digits share one."""
+    found: dict[float, str] = {}
+    for name, h in sorted(rules.items(), key=lambda item: item[1]):
+        near = next((at for at in found if abs(np.log(h / at)) < 5e-4), None)
+        found[h if near is None else near] = name if near is None else f"{found[near]}, {name}"
+    return found
+
+
+def _ends(f: KernelEstimate, h: float) -> tuple[float, float]:
+    more = h * min(3.0, f.kernel.radius)
+    low, high = worth_showing(f.points[:, 0], f.weights)
+    return max(low - more, float(f.bounds[0, 0])), min(high + more, float(f.bounds[0, 1]))
+
+
+ABOUT = {
+    "lscv": (
+        "Squared error by bandwidth",
+        "squared error",
+        "Cross-validated squared error of the density, less a constant: low is good.",
+    ),
+    "mlcv": ("Likelihood by bandwidth", "log density left out", "Likelihood of rows left out: high is good."),
+}
+
+
+def _criterion(found: density_tables.BandwidthTable) -> Chart:
+    title, label, about = ABOUT[found.criterion]
+    rules = np.array(list(found.rules.values()))
+    seen = (found.h > 0.5 * rules.min()) & (found.h < 1.5 * rules.max())
+    at = np.array([found.at(h) for h in rules])
+    titles = [f"{name}: h = {h:.4g}" for name, h in found.rules.items()]
+    layers = [
+        layer("line", "criterion", x=found.h[seen], y=found.values[seen], colour=BLUE),
+        layer("dot", "rules", x=rules, y=at, title=titles, colour="#d55e00"),
+    ]
+    if found.h[seen][0] < found.fitted < found.h[seen][-1]:
+        layers.append(layer("rule-x", x=[found.fitted], text=["as fitted"], colour=GREY, dash=True))
+    about += " Point at a dot to see its rule."
+    return marks(title, *layers, about=about, x={"label": "bandwidth h"}, y={"label": label})
+
+
+def _remarks(tables: dict[str, density_tables.BandwidthTable]) -> list[Chart]:
+    """What the rules had to say, once."""
+    said = dict.fromkeys(remark for found in tables.values() for remark in found.remarks)
+    return [facts("What the rules had to say", warnings=list(said))] if said else []
+
+
+def _rules(tables: dict[str, density_tables.BandwidthTable]) -> Chart:
+    first = next(iter(tables.values()))
+    columns: dict[str, Any] = {"rule": list(first.rules), "bandwidth": np.array(list(first.rules.values()))}
+    for kind, found in tables.items():
+        columns[ABOUT[kind][1]] = np.array([found.at(h) for h in first.rules.values()])
+    return table("Rules", columns, "The bandwidth of each rule, in the scale of the kernel, and what it comes to.")
+
+
+# ---- pairs of columns ---------------------------------------------------------------------------------------
+
+
+def _pair(f: KernelEstimate, rows: ShownRows, pair: tuple[int, int], names: tuple[str, str]) -> Chart:
+    """Rows over the smallest regions that hold half, 80% and 95% of the mass."""
+    found = density_tables.masses_of_plane(f, columns=list(pair), resolution=CELLS)
+    behind = found.regions()
+    shades = np.nan_to_num(sum((behind <= share).astype(float) for share in found.mass.masses))
+    # The page shades by log(1 + count): even steps from one region to the next.
+    counts = np.expm1(shades)
+    step = found.x[1] - found.x[0], found.y[1] - found.y[0]
+    box: dict[str, Any] = {
+        "x0": float(found.x[0] - 0.5 * step[0]), "x1": float(found.x[-1] + 0.5 * step[0]), "width": CELLS,
+        "y0": float(found.y[0] - 0.5 * step[1]), "y1": float(found.y[-1] + 0.5 * step[1]), "height": CELLS,
+        "counts": packed(counts),
+    }  # fmt: skip
+    about = f"Shaded, from the inside out: the smallest regions that hold {_listed(found.mass.masses)} of the mass."
+    i, j = pair
+    more: dict[str, Any] = {"density": box}
+    if found.beyond:
+        about += far_off(found.beyond, ": zoom out")
+        more["span"] = {"x": [box["x0"], box["x1"]], "y": [box["y0"], box["y1"]]}
+    return points(f"{names[0]} and {names[1]}", rows.X[:, i], rows.X[:, j], *names, about, **more)
+
+
+def _listed(shares: Iterable[float]) -> str:
+    words = [f"{100.0 * share:g}%" for share in shares]
+    return ", ".join(words[:-1]) + " and " + words[-1]
+
+
+def _least_likely(model: Any, rows: ShownRows) -> list[Chart]:
+    """Rows by log density, the lowest first; not where looking at all of them would take long."""
+    if rows.X.shape[1] != model.n_features_in_ or (model.n_features_in_ > 1 and len(rows.X) > SCORED):
+        return []
+    values = model.model_.log_density(rows.X)
+    lowest = np.argsort(values, kind="stable")[:LEAST]
+    shown = {name: rows.X[lowest, j] for j, name in enumerate(rows.labels[:8])}
+    columns = {"row": [rows.name(int(i)) for i in lowest], "log density": values[lowest]}
+    return [table("Least likely rows", columns | {f"{name} ": column for name, column in shown.items()})]

@@ -1,0 +1,132 @@
+"""The page of a kernel PCA: the embedding, what the width of the kernel does to it, linear PCA beside it, denoising."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from eigenlens.arrays import Array
+from eigenlens.data.memory import ArraySource
+from eigenlens.errors import EigenlensError
+from eigenlens.pca.estimator import PCA
+from eigenlens.reporting.charts import Chart, facts, frames, images, layer, marks, points
+from eigenlens.reporting.rows import ShownRows
+
+__all__ = ["kernel_page"]
+
+TRIED, GAMMAS, FEWEST = 1_000, 9, 4
+"""Rows and widths of the slider, each a fit of its own, and the fewest rows for it."""
+
+
+def kernel_page(model: Any, rows: ShownRows) -> list[Chart]:
+    """All charts of a fitted KernelPCA."""
+    Z = np.asarray(model.transform(rows.given))
+    charts = [_about(model), _variance(model), _embedding("Embedding", Z)]
+    # Of kernel values there are no columns to go back to, and too few rows have no components of their own.
+    if model.kernel == "precomputed" or len(rows.X) < FEWEST:
+        return charts
+    linear = _embedding("Linear PCA of the same rows", _linear(rows.X), equal=True)
+    if getattr(model, "gamma_", None) is not None and model.kernel in ("rbf", "laplacian"):
+        charts.append(_widths(model, rows, linear))
+    else:
+        charts.append(linear)
+    return [*charts, *_denoising(model, rows)]
+
+
+def _about(model: Any) -> Chart:
+    pairs = [("kernel", model.kernel), ("components", model.n_components_)]
+    if getattr(model, "gamma_", None) is not None:
+        pairs.append(("gamma", f"{model.gamma_:.6g}"))
+    if model.approximation is not None:
+        pairs.append(
+            ("approximation", f"{model.approximation}, {model.approximation_error_:.2%} of the trace left out")
+        )
+    return facts("The model", pairs)
+
+
+def _variance(model: Any) -> Chart:
+    shares = 100.0 * np.asarray(model.explained_variance_ratio_)[:30]
+    names = [str(i) for i in range(1, len(shares) + 1)]
+    layers = layer("bar", "share", x=names, y=shares), layer("line", "cumulative", x=names, y=np.cumsum(shares))
+    about = "Shares of the variance in feature space."
+    return marks("Variance", *layers, about=about, x={"label": "component", "type": "band"}, y={"label": "%"})
+
+
+def _embedding(title: str, Z: Array, **more: Any) -> Chart:
+    second = Z[:, 1] if Z.shape[1] > 1 else np.zeros(len(Z))
+    return points(title, Z[:, 0], second, "component 1", "component 2" if Z.shape[1] > 1 else "", **more)
+
+
+def _linear(X: Array) -> Array:
+    return np.asarray(PCA(min(2, *X.shape), random_state=0).fit_transform(X))
+
+
+def _widths(model: Any, rows: ShownRows, linear: Chart) -> Chart:
+    """The embedding for kernels from narrow to wide, of some rows where there are many, with linear PCA beside it."""
+    gammas = model.gamma_ * np.geomspace(0.03, 30.0, GAMMAS)
+    n = len(rows.X)
+    chosen = np.arange(n) if n <= TRIED else np.sort(np.random.default_rng(0).permutation(n)[:TRIED])
+    steps = []
+    for gamma in gammas:
+        fitted = clone(model).set_params(
+            gamma=float(gamma), n_components=min(2, model.n_components_), approximation=None, random_state=0
+        )
+        Z = np.full((n, 2), np.nan)
+        found = np.asarray(fitted.fit_transform(rows.X[chosen]))
+        Z[chosen, : found.shape[1]] = found
+        steps.append((f"{gamma:.3g}", [_embedding(f"Kernel PCA, gamma {gamma:.3g}", Z), linear]))
+    about = "Small gamma comes near linear PCA; large gamma sees only close neighbours."
+    about += "" if n <= TRIED else f" {TRIED:,} rows drawn at random."
+    return frames("Embedding by width", "gamma", steps, start=GAMMAS // 2, about=about)
+
+
+def _denoising(model: Any, rows: ShownRows) -> list[Chart]:
+    """Rows before and after: as pictures where they are pictures, else on their first two columns."""
+    d = rows.X.shape[1]
+    side = round(d**0.5)
+    try:
+        if side * side == d and side >= 6:
+            return [_pictures(model, rows, side)]
+        return [_plane(model, rows)] if d > 1 else []
+    except EigenlensError as error:
+        return [facts("Denoising", paragraphs=[f"There are no denoised rows: {error}"])]
+
+
+def _pictures(model: Any, rows: ShownRows, side: int, count: int = 8) -> Chart:
+    rng = np.random.default_rng(0)
+    clean = rows.X[:count]
+    noisy = clean + 0.5 * rows.X.std() * rng.standard_normal(clean.shape)
+    made = np.asarray(model.denoise(noisy if not rows.named else ArraySource(noisy)))
+    pictures = [(rows.name(i), row) for i, row in enumerate(clean)]
+    pictures += [(f"{rows.name(i)}, noisy", row) for i, row in enumerate(noisy)]
+    pictures += [(f"{rows.name(i)}, denoised", row) for i, row in enumerate(made)]
+    about = "Rows, the same with noise of half their standard deviation, and what the components make of these."
+    return images("Denoising", pictures, (side, side), len(clean), clean) | {"about": about}
+
+
+def _plane(model: Any, rows: ShownRows) -> Chart:
+    """Rows at the pre-images of what the components keep of them; before and after stand beside each other."""
+    n = len(rows.X)
+    chosen = np.arange(n) if n <= TRIED else np.sort(np.random.default_rng(0).permutation(n)[:TRIED])
+    made = np.full((n, 2), np.nan)
+    made[chosen] = np.asarray(model.denoise(rows.take(chosen).given))[:, :2]
+    before = np.where(np.isnan(made), np.nan, rows.X[:, :2])
+    names = rows.labels[:2]
+    span = _span(np.concatenate([before[chosen], made[chosen]]))
+    charts = [
+        points(word, Z[:, 0], Z[:, 1], *names, equal=True, span=span)
+        for word, Z in (("Rows as they are", before), ("Denoised", made))
+    ]
+    about = f"Rows, and the places whose images come nearest to what {model.n_components_} components keep of them."
+    about += "" if n <= TRIED else f" {TRIED:,} rows drawn at random."
+    about += "" if rows.X.shape[1] == 2 else " The first two columns."
+    return frames("Denoising", "", [("", charts)], about=about)
+
+
+def _span(Z: Array) -> Chart:
+    """What holds all places (n, 2), and a little more: charts that are compared have one scale."""
+    low, high = np.nanmin(Z, axis=0), np.nanmax(Z, axis=0)
+    more = 0.07 * np.where(high > low, high - low, 1.0)
+    return {axis: [float(low[j] - more[j]), float(high[j] + more[j])] for j, axis in enumerate("xy")}

@@ -1,0 +1,191 @@
+"""The page of probabilistic PCA and factor analysis: fit, factors, noise, and what is known of missing entries."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtri
+from sklearn.base import clone
+
+from eigenlens.arrays import Array
+from eigenlens.data.memory import ArraySource
+from eigenlens.errors import EigenlensError
+from eigenlens.latent import tables as latent_tables
+from eigenlens.reporting.charts import Chart, climb, facts, heat, layer, marks, points, table
+from eigenlens.reporting.rows import ShownRows
+
+__all__ = ["latent_page"]
+
+CELLS, LISTED, ENTRIES, DRAWN = 40, 2_000, 200, 40
+"""The most columns in a chart and in a table, and entries with intervals that are listed and drawn."""
+
+HIDDEN, TRIED, REFITTED = 0.1, 5_000, 40_000
+"""The share of entries hidden, of so many rows at most; up to so many entries the model is fitted without them."""
+
+Z95 = float(ndtri(0.975))
+
+
+def latent_page(model: Any, rows: ShownRows) -> list[Chart]:
+    """All charts of a fitted ProbabilisticPCA or FactorAnalysis."""
+    Z = np.asarray(model.transform(ArraySource(rows.X)))
+    charts = [_about(model, rows), *climb(np.asarray(model.loglik_path_)), _scores(Z)]
+    charts += _factors(model, rows)
+    charts += [_noise(model, rows), _communalities(model, rows)]
+    if np.isnan(rows.X).any():
+        charts += _imputed(model, rows)
+    return [*charts, _coverage(model, rows)]
+
+
+def _about(model: Any, rows: ShownRows) -> Chart:
+    pairs = [
+        ("latent dimensions", model.n_components_),
+        ("log-likelihood", f"{model.loglik_:.6g}"),
+        ("AIC, BIC", f"{model.aic():.6g}, {model.bic():.6g}"),
+        ("steps", f"{model.n_iter_}, {'converged' if model.converged_ else 'not converged'}"),
+        ("solver", model.solver_),
+    ]
+    if np.ndim(model.noise_variance_) == 0:
+        pairs.insert(1, ("noise variance", f"{float(model.noise_variance_):.6g}"))
+    return facts("The model", [*pairs, *_goodness(model, rows)])
+
+
+def _goodness(model: Any, rows: ShownRows) -> list[tuple[str, str]]:
+    """Of a factor analysis, how well so many factors fit."""
+    if not hasattr(model, "goodness_of_fit") or np.isnan(rows.X).any():
+        return []
+    try:
+        found = model.goodness_of_fit()
+    except EigenlensError:  # after partial fits, or of many columns, the rows are needed
+        return []
+    if not np.isfinite(found.chi2):
+        return []
+    test = f"chi² {found.chi2:.4g}, {found.df} degrees of freedom, p = {found.p:.3g}"
+    near = f"{found.rmsea:.3f} (90% interval {found.rmsea_low:.3f} to {found.rmsea_high:.3f}), {found.tli:.3f}"
+    return [("do so many factors suffice?", test), ("RMSEA, TLI", near)]
+
+
+def _scores(Z: Array) -> Chart:
+    second = Z[:, 1] if Z.shape[1] > 1 else np.zeros(len(Z))
+    about = "The expected latent values of each row, given what is observed of it."
+    return points("Latent values", Z[:, 0], second, "factor 1", "factor 2" if Z.shape[1] > 1 else "", about, equal=True)
+
+
+def _factors(model: Any, rows: ShownRows) -> list[Chart]:
+    """Loadings as they were found and as a rotation leaves them, and how the rotated factors go together."""
+    noise = latent_tables.noise(model, names=rows.labels)
+    spread = np.sqrt(noise.noise + noise.common)
+    if model.n_components_ < 2:
+        return [_loadings("Loadings", latent_tables.loadings(model, names=rows.labels), spread)]
+    found = latent_tables.rotation(model, names=rows.labels)
+    charts = [
+        _loadings("Loadings before rotation", found.before, spread),
+        _loadings(f"Loadings after {found.name}", found.after, spread),
+    ]
+    k = len(found.correlations)
+    if not np.allclose(found.correlations, np.eye(k), atol=1e-8):
+        names = [f"F{j + 1}" for j in range(k)]
+        charts.append(heat("Correlations of factors", found.correlations, names, names, what="correlation"))
+    return charts
+
+
+def _loadings(title: str, found: Any, spread: Array) -> Chart:
+    """Loadings by the standard deviations (d,) of their columns: in other units the largest column hides the rest."""
+    values = found.values / np.where(spread > 0.0, spread, 1.0)[:, None]
+    chosen = np.sort(np.argsort(-np.abs(values).max(axis=1))[:CELLS])
+    factors = [f"{found.stem}{j}" for j in found.components]
+    about = "By how many of its standard deviations a column moves when a factor moves by one."
+    about += f" The {CELLS} columns that move most." if len(values) > CELLS else ""
+    names = [found.names[j] for j in chosen]
+    return heat(title, values[chosen], names, factors, what="standardised loading", about=about)
+
+
+def _noise(model: Any, rows: ShownRows) -> Chart:
+    found = latent_tables.noise(model, names=rows.labels)
+    order = np.argsort(-found.shares)[:CELLS]
+    bars = layer("bar", x=[found.names[j] for j in order], y=found.shares[order])
+    about = "What of each column's variance is its own; the rest, its communality, is shared through the factors."
+    return marks("Noise by column", bars, about=about, x={"type": "band"}, y={"label": "% of its variance"})
+
+
+def _communalities(model: Any, rows: ShownRows) -> Chart:
+    found = latent_tables.noise(model, names=rows.labels)
+    shared = 100.0 - found.shares
+    order = np.argsort(-shared, kind="stable")[:LISTED]
+    columns = {
+        "column": [found.names[j] for j in order], "communality %": shared[order],
+        "uniqueness %": found.shares[order], "noise variance": found.noise[order],
+    }  # fmt: skip
+    return table("Communalities", columns, "How much of each column's variance the factors share, the most first.")
+
+
+def _imputed(model: Any, rows: ShownRows) -> list[Chart]:
+    """The first missing entries with their intervals, drawn in standard deviations of their columns, and listed."""
+    where = np.argwhere(np.isnan(rows.X))[:ENTRIES]
+    some = np.unique(where[:, 0])
+    filled, std = model.impute(ArraySource(rows.X[some]), return_std=True)
+    place = np.searchsorted(some, where[:, 0]), where[:, 1]
+    mean, spread = np.asarray(filled)[place], np.asarray(std)[place]
+    named, of = [rows.name(int(i)) for i in where[:, 0]], [rows.labels[j] for j in where[:, 1]]
+    columns = {
+        "entry": np.arange(1, len(named) + 1), "row": named, "column": of, "imputed": mean,
+        "low (95%)": mean - Z95 * spread, "high (95%)": mean + Z95 * spread,
+    }  # fmt: skip
+    total = int(np.isnan(rows.X).sum())
+    about = (
+        f"The first {len(where)} of {total:,} missing entries, with intervals that hold the truth in 95 of 100 cases."
+    )
+    middle, scale = np.nanmean(rows.X, axis=0)[where[:, 1]], np.nanstd(rows.X, axis=0)[where[:, 1]]
+    scale = np.where(scale > 0.0, scale, 1.0)
+    first = slice(0, DRAWN)
+    y, half = ((mean - middle) / scale)[first], (Z95 * spread / scale)[first]
+    reach = Z95 * spread
+    titles = [f"{a}, {b}: {v:.4g} ± {w:.3g}" for a, b, v, w in zip(named, of, mean, reach, strict=True)][first]
+    names = [str(i + 1) for i in range(len(y))]
+    dots = layer("interval", x=names, y=y, low=y - half, high=y + half, title=titles)
+    level = layer("rule-y", y=[0.0], text=["mean of the column"], colour="#888888", dash=True)
+    words = (
+        f"The first {len(y)} missing entries with 95% intervals, in standard deviations of their columns from the mean."
+    )
+    axes: dict[str, Chart] = {"x": {"type": "band"}, "y": {"label": "standard deviations of the column from its mean"}}
+    return [
+        marks("Imputed entries, with intervals", level, dots, about=words, **axes),
+        table("Imputed entries", columns, about),
+    ]
+
+
+def _coverage(model: Any, rows: ShownRows) -> Chart:
+    """Known entries are hidden, and compared with the intervals that a model gives them that has not seen them."""
+    rng = np.random.default_rng(0)
+    X = rows.X[np.sort(rng.permutation(len(rows.X))[:TRIED])]
+    hidden = (rng.random(X.shape) < HIDDEN) & ~np.isnan(X)
+    shown = np.where(hidden, np.nan, X)
+    judge, words = _without(model, shown, rows)
+    filled, std = judge.impute(ArraySource(shown), return_std=True)
+    off = np.abs((np.asarray(filled)[hidden] - X[hidden]) / np.asarray(std)[hidden])
+    levels = np.linspace(0.05, 0.99, 48)
+    limits = ndtri(0.5 + 0.5 * levels)
+    came = 100.0 * (off[:, None] <= limits).mean(axis=0) if off.size else np.full(len(levels), np.nan)
+    even = layer("line", "exactly calibrated", x=100.0 * levels, y=100.0 * levels, colour="#888888", dash=True)
+    curve = layer("line", "this model", x=100.0 * levels, y=came)
+    within = 100.0 * float(np.mean(off <= Z95)) if off.size else np.nan
+    about = (
+        f"{off.size:,} known entries were hidden ({words}): how many of them fell into intervals of each level; "
+        f"{within:.1f}% into those of 95%. Below the line the model is too sure of itself."
+    )
+    axes = {"label": "level of the interval (%)"}, {"label": "entries inside (%)"}
+    return marks("Held-out coverage", even, curve, about=about, x=axes[0], y=axes[1])
+
+
+def _without(model: Any, shown: Array, rows: ShownRows) -> tuple[Any, str]:
+    """The same model fitted without the hidden entries, where that is quick, and words on it."""
+    seen = "the fit had seen them"
+    if rows.sampled or shown.size > REFITTED or rows.weight is not None:
+        return model, seen
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return clone(model).fit(ArraySource(shown)), "from a fit of their own, too"
+    except (EigenlensError, ValueError):  # a column with nothing left, say
+        return model, seen

@@ -1,0 +1,272 @@
+"""The page of a Gaussian mixture: rows and ellipses, how sure rows are, how many components, and what they are."""
+
+from __future__ import annotations
+
+import warnings
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from eigenlens.arrays import Array
+from eigenlens.data.memory import ArraySource
+from eigenlens.densities.mixture import matrix_of
+from eigenlens.errors import EigenlensError
+from eigenlens.mixture import tables as mixture_plane
+from eigenlens.mixture import tables as mixture_tables
+from eigenlens.mixture.select import MixtureSelection, select_mixture
+from eigenlens.reporting.charts import Chart, climb, facts, far_off, frames, heat, layer, marks, points, table
+from eigenlens.reporting.density_backdrop import crowds
+from eigenlens.reporting.pages.mixture_selection import criteria
+from eigenlens.reporting.rows import ShownRows
+from eigenlens.reporting.sheet import Sheet
+from eigenlens.tables.rows import beyond
+
+__all__ = ["mixture_charts", "mixture_page"]
+
+PAIRED, LISTED, MATRIX, NAMED = 5, 12, 40, 20
+"""The most columns that are paired, listed, and in a matrix; the most components with a curve or a matrix each."""
+
+STRIPES, BINS = 100, 20
+"""Groups of rows in the picture of responsibilities, and bins of how unsure rows are."""
+
+TRIED, MORE, STARTS = 20_000, 3, 3
+"""Up to so many entries mixtures of other sizes are fitted for comparison, up to so many components more, and from so
+many starts each."""
+
+PATTERNS = 60
+"""The most sets of columns with missing entries for which they are."""
+
+LEVEL = 0.95
+
+
+def mixture_page(model: Any, rows: ShownRows) -> Sheet:
+    """All charts of a fitted GaussianMixture, and columns to colour by: components, and how unsure rows are."""
+    found = mixture_charts(model, rows)
+    return Sheet([*found.charts, *_other_sizes(model, rows)], found.columns)
+
+
+def mixture_charts(model: Any, rows: ShownRows) -> Sheet:
+    """The charts of one mixture, without those of other sizes."""
+    proba = np.asarray(model.model_.responsibilities(rows.X))
+    labels = proba.argmax(axis=1) + 1
+    charts = [_about(model, rows, proba)]
+    if rows.X.shape[1] == 1:
+        charts.append(_line(model, rows))
+    else:
+        charts += [*_planes(model, rows)]
+    charts += [_unsure(proba, rows), _responsibilities(model, rows), _components(model, rows)]
+    if rows.X.shape[1] > 1:
+        charts.append(_covariances(model, rows))
+    columns = {"component": np.array([f"component {k}" for k in labels]), "uncertainty": mixture_plane.unsure(proba)}
+    return Sheet([*charts, *climb(np.asarray(model.loglik_path_))], columns)
+
+
+def _about(model: Any, rows: ShownRows, proba: Array) -> Chart:
+    doubtful = int(np.count_nonzero(proba.max(axis=1) < 0.9))
+    pairs = [
+        ("components", model.n_components_),
+        ("covariances", model.covariance_type),
+        ("log-likelihood", f"{model.loglik_:.6g}"),
+        ("BIC, AIC", f"{model.bic():.6g}, {model.aic():.6g}"),
+        ("steps", f"{model.n_iter_}, {'converged' if model.converged_ else 'not converged'}"),
+        ("rows without a sure component", f"{doubtful:,} of {len(rows.X):,} have none above 90%"),
+    ]
+    try:
+        icl = model.icl(rows.given, rows.weight) if not rows.sampled else np.nan
+        bic = model.bic(rows.given, rows.weight) if not rows.sampled else np.nan
+    except EigenlensError:
+        icl = bic = np.nan
+    if np.isfinite(icl) and abs(bic - model.bic()) < 1e-6 * abs(bic):
+        pairs.insert(4, ("ICL", f"{icl:.6g}"))
+    return facts("The model", pairs)
+
+
+# ---- pictures -----------------------------------------------------------------------------------------------
+
+
+def _line(model: Any, rows: ShownRows) -> Chart:
+    bins = mixture_plane.weighted_bins(rows.X[:, 0], rows.weight)
+    found = mixture_tables.line(model, bins=bins, names=rows.names)
+    corners = np.concatenate([[0.0], np.repeat(found.heights, 2), [0.0]])
+    layers = [
+        layer("area", "histogram", x=np.repeat(found.edges, 2), y=corners, colour="#888888"),
+        layer("line", "density", x=found.x, y=found.density, colour="#3b8fc4"),
+    ]
+    layers += [
+        layer(
+            "line", f"component {k + 1} ({share:.3g}%)", x=found.x, y=part, dash=True, colour=COLOURS[k % len(COLOURS)]
+        )
+        for k, (share, part) in enumerate(zip(100.0 * found.weights[:NAMED], found.parts, strict=False))
+    ]
+    x = rows.X[np.isfinite(rows.X[:, 0])]
+    off = beyond(x, found.x[:1], found.x[-1:])
+    about = "The density is the sum of its components, each times its weight; bars are the rows." + far_off(off)
+    return marks("Density", *layers, about=about, x={"label": rows.labels[0]}, y={"label": "density"})
+
+
+COLOURS = ("#e69f00", "#009e73", "#cc79a7", "#d55e00", "#8a8a00", "#7b4fb5", "#9c6644", "#5fd3b0")
+"""Colours of components beside the density's own."""
+
+
+def _planes(model: Any, rows: ShownRows) -> list[Chart]:
+    d = rows.X.shape[1]
+    names = rows.labels
+    if d == 2:
+        plane = mixture_plane.pair_plane(model.model_, rows.X, (0, 1), LEVEL)
+        return [_plane(f"{names[0]} and {names[1]}", plane, rows, names, WORDS)]
+    plane = mixture_plane.principal_plane(model.model_, rows.X, rows.weight, LEVEL)
+    axes = [f"PC{j + 1} ({share:.1f}%)" for j, share in enumerate(plane.shares)]
+    words = "Rows on the two directions along which they vary most. " + WORDS
+    if np.isnan(rows.X).any():
+        words += " Missing entries are taken as what is expected of them."
+    charts = [_plane("Components", plane, rows, axes, words, equal=True)]
+    chosen = np.sort(np.argsort(-_apart(model))[:PAIRED])
+    steps = []
+    for i, j in combinations(chosen.tolist(), 2):
+        pair = mixture_plane.pair_plane(model.model_, rows.X, (i, j), LEVEL)
+        steps.append((f"{names[i]}, {names[j]}", [_plane("", pair, rows, (names[i], names[j]), "")]))
+    about = WORDS + (f" The {PAIRED} columns in which components lie farthest apart." if d > PAIRED else "")
+    return [*charts, frames("Pairs of columns", "columns", steps, about=about)]
+
+
+WORDS = f"Each ellipse holds {LEVEL:.0%} of the rows that its component would draw."
+
+
+def _apart(model: Any) -> Array:
+    """How far (d,) the means of components lie apart, in standard deviations within them."""
+    mixture = model.model_
+    parts: list[Any] = list(mixture.components)
+    within = sum(pi * np.diag(matrix_of(part)) for pi, part in zip(mixture.weights, parts, strict=True))
+    between = mixture.weights @ (mixture.means - mixture.mean) ** 2
+    return np.asarray(between / np.where(within > 0.0, within, 1.0))
+
+
+def _plane(
+    title: str, plane: mixture_plane.Plane, rows: ShownRows, axes: Any, about: str, *, equal: bool = False
+) -> Chart:
+    ellipses = [
+        {"x": each.x, "y": each.y, "a": each.a, "b": each.b, "angle": each.angle, "label": str(k + 1)}
+        for k, each in enumerate(plane.ellipses)
+    ]
+    more, words = ({}, "") if not title else crowds(rows, plane.points, [(0, 1)], plane.project)[0]
+    (x, y), (across, up) = plane.points.T, axes
+    return points(title, x, y, across, up, about + words, ellipses=ellipses, equal=equal, **more)
+
+
+def _unsure(proba: Array, rows: ShownRows) -> Chart:
+    edges = np.linspace(0.0, 1.0, BINS + 1)
+    counts = np.histogram(mixture_plane.unsure(proba), edges, weights=rows.weight)[0]
+    names = [f"{100 * low:.0f}" for low in edges[:-1]]
+    seen = np.flatnonzero(counts)
+    last = max(int(seen[-1]) + 1 if seen.size else 1, BINS // 2)
+    bars = layer("bar", x=names[:last], y=counts[:last])
+    about = "How many rows leave so much to components other than their likeliest: left are sure rows, right are ties."
+    across: Chart = {"label": "uncertainty of the row, % and more", "type": "band"}
+    up = {"label": "rows" if rows.weight is None else "rows, by their weight"}
+    return marks("Uncertainty", bars, about=about, x=across, y=up)
+
+
+def _responsibilities(model: Any, rows: ShownRows) -> Chart:
+    """Rows in order, in groups: how much of each group every component has."""
+    found = mixture_tables.shares(model.model_, rows.X)
+    groups = np.array_split(np.arange(len(found.order)), min(STRIPES, len(found.order)))
+    values = 100.0 * np.stack([found.values[group].mean(axis=0) for group in groups], axis=1)
+    K = min(len(values), NAMED)
+    names = [f"component {k + 1}" for k in range(K)]
+    about = (
+        "Rows by their likeliest component, the surest first, "
+        + (f"in {len(groups)} groups of equal size" if len(groups) < len(found.order) else "one by one")
+        + ": shades between the ends are rows that lie between components."
+    )
+    groups_named = [str(i + 1) for i in range(len(groups))]
+    return heat(
+        "Responsibilities", values[:K], names, groups_named, what="% of the row", about=about, x="rows, in order"
+    )
+
+
+# ---- tables -------------------------------------------------------------------------------------------------
+
+
+def _components(model: Any, rows: ShownRows) -> Chart:
+    mixture = model.model_
+    parts: list[Any] = list(mixture.components)
+    deviations = np.sqrt(np.stack([np.diag(matrix_of(part)) for part in parts]))
+    columns: dict[str, Any] = {
+        "component": [str(k + 1) for k in range(len(parts))],
+        "weight": mixture.weights,
+    }
+    for j in range(min(LISTED, rows.X.shape[1])):
+        columns |= {f"mean of {rows.labels[j]}": mixture.means[:, j], f"± sd of {rows.labels[j]}": deviations[:, j]}
+    about = f"The first {LISTED} of {rows.X.shape[1]} columns." if rows.X.shape[1] > LISTED else ""
+    return table("Components: weights, means and standard deviations", columns, about)
+
+
+def _covariances(model: Any, rows: ShownRows) -> Chart:
+    """The matrix of each component, as numbers on shades of its correlations."""
+    parts: list[Any] = list(model.model_.components)
+    chosen = np.sort(np.argsort(-_apart(model))[:MATRIX])
+    names, steps = [rows.labels[j] for j in chosen], []
+    for k, part in enumerate(parts[:NAMED]):
+        C = matrix_of(part)[np.ix_(chosen, chosen)]
+        s = np.sqrt(np.diag(C))
+        R = C / np.outer(s, s)
+        texts = [f"{value:.3g}" for value in C.ravel()] if len(chosen) <= 10 else None
+        matrix = heat("", R, names, names, what="correlation", texts=texts, top=1.0)
+        steps.append((f"component {k + 1}", [matrix]))
+    words = "Shades are correlations within the component" + (
+        ", numbers its covariances." if len(chosen) <= 10 else "."
+    )
+    words += f" The {MATRIX} columns in which components lie farthest apart." if rows.X.shape[1] > MATRIX else ""
+    words += f" The first {NAMED} of {len(parts)} components." if len(parts) > NAMED else ""
+    return frames("Covariances", "of", steps, about=words)
+
+
+# ---- how many -----------------------------------------------------------------------------------------------
+
+
+def _other_sizes(model: Any, rows: ShownRows) -> list[Chart]:
+    """BIC, ICL and AIC of other numbers of components, where fitting them is quick; else where to get them."""
+    reason = _long(model, rows)
+    if reason:
+        words = (
+            f"Mixtures of other sizes are not fitted here: {reason}. "
+            "eigenlens.select_mixture(X) compares them, and report() takes what it gives."
+        )
+        return [facts("How many components", paragraphs=[words])]
+    found = _selection(model, rows)
+    if isinstance(found, str):
+        return [facts("How many components", paragraphs=[found])]
+    own = {"bic": model.bic(), "aic": model.aic()}
+    words = f"Each from {STARTS} starts; the model itself may have had more."
+    return criteria(found, own=(model.n_components_, own), words=words)
+
+
+def _long(model: Any, rows: ShownRows) -> str:
+    """Why mixtures of other sizes would take long to fit, or nothing."""
+    if rows.sampled or rows.X.size * model.n_components_ > 4 * TRIED or rows.X.size > TRIED:
+        return f"{rows.total:,} rows of {len(rows.names):,} columns are many"
+    patterns = len(np.unique(np.isnan(rows.X), axis=0))
+    if patterns > PATTERNS:
+        return f"entries are missing in {patterns:,} ways, and each takes a step of its own"
+    return ""
+
+
+def _selection(model: Any, rows: ShownRows) -> MixtureSelection | str:
+    most = max(model.n_components_ + MORE, 6)
+    sizes = range(1, min(most, max(1, len(np.unique(rows.X, axis=0)) // 2)) + 1)
+    options = {
+        name: value
+        for name, value in model.get_params(deep=False).items()
+        if name not in ("n_components", "covariance_type", "init", "verbose", "random_state", "n_init")
+    }
+    seed = model.random_state if isinstance(model.random_state, int | np.integer) else 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what is to be said of each fit stands in the table
+        try:
+            return select_mixture(
+                ArraySource(rows.X, names=rows.names), sizes, [model.covariance_type], random_state=seed,
+                sample_weight=rows.weight, n_init=STARTS, **options,
+            )  # fmt: skip
+        except EigenlensError as error:
+            return f"Mixtures of other sizes could not be fitted: {error}"

@@ -1,0 +1,296 @@
+"""The page of a PCA: variance, scores, columns, reconstruction and outliers.
+
+Rows built again from their first components: a slider over how many.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from eigenlens.arrays import Array
+from eigenlens.linalg.resampling import permuted_spectra
+from eigenlens.pca import interpret as reading
+from eigenlens.pca import tables
+from eigenlens.reporting.charts import Chart, facts, frames, heat, images, layer, marks, points, table
+from eigenlens.reporting.density_backdrop import crowds
+from eigenlens.reporting.rows import ShownRows
+
+__all__ = ["pca_page", "reconstruction"]
+
+BARS, CELLS, ARROWS = 30, 40, 25
+"""The most components in a scree, rows in a heat map, and arrows in a plane."""
+
+SHUFFLED, TIMES = 100_000_000, 40
+"""Parallel analysis is made where n · d · min(n, d) is at most this, of so many shuffled data sets."""
+
+
+def pca_page(model: Any, rows: ShownRows) -> list[Chart]:
+    """All charts of a fitted PCA."""
+    Z = tables.plain_scores(model, rows.given)
+    rows = _filled(model, rows, Z)
+    pairs = [(0, 1), (2, 3)][: 1 + (Z.shape[1] > 3)] if Z.shape[1] > 1 else []
+    crowd = crowds(rows, Z, pairs, model.model_.project) if pairs else []
+    charts = [_about(model), _scree(model, *_noise(model, rows)), _scores(model, Z, (0, 1), *crowd[:1])]
+    if Z.shape[1] > 3:
+        charts.append(_scores(model, Z, (2, 3), *crowd[1:]))
+    if Z.shape[1] > 1:
+        charts += [_biplot(model, rows, Z), _circle(model, rows)]
+    charts += [_loadings(model, rows), *_contributions(model, rows), _row_table(model, Z, rows)]
+    return [*charts, reconstruction(model, rows), _outliers(model, Z, rows)]
+
+
+def _filled(model: Any, rows: ShownRows, Z: Array) -> ShownRows:
+    """Rows whose missing entries are what the components make of them."""
+    gaps = np.isnan(rows.X)
+    return replace(rows, X=np.where(gaps, model.model_.reconstruct(Z), rows.X)) if gaps.any() else rows
+
+
+def _noise(model: Any, rows: ShownRows) -> tuple[Array | None, str]:
+    """Eigenvalues (2, q) of rows whose columns were shuffled, 5% and 95% points; or why there are none.
+
+    Noise shrinks as rows grow, so a sample of them, or other rows than those of the fit, would have another band.
+    """
+    n, d = rows.X.shape
+    if rows.sampled or n * d * min(n, d) > SHUFFLED:
+        return None, " Parallel analysis is left out: it would shuffle too many entries."
+    weight = float(n if rows.weight is None else rows.weight.sum())
+    if n < 3 or abs(weight - model.model_.weight) > 1e-6 * weight:
+        return None, " Parallel analysis is left out: these are not the rows, or the weights, of the fit."
+    rng = np.random.default_rng(0)
+    spectra = permuted_spectra(rows.X, TIMES, rng, standardize=bool(model.standardize), weight=rows.weight)
+    return np.quantile(spectra, [0.05, 0.95], axis=0), (
+        f" The band is where 90% of {TIMES} tables with shuffled columns lie: components above it are more than noise."
+    )
+
+
+def _about(model: Any) -> Chart:
+    variance = tables.variance(model)
+    kept = 100.0 * float(np.sum(model.model_.variances)) / model.model_.total if model.model_.total else 0.0
+    return facts(
+        "The model",
+        [
+            ("components", model.n_components_),
+            ("variance kept", f"{kept:.1f}%"),
+            ("90% of the variance", _reached(variance.reaching(90.0))),
+            ("columns", "standardised" if model.standardize else "centred, in their own units"),
+            ("solver", model.solver_),
+        ],
+    )
+
+
+def _reached(k: int | None) -> str:
+    return "more components than are kept" if not k else f"{k} component" + ("" if k == 1 else "s")
+
+
+def _scree(model: Any, band: Array | None, words: str) -> Chart:
+    variance = tables.variance(model)
+    q = min(BARS, len(variance.shares))
+    x = [str(i) for i in range(1, q + 1)]
+    layers = [layer("bar", "share of a component", x=x, y=variance.shares[:q])]
+    if band is not None and band.size:
+        low, high = 100.0 * band[:, :q] / (model.model_.total or 1.0)
+        label = "noise (parallel analysis)"
+        layers.append(layer("band", x=x[: len(low)], low=low, high=high, colour="#d55e00"))
+        layers.append(layer("line", label, x=x[: len(high)], y=high, colour="#d55e00", dash=True))
+    layers += [
+        layer("line", "cumulative", x=x, y=variance.cumulative[:q], colour="#e69f00"),
+        layer("dot", x=x, y=variance.cumulative[:q], colour="#e69f00"),
+        layer("rule-y", y=[90.0], text=["90%"], colour="#888888", dash=True),
+    ]
+    about = "How much of the variance each component holds." + words
+    about += f" The first {q} of {len(variance.shares)} components." if q < len(variance.shares) else ""
+    axes: dict[str, Chart] = {"x": {"label": "component", "type": "band"}, "y": {"label": "% of the variance"}}
+    return marks("Scree", *layers, about=about, **axes)
+
+
+def _axis(model: Any, j: int) -> str:
+    return f"PC{j + 1} ({tables.variance(model).shares[j]:.1f}%)"
+
+
+def _scores(model: Any, Z: Array, pair: tuple[int, int], crowd: tuple[Chart, str] = ({}, "")) -> Chart:
+    if Z.shape[1] == 1:
+        return points("Scores", Z[:, 0], np.zeros(len(Z)), _axis(model, 0), "", "The rows on the only component.")
+    i, j = pair
+    about = "Every row at its place on two components; rows near each other are alike." + crowd[1]
+    names = _axis(model, i), _axis(model, j)
+    return points(f"Scores on components {i + 1} and {j + 1}", Z[:, i], Z[:, j], *names, about, equal=True, **crowd[0])
+
+
+def _biplot(model: Any, rows: ShownRows, Z: Array) -> Chart:
+    found = tables.biplot(model.model_, rows.X[:1], [1, 2], names=rows.labels)
+    columns, names = found.columns, rows.labels
+    S = np.sqrt(np.sqrt(np.maximum(model.model_.variances[:2] * (model.model_.weight - 1.0), 0.0)))
+    place = Z[:, :2] / np.where(S > 0.0, S, 1.0)
+    longest = np.argsort(-np.hypot(*columns.T))[:ARROWS]
+    stretch = float(np.abs(place).max() / (np.abs(columns).max() or 1.0)) * 0.9
+    arrows = [
+        {"x": stretch * float(a), "y": stretch * float(b), "label": names[j]}
+        for j, (a, b) in zip(longest, columns[longest], strict=True)
+    ]
+    about = "Rows and columns together: a row lies far along an arrow if it is high in that column."
+    if len(names) > ARROWS:
+        about += f" The {ARROWS} longest arrows of {len(names):,}."
+    return points("Biplot", place[:, 0], place[:, 1], _axis(model, 0), _axis(model, 1), about, arrows=arrows)
+
+
+def _circle(model: Any, rows: ShownRows) -> Chart:
+    found = tables.correlations(model.model_, [1, 2], names=rows.labels).values
+    longest = np.argsort(-np.hypot(*found.T))[:ARROWS]
+    turn = np.linspace(0.0, 2.0 * np.pi, 181)
+    x, y = found[longest].T
+    layers = [
+        layer("line", x=np.cos(turn), y=np.sin(turn), colour="#888888"),
+        layer("link", x1=np.zeros(len(x)), y1=np.zeros(len(x)), x2=x, y2=y, title=[
+            f"{rows.labels[j]}: {a:.3f} with PC1, {b:.3f} with PC2" for j, a, b in zip(longest, x, y, strict=True)
+        ]),
+        layer("text", x=x + np.where(x < 0.0, -0.02, 0.02), y=_apart(x, y), text=[rows.labels[j] for j in longest],
+              side=["end" if value < 0.0 else "start" for value in x]),
+    ]  # fmt: skip
+    axes: dict[str, Chart] = {
+        "x": {"label": _axis(model, 0), "domain": [-1.7, 1.7]},
+        "y": {"label": _axis(model, 1), "domain": [-1.15, 1.15]},
+    }
+    about = "Correlations of columns with components: an arrow near the circle is well shown by these two."
+    return marks("Correlation circle", *layers, about=about, **axes, equal=True, height=460)
+
+
+def _apart(x: Array, y: Array, gap: float = 0.085) -> Array:
+    """Heights of names at (x, y), moved so that those on one side are at least `gap` apart, in the same order."""
+    found = y.copy()
+    for side in (np.flatnonzero(x < 0.0), np.flatnonzero(x >= 0.0)):
+        order = side[np.argsort(y[side], kind="stable")]
+        for _ in range(50):  # each pushes its neighbours by half of what is lacking
+            lacking = np.maximum(gap - np.diff(found[order]), 0.0) / 2.0
+            found[order[:-1]] -= lacking
+            found[order[1:]] += lacking
+    return found
+
+
+def _most(values: Array, limit: int) -> Array:
+    """The rows of a matrix with the largest entries, in their own order."""
+    return np.sort(np.argsort(-np.abs(values).max(axis=1))[:limit])
+
+
+def _loadings(model: Any, rows: ShownRows) -> Chart:
+    values = tables.loadings(model.model_, names=rows.labels).values[:, :8]
+    chosen = _most(values, CELLS)
+    about = "How a column moves when a component moves by one standard deviation."
+    about += f" The {CELLS} columns that move most." if len(values) > CELLS else ""
+    components = [f"PC{j + 1}" for j in range(values.shape[1])]
+    return heat("Loadings", values[chosen], [rows.labels[j] for j in chosen], components, what="loading", about=about)
+
+
+def _contributions(model: Any, rows: ShownRows) -> list[Chart]:
+    """What components are made of, and how well the plane of the first two shows each column."""
+    shown = [1, 2] if model.n_components_ > 1 else [1]
+    found = tables.column_contributions(model.model_, shown, names=rows.labels).values
+    most = np.argsort(-found.max(axis=1), kind="stable")[:BARS]
+    order = most[np.argsort(-found[most, 0], kind="stable")]
+    columns = [rows.labels[j] for j in order]
+    layers = [layer("bar-x", f"PC{c}", x=found[order, c - 1], y=columns) for c in shown]
+    even = layer("rule-x", x=[100.0 / len(rows.labels)], text=["if all were equal"], colour="#888888", dash=True)
+    axes: dict[str, Chart] = {"x": {"label": "% of the component"}, "y": {"type": "band"}}
+    some = f" The {BARS} columns that make up most of either." if len(found) > BARS else ""
+    about = "What each component is made of." + some
+    height = int(np.clip(24 * len(order) + 80, 160, 900))
+    cos2 = 100.0 * tables.correlations(model.model_, shown, names=rows.labels).values ** 2
+    best = np.argsort(-cos2.sum(axis=1), kind="stable")[:BARS]
+    names = [rows.labels[j] for j in best]
+    values = heat(
+        "cos² of columns", cos2[best], names, [f"PC{c}" for c in shown], what="% of the column's variance",
+        about="How much of a column's variance each component shows." + (" Those shown best." if some else ""),
+        texts=[f"{value:.0f}" for value in cos2[best].ravel()],
+    )  # fmt: skip
+    return [marks("Contributions of columns", *layers, even, about=about, **axes, height=height), values]
+
+
+def _row_table(model: Any, Z: Array, rows: ShownRows) -> Chart:
+    cos2 = reading.row_cos2(Z, model.model_.squared_error(rows.X))
+    contributions = reading.row_contributions(model.model_, Z, rows.weight)
+    best = np.argsort(-contributions[:, 0])[:BARS]
+    columns: dict[str, Any] = {"row": [rows.name(int(i)) for i in best]}
+    for c in range(min(2, Z.shape[1])):
+        columns |= {f"PC{c + 1} contribution %": contributions[best, c], f"PC{c + 1} cos²": cos2[best, c]}
+    about = f"The {len(best)} rows that make up most of PC1; cos² says how well a component shows the row."
+    return table("Rows that matter most", columns, about)
+
+
+def _outliers(model: Any, Z: Array, rows: ShownRows) -> Chart:
+    found = reading.distances(model.model_, Z, model.model_.squared_error(rows.X))
+    if not found.beside.max() > 1e-12 * model.model_.total:
+        return _within(found)
+    limits = (("x", found.limits[0], f"{found.level:.0%} of normal rows"), ("y", found.limits[1], f"{found.level:.0%}"))
+    lines = [{axis: limit, "label": label} for axis, limit, label in limits if np.isfinite(limit)]
+    about = "To the right: far from the mean within the components. Above: badly shown by them."
+    names = "Hotelling's T²", "squared residual"
+    return points("Outliers", found.within, found.beside, *names, about, lines=lines)
+
+
+def _within(found: Any) -> Chart:
+    """Where all the variance is kept there is no residual: T² against the order of the rows."""
+    lines = (
+        [{"y": found.limits[0], "label": f"{found.level:.0%} of normal rows"}] if np.isfinite(found.limits[0]) else []
+    )
+    about = "Above: far from the mean. All the variance is kept, so no row is badly shown."
+    order = np.arange(1.0, len(found.within) + 1.0)
+    return points("Outliers", order, found.within, "row", "Hotelling's T²", about, lines=lines)
+
+
+FEATURES, SIDE = 20, 64
+"""The most columns drawn for one row, and pixels along the side of a picture."""
+
+
+def reconstruction(model: Any, rows: ShownRows) -> Chart:
+    """A slider over numbers of components: pictures where rows are pictures, else the columns of one row."""
+    k, d = model.n_components_, len(rows.names)
+    side = round(d**0.5)
+    picture = side * side == d and side >= 6
+    counts = sorted({int(q) for q in np.unique(np.geomspace(1, k, min(k, 12)).round())})
+    found = tables.reconstruction(model.model_, rows.X, counts, limit=8 if picture else 3, names=rows.labels)
+    named = [rows.name(i) for i in range(len(found.rows))]
+    steps = []
+    for place, q in enumerate(counts):
+        charts = [_pictures(found, place, side, named)] if picture else _profiles(model, found, place, named)
+        word = "component" if q == 1 else "components"
+        share = found.lost[place] if found.lost[place] > 1e-9 else 0.0
+        lost = f"{share:.2g}% of these rows' squared distance from the mean lost"
+        steps.append((f"{q} {word}, {lost}", charts))
+    about = "Rows built again from their first components only."
+    about += (
+        f" The {FEATURES} columns in which a row is farthest from the mean." if not picture and d > FEATURES else ""
+    )
+    about += f" Pictures of {side} × {side} are shown smaller." if picture and side > SIDE else ""
+    return frames("Reconstruction", "from", steps, start=len(steps) - 1, about=about)
+
+
+def _pictures(found: Any, place: int, side: int, named: list[str]) -> Chart:
+    step = -(-side // SIDE)
+    pictures = [(name, _smaller(row, side, step)) for name, row in zip(named, found.rows, strict=True)]
+    rebuilt = found.reconstructions[place]
+    pictures += [(f"{name}, rebuilt", _smaller(row, side, step)) for name, row in zip(named, rebuilt, strict=True)]
+    return images("", pictures, (side // step, side // step), len(found.rows), found.rows)
+
+
+def _smaller(row: Array, side: int, step: int) -> Array:
+    """Means over squares of step × step pixels."""
+    whole = side // step * step
+    return np.asarray(row.reshape(side, side)[:whole, :whole].reshape(side // step, step, -1, step).mean(axis=(1, 3)))
+
+
+def _profiles(model: Any, found: Any, place: int, named: list[str]) -> list[Chart]:
+    """The columns of some rows beside what the components make of them."""
+    charts = []
+    given, made = (model.model_.standardised(rows) for rows in (found.rows, found.reconstructions[place]))
+    unit = ", in standard deviations" if model.standardize else ""
+    for i, name in enumerate(named):
+        chosen = np.sort(np.argsort(-np.abs(given[i]), kind="stable")[:FEATURES])
+        names = [found.names[j] for j in chosen]
+        layers = [
+            layer("bar", "as it is", x=names, y=given[i, chosen]),
+            layer("dot", "rebuilt", x=names, y=made[i, chosen]),
+        ]
+        charts.append(marks(name, *layers, x={"type": "band"}, y={"label": f"from the mean{unit}"}, height=300))
+    return charts

@@ -1,0 +1,332 @@
+"""Which rows a report shows, and what they can be named, coloured and searched by."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from eigenlens.arrays import Array, to_numpy
+from eigenlens.data.memory import ArraySource
+from eigenlens.data.mixed import Field, MixedSource, fields_of
+from eigenlens.data.source import Source
+from eigenlens.errors import DataError
+from eigenlens.reporting.charts import Chart
+from eigenlens.reporting.inputs import dated
+from eigenlens.reporting.packing import Ascending, Coded, Places, Words, coded, cut
+from eigenlens.tables.rows import RowSample, number_blocks
+
+__all__ = ["ENTRIES", "SHOWN", "ShownRows", "most_rows", "one_a_row", "shown"]
+
+SHOWN = 200_000
+"""The most rows that are points: beyond, a random sample of them is, and a density of all stands behind."""
+
+ENTRIES = 20_000_000
+"""The most entries that are held: of many columns fewer rows are shown."""
+
+COLUMN_BYTES, OFFERED = 3_000_000, 200
+"""What the columns to colour by may take in the page, and how many there may be."""
+
+ID_BYTES = 3_000_000
+"""What the names of rows may take in the page: beyond, rows are called by their place."""
+
+CLASSES = 11
+"""A column given beside X of at most so many whole numbers holds classes: the page has a colour for each."""
+
+CELLS = 120, 90
+"""Cells across and up of the density of all rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class ShownRows:
+    """Some rows of a table.
+
+    Attributes:
+        X: (m, d) the rows shown, float64, NaN where missing or text. chosen: (m,) their places.
+        total: how many rows there are.
+        names: (d,) column names. ids: (m,) names of rows, or None. extra: columns that were not fitted, by name.
+        texts: (m,) columns of text by their place among the d, None where missing. fields: (d,) kinds of columns.
+        y: (m,) classes, or None. weight: (m,) how often each row counts, or None for once.
+        source: all rows, where those shown are a sample. columns: (d,) which of its columns these are.
+        named: whether the columns have names of their own. mixed: whether the model takes columns of all kinds.
+    """
+
+    X: Array
+    chosen: Array
+    total: int
+    names: tuple[str, ...]
+    ids: tuple[str, ...] | None
+    extra: Mapping[str, Any]
+    texts: Mapping[int, Array]
+    fields: tuple[Field, ...]
+    y: Array | None = None
+    weight: Array | None = None
+    source: Source | None = None
+    columns: tuple[int, ...] = ()
+    named: bool = True
+    mixed: bool = False
+
+    def name(self, i: int) -> str:
+        """What the i-th row shown is called."""
+        return f"row {self.chosen[i] + 1}" if self.ids is None else cut(self.ids[i])
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """(d,) column names as they are shown: none so long that it hides the rest."""
+        short = [cut(name, 60) for name in self.names]
+        if len(set(short)) == len(short):
+            return tuple(short)
+        counts = Counter(short)
+        return tuple(f"{name} ({j + 1})" if counts[name] > 1 else name for j, name in enumerate(short))
+
+    @property
+    def sampled(self) -> bool:
+        """Whether there are more rows than are shown."""
+        return self.total > len(self.X)
+
+    def of(self, model: Any) -> ShownRows:
+        """The rows for a model: the columns that it was fitted on."""
+        found = replace(self._fitted(model), mixed=hasattr(model, "features_"))
+        if found.texts and not found.mixed:
+            name = found.names[next(iter(found.texts))]
+            raise DataError(
+                f"column {name!r} of X holds text or dates, but {type(model).__name__} takes numbers; "
+                "give it as numbers."
+            )
+        return found
+
+    def _fitted(self, model: Any) -> ShownRows:
+        """The columns of a fit, by their names, or by their number where it knows none."""
+        known = getattr(model, "feature_names_in_", None)
+        d = getattr(model, "n_features_in_", len(self.names))
+        wanted = None if known is None else [str(name) for name in known]
+        if wanted is not None and set(wanted) <= set(self.names):
+            return self if wanted == list(self.names) else self.part([self.names.index(name) for name in wanted])
+        if wanted is not None and self.named:
+            missing = [name for name in wanted if name not in self.names]
+            raise DataError(
+                f"the columns of X are {list(self.names)[:8]}, but {type(model).__name__} was fitted on "
+                f"{wanted[:8]}; X has no {missing[0]!r}: give X with the columns of the fit."
+            )
+        numeric = [j for j in range(len(self.names)) if j not in self.texts]
+        places = next((each for each in (list(range(len(self.names))), numeric) if len(each) == d), None)
+        if places is None:
+            raise DataError(
+                f"X has {len(self.names)} columns, {len(numeric)} of them numbers, but {type(model).__name__} was "
+                f"fitted on {d}; give X with the columns of the fit."
+            )
+        part = self.part(places)
+        return part if wanted is None else replace(part, names=tuple(wanted), named=True)
+
+    def part(self, places: list[int]) -> ShownRows:
+        """Some columns, in this order."""
+        if places == list(range(len(self.names))):
+            return self
+        return replace(
+            self, X=self.X[:, places], names=tuple(self.names[j] for j in places),
+            texts={i: self.texts[j] for i, j in enumerate(places) if j in self.texts},
+            fields=tuple(self.fields[j] for j in places), columns=tuple(self.columns[j] for j in places),
+        )  # fmt: skip
+
+    def take(self, index: Array) -> ShownRows:
+        """Some of the rows shown, by number."""
+        return replace(
+            self,
+            X=self.X[index],
+            chosen=self.chosen[index],
+            y=None if self.y is None else self.y[index],
+            weight=None if self.weight is None else self.weight[index],
+            ids=None if self.ids is None else tuple(self.ids[i] for i in index),
+            texts={j: values[index] for j, values in self.texts.items()},
+            extra={},
+        )
+
+    @property
+    def given(self) -> Source:
+        """The rows as a model takes them: numbers, or columns of the kinds that they had."""
+        if not self.mixed or all(field.kind == "number" for field in self.fields):
+            return ArraySource(self.X, names=self.names if self.named else None)
+        columns = [self.texts.get(j, self.X[:, j]) for j in range(len(self.names))]
+
+        def cut_out(start: int, stop: int, places: Any) -> list[Any]:
+            return [columns[j][start:stop] for j in places]
+
+        return MixedSource(cut_out, self.fields, len(self.X), named=self.named)
+
+    def blocks(self) -> Iterator[Array]:
+        """All rows there are, (b, d) at a time, in a pass of their own."""
+        assert self.source is not None
+        return number_blocks(self.source, np.array(self.columns))
+
+    # ---- for the page -----------------------------------------------------------------------------------
+
+    def data(self, more: Mapping[str, Any] | None = None, keep: Array | None = None) -> Chart:
+        """The rows of report.ts; columns that would make the page too large are left out, and the note says so.
+
+        more: columns that pages made. keep: (q,) which of the rows shown are written, or None for all.
+        """
+        kept = len(self.X) if keep is None else len(keep)
+        columns: list[Chart] = []
+        spent, left = 0, 0
+        start = -1
+        for name, given in self._offered(more or {}).items():
+            values = colours(given, classes=name in self.extra) if len(columns) < OFFERED else None
+            size = 0 if values is None else _size(values, kept)
+            if values is None or spent + size > COLUMN_BYTES:
+                left += 1
+                continue
+            if start < 0 and (name in self.extra or isinstance(values, Coded)) and tells(values):
+                start = len(columns)
+            kind = "number" if isinstance(values, Places) else "text"
+            columns.append({"name": cut(name), "kind": kind, "values": values})
+            spent += size
+        ids, said = self._named
+        steps = {} if "ids" in ids or self.total == kept else {"steps": Ascending(self.chosen + 1)}
+        note = " ".join(filter(None, (self._note(kept), said, _left(left), _coarse(kept))))
+        head = {"total": self.total, "shown": kept, "note": note, "colour": start}
+        return head | {"columns": columns} | ids | steps
+
+    def _offered(self, more: Mapping[str, Any]) -> dict[str, Any]:
+        """Columns by name: classes, those given, those that pages made, text, numbers."""
+        found: dict[str, Any] = dict(self.extra) | dict(more)
+        found |= {self.names[j]: values for j, values in self.texts.items()}
+        return found | {name: self.X[:, j] for j, name in enumerate(self.names) if j not in self.texts}
+
+    @cached_property
+    def _named(self) -> tuple[Chart, str]:
+        """The names of rows as the page has them, and words where it has none."""
+        if self.ids is None:
+            return {}, ""
+        names = tuple(map(cut, self.ids))
+        if sum(len(name.encode("utf-8")) + 3 for name in names) > ID_BYTES:
+            return {}, "Rows are called by their place: their names would make the file too large."
+        return {"ids": Words(names)}, ""
+
+    def _note(self, kept: int) -> str:
+        if kept == self.total:
+            return f"All {self.total:,} rows are shown."
+        return f"{kept:,} of {self.total:,} rows, drawn at random, are shown as points."
+
+
+def _left(left: int) -> str:
+    words = "1 column is" if left == 1 else f"{left:,} columns are"
+    return f"{words} not offered for colouring, to keep the file small." if left else ""
+
+
+def _coarse(kept: int) -> str:
+    return "Numbers of so many rows are kept to 16 bits." if kept > 20_000 else ""
+
+
+def colours(values: Any, *, classes: bool = False) -> Places | Coded:
+    """A column to colour by: numbers, or names.
+
+    classes: whether a few whole numbers are names: they are where a label is given, not where columns were fitted.
+
+    >>> colours(np.array([2.0, np.nan, 10.0, 2.0]), classes=True).levels
+    ('2', '10')
+    """
+    array = values if isinstance(values, np.ndarray) else np.asarray(values)
+    if array.dtype.kind == "O":
+        array = _plain(array)
+    if array.dtype.kind not in "fiu":
+        return coded(array.tolist())
+    numbers = array.astype(np.float64)
+    return _named(numbers) if classes and _few(numbers) else Places(numbers)
+
+
+def _plain(array: Array) -> Array:
+    """Numbers among objects as float64, NaN for None; objects of any other kind are themselves."""
+    found = [value for value in array.tolist() if value is not None]
+    if found and all(isinstance(value, int | float) and not isinstance(value, bool) for value in found):
+        return np.array([np.nan if value is None else value for value in array.tolist()], dtype=np.float64)
+    return array
+
+
+def _few(numbers: Array) -> bool:
+    """Whether these are whole numbers, few of them different."""
+    levels = np.unique(numbers[~np.isnan(numbers)])
+    return 0 < levels.size <= CLASSES and bool(np.all(np.isfinite(levels) & (levels == np.round(levels))))
+
+
+def _named(numbers: Array) -> Coded:
+    """Whole numbers as names, in ascending order."""
+    levels = np.unique(numbers[~np.isnan(numbers)])
+    codes = np.where(np.isnan(numbers), -1, np.searchsorted(levels, numbers))
+    return Coded(codes.astype(np.int64), tuple(f"{value:.0f}" for value in levels + 0.0))
+
+
+def tells(values: Places | Coded) -> bool:
+    """Whether colours would say something: values differ, and names are not one a row."""
+    if isinstance(values, Places):
+        seen = values.values[np.isfinite(values.values)]
+        return bool(seen.size and seen.min() < seen.max())
+    return 1 < len(values.levels) <= max(CLASSES, len(values.codes) // 2)
+
+
+def _size(values: Places | Coded, m: int) -> int:
+    """About how many bytes a column takes in the page."""
+    if isinstance(values, Places):
+        return m * 6 if m <= 20_000 else m * 3
+    names = sum(len(level.encode("utf-8")) + 3 for level in values.levels)
+    many = len(values.levels) > 30_000
+    return m * (names // max(1, len(values.levels)) if many else 3) + (0 if many else names)
+
+
+# ---- which rows ---------------------------------------------------------------------------------------------
+
+
+def most_rows(d: int) -> int:
+    """How many rows of d columns are shown at most.
+
+    >>> most_rows(10), most_rows(5_000)
+    (200000, 4000)
+    """
+    return min(SHOWN, max(1_000, ENTRIES // max(1, d)))
+
+
+def shown(
+    sample: RowSample, names: tuple[str, ...], *, ids: Any = None, extra: Mapping[str, Any] | None = None,
+    y: Any = None, weight: Any = None, named: bool = True,
+) -> ShownRows:  # fmt: skip
+    """Rows that were read, with what else is known of them, one entry for each row of the whole."""
+    n, chosen = sample.total, sample.chosen
+
+    def of(what: str, values: Any) -> Array:
+        return dated(one_a_row(what, values, n)[chosen])
+
+    return ShownRows(
+        X=sample.numbers,
+        chosen=chosen,
+        total=n,
+        names=names,
+        ids=None if ids is None else tuple(str(value) for value in of("ids", ids)),
+        extra={str(name): of(f"columns[{name!r}]", values) for name, values in (extra or {}).items()},
+        texts=sample.texts,
+        fields=fields_of(sample.source),
+        y=None if y is None else one_a_row("y", y, n)[chosen],
+        weight=None if weight is None else of("sample_weight", weight).astype(np.float64),
+        source=sample.source if n > len(chosen) else None,
+        columns=tuple(range(len(names))),
+        named=named,
+    )
+
+
+def one_a_row(what: str, values: Any, n: int) -> Array:
+    """Values (n,) of any kind as an array, one a row, None and all."""
+    if not hasattr(values, "__array__") and (isinstance(values, str | bytes) or not isinstance(values, Iterable)):
+        raise DataError(f"{what}={values!r} is a {type(values).__name__}; give one entry a row, ({n},).")
+    given = to_numpy(values) if hasattr(values, "dtype") or hasattr(values, "__array__") else list(values)
+    if not isinstance(given, np.ndarray) or given.ndim != 1:
+        shape = np.shape(given) if isinstance(given, np.ndarray) else (len(given),)
+        if int(np.prod(shape)) != shape[0]:
+            raise DataError(f"{what} has the shape {shape}; give one entry a row, ({n},).")
+        flat = given.ravel().tolist() if isinstance(given, np.ndarray) else given
+        given = np.empty(len(flat), dtype=object)
+        given[:] = flat
+    if len(given) != n:
+        raise DataError(f"{what} has {len(given)} entries, but X has {n} rows; give one a row.")
+    return given

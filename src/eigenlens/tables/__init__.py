@@ -1,0 +1,1 @@
+"""Plain tables that plots and reports show."""

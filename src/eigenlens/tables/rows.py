@@ -1,0 +1,211 @@
+"""Rows to look at: all of a small table, a random sample of a large one, read in one pass and never all held.
+
+Which part of an axis is worth showing: all of it, or all but a few rows so far off that the others are a spike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from eigenlens.arrays import Array
+from eigenlens.data.mixed import MixedRows, codes_of, fields_of, numbers_of
+from eigenlens.data.rows import picked
+from eigenlens.data.source import Source
+from eigenlens.errors import DataError
+
+__all__ = [
+    "PlaneCounts",
+    "RowSample",
+    "beyond",
+    "number_blocks",
+    "plane_counts",
+    "sample_rows",
+    "smallest_range",
+    "worth_showing",
+]
+
+PIECE = 2_000_000
+"""Entries that are made dense at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class RowSample:
+    """Some rows of a table.
+
+    Attributes:
+        source: all rows. numbers: (m, d) float64, NaN where missing or text. texts: (m,) objects, by column of text.
+        chosen: (m,) places of the rows, ascending. total: how many there are.
+    """
+
+    source: Source
+    numbers: Array
+    texts: dict[int, Array]
+    chosen: Array
+    total: int
+
+
+def sample_rows(source: Source, limit: int, rng: np.random.Generator) -> RowSample:
+    """All rows if there are at most `limit`, else so many drawn without replacement, in one pass.
+
+    Every row draws a number, and those of the `limit` smallest are kept (a reservoir, Vitter 1985): every set of rows
+    is as likely as any other, and how many rows there are need not be known. Memory: `limit` rows and a block.
+
+    >>> from eigenlens.data.memory import ArraySource
+    >>> sample_rows(ArraySource(np.arange(20.0)[:, None]), 5, np.random.default_rng(0)).numbers.ravel().size
+    5
+    """
+    text = [j for j, field in enumerate(fields_of(source)) if field.kind == "text"]
+    kept: list[tuple[Array, Array, Array, list[Array]]] = []
+    total, held, most = 0, 0, np.inf
+    for rows in source.rows():
+        b = rows.shape[0]
+        draws = rng.random(b)
+        inside = np.flatnonzero(draws < most)
+        if inside.size > limit:
+            inside = np.sort(inside[np.argsort(draws[inside])[:limit]])
+        numbers, texts = _entries(_taken(rows, inside, b), text, source.n_features)
+        kept.append((draws[inside], total + inside, numbers, texts))
+        total, held = total + b, held + inside.size
+        if held > 2 * limit:
+            kept, most = [_smallest(kept, limit)], np.inf
+            held, most = limit, float(kept[0][0].max())
+    if not total:
+        raise DataError("X has 0 rows; at least 1 is needed.")
+    draws, places, numbers, texts = _smallest(kept, limit)
+    return RowSample(source, numbers, dict(zip(text, texts, strict=True)), places, total)
+
+
+def _taken(rows: Any, index: Array, b: int) -> Any:
+    """The rows of these numbers: all of them as they are."""
+    if index.size == b:
+        return rows
+    if isinstance(rows, MixedRows):
+        return MixedRows(rows.numbers[index], rows.codes[index], rows.levels, rows.places)
+    return picked(rows, index)
+
+
+def _entries(rows: Any, text: list[int], d: int) -> tuple[Array, list[Array]]:
+    numbers = np.asarray(numbers_of(rows, np.arange(d)), dtype=np.float64)
+    found = []
+    for j in text:
+        (encoded,) = codes_of(rows, np.array([j]))
+        levels = np.empty(len(encoded.levels) + 1, dtype=object)
+        levels[:-1] = encoded.levels
+        found.append(levels[encoded.codes])
+    return numbers, found
+
+
+def _smallest(kept: list[Any], limit: int) -> tuple[Array, Array, Array, list[Array]]:
+    """The rows of the smallest draws, in their own order."""
+    draws, places, numbers = (np.concatenate(parts) for parts in list(zip(*kept, strict=True))[:3])
+    texts = [np.concatenate(parts) for parts in zip(*(each[3] for each in kept), strict=True)]
+    if len(draws) <= limit:
+        return draws, places, numbers, texts
+    chosen = np.sort(np.argpartition(draws, limit - 1)[:limit])
+    return draws[chosen], places[chosen], numbers[chosen], [text[chosen] for text in texts]
+
+
+def number_blocks(source: Source, columns: Array) -> Iterator[Array]:
+    """All rows of some columns as dense pieces (b, d), text as NaN, in one pass."""
+    step = max(1, PIECE // max(1, source.n_features))
+    for rows in source.rows():
+        for start in range(0, rows.shape[0], step):
+            yield np.asarray(numbers_of(rows[start : start + step], columns), dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class PlaneCounts:
+    """Rows counted in the cells of a plane.
+
+    Attributes:
+        x, y: ends of the plane. counts: (h, w), from the lowest y upwards. outside: how many rows lie beyond it.
+    """
+
+    x: tuple[float, float]
+    y: tuple[float, float]
+    counts: Array
+    outside: int
+
+
+def plane_counts(
+    places: Iterator[Array], pairs: list[tuple[int, int]], shown: Array, cells: tuple[int, int]
+) -> list[PlaneCounts]:
+    """Rows, as places (b, k) on k axes, counted in the planes of pairs of axes, all in one pass.
+
+    The planes reach as far as the places `shown` (m, k), and a little beyond.
+    """
+    ends = [_ends(shown[:, j]) for j in range(shown.shape[1])]
+    counts = [np.zeros((cells[1], cells[0])) for _ in pairs]
+    n = [0 for _ in pairs]
+    for Z in places:
+        for p, (i, j) in enumerate(pairs):
+            seen = np.isfinite(Z[:, i]) & np.isfinite(Z[:, j])
+            box = [ends[j], ends[i]]
+            counts[p] += np.histogram2d(Z[seen, j], Z[seen, i], bins=(cells[1], cells[0]), range=box)[0]
+            n[p] += int(seen.sum())
+    return [
+        PlaneCounts(ends[i], ends[j], found, m - int(found.sum()))
+        for (i, j), found, m in zip(pairs, counts, n, strict=True)
+    ]
+
+
+def _ends(values: Array) -> tuple[float, float]:
+    seen = values[np.isfinite(values)]
+    low, high = (float(seen.min()), float(seen.max())) if seen.size else (0.0, 1.0)
+    more = 0.03 * (high - low) or 1.0
+    return low - more, high + more
+
+
+KEPT, MOST = 0.995, 0.95
+"""The share of the weight that is always shown, and the share whose range says how wide the rows lie."""
+
+FAR = 10.0
+"""Where all rows take up more than so many such ranges, those that are off are left out."""
+
+
+def worth_showing(values: Array, weight: Array | None = None, kept: float = KEPT) -> tuple[float, float]:
+    """The ends of what to show of values (n,): the least and the greatest, or where 99.5% of the weight lies.
+
+    The smaller range is taken where the whole is ten times as wide as what 95% of the weight needs: it leaves out half
+    a per cent of the weight at most (1 − kept), or a single row where that is more. Cost: one sort.
+
+    >>> x = np.append(np.arange(300.0), 1e6)
+    >>> worth_showing(x), worth_showing(x[:-1])
+    ((0.0, 299.0), (0.0, 299.0))
+    """
+    whole = float(values.min()), float(values.max())
+    inner = smallest_range(values, weight, MOST)
+    if not FAR * (inner[1] - inner[0]) < whole[1] - whole[0] or inner[0] == inner[1]:
+        return whole
+    one = 1.0 / values.size if weight is None else float(weight.min() / weight.sum())
+    found = smallest_range(values, weight, min(kept, 1.0 - one))
+    # Where more than these few lie far off they are no stray rows, and nothing is gained by leaving some of them out.
+    return found if found[1] - found[0] < 0.5 * (whole[1] - whole[0]) else whole
+
+
+def smallest_range(values: Array, weight: Array | None, share: float) -> tuple[float, float]:
+    """The ends of the shortest interval between values (n,) that holds a share of their weight.
+
+    >>> smallest_range(np.array([0.0, 5.0, 6.0, 7.0, 90.0]), None, 0.6)
+    (5.0, 7.0)
+    """
+    order = np.argsort(values, kind="stable")
+    x = values[order]
+    w = np.ones(x.size) if weight is None else np.asarray(weight, dtype=np.float64)[order]
+    held = np.cumsum(w)
+    before = held - w
+    wanted = before + share * held[-1] * (1.0 - 1e-9)
+    last = np.searchsorted(held, wanted)
+    there = last < x.size
+    wide = np.where(there, x[np.minimum(last, x.size - 1)] - x, np.inf)
+    first = int(np.argmin(wide))
+    return float(x[first]), float(x[last[first]])
+
+
+def beyond(rows: Array, low: Array, high: Array) -> int:
+    """How many rows (n, d) lie outside low (d,) to high (d,) in some column."""
+    return int(np.count_nonzero(np.any((rows < low) | (rows > high), axis=1)))

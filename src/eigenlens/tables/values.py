@@ -1,0 +1,166 @@
+"""What the tables are: plain arrays with names, frozen, that print themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from eigenlens.arrays import Array
+from eigenlens.densities.intervals import aligned
+
+__all__ = ["BiplotTable", "ReconstructionTable", "ScoreTable", "ValueTable", "VarianceTable"]
+
+
+@dataclass(frozen=True, eq=False)
+class VarianceTable:
+    """How much of the variance each component holds.
+
+    Attributes:
+        variances: (k,) eigenvalues. total: the sum of all eigenvalues, kept or not.
+
+    >>> print(VarianceTable(np.array([3.0, 1.5]), 5.0))
+    component  eigenvalue  share %  cumulative %
+    PC1           3.00000    60.00         60.00
+    PC2           1.50000    30.00         90.00
+    rest          0.50000    10.00        100.00
+    """
+
+    variances: Array
+    total: float
+
+    @property
+    def shares(self) -> Array:
+        """Per cent (k,) of the total variance."""
+        return np.asarray(100.0 * self.variances / (self.total if self.total > 0.0 else 1.0))
+
+    @property
+    def cumulative(self) -> Array:
+        """Per cent (k,) of the total variance that components 1 to j hold together."""
+        return np.cumsum(self.shares)
+
+    def reaching(self, percent: float = 90.0) -> int | None:
+        """The fewest components that hold `percent` of the variance, or None if those kept hold less."""
+        enough = np.flatnonzero(self.cumulative >= percent - 1e-9)  # all shares sum to 100 but for rounding
+        return int(enough[0]) + 1 if enough.size else None
+
+    def __str__(self) -> str:
+        names = [f"PC{j + 1}" for j in range(self.variances.size)]
+        values, shares, cumulative = list(self.variances), list(self.shares), list(self.cumulative)
+        rest = self.total - float(self.variances.sum())
+        if rest > 1e-9 * self.total:
+            names, values = [*names, "rest"], [*values, rest]
+            shares, cumulative = [*shares, 100.0 * rest / self.total], [*cumulative, 100.0]
+        columns = names, _numbers(values), _percents(shares), _percents(cumulative)
+        return aligned(("component", "eigenvalue", "share %", "cumulative %"), *columns)
+
+
+@dataclass(frozen=True, eq=False)
+class ValueTable:
+    """One number for each name and component: loadings, correlations or contributions.
+
+    Attributes:
+        what: what the numbers are. names: (d,) columns, or rows.
+        components: (m,) numbers counted from 1. shares: (m,) per cent of the variance that each holds.
+        values: (d, m). stem: what their numbers follow, "PC", or "F" for factors.
+    """
+
+    what: str
+    names: tuple[str, ...]
+    components: tuple[int, ...]
+    shares: Array
+    values: Array
+    stem: str = "PC"
+
+    def largest(self, top: int) -> ValueTable:
+        """The `top` names with the longest rows of values, longest first."""
+        return self.rows(np.argsort(-np.linalg.norm(self.values, axis=1), kind="stable")[:top])
+
+    def rows(self, order: Array) -> ValueTable:
+        """The names of these indices, in this order."""
+        return replace(self, names=tuple(self.names[j] for j in order), values=self.values[order])
+
+    def __str__(self) -> str:
+        cells = np.reshape(_numbers(self.values.ravel()), self.values.shape)
+        return aligned((self.what, *(f"{self.stem}{c}" for c in self.components)), self.names, *cells.T)
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreTable:
+    """Where the rows lie on some components.
+
+    Attributes:
+        labels: (n,) row names, or None. components: (m,) numbers counted from 1. shares: (m,) per cent.
+        values: (n, m). whitened: whether they are divided by the components' standard deviations.
+    """
+
+    labels: tuple[str, ...] | None
+    components: tuple[int, ...]
+    shares: Array
+    values: Array
+    whitened: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class BiplotTable:
+    """Rows and columns as vectors whose products are the centred data (Gabriel 1971).
+
+    With X̃ = U S Vᵀ over m components, rows = U Sᵅ (n, m) and columns = V S¹⁻ᵅ (d, m), so rows @ columns.T
+    is the part of X̃ on these components, for every α.
+
+    Attributes:
+        alpha: the scaling. labels: (n,) row names, or None. names: (d,) column names.
+        components: (m,) numbers counted from 1. shares: (m,) per cent. rows, columns: the vectors.
+    """
+
+    alpha: float
+    labels: tuple[str, ...] | None
+    names: tuple[str, ...]
+    components: tuple[int, ...]
+    shares: Array
+    rows: Array
+    columns: Array
+
+
+@dataclass(frozen=True, eq=False)
+class ReconstructionTable:
+    """Rows beside what a few components make of them.
+
+    Attributes:
+        counts: (q,) numbers of components. labels: (n,) row names, or None. names: (d,) column names.
+        rows: (n, d). reconstructions: (q, n, d).
+        errors: (q, n) squared distances in the units of the analysis. distances: (n,) the same from the mean.
+    """
+
+    counts: tuple[int, ...]
+    labels: tuple[str, ...] | None
+    names: tuple[str, ...]
+    rows: Array
+    reconstructions: Array
+    errors: Array
+    distances: Array
+
+    @property
+    def lost(self) -> Array:
+        """Per cent (q,) of these rows' squared distance from the mean that is not reconstructed."""
+        whole = float(self.distances.sum())
+        return np.asarray(100.0 * self.errors.sum(axis=1) / (whole if whole > 0.0 else 1.0))
+
+    def __str__(self) -> str:
+        columns = list(map(str, self.counts)), _numbers(self.errors.mean(axis=1)), _percents(self.lost)
+        return aligned(("components", "mean squared error", "lost %"), *columns)
+
+
+def _percents(values: Iterable[float]) -> list[str]:
+    return [f"{value:.2f}" for value in values]
+
+
+def _numbers(values: Iterable[float]) -> list[str]:
+    """Six significant digits of the largest, at least two decimals, the same for all; noise reads as zero."""
+    given = [float(value) for value in values]
+    largest = max(map(abs, given), default=0.0)
+    if largest and not 1e-4 <= largest < 1e9:
+        return [f"{value:.4e}" for value in given]
+    decimals = int(np.clip(5 - np.floor(np.log10(largest)), 2, 9)) if largest else 2
+    return [f"{value if abs(value) > 1e-12 * largest else 0.0:.{decimals}f}" for value in given]

@@ -1,1 +1,0 @@
-"""From models to tables, and from tables to pictures."""

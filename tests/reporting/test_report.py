@@ -1,0 +1,78 @@
+"""Reports as files: what is in them, what cannot get out of them, and that none is left half-written."""
+
+import base64
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from eigenlens import PCA, OptionError
+from eigenlens.reporting import report
+from eigenlens.reporting.page import packed, page
+
+RNG = np.random.default_rng(0)
+X = pd.DataFrame(RNG.standard_normal((60, 5)) @ RNG.standard_normal((5, 5)), columns=[f"c{j}" for j in range(5)])
+
+
+def contents(path):
+    text = path.read_text(encoding="utf-8")
+    found = re.search(r'<script type="application/json" id="report">(.*?)</script>', text, flags=re.DOTALL)
+    return text, json.loads(found.group(1))
+
+
+def test_every_chart_of_a_pca_is_in_its_report(tmp_path):
+    path = report(PCA(4).fit(X), X, tmp_path / "pca.html", title="Five columns", ids=[f"id{i}" for i in range(60)])
+    _, found = contents(path)
+    titles = [chart["title"] for chart in found["pages"][1]["charts"]]
+    assert titles == [
+        "The model", "Scree", "Scores on components 1 and 2", "Scores on components 3 and 4", "Biplot",
+        "Correlation circle", "Loadings", "Contributions of columns", "cos² of columns", "Rows that matter most",
+        "Reconstruction", "Outliers",
+    ]  # fmt: skip
+    assert found["rows"]["ids"][:2] == ["id0", "id1"]
+    assert [column["name"] for column in found["rows"]["columns"]] == list(X.columns)
+    assert found["pages"][0]["charts"][0]["warnings"] == []
+
+
+def test_the_scores_in_the_page_are_the_scores(tmp_path):
+    pca = PCA(3).fit(X)
+    _, found = contents(report(pca, X, tmp_path / "pca.html"))
+    chart = next(chart for chart in found["pages"][1]["charts"] if chart["title"].startswith("Scores"))
+    np.testing.assert_allclose(chart["x"], pca.transform(X)[:, 0], rtol=1e-6)
+
+
+def test_hostile_names_stay_text(tmp_path):
+    nasty = "</script><script>alert(1)</script>"
+    rows = X.rename(columns={"c0": nasty})
+    path = report(PCA(2).fit(rows), rows, tmp_path / "x.html", title=nasty, columns={nasty + "!": [nasty] * 60})
+    text, found = contents(path)
+    assert text.count("<script") == 2
+    assert found["title"] == nasty
+    assert "default-src 'none'" in text
+
+
+def test_nothing_is_loaded_from_anywhere(tmp_path):
+    text, _ = contents(report(PCA(2).fit(X), X, tmp_path / "x.html"))
+    assert not re.search(r'(src|href)\s*=\s*["\']?(https?:)?//', text)
+
+
+def test_a_model_without_a_page_is_refused_and_nothing_is_written(tmp_path):
+    with pytest.raises(OptionError, match="models\\['dict'\\] is a dict, which has no page"):
+        report([{}], X, tmp_path / "x.html")
+    assert not list(tmp_path.iterdir())
+
+
+def test_numbers_come_back_from_their_packing():
+    values = np.concatenate([RNG.standard_normal(30_000), [np.nan]])
+    found = packed(values, quantised=True)
+    back = np.frombuffer(base64.b64decode(found["u16"]), "<u2").astype(float)
+    back = np.where(back == 65_535, np.nan, found["low"] + back * (found["high"] - found["low"]) / 65_534)
+    np.testing.assert_allclose(back, values, atol=1e-4)
+    assert packed([1.0, np.nan, np.inf]) == [1.0, None, None]
+
+
+def test_a_page_refuses_numbers_that_json_has_not():
+    with pytest.raises(ValueError, match="JSON"):
+        page({"title": float("nan")})

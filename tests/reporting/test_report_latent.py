@@ -1,0 +1,153 @@
+"""The pages of factor analysis, probabilistic PCA and kernel PCA: their numbers are those of the models."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from eigenlens import PCA, FactorAnalysis, KernelPCA, ProbabilisticPCA, datasets
+from eigenlens.data.mixed import as_table
+from eigenlens.reporting.pages.kernel_pca import kernel_page
+from eigenlens.reporting.pages.latent import latent_page
+from eigenlens.reporting.rows import shown
+from eigenlens.tables.rows import sample_rows
+from written_reports import layers, named, table
+
+RNG = np.random.default_rng(0)
+W = np.kron(np.eye(2), np.array([[0.9], [0.8], [0.7], [0.6]]))
+X = RNG.standard_normal((300, 2)) @ W.T + 0.5 * RNG.standard_normal((300, 8))
+NAMES = tuple(f"q{j}" for j in range(8))
+
+
+def rows(values, names=NAMES):
+    return shown(sample_rows(as_table(values), len(values), RNG), tuple(names))
+
+
+@pytest.fixture(scope="module")
+def gaps():
+    values = X.copy()
+    values[::7, 2] = np.nan
+    model = FactorAnalysis(2, rotation="varimax").fit(values)
+    return values, model, latent_page(model, rows(values))
+
+
+def test_the_charts_of_a_factor_analysis(gaps):
+    assert [chart["title"] for chart in gaps[2]] == [
+        "The model", "Likelihood path", "Latent values", "Loadings before rotation", "Loadings after varimax",
+        "Noise by column", "Communalities", "Imputed entries, with intervals", "Imputed entries", "Held-out coverage",
+    ]  # fmt: skip
+
+
+def test_loadings_are_in_standard_deviations_of_their_columns(gaps):
+    _, model, charts = gaps
+    (cells,) = layers(named(charts, "Loadings before rotation"), "cell")
+    W, psi = np.asarray(model.model_.loadings), np.asarray(model.model_.noise)
+    expected = W / np.sqrt(np.sum(W**2, axis=1) + psi)[:, None]
+    np.testing.assert_allclose(np.abs(np.reshape(cells["fill"], W.shape)), np.abs(expected), rtol=1e-5, atol=1e-7)
+
+
+def test_imputed_entries_have_the_intervals_of_the_model(gaps):
+    values, model, charts = gaps
+    found = table(named(charts, "Imputed entries"))
+    filled, std = model.impute(values, return_std=True)
+    where = np.argwhere(np.isnan(values))
+    np.testing.assert_allclose(found["imputed"], filled[tuple(where.T)], rtol=1e-5)
+    half = 1.959964 * std[tuple(where.T)]
+    np.testing.assert_allclose(found["high (95%)"], filled[tuple(where.T)] + half, rtol=1e-5)
+    assert found["row"][1] == "row 8"
+    assert set(found["column"]) == {"q2"}
+    (dots,) = layers(named(charts, "Imputed entries, with intervals"), "interval")
+    mean, scale = np.nanmean(values[:, 2]), np.nanstd(values[:, 2])
+    np.testing.assert_allclose(dots["y"], ((filled[tuple(where.T)] - mean) / scale)[:40], rtol=1e-5)
+
+
+def test_communalities_are_those_of_the_model(gaps):
+    found = table(named(gaps[2], "Communalities"))
+    order = [NAMES.index(name) for name in found["column"]]
+    variance = np.diag(gaps[1].get_covariance())
+    expected = 100.0 * (1.0 - gaps[1].noise_variance_ / variance)
+    np.testing.assert_allclose(found["communality %"], expected[order], rtol=1e-5)
+    assert found["communality %"] == sorted(found["communality %"], reverse=True)
+
+
+def test_coverage_is_of_entries_that_a_fit_has_not_seen(gaps):
+    chart = named(gaps[2], "Held-out coverage")
+    curve = chart["marks"][1]["data"]
+    assert "from a fit of their own, too" in chart["about"]
+    # about 230 entries: a share of 95% has a standard error of 1.4%
+    assert curve["y"][-3] == pytest.approx(curve["x"][-3], abs=6.0)
+    assert np.all(np.diff(curve["y"]) >= 0.0)
+
+
+def test_a_model_of_pure_noise_is_seen_to_be_too_sure():
+    """Rows of heavy tails: normal intervals of high levels hold fewer entries than they say."""
+    heavy = np.random.default_rng(2).standard_t(1.5, size=(400, 4))
+    chart = named(latent_page(ProbabilisticPCA(1).fit(heavy), rows(heavy, "abcd")), "Held-out coverage")
+    curve = chart["marks"][1]["data"]
+    assert curve["y"][10] > curve["x"][10] + 10.0
+
+
+def test_the_goodness_of_fit_is_told_where_no_entry_is_missing():
+    model = FactorAnalysis(2).fit(X)
+    facts = dict(latent_page(model, rows(X))[0]["facts"])
+    found = model.goodness_of_fit()
+    assert facts["do so many factors suffice?"].startswith(f"chi² {found.chi2:.4g}, {found.df} degrees of freedom")
+    assert facts["RMSEA, TLI"].startswith(f"{found.rmsea:.3f} (90% interval")
+
+
+def test_the_likelihood_path_ends_at_zero(gaps):
+    (path,) = layers(named(gaps[2], "Likelihood path"), "line")
+    np.testing.assert_allclose(path["y"], gaps[1].loglik_path_ - gaps[1].loglik_path_[-1], rtol=1e-4, atol=1e-6)
+    one = ProbabilisticPCA(1).fit(X)
+    titles = [chart["title"] for chart in latent_page(one, rows(X))]
+    assert ("Likelihood path" in titles) == (len(one.loglik_path_) > 1)
+
+
+# ---- kernels --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def circles():
+    example = datasets.load("two-circles", n=120)
+    model = KernelPCA(2, gamma=2.0).fit(example.data)
+    return example.data, model, kernel_page(model, rows(example.data, "xy"))
+
+
+def test_the_slider_refits_for_every_width(circles):
+    data, model, charts = circles
+    slider = named(charts, "Embedding by width")
+    assert len(slider["frames"]) == 9
+    widths = [float(frame["value"]) for frame in slider["frames"]]
+    assert widths == sorted(widths)
+    assert widths[0] < model.gamma_ / 30.0
+    for place in (1, 6):
+        exact = model.gamma_ * np.geomspace(0.03, 30.0, 9)[place]
+        twin = KernelPCA(2, gamma=exact).fit_transform(data)
+        np.testing.assert_allclose(np.abs(slider["frames"][place]["charts"][0]["x"]), np.abs(twin[:, 0]), atol=1e-6)
+
+
+def test_linear_components_stand_beside(circles):
+    frames = named(circles[2], "Embedding by width")["frames"]
+    for frame in frames:
+        kernel, chart = frame["charts"]
+        assert (kernel["title"], chart["title"]) == (
+            f"Kernel PCA, gamma {frame['value']}",
+            "Linear PCA of the same rows",
+        )
+    np.testing.assert_allclose(chart["x"], PCA(2).fit_transform(circles[0])[:, 0], atol=1e-9)
+
+
+def test_rows_are_shown_before_and_after_denoising(circles):
+    data, model, charts = circles
+    (frame,) = named(charts, "Denoising")["frames"]
+    before, after = frame["charts"]
+    np.testing.assert_allclose(before["x"], data[:, 0])
+    np.testing.assert_allclose(after["y"], model.denoise(data)[:, 1], atol=1e-9)
+
+
+def test_kernel_values_have_no_columns_to_go_back_to(circles):
+    data = circles[0]
+    K = np.exp(-2.0 * ((data[:, None] - data[None]) ** 2).sum(axis=2))
+    model = KernelPCA(2, kernel="precomputed").fit(K)
+    charts = kernel_page(model, rows(K, [str(j) for j in range(120)]))
+    assert [chart["title"] for chart in charts] == ["The model", "Variance", "Embedding"]
