@@ -1,11 +1,14 @@
 """Every exception and warning of the package.
 
-Each error names the argument, its value, the bound it broke and the way out. The classes are also
+An error is a value: what is wrong, the argument and its value or the columns concerned, and the way out. `str(error)`
+is the sentence for users of Python; the command line phrases the same fields with its flags. The classes are also
 subclasses of the built-in that a reader would expect, so `except ValueError` keeps working.
 """
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -21,11 +24,73 @@ __all__ = [
     "OptionError",
     "ResourceError",
     "SourceChanged",
+    "python_setting",
 ]
+
+_NO_VALUE: Any = object()
+
+
+def python_setting(argument: str, value: Any) -> str:
+    """Return an argument and its value as Python writes them.
+
+    >>> python_setting("drop", ["ph"])
+    "drop=['ph']"
+    """
+    return f"{argument}={value!r}"
 
 
 class EigenlensError(Exception):
-    """The base of all errors raised on purpose by this package."""
+    """The base of all errors that this package raises on purpose.
+
+    Attributes:
+        what: what is wrong; where `argument` is given, the words that follow it.
+        argument: the parameter at fault, by its Python name, or None. value: what it was, if that was given.
+        columns: names of the columns concerned.
+        fix: the way out, or "". It may refer to arguments as {name}, which `settings` gives values.
+        settings: {argument: value} for the {name}s of `what` and `fix`.
+
+    >>> print(OptionError("must be at most 8, the number of features", argument="n_components", value=12))
+    n_components=12 must be at most 8, the number of features.
+    >>> print(DataError("column 'ph' has text", columns=["ph"], fix="leave it out: {drop}", settings={"drop": "ph"}))
+    column 'ph' has text; leave it out: drop='ph'.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        argument: str | None = None,
+        value: Any = _NO_VALUE,
+        columns: Sequence[str] = (),
+        fix: str = "",
+        settings: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.what, self.argument, self.columns = what, argument, tuple(columns)
+        self.has_value = value is not _NO_VALUE
+        self.value = value if self.has_value else None
+        self.fix, self.settings = fix, dict(settings or {})
+        super().__init__(what)
+
+    def phrased(self, setting: Callable[[str, Any], str] = python_setting) -> tuple[str, str]:
+        """Return what is wrong and the way out, with arguments written by `setting(argument, value)`."""
+        what, fix = self.what, self.fix
+        for name, value in self.settings.items():
+            what, fix = (text.replace(f"{{{name}}}", setting(name, value)) for text in (what, fix))
+        if self.argument is not None:
+            named = setting(self.argument, self.value) if self.has_value else self.argument
+            what = f"{named} {what}"
+        return what.rstrip("."), fix.rstrip(".")
+
+    def __str__(self) -> str:
+        what, fix = self.phrased()
+        sentence = f"{what}; {fix}" if fix else what
+        return sentence if sentence.endswith("?") else f"{sentence}."
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Rebuild the error from its fields: workers of a cluster send errors as pickles."""
+        names = ("argument", "columns", "fix", "settings", *(("value",) if self.has_value else ()))
+        fields: dict[str, Any] = {name: getattr(self, name) for name in names}
+        return functools.partial(type(self), self.what, **fields), ()
 
 
 class OptionError(EigenlensError, ValueError):
@@ -58,7 +123,14 @@ class MissingExtra(EigenlensError, ImportError):
     """
 
     def __init__(self, library: str, *, extra: str, need: str) -> None:
-        super().__init__(f"{need} needs {library}: pip install 'eigenlens[{extra}]'")
+        super().__init__(f"{need} needs {library}", fix=f"pip install 'eigenlens[{extra}]'")
+        self.library, self.extra, self.need = library, extra, need
+
+    def __str__(self) -> str:
+        return ": ".join(self.phrased())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return functools.partial(type(self), self.library, extra=self.extra, need=self.need), ()
 
 
 class DataWarning(UserWarning):
