@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.data.encoded import encode
+from eigenlens.data.categories import encode
 from eigenlens.data.table import Field
 from eigenlens.errors import DataError
 
@@ -40,11 +40,11 @@ def _refused(name: Any, holds: str) -> DataError:
 
 
 def _declared(column: Any) -> tuple[Any, ...] | None:
-    """The levels of a type that has all of them: of pandas' categories, Polars' enumerations, Arrow's dictionaries."""
+    """Return the categories that a type declares: pandas' categories, a Polars Enum, an Arrow dictionary."""
     if hasattr(column, "unify_dictionaries"):
         return _of_dictionary(column)
     categories = getattr(column.dtype, "categories", None) if hasattr(column, "dtype") else None
-    if categories is None or type(column.dtype).__name__ == "Categorical":  # Polars' does not declare its levels
+    if categories is None or type(column.dtype).__name__ == "Categorical":  # Polars' does not declare its categories
         return None
     return tuple(categories.tolist() if hasattr(categories, "tolist") else categories.to_list())
 
@@ -64,7 +64,7 @@ FOUND = {
 """Kinds of columns by what pandas finds in an array of objects; anything else that is not refused is text."""
 
 REFUSED = ("datetime64", "datetime", "date", "timedelta64", "timedelta", "time", "period", "interval", "complex")
-"""What objects may be that is neither a number nor a level."""
+"""What objects may be that is neither a number nor a category."""
 
 
 def array_kind(name: Any, values: Array) -> str:
@@ -74,14 +74,14 @@ def array_kind(name: Any, values: Array) -> str:
     if values.dtype.kind in "mMcV":
         raise _refused(name, f"has dtype {values.dtype}")
     if values.dtype.kind != "O" or isinstance(next((value for value in values if value is not None), None), str):
-        return "text"  # whatever else is there; what cannot be a level is refused where it is encoded
+        return "text"  # whatever else is there; what cannot be a category is refused where it is encoded
     try:
         from pandas.api.types import infer_dtype
     except ImportError:
         return _kind_by_looking(values)
     found = infer_dtype(values, skipna=True)
     if found == "mixed":
-        encode(values)  # what cannot be a level is refused here, whatever the family
+        encode(values)  # what cannot be a category is refused here, whatever the family
     if found in REFUSED:
         raise _refused(name, f"holds objects that are of the kind {found!r}")
     return FOUND.get(found, "text")

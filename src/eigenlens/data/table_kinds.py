@@ -40,7 +40,7 @@ def _kind(name: str, dtype: Any) -> str:
 
 
 def _declared(types: list[Any]) -> tuple[Any, ...] | None:
-    """The levels that enumerations declare, those of all files in the order met; None where a type declares none."""
+    """Return the categories that an Enum declares, over all files in the order met; None for other types."""
     if not all(str(dtype).startswith("Enum") for dtype in types):
         return None
-    return tuple(dict.fromkeys(level for dtype in types for level in dtype.categories.to_list()))
+    return tuple(dict.fromkeys(category for dtype in types for category in dtype.categories.to_list()))
