@@ -6,9 +6,10 @@ import numpy as np
 import polars as pl
 import pytest
 
+from eigenlens.data.coerce import as_table, fields_of
 from eigenlens.data.files import parquet as tables
 from eigenlens.data.files.scan import scan
-from eigenlens.data.mixed import as_table, codes_of, fields_of, numbers_of
+from eigenlens.data.table import codes_of, numbers_of
 from eigenlens.errors import DataError, OptionError
 
 WRITERS = {
