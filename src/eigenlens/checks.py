@@ -1,4 +1,4 @@
-"""Checks of parameters: each returns the valid value, or raises an error with the argument, its value and the way out."""
+"""Checks of parameters: each returns the valid value, or raises an error that has the argument, value and way out."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def memory(argument: str, value: Any) -> int:
 
 
 def weights(sample_weight: Any, n_rows: int | None) -> Array | None:
-    """Return row weights as float64 (n,), or None. A weight of 3 stands for three copies of the row, 0 leaves it out."""
+    """Return row weights as float64 (n,), or None. A weight of 3 means three copies of the row, 0 leaves it out."""
     if sample_weight is None:
         return None
     w = np.asarray(to_numpy(sample_weight))
