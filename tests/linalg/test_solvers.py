@@ -216,7 +216,7 @@ class TestDenseParts:
     @pytest.mark.parametrize("multiplicity", [2, 20, 60])
     def test_ties_in_the_reduced_form(self, multiplicity, monkeypatch):
         """The path of large matrices, made to take a small one: ties split the tridiagonal form."""
-        monkeypatch.setattr(symmetric, "SMALL", 10)
+        monkeypatch.setattr(symmetric, "MAX_DIVIDE_AND_CONQUER", 10)
         values = np.append(np.full(multiplicity, 3.0), 0.5 ** np.arange(120))
         Q = np.linalg.qr(np.random.default_rng(0).standard_normal((values.size, values.size)))[0]
         A = (Q * values) @ Q.T
@@ -228,7 +228,7 @@ class TestDenseParts:
 
     @pytest.mark.parametrize("block_rows", [None, 10])
     def test_few_of_many_by_lanczos_inside_covariance_and_gram(self, block_rows, monkeypatch):
-        monkeypatch.setattr(solve_module, "DENSE_FEATURES", 50)
+        monkeypatch.setattr(solve_module, "MAX_LAPACK_SIZE", 50)
         monkeypatch.setattr(operators, "COLUMN_BLOCK", 17)
         rng = np.random.default_rng(0)
         X = rng.standard_normal((120, 100)) * 0.9 ** np.arange(100)
