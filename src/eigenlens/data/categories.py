@@ -29,7 +29,7 @@ class EncodedColumn(NamedTuple):
         """The same column without the categories that do not occur.
 
         >>> EncodedColumn(np.array([2, -1, 2], dtype=np.int32), ("a", "b", "c")).drop_unused()
-        Encoded(codes=array([ 0, -1,  0], dtype=int32), categories=('c',))
+        EncodedColumn(codes=array([ 0, -1,  0], dtype=int32), categories=('c',))
         """
         present = np.zeros(len(self.categories) + 1, dtype=bool)  # the last is of missing values
         present[self.codes] = True

@@ -17,7 +17,7 @@ from eigenlens.bayes.naive.model import Group, LinearRule, NaiveModel
 from eigenlens.bayes.naive.options import NaiveOptions
 from eigenlens.bayes.naive.plan import FACTORS, FamilyChoice, Plan
 from eigenlens.data.category_storage import pack_categories, unpack_categories
-from eigenlens.data.mixed import Field
+from eigenlens.data.column_kinds import Field
 from eigenlens.errors import OptionError
 from eigenlens.estimator.storage import named_features, storable_parameters
 

@@ -18,8 +18,9 @@ from eigenlens.bayes.naive.model import LinearRule, contains_infinity, unknown_c
 from eigenlens.bayes.naive.options import NaiveOptions
 from eigenlens.data.categories import MAX_LOOKUP_RANGE, EncodedColumn, encode_numbers
 from eigenlens.data.category_storage import pack_categories, unpack_categories
+from eigenlens.data.column_kinds import Field
 from eigenlens.data.level_arrays import category_order, format_categories, sort_categories
-from eigenlens.data.mixed import Field, codes_of
+from eigenlens.data.table import codes_of
 from eigenlens.densities.discrete import Categorical
 from eigenlens.errors import DataError
 from eigenlens.native.class_sums import Lines, add_gathered, class_counts, code_ranges, padded

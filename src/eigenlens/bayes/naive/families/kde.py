@@ -12,7 +12,7 @@ from eigenlens.arrays import Array
 from eigenlens.bayes.naive.families.per_class_density import DensityPerClass
 from eigenlens.bayes.naive.options import NaiveOptions
 from eigenlens.bayes.naive.rows_by_class import ClassRows, KeptRowsFactor, fit_per_class
-from eigenlens.data.mixed import Field
+from eigenlens.data.column_kinds import Field
 from eigenlens.kde.bandwidth import BANDWIDTHS
 from eigenlens.kde.model import KernelEstimate
 
