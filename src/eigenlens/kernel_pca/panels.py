@@ -104,7 +104,7 @@ def origin_of(source: Source, progress: Progress | None = None) -> Array | None:
 def _columns(block: Block) -> ColumnMoments:
     if is_sparse(block.rows):
         none = np.zeros(block.rows.shape[1])
-        return ColumnMoments(0, 0.0, none, none)
+        return ColumnMoments(0.0, none, none)
     return ColumnMoments.of(block)
 
 
