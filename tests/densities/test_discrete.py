@@ -276,7 +276,7 @@ def test_options_that_cannot_be(made, said):
 
 
 def test_weights_must_fit():
-    with pytest.raises(DataError, match="sample_weight has 1 entries, but X has 2 rows"):
+    with pytest.raises(DataError, match="sample_weight has 1 entry, but X has 2 rows"):
         Categorical.fit(["a", "b"], [1.0])
     with pytest.raises(DataError, match="finite and not negative"):
         Bernoulli.fit([0, 1], [1.0, -1.0])

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from eigenlens.cli.output import SHOWN, aligned, counted, figure, foremost, one_line
+from eigenlens.arrays import Array
+from eigenlens.cli.output import SHOWN, aligned, counted, figure, one_line
 from eigenlens.pca.tables import names_of
 from eigenlens.tables.values import VarianceTable
 
-__all__ = ["Summary", "axis_names", "call", "summary"]
+__all__ = ["Summary", "axis_names", "call", "largest_first", "summary"]
 
 Summary = tuple[str, str, dict[str, Any]]
 
@@ -32,6 +33,16 @@ def call(model: Any) -> str:
 
 
 STEMS = {"FactorAnalysis": "F", "LinearDiscriminant": "LD"}
+
+
+def largest_first(weight: Array, most: int = SHOWN) -> Array:
+    """The columns to show, by number: all in their order, or where they are too many those of most weight (d,) first.
+
+    >>> largest_first(np.array([1.0, 3.0, 2.0]), most=2), largest_first(np.array([1.0, 3.0]))
+    (array([1, 2, 0]), array([0, 1]))
+    """
+    d = weight.size
+    return np.arange(d) if d <= most else np.argsort(-np.nan_to_num(weight), kind="stable")
 
 
 def axis_names(model: Any, k: int) -> list[str]:
@@ -74,7 +85,7 @@ def _factor(model: Any) -> Summary:
     names = names_of(model, model.n_features_in_)
     W, own = np.asarray(model.loadings_), np.asarray(model.uniquenesses_)
     shared = (W**2).sum(axis=1)
-    order = foremost(shared / (shared + own))
+    order = largest_first(shared / (shared + own))
     lines = [[names[j], *(figure(w, ".3f") for w in W[j]), figure(own[j], ".3f")] for j in order]
     shown = aligned(["loadings", *axis_names(model, k), "uniqueness"], lines)
     return line, shown, _likelihood(model) | {"n_components": k, "loadings": W, "uniquenesses": own, "columns": names}
@@ -86,7 +97,7 @@ def _mixture(model: Any) -> Summary:
     K, fit = weights.size, f"log-likelihood {model.loglik_:,.2f}, BIC {model.bic():,.2f}"
     line = f"{counted(K, 'Gaussian')}, {fit}"
     within = weights @ [_diagonal(part) for part in model.model_.components]
-    order = foremost(_apart(weights, means, within), most=MEANS)[:MEANS]
+    order = largest_first(_apart(weights, means, within), most=MEANS)[:MEANS]
     lines = [
         [f"{i}", f"{w:.4f}", *(figure(mean[j], ".5g") for j in order)]
         for i, (w, mean) in enumerate(zip(weights, means, strict=True))
@@ -178,7 +189,7 @@ def _linear(model: Any) -> Summary:
     axes = axis_names(model, V.shape[1])
     names = names_of(model, model.n_features_in_)
     spread = np.sqrt(model.model_.covariance.variances)
-    order = foremost(np.abs(V * spread[:, np.newaxis]) @ shares)
+    order = largest_first(np.abs(V * spread[:, np.newaxis]) @ shares)
     lines = [[names[j], *(figure(v, ".4g") for v in V[j])] for j in order]
     share = ["share %", *(f"{100.0 * each:.2f}" for each in shares)]
     table = aligned(["discriminants", *axes], [share, *lines], most=SHOWN + 1)
