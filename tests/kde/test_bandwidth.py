@@ -166,7 +166,7 @@ def test_mlcv_by_cells_equals_pairs(monkeypatch):
     rng = np.random.default_rng(3)
     samples = [rng.standard_cauchy(1200), rng.standard_normal(600), rng.gamma(0.7, size=900)]
     by_cells = [bandwidth(x, "mlcv") for x in samples]
-    monkeypatch.setattr(bandwidth_likelihood, "FEW", 2000)
+    monkeypatch.setattr(bandwidth_likelihood, "MAX_PAIRED_VALUES", 2000)
     assert_allclose(by_cells, [bandwidth(x, "mlcv") for x in samples], rtol=1e-5)
 
 
@@ -488,7 +488,7 @@ def test_likelihood_by_sums_equals_pairs(monkeypatch):
     """With lonely rows, whose others are lost beside their own share."""
     X = np.vstack([rows(300), [[40.0, 3.0], [41.0, -3.0]]])
     pairs = bandwidth(X, "mlcv")
-    monkeypatch.setattr(bandwidth_pairs, "FEW", 10)
+    monkeypatch.setattr(bandwidth_pairs, "MAX_STORED_ROWS", 10)
     assert_allclose(bandwidth(X, "mlcv"), pairs, rtol=1e-8)
 
 

@@ -85,8 +85,8 @@ def test_scales_of_their_own_choose_their_own_form():
 @pytest.mark.parametrize("boundary", ["reflect", "renormalize"])
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_one_column(kernel, boundary, h, adaptive, monkeypatch):
-    monkeypatch.setattr(kernel_density_bounds, "MOST_EACH", 0.5)
-    monkeypatch.setattr(kernel_density_bounds, "WIDE", 0.5)
+    monkeypatch.setattr(kernel_density_bounds, "MAX_IMAGES_PER_POINT", 0.5)
+    monkeypatch.setattr(kernel_density_bounds, "WIDE_CUT_OFF", 0.5)
     (x, w), K, bounds = points(), KERNELS[kernel], (LOW, LOW + W)
     scales = np.geomspace(0.5, 2.0, 25) if adaptive else None
     f = KernelEstimate(x, h, w, K, [bounds], boundary, scales)
@@ -145,7 +145,7 @@ def test_beyond_every_width_the_density_is_uniform(kernel, boundary, h, adaptive
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_products_fold_each_column_on_its_own(kernel, h, adaptive, monkeypatch):
     """Two bounds, one bound, none: the sums of images are within the product."""
-    monkeypatch.setattr(kernel_density_bounds, "MOST_EACH", 0.01)
+    monkeypatch.setattr(kernel_density_bounds, "MAX_IMAGES_PER_POINT", 0.01)
     x, w = points(d=3)
     bounds = np.array([[LOW, LOW + W], [LOW, np.inf], [-np.inf, np.inf]])
     scales = np.geomspace(0.3, 3.0, 25) if adaptive else None
@@ -167,7 +167,7 @@ def test_products_folded_and_mirrored_agree(monkeypatch):
         expected, below = mirrored.log_density(Y[:-1]), mirrored.cdf(Y)
         assert not mirrored._folds
         with monkeypatch.context() as patch:
-            patch.setattr(kernel_density_bounds, "MOST_EACH", 0.01)
+            patch.setattr(kernel_density_bounds, "MAX_IMAGES_PER_POINT", 0.01)
             folded = KernelEstimate(x, 0.3, kernel=SMOOTHING_KERNELS[kernel], **options)
             assert folded._folds
             np.testing.assert_allclose(folded.log_density(Y[:-1]), expected, rtol=1e-8)
@@ -177,7 +177,7 @@ def test_products_folded_and_mirrored_agree(monkeypatch):
 
 
 def test_a_tail_keeps_its_logarithm_when_folded(monkeypatch):
-    monkeypatch.setattr(kernel_density_bounds, "MOST_EACH", 0.01)
+    monkeypatch.setattr(kernel_density_bounds, "MAX_IMAGES_PER_POINT", 0.01)
     for kernel, far in (("gaussian", -0.5 * 1000.0**2 - 0.5 * np.log(2.0 * np.pi)), ("laplace", -1000.0 - np.log(2.0))):
         f = KernelEstimate([[0.0, 0.0]], 1e-3, kernel=SMOOTHING_KERNELS[kernel], bounds=[[0.0, 1.0], [0.0, 1.0]])
         at_corner = 2.0 * (far + np.log(1e3) + np.log(4.0))

@@ -141,7 +141,7 @@ def test_points_are_independent_of_their_block(method: str, monkeypatch: pytest.
     model = components(X, RBF(0.5), 5)
     Z = model.scores(X)
     whole = find_preimages(model, Z, method)
-    monkeypatch.setattr(preimage_support, "BLOCK_BYTES", 8 * len(X) * 7)
+    monkeypatch.setattr(preimage_support, "PREIMAGE_BLOCK_BYTES", 8 * len(X) * 7)
     np.testing.assert_allclose(find_preimages(model, Z, method).rows, whole.rows, atol=1e-6)
 
 
