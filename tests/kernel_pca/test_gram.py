@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 from eigenlens.kernel_pca.kernels.gram import CentredGram, KernelOperator, gram_matrix, upper_gram
 from eigenlens.kernel_pca.kernels.mercer import RBF, Cosine, Custom, Laplacian, Linear, Polynomial, Precomputed, Sigmoid
 from eigenlens.linalg.lanczos import lanczos
-from eigenlens.linalg.spectrum import Wanted
+from eigenlens.linalg.spectrum import Requested
 
 KERNELS = [RBF(0.2), Polynomial(0.2, 1.0, 3), Laplacian(0.3), Linear(), Sigmoid(0.1, 0.0), Cosine()]
 
@@ -212,7 +212,7 @@ def test_lanczos_finds_the_eigenvalues_of_the_exact_matrix(dtype, tol):
     X = (rows(800, 10) * np.linspace(2.0, 0.3, 10)).astype(dtype)
     wanted = np.linalg.eigvalsh(centred(gram_matrix(RBF(0.1), X.astype(float))))[::-1][:15]
     for A in (CentredGram(gram_matrix(RBF(0.1), X)), KernelOperator(RBF(0.1), X)):
-        spectrum = lanczos(A, Wanted.exactly(15, 800), 1e-10, np.random.default_rng(0))
+        spectrum = lanczos(A, Requested.count(15, 800), 1e-10, np.random.default_rng(0))
         assert spectrum.outcome.converged
         np.testing.assert_allclose(spectrum.values, wanted, atol=tol * wanted[0])
         assert A.passes > 5

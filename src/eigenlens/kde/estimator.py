@@ -15,7 +15,7 @@ from eigenlens.arrays import Array, Like
 from eigenlens.data.coerce import explain_nonfinite
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError, OptionError
-from eigenlens.estimator.rows import dense_blocks, rows_of
+from eigenlens.estimator.rows import dense_blocks, validate_rows
 from eigenlens.estimator.storage import named_features, storable_parameters
 from eigenlens.kde.bounds import BOUNDARIES
 from eigenlens.kde.kernels import SMOOTHING_KERNELS
@@ -90,7 +90,7 @@ class KernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Keep the rows of X (n, d), row i counting sample_weight[i] times, and choose the bandwidth."""
-        source = rows_of(self, X, sample_weight, reset=True)
+        source = validate_rows(self, X, sample_weight, reset=True)
         kernel, boundary = check_smoothing_kernel(self.kernel), checks.name("boundary", self.boundary, BOUNDARIES)
         tol, adaptive = checks.real("tol", self.tol, 0.0, 1.0), checks.boolean("adaptive", self.adaptive)
         rows, weight = read_complete_rows(source)
@@ -109,12 +109,12 @@ class KernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
         A Gaussian or Laplace density has its true logarithm however far away; other kernels give −inf out of reach.
         """
         check_is_fitted(self)
-        return self._log_densities(rows_of(self, X))
+        return self._log_densities(validate_rows(self, X))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Mean log density per row; a row of weight 0 is absent, whatever it holds."""
         check_is_fitted(self)
-        source = rows_of(self, X, sample_weight)
+        source = validate_rows(self, X, sample_weight)
         return float(np.average(self._log_densities(source), weights=source.weight))
 
     def density(self, X: Any) -> Array:
@@ -140,7 +140,7 @@ class KernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
     def cdf(self, X: Any) -> Array:
         """The probability (n,) of rows not above those of X (n, d) in any column; NaN in X is no limit, as is inf."""
         check_is_fitted(self)
-        return self.model_.cdf(np.concatenate(list(dense_blocks(rows_of(self, X)))))
+        return self.model_.cdf(np.concatenate(list(dense_blocks(validate_rows(self, X)))))
 
     def ppf(self, q: Any) -> Array:
         """Quantiles of one column, in the shape of q: the least y with cdf(y) ≥ q; 0 and 1 give the support's ends."""
@@ -227,7 +227,7 @@ class KernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
     def _rows(self, X: Any) -> Array:
         """The rows of X, all of them, in float64."""
         check_is_fitted(self)
-        source = rows_of(self, X)
+        source = validate_rows(self, X)
         return np.concatenate([_finite(block, source) for block in dense_blocks(source)])
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -22,8 +22,8 @@ from eigenlens.kde.highest_density import MassLevels, mass_levels
 from eigenlens.kde.kernels import SMOOTHING_KERNELS
 from eigenlens.kde.model import KernelEstimate
 from eigenlens.kde.options import column_positions
-from eigenlens.pca.tables import dense_rows
-from eigenlens.tables.rows import beyond, worth_showing
+from eigenlens.pca.tables import first_rows
+from eigenlens.tables.rows import count_outside, visible_range
 
 __all__ = ["BandwidthTable", "DensityTable", "MassTable", "bandwidths", "density", "masses_of_plane"]
 
@@ -255,7 +255,7 @@ def _frozen(model: Any) -> Density:
 def _rows(whole: Any, X: Any, d: int) -> Array:
     if X is None:
         return np.asarray(whole.points)
-    rows = np.asarray(X, dtype=np.float64)[:, None] if np.ndim(X) == 1 else dense_rows(X)
+    rows = np.asarray(X, dtype=np.float64)[:, None] if np.ndim(X) == 1 else first_rows(X)
     if rows.shape[1] != d:
         raise DataError(f"X has {rows.shape[1]} columns, but the density is of {d}.")
     rows = rows[np.all(np.isfinite(rows), axis=1)]
@@ -278,9 +278,9 @@ def _window(f: Density, rows: Array, drawn: Array, j: int) -> tuple[float, float
     """The least and the greatest place worth showing of column j: beyond most rows and most of the mass."""
     if isinstance(f, KernelEstimate):
         return _kernel_window(f, rows, j)
-    ends = [worth_showing(drawn[:, j], kept=SHOWN_DRAW_SHARE)]
+    ends = [visible_range(drawn[:, j], kept=SHOWN_DRAW_SHARE)]
     if rows.size and not np.array_equal(rows[:, j], drawn[:, j]):
-        ends.append(worth_showing(rows[:, j]))
+        ends.append(visible_range(rows[:, j]))
     low, high = min(low for low, _ in ends), max(high for _, high in ends)
     more = SHOWN_MARGIN * (high - low) or 1.0
     return low - more, high + more
@@ -288,9 +288,9 @@ def _window(f: Density, rows: Array, drawn: Array, j: int) -> tuple[float, float
 
 def _kernel_window(f: KernelEstimate, rows: Array, j: int) -> tuple[float, float]:
     """The same for a kernel density, whose points say where its mass is: within the bounds."""
-    ends = [worth_showing(f.points[:, j], f.weights)]
+    ends = [visible_range(f.points[:, j], f.weights)]
     if not np.array_equal(f.points[:, j], rows[:, j]):
-        ends.append(worth_showing(rows[:, j]))
+        ends.append(visible_range(rows[:, j]))
     h = float(f.bandwidth[j] if f.bandwidth.ndim == 1 else np.sqrt(f.bandwidth[j, j]))
     # A lonely row's adaptive kernel may be wider than all the rest; three widths of it are enough of a tail.
     widest = 1.0 if f.scales is None else min(3.0, float(f.scales.max()))
@@ -301,7 +301,7 @@ def _kernel_window(f: KernelEstimate, rows: Array, j: int) -> tuple[float, float
 
 def _off(f: Density, X: Any, rows: Array, low: Array, high: Array) -> int:
     """How many rows lie outside; draws are no rows."""
-    return beyond(rows, low, high) if X is not None or isinstance(f, KernelEstimate) else 0
+    return count_outside(rows, low, high) if X is not None or isinstance(f, KernelEstimate) else 0
 
 
 def _places(f: Density, rows: Array, drawn: Array) -> Array:

@@ -18,8 +18,8 @@ from eigenlens.data.coerce import as_source, explain_nonfinite
 from eigenlens.data.rows import row_count
 from eigenlens.data.source import Source
 from eigenlens.errors import ConvergenceWarning, DataError, DataWarning
-from eigenlens.estimator.progress import progress_of
-from eigenlens.estimator.rows import rows_of
+from eigenlens.estimator.progress import progress_callback
+from eigenlens.estimator.rows import validate_rows
 from eigenlens.kernel_pca import storage as kernel_files
 from eigenlens.kernel_pca.features import APPROXIMATIONS, fit_landmark_components
 from eigenlens.kernel_pca.fit import KernelPCAFit, fit_kernel_pca
@@ -141,10 +141,10 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return self._like(fit.scores)
 
     def _fit(self, X: Any, sample_weight: Any) -> KernelPCAFit | None:
-        source = rows_of(self, X, sample_weight, reset=True)
+        source = validate_rows(self, X, sample_weight, reset=True)
         n_components = check_kernel_components(self, source)
         rng = checks.generator(self.random_state)
-        with progress_of(self.verbose) as progress:
+        with progress_callback(self.verbose) as progress:
             if self.approximation is None:
                 fit = self._exact(source, n_components, rng, progress)
                 model, outcome, self._exact_fit = fit.model, fit.outcome, True
@@ -201,7 +201,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         For kernel="precomputed", X (n, m) holds the kernel values of the new rows with the fitted ones.
         """
         check_is_fitted(self)
-        source = rows_of(self, X)
+        source = validate_rows(self, X)
         if hasattr(source, "map_rows"):
             return source.map_rows(partial(_finite_scores, model=self.model_), self.n_components_)
         parts = [self.model_.scores(rows) for rows in source.rows()]
@@ -231,7 +231,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         check_is_fitted(self)
         k = self.n_components_ if n_components is None else n_components
         k = checks.integer("n_components", k, 1, self.n_components_, "the number of components fitted")
-        source = rows_of(self, X)
+        source = validate_rows(self, X)
         model = self.model_.first(k)
         parts = []
         for rows in source.rows():

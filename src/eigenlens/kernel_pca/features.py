@@ -19,7 +19,7 @@ from eigenlens.kernel_pca.model import KernelComponents
 from eigenlens.kernel_pca.panels import no_variance_error, residual_diagonal, sum_panels, to_float64_rows
 from eigenlens.kernel_pca.random_features import draw_fourier_features
 from eigenlens.linalg import n_components as select
-from eigenlens.linalg.spectrum import Wanted, orient
+from eigenlens.linalg.spectrum import Requested, orient
 from eigenlens.linalg.symmetric import leading_eigenpairs
 from eigenlens.stats.moments import Moments
 
@@ -210,7 +210,7 @@ def _eigenpairs(S: Array, n_components: int | float | None, total: float, floor:
         rank = int(np.count_nonzero(values > max(floor, p * np.finfo(np.float64).eps * values[0])))
         return _chosen(n_components, rank, values[:rank], total)
 
-    _, lam, V = leading_eigenpairs(S, Wanted(p, p, choose))
+    _, lam, V = leading_eigenpairs(S, Requested(p, p, choose))
     return lam, V
 
 

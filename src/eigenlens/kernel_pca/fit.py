@@ -20,7 +20,7 @@ from eigenlens.kernel_pca.route import LANCZOS_BLOCK, ROWS_PER_COMPONENT, EigenR
 from eigenlens.linalg import n_components as select
 from eigenlens.linalg.lanczos import lanczos, residual_norms
 from eigenlens.linalg.randomized import randomized
-from eigenlens.linalg.spectrum import Outcome, Spectrum, Wanted, orient
+from eigenlens.linalg.spectrum import Outcome, Requested, Spectrum, orient
 from eigenlens.linalg.symmetric import leading_eigenpairs
 from eigenlens.native import one_thread
 
@@ -158,18 +158,18 @@ def _operator(kernel: Kernel, X: Any, weight: Array | None, route: EigenRoute, p
     return CentredGram(upper_gram(kernel, X, progress), weight)
 
 
-def _wanted(n_components: int | float | None, limit: int, most: int, nothing: float) -> Wanted:
+def _wanted(n_components: int | float | None, limit: int, most: int, nothing: float) -> Requested:
     """What is wanted, in the words of the solvers: out of `limit` at all, looking for a share among `most`."""
     if n_components is None:
-        return Wanted(limit, limit, lambda values, total: max(1, int(np.sum(values > nothing * values[0]))))
+        return Requested(limit, limit, lambda values, total: max(1, int(np.sum(values > nothing * values[0]))))
     if isinstance(n_components, int):
-        return Wanted.exactly(n_components, max(limit, n_components))
+        return Requested.count(n_components, max(limit, n_components))
     guess = min(most, max(10, limit // 20))
     # Where eigenvalues are negative, the trace is less than what the others add up to.
-    return Wanted(guess, most, lambda values, total: select.share(values, max(total, values.sum()), n_components))
+    return Requested(guess, most, lambda values, total: select.share(values, max(total, values.sum()), n_components))
 
 
-def _dense(operator: Operator, wanted: Wanted, tol: float, rng: np.random.Generator) -> Spectrum:
+def _dense(operator: Operator, wanted: Requested, tol: float, rng: np.random.Generator) -> Spectrum:
     """All eigenvalues of A; as many vectors as are wanted, and the smallest value behind the leading ones."""
     values, leading, U = leading_eigenpairs(operator.dense(), wanted)
     outcome = Outcome("dense", residuals=residual_norms(operator, U, leading))
@@ -177,17 +177,17 @@ def _dense(operator: Operator, wanted: Wanted, tol: float, rng: np.random.Genera
     return Spectrum(np.append(leading, values[-1]), U, total, outcome)
 
 
-def _lanczos(operator: Operator, wanted: Wanted, tol: float, rng: np.random.Generator) -> Spectrum:
+def _lanczos(operator: Operator, wanted: Requested, tol: float, rng: np.random.Generator) -> Spectrum:
     with one_thread():  # the products have threads of their own, and the rest is small beside them
         return lanczos(operator, wanted, tol, rng, block=LANCZOS_BLOCK[isinstance(operator, KernelOperator)])
 
 
-def _randomized(operator: Operator, wanted: Wanted, tol: float, rng: np.random.Generator) -> Spectrum:
+def _randomized(operator: Operator, wanted: Requested, tol: float, rng: np.random.Generator) -> Spectrum:
     with one_thread():
         return randomized(operator, wanted, tol, rng)
 
 
-GRAM_SOLVERS: dict[str, Callable[[Operator, Wanted, float, np.random.Generator], Spectrum]] = {
+GRAM_SOLVERS: dict[str, Callable[[Operator, Requested, float, np.random.Generator], Spectrum]] = {
     "dense": _dense,
     "lanczos": _lanczos,
     "randomized": _randomized,

@@ -12,7 +12,7 @@ from eigenlens import checks
 from eigenlens.arrays import Array, is_sparse, is_tensor, to_numpy
 from eigenlens.data.source import Source
 from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, OptionError
-from eigenlens.estimator.rows import gathered
+from eigenlens.estimator.rows import collect_rows
 from eigenlens.kernel_pca.features import COUNTED_IN_FEATURES
 from eigenlens.kernel_pca.fit import GRAM_SOLVERS, INDEFINITE_SHARE, KernelPCAFit
 from eigenlens.kernel_pca.gamma import GAMMA_RULES, resolve_gamma
@@ -77,7 +77,7 @@ def check_n_landmarks(estimator: Any, source: Source) -> int | float:
 
 def rows_in_memory(estimator: Any, source: Source) -> Any:
     """All rows; those of a precomputed kernel are a symmetric matrix."""
-    rows = gathered(source)
+    rows = collect_rows(source)
     if estimator.kernel == "precomputed":
         _require_symmetric(rows)
     return rows

@@ -18,7 +18,7 @@ from eigenlens.errors import DataError
 from eigenlens.reporting.charts import Chart
 from eigenlens.reporting.inputs import dated
 from eigenlens.reporting.packing import Ascending, Coded, Places, Words, coded, cut
-from eigenlens.tables.rows import RowSample, number_blocks
+from eigenlens.tables.rows import RowSample, numeric_blocks
 
 __all__ = ["ENTRIES", "SHOWN", "ShownRows", "most_rows", "one_a_row", "shown"]
 
@@ -160,7 +160,7 @@ class ShownRows:
     def blocks(self) -> Iterator[Array]:
         """All rows there are, (b, d) at a time, in a pass of their own."""
         assert self.source is not None
-        return number_blocks(self.source, np.array(self.columns))
+        return numeric_blocks(self.source, np.array(self.columns))
 
     # ---- for the page -----------------------------------------------------------------------------------
 

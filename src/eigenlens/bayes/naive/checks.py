@@ -26,7 +26,7 @@ from eigenlens.data.levels import listed
 from eigenlens.data.mixed import Field, MixedRows, as_table, fields_of, numbers_of
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError, DataWarning, OptionError
-from eigenlens.estimator.rows import rows_of
+from eigenlens.estimator.rows import validate_rows
 
 __all__ = [
     "FeatureTable",
@@ -66,7 +66,7 @@ def table_of(estimator: Any, X: Any, *, reset: bool = False) -> Source:
     plain = isinstance(X, Source) or type(X).__name__ == "LazyFrame"
     if plain or (isinstance(X, np.ndarray) and X.dtype.names is not None):
         source = source if reset else _by_name(source, getattr(estimator, "feature_names_in_", None))
-        rows_of(estimator, source, reset=reset)
+        validate_rows(estimator, source, reset=reset)
     else:
         validate_data(estimator, X, skip_check_array=True, reset=reset)
     if source.n_rows == 0:
