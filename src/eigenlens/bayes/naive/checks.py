@@ -22,9 +22,11 @@ from eigenlens.bayes.naive.fit import NaiveStatistics
 from eigenlens.bayes.naive.model import NaiveModel
 from eigenlens.bayes.naive.options import UNKNOWN, NaiveOptions
 from eigenlens.bayes.naive.plan import Choice, Plan, place_of
+from eigenlens.data.coerce import as_table, fields_of
+from eigenlens.data.column_kinds import Field
 from eigenlens.data.levels import listed
-from eigenlens.data.mixed import Field, MixedRows, as_table, fields_of, numbers_of
 from eigenlens.data.source import Source
+from eigenlens.data.table import MixedRows, numbers_of
 from eigenlens.errors import DataError, DataWarning, OptionError
 from eigenlens.estimator.rows import validate_rows
 

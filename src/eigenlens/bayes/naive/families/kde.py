@@ -12,7 +12,7 @@ from eigenlens.arrays import Array
 from eigenlens.bayes.naive.families.per_class_density import DensityColumns
 from eigenlens.bayes.naive.options import NaiveOptions
 from eigenlens.bayes.naive.rows_by_class import KeptRows, RowsFactor, by_column
-from eigenlens.data.mixed import Field
+from eigenlens.data.column_kinds import Field
 from eigenlens.kde.bandwidth import BANDWIDTH_RULES
 from eigenlens.kde.model import KernelEstimate
 
