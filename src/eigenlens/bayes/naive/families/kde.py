@@ -13,7 +13,7 @@ from eigenlens.bayes.naive.families.per_class_density import DensityPerClass
 from eigenlens.bayes.naive.options import NaiveOptions
 from eigenlens.bayes.naive.rows_by_class import ClassRows, KeptRowsFactor, fit_per_class
 from eigenlens.data.column_kinds import Field
-from eigenlens.kde.bandwidth import BANDWIDTHS
+from eigenlens.kde.bandwidth import BANDWIDTH_RULES
 from eigenlens.kde.model import KernelEstimate
 
 __all__ = ["CLASS_BANDWIDTHS", "KdeFactor", "class_bandwidth"]
@@ -27,7 +27,7 @@ def john_langley(x: Array, weight: Array) -> float:
     return float((x.max() - x.min()) / np.sqrt(weight.sum()))
 
 
-CLASS_BANDWIDTHS: dict[str, Callable[[Array, Array], float]] = {"john-langley": john_langley, **BANDWIDTHS}
+CLASS_BANDWIDTHS: dict[str, Callable[[Array, Array], float]] = {"john-langley": john_langley, **BANDWIDTH_RULES}
 """Rules by name: that of classifiers, and those of densities."""
 
 
