@@ -103,11 +103,13 @@ MODELS: dict[str, ModelEntry] = {
         "principal components",
         options=_K | _same("standardize", "whiten", "solver", "missing"),
         names={
-            "k": OptionNames("eigenlens.pca.fit.RULES", ("mle", "parallel", "gavish-donoho", "cv", "kaiser")),
+            "k": OptionNames(
+                "eigenlens.pca.fit.N_COMPONENTS_RULES", ("mle", "parallel", "gavish-donoho", "cv", "kaiser")
+            ),
             "solver": OptionNames(
                 "eigenlens.linalg.solve.SOLVERS", ("covariance", "gram", "svd", "lanczos", "randomized", "power")
             ),
-            "missing": OptionNames("eigenlens.pca.options.MISSING", ("raise", "em")),
+            "missing": OptionNames("eigenlens.pca.options.MISSING_VALUE_METHODS", ("raise", "em")),
         },
         density=True,
         summary="eigenlens.cli.summaries.pca_summary",
@@ -128,8 +130,8 @@ MODELS: dict[str, ModelEntry] = {
                 "eigenlens.kernel_pca.kernels.mercer.KERNELS",
                 ("linear", "poly", "rbf", "laplacian", "sigmoid", "cosine", "precomputed"),
             ),
-            "gamma": OptionNames("eigenlens.kernel_pca.gamma.GAMMAS", ("scale", "median")),
-            "solver": OptionNames("eigenlens.kernel_pca.fit.SOLVERS", ("dense", "lanczos", "randomized")),
+            "gamma": OptionNames("eigenlens.kernel_pca.gamma.GAMMA_RULES", ("scale", "median")),
+            "solver": OptionNames("eigenlens.kernel_pca.fit.GRAM_SOLVERS", ("dense", "lanczos", "randomized")),
             "approximation": OptionNames(
                 "eigenlens.kernel_pca.features.APPROXIMATIONS", ("rpcholesky", "nystroem", "fourier")
             ),
@@ -207,11 +209,11 @@ MODELS: dict[str, ModelEntry] = {
         options=_same("kernel", "bandwidth", "adaptive"),
         names={
             "kernel": OptionNames(
-                "eigenlens.kde.kernels.SMOOTHERS",
+                "eigenlens.kde.kernels.SMOOTHING_KERNELS",
                 ("gaussian", "box", "epanechnikov", "triangular", "biweight", "triweight", "cosine", "laplace"),
             ),
             "bandwidth": OptionNames(
-                "eigenlens.kde.bandwidth.BANDWIDTHS",
+                "eigenlens.kde.bandwidth.BANDWIDTH_RULES",
                 ("silverman", "scott", "sheather-jones", "sheather-jones-dpi", "isj", "lscv", "mlcv"),
             ),
         },

@@ -21,9 +21,11 @@ from eigenlens.bayes.naive.model import Group, NaiveModel
 from eigenlens.bayes.naive.options import NaiveOptions
 from eigenlens.bayes.naive.plan import FACTORS, choose_family, plan_of
 from eigenlens.bayes.naive.rows_by_class import KeptRows
+from eigenlens.data.coerce import as_table
+from eigenlens.data.column_kinds import Field
 from eigenlens.data.memory import ArraySource, SparseSource
-from eigenlens.data.mixed import Field, as_table, codes_of
 from eigenlens.data.source import Block
+from eigenlens.data.table import codes_of
 from eigenlens.densities import GaussianFamily
 from eigenlens.errors import DataError, OptionError
 

@@ -200,7 +200,7 @@ def test_too_few_steps_say_how_far_it_is():
     assert short.gap > (whole.path[-1] - short.path[-1]) / short.entries / 10.0
 
 
-@pytest.mark.parametrize("k", [1, 2, 5, packed.WIDEST + 1])
+@pytest.mark.parametrize("k", [1, 2, 5, packed.MAX_SWEPT_SIZE + 1])
 def test_packed_inverses_and_products(k):
     rng = np.random.default_rng(k)
     V = rng.standard_normal((20, 2 * k, k))

@@ -43,7 +43,7 @@ def fitted(frozen):
         loglik_path_=np.array([-130.0, -121.0, -120.5, -120.25]),
         converged_=False,
         feature_names_in_=np.array(NAMES),
-        impute=lambda X, return_std: frozen.impute(tables.dense_rows(X), return_std=return_std),
+        impute=lambda X, return_std: frozen.impute(tables.first_rows(X), return_std=return_std),
     )
 
 

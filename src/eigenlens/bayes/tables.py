@@ -17,12 +17,14 @@ import numpy as np
 
 from eigenlens import checks
 from eigenlens.arrays import Array, to_numpy
+from eigenlens.data.coerce import as_table, fields_of
 from eigenlens.data.memory import ArraySource
-from eigenlens.data.mixed import MixedSource, as_table, fields_of, numbers_of
 from eigenlens.data.source import Source
+from eigenlens.data.table import numbers_of
+from eigenlens.data.table_sources import MixedSource
 from eigenlens.densities.intervals import proportion_intervals
 from eigenlens.errors import DataError, OptionError
-from eigenlens.pca.tables import dense_rows
+from eigenlens.pca.tables import first_rows
 
 __all__ = [
     "CalibrationTable",
@@ -107,7 +109,7 @@ def _columns(model: Any, source: Source, d: int, features: Sequence[Any] | None)
 def _numbers(source: Source, X: Any) -> Array:
     """The rows (n, d) as numbers, text as NaN."""
     if not isinstance(source, MixedSource):
-        return dense_rows(X)
+        return first_rows(X)
     return np.concatenate([numbers_of(rows, np.arange(source.n_features)) for rows in source.rows()])
 
 
@@ -367,7 +369,7 @@ def row_entries(X: Any, row: int) -> tuple[str, ...]:
         frame = nw.from_native(X)
         some = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
         return tuple(map(_said, some.row(row)))
-    return tuple(map(_said, dense_rows(X, row + 1)[row].tolist()))
+    return tuple(map(_said, first_rows(X, row + 1)[row].tolist()))
 
 
 def _said(entry: Any) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.catalogue import entry_of, import_part
 from eigenlens.cli.output import SHOWN, aligned, counted, figure, one_line
-from eigenlens.pca.tables import names_of
+from eigenlens.pca.tables import feature_names
 from eigenlens.tables.values import VarianceTable
 
 __all__ = ["Summary", "axis_names", "call", "largest_first", "summary"]
@@ -81,7 +81,7 @@ def ppca_summary(model: Any) -> Summary:
 def factor_summary(model: Any) -> Summary:
     k = model.n_components_
     line = f"{counted(k, 'factor')}, log-likelihood {model.loglik_:,.2f}"
-    names = names_of(model, model.n_features_in_)
+    names = feature_names(model, model.n_features_in_)
     W, own = np.asarray(model.loadings_), np.asarray(model.uniquenesses_)
     shared = (W**2).sum(axis=1)
     order = largest_first(shared / (shared + own))
@@ -92,7 +92,7 @@ def factor_summary(model: Any) -> Summary:
 
 def mixture_summary(model: Any) -> Summary:
     weights, means = np.asarray(model.weights_), np.asarray(model.means_)
-    names = names_of(model, model.n_features_in_)
+    names = feature_names(model, model.n_features_in_)
     K, fit = weights.size, f"log-likelihood {model.loglik_:,.2f}, BIC {model.bic():,.2f}"
     line = f"{counted(K, 'Gaussian')}, {fit}"
     within = weights @ [_diagonal(part) for part in model.model_.components]
@@ -123,7 +123,7 @@ def _diagonal(component: Any) -> Any:
 
 def density_summary(model: Any) -> Summary:
     h = np.atleast_1d(np.asarray(model.bandwidth_, dtype=np.float64))
-    names = names_of(model, model.n_features_in_)
+    names = feature_names(model, model.n_features_in_)
     spread = np.sqrt(np.diag(h)) if h.ndim == 2 else h
     lines = [[name, f"{each:.5g}"] for name, each in zip(names, spread, strict=True)]
     line = f"{model.n_samples_:,} kernels, {model.kernel}, bandwidth {model.bandwidth}"
@@ -186,7 +186,7 @@ def linear_summary(model: Any) -> Summary:
     line, shown, facts = classes_summary(model)
     shares, V = np.asarray(model.explained_variance_ratio_), np.asarray(model.scalings_)
     axes = axis_names(model, V.shape[1])
-    names = names_of(model, model.n_features_in_)
+    names = feature_names(model, model.n_features_in_)
     spread = np.sqrt(model.model_.covariance.variances)
     order = largest_first(np.abs(V * spread[:, np.newaxis]) @ shares)
     lines = [[names[j], *(figure(v, ".4g") for v in V[j])] for j in order]

@@ -30,7 +30,7 @@ __all__ = ["CentredRows", "Matrix", "SymmetricOperator"]
 
 COLUMN_BLOCK = 4096
 PANEL_BYTES = 4 << 20
-SAMPLE = 16
+MEAN_CHECK_ROWS = 16
 
 
 class SymmetricOperator(Protocol):
@@ -274,7 +274,7 @@ def _centred_panel(panel: Array, weight: Array | None, total: float) -> tuple[Ar
 
     mean = average(panel)
     panel -= mean
-    if np.any(mean**2 > 1e4 * panel[:SAMPLE].var(axis=0)):  # rounding may have left some of the mean
+    if np.any(mean**2 > 1e4 * panel[:MEAN_CHECK_ROWS].var(axis=0)):  # rounding may have left some of the mean
         rest = average(panel)
         panel -= rest
         mean += rest

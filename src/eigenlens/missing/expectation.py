@@ -20,7 +20,7 @@ from eigenlens.arrays import Array
 from eigenlens.data.source import Block
 from eigenlens.densities.base import distinct_rows
 from eigenlens.densities.linear_gaussian import LinearGaussian, scattered
-from eigenlens.linalg.packed import apply_packed, diagonal_of, invert_packed, packed_size, unpack
+from eigenlens.linalg.packed import apply_packed, invert_packed, packed_diagonal, packed_size, unpack
 from eigenlens.missing.low_noise import Rotated, rotated
 from eigenlens.native.incomplete_rows import Frame, latent_compiled, latent_expected
 from eigenlens.stats.observed import as_floats, observed_entries
@@ -198,7 +198,7 @@ def _by_sweeping(patterns: Array, model: LinearGaussian) -> tuple[Array, Array]:
     W, k = model.loadings, model.loadings.shape[1]
     rows, columns = np.tril_indices(k)
     C = (W[:, rows] * W[:, columns] / np.asarray(model.noise)[:, None]).T @ patterns.T
-    C[diagonal_of(k)] += 1.0
+    C[packed_diagonal(k)] += 1.0
     return C, invert_packed(C, k)
 
 
@@ -281,7 +281,7 @@ def _by_numpy(piece: Piece, found: Latent, model: LinearGaussian) -> Expected:
     E[-1] = 1.0
     E *= w
     latent = E.sum(axis=1)
-    length = float(latent[diagonal_of(k)].sum())
+    length = float(latent[packed_diagonal(k)].sum())
     latent[:p] += found.C @ piece.weight
     spread, steep = (found.C * piece.weight) @ piece.patterns, found.rotated
     pull, free = (

@@ -121,7 +121,7 @@ def fit_best(
     inside, more = [[stirred(units.inside(start), rng) for start in each] for each in (starts, others)]
     found = best_climb(climb, inside, more, rough=max(ROUGH, tol) * entries, tol=tol * entries)
     path = tuple(value - units.log_scale for value in found.path)
-    gap = 0.0 if _without_noise(found.best, structure) else found.gap / entries
+    gap = 0.0 if _without_noise(found.best, structure) else found.remaining_gain / entries
     converged = not found.interrupted and gap <= max(tol, SEEN * abs(path[-1]) / entries)
     return MissingFit(
         units.outside(found.best, structure), path, converged, climb.weight, climb.rows, entries, gap,

@@ -14,7 +14,7 @@ import numpy as np
 from eigenlens.densities.mixture import Mixture
 from eigenlens.mixture.em_step import ComponentLost, Problem, answers
 from eigenlens.mixture.state import State
-from eigenlens.optim.em import Ascent, Found, Passes, Wanted, climbing, together
+from eigenlens.optim.em import EMResult, StepBudget, StepRequest, StepResult, em_iterations, run_together
 
 __all__ = ["Climb", "Lost", "climb", "climb_all", "rank", "without"]
 
@@ -66,8 +66,8 @@ def climb_all(
     `note` is told of the steps of all. Each climb is the one that it would be alone.
     """
     states = [State.of(start, problem.structure) for start in starts]
-    climbs = [_climbing(problem, state, tol, Passes(max_iter), note) for state in states]
-    return together(climbs, answers(problem, accelerate))
+    climbs = [_climbing(problem, state, tol, StepBudget(max_iter), note) for state in states]
+    return run_together(climbs, answers(problem, accelerate))
 
 
 def climb(
@@ -92,8 +92,8 @@ def rank(problem: Problem, found: Climb) -> tuple[int, int, float]:
 
 
 def _climbing(
-    problem: Problem, start: State, tol: float, passes: Passes, note: Note
-) -> Generator[Wanted[State], Found[State], Climb]:
+    problem: Problem, start: State, tol: float, passes: StepBudget, note: Note
+) -> Generator[StepRequest[State], StepResult[State], Climb]:
     lost = tuple[Lost, ...]()
     while True:
         try:
@@ -102,26 +102,27 @@ def _climbing(
         except ComponentLost as gone:
             lost += (Lost(tuple(gone.state.means[gone.k].tolist()), passes.steps),)
             start = State.of(without(gone.state.mixture(problem.structure), gone.k), problem.structure)
-    gap = 0.0 if found.ended == "rounding" else found.gap  # no gain is left that could be seen
+    gap = 0.0 if found.ended == "rounding" else found.remaining_gain  # no gain is left that could be seen
     mixture = found.best.mixture(problem.structure)
     return Climb(mixture, found.path, passes.steps, gap, gap <= tol, found.interrupted, lost)
 
 
 def _confirmed(
-    start: State, passes: Passes, tol: float, note: Note
-) -> Generator[Wanted[State], Found[State], Ascent[State]]:
+    start: State, passes: StepBudget, tol: float, note: Note
+) -> Generator[StepRequest[State], StepResult[State], EMResult[State]]:
     """A climb that has ended twice: what is left to gain is estimated from gains, and extrapolated ones mislead.
 
     From the end of one climb another, which knows nothing of the first, goes on to a part of the tolerance. If it
     gained more than tol on the way, the first had stopped early, and the second must be confirmed in its turn.
     """
-    found = yield from climbing(start, passes, tol=tol, note=note)
-    while found.ended == "converged" and passes.steps < passes.most:
+    found = yield from em_iterations(start, passes, tol=tol, note=note)
+    while found.ended == "converged" and passes.steps < passes.limit:
         before = found.path
-        again = yield from climbing(found.best, passes, tol=CLOSER * tol, note=note, known=found.last)
-        gap = again.gap if np.isfinite(again.gap) else found.gap  # too few passes were left for another estimate
-        found = replace(again, path=before + again.path[1:], gap=gap)
-        if found.path[-1] - before[-1] + found.gap <= tol:
+        again = yield from em_iterations(found.best, passes, tol=CLOSER * tol, note=note, known=found.last)
+        left = again.remaining_gain
+        gap = left if np.isfinite(left) else found.remaining_gain  # too few passes were left for another estimate
+        found = replace(again, path=before + again.path[1:], remaining_gain=gap)
+        if found.path[-1] - before[-1] + found.remaining_gain <= tol:
             break
     return found
 

@@ -20,7 +20,7 @@ from eigenlens.mixture.prior import Prior
 from eigenlens.mixture.state import Stack, State
 from eigenlens.mixture.structures.base import Structure
 from eigenlens.mixture.structures.parameters import PARTS, diagonal_of
-from eigenlens.optim.em import Found, Wanted, extrapolated
+from eigenlens.optim.em import StepRequest, StepResult, extrapolate
 
 __all__ = ["ComponentLost", "Pass", "Problem", "answers", "as_they_are", "complete_rows", "stacked"]
 
@@ -181,14 +181,14 @@ def _groups(moments: Any, kept: Array) -> Any:
 
 # ---- answers to climbs --------------------------------------------------------------------------------------
 
-Answers = Sequence[Found[State] | ComponentLost]
+Answers = Sequence[StepResult[State] | ComponentLost]
 
 
-def answers(problem: Problem, accelerate: bool = True) -> Callable[[list[Wanted[State]]], Answers]:
+def answers(problem: Problem, accelerate: bool = True) -> Callable[[list[StepRequest[State]]], Answers]:
     """What climbs want to hear, for all of them at once; with `accelerate`, guesses of where their steps lead."""
 
-    def answer(wanted: list[Wanted[State]]) -> Answers:
-        found: dict[int, Found[State] | ComponentLost] = {}
+    def answer(wanted: list[StepRequest[State]]) -> Answers:
+        found: dict[int, StepResult[State] | ComponentLost] = {}
         for alike in _alike(wanted):
             some = [wanted[i] for i in alike]
             found |= zip(alike, _answers(problem, some, _guesses(problem, some) if accelerate else {}), strict=True)
@@ -197,14 +197,14 @@ def answers(problem: Problem, accelerate: bool = True) -> Callable[[list[Wanted[
     return answer
 
 
-def _alike(wanted: list[Wanted[State]]) -> Iterator[list[int]]:
+def _alike(wanted: list[StepRequest[State]]) -> Iterator[list[int]]:
     """The climbs that have equally many components."""
     numbers = [len(one.model.weights) for one in wanted]
     for K in sorted(set(numbers)):
         yield [i for i, number in enumerate(numbers) if number == K]
 
 
-def _answers(problem: Problem, wanted: list[Wanted[State]], guesses: dict[int, State]) -> Answers:
+def _answers(problem: Problem, wanted: list[StepRequest[State]], guesses: dict[int, State]) -> Answers:
     models = [guesses.get(i, one.model) for i, one in enumerate(wanted)]
     return [
         _answer(model, i in guesses, step)
@@ -212,22 +212,24 @@ def _answers(problem: Problem, wanted: list[Wanted[State]], guesses: dict[int, S
     ]
 
 
-def _answer(model: State, guessed: bool, step: tuple[float, State] | ComponentLost) -> Found[State] | ComponentLost:
+def _answer(
+    model: State, guessed: bool, step: tuple[float, State] | ComponentLost
+) -> StepResult[State] | ComponentLost:
     """A component that a mere guess loses is no loss: the guess has no value, and will be refused."""
     if not isinstance(step, ComponentLost):
-        return Found(model, *step, guessed)
-    return Found(model, -np.inf, model, True) if guessed else step
+        return StepResult(model, *step, guessed)
+    return StepResult(model, -np.inf, model, True) if guessed else step
 
 
-def _guesses(problem: Problem, wanted: list[Wanted[State]]) -> dict[int, State]:
+def _guesses(problem: Problem, wanted: list[StepRequest[State]]) -> dict[int, State]:
     """Where the steps of those climbs lead that know enough."""
-    slow = [(i, one.before, one.model, one.look_back) for i, one in enumerate(wanted) if one.before is not None]
+    slow = [(i, one.previous, one.model, one.history) for i, one in enumerate(wanted) if one.previous is not None]
     _locate(problem, [state for _, *ends, _ in slow for state in ends])
     for _, before, model, look_back in slow:
         assert before.vector is not None
         assert model.vector is not None
         look_back.add(before.vector, model.vector)
-    led = extrapolated([look_back for *_, look_back in slow])
+    led = extrapolate([look_back for *_, look_back in slow])
     known = [(i, v, model) for (i, _, model, _), v in zip(slow, led, strict=True) if v is not None]
     if not known:
         return {}

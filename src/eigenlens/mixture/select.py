@@ -16,8 +16,8 @@ from eigenlens.arrays import Array, read_only
 from eigenlens.comparison.compare import compare
 from eigenlens.data.coerce import as_source
 from eigenlens.errors import ConvergenceWarning, DataWarning, EigenlensError, OptionError
-from eigenlens.estimator.progress import progress_of
-from eigenlens.estimator.rows import rows_of
+from eigenlens.estimator.progress import progress_callback
+from eigenlens.estimator.rows import validate_rows
 from eigenlens.mixture.estimator import GaussianMixture
 from eigenlens.mixture.options import checked_options
 from eigenlens.mixture.structures.families import STRUCTURES
@@ -142,7 +142,7 @@ def select_mixture(
     pairs = _pairs(n_components, covariance_types, as_source(X).n_features)
     _check_common(X, sample_weight, options)
     rows = list[_Row]()
-    with progress_of(verbose) as progress:
+    with progress_callback(verbose) as progress:
         for i, (name, K) in enumerate(pairs):
             if progress is not None:
                 progress(i, len(pairs), f"mixtures: {name}, {K} components")
@@ -163,7 +163,7 @@ def _check_common(X: Any, sample_weight: Any, options: dict[str, Any]) -> None:
     """Refuse what no fit would take, before any is tried; what `init` must be depends on the fit."""
     known = {name: value for name, value in options.items() if name != "init"}
     estimator = GaussianMixture(**known)
-    checked_options(estimator, rows_of(estimator, X, sample_weight, reset=True))
+    checked_options(estimator, validate_rows(estimator, X, sample_weight, reset=True))
 
 
 def _raise_common(rows: list[_Row]) -> None:

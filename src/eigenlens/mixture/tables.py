@@ -20,8 +20,8 @@ from eigenlens.densities.mixture import Mixture, matrix_of
 from eigenlens.errors import DataError, OptionError
 from eigenlens.mixture.select import CRITERIA, MixtureSelection
 from eigenlens.pca.fit import fit_pca
-from eigenlens.pca.tables import dense_rows, names_of
-from eigenlens.tables.rows import beyond, worth_showing
+from eigenlens.pca.tables import feature_names, first_rows
+from eigenlens.tables.rows import count_outside, visible_range
 
 __all__ = [
     "CurveTable",
@@ -164,7 +164,7 @@ def ellipses(
     array([2.355, 1.177])
     """
     mixture = frozen_mixture(model)
-    known = names_of(model, mixture.means.shape[1], names)
+    known = feature_names(model, mixture.means.shape[1], names)
     pair = [_column(column, known) for column in columns]
     if len(pair) != 2 or pair[0] == pair[1]:
         raise OptionError(f"columns={tuple(columns)!r} must be two different columns, by number or name.")
@@ -188,7 +188,7 @@ def _outlines(component: Any, levels: Array) -> Array:
 def _labelled(model: Any, mixture: Mixture, X: Any, pair: list[int]) -> tuple[Array, Array, int]:
     if X is None:
         return np.empty((0, 2)), np.empty(0, dtype=np.intp), 0
-    labels, rows = _responsibilities(model, mixture, X).argmax(axis=1) + 1, dense_rows(X)[:, pair]
+    labels, rows = _responsibilities(model, mixture, X).argmax(axis=1) + 1, first_rows(X)[:, pair]
     there = np.isfinite(rows).all(axis=1)
     return rows[there], labels[there], int(np.count_nonzero(~there))
 
@@ -197,7 +197,7 @@ def _responsibilities(model: Any, mixture: Mixture, X: Any) -> Array:
     """(n, K): an estimator knows every kind of X, and checks its columns."""
     if hasattr(model, "predict_proba"):
         return np.asarray(to_numpy(model.predict_proba(X)), dtype=np.float64)
-    rows, d = dense_rows(X), mixture.means.shape[1]
+    rows, d = first_rows(X), mixture.means.shape[1]
     if rows.shape[1] != d:
         raise DataError(f"X has {rows.shape[1]} columns, but the mixture has {d}.")
     return mixture.responsibilities(rows)
@@ -232,20 +232,20 @@ def line(
     (array([0.25, 0.75]), 1.0)
     """
     mixture = frozen_mixture(model)
-    known = names_of(model, mixture.means.shape[1], names)
+    known = feature_names(model, mixture.means.shape[1], names)
     j = _column(column, known)
     alone = mixture.marginal([j])
     values = None if X is None else _values(X, j, len(known))
     ends = _ends(alone, values, bins)
     edges, heights = _histogram(values, bins, ends)
     x = _grid(alone, ends)
-    off = 0 if values is None else beyond(values[:, None], *np.array(ends)[:, None])
+    off = 0 if values is None else count_outside(values[:, None], *np.array(ends)[:, None])
     return LineTable(known[j], x, np.exp(alone.log_joint(x[:, None]).T), mixture.weights, edges, heights, off)
 
 
 def _values(X: Any, j: int, d: int) -> Array:
     """Column j of the rows where it is not missing."""
-    rows = dense_rows(X)
+    rows = first_rows(X)
     if rows.shape[1] != d:
         raise DataError(f"X has {rows.shape[1]} columns, but the mixture has {d}.")
     return np.asarray(rows[np.isfinite(rows[:, j]), j])
@@ -261,9 +261,9 @@ def _reaches(alone: Mixture) -> Array:
 def _ends(alone: Mixture, values: Array | None, bins: Any) -> tuple[float, float]:
     """Where the components, the rows and the counted bins are, but for what lies far off and hardly counts."""
     each = _reaches(alone)
-    found = [worth_showing(each.ravel(), np.repeat(alone.weights, each.shape[1]))]
+    found = [visible_range(each.ravel(), np.repeat(alone.weights, each.shape[1]))]
     if values is not None and values.size:
-        found.append(worth_showing(values))
+        found.append(visible_range(values))
     elif isinstance(bins, tuple):
         edges = np.asarray(to_numpy(bins[0]), dtype=np.float64)
         found += [(float(edge), float(edge)) for edge in edges[np.isfinite(edges)][[0, -1]]]
@@ -427,7 +427,7 @@ def weighted_bins(x: Array, weight: Array | None, most: int = 120) -> tuple[Arra
     """
     seen = np.isfinite(x)
     x, w = x[seen], np.ones(int(seen.sum())) if weight is None else weight[seen]
-    low, high = worth_showing(x, w)
+    low, high = visible_range(x, w)
     edges = _bin_edges(x[(x >= low) & (x <= high)], most)
     below, above = [-np.inf] * bool(x.min() < low), [np.inf] * bool(x.max() > high)
     edges = np.array([*below, *edges, *above])

@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenlens.arrays import Array
 from eigenlens.catalogue import MODELS, PAGES, page_of
+from eigenlens.data.coerce import as_table
 from eigenlens.data.column_kinds import frame_field
-from eigenlens.data.mixed import as_table
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError, OptionError
 

@@ -32,7 +32,7 @@ from eigenlens.bayes.pooled_variance import ClassSpread, of_columns, with_spread
 from eigenlens.data.source import Source
 from eigenlens.densities.gaussian import Gaussian, GaussianFamily
 from eigenlens.errors import DataError, DataWarning, OptionError
-from eigenlens.estimator.rows import few
+from eigenlens.estimator.rows import join_limited
 from eigenlens.latent.families import FactorFamily, PPCAFamily
 from eigenlens.stats.moments import Moments
 from eigenlens.stats.observed import ObservedColumns
@@ -261,15 +261,15 @@ def warn_about_amends(
         first, columns = next(iter(amends.lent.items()))
         cases[0] = f"{labels[first]} has one value in {_listed(columns, names)}"
         said.append(
-            f"{few(cases, of=' classes')}: there it is given the variance within all classes, and its {kind} is that "
-            "of the other columns."
+            f"{join_limited(cases, of=' classes')}: there it is given the variance within all classes, and its {kind} "
+            "is that of the other columns."
         )
     if amends.pooled:
         held = f", held at {FLOOR:g} of the variances of all rows as it is singular too" if amends.held else ""
         own, each = ("its", "it") if len(amends.pooled) == 1 else ("their", "each")
         said.append(
-            f"{few([labels[c] for c in amends.pooled], of=' classes')}: too little spread for a {kind} of {own} own; "
-            f"{each} is given a Gaussian about its mean, with the covariance within all classes{held}."
+            f"{join_limited([labels[c] for c in amends.pooled], of=' classes')}: too little spread for a {kind} of "
+            f"{own} own; {each} is given a Gaussian about its mean, with the covariance within all classes{held}."
         )
     if amends.lent or amends.pooled:
         said.append("Give such classes more rows, join them with others, or leave such columns out.")
@@ -290,4 +290,4 @@ def _columns(columns: Array, names: Sequence[str] | None) -> str:
 
 def _listed(columns: Array, names: Sequence[str] | None) -> str:
     chosen = [repr(str(names[j])) if names is not None else str(j) for j in np.asarray(columns).tolist()]
-    return f"column{'s' * (len(chosen) > 1)} {few(chosen)}"
+    return f"column{'s' * (len(chosen) > 1)} {join_limited(chosen)}"

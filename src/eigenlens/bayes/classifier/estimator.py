@@ -29,7 +29,7 @@ from eigenlens.bayes.labels import announced, enough_classes, labels_among, labe
 from eigenlens.bayes.rule import BayesRule, Counted, drawn_by_class
 from eigenlens.data.source import Source
 from eigenlens.errors import OptionError
-from eigenlens.estimator.rows import count_rows, rows_of
+from eigenlens.estimator.rows import count_rows, validate_rows
 
 __all__ = ["BayesClassifier"]
 
@@ -96,7 +96,7 @@ class BayesClassifier(Counted, BayesRule, BaseEstimator):  # type: ignore[misc]
         """
         self.__dict__.pop("_kept", None)  # should this fail, nothing is fitted
         density = checked_density(self.density)
-        source = rows_of(self, X, sample_weight, reset=True)
+        source = validate_rows(self, X, sample_weight, reset=True)
         labels = enough_classes(labels_of(y, X, count_rows(source)), source.weight)
         with told_together():
             kept = densities_of(density, source, labels.codes, labels.classes, self._seeds())
@@ -117,7 +117,7 @@ class BayesClassifier(Counted, BayesRule, BaseEstimator):  # type: ignore[misc]
                 "partial_fit cannot go on from here: this model was loaded from a file, or fitted to rows with gaps or "
                 "to classes without a density of their own. Begin with partial_fit."
             )
-        source = rows_of(self, X, sample_weight, reset=first)
+        source = validate_rows(self, X, sample_weight, reset=first)
         labels = labels_of(y, X, count_rows(source))
         known = announced(classes, labels, None if first else self.classes_)
         codes = labels_among(labels, known)

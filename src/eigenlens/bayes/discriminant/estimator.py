@@ -25,8 +25,8 @@ from eigenlens.data.rows import picked
 from eigenlens.data.source import Block, Progress, Source, accumulate
 from eigenlens.densities.mixture import Mixture
 from eigenlens.errors import OptionError
-from eigenlens.estimator.progress import progress_of
-from eigenlens.estimator.rows import count_rows, rows_of
+from eigenlens.estimator.progress import progress_callback
+from eigenlens.estimator.rows import count_rows, validate_rows
 from eigenlens.linalg.spectrum import Outcome
 
 __all__ = ["GaussianClasses", "count_infinite"]
@@ -55,10 +55,10 @@ class GaussianClasses(Counted, BayesRule, BaseEstimator):  # type: ignore[misc]
         X may be any Source; it is read once. y None is the label column of a scanned file.
         """
         self.__dict__.pop("_made", None)  # should this fail, nothing is fitted
-        source = rows_of(self, X, sample_weight, reset=True)
+        source = validate_rows(self, X, sample_weight, reset=True)
         labels = enough_classes(labels_of(y, X, count_rows(source)), source.weight)
         C, shrinking = len(labels.classes), self._options(len(labels.classes))
-        with progress_of(self.verbose) as progress, np.errstate(invalid="ignore", over="ignore"):
+        with progress_callback(self.verbose) as progress, np.errstate(invalid="ignore", over="ignore"):
             found = read_classes(source, labels.codes, C, shrinking, pooled=self._pooled, progress=progress)
             whole = np.all(np.isfinite(found.mean))
             done = None if whole else self._completed(source, labels, shrinking, progress)
@@ -99,7 +99,7 @@ class GaussianClasses(Counted, BayesRule, BaseEstimator):  # type: ignore[misc]
                 "partial_fit cannot go on from here: this model was loaded from a file, or fitted to fewer rows than "
                 "columns or to rows with gaps, and has no moments. Begin with partial_fit."
             )
-        source = rows_of(self, X, sample_weight, reset=first)
+        source = validate_rows(self, X, sample_weight, reset=first)
         labels = labels_of(y, X, count_rows(source))
         known = announced(classes, labels, None if first else self.classes_)
         codes = labels_among(labels, known)

@@ -22,11 +22,13 @@ from eigenlens.bayes.naive.fit import NaiveStatistics
 from eigenlens.bayes.naive.model import NaiveModel
 from eigenlens.bayes.naive.options import UNKNOWN, NaiveOptions
 from eigenlens.bayes.naive.plan import Choice, Plan, place_of
+from eigenlens.data.coerce import as_table, fields_of
+from eigenlens.data.column_kinds import Field
 from eigenlens.data.levels import listed
-from eigenlens.data.mixed import Field, MixedRows, as_table, fields_of, numbers_of
 from eigenlens.data.source import Source
+from eigenlens.data.table import MixedRows, numbers_of
 from eigenlens.errors import DataError, DataWarning, OptionError
-from eigenlens.estimator.rows import rows_of
+from eigenlens.estimator.rows import validate_rows
 
 __all__ = [
     "FeatureTable",
@@ -66,7 +68,7 @@ def table_of(estimator: Any, X: Any, *, reset: bool = False) -> Source:
     plain = isinstance(X, Source) or type(X).__name__ == "LazyFrame"
     if plain or (isinstance(X, np.ndarray) and X.dtype.names is not None):
         source = source if reset else _by_name(source, getattr(estimator, "feature_names_in_", None))
-        rows_of(estimator, source, reset=reset)
+        validate_rows(estimator, source, reset=reset)
     else:
         validate_data(estimator, X, skip_check_array=True, reset=reset)
     if source.n_rows == 0:

@@ -31,10 +31,11 @@ from eigenlens.bayes.naive.model import LinearRule, NaiveModel
 from eigenlens.bayes.naive.options import NaiveOptions
 from eigenlens.bayes.naive.plan import Plan, place_of, plan_of
 from eigenlens.bayes.rule import BayesRule, Labels, checked_prior, chosen_class, enough_classes, labels_among, labels_of
-from eigenlens.data.mixed import fields_of, numbers_of
+from eigenlens.data.coerce import fields_of
 from eigenlens.data.source import Source
+from eigenlens.data.table import numbers_of
 from eigenlens.errors import DataError, OptionError
-from eigenlens.estimator.progress import progress_of
+from eigenlens.estimator.progress import progress_callback
 from eigenlens.estimator.rows import count_rows
 
 __all__ = ["NaiveBayes"]
@@ -151,7 +152,7 @@ class NaiveBayes(BayesRule, BaseEstimator):  # type: ignore[misc]
         labels, weight = self._labelled(source, X, y, sample_weight)
         labels = enough_classes(labels, weight)
         plan = plan_of(source, self.features, weight=weight)
-        with progress_of(self.verbose) as progress:
+        with progress_callback(self.verbose) as progress:
             statistics = summarise_naive(source, labels.codes, weight, plan, len(labels.classes), progress)
         warn_about_constants(statistics, plan, options, labels.classes)
         warn_about_names(statistics, plan)
@@ -172,7 +173,7 @@ class NaiveBayes(BayesRule, BaseEstimator):  # type: ignore[misc]
         known = self._known_classes(found, classes, first)
         codes = labels_among(found, known)
         plan = plan_of(source, self.features, weight=weight, settled=False) if first else self._plan
-        with progress_of(self.verbose) as progress:
+        with progress_callback(self.verbose) as progress:
             more = summarise_naive(source, codes, weight, plan, len(known), progress)
         refuse_fractions(more, plan)
         total = more if first else self._statistics + more

@@ -216,9 +216,9 @@ def would_write(target: Any) -> list[str]:
 
 def row_names(model: Any, d: int) -> tuple[str, ...]:
     """The names of the columns of a model's rows."""
-    from eigenlens.pca.tables import names_of
+    from eigenlens.pca.tables import feature_names
 
-    return names_of(model, d)
+    return feature_names(model, d)
 
 
 def columns_of(X: Any, model: Any) -> dict[str, Any]:

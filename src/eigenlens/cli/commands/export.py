@@ -19,7 +19,7 @@ from eigenlens.cli.errors import refuse
 from eigenlens.cli.options import ModelFile, Running, takes
 from eigenlens.cli.present import require_files
 from eigenlens.cli.summaries import axis_names
-from eigenlens.pca.tables import names_of
+from eigenlens.pca.tables import feature_names
 
 __all__ = ["Parameter", "export", "parameters"]
 
@@ -236,7 +236,7 @@ def _axes(model: Any, name: str, value: Any) -> tuple[list[str], ...]:
 
 def _places(model: Any, kind: str, size: int) -> list[str]:
     if kind == "column" and size == model.n_features_in_:
-        return list(names_of(model, size))
+        return list(feature_names(model, size))
     if kind == "group" and hasattr(model, "classes_") and len(model.classes_) == size:
         return [str(each) for each in model.classes_]
     if kind == "bound":
@@ -273,7 +273,7 @@ def _of_density(density: Any) -> dict[str, Parameter]:
 
 def family_parameters(model: Any) -> dict[str, Parameter]:
     """Those of the columns of naive Bayes: by family, a class a line and a column a column."""
-    classes, names = [str(each) for each in model.classes_], names_of(model, model.n_features_in_)
+    classes, names = [str(each) for each in model.classes_], feature_names(model, model.n_features_in_)
     families = [str(choice.family) for choice in model.features_]
     found = {"families": Parameter(np.array(families), (list(names),))}
     for columns, conditional in model.model_.groups:

@@ -20,7 +20,7 @@ from eigenlens.reporting.density_backdrop import crowds
 from eigenlens.reporting.pages.mixture_selection import criteria
 from eigenlens.reporting.rows import ShownRows
 from eigenlens.reporting.sheet import Sheet
-from eigenlens.tables.rows import beyond
+from eigenlens.tables.rows import count_outside
 
 __all__ = ["mixture_charts", "mixture_page"]
 
@@ -100,7 +100,7 @@ def _line(model: Any, rows: ShownRows) -> Chart:
         for k, (share, part) in enumerate(zip(100.0 * found.weights[:NAMED], found.parts, strict=False))
     ]
     x = rows.X[np.isfinite(rows.X[:, 0])]
-    off = beyond(x, found.x[:1], found.x[-1:])
+    off = count_outside(x, found.x[:1], found.x[-1:])
     about = "The density is the sum of its components, each times its weight; bars are the rows." + far_off(off)
     return marks("Density", *layers, about=about, x={"label": rows.labels[0]}, y={"label": "density"})
 

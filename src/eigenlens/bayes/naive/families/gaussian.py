@@ -15,7 +15,8 @@ import numpy as np
 from eigenlens.arrays import Array, read_only
 from eigenlens.bayes.naive.model import LinearRule
 from eigenlens.bayes.naive.options import NaiveOptions
-from eigenlens.data.mixed import Field, numbers_of
+from eigenlens.data.column_kinds import Field
+from eigenlens.data.table import numbers_of
 from eigenlens.densities.covariance import Diagonal
 from eigenlens.densities.gaussian import Gaussian
 from eigenlens.errors import DataError
