@@ -115,7 +115,7 @@ def dense_column_means(source: Source, progress: Progress | None = None) -> Arra
 def _columns(block: Block) -> ColumnMoments:
     if is_sparse(block.rows):
         none = np.zeros(block.rows.shape[1])
-        return ColumnMoments(0, 0.0, none, none)
+        return ColumnMoments(0.0, none, none)
     return ColumnMoments.of(block)
 
 
