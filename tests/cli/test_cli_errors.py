@@ -262,7 +262,7 @@ USAGE = {
     "no setting": (("fit", "pca", "good.csv", "--set", "tol"), "not of the form NAME=VALUE", "--set max_iter=500"),
     "unknown setting": (("fit", "pca", "good.csv", "--set", "nope=1"), "pca has no such parameter", "n_components"),
     "backward range": (("fit", "gmm", "good.csv", "-k", "4:2"), "-k 4:2 is no range", "-k 1:6"),
-    "no density for bayes": (("fit", "bayes", "good.csv", "--label", "a"), "bayes needs --density", "--density pca, ppca"),
+    "no density for bayes": (("fit", "bayes", "good.csv", "--label", "a"), "bayes needs --density", "--density pca,"),
     "no such density": (("fit", "bayes", "good.csv", "--density", "lda"), "--density lda is not a density", "use pca"),
     "unknown kernel": (("compare", "good.csv", "-m", "kde:kernel=boxx"), "boxx' is not known", "'box'"),
     "negative seed": (("fit", "pca", "good.csv", "--seed", -1), "--seed", "see eigenlens fit --help"),
