@@ -189,7 +189,7 @@ MODELS: dict[str, ModelEntry] = {
         names={
             "k": OptionNames("", ("bic", "icl", "aic")),  # of mixture.select.CRITERIA, those that need no folds
             "covariance": OptionNames(
-                "eigenlens.mixture.structures.families.STRUCTURES",
+                "eigenlens.mixture.structures.families.COVARIANCE_STRUCTURES",
                 ("full", "tied", "diag", "spherical", "ppca", "factor"),
             ),
             "prior": OptionNames("eigenlens.mixture.prior.PRIORS", ("none", "conjugate")),
