@@ -1,4 +1,4 @@
-// Rows with missing entries of a mixture with full covariances. Included by mixture.hpp. No include guard, on purpose.
+// Incomplete rows of a mixture with full covariances. Included by pass.hpp. No include guard, on purpose.
 //
 // A pattern observes columns o and misses m. Elimination of the observed columns makes of C, in its own place,
 //
@@ -9,7 +9,7 @@
 
 constexpr std::size_t triangle(std::size_t a, std::size_t b) { return a < b ? triangle(b, a) : a * (a + 1) / 2 + b; }
 
-struct Gaps {
+struct Incomplete {
   std::size_t K, d, p;
   Buffer seen, missed;     // (d, LANES): 1 or 0 for each pattern
   Buffer table;            // (K, p, LANES): what elimination leaves of each covariance, a packed triangle
@@ -23,7 +23,7 @@ struct Gaps {
   std::size_t lane = 0;    // the pattern of those rows
   std::vector<std::size_t> observed, missing;  // and its columns
 
-  Gaps(std::size_t K, std::size_t d)
+  Incomplete(std::size_t K, std::size_t d)
       : K(K), d(d), p(d * (d + 1) / 2), seen(d * LANES), missed(d * LANES), table(K * p * LANES),
         inverse(K * d * LANES), level(K * LANES), share(K * LANES), line(d * LANES), x(d * LANES), z(d * LANES),
         delta(K * d * LANES), joint(K * LANES), r(K * LANES), weight(LANES) {}
@@ -98,7 +98,7 @@ struct Gaps {
     }
   }
 
-  // x − μ_k, the missing entries as they are expected, and the joint densities.
+  // x − μ_k, the missing values as they are expected, and the joint densities.
   void place(std::size_t k, const double* mean, double most) {
     const double *T = table.data + k * p * LANES + lane, *over = inverse.data + k * d * LANES + lane;
     double* to = delta.data + k * d * LANES;
@@ -168,7 +168,7 @@ struct Gaps {
     }
   }
 
-  // Adds what is left of the covariances of missing entries, as often as there are rows.
+  // Adds what is left of the covariances of missing values, as often as there are rows.
   void add_left(double* sums) {
     for (std::size_t k = 0; k < K; ++k) {
       const double* T = table.data + k * p * LANES;
@@ -183,7 +183,7 @@ struct Gaps {
     }
   }
 
-  // Σ_k r_k (μ_k + δ_k) of the missing entries, and the deviations about it.
+  // Σ_k r_k (μ_k + δ_k) of the missing values, and the deviations about it.
   template <class Components, class Out>
   void fill(const Components& all, const std::size_t* which, std::size_t count, const Out& out) {
     for (const std::size_t m : missing) {
@@ -206,17 +206,17 @@ struct Gaps {
 // Calls work(rows of one pattern, how many) for the slots begin … end−1, LANES rows at a time, and between(), after
 // those of LANES patterns.
 template <class Rows, class Slots, class Components, class Work, class Between>
-void each_pattern(Gaps& gaps, const Rows& rows, const double* weight, const Slots& slots, const Components& all,
+void each_pattern(Incomplete& batch, const Rows& rows, const double* weight, const Slots& slots, const Components& all,
                   std::size_t begin, std::size_t end, Work work, Between between) {
   for (std::size_t first = begin; first < end; first += LANES) {
     const std::size_t last = std::min(end, first + LANES);
-    gaps.factor(rows, slots, first, last, all);
+    batch.factor(rows, slots, first, last, all);
     for (std::size_t slot = first; slot < last; ++slot) {
-      gaps.choose(slot - first);
+      batch.choose(slot - first);
       for (std::size_t i = slots.starts[slot]; i < slots.starts[slot + 1]; i += LANES) {
         const std::size_t count = std::min<std::size_t>(LANES, slots.starts[slot + 1] - i);
-        gaps.read(rows, weight, slots.order + i, count);
-        gaps.place_all(all);
+        batch.read(rows, weight, slots.order + i, count);
+        batch.place_all(all);
         work(slots.order + i, count);
       }
     }
@@ -226,37 +226,37 @@ void each_pattern(Gaps& gaps, const Rows& rows, const double* weight, const Slot
 
 // The slots begin … end−1: their sums, (K, 1 + d + p) numbers, are written, and the log-likelihood is the answer.
 template <class Rows, class Slots, class Components>
-double gaps_pass(const Rows& rows, const double* weight, const Slots& slots, const Components& all, std::size_t begin,
+double incomplete_pass(const Rows& rows, const double* weight, const Slots& slots, const Components& all, std::size_t begin,
                  std::size_t end, double* sums) {
-  Gaps gaps(all.K, all.d);
-  const std::size_t size = all.K * (1 + all.d + gaps.p);
+  Incomplete batch(all.K, all.d);
+  const std::size_t size = all.K * (1 + all.d + batch.p);
   Buffer wide(size * LANES);
   double loglik = 0.0;
   each_pattern(
-      gaps, rows, weight, slots, all, begin, end,
+      batch, rows, weight, slots, all, begin, end,
       [&](const std::size_t*, std::size_t) {
-        loglik += gaps.shares();
-        gaps.add(wide.data);
+        loglik += batch.shares();
+        batch.add(wide.data);
       },
-      [&] { gaps.add_left(wide.data); });
+      [&] { batch.add_left(wide.data); });
   for (std::size_t e = 0; e < size; ++e) sums[e] = horizontal(load(wide.data + e * LANES));
   return loglik;
 }
 
 // Of the rows in the slots begin … end−1, each that is not null: joint (n, K), filled (n, d) and deviation (n, d), of
-// which missing entries alone are written.
+// which missing values alone are written.
 template <class Rows, class Slots, class Components, class Out>
-void gaps_describe(const Rows& rows, const Slots& slots, const Components& all, std::size_t begin, std::size_t end,
+void describe_incomplete(const Rows& rows, const Slots& slots, const Components& all, std::size_t begin, std::size_t end,
                    const Out& out) {
-  Gaps gaps(all.K, all.d);
+  Incomplete batch(all.K, all.d);
   each_pattern(
-      gaps, rows, nullptr, slots, all, begin, end,
+      batch, rows, nullptr, slots, all, begin, end,
       [&](const std::size_t* which, std::size_t count) {
         for (std::size_t k = 0; out.joint && k < all.K; ++k)
-          for (std::size_t l = 0; l < count; ++l) out.joint[which[l] * all.K + k] = gaps.joint.data[k * LANES + l];
+          for (std::size_t l = 0; l < count; ++l) out.joint[which[l] * all.K + k] = batch.joint.data[k * LANES + l];
         if (!out.filled) return;
-        gaps.shares();
-        gaps.fill(all, which, count, out);
+        batch.shares();
+        batch.fill(all, which, count, out);
       },
       [] {});
 }

@@ -1,60 +1,16 @@
 // A batch of rows of a mixture: its columns, the joint densities, and the responsibilities that come of them. Included
-// by mixture.hpp. No include guard, on purpose.
+// by pass.hpp. No include guard, on purpose.
 
 constexpr std::size_t BATCH = 96;        // rows that are worked on together
 constexpr std::size_t LINE = BATCH + 8;  // entries from one line to the next: an odd number of cache lines
 constexpr double FARTHEST = 1e300;       // half a squared distance at most: a row beyond all numbers has a likelihood
 constexpr double NEGLIGIBLE = 1e-30;     // of a row, in units of its component: far below the rounding of any sum
 
-inline vec<double> load(const double* at) { return *reinterpret_cast<const vec<double>*>(at); }
-inline void store(double* at, vec<double> value) { *reinterpret_cast<vec<double>*>(at) = value; }
-
-struct Buffer {
-  double* data;
-  explicit Buffer(std::size_t size) : data(static_cast<double*>(std::aligned_alloc(64, (size + 8) / 8 * 64))) {
-    std::memset(data, 0, (size + 8) / 8 * 64);
-  }
-  Buffer(const Buffer&) = delete;
-  ~Buffer() { std::free(data); }
-};
-
-// LANES entries that lie `stride` apart. Spelled out, as a loop becomes a gather, which is slower.
-template <class T, std::size_t... L>
-inline vec<double> apart(const T* from, std::ptrdiff_t stride, std::index_sequence<L...>) {
-  return vec<double>{static_cast<double>(from[static_cast<std::ptrdiff_t>(L) * stride])...};
-}
-template <class T>
-inline vec<double> apart(const T* from, std::ptrdiff_t stride) {
-  return apart(from, stride, std::make_index_sequence<LANES>());
-}
-
-inline double horizontal(const vec<double>& v) {
-  double sum = 0.0;
-  for (std::size_t l = 0; l < LANES; ++l) sum += v[l];
-  return sum;
-}
-
-// log s of a sum s of exponentials, to about one unit: s = 2ⁿ m with m in [√½, √2), log m = 2 artanh((m−1)/(m+1)).
-// −∞ for zero; not-a-number stays.
-inline vec<double> logarithm(vec<double> s) {
-  typedef Vector<double>::of<long long> integers;
-  constexpr long long half = 0x3fe6a09e667f3bcdLL;  // the bits of √½
-  const integers bits = (integers)s - half;
-  const integers n = bits >> 52, m = (bits & 0x000fffffffffffffLL) + half;
-  const vec<double> f = (vec<double>)m - 1.0, t = f / (f + 2.0), square = t * t;
-  vec<double> series = square * (1.0 / 23) + 1.0 / 21;
-  for (int k = 19; k >= 3; k -= 2) series = series * square + 1.0 / k;
-  const vec<double> whole = __builtin_convertvector(n, vec<double>);
-  const vec<double> rest = 2.0 * (t + t * square * series) + whole * Exponential<double>::low;
-  const vec<double> value = whole * Exponential<double>::high + rest;
-  return s == 0.0 ? vec<double>{} - HUGE_VAL : s == s ? value : s;
-}
-
 struct Batch {
   std::size_t K, d, count = 0;  // rows that there are
   Buffer columns;               // (d, LINE): a line for each column, and lines of zeros up to whole strips
   Buffer joint;                 // (K, LINE): joint, later the square roots of exp(joint − top)
-  Buffer top, weight, scale;    // (LINE): greatest joint, weight, square root of weight over sum
+  Buffer top, weight, scale;    // (LINE): largest joint, weight, square root of weight over sum
   Buffer root;                  // (LINE): square roots of the responsibilities of one component, those of members first
   std::size_t member[BATCH + 1], members_count = 0;  // the rows with a share in that component
   double share = 0.0;                                // and their weight together
@@ -113,7 +69,7 @@ struct Batch {
       for (std::size_t j = 0; weight.data[r] == 0.0 && j < d; ++j) columns.data[j * LINE + r] = 0.0;
   }
 
-  // joint = level − half, and the greatest so far.
+  // joint = level − half, and the largest so far.
   void place(std::size_t k, std::size_t r, double level, vec<double> half) {
     const vec<double> value = level - (half > FARTHEST ? vec<double>{} + FARTHEST : half);
     const vec<double> before = load(top.data + r);

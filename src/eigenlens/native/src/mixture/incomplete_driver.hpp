@@ -1,14 +1,14 @@
-// Rows with missing entries of a mixture on several threads: rows of one pattern together, and the sums of all.
+// Incomplete rows of a mixture on several threads: rows of one pattern together, and the sums of all.
 #pragma once
 
 #include <array>
 #include <unordered_map>
 
-#include "mixture_driver.hpp"
+#include "mixture/driver.hpp"
 
 namespace eigenlens {
 
-constexpr std::size_t WIDEST_GAPS = 256;   // columns at most
+constexpr std::size_t WIDEST_INCOMPLETE = 256;   // columns at most
 constexpr std::size_t SLOT = 128;          // rows of a slot at most
 constexpr std::size_t SLOTS_TOGETHER = 8;  // pieces have a multiple of this many
 
@@ -18,7 +18,7 @@ struct Slots {
 };
 
 struct Patterns {
-  using Key = std::array<std::uint64_t, WIDEST_GAPS / 64>;
+  using Key = std::array<std::uint64_t, WIDEST_INCOMPLETE / 64>;
   struct Hash {
     std::size_t operator()(const Key& key) const {
       std::uint64_t mixed = 0;
@@ -86,14 +86,14 @@ struct SlotPieces {
 // S mixtures of the same number of components; levels are ln pi_k, and shapes the covariances. All of loglik (S),
 // weights (S K), total (S K, d) and scatter (S K, d, d) are written.
 template <class T>
-void gaps_passes(const Rows<T>& rows, const double* weight, const Components& all, std::size_t S, double* loglik,
+void incomplete_passes(const Rows<T>& rows, const double* weight, const Components& all, std::size_t S, double* loglik,
                  double* weights, double* total, double* scatter, std::size_t threads) {
   const std::size_t K = all.K / S, d = all.d, size = 1 + d + d * (d + 1) / 2;
   const Patterns patterns(rows, weight, false);
   const SlotPieces pieces(patterns, K, d);
   Aligned<double> parts(S * pieces.count * K * size);
   std::vector<double> logliks(S * pieces.count);
-  const auto kernel = EIGENLENS_PICK(mixture::gaps_pass<Rows<T>, Slots, Components>);
+  const auto kernel = EIGENLENS_PICK(mixture::incomplete_pass<Rows<T>, Slots, Components>);
   in_parallel(S * pieces.count, pieces.workers(S, threads), [&](std::size_t task) {
     const std::size_t s = task / pieces.count, piece = task % pieces.count, k = s * K;
     const Components one{K, d, all.levels + k, all.means + k * d, all.shapes + k * d * d, d * d};
@@ -118,16 +118,16 @@ void gaps_passes(const Rows<T>& rows, const double* weight, const Components& al
   }
 }
 
-// Each that is not null: joint (n, K); filled and deviation (n, d), of which missing entries alone are written.
-struct GapsOut {
+// Each that is not null: joint (n, K); filled and deviation (n, d), of which missing values alone are written.
+struct IncompleteOut {
   double *joint, *filled, *deviation;
 };
 
 template <class T>
-void gaps_rows(const Rows<T>& rows, const Components& all, const GapsOut& out, std::size_t threads) {
+void incomplete_rows_of(const Rows<T>& rows, const Components& all, const IncompleteOut& out, std::size_t threads) {
   const Patterns patterns(rows, nullptr, true);
   const SlotPieces pieces(patterns, all.K, all.d);
-  const auto kernel = EIGENLENS_PICK(mixture::gaps_describe<Rows<T>, Slots, Components, GapsOut>);
+  const auto kernel = EIGENLENS_PICK(mixture::describe_incomplete<Rows<T>, Slots, Components, IncompleteOut>);
   in_parallel(pieces.count, pieces.workers(1, threads), [&](std::size_t p) {
     kernel(rows, patterns.view(), all, pieces.cut(p), pieces.cut(p + 1), out);
   });

@@ -3,8 +3,8 @@
 //     weight_cj = Σ_i w_i,   total_cj = Σ_i w_i δ_ij,   square_cj = Σ_i w_i δ_ij²,   δ_ij = x_ij − centre_cj   (y_i = c, x_ij there)
 //     joint_ic += Σ_j (level_cj − ((x_ij − mean_cj) scale_cj)²)        and        joint_ic += Σ_j table_j[code_ij][c]
 //
-// Not-a-number is a missing entry, which takes no part. Included once per instruction set; no include guard, on purpose.
-namespace naive {
+// Not-a-number is a missing value, which takes no part. Included once per instruction set; no include guard, on purpose.
+namespace class_sums {
 
 constexpr std::size_t TILE_ROWS = 64, TILE_COLUMNS = 64, ABREAST = 4;
 
@@ -18,9 +18,9 @@ inline bool turn(const T* x, std::ptrdiff_t row_stride, std::ptrdiff_t column_st
     double* to = tile + j * TILE_ROWS;
     for (std::size_t r = 0; r < count; ++r) to[r] = static_cast<double>(from[static_cast<std::ptrdiff_t>(r) * row_stride]);
     for (std::size_t r = count; r < TILE_ROWS; ++r) to[r] = 0.0;
-    bool gap = false;
-    for (std::size_t r = 0; r < TILE_ROWS; ++r) gap |= to[r] != to[r];
-    missing |= gap;
+    bool found = false;
+    for (std::size_t r = 0; r < TILE_ROWS; ++r) found |= to[r] != to[r];
+    missing |= found;
   }
   return missing;
 }
@@ -61,8 +61,8 @@ void moments(const Rows& rows, const std::int32_t* y, const double* w, const dou
   }
 }
 
-// out[c][·] −= Σ_j ((x_j − mean_j) scale_j)², a missing entry's being level_j: what is taken for it is given back.
-template <bool GAPS>
+// out[c][·] −= Σ_j ((x_j − mean_j) scale_j)², a missing value's being level_j: what is taken for it is given back.
+template <bool MISSING>
 inline void distances(const double* tile, std::size_t columns, const double* mean, const double* scale,
                       const double* level, double* out) {
   for (std::size_t r = 0; r < TILE_ROWS; r += ABREAST * LANES) {
@@ -72,7 +72,7 @@ inline void distances(const double* tile, std::size_t columns, const double* mea
       for (std::size_t v = 0; v < ABREAST; ++v) {
         const vec<double> x = *reinterpret_cast<const vec<double>*>(tile + j * TILE_ROWS + r + v * LANES);
         const vec<double> t = (x - mean[j]) * scale[j];
-        if constexpr (GAPS) {
+        if constexpr (MISSING) {
           const vec<double> taken = vec<double>{} + level[j];
           q[v] -= x == x ? t * t : taken;
         } else {
@@ -94,11 +94,11 @@ void joint(const Rows& rows, const Classes& classes, std::size_t begin, std::siz
     for (std::size_t c = 0; c < C; ++c) std::fill_n(sums + c * TILE_ROWS, TILE_ROWS, classes.bases[c]);
     for (std::size_t j = 0; j < d; j += TILE_COLUMNS) {
       const std::size_t columns = std::min(TILE_COLUMNS, d - j);
-      const bool gaps = turn(rows.at(first) + static_cast<std::ptrdiff_t>(j) * rows.column_stride, rows.row_stride,
+      const bool missing = turn(rows.at(first) + static_cast<std::ptrdiff_t>(j) * rows.column_stride, rows.row_stride,
                              rows.column_stride, count, columns, tile);
       for (std::size_t c = 0; c < C; ++c) {
         const double *mean = classes.means + c * d + j, *scale = classes.scales + c * d + j;
-        if (gaps)
+        if (missing)
           distances<true>(tile, columns, mean, scale, classes.levels + c * d + j, sums + c * TILE_ROWS);
         else
           distances<false>(tile, columns, mean, scale, nullptr, sums + c * TILE_ROWS);
@@ -112,7 +112,7 @@ void joint(const Rows& rows, const Classes& classes, std::size_t begin, std::siz
 
 // ---- codes ------------------------------------------------------------------------------------------------------
 
-// The least and the greatest code of each column.
+// The least and the largest code of each column.
 template <class T>
 inline void widen(const T* __restrict codes, std::size_t d, T* __restrict low, T* __restrict high) {
   for (std::size_t j = 0; j < d; ++j) {
@@ -186,4 +186,4 @@ void gather(const Rows& rows, const Lines& lines, const double* table, std::size
   else
     gather_some<PARTS>(rows, lines, table, stride, first, C, begin, end, out);
 }
-}  // namespace naive
+}  // namespace class_sums

@@ -1,11 +1,5 @@
-// A batch of rows with gaps: what is observed of them, their latent precisions and values. Included by latent.hpp. No
+// A batch of incomplete rows: what is observed of them, their latent precisions and values. Included by kernel.hpp. No
 // include guard, on purpose.
-using mixture::apart;
-using mixture::Buffer;
-using mixture::horizontal;
-using mixture::load;
-using mixture::logarithm;
-using mixture::store;
 
 constexpr std::size_t BATCH = 128;                    // rows that are worked on together
 constexpr std::size_t LINE = BATCH + 8;               // entries from one line to the next: an odd number of cache lines
@@ -359,7 +353,7 @@ struct Batch {
     }
   }
 
-  // The rows as they came, and where they have gaps `sign` times the lines `rest`.
+  // The rows as they came, and where values are missing, `sign` times the lines `rest`.
   template <class Rows, class T>
   void fill(const Rows& from, std::size_t first, double sign, T* to) const {
     for (std::size_t r = 0; r < count; ++r) {

@@ -1,7 +1,10 @@
-// The Python face of the density kernels.
-#pragma once
+// Python bindings of the kernel density sums.
+#include "common/python.hpp"
 
-#include "density_driver.hpp"
+#define EIGENLENS_KERNELS "kde/kernels.hpp"
+#include "common/instruction_sets.hpp"
+
+#include "kde/driver.hpp"
 
 namespace eigenlens {
 
@@ -169,7 +172,7 @@ inline void tile_sums(const Tiles& points, const Numbers& queries, const std::st
   space_sums(points, y, m, kernel, tol, out, out + m, threads);
 }
 
-inline void bind_density(py::module_& m) {
+void bind_kde(py::module_& m) {
   py::class_<Tiles>(m, "Tiles");
   m.def("sort_order", &sort_order);
   m.def("window_powers", &window_powers);

@@ -1,9 +1,12 @@
-// The Python face of the kernels for rows with missing entries, on several threads. Rows may have any strides; everything
+// Python bindings of the kernels for incomplete rows, on several threads. Rows may have any strides; everything
 // else is contiguous float64.
 //
 // Rows are cut into pieces by n, d and k alone, each with sums of its own that are added in order: the rounding does not
 // depend on the threads.
-#pragma once
+#include "common/python.hpp"
+
+#define EIGENLENS_KERNELS "incomplete_rows/kernels.hpp"
+#include "common/instruction_sets.hpp"
 
 namespace eigenlens {
 
@@ -52,7 +55,7 @@ constexpr std::size_t LATENT_PIECES = 16;
 constexpr double LATENT_COST = 3e6;  // products of a piece at least: a fraction of a millisecond
 
 struct LatentPieces {
-  static constexpr std::size_t BATCH = baseline::latent::BATCH;
+  static constexpr std::size_t BATCH = baseline::incomplete_rows::BATCH;
   std::size_t n, count, step;
   LatentPieces(std::size_t n, double cost, std::size_t least) : n(n) {
     const double worth = std::min(static_cast<double>(n) * cost / LATENT_COST, static_cast<double>(n / least));
@@ -111,7 +114,7 @@ void latent_expected(const py::array& X, const py::object& weight, const Floats&
   const double* w = weights_of(weight);
   double *P = pairs.mutable_data(), *R = right.mutable_data(), *s = square.mutable_data(), *t = totals.mutable_data();
   const std::size_t lines = pairs.shape(0), q = right.shape(0);
-  const auto kernel = EIGENLENS_PICK(latent::expected<Rows<T>, LatentModel, LatentSums>);
+  const auto kernel = EIGENLENS_PICK(incomplete_rows::expected<Rows<T>, LatentModel, LatentSums>);
   py::gil_scoped_release free;
   auto sums = latent_total(rows.n, model, lines, q, threads, [&](std::size_t begin, std::size_t end, LatentSums part) {
     kernel(rows, w, model, begin, end, part);
@@ -134,7 +137,7 @@ void latent_information(const py::array& X, const py::object& weight, const Floa
   const double* w = weights_of(weight);
   double *P = pairs.mutable_data(), *N = weights.mutable_data(), *s = square.mutable_data(), *t = totals.mutable_data();
   const std::size_t lines = pairs.shape(0);
-  const auto kernel = EIGENLENS_PICK(latent::information<Rows<T>, LatentModel, LatentSums>);
+  const auto kernel = EIGENLENS_PICK(incomplete_rows::information<Rows<T>, LatentModel, LatentSums>);
   py::gil_scoped_release free;
   auto sums = latent_total(rows.n, model, lines, 1, threads, [&](std::size_t begin, std::size_t end, LatentSums part) {
     kernel(rows, w, model, begin, end, part);
@@ -182,7 +185,7 @@ void latent_turn(const py::array& X, const py::object& weight, const Floats& cen
   const double* w = weights_of(weight);
   double *P = pairs.mutable_data(), *R = right.mutable_data(), *s = square.mutable_data();
   const std::size_t lines = pairs.shape(0), q = right.shape(0);
-  const auto kernel = EIGENLENS_PICK(latent::turn<Rows<T>, LatentModel, LatentWay, LatentSums>);
+  const auto kernel = EIGENLENS_PICK(incomplete_rows::turn<Rows<T>, LatentModel, LatentWay, LatentSums>);
   py::gil_scoped_release free;
   auto sums = latent_total(rows.n, model, lines, q, threads, [&](std::size_t begin, std::size_t end, LatentSums part) {
     kernel(rows, w, model, way, begin, end, part);
@@ -214,14 +217,14 @@ void latent_rows(const py::array& X, const Floats& centre, const Floats& scale, 
   const LatentModel model(centre, scale, mean, W, psi, 0);
   const LatentOut<T> out{written<double>(z), written<double>(C), written<double>(log_density), written<T>(filled),
                          written<double>(deviation)};
-  const auto kernel = EIGENLENS_PICK(latent::describe<Rows<T>, LatentModel, LatentOut<T>>);
+  const auto kernel = EIGENLENS_PICK(incomplete_rows::describe<Rows<T>, LatentModel, LatentOut<T>>);
   py::gil_scoped_release free;
   const LatentPieces pieces(rows.n, model.cost(), LatentPieces::BATCH);
   in_parallel(pieces.count, threads,
               [&](std::size_t p) { kernel(rows, model, pieces.cut(p), pieces.cut(p + 1), out); });
 }
 
-inline void bind_latent(py::module_& m) {
+void bind_incomplete_rows(py::module_& m) {
   m.def("latent_expected_float64", &latent_expected<double>);
   m.def("latent_expected_float32", &latent_expected<float>);
   m.def("latent_information_float64", &latent_information<double>);

@@ -4,7 +4,7 @@
 //     Z  += Σ_i w_i x_i y_iᵀ,     total += Σ_i w_i y_i
 //
 // Each row is used twice while it is in cache, and a row of V or Z is one cache line. Included once per
-// instruction set, after moments.hpp. No include guard, on purpose.
+// instruction set, after kernel.hpp. No include guard, on purpose.
 
 template <class T, class Index>
 void normal_product(const T* data, const Index* indices, const Index* indptr, const double* weight,

@@ -1,12 +1,12 @@
-// Rows with missing entries under x = W z + mu + e: their latent values, and the sums that a step of EM needs of them.
+// Incomplete rows under x = W z + mu + e: their latent values, and the sums that a step of EM needs of them.
 //
 //     M = I + Σ_j w_j w_jᵀ / psi_j,   z = M⁻¹ Σ_j w_j (y_j − mu_j) / psi_j,   r_j = y_j − mu_j − w_jᵀ z
 //
 // over the observed entries j of a row. Rows lie along the vectors. A batch of them stays in cache from its first entry
 // to its last sum: products with tables of the columns, n small inverses side by side, and products back. The rows and
 // the model are whatever the driver (latent_binding.hpp) hands over. No include guard, on purpose.
-namespace latent {
-#include "latent_batch.hpp"
+namespace incomplete_rows {
+#include "incomplete_rows/batch.hpp"
 
 // Adds the sums of rows begin … end−1: pairs (p + q(q+1)/2, wide) of w M⁻¹ and w a aᵀ with what is observed, a = (z, 1);
 // right (q, wide) Σ w r a; square (wide) Σ w r²; totals (p + q(q+1)/2) of w M⁻¹ and w a aᵀ alone; Σ w log |M|; the rows.
@@ -94,7 +94,7 @@ void turn(const Rows& rows, const double* weight, const Model& model, const Way&
 }
 
 // Of rows begin … end−1, each that is not null: z (n, k), M⁻¹ packed (n, p), log densities (n), rows (n, d) whose
-// missing entries are their conditional means, and deviations (n, d) of those, 0 where observed.
+// missing values are their conditional means, and deviations (n, d) of those, 0 where observed.
 template <class Rows, class Model, class Out>
 void describe(const Rows& rows, const Model& model, std::size_t begin, std::size_t end, const Out& out) {
   Batch batch(model.d, model.k);
@@ -121,4 +121,4 @@ void describe(const Rows& rows, const Model& model, std::size_t begin, std::size
     }
   }
 }
-}  // namespace latent
+}  // namespace incomplete_rows

@@ -1,4 +1,4 @@
-// Full covariances: distances by triangular whitening, scatters in two ways. Included by mixture.hpp. No include
+// Full covariances: distances by triangular whitening, scatters in two ways. Included by pass.hpp. No include
 // guard, on purpose.
 
 constexpr std::size_t ABREAST = LANES == 8 ? 6 : 3;  // vectors of rows that are whitened together

@@ -1,4 +1,4 @@
-// Diagonal covariances. Included by mixture.hpp. No include guard, on purpose.
+// Diagonal covariances. Included by pass.hpp. No include guard, on purpose.
 
 // components.shapes: the precisions (K, d). The statistics are the weight (of 8 numbers the first), the totals and the
 // squares, both in strips.

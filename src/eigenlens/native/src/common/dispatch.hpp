@@ -1,7 +1,7 @@
 // Run-time choice of the instruction set, and threads that are handed whole pieces of work.
 //
-// A kernel file is included once per instruction set, inside a namespace of its own and between
-// EIGENLENS_TARGET_BEGIN / END, so one binary holds all versions and picks one when it is loaded.
+// A kernel file is included once per instruction set, inside a namespace of its own (see instruction_sets.hpp), so one
+// binary holds all versions and picks one when it is loaded.
 #pragma once
 
 #include <algorithm>
@@ -80,17 +80,15 @@ void in_parallel(std::size_t pieces, std::size_t threads, Work work) {
   if (thrown) std::rethrow_exception(thrown);
 }
 
-// A symmetric matrix kept on and above its diagonal: panels of `step` rows, each from the diagonal to the right.
-template <class T>
-struct Upper {
-  std::vector<T*> panels;
-  std::vector<std::size_t> strides;
-  std::size_t n, step;
+// The instruction set in use: the best of this processor, unless a test asked for a lesser one.
+inline Isa active = best_isa();
 
-  T* at(std::size_t i, std::size_t j) const {
-    const std::size_t p = i / step;
-    return panels[p] + (i - p * step) * strides[p] + (j - p * step);
-  }
-};
+// The version of a kernel for the instruction set in use.
+#ifdef EIGENLENS_X86
+#define EIGENLENS_PICK(...) \
+  (active == Isa::avx512 ? &avx512::__VA_ARGS__ : active == Isa::avx2 ? &avx2::__VA_ARGS__ : &baseline::__VA_ARGS__)
+#else
+#define EIGENLENS_PICK(...) (&baseline::__VA_ARGS__)
+#endif
 
 }  // namespace eigenlens

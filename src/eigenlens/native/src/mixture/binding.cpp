@@ -1,9 +1,12 @@
-// The Python face of the mixture kernels. Levels (K,), means (K, d) and shapes, which are roots (K, d, d) or precisions
+// Python bindings of the mixture kernels. Levels (K,), means (K, d) and shapes, which are roots (K, d, d) or precisions
 // (K, d), are contiguous float64.
-#pragma once
+#include "common/python.hpp"
 
-#include "mixture_driver.hpp"
-#include "mixture_gaps_driver.hpp"
+#define EIGENLENS_KERNELS "mixture/kernels.hpp"
+#include "common/instruction_sets.hpp"
+
+#include "mixture/driver.hpp"
+#include "mixture/incomplete_driver.hpp"
 
 namespace eigenlens {
 
@@ -69,10 +72,10 @@ void mixture_joint(const py::array& X, const py::array_t<double>& levels, const 
   joint_densities<T>(rows, given.components, full, out, threads);
 }
 
-// Rows with missing entries under components with logarithms of weights (S K,), means (S K, d) and covariances (S K, d,
+// Incomplete rows under components with logarithms of weights (S K,), means (S K, d) and covariances (S K, d,
 // d): S mixtures at once, as in mixture_passes_of.
 template <class T>
-void mixture_gaps_of(const py::array& X, const py::object& weight, const py::array_t<double>& log_weights,
+void mixture_incomplete_of(const py::array& X, const py::object& weight, const py::array_t<double>& log_weights,
                      const py::array_t<double>& means, const py::array_t<double>& covariances,
                      py::array_t<double> loglik, py::array_t<double> weights, py::array_t<double> total,
                      py::array_t<double> scatter, std::size_t threads) {
@@ -84,12 +87,12 @@ void mixture_gaps_of(const py::array& X, const py::object& weight, const py::arr
   double* S = scatter.mutable_data();
   const std::size_t count = static_cast<std::size_t>(loglik.shape(0));
   py::gil_scoped_release free;
-  gaps_passes<T>(rows, w, all, count, l, N, m, S, threads);
+  incomplete_passes<T>(rows, w, all, count, l, N, m, S, threads);
 }
 
 // joint (n, K), filled (n, d) and deviation (n, d), each of them or None.
 template <class T>
-void mixture_gaps_rows(const py::array& X, const py::array_t<double>& log_weights, const py::array_t<double>& means,
+void mixture_incomplete_rows(const py::array& X, const py::array_t<double>& log_weights, const py::array_t<double>& means,
                        const py::array_t<double>& covariances, const py::object& joint, const py::object& filled,
                        const py::object& deviation, std::size_t threads) {
   const auto data = [](const py::object& to) {
@@ -98,20 +101,20 @@ void mixture_gaps_rows(const py::array& X, const py::array_t<double>& log_weight
   const Rows<T> rows = rows_of<T>(X);
   const Components all{static_cast<std::size_t>(means.shape(0)), rows.d, log_weights.data(), means.data(),
                        covariances.data(), rows.d * rows.d};
-  const GapsOut out{data(joint), data(filled), data(deviation)};
+  const IncompleteOut out{data(joint), data(filled), data(deviation)};
   py::gil_scoped_release free;
-  gaps_rows<T>(rows, all, out, threads);
+  incomplete_rows_of<T>(rows, all, out, threads);
 }
 
-inline void bind_mixture(py::module_& m) {
+void bind_mixture(py::module_& m) {
   m.def("mixture_pass_float64", &mixture_pass_of<double>);
   m.def("mixture_pass_float32", &mixture_pass_of<float>);
   m.def("mixture_passes_float64", &mixture_passes_of<double>);
   m.def("mixture_passes_float32", &mixture_passes_of<float>);
-  m.def("mixture_gaps_float64", &mixture_gaps_of<double>);
-  m.def("mixture_gaps_float32", &mixture_gaps_of<float>);
-  m.def("mixture_gaps_rows_float64", &mixture_gaps_rows<double>);
-  m.def("mixture_gaps_rows_float32", &mixture_gaps_rows<float>);
+  m.def("mixture_gaps_float64", &mixture_incomplete_of<double>);
+  m.def("mixture_gaps_float32", &mixture_incomplete_of<float>);
+  m.def("mixture_gaps_rows_float64", &mixture_incomplete_rows<double>);
+  m.def("mixture_gaps_rows_float32", &mixture_incomplete_rows<float>);
   m.def("mixture_joint_float64", &mixture_joint<double>);
   m.def("mixture_joint_float32", &mixture_joint<float>);
 }

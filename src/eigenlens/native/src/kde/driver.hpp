@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "common/rows.hpp"
+
 namespace eigenlens {
 
 // ---- sorting: by digits of eleven bits -----------------------------------------------------------------

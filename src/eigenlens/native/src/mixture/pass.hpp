@@ -4,12 +4,12 @@
 //     weight_k = Σ r_ik,   total_k = Σ r_ik δ_ik,   scatter_k = Σ r_ik δ_ik δ_ikᵀ   or its diagonal
 //
 // A batch of rows stays in cache from its first column to its last sum; nothing is kept of it. The rows and the
-// components are whatever the driver (mixture_driver.hpp) hands over. No include guard, on purpose.
+// components are whatever the driver (driver.hpp) hands over. No include guard, on purpose.
 namespace mixture {
-#include "mixture_batch.hpp"
-#include "mixture_full.hpp"
-#include "mixture_diagonal.hpp"
-#include "mixture_gaps.hpp"
+#include "mixture/batch.hpp"
+#include "mixture/full.hpp"
+#include "mixture/diagonal.hpp"
+#include "mixture/incomplete.hpp"
 
 // Rows begin … end−1: their statistics are added to `sums`, Kind::size(d) numbers a component; the log-likelihood is
 // the answer.

@@ -4,6 +4,9 @@
 // not depend on the threads.
 #pragma once
 
+#include "common/rows.hpp"
+#include "moments/driver.hpp"
+
 namespace eigenlens {
 
 // K components in d dimensions; what the shapes are, the kernels say.

@@ -1,9 +1,11 @@
 // Gaussian kernel matrices and products with symmetric ones on several threads.
 #pragma once
 
+#include "common/rows.hpp"
+
 namespace eigenlens {
 
-// Points in strips, and their levels (see gaussian.hpp).
+// Points in strips, and their levels (see rbf.hpp).
 template <class C>
 struct Points {
   std::size_t n, d, stride;

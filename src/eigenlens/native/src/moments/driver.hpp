@@ -5,28 +5,9 @@
 // threads share out the strips. Both orders depend on n and d alone, so the rounding does too.
 #pragma once
 
+#include "common/rows.hpp"
+
 namespace eigenlens {
-
-template <class T>
-struct Rows {
-  const T* x;
-  std::ptrdiff_t row_stride, column_stride;
-  std::size_t n, d;
-  const double* root;  // square roots of the weights, or null
-
-  const T* at(std::size_t row) const { return x + static_cast<std::ptrdiff_t>(row) * row_stride; }
-  const double* root_at(std::size_t row) const { return root ? root + row : nullptr; }
-};
-
-template <class V>
-struct Aligned {
-  V* data;
-  explicit Aligned(std::size_t size) : data(static_cast<V*>(std::aligned_alloc(64, (size * sizeof(V) + 64) / 64 * 64))) {
-    if (!data) throw std::bad_alloc();
-  }
-  Aligned(const Aligned&) = delete;
-  ~Aligned() { std::free(data); }
-};
 
 // Both triangles of scatter (d, d) from the tiles of the upper one.
 template <class C>
@@ -41,7 +22,7 @@ void spread(const double* tiles, std::size_t d, double* scatter) {
 }
 
 // The blocks of an upper triangular R (d, d) that whiten() wants: −R_ts above the diagonal, R_ss⁻¹ on it.
-void whitening_blocks(const double* R, std::size_t d, double* at) {
+inline void whitening_blocks(const double* R, std::size_t d, double* at) {
   const std::size_t strips = baseline::strips_of<double>(d);
   auto entry = [&](std::size_t i, std::size_t j) { return i < d && j < d ? R[i * d + j] : i == j ? 1.0 : 0.0; };
   std::memset(at, 0, baseline::tiles_of<double>(d) * 64 * sizeof(double));
