@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.densities.intervals import numbers, table
+from eigenlens.densities.intervals import numbers
 from eigenlens.errors import OptionError
+from eigenlens.tables.text import format_titled_columns
 
 __all__ = ["Explanation", "compared", "explained"]
 
@@ -58,7 +59,9 @@ class Explanation:
     def _text(self, i: int) -> str:
         rows = [*self.row(i), ("prior", float(self.prior[i]))]
         title = f"{self.of[i]} against {self.against[i]}: log-odds {numbers(self.log_odds[i : i + 1])[0]}"
-        return table(title, ["feature", "contribution"], [str(name) for name, _ in rows], [f"{v:.4g}" for _, v in rows])
+        return format_titled_columns(
+            title, ["feature", "contribution"], [str(name) for name, _ in rows], [f"{v:.4g}" for _, v in rows]
+        )
 
 
 def explained(

@@ -22,7 +22,7 @@ from eigenlens.data.mixed import MixedSource, as_table, fields_of, numbers_of
 from eigenlens.data.source import Source
 from eigenlens.densities.intervals import proportion_intervals
 from eigenlens.errors import DataError, OptionError
-from eigenlens.pca.tables import first_rows
+from eigenlens.tables.rows import first_rows
 
 __all__ = [
     "CalibrationTable",

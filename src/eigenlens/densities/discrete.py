@@ -15,10 +15,11 @@ from eigenlens.data.levels import coded
 from eigenlens.data.source import Block
 from eigenlens.densities.base import Columns
 from eigenlens.densities.fitting import level_counts, pseudo_counts
-from eigenlens.densities.intervals import Fitted, numbers, proportion_intervals, record_of, table
+from eigenlens.densities.intervals import Fitted, numbers, proportion_intervals, record_of
 from eigenlens.densities.product import Product
 from eigenlens.errors import DataError, OptionError
 from eigenlens.stats.counts import Counts
+from eigenlens.tables.text import format_titled_columns
 
 __all__ = ["Bernoulli", "BernoulliFamily", "Categorical", "CategoricalFamily", "probability_table"]
 
@@ -324,4 +325,4 @@ def probability_table(
     if unknown:
         columns = [[*column, ""] for column in columns]
         columns[0][-1], columns[1][-1] = "any other", numbers(unknown)[0]
-    return table(title, header, *columns)
+    return format_titled_columns(title, header, *columns)

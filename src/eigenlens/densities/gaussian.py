@@ -26,11 +26,11 @@ from eigenlens.densities.intervals import (
     GaussianIntervals,
     numbers,
     record_of,
-    table,
 )
 from eigenlens.errors import DataError, OptionError
 from eigenlens.stats.moments import ColumnMoments, Moments
 from eigenlens.stats.observed import ObservedColumns
+from eigenlens.tables.text import format_titled_columns
 
 __all__ = ["FITS", "Gaussian", "GaussianFamily", "refuse_out_of_range", "unusable"]
 
@@ -188,14 +188,16 @@ class Gaussian:
         d, v = self.mean.size, self.covariance.variances
         names = (self.fitted.names if self.fitted is not None else None) or tuple(map(str, range(d)))
         if self.fitted is None:
-            return table("Gaussian", ("column", "mean", "variance"), names, numbers(self.mean), numbers(v))
+            return format_titled_columns(
+                "Gaussian", ("column", "mean", "variance"), names, numbers(self.mean), numbers(v)
+            )
         n = self._counts()
         title = f"Gaussian, n = {n.max(initial=0.0):g}, log-likelihood {self.fitted.loglik:.5g}"
         limits = self.confidence_intervals(method="exact" if np.all(n > 1.0) else "wald").mean
         spread = v * np.sqrt(2.0 / self.covariance.degrees(n))
         header = ("column", "mean", "std. error", "low", "high", "variance", "std. error")
         values = (self.mean, np.sqrt(v / n), *limits.T, v, spread)
-        return table(title, header, names, *map(numbers, values))
+        return format_titled_columns(title, header, names, *map(numbers, values))
 
     # ---- parts ------------------------------------------------------------------------------------------
 

@@ -22,7 +22,7 @@ from eigenlens.data.source import Block, Progress, Source, accumulate
 from eigenlens.errors import ResourceError
 from eigenlens.kernel_pca.kernels.mercer import Kernel
 from eigenlens.kernel_pca.panels import float64_values, less, no_variance, origin_of, summed, unspanned, wide
-from eigenlens.native import each_alone, threads
+from eigenlens.resources import single_threaded_map, thread_count
 
 __all__ = ["Landmarks", "randomly_pivoted", "uniform"]
 
@@ -341,7 +341,7 @@ def _round(
     drawn, bars = choice.draw(residual, weight, 4 * (target - found.size) + SPARE, rng)
     rows = take_rows(source, drawn, n, progress)
     found, start = replace(found, passes=found.passes + (type(source) not in LOOK_UP)), 0
-    with each_alone(threads()):
+    with single_threaded_map(thread_count()):
         while start < len(drawn) and found.size < target:
             part = slice(start, start + choice.at_once(target - found.size))
             before, found = found.size, _extend(found, rows[part], drawn[part], bars[part], choice, target)

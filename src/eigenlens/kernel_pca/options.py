@@ -18,7 +18,7 @@ from eigenlens.kernel_pca.fit import NEGATIVE, SOLVERS, KernelPCAFit
 from eigenlens.kernel_pca.gamma import GAMMAS, gamma_of
 from eigenlens.kernel_pca.kernels.mercer import KERNELS, Kernel, kernel_of
 from eigenlens.kernel_pca.preimage import PREIMAGES
-from eigenlens.kernel_pca.route import available_memory
+from eigenlens.resources import available_memory
 
 __all__ = [
     "checked_components", "checked_kernel", "checked_landmarks", "memory_budget", "rows_in_memory", "warn_about",

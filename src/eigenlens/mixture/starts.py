@@ -22,7 +22,7 @@ from eigenlens.densities.mixture import Mixture
 from eigenlens.mixture.em import Climb, Lost, climb_all, rank
 from eigenlens.mixture.em_step import Problem, as_they_are
 from eigenlens.mixture.prior import PRIORS
-from eigenlens.native import threads
+from eigenlens.resources import thread_count
 
 __all__ = [
     "STARTS",
@@ -174,7 +174,7 @@ def from_centres(centres: Centres, n_init: int) -> Starting:
 def _at_once(problem: Problem, K: int) -> int:
     """How many guesses are climbed from side by side: as many as their arrays fit in cache, and one for each thread."""
     d = problem.mean.size
-    return max(threads(), SIDE_BY_SIDE // (K * d * (d if problem.structure.joint else 1)))
+    return max(thread_count(), SIDE_BY_SIDE // (K * d * (d if problem.structure.joint else 1)))
 
 
 def _climbed(

@@ -12,7 +12,7 @@ from eigenlens.arrays import Array
 from eigenlens.bayes.naive.families.per_class_density import DensityColumns
 from eigenlens.data.mixed import Field, numbers_of
 from eigenlens.errors import DataError
-from eigenlens.native import each_alone, threads
+from eigenlens.resources import single_threaded_map, thread_count
 
 __all__ = ["KeptRows", "RowsFactor", "by_column", "refuse_values"]
 
@@ -77,7 +77,7 @@ def by_column(statistics: KeptRows, fields: tuple[Field, ...], fit: Callable[...
         if not len(x):
             raise DataError(f"column {field.name!r} has no entry at all, so it has no density: leave it out.")
     pairs = [(j, c) for j in range(len(fields)) for c in range(statistics.classes)]
-    with each_alone(threads()) as each:
+    with single_threaded_map(thread_count()) as each:
         found = list(each(lambda pair: fit(*statistics.column(*pair), everywhere[pair[0]]), pairs))
     C = statistics.classes
     return DensityColumns(tuple(tuple(found[j * C : (j + 1) * C]) for j in range(len(fields))))
