@@ -11,7 +11,7 @@ from scipy import sparse, stats
 
 from eigenlens.bayes.naive.families.bernoulli import BinaryColumns
 from eigenlens.bayes.naive.families.categorical import LevelColumns, LevelCounts, LevelFactor
-from eigenlens.bayes.naive.families.gaussian import ClassMoments, GaussianFactor, NormalColumns
+from eigenlens.bayes.naive.families.gaussian import GaussianFactor, NormalColumns
 from eigenlens.bayes.naive.families.kde import KernelFactor, class_bandwidth
 from eigenlens.bayes.naive.families.multinomial import CountColumns
 from eigenlens.bayes.naive.families.per_class_density import DensityColumns
@@ -21,11 +21,14 @@ from eigenlens.bayes.naive.model import Group, NaiveModel
 from eigenlens.bayes.naive.options import NaiveOptions
 from eigenlens.bayes.naive.plan import FACTORS, choose_family, plan_of
 from eigenlens.bayes.naive.rows_by_class import KeptRows
+from eigenlens.data.coerce import as_table
+from eigenlens.data.column_kinds import Field
 from eigenlens.data.memory import ArraySource, SparseSource
-from eigenlens.data.mixed import Field, as_table, codes_of
 from eigenlens.data.source import Block
+from eigenlens.data.table import codes_of
 from eigenlens.densities import GaussianFamily
 from eigenlens.errors import DataError, OptionError
+from eigenlens.stats.moments import ColumnMoments
 
 
 def table(rng, n=120, family="gaussian"):
@@ -115,7 +118,7 @@ def test_moments_far_from_zero_keep_their_digits():
     rng = np.random.default_rng(5)
     small, y = rng.standard_normal((20_000, 2)), rng.integers(0, 2, 20_000).astype(np.int32)
     far = np.ldexp(np.rint(np.ldexp(small, 20)), -20) + np.where(y, 1e9, -1e9)[:, None]
-    found = ClassMoments.of(far, y, None, 2)
+    found = ColumnMoments.of_classes(far, y, None, 2)
     for c in range(2):
         exact = (far[y == c] - np.array([-1e9, 1e9])[c]).var(axis=0)
         np.testing.assert_allclose(found.square[c] / found.weight[c], exact, rtol=1e-9)
@@ -126,13 +129,13 @@ def test_first_rows_that_are_unlike_the_rest_cost_no_digits():
     X, y = rng.standard_normal((9000, 1)), np.zeros(9000, dtype=np.int32)
     X[:5000] += 1e8
     X[:5000] = 1e8
-    found = ClassMoments.of(X, y, None, 1)
+    found = ColumnMoments.of_classes(X, y, None, 1)
     exact = ((X - X.mean()) ** 2).sum()
     np.testing.assert_allclose(found.square[0, 0], exact, rtol=1e-12)
     late = np.r_[np.full((4096, 1), 1e8), rng.standard_normal((10_000, 1))]
     late_y = np.r_[np.zeros(4096), np.ones(10_000)].astype(np.int32)
     late[0], late_y[0] = 1e8, 1  # the only row of its class among the first
-    found = ClassMoments.of(late, late_y, None, 2)
+    found = ColumnMoments.of_classes(late, late_y, None, 2)
     own = late[late_y == 1, 0]
     np.testing.assert_allclose(found.square[1, 0], ((own - own.mean()) ** 2).sum(), rtol=1e-12)
 
@@ -141,12 +144,12 @@ def test_floor_and_constants():
     X = np.array([[1.0, 5.0], [1.0, 5.0], [2.0, 5.0], [4.0, 5.0]])
     y = np.array([0, 0, 1, 1], dtype=np.int32)
     fields = (Field("a", "number"), Field("b", "number"))
-    found = GaussianFactor().estimate(ClassMoments.of(X, y, None, 2), fields, NaiveOptions(floor=1e-3))
+    found = GaussianFactor().estimate(ColumnMoments.of_classes(X, y, None, 2), fields, NaiveOptions(floor=1e-3))
     assert found.variances[0, 0] == pytest.approx(1e-3 * X[:, 0].var())
     assert found.variances[1, 0] == pytest.approx(1.0)
     assert np.all(found.variances[:, 1] == 1.0)
     assert np.all(found.means[:, 1] == 5.0)
-    shared = GaussianFactor(shared=True).estimate(ClassMoments.of(X, y, None, 2), fields, NaiveOptions())
+    shared = GaussianFactor(shared=True).estimate(ColumnMoments.of_classes(X, y, None, 2), fields, NaiveOptions())
     assert shared.variances.shape == (1, 2)
     assert shared.variances[0, 0] == pytest.approx(0.5)
 

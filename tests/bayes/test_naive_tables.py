@@ -12,9 +12,9 @@ from scipy import sparse
 from eigenlens.bayes import tables as class_tables
 from eigenlens.bayes.discriminant.linear import LinearDiscriminant, QuadraticDiscriminant
 from eigenlens.bayes.naive.estimator import NaiveBayes
+from eigenlens.data.coerce import as_table
 from eigenlens.data.files.scan import scan
 from eigenlens.data.memory import ArraySource
-from eigenlens.data.mixed import as_table
 from eigenlens.errors import DataError, DataWarning, OptionError
 
 try:

@@ -8,9 +8,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from eigenlens.data.coerce import as_table, fields_of
 from eigenlens.data.encoded import Encoded, encode, encode_numbers
 from eigenlens.data.files.scan import scan
-from eigenlens.data.mixed import as_table, codes_of, fields_of, integers_of, numbers_of
+from eigenlens.data.table import codes_of, integers_of, numbers_of
 from eigenlens.data.table_sources import UniformSource
 
 BASE = 2**53

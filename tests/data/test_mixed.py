@@ -11,9 +11,11 @@ from scipy import sparse
 
 from eigenlens.data import column_kinds as mixed_kinds
 from eigenlens.data import encoded
+from eigenlens.data.coerce import as_table, fields_of
 from eigenlens.data.encoded import encode, encode_numbers
-from eigenlens.data.mixed import IntegerSource, MixedSource, as_table, codes_of, fields_of, numbers_of
 from eigenlens.data.source import Source
+from eigenlens.data.table import codes_of, numbers_of
+from eigenlens.data.table_sources import IntegerSource, MixedSource
 from eigenlens.errors import DataError
 
 COLUMNS = {

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from eigenlens.arrays import Array, dense, is_sparse, to_numpy
+from eigenlens.data.column_kinds import Field
 from eigenlens.data.encoded import Encoded, encode, encode_numbers, encode_whole
 
 __all__ = [
     "EXACT",
-    "Field",
     "MixedRows",
     "codes_of",
     "integers_of",
@@ -29,17 +29,6 @@ __all__ = [
 
 EXACT = 2.0**53
 """Below this whole numbers are floats without rounding."""
-
-
-class Field(NamedTuple):
-    """A column: its name, its kind, and the levels that its type declares.
-
-    Kinds are "number", "integer", "boolean", "text", and "empty": nothing is there, and no type says what might be.
-    """
-
-    name: Any
-    kind: str
-    levels: tuple[Any, ...] | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,7 +29,6 @@ from eigenlens.densities.intervals import (
 )
 from eigenlens.errors import DataError, OptionError
 from eigenlens.stats.moments import ColumnMoments, Moments
-from eigenlens.stats.observed import ObservedColumns
 from eigenlens.tables.text import format_titled_columns
 
 __all__ = ["FITS", "Gaussian", "GaussianFamily", "refuse_out_of_range", "unusable"]
@@ -250,7 +249,7 @@ class GaussianFamily:
     names: tuple[str, ...] | None = None
 
     def summarise(self, block: Block) -> Any:
-        """`Moments` of a block for full covariances, else `ObservedColumns`."""
+        """`Moments` of a block for full covariances, else `ColumnMoments`."""
         return FITS[self.covariance][0](block)
 
     def estimate(self, statistics: Any) -> Gaussian:
@@ -287,13 +286,13 @@ def _present(block: Block) -> Block:
     return Block(block.rows[counts], block.weight[counts])
 
 
-def _observed(block: Block) -> ObservedColumns:
+def _observed(block: Block) -> ColumnMoments:
     """Moments of the observed entries; the usual pass where none is missing."""
     found = ColumnMoments.of(block)
     if not np.all(np.isfinite(found.mean)):
-        return ObservedColumns.of(_present(block))
+        return ColumnMoments.of_observed(_present(block))
     d = found.mean.size
-    return ObservedColumns(np.zeros(d, dtype=np.intp), np.full(d, found.weight), found.mean, found.square)
+    return replace(found, weight=np.full(d, found.weight))
 
 
 def _full(moments: Moments, names: tuple[str, ...]) -> tuple[Full, float]:
@@ -312,7 +311,7 @@ def _full(moments: Moments, names: tuple[str, ...]) -> tuple[Full, float]:
     return C, moments.weight
 
 
-def _columns(found: ObservedColumns, names: tuple[str, ...]) -> tuple[Array, float | Array]:
+def _columns(found: ColumnMoments, names: tuple[str, ...]) -> tuple[Array, float | Array]:
     """Squared deviations (d,), and the weight of each column, or of all if they are the same."""
     empty = np.flatnonzero(found.weight <= 0.0)
     if empty.size:
@@ -321,13 +320,13 @@ def _columns(found: ObservedColumns, names: tuple[str, ...]) -> tuple[Array, flo
     return found.square, float(found.weight[0]) if same else found.weight
 
 
-def _diagonal(found: ObservedColumns, names: tuple[str, ...]) -> tuple[Diagonal, float | Array]:
+def _diagonal(found: ColumnMoments, names: tuple[str, ...]) -> tuple[Diagonal, float | Array]:
     square, weight = _columns(found, names)
     _refuse_constant(square / weight, found.mean, _labels(names))
     return Diagonal(square / weight), weight
 
 
-def _spherical(found: ObservedColumns, names: tuple[str, ...]) -> tuple[Spherical, float | Array]:
+def _spherical(found: ColumnMoments, names: tuple[str, ...]) -> tuple[Spherical, float | Array]:
     square, weight = _columns(found, names)
     variance = float(square.sum() / found.weight.sum())
     largest = found.mean[[np.argmax(np.abs(found.mean))]]

@@ -27,7 +27,7 @@ from eigenlens.native.mixture import (
     full_pass,
     full_passes,
 )
-from eigenlens.stats.grouped import GroupedColumns, GroupedMoments
+from eigenlens.stats.moments import ColumnMoments, Moments
 
 __all__ = ["DiagonalTerms", "FullTerms", "Reading", "Readings", "Terms", "terms_of"]
 
@@ -40,7 +40,7 @@ class Reading:
     """What one pass of EM leaves: the log-likelihood, and the moments of the rows as the components share them."""
 
     loglik: float
-    moments: GroupedMoments | GroupedColumns
+    moments: Moments | ColumnMoments
 
     def __add__(self, other: Self) -> Self:
         return type(self)(self.loglik + other.loglik, self.moments + other.moments)  # type: ignore[operator]
@@ -51,7 +51,7 @@ class Readings:
     """What one pass for S mixtures of K components leaves: the log-likelihoods (S,), and the moments of S K groups."""
 
     logliks: Array
-    moments: GroupedMoments | GroupedColumns
+    moments: Moments | ColumnMoments
 
     def __add__(self, other: Self) -> Self:
         return type(self)(self.logliks + other.logliks, self.moments + other.moments)  # type: ignore[operator]
@@ -142,7 +142,7 @@ class FullTerms:
 
     def _read(self, rows: Array, weight: Array | None) -> Reading:
         found = full_pass(rows, weight, self.levels, self.means, self.roots)
-        return Reading(found.loglik, GroupedMoments.about(self.means, found.weight, found.total, found.scatter))
+        return Reading(found.loglik, Moments.about(self.means, found.weight, found.total, found.scatter))
 
     def read_each(self, block: Block, S: int) -> Readings:
         """As `read`, the terms being those of S mixtures, one after the other."""
@@ -150,7 +150,7 @@ class FullTerms:
 
     def _read_each(self, rows: Array, weight: Array | None, S: int) -> Readings:
         found = full_passes(rows, weight, self.levels, self.means, self.roots, S)
-        return Readings(found.loglik, GroupedMoments.about(self.means, found.weight, found.total, found.spread))
+        return Readings(found.loglik, Moments.about(self.means, found.weight, found.total, found.spread))
 
     def traces(self, scatter: Array) -> Array:
         """tr C_k⁻¹ S (K,)."""
@@ -192,7 +192,7 @@ class DiagonalTerms:
 
     def _read(self, rows: Array, weight: Array | None) -> Reading:
         found = diagonal_pass(rows, weight, self.levels, self.means, self.precisions)
-        return Reading(found.loglik, GroupedColumns.about(self.means, found.weight, found.total, found.square))
+        return Reading(found.loglik, ColumnMoments.about(self.means, found.weight, found.total, found.square))
 
     def read_each(self, block: Block, S: int) -> Readings:
         """As `read`, the terms being those of S mixtures, one after the other."""
@@ -200,7 +200,7 @@ class DiagonalTerms:
 
     def _read_each(self, rows: Array, weight: Array | None, S: int) -> Readings:
         found = diagonal_passes(rows, weight, self.levels, self.means, self.precisions, S)
-        return Readings(found.loglik, GroupedColumns.about(self.means, found.weight, found.total, found.spread))
+        return Readings(found.loglik, ColumnMoments.about(self.means, found.weight, found.total, found.spread))
 
     def traces(self, scatter: Array) -> Array:
         """tr C_k⁻¹ S (K,)."""

@@ -15,7 +15,7 @@ from sklearn.utils.validation import validate_data
 from eigenlens import checks
 from eigenlens.arrays import Array, dense, is_sparse, namespace
 from eigenlens.data.coerce import as_source, explain_nonfinite
-from eigenlens.data.memory import FrameSource
+from eigenlens.data.memory import FrameSource, LazySource
 from eigenlens.data.rows import row_count as count_rows
 from eigenlens.data.rows import stacked
 from eigenlens.data.source import Source
@@ -37,7 +37,7 @@ __all__ = [
 def validate_rows(estimator: BaseEstimator, X: Any, sample_weight: Any = None, *, reset: bool = False) -> Source:
     """X as a source with its weights; its feature names and count are kept (reset) or compared with the fit's."""
     source = as_source(X)
-    if isinstance(X, Source):
+    if isinstance(X, Source) or isinstance(source, LazySource):  # scikit-learn knows the names of neither
         _check_names(estimator, source, reset)
     else:
         validate_data(estimator, X, skip_check_array=True, reset=reset)

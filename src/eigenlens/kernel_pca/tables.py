@@ -23,7 +23,7 @@ from eigenlens.tables.values import ScoreTable
 
 __all__ = ["ContourTable", "DenoisingTable", "contours", "denoising", "scores"]
 
-MARGIN = 0.15
+PLANE_MARGIN = 0.15
 """How far the plane goes on beyond the rows, in their ranges."""
 
 
@@ -178,7 +178,7 @@ def _check_plane(model: Any) -> None:
 def _axis(column: Array, p: int) -> Array:
     """p places from a little before the lowest value to a little after the highest."""
     low, high = float(column.min()), float(column.max())
-    more = MARGIN * (high - low) or 1.0
+    more = PLANE_MARGIN * (high - low) or 1.0
     return np.linspace(low - more, high + more, p)
 
 

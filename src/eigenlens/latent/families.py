@@ -84,7 +84,7 @@ class FactorFamily:
         prior, prior_weight: as for `PPCAFamily`.
 
     >>> R = np.array([[1.0, 0.56, 0.48], [0.56, 1.0, 0.42], [0.48, 0.42, 1.0]])
-    >>> FactorFamily(1).estimate(Moments(100, 100.0, np.zeros(3), 100.0 * R)).loadings.ravel().round(4)
+    >>> FactorFamily(1).estimate(Moments(100.0, np.zeros(3), 100.0 * R)).loadings.ravel().round(4)
     array([0.8000, 0.7000, 0.6000])
     """
 

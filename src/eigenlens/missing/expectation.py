@@ -16,14 +16,13 @@ from typing import Self
 
 import numpy as np
 
-from eigenlens.arrays import Array
+from eigenlens.arrays import Array, as_floats
 from eigenlens.data.source import Block
 from eigenlens.densities.base import distinct_rows
 from eigenlens.densities.linear_gaussian import LinearGaussian, scattered
 from eigenlens.linalg.packed import apply_packed, invert_packed, packed_diagonal, packed_size, unpack
 from eigenlens.missing.low_noise import Rotated, rotated
 from eigenlens.native.incomplete_rows import Frame, latent_compiled, latent_expected
-from eigenlens.stats.observed import as_floats, observed_entries
 
 __all__ = ["REFINED", "Expected", "Piece", "Posterior", "Rows", "expected_of", "pieces_of", "posterior_of", "signal_of"]
 
@@ -79,7 +78,9 @@ class Rows:
     @cached_property
     def piece(self) -> Piece:
         """Those with an observed entry and a weight; the others say nothing, and are left out."""
-        X, seen = observed_entries(self.X)
+        X = np.array(self.X, dtype=np.float64)
+        seen = ~np.isnan(X)
+        X[~seen] = 0.0
         w = np.ones(len(X)) if self.w is None else self.w
         keep = seen.any(axis=1) & (w > 0.0)
         if not keep.all():

@@ -23,7 +23,7 @@ from eigenlens.mixture.fit import MixtureFit, MixtureOptions, best_fit
 from eigenlens.mixture.missing import shares_of
 from eigenlens.mixture.problem import asked_of, whole_of
 from eigenlens.mixture.structures.families import STRUCTURES
-from eigenlens.stats.grouped import GroupedColumns, GroupedMoments
+from eigenlens.stats.moments import ColumnMoments, Moments
 
 __all__ = ["Truncated", "bin_centres", "fit_binned_mixture", "truncated"]
 
@@ -104,12 +104,12 @@ def _read(block: Block, terms: Terms, S: int) -> _Read:
 
 def _by_matrices(block: Block, terms: FullTerms, S: int) -> Readings:
     logliks, weight, total, square = _read(block, terms, S)
-    return Readings(logliks, GroupedMoments.about(terms.means, weight, total[:, None], square[:, None, None]))
+    return Readings(logliks, Moments.about(terms.means, weight, total[:, None], square[:, None, None]))
 
 
 def _by_columns(block: Block, terms: DiagonalTerms, S: int) -> Readings:
     logliks, weight, total, square = _read(block, terms, S)
-    return Readings(logliks, GroupedColumns.about(terms.means, weight, total[:, None], square[:, None]))
+    return Readings(logliks, ColumnMoments.about(terms.means, weight, total[:, None], square[:, None]))
 
 
 READERS: dict[type, Callable[..., Readings]] = {FullTerms: _by_matrices, DiagonalTerms: _by_columns}

@@ -6,7 +6,7 @@ Steps are taken for several mixtures at once: with few rows the arithmetic of on
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -168,7 +168,7 @@ class Problem:
 
 def _in_mixtures(moments: Any, S: int) -> Any:
     """The moments of S K groups as those of K in each of S mixtures, (S, K, …)."""
-    return replace(moments, **{name: a.reshape(S, -1, *a.shape[1:]) for name, a in vars(moments).items()})
+    return moments.regroup(lambda a: a.reshape(S, -1, *a.shape[1:]))
 
 
 def _groups(moments: Any, kept: Array) -> Any:
@@ -176,7 +176,7 @@ def _groups(moments: Any, kept: Array) -> Any:
     if kept.all():
         return moments
     groups = np.repeat(kept, len(moments.weight) // len(kept))
-    return replace(moments, **{name: array[groups] for name, array in vars(moments).items()})
+    return moments.regroup(lambda a: a[groups])
 
 
 # ---- answers to climbs --------------------------------------------------------------------------------------

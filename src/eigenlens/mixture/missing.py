@@ -20,7 +20,7 @@ from eigenlens.data.source import Block
 from eigenlens.densities.mixture import Mixture
 from eigenlens.densities.mixture_terms import DiagonalTerms, FullTerms, Reading, Readings, Terms
 from eigenlens.native.mixture_incomplete import gaps_passes
-from eigenlens.stats.grouped import GroupedColumns, GroupedMoments
+from eigenlens.stats.moments import ColumnMoments, Moments
 
 __all__ = ["each_observed", "observed_entries", "shares_of"]
 
@@ -80,14 +80,14 @@ def shares_of(joint: Array, w: Array) -> tuple[Array, Array]:
 def _by_matrices(terms: FullTerms, S: int, X: Array, w: Array) -> Readings:
     """Reads rows (n, d) with weights (n,) by covariance matrices."""
     found = gaps_passes(X, w, terms.log_weights, terms.means, terms.covariances, S)
-    return Readings(found.loglik, GroupedMoments.about(terms.means, found.weight, found.total, found.spread))
+    return Readings(found.loglik, Moments.about(terms.means, found.weight, found.total, found.spread))
 
 
 def _by_columns(terms: DiagonalTerms, S: int, X: Array, w: Array) -> Readings:
     """Reads rows (n, d) with weights (n,) by variances: a missing entry is as far off as its variance says."""
     counts = (w > 0.0) & ~np.isnan(X).all(axis=1)
     X, w, K = X[counts], w[counts], len(terms.means)
-    found = Readings(np.zeros(S), GroupedColumns(np.zeros(K), terms.means, np.zeros(terms.means.shape)))
+    found = Readings(np.zeros(S), ColumnMoments(np.zeros(K), terms.means, np.zeros(terms.means.shape)))
     step = max(1, BATCH // terms.means.size)
     pieces = (slice(start, start + step) for start in range(0, len(X), step))
     return reduce(add, (_columns_piece(terms, S, X[piece], w[piece]) for piece in pieces), found)
@@ -102,7 +102,7 @@ def _columns_piece(terms: DiagonalTerms, S: int, X: Array, w: Array) -> Readings
     logliks, shares = shares_of(joint.reshape(S, -1, len(X)), w)
     r = shares.reshape(joint.shape)
     squares = np.einsum("kc,kcd->kd", r, square) + (r @ ~seen) * variances
-    return Readings(logliks, GroupedColumns.about(mu, r.sum(axis=1), np.einsum("kc,kcd->kd", r, D), squares))
+    return Readings(logliks, ColumnMoments.about(mu, r.sum(axis=1), np.einsum("kc,kcd->kd", r, D), squares))
 
 
 READERS: dict[type, Callable[[Any, int, Array, Array], Readings]] = {

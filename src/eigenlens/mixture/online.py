@@ -26,11 +26,11 @@ from eigenlens.mixture.fit import MixtureFit, MixtureOptions, fit_mixture
 from eigenlens.mixture.missing import each_observed, observed_entries
 from eigenlens.mixture.problem import Whole, asked_of, presence
 from eigenlens.mixture.structures.families import STRUCTURES
-from eigenlens.stats.grouped import GroupedColumns, GroupedMoments
+from eigenlens.stats.moments import ColumnMoments, Moments
 
 __all__ = ["Stepwise", "continued", "first_chunk", "next_chunk"]
 
-Grouped = GroupedMoments | GroupedColumns
+Grouped = Moments | ColumnMoments
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,9 +62,9 @@ def continued(fit: MixtureFit, options: MixtureOptions) -> Stepwise:
     parts: list[Any] = list(fit.model.components)
     if not structure.joint:
         v = np.stack([part.covariance.variances for part in parts])
-        return Stepwise(fit, GroupedColumns(weight, fit.model.means, weight[:, None] * v), 1)
+        return Stepwise(fit, ColumnMoments(weight, fit.model.means, weight[:, None] * v), 1)
     covariances = np.broadcast_to(structure.covariances(parts), (len(weight), *2 * fit.model.means.shape[1:]))
-    return Stepwise(fit, GroupedMoments(weight, fit.model.means, weight[:, None, None] * covariances), 1)
+    return Stepwise(fit, Moments(weight, fit.model.means, weight[:, None, None] * covariances), 1)
 
 
 def next_chunk(state: Stepwise, source: Source, options: MixtureOptions, decay: float) -> Stepwise:
@@ -75,7 +75,8 @@ def next_chunk(state: Stepwise, source: Source, options: MixtureOptions, decay: 
         raise DataError("X has no observed entry in any row (NaN everywhere); leave this chunk out.")
     N = fit.weight + weight
     g = (weight / N) ** decay
-    moments = _scaled(state.moments, (1.0 - g) * N / fit.weight) + _scaled(found.moments, g * N / weight)
+    before, chunk = state.moments.scaled((1.0 - g) * N / fit.weight), found.moments.scaled(g * N / weight)
+    moments: Any = before + chunk  # type: ignore[operator]
     whole = _whole(source, fit.rows + int(rows), moments)
     structure = STRUCTURES[options.structure](options.n_factors)
     problem = asked_of(whole, len(moments.weight), structure, prior=options.prior, floor=options.floor)
@@ -98,15 +99,10 @@ def _read(source: Source, model: Mixture) -> Reading:
     return found
 
 
-def _scaled(moments: Any, factor: float) -> Any:
-    spread = "scatter" if isinstance(moments, GroupedMoments) else "square"
-    return replace(moments, weight=moments.weight * factor, **{spread: getattr(moments, spread) * factor})
-
-
 def _whole(source: Source, rows: int, moments: Grouped) -> Whole:
     """All rows so far, by the moments of the components."""
     pooled = moments.pooled
-    spread: Array = pooled.scatter if isinstance(moments, GroupedMoments) else pooled.square  # type: ignore[union-attr]
+    spread: Array = pooled.scatter if isinstance(moments, Moments) else pooled.square  # type: ignore[union-attr]
     return Whole(source, rows, pooled.weight, pooled.mean, spread / pooled.weight, each_observed)
 
 
@@ -118,4 +114,5 @@ def _estimate(problem: Problem, moments: Any, start: Mixture, step: int) -> tupl
         except ComponentLost as gone:
             lost += (Lost(tuple(start.means[gone.k].tolist()), step),)
             start = without(start, gone.k)
-            moments = replace(moments, **{name: np.delete(a, gone.k, axis=0) for name, a in vars(moments).items()})
+            k = gone.k
+            moments = moments.regroup(lambda a, k=k: np.delete(a, k, axis=0))

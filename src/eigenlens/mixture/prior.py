@@ -16,7 +16,7 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.densities.mixture_terms import Terms
-from eigenlens.stats.grouped import GroupedColumns, GroupedMoments
+from eigenlens.stats.moments import ColumnMoments, Moments
 
 __all__ = ["PRIORS", "ConjugatePrior", "NoPrior", "Prior"]
 
@@ -26,7 +26,7 @@ SHRINKAGE = 0.01
 SINGULAR = 1e-7
 """A direction has no variance if it has less than this, in units of the columns."""
 
-G = TypeVar("G", GroupedMoments, GroupedColumns)
+G = TypeVar("G", Moments, ColumnMoments)
 
 
 class Prior(Protocol):
@@ -63,7 +63,7 @@ class ConjugatePrior:
         mean: m (d,). shrinkage: kappa.
 
     >>> prior = ConjugatePrior(6.0, np.array([2.0]), np.zeros(1), 1.0)
-    >>> some = prior.applied(GroupedColumns(np.array([3.0]), np.array([[4.0]]), np.array([[1.0]])))
+    >>> some = prior.applied(ColumnMoments(np.array([3.0]), np.array([[4.0]]), np.array([[1.0]])))
     >>> some.weight, some.mean, some.square
     (array([9.]), array([[3.]]), array([[15.]]))
     """

@@ -23,7 +23,7 @@ from eigenlens.mixture.prior import PRIORS, NoPrior
 from eigenlens.mixture.structures.base import Structure
 from eigenlens.mixture.structures.families import FullStructure
 from eigenlens.mixture.structures.parameters import diagonal_of
-from eigenlens.stats.observed import ObservedColumns
+from eigenlens.stats.moments import ColumnMoments
 
 __all__ = ["Whole", "asked_of", "bound", "presence", "whole_of"]
 
@@ -100,7 +100,7 @@ def _complete(source: Source, structure: Structure, progress: Progress | None) -
 # ---- rows with gaps -----------------------------------------------------------------------------------------
 
 
-def _with_gaps(source: Source, structure: Structure, observed: ObservedColumns) -> Whole:
+def _with_gaps(source: Source, structure: Structure, observed: ColumnMoments) -> Whole:
     rows, weight, empty = accumulate(source, presence)
     mean, variances = observed.mean, observed.square / observed.weight
     whole = Whole(source, int(rows), float(weight), mean, variances, each_observed, empty=int(empty))

@@ -16,7 +16,7 @@ from eigenlens.mixture.fit import MixtureFit
 from eigenlens.mixture.online import Stepwise
 from eigenlens.mixture.structures.base import Structure
 from eigenlens.mixture.structures.families import STRUCTURES
-from eigenlens.stats.grouped import GroupedColumns, GroupedMoments
+from eigenlens.stats.moments import ColumnMoments, Moments
 
 __all__ = ["restore", "save"]
 
@@ -32,7 +32,9 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     arrays = {"weights": fit.model.weights, "means": fit.model.means, "path": np.asarray(fit.path)}
     arrays |= {"held": np.asarray(fit.held, dtype=np.int64), "constant": np.asarray(fit.constant, dtype=np.int64)}
     if estimator._chunks is not None:  # so that partial_fit can go on
-        arrays |= {f"moments.{name}": array for name, array in vars(estimator._chunks.moments).items()}
+        spread = "scatter" if estimator._structure.joint else "square"
+        moments = estimator._chunks.moments
+        arrays |= {f"moments.{name}": getattr(moments, name) for name in ("weight", "mean", spread)}
     header = {
         "parameters": parameters,
         "structure": _named(estimator._structure),
@@ -75,6 +77,8 @@ def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
 def _chunks(fit: MixtureFit, structure: Structure, arrays: dict[str, Array], header: dict[str, Any]) -> Stepwise | None:
     if not header["chunks"]:
         return None
-    parts = {name.removeprefix("moments."): array for name, array in arrays.items() if name.startswith("moments.")}
-    moments = GroupedMoments(**parts) if structure.joint else GroupedColumns(**parts)
+    parts: dict[str, Any] = {
+        name.removeprefix("moments."): array for name, array in arrays.items() if name.startswith("moments.")
+    }
+    moments = Moments(**parts) if structure.joint else ColumnMoments(**parts)
     return Stepwise(fit, moments, header["chunks"])

@@ -15,8 +15,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from eigenlens.arrays import Array
+from eigenlens.data.coerce import as_table
 from eigenlens.data.column_kinds import frame_field
-from eigenlens.data.mixed import as_table
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError, OptionError
 

@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array, to_numpy
+from eigenlens.data.coerce import fields_of
+from eigenlens.data.column_kinds import Field
 from eigenlens.data.memory import ArraySource
-from eigenlens.data.mixed import Field, MixedSource, fields_of
 from eigenlens.data.source import Source
+from eigenlens.data.table_sources import MixedSource
 from eigenlens.errors import DataError
 from eigenlens.reporting.charts import Chart
 from eigenlens.reporting.inputs import dated

@@ -13,7 +13,7 @@ from eigenlens.arrays import Array, dense, is_sparse
 from eigenlens.data.levels import coded, in_order, listed
 from eigenlens.data.source import Block
 from eigenlens.errors import DataError
-from eigenlens.stats.moments import size
+from eigenlens.stats.moments import rows_and_weight
 
 __all__ = ["CountTotals", "Counts", "log_factorials"]
 
@@ -99,7 +99,7 @@ class CountTotals:
         rows = block.rows.astype(np.float64) if is_sparse(block.rows) else dense(block.rows)
         totals = np.asarray(rows.sum(axis=1)).ravel()
         inner = gammaln(totals + 1.0) - log_factorials(rows)
-        return cls(size(block)[1], np.asarray(rows.T @ w).ravel(), float(w @ inner))
+        return cls(rows_and_weight(block)[1], np.asarray(rows.T @ w).ravel(), float(w @ inner))
 
     def __add__(self, other: Self) -> Self:
         return type(self)(self.weight + other.weight, self.total + other.total, self.coefficient + other.coefficient)

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array, dense
-from eigenlens.data.coerce import as_source
-from eigenlens.data.mixed import MixedRows, codes_of, fields_of, numbers_of
+from eigenlens.data.coerce import as_source, fields_of
 from eigenlens.data.rows import picked
 from eigenlens.data.source import Source
+from eigenlens.data.table import MixedRows, codes_of, numbers_of
 from eigenlens.errors import DataError
 
 __all__ = [

@@ -16,17 +16,20 @@ from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.bayes.naive.families.bernoulli import BinaryColumns
 from eigenlens.bayes.naive.families.categorical import LevelColumns, LevelFactor
-from eigenlens.bayes.naive.families.gaussian import ClassMoments, GaussianFactor
+from eigenlens.bayes.naive.families.gaussian import GaussianFactor
 from eigenlens.bayes.naive.families.kde import CLASS_BANDWIDTHS
 from eigenlens.bayes.naive.fit import NaiveStatistics
 from eigenlens.bayes.naive.model import NaiveModel
 from eigenlens.bayes.naive.options import UNKNOWN, NaiveOptions
 from eigenlens.bayes.naive.plan import Choice, Plan, place_of
+from eigenlens.data.coerce import as_table, fields_of
+from eigenlens.data.column_kinds import Field
 from eigenlens.data.levels import listed
-from eigenlens.data.mixed import Field, MixedRows, as_table, fields_of, numbers_of
 from eigenlens.data.source import Source
+from eigenlens.data.table import MixedRows, numbers_of
 from eigenlens.errors import DataError, DataWarning, OptionError
 from eigenlens.estimator.rows import validate_rows
+from eigenlens.stats.moments import ColumnMoments
 
 __all__ = [
     "FeatureTable",
@@ -286,8 +289,9 @@ def warn_about_constants(statistics: NaiveStatistics, plan: Plan, options: Naive
             )
 
 
-def _held(part: ClassMoments, options: NaiveOptions) -> Array:
+def _held(part: ColumnMoments, options: NaiveOptions) -> Array:
     """Where (C, g) the floor is above the variance of a class."""
     with np.errstate(invalid="ignore"):  # what is not finite is refused by the estimate
-        total = part.pooled()[2]
+        pooled = part.pooled
+        total = pooled.square / np.where(pooled.weight > 0.0, pooled.weight, 1.0)
     return np.asarray((part.weight > 0.0) & (part.square <= options.floor * total * part.weight) & (total > 0.0))

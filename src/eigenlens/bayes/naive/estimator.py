@@ -31,8 +31,9 @@ from eigenlens.bayes.naive.model import LinearRule, NaiveModel
 from eigenlens.bayes.naive.options import NaiveOptions
 from eigenlens.bayes.naive.plan import Plan, place_of, plan_of
 from eigenlens.bayes.rule import BayesRule, Labels, checked_prior, chosen_class, enough_classes, labels_among, labels_of
-from eigenlens.data.mixed import fields_of, numbers_of
+from eigenlens.data.coerce import fields_of
 from eigenlens.data.source import Source
+from eigenlens.data.table import numbers_of
 from eigenlens.errors import DataError, OptionError
 from eigenlens.estimator.progress import progress_callback
 from eigenlens.estimator.rows import count_rows

@@ -14,8 +14,8 @@ from eigenlens.arrays import Array, is_sparse
 from eigenlens.bayes.naive.model import Group, NaiveModel
 from eigenlens.bayes.naive.options import NaiveOptions
 from eigenlens.bayes.naive.plan import Plan
-from eigenlens.data.mixed import MixedRows, is_integer
 from eigenlens.data.source import Block, Progress, Source, accumulate
+from eigenlens.data.table import MixedRows, is_integer
 from eigenlens.errors import DataError
 
 __all__ = ["NaiveStatistics", "estimate_naive", "labelled", "pieces", "summarise_naive"]

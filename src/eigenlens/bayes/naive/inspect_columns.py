@@ -11,9 +11,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from eigenlens.arrays import Array, is_sparse, to_numpy
+from eigenlens.data.coerce import fields_of
 from eigenlens.data.encoded import encode_numbers
-from eigenlens.data.mixed import EXACT, MixedRows, MixedSource, codes_of, fields_of, integers_of, is_integer, numbers_of
 from eigenlens.data.source import Block, Source, accumulate
+from eigenlens.data.table import EXACT, MixedRows, codes_of, integers_of, is_integer, numbers_of
+from eigenlens.data.table_sources import MixedSource
 from eigenlens.native.class_sums import code_ranges
 
 __all__ = ["FEW", "Evidence", "ValuesMet", "evidence_of"]

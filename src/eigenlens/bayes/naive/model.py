@@ -26,7 +26,7 @@ class LinearRule(NamedTuple):
 
 
 class Conditional(Protocol):
-    """The densities of g columns in each of C classes. Rows are blocks of any kind that `data.mixed` reads."""
+    """The densities of g columns in each of C classes. Rows are blocks of any kind that `data.table` reads."""
 
     def add_log(self, rows: Any, columns: Array, joint: Array) -> None:
         """Adds Σ_j ln p(x_ij | c) over the entries that are there to joint (n, C); the columns (g,) are by number."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.bayes.naive.model import Conditional
-from eigenlens.data.mixed import Field
+from eigenlens.data.column_kinds import Field
 
 __all__ = ["UNKNOWN", "Factor", "NaiveOptions"]
 

@@ -18,7 +18,8 @@ from eigenlens.bayes.naive.families.kde import KernelFactor
 from eigenlens.bayes.naive.families.mixture import MixtureFactor
 from eigenlens.bayes.naive.inspect_columns import Evidence, evidence_of
 from eigenlens.bayes.naive.options import Factor
-from eigenlens.data.mixed import Field, fields_of
+from eigenlens.data.coerce import fields_of
+from eigenlens.data.column_kinds import Field
 from eigenlens.data.source import Source
 from eigenlens.errors import OptionError
 

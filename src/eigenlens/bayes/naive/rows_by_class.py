@@ -10,7 +10,8 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.bayes.naive.families.per_class_density import DensityColumns
-from eigenlens.data.mixed import Field, numbers_of
+from eigenlens.data.column_kinds import Field
+from eigenlens.data.table import numbers_of
 from eigenlens.errors import DataError
 from eigenlens.resources import single_threaded_map, thread_count
 

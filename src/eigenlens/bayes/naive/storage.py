@@ -16,7 +16,7 @@ from eigenlens.bayes.naive.fit import NaiveStatistics
 from eigenlens.bayes.naive.model import Group, LinearRule, NaiveModel
 from eigenlens.bayes.naive.options import NaiveOptions
 from eigenlens.bayes.naive.plan import FACTORS, Choice, Plan
-from eigenlens.data.mixed import Field
+from eigenlens.data.column_kinds import Field
 from eigenlens.data.stored_levels import restored, storable
 from eigenlens.errors import OptionError
 from eigenlens.estimator.storage import named_features, storable_parameters

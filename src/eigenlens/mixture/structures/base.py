@@ -11,7 +11,7 @@ from eigenlens.arrays import Array
 from eigenlens.data.source import Block
 from eigenlens.densities.base import Density
 from eigenlens.densities.mixture_terms import DiagonalTerms, FullTerms, Terms
-from eigenlens.stats.grouped import GroupedColumns, GroupedMoments
+from eigenlens.stats.moments import ColumnMoments, Moments
 
 __all__ = ["Spread", "Structure", "column_terms", "joint_terms"]
 
@@ -31,7 +31,7 @@ class Structure(Protocol):
         """The moments of all rows that the structure needs: `Moments`, or `ColumnMoments` where columns are apart."""
         ...
 
-    def grouped(self, block: Block, shares: Array) -> GroupedMoments | GroupedColumns:
+    def grouped(self, block: Block, shares: Array) -> Moments | ColumnMoments:
         """The moments of K groups that have these shares (b, K) of the rows."""
         ...
 

@@ -27,7 +27,6 @@ from eigenlens.densities.mixture_terms import Terms
 from eigenlens.mixture.structures.base import Spread, Structure, column_terms, joint_terms
 from eigenlens.mixture.structures.latent import FactorStructure, PPCAStructure
 from eigenlens.mixture.structures.parameters import raised
-from eigenlens.stats.grouped import GroupedColumns, GroupedMoments
 from eigenlens.stats.moments import ColumnMoments, Moments
 
 __all__ = ["STRUCTURES", "DiagonalStructure", "FullStructure", "SphericalStructure", "TiedStructure"]
@@ -43,11 +42,11 @@ class FullStructure:
         """Mean and scatter of all rows."""
         return Moments.of(block)
 
-    def grouped(self, block: Block, shares: Array) -> GroupedMoments:
+    def grouped(self, block: Block, shares: Array) -> Moments:
         """Means and scatters of groups."""
-        return GroupedMoments.of(block, shares)
+        return Moments.of_groups(block, shares)
 
-    def spread(self, moments: GroupedMoments, least: Array, start: Spread | None) -> Spread:
+    def spread(self, moments: Moments, least: Array, start: Spread | None) -> Spread:
         """C_k = scatter_k / weight_k."""
         return {"covariances": raised(moments.scatter / _divisor(moments)[..., None, None], least)}
 
@@ -98,7 +97,7 @@ class TiedStructure:
     views = FullStructure.views
     terms = FullStructure.terms
 
-    def spread(self, moments: GroupedMoments, least: Array, start: Spread | None) -> Spread:
+    def spread(self, moments: Moments, least: Array, start: Spread | None) -> Spread:
         """C = Σ scatter_k / Σ weight_k."""
         total = moments.weight.sum(axis=-1)[..., None, None, None]
         return {"covariances": raised(moments.scatter.sum(axis=-3, keepdims=True) / total, least)}
@@ -143,11 +142,11 @@ class DiagonalStructure:
         """Means and squares of all rows."""
         return ColumnMoments.of(block)
 
-    def grouped(self, block: Block, shares: Array) -> GroupedColumns:
+    def grouped(self, block: Block, shares: Array) -> ColumnMoments:
         """Means and squares of groups."""
-        return GroupedColumns.of(block, shares)
+        return ColumnMoments.of_groups(block, shares)
 
-    def spread(self, moments: GroupedColumns, least: Array, start: Spread | None) -> Spread:
+    def spread(self, moments: ColumnMoments, least: Array, start: Spread | None) -> Spread:
         """v_k = square_k / weight_k."""
         return {"variances": np.maximum(moments.square / _divisor(moments)[..., None], least)}
 
@@ -196,7 +195,7 @@ class SphericalStructure:
     overall = DiagonalStructure.overall
     grouped = DiagonalStructure.grouped
 
-    def spread(self, moments: GroupedColumns, least: Array, start: Spread | None) -> Spread:
+    def spread(self, moments: ColumnMoments, least: Array, start: Spread | None) -> Spread:
         """v_k, the mean over the columns of square_k / weight_k."""
         return {"variances": np.maximum(moments.square.mean(axis=-1) / _divisor(moments), least.mean())}
 
@@ -238,7 +237,7 @@ class SphericalStructure:
         return (np.ones_like(covariance),)
 
 
-def _divisor(moments: GroupedMoments | GroupedColumns) -> Array:
+def _divisor(moments: Moments | ColumnMoments) -> Array:
     return np.asarray(np.where(moments.weight > 0.0, moments.weight, 1.0))
 
 

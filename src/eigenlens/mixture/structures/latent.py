@@ -20,7 +20,6 @@ from eigenlens.densities.mixture_terms import Terms
 from eigenlens.missing.result import free_parameters
 from eigenlens.mixture.structures.base import Spread, joint_terms
 from eigenlens.mixture.structures.parameters import diagonal_of
-from eigenlens.stats.grouped import GroupedMoments
 from eigenlens.stats.moments import Moments
 
 __all__ = ["FactorStructure", "PPCAStructure"]
@@ -46,11 +45,11 @@ class PPCAStructure:
         """Mean and scatter of all rows."""
         return Moments.of(block)
 
-    def grouped(self, block: Block, shares: Array) -> GroupedMoments:
+    def grouped(self, block: Block, shares: Array) -> Moments:
         """Means and scatters of groups."""
-        return GroupedMoments.of(block, shares)
+        return Moments.of_groups(block, shares)
 
-    def spread(self, moments: GroupedMoments, least: Array, start: Spread | None) -> Spread:
+    def spread(self, moments: Moments, least: Array, start: Spread | None) -> Spread:
         """The leading eigenvectors of S_k by (lambda − v)^½, v the mean of the other eigenvalues. Cost K d³."""
         S, d = _covariances(moments), moments.mean.shape[-1]
         lam, V = np.linalg.eigh(S)
@@ -84,7 +83,7 @@ class PPCAStructure:
     def given(self, covariances: Array) -> Spread:
         """The loadings and variances nearest to covariances (K, d, d)."""
         K, d = covariances.shape[:2]
-        return self.spread(GroupedMoments(np.ones(K), np.zeros((K, d)), covariances), np.zeros(d), None)
+        return self.spread(Moments(np.ones(K), np.zeros((K, d)), covariances), np.zeros(d), None)
 
     def parameters(self, d: int, K: int) -> int:
         """K (d q − q (q − 1) / 2 + 1)."""
@@ -111,7 +110,7 @@ class FactorStructure:
     shape = PPCAStructure.shape
     pseudo = PPCAStructure.pseudo
 
-    def spread(self, moments: GroupedMoments, least: Array, start: Spread | None) -> Spread:
+    def spread(self, moments: Moments, least: Array, start: Spread | None) -> Spread:
         """A few scoring steps from the variances of `start`, and the best loadings for where they lead. Cost K d³."""
         S, low = _covariances(moments), np.log(diagonal_of(least))
         C, shape = S.reshape(-1, *S.shape[-2:]), moments.mean.shape
@@ -128,7 +127,7 @@ class FactorStructure:
         """Loadings and variances near covariances (K, d, d)."""
         K, d = covariances.shape[:2]
         least = 1e-12 * np.einsum("kii->ki", covariances).min(axis=0)
-        return self.spread(GroupedMoments(np.ones(K), np.zeros((K, d)), covariances), least, None)
+        return self.spread(Moments(np.ones(K), np.zeros((K, d)), covariances), least, None)
 
     def components(self, means: Array, spread: Spread) -> tuple[Density, ...]:
         """K latent Gaussians."""
@@ -149,7 +148,7 @@ class FactorStructure:
         return (1.0 / np.sqrt(covariance.diagonal()),)
 
 
-def _covariances(moments: GroupedMoments) -> Array:
+def _covariances(moments: Moments) -> Array:
     weight = np.where(moments.weight > 0.0, moments.weight, 1.0)
     return np.asarray(moments.scatter / weight[..., None, None])
 

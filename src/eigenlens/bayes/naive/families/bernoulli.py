@@ -11,7 +11,7 @@ import numpy as np
 from eigenlens.arrays import Array, is_sparse, read_only
 from eigenlens.bayes.naive.families.multinomial import entries_of, filled, product
 from eigenlens.bayes.naive.model import LinearRule, unknown_levels
-from eigenlens.data.mixed import numbers_of
+from eigenlens.data.table import numbers_of
 from eigenlens.densities.discrete import Bernoulli
 
 __all__ = ["BinaryColumns", "others"]

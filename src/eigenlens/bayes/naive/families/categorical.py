@@ -16,10 +16,11 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.bayes.naive.model import LinearRule, infinite, unknown_levels
 from eigenlens.bayes.naive.options import NaiveOptions
+from eigenlens.data.column_kinds import Field
 from eigenlens.data.encoded import MOST_SLOTS, Encoded, encode_numbers
 from eigenlens.data.level_arrays import in_order, listed, ranked
-from eigenlens.data.mixed import Field, codes_of
 from eigenlens.data.stored_levels import restored, storable
+from eigenlens.data.table import codes_of
 from eigenlens.densities.discrete import Categorical
 from eigenlens.errors import DataError
 from eigenlens.native.class_sums import Lines, add_gathered, class_counts, code_ranges, padded

@@ -15,7 +15,7 @@ from eigenlens.bayes.naive.families.bernoulli import BinaryColumns, others
 from eigenlens.bayes.naive.families.multinomial import CountColumns, entries_of
 from eigenlens.bayes.naive.model import Conditional
 from eigenlens.bayes.naive.options import NaiveOptions
-from eigenlens.data.mixed import Field
+from eigenlens.data.column_kinds import Field
 from eigenlens.errors import DataError
 from eigenlens.native.class_sums import class_sums
 

@@ -11,7 +11,7 @@ from typing import Any, Self
 from eigenlens.arrays import Array
 from eigenlens.bayes.naive.families.per_class_density import DensityColumns, missing_of, values_of
 from eigenlens.bayes.naive.options import NaiveOptions
-from eigenlens.data.mixed import Field
+from eigenlens.data.column_kinds import Field
 from eigenlens.data.source import Block
 from eigenlens.densities.base import Family
 from eigenlens.errors import DataError, OptionError

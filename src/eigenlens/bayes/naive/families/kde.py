@@ -12,8 +12,8 @@ from eigenlens.arrays import Array
 from eigenlens.bayes.naive.families.per_class_density import DensityColumns
 from eigenlens.bayes.naive.options import NaiveOptions
 from eigenlens.bayes.naive.rows_by_class import KeptRows, RowsFactor, by_column
-from eigenlens.data.mixed import Field
-from eigenlens.kde.bandwidth import BANDWIDTHS
+from eigenlens.data.column_kinds import Field
+from eigenlens.kde.bandwidth import BANDWIDTH_RULES
 from eigenlens.kde.model import KernelEstimate
 
 __all__ = ["CLASS_BANDWIDTHS", "KernelFactor", "class_bandwidth"]
@@ -27,7 +27,7 @@ def john_langley(x: Array, weight: Array) -> float:
     return float((x.max() - x.min()) / np.sqrt(weight.sum()))
 
 
-CLASS_BANDWIDTHS: dict[str, Callable[[Array, Array], float]] = {"john-langley": john_langley, **BANDWIDTHS}
+CLASS_BANDWIDTHS: dict[str, Callable[[Array, Array], float]] = {"john-langley": john_langley, **BANDWIDTH_RULES}
 """Rules by name: that of classifiers, and those of densities."""
 
 

@@ -12,8 +12,8 @@ from eigenlens.arrays import Array
 from eigenlens.bayes.naive.families.per_class_density import DensityColumns
 from eigenlens.bayes.naive.options import NaiveOptions
 from eigenlens.bayes.naive.rows_by_class import KeptRows, RowsFactor, by_column, refuse_values
+from eigenlens.data.column_kinds import Field
 from eigenlens.data.memory import ArraySource
-from eigenlens.data.mixed import Field
 from eigenlens.densities.base import Density
 from eigenlens.densities.covariance import Diagonal
 from eigenlens.densities.gaussian import Gaussian

@@ -11,7 +11,7 @@ import numpy as np
 
 from eigenlens.arrays import Array, is_sparse, read_only
 from eigenlens.bayes.naive.model import LinearRule
-from eigenlens.data.mixed import numbers_of
+from eigenlens.data.table import numbers_of
 from eigenlens.densities.multinomial import Multinomial
 from eigenlens.errors import DataError
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.bayes.naive.model import LinearRule
-from eigenlens.data.mixed import MixedRows, numbers_of
+from eigenlens.data.table import MixedRows, numbers_of
 from eigenlens.densities.base import Density
 from eigenlens.resources import single_threaded_map, thread_count
 
