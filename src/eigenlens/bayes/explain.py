@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.densities.intervals import numbers
+from eigenlens.densities.intervals import format_numbers
 from eigenlens.errors import OptionError
-from eigenlens.tables.text import format_titled_columns
+from eigenlens.tables.text import titled_table
 
 __all__ = ["Explanation", "compared", "explained"]
 
@@ -58,10 +58,9 @@ class Explanation:
 
     def _text(self, i: int) -> str:
         rows = [*self.row(i), ("prior", float(self.prior[i]))]
-        title = f"{self.of[i]} against {self.against[i]}: log-odds {numbers(self.log_odds[i : i + 1])[0]}"
-        return format_titled_columns(
-            title, ["feature", "contribution"], [str(name) for name, _ in rows], [f"{v:.4g}" for _, v in rows]
-        )
+        title = f"{self.of[i]} against {self.against[i]}: log-odds {format_numbers(self.log_odds[i : i + 1])[0]}"
+        names, values = [str(name) for name, _ in rows], [f"{value:.4g}" for _, value in rows]
+        return titled_table(title, ["feature", "contribution"], names, values)
 
 
 def explained(

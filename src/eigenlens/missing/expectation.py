@@ -18,8 +18,8 @@ import numpy as np
 
 from eigenlens.arrays import Array, as_floats
 from eigenlens.data.source import Block
-from eigenlens.densities.base import distinct_rows
-from eigenlens.densities.linear_gaussian import LinearGaussian, scattered
+from eigenlens.densities.base import distinct_patterns
+from eigenlens.densities.linear_gaussian import LinearGaussian, has_scattered_patterns
 from eigenlens.linalg.packed import apply_packed, invert_packed, packed_diagonal, packed_size, unpack
 from eigenlens.missing.low_noise import Rotated, rotated
 from eigenlens.native.incomplete_rows import Frame, latent_compiled, latent_expected
@@ -73,7 +73,7 @@ class Rows:
     @cached_property
     def scattered(self) -> bool:
         """Whether their patterns hardly repeat."""
-        return scattered(self.X)
+        return has_scattered_patterns(self.X)
 
     @cached_property
     def piece(self) -> Piece:
@@ -114,7 +114,7 @@ def pieces_of(block: Block, centre: Array, scale: Array, k: int) -> list[Rows]:
 def _piece(X: Array, seen: Array, w: Array, centre: Array, scale: Array) -> Piece:
     O = seen.astype(np.float64)
     Y = (X - centre) / scale * O
-    first, which = distinct_rows(seen)
+    first, which = distinct_patterns(seen)
     if len(first) > REPEATED * len(O):
         return Piece(Y, O, w, O, None, w)
     return Piece(Y, O, w, O[first], which, np.bincount(which, w))

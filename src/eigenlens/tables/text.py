@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-__all__ = ["align", "format_columns", "format_titled_columns"]
+__all__ = ["align", "format_columns", "titled_table"]
 
 MAX_PRINTED_ROWS = 24
 """The largest number of rows that a printed table has: about a screenful."""
@@ -39,10 +39,10 @@ def format_columns(header: Sequence[str], *columns: Sequence[str]) -> str:
     return align(header, rows)
 
 
-def format_titled_columns(title: str, header: Sequence[str], *columns: Sequence[str]) -> str:
+def titled_table(title: str, header: Sequence[str], *columns: Sequence[str]) -> str:
     """Return a title and columns of text below a header; a long table loses its middle rows.
 
-    >>> print(format_titled_columns("Coin", ("side", "p"), ["heads", "tails"], ["0.25", "0.75"]))
+    >>> print(titled_table("Coin", ("side", "p"), ["heads", "tails"], ["0.25", "0.75"]))
     Coin
     side      p
     heads  0.25

@@ -30,7 +30,7 @@ from eigenlens.data.source import Block, Progress, Source, accumulate
 from eigenlens.densities.base import rows_by_pattern
 from eigenlens.densities.covariance import Covariance, Full
 from eigenlens.densities.covariance_axes import Axes
-from eigenlens.densities.mixture import matrix_of
+from eigenlens.densities.mixture import covariance_matrix
 from eigenlens.errors import DataError, OptionError
 from eigenlens.stats.moments import ColumnMoments, Moments
 
@@ -88,7 +88,7 @@ def complete_members(
     rows, observed = _observed(source, codes, n_classes, called)
 
     def members(found: ClassMoments) -> list[Covariance]:
-        return [Full(matrix_of(estimate(part))) for part in found.parts]
+        return [Full(covariance_matrix(estimate(part))) for part in found.parts]
 
     found, steps, change = _climbed(rows, _start(observed), members, tol, max_iter, None)
     return Completed(found, Shrinking(), steps, change)

@@ -19,7 +19,7 @@ from eigenlens.densities.covariance import Diagonal
 from eigenlens.densities.gaussian import Gaussian
 from eigenlens.densities.mixture import Mixture
 from eigenlens.mixture.fit import MixtureOptions, fit_mixture
-from eigenlens.mixture.starts import from_centres, from_mixture, seeds
+from eigenlens.mixture.starts import from_centres, from_mixture, k_means_plus_plus
 
 __all__ = ["MixtureFactor"]
 
@@ -106,7 +106,8 @@ def _best_mixture(x: Array, w: Array, one: Mixture, options: NaiveOptions) -> Mi
     """One Gaussian, or the first of more whose BIC the next does not lower; fitted to the end once it is chosen."""
     source = ArraySource(x[:, None]).weighted(w)
     floor = min(0.5, max(options.floor, 1e-4))
-    fitting = MixtureOptions("diag", starting=from_centres(seeds, STARTS), floor=floor, tol=1e-6, max_iter=200)
+    starting = from_centres(k_means_plus_plus, STARTS)
+    fitting = MixtureOptions("diag", starting=starting, floor=floor, tol=1e-6, max_iter=200)
     best, mixture = float(2.0 * np.log(w.sum()) - 2.0 * (w @ one.log_density(x))), one
     for K in range(2, min(options.max_components, np.unique(x).size // 2) + 1):
         fit = fit_mixture(source, K, fitting, np.random.default_rng(K))
