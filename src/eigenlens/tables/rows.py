@@ -98,7 +98,7 @@ def _taken(rows: Any, index: Array, b: int) -> Any:
     if index.size == b:
         return rows
     if isinstance(rows, MixedRows):
-        return MixedRows(rows.numbers[index], rows.codes[index], rows.levels, rows.places)
+        return MixedRows(rows.numbers[index], rows.codes[index], rows.categories, rows.places)
     return picked(rows, index)
 
 
@@ -107,9 +107,9 @@ def _entries(rows: Any, text: list[int], d: int) -> tuple[Array, list[Array]]:
     found = []
     for j in text:
         (encoded,) = codes_of(rows, np.array([j]))
-        levels = np.empty(len(encoded.levels) + 1, dtype=object)
-        levels[:-1] = encoded.levels
-        found.append(levels[encoded.codes])
+        categories = np.empty(len(encoded.categories) + 1, dtype=object)
+        categories[:-1] = encoded.categories
+        found.append(categories[encoded.codes])
     return numbers, found
 
 

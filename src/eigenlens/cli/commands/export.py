@@ -285,7 +285,7 @@ def _of_columns(name: str, value: Any, classes: list[str], own: list[str], condi
     if isinstance(value, np.ndarray) and value.shape == (len(classes), len(own)):
         return {name: Parameter(value, (classes, own))}
     if isinstance(value, tuple) and len(value) == len(own) and all(isinstance(each, np.ndarray) for each in value):
-        levels = [[str(level) for level in each] for each in conditional.levels]
+        levels = [[str(level) for level in each] for each in conditional.categories]
         return {f"{name}.{column}": Parameter(each, (classes, level[: each.shape[1]]))
                 for column, each, level in zip(own, value, levels, strict=True)}  # fmt: skip
     if name.endswith(".densities"):
