@@ -370,7 +370,7 @@ class TestWeights:
     def test_entries(self, solver, bad):
         w = np.ones(30)
         w[4] = bad
-        with pytest.raises(DataError, match=r"sample_weight\[4\]=(-1|nan|inf).*finite and not negative"):
+        with pytest.raises(DataError, match=r"sample_weight is (-1|nan|inf) at index 4.*finite and not negative"):
             PCA(2, solver=solver).fit(X, sample_weight=w)
 
     @pytest.mark.parametrize("method", ["fit", "partial_fit", "fit_transform"])

@@ -1,4 +1,4 @@
-"""The one gate for parameters: after it nothing validates again. Errors name argument, value, bound and way out."""
+"""Checks of parameters: each returns the valid value, or raises an error that has the argument, value and way out."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from eigenlens.errors import DataError, OptionError
 __all__ = ["boolean", "choice", "generator", "integer", "memory", "name", "real", "weights"]
 
 
-def choice(name: str, value: Any, known: Iterable[str]) -> Any:
-    """`value` if it is one of the known names or a callable.
+def choice(argument: str, value: Any, known: Iterable[str]) -> Any:
+    """Return `value` if it is one of the known names or a callable.
 
     >>> choice("solver", "lanczoz", ["svd", "lanczos"])
     Traceback (most recent call last):
@@ -28,76 +28,81 @@ def choice(name: str, value: Any, known: Iterable[str]) -> Any:
     if callable(value) or (isinstance(value, str) and value in names):
         return value
     near = difflib.get_close_matches(str(value), names, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else "."
-    raise OptionError(f"{name}={value!r} is not known{hint} Known: {', '.join(map(repr, names))}.")
+    listed = ", ".join(map(repr, names))
+    fix = f"did you mean {near[0]!r}? Known: {listed}" if near else f"use one of {listed}"
+    raise OptionError("is not known", argument=argument, value=value, fix=fix)
 
 
-def boolean(name: str, value: Any) -> bool:
-    """`value` if it is True or False."""
+def boolean(argument: str, value: Any) -> bool:
+    """Return `value` if it is True or False."""
     if not isinstance(value, bool | np.bool_):
-        raise OptionError(f"{name}={value!r} must be True or False.")
+        raise OptionError("must be True or False", argument=argument, value=value)
     return bool(value)
 
 
 def name(argument: str, value: Any, known: Iterable[str]) -> str:
-    """`value` if it is one of the known names; a callable is not."""
+    """Return `value` if it is one of the known names; a callable is not."""
     if callable(value):
-        raise OptionError(f"{argument}={value!r} must be one of {', '.join(map(repr, known))}.")
+        raise OptionError(f"must be one of {', '.join(map(repr, known))}", argument=argument, value=value)
     return str(choice(argument, value, known))
 
 
-def integer(name: str, value: Any, low: int, high: int | None = None, bound: str = "") -> int:
-    """`value` as an int between low and high; `bound` says in words what high is.
+def integer(argument: str, value: Any, low: int, high: int | None = None, bound: str = "") -> int:
+    """Return `value` as an int if it lies between low and high; `bound` explains in words what high is.
 
     >>> integer("n_components", 12, 1, 8, "the number of features")
     Traceback (most recent call last):
       ...
-    eigenlens.errors.OptionError: n_components=12 must be at most 8, the number of features.
+    eigenlens.errors.OptionError: n_components=12 must be at most 8, the number of features; use n_components=8 or less.
     """
     if not _is_number(value, Integral):
-        raise OptionError(f"{name}={value!r} must be an integer.")
+        raise OptionError("must be an integer", argument=argument, value=value)
     if value < low:
-        raise OptionError(f"{name}={value} must be at least {low}.")
+        fix = f"use {{{argument}}} or more"
+        raise OptionError(f"must be at least {low}", argument=argument, value=value, fix=fix, settings={argument: low})
     if high is not None and value > high:
-        raise OptionError(f"{name}={value} must be at most {high}{', ' + bound if bound else ''}.")
+        what, fix = f"must be at most {high}{', ' + bound if bound else ''}", f"use {{{argument}}} or less"
+        raise OptionError(what, argument=argument, value=value, fix=fix, settings={argument: high})
     return int(value)
 
 
 def _is_number(value: Any, kind: type) -> bool:
-    """Whether value is of this numeric kind; True and False are not numbers here."""
+    """Return whether value is of this numeric kind; True and False are not numbers here."""
     return isinstance(value, kind) and not isinstance(value, bool | np.bool_)
 
 
-def real(name: str, value: Any, low: float, high: float = np.inf) -> float:
-    """`value` as a float strictly between low and high.
+def real(argument: str, value: Any, low: float, high: float = np.inf) -> float:
+    """Return `value` as a float if it lies strictly between low and high.
 
     >>> real("tol", -1.0, 0.0)
     Traceback (most recent call last):
       ...
-    eigenlens.errors.OptionError: tol=-1.0 must be a number above 0 and below inf.
+    eigenlens.errors.OptionError: tol=-1.0 must be a number above 0.
     """
     if not _is_number(value, Real) or not low < float(value) < high:
-        raise OptionError(f"{name}={value!r} must be a number above {low:g} and below {high:g}.")
+        below = f" and below {high:g}" if high < np.inf else ""
+        raise OptionError(f"must be a number above {low:g}{below}", argument=argument, value=value)
     return float(value)
 
 
-def memory(name: str, value: Any) -> int:
-    """`value` as a number of bytes: a positive number, or a text such as "4GB" or "500 MB".
+def memory(argument: str, value: Any) -> int:
+    """Return a number of bytes, given as a positive number or as a text such as "4GB" or "500 MB".
 
     >>> memory("max_memory", "1.5 GB")
     1500000000
     """
     if isinstance(value, str):
-        found = re.fullmatch(r"\s*([0-9.]+)\s*([kMGT]?)(i?)B\s*", value, flags=re.IGNORECASE)
-        if found is None or found[1].count(".") > 1 or found[1] == ".":
-            raise OptionError(f"{name}={value!r} must be a number of bytes, or a text such as '4GB' or '500 MB'.")
-        step = 1024.0 if found[3] else 1000.0
-        value = float(found[1]) * step ** ("kmgt".index(found[2].lower()) + 1 if found[2] else 0)
-    return int(real(name, value, 0.0))
+        size = re.fullmatch(r"\s*([0-9.]+)\s*([kMGT]?)(i?)B\s*", value, flags=re.IGNORECASE)
+        if size is None or size[1].count(".") > 1 or size[1] == ".":
+            what = "must be a number of bytes, or a text such as '4GB' or '500 MB'"
+            raise OptionError(what, argument=argument, value=value)
+        step = 1024.0 if size[3] else 1000.0
+        value = float(size[1]) * step ** ("kmgt".index(size[2].lower()) + 1 if size[2] else 0)
+    return int(real(argument, value, 0.0))
 
 
 def weights(sample_weight: Any, n_rows: int | None) -> Array | None:
-    """Row weights as float64 (n,), or None. A weight of 3 is three copies of the row, 0 leaves it out."""
+    """Return row weights as float64 (n,), or None. A weight of 3 means three copies of the row, 0 leaves it out."""
     if sample_weight is None:
         return None
     w = np.asarray(to_numpy(sample_weight))
@@ -106,29 +111,31 @@ def weights(sample_weight: Any, n_rows: int | None) -> Array | None:
     try:
         w = w.astype(np.float64)
     except (TypeError, ValueError):
-        raise DataError(f"sample_weight has dtype {w.dtype}; it must hold numbers.") from None
-    if w.ndim != 1:
-        raise DataError(
-            f"sample_weight has {w.ndim} dimensions; it must be one weight a row: Sample weights must be 1D."
-        )
+        raise DataError(f"has dtype {w.dtype}; it must hold numbers", argument="sample_weight") from None
+    if w.ndim != 1:  # scikit-learn's checks of estimators look for the last words
+        what, fix = f"has {w.ndim} dimensions", "give one weight per row: Sample weights must be 1D"
+        raise DataError(what, argument="sample_weight", fix=fix)
     if n_rows is not None and w.size != n_rows:
-        raise DataError(f"sample_weight has {w.size} entries, but X has {n_rows} rows; give one weight a row.")
-    bad = np.flatnonzero(~np.isfinite(w) | (w < 0.0))
-    if bad.size:
-        first = int(bad[0])
-        raise DataError(
-            f"sample_weight[{first}]={w[first]:g} (and {bad.size - 1} more) must be finite and not negative; "
-            "a weight says how often its row counts, and 0 leaves it out."
-        )
-    if not w.any():
-        raise DataError(
-            "sample_weight is zero for every row, so no row counts; give at least one row a positive weight."
-        )
+        what = f"has {w.size} {'entry' if w.size == 1 else 'entries'}, but X has {n_rows} rows"
+        raise DataError(what, argument="sample_weight", fix="give one weight per row")
+    _check_weights(w)
     return np.ascontiguousarray(w)
 
 
+def _check_weights(w: Array) -> None:
+    bad = np.flatnonzero(~np.isfinite(w) | (w < 0.0))
+    if bad.size:
+        more = f" (and {bad.size - 1} more)" if bad.size > 1 else ""
+        what = f"is {w[bad[0]]:g} at index {bad[0]}{more}; weights must be finite and not negative"
+        raise DataError(what, argument="sample_weight", fix="correct the weight, or use 0 to leave the row out")
+    if not w.any():
+        raise DataError(
+            "is zero for every row", argument="sample_weight", fix="give at least one row a positive weight"
+        )
+
+
 def generator(random_state: Any) -> np.random.Generator:
-    """A seed, a Generator, a RandomState or None becomes a Generator, here and only here.
+    """Return a Generator made from a seed, a Generator, a RandomState or None: the only place that makes one.
 
     >>> bool(generator(0).integers(10) == generator(0).integers(10))
     True
@@ -139,6 +146,5 @@ def generator(random_state: Any) -> np.random.Generator:
         return np.random.default_rng(random_state.randint(2**31, size=4))
     if random_state is None or (_is_number(random_state, Integral) and random_state >= 0):
         return np.random.default_rng(None if random_state is None else int(random_state))
-    raise OptionError(
-        f"random_state={random_state!r} must be a non-negative integer, a Generator, a RandomState or None."
-    )
+    what = "must be a non-negative integer, a Generator, a RandomState or None"
+    raise OptionError(what, argument="random_state", value=random_state)

@@ -11,8 +11,8 @@ from scipy import sparse
 
 from eigenlens.data.memory import ArraySource, SparseSource
 from eigenlens.linalg.operators import CentredRows
-from eigenlens.linalg.solve import FLOOR, SOLVERS, solve
-from eigenlens.linalg.spectrum import Wanted, orient
+from eigenlens.linalg.solve import MIN_RESIDUAL, SOLVERS, solve
+from eigenlens.linalg.spectrum import Requested, orient
 
 NAMES = ["auto", *SOLVERS]
 DIRECT = ["auto", "covariance", "gram", "svd"]
@@ -41,7 +41,7 @@ def found(X, k, solver, weight=None, standardize=False, tol=1e-10, block_rows=No
     source = (SparseSource if sparse.issparse(X) else ArraySource)(X, block_rows=block_rows).weighted(weight)
     rows = CentredRows(source, standardize=standardize)
     limit = min(X.shape)
-    return solve(rows, Wanted.exactly(k, limit), solver, tol=tol, rng=np.random.default_rng(0))
+    return solve(rows, Requested.count(k, limit), solver, tol=tol, rng=np.random.default_rng(0))
 
 
 DECAY = 0.75 ** np.arange(30)
@@ -185,7 +185,7 @@ def test_converged_means_small_residuals(solver, case):
     off = C.T @ (C @ spectrum.vectors) / (len(X) - 1.0) - spectrum.vectors * spectrum.values
     true = np.linalg.norm(off, axis=0).max() / spectrum.values[0]
     assert spectrum.outcome.converged or solver not in DIRECT
-    allowed = 10.0 * max(1e-9, FLOOR[X.dtype])  # what a tolerance below the rounding of the rows means
+    allowed = 10.0 * max(1e-9, MIN_RESIDUAL[X.dtype])  # what a tolerance below the rounding of the rows means
     assert not spectrum.outcome.converged or spectrum.outcome.residuals.max() <= allowed
     assert true <= (1e-5 if "float32" in case else 1e-8)
 
@@ -210,7 +210,7 @@ def test_a_share_of_variance_asks_for_just_enough(solver, share):
         enough = np.flatnonzero(np.cumsum(leading) >= share * total)
         return int(enough[0]) + 1 if enough.size else None
 
-    spectrum = solve(rows, Wanted(4, 40, choose), solver, tol=1e-10, rng=np.random.default_rng(0))
+    spectrum = solve(rows, Requested(4, 40, choose), solver, tol=1e-10, rng=np.random.default_rng(0))
     assert spectrum.values.size == expected
     np.testing.assert_allclose(spectrum.values, values[:expected], rtol=1e-8)
 

@@ -16,9 +16,9 @@ from eigenlens.linalg.lanczos import lanczos
 from eigenlens.linalg.operators import CentredRows, Matrix
 from eigenlens.linalg.power import power
 from eigenlens.linalg.randomized import randomized
-from eigenlens.linalg.solve import SOLVERS, Problem, choose_solver, solve
-from eigenlens.linalg.spectrum import Outcome, Spectrum, Wanted, orient
-from eigenlens.linalg.svd import triangle
+from eigenlens.linalg.solve import SOLVERS, SpectralProblem, choose_solver, solve
+from eigenlens.linalg.spectrum import Outcome, Requested, Spectrum, orient
+from eigenlens.linalg.svd import triangular_factor
 from eigenlens.linalg.symmetric import leading_eigenpairs
 
 
@@ -56,7 +56,7 @@ def ill_conditioned(n, d, offset, smallest=1e-9, seed=0):
 def singular_values(X, solver, weight=None, standardize=False, k=None):
     rows = CentredRows(ArraySource(X).weighted(weight), standardize=standardize)
     k = min(X.shape[0] - 1, X.shape[1]) if k is None else k
-    spectrum = solve(rows, Wanted.exactly(k, k), solver, rng=np.random.default_rng(0))
+    spectrum = solve(rows, Requested.count(k, k), solver, rng=np.random.default_rng(0))
     return np.sqrt(spectrum.values * rows.divisor), spectrum
 
 
@@ -130,7 +130,7 @@ class TestTies:
         values = np.concatenate([[5.0, 4.0], np.full(multiplicity, 2.0), 0.9 ** np.arange(150)])
         Q = np.linalg.qr(rng.standard_normal((values.size, values.size)))[0]
         k = multiplicity + 3
-        spectrum = solver(Matrix((Q * values) @ Q.T), Wanted.exactly(k, values.size), 1e-9, rng)
+        spectrum = solver(Matrix((Q * values) @ Q.T), Requested.count(k, values.size), 1e-9, rng)
         np.testing.assert_allclose(spectrum.values, values[:k], rtol=1e-9)
         np.testing.assert_allclose(spectrum.vectors.T @ spectrum.vectors, np.eye(k), atol=1e-9)
         assert spectrum.outcome.converged
@@ -138,7 +138,7 @@ class TestTies:
     @pytest.mark.parametrize("solver", ["lanczos", "randomized"])
     def test_the_identity_matrix(self, solver):
         """All eigenvalues equal: any orthonormal set will do, at once."""
-        spectrum = SOLVERS[solver](Matrix(np.eye(60)), Wanted.exactly(5, 60), 1e-9, np.random.default_rng(0))
+        spectrum = SOLVERS[solver](Matrix(np.eye(60)), Requested.count(5, 60), 1e-9, np.random.default_rng(0))
         np.testing.assert_allclose(spectrum.values, 1.0, rtol=1e-12)
         np.testing.assert_allclose(spectrum.vectors.T @ spectrum.vectors, np.eye(5), atol=1e-12)
 
@@ -150,7 +150,7 @@ class TestIterations:
         rng = np.random.default_rng(0)
         values = 1.0 / np.sqrt(np.arange(1.0, 301.0))
         Q = np.linalg.qr(rng.standard_normal((300, 300)))[0]
-        spectrum = solver(Matrix((Q * values) @ Q.T), Wanted.exactly(20, 300), 1e-8, rng)
+        spectrum = solver(Matrix((Q * values) @ Q.T), Requested.count(20, 300), 1e-8, rng)
         assert spectrum.outcome.converged
         np.testing.assert_allclose(spectrum.values, values[:20], rtol=1e-9)
 
@@ -161,7 +161,7 @@ class TestIterations:
         values = np.linspace(1.0, 2.0, size)[::-1] if size < 20 else 0.8 ** np.arange(size)
         k = size if size < 20 else size // 4
         Q = np.linalg.qr(rng.standard_normal((size, size)))[0]
-        spectrum = solver(Matrix((Q * values) @ Q.T), Wanted.exactly(k, size), 1e-9, rng)
+        spectrum = solver(Matrix((Q * values) @ Q.T), Requested.count(k, size), 1e-9, rng)
         np.testing.assert_allclose(spectrum.values, values[:k], rtol=1e-9)
 
     @pytest.mark.parametrize("rank", [1, 5, 8, 11, 49])
@@ -171,12 +171,12 @@ class TestIterations:
         rng = np.random.default_rng(rank)
         values = np.append(0.95 ** np.arange(rank), np.zeros(200 - rank))
         Q = np.linalg.qr(rng.standard_normal((200, 200)))[0]
-        spectrum = solver(Matrix((Q * values) @ Q.T), Wanted.exactly(rank + 3, 200), 1e-9, rng)
+        spectrum = solver(Matrix((Q * values) @ Q.T), Requested.count(rank + 3, 200), 1e-9, rng)
         np.testing.assert_allclose(spectrum.values, values[: rank + 3], rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(spectrum.vectors.T @ spectrum.vectors, np.eye(rank + 3), atol=1e-9)
 
     def test_power_deflates(self):
-        spectrum = power(Matrix(np.diag([1.0, 9.0, 4.0])), Wanted.exactly(3, 3), 1e-10, np.random.default_rng(0))
+        spectrum = power(Matrix(np.diag([1.0, 9.0, 4.0])), Requested.count(3, 3), 1e-10, np.random.default_rng(0))
         np.testing.assert_allclose(spectrum.values, [9.0, 4.0, 1.0], rtol=1e-9)
         np.testing.assert_allclose(spectrum.vectors, np.eye(3)[:, [1, 2, 0]], atol=1e-8)
         assert spectrum.outcome.iterations > 3
@@ -185,7 +185,7 @@ class TestIterations:
     def test_the_same_seed_gives_the_same_bits(self, solver):
         X = np.random.default_rng(0).standard_normal((80, 30)) * 0.8 ** np.arange(30)
         rows = [
-            solve(CentredRows(ArraySource(X)), Wanted.exactly(3, 30), solver, rng=np.random.default_rng(5))
+            solve(CentredRows(ArraySource(X)), Requested.count(3, 30), solver, rng=np.random.default_rng(5))
             for _ in range(2)
         ]
         assert np.array_equal(rows[0].vectors, rows[1].vectors)
@@ -193,7 +193,7 @@ class TestIterations:
     @pytest.mark.parametrize("solver", ["lanczos", "randomized", "power"])
     def test_a_rule_that_needs_the_whole_spectrum_is_refused(self, solver):
         rows = CentredRows(ArraySource(np.random.default_rng(0).standard_normal((20, 4))))
-        wanted = Wanted(4, 4, lambda values, total: 2, whole=True)
+        wanted = Requested(4, 4, lambda values, total: 2, needs_all=True)
         with pytest.raises(OptionError, match=rf"solver='{solver}'.*needs all of them.*'covariance'"):
             solve(rows, wanted, solver)
 
@@ -206,7 +206,7 @@ class TestDenseParts:
         A = rng.standard_normal((d, d + 10))
         A = A @ A.T
         k = d // 2 if many else 3
-        values, leading, V = leading_eigenpairs(A, Wanted.exactly(k, d))
+        values, leading, V = leading_eigenpairs(A, Requested.count(k, d))
         expected = np.linalg.eigvalsh(A)[::-1]
         np.testing.assert_allclose(values, expected, rtol=1e-9, atol=1e-11 * expected[0])
         np.testing.assert_allclose(leading, expected[:k], rtol=1e-9, atol=1e-11 * expected[0])
@@ -216,26 +216,26 @@ class TestDenseParts:
     @pytest.mark.parametrize("multiplicity", [2, 20, 60])
     def test_ties_in_the_reduced_form(self, multiplicity, monkeypatch):
         """The path of large matrices, made to take a small one: ties split the tridiagonal form."""
-        monkeypatch.setattr(symmetric, "SMALL", 10)
+        monkeypatch.setattr(symmetric, "MAX_DIVIDE_AND_CONQUER", 10)
         values = np.append(np.full(multiplicity, 3.0), 0.5 ** np.arange(120))
         Q = np.linalg.qr(np.random.default_rng(0).standard_normal((values.size, values.size)))[0]
         A = (Q * values) @ Q.T
         k = min(multiplicity, values.size // 6 - 1)
-        _, leading, V = leading_eigenpairs(A, Wanted.exactly(k, values.size))
+        _, leading, V = leading_eigenpairs(A, Requested.count(k, values.size))
         np.testing.assert_allclose(leading, 3.0, rtol=1e-12)
         np.testing.assert_allclose(V.T @ V, np.eye(k), atol=1e-10)
         assert np.linalg.norm(A @ V - 3.0 * V) < 1e-11
 
     @pytest.mark.parametrize("block_rows", [None, 10])
     def test_few_of_many_by_lanczos_inside_covariance_and_gram(self, block_rows, monkeypatch):
-        monkeypatch.setattr(solve_module, "DENSE_FEATURES", 50)
+        monkeypatch.setattr(solve_module, "MAX_LAPACK_SIZE", 50)
         monkeypatch.setattr(operators, "COLUMN_BLOCK", 17)
         rng = np.random.default_rng(0)
         X = rng.standard_normal((120, 100)) * 0.9 ** np.arange(100)
         expected = np.linalg.svd(X - X.mean(axis=0), compute_uv=False)[:3] ** 2 / 119.0
         for solver in ("covariance", "gram"):
             rows = CentredRows(ArraySource(X, block_rows=block_rows))
-            spectrum = solve(rows, Wanted.exactly(3, 100), solver, rng=rng)
+            spectrum = solve(rows, Requested.count(3, 100), solver, rng=rng)
             np.testing.assert_allclose(spectrum.values, expected, rtol=1e-9)
             assert spectrum.outcome.iterations > 0
             assert spectrum.outcome.solver == solver
@@ -246,7 +246,7 @@ class TestDenseParts:
         X = np.random.default_rng(0).standard_normal(shape) + 100.0
         if deficient:
             X[:, -1] = X[:, 0]
-        R = triangle(CentredRows(ArraySource(X, block_rows=7)))
+        R = triangular_factor(CentredRows(ArraySource(X, block_rows=7)))
         assert np.array_equal(R, np.triu(R))
         np.testing.assert_allclose(R.T @ R, np.cov(X.T), rtol=1e-10, atol=1e-12)
 
@@ -271,8 +271,8 @@ class TestNullSpace:
     def test_axes_without_variance_are_the_same_for_every_solver(self, solver):
         rng = np.random.default_rng(0)
         X = rng.standard_normal((9, 2)) @ rng.standard_normal((2, 5))
-        spectrum = solve(CentredRows(ArraySource(X)), Wanted.exactly(5, 5), solver)
-        twin = solve(CentredRows(ArraySource(X)), Wanted.exactly(5, 5), "svd")
+        spectrum = solve(CentredRows(ArraySource(X)), Requested.count(5, 5), solver)
+        twin = solve(CentredRows(ArraySource(X)), Requested.count(5, 5), "svd")
         assert spectrum.values[2:].max() <= 1e-14 * spectrum.values[0]
         np.testing.assert_allclose(spectrum.vectors, twin.vectors, atol=1e-8)
         np.testing.assert_allclose(spectrum.vectors.T @ spectrum.vectors, np.eye(5), atol=1e-12)
@@ -300,21 +300,21 @@ class TestChoice:
     @pytest.mark.parametrize(
         ("problem", "solver"),
         [
-            (Problem(1_000_000, 100, 10), "covariance"),
-            (Problem(20_000, 2_000, 2_000), "covariance"),
-            (Problem(5_000, 5_000, 50), "lanczos"),
-            (Problem(5_000, 5_000, 500), "covariance"),
-            (Problem(20_000, 5_000, 50), "covariance"),
-            (Problem(500, 100_000, 20), "gram"),
-            (Problem(100, 200, 3), "gram"),
-            (Problem(100, 199, 3), "covariance"),
-            (Problem(500, 100_000, 20, columns=False), "lanczos"),
-            (Problem(10_000, 15_000, 20), "lanczos"),
-            (Problem(10_000, 15_000, 2_000), "gram"),
-            (Problem(100_000, 50_000, 20), "lanczos"),
-            (Problem(200_000, 20_000, 50, density=0.002), "lanczos"),
-            (Problem(200_000, 2_000, 50, density=0.002), "covariance"),
-            (Problem(20_000, 10_000, 5_000, density=0.002), "covariance"),
+            (SpectralProblem(1_000_000, 100, 10), "covariance"),
+            (SpectralProblem(20_000, 2_000, 2_000), "covariance"),
+            (SpectralProblem(5_000, 5_000, 50), "lanczos"),
+            (SpectralProblem(5_000, 5_000, 500), "covariance"),
+            (SpectralProblem(20_000, 5_000, 50), "covariance"),
+            (SpectralProblem(500, 100_000, 20), "gram"),
+            (SpectralProblem(100, 200, 3), "gram"),
+            (SpectralProblem(100, 199, 3), "covariance"),
+            (SpectralProblem(500, 100_000, 20, columns=False), "lanczos"),
+            (SpectralProblem(10_000, 15_000, 20), "lanczos"),
+            (SpectralProblem(10_000, 15_000, 2_000), "gram"),
+            (SpectralProblem(100_000, 50_000, 20), "lanczos"),
+            (SpectralProblem(200_000, 20_000, 50, density=0.002), "lanczos"),
+            (SpectralProblem(200_000, 2_000, 50, density=0.002), "covariance"),
+            (SpectralProblem(20_000, 10_000, 5_000, density=0.002), "covariance"),
         ],
     )
     def test_table(self, problem, solver):
@@ -328,7 +328,7 @@ class TestChoice:
             return Spectrum(np.array([2.0]), np.eye(rows.size)[:, :1], rows.trace, Outcome("mine"))
 
         rows = CentredRows(ArraySource(np.random.default_rng(0).standard_normal((10, 3))))
-        spectrum = solve(rows, Wanted.exactly(1, 3), first_axis)
+        spectrum = solve(rows, Requested.count(1, 3), first_axis)
         assert spectrum.outcome.solver == "mine"
         assert spectrum.values.tolist() == [2.0]
 
@@ -341,7 +341,7 @@ class TestChoice:
                 yield np.random.default_rng(0).standard_normal((30, 4))
 
         source = Counted()
-        spectrum = solve(CentredRows(source), Wanted.exactly(2, 4), "auto")
+        spectrum = solve(CentredRows(source), Requested.count(2, 4), "auto")
         assert source.passes == spectrum.outcome.passes == 1
 
 
@@ -349,6 +349,6 @@ def test_lanczos_of_huge_values_does_not_overflow():
     rng = np.random.default_rng(3)
     G = rng.normal(size=(40, 40))
     S = G @ G.T
-    small, huge = (lanczos(Matrix(factor * S), Wanted.exactly(3, 40), 1e-10, rng) for factor in (1.0, 1e300))
+    small, huge = (lanczos(Matrix(factor * S), Requested.count(3, 40), 1e-10, rng) for factor in (1.0, 1e300))
     np.testing.assert_allclose(huge.values, 1e300 * small.values, rtol=1e-9)
     assert huge.outcome.converged

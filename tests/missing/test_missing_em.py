@@ -17,7 +17,7 @@ from eigenlens.missing import em as missing_climb
 from eigenlens.missing import expectation as observed_rows
 from eigenlens.missing import passes as missing_passes
 from eigenlens.missing.fit import fit_observed
-from eigenlens.stats.observed import ObservedColumns
+from eigenlens.stats.moments import ColumnMoments
 
 NOISES = ["isotropic", "diagonal"]
 
@@ -200,7 +200,7 @@ def test_too_few_steps_say_how_far_it_is():
     assert short.gap > (whole.path[-1] - short.path[-1]) / short.entries / 10.0
 
 
-@pytest.mark.parametrize("k", [1, 2, 5, packed.WIDEST + 1])
+@pytest.mark.parametrize("k", [1, 2, 5, packed.MAX_SWEPT_SIZE + 1])
 def test_packed_inverses_and_products(k):
     rng = np.random.default_rng(k)
     V = rng.standard_normal((20, 2 * k, k))
@@ -218,5 +218,5 @@ def test_packed_inverses_and_products(k):
 
 def test_observed_moments_given_or_not():
     X, start = table(), start_of(6, 2, "isotropic")
-    observed = accumulate(ArraySource(X), ObservedColumns.of)
+    observed = accumulate(ArraySource(X), ColumnMoments.of_observed)
     assert fit_observed(ArraySource(X), start, observed=observed).path == fit_observed(ArraySource(X), start).path

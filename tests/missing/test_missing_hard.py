@@ -26,9 +26,9 @@ from eigenlens.missing import units as missing_units
 from eigenlens.missing.curvature import Direction, gradient, join, product, split, turn_of
 from eigenlens.missing.fit import fit_best, fit_observed
 from eigenlens.missing.units import NOISES, Units
-from eigenlens.optim.trust_region import newton_step, rising
+from eigenlens.optim.trust_region import negative_curvature_step, newton_step
 from eigenlens.pca.missing import fit_pca_missing
-from eigenlens.stats.observed import ObservedColumns
+from eigenlens.stats.moments import ColumnMoments
 
 FLOORS = {"isotropic": 1e-12, "diagonal": 1e-8}
 
@@ -126,7 +126,7 @@ def prepared(noise, steep, monkeypatch):
     if steep:
         monkeypatch.setattr(observed_rows, "STEEP", 0.0)
     X, _ = hard_table(3, heywood=False, scales=False)
-    observed = ObservedColumns.of(Block(X))
+    observed = ColumnMoments.of_observed(Block(X))
     units = Units.of(observed)
     structure = NOISES[noise](observed, units, 1e-12)
     piece = observed_rows.pieces_of(Block(X), units.centre, units.scale, 2)[0]
@@ -186,9 +186,9 @@ def test_a_step_of_newton_knows_edges_and_flat_directions():
     g = np.array([1.0, 1e-3, 0.0, 0.0])
     found = newton_step(g, lambda v: H @ v, lambda v: v, radius=10.0, tol=1e-14, share=1e-9)
     assert_allclose(found.change, [1.0, 1.0, 0.0, 0.0], atol=1e-9)
-    assert found.gap == pytest.approx(0.5 + 5e-4, rel=1e-6)
+    assert found.remaining_gain == pytest.approx(0.5 + 5e-4, rel=1e-6)
     short = newton_step(g, lambda v: H @ v, lambda v: v, radius=0.5, tol=1e-14, share=1e-9)
-    assert (short.bounded, short.gap) == (True, np.inf)
+    assert (short.bounded, short.remaining_gain) == (True, np.inf)
     assert np.linalg.norm(short.change) == pytest.approx(0.5)
     upward = newton_step(np.array([0.0, 0.0, 0.0, 1.0]), lambda v: H @ v, lambda v: v, radius=2.0, tol=1e-14, share=0.1)
     assert_allclose(upward.change, [0.0, 0.0, 0.0, 2.0])
@@ -224,7 +224,7 @@ def test_an_interrupt_in_any_start_keeps_the_best_so_far():
     rng, d = np.random.default_rng(0), X.shape[1]
     mean, psi = np.nanmean(X, axis=0), np.nanvar(X, axis=0)
     starts = [LinearGaussian(mean, rng.standard_normal((d, k)), psi) for _ in range(3)]
-    given, steps = {"noise": "diagonal", "observed": ObservedColumns.of(Block(X))}, []
+    given, steps = {"noise": "diagonal", "observed": ColumnMoments.of_observed(Block(X))}, []
     whole = fit_best(ArraySource(X), starts, progress=lambda *what: steps.append(what), **given)
     for last in range(2, len(steps), 7):
         calls = []
@@ -333,13 +333,20 @@ def test_the_look_at_the_curvature_finds_one_upward_direction_among_many():
     Q = np.linalg.qr(rng.standard_normal((60, 60)))[0]
     values = -np.append(rng.uniform(0.2, 1.0, 59), -0.1)
     H = Q * values @ Q.T
-    found = rising(np.zeros(60), rng.standard_normal(60), lambda v: H @ v, lambda v: v, radius=2.0, most=24)
+    found = negative_curvature_step(
+        np.zeros(60), rng.standard_normal(60), lambda v: H @ v, lambda v: v, radius=2.0, max_products=24
+    )
     assert found is not None
     assert np.linalg.norm(found.change) == pytest.approx(2.0)
-    assert found.promise == pytest.approx(0.5 * found.change @ H @ found.change)
-    assert found.promise > 0.0
+    assert found.predicted_gain == pytest.approx(0.5 * found.change @ H @ found.change)
+    assert found.predicted_gain > 0.0
     down = -H @ H
-    assert rising(np.zeros(60), rng.standard_normal(60), lambda v: down @ v, lambda v: v, radius=2.0, most=24) is None
+    assert (
+        negative_curvature_step(
+            np.zeros(60), rng.standard_normal(60), lambda v: down @ v, lambda v: v, radius=2.0, max_products=24
+        )
+        is None
+    )
 
 
 # ---- few rows ---------------------------------------------------------------------------------------------
@@ -435,7 +442,7 @@ def test_rows_of_weight_zero_say_nothing():
     X = X[~np.isnan(X).any(axis=1)]
     padded = np.vstack([X, np.full((2, X.shape[1]), np.nan), np.full((1, X.shape[1]), np.inf)])
     w = np.append(np.ones(len(X)), np.zeros(3))
-    with_, without = ObservedColumns.of(Block(padded, w)), ObservedColumns.of(Block(X))
+    with_, without = ColumnMoments.of_observed(Block(padded, w)), ColumnMoments.of_observed(Block(X))
     assert not with_.missing.any()
     assert_allclose(with_.mean, without.mean)
     assert_allclose(with_.square, without.square)

@@ -25,8 +25,8 @@ from eigenlens import PCA
 from eigenlens import native as compiled
 from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, ModelFileError, OptionError
 from eigenlens.linalg.solve import SOLVERS
-from eigenlens.pca.bootstrap import rotation
-from eigenlens.pca.fit import RULES
+from eigenlens.pca.bootstrap import procrustes_rotation
+from eigenlens.pca.fit import N_COMPONENTS_RULES
 
 NAMES = ["auto", *SOLVERS]
 
@@ -122,7 +122,7 @@ class TestAttributes:
 
     def test_not_converged_is_said(self, monkeypatch):
         X = np.random.default_rng(0).standard_normal((400, 60))
-        monkeypatch.setattr("eigenlens.linalg.randomized.MAX_PRODUCTS", 2)
+        monkeypatch.setattr("eigenlens.linalg.randomized.MAX_FILTER_PRODUCTS", 2)
         with pytest.warns(ConvergenceWarning, match=r"'randomized' stopped after \d+ iterations.*tol=1e-12"):
             PCA(3, solver="randomized", tol=1e-12, random_state=0).fit(X)
 
@@ -141,7 +141,7 @@ class TestNumberOfComponents:
         s /= shape[0] - 1
         np.testing.assert_allclose(pca.explained_variance_, s[:expected], rtol=1e-8, atol=1e-9 * s[0])
 
-    @pytest.mark.parametrize("rule", RULES)
+    @pytest.mark.parametrize("rule", N_COMPONENTS_RULES)
     @pytest.mark.parametrize("shape", [(150, 10), (30, 80)])
     @pytest.mark.parametrize("solver", ["auto", "covariance", "gram", "svd"])
     def test_rules_find_two(self, rule, shape, solver):
@@ -152,7 +152,7 @@ class TestNumberOfComponents:
         s = np.linalg.svd(X - X.mean(axis=0), compute_uv=False) ** 2 / (shape[0] - 1)
         np.testing.assert_allclose(pca.explained_variance_, s[:2], rtol=1e-9)
 
-    @pytest.mark.parametrize("rule", RULES)
+    @pytest.mark.parametrize("rule", N_COMPONENTS_RULES)
     @pytest.mark.parametrize("seed", range(4))
     def test_a_rule_is_asked_once_and_of_the_whole_spectrum(self, rule, seed):
         """Slowly decaying spectra, where cutting and asking again would give another answer."""
@@ -177,8 +177,8 @@ class TestNumberOfComponents:
 
     def test_the_table(self):
         table = eigenlens.select_components(rows(200, 12, 3, noise=0.2), random_state=0)
-        assert {row.rule for row in table} == {"90% of variance", *RULES}
-        assert {table[rule].n_components for rule in RULES} == {3}
+        assert {row.rule for row in table} == {"90% of variance", *N_COMPONENTS_RULES}
+        assert {table[rule].n_components for rule in N_COMPONENTS_RULES} == {3}
         for row in table:
             assert 0.9 < row.share < 1.0
             assert row.note
@@ -384,12 +384,12 @@ class TestBootstrap:
     def test_rotation_is_the_best_rotation(self):
         rng = np.random.default_rng(0)
         target, other = (np.linalg.qr(rng.standard_normal((7, 3)))[0].T for _ in range(2))
-        best = np.linalg.norm(rotation(other, target) @ other - target)
+        best = np.linalg.norm(procrustes_rotation(other, target) @ other - target)
         for _ in range(200):
             R = np.linalg.qr(rng.standard_normal((3, 3)))[0]
             assert np.linalg.norm(R @ other - target) >= best - 1e-12
         turned = -target[[2, 0, 1]]
-        np.testing.assert_allclose(rotation(turned, target) @ turned, target, atol=1e-12)
+        np.testing.assert_allclose(procrustes_rotation(turned, target) @ turned, target, atol=1e-12)
 
     def test_aligned_loadings_are_those_of_the_replicate(self):
         """W Wᵀ of a replicate must not change when its axes are rotated: loadings are rotated as a whole."""

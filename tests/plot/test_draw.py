@@ -28,6 +28,7 @@ from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.errors import DataError, MissingExtra, OptionError
 from eigenlens.pca import tables
 from eigenlens.plot._labels import arrange
+from eigenlens.tables.rows import first_rows
 
 
 @pytest.fixture(scope="module")
@@ -151,7 +152,7 @@ def test_many_points_are_small_faint_and_rasterised():
 # ---- biplot -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("alpha", tables.ALPHAS)
+@pytest.mark.parametrize("alpha", tables.BIPLOT_SCALINGS)
 def test_biplot_draws_rows_and_stretched_columns_and_names_the_scales(model, food, alpha):
     ax = plot.biplot(model, food.data, alpha=alpha, labels=food.rows, names=food.columns)
     table = tables.biplot(model, food.data, (1, 2), alpha=alpha)
@@ -300,7 +301,7 @@ def latent(model):
         loadings_=frozen.loadings,
         noise_variance_=1.0,
         loglik_path_=[-3.0, -2.0],
-        impute=lambda X, return_std: frozen.impute(tables.dense_rows(X), return_std=return_std),
+        impute=lambda X, return_std: frozen.impute(first_rows(X), return_std=return_std),
         **known,
     )
 
@@ -445,7 +446,7 @@ def overlapping(ax):
 
 
 def test_labels_do_not_cover_one_another(model, food, rows):
-    for alpha in tables.ALPHAS:
+    for alpha in tables.BIPLOT_SCALINGS:
         assert not overlapping(plot.biplot(model, food.data, alpha=alpha, labels=food.rows, names=food.columns))
     assert not overlapping(plot.scores(PCA().fit(rows), rows, labels=[f"row number {i}" for i in range(40)]))
     assert not overlapping(plot.correlation_circle(PCA(standardize=True).fit(food.data), names=food.columns))

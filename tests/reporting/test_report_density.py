@@ -13,7 +13,7 @@ import pytest
 
 from eigenlens import KernelDensity, bandwidth
 from eigenlens.comparison.compare import Comparison
-from eigenlens.data.mixed import as_table
+from eigenlens.data.coerce import as_table
 from eigenlens.reporting import report
 from eigenlens.reporting.packing import Places
 from eigenlens.reporting.pages.comparison import compared_page

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from eigenlens import PCA, FactorAnalysis, KernelPCA, ProbabilisticPCA, datasets
-from eigenlens.data.mixed import as_table
+from eigenlens.data.coerce import as_table
 from eigenlens.reporting.pages.kernel_pca import kernel_page
 from eigenlens.reporting.pages.latent import latent_page
 from eigenlens.reporting.rows import shown

@@ -25,8 +25,8 @@ from eigenlens import (
     scan,
     select_mixture,
 )
+from eigenlens.data.coerce import as_table
 from eigenlens.data.memory import ArraySource
-from eigenlens.data.mixed import as_table
 from eigenlens.reporting import packing
 from eigenlens.reporting import rows as shown
 from eigenlens.reporting.code import literal

@@ -11,10 +11,10 @@ import pytest
 from scipy import sparse
 
 from eigenlens import PCA, datasets
-from eigenlens.densities import intervals as fitted
 from eigenlens.errors import DataError, OptionError
 from eigenlens.pca import tables
 from eigenlens.pca.model import PrincipalComponents
+from eigenlens.tables import text as text_tables
 from eigenlens.tables import values
 
 
@@ -68,7 +68,7 @@ def test_variance_prints_four_digits_in_any_unit(rows, unit):
 def test_rounding_noise_prints_as_zero_and_long_tables_lose_their_middle(food):
     assert re.search(r"^PC4 +0\.00 ", str(tables.variance(PCA().fit(food.data))), re.MULTILINE)
     text = str(values.VarianceTable(np.arange(100.0, 0.0, -1.0), 5050.0))
-    assert len(text.splitlines()) == fitted.PRINTED_ROWS + 1
+    assert len(text.splitlines()) == text_tables.MAX_PRINTED_ROWS + 1
     assert "… 77 more" in text
     assert text.splitlines()[-1].startswith("PC100")
 
@@ -168,7 +168,7 @@ def test_output_set_to_frames_changes_nothing(rows):
 # ---- biplot -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("alpha", tables.ALPHAS)
+@pytest.mark.parametrize("alpha", tables.BIPLOT_SCALINGS)
 @pytest.mark.parametrize("whiten", [False, True])
 @pytest.mark.parametrize("standardize", [False, True])
 def test_biplot_products_are_the_centred_rows(rows, alpha, whiten, standardize):
@@ -178,7 +178,7 @@ def test_biplot_products_are_the_centred_rows(rows, alpha, whiten, standardize):
     np.testing.assert_allclose(table.rows @ table.columns.T, centred, atol=1e-9)
 
 
-@pytest.mark.parametrize("alpha", tables.ALPHAS)
+@pytest.mark.parametrize("alpha", tables.BIPLOT_SCALINGS)
 def test_biplot_products_on_two_components_are_the_best_approximation_of_rank_two(rows, alpha):
     table = tables.biplot(PCA().fit(rows), rows, (1, 2), alpha=alpha)
     U, S, Vt = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)
@@ -187,7 +187,7 @@ def test_biplot_products_on_two_components_are_the_best_approximation_of_rank_tw
     np.testing.assert_allclose(np.abs(table.columns), np.abs(Vt[:2].T * S[:2] ** (1 - alpha)), atol=1e-9)
 
 
-@pytest.mark.parametrize("alpha", tables.ALPHAS)
+@pytest.mark.parametrize("alpha", tables.BIPLOT_SCALINGS)
 def test_biplot_of_a_component_without_variance_has_no_nan(food, alpha):
     table = tables.biplot(PCA().fit(food.data), food.data, alpha=alpha)  # the fourth of four rows' components
     np.testing.assert_allclose(table.rows @ table.columns.T, food.data - food.data.mean(axis=0), atol=1e-8)

@@ -12,7 +12,7 @@ from eigenlens.mixture import tables as mixture_plane
 from eigenlens.mixture import tables as mixture_tables
 from eigenlens.plot._kde import density, density_contours
 from eigenlens.plot._mixture import mixture_density
-from eigenlens.tables.rows import beyond, smallest_range, worth_showing
+from eigenlens.tables.rows import count_outside, shortest_interval, visible_range
 
 FAR = np.random.default_rng(0).standard_normal((200, 2))
 FAR[0] = [1e6, -1e6]
@@ -32,15 +32,15 @@ def test_the_smallest_range_is_that_of_the_slow_twin(seed):
     n = int(rng.integers(1, 14))
     values, weight = rng.integers(0, 12, n).astype(float), rng.integers(1, 5, n).astype(float)
     share = rng.uniform(0.1, 1.0)
-    low, high = smallest_range(values, weight, share)
+    low, high = shortest_interval(values, weight, share)
     assert high - low == shortest(values, weight, share)
     assert weight[(values >= low) & (values <= high)].sum() >= share * weight.sum() * (1.0 - 1e-9)
 
 
 def test_weights_are_copies():
     values, weight = FAR[:, 0], np.random.default_rng(1).integers(1, 4, 200)
-    assert smallest_range(values, weight, 0.9) == smallest_range(np.repeat(values, weight), None, 0.9)
-    assert worth_showing(values, weight) == worth_showing(np.repeat(values, weight))
+    assert shortest_interval(values, weight, 0.9) == shortest_interval(np.repeat(values, weight), None, 0.9)
+    assert visible_range(values, weight) == visible_range(np.repeat(values, weight))
 
 
 @pytest.mark.parametrize(
@@ -57,15 +57,15 @@ def test_weights_are_copies():
     ],
 )
 def test_only_stray_rows_are_left_out(values, cut):
-    found = worth_showing(values)
+    found = visible_range(values)
     assert (found != (values.min(), values.max())) == cut
-    assert beyond(values[:, None], *np.array(found)[:, None]) == cut
+    assert count_outside(values[:, None], *np.array(found)[:, None]) == cut
 
 
 def test_a_row_of_great_weight_is_not_left_out():
     weight = np.ones(200)
     weight[0] = 20.0
-    assert worth_showing(FAR[:, 0], weight)[1] == 1e6
+    assert visible_range(FAR[:, 0], weight)[1] == 1e6
 
 
 # ---- what is drawn ------------------------------------------------------------------------------------------

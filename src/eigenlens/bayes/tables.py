@@ -17,23 +17,25 @@ import numpy as np
 
 from eigenlens import checks
 from eigenlens.arrays import Array, to_numpy
+from eigenlens.data.coerce import as_table, fields_of
 from eigenlens.data.memory import ArraySource
-from eigenlens.data.mixed import MixedSource, as_table, fields_of, numbers_of
 from eigenlens.data.source import Source
+from eigenlens.data.table import numbers_of
+from eigenlens.data.table_sources import MixedSource
 from eigenlens.densities.intervals import proportion_intervals
 from eigenlens.errors import DataError, OptionError
-from eigenlens.pca.tables import dense_rows
+from eigenlens.tables.rows import first_rows
 
 __all__ = [
     "CalibrationTable",
     "ConfusionTable",
     "DecisionTable",
-    "ReasonTable",
+    "ExplanationTable",
     "calibration",
     "class_codes",
     "confusion",
     "decision",
-    "reasons",
+    "explanation",
     "row_entries",
 ]
 
@@ -107,7 +109,7 @@ def _columns(model: Any, source: Source, d: int, features: Sequence[Any] | None)
 def _numbers(source: Source, X: Any) -> Array:
     """The rows (n, d) as numbers, text as NaN."""
     if not isinstance(source, MixedSource):
-        return dense_rows(X)
+        return first_rows(X)
     return np.concatenate([numbers_of(rows, np.arange(source.n_features)) for rows in source.rows()])
 
 
@@ -317,7 +319,7 @@ def confusion(model: Any, X: Any, y: Any, *, sample_weight: Any = None) -> Confu
 
 
 @dataclass(frozen=True, eq=False)
-class ReasonTable:
+class ExplanationTable:
     """What each feature adds to the log-odds of one row, the largest first.
 
     Attributes:
@@ -334,7 +336,7 @@ class ReasonTable:
     total: float
 
 
-def reasons(explanation: Any, row: int = 0, *, top: int = 12, entries: tuple[str, ...] = ()) -> ReasonTable:
+def explanation(explanation: Any, row: int = 0, *, top: int = 12, entries: tuple[str, ...] = ()) -> ExplanationTable:
     """One row of what `explain` gave: its `top` features, the sum of the others, and the prior.
 
     `entries` (d,) is what the row holds, as text; () if that is not known.
@@ -349,7 +351,7 @@ def reasons(explanation: Any, row: int = 0, *, top: int = 12, entries: tuple[str
         names, held = [*names, f"{rest} other{'s' * (rest > 1)}"], [*held, ""]
         numbers.append(float(values[order[most:]].sum()))
     table = np.array([*numbers, float(explanation.prior[i])])
-    return ReasonTable(
+    return ExplanationTable(
         str(explanation.of[i]), str(explanation.against[i]), (*names, "prior"), table, (*held, ""),
         float(explanation.log_odds[i]),
     )  # fmt: skip
@@ -367,7 +369,7 @@ def row_entries(X: Any, row: int) -> tuple[str, ...]:
         frame = nw.from_native(X)
         some = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
         return tuple(map(_said, some.row(row)))
-    return tuple(map(_said, dense_rows(X, row + 1)[row].tolist()))
+    return tuple(map(_said, first_rows(X, row + 1)[row].tolist()))
 
 
 def _said(entry: Any) -> str:

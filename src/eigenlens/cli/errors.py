@@ -10,7 +10,9 @@ import json
 import os
 import re
 import shlex
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
+
+from eigenlens.errors import EigenlensError, python_setting
 
 __all__ = [
     "CODES",
@@ -82,9 +84,41 @@ def explained(error: BaseException) -> tuple[int, str, str]:
     if kind is None:
         what = f"{type(error).__name__}: {' '.join(str(error).split())}"
         return CODES["fault"], f"this is a fault in eigenlens, not in your data: {what}", FAULT
-    message, fix = advised(*_split(in_flags(_said(error))))
+    message, fix = _phrased(error)
     return CODES[kind], message, fix or FIXES.get(kind, "")
 
+
+def _phrased(error: BaseException) -> tuple[str, str]:
+    if isinstance(error, EigenlensError) and (error.argument or error.fix or error.settings):
+        return error.phrased(flag_setting)
+    return advised(*_split(in_flags(_said(error))))
+
+
+def flag_setting(argument: str, value: Any) -> str:
+    """Return an argument of Python and its value as they are typed on the command line.
+
+    >>> flag_setting("n_components", 3), flag_setting("drop", ["ph", "a b"]), flag_setting("max_iter", 500)
+    ('-k 3', "--drop ph --drop 'a b'", '--set max_iter=500')
+    """
+    if argument in BARE:
+        return repr(value) if value is not None else BARE[argument]
+    option = OPTIONS.get(argument, argument if argument in SAME.split("|") else None)
+    if option is None:
+        return python_setting(argument, value) if value is None else f"--set {argument}={value}"
+    flag = "-k" if option == "k" else f"--{option}"
+    if value is None or value is True:
+        return flag
+    if value is False:
+        return f"--no-{option}"
+    return " ".join(f"{flag} {shlex.quote(str(each))}" for each in (value if isinstance(value, list) else [value]))
+
+
+OPTIONS = {
+    "n_components": "k", "max_memory": "max-memory", "random_state": "seed", "covariance_type": "covariance",
+    "n_landmarks": "landmarks", "n_factors": "factors", "sample_weight": "weight", "overwrite": "force",
+}  # fmt: skip
+"""Options of the command line by the parameter of Python, where the two names differ."""
+BARE = {"X": "the table", "y": "the label column", "path": "the path"}
 
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 FULL_FIX = "make room on that disk, or write to another one"
@@ -105,7 +139,7 @@ def _said(error: BaseException) -> str:
 
 SAME = (
     "columns|drop|id|label|solver|kernel|gamma|rotation|bandwidth|cv|missing|approximation|preimage|smoothing|shrinkage|"
-    "degree|density|standardize|whiten|adaptive|encoding"
+    "degree|density|standardize|whiten|adaptive|encoding|na|text|header|separator|decimal|thousands|prior"
 )
 """Parameters whose options have the same name."""
 

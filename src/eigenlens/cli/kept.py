@@ -11,7 +11,7 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.cli.errors import refuse
-from eigenlens.data.mixed import fields_of
+from eigenlens.data.coerce import fields_of
 from eigenlens.data.source import Source
 
 __all__ = ["KeptRows", "parse_test", "passes"]

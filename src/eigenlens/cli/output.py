@@ -15,10 +15,6 @@ import textwrap
 from collections.abc import Sequence
 from contextvars import ContextVar
 
-import numpy as np
-
-from eigenlens.arrays import Array
-
 __all__ = [
     "SHOWN",
     "TYPED",
@@ -27,7 +23,6 @@ __all__ = [
     "counted",
     "cut",
     "figure",
-    "foremost",
     "one_line",
     "without",
     "wrapped",
@@ -63,16 +58,6 @@ def figure(value: float, form: str) -> str:
     """
     text = format(value, form)
     return text.removeprefix("-") if not text.strip("-0.") else text
-
-
-def foremost(weight: Array, most: int = SHOWN) -> Array:
-    """The columns to show, by number: all in their order, or where they are too many those of most weight (d,) first.
-
-    >>> foremost(np.array([1.0, 3.0, 2.0]), most=2), foremost(np.array([1.0, 3.0]))
-    (array([1, 2, 0]), array([0, 1]))
-    """
-    d = weight.size
-    return np.arange(d) if d <= most else np.argsort(-np.nan_to_num(weight), kind="stable")
 
 
 NARROW = 20

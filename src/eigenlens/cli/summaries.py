@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from eigenlens.cli.output import SHOWN, aligned, counted, figure, foremost, one_line
-from eigenlens.pca.tables import names_of
+from eigenlens.arrays import Array
+from eigenlens.catalogue import entry_of, import_part
+from eigenlens.cli.output import SHOWN, aligned, counted, figure, one_line
+from eigenlens.tables.names import feature_names
 from eigenlens.tables.values import VarianceTable
 
-__all__ = ["Summary", "axis_names", "call", "summary"]
+__all__ = ["Summary", "axis_names", "call", "largest_first", "summary"]
 
 Summary = tuple[str, str, dict[str, Any]]
 
 
 def summary(model: Any) -> Summary:
-    """The line, the table and the facts of a fitted model."""
-    for parent in type(model).__mro__:
-        if parent.__name__ in SUMMARIES:
-            return SUMMARIES[parent.__name__](model)
-    return _classes(model) if hasattr(model, "classes_") else ("", "", {})
+    """Return the line, the table and the facts of a fitted model, by the function of its entry in the catalogue."""
+    entry = entry_of(model)
+    if entry is not None and entry.summary:
+        described: Summary = import_part(entry.summary)(model)
+        return described
+    return classes_summary(model) if hasattr(model, "classes_") else ("", "", {})
 
 
 def call(model: Any) -> str:
@@ -31,12 +33,20 @@ def call(model: Any) -> str:
     return " ".join(repr(model).split())
 
 
-STEMS = {"FactorAnalysis": "F", "LinearDiscriminant": "LD"}
+def largest_first(weight: Array, most: int = SHOWN) -> Array:
+    """The columns to show, by number: all in their order, or where they are too many those of most weight (d,) first.
+
+    >>> largest_first(np.array([1.0, 3.0, 2.0]), most=2), largest_first(np.array([1.0, 3.0]))
+    (array([1, 2, 0]), array([0, 1]))
+    """
+    d = weight.size
+    return np.arange(d) if d <= most else np.argsort(-np.nan_to_num(weight), kind="stable")
 
 
 def axis_names(model: Any, k: int) -> list[str]:
     """The names of k scores: PC1, …; F1, … of factors; LD1, … of discriminants."""
-    return [f"{STEMS.get(type(model).__name__, 'PC')}{j + 1}" for j in range(k)]
+    entry = entry_of(model)
+    return [f"{entry.axis if entry else 'PC'}{j + 1}" for j in range(k)]
 
 
 def _variances(model: Any, total: float) -> Summary:
@@ -47,12 +57,12 @@ def _variances(model: Any, total: float) -> Summary:
     return line, str(shown), facts
 
 
-def _pca(model: Any) -> Summary:
+def pca_summary(model: Any) -> Summary:
     line, shown, facts = _variances(model, float(model.total_variance_))
     return f"{line} ({model.solver_.solver}: {model.solver_.reason})", shown, facts | _outcome(model)
 
 
-def _kernel(model: Any) -> Summary:
+def kernel_summary(model: Any) -> Summary:
     shares = np.asarray(model.explained_variance_ratio_, dtype=np.float64)
     total = float(np.sum(model.explained_variance_) / shares.sum()) if shares.sum() else 0.0
     line, shown, facts = _variances(model, total)
@@ -60,7 +70,7 @@ def _kernel(model: Any) -> Summary:
     return f"{line} in feature space ({model.solver_.solver}: {model.solver_.reason})", shown, facts | _outcome(model)
 
 
-def _ppca(model: Any) -> Summary:
+def ppca_summary(model: Any) -> Summary:
     variances = np.asarray(model.explained_variance_, dtype=np.float64)
     total = float(variances.sum() + (model.n_features_in_ - variances.size) * model.noise_variance_)
     line, shown, facts = _variances(model, total)
@@ -68,25 +78,25 @@ def _ppca(model: Any) -> Summary:
     return line, shown, facts | _likelihood(model) | {"noise_variance": model.noise_variance_}
 
 
-def _factor(model: Any) -> Summary:
+def factor_summary(model: Any) -> Summary:
     k = model.n_components_
     line = f"{counted(k, 'factor')}, log-likelihood {model.loglik_:,.2f}"
-    names = names_of(model, model.n_features_in_)
+    names = feature_names(model, model.n_features_in_)
     W, own = np.asarray(model.loadings_), np.asarray(model.uniquenesses_)
     shared = (W**2).sum(axis=1)
-    order = foremost(shared / (shared + own))
+    order = largest_first(shared / (shared + own))
     lines = [[names[j], *(figure(w, ".3f") for w in W[j]), figure(own[j], ".3f")] for j in order]
     shown = aligned(["loadings", *axis_names(model, k), "uniqueness"], lines)
     return line, shown, _likelihood(model) | {"n_components": k, "loadings": W, "uniquenesses": own, "columns": names}
 
 
-def _mixture(model: Any) -> Summary:
+def mixture_summary(model: Any) -> Summary:
     weights, means = np.asarray(model.weights_), np.asarray(model.means_)
-    names = names_of(model, model.n_features_in_)
+    names = feature_names(model, model.n_features_in_)
     K, fit = weights.size, f"log-likelihood {model.loglik_:,.2f}, BIC {model.bic():,.2f}"
     line = f"{counted(K, 'Gaussian')}, {fit}"
     within = weights @ [_diagonal(part) for part in model.model_.components]
-    order = foremost(_apart(weights, means, within), most=MEANS)[:MEANS]
+    order = largest_first(_apart(weights, means, within), most=MEANS)[:MEANS]
     lines = [
         [f"{i}", f"{w:.4f}", *(figure(mean[j], ".5g") for j in order)]
         for i, (w, mean) in enumerate(zip(weights, means, strict=True))
@@ -111,16 +121,16 @@ def _diagonal(component: Any) -> Any:
     return np.diag(covariance()) if callable(covariance) else covariance.variances
 
 
-def _density(model: Any) -> Summary:
+def density_summary(model: Any) -> Summary:
     h = np.atleast_1d(np.asarray(model.bandwidth_, dtype=np.float64))
-    names = names_of(model, model.n_features_in_)
+    names = feature_names(model, model.n_features_in_)
     spread = np.sqrt(np.diag(h)) if h.ndim == 2 else h
     lines = [[name, f"{each:.5g}"] for name, each in zip(names, spread, strict=True)]
     line = f"{model.n_samples_:,} kernels, {model.kernel}, bandwidth {model.bandwidth}"
     return line, aligned(["column", "bandwidth"], lines), {"bandwidth": model.bandwidth_, "columns": names}
 
 
-def _classes(model: Any) -> Summary:
+def classes_summary(model: Any) -> Summary:
     """Any classifier: its classes, how many rows each has, and their prior probabilities."""
     classes, prior = [str(each) for each in model.classes_], np.asarray(model.class_prior_)
     counts = getattr(model, "class_count_", None)
@@ -130,8 +140,8 @@ def _classes(model: Any) -> Summary:
     return counted(len(classes), "class"), aligned(["class", "rows", "prior"], listed), facts
 
 
-def _naive(model: Any) -> Summary:
-    line, shown, facts = _classes(model)
+def naive_summary(model: Any) -> Summary:
+    line, shown, facts = classes_summary(model)
     choices = [(str(each.column), str(each.family), each.reason) for each in model.features_]
     kinds = Counter(family for _, family, _ in choices)
     families = ", ".join(f"{count} {family}" for family, count in kinds.items())
@@ -166,19 +176,19 @@ def _joined(reasons: list[str]) -> str:
                   reasons[0])  # fmt: skip
 
 
-def _bayes(model: Any) -> Summary:
-    line, shown, facts = _classes(model)
+def bayes_summary(model: Any) -> Summary:
+    line, shown, facts = classes_summary(model)
     density = call(model.density)
     return f"{line}, each with its own {density}", shown, facts | {"density": density}
 
 
-def _linear(model: Any) -> Summary:
-    line, shown, facts = _classes(model)
+def linear_summary(model: Any) -> Summary:
+    line, shown, facts = classes_summary(model)
     shares, V = np.asarray(model.explained_variance_ratio_), np.asarray(model.scalings_)
     axes = axis_names(model, V.shape[1])
-    names = names_of(model, model.n_features_in_)
+    names = feature_names(model, model.n_features_in_)
     spread = np.sqrt(model.model_.covariance.variances)
-    order = foremost(np.abs(V * spread[:, np.newaxis]) @ shares)
+    order = largest_first(np.abs(V * spread[:, np.newaxis]) @ shares)
     lines = [[names[j], *(figure(v, ".4g") for v in V[j])] for j in order]
     share = ["share %", *(f"{100.0 * each:.2f}" for each in shares)]
     table = aligned(["discriminants", *axes], [share, *lines], most=SHOWN + 1)
@@ -188,8 +198,8 @@ def _linear(model: Any) -> Summary:
     }  # fmt: skip
 
 
-def _quadratic(model: Any) -> Summary:
-    line, shown, facts = _classes(model)
+def quadratic_summary(model: Any) -> Summary:
+    line, shown, facts = classes_summary(model)
     return f"{line}, a Gaussian each{_shrunk(model)}", shown, facts | {"shrinkage": model.shrinkage_}
 
 
@@ -205,18 +215,3 @@ def _outcome(model: Any) -> dict[str, Any]:
 def _likelihood(model: Any) -> dict[str, Any]:
     facts = {"loglik": model.loglik_, "n_iter": model.n_iter_, "converged": model.converged_}
     return {name: getattr(value, "item", lambda value=value: value)() for name, value in facts.items()}
-
-
-SUMMARIES: dict[str, Callable[[Any], Summary]] = {
-    "PCA": _pca,
-    "KernelPCA": _kernel,
-    "ProbabilisticPCA": _ppca,
-    "FactorAnalysis": _factor,
-    "GaussianMixture": _mixture,
-    "KernelDensity": _density,
-    "NaiveBayes": _naive,
-    "BayesClassifier": _bayes,
-    "LinearDiscriminant": _linear,
-    "QuadraticDiscriminant": _quadratic,
-}
-"""Summaries by the class of the model; a classifier without one is described by its classes."""

@@ -1,40 +1,118 @@
-"""From whatever the user calls X to a Source, in one place; and what to say when its entries cannot be used."""
+"""Convert whatever the user calls X to a Source of numbers, or to a Source that keeps the kinds of its columns.
+
+`CONTAINERS` is the one list of what X may be. Every estimator reads X through `as_source` (numbers) or `as_table`
+(numbers, integers, booleans and text), so all of them take the same containers.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from eigenlens.arrays import is_sparse, is_tensor, to_numpy
-from eigenlens.data.memory import ArraySource, FrameSource, SparseSource, TensorSource
+from eigenlens.arrays import Array, is_sparse, is_tensor, to_numpy
+from eigenlens.data.column_kinds import ColumnKind, Field, plain_column
+from eigenlens.data.memory import ArraySource, FrameSource, LazySource, SparseSource, TensorSource
 from eigenlens.data.source import Block, Source, accumulate
+from eigenlens.data.table import is_integer
+from eigenlens.data.table_sources import IntegerSource, MixedSource, UniformSource, is_uniform
 from eigenlens.errors import DataError
 
-__all__ = ["as_source", "explain_nonfinite"]
+__all__ = ["CONTAINERS", "Container", "as_source", "as_table", "explain_nonfinite", "fields_of"]
 
 
 def as_source(X: Any) -> Source:
-    """X as a stream of row blocks: a Source, Dask array, tensor, sparse matrix, frame, or anything NumPy understands.
+    """Return X as a stream of blocks of numbers.
 
     >>> as_source([[1, 2], [3, 4]]).n_features
     2
     """
-    for recognised, make in KINDS:
-        if recognised(X):
-            return make(X)
-    return _array(X)
+    return next(kind.to_source(X) for kind in CONTAINERS if kind.recognise(X))
+
+
+def as_table(X: Any) -> Source:
+    """Return X as a stream of blocks that keep the kinds of its columns.
+
+    >>> type(as_table(np.array([["red", 1.5]], dtype=object))).__name__, type(as_table([[1.5]])).__name__
+    ('MixedSource', 'ArraySource')
+    """
+    found = next(kind for kind in CONTAINERS if kind.recognise(X))
+    return (found.to_table or found.to_source)(X)
+
+
+def fields_of(source: Source) -> tuple[Field, ...]:
+    """Return the columns of a source and their kinds; a source that does not give its fields holds numbers."""
+    found: tuple[Field, ...] | None = getattr(source, "fields", None)
+    names: Sequence[Any] = source.names or range(source.n_features)
+    return found or tuple(Field(name, ColumnKind.NUMBER) for name in names)
+
+
+# ---- recognising containers -----------------------------------------------------------------------------------
+
+
+def _library(X: Any) -> str:
+    return type(X).__module__.split(".")[0]
+
+
+def _is_dask_frame(X: Any) -> bool:
+    return _library(X).startswith("dask") and hasattr(X, "to_dask_array")
+
+
+def _is_dask(X: Any) -> bool:
+    return _library(X) == "dask" and hasattr(X, "to_delayed")
+
+
+def _is_batch(X: Any) -> bool:
+    return _library(X) == "pyarrow" and type(X).__name__ == "RecordBatch"
+
+
+def _is_lazy(X: Any) -> bool:
+    return _library(X) == "polars" and type(X).__name__ == "LazyFrame"
+
+
+def _is_frame(X: Any) -> bool:
+    if isinstance(X, np.ndarray | list | tuple):
+        return False
+    import narwhals.stable.v2 as nw
+
+    return bool(nw.dependencies.is_into_dataframe(X))
+
+
+def _is_mapping(X: Any) -> bool:
+    return isinstance(X, Mapping) and not is_sparse(X)
+
+
+def _is_structured(X: Any) -> bool:
+    return isinstance(X, np.ndarray) and X.dtype.names is not None
+
+
+def _is_integer_array(X: Any) -> bool:
+    return is_integer(X) and not isinstance(X, np.ma.MaskedArray) and X.ndim == 2 and 0 not in X.shape
+
+
+def _holds_text(X: Any) -> bool:
+    if isinstance(X, np.ndarray):
+        return X.dtype.kind in "OUST"
+    rows = X if isinstance(X, list | tuple) else ()
+    return any(isinstance(value, str) or value is None for row in rows for value in _entries(row))
+
+
+def _entries(row: Any) -> Any:
+    return row if isinstance(row, list | tuple | np.ndarray) else ()
+
+
+# ---- making sources -------------------------------------------------------------------------------------------
 
 
 def _array(X: Any) -> Source:
     from sklearn.utils import check_array  # here, because it takes a second, and files need none of it
 
     if isinstance(X, np.ma.MaskedArray):
-        X = np.ma.filled(X.astype(np.float64), np.nan)  # masked is missing
+        X = np.ma.filled(X.astype(np.float64), np.nan)  # masked entries are missing values
     array = check_array(X, dtype="numeric", ensure_all_finite=False, input_name="X")
     if array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
-        raise DataError(f"X has dtype {array.dtype}; convert it to float64.")
+        raise DataError(f"X has dtype {array.dtype}", fix="convert it to float64")
     return ArraySource(array)
 
 
@@ -47,15 +125,14 @@ def _sparse(X: Any) -> Source:
 
 def _tensor(X: Any) -> Source:
     if "sparse" in str(getattr(X, "layout", "")):
-        raise DataError("X is a sparse tensor; give it as a SciPy sparse matrix, or as X.to_dense().")
+        raise DataError("X is a sparse tensor", fix="give it as a SciPy sparse matrix, or as X.to_dense()")
     if X.ndim != 2:
-        raise DataError(f"X is a tensor of {X.ndim} dimensions; it must have two: rows and columns.")
+        raise DataError(f"X is a tensor of {X.ndim} dimensions; it must have two: rows and columns")
     if "complex" in str(X.dtype):
-        raise DataError(
-            f"Complex data not supported: X has dtype {X.dtype}; use X.real, or its real and imaginary parts."
-        )
+        fix = "use X.real, or its real and imaginary parts"
+        raise DataError(f"Complex data not supported: X has dtype {X.dtype}", fix=fix)
     if 0 in X.shape:
-        raise DataError(f"X has shape {tuple(X.shape)}; at least one row and one column are needed.")
+        raise DataError(f"X has shape {tuple(X.shape)}; at least one row and one column are needed")
     return TensorSource(X)
 
 
@@ -65,44 +142,65 @@ def _dask(X: Any) -> Source:
     return DaskSource(X)
 
 
-def _is_dask(X: Any) -> bool:
-    return type(X).__module__.split(".")[0] == "dask" and hasattr(X, "to_delayed")
+def _reject_dask_frame(X: Any) -> Source:
+    fix = "give the array of its columns, X.to_dask_array(lengths=True), or pass its partitions to partial_fit"
+    raise DataError("X is a Dask frame", fix=fix)
 
 
-def _dask_frame(X: Any) -> Source:
-    raise DataError("X is a Dask frame; give the array of its numeric columns, X.to_dask_array(lengths=True).")
+def _reject_mapping(X: Any) -> Source:
+    fix = "give pandas.DataFrame(X), polars.DataFrame(X) or an array"
+    raise DataError(f"X is a {type(X).__name__} of columns", fix=fix)
 
 
-def _is_dask_frame(X: Any) -> bool:
-    return type(X).__module__.startswith(("dask.dataframe", "dask_expr"))
+def _batch_table(X: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.Table.from_batches([X])
 
 
-def _is_frame(X: Any) -> bool:
-    if isinstance(X, np.ndarray | list | tuple):
-        return False
-    import narwhals.stable.v2 as nw
-
-    return bool(nw.dependencies.is_into_dataframe(X))
-
-
-def _lazy(X: Any) -> Source:
-    raise DataError("X is a lazy frame; collect it first (X.collect()), or scan() the file behind it.")
+def _structured(X: Array) -> Source:
+    if X.ndim != 1 or not len(X):
+        raise DataError(f"X is a structured array of shape {X.shape}; it must be (n,), one record per row, n ≥ 1")
+    names = X.dtype.names or ()
+    return MixedSource.of_columns([X[name] for name in names], names)
 
 
-def _is_lazy(X: Any) -> bool:
-    return type(X).__name__ == "LazyFrame"
+def _objects(X: Any) -> Source:
+    from sklearn.utils import check_array
+
+    X = plain_column(X) if isinstance(X, np.ndarray) else np.array(X, dtype=object)
+    array = check_array(X, dtype=None, ensure_all_finite=False, input_name="X")
+    return MixedSource.of_columns([array[:, j] for j in range(array.shape[1])])
 
 
-KINDS: list[tuple[Callable[[Any], bool], Callable[[Any], Source]]] = [
-    (lambda X: isinstance(X, Source), lambda X: X),
-    (is_tensor, _tensor),
-    (is_sparse, _sparse),
-    (_is_dask_frame, _dask_frame),
-    (_is_dask, _dask),
-    (_is_lazy, _lazy),
-    (_is_frame, FrameSource),
+class Container(NamedTuple):
+    """One kind of X: how it is recognised, its source of numbers, and its source of mixed columns if that differs."""
+
+    recognise: Callable[[Any], bool]
+    to_source: Callable[[Any], Source]
+    to_table: Callable[[Any], Source] | None = None
+
+
+CONTAINERS: list[Container] = [
+    Container(lambda X: isinstance(X, Source), lambda X: X, lambda X: X.table()),
+    Container(is_tensor, _tensor),
+    Container(is_sparse, _sparse),
+    Container(_is_dask_frame, _reject_dask_frame),
+    Container(_is_dask, _dask),
+    Container(_is_lazy, LazySource, MixedSource.of_lazy),
+    Container(_is_batch, lambda X: FrameSource(_batch_table(X)), lambda X: MixedSource.of_frame(_batch_table(X))),
+    Container(is_uniform, FrameSource, UniformSource),
+    Container(_is_frame, FrameSource, MixedSource.of_frame),
+    Container(_is_mapping, _reject_mapping),
+    Container(_is_structured, _array, _structured),
+    Container(_is_integer_array, _array, IntegerSource),
+    Container(_holds_text, _array, _objects),
+    Container(lambda X: True, _array),
 ]
-"""What X may be, each with the source made of it; a new kind of rows is one line here."""
+"""What X may be; the first that recognises it makes the source, and the last takes anything NumPy understands."""
+
+
+# ---- entries that cannot be used ------------------------------------------------------------------------------
 
 
 def explain_nonfinite(source: Source) -> DataError:

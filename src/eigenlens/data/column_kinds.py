@@ -1,50 +1,87 @@
-"""What a column holds: numbers, integers, booleans, text or nothing, by its type or, for objects, by its values."""
+"""The kinds of columns: numbers, integers, booleans, text, text among numbers, or nothing.
+
+There is one vocabulary, `ColumnKind`, and one decision for each container: `frame_field` for columns of frames,
+`array_kind` for NumPy columns, `stored_field` for columns of files that declare their types.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.data.encoded import encode
-from eigenlens.data.table import Field
+from eigenlens.data.categories import encode
 from eigenlens.errors import DataError
 
-__all__ = ["array_kind", "frame_field", "plain_column"]
+__all__ = ["ColumnKind", "Field", "array_kind", "frame_field", "plain_column", "polars_kind", "stored_field"]
+
+
+class ColumnKind(StrEnum):
+    """What the entries of a column are."""
+
+    NUMBER = "number"
+    """Floating-point numbers."""
+    INTEGER = "integer"
+    """Whole numbers, which floats may round."""
+    BOOLEAN = "boolean"
+    TEXT = "text"
+    """Text, categories or bytes: categories for the models that take them."""
+    MIXED = "mixed"
+    """Text among numbers, in delimited text: an error unless the column is said to be text."""
+    EMPTY = "empty"
+    """No entry is present, and no type says what one would be."""
+    OTHER = "other"
+    """Dates, times and nested values, which no model takes."""
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+
+class Field(NamedTuple):
+    """A column: its name, its kind, and the categories that its type declares; `holds` describes OTHER columns."""
+
+    name: Any
+    kind: ColumnKind
+    categories: tuple[Any, ...] | None = None
+    holds: str = ""
 
 
 def frame_field(name: Any, column: Any) -> Field:
-    """The field of a narwhals column; dates and nested columns are refused."""
+    """Return the field of a narwhals column; dates and nested columns are an error."""
     import narwhals.stable.v2 as nw
 
     dtype = column.dtype
     if getattr(column.to_native(), "dtype", None) == np.dtype(object):  # pandas' objects: by what they are
         return Field(name, array_kind(name, column.to_numpy()))
     if dtype == nw.Boolean:
-        return Field(name, "boolean", (False, True))
+        return Field(name, ColumnKind.BOOLEAN, (False, True))
     if dtype.is_numeric():
-        return Field(name, "integer" if dtype.is_integer() else "number")
+        return Field(name, ColumnKind.INTEGER if dtype.is_integer() else ColumnKind.NUMBER)
     if dtype == nw.Object:
         return Field(name, array_kind(name, column.to_numpy()))
     if dtype == nw.Unknown and column.null_count() == len(column):
-        return Field(name, "empty")
+        return Field(name, ColumnKind.EMPTY)
     if dtype not in (nw.String, nw.Categorical, nw.Enum, nw.Binary):
-        said = getattr(column.to_native(), "dtype", dtype) if dtype == nw.Unknown else dtype
-        raise _refused(name, f"holds {said}")
-    return Field(name, "text", _declared(column.to_native()))
+        native = getattr(column.to_native(), "dtype", dtype) if dtype == nw.Unknown else dtype
+        raise _not_usable(name, f"holds {native}")
+    return Field(name, ColumnKind.TEXT, _declared(column.to_native()))
 
 
-def _refused(name: Any, holds: str) -> DataError:
-    return DataError(f"column {name!r} {holds}; give it as a number (days, say) or as text, or leave it out.")
+def _not_usable(name: Any, holds: str) -> DataError:
+    fix = "give it as a number (days, say) or as text, or leave it out"
+    return DataError(f"column {name!r} {holds}", columns=[str(name)], fix=fix)
 
 
 def _declared(column: Any) -> tuple[Any, ...] | None:
-    """The levels of a type that has all of them: of pandas' categories, Polars' enumerations, Arrow's dictionaries."""
+    """Return the categories that a type declares: pandas' categories, Polars' Enum, Arrow's dictionaries; else None."""
     if hasattr(column, "unify_dictionaries"):
         return _of_dictionary(column)
     categories = getattr(column.dtype, "categories", None) if hasattr(column, "dtype") else None
-    if categories is None or type(column.dtype).__name__ == "Categorical":  # Polars' does not declare its levels
+    if categories is None or type(column.dtype).__name__ == "Categorical":  # Polars' Categorical declares none
         return None
     return tuple(categories.tolist() if hasattr(categories, "tolist") else categories.to_list())
 
@@ -57,47 +94,119 @@ def _of_dictionary(column: Any) -> tuple[Any, ...] | None:
     return tuple(column.unify_dictionaries().chunk(0).dictionary.to_pylist())
 
 
-FOUND = {
-    "integer": "integer", "boolean": "boolean", "floating": "number", "mixed-integer-float": "number",
-    "decimal": "number", "empty": "empty",
-}  # fmt: skip
-"""Kinds of columns by what pandas finds in an array of objects; anything else that is not refused is text."""
+INFERRED_KINDS = {
+    "integer": ColumnKind.INTEGER,
+    "boolean": ColumnKind.BOOLEAN,
+    "floating": ColumnKind.NUMBER,
+    "mixed-integer-float": ColumnKind.NUMBER,
+    "decimal": ColumnKind.NUMBER,
+    "empty": ColumnKind.EMPTY,
+}
+"""Kinds of columns by what pandas infers from an array of objects; anything else that is not rejected is text."""
 
-REFUSED = ("datetime64", "datetime", "date", "timedelta64", "timedelta", "time", "period", "interval", "complex")
-"""What objects may be that is neither a number nor a level."""
+REJECTED = ("datetime64", "datetime", "date", "timedelta64", "timedelta", "time", "period", "interval", "complex")
+"""Objects that are neither numbers nor categories, by what pandas infers."""
 
 
-def array_kind(name: Any, values: Array) -> str:
-    """The kind of a NumPy column; objects that are all numbers are numbers."""
+def array_kind(name: Any, values: Array) -> ColumnKind:
+    """Return the kind of a NumPy column; objects that are all numbers are numbers."""
     if values.dtype.kind in "iufb":
-        return {"b": "boolean", "f": "number"}.get(values.dtype.kind, "integer")
+        kinds = {"b": ColumnKind.BOOLEAN, "f": ColumnKind.NUMBER}
+        return kinds.get(values.dtype.kind, ColumnKind.INTEGER)
     if values.dtype.kind in "mMcV":
-        raise _refused(name, f"has dtype {values.dtype}")
+        raise _not_usable(name, f"has dtype {values.dtype}")
     if values.dtype.kind != "O" or isinstance(next((value for value in values if value is not None), None), str):
-        return "text"  # whatever else is there; what cannot be a level is refused where it is encoded
+        return ColumnKind.TEXT  # whatever else is there; what cannot be a category is rejected by the encoder
     try:
         from pandas.api.types import infer_dtype
     except ImportError:
-        return _kind_by_looking(values)
+        return _kind_by_values(values)
     found = infer_dtype(values, skipna=True)
     if found == "mixed":
-        encode(values)  # what cannot be a level is refused here, whatever the family
-    if found in REFUSED:
-        raise _refused(name, f"holds objects that are of the kind {found!r}")
-    return FOUND.get(found, "text")
+        encode(values)  # raises for what cannot be a category, whatever the family
+    if found in REJECTED:
+        raise _not_usable(name, f"holds objects of the kind {found!r}")
+    return INFERRED_KINDS.get(found, ColumnKind.TEXT)
 
 
-def _kind_by_looking(values: Array) -> str:
+def _kind_by_values(values: Array) -> ColumnKind:
+    """Return the kind of an array of objects where pandas is not installed."""
     kinds = {type(value) for value in values if value is not None}
     if all(issubclass(kind, bool | np.bool_) for kind in kinds):
-        return "boolean" if kinds else "empty"
+        return ColumnKind.BOOLEAN if kinds else ColumnKind.EMPTY
     if any(not issubclass(kind, float | int | np.floating | np.integer) for kind in kinds):
-        return "text"
-    return "integer" if all(issubclass(kind, int | np.integer) for kind in kinds) else "number"
+        return ColumnKind.TEXT
+    whole = all(issubclass(kind, int | np.integer) for kind in kinds)
+    return ColumnKind.INTEGER if whole else ColumnKind.NUMBER
 
 
 def plain_column(column: Array) -> Array:
-    """An array of masked entries as objects, None where masked; bytes and text of any width as objects; else itself."""
+    """Return a column with masked entries as None and bytes or text as objects; any other column unchanged."""
     if isinstance(column, np.ma.MaskedArray):
         return np.where(np.ma.getmaskarray(column), np.array(None), np.asarray(column, dtype=object))
     return column.astype(object) if column.dtype.kind in "ST" else column
+
+
+# ---- files that declare their types ---------------------------------------------------------------------------
+
+
+def stored_field(name: str, types: Mapping[Path, Any]) -> Field:
+    """Return the field of a column by its Polars types in each of several files.
+
+    Numbers of different types are numbers. Text in one file and numbers in another are an error.
+    """
+    kinds = {path: polars_kind(dtype) for path, dtype in types.items()}
+    distinct = [kind for kind in dict.fromkeys(kinds.values()) if kind != ColumnKind.EMPTY]
+    if ColumnKind.OTHER in distinct:
+        return Field(name, ColumnKind.OTHER, holds=_describe_type(next(t for t in types.values() if _is_other(t))))
+    if ColumnKind.TEXT in distinct and len(distinct) > 1:
+        text, other = (next(p for p, k in kinds.items() if (k == ColumnKind.TEXT) == w) for w in (True, False))
+        raise DataError(
+            f"column {name!r} holds text in '{text}' ({types[text]}) and numbers in '{other}' ({types[other]})",
+            columns=[name],
+            fix="write it as one kind, or leave it out with {drop}",
+            settings={"drop": [name]},
+        )
+    if len(distinct) != 1:
+        return Field(name, ColumnKind.NUMBER)
+    return Field(name, distinct[0], _declared_levels(list(types.values())) if distinct[0] == ColumnKind.TEXT else None)
+
+
+def polars_kind(dtype: Any) -> ColumnKind:
+    """Return the kind of a column by its Polars type.
+
+    >>> import polars as pl
+    >>> [polars_kind(dtype) for dtype in (pl.Float32, pl.Int8, pl.Boolean, pl.String, pl.Date, pl.Null)]
+    ['number', 'integer', 'boolean', 'text', 'other', 'empty']
+    """
+    if dtype.is_numeric():
+        return ColumnKind.INTEGER if dtype.is_integer() else ColumnKind.NUMBER
+    name = str(dtype).partition("(")[0]
+    return POLARS_KINDS.get(name, ColumnKind.OTHER)
+
+
+POLARS_KINDS = {
+    "Boolean": ColumnKind.BOOLEAN,
+    "Null": ColumnKind.EMPTY,
+    "String": ColumnKind.TEXT,
+    "Categorical": ColumnKind.TEXT,
+    "Enum": ColumnKind.TEXT,
+    "Binary": ColumnKind.TEXT,
+}
+"""Kinds of columns by the names of Polars types that are not numeric; any other is dates, times or nested."""
+
+
+def _is_other(dtype: Any) -> bool:
+    return polars_kind(dtype) == ColumnKind.OTHER
+
+
+def _describe_type(dtype: Any) -> str:
+    kind = "dates or times" if dtype.is_temporal() else "nested values" if dtype.is_nested() else "no numbers"
+    return f"{kind} ({dtype})"
+
+
+def _declared_levels(types: list[Any]) -> tuple[Any, ...] | None:
+    """Return the categories that Enum types declare, those of all files in order; None where a type declares none."""
+    if not all(str(dtype).startswith("Enum") for dtype in types):
+        return None
+    return tuple(dict.fromkeys(level for dtype in types for level in dtype.categories.to_list()))

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import is_sparse, working_dtype
+from eigenlens.data.column_kinds import ColumnKind, Field
 from eigenlens.data.memory import ArraySource, SparseSource
 from eigenlens.data.source import Block, Progress, S, Source
-from eigenlens.data.table import Field
 from eigenlens.errors import DataError, MissingExtra
 
 __all__ = ["DaskSource"]
@@ -41,7 +41,7 @@ class DaskSource(Source):
         self.array = X if X.numblocks[1] == 1 else X.rechunk({1: -1})
         self.n_rows, self.n_features = map(int, self.array.shape)
         self.dtype = working_dtype(X.dtype)
-        kind = "boolean" if X.dtype == bool else "number"
+        kind = ColumnKind.BOOLEAN if X.dtype == bool else ColumnKind.NUMBER
         self.fields = tuple(Field(place, kind) for place in range(self.n_features))
 
     def rows(self) -> Iterator[Any]:

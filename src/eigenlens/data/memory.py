@@ -16,7 +16,7 @@ from eigenlens.arrays import Array, namespace, working_dtype
 from eigenlens.data.source import BLOCK_BYTES, Block, Progress, S, Source
 from eigenlens.errors import DataError
 
-__all__ = ["ArraySource", "FrameSource", "Mapped", "SparseSource", "TensorSource"]
+__all__ = ["ArraySource", "FrameSource", "LazySource", "Mapped", "SparseSource", "TensorSource"]
 
 
 VIEW_BYTES = 1 << 30
@@ -135,6 +135,40 @@ class FrameSource(Source):
             rows = np.empty(part.shape, dtype=self.dtype, order="F")
             for j, column in enumerate(part.iter_columns()):
                 rows[:, j] = _floats(column)
+            yield rows
+
+
+class LazySource(Source):
+    """Rows of a Polars LazyFrame of numeric columns, collected a block at a time.
+
+    Rows are collected in batches by Polars' streaming engine, in order; nothing is held but the batch.
+    """
+
+    reads_ahead = True
+
+    def __init__(self, frame: Any, *, block_rows: int | None = None) -> None:
+        import narwhals.stable.v2 as nw
+        import polars as pl
+
+        schema = frame.collect_schema()
+        empty = nw.from_native(frame.head(1).collect(), eager_only=True)
+        self.frame, self.names = frame, tuple(schema.names())
+        for name, column in zip(self.names, empty.iter_columns(), strict=True):
+            _require_numbers(name, column)
+        self.n_rows, self.n_features = int(frame.select(pl.len()).collect().item()), len(self.names)
+        single = all(dtype == pl.Float32 for dtype in schema.dtypes())
+        self.dtype = np.dtype(np.float32 if single else np.float64)
+        self._step = _block_rows(self.n_features, self.dtype.itemsize, block_rows)
+
+    def rows(self) -> Iterator[Array]:
+        """Arrays in column order; nulls become NaN."""
+        import polars as pl
+
+        kind = pl.Float32 if self.dtype == np.float32 else pl.Float64
+        for part in self.frame.cast(kind).collect_batches(chunk_size=self._step, maintain_order=True):
+            rows = np.empty(part.shape, dtype=self.dtype, order="F")
+            for j, column in enumerate(part.iter_columns()):
+                rows[:, j] = column.to_numpy()
             yield rows
 
 

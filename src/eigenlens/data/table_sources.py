@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.data.column_kinds import array_kind, frame_field, plain_column
+from eigenlens.data.column_kinds import ColumnKind, Field, array_kind, frame_field, plain_column
 from eigenlens.data.memory import VIEW_BYTES
 from eigenlens.data.source import BLOCK_BYTES, Source
-from eigenlens.data.table import Field, MixedRows, mixed_rows
+from eigenlens.data.table import MixedRows, mixed_rows
 from eigenlens.errors import DataError
 
 __all__ = ["IntegerSource", "MixedSource", "UniformSource", "is_uniform"]
@@ -112,7 +112,7 @@ class UniformSource(Source):
     >>> import pandas as pd
     >>> source = UniformSource(pd.DataFrame({"a": [1, 2], "b": [3, 4]}))
     >>> source.fields[0], next(source.rows())
-    (Field(name='a', kind='integer', levels=None), array([[1, 3], [2, 4]]))
+    (Field(name='a', kind='integer', categories=None, holds=''), array([[1, 3], [2, 4]]))
     """
 
     in_memory = True
@@ -157,7 +157,9 @@ class IntegerSource(Source):
         self.array = X
         self.n_rows, self.n_features = X.shape
         self.dtype = np.dtype(np.float64)
-        self.fields = tuple(Field(j, "boolean" if X.dtype == bool else "integer") for j in range(X.shape[1]))
+        self.fields = tuple(
+            Field(j, ColumnKind.BOOLEAN if X.dtype == bool else ColumnKind.INTEGER) for j in range(X.shape[1])
+        )
 
     def rows(self) -> Iterator[Array]:
         """The array itself; of a memory map, pieces of it."""

@@ -1,4 +1,4 @@
-"""What models found by climbing a likelihood tell of the climb and of its end."""
+"""Attributes and criteria shared by estimators fitted by maximum likelihood: log-likelihood, iterations, AIC, BIC."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from eigenlens.arrays import Array, Like
 from eigenlens.data.rows import counted
 from eigenlens.data.source import Source
 from eigenlens.errors import OptionError
-from eigenlens.estimator.rows import rows_of
+from eigenlens.estimator.rows import validate_rows
 
-__all__ = ["Climbed"]
+__all__ = ["IterativeFit"]
 
 
-class _Climb(Protocol):
-    """What is known of every climb, whatever it was after."""
+class _FitResult(Protocol):
+    """The part of a fit's result that does not depend on the model."""
 
     @property
     def loglik(self) -> float: ...
@@ -33,48 +33,52 @@ class _Climb(Protocol):
     def rows(self) -> int: ...
 
 
-F = TypeVar("F", bound=_Climb)
+F = TypeVar("F", bound=_FitResult)
 
 
-class Climbed(Generic[F]):
-    """Learned attributes and criteria of an estimator that keeps its fit (`_kept`) and the kind of its rows (`_given`).
+class IterativeFit(Generic[F]):
+    """Learned attributes and criteria of an estimator that keeps its fit (`_fit`) and its kind of rows (`_rows_like`).
 
-    The estimator says how many numbers are free (`_n_parameters`) and what rows are worth (`_density_and_presence`).
+    The estimator has the number of free parameters (`_n_parameters`) and log densities (`_density_and_presence`).
     """
 
-    _kept: F
-    _given: Like
+    _fit: F
+    _rows_like: Like
 
     @property
     def _n_parameters(self) -> int:
         raise NotImplementedError
 
     def _density_and_presence(self, source: Source) -> Array:
-        """(n, 2) the log density of what is observed of each row, and whether that is anything, 1 or 0."""
+        """Return (n, 2): the log density of the observed entries of each row, and 1 if there are any, else 0."""
         raise NotImplementedError
 
     # ---- criteria ---------------------------------------------------------------------------------------
 
     def aic(self, X: Any = None, sample_weight: Any = None) -> float:
-        """−2 log-likelihood + 2 parameters, of the fitted rows or of X; the smaller the better."""
+        """Return −2 log-likelihood + 2 parameters of the fitted rows or of X; smaller is better."""
         return -2.0 * self._likelihood(X, sample_weight)[0] + 2.0 * self._n_parameters
 
     def bic(self, X: Any = None, sample_weight: Any = None) -> float:
-        """−2 log-likelihood + parameters · log Σw, of the fitted rows or of X; the smaller the better.
+        """Return −2 log-likelihood + parameters · log Σw of the fitted rows or of X; smaller is better.
 
-        As in `fit`, a row counts sample_weight[i] times, and one without an observed entry does not.
+        As in `fit`, row i counts sample_weight[i] times, and a row without an observed entry does not count.
         """
         loglik, weight = self._likelihood(X, sample_weight)
         return -2.0 * loglik + self._n_parameters * float(np.log(weight))
 
     def _likelihood(self, X: Any, sample_weight: Any) -> tuple[float, float]:
-        """Σ w log p(x observed) and Σw over the rows that have an entry."""
+        """Return Σ w log p(x observed) and Σw over the rows with an observed entry."""
         if X is None:
             if sample_weight is not None:
-                raise OptionError("sample_weight is of the rows of X: give these too, or neither for the fitted rows.")
+                raise OptionError(
+                    "belongs to the rows of X, which are not given",
+                    argument="sample_weight",
+                    fix="give X too, or neither for the fitted rows",
+                )
             return self._fitted_likelihood()
         check_is_fitted(self)
-        source = counted(rows_of(self, X, sample_weight))
+        source = counted(validate_rows(self, X, sample_weight))
         found = self._density_and_presence(source)
         weight = np.ones(len(found)) if source.weight is None else source.weight
         return float(weight @ found[:, 0]), float(weight @ found[:, 1])
@@ -87,13 +91,13 @@ class Climbed(Generic[F]):
     @property
     def _fitted(self) -> F:
         check_is_fitted(self)
-        return self._kept
+        return self._fit
 
     @property
     def _like(self) -> Like:
-        """The kind of array in which attributes are given: that of the fitted rows."""
+        """The array kind of attributes: that of the fitted rows."""
         check_is_fitted(self)
-        return self._given
+        return self._rows_like
 
     @property
     def loglik_(self) -> float:
@@ -107,18 +111,18 @@ class Climbed(Generic[F]):
 
     @property
     def n_iter_(self) -> int:
-        """Steps or passes of the climb: 1 for a closed form, chunks after `partial_fit`."""
+        """Steps or passes of the iteration: 1 for a closed form, chunks after `partial_fit`."""
         return self._fitted.n_iter
 
     @property
     def converged_(self) -> bool:
-        """Whether the climb met its tolerance; False while `partial_fit` goes on."""
+        """Whether the iteration met its tolerance; False while `partial_fit` goes on."""
         return self._fitted.converged
 
     @property
     def n_samples_(self) -> int:
-        """The number of rows that count: of positive weight, with an observed entry."""
+        """The number of rows with positive weight and an observed entry."""
         return self._fitted.rows
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_kept")
+        return hasattr(self, "_fit")

@@ -10,11 +10,11 @@ from typing import Any
 from eigenlens.data.source import Progress
 from eigenlens.errors import OptionError
 
-__all__ = ["progress_of"]
+__all__ = ["progress_callback"]
 
 
 @contextlib.contextmanager
-def progress_of(verbose: Any) -> Iterator[Progress | None]:
+def progress_callback(verbose: Any) -> Iterator[Progress | None]:
     """The callback that `verbose` stands for: None for False, itself if callable, else a bar on stderr."""
     if callable(verbose):
         yield verbose

@@ -15,20 +15,29 @@ from sklearn.utils.validation import validate_data
 from eigenlens import checks
 from eigenlens.arrays import Array, dense, is_sparse, namespace
 from eigenlens.data.coerce import as_source, explain_nonfinite
-from eigenlens.data.memory import FrameSource
+from eigenlens.data.memory import FrameSource, LazySource
 from eigenlens.data.rows import row_count as count_rows
 from eigenlens.data.rows import stacked
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError, OptionError
 from eigenlens.stats.moments import Moments
 
-__all__ = ["SeenBefore", "by_block", "count_rows", "dense_blocks", "few", "framed", "gathered", "rows_of"]
+__all__ = [
+    "MomentsOnlySource",
+    "collect_rows",
+    "count_rows",
+    "dense_blocks",
+    "join_limited",
+    "map_blocks",
+    "to_frame_like",
+    "validate_rows",
+]
 
 
-def rows_of(estimator: BaseEstimator, X: Any, sample_weight: Any = None, *, reset: bool = False) -> Source:
+def validate_rows(estimator: BaseEstimator, X: Any, sample_weight: Any = None, *, reset: bool = False) -> Source:
     """X as a source with its weights; its feature names and count are kept (reset) or compared with the fit's."""
     source = as_source(X)
-    if isinstance(X, Source):
+    if isinstance(X, Source) or isinstance(source, LazySource):  # scikit-learn knows the names of neither
         _check_names(estimator, source, reset)
     else:
         validate_data(estimator, X, skip_check_array=True, reset=reset)
@@ -65,17 +74,17 @@ def _names_that_differ(names: list[Any], known: list[Any]) -> str:
     here, there = set(names), set(known)
     missing = [repr(name) for name in known if name not in here]
     new = [repr(name) for name in names if name not in there]
-    said = [f"X lacks {few(missing, 8)}"] * bool(missing) + [f"new are {few(new, 8)}"] * bool(new)
+    said = [f"X lacks {join_limited(missing, 8)}"] * bool(missing) + [f"new are {join_limited(new, 8)}"] * bool(new)
     if not said:
         j = next(j for j, (name, other) in enumerate(zip(names, known, strict=False)) if name != other)
         said = [f"their order differs (column {j} is {names[j]!r}, not {known[j]!r})"]
     return f"the columns of X are not those the model was fitted on: {'; '.join(said)}. Give X the columns of the fit."
 
 
-def few(things: Sequence[str], shown: int = 5, of: str = "") -> str:
+def join_limited(things: Sequence[str], shown: int = 5, of: str = "") -> str:
     """The first of them, and how many more there are.
 
-    >>> few(["a", "b", "c"], 2, of=" letters")
+    >>> join_limited(["a", "b", "c"], 2, of=" letters")
     'a, b and 1 more letters'
     """
     more = f" and {len(things) - shown} more{of}" if len(things) > shown else ""
@@ -90,7 +99,7 @@ def dense_blocks(source: Source) -> Iterator[Array]:
             yield dense(rows[start : start + step])
 
 
-def by_block(source: Source, function: Callable[[Array], Array]) -> Array:
+def map_blocks(source: Source, function: Callable[[Array], Array]) -> Array:
     """`function` of the rows, a block at a time, put together; NaN in them is an error."""
     result = np.concatenate([function(block) for block in dense_blocks(source)])
     if not np.all(np.isfinite(result)):
@@ -98,7 +107,7 @@ def by_block(source: Source, function: Callable[[Array], Array]) -> Array:
     return result
 
 
-def gathered(source: Source) -> Any:
+def collect_rows(source: Source) -> Any:
     """All rows in memory, as they are kept: an array, a CSR matrix or a tensor; NaN and infinities are an error."""
     parts = list(source.rows())
     rows = parts[0] if len(parts) == 1 else stacked(tuple(parts))
@@ -108,7 +117,7 @@ def gathered(source: Source) -> Any:
     return rows
 
 
-class SeenBefore(Source):
+class MomentsOnlySource(Source):
     """Stands for rows of which only the moments are left."""
 
     def __init__(self, moments: Moments) -> None:
@@ -120,12 +129,12 @@ class SeenBefore(Source):
         raise OptionError("this rule needs the rows themselves, and after partial_fit only their moments are left.")
 
 
-def framed(values: Array, X: Any, source: Source) -> Any:
+def to_frame_like(values: Array, X: Any, source: Source) -> Any:
     """`values` (n, d), rows of X (n, d): as a frame of X's kind, index and columns if X is one, else as they are.
 
     >>> import numpy as np, pandas as pd
     >>> X = pd.DataFrame({"a": [1, 2]}, index=["first", "second"])
-    >>> framed(np.array([[0.5], [1.5]]), X, FrameSource(X))
+    >>> to_frame_like(np.array([[0.5], [1.5]]), X, FrameSource(X))
               a
     first   0.5
     second  1.5

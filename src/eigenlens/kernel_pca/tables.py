@@ -17,12 +17,13 @@ from eigenlens.arrays import Array, to_numpy
 from eigenlens.data.coerce import as_source
 from eigenlens.errors import DataError, OptionError
 from eigenlens.kernel_pca.model import KernelComponents
-from eigenlens.pca.tables import dense_rows, row_labels
+from eigenlens.tables.names import row_labels
+from eigenlens.tables.rows import first_rows
 from eigenlens.tables.values import ScoreTable
 
 __all__ = ["ContourTable", "DenoisingTable", "contours", "denoising", "scores"]
 
-MARGIN = 0.15
+PLANE_MARGIN = 0.15
 """How far the plane goes on beyond the rows, in their ranges."""
 
 
@@ -104,7 +105,7 @@ def contours(
     (number,) = _chosen("component", [component], shares.size)
     p = checks.integer("resolution", resolution, 2)
     _check_plane(model)
-    rows = dense_rows(X)
+    rows = first_rows(X)
     if rows.shape[1] != 2:
         raise DataError(f"X has {rows.shape[1]} columns; contour lines are drawn over a plane, so it must have 2.")
     if not np.all(np.isfinite(rows)):
@@ -150,7 +151,7 @@ def denoising(
 def _projection(model: Any) -> tuple[Callable[[Any], Array], Array]:
     """What makes scores (n, k) of rows of any kind, and the components' shares (k,) in per cent."""
     if isinstance(model, KernelComponents):
-        return lambda X: np.asarray(model.scores(dense_rows(X)), dtype=np.float64), 100.0 * model.ratio
+        return lambda X: np.asarray(model.scores(first_rows(X)), dtype=np.float64), 100.0 * model.ratio
     if not hasattr(model, "transform") or not hasattr(model, "explained_variance_ratio_"):
         raise OptionError(f"model={type(model).__name__} has no components; give a fitted KernelPCA or PCA.")
     shares = 100.0 * np.asarray(to_numpy(model.explained_variance_ratio_), dtype=np.float64)
@@ -177,7 +178,7 @@ def _check_plane(model: Any) -> None:
 def _axis(column: Array, p: int) -> Array:
     """p places from a little before the lowest value to a little after the highest."""
     low, high = float(column.min()), float(column.max())
-    more = MARGIN * (high - low) or 1.0
+    more = PLANE_MARGIN * (high - low) or 1.0
     return np.linspace(low - more, high + more, p)
 
 
@@ -193,7 +194,7 @@ def _panels(panels: Any) -> dict[str, Array]:
     """The panels as dense rows of one shape."""
     if not isinstance(panels, Mapping) or not panels:
         raise OptionError(f"panels={type(panels).__name__} must be a dict with a name and rows (n, d) for each panel.")
-    found = {name: dense_rows(rows) for name, rows in panels.items()}
+    found = {name: first_rows(rows) for name, rows in panels.items()}
     first, shape = next((name, rows.shape) for name, rows in found.items())
     for name, rows in found.items():
         if rows.shape != shape:

@@ -21,12 +21,12 @@ from eigenlens.data.rows import picked
 from eigenlens.data.source import BLOCK_BYTES, Source
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.errors import DataError
-from eigenlens.estimator.iterative import Climbed
-from eigenlens.estimator.rows import by_block, dense_blocks, framed, rows_of
+from eigenlens.estimator.iterative import IterativeFit
+from eigenlens.estimator.rows import dense_blocks, map_blocks, to_frame_like, validate_rows
 from eigenlens.latent import storage as latent_files
 from eigenlens.latent.n_components import Choice
 from eigenlens.latent.options import warn_about_choice
-from eigenlens.linalg.scores import scores, stack
+from eigenlens.linalg.scores import concatenate, project_rows
 from eigenlens.linalg.spectrum import Outcome
 from eigenlens.missing.result import LatentFit, free_parameters
 
@@ -39,7 +39,7 @@ RECONSTRUCTIONS: dict[str, Callable[[LinearGaussian, Array], Array]] = {
 """From latent values to rows, by name."""
 
 
-class LatentGaussian(Climbed[LatentFit], ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class LatentGaussian(IterativeFit[LatentFit], ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """The methods of `ProbabilisticPCA` and `FactorAnalysis`. NaN in X is a missing entry in every one of them."""
 
     _kind: str
@@ -59,17 +59,17 @@ class LatentGaussian(Climbed[LatentFit], ClassNamePrefixFeaturesOutMixin, Transf
         sparse rows with NaN become dense, a few at a time.
         """
         check_is_fitted(self)
-        source = rows_of(self, X)
+        source = validate_rows(self, X)
         model, turn = self.model_, self._turn
         means = partial(_latent_means, model=model, turn=turn, V=_turned(model.latent_map, turn))
         if hasattr(source, "map_rows"):
             return source.map_rows(means, self.n_components_)
-        return stack([means(rows) for rows in source.rows()])
+        return concatenate([means(rows) for rows in source.rows()])
 
     def posterior(self, X: Any) -> tuple[Any, Any]:
         """E[z | x] (n, k) and cov[z | x]: (k, k), the same for every row, or (n, k, k) if X has missing entries."""
         check_is_fitted(self)
-        source = rows_of(self, X)
+        source = validate_rows(self, X)
         with np.errstate(all="ignore"):
             parts = [self.model_.posterior(block) for block in dense_blocks(source)]
         means = np.concatenate([_turned(mean, self._turn) for mean, _ in parts])
@@ -109,7 +109,7 @@ class LatentGaussian(Climbed[LatentFit], ClassNamePrefixFeaturesOutMixin, Transf
         array Dask arrays; sparse X and files give arrays, which are dense.
         """
         check_is_fitted(self)
-        source, with_std = rows_of(self, X), checks.boolean("return_std", return_std)
+        source, with_std = validate_rows(self, X), checks.boolean("return_std", return_std)
         if hasattr(source, "map_rows"):
             which = [0, 1] if with_std else [0]
             lazy = [partial(_imputed_chunk, model=self.model_, which=i) for i in which]
@@ -117,7 +117,7 @@ class LatentGaussian(Climbed[LatentFit], ClassNamePrefixFeaturesOutMixin, Transf
         else:
             parts = [_imputed(block, self.model_, with_std) for block in dense_blocks(source)]
             like = Like(X, source.dtype)
-            found = [framed(like(np.concatenate(part)), X, source) for part in zip(*parts, strict=True)]
+            found = [to_frame_like(like(np.concatenate(part)), X, source) for part in zip(*parts, strict=True)]
         return tuple(found) if with_std else found[0]
 
     # ---- the density ------------------------------------------------------------------------------------
@@ -125,24 +125,24 @@ class LatentGaussian(Climbed[LatentFit], ClassNamePrefixFeaturesOutMixin, Transf
     def score_samples(self, X: Any) -> Array:
         """Log density (n,) of what is observed of each row; 0 for a row without entries."""
         check_is_fitted(self)
-        return self._log_densities(rows_of(self, X))
+        return self._log_densities(validate_rows(self, X))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Mean log density per row."""
         check_is_fitted(self)
-        source = rows_of(self, X, sample_weight)
+        source = validate_rows(self, X, sample_weight)
         return float(np.average(self._log_densities(source), weights=source.weight))
 
     def _log_densities(self, source: Source) -> Array:
         with np.errstate(all="ignore"):  # what is not finite is found in the result, and explained
-            return by_block(source, self.model_.log_density)
+            return map_blocks(source, self.model_.log_density)
 
     def _density_and_presence(self, source: Source) -> Array:
         def of(rows: Array) -> Array:
             return np.column_stack([self.model_.log_density(rows), ~np.isnan(rows).all(axis=1)])
 
         with np.errstate(all="ignore"):
-            return by_block(source, of)
+            return map_blocks(source, of)
 
     @property
     def _n_parameters(self) -> int:
@@ -233,7 +233,7 @@ class LatentGaussian(Climbed[LatentFit], ClassNamePrefixFeaturesOutMixin, Transf
             warn_about_choice(selection)
 
     def _remember(self, fit: LatentFit, like: Like, selection: Choice | None) -> None:
-        self._kept, self._given, self._choice = fit, like, selection
+        self._fit, self._rows_like, self._choice = fit, like, selection
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -250,7 +250,7 @@ def _turned(Z: Array, turn: Array | None) -> Array:
 def _latent_means(rows: Any, model: LinearGaussian, turn: Array | None, V: Array) -> Any:
     """E[z | x] of rows of any kind, in their kind: (x − mu) V, and where that is NaN by what is observed of the row."""
     with np.errstate(all="ignore"):
-        found = scores(rows, model.mean, V)
+        found = project_rows(rows, model.mean, V)
         gaps = np.flatnonzero(~np.isfinite(to_numpy(found)).all(axis=1))
         if not gaps.size:
             return found

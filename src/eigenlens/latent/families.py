@@ -16,10 +16,10 @@ from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.latent.factor.correlation_operator import DenseCorrelations
 from eigenlens.latent.factor.profile_likelihood import Climb, minimise_profile
 from eigenlens.latent.factor.solvers import FactorOptions, best_climb, canonical_factors
-from eigenlens.linalg.spectrum import Wanted, orient
+from eigenlens.linalg.spectrum import Requested, orient
 from eigenlens.linalg.symmetric import leading_eigenpairs
 from eigenlens.missing.result import free_parameters
-from eigenlens.native import one_thread
+from eigenlens.resources import one_thread
 from eigenlens.stats.moments import Moments
 
 __all__ = ["FactorFamily", "PPCAFamily"]
@@ -61,7 +61,7 @@ class PPCAFamily:
         """The maximum, in closed form; `start` keeps its noise where that is below the floor. Cost 4/3 d³ flops."""
         S = _covariance(moments, self.prior, self.prior_weight)
         d, total = len(S), float(np.trace(S))
-        _, values, V = leading_eigenpairs(S, Wanted.exactly(self.k, d))
+        _, values, V = leading_eigenpairs(S, Requested.count(self.k, d))
         least = self.floor * total / d
         if start is not None:
             least = min(least, float(np.min(start.noise)))
@@ -84,7 +84,7 @@ class FactorFamily:
         prior, prior_weight: as for `PPCAFamily`.
 
     >>> R = np.array([[1.0, 0.56, 0.48], [0.56, 1.0, 0.42], [0.48, 0.42, 1.0]])
-    >>> FactorFamily(1).estimate(Moments(100, 100.0, np.zeros(3), 100.0 * R)).loadings.ravel().round(4)
+    >>> FactorFamily(1).estimate(Moments(100.0, np.zeros(3), 100.0 * R)).loadings.ravel().round(4)
     array([0.8000, 0.7000, 0.6000])
     """
 

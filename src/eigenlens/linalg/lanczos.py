@@ -12,18 +12,18 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.linalg.operators import SymmetricOperator
-from eigenlens.linalg.spectrum import Outcome, Spectrum, Wanted, orient
+from eigenlens.linalg.spectrum import Outcome, Requested, Spectrum, orient
 
 __all__ = ["lanczos", "orthonormal", "residual_norms"]
 
-MAX_PRODUCTS = 3000
-CONFIRMATION = 4
-BLOCKS = 16
-PATIENCE = 3
+MAX_LANCZOS_PRODUCTS = 3000
+CONFIRMATION_STEPS = 4
+BASIS_BLOCKS = 16
+MAX_STALLED_RESTARTS = 3
 
 
 def lanczos(
-    operator: SymmetricOperator, wanted: Wanted, tol: float, rng: np.random.Generator, block: int = 8
+    operator: SymmetricOperator, wanted: Requested, tol: float, rng: np.random.Generator, block: int = 8
 ) -> Spectrum:
     """The leading eigenpairs of A, each with ‖A v − λ v‖ ≤ tol λ₁.
 
@@ -32,7 +32,7 @@ def lanczos(
     at hand (a share of the trace), the iteration goes on for more from where it is. Cost: one product with b
     columns and 4 N m b flops a step, for a basis of m columns.
     """
-    total, k = operator.trace, min(wanted.guess, wanted.limit)
+    total, k = operator.trace, min(wanted.initial_guess, wanted.limit)
     basis = _Basis(operator, k, min(block, operator.size), rng)
     while True:
         values, converged = _converge(basis, k, tol)
@@ -73,7 +73,7 @@ def _converge(basis: _Basis, k: int, tol: float) -> tuple[Array, bool]:
         after = basis.challenge(k)
         if np.all(after <= before + 1e-8 * max(before[0], 0.0)):
             return before, True
-        if basis.products >= MAX_PRODUCTS:
+        if basis.products >= MAX_LANCZOS_PRODUCTS:
             return before, False
 
 
@@ -113,7 +113,7 @@ class _Basis:
 
     def _allocate(self) -> None:
         N = self.operator.size
-        self.capacity = min(N, self.k + BLOCKS * self.block)
+        self.capacity = min(N, self.k + BASIS_BLOCKS * self.block)
         V, T = np.empty((N, self.capacity), order="F"), np.zeros((self.capacity, self.capacity))
         if self.size:
             V[:, : self.size], T[: self.size, : self.size] = (
@@ -139,12 +139,12 @@ class _Basis:
             full = self.size + self.block > self.capacity < self.operator.size
             if not (full or self.exhausted or (self.size >= k and self.products >= self.check)):
                 continue
-            self.check = self.products + PATIENCE
+            self.check = self.products + MAX_STALLED_RESTARTS
             values, Y = self._ritz()
             left = self.coupling @ Y[self.size - self.coupling.shape[1] :, :k]
             if self.exhausted or np.all(column_norms(left) <= tol * max(values[0], np.finfo(float).tiny)):
                 return values, True
-            if self.products >= MAX_PRODUCTS:
+            if self.products >= MAX_LANCZOS_PRODUCTS:
                 return values, False
             if full:
                 self._restart(values, Y, k + (self.capacity - k) // 3)
@@ -155,7 +155,7 @@ class _Basis:
         self._restart(values, Y, k)
         fresh = self.rng.standard_normal((self.operator.size, self.block))
         self.next, self.coupling = self._orthonormal(fresh)[0], np.zeros((self.block, 0))
-        for _ in range(CONFIRMATION):
+        for _ in range(CONFIRMATION_STEPS):
             self._step()
             if self.exhausted or self.size + self.block > self.capacity:
                 break

@@ -10,9 +10,9 @@ import numpy as np
 
 from eigenlens.arrays import Array
 
-__all__ = ["apply_packed", "diagonal_of", "invert_packed", "packed_size", "unpack"]
+__all__ = ["apply_packed", "invert_packed", "packed_diagonal", "packed_size", "unpack"]
 
-WIDEST = 32
+MAX_SWEPT_SIZE = 32
 """Up to this k operations along n win; beyond, one LAPACK call a matrix does."""
 
 
@@ -21,7 +21,7 @@ def packed_size(k: int) -> int:
     return k * (k + 1) // 2
 
 
-def diagonal_of(k: int) -> Array:
+def packed_diagonal(k: int) -> Array:
     """Where the diagonal stands among the packed entries (k,)."""
     return np.cumsum(np.arange(1, k + 1)) - 1
 
@@ -45,7 +45,7 @@ def invert_packed(P: Array, k: int) -> Array:
     >>> invert_packed(P, 2).round(4), P.ravel().round(4)
     (array([1.0986]), array([ 0.6667, -0.3333,  0.6667]))
     """
-    if k > WIDEST:
+    if k > MAX_SWEPT_SIZE:
         return _invert_by_lapack(P, k)
     starts = [packed_size(i) for i in range(k)]
     log_det = np.zeros(P.shape[1])

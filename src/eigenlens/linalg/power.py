@@ -7,21 +7,21 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.linalg.lanczos import residual_norms
 from eigenlens.linalg.operators import SymmetricOperator
-from eigenlens.linalg.spectrum import Outcome, Spectrum, Wanted, orient
+from eigenlens.linalg.spectrum import Outcome, Requested, Spectrum, orient
 
 __all__ = ["power"]
 
-MAX_STEPS = 50_000
+MAX_POWER_STEPS = 50_000
 
 
-def power(operator: SymmetricOperator, wanted: Wanted, tol: float, rng: np.random.Generator) -> Spectrum:
+def power(operator: SymmetricOperator, wanted: Requested, tol: float, rng: np.random.Generator) -> Spectrum:
     """v ← A v / ‖A v‖, orthogonal to the vectors found before, until ‖A v − λ v‖ ≤ tol λ₁.
 
     Converges like (λ₂/λ₁)ᵗ: slow where eigenvalues are close. For teaching, and for one component of a wide gap.
     """
     total, steps = operator.trace, 0
     V, values = np.empty((operator.size, 0)), np.empty(0)
-    k = min(wanted.guess, wanted.limit)
+    k = min(wanted.initial_guess, wanted.limit)
     while True:
         while V.shape[1] < k:
             value, v, used = _dominant(operator, V, values, tol, rng)
@@ -45,7 +45,7 @@ def _dominant(
     """The dominant eigenpair of A deflated by the columns of V, and the steps it took."""
     v = _unit(rng.standard_normal(operator.size), V)
     value = 0.0
-    for step in range(1, MAX_STEPS + 1):
+    for step in range(1, MAX_POWER_STEPS + 1):
         product = operator.matmat(v[:, None])[:, 0]
         product -= V @ (V.T @ product)
         value = float(v @ product)
@@ -53,7 +53,7 @@ def _dominant(
         if np.linalg.norm(product - value * v) <= tol * largest or largest == 0.0:
             return value, v, step
         v = _unit(product, V)
-    return value, v, MAX_STEPS
+    return value, v, MAX_POWER_STEPS
 
 
 def _unit(v: Array, V: Array) -> Array:

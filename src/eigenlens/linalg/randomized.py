@@ -6,24 +6,24 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.linalg.operators import SymmetricOperator
-from eigenlens.linalg.spectrum import Outcome, Spectrum, Wanted, orient
+from eigenlens.linalg.spectrum import Outcome, Requested, Spectrum, orient
 
 __all__ = ["randomized"]
 
-MAX_PRODUCTS = 1000
-DEGREE = 6
-PATIENCE = 5
+MAX_FILTER_PRODUCTS = 1000
+FILTER_DEGREE = 6
+MAX_STALLED_FILTERS = 5
 
 
-def randomized(operator: SymmetricOperator, wanted: Wanted, tol: float, rng: np.random.Generator) -> Spectrum:
+def randomized(operator: SymmetricOperator, wanted: Requested, tol: float, rng: np.random.Generator) -> Spectrum:
     """The leading eigenpairs from a random subspace, sharpened until ‖A v − λ v‖ ≤ tol λ₁.
 
     One product gives the textbook answer, which on slowly decaying spectra is wrong by several per cent. So the
     residuals are looked at, and as long as they are too large the subspace goes through a Chebyshev
     polynomial that grows only above its smallest Ritz value (Rutishauser 1970). Cost: N (k + 10) flops
-    times the products made, at most `MAX_PRODUCTS`.
+    times the products made, at most `MAX_FILTER_PRODUCTS`.
     """
-    total, k, products = operator.trace, min(wanted.guess, wanted.limit), 0
+    total, k, products = operator.trace, min(wanted.initial_guess, wanted.limit), 0
     Q = np.empty((operator.size, 0))
     while True:
         size = min(operator.size, k + max(10, k // 2))
@@ -55,17 +55,17 @@ def _sharpen(
         scale = max(values[0], np.finfo(float).tiny)
         residuals = np.linalg.norm(AQ[:, :k] - Q[:, :k] * values[:k], axis=0) / scale
         whole = Q.shape[1] == operator.size
-        if whole or np.all(residuals <= tol) or products >= MAX_PRODUCTS:
+        if whole or np.all(residuals <= tol) or products >= MAX_FILTER_PRODUCTS:
             return values, Q, residuals, products
         stalled = 0 if residuals.max() < 0.5 * best else stalled + 1
         best = min(best, residuals.max())
-        if stalled > PATIENCE:  # the subspace ends inside a cluster of eigenvalues: widen it
+        if stalled > MAX_STALLED_FILTERS:  # the subspace ends inside a cluster of eigenvalues: widen it
             extra = rng.standard_normal((operator.size, min(Q.shape[1] // 2 + 1, operator.size - Q.shape[1])))
             Q, stalled = np.linalg.qr(np.hstack([Q, operator.matmat(extra)]))[0], 0
             products += 1
             continue
         Q = np.linalg.qr(_chebyshev(operator, Q, AQ, max(values[-1], 1e-12 * scale), values[0]))[0]
-        products += DEGREE - 1
+        products += FILTER_DEGREE - 1
 
 
 def _chebyshev(operator: SymmetricOperator, Q: Array, AQ: Array, edge: float, top: float) -> Array:
@@ -77,7 +77,7 @@ def _chebyshev(operator: SymmetricOperator, Q: Array, AQ: Array, edge: float, to
     at_top = 2.0 * top / edge - 1.0
     sigma = 1.0 / at_top
     before, now = Q, sigma * mapped(AQ, Q)
-    for _ in range(DEGREE - 1):
+    for _ in range(FILTER_DEGREE - 1):
         following = 1.0 / (2.0 * at_top - sigma)
         before, now = now, 2.0 * following * mapped(operator.matmat(now), now) - sigma * following * before
         sigma = following

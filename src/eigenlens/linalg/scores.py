@@ -8,15 +8,15 @@ import numpy as np
 
 from eigenlens.arrays import Array, Like, is_sparse, namespace
 
-__all__ = ["scores", "stack"]
+__all__ = ["concatenate", "project_rows"]
 
 
-def scores(rows: Any, mean: Array, V: Array) -> Any:
+def project_rows(rows: Any, mean: Array, V: Array) -> Any:
     """(X − 1 mᵀ) V (b, k) for rows X (b, d), NumPy, CSR or a tensor.
 
     The mean is split into its value in the rows' dtype and the rest, so float32 rows far from zero lose nothing.
 
-    >>> scores(np.array([[2.0, 3.0]]), np.array([1.0, 1.0]), np.eye(2))
+    >>> project_rows(np.array([[2.0, 3.0]]), np.array([1.0, 1.0]), np.eye(2))
     array([[1., 2.]])
     """
     if is_sparse(rows):
@@ -26,9 +26,9 @@ def scores(rows: Any, mean: Array, V: Array) -> Any:
     near = mean.astype(like.dtype)
     rest, m, right = like((mean - near) @ V), like(near), like(V)
     step = max(64, (4 << 20) // (like.dtype.itemsize * V.shape[0]))
-    return stack([(rows[start : start + step] - m) @ right - rest for start in range(0, rows.shape[0], step)])
+    return concatenate([(rows[start : start + step] - m) @ right - rest for start in range(0, rows.shape[0], step)])
 
 
-def stack(parts: list[Any]) -> Any:
+def concatenate(parts: list[Any]) -> Any:
     """The parts below each other."""
     return parts[0] if len(parts) == 1 else namespace(parts[0]).concat(parts)

@@ -16,28 +16,28 @@ from eigenlens.linalg.lanczos import lanczos, orthonormal, residual_norms
 from eigenlens.linalg.operators import CentredRows, Matrix
 from eigenlens.linalg.power import power
 from eigenlens.linalg.randomized import randomized
-from eigenlens.linalg.spectrum import Outcome, Spectrum, Wanted, orient
-from eigenlens.linalg.svd import triangle
+from eigenlens.linalg.spectrum import Outcome, Requested, Spectrum, orient
+from eigenlens.linalg.svd import triangular_factor
 from eigenlens.linalg.symmetric import leading_eigenpairs
 
-__all__ = ["SOLVERS", "Problem", "choose_solver", "complement", "solve"]
+__all__ = ["SOLVERS", "SpectralProblem", "choose_solver", "orthonormal_complement", "solve"]
 
-DENSE_FEATURES = 3000
+MAX_LAPACK_SIZE = 3000
 """Up to here a covariance matrix is reduced by LAPACK; beyond, Lanczos finds a few of its eigenpairs faster."""
 
-SQUARE_FEATURES = 12_000
+MAX_MATRIX_SIZE = 12_000
 """Up to here a covariance matrix is formed at all (1.2 GB)."""
 
-ZERO = {False: 1e-14, True: 1e-30}
+ZERO_EIGENVALUE = {False: 1e-14, True: 1e-30}
 """Eigenvalues below this share of the largest are zero: from a squared matrix, and from its triangle (True)."""
 
-MANY_AXES = 64
+MAX_AXES_ONE_BY_ONE = 64
 """More null axes than this come from one Householder QR, which costs less than one axis at a time."""
 
-FLOOR = {np.dtype(np.float64): 1e-14, np.dtype(np.float32): 1e-6}
+MIN_RESIDUAL = {np.dtype(np.float64): 1e-14, np.dtype(np.float32): 1e-6}
 """The least residual that products in this dtype can reach; a smaller `tol` means this."""
 
-LOST = {False: 1e-7, True: 1e-4}
+LOST_DIGITS = {False: 1e-7, True: 1e-4}
 """Eigenvalues below this share of the largest have lost digits in a covariance matrix; True: of float32 products.
 
 From float64 products at 1e-7 about nine digits are left, from float32 products at 1e-4 about four.
@@ -45,7 +45,7 @@ From float64 products at 1e-7 about nine digits are left, from float32 products 
 
 
 @dataclass(frozen=True)
-class Problem:
+class SpectralProblem:
     """What the automatic choice looks at.
 
     Attributes:
@@ -65,7 +65,7 @@ class Problem:
     columns: bool = True
 
 
-def choose_solver(problem: Problem) -> tuple[str, str]:
+def choose_solver(problem: SpectralProblem) -> tuple[str, str]:
     """The fastest accurate solver for a problem, and why. The first line that fits:
 
     | if                                                                 | solver     |
@@ -80,32 +80,32 @@ def choose_solver(problem: Problem) -> tuple[str, str]:
     "covariance" and "gram" look at what they found: if the smallest eigenvalue kept is below 1e-7 of the largest
     (1e-4 where float32 was multiplied in float32), digits are gone, and up to min(n, d) = 3000 "svd" is run instead.
 
-    >>> choose_solver(Problem(n=1_000_000, d=100, k=10))
+    >>> choose_solver(SpectralProblem(n=1_000_000, d=100, k=10))
     ('covariance', 'd=100 is small enough for a covariance matrix')
-    >>> choose_solver(Problem(n=500, d=100_000, k=20))[0]
+    >>> choose_solver(SpectralProblem(n=500, d=100_000, k=20))[0]
     'gram'
-    >>> choose_solver(Problem(n=200_000, d=20_000, k=50, density=0.002))[0]
+    >>> choose_solver(SpectralProblem(n=200_000, d=20_000, k=50, density=0.002))[0]
     'lanczos'
     """
     n, d, k = problem.n, problem.d, problem.k
     few = k <= min(n, d) / 5
-    if problem.density < 0.1 and min(n, d) > DENSE_FEATURES and few:
+    if problem.density < 0.1 and min(n, d) > MAX_LAPACK_SIZE and few:
         return "lanczos", f"the rows are sparse (density {problem.density:.2g}) and k={k} is few"
-    nearly_square = min(n, d) > DENSE_FEATURES and n <= 2 * d < 4 * n
+    nearly_square = min(n, d) > MAX_LAPACK_SIZE and n <= 2 * d < 4 * n
     if problem.density == 1.0 and problem.in_memory and nearly_square and k <= min(n, d) / 50:
         return "lanczos", f"k={k} of a large, dense and nearly square matrix are few"
-    if problem.columns and 2 * n <= d and n <= SQUARE_FEATURES:
+    if problem.columns and 2 * n <= d and n <= MAX_MATRIX_SIZE:
         return "gram", f"n={n} rows are far fewer than d={d} columns"
-    if d <= SQUARE_FEATURES:
+    if d <= MAX_MATRIX_SIZE:
         return "covariance", f"d={d} is small enough for a covariance matrix"
-    if problem.columns and n <= SQUARE_FEATURES:
+    if problem.columns and n <= MAX_MATRIX_SIZE:
         return "gram", f"n={n} is small enough for a Gram matrix"
     return "lanczos", f"d={d} is too large for a covariance matrix"
 
 
 def solve(
     rows: CentredRows,
-    wanted: Wanted,
+    wanted: Requested,
     solver: str | Callable[..., Spectrum] = "auto",
     *,
     tol: float = 1e-9,
@@ -114,16 +114,16 @@ def solve(
     """The leading eigenpairs of the covariance of `rows`, by the solver named, chosen or given.
 
     A callable solver is called as solver(rows, wanted, tol, rng). What `covariance` and `gram` lose is never
-    returned by "auto": when the smallest eigenvalue kept is below `LOST` of the largest, "svd" runs instead.
+    returned by "auto": when the smallest eigenvalue kept is below `LOST_DIGITS` of the largest, "svd" runs instead.
     """
     rng = np.random.default_rng() if rng is None else rng
-    tol = max(tol, FLOOR[rows.source.dtype])
+    tol = max(tol, MIN_RESIDUAL[rows.source.dtype])
     reason = "asked for"
     name = solver
     if solver == "auto":
         name, reason = choose_solver(_problem(rows, wanted))
     spectrum = _run(name, rows, wanted, tol, rng)
-    limit = LOST[name == "covariance" and rows.single_products]
+    limit = LOST_DIGITS[name == "covariance" and rows.single_products]
     if solver == "auto" and name in ("covariance", "gram") and _lost_digits(spectrum, rows, limit):
         reason = f"{name} loses eigenvalues below {limit:g} of the largest"
         spectrum = _run("svd", rows, wanted, tol, rng)
@@ -134,13 +134,13 @@ def solve(
 def _run(
     solver: str | Callable[..., Spectrum],
     rows: CentredRows,
-    wanted: Wanted,
+    wanted: Requested,
     tol: float,
     rng: np.random.Generator,
 ) -> Spectrum:
     if callable(solver):
         return solver(rows, wanted, tol, rng)
-    if wanted.whole and solver in ITERATIVE:
+    if wanted.needs_all and solver in ITERATIVE:
         raise OptionError(
             f"solver={solver!r} finds leading eigenvalues only, but this n_components rule needs all of them; "
             "use solver='covariance', 'gram' or 'svd'."
@@ -148,32 +148,34 @@ def _run(
     return SOLVERS[solver](rows, wanted, tol, rng)
 
 
-def _problem(rows: CentredRows, wanted: Wanted) -> Problem:
+def _problem(rows: CentredRows, wanted: Requested) -> SpectralProblem:
     source = rows.source
     n = source.n_rows if source.n_rows is not None else rows.columns.rows
     density = source.density if isinstance(source, SparseSource) else 1.0
     columns = isinstance(source, ArraySource | SparseSource | TensorSource)
-    k = wanted.limit if wanted.whole else wanted.guess
-    return Problem(n, source.n_features, k, density, source.dtype, source.in_memory, columns)
+    k = wanted.limit if wanted.needs_all else wanted.initial_guess
+    return SpectralProblem(n, source.n_features, k, density, source.dtype, source.in_memory, columns)
 
 
 def _lost_digits(spectrum: Spectrum, rows: CentredRows, limit: float) -> bool:
     """Whether a kept eigenvalue is too small for its digits; zeros by centring and by constant columns do not count."""
     kept = spectrum.values[: min(rows.n_rows - 1, int(np.count_nonzero(rows.variances)))]
-    if min(rows.n_rows, rows.size) > DENSE_FEATURES:
+    if min(rows.n_rows, rows.size) > MAX_LAPACK_SIZE:
         return False
     return bool(kept.size and kept[0] > 0.0 and kept[-1] < limit * kept[0])
 
 
-def _with_null_space(spectrum: Spectrum, wanted: Wanted) -> Spectrum:
+def _with_null_space(spectrum: Spectrum, wanted: Requested) -> Spectrum:
     """The spectrum with as many pairs as wanted, those without variance along axes that depend on the others alone.
 
     Components of zero variance are arbitrary, and each solver would return others: here they become the
     coordinate axes, orthogonalised in order of how much of them is left. So solvers, copies and weights agree.
     """
     values, V = spectrum.values, spectrum.vectors
-    k = values.size if wanted.count is None else wanted.count
-    alive = values > ZERO[spectrum.outcome.solver == "svd"] * max(values.max(initial=0.0), np.finfo(float).tiny)
+    k = values.size if wanted.fixed_count is None else wanted.fixed_count
+    alive = values > ZERO_EIGENVALUE[spectrum.outcome.solver == "svd"] * max(
+        values.max(initial=0.0), np.finfo(float).tiny
+    )
     if k == values.size and alive.all():
         return spectrum
     values, kept = values[alive], V[:, alive]
@@ -182,15 +184,15 @@ def _with_null_space(spectrum: Spectrum, wanted: Wanted) -> Spectrum:
     return replace(
         spectrum,
         values=np.append(values, np.zeros(extra)),
-        vectors=np.column_stack([kept, orient(complement(kept, extra))]),
+        vectors=np.column_stack([kept, orient(orthonormal_complement(kept, extra))]),
         outcome=replace(spectrum.outcome, residuals=residuals),
     )
 
 
-def complement(V: Array, count: int) -> Array:
+def orthonormal_complement(V: Array, count: int) -> Array:
     """`count` orthonormal columns orthogonal to the orthonormal V (d, k), from coordinate axes."""
     d, k = V.shape
-    if count > MANY_AXES and d <= SQUARE_FEATURES:
+    if count > MAX_AXES_ONE_BY_ONE and d <= MAX_MATRIX_SIZE:
         return np.asarray(np.linalg.qr(V, mode="complete")[0][:, k : k + count])
     basis = np.empty((d, k + count), order="F")
     basis[:, :k] = V
@@ -206,25 +208,25 @@ def complement(V: Array, count: int) -> Array:
     return basis[:, k:]
 
 
-def _covariance(rows: CentredRows, wanted: Wanted, tol: float, rng: np.random.Generator) -> Spectrum:
+def _covariance(rows: CentredRows, wanted: Requested, tol: float, rng: np.random.Generator) -> Spectrum:
     """Eigenpairs of the covariance matrix (d, d): one pass, n d² flops."""
     return _named(_dense(Matrix(rows.dense()), wanted, tol, rng), "covariance")
 
 
-def _gram(rows: CentredRows, wanted: Wanted, tol: float, rng: np.random.Generator) -> Spectrum:
+def _gram(rows: CentredRows, wanted: Requested, tol: float, rng: np.random.Generator) -> Spectrum:
     """The dual: eigenpairs of X̃X̃ᵀ (n, n), then v = X̃ᵀu / s. n² d flops, never a d×d matrix."""
     dual = _dense(Matrix(rows.gram()), wanted, tol, rng)
     V = rows.rmatmat(dual.vectors)
-    alive = dual.values > ZERO[False] * max(dual.values.max(initial=0.0), np.finfo(float).tiny)
+    alive = dual.values > ZERO_EIGENVALUE[False] * max(dual.values.max(initial=0.0), np.finfo(float).tiny)
     if alive.any():
         V[:, alive] = orthonormal(V[:, alive] / np.linalg.norm(V[:, alive], axis=0))[0]
     return _named(replace(dual, vectors=orient(V), total=rows.trace), "gram")
 
 
-def _svd(rows: CentredRows, wanted: Wanted, tol: float, rng: np.random.Generator) -> Spectrum:
+def _svd(rows: CentredRows, wanted: Requested, tol: float, rng: np.random.Generator) -> Spectrum:
     """Singular values of X̃ itself, to full accuracy: from its triangular factor (n ≥ d), or by LAPACK (n < d)."""
     tall = rows.n_rows >= rows.size
-    A = triangle(rows) if tall else np.concatenate(list(rows.centred_blocks()))
+    A = triangular_factor(rows) if tall else np.concatenate(list(rows.centred_blocks()))
     _, s, Vt = lapack_svd(A, full_matrices=False, check_finite=False)
     values, total = s**2, rows.trace
     k = wanted.choose(values, total)
@@ -234,9 +236,9 @@ def _svd(rows: CentredRows, wanted: Wanted, tol: float, rng: np.random.Generator
     return Spectrum(values[:k], orient(V), total, Outcome("svd", residuals=residuals))
 
 
-def _dense(matrix: Matrix, wanted: Wanted, tol: float, rng: np.random.Generator) -> Spectrum:
+def _dense(matrix: Matrix, wanted: Requested, tol: float, rng: np.random.Generator) -> Spectrum:
     """Eigenpairs of a matrix in memory: by LAPACK, or by Lanczos where few of many are wanted."""
-    if matrix.size > DENSE_FEATURES and not wanted.whole and wanted.guess <= matrix.size // 20:
+    if matrix.size > MAX_LAPACK_SIZE and not wanted.needs_all and wanted.initial_guess <= matrix.size // 20:
         return lanczos(matrix, wanted, tol, rng, block=16)
     _, values, V = leading_eigenpairs(matrix.dense(), wanted)
     residuals = residual_norms(matrix, V, values)

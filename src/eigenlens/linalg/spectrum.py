@@ -1,4 +1,4 @@
-"""The values of spectral problems: what is wanted, what came out, and the one rule for signs."""
+"""Leading eigenpairs as values: how many are requested, what was found and how, and the one sign convention."""
 
 from __future__ import annotations
 
@@ -9,39 +9,39 @@ import numpy as np
 
 from eigenlens.arrays import Array
 
-__all__ = ["Outcome", "Spectrum", "Wanted", "orient"]
+__all__ = ["Outcome", "Requested", "Spectrum", "orient"]
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """How many leading eigenpairs to find.
+class Requested:
+    """The number of leading eigenpairs that a solver is asked for, known beforehand or read off the eigenvalues.
 
     Attributes:
-        guess: where an iteration starts.
-        limit: the most there can be.
-        choose: (leading values, trace) → k, or None if these values are too few to tell.
-        whole: whether `choose` needs every eigenvalue.
-        count: the number, where it is known beforehand.
+        initial_guess: the number that an iteration starts with.
+        limit: the largest possible number.
+        choose: (leading values, trace) → k, or None if these values are too few to decide.
+        needs_all: whether `choose` needs every eigenvalue.
+        fixed_count: the number, where it is known beforehand.
 
-    >>> Wanted.exactly(3, limit=10).choose(np.ones(5), 5.0)
+    >>> Requested.count(3, limit=10).choose(np.ones(5), 5.0)
     3
     """
 
-    guess: int
+    initial_guess: int
     limit: int
     choose: Callable[[Array, float], int | None]
-    whole: bool = False
-    count: int | None = None
+    needs_all: bool = False
+    fixed_count: int | None = None
 
     @classmethod
-    def exactly(cls, k: int, limit: int) -> Wanted:
-        """The leading k."""
-        return cls(k, limit, lambda values, total: k, count=k)
+    def count(cls, k: int, limit: int) -> Requested:
+        """Return a request for exactly the k leading pairs."""
+        return cls(k, limit, lambda values, total: k, fixed_count=k)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a spectrum was found: the solver, why it, what it cost and how good it is.
+    """A record of how a spectrum was found: the solver, why it was chosen, what it cost and how accurate it is.
 
     Attributes:
         solver: the name of the solver that ran.
@@ -74,7 +74,7 @@ class Spectrum:
         values: (k,) descending, never negative.
         vectors: (d, k) orthonormal columns, oriented by `orient`.
         total: the trace, the sum of all eigenvalues.
-        outcome: how it was found.
+        outcome: how they were found.
     """
 
     values: Array
@@ -84,9 +84,9 @@ class Spectrum:
 
 
 def orient(vectors: Array) -> Array:
-    """Columns with signs such that the entry of largest modulus is positive.
+    """Return the columns with signs such that the entry of largest modulus of each is positive.
 
-    Entries within 1e-6 of the largest count as ties, and the first of them decides, so rounding cannot.
+    Entries within 1e-6 of the largest are ties, and the first of them decides: rounding cannot change the sign.
 
     >>> orient(np.array([[0.6, -0.70710678], [-0.8, 0.70710679]])).round(3)
     array([[-0.6 ,  0.707], [ 0.8 , -0.707]])

@@ -12,15 +12,15 @@ from scipy.linalg import LinAlgError, cholesky, qr
 from eigenlens.arrays import Array
 from eigenlens.linalg.operators import CentredRows
 
-__all__ = ["triangle"]
+__all__ = ["triangular_factor"]
 
-MOST_STEPS = 4
-SAMPLE = 8
-NEARLY = 30.0
+MAX_CHOLESKY_STEPS = 4
+SAMPLE_ROWS_PER_COLUMN = 8
+MAX_CONDITION = 30.0
 """A whitened condition number up to this costs its Cholesky factor no more than three of its sixteen digits."""
 
 
-def triangle(rows: CentredRows) -> Array:
+def triangular_factor(rows: CentredRows) -> Array:
     """R (d, d), upper triangular, with RᵀR = X̃ᵀX̃, for n ≥ d.
 
     CholeskyQR with a head start: whiten the rows by the triangle so far, correct it by the Cholesky factor of what
@@ -37,13 +37,13 @@ def triangle(rows: CentredRows) -> Array:
 
 def _cholesky_qr(rows: CentredRows) -> Array:
     R = _sampled(rows)
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_CHOLESKY_STEPS):
         step = cholesky(rows.whitened_moments(R).scatter, check_finite=False)
         size = step.diagonal()
         if size.min() < 1e-6 * size.max():
             raise LinAlgError("too ill-conditioned for CholeskyQR")
         R = np.triu(step @ R)
-        if size.max() < NEARLY * size.min():
+        if size.max() < MAX_CONDITION * size.min():
             signs = np.where(R.diagonal() < 0.0, -1.0, 1.0)
             return np.asarray(R * signs[:, None] / np.sqrt(rows.divisor))
     raise LinAlgError("CholeskyQR did not settle")
@@ -51,7 +51,7 @@ def _cholesky_qr(rows: CentredRows) -> Array:
 
 def _sampled(rows: CentredRows) -> Array:
     """The triangle of some rows, spread over a block; of the shifted scatter where that has deficient rank."""
-    R = qr(rows.sample(SAMPLE * rows.size), mode="r", check_finite=False)[0][: rows.size]
+    R = qr(rows.sample(SAMPLE_ROWS_PER_COLUMN * rows.size), mode="r", check_finite=False)[0][: rows.size]
     size = np.abs(R.diagonal())
     if len(R) == rows.size and size.min() > 1e-14 * size.max():
         return np.asarray(R)

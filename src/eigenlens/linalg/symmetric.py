@@ -8,48 +8,48 @@ import numpy as np
 from scipy.linalg import eigh, lapack
 
 from eigenlens.arrays import Array
-from eigenlens.linalg.spectrum import Wanted
-from eigenlens.native import one_thread
+from eigenlens.linalg.spectrum import Requested
+from eigenlens.resources import one_thread
 
 __all__ = ["leading_eigenpairs"]
 
-SMALL = 300
-ALONE = 640
+MAX_DIVIDE_AND_CONQUER = 300
+MAX_ONE_THREAD = 640
 """Up to here one thread is fast enough, and leaves none spinning beside the products that follow."""
 
-MANY = 1 / 6
+MANY_VECTORS_SHARE = 1 / 6
 
 
-def leading_eigenpairs(A: Array, wanted: Wanted) -> tuple[Array, Array, Array]:
+def leading_eigenpairs(A: Array, wanted: Requested) -> tuple[Array, Array, Array]:
     """All eigenvalues (d,), the k wanted (k,) and their vectors (d, k), descending.
 
     Small matrices by divide and conquer. Larger ones are reduced to tridiagonal form (4/3 d³ flops); all
     eigenvalues of that cost O(d²), and `wanted` then says how many vectors to make: few from the reduced
     form (2 d² k flops), many by divide and conquer, which is faster from about d/6 on.
 
-    >>> values, leading, vectors = leading_eigenpairs(np.diag([1.0, 3.0, 2.0]), Wanted.exactly(1, 3))
+    >>> values, leading, vectors = leading_eigenpairs(np.diag([1.0, 3.0, 2.0]), Requested.count(1, 3))
     >>> values, leading, np.abs(vectors.ravel())
     (array([3., 2., 1.]), array([3.]), array([0., 1., 0.]))
     """
-    with one_thread() if A.shape[0] <= ALONE else nullcontext():
-        return _all_at_once(A, wanted) if A.shape[0] <= SMALL else _by_need(A, wanted)
+    with one_thread() if A.shape[0] <= MAX_ONE_THREAD else nullcontext():
+        return _all_at_once(A, wanted) if A.shape[0] <= MAX_DIVIDE_AND_CONQUER else _by_need(A, wanted)
 
 
-def _all_at_once(A: Array, wanted: Wanted) -> tuple[Array, Array, Array]:
+def _all_at_once(A: Array, wanted: Requested) -> tuple[Array, Array, Array]:
     ascending, vectors = eigh(A, driver="evd", check_finite=False)
     values = ascending[::-1]
     k = _count(wanted, values, float(np.trace(A)))
     return values, values[:k], vectors[:, ::-1][:, :k]
 
 
-def _by_need(A: Array, wanted: Wanted) -> tuple[Array, Array, Array]:
+def _by_need(A: Array, wanted: Requested) -> tuple[Array, Array, Array]:
     reduced, diagonal, off, tau = _tridiagonal(A)
     values = lapack.dsterf(diagonal, off)[0][::-1]
     k = _count(wanted, values, float(np.trace(A)))
     return (values, *_vectors(reduced, diagonal, off, tau, k))
 
 
-def _count(wanted: Wanted, values: Array, total: float) -> int:
+def _count(wanted: Requested, values: Array, total: float) -> int:
     k = wanted.choose(np.maximum(values, 0.0), total)
     return min(wanted.limit if k is None else k, wanted.limit)
 
@@ -63,7 +63,7 @@ def _tridiagonal(A: Array) -> tuple[Array, Array, Array, Array]:
 def _vectors(reduced: Array, diagonal: Array, off: Array, tau: Array, k: int) -> tuple[Array, Array]:
     """The k largest eigenpairs of the tridiagonal matrix, turned back by the k columns that are needed."""
     d = diagonal.size
-    w, z = _few(diagonal, off, k) if k <= MANY * d else _many(diagonal, off, k)
+    w, z = _few(diagonal, off, k) if k <= MANY_VECTORS_SHARE * d else _many(diagonal, off, k)
     # The reflectors sit below the subdiagonal, as a QR factorisation of the trailing block would leave them.
     reflectors, tail = np.asfortranarray(reduced[1:, :-1]), np.asfortranarray(z[1:])
     _, work, _ = lapack.dormqr("L", "N", reflectors, tau, tail, -1)

@@ -17,7 +17,7 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.densities.linear_gaussian import LinearGaussian
-from eigenlens.linalg.packed import apply_packed, diagonal_of, packed_size, unpack
+from eigenlens.linalg.packed import apply_packed, packed_diagonal, packed_size, unpack
 from eigenlens.missing.expectation import REFINED, Expected, Latent, Piece, Posterior, Rows
 from eigenlens.missing.units import Noise
 from eigenlens.native.incomplete_rows import latent_information, latent_turn
@@ -200,7 +200,7 @@ def information_of(found: Posterior, model: LinearGaussian) -> Information:
 
 
 def _by_kernel(rows: Rows, model: LinearGaussian) -> Information:
-    psi, diagonal = np.asarray(model.noise), diagonal_of(model.loadings.shape[1])
+    psi, diagonal = np.asarray(model.noise), packed_diagonal(model.loadings.shape[1])
     found = latent_information(rows.X, rows.w, rows.frame(model))
     blocks, latent = -found.spread, -found.latent
     blocks[diagonal] += found.weight
@@ -221,7 +221,7 @@ def _by_numpy(piece: Piece, found: Latent, model: LinearGaussian) -> Information
         np.maximum(free, 0.0, out=free)
         free *= piece.patterns
     known = -found.C
-    known[diagonal_of(k)] += 1.0
+    known[packed_diagonal(k)] += 1.0
     weighted = free * piece.weight[:, None]
     squares = np.multiply(free, weighted, out=free).sum(axis=0)
     return Information(known @ weighted / psi, weighted.sum(axis=0) / psi, 0.5 * squares, known @ piece.weight)

@@ -16,7 +16,7 @@ from eigenlens.missing.expectation import Expected
 from eigenlens.missing.newton import Place, finish, place_of
 from eigenlens.missing.passes import Passes
 from eigenlens.missing.units import Noise
-from eigenlens.optim.em import Ascent, Chart, ascend
+from eigenlens.optim.em import EMResult, ParameterMap, run_em
 
 __all__ = ["Climb", "best_climb", "maximised"]
 
@@ -41,7 +41,7 @@ PATIENCE = 75
 ON_THE_WAY = 0.02
 """With a floor that is not the last a climb ends where no more than this is left to gain."""
 
-End = Ascent[LinearGaussian]
+End = EMResult[LinearGaussian]
 Ends = list[tuple[int, End]]
 Models = list[LinearGaussian]
 
@@ -94,7 +94,7 @@ class Climb:
 
     def _climbed(self, start: LinearGaussian, way: Way, stages: Sequence[Noise]) -> End:
         step, chart, most = partial(self._step, noise=stages[0]), _chart(stages[0]), min(EM_STEPS, way.most)
-        found = ascend(step, start, chart, tol=NEARER * way.tol, max_iter=most, note=way.note)
+        found = run_em(step, start, chart, tol=NEARER * way.tol, max_iter=most, note=way.note)
         for before, noise in zip((None, *stages), stages, strict=False):
             last = noise is stages[-1]
             free = before is not None and not _bounded(found.best, before)  # then a lower floor changes nothing
@@ -140,7 +140,7 @@ def maximised(expected: Expected, model: LinearGaussian, noise: Noise) -> Linear
     return LinearGaussian(mean, loadings @ root, noise.estimate(rest, N))
 
 
-def _chart(noise: Noise) -> Chart[LinearGaussian]:
+def _chart(noise: Noise) -> ParameterMap[LinearGaussian]:
     """mu, W and phi, which stays near the step's."""
 
     def vector(model: LinearGaussian) -> Array:
@@ -151,7 +151,7 @@ def _chart(noise: Noise) -> Chart[LinearGaussian]:
         near = noise.phi(np.asarray(like.noise))
         return LinearGaussian(mean, loadings, noise.psi(near + np.clip(phi - near, -FARTHEST, FARTHEST)))
 
-    return Chart(vector, model)
+    return ParameterMap(vector, model)
 
 
 # ---- several starts ---------------------------------------------------------------------------------------
@@ -208,7 +208,7 @@ def _promising(ends: Ends) -> Ends:
     best, *others = sorted(ends, key=lambda each: _top(each[1]), reverse=True)
     found = [best]
     for number, end in others:
-        higher = _top(end) + 2.0 * end.gap > _top(best[1])
+        higher = _top(end) + 2.0 * end.remaining_gain > _top(best[1])
         if higher and not any(_alike(end.best, one.best) for _, one in found):
             found.append((number, end))
     return found

@@ -24,8 +24,8 @@ from eigenlens.missing.curvature import (
 from eigenlens.missing.expectation import Expected, expected_of
 from eigenlens.missing.passes import Passes
 from eigenlens.missing.units import Noise, turned
-from eigenlens.optim.em import Ascent
-from eigenlens.optim.trust_region import Step, newton_step, rising
+from eigenlens.optim.em import EMResult
+from eigenlens.optim.trust_region import NewtonStep, negative_curvature_step, newton_step
 
 __all__ = ["Place", "finish", "place_of"]
 
@@ -59,7 +59,7 @@ def place_of(passes: Passes, given: LinearGaussian) -> Place:
 
 def finish(
     passes: Passes,
-    found: Ascent[LinearGaussian],
+    found: EMResult[LinearGaussian],
     noise: Noise,
     place: Place,
     *,
@@ -67,12 +67,12 @@ def finish(
     max_iter: int,
     note: Callable[[int, float], None],
     looks: bool = True,
-) -> Ascent[LinearGaussian]:
+) -> EMResult[LinearGaussian]:
     """Newton's steps from where `found` ended, until no more than tol is left to gain; `place` is the last one seen.
 
     With `looks` the curvature at the end is looked at, and where that is a saddle the climb goes on.
     """
-    best, path, gap, ended = found.best, list(found.path), found.gap, "max_iter"
+    best, path, gap, ended = found.best, list(found.path), found.remaining_gain, "max_iter"
     try:
         if place.given is not best:
             place = place_of(passes, best)
@@ -80,13 +80,13 @@ def finish(
         while True:
             near = _Quadratic.at(passes, place, noise)
             step, better = near.step(radius, tol), None
-            gap = step.gap if np.isfinite(step.gap) else max(step.promise, tol)
-            if step.gap > tol:
+            gap = step.remaining_gain if np.isfinite(step.remaining_gain) else max(step.predicted_gain, tol)
+            if step.remaining_gain > tol:
                 if len(path) >= max_iter:
                     break
                 better, share = _tried(passes, place, noise, step)
             if better is None:
-                ended = "converged" if step.gap <= tol else "rounding"
+                ended = "converged" if step.remaining_gain <= tol else "rounding"
                 upward = near.upward(farthest, min(LOOKS, passes.count // SHARE)) if looks else None
                 if upward is None:
                     break
@@ -98,8 +98,8 @@ def finish(
             path.append(max(place.value, path[-1]))
             note(len(path), path[-1])
     except KeyboardInterrupt:
-        return Ascent(best, tuple(path), gap, interrupted=True, ended="interrupted")
-    return Ascent(best, tuple(path), gap, ended=ended)
+        return EMResult(best, tuple(path), gap, interrupted=True, ended="interrupted")
+    return EMResult(best, tuple(path), gap, ended=ended)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,17 +133,17 @@ class _Quadratic:
 
         return cls(free * g, free, hessian, lambda v: free * inverse(v))
 
-    def step(self, radius: float, tol: float) -> Step:
+    def step(self, radius: float, tol: float) -> NewtonStep:
         """Newton's."""
         return newton_step(self.g, self.hessian, self.inverse, radius=radius, tol=tol, share=FORCING)
 
-    def upward(self, radius: float, most: int) -> Step | None:
+    def upward(self, radius: float, most: int) -> NewtonStep | None:
         """One that leaves a saddle; None where there seems to be no such."""
         r = self.free * np.random.default_rng(0).standard_normal(self.g.size)
-        return rising(self.g, r, self.hessian, self.inverse, radius=radius, most=most)
+        return negative_curvature_step(self.g, r, self.hessian, self.inverse, radius=radius, max_products=most)
 
 
-def _tried(passes: Passes, place: Place, noise: Noise, step: Step) -> tuple[Place | None, float]:
+def _tried(passes: Passes, place: Place, noise: Noise, step: NewtonStep) -> tuple[Place | None, float]:
     """The place a step leads to, shortened until it gains, and the share of it that was taken."""
     model, share = place.model, 1.0
     psi = np.asarray(model.noise)
@@ -158,9 +158,9 @@ def _tried(passes: Passes, place: Place, noise: Noise, step: Step) -> tuple[Plac
     return None, share
 
 
-def _radius(radius: float, step: Step, share: float, gained: float) -> float:
+def _radius(radius: float, step: NewtonStep, share: float, gained: float) -> float:
     """The next radius of trust: the length that was taken, more if it was as good as promised."""
     length = share * step.length
-    if share < 1.0 or gained < 0.25 * step.promise:
+    if share < 1.0 or gained < 0.25 * step.predicted_gain:
         return max(length, 1e-12)
-    return max(radius, 2.0 * length) if gained > 0.75 * step.promise or not step.bounded else radius
+    return max(radius, 2.0 * length) if gained > 0.75 * step.predicted_gain or not step.bounded else radius

@@ -18,21 +18,27 @@ from eigenlens.data.rows import counted
 from eigenlens.data.source import Source
 from eigenlens.densities.mixture import Mixture
 from eigenlens.errors import DataError, OptionError
-from eigenlens.estimator.iterative import Climbed
-from eigenlens.estimator.progress import progress_of
-from eigenlens.estimator.rows import by_block, dense_blocks, framed, rows_of
+from eigenlens.estimator.iterative import IterativeFit
+from eigenlens.estimator.progress import progress_callback
+from eigenlens.estimator.rows import dense_blocks, map_blocks, to_frame_like, validate_rows
 from eigenlens.mixture import storage as mixture_files
 from eigenlens.mixture.binned import fit_binned_mixture
 from eigenlens.mixture.fit import MixtureFit, fit_mixture
-from eigenlens.mixture.online import Stepwise, continued, first_chunk, next_chunk
-from eigenlens.mixture.options import checked_bins, checked_columns, checked_options, require_weight, warn_about
-from eigenlens.mixture.structures.base import Structure
-from eigenlens.mixture.structures.families import STRUCTURES
+from eigenlens.mixture.online import OnlineFit, fit_first_chunk, fit_next_chunk, resume_fit
+from eigenlens.mixture.options import (
+    check_bins,
+    check_mixture_options,
+    check_total_weight,
+    resolve_columns,
+    warn_mixture_fit,
+)
+from eigenlens.mixture.structures.base import CovarianceStructure
+from eigenlens.mixture.structures.families import COVARIANCE_STRUCTURES
 
 __all__ = ["GaussianMixture"]
 
 
-class GaussianMixture(Climbed[MixtureFit], DensityMixin, BaseEstimator):  # type: ignore[misc]
+class GaussianMixture(IterativeFit[MixtureFit], DensityMixin, BaseEstimator):  # type: ignore[misc]
     """A density of several Gaussians, p(x) = Σ_k pi_k N(x | mu_k, C_k), by maximum likelihood; also soft clustering.
 
     EM (Dempster, Laird and Rubin 1977), its steps extrapolated where they crawl, and a guess that loses is not taken.
@@ -119,14 +125,14 @@ class GaussianMixture(Climbed[MixtureFit], DensityMixin, BaseEstimator):  # type
 
         Interrupted by the user (KeyboardInterrupt), EM keeps the best mixture so far and warns.
         """
-        source = rows_of(self, X, sample_weight, reset=True)
-        require_weight(source)
-        K, options = checked_options(self, source)
+        source = validate_rows(self, X, sample_weight, reset=True)
+        check_total_weight(source)
+        K, options = check_mixture_options(self, source)
         rng = checks.generator(self.random_state)
-        with progress_of(self.verbose) as progress:
+        with progress_callback(self.verbose) as progress:
             fit = fit_mixture(source, K, options, rng, progress)
-        self._remember(fit, STRUCTURES[options.structure](options.n_factors), Like(X, source.dtype))
-        warn_about(fit, source, options.tol, options.max_iter)
+        self._remember(fit, COVARIANCE_STRUCTURES[options.structure](options.n_factors), Like(X, source.dtype))
+        warn_mixture_fit(fit, source, options.tol, options.max_iter)
         return self
 
     def fit_binned(self, edges: Any, counts: Any) -> Self:
@@ -141,15 +147,15 @@ class GaussianMixture(Climbed[MixtureFit], DensityMixin, BaseEstimator):  # type
         >>> mixture.means_.round(2), mixture.covariances_.round(2)
         (array([[0.]]), array([[[1.]]]))
         """
-        ends, weight = checked_bins(edges, counts, self.n_components)
+        ends, weight = check_bins(edges, counts, self.n_components)
         source = ArraySource(ends[:-1, None])
-        K, options = checked_options(self, source.weighted(weight))
+        K, options = check_mixture_options(self, source.weighted(weight))
         rng = checks.generator(self.random_state)
-        with progress_of(self.verbose) as progress:
+        with progress_callback(self.verbose) as progress:
             fit = fit_binned_mixture(ends, weight, K, options, rng, progress)
-        rows_of(self, source, reset=True)
-        self._remember(fit, STRUCTURES[options.structure](options.n_factors), Like(ends))
-        warn_about(fit, source, options.tol, options.max_iter)
+        validate_rows(self, source, reset=True)
+        self._remember(fit, COVARIANCE_STRUCTURES[options.structure](options.n_factors), Like(ends))
+        warn_mixture_fit(fit, source, options.tol, options.max_iter)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, decay: float = 0.7) -> Self:
@@ -165,19 +171,19 @@ class GaussianMixture(Climbed[MixtureFit], DensityMixin, BaseEstimator):  # type
         """
         first = not self.__sklearn_is_fitted__()
         share = checks.real("decay", decay, 0.5, 1.0 + 1e-12)
-        source = rows_of(self, X, sample_weight, reset=first)
-        K, options = checked_options(self, source, starts=first)
-        structure = STRUCTURES[options.structure](options.n_factors)
+        source = validate_rows(self, X, sample_weight, reset=first)
+        K, options = check_mixture_options(self, source, starts=first)
+        structure = COVARIANCE_STRUCTURES[options.structure](options.n_factors)
         if first:
-            require_weight(source)
-            with progress_of(self.verbose) as progress:
-                state = first_chunk(source, K, options, checks.generator(self.random_state), progress)
+            check_total_weight(source)
+            with progress_callback(self.verbose) as progress:
+                state = fit_first_chunk(source, K, options, checks.generator(self.random_state), progress)
         elif structure != self._structure:
             raise OptionError("covariance_type or n_factors was changed since the first chunk; use fit, or a clone.")
         else:
-            state = next_chunk(self._chunks or continued(self._fitted, options), source, options, share)
-        self._remember(state.fit, structure, Like(X, source.dtype) if first else self._given, state)
-        warn_about(state.fit, source, options.tol, options.max_iter)
+            state = fit_next_chunk(self._chunks or resume_fit(self._fitted, options), source, options, share)
+        self._remember(state.fit, structure, Like(X, source.dtype) if first else self._rows_like, state)
+        warn_mixture_fit(state.fit, source, options.tol, options.max_iter)
         return self
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
@@ -188,12 +194,12 @@ class GaussianMixture(Climbed[MixtureFit], DensityMixin, BaseEstimator):  # type
 
     def predict(self, X: Any) -> Array:
         """The likeliest component (n,) of each row."""
-        joint = self._by_block(rows_of(self, X), Mixture.log_joint)
+        joint = self._by_block(validate_rows(self, X), Mixture.log_joint)
         return np.asarray(joint.argmax(axis=1))
 
     def predict_proba(self, X: Any) -> Any:
         """P(component k | x_i) (n, K)."""
-        source = rows_of(self, X)
+        source = validate_rows(self, X)
         return Like(X, source.dtype)(self._by_block(source, Mixture.responsibilities))
 
     def impute(self, X: Any, return_std: bool = False) -> Any:
@@ -203,10 +209,10 @@ class GaussianMixture(Climbed[MixtureFit], DensityMixin, BaseEstimator):  # type
         entry is a mixture itself (`condition`), so its mean may lie where it hardly ever is. A frame gives frames of
         the same kind, index and columns; everything else arrays.
         """
-        source, with_std = rows_of(self, X), checks.boolean("return_std", return_std)
+        source, with_std = validate_rows(self, X), checks.boolean("return_std", return_std)
         parts = [self._imputed(block) for block in dense_blocks(source)]
         like = Like(X, source.dtype)
-        found = [framed(like(np.concatenate(part)), X, source) for part in zip(*parts, strict=True)]
+        found = [to_frame_like(like(np.concatenate(part)), X, source) for part in zip(*parts, strict=True)]
         return tuple(found) if with_std else found[0]
 
     def _imputed(self, rows: Array) -> tuple[Array, Array]:
@@ -218,11 +224,11 @@ class GaussianMixture(Climbed[MixtureFit], DensityMixin, BaseEstimator):  # type
 
     def score_samples(self, X: Any) -> Array:
         """Log density (n,) of what is observed of each row; 0 for a row without entries."""
-        return self._by_block(rows_of(self, X), Mixture.log_density)
+        return self._by_block(validate_rows(self, X), Mixture.log_density)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Mean log density per row."""
-        source = counted(rows_of(self, X, sample_weight))
+        source = counted(validate_rows(self, X, sample_weight))
         return float(np.average(self._by_block(source, Mixture.log_density), weights=source.weight))
 
     def cdf(self, x: Any) -> Array:
@@ -238,7 +244,7 @@ class GaussianMixture(Climbed[MixtureFit], DensityMixin, BaseEstimator):  # type
 
         Biernacki, Celeux and Govaert (2000); the smaller the better.
         """
-        source = counted(rows_of(self, X, sample_weight))
+        source = counted(validate_rows(self, X, sample_weight))
         unsure = self._by_block(source, _log_surest)
         weight = np.ones(len(unsure)) if source.weight is None else source.weight
         return self.bic(X, sample_weight) - 2.0 * float(weight @ unsure)
@@ -265,7 +271,7 @@ class GaussianMixture(Climbed[MixtureFit], DensityMixin, BaseEstimator):  # type
                 raise explain_nonfinite(as_source(rows))
             return method(model, rows)
 
-        return by_block(source, of)
+        return map_blocks(source, of)
 
     # ---- other densities --------------------------------------------------------------------------------
 
@@ -277,11 +283,11 @@ class GaussianMixture(Climbed[MixtureFit], DensityMixin, BaseEstimator):  # type
 
     def marginal(self, columns: Any) -> Mixture:
         """The mixture of some columns, by number or name, in this order."""
-        return self.model_.marginal(checked_columns(self, columns))
+        return self.model_.marginal(resolve_columns(self, columns))
 
     def condition(self, columns: Any, values: Any) -> Mixture:
         """The mixture of the other columns given values of these; its `mean` is the regression on them."""
-        chosen = checked_columns(self, columns)
+        chosen = resolve_columns(self, columns)
         given = dense(np.atleast_1d(values))
         if given.shape != (len(chosen),) or not np.all(np.isfinite(given)):
             raise DataError(f"values has shape {given.shape}; it must be {len(chosen)} finite numbers, one a column.")
@@ -309,7 +315,7 @@ class GaussianMixture(Climbed[MixtureFit], DensityMixin, BaseEstimator):  # type
     @property
     def covariances_(self) -> Any:
         """(K, d, d); (d, d) for "tied", (K, d) for "diag", (K,) for "spherical"."""
-        structure: Structure = self._structure
+        structure: CovarianceStructure = self._structure
         return self._like(structure.covariances(self.model_.components))
 
     @property
@@ -331,8 +337,10 @@ class GaussianMixture(Climbed[MixtureFit], DensityMixin, BaseEstimator):  # type
 
     # ---- for scikit-learn -------------------------------------------------------------------------------
 
-    def _remember(self, fit: MixtureFit, structure: Structure, like: Like, chunks: Stepwise | None = None) -> None:
-        self._kept, self._structure, self._given, self._chunks = fit, structure, like, chunks
+    def _remember(
+        self, fit: MixtureFit, structure: CovarianceStructure, like: Like, chunks: OnlineFit | None = None
+    ) -> None:
+        self._fit, self._structure, self._rows_like, self._chunks = fit, structure, like, chunks
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

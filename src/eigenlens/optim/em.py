@@ -1,10 +1,11 @@
-"""Climbing a likelihood by steps that never lose, such as EM's, and shortening the crawl at the end.
+"""Maximise a likelihood by steps that never decrease it, such as EM's, and shorten their slow end by extrapolation.
 
-A step maps a model to a better one. Where the gains shrink slowly, Anderson's extrapolation guesses where the steps
-lead; a guess that loses is replaced by the plain step it grew from, so the likelihood never falls.
+A step maps a model to a better one. Where the gains shrink slowly, Anderson's extrapolation guesses the limit of the
+steps; a guess that decreases the likelihood is replaced by the plain step it started from, so the likelihood never
+falls. SciPy has no counterpart: its optimisers need gradients, and run one start at a time.
 
-A climb is a generator: it says which model it wants to hear of, and whoever runs it answers. So many climbs can go on
-side by side, and what they want at the same time is worked out at once: `together`.
+An iteration is a generator: it requests a model to be evaluated, and its caller sends the result. So many starts can
+be iterated together, and the models that they request at the same time are evaluated at once: `run_together`.
 """
 
 from __future__ import annotations
@@ -20,46 +21,49 @@ import numpy as np
 from eigenlens.arrays import Array
 
 __all__ = [
-    "Ascent",
-    "Chart",
-    "Found",
-    "LookBack",
-    "Passes",
-    "Wanted",
-    "ascend",
-    "climbing",
-    "extrapolated",
-    "still_to_gain",
-    "together",
+    "EMResult",
+    "ParameterMap",
+    "StepBudget",
+    "StepHistory",
+    "StepRequest",
+    "StepResult",
+    "em_iterations",
+    "extrapolate",
+    "remaining_gain",
+    "run_em",
+    "run_together",
 ]
 
-MEMORY = 6
-"""Steps that the extrapolation looks back."""
+EXTRAPOLATION_STEPS = 6
+"""Differences of previous steps that the extrapolation combines: more cost memory and hardly shorten the iteration."""
 
-WINDOW = 5
-"""Values that an estimate of what is left looks at."""
+GAIN_WINDOW = 5
+"""Last values of the likelihood from which the remaining gain is estimated."""
 
-SLOW = 0.25
+SLOW_GAIN_RATIO = 0.25
 """Gains that shrink more slowly than this from step to step are worth extrapolating."""
 
-RANK = 1e-8
-"""Directions of the last moves that are shorter than this part of the longest say nothing."""
+MIN_SINGULAR_RATIO = 1e-8
+"""Directions of the last steps shorter than this share of the longest are rounding error, and are left out."""
 
-TINY = float(np.finfo(float).tiny)
+SMALLEST_GAIN = float(np.finfo(float).tiny)
 
 M = TypeVar("M")
 
 
 @dataclass(frozen=True, eq=False)
-class Chart(Generic[M]):
-    """A model as a vector of parameters on comparable scales, and back: `model(v, like)` is like `like` beside v."""
+class ParameterMap(Generic[M]):
+    """The map from a model to a vector of parameters on comparable scales, and back.
+
+    `model(v, like)` has the parameters v, and everything else from the model `like`.
+    """
 
     vector: Callable[[M], Array]
     model: Callable[[Array, M], M]
 
 
-class LookBack:
-    """The last points of a climb and where a step leads from each, as vectors."""
+class StepHistory:
+    """The last iterates and the results of a step from each, as vectors."""
 
     def __init__(self) -> None:
         self.points: list[Array] = []
@@ -67,136 +71,146 @@ class LookBack:
 
     def add(self, point: Array, image: Array) -> None:
         """Remember one more step, and forget the oldest."""
-        self.points, self.images = [*self.points[-MEMORY:], point], [*self.images[-MEMORY:], image]
+        last = slice(-EXTRAPOLATION_STEPS, None)
+        self.points, self.images = [*self.points[last], point], [*self.images[last], image]
 
 
-class Wanted(NamedTuple, Generic[M]):
-    """What a climb wants to hear of next: a model, or a guess of where the steps lead that took `before` to it.
+class StepRequest(NamedTuple, Generic[M]):
+    """A request to evaluate a model, or the extrapolation of the steps of which the last took `previous` to it.
 
-    There may be no guess: without `before`, or where too little is known.
+    The model itself is evaluated where `previous` is None, or where too few steps are known.
     """
 
     model: M
-    before: M | None
-    look_back: LookBack
+    previous: M | None
+    history: StepHistory
 
 
-class Found(NamedTuple, Generic[M]):
-    """The answer: the model, its value, a better one, and whether the model was a guess."""
+class StepResult(NamedTuple, Generic[M]):
+    """The evaluation of a model: its value, a better model, and whether the model was an extrapolation."""
 
     model: M
     value: float
     better: M
-    guessed: bool
+    extrapolated: bool
 
 
 @dataclass(frozen=True, eq=False)
-class Ascent(Generic[M]):
-    """Where a climb ended: the best model, the values of those accepted, and what is estimated to be left to gain.
+class EMResult(Generic[M]):
+    """The end of an iteration.
 
-    `ended` says by what: "converged", "rounding" (a plain step no longer gained), "max_iter" or "interrupted"; `last`
-    is the last answer that was accepted.
+    Attributes:
+        best: the best model. path: the values of the accepted models.
+        remaining_gain: an estimate of what more steps would gain.
+        interrupted: whether the user stopped it.
+        ended: "converged", "rounding" (a plain step no longer gained), "max_iter" or "interrupted".
+        last: the last accepted evaluation.
     """
 
     best: M
     path: tuple[float, ...]
-    gap: float
+    remaining_gain: float
     interrupted: bool = False
     ended: str = "converged"
-    last: Found[M] | None = None
+    last: StepResult[M] | None = None
 
 
 @dataclass(eq=False)
-class Passes:
-    """How many steps were asked for, of how many at most."""
+class StepBudget:
+    """The number of steps taken so far, and the largest number allowed."""
 
-    most: int
+    limit: int
     steps: int = 0
 
     @property
     def left(self) -> int:
-        """How many there may still be; one always, so that there is something to return."""
-        return max(1, self.most - self.steps)
+        """The number of steps still allowed; at least one, so that there is something to return."""
+        return max(1, self.limit - self.steps)
 
 
-Climbing = Generator[Wanted[M], Found[M], Ascent[M]]
+EMIterations = Generator[StepRequest[M], StepResult[M], EMResult[M]]
 
 
-def climbing(
-    start: M, passes: Passes, *, tol: float, note: Callable[[int, float], None], known: Found[M] | None = None
-) -> Climbing[M]:
-    """A climb as in `ascend`, one answer after the other; `known` is the first, where it is known already."""
-    path, gap, look_back, last = list[float](), np.inf, LookBack(), known
-    wanted, ended = Wanted(start, None, look_back), "max_iter"
+def em_iterations(
+    start: M,
+    budget: StepBudget,
+    *,
+    tol: float,
+    note: Callable[[int, float], None],
+    known: StepResult[M] | None = None,
+) -> EMIterations[M]:
+    """Iterate as in `run_em`, one request after the other; `known` is the first result, where it is known already."""
+    path, remaining, history, last = list[float](), np.inf, StepHistory(), known
+    request, ended = StepRequest(start, None, history), "max_iter"
     best = plain = start
     try:
-        for _ in range(passes.left):
+        for _ in range(budget.left):
             if known is None:
-                passes.steps += 1
-                found = yield wanted
+                budget.steps += 1
+                result = yield request
             else:
-                found, known = known, None
-            if path and not found.value >= path[-1]:
-                if not found.guessed:  # a plain step loses by rounding alone: nothing more can be seen
+                result, known = known, None
+            if path and not result.value >= path[-1]:
+                if not result.extrapolated:  # a plain step loses by rounding alone: nothing more can be gained
                     ended = "rounding"
                     break
-                look_back = LookBack()
-                wanted = Wanted(plain, None, look_back)
+                history = StepHistory()
+                request = StepRequest(plain, None, history)
                 continue
-            path.append(found.value)
-            best, plain, gap, last = found.model, found.better, still_to_gain(path), found
-            note(len(path), found.value)
-            if gap <= tol:
+            path.append(result.value)
+            best, plain, remaining, last = result.model, result.better, remaining_gain(path), result
+            note(len(path), result.value)
+            if remaining <= tol:
                 ended = "converged"
                 break
-            wanted = Wanted(plain, best if _slow(path) else None, look_back)
+            request = StepRequest(plain, best if _is_slow(path) else None, history)
     except KeyboardInterrupt:
         if not path:
             raise
-        return Ascent(best, tuple(path), gap, interrupted=True, ended="interrupted", last=last)
-    return Ascent(best, tuple(path), gap, ended=ended, last=last)
+        return EMResult(best, tuple(path), remaining, interrupted=True, ended="interrupted", last=last)
+    return EMResult(best, tuple(path), remaining, ended=ended, last=last)
 
 
-def ascend(
+def run_em(
     step: Callable[[M], tuple[float, M]],
     start: M,
-    chart: Chart[M],
+    parameters: ParameterMap[M],
     *,
     tol: float,
     max_iter: int,
     note: Callable[[int, float], None] = lambda steps, value: None,
-) -> Ascent[M]:
-    """Steps from `start` until no more than tol is left to gain, or there were max_iter of them.
+) -> EMResult[M]:
+    """Iterate from `start` until no more than tol remains to be gained, or max_iter steps were taken.
 
-    `step(model)` gives the value of a model and a better one; `note(steps, value)` is told of each that is accepted. An
-    interrupt ends the climb with the best so far.
+    `step(model)` returns the value of a model and a better model; `note(steps, value)` is called for each accepted one.
+    A keyboard interrupt ends the iteration with the best model so far.
 
-    >>> chart = Chart(lambda x: np.array([x]), lambda v, like: float(v[0]))
-    >>> found = ascend(lambda x: (-(x**2), 0.99 * x), 1.0, chart, tol=1e-12, max_iter=50)
+    >>> parameters = ParameterMap(lambda x: np.array([x]), lambda v, like: float(v[0]))
+    >>> found = run_em(lambda x: (-(x**2), 0.99 * x), 1.0, parameters, tol=1e-12, max_iter=50)
     >>> abs(found.best) < 1e-5, len(found.path) < 10
     (True, True)
     """
 
-    def answer(wanted: Sequence[Wanted[M]]) -> list[Found[M]]:
-        (one,) = wanted
-        model, guessed = one.model, False
-        if one.before is not None:
-            one.look_back.add(chart.vector(one.before), chart.vector(model))
-            (guess,) = extrapolated([one.look_back])
-            model, guessed = (model, False) if guess is None else (chart.model(guess, model), True)
-        return [Found(model, *step(model), guessed)]
+    def evaluate(requests: Sequence[StepRequest[M]]) -> list[StepResult[M]]:
+        (request,) = requests
+        model, extrapolated = request.model, False
+        if request.previous is not None:
+            request.history.add(parameters.vector(request.previous), parameters.vector(model))
+            (guess,) = extrapolate([request.history])
+            model, extrapolated = (model, False) if guess is None else (parameters.model(guess, model), True)
+        return [StepResult(model, *step(model), extrapolated)]
 
-    (end,) = together([climbing(start, Passes(max_iter), tol=tol, note=note)], answer)
+    (end,) = run_together([em_iterations(start, StepBudget(max_iter), tol=tol, note=note)], evaluate)
     if end is None:
         raise KeyboardInterrupt
     return end
 
 
-# ---- many climbs --------------------------------------------------------------------------------------------
+# ---- many iterations together -------------------------------------------------------------------------------
 
 
-class End(Protocol):
-    """What a climb comes to."""
+class Interruptible(Protocol):
+    """The end of an iteration, which the user may have stopped."""
 
     @property
     def interrupted(self) -> bool:
@@ -204,22 +218,23 @@ class End(Protocol):
         ...
 
 
-E = TypeVar("E", bound=End)
+E = TypeVar("E", bound=Interruptible)
 
 
-def together(
-    climbs: Sequence[Generator[Wanted[Any], Any, E]], answer: Callable[[list[Wanted[Any]]], Sequence[Any]]
+def run_together(
+    iterations: Sequence[Generator[StepRequest[Any], Any, E]],
+    evaluate: Callable[[list[StepRequest[Any]]], Sequence[Any]],
 ) -> list[E | None]:
-    """The ends of climbs that go on side by side; `answer` is asked for what all of them want next.
+    """Run several iterations side by side and return their ends; `evaluate` gets the requests of all of them at once.
 
-    An exception among the answers is raised in the climb that it is for, and an interrupt in every climb that has not
-    ended: None for one that has nothing to keep.
+    An exception among the results is raised in the iteration that it belongs to, and a keyboard interrupt in every
+    iteration that has not ended: None for one that has nothing to return.
     """
-    ends: list[E | None] = [None] * len(climbs)
-    waiting = dict[int, Wanted[Any]]()
+    ends: list[E | None] = [None] * len(iterations)
+    waiting = dict[int, StepRequest[Any]]()
     interrupted = False
 
-    def resume(i: int, go: Callable[[], Wanted[Any]]) -> bool:
+    def resume(i: int, go: Callable[[], StepRequest[Any]]) -> bool:
         try:
             waiting[i] = go()
         except StopIteration as end:
@@ -229,67 +244,67 @@ def together(
             return True
         return False
 
-    for i, climb in enumerate(climbs):
-        interrupted |= resume(i, partial(next, climb))
+    for i, iteration in enumerate(iterations):
+        interrupted |= resume(i, partial(next, iteration))
     while waiting:
-        asked, waiting = waiting, {}
+        requests, waiting = waiting, {}
         try:
-            answers = [KeyboardInterrupt()] * len(asked) if interrupted else answer(list(asked.values()))
+            results = [KeyboardInterrupt()] * len(requests) if interrupted else evaluate(list(requests.values()))
         except KeyboardInterrupt:
-            answers = [KeyboardInterrupt()] * len(asked)
-        for i, found in zip(asked, answers, strict=True):
-            go = climbs[i].throw if isinstance(found, BaseException) else climbs[i].send
-            interrupted |= resume(i, partial(go, found))
+            results = [KeyboardInterrupt()] * len(requests)
+        for i, result in zip(requests, results, strict=True):
+            go = iterations[i].throw if isinstance(result, BaseException) else iterations[i].send
+            interrupted |= resume(i, partial(go, result))
     return ends
 
 
-# ---- how far there is to go ---------------------------------------------------------------------------------
+# ---- the remaining gain, and the extrapolation --------------------------------------------------------------
 
 
-def still_to_gain(path: Sequence[float]) -> float:
-    """The rest of the geometric series of gains, by the slowest of the last ratios (Aitken).
+def remaining_gain(path: Sequence[float]) -> float:
+    """Return the rest of the geometric series of gains, by the slowest of the last ratios (Aitken).
 
-    >>> still_to_gain([0.0, 0.5, 0.75, 0.875])
+    >>> remaining_gain([0.0, 0.5, 0.75, 0.875])
     0.125
     """
     if len(path) < 3:
         return np.inf
-    r = max(_ratios(path))
+    r = max(_gain_ratios(path))
     return (path[-1] - path[-2]) * r / (1.0 - r)
 
 
-def _ratios(path: Sequence[float]) -> list[float]:
-    gains = [after - before for before, after in pairwise(path[-WINDOW:])]
-    return [min(max(after / max(before, TINY), 0.0), 0.999) for before, after in pairwise(gains)]
+def _gain_ratios(path: Sequence[float]) -> list[float]:
+    gains = [after - before for before, after in pairwise(path[-GAIN_WINDOW:])]
+    # Ratios at or above 1 are rounding error or an early phase; the series must stay summable.
+    return [min(max(after / max(before, SMALLEST_GAIN), 0.0), 0.999) for before, after in pairwise(gains)]
 
 
-def _slow(path: Sequence[float]) -> bool:
-    return len(path) > 3 and _ratios(path)[-1] > SLOW
+def _is_slow(path: Sequence[float]) -> bool:
+    return len(path) > 3 and _gain_ratios(path)[-1] > SLOW_GAIN_RATIO
 
 
-def extrapolated(known: Sequence[LookBack]) -> list[Array | None]:
-    """Where the last moves of each climb seem to lead, or None while too few are known.
+def extrapolate(histories: Sequence[StepHistory]) -> list[Array | None]:
+    """Return the limit to which the last steps of each iteration seem to lead, or None while too few are known.
 
-    Anderson's extrapolation of a fixed-point iteration (Walker and Ni 2011, type II). Climbs that look equally far back
-    are worked on at once.
+    Anderson's extrapolation of a fixed-point iteration (Walker and Ni 2011, type II). Histories of equal length are
+    worked on at once.
     """
-    found: list[Array | None] = [None] * len(known)
-    for m in {len(one.points) for one in known} - {1}:
-        some = [i for i, one in enumerate(known) if len(one.points) == m]
-        points, images = (
-            np.concatenate(vectors).reshape(len(some), m, -1)
-            for vectors in ([v for i in some for v in known[i].points], [v for i in some for v in known[i].images])
-        )
-        for i, v in zip(some, _extrapolated(points, images), strict=True):
-            found[i] = v
-    return found
+    limits: list[Array | None] = [None] * len(histories)
+    for m in {len(history.points) for history in histories} - {1}:
+        some = [i for i, history in enumerate(histories) if len(history.points) == m]
+        points = [v for i in some for v in histories[i].points]
+        images = [v for i in some for v in histories[i].images]
+        stacked = (np.concatenate(vectors).reshape(len(some), m, -1) for vectors in (points, images))
+        for i, v in zip(some, _anderson(*stacked), strict=True):
+            limits[i] = v
+    return limits
 
 
-def _extrapolated(points: Array, images: Array) -> Array:
-    """Guesses (S, p) from points and images (S, m, p): the combination of the images whose move is the shortest."""
-    moves = images - points
-    U, s, Vt = np.linalg.svd(np.swapaxes(np.diff(moves, axis=1), 1, 2), full_matrices=False)
-    some = s > RANK * s[:, :1]
-    along = (moves[:, -1][:, None, :] @ U)[:, 0] * some / np.where(some, s, 1.0)
+def _anderson(points: Array, images: Array) -> Array:
+    """Return limits (S, p) from points and images (S, m, p): the combination of images whose step is the shortest."""
+    steps = images - points
+    U, s, Vt = np.linalg.svd(np.swapaxes(np.diff(steps, axis=1), 1, 2), full_matrices=False)
+    kept = s > MIN_SINGULAR_RATIO * s[:, :1]
+    along = (steps[:, -1][:, None, :] @ U)[:, 0] * kept / np.where(kept, s, 1.0)
     gamma = along[:, None, :] @ Vt
     return np.asarray(images[:, -1] - (gamma @ np.diff(images, axis=1))[:, 0])

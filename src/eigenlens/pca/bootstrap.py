@@ -11,7 +11,7 @@ from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.pca.model import PrincipalComponents
 
-__all__ = ["Bootstrap", "bootstrap_components", "rotation"]
+__all__ = ["Bootstrap", "bootstrap_components", "procrustes_rotation"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,13 +37,13 @@ class Bootstrap:
         return low, high
 
 
-def rotation(components: Array, target: Array) -> Array:
+def procrustes_rotation(components: Array, target: Array) -> Array:
     """The orthogonal R (k, k) that turns axes (k, d), within their span, as near as can be to the target's (k, d).
 
     R = U Vᵀ of target componentsᵀ = U S Vᵀ minimises ‖R components − target‖ (Schönemann 1966).
 
     >>> axes = np.array([[0.0, 1.0], [-1.0, 0.0]])
-    >>> (rotation(axes, np.eye(2)) @ axes).round(12) + 0.0
+    >>> (procrustes_rotation(axes, np.eye(2)) @ axes).round(12) + 0.0
     array([[1., 0.], [0., 1.]])
     """
     U, _, Vt = np.linalg.svd(target @ components.T)
@@ -78,6 +78,6 @@ def bootstrap_components(
     for r in range(n_replicates):
         found = refit(_draw(n, weight / weight.sum(), rng))
         variances[r], ratios[r] = found.variances, found.variances / found.total
-        R = rotation(found.components, model.components)
+        R = procrustes_rotation(found.components, model.components)
         components[r], loadings[r] = R @ found.components, found.loadings @ R.T
     return Bootstrap(variances, ratios, components, loadings)

@@ -17,23 +17,23 @@ from eigenlens.data.coerce import as_source, explain_nonfinite
 from eigenlens.data.rows import counted
 from eigenlens.data.source import Source, accumulate
 from eigenlens.errors import DataError, OptionError
-from eigenlens.estimator.progress import progress_of
-from eigenlens.estimator.rows import SeenBefore, by_block, count_rows, rows_of
+from eigenlens.estimator.progress import progress_callback
+from eigenlens.estimator.rows import MomentsOnlySource, count_rows, map_blocks, validate_rows
 from eigenlens.linalg.operators import CentredRows
-from eigenlens.linalg.scores import scores, stack
+from eigenlens.linalg.scores import concatenate, project_rows
 from eigenlens.linalg.spectrum import Outcome
 from eigenlens.pca import interpret as reading
 from eigenlens.pca import storage as pca_files
 from eigenlens.pca.bootstrap import Bootstrap, bootstrap_components
-from eigenlens.pca.fit import PCAFit, fit_pca, principal_components, row_count
+from eigenlens.pca.fit import PCAFit, fit_pca, principal_components, weighted_row_count
 from eigenlens.pca.model import PrincipalComponents
-from eigenlens.pca.options import MISSING, checked_options, rows_with_entries, warn_about
-from eigenlens.pca.supplementary import place
+from eigenlens.pca.options import MISSING_VALUE_METHODS, check_pca_options, rows_with_entries, warn_about_pca
+from eigenlens.pca.supplementary import project_columns
 from eigenlens.stats.moments import Moments
 
 __all__ = ["PCA"]
 
-REMEMBERED_BYTES = 64 << 20
+MAX_REMEMBERED_BYTES = 64 << 20
 
 
 class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -110,17 +110,19 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
 
         Interrupted by the user (KeyboardInterrupt), missing="em" keeps the best model so far, with a warning.
         """
-        source = rows_of(self, X, sample_weight, reset=True)
+        source = validate_rows(self, X, sample_weight, reset=True)
         rows = counted(source) if self.missing == "em" else source
-        n_components, options = checked_options(self, rows)
+        n_components, options = check_pca_options(self, rows)
         if n_components is None and self.missing == "em":
-            n_components = min(row_count(rows), rows.n_features)  # a rule would see one axis less than there are
-        with progress_of(self.verbose) as progress:
-            fit = MISSING[self.missing](rows, n_components, progress=progress, **options)
+            n_components = min(
+                weighted_row_count(rows), rows.n_features
+            )  # a rule would see one axis less than there are
+        with progress_callback(self.verbose) as progress:
+            fit = MISSING_VALUE_METHODS[self.missing](rows, n_components, progress=progress, **options)
         self._keep(X, source, fit)
         if self.solver_.solver == "em":
             self.n_samples_ = rows_with_entries(rows, self.n_samples_)
-        warn_about(fit, source, self)
+        warn_about_pca(fit, source, self)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -129,8 +131,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         They are found from a covariance matrix, which keeps singular values down to about 1e-6 of the largest.
         """
         before = self._moments_so_far() if hasattr(self, "_moments") else None
-        source = rows_of(self, X, sample_weight, reset=before is None)
-        checked_options(self, source, rows_known=False)
+        source = validate_rows(self, X, sample_weight, reset=before is None)
+        check_pca_options(self, source, rows_known=False)
         with np.errstate(all="ignore"):
             moments = accumulate(source, Moments.of)
         if not np.all(np.isfinite(moments.mean)):
@@ -185,13 +187,13 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         if self.whiten:
             deviation = np.sqrt(self.model_.variances)
             V = V * np.where(deviation > 0.0, 1.0 / np.where(deviation > 0.0, deviation, 1.0), 0.0)
-        source = rows_of(self, X)
+        source = validate_rows(self, X)
         if self.missing == "em":
             filled = (_completed(rows, self.model_) for rows in source.rows())
-            return Like(X, source.dtype)(np.concatenate([scores(rows, self.model_.mean, V) for rows in filled]))
+            return Like(X, source.dtype)(np.concatenate([project_rows(rows, self.model_.mean, V) for rows in filled]))
         if hasattr(source, "map_rows"):
             return source.map_rows(partial(_finite_scores, mean=self.model_.mean, V=V), V.shape[1])
-        found = stack([scores(rows, self.model_.mean, V) for rows in source.rows()])
+        found = concatenate([project_rows(rows, self.model_.mean, V) for rows in source.rows()])
         if not bool(np.all(np.isfinite(to_numpy(found.sum(0))))):
             raise explain_nonfinite(source)
         return found
@@ -218,8 +220,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         With per_row=False, the sum over rows over Σw − 1: for the fitted rows, the sum of the discarded eigenvalues.
         """
         check_is_fitted(self)
-        source = rows_of(self, X, sample_weight)
-        errors = by_block(source, self.model_.squared_error)
+        source = validate_rows(self, X, sample_weight)
+        errors = map_blocks(source, self.model_.squared_error)
         if per_row:
             return errors
         w = np.ones(len(errors)) if source.weight is None else source.weight
@@ -235,13 +237,13 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         With missing="em" that of what is observed of the row; 0 for a row without entries.
         """
         check_is_fitted(self)
-        return by_block(rows_of(self, X), self._log_density)
+        return map_blocks(validate_rows(self, X), self._log_density)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Mean log density per row."""
         check_is_fitted(self)
-        source = rows_of(self, X, sample_weight)
-        return float(np.average(by_block(source, self._log_density), weights=source.weight))
+        source = validate_rows(self, X, sample_weight)
+        return float(np.average(map_blocks(source, self._log_density), weights=source.weight))
 
     @property
     def _log_density(self) -> Callable[[Array], Array]:
@@ -265,22 +267,22 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
 
     def correlations(self) -> Any:
         """Correlation (d, k) of each column with each component."""
-        return self._view(reading.correlations(self.model_))
+        return self._view(reading.correlations_with_components(self.model_))
 
     def contributions(self, X: Any = None, *, sample_weight: Any = None) -> Any:
         """Per cent that each column (d, k), or each row of X (n, k), contributes to each component."""
         if X is None:
-            return self._view(reading.column_contributions(self.model_))
-        source = rows_of(self, X, sample_weight)
-        return reading.row_contributions(self.model_, by_block(source, self.model_.project), source.weight)
+            return self._view(reading.contributions_by_column(self.model_))
+        source = validate_rows(self, X, sample_weight)
+        return reading.contributions_by_row(self.model_, map_blocks(source, self.model_.project), source.weight)
 
     def cos2(self, X: Any = None) -> Any:
         """Squared cosine with each component: of the columns (d, k), or of the rows of X (n, k). Quality of display."""
         if X is None:
-            return self._view(reading.correlations(self.model_) ** 2)
-        source = rows_of(self, X)
-        Z = by_block(source, self.model_.project)
-        return reading.row_cos2(Z, by_block(source, self.model_.squared_error))
+            return self._view(reading.correlations_with_components(self.model_) ** 2)
+        source = validate_rows(self, X)
+        Z = map_blocks(source, self.model_.project)
+        return reading.row_cos2(Z, map_blocks(source, self.model_.squared_error))
 
     def supplementary(self, columns: Any, X: Any = None, *, sample_weight: Any = None) -> reading.Supplementary:
         """Place columns that took no part in the fit: numbers by correlation, categories by the mean of their rows.
@@ -290,15 +292,15 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         """
         check_is_fitted(self)
         source = self._fitted_rows(X, sample_weight)
-        Z = by_block(source, self.model_.project)
+        Z = map_blocks(source, self.model_.project)
         if np.any(np.abs(np.average(Z, axis=0, weights=source.weight)) > 1e-3 * np.sqrt(self.model_.total)):
             raise DataError("the rows are not those of the fit (their mean is another); give the fitted rows as X=.")
-        return place(columns, Z, source, self.model_)
+        return project_columns(columns, Z, source, self.model_)
 
     def bootstrap(self, X: Any, n: int = 200, *, sample_weight: Any = None, random_state: Any = None) -> Bootstrap:
         """Refit `n` times on rows drawn with replacement; axes are aligned to the fitted ones by Procrustes."""
         check_is_fitted(self)
-        source = rows_of(self, X, sample_weight)
+        source = validate_rows(self, X, sample_weight)
         rng = checks.generator(self.random_state if random_state is None else random_state)
         weight = np.ones(count_rows(source)) if source.weight is None else source.weight
 
@@ -319,8 +321,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         check_is_fitted(self)
         if self._model is None or self._outcome is None:
             assert self._moments is not None
-            rows = CentredRows(SeenBefore(self._moments), standardize=self.standardize, moments=self._moments)
-            n_components, options = checked_options(self, rows.source)
+            rows = CentredRows(MomentsOnlySource(self._moments), standardize=self.standardize, moments=self._moments)
+            n_components, options = check_pca_options(self, rows.source)
             fit = principal_components(rows, n_components, "covariance", self.tol, options["rng"])
             self._model, self._outcome = fit.model, fit.spectrum.outcome
         return self._model, self._outcome
@@ -404,7 +406,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         self._like = Like(X, source.dtype)
         self._model, self._outcome, self._moments = fit.model, fit.spectrum.outcome, fit.moments
         self.n_samples_ = fit.rows.n_rows
-        small = fit.rows.size * fit.rows.n_rows * source.dtype.itemsize <= REMEMBERED_BYTES
+        small = fit.rows.size * fit.rows.n_rows * source.dtype.itemsize <= MAX_REMEMBERED_BYTES
         self._fitted_source = source if small or not source.in_memory else None
 
     def _take(self, moments: Moments) -> None:
@@ -413,7 +415,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
 
     def _fitted_rows(self, X: Any, sample_weight: Any) -> Source:
         if X is not None:
-            return rows_of(self, X, sample_weight)
+            return validate_rows(self, X, sample_weight)
         if self._fitted_source is None:
             raise DataError("the fitted rows are not remembered (large, saved or partial fits); give them as X=.")
         return self._fitted_source
@@ -450,7 +452,7 @@ def _completed(rows: Any, model: PrincipalComponents) -> Array:
 
 def _finite_scores(rows: Any, mean: Array, V: Array) -> Any:
     """The scores of one chunk, which may be worked out far from here; NaN in its rows is an error there."""
-    found = scores(rows, mean, V)
+    found = project_rows(rows, mean, V)
     if not np.all(np.isfinite(found)):
         raise explain_nonfinite(as_source(rows))
     return found

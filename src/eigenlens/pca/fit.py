@@ -17,11 +17,18 @@ from eigenlens.linalg import n_components as select
 from eigenlens.linalg import resampling
 from eigenlens.linalg.operators import CentredRows
 from eigenlens.linalg.solve import solve
-from eigenlens.linalg.spectrum import Spectrum, Wanted
+from eigenlens.linalg.spectrum import Requested, Spectrum
 from eigenlens.pca.model import PrincipalComponents
 from eigenlens.stats.moments import Moments
 
-__all__ = ["RULES", "PCAFit", "fit_pca", "principal_components", "row_count", "wanted_components"]
+__all__ = [
+    "N_COMPONENTS_RULES",
+    "PCAFit",
+    "fit_pca",
+    "principal_components",
+    "requested_components",
+    "weighted_row_count",
+]
 
 
 @dataclass(frozen=True)
@@ -68,7 +75,7 @@ def principal_components(
     rng: np.random.Generator,
 ) -> PCAFit:
     """The model of rows that are centred already: what is wanted, the solve, the value."""
-    wanted = wanted_components(rows, n_components, min(row_count(rows.source), rows.size), rng)
+    wanted = requested_components(rows, n_components, min(weighted_row_count(rows.source), rows.size), rng)
     spectrum = solve(rows, wanted, solver, tol=tol, rng=rng)
     scale = np.ones(rows.size) if rows.scale is None else rows.scale
     model = PrincipalComponents(
@@ -83,7 +90,7 @@ def principal_components(
     return PCAFit(model, spectrum, rows, rows.known_moments)
 
 
-def row_count(source: Source) -> int:
+def weighted_row_count(source: Source) -> int:
     """The number of rows that the weights stand for: a weight of 3 is three rows, one of 0 is none."""
     weight = source.weight
     if weight is not None:
@@ -91,17 +98,17 @@ def row_count(source: Source) -> int:
     return sum(rows.shape[0] for rows in source.rows()) if source.n_rows is None else source.n_rows
 
 
-def wanted_components(rows: CentredRows, n_components: Any, limit: int, rng: np.random.Generator) -> Wanted:
+def requested_components(rows: CentredRows, n_components: Any, limit: int, rng: np.random.Generator) -> Requested:
     """n_components as the gate let it through, in the words of the solvers."""
     if n_components is None:
-        return Wanted.exactly(limit, limit)
+        return Requested.count(limit, limit)
     if isinstance(n_components, float):
         guess = min(limit, max(10, limit // 10))
-        return Wanted(guess, limit, lambda values, total: select.share(values, total, n_components))
+        return Requested(guess, limit, lambda values, total: select.share(values, total, n_components))
     if isinstance(n_components, int):
-        return Wanted.exactly(n_components, limit)
-    rule = n_components if callable(n_components) else RULES[n_components]
-    return Wanted(limit, limit, lambda values, total: _judged(rule(values, rows, rng), limit), whole=True)
+        return Requested.count(n_components, limit)
+    rule = n_components if callable(n_components) else N_COMPONENTS_RULES[n_components]
+    return Requested(limit, limit, lambda values, total: _judged(rule(values, rows, rng), limit), needs_all=True)
 
 
 def _judged(k: Any, limit: int) -> int:
@@ -131,7 +138,7 @@ def _parallel(values: Array, rows: CentredRows, rng: np.random.Generator) -> int
     X, weight = dense_rows(rows.source, rng)
     if len(X) != rows.source.n_rows:  # a sample is judged by its own spectrum: noise shrinks with n
         sample = CentredRows(ArraySource(X).weighted(weight), standardize=rows.standardize)
-        values = solve(sample, Wanted.exactly(min(X.shape), min(X.shape)), rng=rng).values
+        values = solve(sample, Requested.count(min(X.shape), min(X.shape)), rng=rng).values
     return resampling.parallel(
         values, resampling.permuted_spectra(X, 40, rng, standardize=rows.standardize, weight=weight)
     )
@@ -145,10 +152,10 @@ def _cross_validation(values: Array, rows: CentredRows, rng: np.random.Generator
 
 
 def _count(rows: CentredRows) -> int:
-    return round(rows.columns.weight)
+    return round(float(rows.columns.weight))
 
 
-RULES: dict[str, Callable[[Array, CentredRows, np.random.Generator], int]] = {
+N_COMPONENTS_RULES: dict[str, Callable[[Array, CentredRows, np.random.Generator], int]] = {
     "mle": _mle,
     "parallel": _parallel,
     "gavish-donoho": _gavish_donoho,

@@ -12,31 +12,31 @@ from eigenlens.errors import DataError
 from eigenlens.pca.model import PrincipalComponents
 
 __all__ = [
-    "Distances",
+    "RowDistances",
     "Supplementary",
     "SupplementaryCategories",
-    "column_contributions",
-    "correlations",
-    "distances",
-    "row_contributions",
+    "contributions_by_column",
+    "contributions_by_row",
+    "correlations_with_components",
     "row_cos2",
+    "row_distances",
     "supplementary_categories",
     "supplementary_correlations",
 ]
 
 
-def correlations(model: PrincipalComponents) -> Array:
+def correlations_with_components(model: PrincipalComponents) -> Array:
     """Correlation (d, k) of each column with each component, V √λ / sd; 0 for a constant column."""
     deviation = np.sqrt(model.column_variances)
     return model.loadings / np.where(deviation > 0.0, deviation, 1.0)[:, None]
 
 
-def column_contributions(model: PrincipalComponents) -> Array:
+def contributions_by_column(model: PrincipalComponents) -> Array:
     """Per cent (d, k) that each column contributes to each component: 100 V². Each component sums to 100."""
     return np.asarray(100.0 * model.components.T**2)
 
 
-def row_contributions(model: PrincipalComponents, Z: Array, weight: Array | None) -> Array:
+def contributions_by_row(model: PrincipalComponents, Z: Array, weight: Array | None) -> Array:
     """Per cent (n, k) that each row contributes to each component's variance: 100 w z² / ((Σw − 1) λ)."""
     inertia = (model.weight - 1.0) * model.variances
     share = 100.0 * Z**2 / np.where(inertia > 0.0, inertia, 1.0)
@@ -50,7 +50,7 @@ def row_cos2(Z: Array, squared_error: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Distances:
+class RowDistances:
     """How far rows lie from the mean within the components, and from the components.
 
     Attributes:
@@ -64,14 +64,14 @@ class Distances:
     limits: tuple[float, float]
 
 
-def distances(model: PrincipalComponents, Z: Array, squared_error: Array, level: float = 0.99) -> Distances:
+def row_distances(model: PrincipalComponents, Z: Array, squared_error: Array, level: float = 0.99) -> RowDistances:
     """T² and residuals of rows with scores Z (n, k) and squared errors (n,), and what is usual of them.
 
     For normal rows T² is k (n² − 1) / (n (n − k)) times an F variable of k and n − k degrees of freedom; the residual
     is taken for g χ²_h with the mean and variance that the rows show (Nomikos and MacGregor 1995, eq. 19).
 
     >>> model = PrincipalComponents(np.zeros(2), np.ones(2), np.eye(2)[:1], np.array([4.0]), 5.0, np.ones(2), 100.0)
-    >>> found = distances(model, np.array([[2.0], [8.0]]), np.array([1.0, 2.0]))
+    >>> found = row_distances(model, np.array([[2.0], [8.0]]), np.array([1.0, 2.0]))
     >>> found.within, round(found.limits[0], 2)
     (array([ 1., 16.]), 6.97)
     """
@@ -83,7 +83,7 @@ def distances(model: PrincipalComponents, Z: Array, squared_error: Array, level:
     usual = (
         mean if variance == 0.0 else variance / (2.0 * mean) * float(stats.chi2.ppf(level, 2.0 * mean**2 / variance))
     )
-    return Distances(within, squared_error, level, (limit, usual))
+    return RowDistances(within, squared_error, level, (limit, usual))
 
 
 @dataclass(frozen=True, eq=False)

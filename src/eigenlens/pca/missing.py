@@ -16,12 +16,12 @@ from eigenlens.data.source import Progress, Source, accumulate
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.errors import DataError
 from eigenlens.linalg.operators import CentredRows
-from eigenlens.linalg.solve import complement
+from eigenlens.linalg.solve import orthonormal_complement
 from eigenlens.linalg.spectrum import Outcome, Spectrum, orient
 from eigenlens.missing.fit import MissingFit, fit_best, random_starts
-from eigenlens.pca.fit import PCAFit, fit_pca, principal_components, row_count, wanted_components
+from eigenlens.pca.fit import PCAFit, fit_pca, principal_components, requested_components, weighted_row_count
 from eigenlens.pca.model import PrincipalComponents
-from eigenlens.stats.observed import ObservedColumns
+from eigenlens.stats.moments import ColumnMoments
 
 __all__ = ["fit_pca_missing"]
 
@@ -43,7 +43,7 @@ def fit_pca_missing(
     of the saturated model (d − 1 of them). Without a missing entry it is the plain fit.
     """
     with np.errstate(all="ignore"):  # infinities are found in the result, and explained
-        observed = accumulate(source, ObservedColumns.of, progress, "observed entries")
+        observed = accumulate(source, ColumnMoments.of_observed, progress, "observed entries")
     if not observed.missing.any():
         return fit_pca(
             source, n_components, standardize=standardize, solver=solver, tol=tol, rng=rng, progress=progress
@@ -52,7 +52,7 @@ def fit_pca_missing(
     scale = _observed_scale(observed) if standardize else np.ones(source.n_features)
     scaled = Mapped(source, partial(_divide, scale=scale))
     filled = CentredRows(Mapped(source, partial(_fill, mean=observed.mean, scale=scale)))
-    limit = min(row_count(source), filled.size)
+    limit = min(weighted_row_count(source), filled.size)
     if filled.size == 1:
         return _one_column(source, n_components, standardize, tol, rng)
     k = n_components if isinstance(n_components, int) else limit
@@ -84,14 +84,14 @@ def _from_likelihood(found: MissingFit, filled: CentredRows, n_components: Any, 
     noise = float(found.model.noise) * factor
     values = s**2 * factor + noise
     total = float((s**2).sum() * factor + filled.size * noise)
-    wanted = wanted_components(filled, n_components, len(values), np.random.default_rng(0))
+    wanted = requested_components(filled, n_components, len(values), np.random.default_rng(0))
     spectrum_of_all = np.append(values, np.full(filled.size - len(values), noise))
     k = min(wanted.choose(spectrum_of_all, total) or len(values), len(values))
     outcome = Outcome(
         "em", "X has missing values", filled.passes + found.passes, len(found.path), converged=found.converged
     )
     if n_components == filled.size:  # the last axis is the one without a latent dimension
-        U, values, k = np.column_stack([U, complement(U, 1)]), spectrum_of_all, filled.size
+        U, values, k = np.column_stack([U, orthonormal_complement(U, 1)]), spectrum_of_all, filled.size
     spectrum = Spectrum(values[:k], orient(U[:, :k]), total, outcome)
     columns = (found.model.loadings**2).sum(axis=1) * factor + noise
     model = PrincipalComponents(
@@ -106,12 +106,12 @@ def _from_likelihood(found: MissingFit, filled: CentredRows, n_components: Any, 
     return PCAFit(model, spectrum, filled, ended=found.ended)
 
 
-def _observed_scale(observed: ObservedColumns) -> Array:
+def _observed_scale(observed: ColumnMoments) -> Array:
     deviation = np.sqrt(observed.square / np.maximum(observed.weight - 1.0, 1.0))
     return np.where(deviation > 0.0, deviation, 1.0)
 
 
-def _require_columns(observed: ObservedColumns, source: Source) -> None:
+def _require_columns(observed: ColumnMoments, source: Source) -> None:
     if not np.all(np.isfinite(observed.square)):
         raise explain_nonfinite(source)
     empty = np.flatnonzero(observed.weight == 0.0)

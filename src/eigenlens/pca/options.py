@@ -13,24 +13,24 @@ from eigenlens.data.source import BLOCK_BYTES, Block, Source, accumulate
 from eigenlens.errors import ConvergenceWarning, DataWarning
 from eigenlens.linalg.solve import SOLVERS
 from eigenlens.missing.result import ENDS
-from eigenlens.pca.fit import RULES, PCAFit, fit_pca, row_count
+from eigenlens.pca.fit import N_COMPONENTS_RULES, PCAFit, fit_pca, weighted_row_count
 from eigenlens.pca.missing import fit_pca_missing
 
-__all__ = ["MISSING", "checked_options", "rows_with_entries", "warn_about"]
+__all__ = ["MISSING_VALUE_METHODS", "check_pca_options", "rows_with_entries", "warn_about_pca"]
 
-MISSING = {"raise": fit_pca, "em": fit_pca_missing}
+MISSING_VALUE_METHODS = {"raise": fit_pca, "em": fit_pca_missing}
 """What to do with NaN: refuse it, or fit the observed entries by maximum likelihood."""
 
-WAYS_OUT = {
+EARLY_STOP_ADVICE = {
     "max_iter": "; divide columns of very different sizes by their standard deviations (standardize=True), or choose "
     "fewer components",
 }
 """What to do about a climb that ended early, by what ended it."""
 
 
-def checked_options(estimator: Any, source: Source, rows_known: bool = True) -> tuple[Any, dict[str, Any]]:
+def check_pca_options(estimator: Any, source: Source, rows_known: bool = True) -> tuple[Any, dict[str, Any]]:
     """The parameters, checked once: what n_components means here, and the keywords of `fit_pca`."""
-    checks.name("missing", estimator.missing, MISSING)
+    checks.name("missing", estimator.missing, MISSING_VALUE_METHODS)
     checks.boolean("whiten", estimator.whiten)
     options = {
         "standardize": checks.boolean("standardize", estimator.standardize),
@@ -38,7 +38,7 @@ def checked_options(estimator: Any, source: Source, rows_known: bool = True) -> 
         "tol": checks.real("tol", estimator.tol, 0.0, 1.0),
         "rng": checks.generator(estimator.random_state),
     }
-    n = row_count(source) if rows_known else None
+    n = weighted_row_count(source) if rows_known else None
     return _checked_components(estimator.n_components, n, source.n_features), options
 
 
@@ -46,7 +46,7 @@ def _checked_components(k: Any, n: int | None, d: int) -> Any:
     if k is None or callable(k):
         return k
     if isinstance(k, str):
-        return checks.choice("n_components", k, RULES)
+        return checks.choice("n_components", k, N_COMPONENTS_RULES)
     if isinstance(k, float | np.floating):
         return None if k == 1.0 else checks.real("n_components", float(k), 0.0, 1.0)
     bound = "the number of features" if n is None or d <= n else "the number of rows"
@@ -71,13 +71,13 @@ def _rows_seen(block: Block) -> int:
     return sum(int(np.count_nonzero(~np.isnan(part).all(axis=1))) for part in parts)
 
 
-def warn_about(fit: PCAFit, source: Source, estimator: Any) -> None:
+def warn_about_pca(fit: PCAFit, source: Source, estimator: Any) -> None:
     """Warn the caller of `fit` of a solver that stopped early and of columns without variance."""
     outcome, model = fit.spectrum.outcome, fit.model
     if not outcome.converged and fit.ended:
         _warn(
             f"missing='em' stopped after {outcome.iterations} steps, short of the greatest likelihood: "
-            f"{ENDS[fit.ended]}{WAYS_OUT.get(fit.ended, '')}. The best model so far is kept.",
+            f"{ENDS[fit.ended]}{EARLY_STOP_ADVICE.get(fit.ended, '')}. The best model so far is kept.",
             ConvergenceWarning,
         )
     elif not outcome.converged:

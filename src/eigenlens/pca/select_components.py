@@ -19,7 +19,7 @@ from eigenlens.data.coerce import as_source
 from eigenlens.errors import OptionError
 from eigenlens.linalg import n_components as select
 from eigenlens.linalg.operators import CentredRows
-from eigenlens.pca.fit import RULES, fit_pca
+from eigenlens.pca.fit import N_COMPONENTS_RULES, fit_pca
 
 __all__ = ["ComponentTable", "Suggestion", "select_components"]
 
@@ -56,7 +56,11 @@ def select_components(
     source = as_source(X)
     source = source.weighted(checks.weights(sample_weight, source.n_rows))
     target = checks.real("share", share, 0.0, 1.0)
-    names = list(RULES) if rules is None else [checks.choice("rules", rule, RULES) for rule in rules]
+    names = (
+        list(N_COMPONENTS_RULES)
+        if rules is None
+        else [checks.choice("rules", rule, N_COMPONENTS_RULES) for rule in rules]
+    )
     fit = fit_pca(source, None, standardize=standardize)
     values, rng = fit.spectrum.values, checks.generator(random_state)
     kept = _at_least_one(select.share(values, fit.model.total, target), len(values))
@@ -68,7 +72,7 @@ def select_components(
 
 def _judged(name: str, values: Array, rows: CentredRows, total: float, rng: np.random.Generator) -> Suggestion:
     try:
-        return _suggestion(name, RULES[name](values, rows, rng), total, values, NOTES.get(name, ""))
+        return _suggestion(name, N_COMPONENTS_RULES[name](values, rows, rng), total, values, NOTES.get(name, ""))
     except OptionError as error:  # a rule that does not apply to this shape says so in its line
         return Suggestion(name, 0, 0.0, f"does not apply: {error}")
 

@@ -13,10 +13,10 @@ from eigenlens.estimator.rows import dense_blocks
 from eigenlens.pca import interpret as reading
 from eigenlens.pca.model import PrincipalComponents
 
-__all__ = ["place"]
+__all__ = ["project_columns"]
 
 
-def place(columns: Any, Z: Array, source: Source, model: PrincipalComponents) -> reading.Supplementary:
+def project_columns(columns: Any, Z: Array, source: Source, model: PrincipalComponents) -> reading.Supplementary:
     """Supplementary columns, numeric and categorical, on the scores Z (n, k); rows of weight 0 are left out."""
     named = _named_columns(columns)
     for name, values in named.items():

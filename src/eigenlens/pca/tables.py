@@ -12,15 +12,16 @@ from typing import Any
 import numpy as np
 
 from eigenlens import checks
-from eigenlens.arrays import Array, dense, to_numpy
-from eigenlens.data.coerce import as_source
+from eigenlens.arrays import Array, to_numpy
 from eigenlens.errors import DataError, OptionError
 from eigenlens.pca import interpret as reading
 from eigenlens.pca.model import PrincipalComponents
+from eigenlens.tables.names import feature_names, row_labels
+from eigenlens.tables.rows import first_rows
 from eigenlens.tables.values import BiplotTable, ReconstructionTable, ScoreTable, ValueTable, VarianceTable
 
 __all__ = [
-    "ALPHAS",
+    "BIPLOT_SCALINGS",
     "biplot",
     "column_contributions",
     "correlations",
@@ -31,7 +32,7 @@ __all__ = [
     "variance",
 ]
 
-ALPHAS = (0.0, 0.5, 1.0)
+BIPLOT_SCALINGS = (0.0, 0.5, 1.0)
 """Scalings of a biplot: 0 keeps the columns' covariances, 1 the rows' distances, 0.5 is between them."""
 
 
@@ -43,37 +44,41 @@ def variance(model: Any) -> VarianceTable:
     >>> table.shares, table.reaching(90)
     (array([90., 10.]), 1)
     """
-    found = frozen(model)
+    found = principal_components_of(model)
     return VarianceTable(found.variances, found.total)
 
 
 def loadings(model: Any, components: Sequence[int] | None = None, *, names: Iterable[str] | None = None) -> ValueTable:
     """V √λ (d, m): how a column moves when a component moves by one standard deviation."""
-    return _by_column("loading", model, frozen(model).loadings, components, names)
+    return _by_column("loading", model, principal_components_of(model).loadings, components, names)
 
 
 def correlations(
     model: Any, components: Sequence[int] | None = None, *, names: Iterable[str] | None = None
 ) -> ValueTable:
     """Correlations (d, m) of columns with components: coordinates in the correlation circle."""
-    return _by_column("correlation", model, reading.correlations(frozen(model)), components, names)
+    return _by_column(
+        "correlation", model, reading.correlations_with_components(principal_components_of(model)), components, names
+    )
 
 
 def column_contributions(
     model: Any, components: Sequence[int] | None = None, *, names: Iterable[str] | None = None
 ) -> ValueTable:
     """Per cent (d, m) that each column contributes to each component; a component's column sums to 100."""
-    return _by_column("contribution %", model, reading.column_contributions(frozen(model)), components, names)
+    return _by_column(
+        "contribution %", model, reading.contributions_by_column(principal_components_of(model)), components, names
+    )
 
 
 def row_contributions(
     model: Any, X: Any, components: Sequence[int] | None = None, *, labels: Iterable[Any] | None = None
 ) -> ValueTable:
     """Per cent (n, m) that each row contributes to each component's variance."""
-    Z = plain_scores(model, X)
-    values = reading.row_contributions(frozen(model), Z, None)
+    Z = unwhitened_scores(model, X)
+    values = reading.contributions_by_row(principal_components_of(model), Z, None)
     named = row_labels(labels, len(Z)) or tuple(f"row {i}" for i in range(len(Z)))
-    chosen = chosen_components(model, components)
+    chosen = check_component_numbers(model, components)
     return ValueTable("contribution %", named, chosen, _shares(model, chosen), values[:, _index(chosen)])
 
 
@@ -81,10 +86,10 @@ def scores(
     model: Any, X: Any, components: Sequence[int] | None = None, *, labels: Iterable[Any] | None = None
 ) -> ScoreTable:
     """The scores (n, m) of the rows of X, as `transform` gives them: whitened if the model whitens."""
-    chosen, Z = chosen_components(model, components), plain_scores(model, X)
+    chosen, Z = check_component_numbers(model, components), unwhitened_scores(model, X)
     whitened = bool(getattr(model, "whiten", False))
     if whitened:
-        Z = _divided(Z, np.sqrt(frozen(model).variances))
+        Z = _divided(Z, np.sqrt(principal_components_of(model).variances))
     named, Z = row_labels(labels, len(Z)), Z[:, _index(chosen)]
     return ScoreTable(named, chosen, _shares(model, chosen), Z, whitened)
 
@@ -108,14 +113,14 @@ def biplot(
     >>> np.allclose(table.rows @ table.columns.T, X - X.mean(axis=0))
     True
     """
-    if alpha not in ALPHAS:
+    if alpha not in BIPLOT_SCALINGS:
         raise OptionError(f"alpha={alpha!r} must be 0 (columns), 0.5 (both) or 1 (rows).")
-    found, chosen = frozen(model), chosen_components(model, components)
-    index, Z = _index(chosen), plain_scores(model, X)
+    found, chosen = principal_components_of(model), check_component_numbers(model, components)
+    index, Z = _index(chosen), unwhitened_scores(model, X)
     S = np.sqrt(found.variances * (found.weight - 1.0))[index]
     rows = _divided(Z[:, index], S ** (1.0 - alpha))
     columns = found.components[index].T * S ** (1.0 - alpha)
-    named = row_labels(labels, len(Z)), column_names(model, names)
+    named = row_labels(labels, len(Z)), model_column_names(model, names)
     return BiplotTable(float(alpha), *named, chosen, _shares(model, chosen), rows, columns)
 
 
@@ -132,18 +137,18 @@ def reconstruction(
 
     x̂ = mean + scale · V_qᵀ V_q x̃. Without `counts`, up to four numbers spread from 1 to the components kept.
     """
-    found = frozen(model)
+    found = principal_components_of(model)
     chosen = _counts(counts, found.variances.size)
-    rows = _checked(found, dense_rows(X, limit))
+    rows = _checked(found, first_rows(X, limit))
     Z, basis = found.project(rows), found.components * found.scale
     rebuilt = np.stack([Z[:, :q] @ basis[:q] + found.mean for q in chosen])
     errors = (((rows - rebuilt) / found.scale) ** 2).sum(axis=2)
     distances = (found.standardised(rows) ** 2).sum(axis=1)
     shown = row_labels(labels, len(rows), at_least=limit is not None)
-    return ReconstructionTable(chosen, shown, column_names(model, names), rows, rebuilt, errors, distances)
+    return ReconstructionTable(chosen, shown, model_column_names(model, names), rows, rebuilt, errors, distances)
 
 
-def frozen(model: Any) -> PrincipalComponents:
+def principal_components_of(model: Any) -> PrincipalComponents:
     """The frozen model inside a fitted estimator, or the model itself."""
     found = getattr(model, "model_", model)
     if not isinstance(found, PrincipalComponents):
@@ -151,62 +156,30 @@ def frozen(model: Any) -> PrincipalComponents:
     return found
 
 
-def column_names(model: Any, names: Iterable[str] | None = None) -> tuple[str, ...]:
+def model_column_names(model: Any, names: Iterable[str] | None = None) -> tuple[str, ...]:
     """The d column names: those given, those of the fit, or x0, x1, … as scikit-learn has it."""
-    return names_of(model, frozen(model).mean.size, names)
+    return feature_names(model, principal_components_of(model).mean.size, names)
 
 
-def names_of(model: Any, d: int, names: Iterable[str] | None = None) -> tuple[str, ...]:
-    """`column_names` of any model whose d is known."""
-    known = getattr(model, "feature_names_in_", None) if names is None else names
-    found = tuple(f"x{j}" for j in range(d)) if known is None else tuple(map(str, known))
-    if len(found) != d:
-        raise OptionError(f"names has {len(found)} entries, but the model has {d} columns; give one a column.")
-    return found
-
-
-def row_labels(labels: Iterable[Any] | None, n: int, *, at_least: bool = False) -> tuple[str, ...] | None:
-    """One label a row as text, or None; with `at_least`, labels of rows that are not shown may follow."""
-    if labels is None:
-        return None
-    found = tuple(map(str, labels))
-    if len(found) < n or (len(found) > n and not at_least):
-        raise DataError(f"labels has {len(found)} entries, but X has {n} rows; give one label a row.")
-    return found[:n]
-
-
-def chosen_components(model: Any, components: Sequence[int] | None) -> tuple[int, ...]:
+def check_component_numbers(model: Any, components: Sequence[int] | None) -> tuple[int, ...]:
     """The component numbers asked for, checked, or all of them."""
-    k = frozen(model).variances.size
+    k = principal_components_of(model).variances.size
     if components is None:
         return tuple(range(1, k + 1))
     bound = "the number of components that the model keeps"
     return tuple(checks.integer("components", c, 1, k, bound) for c in components)
 
 
-def plain_scores(model: Any, X: Any) -> Array:
+def unwhitened_scores(model: Any, X: Any) -> Array:
     """Scores (n, k) of the rows of X, never whitened, float64.
 
     An estimator projects by its own `transform`, which knows every kind of X and checks its column names.
     """
-    found = frozen(model)
+    found = principal_components_of(model)
     if not hasattr(model, "transform"):
-        return found.project(_checked(found, dense_rows(X)))
+        return found.project(_checked(found, first_rows(X)))
     Z = np.asarray(to_numpy(model.transform(X)), dtype=np.float64)
     return Z * np.sqrt(found.variances) if getattr(model, "whiten", False) else Z
-
-
-def dense_rows(X: Any, limit: int | None = None) -> Array:
-    """The first `limit` rows of X, whatever it is, as a dense float64 array; no more of them are read."""
-    parts: list[Array] = []
-    wanted = limit
-    for rows in as_source(X).rows():
-        part = rows if wanted is None else rows[:wanted]
-        parts.append(dense(part))
-        wanted = None if wanted is None else wanted - len(parts[-1])
-        if wanted == 0:
-            break
-    return np.concatenate(parts)
 
 
 def _checked(model: PrincipalComponents, rows: Array) -> Array:
@@ -220,8 +193,8 @@ def _checked(model: PrincipalComponents, rows: Array) -> Array:
 def _by_column(
     what: str, model: Any, values: Array, components: Sequence[int] | None, names: Iterable[str] | None
 ) -> ValueTable:
-    chosen = chosen_components(model, components)
-    named = column_names(model, names)
+    chosen = check_component_numbers(model, components)
+    named = model_column_names(model, names)
     return ValueTable(what, named, chosen, _shares(model, chosen), values[:, _index(chosen)])
 
 

@@ -11,14 +11,16 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array, to_numpy
+from eigenlens.data.coerce import fields_of
+from eigenlens.data.column_kinds import Field
 from eigenlens.data.memory import ArraySource
-from eigenlens.data.mixed import Field, MixedSource, fields_of
 from eigenlens.data.source import Source
+from eigenlens.data.table_sources import MixedSource
 from eigenlens.errors import DataError
 from eigenlens.reporting.charts import Chart
 from eigenlens.reporting.inputs import dated
 from eigenlens.reporting.packing import Ascending, Coded, Places, Words, coded, cut
-from eigenlens.tables.rows import RowSample, number_blocks
+from eigenlens.tables.rows import RowSample, numeric_blocks
 
 __all__ = ["ENTRIES", "SHOWN", "ShownRows", "most_rows", "one_a_row", "shown"]
 
@@ -160,7 +162,7 @@ class ShownRows:
     def blocks(self) -> Iterator[Array]:
         """All rows there are, (b, d) at a time, in a pass of their own."""
         assert self.source is not None
-        return number_blocks(self.source, np.array(self.columns))
+        return numeric_blocks(self.source, np.array(self.columns))
 
     # ---- for the page -----------------------------------------------------------------------------------
 

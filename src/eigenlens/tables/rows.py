@@ -11,24 +11,26 @@ from typing import Any
 
 import numpy as np
 
-from eigenlens.arrays import Array
-from eigenlens.data.mixed import MixedRows, codes_of, fields_of, numbers_of
+from eigenlens.arrays import Array, dense
+from eigenlens.data.coerce import as_source, fields_of
 from eigenlens.data.rows import picked
 from eigenlens.data.source import Source
+from eigenlens.data.table import MixedRows, codes_of, numbers_of
 from eigenlens.errors import DataError
 
 __all__ = [
     "PlaneCounts",
     "RowSample",
-    "beyond",
-    "number_blocks",
+    "count_outside",
+    "first_rows",
+    "numeric_blocks",
     "plane_counts",
     "sample_rows",
-    "smallest_range",
-    "worth_showing",
+    "shortest_interval",
+    "visible_range",
 ]
 
-PIECE = 2_000_000
+MAX_DENSE_ENTRIES = 2_000_000
 """Entries that are made dense at a time."""
 
 
@@ -79,12 +81,24 @@ def sample_rows(source: Source, limit: int, rng: np.random.Generator) -> RowSamp
     return RowSample(source, numbers, dict(zip(text, texts, strict=True)), places, total)
 
 
+def first_rows(X: Any, limit: int | None = None) -> Array:
+    """Return the first `limit` rows of X, of any kind, as a dense float64 array; no more of them are read."""
+    parts: list[Array] = []
+    left = limit
+    for rows in as_source(X).rows():
+        parts.append(dense(rows if left is None else rows[:left]))
+        left = None if left is None else left - len(parts[-1])
+        if left == 0:
+            break
+    return np.concatenate(parts)
+
+
 def _taken(rows: Any, index: Array, b: int) -> Any:
     """The rows of these numbers: all of them as they are."""
     if index.size == b:
         return rows
     if isinstance(rows, MixedRows):
-        return MixedRows(rows.numbers[index], rows.codes[index], rows.levels, rows.places)
+        return MixedRows(rows.numbers[index], rows.codes[index], rows.categories, rows.places)
     return picked(rows, index)
 
 
@@ -93,9 +107,9 @@ def _entries(rows: Any, text: list[int], d: int) -> tuple[Array, list[Array]]:
     found = []
     for j in text:
         (encoded,) = codes_of(rows, np.array([j]))
-        levels = np.empty(len(encoded.levels) + 1, dtype=object)
-        levels[:-1] = encoded.levels
-        found.append(levels[encoded.codes])
+        categories = np.empty(len(encoded.categories) + 1, dtype=object)
+        categories[:-1] = encoded.categories
+        found.append(categories[encoded.codes])
     return numbers, found
 
 
@@ -109,9 +123,9 @@ def _smallest(kept: list[Any], limit: int) -> tuple[Array, Array, Array, list[Ar
     return draws[chosen], places[chosen], numbers[chosen], [text[chosen] for text in texts]
 
 
-def number_blocks(source: Source, columns: Array) -> Iterator[Array]:
+def numeric_blocks(source: Source, columns: Array) -> Iterator[Array]:
     """All rows of some columns as dense pieces (b, d), text as NaN, in one pass."""
-    step = max(1, PIECE // max(1, source.n_features))
+    step = max(1, MAX_DENSE_ENTRIES // max(1, source.n_features))
     for rows in source.rows():
         for start in range(0, rows.shape[0], step):
             yield np.asarray(numbers_of(rows[start : start + step], columns), dtype=np.float64)
@@ -160,37 +174,37 @@ def _ends(values: Array) -> tuple[float, float]:
     return low - more, high + more
 
 
-KEPT, MOST = 0.995, 0.95
+MIN_VISIBLE_SHARE, BULK_SHARE = 0.995, 0.95
 """The share of the weight that is always shown, and the share whose range says how wide the rows lie."""
 
-FAR = 10.0
+FAR_OFF_RANGES = 10.0
 """Where all rows take up more than so many such ranges, those that are off are left out."""
 
 
-def worth_showing(values: Array, weight: Array | None = None, kept: float = KEPT) -> tuple[float, float]:
+def visible_range(values: Array, weight: Array | None = None, kept: float = MIN_VISIBLE_SHARE) -> tuple[float, float]:
     """The ends of what to show of values (n,): the least and the greatest, or where 99.5% of the weight lies.
 
     The smaller range is taken where the whole is ten times as wide as what 95% of the weight needs: it leaves out half
     a per cent of the weight at most (1 − kept), or a single row where that is more. Cost: one sort.
 
     >>> x = np.append(np.arange(300.0), 1e6)
-    >>> worth_showing(x), worth_showing(x[:-1])
+    >>> visible_range(x), visible_range(x[:-1])
     ((0.0, 299.0), (0.0, 299.0))
     """
     whole = float(values.min()), float(values.max())
-    inner = smallest_range(values, weight, MOST)
-    if not FAR * (inner[1] - inner[0]) < whole[1] - whole[0] or inner[0] == inner[1]:
+    inner = shortest_interval(values, weight, BULK_SHARE)
+    if not FAR_OFF_RANGES * (inner[1] - inner[0]) < whole[1] - whole[0] or inner[0] == inner[1]:
         return whole
     one = 1.0 / values.size if weight is None else float(weight.min() / weight.sum())
-    found = smallest_range(values, weight, min(kept, 1.0 - one))
+    found = shortest_interval(values, weight, min(kept, 1.0 - one))
     # Where more than these few lie far off they are no stray rows, and nothing is gained by leaving some of them out.
     return found if found[1] - found[0] < 0.5 * (whole[1] - whole[0]) else whole
 
 
-def smallest_range(values: Array, weight: Array | None, share: float) -> tuple[float, float]:
+def shortest_interval(values: Array, weight: Array | None, share: float) -> tuple[float, float]:
     """The ends of the shortest interval between values (n,) that holds a share of their weight.
 
-    >>> smallest_range(np.array([0.0, 5.0, 6.0, 7.0, 90.0]), None, 0.6)
+    >>> shortest_interval(np.array([0.0, 5.0, 6.0, 7.0, 90.0]), None, 0.6)
     (5.0, 7.0)
     """
     order = np.argsort(values, kind="stable")
@@ -206,6 +220,6 @@ def smallest_range(values: Array, weight: Array | None, share: float) -> tuple[f
     return float(x[first]), float(x[last[first]])
 
 
-def beyond(rows: Array, low: Array, high: Array) -> int:
+def count_outside(rows: Array, low: Array, high: Array) -> int:
     """How many rows (n, d) lie outside low (d,) to high (d,) in some column."""
     return int(np.count_nonzero(np.any((rows < low) | (rows > high), axis=1)))

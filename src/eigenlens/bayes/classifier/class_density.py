@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from eigenlens.arrays import Array, to_numpy
 from eigenlens.data.coerce import as_source, explain_nonfinite
 from eigenlens.errors import DataError, EigenlensError, OptionError
-from eigenlens.estimator.rows import dense_blocks, few, rows_of
+from eigenlens.estimator.rows import dense_blocks, join_limited, validate_rows
 
 __all__ = [
     "drawn", "finite_blocks", "is_own", "log_densities", "log_density", "of_class", "told_together",
@@ -70,7 +70,11 @@ def told_together() -> Iterator[None]:
         alike.setdefault(key, []).append(warning)
     for first, *others in alike.values():
         stems = list(dict.fromkeys(_stem(warning) for warning in (first, *others)))[1:]
-        text = f"{first.message} Much the same is so of {few(stems, of=' classes')}." if stems else str(first.message)
+        text = (
+            f"{first.message} Much the same is so of {join_limited(stems, of=' classes')}."
+            if stems
+            else str(first.message)
+        )
         warnings.warn(text, first.category, stacklevel=_level_of_caller())
 
 
@@ -106,7 +110,7 @@ def _shape(text: str) -> str:
 def finite_blocks(estimator: Any, X: Any) -> Iterator[Array]:
     """Dense float64 pieces of the rows of X for a fitted estimator; NaN is a missing entry, infinity an error."""
     check_is_fitted(estimator)
-    return map(without_infinity, dense_blocks(rows_of(estimator, X)))
+    return map(without_infinity, dense_blocks(validate_rows(estimator, X)))
 
 
 def without_infinity(rows: Array) -> Array:

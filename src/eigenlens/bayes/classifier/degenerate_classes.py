@@ -28,14 +28,13 @@ from eigenlens.bayes.discriminant.covariances import FLOOR, Shrinking, has_densi
 from eigenlens.bayes.discriminant.fit import covariance_within, read_classes
 from eigenlens.bayes.discriminant.fit_missing import complete_classes
 from eigenlens.bayes.discriminant.options import columns_of_classes
-from eigenlens.bayes.pooled_variance import ClassSpread, of_columns, with_spread_within, with_variances
+from eigenlens.bayes.pooled_variance import ClassSpread, with_spread_within, with_variances
 from eigenlens.data.source import Source
 from eigenlens.densities.gaussian import Gaussian, GaussianFamily
 from eigenlens.errors import DataError, DataWarning, OptionError
-from eigenlens.estimator.rows import few
+from eigenlens.estimator.rows import join_limited
 from eigenlens.latent.families import FactorFamily, PPCAFamily
-from eigenlens.stats.moments import Moments
-from eigenlens.stats.observed import ObservedColumns
+from eigenlens.stats.moments import ColumnMoments, Moments
 
 __all__ = ["Amends", "amended_estimators", "amended_members", "has_spread", "no_spread", "warn_about_amends"]
 
@@ -58,13 +57,13 @@ def amended_members(
 
     Those that are `singular` are so in the columns that vary in them too; `first` is the error of the first to fail.
     """
-    if not all(isinstance(part, Moments | ObservedColumns) for part in found.parts):
+    if not all(isinstance(part, Moments | ColumnMoments) for part in found.parts):
         raise first
     spread = _required(ClassSpread.of(found), family, first)
     kept, mean = np.flatnonzero(~spread.constant), spread.mean
     amends, counts = Amends(np.flatnonzero(spread.constant)), spread.weight.max(axis=1)
     if amends.columns.size:
-        found, spread, own = ClassMoments(tuple(of_columns(p, kept) for p in found.parts)), spread.part(kept), {}
+        found, spread, own = ClassMoments(tuple(p.subset(kept) for p in found.parts)), spread.part(kept), {}
         family = replace(family, names=tuple(family.names[j] for j in kept)) if _named(family) else family
     labels = enumerate(classes.tolist())
     made = [own[c] if c in own else _member(family, c, found, spread, label, singular, amends) for c, label in labels]
@@ -261,15 +260,15 @@ def warn_about_amends(
         first, columns = next(iter(amends.lent.items()))
         cases[0] = f"{labels[first]} has one value in {_listed(columns, names)}"
         said.append(
-            f"{few(cases, of=' classes')}: there it is given the variance within all classes, and its {kind} is that "
-            "of the other columns."
+            f"{join_limited(cases, of=' classes')}: there it is given the variance within all classes, and its {kind} "
+            "is that of the other columns."
         )
     if amends.pooled:
         held = f", held at {FLOOR:g} of the variances of all rows as it is singular too" if amends.held else ""
         own, each = ("its", "it") if len(amends.pooled) == 1 else ("their", "each")
         said.append(
-            f"{few([labels[c] for c in amends.pooled], of=' classes')}: too little spread for a {kind} of {own} own; "
-            f"{each} is given a Gaussian about its mean, with the covariance within all classes{held}."
+            f"{join_limited([labels[c] for c in amends.pooled], of=' classes')}: too little spread for a {kind} of "
+            f"{own} own; {each} is given a Gaussian about its mean, with the covariance within all classes{held}."
         )
     if amends.lent or amends.pooled:
         said.append("Give such classes more rows, join them with others, or leave such columns out.")
@@ -290,4 +289,4 @@ def _columns(columns: Array, names: Sequence[str] | None) -> str:
 
 def _listed(columns: Array, names: Sequence[str] | None) -> str:
     chosen = [repr(str(names[j])) if names is not None else str(j) for j in np.asarray(columns).tolist()]
-    return f"column{'s' * (len(chosen) > 1)} {few(chosen)}"
+    return f"column{'s' * (len(chosen) > 1)} {join_limited(chosen)}"

@@ -18,13 +18,13 @@ from eigenlens.bayes.discriminant.estimator import GaussianClasses
 from eigenlens.bayes.discriminant.fit import FisherRule, centred_product, shared_covariance
 from eigenlens.bayes.discriminant.options import checked_linear, require_rows, row_counts, warn_about_linear
 from eigenlens.bayes.discriminant.quadratic import QuadraticDiscriminant
-from eigenlens.bayes.explain import Explanation, compared
-from eigenlens.bayes.rule import chosen_class
+from eigenlens.bayes.explain import Explanation, classes_to_compare
+from eigenlens.bayes.labels import class_positions
 from eigenlens.data.rows import picked
 from eigenlens.densities.mixture import Mixture
 from eigenlens.errors import DataError
-from eigenlens.estimator.rows import dense_blocks, rows_of
-from eigenlens.linalg.scores import scores, stack
+from eigenlens.estimator.rows import dense_blocks, validate_rows
+from eigenlens.linalg.scores import concatenate, project_rows
 
 __all__ = ["LinearDiscriminant", "QuadraticDiscriminant"]
 
@@ -129,7 +129,7 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
         return Like(X, np.dtype(np.float64))(found)
 
     def _log_likelihoods(self, X: Any) -> Iterator[Array]:
-        return map(self._log_densities, dense_blocks(rows_of(self, X)))
+        return map(self._log_densities, dense_blocks(validate_rows(self, X)))
 
     def _log_densities(self, rows: Array) -> Array:
         """One product for all classes; where it is not finite, rows have gaps."""
@@ -151,10 +151,10 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
         check_is_fitted(self)
         rows = np.concatenate(list(finite_blocks(self, X)))
         rule, n = self.model_, len(rows)
-        chosen = (chosen_class(self.classes_, name, value, n) for name, value in (("of", of), ("against", against)))
+        chosen = (class_positions(self.classes_, name, value, n) for name, value in (("of", of), ("against", against)))
         with np.errstate(divide="ignore"):
             log_prior = np.log(rule.prior)
-        a, b = compared(self._log_densities(rows) + log_prior, *chosen)
+        a, b = classes_to_compare(self._log_densities(rows) + log_prior, *chosen)
         parts = gaps.contributions(rule, rows, a, b)
         labels = np.asarray(self.classes_)
         names = getattr(self, "feature_names_in_", range(self.n_features_in_))
@@ -177,11 +177,11 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
         it, given the entries that are there.
         """
         check_is_fitted(self)
-        source, V = rows_of(self, X), self._directions
+        source, V = validate_rows(self, X), self._directions
         project = partial(_projected, rule=self.model_, V=V)
         if hasattr(source, "map_rows"):
             return source.map_rows(project, V.shape[1])
-        return stack([project(rows) for rows in source.rows()])
+        return concatenate([project(rows) for rows in source.rows()])
 
     @property
     def _directions(self) -> Array:
@@ -246,7 +246,7 @@ def _projected(rows: Any, rule: FisherRule, V: Array) -> Any:
     """(x − m)·v of rows of any kind, in their kind, gaps filled with what the classes expect there."""
     plain = isinstance(rows, np.ndarray) and rows.dtype == np.float64
     with np.errstate(invalid="ignore", over="ignore"):
-        found = (centred_product if plain else scores)(rows, rule.centre, V)
+        found = (centred_product if plain else project_rows)(rows, rule.centre, V)
         if np.isfinite(to_numpy(found).sum()):
             return found
     odd = _odd(to_numpy(found))

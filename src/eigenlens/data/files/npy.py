@@ -12,9 +12,9 @@ from typing import Any, BinaryIO, Self
 import numpy as np
 
 from eigenlens.arrays import Array, working_dtype
+from eigenlens.data.column_kinds import ColumnKind, Field
 from eigenlens.data.files.columns import Selection
 from eigenlens.data.source import FILE_BLOCK_BYTES
-from eigenlens.data.table import Field
 from eigenlens.errors import DataError
 
 __all__ = ["NpyReader"]
@@ -82,7 +82,7 @@ class NpyReader:
     def fields(self) -> tuple[Field, ...]:
         """The features, which are numbers, or integers or booleans where all files hold these."""
         boolean = all(header.dtype.kind == "b" for header in self.headers)
-        kind = "boolean" if boolean else "integer" if self._whole else "number"
+        kind = ColumnKind.BOOLEAN if boolean else ColumnKind.INTEGER if self._whole else ColumnKind.NUMBER
         return tuple(Field(place, kind) for place in range(len(self._features)))
 
     @property

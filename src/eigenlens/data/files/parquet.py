@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.data.encoded import encode_whole
+from eigenlens.data.categories import encode_integers
+from eigenlens.data.column_kinds import Field, stored_field
 from eigenlens.data.files.columns import Selection
 from eigenlens.data.files.polars import as_array, fill, import_polars, same_columns, text_error, unreadable
 from eigenlens.data.source import FILE_BLOCK_BYTES
-from eigenlens.data.table import Field, MixedRows, large, with_text
-from eigenlens.data.table_kinds import table_field
+from eigenlens.data.table import MixedRows, large, with_text
 from eigenlens.errors import DataError
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class TableReader:
         self.dtype = np.dtype(np.float32 if single else np.float64)
         self._block_rows = block_rows
         types = ({path: schema[name] for path, schema in schemas.items()} for name in self.names)
-        self._set_fields(tuple(map(table_field, self.names, types)))
+        self._set_fields(tuple(map(stored_field, self.names, types)))
 
     def _set_fields(self, fields: tuple[Field, ...]) -> None:
         self.fields, self.names = fields, tuple(field.name for field in fields)
@@ -111,7 +111,7 @@ class TableReader:
             start = 0
             for numbers in blocks:
                 rows = slice(start, start + len(numbers))
-                exact = {self.names.index(name): encode_whole(column[rows]) for name, column in whole.items()}
+                exact = {self.names.index(name): encode_integers(column[rows]) for name, column in whole.items()}
                 yield with_text(numbers, list(text[rows].iter_columns()), self.fields, exact)
                 start = rows.stop
 

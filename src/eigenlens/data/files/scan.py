@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from eigenlens.arrays import Array
+from eigenlens.data.column_kinds import ColumnKind, Field
 from eigenlens.data.files.columns import Selection
 from eigenlens.data.files.decode import COMPRESSED
 from eigenlens.data.files.npy import NpyReader
@@ -17,7 +18,6 @@ from eigenlens.data.files.parquet import arrow_reader, parquet_reader
 from eigenlens.data.files.paths import PathLike, Stamp, expand, still_the_same
 from eigenlens.data.files.text import DelimitedReader
 from eigenlens.data.source import Source
-from eigenlens.data.table import Field
 from eigenlens.errors import DataError, OptionError
 
 __all__ = ["FORMATS", "FileSource", "scan"]
@@ -185,9 +185,22 @@ def scan(
     # The stamps come first: a change while the schema is read must not go unnoticed.
     stamps = tuple(Stamp.of(path) for path in paths)
     source = FileSource(stamps, make(paths, selection, block_rows=block_rows, **given), selection)
+    _require_usable(source)
     if source.n_features == 0 or (make is not DelimitedReader and source.n_rows == 0):
         raise DataError(f"'{paths[0]}' has no rows or no columns; at least 1 of each is needed.")
     return source
+
+
+def _require_usable(source: FileSource) -> None:
+    """Raise where a feature holds what no model takes."""
+    for field in source.fields:
+        if field.kind == ColumnKind.OTHER:
+            raise DataError(
+                f"column {field.name!r} holds {field.holds}",
+                columns=[str(field.name)],
+                fix="leave it out with {drop}, or write it as numbers first",
+                settings={"drop": [str(field.name)]},
+            )
 
 
 def _format(paths: tuple[Path, ...]) -> Callable[..., Reader]:

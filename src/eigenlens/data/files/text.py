@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from eigenlens.arrays import Array
+from eigenlens.data.column_kinds import ColumnKind, Field
 from eigenlens.data.files.cells import (
     Found,
     cell_kinds,
@@ -33,7 +34,7 @@ from eigenlens.data.files.dialect import Dialect, column_names, missing_numbers,
 from eigenlens.data.files.polars import as_array, fill, import_polars, same_columns, text_error, unreadable
 from eigenlens.data.files.records import HEAD_BYTES, PIECE_BYTES, records
 from eigenlens.data.source import BLOCK_BYTES
-from eigenlens.data.table import Field, MixedRows, large, mixed_rows
+from eigenlens.data.table import MixedRows, large, mixed_rows
 from eigenlens.errors import DataError
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ class DelimitedReader:
     @property
     def fields(self) -> tuple[Field, ...]:
         """The features and what they hold."""
-        return tuple(Field(name, FIELD_KINDS[self._kinds[name]]) for name in self.names)
+        return tuple(Field(name, ColumnKind(FIELD_KINDS[self._kinds[name]])) for name in self.names)
 
     def only(self, columns: Sequence[int]) -> Self:
         """A reader of some of the features, by number."""

@@ -14,7 +14,7 @@ from scipy.linalg import lapack
 from eigenlens.arrays import Array
 from eigenlens.linalg.lanczos import lanczos
 from eigenlens.linalg.operators import CentredRows, Matrix, SymmetricOperator
-from eigenlens.linalg.spectrum import Wanted
+from eigenlens.linalg.spectrum import Requested
 from eigenlens.linalg.symmetric import leading_eigenpairs
 
 __all__ = ["Correlations", "DenseCorrelations", "RowCorrelations", "StreamedCorrelations", "correlations_of"]
@@ -71,10 +71,10 @@ class DenseCorrelations:
         """
         A = (self.matrix * r[:, None]) * r
         if k <= FEW * self.size and (self.size > REDUCED or (self.size > SMALL and self._apart)):
-            found = lanczos(Matrix(A), Wanted.exactly(k, self.size), PRECISE, np.random.default_rng(0))
+            found = lanczos(Matrix(A), Requested.count(k, self.size), PRECISE, np.random.default_rng(0))
             if found.outcome.converged:
                 return found.values, found.vectors
-        values, w, V = leading_eigenpairs(A, Wanted.exactly(k, self.size))
+        values, w, V = leading_eigenpairs(A, Requested.count(k, self.size))
         self._apart = bool(k < self.size and w[-1] > APART * values[k])
         return w, V
 
@@ -101,7 +101,7 @@ class RowCorrelations:
     def leading(self, r: Array, k: int) -> tuple[Array, Array]:
         """V = (Y r)ᵀ U w^-½ from the eigenpairs of (Y r)(Y r)ᵀ; k beyond the rank are filled with zeros."""
         Y = self._Y * r
-        _, w, U = leading_eigenpairs(Y @ Y.T, Wanted.exactly(min(k, len(Y)), len(Y)))
+        _, w, U = leading_eigenpairs(Y @ Y.T, Requested.count(min(k, len(Y)), len(Y)))
         positive = np.maximum(w, np.finfo(float).tiny)
         V = (Y.T @ U) / np.sqrt(positive)
         missing = k - len(w)
@@ -126,7 +126,7 @@ class StreamedCorrelations:
     def leading(self, r: Array, k: int) -> tuple[Array, Array]:
         """By Lanczos."""
         found = lanczos(
-            _Scaled(self._rows, r), Wanted.exactly(k, self.size), PRECISE, np.random.default_rng(0), block=max(8, k)
+            _Scaled(self._rows, r), Requested.count(k, self.size), PRECISE, np.random.default_rng(0), block=max(8, k)
         )
         return found.values, found.vectors
 

@@ -18,7 +18,7 @@ from scipy.linalg import cho_factor, cho_solve
 from eigenlens.arrays import Array
 from eigenlens.latent.factor.correlation_operator import Correlations
 from eigenlens.latent.factor.profile_likelihood import Climb, profile_at
-from eigenlens.optim.em import Chart, ascend
+from eigenlens.optim.em import ParameterMap, run_em
 
 __all__ = ["minimise_by_em"]
 
@@ -50,16 +50,18 @@ def minimise_by_em(
     def told(steps: int, value: float) -> None:
         note(steps, -entries * value)
 
-    found = ascend(step, (psi, W), _chart(floor), tol=tol**2, max_iter=max_iter, note=told)
+    found = run_em(step, (psi, W), _chart(floor), tol=tol**2, max_iter=max_iter, note=told)
     path = tuple(-entries * value for value in found.path)
-    return Climb(*found.best, path, found.gap, found.gap <= tol**2, found.interrupted, found.ended)
+    return Climb(
+        *found.best, path, found.remaining_gain, found.remaining_gain <= tol**2, found.interrupted, found.ended
+    )
 
 
 _Model = tuple[Array, Array]
 """psi (d,) and W (d, k)."""
 
 
-def _chart(floor: float) -> Chart[_Model]:
+def _chart(floor: float) -> ParameterMap[_Model]:
     def vector(model: _Model) -> Array:
         return np.concatenate([np.log(model[0]), model[1].ravel()])
 
@@ -67,7 +69,7 @@ def _chart(floor: float) -> Chart[_Model]:
         d = like[0].size
         return np.clip(np.exp(np.minimum(v[:d], 0.0)), floor, 1.0), v[d:].reshape(like[1].shape)
 
-    return Chart(vector, model)
+    return ParameterMap(vector, model)
 
 
 def _step(correlations: Correlations, psi: Array, W: Array, floor: float) -> tuple[float, Array, Array]:

@@ -16,8 +16,8 @@ from eigenlens.arrays import Array, Like
 from eigenlens.data.coerce import explain_nonfinite
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError, OptionError
-from eigenlens.estimator.progress import progress_of
-from eigenlens.estimator.rows import by_block, dense_blocks, rows_of
+from eigenlens.estimator.progress import progress_callback
+from eigenlens.estimator.rows import dense_blocks, map_blocks, validate_rows
 from eigenlens.latent import storage as latent_files
 from eigenlens.latent.estimator import LatentGaussian
 from eigenlens.latent.factor.adequacy import bartlett_sphericity, kmo
@@ -140,9 +140,9 @@ class FactorAnalysis(LatentGaussian):
         of factors so far ("cv" then fits it to all rows), with a warning. There is none, and the interrupt goes on,
         before a first step, and for "cv" before all folds have been fitted with one factor.
         """
-        source = rows_of(self, X, sample_weight, reset=True)
+        source = validate_rows(self, X, sample_weight, reset=True)
         wanted, options = self._gate(source.n_features)
-        with progress_of(self.verbose) as progress:
+        with progress_callback(self.verbose) as progress:
             options["progress"] = progress
             if isinstance(wanted, str):
                 counts = counts_to_try(most_factors(source.n_features), source)
@@ -176,12 +176,12 @@ class FactorAnalysis(LatentGaussian):
         >>> FactorAnalysis(1).fit_covariance(R, n_samples=200).loadings_.ravel().round(4)
         array([0.8, 0.7, 0.6])
         """
-        source = rows_of(self, S, reset=True)
+        source = validate_rows(self, S, reset=True)
         matrix = np.concatenate(list(dense_blocks(source)))
         wanted, options = self._gate(source.n_features)
         mu = checked_mean(mean, source.n_features)
         n = checks.real("n_samples", n_samples, 1.0)
-        with progress_of(self.verbose) as progress:
+        with progress_callback(self.verbose) as progress:
             options |= {"progress": progress, "mean": mu, "names": source.names}
             fit, selection = fit_matrix(matrix, n, wanted, source, options)
         self._keep(S, source, fit, selection)
@@ -247,7 +247,7 @@ class FactorAnalysis(LatentGaussian):
     def _bartlett_scores(self, X: Any) -> Any:
         """With C the posterior covariance, G = C⁻¹ − I, and G⁻¹ C⁻¹ E[z | x] = (I − C)⁻¹ E[z | x], for any gaps."""
         check_is_fitted(self)
-        source = rows_of(self, X)
+        source = validate_rows(self, X)
         with np.errstate(all="ignore"):  # what is not finite is found in the result, and explained
             found = np.concatenate([self._bartlett(block) for block in dense_blocks(source)])
         if not np.all(np.isfinite(found)):
@@ -283,7 +283,7 @@ class FactorAnalysis(LatentGaussian):
                 "give them as X=."
             )
         if X is not None and fit.moments is None:
-            source = rows_of(self, X, sample_weight)
+            source = validate_rows(self, X, sample_weight)
             self._require_fitted_rows(source)
             self._others = likelihoods_of_gaps(source)
         assert self._others is not None
@@ -291,7 +291,7 @@ class FactorAnalysis(LatentGaussian):
 
     def _require_fitted_rows(self, source: Source) -> None:
         """Other rows, or other weights, would be compared with a likelihood that is not theirs."""
-        densities = by_block(source, self.model_.log_density)
+        densities = map_blocks(source, self.model_.log_density)
         found = float(densities.sum() if source.weight is None else source.weight @ densities)
         if abs(found - self.loglik_) > 1e-6 * max(1.0, abs(self.loglik_)):
             raise DataError(

@@ -9,8 +9,8 @@ from typing import Any, Self
 import numpy as np
 
 from eigenlens import checks
-from eigenlens.estimator.progress import progress_of
-from eigenlens.estimator.rows import rows_of
+from eigenlens.estimator.progress import progress_callback
+from eigenlens.estimator.rows import validate_rows
 from eigenlens.latent.estimator import LatentGaussian
 from eigenlens.latent.n_components import RULES
 from eigenlens.latent.options import checked_components, counts_to_try, warn_about
@@ -93,11 +93,11 @@ class ProbabilisticPCA(LatentGaussian):
         number of dimensions so far ("cv" then fits it to all rows), with a warning. There is none, and the interrupt
         goes on, before a first step, and for "cv" before all folds have been fitted with one dimension.
         """
-        source = rows_of(self, X, sample_weight, reset=True)
+        source = validate_rows(self, X, sample_weight, reset=True)
         most = source.n_features - 1
         wanted = checked_components(self.n_components, most + 1, most, "one less than the number of features")
         options = self._options()
-        with progress_of(self.verbose) as progress:
+        with progress_callback(self.verbose) as progress:
             options["progress"] = progress
             if isinstance(wanted, str):
                 fit_each = partial(fit_each_ppca, **options, thorough=wanted != "cv")  # five folds of every number

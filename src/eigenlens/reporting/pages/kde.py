@@ -12,12 +12,12 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.errors import DataError
 from eigenlens.kde import tables as density_tables
-from eigenlens.kde.bandwidth.curve import CURVES
+from eigenlens.kde.bandwidth.curve import CROSS_VALIDATION_CURVES
 from eigenlens.kde.model import KernelEstimate
 from eigenlens.reporting.charts import Chart, facts, far_off, frames, layer, marks, points, table
 from eigenlens.reporting.page import packed
 from eigenlens.reporting.rows import ShownRows
-from eigenlens.tables.rows import worth_showing
+from eigenlens.tables.rows import visible_range
 
 __all__ = ["density_page"]
 
@@ -79,7 +79,7 @@ def _written(h: Array) -> str:
 def _only_column(f: KernelEstimate, name: str) -> list[Chart]:
     """The curve with its band, the slider, the criteria and the rules."""
     try:
-        tables = {kind: density_tables.bandwidths(f, kind) for kind in CURVES}
+        tables = {kind: density_tables.bandwidths(f, kind) for kind in CROSS_VALIDATION_CURVES}
     except DataError as error:  # rows all alike, or too few of them
         return [_curve(f, name, "Density"), facts("Bandwidth", paragraphs=[str(error)])]
     first = next(iter(tables.values()))
@@ -92,7 +92,7 @@ def _own_slider(f: KernelEstimate, name: str) -> list[Chart]:
     if len(f.points) > SLID:
         return []
     try:
-        found = density_tables.bandwidths(f, next(iter(CURVES)))
+        found = density_tables.bandwidths(f, next(iter(CROSS_VALIDATION_CURVES)))
     except DataError:  # rows all alike, or too few of them
         return []
     return [_slider(f, name, found) | {"title": f"Bandwidth of {name}"}]
@@ -121,7 +121,7 @@ def _histogram(f: KernelEstimate) -> Chart:
     """Bars of area one behind a curve: an area whose edge goes up and down at their corners."""
     x, n = f.points[:, 0], len(f.points)
     bins = int(np.clip(2.0 * n ** (1.0 / 3.0), 5, 80))
-    masses, edges = np.histogram(x, bins, worth_showing(x, f.weights), weights=f.weights)
+    masses, edges = np.histogram(x, bins, visible_range(x, f.weights), weights=f.weights)
     heights = masses / (f.weights.sum() * np.diff(edges))
     corners = np.concatenate([[0.0], np.repeat(heights, 2), [0.0]])
     return layer("area", "histogram", x=np.repeat(edges, 2), y=corners, colour=GREY)
@@ -179,7 +179,7 @@ def _by_bandwidth(rules: dict[str, float]) -> dict[float, str]:
 
 def _ends(f: KernelEstimate, h: float) -> tuple[float, float]:
     more = h * min(3.0, f.kernel.radius)
-    low, high = worth_showing(f.points[:, 0], f.weights)
+    low, high = visible_range(f.points[:, 0], f.weights)
     return max(low - more, float(f.bounds[0, 0])), min(high + more, float(f.bounds[0, 1]))
 
 

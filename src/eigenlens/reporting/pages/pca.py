@@ -29,7 +29,7 @@ SHUFFLED, TIMES = 100_000_000, 40
 
 def pca_page(model: Any, rows: ShownRows) -> list[Chart]:
     """All charts of a fitted PCA."""
-    Z = tables.plain_scores(model, rows.given)
+    Z = tables.unwhitened_scores(model, rows.given)
     rows = _filled(model, rows, Z)
     pairs = [(0, 1), (2, 3)][: 1 + (Z.shape[1] > 3)] if Z.shape[1] > 1 else []
     crowd = crowds(rows, Z, pairs, model.model_.project) if pairs else []
@@ -209,7 +209,7 @@ def _contributions(model: Any, rows: ShownRows) -> list[Chart]:
 
 def _row_table(model: Any, Z: Array, rows: ShownRows) -> Chart:
     cos2 = reading.row_cos2(Z, model.model_.squared_error(rows.X))
-    contributions = reading.row_contributions(model.model_, Z, rows.weight)
+    contributions = reading.contributions_by_row(model.model_, Z, rows.weight)
     best = np.argsort(-contributions[:, 0])[:BARS]
     columns: dict[str, Any] = {"row": [rows.name(int(i)) for i in best]}
     for c in range(min(2, Z.shape[1])):
@@ -219,7 +219,7 @@ def _row_table(model: Any, Z: Array, rows: ShownRows) -> Chart:
 
 
 def _outliers(model: Any, Z: Array, rows: ShownRows) -> Chart:
-    found = reading.distances(model.model_, Z, model.model_.squared_error(rows.X))
+    found = reading.row_distances(model.model_, Z, model.model_.squared_error(rows.X))
     if not found.beside.max() > 1e-12 * model.model_.total:
         return _within(found)
     limits = (("x", found.limits[0], f"{found.level:.0%} of normal rows"), ("y", found.limits[1], f"{found.level:.0%}"))
