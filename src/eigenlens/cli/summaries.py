@@ -11,7 +11,7 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.catalogue import entry_of, import_part
 from eigenlens.cli.output import SHOWN, aligned, counted, figure, one_line
-from eigenlens.pca.tables import feature_names
+from eigenlens.tables.names import feature_names
 from eigenlens.tables.values import VarianceTable
 
 __all__ = ["Summary", "axis_names", "call", "largest_first", "summary"]

@@ -216,7 +216,7 @@ def would_write(target: Any) -> list[str]:
 
 def row_names(model: Any, d: int) -> tuple[str, ...]:
     """The names of the columns of a model's rows."""
-    from eigenlens.pca.tables import feature_names
+    from eigenlens.tables.names import feature_names
 
     return feature_names(model, d)
 

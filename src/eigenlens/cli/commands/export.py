@@ -19,7 +19,7 @@ from eigenlens.cli.errors import refuse
 from eigenlens.cli.options import ModelFile, Running, takes
 from eigenlens.cli.present import require_files
 from eigenlens.cli.summaries import axis_names
-from eigenlens.pca.tables import feature_names
+from eigenlens.tables.names import feature_names
 
 __all__ = ["Parameter", "export", "parameters"]
 
