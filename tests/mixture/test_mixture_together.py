@@ -70,7 +70,7 @@ def test_a_step_is_that_of_the_book():
     problem = asked(IRIS, 2, "full")
     some = [MixtureState.of(one, problem.structure) for one in starts(problem, IRIS, 2, 3)]
     for state, (value, better) in zip(some, em_steps(problem, some), strict=True):
-        parts = zip(state.weights, state.means, state.spread["covariances"], strict=True)
+        parts = zip(state.weights, state.means, state.arrays["covariances"], strict=True)
         joint = np.stack([pi * multivariate_normal(mean, C).pdf(IRIS) for pi, mean, C in parts], axis=1)
         R = joint / joint.sum(axis=1, keepdims=True)
         assert value == pytest.approx(np.log(joint.sum(axis=1)).sum(), rel=1e-12)
@@ -78,7 +78,7 @@ def test_a_step_is_that_of_the_book():
         for k in range(2):
             np.testing.assert_allclose(better.means[k], np.average(IRIS, axis=0, weights=R[:, k]), rtol=1e-10)
             C = np.cov(IRIS.T, aweights=R[:, k], ddof=0)
-            np.testing.assert_allclose(better.spread["covariances"][k], C, rtol=1e-8, atol=1e-10)
+            np.testing.assert_allclose(better.arrays["covariances"][k], C, rtol=1e-8, atol=1e-10)
 
 
 @pytest.mark.parametrize("name", ["full", "tied", "diag"])
