@@ -24,7 +24,7 @@ from eigenlens.mixture.em import LostComponent, MixtureEMResult, rank_result, ru
 from eigenlens.mixture.em_step import estimate_mixture
 from eigenlens.mixture.prior import PRIORS
 from eigenlens.mixture.problem import Problem, rows_unchanged
-from eigenlens.native import threads
+from eigenlens.resources import thread_count
 
 __all__ = [
     "CENTRE_RULES",
@@ -185,7 +185,7 @@ def from_centres(centres: CentreRule, n_init: int) -> StartRule:
 def _starts_at_once(problem: Problem, K: int) -> int:
     """Return how many guesses are run side by side: as many as their arrays fit in cache, and one for each thread."""
     d = problem.mean.size
-    return max(threads(), MAX_STACKED_ENTRIES // (K * d * (d if problem.structure.joint else 1)))
+    return max(thread_count(), MAX_STACKED_ENTRIES // (K * d * (d if problem.structure.joint else 1)))
 
 
 def _run_guesses(

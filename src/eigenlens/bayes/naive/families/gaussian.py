@@ -23,18 +23,18 @@ from eigenlens.errors import DataError
 from eigenlens.native.class_sums import add_normal
 from eigenlens.stats.moments import ColumnMoments
 
-__all__ = ["GaussianFactor", "NormalColumns"]
+__all__ = ["GaussianColumns", "GaussianFactor"]
 
 
 @dataclass(frozen=True, eq=False)
-class NormalColumns:
+class GaussianColumns:
     """p(x_j | c) = N(x_j | mean_cj, variance_cj), with one variance for all classes if there is one line of them.
 
     Attributes:
         means: (C, g). variances: (C, g), positive; or (1, g), the same in every class.
 
     >>> rows, joint = np.array([[0.0], [np.nan]]), np.zeros((2, 1))
-    >>> NormalColumns(np.zeros((1, 1)), np.ones((1, 1))).add_log(rows, np.array([0]), joint)
+    >>> GaussianColumns(np.zeros((1, 1)), np.ones((1, 1))).add_log(rows, np.array([0]), joint)
     >>> joint.ravel()
     array([-0.9189,  0.    ])
     """
@@ -50,19 +50,19 @@ class NormalColumns:
         return np.broadcast_to(1.0 / np.sqrt(2.0 * self.variances), self.means.shape)
 
     @cached_property
-    def _levels(self) -> Array:
+    def _log_peaks(self) -> Array:
         return np.broadcast_to(-0.5 * np.log(2.0 * np.pi * self.variances), self.means.shape)
 
     def add_log(self, rows: Any, columns: Array, joint: Array) -> None:
         """Adds the log densities of the entries that are there to joint (n, C)."""
         with np.errstate(over="ignore"):  # so far out the density is 0
-            add_normal(numbers_of(rows, columns), self.means, self._scales, self._levels, joint)
+            add_normal(numbers_of(rows, columns), self.means, self._scales, self._log_peaks, joint)
 
     def terms(self, rows: Any, columns: Array) -> Array:
         """ln p(x_ij | c) (n, g, C)."""
         x = numbers_of(rows, columns)[:, :, None].astype(np.float64)
         with np.errstate(over="ignore"):
-            found = self._levels.T - ((x - self.means.T) * self._scales.T) ** 2
+            found = self._log_peaks.T - ((x - self.means.T) * self._scales.T) ** 2
         return np.where(np.isnan(x), 0.0, found)
 
     def sample(self, labels: Array, rng: np.random.Generator) -> list[Array]:
@@ -100,7 +100,7 @@ class GaussianFactor:
         """The moments of each class."""
         return ColumnMoments.of_classes(numbers_of(rows, columns), y, weight, C)
 
-    def estimate(self, statistics: ColumnMoments, fields: tuple[Field, ...], options: NaiveOptions) -> NormalColumns:
+    def estimate(self, statistics: ColumnMoments, fields: tuple[Field, ...], options: NaiveOptions) -> GaussianColumns:
         """Means and variances of maximum likelihood, the variances at least `floor` of the column's own.
 
         A class without an entry in a column has the mean and variance of all rows there, and that variance too where
@@ -120,15 +120,15 @@ class GaussianFactor:
         variances = np.maximum(variances, options.floor * total) + options.added_to(fields)
         variances = np.where(variances > 0.0, variances, total)
         variances = np.where(flat | (variances <= 0.0), 1.0, variances)
-        return NormalColumns(np.where(empty | flat, middle, statistics.mean), variances)
+        return GaussianColumns(np.where(empty | flat, middle, statistics.mean), variances)
 
-    def pack(self, statistics: ColumnMoments, conditional: NormalColumns) -> tuple[dict[str, Array], Any]:
+    def pack(self, statistics: ColumnMoments, conditional: GaussianColumns) -> tuple[dict[str, Array], Any]:
         """The moments."""
         return {"weight": statistics.weight, "mean": statistics.mean, "square": statistics.square}, None
 
     def unpack(
         self, arrays: Mapping[str, Array], header: Any, fields: tuple[Field, ...], options: NaiveOptions
-    ) -> tuple[ColumnMoments, NormalColumns]:
+    ) -> tuple[ColumnMoments, GaussianColumns]:
         """The moments, and what follows from them."""
         statistics = ColumnMoments(arrays["weight"], arrays["mean"], arrays["square"])
         return statistics, self.estimate(statistics, fields, options)
