@@ -246,7 +246,7 @@ def _cross_validation_rule(values: Array, rows: CentredRows, rng: np.random.Gene
 
 
 def _row_count(rows: CentredRows) -> int:
-    return round(rows.columns.weight)
+    return round(float(rows.columns.weight))
 
 
 N_COMPONENTS_RULES: dict[str, Callable[[Array, CentredRows, np.random.Generator], int]] = {
