@@ -24,7 +24,7 @@ from eigenlens import PCA, KernelPCA
 from eigenlens.errors import DataError, DataWarning, ModelFileError, OptionError, ResourceError
 from eigenlens.kernel_pca.features import APPROXIMATIONS
 from eigenlens.kernel_pca.fit import GRAM_SOLVERS
-from eigenlens.kernel_pca.kernels.mercer import KERNELS
+from eigenlens.kernel_pca.kernels import KERNELS
 
 SHARED = {
     "linear": {},

@@ -22,7 +22,13 @@ from eigenlens.data.memory import ArraySource
 from eigenlens.data.rows import take_rows
 from eigenlens.errors import DataError, OptionError, ResourceError
 from eigenlens.kernel_pca.features import fit_feature_components
-from eigenlens.kernel_pca.kernels.mercer import RBF, Cosine, Custom, Laplacian, Linear, Polynomial, Sigmoid
+from eigenlens.kernel_pca.kernels.cosine import Cosine
+from eigenlens.kernel_pca.kernels.custom import Custom
+from eigenlens.kernel_pca.kernels.laplacian import Laplacian
+from eigenlens.kernel_pca.kernels.linear import Linear
+from eigenlens.kernel_pca.kernels.polynomial import Polynomial
+from eigenlens.kernel_pca.kernels.rbf import RBF
+from eigenlens.kernel_pca.kernels.sigmoid import Sigmoid
 from eigenlens.kernel_pca.landmarks import Landmarks, draw_pivoted_landmarks, draw_uniform_landmarks
 from eigenlens.native import each_alone, threads
 

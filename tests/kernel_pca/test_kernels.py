@@ -9,18 +9,16 @@ import pytest
 from scipy import sparse
 
 from eigenlens.errors import DataError, OptionError
-from eigenlens.kernel_pca.kernels.mercer import (
-    RBF,
-    Cosine,
-    Custom,
-    Laplacian,
-    Linear,
-    Polynomial,
-    Precomputed,
-    Sigmoid,
-    make_kernel,
-    squared_distances,
-)
+from eigenlens.kernel_pca.kernels import make_kernel
+from eigenlens.kernel_pca.kernels.cosine import Cosine
+from eigenlens.kernel_pca.kernels.custom import Custom
+from eigenlens.kernel_pca.kernels.distances import squared_distances
+from eigenlens.kernel_pca.kernels.laplacian import Laplacian
+from eigenlens.kernel_pca.kernels.linear import Linear
+from eigenlens.kernel_pca.kernels.polynomial import Polynomial
+from eigenlens.kernel_pca.kernels.precomputed import Precomputed
+from eigenlens.kernel_pca.kernels.rbf import RBF
+from eigenlens.kernel_pca.kernels.sigmoid import Sigmoid
 
 
 def rows(n=60, d=5, seed=0):
