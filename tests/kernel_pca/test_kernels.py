@@ -129,10 +129,10 @@ def pairwise(x, y):
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (lambda X, Y: X @ X.T, r"shape \(4, 4\) for X with 4 rows and Y with 3; it must give shape \(4, 3\)"),
-        (pairwise, r"kernel=pairwise gave an array of shape \(\)"),
+        (lambda X, Y: X @ X.T, r"shape \(4, 4\) for X with 4 rows and Y with 3, not \(4, 3\)"),
+        (pairwise, r"kernel pairwise returned an array of shape \(\)"),
         (lambda X, Y: (X @ Y.T) * np.nan, "not finite"),
-        (lambda X, Y: (X @ Y.T) * 1j, "dtype complex128; it must give real numbers"),
+        (lambda X, Y: (X @ Y.T) * 1j, "dtype complex128; return real numbers"),
         (lambda X, Y: None, "dtype object"),
     ],
 )

@@ -425,7 +425,7 @@ def test_what_cannot_be_approximated(method):
     with pytest.raises(OptionError, match="'callable' is not positive semidefinite"):
         choose(ArraySource(rows_of()), Custom(lambda X, Y: -X @ Y.T), 20, rng)
     for rows, kernel in ((np.zeros((5, 2)), Polynomial(1.0, 0.0, 2)), (np.full((5, 2), 0.7), Linear())):
-        with pytest.raises(DataError, match="no variance in feature space: all rows are the same"):
+        with pytest.raises(DataError, match="no variance in feature space: all rows are equal"):
             choose(ArraySource(rows), kernel, 3, rng)
     broken = rows_of()
     broken[3, 1] = np.nan
