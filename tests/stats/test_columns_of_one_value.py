@@ -12,7 +12,6 @@ from eigenlens.data.source import Block
 from eigenlens.densities import GaussianFamily
 from eigenlens.kde.kernels import SMOOTHING_KERNELS
 from eigenlens.stats.moments import ColumnMoments, Moments
-from eigenlens.stats.observed import ObservedColumns
 
 VALUES = [3.3, 0.1, 1e6 / 7.0, -1e-9 / 3.0]
 
@@ -29,7 +28,7 @@ def test_what_is_there_of_a_column_of_one_value_does_not_vary(value, weighted):
     X = rows(value)
     X[::7, 1] = np.nan
     w = np.random.default_rng(1).random(len(X)) if weighted else None
-    found = ObservedColumns.of(Block(X, w))
+    found = ColumnMoments.of_observed(Block(X, w))
     assert found.mean[1] == pytest.approx(value, rel=4e-16)
     assert np.sqrt(found.square[1] / found.weight[1]) <= 4e-16 * abs(value)
     each = np.ones(len(X)) if w is None else w

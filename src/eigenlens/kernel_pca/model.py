@@ -12,7 +12,7 @@ from eigenlens.arrays import Array, Like, dense, is_sparse, is_tensor, namespace
 from eigenlens.kernel_pca.kernels.base import Kernel
 from eigenlens.kernel_pca.kernels.custom import Custom
 from eigenlens.kernel_pca.kernels.rbf import RBF
-from eigenlens.native import each_alone, threads
+from eigenlens.resources import single_threaded_map, thread_count
 
 __all__ = ["KernelComponents"]
 
@@ -92,7 +92,7 @@ class KernelComponents:
                 return np.asarray(values(block) @ self.coefficients - self.offset, dtype=like.dtype)
 
         # A user's function may not be thread-safe.
-        with each_alone(1 if isinstance(self.kernel, Custom) else threads()) as each:
+        with single_threaded_map(1 if isinstance(self.kernel, Custom) else thread_count()) as each:
             return np.concatenate(list(each(part, self._blocks(X, like))))
 
     def _widened(self, rows: Any, like: Like) -> Any:

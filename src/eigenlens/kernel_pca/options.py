@@ -19,7 +19,7 @@ from eigenlens.kernel_pca.gamma import GAMMA_RULES, resolve_gamma
 from eigenlens.kernel_pca.kernels import KERNELS, kernel_options, make_kernel
 from eigenlens.kernel_pca.kernels.base import Kernel
 from eigenlens.kernel_pca.preimage import PREIMAGES
-from eigenlens.kernel_pca.route import available_memory
+from eigenlens.resources import available_memory
 
 __all__ = [
     "check_kernel_components", "check_n_landmarks", "memory_budget", "resolve_kernel", "rows_in_memory",

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import re
 import shlex
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Annotated, Any
 
 import typer
 
-from eigenlens.cli.errors import in_flags, refuse
+from eigenlens.cli.errors import exit_status, refuse
+from eigenlens.cli.model_options import commands, find_model, flag_of, joined, make_estimator, option_value
 from eigenlens.cli.options import DataFiles, Output, Reading, Running, flags, takes
 from eigenlens.cli.present import require_files
+from eigenlens.errors import EigenlensError, OptionError
 
 __all__ = ["compare"]
 
@@ -56,7 +57,7 @@ def compare(
             written = [] if target is None else [f"write {target}"]
             return now.would(f"compare {', '.join(estimators)} in {cv} folds", *written, models=list(estimators))
         found = _compared(estimators, table, cv, running, now)
-        now.show(in_flags(re.sub(r"\b\w+Error: ", "", str(found))))
+        now.show(str(found))
         rows = _rows(found)
         now.tell(best=found.best, table=rows, failures=found.failures)
         if running.quiet and not running.json:
@@ -96,23 +97,20 @@ def _numbered(word: str) -> list[str]:
 
 def _model(word: str, running: Running) -> tuple[str, Any]:
     """The name of a model and its options, and the estimator."""
-    from eigenlens.cli.models import kind_of, make, option_value
-
     name, *settings = word.split(":")
     pairs = [setting.partition("=") for setting in settings]
     if any(not sign for _, sign, _ in pairs):
         refuse(f"--models {word} has an option without a value", "write NAME:OPTION=VALUE, for instance gmm:k=3")
-    kind = kind_of(name)
-    if kind.classes or name == "kpca":
-        refuse(f"{name} has no density of rows, so it cannot be compared", "use pca, ppca, fa, gmm or kde")
-    options = {key: option_value(value) for key, _, value in pairs if key in kind.takes}
-    extra = {key: option_value(value) for key, _, value in pairs if key not in kind.takes}
-    return word, make(name, options, extra, running.seed)
+    entry = find_model(name)
+    if not entry.density:
+        refuse(f"{name} has no density of rows, so it cannot be compared", f"use {joined(commands('density'))}")
+    options = {key: option_value(value) for key, _, value in pairs if key in entry.options}
+    extra = {key: option_value(value) for key, _, value in pairs if key not in entry.options}
+    return word, make_estimator(name, options, extra, running.seed)
 
 
 def _compared(estimators: dict[str, Any], table: Any, cv: int, running: Running, now: Any) -> Any:
     from eigenlens.comparison.compare import compare as held_out
-    from eigenlens.errors import OptionError
 
     if cv > table.n:
         refuse(f"--cv {cv} is more than the {table.n} rows", f"use at most --cv {table.n}")
@@ -120,12 +118,12 @@ def _compared(estimators: dict[str, Any], table: Any, cv: int, running: Running,
         found = held_out(estimators, table.named_rows, cv=cv, sample_weight=table.weight, random_state=running.seed)
     now.check()
     if len(found.failures) == len(found.names):
-        first = next(iter(found.failures.values()))
-        _, unusable, message = first.partition("OptionError: ")
-        if unusable:
-            raise OptionError(message)
+        first, cause = next((why, found.causes.get(name)) for name, why in found.failures.items())
+        if isinstance(cause, OptionError):
+            raise cause
         refuse(f"no model could be fitted: {first}", "look at the table with eigenlens info", "data")
-    return found
+    flagged = {name: exit_status(error)[1] for name, error in found.causes.items() if isinstance(error, EigenlensError)}
+    return replace(found, failures=dict(found.failures) | flagged)
 
 
 def _rows(found: Any) -> dict[str, Any]:
@@ -154,16 +152,14 @@ def _as_fit(word: str) -> list[str]:
     >>> _as_fit("gmm:k=3"), _as_fit("kde:bandwidth=scott"), _as_fit("gmm:k=2:n_init=3")
     (['gmm', '-k', '3'], ['kde', '--bandwidth', 'scott'], ['gmm', '-k', '2', '--set', 'n_init=3'])
     """
-    from eigenlens.cli.models import MODELS
-
     name, *settings = word.split(":")
     words = [name]
     for setting in settings:
         key, _, value = setting.partition("=")
-        if key not in MODELS[name].takes:
+        if key not in find_model(name).options:
             words += ["--set", setting]
         elif key in ("standardize", "whiten", "adaptive"):
             words += [f"--{key}"]
         else:
-            words += ["-k" if key == "k" else f"--{key}", value]
+            words += [flag_of(key), value]
     return words
