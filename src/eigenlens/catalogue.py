@@ -127,7 +127,7 @@ MODELS: dict[str, ModelEntry] = {
         defaults={"n_components": 10},
         names={
             "kernel": OptionNames(
-                "eigenlens.kernel_pca.kernels.mercer.KERNELS",
+                "eigenlens.kernel_pca.kernels.KERNELS",
                 ("linear", "poly", "rbf", "laplacian", "sigmoid", "cosine", "precomputed"),
             ),
             "gamma": OptionNames("eigenlens.kernel_pca.gamma.GAMMA_RULES", ("scale", "median")),
