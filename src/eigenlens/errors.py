@@ -35,8 +35,10 @@ def python_setting(argument: str, value: Any) -> str:
 
     >>> python_setting("drop", ["ph"])
     "drop=['ph']"
+    >>> python_setting("label", ...)
+    'label=…'
     """
-    return f"{argument}={value!r}"
+    return f"{argument}=…" if value is ... else f"{argument}={value!r}"
 
 
 class EigenlensError(Exception):
