@@ -13,7 +13,18 @@ import numpy as np
 
 from eigenlens.errors import MissingExtra
 
-__all__ = ["Array", "Like", "dense", "is_sparse", "is_tensor", "namespace", "read_only", "to_numpy", "working_dtype"]
+__all__ = [
+    "Array",
+    "Like",
+    "as_floats",
+    "dense",
+    "is_sparse",
+    "is_tensor",
+    "namespace",
+    "read_only",
+    "to_numpy",
+    "working_dtype",
+]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -60,6 +71,12 @@ def dense(rows: Any) -> Array:
     array([[1., 0.], [0., 1.]])
     """
     return np.asarray(rows.toarray() if is_sparse(rows) else to_numpy(rows), dtype=np.float64)
+
+
+def as_floats(rows: Any) -> Array:
+    """Return rows of any kind as a dense array of float32 or float64; a copy only where one is needed."""
+    X = dense(rows) if is_sparse(rows) else to_numpy(rows)
+    return np.asarray(X, dtype=working_dtype(X.dtype))
 
 
 def working_dtype(dtype: Any) -> np.dtype[Any]:

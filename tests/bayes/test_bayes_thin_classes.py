@@ -162,10 +162,10 @@ def test_latent_families_are_lent_what_others_are():
     assert "class 1 of 40 rows has one value in column 2" in said
     assert "class 9 of 1 row" in said
     assert_allclose(found.densities_[1].covariance().diagonal()[2], pooled(X, y)[2, 2], rtol=1e-6)
-    within = FactorFamily(1).estimate(Moments(1, 1.0, X[5], pooled(X, y)))
+    within = FactorFamily(1).estimate(Moments(1.0, X[5], pooled(X, y)))
     assert_allclose(found.predict_joint_log_proba(X)[:, 3], within.log_density(X) - np.log(120), rtol=1e-8)
     one, _ = told(BayesClassifier(PPCAFamily(1)), *single())
-    within = PPCAFamily(1).estimate(Moments(1, 1.0, X[5], pooled(*single())))
+    within = PPCAFamily(1).estimate(Moments(1.0, X[5], pooled(*single())))
     assert_allclose(one.predict_joint_log_proba(X)[:, 3], within.log_density(X) - np.log(120), rtol=1e-8)
 
 

@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 from scipy import sparse, stats
 
-from eigenlens.bayes.naive.families.bernoulli import BinaryColumns
-from eigenlens.bayes.naive.families.categorical import LevelColumns, LevelCounts, LevelFactor
-from eigenlens.bayes.naive.families.gaussian import ClassMoments, GaussianFactor, NormalColumns
-from eigenlens.bayes.naive.families.kde import KernelFactor, class_bandwidth
-from eigenlens.bayes.naive.families.multinomial import CountColumns
-from eigenlens.bayes.naive.families.per_class_density import DensityColumns
-from eigenlens.bayes.naive.fit import estimate_naive, labelled, summarise_naive
-from eigenlens.bayes.naive.inspect_columns import Evidence, ValuesMet
+from eigenlens.bayes.naive.families.bernoulli import BernoulliColumns
+from eigenlens.bayes.naive.families.categorical import CategoricalColumns, CategoricalFactor, CategoryCounts
+from eigenlens.bayes.naive.families.gaussian import GaussianColumns, GaussianFactor
+from eigenlens.bayes.naive.families.kde import KdeFactor, class_bandwidth
+from eigenlens.bayes.naive.families.multinomial import MultinomialColumns
+from eigenlens.bayes.naive.families.per_class_density import DensityPerClass
+from eigenlens.bayes.naive.fit import attach_labels, estimate_naive, summarise_naive
+from eigenlens.bayes.naive.inspect_columns import ColumnValues, DistinctValues
 from eigenlens.bayes.naive.model import Group, NaiveModel
 from eigenlens.bayes.naive.options import NaiveOptions
-from eigenlens.bayes.naive.plan import FACTORS, choose_family, plan_of
-from eigenlens.bayes.naive.rows_by_class import KeptRows
+from eigenlens.bayes.naive.plan import FACTORS, choose_family, make_plan
+from eigenlens.bayes.naive.rows_by_class import ClassRows
 from eigenlens.data.coerce import as_table
 from eigenlens.data.column_kinds import Field
 from eigenlens.data.memory import ArraySource, SparseSource
@@ -28,6 +28,7 @@ from eigenlens.data.source import Block
 from eigenlens.data.table import codes_of
 from eigenlens.densities import GaussianFamily
 from eigenlens.errors import DataError, OptionError
+from eigenlens.stats.moments import ColumnMoments
 
 
 def table(rng, n=120, family="gaussian"):
@@ -44,7 +45,7 @@ def table(rng, n=120, family="gaussian"):
 
 def model_of(X, y, family, weight=None, options=None, prior=None):
     source = as_table(X)
-    plan = plan_of(source, family)
+    plan = make_plan(source, family)
     found = summarise_naive(source, y, weight, plan, 3)
     return estimate_naive(found, plan, np.full(3, 1 / 3) if prior is None else prior, options or NaiveOptions())
 
@@ -55,7 +56,7 @@ def model_of(X, y, family, weight=None, options=None, prior=None):
 @pytest.mark.parametrize("family", FACTORS)
 def test_halves_merge_to_the_whole(family):
     X, y = table(np.random.default_rng(0), family=family)
-    plan = plan_of(as_table(X), family)
+    plan = make_plan(as_table(X), family)
     whole = summarise_naive(as_table(X), y, None, plan, 3)
     parts = [summarise_naive(as_table(X[part]), y[part], None, plan, 3) for part in (slice(0, 50), slice(50, None))]
     options, prior = NaiveOptions(), np.full(3, 1 / 3)
@@ -117,7 +118,7 @@ def test_moments_far_from_zero_keep_their_digits():
     rng = np.random.default_rng(5)
     small, y = rng.standard_normal((20_000, 2)), rng.integers(0, 2, 20_000).astype(np.int32)
     far = np.ldexp(np.rint(np.ldexp(small, 20)), -20) + np.where(y, 1e9, -1e9)[:, None]
-    found = ClassMoments.of(far, y, None, 2)
+    found = ColumnMoments.of_classes(far, y, None, 2)
     for c in range(2):
         exact = (far[y == c] - np.array([-1e9, 1e9])[c]).var(axis=0)
         np.testing.assert_allclose(found.square[c] / found.weight[c], exact, rtol=1e-9)
@@ -128,13 +129,13 @@ def test_first_rows_that_are_unlike_the_rest_cost_no_digits():
     X, y = rng.standard_normal((9000, 1)), np.zeros(9000, dtype=np.int32)
     X[:5000] += 1e8
     X[:5000] = 1e8
-    found = ClassMoments.of(X, y, None, 1)
+    found = ColumnMoments.of_classes(X, y, None, 1)
     exact = ((X - X.mean()) ** 2).sum()
     np.testing.assert_allclose(found.square[0, 0], exact, rtol=1e-12)
     late = np.r_[np.full((4096, 1), 1e8), rng.standard_normal((10_000, 1))]
     late_y = np.r_[np.zeros(4096), np.ones(10_000)].astype(np.int32)
     late[0], late_y[0] = 1e8, 1  # the only row of its class among the first
-    found = ClassMoments.of(late, late_y, None, 2)
+    found = ColumnMoments.of_classes(late, late_y, None, 2)
     own = late[late_y == 1, 0]
     np.testing.assert_allclose(found.square[1, 0], ((own - own.mean()) ** 2).sum(), rtol=1e-12)
 
@@ -143,12 +144,12 @@ def test_floor_and_constants():
     X = np.array([[1.0, 5.0], [1.0, 5.0], [2.0, 5.0], [4.0, 5.0]])
     y = np.array([0, 0, 1, 1], dtype=np.int32)
     fields = (Field("a", "number"), Field("b", "number"))
-    found = GaussianFactor().estimate(ClassMoments.of(X, y, None, 2), fields, NaiveOptions(floor=1e-3))
+    found = GaussianFactor().estimate(ColumnMoments.of_classes(X, y, None, 2), fields, NaiveOptions(floor=1e-3))
     assert found.variances[0, 0] == pytest.approx(1e-3 * X[:, 0].var())
     assert found.variances[1, 0] == pytest.approx(1.0)
     assert np.all(found.variances[:, 1] == 1.0)
     assert np.all(found.means[:, 1] == 5.0)
-    shared = GaussianFactor(shared=True).estimate(ClassMoments.of(X, y, None, 2), fields, NaiveOptions())
+    shared = GaussianFactor(shared=True).estimate(ColumnMoments.of_classes(X, y, None, 2), fields, NaiveOptions())
     assert shared.variances.shape == (1, 2)
     assert shared.variances[0, 0] == pytest.approx(0.5)
 
@@ -158,46 +159,46 @@ def test_a_class_without_entries_has_those_of_all():
     y = np.array([0, 0, 1, 1], dtype=np.int32)
     for family in ("gaussian", "kde", "mixture"):
         source = as_table(X)
-        plan = plan_of(source, family)
+        plan = make_plan(source, family)
         model = estimate_naive(summarise_naive(source, y, None, plan, 2), plan, np.full(2, 0.5), NaiveOptions())
         np.testing.assert_allclose(np.diff(model.log_likelihood(X[:1])), 0.0, atol=1e-9)
 
 
-# ---- levels -------------------------------------------------------------------------------------------------------
+# ---- categories -------------------------------------------------------------------------------------------------
 
 
 def test_counted_fractions_are_exact():
     values = np.array([["a"], ["b"], ["a"], [None], ["c"], ["a"]], dtype=object)
     y = np.array([0, 0, 0, 0, 1, 1], dtype=np.int32)
-    counts = LevelCounts.of(codes_of(values, np.array([0])), y, None, 2)
-    assert counts.levels == (("a", "b", "c"),)
-    found = LevelFactor().estimate(counts, (Field("v", "text"),), NaiveOptions(smoothing=0.0))
+    counts = CategoryCounts.of(codes_of(values, np.array([0])), y, None, 2)
+    assert counts.categories == (("a", "b", "c"),)
+    found = CategoricalFactor().estimate(counts, (Field("v", "text"),), NaiveOptions(smoothing=0.0))
     assert found.probabilities[0].tolist() == [[2 / 3, 1 / 3, 0.0], [0.5, 0.0, 0.5]]
 
 
-def test_smoothing_by_column_and_level():
+def test_smoothing_by_column_and_category():
     values, y = np.array([[0], [0], [1]]), np.array([0, 0, 1], dtype=np.int32)
-    counts = LevelCounts.of(values, y, None, 2)
+    counts = CategoryCounts.of(values, y, None, 2)
     field = (Field("v", "integer", (0, 1, 2)),)
-    laplace = LevelFactor().estimate(counts, field, NaiveOptions(smoothing={"v": 2.0})).probabilities[0]
+    laplace = CategoricalFactor().estimate(counts, field, NaiveOptions(smoothing={"v": 2.0})).probabilities[0]
     assert laplace[0].tolist() == [4 / 8, 2 / 8, 2 / 8]
     prior = NaiveOptions(smoothing={"v": {0: 1.0, 2: 3.0}})
-    assert LevelFactor().estimate(counts, field, prior).probabilities[0][1].tolist() == [1 / 5, 1 / 5, 3 / 5]
+    assert CategoricalFactor().estimate(counts, field, prior).probabilities[0][1].tolist() == [1 / 5, 1 / 5, 3 / 5]
 
 
 @pytest.mark.parametrize(("unknown", "expected"), [("smooth", [1 / 6, 1 / 4]), ("ignore", [1.0, 1.0])])
-def test_unknown_levels(unknown, expected):
+def test_unknown_categories(unknown, expected):
     values, y = np.array([[5], [5], [8], [8]]), np.array([0, 0, 0, 1], dtype=np.int32)
-    counts = LevelCounts.of(values, y, None, 2)
-    found = LevelFactor().estimate(counts, (Field("v", "integer"),), NaiveOptions(unknown=unknown))
+    counts = CategoryCounts.of(values, y, None, 2)
+    found = CategoricalFactor().estimate(counts, (Field("v", "integer"),), NaiveOptions(unknown=unknown))
     for odd in (np.array([[6]]), np.array([[99]]), np.array([[6.5]]), np.array([["x"]], dtype=object)):
         assert np.exp(found.terms(odd, np.array([0])))[0, 0] == pytest.approx(expected)
 
 
-def test_unknown_levels_can_be_refused():
+def test_unknown_categories_can_be_refused():
     values, y = np.array([[5], [8]]), np.array([0, 1], dtype=np.int32)
-    found = LevelFactor().estimate(
-        LevelCounts.of(values, y, None, 2), (Field("v", "integer"),), NaiveOptions(unknown="error")
+    found = CategoricalFactor().estimate(
+        CategoryCounts.of(values, y, None, 2), (Field("v", "integer"),), NaiveOptions(unknown="error")
     )
     joint = np.zeros((1, 2))
     for odd in (np.array([[6]]), np.array([[6.5]]), np.array([["x"]], dtype=object)):
@@ -211,9 +212,11 @@ def test_integers_of_wide_range_are_sorted():
     rng = np.random.default_rng(0)
     values = rng.choice([-(10**12), 0, 7, 10**12], (300, 2))
     y = rng.integers(0, 2, 300).astype(np.int32)
-    found = LevelCounts.of(values, y, None, 2)
-    assert found.levels[0] == (-(10**12), 0, 7, 10**12)
-    model = LevelFactor().estimate(found, (Field("a", "integer"), Field("b", "integer")), NaiveOptions(smoothing=0.0))
+    found = CategoryCounts.of(values, y, None, 2)
+    assert found.categories[0] == (-(10**12), 0, 7, 10**12)
+    model = CategoricalFactor().estimate(
+        found, (Field("a", "integer"), Field("b", "integer")), NaiveOptions(smoothing=0.0)
+    )
     joint = np.zeros((300, 2))
     model.add_log(values, np.array([0, 1]), joint)
     share = np.array(
@@ -225,8 +228,8 @@ def test_integers_of_wide_range_are_sorted():
 def test_the_range_of_integers_may_show_late():
     values = np.zeros((20_000, 1), dtype=np.int64)
     values[7_777] = 40
-    found = LevelCounts.of(values, np.zeros(20_000, dtype=np.int32), None, 1)
-    assert found.levels == ((0, 40),)
+    found = CategoryCounts.of(values, np.zeros(20_000, dtype=np.int32), None, 1)
+    assert found.categories == ((0, 40),)
     assert found.counts[0].tolist() == [[19_999.0, 1.0]]
 
 
@@ -245,7 +248,7 @@ def test_sparse_rows_equal_dense_ones(family, smoothing):
     options = NaiveOptions(smoothing=smoothing)
     models = []
     for source in (ArraySource(X), SparseSource(sparse.csr_matrix(X))):
-        plan = plan_of(source, family)
+        plan = make_plan(source, family)
         models.append(estimate_naive(summarise_naive(source, y, None, plan, 3), plan, np.full(3, 1 / 3), options))
     shown = X.copy()
     shown[::7, 3] = 5.0  # a count like others, and neither 0 nor 1
@@ -257,7 +260,7 @@ def test_sparse_rows_equal_dense_ones(family, smoothing):
 
 
 def test_counts_with_gaps_are_judged_by_what_is_shown():
-    model = CountColumns(np.array([[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]]), np.array([4.0, 4.0]))
+    model = MultinomialColumns(np.array([[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]]), np.array([4.0, 4.0]))
     joint = np.zeros((1, 2))
     model.add_log(np.array([[2.0, 1.0, np.nan]]), np.arange(3), joint)
     expected = [2 * np.log(5 / 8) + np.log(3 / 8), 2 * np.log(2 / 5) + np.log(3 / 5)]
@@ -268,10 +271,10 @@ def test_wrong_values_are_refused():
     y = np.array([0, 1], dtype=np.int32)
     for family, X in (("bernoulli", [[0.0], [0.5]]), ("multinomial", [[-1.0], [2.0]]), ("gaussian", [[np.inf], [1.0]])):
         source = as_table(np.array(X))
-        plan = plan_of(source, family)
+        plan = make_plan(source, family)
         with pytest.raises(DataError, match="0"):
             estimate_naive(summarise_naive(source, y, None, plan, 2), plan, np.full(2, 0.5), NaiveOptions())
-    refusing = BinaryColumns(np.array([[0.5]]), np.array([[np.nan]]), ("wet",))
+    refusing = BernoulliColumns(np.array([[0.5]]), np.array([[np.nan]]), ("wet",))
     with pytest.raises(DataError, match=r"'wet' holds 2.*unknown='error'"):
         refusing.add_log(np.array([[2.0]]), np.array([0]), np.zeros((1, 1)))
 
@@ -317,7 +320,7 @@ def test_mixtures_find_two_peaks():
     two = np.r_[rng.normal(-3, 1, 400), rng.normal(3, 1, 400)]
     X, y = np.r_[two, rng.normal(0, 1, 800)][:, None], np.repeat([0, 1], 800).astype(np.int32)
     source = as_table(X)
-    plan = plan_of(source, "mixture")
+    plan = make_plan(source, "mixture")
     model = estimate_naive(summarise_naive(source, y, None, plan, 2), plan, np.full(2, 0.5), NaiveOptions())
     assert len(model.density(0, 0).weights) == 2
     assert len(model.density(1, 0).weights) == 1
@@ -326,11 +329,11 @@ def test_mixtures_find_two_peaks():
 
 
 def test_kept_rows_leave_out_rows_without_weight():
-    kept = KeptRows.of(np.array([[1.0], [np.inf], [3.0]]), np.zeros(3, dtype=np.int32), np.array([1.0, 0.0, 2.0]), 1)
+    kept = ClassRows.of(np.array([[1.0], [np.inf], [3.0]]), np.zeros(3, dtype=np.int32), np.array([1.0, 0.0, 2.0]), 1)
     assert kept.column(0)[0].tolist() == [1.0, 3.0]
-    rows = KeptRows.of(np.full((2, 1), np.nan), np.zeros(2, dtype=np.int32), None, 1)
+    rows = ClassRows.of(np.full((2, 1), np.nan), np.zeros(2, dtype=np.int32), None, 1)
     with pytest.raises(DataError, match="no entry"):
-        KernelFactor().estimate(rows, (Field("a", "number"),), NaiveOptions())
+        KdeFactor().estimate(rows, (Field("a", "number"),), NaiveOptions())
 
 
 # ---- which family -------------------------------------------------------------------------------------------------
@@ -339,20 +342,20 @@ def test_kept_rows_leave_out_rows_without_weight():
 @pytest.mark.parametrize(
     ("field", "found", "family"),
     [
-        (Field("a", "text"), Evidence(), "categorical"),
-        (Field("a", "text", ("x", "y")), Evidence(), "categorical"),
-        (Field("a", "boolean"), Evidence(), "bernoulli"),
-        (Field("a", "number"), Evidence(frozenset({0, 1}), 3), "bernoulli"),
-        (Field("a", "integer"), Evidence(frozenset({0, 1}), 3), "bernoulli"),
-        (Field("a", "number"), Evidence(frozenset({1, 2}), 3), "categorical"),
-        (Field("a", "integer"), Evidence(frozenset(range(20)), 100), "categorical"),
-        (Field("a", "number"), Evidence(frozenset(range(20)), 100), "categorical"),
-        (Field("a", "number"), Evidence(frozenset(range(20)), 99), "gaussian"),
-        (Field("a", "integer"), Evidence(frozenset(range(21)), 1000), "gaussian"),
-        (Field("a", "integer"), Evidence(frozenset({0}), 1000), "gaussian"),
-        (Field("a", "number"), Evidence(frozenset(), 0), "categorical"),
-        (Field("a", "empty"), Evidence(), "categorical"),
-        (Field("a", "integer"), Evidence(), "gaussian"),
+        (Field("a", "text"), ColumnValues(), "categorical"),
+        (Field("a", "text", ("x", "y")), ColumnValues(), "categorical"),
+        (Field("a", "boolean"), ColumnValues(), "bernoulli"),
+        (Field("a", "number"), ColumnValues(frozenset({0, 1}), 3), "bernoulli"),
+        (Field("a", "integer"), ColumnValues(frozenset({0, 1}), 3), "bernoulli"),
+        (Field("a", "number"), ColumnValues(frozenset({1, 2}), 3), "categorical"),
+        (Field("a", "integer"), ColumnValues(frozenset(range(20)), 100), "categorical"),
+        (Field("a", "number"), ColumnValues(frozenset(range(20)), 100), "categorical"),
+        (Field("a", "number"), ColumnValues(frozenset(range(20)), 99), "gaussian"),
+        (Field("a", "integer"), ColumnValues(frozenset(range(21)), 1000), "gaussian"),
+        (Field("a", "integer"), ColumnValues(frozenset({0}), 1000), "gaussian"),
+        (Field("a", "number"), ColumnValues(frozenset(), 0), "categorical"),
+        (Field("a", "empty"), ColumnValues(), "categorical"),
+        (Field("a", "integer"), ColumnValues(), "gaussian"),
     ],
 )
 def test_the_choice_of_a_family(field, found, family):
@@ -368,15 +371,15 @@ def test_what_the_values_show():
     late = rng.integers(0, 2, n).astype(float)
     late[-1] = 0.5
     X = np.column_stack([X, late])
-    families = [choice.family for choice in plan_of(as_table(X), "auto").choices]
+    families = [choice.family for choice in make_plan(as_table(X), "auto").choices]
     assert families == ["gaussian", "bernoulli", "categorical", "gaussian", "gaussian"]
-    families = [choice.family for choice in plan_of(as_table(X[:, 1:4].astype(int)), "auto").choices]
+    families = [choice.family for choice in make_plan(as_table(X[:, 1:4].astype(int)), "auto").choices]
     assert families == ["bernoulli", "categorical", "gaussian"]
-    going_on = [choice.family for choice in plan_of(as_table(X[:, 1:4].astype(int)), "auto", settled=False).choices]
+    going_on = [choice.family for choice in make_plan(as_table(X[:, 1:4].astype(int)), "auto", settled=False).choices]
     assert going_on == ["categorical", "categorical", "gaussian"]
     counts = sparse.csr_matrix(rng.integers(0, 4, (30, 3)).astype(float))
-    assert {choice.family for choice in plan_of(as_table(counts), "auto").choices} == {"multinomial"}
-    assert {choice.family for choice in plan_of(as_table(counts > 0), "auto").choices} == {"bernoulli"}
+    assert {choice.family for choice in make_plan(as_table(counts), "auto").choices} == {"multinomial"}
+    assert {choice.family for choice in make_plan(as_table(counts > 0), "auto").choices} == {"bernoulli"}
 
 
 def test_values_met_merge_like_the_rows():
@@ -389,13 +392,16 @@ def test_values_met_merge_like_the_rows():
     kept = X[weight > 0.0]
     for cuts in ([300, 600], [1, 899], [450]):
         parts = zip(np.split(X, cuts), np.split(weight, cuts), strict=True)
-        met = reduce(add, (ValuesMet.of(Block(rows, w), range(4)) for rows, w in parts)).columns
+        met = reduce(add, (DistinctValues.of(Block(rows, w), range(4)) for rows, w in parts)).columns
         assert sorted(met) == [0, 1, 2]
         for j, part in met.items():
             assert part.values == set(kept[~np.isnan(kept[:, j]), j])
             assert part.rows == weight[~np.isnan(X[:, j])].sum()
     whole = np.nan_to_num(X[:, :3]).astype(np.int16)
-    assert ValuesMet.of(Block(whole), range(3)).columns == ValuesMet.of(Block(whole.astype(float)), range(3)).columns
+    assert (
+        DistinctValues.of(Block(whole), range(3)).columns
+        == DistinctValues.of(Block(whole.astype(float)), range(3)).columns
+    )
 
 
 def test_only_columns_left_open_are_read_again():
@@ -408,11 +414,11 @@ def test_only_columns_left_open_are_read_again():
 
     rng = np.random.default_rng(0)
     numbers = rng.standard_normal((3000, 2))
-    plan_of(Counting(numbers, block_rows=500), "auto")
+    make_plan(Counting(numbers, block_rows=500), "auto")
     assert Counting.passes == 1
-    plan_of(Counting(np.rint(numbers), block_rows=500), "auto")
+    make_plan(Counting(np.rint(numbers), block_rows=500), "auto")
     assert Counting.passes == 3
-    plan_of(Counting(np.rint(numbers), block_rows=500), "gaussian")
+    make_plan(Counting(np.rint(numbers), block_rows=500), "gaussian")
     assert Counting.passes == 3
 
 
@@ -422,7 +428,7 @@ def test_values_of_rows_without_weight_are_not_refused():
     for family in ("bernoulli", "multinomial"):
         for form in (np.asarray, sparse.csr_matrix):
             source = as_table(form(X))
-            plan = plan_of(source, family)
+            plan = make_plan(source, family)
             found = estimate_naive(summarise_naive(source, y, weight, plan, 2), plan, np.full(2, 0.5), NaiveOptions())
             source = as_table(form(X[:4]))
             alone = estimate_naive(summarise_naive(source, y[:4], None, plan, 2), plan, np.full(2, 0.5), NaiveOptions())
@@ -431,9 +437,9 @@ def test_values_of_rows_without_weight_are_not_refused():
 
 def test_families_by_column_make_groups():
     source = as_table(np.random.default_rng(0).random((5, 6)))
-    plan = plan_of(source, {0: "kde", (1, 3): "multinomial", (2, 4): "multinomial", 5: GaussianFamily()})
+    plan = make_plan(source, {0: "kde", (1, 3): "multinomial", (2, 4): "multinomial", 5: GaussianFamily()})
     assert sorted(columns for _, columns in plan.groups) == [(0,), (1, 3), (2, 4), (5,)]
-    plan = plan_of(source, {1: "multinomial", 3: "multinomial"})
+    plan = make_plan(source, {1: "multinomial", 3: "multinomial"})
     assert sorted(columns for _, columns in plan.groups) == [(0, 2, 4, 5), (1, 3)]
 
 
@@ -449,20 +455,22 @@ def test_families_by_column_make_groups():
 def test_features_that_are_wrong(features, words):
     X = np.array([(1.0, "x")], dtype=[("height", float), ("colour", "U1")])
     with pytest.raises(OptionError, match=words):
-        plan_of(as_table(X), features)
+        make_plan(as_table(X), features)
 
 
 def test_labels_travel_with_the_rows():
-    source = labelled(ArraySource(np.zeros((5, 1)), block_rows=2), np.arange(5, dtype=np.int32), None)
+    source = attach_labels(ArraySource(np.zeros((5, 1)), block_rows=2), np.arange(5, dtype=np.int32), None)
     assert [block.weight.tolist() for block in source.blocks()] == [[0, 1], [2, 3], [4]]
 
 
 def test_a_model_by_hand():
     rows = np.array([[1.0, 2.0, 1.0], [0.0, np.nan, 0.0]])
     parts = (
-        Group(np.array([1]), NormalColumns(np.array([[0.0], [2.0]]), np.array([[1.0], [4.0]]))),
-        Group(np.array([0]), BinaryColumns(np.array([[0.25], [0.5]]), np.ones((2, 1)), ("b",))),
-        Group(np.array([2]), LevelColumns(((0, 1),), (np.array([[0.1, 0.9], [0.5, 0.5]]),), np.ones((1, 2)), ("v",))),
+        Group(np.array([1]), GaussianColumns(np.array([[0.0], [2.0]]), np.array([[1.0], [4.0]]))),
+        Group(np.array([0]), BernoulliColumns(np.array([[0.25], [0.5]]), np.ones((2, 1)), ("b",))),
+        Group(
+            np.array([2]), CategoricalColumns(((0, 1),), (np.array([[0.1, 0.9], [0.5, 0.5]]),), np.ones((1, 2)), ("v",))
+        ),
     )
     model = NaiveModel(np.array([0.75, 0.25]), parts)
     first = [0.75 * 0.25 * stats.norm.pdf(2.0) * 0.9, 0.25 * 0.5 * stats.norm.pdf(0.0) / 2.0 * 0.5]
@@ -472,5 +480,5 @@ def test_a_model_by_hand():
     assert model.linear() is None
     family = GaussianFamily()
     density = family.estimate(family.summarise(Block(np.array([[0.0], [2.0]]))))
-    own = DensityColumns(((density, density),))
+    own = DensityPerClass(((density, density),))
     assert own.terms(rows, np.array([1])).shape == (2, 1, 2)

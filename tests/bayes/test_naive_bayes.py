@@ -14,8 +14,9 @@ from sklearn.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB, Multinom
 from sklearn.utils.estimator_checks import check_estimator
 
 from eigenlens import model_file as io
+from eigenlens.bayes.labels import encode_labels
 from eigenlens.bayes.naive.estimator import NaiveBayes
-from eigenlens.bayes.rule import labels_of, log_normalised
+from eigenlens.bayes.rule import log_posterior
 from eigenlens.data.files.scan import scan
 from eigenlens.densities import GaussianFamily
 from eigenlens.errors import DataError, DataWarning, OptionError
@@ -66,7 +67,7 @@ def test_gaussian_as_scikit_learn_has_it():
 
 @pytest.mark.parametrize("alpha", [1.0, 0.3])
 def test_categorical_as_scikit_learn_has_it(alpha):
-    X = DIGITS.astype(int) // 4  # every level up to the greatest occurs
+    X = DIGITS.astype(int) // 4  # every category up to the greatest occurs
     theirs = CategoricalNB(alpha=alpha).fit(X, NUMBERS)
     met = [j for j in range(64) if len(set(X[:, j])) == X[:, j].max() + 1]
     theirs = CategoricalNB(alpha=alpha).fit(X[:, met], NUMBERS)
@@ -192,7 +193,7 @@ def test_order_and_names_of_columns():
         rule.predict(frame.assign(height="tall"))
 
 
-def test_unknown_levels_at_predict():
+def test_unknown_categories_at_predict():
     frame, y = people()
     odd = frame.iloc[:3].assign(drink="milk")
     without = frame.iloc[:3].assign(drink=None)
@@ -208,8 +209,8 @@ def test_unknown_levels_at_predict():
 
 
 def test_categories_that_never_occur_are_smoothed():
-    levels = pd.CategoricalDtype(["a", "b", "c"])
-    X = pd.DataFrame({"v": pd.Series(["a", "b", "a", "b"], dtype=levels)})
+    categories = pd.CategoricalDtype(["a", "b", "c"])
+    X = pd.DataFrame({"v": pd.Series(["a", "b", "a", "b"], dtype=categories)})
     rule = NaiveBayes().fit(X, [0, 0, 1, 1])
     assert rule.density("v", 0).probabilities.tolist() == [2 / 5, 2 / 5, 1 / 5]
 
@@ -278,7 +279,7 @@ def test_shared_variances_are_linear(classes):
     X, y = IRIS[classes > SPECIES], SPECIES[classes > SPECIES]
     rule = NaiveBayes("shared-gaussian").fit(X, y)
     lines = X @ rule.coef_.T + rule.intercept_
-    np.testing.assert_allclose(np.exp(log_normalised(lines)), rule.predict_proba(X), atol=1e-12, rtol=0)
+    np.testing.assert_allclose(np.exp(log_posterior(lines)), rule.predict_proba(X), atol=1e-12, rtol=0)
     logistic = rule.to_logistic()
     np.testing.assert_allclose(logistic.predict_proba(X), rule.predict_proba(X), atol=1e-12, rtol=0)
     assert np.array_equal(logistic.predict(X), rule.predict(X))
@@ -290,7 +291,7 @@ def test_counts_and_ones_are_linear_and_variances_of_their_own_are_not():
     features = dict(enumerate(["bernoulli"] * 4 + ["multinomial"] * 4 + ["shared-gaussian"] * 4))
     rule = NaiveBayes(features).fit(X, SPECIES)
     lines = X @ rule.coef_.T + rule.intercept_
-    np.testing.assert_allclose(np.exp(log_normalised(lines)), rule.predict_proba(X), atol=1e-11)
+    np.testing.assert_allclose(np.exp(log_posterior(lines)), rule.predict_proba(X), atol=1e-11)
     own = NaiveBayes().fit(IRIS, SPECIES)
     assert not hasattr(own, "coef_")
     with pytest.raises(AttributeError, match="shared-gaussian"):
@@ -517,7 +518,7 @@ def test_labels_are_coded_without_sorting():
         rng.choice(np.array(["b", "a", "c"], dtype=object), 500),
         rng.integers(0, 3, 500).astype(np.uint8) * 100,
     ):
-        classes, codes = labels_of(y)
+        classes, codes = encode_labels(y)
         expected, places = np.unique(y, return_inverse=True)
         assert classes.tolist() == expected.tolist()
         assert np.array_equal(codes, places)

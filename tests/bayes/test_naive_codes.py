@@ -10,7 +10,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from eigenlens.bayes.naive.estimator import NaiveBayes
-from eigenlens.bayes.naive.families.categorical import LevelCounts
+from eigenlens.bayes.naive.families.categorical import CategoryCounts
 from eigenlens.errors import DataError, OptionError
 
 RNG = np.random.default_rng(12)
@@ -33,7 +33,7 @@ def test_classes_that_only_large_integers_tell_apart(library, features):
     assert rule.score(drawn, labels) > 0.9
 
 
-def test_integers_beyond_any_of_numpy_are_levels_and_drawn_as_they_are():
+def test_integers_beyond_any_of_numpy_are_categories_and_drawn_as_they_are():
     X = pd.DataFrame({"a": [2**70 + i % 2 for i in range(N)]})
     rule = NaiveBayes().fit(X, ODD)
     assert rule.score(X, ODD) == 1.0
@@ -71,7 +71,7 @@ def test_codes_say_the_same_in_every_type_and_container(features, gaps):
         assert [choice.family for choice in rule.features_] == [choice.family for choice in rules[0].features_]
 
 
-def test_fractions_at_predict_are_unknown_levels_of_codes():
+def test_fractions_at_predict_are_unknown_categories_of_codes():
     codes = RNG.integers(0, 3, (N, 2)).astype(float)
     rule = NaiveBayes("categorical", unknown="ignore").fit(codes, ODD)
     query = np.array([[0.5, 1.0]])
@@ -79,7 +79,7 @@ def test_fractions_at_predict_are_unknown_levels_of_codes():
     np.testing.assert_allclose(rule.predict_proba(query), expected, rtol=1e-14)
 
 
-def test_many_levels_over_pieces_are_those_of_the_whole():
+def test_many_categories_over_pieces_are_those_of_the_whole():
     names = np.array([f"k{i}" for i in RNG.permutation(3000)], dtype=object)
     y = RNG.integers(0, 2, len(names))
     frame = pd.DataFrame({"a": names, "b": RNG.normal(size=len(names))})
@@ -93,18 +93,18 @@ def test_many_levels_over_pieces_are_those_of_the_whole():
     np.testing.assert_allclose(parts.predict_proba(few), whole.predict_proba(frame)[[5, 700, 2999]], rtol=1e-10)
 
 
-def test_counts_of_mixed_levels_merge_in_one_order():
+def test_counts_of_mixed_categories_merge_in_one_order():
     y = np.zeros(2, dtype=np.int32)
-    halves = [LevelCounts.of([_coded(levels)], y, None, 1) for levels in (("b", 2), (10, "a"))]
+    halves = [CategoryCounts.of([_coded(categories)], y, None, 1) for categories in (("b", 2), (10, "a"))]
     for both in (halves[0] + halves[1], halves[1] + halves[0]):
-        assert both.levels == ((2, 10, "a", "b"),)
+        assert both.categories == ((2, 10, "a", "b"),)
         assert both.counts[0].tolist() == [[1.0] * 4]
 
 
-def _coded(levels):
-    from eigenlens.data.encoded import Encoded
+def _coded(categories):
+    from eigenlens.data.categories import EncodedColumn
 
-    return Encoded(np.arange(len(levels), dtype=np.int32), levels)
+    return EncodedColumn(np.arange(len(categories), dtype=np.int32), categories)
 
 
 # ---- scales, labels, asking too soon --------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Naive Bayes on files with text: by blocks what the whole frame gives, exactly; and its own files with odd levels."""
+"""Naive Bayes on files with text: by blocks exactly what the whole frame gives; its own files with odd categories."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TABLES = pytest.mark.parametrize("suffix", WRITERS)
 
 
 def table(n: int = 300, seed: int = 0) -> pl.DataFrame:
-    """Every kind of column, gaps, a level of the last rows alone, and classes that all of it depends on."""
+    """Every kind of column, gaps, a category of the last rows alone, and classes that all of it depends on."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 3, n)
     drink = np.array(["coffee", "juice", "tea"])[(y + (rng.random(n) < 0.4)) % 3].tolist()
@@ -149,8 +149,8 @@ def test_families_that_keep_rows_and_files(tmp_path):
         NaiveBayes({"height": "kde"}).fit(scan(tmp_path / "t.parquet", label="kind"))
 
 
-def test_declared_levels_are_smoothed_in_every_container(tmp_path):
-    """Enumerations, pandas' categories and Arrow's dictionaries declare a level that never occurs; text does not."""
+def test_declared_categories_are_smoothed_in_every_container(tmp_path):
+    """Enumerations, pandas' categories and Arrow's dictionaries declare a category that never occurs; text does not."""
     drinks, y = ["tea", "juice", "tea", "juice"], [0, 0, 1, 1]
     enum = pl.DataFrame({"v": pl.Series(drinks, dtype=pl.Enum(["tea", "milk", "juice"]))})
     enum.write_ipc(tmp_path / "t.arrow")
@@ -172,7 +172,7 @@ def test_declared_levels_are_smoothed_in_every_container(tmp_path):
 
 # ---- its own files ------------------------------------------------------------------------------------------------
 
-LEVELS = {
+CATEGORIES = {
     "text": ["a", "ß"],
     "integers": [1, 2],
     "floats": [0.1, float("inf")],
@@ -186,18 +186,18 @@ LEVELS = {
 
 @pytest.mark.parametrize(
     ("kind", "declared"),
-    [(kind, declared) for kind in LEVELS for declared in (True, False) if declared or kind != "dates"],
+    [(kind, declared) for kind in CATEGORIES for declared in (True, False) if declared or kind != "dates"],
 )
-def test_odd_levels_are_saved_and_read_again(tmp_path, kind, declared):
-    levels = LEVELS[kind]
+def test_odd_categories_are_saved_and_read_again(tmp_path, kind, declared):
+    categories = CATEGORIES[kind]
     values = np.empty(60, dtype=object)
     for i in range(60):
-        values[i] = levels[i % len(levels)]
+        values[i] = categories[i % len(categories)]
     column = pd.Series(values)
     if declared:
-        column = pd.Series(pd.Categorical(column, categories=levels))
+        column = pd.Series(pd.Categorical(column, categories=categories))
     X = pd.DataFrame({"v": column})
-    rule = NaiveBayes({"v": "categorical"}, smoothing={"v": {levels[0]: 2.0}}).fit(X, np.arange(60) % 7 % 2)
+    rule = NaiveBayes({"v": "categorical"}, smoothing={"v": {categories[0]: 2.0}}).fit(X, np.arange(60) % 7 % 2)
     rule.save(tmp_path / "rule.safetensors")
     back = eigenlens.load(tmp_path / "rule.safetensors")
     assert back.density("v", 0).levels == rule.density("v", 0).levels
@@ -210,7 +210,7 @@ def test_odd_levels_are_saved_and_read_again(tmp_path, kind, declared):
 
 
 @pytest.mark.parametrize(
-    "levels",
+    "categories",
     [
         [pd.Timestamp("2020"), pd.Timestamp("2021")],
         list(pd.interval_range(0, 2)),
@@ -219,9 +219,9 @@ def test_odd_levels_are_saved_and_read_again(tmp_path, kind, declared):
     ],
     ids=["times", "intervals", "decimals", "sets"],
 )
-def test_levels_that_no_file_holds_are_refused_by_name(tmp_path, levels):
-    X = pd.DataFrame({"when": pd.Categorical(levels * 10, categories=levels)})
+def test_categories_that_no_file_holds_are_refused_by_name(tmp_path, categories):
+    X = pd.DataFrame({"when": pd.Categorical(categories * 10, categories=categories)})
     rule = NaiveBayes().fit(X, [0, 0, 1, 1] * 5)
-    with pytest.raises(OptionError, match=r"column 'when' has the level .* model file cannot hold; .*astype\(str\)"):
+    with pytest.raises(OptionError, match=r"column 'when' has the category .* model file cannot hold; .*astype\(str\)"):
         rule.save(tmp_path / "rule.safetensors")
     assert not list(tmp_path.iterdir())

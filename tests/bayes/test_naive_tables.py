@@ -68,7 +68,7 @@ def test_numbers_where_text_was_are_refused_unless_they_are_missing(form):
     np.testing.assert_allclose(fitted.predict_proba(gone), without, rtol=1e-12)
 
 
-def test_levels_that_are_numbers_are_met_as_numbers():
+def test_categories_that_are_numbers_are_met_as_numbers():
     """A column of categories 1 and 2 is the same as plain numbers at predict."""
     table = pd.DataFrame({"v": pd.Categorical([1, 2] * 20)})
     rule = NaiveBayes().fit(table, [0, 0, 0, 1] * 10)
@@ -179,7 +179,7 @@ def test_weights_are_repetitions_for_the_choice_too():
     assert NaiveBayes().fit(counts, [0, 1, 1], sample_weight=[1, 1, 0]).features_[0].family == "bernoulli"
 
 
-def test_integers_are_levels_only_with_rows_for_each():
+def test_integers_are_categories_only_with_rows_for_each():
     ages = pd.DataFrame({"age": np.arange(20, 38)})
     assert families(ages, [0, 1] * 9) == [("gaussian", "whole numbers of 18 values in 18 rows")]
     many = np.arange(100)[:, None] % 20
@@ -187,12 +187,12 @@ def test_integers_are_levels_only_with_rows_for_each():
     assert families(np.array([[0], [10]] * 9), [0, 1, 1] * 6) == [("categorical", "whole numbers of 2 values")]
 
 
-def test_later_parts_may_not_turn_levels_into_numbers():
+def test_later_parts_may_not_turn_categories_into_numbers():
     X = np.arange(60.0)[:, None] % 3
     rule = NaiveBayes().partial_fit(X, np.arange(60) % 2)
     assert rule.features_[0].family == "categorical"
     before = rule.predict_proba(X)
-    with pytest.raises(DataError, match=r"taken for levels .* holds 0\.5 now; .*features=\{0: 'gaussian'\}"):
+    with pytest.raises(DataError, match=r"taken for categories .* holds 0\.5 now; .*features=\{0: 'gaussian'\}"):
         rule.partial_fit(np.array([[0.5], [1.0]]), [0, 1])
     np.testing.assert_array_equal(rule.predict_proba(X), before)
     named = NaiveBayes("categorical").partial_fit(X, np.arange(60) % 2).partial_fit(np.array([[0.5]]), [1])
@@ -200,7 +200,7 @@ def test_later_parts_may_not_turn_levels_into_numbers():
 
 
 def test_later_parts_must_have_the_kinds_of_the_first():
-    """Text among numbers would be as good as missing, and numbers among text a level that nothing else has."""
+    """Text among numbers would be as good as missing, and numbers among text a category that nothing else has."""
     table = PEOPLE.assign(t=RNG.choice(list("ab"), N))
     rule = NaiveBayes().partial_fit(table, CLASSES)
     before = rule.predict_proba(table)
@@ -255,12 +255,12 @@ def test_objects_with_missing_entries(values, family):
     ],
     ids=["dates", "times", "periods", "intervals", "complex"],
 )
-def test_columns_that_are_neither_numbers_nor_levels(column):
+def test_columns_that_are_neither_numbers_nor_categories(column):
     with pytest.raises(DataError, match=r"column 'x' holds .* or leave it out"):
         NaiveBayes().fit(pd.DataFrame({"x": column}), [0, 1] * 3)
 
 
-def test_dictionaries_of_arrow_declare_their_levels():
+def test_dictionaries_of_arrow_declare_their_categories():
     frame = pd.DataFrame({"c": pd.Categorical(["p", "q", "p", "q"], categories=["p", "q", "r"])})
     rule = NaiveBayes().fit(pa.Table.from_pandas(frame, preserve_index=False), [0, 1, 1, 1])
     assert rule.density("c", 0).levels == ("p", "q", "r")
@@ -278,7 +278,7 @@ LETTERS = pd.DataFrame({"t": list("ababa"), "u": list("ppqqq")})
     ("options", "words"),
     [
         ({"smoothing": {"tt": 5}}, "smoothing names the column 'tt'"),
-        ({"smoothing": {"t": {"aa": 5}}}, r"smoothing\['t'\] names the level 'aa'"),
+        ({"smoothing": {"t": {"aa": 5}}}, r"smoothing\['t'\] names the category 'aa'"),
         ({"added_variance": {"tt": 5}}, "added_variance names the column 'tt'"),
         ({"features": {"t": "categorical", 0: "bernoulli"}}, "'t' twice"),
     ],
@@ -352,7 +352,7 @@ def test_regions_of_mixed_tables():
     corner = pd.DataFrame({"w": [None], "h": found.x[:1], "x": found.y[:1], "b": [None]})
     np.testing.assert_allclose(found.proba[0, 0], rule.predict_proba(corner)[0], rtol=1e-12)
     flags = class_tables.decision(rule, table, features=["h", "b"], grid=4)
-    np.testing.assert_array_equal(flags.proba[0], flags.proba[1])  # both at the level 0
+    np.testing.assert_array_equal(flags.proba[0], flags.proba[1])  # both at the category 0
     assert np.any(flags.proba[1] != flags.proba[2])
     with pytest.raises(OptionError, match="'w' holds text"):
         class_tables.decision(rule, table, features=["h", "w"])
@@ -365,7 +365,7 @@ def test_calibration_of_labels_that_are_no_classes():
 
 def test_columns_like_names_of_rows_are_said():
     table = PEOPLE.assign(who=[f"person {i}" for i in range(N)])
-    with pytest.warns(DataWarning, match="'who' has 200 levels in 200 rows, like names of rows"):
+    with pytest.warns(DataWarning, match="'who' has 200 categories in 200 rows, like names of rows"):
         NaiveBayes().fit(table, CLASSES)
     NaiveBayes({"who": "categorical"}).fit(table, CLASSES)  # whoever says so means it
     NaiveBayes().fit(PEOPLE.assign(town=[f"town {i % 90}" for i in range(N)]), CLASSES)

@@ -57,17 +57,17 @@ class Case:
         return NaiveBayes(named, smoothing=self.smoothing, unknown=self.unknown)
 
 
-def levels_term(case, j, value, c):
-    """ln p of a level in a class, by counting."""
+def categories_term(case, j, value, c):
+    """ln p of a category in a class, by counting."""
     met = [(v, y, w) for v, y, w in zip(case.rows[j], case.y, case.w, strict=True) if v is not None and w > 0.0]
-    levels = {0, 1} if case.chosen[j] == "bernoulli" else {v for v, _, _ in met}
+    categories = {0, 1} if case.chosen[j] == "bernoulli" else {v for v, _, _ in met}
     a, n = case.smoothing, sum(w for _, y, w in met if y == c)
-    if value not in levels:
-        a = a if levels else 1.0
-        return 0.0 if case.unknown == "ignore" else log(a, n + a * len(levels) + a)
+    if value not in categories:
+        a = a if categories else 1.0
+        return 0.0 if case.unknown == "ignore" else log(a, n + a * len(categories) + a)
     if n + a == 0.0:  # no entry in this class: the shares of all
         return log(sum(w for v, _, w in met if v == value), sum(w for _, _, w in met))
-    return log(sum(w for v, y, w in met if y == c and v == value) + a, n + a * len(levels))
+    return log(sum(w for v, y, w in met if y == c and v == value) + a, n + a * len(categories))
 
 
 def normal_term(case, j, value, c):
@@ -116,7 +116,7 @@ def expected_log_proba(case):
             for j, family in enumerate(case.chosen):
                 value = case.asked[j][i]
                 if value is not None and family != "multinomial":
-                    term = normal_term if "gaussian" in family else levels_term
+                    term = normal_term if "gaussian" in family else categories_term
                     total += term(case, j, value, c)
             joint.append(total + counts_term(case, i, c))
         found.append(joint)

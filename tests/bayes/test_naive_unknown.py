@@ -23,16 +23,16 @@ ONES = np.array([[0.0], [1.0], [1.0]] * 6 + [[0.0], [0.0]])
 @pytest.mark.parametrize("unknown", ["smooth", "ignore"])
 @pytest.mark.parametrize("smoothing", [0.5, 1.0, {0: {0: 3.0, 1: 1.0}}])
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix, lambda rows: pd.DataFrame(rows, columns=["a"])])
-def test_coins_meet_other_values_as_levels_do(unknown, smoothing, form):
-    coins, levels = (
+def test_coins_meet_other_values_as_categories_do(unknown, smoothing, form):
+    coins, categories = (
         NaiveBayes(family, unknown=unknown, smoothing=smoothing).fit(ONES, Y) for family in ("bernoulli", "categorical")
     )
     rows = np.array([[0.0], [1.0], [2.0], [0.5], [-1.0]])
     found = NaiveBayes("bernoulli", unknown=unknown, smoothing=smoothing).fit(form(ONES), Y)
     np.testing.assert_allclose(
-        found.predict_log_proba(form(rows)), levels.predict_log_proba(rows), rtol=1e-12, atol=1e-15
+        found.predict_log_proba(form(rows)), categories.predict_log_proba(rows), rtol=1e-12, atol=1e-15
     )
-    np.testing.assert_allclose(coins.explain(rows).log_odds, levels.explain(rows).log_odds, rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(coins.explain(rows).log_odds, categories.explain(rows).log_odds, rtol=1e-12, atol=1e-15)
 
 
 def test_the_probability_of_another_value_by_hand():
@@ -67,7 +67,7 @@ def test_infinity_is_refused_by_every_family(family):
         with pytest.raises(DataError, match="inf"):
             model.predict(np.array([[1.0], [value]]))
     rows = np.r_[ONES[:-1], [[np.inf]]]
-    if family == "categorical":  # where it was met, it is a level like others
+    if family == "categorical":  # where it was met, it is a category like others
         assert NaiveBayes(family).fit(rows, Y).predict_proba(rows).min() > 0.0
         return
     with pytest.raises(DataError, match=r"infinity|other value"):
@@ -151,8 +151,8 @@ def test_draws_of_integers_are_integers():
 
 
 @pytest.mark.parametrize("family", ["auto", "categorical"])
-def test_text_where_all_levels_are_numbers(family):
-    """A file that holds 3+ once reads as text: every level would be unknown, and nobody would say so."""
+def test_text_where_all_categories_are_numbers(family):
+    """A file that holds 3+ once reads as text: every category would be unknown, and nobody would say so."""
     table = pd.DataFrame({"rooms": [1, 2, 3] * 10})
     model = NaiveBayes(family).fit(table, np.arange(30) % 2)
     with pytest.raises(DataError, match="'rooms' holds text or categories, and was fitted on numbers"):
@@ -219,16 +219,16 @@ def test_gaps_in_sparse_rows_do_not_change_families():
 
 @pytest.mark.parametrize(
     ("table", "words"),
-    [({"a": {"yes": 3.0}}, r"level 'yes'.*\(0, 1\)"), ({"b": {"yes": 3.0}}, "level 'yes'.*give a number")],
+    [({"a": {"yes": 3.0}}, r"category 'yes'.*\(0, 1\)"), ({"b": {"yes": 3.0}}, "category 'yes'.*give a number")],
 )
-def test_smoothing_of_levels_that_are_not_there(table, words):
+def test_smoothing_of_categories_that_are_not_there(table, words):
     rows = pd.DataFrame({"a": ONES[:, 0], "b": np.linspace(0.0, 1.0, 20)})
     with pytest.raises(OptionError, match=words):
         NaiveBayes(smoothing=table).fit(rows, Y)
 
 
-def test_draws_of_many_levels():
-    """As many as would fill the memory, were each draw compared with each level."""
+def test_draws_of_many_categories():
+    """As many as would fill the memory, were each draw compared with each category."""
     table = pd.DataFrame({"a": np.arange(30_000) // 2})
     model = NaiveBayes("categorical", smoothing=0.0).fit(table, np.arange(30_000) % 2)
     rows, _ = model.sample(20_000, random_state=0)

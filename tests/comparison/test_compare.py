@@ -26,7 +26,7 @@ from sklearn.preprocessing import (
 
 from eigenlens import ProbabilisticPCA
 from eigenlens.comparison.compare import compare
-from eigenlens.comparison.jacobian import log_stretch
+from eigenlens.comparison.jacobian import log_abs_det_jacobian
 from eigenlens.data.coerce import as_source
 from eigenlens.errors import DataError, OptionError
 
@@ -109,7 +109,7 @@ def test_the_stretch_of_a_power_transformation():
     X = np.random.default_rng(0).gamma(2.0, size=(50, 2)) + 1.0
     power = PowerTransformer(method="box-cox", standardize=False).fit(X)
     expected = ((power.lambdas_ - 1.0) * np.log(X)).sum(axis=1)
-    assert_allclose(log_stretch(power.transform, X), expected, atol=1e-7)
+    assert_allclose(log_abs_det_jacobian(power.transform, X), expected, atol=1e-7)
 
 
 @pytest.mark.parametrize("sigma", [1.0, 2.0, 3.0])
@@ -139,7 +139,7 @@ def test_logarithms_and_powers_of_ordinary_positive_data(sigma):
 def test_log_ratios_stay_within_the_simplex():
     """A domain that is no box: log(x_j / (1 − Σ x)) has |det T′| = 1 / (x_1 x_2 (1 − Σ x))."""
     X = np.random.default_rng(0).dirichlet([2.0, 3.0, 1.0], 200)
-    stretch = log_stretch(lambda Y: np.log(Y / (1.0 - Y.sum(axis=1, keepdims=True))), X[:, :2])
+    stretch = log_abs_det_jacobian(lambda Y: np.log(Y / (1.0 - Y.sum(axis=1, keepdims=True))), X[:, :2])
     assert_allclose(stretch, -np.log(X).sum(axis=1), atol=1e-6)
 
 
@@ -189,7 +189,7 @@ def test_invertible_steps_pass_however_bent():
     }
     table = compare(pipelines, X, random_state=0)
     assert not table.failures
-    assert_allclose(log_stretch(lambda X: X**3 + X, X), np.log(3 * X**2 + 1).sum(axis=1), atol=1e-8)
+    assert_allclose(log_abs_det_jacobian(lambda X: X**3 + X, X), np.log(3 * X**2 + 1).sum(axis=1), atol=1e-8)
 
 
 def test_records_make_a_frame():
@@ -216,7 +216,7 @@ def test_columns_lost_on_the_way_cannot_be_compared():
     assert table.best == "one"
     assert "3 columns into 2" in table.failures["flat"]
     with pytest.raises(DataError, match="columns into"):
-        log_stretch(lambda X: X[:, :2], X)
+        log_abs_det_jacobian(lambda X: X[:, :2], X)
 
 
 def test_a_failure_is_named_and_the_others_stay():

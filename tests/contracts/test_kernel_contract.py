@@ -11,7 +11,7 @@ from scipy import sparse
 
 from eigenlens.arrays import to_numpy
 from eigenlens.errors import ModelFileError
-from eigenlens.kernel_pca.kernels.mercer import KERNELS, Custom, Kernel, OfDistance, OfDot, kernel_of
+from eigenlens.kernel_pca.kernels.mercer import KERNELS, Custom, DistanceKernel, DotProductKernel, Kernel, make_kernel
 from eigenlens.kernel_pca.kernels.storing import from_dict, to_dict
 
 GAMMA, DEGREE, COEF0 = 0.3, 3, 0.5
@@ -53,8 +53,8 @@ def of_a_user(X, Y, times):
 
 def a_kernel(name):
     if name == "callable":
-        return kernel_of(of_a_user, parameters={"times": 2})
-    return kernel_of(name, gamma=GAMMA, degree=DEGREE, coef0=COEF0)
+        return make_kernel(of_a_user, parameters={"times": 2})
+    return make_kernel(name, gamma=GAMMA, degree=DEGREE, coef0=COEF0)
 
 
 def rows(n, d=6, seed=0):
@@ -145,7 +145,7 @@ def test_a_named_kernel_is_its_name_and_numbers(name):
     assert kernel.name == name
     assert from_dict(*to_dict(kernel)) == kernel
     assert all(isinstance(number, int | float) for number in to_dict(kernel)[1].values())
-    assert kernel_of(kernel) is kernel
+    assert make_kernel(kernel) is kernel
 
 
 def test_a_callable_is_not_saved():
@@ -165,7 +165,7 @@ def test_only_the_linear_kernel_is_the_identity(name):
     assert a_kernel(name).identity == (name == "linear")
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if isinstance(a_kernel(name), OfDot)])
+@pytest.mark.parametrize("name", [name for name in NAMES if isinstance(a_kernel(name), DotProductKernel)])
 def test_dot_products_and_back(name):
     kernel, X = a_kernel(name), rows(12)
     P = X @ X.T
@@ -175,7 +175,7 @@ def test_dot_products_and_back(name):
     np.testing.assert_allclose(kernel.dot(K), P, atol=1e-8)
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if isinstance(a_kernel(name), OfDistance)])
+@pytest.mark.parametrize("name", [name for name in NAMES if isinstance(a_kernel(name), DistanceKernel)])
 def test_distances_and_back(name):
     kernel, X = a_kernel(name), rows(12)
     D = np.sum((X[:, None] - X) ** 2, axis=2)
@@ -185,5 +185,5 @@ def test_distances_and_back(name):
 
 
 def test_which_kernels_are_functions_of_what():
-    assert {name for name in KERNELS if isinstance(a_kernel(name), OfDot)} == {"linear", "poly", "sigmoid"}
-    assert {name for name in KERNELS if isinstance(a_kernel(name), OfDistance)} == {"rbf"}
+    assert {name for name in KERNELS if isinstance(a_kernel(name), DotProductKernel)} == {"linear", "poly", "sigmoid"}
+    assert {name for name in KERNELS if isinstance(a_kernel(name), DistanceKernel)} == {"rbf"}

@@ -1,4 +1,4 @@
-"""Columns as codes: integers of any size stay exact in every container, text of fixed width, levels that occur."""
+"""Columns as codes: integers of any size stay exact in every container, text of fixed width, categories that occur."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from eigenlens.data.categories import EncodedColumn, encode, encode_numbers
 from eigenlens.data.coerce import as_table, fields_of
-from eigenlens.data.encoded import Encoded, encode, encode_numbers
 from eigenlens.data.files.scan import scan
 from eigenlens.data.table import codes_of, integers_of, numbers_of
 from eigenlens.data.table_sources import UniformSource
@@ -20,9 +20,9 @@ WHOLE = [value for value in VALUES if value is not None]
 BESIDE = [0.5, 1.0, 2.0, 3.0, 4.0]
 
 
-def met(coded: Encoded) -> list:
+def met(coded: EncodedColumn) -> list:
     """The values that codes stand for, None where they are missing: the twin of any encoding."""
-    return [None if code < 0 else coded.levels[code] for code in coded.codes.tolist()]
+    return [None if code < 0 else coded.categories[code] for code in coded.codes.tolist()]
 
 
 def values_in(X, j: int = 0) -> list:
@@ -43,7 +43,7 @@ WITH_GAPS = {
 
 
 @pytest.mark.parametrize("make", WITH_GAPS.values(), ids=WITH_GAPS)
-def test_large_integers_with_gaps_are_exact_levels_and_rounded_numbers(make):
+def test_large_integers_with_gaps_are_exact_categories_and_rounded_numbers(make):
     X = make()
     assert values_in(X) == VALUES
     (rows,) = as_table(X).rows()
@@ -54,11 +54,11 @@ def test_large_integers_with_gaps_are_exact_levels_and_rounded_numbers(make):
 
 @pytest.mark.parametrize("beside", [{}, {"b": BESIDE[:4]}, {"b": list("wxyz")}], ids=["alone", "numbers", "text"])
 @pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame, pa.table])
-def test_large_integers_without_gaps_are_exact_levels(library, beside):
+def test_large_integers_without_gaps_are_exact_categories(library, beside):
     assert values_in(library({"a": WHOLE} | beside)) == WHOLE
 
 
-def test_unsigned_integers_beyond_the_signed_ones_are_levels():
+def test_unsigned_integers_beyond_the_signed_ones_are_categories():
     values = np.array([2**63 + 5, 2**64 - 1, 2**63 + 5], dtype=np.uint64)
     for X in (values[:, None], pd.DataFrame({"a": values}), pd.DataFrame({"a": values, "b": [0.5, 1.5, 2.5]})):
         assert values_in(X) == values.tolist()
@@ -66,7 +66,7 @@ def test_unsigned_integers_beyond_the_signed_ones_are_levels():
     assert met(near) == [2**63 + 5, 2**63 + 6, 2**63 + 7]
 
 
-def test_whole_floats_far_out_are_levels_without_a_warning():
+def test_whole_floats_far_out_are_categories_without_a_warning():
     assert met(encode_numbers(np.array([2.0**70, 2.0**70, -1.0]))) == [2**70, 2**70, -1]
     assert met(encode_numbers(np.array([2.0**70, np.nan, 2.0**70]))) == [2**70, None, 2**70]
 
@@ -166,8 +166,8 @@ def test_text_of_fixed_width_is_encoded_as_objects_are(texts, order):
     for values in (array, spread):
         found = encode(values)
         assert met(found) == texts
-        assert len(set(found.levels)) == len(found.levels)
-        assert {type(level) for level in found.levels} == {str}
+        assert len(set(found.categories)) == len(found.categories)
+        assert {type(category) for category in found.categories} == {str}
 
 
 def test_masked_text_is_missing():
@@ -175,11 +175,11 @@ def test_masked_text_is_missing():
     assert values_in(X) == ["a", None, "a"]
 
 
-def test_pieces_of_many_levels_have_those_that_occur():
+def test_pieces_of_many_categories_have_those_that_occur():
     frame = pd.DataFrame({"a": [f"k{i}" for i in range(50)]})
     (rows,) = as_table(frame).rows()
     (part,) = codes_of(rows[10:12], np.array([0]))
-    assert part.levels == ("k10", "k11")
+    assert part.categories == ("k10", "k11")
     assert part.codes.tolist() == [0, 1]
 
 

@@ -1,4 +1,4 @@
-"""Files with columns of text: read by blocks as levels, refused where numbers are needed, clear where kinds differ."""
+"""Files with columns of text: read by blocks as categories, rejected where numbers are needed, clear errors."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def small_pieces(monkeypatch):
 
 
 def people(n: int = 200, seed: int = 0) -> pl.DataFrame:
-    """Numbers, text with gaps and a level that comes in the last rows only, and booleans."""
+    """Numbers, text with gaps and a category that comes in the last rows only, and booleans."""
     rng = np.random.default_rng(seed)
     town = rng.choice(["Ulm", "Bonn, old", 'the "Hof"'], n).tolist()
     return pl.DataFrame(
@@ -49,7 +49,7 @@ def texts(source, j: int) -> list[str | None]:
     found: list[str | None] = []
     for rows in source.rows():
         [column] = codes_of(rows, np.array([j]))
-        found += [None if code < 0 else column.levels[code] for code in column.codes]
+        found += [None if code < 0 else column.categories[code] for code in column.codes]
     return found
 
 
@@ -112,7 +112,7 @@ def test_numbers_in_one_file_and_text_in_another(tmp_path, suffix):
 
 
 @pytest.mark.parametrize(
-    ("values", "levels"),
+    ("values", "categories"),
     [
         (pl.Series(["u", None, "w"], dtype=pl.Categorical), ("u", None, "w")),
         (pl.Series(["u", None, "w"], dtype=pl.Enum(["w", "v", "u"])), ("u", None, "w")),
@@ -121,23 +121,23 @@ def test_numbers_in_one_file_and_text_in_another(tmp_path, suffix):
     ],
     ids=["categorical", "enum", "bytes", "empty"],
 )
-def test_other_types_of_levels(tmp_path, values, levels):
+def test_other_types_of_categories(tmp_path, values, categories):
     frame = pl.DataFrame({"x": [1.0, 2.0, 3.0], "v": values})
     frame.write_ipc(tmp_path / "a.arrow")
     source = as_table(scan(tmp_path / "a.arrow"))
-    assert tuple(texts(source, 1)) == levels
-    assert source.fields[1].levels == (("w", "v", "u") if isinstance(values.dtype, pl.Enum) else None)
+    assert tuple(texts(source, 1)) == categories
+    assert source.fields[1].categories == (("w", "v", "u") if isinstance(values.dtype, pl.Enum) else None)
     [rows] = as_table(frame).rows()
     [column] = codes_of(rows, np.array([1]))
-    assert tuple(None if code < 0 else column.levels[code] for code in column.codes) == levels
+    assert tuple(None if code < 0 else column.categories[code] for code in column.codes) == categories
 
 
 def test_enumerations_of_several_files_are_joined(tmp_path):
-    for name, levels in (("a", ["x", "y"]), ("b", ["y", "z"])):
-        column = pl.Series(["y"], dtype=pl.Enum(levels))
+    for name, categories in (("a", ["x", "y"]), ("b", ["y", "z"])):
+        column = pl.Series(["y"], dtype=pl.Enum(categories))
         pl.DataFrame({"v": column, "x": [1.0]}).write_ipc(tmp_path / f"{name}.arrow")
     source = as_table(scan(f"{tmp_path}/*.arrow"))
-    assert source.fields[0].levels == ("x", "y", "z")
+    assert source.fields[0].categories == ("x", "y", "z")
     assert texts(source, 0) == ["y", "y"]
 
 

@@ -1,4 +1,4 @@
-"""Tables of mixed columns: whatever library holds them, the same fields, numbers and levels come out."""
+"""Tables of mixed columns: whatever library holds them, the same fields, numbers and categories come out."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
+from eigenlens.data import categories as encoded
 from eigenlens.data import column_kinds as mixed_kinds
-from eigenlens.data import encoded
+from eigenlens.data.categories import encode, encode_numbers
 from eigenlens.data.coerce import as_table, fields_of
-from eigenlens.data.encoded import encode, encode_numbers
 from eigenlens.data.source import Source
 from eigenlens.data.table import codes_of, numbers_of
 from eigenlens.data.table_sources import IntegerSource, MixedSource
@@ -59,14 +59,14 @@ def test_every_table_says_the_same(kind):
     expected = np.array([[1.5, 1.0, 3.0], [np.nan, 0.0, 1.0], [3.0, np.nan, 2.0], [2.0, 1.0, 3.0]])
     np.testing.assert_array_equal(numbers, expected)
     [colour] = codes_of(rows, np.array([1]))
-    assert [None if code < 0 else colour.levels[code] for code in colour.codes] == COLUMNS["colour"]
+    assert [None if code < 0 else colour.categories[code] for code in colour.codes] == COLUMNS["colour"]
 
 
-def test_types_that_declare_levels_say_so():
+def test_types_that_declare_categories_say_so():
     enum = as_table(TABLES["polars enum"]()).fields[1]
-    assert enum.levels == ("red", "blue", "green")
-    assert as_table(TABLES["pandas categories"]()).fields[1].levels == ("blue", "red")
-    assert as_table(TABLES["polars categories"]()).fields[1].levels is None
+    assert enum.categories == ("red", "blue", "green")
+    assert as_table(TABLES["pandas categories"]()).fields[1].categories == ("blue", "red")
+    assert as_table(TABLES["polars categories"]()).fields[1].categories is None
 
 
 def test_blocks_are_rows_in_order():
@@ -76,7 +76,7 @@ def test_blocks_are_rows_in_order():
     found = []
     for rows in MixedSource.of_frame(frame, block_rows=137).rows():
         [column] = codes_of(rows, np.array([1]))
-        found += [column.levels[code] for code in column.codes]
+        found += [column.categories[code] for code in column.codes]
     assert found == frame["c"].tolist()
 
 
@@ -135,7 +135,7 @@ def test_what_cannot_be_a_table_says_why(X, words):
         as_table(X)
 
 
-def test_what_cannot_be_a_level_says_where():
+def test_what_cannot_be_a_category_says_where():
     X = np.array([["a"], [{"b": 1}]], dtype=object)
     with pytest.raises(TypeError, match=r"row 1 .* string or a number"):
         list(as_table(X).rows())
@@ -168,10 +168,10 @@ def test_without_pandas_objects_are_looked_at(monkeypatch):
     ],
 )
 def test_numbers_as_codes(values):
-    codes, levels = encode_numbers(values)
+    codes, categories = encode_numbers(values)
     for value, code in zip(values.tolist(), codes, strict=True):
-        assert (code == -1) if value != value else levels[code] == value
-    assert len(set(levels)) == len(levels)
+        assert (code == -1) if value != value else categories[code] == value
+    assert len(set(categories)) == len(categories)
 
 
 def test_kinds_of_objects():

@@ -17,7 +17,7 @@ from eigenlens.densities import (
     Multinomial,
     MultinomialFamily,
 )
-from eigenlens.densities.intervals import INTERVALS, proportion_intervals
+from eigenlens.densities.intervals import PROPORTION_INTERVALS, proportion_intervals
 from eigenlens.errors import DataError, OptionError
 
 # ---- a coin ----------------------------------------------------------------------------------------------------
@@ -119,7 +119,7 @@ def test_wilson_covers_better_than_wald():
     p, k = np.linspace(0.01, 0.99, 99)[:, None], np.arange(11)
     mass = np.array([[binomtest_mass(x, 10, q) for x in k] for q in p.ravel()])
     cover = {}
-    for method in INTERVALS:
+    for method in PROPORTION_INTERVALS:
         low, high = proportion_intervals(k / 10, 10.0, 0.95, method).T
         cover[method] = (mass * ((low <= p) & (p <= high))).sum(axis=1)
     assert abs(cover["wilson"].mean() - 0.95) < 0.01

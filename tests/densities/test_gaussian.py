@@ -9,8 +9,8 @@ from scipy.stats import chi2, multivariate_normal, norm, t
 
 from eigenlens.data.memory import ArraySource
 from eigenlens.densities import Diagonal, Full, Gaussian, Spherical
-from eigenlens.densities.covariance import STRUCTURES, dependent_column
-from eigenlens.densities.gaussian import FITS
+from eigenlens.densities.covariance import COVARIANCES, dependent_column
+from eigenlens.densities.gaussian import GAUSSIAN_FITS
 from eigenlens.errors import DataError, OptionError
 
 
@@ -32,7 +32,7 @@ def model(kind="full", d=5):
 
 
 def test_every_structure_has_its_names():
-    assert set(STRUCTURED) == set(STRUCTURES) == set(FITS)
+    assert set(STRUCTURED) == set(COVARIANCES) == set(GAUSSIAN_FITS)
 
 
 @pytest.mark.parametrize("d", [1, 2, 7, 60])
@@ -107,7 +107,7 @@ def test_pieces_change_nothing(monkeypatch):
     X = m.sample(50, np.random.default_rng(6))
     X[np.random.default_rng(7).random(X.shape) < 0.3] = np.nan
     whole = (m.log_density(X), *m.impute(X, return_std=True))
-    monkeypatch.setattr(gaussian, "PIECE", 12)
+    monkeypatch.setattr(gaussian, "PATTERN_ENTRIES", 12)
     for a, b in zip(whole, (m.log_density(X), *m.impute(X, return_std=True)), strict=True):
         np.testing.assert_allclose(a, b, atol=1e-12)
 

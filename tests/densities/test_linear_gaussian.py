@@ -124,7 +124,7 @@ def test_pieces_change_nothing(monkeypatch):
     m = model(9, 3)
     X = with_gaps(m, 41)
     whole = (m.log_density(X), *m.posterior(X), *m.impute(X, return_std=True))
-    monkeypatch.setattr(latent_rows, "PIECE", 20)
+    monkeypatch.setattr(latent_rows, "MAX_PIECE_ENTRIES", 20)
     small = LinearGaussian(m.mean, m.loadings, m.noise)
     parts = (small.log_density(X), *small.posterior(X), *small.impute(X, return_std=True))
     for a, b in zip(whole, parts, strict=True):
@@ -135,7 +135,7 @@ def test_a_first_gap_late_in_the_rows(monkeypatch):
     """One covariance while rows are complete, and one a row from the first gap on, also for the rows before it."""
     from eigenlens.densities import linear_gaussian as latent_rows
 
-    monkeypatch.setattr(latent_rows, "PIECE", 20)
+    monkeypatch.setattr(latent_rows, "MAX_PIECE_ENTRIES", 20)
     m = model(4, 2)
     X = m.sample(30, np.random.default_rng(0))
     shared = m.posterior(X)[1]

@@ -11,21 +11,21 @@ from numpy.testing import assert_allclose
 from scipy.optimize import brentq, minimize_scalar
 
 from eigenlens.errors import DataError, DataWarning, OptionError
-from eigenlens.kde.bandwidth import BANDWIDTHS, bandwidth
+from eigenlens.kde.bandwidth import BANDWIDTH_RULES, bandwidth
 from eigenlens.kde.bandwidth import likelihood as bandwidth_likelihood
 from eigenlens.kde.bandwidth import pairs as bandwidth_pairs
-from eigenlens.kde.bandwidth.binned import sample_of
+from eigenlens.kde.bandwidth.binned import make_sample
 from eigenlens.kde.bandwidth.multivariate import MATRIX_RULES
-from eigenlens.kde.bandwidth.pairs import distinct_rows
-from eigenlens.kde.bandwidth.search import search
+from eigenlens.kde.bandwidth.pairs import sample_distinct_rows
+from eigenlens.kde.bandwidth.search import search_bandwidth
 from eigenlens.kde.bandwidth.ties import is_comb, usual_step
 from eigenlens.kde.estimator import KernelDensity
-from eigenlens.kde.kernels import SMOOTHERS
+from eigenlens.kde.kernels import SMOOTHING_KERNELS
 from references import bandwidths
 from references.mclust import FAITHFUL
 
 COLUMNS = {"eruptions": FAITHFUL[:, 0], "waiting": FAITHFUL[:, 1]}
-RULES = sorted(BANDWIDTHS)
+RULES = sorted(BANDWIDTH_RULES)
 
 
 def normal(n=500, seed=0):
@@ -126,11 +126,11 @@ def test_sheather_jones_from_cells_equals_the_double_loop():
     many = np.repeat(x, 50)
     weighted = bandwidth(x, sample_weight=np.full(800, 50.0))
     assert bandwidth(many) == pytest.approx(weighted, rel=1e-10)
-    sample = sample_of(many, None)
+    sample = make_sample(many, None)
     waves = sample.waves(0.01, 0.2)
     for g in (0.01, 0.05, 0.2):
         for r in (0, 2, 3):
-            slow = (-1) ** r * hermite_sum(sample_of(x, None).points, r, g) * 2500.0
+            slow = (-1) ** r * hermite_sum(make_sample(x, None).points, r, g) * 2500.0
             assert waves.pair_sum(r, g * g / 2) == pytest.approx(slow, rel=1e-6)
 
 
@@ -166,7 +166,7 @@ def test_mlcv_by_cells_equals_pairs(monkeypatch):
     rng = np.random.default_rng(3)
     samples = [rng.standard_cauchy(1200), rng.standard_normal(600), rng.gamma(0.7, size=900)]
     by_cells = [bandwidth(x, "mlcv") for x in samples]
-    monkeypatch.setattr(bandwidth_likelihood, "FEW", 2000)
+    monkeypatch.setattr(bandwidth_likelihood, "MAX_PAIRED_VALUES", 2000)
     assert_allclose(by_cells, [bandwidth(x, "mlcv") for x in samples], rtol=1e-5)
 
 
@@ -179,7 +179,7 @@ def test_mlcv_by_cells_of_a_mirrored_sample(n):
 
 def test_a_lonely_point_far_beyond_the_reach_of_an_fft():
     points = np.sort(np.append(normal(600), [40.0, 75.0]))
-    sample = sample_of(points, None)
+    sample = make_sample(points, None)
     fast = bandwidth_likelihood.likelihood_criterion(sample, np.ones(602))
     slow = bandwidth_likelihood.pair_likelihood(
         (sample.points[:, None] - sample.points) ** 2, np.ones(602), np.ones(602)
@@ -254,7 +254,7 @@ def test_few_rows(rule, n):
 def test_quartiles_from_cells(weighted):
     rng = np.random.default_rng(0)
     x, copies = rng.gamma(2.0, size=50_000), rng.integers(0, 3, 50_000)
-    sample = sample_of(x, copies.astype(float) if weighted else None)
+    sample = make_sample(x, copies.astype(float) if weighted else None)
     low, high = np.quantile(np.repeat(x, copies) if weighted else x, [0.25, 0.75])
     assert sample.quartile_range * sample.span == pytest.approx(high - low, rel=1e-12)
     whole = np.repeat(x, copies) if weighted else x
@@ -300,7 +300,7 @@ def test_a_comb_among_many_rows():
     rng = np.random.default_rng(0)
     with pytest.warns(DataWarning, match="comb"):
         bandwidth(np.round(rng.standard_normal(50_000)) + 0.0)
-    sample = sample_of(rng.standard_normal(50_000), None)
+    sample = make_sample(rng.standard_normal(50_000), None)
     assert not is_comb(sample, 0.001)
     assert "values" not in sample.__dict__
     bandwidth(np.round(rng.standard_normal(50_000), 3))
@@ -309,7 +309,7 @@ def test_a_comb_among_many_rows():
 def test_the_usual_step_is_that_of_most_rows():
     x = np.concatenate([np.repeat(np.arange(5.0), 20), [100.0, 200.0, 400.0, 800.0, 1600.0, 3200.0, 6400.0]])
     for weight in (None, np.where(x < 5.0, 1.0, 2.0)):
-        sample = sample_of(x, weight)
+        sample = make_sample(x, weight)
         assert usual_step(sample) * sample.span == pytest.approx(1.0)
 
 
@@ -359,7 +359,7 @@ def test_bad_input():
 
 def test_a_rule_of_ones_own():
     assert bandwidth(normal(10), lambda x, weight: 0.5) == 0.5
-    wide = SMOOTHERS["box"].canonical(2) / SMOOTHERS["gaussian"].canonical(2)
+    wide = SMOOTHING_KERNELS["box"].canonical(2) / SMOOTHING_KERNELS["gaussian"].canonical(2)
     assert bandwidth(rows(10), lambda X, weight: 0.5, kernel="box") == pytest.approx(0.5 * wide)
     assert_allclose(bandwidth(rows(10), lambda X, weight: [[2.0, 1.0], [1.0, 2.0]]), [[2.0, 1.0], [1.0, 2.0]])
 
@@ -451,7 +451,7 @@ def test_plug_in_rules_widen_as_the_normal_reference():
 def test_a_sample_of_many_rows_stands_for_them(monkeypatch):
     X = rows(2500)
     whole = bandwidth(X, "lscv")
-    monkeypatch.setattr(bandwidth_pairs.distinct_rows, "__defaults__", (1500,))
+    monkeypatch.setattr(bandwidth_pairs.sample_distinct_rows, "__defaults__", (1500,))
     drawn = bandwidth(X, "lscv")
     assert_allclose(drawn, whole, rtol=0.35)
     assert np.any(drawn != whole)
@@ -463,7 +463,7 @@ def test_many_weighted_rows_are_copies_in_any_order(rule, monkeypatch):
     rng = np.random.default_rng(0)
     X, copies = rng.standard_normal((1700, 2)), rng.integers(0, 3, 1700)
     for most in (5000, 1050):
-        monkeypatch.setattr(bandwidth_pairs.distinct_rows, "__defaults__", (most,))
+        monkeypatch.setattr(bandwidth_pairs.sample_distinct_rows, "__defaults__", (most,))
         with pytest.warns(DataWarning, match="X holds equal values") if rule == "lscv" else warnings.catch_warnings():
             weighted = bandwidth(X, rule, sample_weight=copies)
             repeated = bandwidth(rng.permutation(np.repeat(X, copies, axis=0)), rule)
@@ -474,12 +474,12 @@ def test_many_weighted_rows_are_copies_in_any_order(rule, monkeypatch):
 
 def test_drawn_rows_are_like_the_others():
     X = np.random.default_rng(0).standard_normal((20_000, 2))
-    drawn, copies = distinct_rows(X, np.ones(20_000), 2000)
+    drawn, copies = sample_distinct_rows(X, np.ones(20_000), 2000)
     assert len(drawn) == 2000
     assert copies.sum() == 2000
     assert np.all(np.abs(drawn.mean(axis=0)) < 4 / math.sqrt(2000))
     assert_allclose(drawn.std(axis=0), 1.0, atol=0.06)
-    few, copies = distinct_rows(np.round(X), np.ones(20_000), 2000)
+    few, copies = sample_distinct_rows(np.round(X), np.ones(20_000), 2000)
     assert len(few) == len(np.unique(np.round(X), axis=0))
     assert copies.sum() == 20_000
 
@@ -488,7 +488,7 @@ def test_likelihood_by_sums_equals_pairs(monkeypatch):
     """With lonely rows, whose others are lost beside their own share."""
     X = np.vstack([rows(300), [[40.0, 3.0], [41.0, -3.0]]])
     pairs = bandwidth(X, "mlcv")
-    monkeypatch.setattr(bandwidth_pairs, "FEW", 10)
+    monkeypatch.setattr(bandwidth_pairs, "MAX_STORED_ROWS", 10)
     assert_allclose(bandwidth(X, "mlcv"), pairs, rtol=1e-8)
 
 
@@ -518,7 +518,7 @@ def test_other_kernels_have_one_bandwidth_a_column(rule):
     h = bandwidth(X, rule, kernel="epanechnikov")
     assert h.shape == (2,)
     assert_allclose(KernelDensity(kernel="epanechnikov", bandwidth=rule).fit(X).bandwidth_, h)
-    ratio = SMOOTHERS["epanechnikov"].canonical(2) / SMOOTHERS["gaussian"].canonical(2)
+    ratio = SMOOTHING_KERNELS["epanechnikov"].canonical(2) / SMOOTHING_KERNELS["gaussian"].canonical(2)
     assert_allclose(h, ratio * MATRIX_RULES[rule](X, None, True))
 
 
@@ -554,7 +554,7 @@ def test_the_search_is_global():
     def criterion(h):
         return -math.exp(-(math.log(h / 0.02) ** 2) * 20) - 0.9 * math.exp(-(math.log(h / 3.0) ** 2))
 
-    assert search(lambda low, high, fine: criterion, 0.001, 100.0)[0] == pytest.approx(0.02, rel=1e-4)
+    assert search_bandwidth(lambda low, high, fine: criterion, 0.001, 100.0)[0] == pytest.approx(0.02, rel=1e-4)
 
 
 def test_the_last_trial_is_not_taken_for_a_minimum():

@@ -18,9 +18,9 @@ from sklearn.utils.estimator_checks import check_estimator
 from eigenlens import DataError, OptionError
 from eigenlens import model_file as io
 from eigenlens.data.memory import ArraySource
-from eigenlens.kde.bandwidth import BANDWIDTHS, bandwidth
+from eigenlens.kde.bandwidth import BANDWIDTH_RULES, bandwidth
 from eigenlens.kde.estimator import KernelDensity
-from eigenlens.kde.kernels import SMOOTHERS
+from eigenlens.kde.kernels import SMOOTHING_KERNELS
 
 PEERS = {
     "gaussian": "gaussian",
@@ -75,7 +75,7 @@ def test_a_matrix_as_scipy_has_it(d):
 # ---- bandwidths ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("rule", BANDWIDTHS)
+@pytest.mark.parametrize("rule", BANDWIDTH_RULES)
 def test_rules_of_one_column(rule):
     x = column()
     kde = KernelDensity(bandwidth=rule).fit(x)
@@ -85,13 +85,13 @@ def test_rules_of_one_column(rule):
     assert wide.bandwidth_ == pytest.approx(1000.0 * kde.bandwidth_, rel=1e-6)
 
 
-@pytest.mark.parametrize("kernel", SMOOTHERS)
+@pytest.mark.parametrize("kernel", SMOOTHING_KERNELS)
 def test_a_rule_smooths_alike_with_every_kernel(kernel):
     """Canonical bandwidths: the densities of two kernels differ far less than either from the data."""
     x = column(2000)
     y = np.linspace(-3.0, 8.0, 300)[:, None]
     ours, gauss = KernelDensity(kernel=kernel).fit(x), KernelDensity().fit(x)
-    ratio = SMOOTHERS[kernel].canonical() / SMOOTHERS["gaussian"].canonical()
+    ratio = SMOOTHING_KERNELS[kernel].canonical() / SMOOTHING_KERNELS["gaussian"].canonical()
     assert ours.bandwidth_ == pytest.approx(ratio * gauss.bandwidth_, rel=1e-12)
     assert np.abs(ours.density(y) - gauss.density(y)).mean() < 0.06 * gauss.density(y).mean()
 
@@ -103,7 +103,7 @@ def test_rules_of_several_columns():
     assert H.shape == (3, 3)
     product = KernelDensity(bandwidth="silverman", bounds=(-50.0, None)).fit(X).bandwidth_
     np.testing.assert_allclose(product, np.sqrt(np.diag(H)))  # bounds want one bandwidth a column
-    ratio = SMOOTHERS["biweight"].canonical(3) / SMOOTHERS["gaussian"].canonical(3)
+    ratio = SMOOTHING_KERNELS["biweight"].canonical(3) / SMOOTHING_KERNELS["gaussian"].canonical(3)
     biweight = KernelDensity(bandwidth="silverman", kernel="biweight").fit(X).bandwidth_
     np.testing.assert_allclose(biweight, ratio * np.sqrt(np.diag(H)), rtol=1e-10)
 

@@ -7,10 +7,10 @@ import pytest
 from scipy.stats import norm
 
 from eigenlens.kde import line as kernel_density_line
-from eigenlens.kde.kernels import SMOOTHERS, smoother_of
+from eigenlens.kde.kernels import SMOOTHING_KERNELS, smoothing_kernel
 from eigenlens.kde.line import Line
 from eigenlens.kde.model import KernelEstimate
-from eigenlens.kde.pieces import polynomials
+from eigenlens.kde.pieces import polynomial_pieces
 
 CALLABLES = {
     "bell": lambda u: np.exp(-0.5 * u * u) / np.sqrt(2.0 * np.pi),
@@ -22,10 +22,10 @@ CALLABLES = {
 
 @pytest.mark.parametrize("name", CALLABLES)
 def test_callables_become_polynomials(name):
-    K, rng = smoother_of(CALLABLES[name]), np.random.default_rng(0)
+    K, rng = smoothing_kernel(CALLABLES[name]), np.random.default_rng(0)
     x, w = rng.standard_normal(300), rng.uniform(0.1, 2.0, 300)
     f = KernelEstimate(x, 0.37, w, K)
-    assert f._line.route is kernel_density_line.POLYNOMIAL
+    assert f._line.route is kernel_density_line.POLYNOMIAL_SUMS
     y = rng.uniform(-4.0, 4.0, 200)
     u = (y[:, None] - x) / 0.37
     np.testing.assert_allclose(f.cdf(y), K.cdf(u) @ w / w.sum(), atol=2e-13)
@@ -34,7 +34,7 @@ def test_callables_become_polynomials(name):
 
 
 def test_a_callables_tail_keeps_its_logarithm():
-    f = KernelEstimate(np.array([0.0]), 1.0, None, smoother_of(CALLABLES["bell"]))
+    f = KernelEstimate(np.array([0.0]), 1.0, None, smoothing_kernel(CALLABLES["bell"]))
     np.testing.assert_allclose(f.log_density(np.array([6.0, 9.6, 30.0])), norm.logpdf([6.0, 9.6, 30.0]), rtol=1e-9)
 
 
@@ -42,8 +42,8 @@ def test_a_callable_of_too_many_pieces_goes_pair_by_pair():
     def comb(u):
         return np.where(np.abs(u) < 1.0, 0.5 + 0.5 * np.cos(400.0 * np.pi * u), 0.0)
 
-    K = smoother_of(comb)
-    assert polynomials(K) == ()
+    K = smoothing_kernel(comb)
+    assert polynomial_pieces(K) == ()
     f = KernelEstimate(np.array([0.0, 0.3]), 1.0, None, K)
     y = np.linspace(-1.0, 1.0, 21)
     np.testing.assert_allclose(f.cdf(y), 0.5 * (K.cdf(y) + K.cdf(y - 0.3)), atol=1e-12)
@@ -52,7 +52,7 @@ def test_a_callable_of_too_many_pieces_goes_pair_by_pair():
 @pytest.mark.parametrize("shape", ["normal", "cauchy", "outlier", "one scale"])
 @pytest.mark.parametrize("kernel", ["gaussian", "laplace"])
 def test_scales_of_their_own(kernel, shape, monkeypatch):
-    rng, K = np.random.default_rng(1), SMOOTHERS[kernel]
+    rng, K = np.random.default_rng(1), SMOOTHING_KERNELS[kernel]
     draws = {"normal": rng.standard_normal(400), "cauchy": rng.standard_cauchy(400)}
     x = draws.get(shape, np.append(rng.standard_normal(399), 1e4))
     w = rng.uniform(0.1, 2.0, 400)
@@ -71,7 +71,7 @@ def test_scales_of_their_own(kernel, shape, monkeypatch):
 @pytest.mark.parametrize("kernel", ["gaussian", "laplace", "biweight"])
 def test_the_last_quantile_before_one_is_finite(kernel):
     """0.5 + 0.5 q rounds to 1 there; the tail is as long as at the other end."""
-    f = KernelEstimate(np.array([-1.0, 0.0, 1.0]), 0.3, None, SMOOTHERS[kernel])
+    f = KernelEstimate(np.array([-1.0, 0.0, 1.0]), 0.3, None, SMOOTHING_KERNELS[kernel])
     high, low = f.ppf(np.array([1.0 - 2.0**-53, 2.0**-53]))
     assert 1.0 < high < np.inf
     assert high == pytest.approx(-low, rel=0.03)

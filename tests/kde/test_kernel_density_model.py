@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import kstest, multivariate_normal, norm
 
 from eigenlens.errors import DataError, OptionError
-from eigenlens.kde.kernels import SMOOTHERS, smoother_of
+from eigenlens.kde.kernels import SMOOTHING_KERNELS, smoothing_kernel
 from eigenlens.kde.model import KernelEstimate
 
 
@@ -17,7 +17,7 @@ def raised_cosine(u):
     return np.where(np.abs(u) < 1.0, 0.5 + 0.5 * np.cos(np.pi * u), 0.0)
 
 
-KERNELS = {**SMOOTHERS, "callable": smoother_of(raised_cosine)}
+KERNELS = {**SMOOTHING_KERNELS, "callable": smoothing_kernel(raised_cosine)}
 BOUNDS = {"open": None, "low": [[0.0, np.inf]], "high": [[-np.inf, 6.0]], "both": [[0.0, 6.0]]}
 H = 0.8
 
@@ -158,8 +158,8 @@ def test_the_logarithm_far_out():
     nearest = np.array([5.0, 5.0, 0.0])
     expected = norm.logpdf(y, nearest, 0.5) - np.log(3.0)
     np.testing.assert_allclose(f.log_density(y), expected, rtol=1e-14)
-    assert np.isfinite(KernelEstimate(x, 0.5, kernel=SMOOTHERS["laplace"]).log_density(y)).all()
-    assert np.all(KernelEstimate(x, 0.5, kernel=SMOOTHERS["box"]).log_density(y) == -np.inf)
+    assert np.isfinite(KernelEstimate(x, 0.5, kernel=SMOOTHING_KERNELS["laplace"]).log_density(y)).all()
+    assert np.all(KernelEstimate(x, 0.5, kernel=SMOOTHING_KERNELS["box"]).log_density(y) == -np.inf)
     assert f.log_density(np.array([np.inf, -np.inf])).tolist() == [-np.inf, -np.inf]
     assert f.cdf(np.array([-np.inf, np.inf])).tolist() == [0.0, 1.0]
 
@@ -173,7 +173,7 @@ def test_a_logarithm_beyond_all_numbers_is_minus_infinity():
 
 def test_the_last_digits_at_the_end_of_a_kernel():
     """One point at the very end of the window: its value is not what cancellation left of many."""
-    for name, K in SMOOTHERS.items():
+    for name, K in SMOOTHING_KERNELS.items():
         if K.radius == 1.0 and name != "box":
             f = KernelEstimate(np.array([0.0, 0.0, 3.0]), 1.0, None, K)
             y = np.array([1.0 - 1e-5, 1.0 - 1e-9])
@@ -182,7 +182,7 @@ def test_the_last_digits_at_the_end_of_a_kernel():
 
 
 def test_quantiles_in_gaps_and_at_the_ends():
-    f = KernelEstimate(np.array([0.0, 10.0]), 1.0, None, SMOOTHERS["epanechnikov"])
+    f = KernelEstimate(np.array([0.0, 10.0]), 1.0, None, SMOOTHING_KERNELS["epanechnikov"])
     assert f.ppf(np.array([0.5]))[0] == pytest.approx(1.0, abs=1e-7)  # the least y with half of the mass below it
     assert f.ppf(np.array([0.0, 1.0])).tolist() == [-1.0, 11.0]
     g = KernelEstimate(np.array([0.0, 10.0]), 1.0, bounds=[[-2.0, np.inf]])
@@ -276,7 +276,7 @@ def test_marginal_and_conditional_densities_integrate(shape):
         "bounded": {"bandwidth": [0.6, 0.9], "bounds": [[0.0, np.inf], [0.0, 8.0]]},
         "renormalized": {"bandwidth": [0.6, 0.9], "bounds": [[0.0, np.inf], [0.0, 8.0]], "boundary": "renormalize"},
         "adaptive": {"bandwidth": [0.6, 0.9], "scales": np.random.default_rng(8).uniform(0.5, 2.0, 25)},
-        "epanechnikov": {"bandwidth": [1.6, 1.9], "kernel": SMOOTHERS["epanechnikov"]},
+        "epanechnikov": {"bandwidth": [1.6, 1.9], "kernel": SMOOTHING_KERNELS["epanechnikov"]},
     }[shape]
     f = KernelEstimate(points=X, weights=w, tol=1e-12, **options)
     grid = np.linspace(-9.0, 18.0, 2701)
@@ -302,7 +302,7 @@ def test_conditions_far_out_and_out_of_reach():
     best = int(np.argmax(X[:, 0]))
     assert far.ppf(np.array([0.5]))[0] == pytest.approx(X[best, 1], abs=1e-6)
     with pytest.raises(DataError, match="out of reach of every point"):
-        KernelEstimate(X, [0.6, 0.9], w, SMOOTHERS["box"]).condition([0], 500.0)
+        KernelEstimate(X, [0.6, 0.9], w, SMOOTHING_KERNELS["box"]).condition([0], 500.0)
     with pytest.raises(DataError, match="outside the bounds"):
         KernelEstimate(X, [0.6, 0.9], w, bounds=[[0.0, np.inf], [0.0, np.inf]]).condition([0], -1.0)
     nothing = f.condition([0], np.nan)
@@ -329,7 +329,7 @@ def test_joint_distribution_function():
         ([[0.0, 9.0], [-np.inf, np.inf]], "reflect"),
         ([[0.0, 9.0], [0.0, 9.0]], "renormalize"),
     ]:
-        f = KernelEstimate(X, [0.6, 0.9], w, SMOOTHERS["gaussian"], bounds, boundary)
+        f = KernelEstimate(X, [0.6, 0.9], w, SMOOTHING_KERNELS["gaussian"], bounds, boundary)
         draws = f.sample(40_000, np.random.default_rng(9))
         for y in ([1.0, 2.0], [3.0, 0.5]):
             share = np.mean(np.all(draws <= y, axis=1))

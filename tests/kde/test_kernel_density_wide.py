@@ -9,7 +9,7 @@ import pytest
 
 from eigenlens.kde import bounds as kernel_density_bounds
 from eigenlens.kde.bounds import Folded
-from eigenlens.kde.kernels import SMOOTHERS, smoother_of
+from eigenlens.kde.kernels import SMOOTHING_KERNELS, smoothing_kernel
 from eigenlens.kde.model import KernelEstimate
 from eigenlens.kde.rings import reflected, wound
 from eigenlens.kde.wide import Wide
@@ -22,7 +22,7 @@ def raised_cosine(u):
     return np.where(np.abs(u) < 1.0, 0.5 + 0.5 * np.cos(np.pi * u), 0.0)
 
 
-KERNELS = {**SMOOTHERS, "callable": smoother_of(raised_cosine)}
+KERNELS = {**SMOOTHING_KERNELS, "callable": smoothing_kernel(raised_cosine)}
 
 
 def points(n=25, d=1, seed=3):
@@ -85,8 +85,8 @@ def test_scales_of_their_own_choose_their_own_form():
 @pytest.mark.parametrize("boundary", ["reflect", "renormalize"])
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_one_column(kernel, boundary, h, adaptive, monkeypatch):
-    monkeypatch.setattr(kernel_density_bounds, "MOST_EACH", 0.5)
-    monkeypatch.setattr(kernel_density_bounds, "WIDE", 0.5)
+    monkeypatch.setattr(kernel_density_bounds, "MAX_IMAGES_PER_POINT", 0.5)
+    monkeypatch.setattr(kernel_density_bounds, "WIDE_CUT_OFF", 0.5)
     (x, w), K, bounds = points(), KERNELS[kernel], (LOW, LOW + W)
     scales = np.geomspace(0.5, 2.0, 25) if adaptive else None
     f = KernelEstimate(x, h, w, K, [bounds], boundary, scales)
@@ -145,7 +145,7 @@ def test_beyond_every_width_the_density_is_uniform(kernel, boundary, h, adaptive
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_products_fold_each_column_on_its_own(kernel, h, adaptive, monkeypatch):
     """Two bounds, one bound, none: the sums of images are within the product."""
-    monkeypatch.setattr(kernel_density_bounds, "MOST_EACH", 0.01)
+    monkeypatch.setattr(kernel_density_bounds, "MAX_IMAGES_PER_POINT", 0.01)
     x, w = points(d=3)
     bounds = np.array([[LOW, LOW + W], [LOW, np.inf], [-np.inf, np.inf]])
     scales = np.geomspace(0.3, 3.0, 25) if adaptive else None
@@ -163,12 +163,12 @@ def test_products_folded_and_mirrored_agree(monkeypatch):
     options = {"weights": w, "bounds": [[LOW, LOW + W], [-np.inf, LOW + W]]}
     Y = np.vstack([LOW + W * np.random.default_rng(7).random((10, 2)), [[LOW + W, LOW + W], [np.inf, LOW + 0.5]]])
     for kernel in ("gaussian", "laplace", "biweight"):
-        mirrored = KernelEstimate(x, 0.3, kernel=SMOOTHERS[kernel], **options)
+        mirrored = KernelEstimate(x, 0.3, kernel=SMOOTHING_KERNELS[kernel], **options)
         expected, below = mirrored.log_density(Y[:-1]), mirrored.cdf(Y)
         assert not mirrored._folds
         with monkeypatch.context() as patch:
-            patch.setattr(kernel_density_bounds, "MOST_EACH", 0.01)
-            folded = KernelEstimate(x, 0.3, kernel=SMOOTHERS[kernel], **options)
+            patch.setattr(kernel_density_bounds, "MAX_IMAGES_PER_POINT", 0.01)
+            folded = KernelEstimate(x, 0.3, kernel=SMOOTHING_KERNELS[kernel], **options)
             assert folded._folds
             np.testing.assert_allclose(folded.log_density(Y[:-1]), expected, rtol=1e-8)
             np.testing.assert_allclose(folded.cdf(Y), below, atol=1e-13)
@@ -177,9 +177,9 @@ def test_products_folded_and_mirrored_agree(monkeypatch):
 
 
 def test_a_tail_keeps_its_logarithm_when_folded(monkeypatch):
-    monkeypatch.setattr(kernel_density_bounds, "MOST_EACH", 0.01)
+    monkeypatch.setattr(kernel_density_bounds, "MAX_IMAGES_PER_POINT", 0.01)
     for kernel, far in (("gaussian", -0.5 * 1000.0**2 - 0.5 * np.log(2.0 * np.pi)), ("laplace", -1000.0 - np.log(2.0))):
-        f = KernelEstimate([[0.0, 0.0]], 1e-3, kernel=SMOOTHERS[kernel], bounds=[[0.0, 1.0], [0.0, 1.0]])
+        f = KernelEstimate([[0.0, 0.0]], 1e-3, kernel=SMOOTHING_KERNELS[kernel], bounds=[[0.0, 1.0], [0.0, 1.0]])
         at_corner = 2.0 * (far + np.log(1e3) + np.log(4.0))
         assert f._folds
         assert f.log_density([[1.0, 1.0]])[0] == pytest.approx(at_corner, rel=1e-12)
@@ -188,7 +188,7 @@ def test_a_tail_keeps_its_logarithm_when_folded(monkeypatch):
 def test_images_are_counted_before_they_are_made():
     for name, h in (("gaussian", 0.3), ("laplace", 0.1), ("biweight", 2.0)):
         x, _ = points(200)
-        K, bounds, s = SMOOTHERS[name], np.array([LOW, LOW + W]), np.full(200, h)
+        K, bounds, s = SMOOTHING_KERNELS[name], np.array([LOW, LOW + W]), np.full(200, h)
         made = kernel_density_bounds._reflected(x, np.ones(200), s[:, None], K, bounds[None])
         counted = kernel_density_bounds._image_counts(x[:, 0], s, K, bounds)
         np.testing.assert_array_equal(np.bincount(made.origin), counted)
@@ -201,5 +201,5 @@ def test_five_columns_need_no_memory_for_images():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 60e6
-    parts = [images(SMOOTHERS["gaussian"], X[:20, j], X[:, j], 5.0, (-6.0, 6.0)) for j in range(5)]
+    parts = [images(SMOOTHING_KERNELS["gaussian"], X[:20, j], X[:, j], 5.0, (-6.0, 6.0)) for j in range(5)]
     np.testing.assert_allclose(value, np.prod(parts, axis=0).mean(axis=1), rtol=1e-10)

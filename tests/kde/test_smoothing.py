@@ -10,14 +10,14 @@ from scipy.integrate import quad
 from scipy.stats import kstest
 
 from eigenlens.errors import OptionError
-from eigenlens.kde.kernels import SMOOTHERS, smoother_of
+from eigenlens.kde.kernels import SMOOTHING_KERNELS, smoothing_kernel
 
 
 def raised_cosine(u):
     return np.where(np.abs(u) < 1.0, 0.5 + 0.5 * np.cos(np.pi * u), 0.0)
 
 
-ALL = [*SMOOTHERS.values(), smoother_of(raised_cosine)]
+ALL = [*SMOOTHING_KERNELS.values(), smoothing_kernel(raised_cosine)]
 NAMES = [K.name for K in ALL]
 CANONICAL = {  # δ to four places, as commonly tabulated after Marron and Nolan (1988)
     "gaussian": 0.7764,
@@ -40,7 +40,7 @@ def at(function, u):
 
 def test_every_kernel_of_the_contract_is_there():
     expected = ["gaussian", "box", "epanechnikov", "triangular", "biweight", "triweight", "cosine", "laplace"]
-    assert list(SMOOTHERS) == expected
+    assert list(SMOOTHING_KERNELS) == expected
 
 
 @pytest.mark.parametrize("K", ALL, ids=NAMES)
@@ -54,7 +54,7 @@ def test_constants_by_quadrature(K):
 
 @pytest.mark.parametrize("name", CANONICAL)
 def test_canonical_bandwidths_as_tabulated(name):
-    assert SMOOTHERS[name].canonical() == pytest.approx(CANONICAL[name], abs=6e-5)
+    assert SMOOTHING_KERNELS[name].canonical() == pytest.approx(CANONICAL[name], abs=6e-5)
 
 
 @pytest.mark.parametrize("K", ALL, ids=NAMES)
@@ -106,13 +106,13 @@ def test_pieces_are_the_profile(K):
 
 
 def test_a_callable_is_measured():
-    K = smoother_of(raised_cosine)
+    K = smoothing_kernel(raised_cosine)
     assert K.radius == pytest.approx(1.0, abs=1e-7)
     assert K.variance == pytest.approx(1.0 / 3.0 - 2.0 / np.pi**2, rel=1e-10)
     assert K.roughness == pytest.approx(0.75, rel=1e-10)
     u = np.linspace(-1.0, 1.0, 11)
     np.testing.assert_allclose(K.cdf(u), 0.5 * (1.0 + u + np.sin(np.pi * u) / np.pi), atol=1e-13)
-    assert smoother_of(K) is K
+    assert smoothing_kernel(K) is K
 
 
 @pytest.mark.parametrize("K", ALL, ids=NAMES)
@@ -136,9 +136,9 @@ def test_kernels_travel_between_processes(K):
 )
 def test_callables_that_are_no_kernels(function, words):
     with pytest.raises(OptionError, match=words):
-        smoother_of(function)
+        smoothing_kernel(function)
 
 
 def test_an_unknown_name_gets_a_hint():
     with pytest.raises(OptionError, match="did you mean 'epanechnikov'"):
-        smoother_of("epanechikov")
+        smoothing_kernel("epanechikov")

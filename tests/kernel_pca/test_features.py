@@ -15,10 +15,10 @@ from eigenlens import PCA
 from eigenlens.data.coerce import as_source
 from eigenlens.data.memory import ArraySource
 from eigenlens.errors import DataError, OptionError
-from eigenlens.kernel_pca.features import APPROXIMATIONS, feature_components, fit_landmark_components
+from eigenlens.kernel_pca.features import APPROXIMATIONS, fit_feature_components, fit_landmark_components
 from eigenlens.kernel_pca.kernels.fourier import FourierFeatures
-from eigenlens.kernel_pca.kernels.mercer import Cosine, Gaussian, Laplacian, Linear, Polynomial, Precomputed
-from eigenlens.kernel_pca.landmarks import randomly_pivoted
+from eigenlens.kernel_pca.kernels.mercer import RBF, Cosine, Laplacian, Linear, Polynomial, Precomputed
+from eigenlens.kernel_pca.landmarks import draw_pivoted_landmarks
 from eigenlens.kernel_pca.random_features import FourierMap
 
 CERTIFIED = ["rpcholesky", "nystroem"]
@@ -58,9 +58,7 @@ def aligned(Z, like):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("approximation", CERTIFIED)
-@pytest.mark.parametrize(
-    "kernel", [Gaussian(0.4), Laplacian(0.3), Cosine(), Polynomial(0.3, 1.0, 2)], ids=lambda k: k.name
-)
+@pytest.mark.parametrize("kernel", [RBF(0.4), Laplacian(0.3), Cosine(), Polynomial(0.3, 1.0, 2)], ids=lambda k: k.name)
 def test_all_rows_as_landmarks_is_exact_kernel_pca(kernel, approximation, weighted):
     X, w = rows_of(), weights_of() if weighted else np.ones(150)
     Y = rows_of(40, seed=9)
@@ -76,7 +74,7 @@ def test_all_rows_as_landmarks_is_exact_kernel_pca(kernel, approximation, weight
 
 @pytest.mark.parametrize("approximation", CERTIFIED)
 def test_few_landmarks_are_the_dense_nystroem_approximation(approximation):
-    X, w, kernel = rows_of(), weights_of(), Gaussian(0.2)
+    X, w, kernel = rows_of(), weights_of(), RBF(0.2)
     Y = rows_of(30, seed=3)
     model = fit(X, kernel, approximation, 20, 4, w, seed=2)
     R, full = model.rows, kernel(X, X)
@@ -95,7 +93,7 @@ def test_few_landmarks_are_the_dense_nystroem_approximation(approximation):
 
 
 def test_the_model_is_what_it_says_of_itself():
-    X, kernel = rows_of(), Gaussian(0.3)
+    X, kernel = rows_of(), RBF(0.3)
     model = fit(X, kernel, "rpcholesky", 25, 5)
     A, q, K = model.coefficients, model.centre, kernel(model.rows, model.rows)
     np.testing.assert_allclose(A.T @ K @ A, np.eye(5), atol=1e-9)
@@ -147,8 +145,8 @@ def test_sparse_rows_are_not_shifted():
 @pytest.mark.parametrize("approximation", APPROXIMATIONS)
 def test_weights_are_copies(approximation):
     X, w = rows_of(), weights_of()
-    weighted = fit(X, Gaussian(0.3), approximation, 30, 4, w, seed=5)
-    copies = fit(np.repeat(X, w.astype(int), axis=0), Gaussian(0.3), approximation, 30, 4, seed=5)
+    weighted = fit(X, RBF(0.3), approximation, 30, 4, w, seed=5)
+    copies = fit(np.repeat(X, w.astype(int), axis=0), RBF(0.3), approximation, 30, 4, seed=5)
     assert_same(weighted, copies)
 
 
@@ -184,8 +182,8 @@ KINDS = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_rows_gives_the_same_model(tmp_path, kind, approximation):
     X, w = rows_of(), weights_of()
-    here = fit(X, Gaussian(0.3), approximation, 30, 4, w, seed=3)
-    assert_same(fit(KINDS[kind](tmp_path, X), Gaussian(0.3), approximation, 30, 4, w, seed=3), here)
+    here = fit(X, RBF(0.3), approximation, 30, 4, w, seed=3)
+    assert_same(fit(KINDS[kind](tmp_path, X), RBF(0.3), approximation, 30, 4, w, seed=3), here)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -200,11 +198,11 @@ def test_every_kind_of_rows_is_shifted_for_the_linear_kernel(tmp_path, kind):
 
 def test_sparse_rows_are_dense_rows():
     X = rows_of() * (np.random.default_rng(4).random((150, 4)) < 0.5)
-    here, there = (fit(rows, Gaussian(0.3), "rpcholesky", 30, 4) for rows in (X, sparse.csr_matrix(X)))
+    here, there = (fit(rows, RBF(0.3), "rpcholesky", 30, 4) for rows in (X, sparse.csr_matrix(X)))
     np.testing.assert_array_equal(there.rows.toarray(), here.rows)
     np.testing.assert_allclose(there.scores(sparse.csr_matrix(X)), here.scores(X), atol=1e-8)
-    frequencies = fit(sparse.csr_matrix(X), Gaussian(0.3), "fourier", 30, 4)
-    twin = feature_components(ArraySource(X), FourierMap(FourierFeatures(), frequencies.rows, 0.0), 4)
+    frequencies = fit(sparse.csr_matrix(X), RBF(0.3), "fourier", 30, 4)
+    twin = fit_feature_components(ArraySource(X), FourierMap(FourierFeatures(), frequencies.rows, 0.0), 4)
     np.testing.assert_allclose(frequencies.scores(sparse.csr_matrix(X)), twin.scores(X), atol=1e-8)
 
 
@@ -224,14 +222,14 @@ def test_two_worker_processes_give_the_model_of_one(client, approximation, n_lan
     if (approximation, n_landmarks) == ("fourier", 0.05):
         n_landmarks = 64
     X, w = rows_of(900), weights_of(900)
-    here = fit(X, Gaussian(0.1), approximation, n_landmarks, 0.5, w, seed=6)
+    here = fit(X, RBF(0.1), approximation, n_landmarks, 0.5, w, seed=6)
     with client.as_current():
         D = da.from_array(X, chunks=(170, 3))
-        assert_same(fit(D, Gaussian(0.1), approximation, n_landmarks, 0.5, w, seed=6), here)
+        assert_same(fit(D, RBF(0.1), approximation, n_landmarks, 0.5, w, seed=6), here)
 
 
 def test_shares_of_variance_and_all_components():
-    X, kernel = rows_of(), Gaussian(0.1)
+    X, kernel = rows_of(), RBF(0.1)
     model = fit(X, kernel, "rpcholesky", 1e-6, 0.9)
     assert model.ratio.sum() >= 0.9 > model.ratio[:-1].sum()
     whole = fit(X, kernel, "rpcholesky", 1e-6)
@@ -249,10 +247,10 @@ def test_numbers_that_do_not_fit():
     with pytest.raises(OptionError, match="n_components=4 must be at most 3, the rank of the centred features"):
         fit(X[:, :3], Linear(), "rpcholesky", 50, 4)
     with pytest.raises(OptionError, match="n_components=21 must be at most 20"):
-        fit(X, Gaussian(0.3), "nystroem", 20, 21)
+        fit(X, RBF(0.3), "nystroem", 20, 21)
     for approximation in APPROXIMATIONS:
         with pytest.raises(DataError, match="all rows are the same to the kernel"):
-            fit(np.full((20, 3), 0.7), Gaussian(0.3), approximation, 10, 1)
+            fit(np.full((20, 3), 0.7), RBF(0.3), approximation, 10, 1)
         with pytest.raises(OptionError, match=f"approximation='{approximation}' .* kernel='precomputed'"):
             fit(np.eye(5), Precomputed(), approximation, 3)
 
@@ -261,7 +259,7 @@ def test_large_means_cost_no_digits():
     """The images of shifted rows are the same; a power of two shifts these rows exactly."""
     X = np.round(rows_of() * 2**20) / 2**20
     for approximation in APPROXIMATIONS:
-        here, there = (fit(rows, Gaussian(0.3), approximation, 40, 4) for rows in (X, X + 2.0**20))
+        here, there = (fit(rows, RBF(0.3), approximation, 40, 4) for rows in (X, X + 2.0**20))
         np.testing.assert_allclose(there.eigenvalues, here.eigenvalues, rtol=1e-8)
         np.testing.assert_allclose(there.scores(X + 2.0**20), here.scores(X), atol=1e-8)
 
@@ -270,7 +268,7 @@ def test_large_means_cost_no_digits():
 def test_little_variance_beside_a_large_constant(approximation):
     """k = 1 − 1e-8 or so everywhere: the variance is eight digits down, and is not the difference of two traces."""
     X = rows_of()
-    model = fit(X, Gaussian(1e-9), approximation, 20, 2)
+    model = fit(X, RBF(1e-9), approximation, 20, 2)
     linear = PCA(2).fit(X)
     np.testing.assert_allclose(model.variances, 2e-9 * linear.explained_variance_, rtol=1e-5)
     np.testing.assert_allclose(model.ratio, linear.explained_variance_ratio_, rtol=1e-5)
@@ -280,37 +278,37 @@ def test_little_variance_beside_a_large_constant(approximation):
 @pytest.mark.parametrize("approximation", CERTIFIED)
 def test_float32_rows_are_float64_rows_to_their_digits(approximation, gamma):
     X = rows_of().astype(np.float32)
-    single, double = (fit(rows, Gaussian(gamma), approximation, 100, 2) for rows in (X, X.astype(float)))
+    single, double = (fit(rows, RBF(gamma), approximation, 100, 2) for rows in (X, X.astype(float)))
     assert np.asarray(single.rows).dtype == np.float32
     np.testing.assert_allclose(single.eigenvalues, double.eigenvalues, rtol=1e-10)
     assert single.left_out == pytest.approx(double.left_out, rel=1e-6, abs=1e-13)
-    lam = dense_kernel_pca(Gaussian(gamma), X.astype(float), np.ones(150), X[:1].astype(float))[0]
+    lam = dense_kernel_pca(RBF(gamma), X.astype(float), np.ones(150), X[:1].astype(float))[0]
     np.testing.assert_allclose(single.eigenvalues, lam[:2], rtol=1e-2 if gamma > 0.1 else 1e-7)
 
 
 def test_float32_fourier_features_are_those_of_float64_to_their_digits():
     X = rows_of().astype(np.float32)
-    single, double = (fit(rows, Gaussian(0.2), "fourier", 40, 4) for rows in (X, X.astype(float)))
+    single, double = (fit(rows, RBF(0.2), "fourier", 40, 4) for rows in (X, X.astype(float)))
     np.testing.assert_allclose(single.eigenvalues, double.eigenvalues, rtol=1e-5)
     assert single.left_out == pytest.approx(double.left_out, rel=1e-5)
 
 
 def test_a_fit_says_how_its_features_were_found():
     source, rng = ArraySource(rows_of(400, 3)), np.random.default_rng(0)
-    few = fit_landmark_components(source, Gaussian(0.05), "rpcholesky", 20, 2, rng=rng)
+    few = fit_landmark_components(source, RBF(0.05), "rpcholesky", 20, 2, rng=rng)
     assert (few.n_features, few.met) == (20, True)
     assert few.passes >= 2
     assert few.reason == "20 landmarks were asked for"
-    rank = fit_landmark_components(source, Gaussian(0.05), "nystroem", 400, 2, rng=rng)
+    rank = fit_landmark_components(source, RBF(0.05), "nystroem", 400, 2, rng=rng)
     assert rank.n_features == len(rank.model.rows) < 400
     assert rank.reason.endswith("up to rounding; 400 were asked for")
-    missed = fit_landmark_components(source, Gaussian(0.05), "nystroem", 1e-14, 2, rng=rng)
+    missed = fit_landmark_components(source, RBF(0.05), "nystroem", 1e-14, 2, rng=rng)
     assert not missed.met
     assert missed.model.left_out > 1e-14
 
 
 def test_a_callable_makes_the_features():
     def landmarks(source, kernel, n_landmarks, rng, progress):
-        return randomly_pivoted(source, kernel, n_landmarks, rng, progress).first(7)
+        return draw_pivoted_landmarks(source, kernel, n_landmarks, rng, progress).first(7)
 
-    assert len(fit(rows_of(), Gaussian(0.3), landmarks, 20, 2).rows) == 7
+    assert len(fit(rows_of(), RBF(0.3), landmarks, 20, 2).rows) == 7

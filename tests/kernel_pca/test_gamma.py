@@ -9,7 +9,7 @@ from scipy.spatial.distance import pdist
 
 from eigenlens.data.memory import ArraySource
 from eigenlens.errors import DataError
-from eigenlens.kernel_pca.gamma import GAMMAS, gamma_of
+from eigenlens.kernel_pca.gamma import GAMMA_RULES, resolve_gamma
 
 
 def rows(n=80, d=4, seed=0):
@@ -17,48 +17,48 @@ def rows(n=80, d=4, seed=0):
 
 
 def test_a_number_is_itself():
-    assert gamma_of(0.125, rows()) == 0.125
+    assert resolve_gamma(0.125, rows()) == 0.125
 
 
 def test_the_formulas():
     X = rows()
-    assert gamma_of(None, X) == 0.25
-    assert gamma_of("scale", X) == pytest.approx(1.0 / (4 * X.var()), rel=1e-13)
-    assert gamma_of("median", X) == pytest.approx(1.0 / (2.0 * np.median(pdist(X)) ** 2), rel=1e-12)
+    assert resolve_gamma(None, X) == 0.25
+    assert resolve_gamma("scale", X) == pytest.approx(1.0 / (4 * X.var()), rel=1e-13)
+    assert resolve_gamma("median", X) == pytest.approx(1.0 / (2.0 * np.median(pdist(X)) ** 2), rel=1e-12)
 
 
-@pytest.mark.parametrize("rule", GAMMAS)
+@pytest.mark.parametrize("rule", GAMMA_RULES)
 def test_every_kind_of_rows_gives_the_same(rule):
     X = rows(300)
     X[X < 0.5] = 0.0
     torch = pytest.importorskip("torch")
     kinds = [sparse.csr_matrix(X), torch.from_numpy(X), ArraySource(X, block_rows=70), X.astype(np.float32)]
     for kind in kinds:
-        assert gamma_of(rule, kind) == pytest.approx(gamma_of(rule, X), rel=1e-6)
+        assert resolve_gamma(rule, kind) == pytest.approx(resolve_gamma(rule, X), rel=1e-6)
 
 
-@pytest.mark.parametrize("rule", GAMMAS)
+@pytest.mark.parametrize("rule", GAMMA_RULES)
 def test_a_weight_counts_copies(rule):
     X, weight = rows(50), np.random.default_rng(1).integers(0, 4, 50)
-    copies = gamma_of(rule, np.repeat(X, weight, axis=0))
-    assert gamma_of(rule, X, weight.astype(float)) == pytest.approx(copies, rel=1e-12)
-    assert gamma_of(rule, ArraySource(X, block_rows=7).weighted(weight.astype(float))) == pytest.approx(copies)
+    copies = resolve_gamma(rule, np.repeat(X, weight, axis=0))
+    assert resolve_gamma(rule, X, weight.astype(float)) == pytest.approx(copies, rel=1e-12)
+    assert resolve_gamma(rule, ArraySource(X, block_rows=7).weighted(weight.astype(float))) == pytest.approx(copies)
 
 
 @pytest.mark.parametrize(("rule", "tol"), [("scale", 1e-7), ("median", 1e-7)])
 def test_a_large_mean_changes_nothing(rule, tol):
     """The scale rule looks at all entries about one mean, so only a shift that all columns share is invisible."""
     X = rows()
-    assert gamma_of(rule, X + 1e8) == pytest.approx(gamma_of(rule, X), rel=tol)
+    assert resolve_gamma(rule, X + 1e8) == pytest.approx(resolve_gamma(rule, X), rel=tol)
 
 
 def test_many_rows_are_sampled_by_the_generator():
     X = rows(2500)
     exact = 1.0 / (2.0 * np.median(pdist(X)) ** 2)
-    first, again, other = (gamma_of("median", X, None, np.random.default_rng(seed)) for seed in (1, 1, 2))
+    first, again, other = (resolve_gamma("median", X, None, np.random.default_rng(seed)) for seed in (1, 1, 2))
     assert first == again != other
     assert first == pytest.approx(exact, rel=0.1)
-    assert gamma_of("median", ArraySource(X, block_rows=999), None, np.random.default_rng(1)) == first
+    assert resolve_gamma("median", ArraySource(X, block_rows=999), None, np.random.default_rng(1)) == first
 
 
 class Unknown(ArraySource):
@@ -69,22 +69,22 @@ class Unknown(ArraySource):
         self.n_rows = None
 
 
-@pytest.mark.parametrize("rule", GAMMAS)
+@pytest.mark.parametrize("rule", GAMMA_RULES)
 def test_a_source_of_unknown_length(rule):
     X = rows(3000)
-    assert gamma_of(rule, Unknown(X)) == pytest.approx(gamma_of(rule, X), rel=1e-12)
+    assert resolve_gamma(rule, Unknown(X)) == pytest.approx(resolve_gamma(rule, X), rel=1e-12)
 
 
 def test_copies_of_one_row_do_not_make_the_width_zero():
     X = np.vstack([np.zeros((90, 4)), rows(10) + 1e3])
-    assert gamma_of("median", X) == pytest.approx(1.0 / (2.0 * np.median(pdist(X)[pdist(X) > 0]) ** 2), rel=1e-9)
+    assert resolve_gamma("median", X) == pytest.approx(1.0 / (2.0 * np.median(pdist(X)[pdist(X) > 0]) ** 2), rel=1e-9)
 
 
 @pytest.mark.parametrize("rule", ["scale", "median"])
 @pytest.mark.parametrize("value", [0.0, 0.1, 1e8 / 3.0])
 def test_rows_that_do_not_vary_are_refused(rule, value):
     with pytest.raises(DataError, match=f"gamma='{rule}' needs rows that differ.*give gamma as a number"):
-        gamma_of(rule, np.full((31, 3), value))
+        resolve_gamma(rule, np.full((31, 3), value))
 
 
 @pytest.mark.parametrize("rule", ["scale", "median"])
@@ -92,4 +92,4 @@ def test_missing_entries_are_explained(rule):
     X = rows()
     X[3, 1] = np.nan
     with pytest.raises(DataError, match="contains NaN: 1 entries in 1 of 4 columns"):
-        gamma_of(rule, X)
+        resolve_gamma(rule, X)

@@ -10,20 +10,11 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from eigenlens.kernel_pca.kernels.gram import CentredGram, KernelOperator, gram_matrix, upper_gram
-from eigenlens.kernel_pca.kernels.mercer import (
-    Cosine,
-    Custom,
-    Gaussian,
-    Laplacian,
-    Linear,
-    Polynomial,
-    Precomputed,
-    Sigmoid,
-)
+from eigenlens.kernel_pca.kernels.mercer import RBF, Cosine, Custom, Laplacian, Linear, Polynomial, Precomputed, Sigmoid
 from eigenlens.linalg.lanczos import lanczos
 from eigenlens.linalg.spectrum import Requested
 
-KERNELS = [Gaussian(0.2), Polynomial(0.2, 1.0, 3), Laplacian(0.3), Linear(), Sigmoid(0.1, 0.0), Cosine()]
+KERNELS = [RBF(0.2), Polynomial(0.2, 1.0, 3), Laplacian(0.3), Linear(), Sigmoid(0.1, 0.0), Cosine()]
 
 
 def name_of(kernel):
@@ -64,23 +55,23 @@ def test_the_gram_matrix_holds_every_pair(kernel):
 @pytest.mark.parametrize("n", [1, 2, 63, 64, 65, 520])
 def test_the_tiles_meet(n):
     X = rows(n)
-    np.testing.assert_allclose(gram_matrix(Gaussian(0.2), X), Gaussian(0.2)(X, X), atol=1e-14)
+    np.testing.assert_allclose(gram_matrix(RBF(0.2), X), RBF(0.2)(X, X), atol=1e-14)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_kinds_of_rows(dtype):
     X = (rows(200) * (rows(200, seed=3) > 0.5)).astype(dtype)
     torch = pytest.importorskip("torch")
-    K, tol = gram_matrix(Gaussian(0.2), X), 10 * np.finfo(dtype).eps
+    K, tol = gram_matrix(RBF(0.2), X), 10 * np.finfo(dtype).eps
     assert K.dtype == dtype
-    np.testing.assert_allclose(gram_matrix(Gaussian(0.2), sparse.csr_matrix(X)), K, atol=tol)
-    tensor = gram_matrix(Gaussian(0.2), torch.from_numpy(X))
+    np.testing.assert_allclose(gram_matrix(RBF(0.2), sparse.csr_matrix(X)), K, atol=tol)
+    tensor = gram_matrix(RBF(0.2), torch.from_numpy(X))
     assert tensor.dtype == torch.from_numpy(X).dtype
     np.testing.assert_allclose(tensor.numpy(), K, atol=tol)
 
 
 def test_a_matrix_given_by_the_user_is_copied():
-    given = gram_matrix(Gaussian(0.2), rows())
+    given = gram_matrix(RBF(0.2), rows())
     K = gram_matrix(Precomputed(), given)
     assert np.array_equal(K, given)
     assert not np.shares_memory(K, given)
@@ -88,7 +79,7 @@ def test_a_matrix_given_by_the_user_is_copied():
     np.testing.assert_allclose(KernelOperator(Precomputed(), given).matmat(V), CentredGram(K).matmat(V), atol=1e-12)
 
 
-@pytest.mark.parametrize("kernel", [Gaussian(0.2), Polynomial(0.2, 1.0, 3)], ids=name_of)
+@pytest.mark.parametrize("kernel", [RBF(0.2), Polynomial(0.2, 1.0, 3)], ids=name_of)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_half_the_gram_matrix_is_the_only_large_array(kernel, dtype):
     X = rows(2500).astype(dtype)
@@ -120,7 +111,7 @@ def test_implicit_centring_is_centring(weight, dtype):
 @pytest.mark.parametrize("weight", [None, weights(150)], ids=["unweighted", "weighted"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_the_dense_matrix(weight, dtype):
-    K = gram_matrix(Gaussian(0.2), rows().astype(dtype))
+    K = gram_matrix(RBF(0.2), rows().astype(dtype))
     before, wanted = K.copy(), centred(K, weight)
     A = CentredGram(K, weight)
     D = A.dense()
@@ -147,7 +138,7 @@ def test_the_operator_without_a_matrix_is_the_same(kernel, weight, block_rows):
 
 def test_float32_tiles_are_those_of_the_matrix():
     X, V = rows(300).astype(np.float32), rows(300, 5, seed=2)
-    free, held = KernelOperator(Gaussian(0.2), X), CentredGram(gram_matrix(Gaussian(0.2), X))
+    free, held = KernelOperator(RBF(0.2), X), CentredGram(gram_matrix(RBF(0.2), X))
     # Tiles round about centres of their own: sums of 300 values, each with an error of a few float32 units.
     rounding = 4 * np.finfo(np.float32).eps * np.sqrt(300) * np.abs(V).max()
     np.testing.assert_allclose(free.matmat(V), held.matmat(V), atol=rounding)
@@ -158,13 +149,9 @@ def test_float32_tiles_are_those_of_the_matrix():
 def test_tensors(make, dtype):
     torch = pytest.importorskip("torch")
     X, w, V = rows().astype(dtype), weights(150), rows(150, 3, seed=4)
-    wanted = centred(gram_matrix(Gaussian(0.2), X), w)
+    wanted = centred(gram_matrix(RBF(0.2), X), w)
     tensor = torch.from_numpy(X)
-    A = (
-        CentredGram(gram_matrix(Gaussian(0.2), tensor), w)
-        if make is CentredGram
-        else KernelOperator(Gaussian(0.2), tensor, w)
-    )
+    A = CentredGram(gram_matrix(RBF(0.2), tensor), w) if make is CentredGram else KernelOperator(RBF(0.2), tensor, w)
     tol = 100 * float(np.finfo(dtype).eps)
     np.testing.assert_allclose(A.matmat(V), wanted @ V, atol=10 * tol)
     assert A.trace == pytest.approx(np.trace(wanted), rel=tol)
@@ -178,7 +165,7 @@ def test_a_weight_counts_copies(make):
     repeated = np.repeat(X, w, axis=0)
 
     def operator(X, weight=None):
-        kernel = Gaussian(0.2)
+        kernel = RBF(0.2)
         return CentredGram(gram_matrix(kernel, X), weight) if make is CentredGram else KernelOperator(kernel, X, weight)
 
     once, copies = operator(X, w.astype(float)), operator(repeated)
@@ -198,7 +185,7 @@ def test_threads_change_nothing(make):
     found = []
     for count in (1, 2, 3):
         with threadpool_limits(count):
-            kernel = Gaussian(0.2)
+            kernel = RBF(0.2)
             A = CentredGram(gram_matrix(kernel, X)) if make is CentredGram else KernelOperator(kernel, X)
             found.append((A.matmat(V), A.trace))
     for product, trace in found[1:]:
@@ -223,8 +210,8 @@ def test_a_function_of_the_user_is_called_by_one_thread():
 @pytest.mark.parametrize(("dtype", "tol"), [(np.float64, 1e-12), (np.float32, 1e-7)])
 def test_lanczos_finds_the_eigenvalues_of_the_exact_matrix(dtype, tol):
     X = (rows(800, 10) * np.linspace(2.0, 0.3, 10)).astype(dtype)
-    wanted = np.linalg.eigvalsh(centred(gram_matrix(Gaussian(0.1), X.astype(float))))[::-1][:15]
-    for A in (CentredGram(gram_matrix(Gaussian(0.1), X)), KernelOperator(Gaussian(0.1), X)):
+    wanted = np.linalg.eigvalsh(centred(gram_matrix(RBF(0.1), X.astype(float))))[::-1][:15]
+    for A in (CentredGram(gram_matrix(RBF(0.1), X)), KernelOperator(RBF(0.1), X)):
         spectrum = lanczos(A, Requested.count(15, 800), 1e-10, np.random.default_rng(0))
         assert spectrum.outcome.converged
         np.testing.assert_allclose(spectrum.values, wanted, atol=tol * wanted[0])
@@ -241,10 +228,10 @@ def test_a_mean_of_the_features_far_from_zero_costs_few_digits():
 
 def test_progress_is_told_in_rows():
     seen = []
-    gram_matrix(Gaussian(0.2), rows(200), progress=lambda done, n, label: seen.append((done, n, label)))
+    gram_matrix(RBF(0.2), rows(200), progress=lambda done, n, label: seen.append((done, n, label)))
     assert seen[-1] == (200, 200, "Gram matrix")
     assert [done for done, _, _ in seen] == sorted(done for done, _, _ in seen)
     seen.clear()
-    free = KernelOperator(Gaussian(0.2), rows(200), progress=lambda done, n, label: seen.append((done, n, label)))
+    free = KernelOperator(RBF(0.2), rows(200), progress=lambda done, n, label: seen.append((done, n, label)))
     free.matmat(np.ones((200, 1)))
     assert seen[-1] == (200, 200, "kernel products")

@@ -23,7 +23,7 @@ import eigenlens
 from eigenlens import PCA, KernelPCA
 from eigenlens.errors import DataError, DataWarning, ModelFileError, OptionError, ResourceError
 from eigenlens.kernel_pca.features import APPROXIMATIONS
-from eigenlens.kernel_pca.fit import SOLVERS
+from eigenlens.kernel_pca.fit import GRAM_SOLVERS
 from eigenlens.kernel_pca.kernels.mercer import KERNELS
 
 SHARED = {
@@ -71,7 +71,7 @@ def test_scikit_learns_own_checks(estimator, check):
 
 class TestAgainstScikitLearn:
     @quiet
-    @pytest.mark.parametrize("solver", SOLVERS)
+    @pytest.mark.parametrize("solver", GRAM_SOLVERS)
     @pytest.mark.parametrize("kernel", SHARED)
     def test_every_kernel_that_both_have(self, kernel, solver):
         X, new, options = rows(), rows(30, seed=1), SHARED[kernel]
@@ -105,7 +105,7 @@ class TestAgainstPCA:
     """The linear kernel is PCA: scores with their signs, variances, reconstruction."""
 
     @pytest.mark.parametrize("mean", [0.0, 1e8])
-    @pytest.mark.parametrize("solver", SOLVERS)
+    @pytest.mark.parametrize("solver", GRAM_SOLVERS)
     def test_linear(self, solver, mean):
         X = rows() + mean
         pca, kernel = PCA(3).fit(X), KernelPCA(3, kernel="linear", solver=solver, random_state=0).fit(X)
@@ -156,7 +156,7 @@ class TestRoutes:
         model = KernelPCA(2, gamma=0.1, solver="lanczos", random_state=0).fit(rows())
         np.testing.assert_allclose(model.explained_variance_ratio_, lam[:2] / lam.sum(), rtol=1e-9)
 
-    @pytest.mark.parametrize("solver", SOLVERS)
+    @pytest.mark.parametrize("solver", GRAM_SOLVERS)
     def test_a_share_of_the_variance(self, solver):
         lam, _ = slow(rbf_kernel(rows(), gamma=0.1))
         k = int(np.argmax(np.cumsum(lam) / lam.sum() >= 0.8)) + 1
@@ -176,7 +176,7 @@ class TestRoutes:
         assert large.solver_.residuals.max() < 1e-9
 
     @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-    @pytest.mark.parametrize("solver", SOLVERS)
+    @pytest.mark.parametrize("solver", GRAM_SOLVERS)
     def test_a_fitted_row_transforms_to_its_score(self, solver, dtype):
         X = rows(dtype=dtype)
         model = KernelPCA(6, gamma=0.1, solver=solver, random_state=0)
@@ -198,7 +198,7 @@ class TestRoutes:
 class TestLaws:
     @pytest.mark.parametrize("kernel", ALL)
     @quiet
-    @pytest.mark.parametrize("solver", SOLVERS)
+    @pytest.mark.parametrize("solver", GRAM_SOLVERS)
     def test_a_weight_counts_copies(self, kernel, solver):
         X, counts = rows(90), np.random.default_rng(1).integers(0, 4, 90)
         options = {"kernel": kernel, "solver": solver, "random_state": 0, **ALL[kernel]}
@@ -303,7 +303,7 @@ class TestKindsOfRows:
         expected = KernelPCA(2, gamma=0.1).fit(rows()).transform(rows())
         np.testing.assert_allclose(model.transform(pl.DataFrame(frame.to_dict("list"))).to_numpy(), expected, atol=1e-9)
 
-    @pytest.mark.parametrize("solver", SOLVERS)
+    @pytest.mark.parametrize("solver", GRAM_SOLVERS)
     @pytest.mark.parametrize("name", ["float64", "float32"])
     def test_tensors(self, solver, name):
         torch = pytest.importorskip("torch")
@@ -437,7 +437,7 @@ class TestBadInput:
         with pytest.raises(DataError, match=r"shape \(120, 5\)"):
             KernelPCA(2, kernel="precomputed").fit(rows())
 
-    @pytest.mark.parametrize("solver", SOLVERS)
+    @pytest.mark.parametrize("solver", GRAM_SOLVERS)
     def test_an_indefinite_kernel_matrix(self, solver):
         A = np.random.default_rng(0).standard_normal((80, 80))
         with pytest.raises(DataError, match="not positive semidefinite"):
@@ -446,11 +446,11 @@ class TestBadInput:
     def test_the_matrix_given_is_left_as_it_was(self):
         K = rbf_kernel(rows())
         before = K.copy()
-        for solver in SOLVERS:
+        for solver in GRAM_SOLVERS:
             KernelPCA(2, kernel="precomputed", solver=solver, random_state=0).fit(K)
             assert np.array_equal(K, before)
 
-    @pytest.mark.parametrize("solver", SOLVERS)
+    @pytest.mark.parametrize("solver", GRAM_SOLVERS)
     def test_an_indefinite_kernel_is_warned_of(self, solver):
         with pytest.warns(DataWarning, match="kernel='sigmoid' is not positive semidefinite"):
             KernelPCA(2, kernel="sigmoid", gamma=1.0, coef0=-1.0, solver=solver, random_state=0).fit(rows())
@@ -464,13 +464,13 @@ class TestBadInput:
         with pytest.raises(OptionError, match="gamma"):
             KernelPCA(2, gamma=gamma).fit(rows())
 
-    @pytest.mark.parametrize("solver", SOLVERS)
+    @pytest.mark.parametrize("solver", GRAM_SOLVERS)
     @pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
     def test_rows_that_do_not_vary(self, kernel, solver):
         with pytest.raises(DataError, match=r"no variance|does not vary|the same"):
             KernelPCA(1, kernel=kernel, solver=solver, random_state=0).fit(np.full((30, 3), 7.0))
 
-    @pytest.mark.parametrize("solver", SOLVERS)
+    @pytest.mark.parametrize("solver", GRAM_SOLVERS)
     def test_components_beyond_the_rank(self, solver):
         with pytest.raises(OptionError, match="n_components=6 must be at most 3, the rank"):
             KernelPCA(6, kernel="linear", solver=solver, random_state=0).fit(rows(50, 3))
@@ -560,7 +560,7 @@ class TestHardCases:
         with pytest.raises(DataError, match="overflow"):
             KernelPCA(2, kernel=kernel, gamma=1.0 if kernel == "rbf" else None).fit(rows(60) * 1e200)
 
-    @pytest.mark.parametrize("solver", SOLVERS)
+    @pytest.mark.parametrize("solver", GRAM_SOLVERS)
     @pytest.mark.parametrize("scale", [1e-3, 1e-4])
     def test_float32_rows_in_small_units(self, solver, scale):
         """A kernel that is nearly constant: float32 entries near 1 would have lost what makes it vary."""
@@ -625,7 +625,7 @@ class TestHardCases:
 
     def test_a_matrix_rounded_to_float32_is_a_kernel_still(self):
         K = rbf_kernel(rows(700), gamma=0.1).astype(np.float32).astype(np.float64)
-        for solver in SOLVERS:
+        for solver in GRAM_SOLVERS:
             KernelPCA(2, kernel="precomputed", solver=solver, random_state=0).fit(K)
 
     def test_a_share_that_needs_many_goes_to_the_dense_solver(self):

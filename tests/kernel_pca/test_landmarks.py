@@ -21,13 +21,13 @@ from eigenlens.data.coerce import as_source
 from eigenlens.data.memory import ArraySource
 from eigenlens.data.rows import take_rows
 from eigenlens.errors import DataError, OptionError, ResourceError
-from eigenlens.kernel_pca.features import feature_components
-from eigenlens.kernel_pca.kernels.mercer import Cosine, Custom, Gaussian, Laplacian, Linear, Polynomial, Sigmoid
-from eigenlens.kernel_pca.landmarks import Landmarks, randomly_pivoted, uniform
-from eigenlens.native import each_alone, threads
+from eigenlens.kernel_pca.features import fit_feature_components
+from eigenlens.kernel_pca.kernels.mercer import RBF, Cosine, Custom, Laplacian, Linear, Polynomial, Sigmoid
+from eigenlens.kernel_pca.landmarks import Landmarks, draw_pivoted_landmarks, draw_uniform_landmarks
+from eigenlens.resources import single_threaded_map, thread_count
 
-METHODS = {"rpcholesky": randomly_pivoted, "nystroem": uniform}
-KERNELS = [Gaussian(0.3), Laplacian(0.4), Polynomial(0.5, 1.0, 3), Cosine()]
+METHODS = {"rpcholesky": draw_pivoted_landmarks, "nystroem": draw_uniform_landmarks}
+KERNELS = [RBF(0.3), Laplacian(0.4), Polynomial(0.5, 1.0, 3), Cosine()]
 
 
 def rows_of(n=200, d=5, seed=0):
@@ -60,7 +60,7 @@ def test_the_certificate_is_the_true_residual_trace(kernel, method, weighted):
     X, w = rows_of(), weights_of() if weighted else np.ones(200)
     source = ArraySource(X, block_rows=33).weighted(w if weighted else None)
     found = METHODS[method](source, kernel, 4, np.random.default_rng(3))
-    share = feature_components(source, found).left_out
+    share = fit_feature_components(source, found).left_out
     assert 1e-4 < share < 1.0
     assert share == pytest.approx(true_share(kernel, X, w, found.index), rel=1e-8)
     assert np.all(w[found.index] > 0.0)
@@ -70,9 +70,9 @@ def test_the_certificate_is_the_true_residual_trace(kernel, method, weighted):
 
 def test_a_tiny_residual_is_neither_negative_nor_lost():
     """28 landmarks of a smooth kernel leave 1e-9 of the trace: the certificate is right to rounding of the trace."""
-    X, kernel = rows_of(d=2), Gaussian(0.05)
-    found = randomly_pivoted(ArraySource(X), kernel, 28, np.random.default_rng(0))
-    share = feature_components(ArraySource(X), found).left_out
+    X, kernel = rows_of(d=2), RBF(0.05)
+    found = draw_pivoted_landmarks(ArraySource(X), kernel, 28, np.random.default_rng(0))
+    share = fit_feature_components(ArraySource(X), found).left_out
     # The twin in long double: Cholesky by its definition.
     K, d = kernel(X, X).astype(np.longdouble), np.ones(200, dtype=np.longdouble)
     F = np.zeros((200, 28), dtype=np.longdouble)
@@ -81,10 +81,10 @@ def test_a_tiny_residual_is_neither_negative_nor_lost():
         d = np.diag(K) - (F * F).sum(axis=1)
     assert 1e-11 < share < 1e-7
     assert share == pytest.approx(float(d.mean()), rel=1e-6, abs=1e-14)
-    everything = randomly_pivoted(ArraySource(X), kernel, 200, np.random.default_rng(0))
+    everything = draw_pivoted_landmarks(ArraySource(X), kernel, 200, np.random.default_rng(0))
     assert "up to rounding" in everything.reason
     assert everything.size < 200
-    assert 0.0 <= feature_components(ArraySource(X), everything).left_out < 1e-12
+    assert 0.0 <= fit_feature_components(ArraySource(X), everything).left_out < 1e-12
 
 
 def crowded(n=200, far=10, seed=0):
@@ -118,21 +118,21 @@ def share_to_50_digits(gamma, X, index):
 @pytest.mark.parametrize("method", METHODS)
 def test_the_certificate_is_right_where_landmarks_nearly_coincide(method, seed):
     """The rows of a crowd span each other to ten digits, and what they say of rows far away is extrapolation."""
-    X, kernel = crowded(seed=seed), Gaussian(0.3)
+    X, kernel = crowded(seed=seed), RBF(0.3)
     found = METHODS[method](ArraySource(X), kernel, 15, np.random.default_rng(seed))
-    share = feature_components(ArraySource(X), found, 1).left_out
+    share = fit_feature_components(ArraySource(X), found, 1).left_out
     assert found.size == 15
     assert share == pytest.approx(share_to_50_digits(kernel.gamma, X, found.index), rel=1e-8, abs=1e-14)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("kernel", [Gaussian(0.05), Custom(lambda X, Y: Gaussian(0.05)(X, Y))], ids=lambda k: k.name)
+@pytest.mark.parametrize("kernel", [RBF(0.05), Custom(lambda X, Y: RBF(0.05)(X, Y))], ids=lambda k: k.name)
 def test_rounding_is_never_taken_for_an_indefinite_kernel(kernel, method, dtype):
     smooth, crowd = np.random.default_rng(1).standard_normal((400, 3)).astype(dtype), crowded().astype(dtype)
     for X, n_landmarks in ((smooth, 300), (smooth, 1e-9), (crowd, 100)):
         found = METHODS[method](ArraySource(X), kernel, n_landmarks, np.random.default_rng(0))
-        assert feature_components(ArraySource(X), found, 2).left_out < 1e-8
+        assert fit_feature_components(ArraySource(X), found, 2).left_out < 1e-8
         K = kernel(X.astype(float), X.astype(float))
         rest = K - found.features(X) @ found.features(X).T
         assert np.abs(rest).max() < 1e-6  # K − K̂ is positive semidefinite: no entry exceeds the diagonal
@@ -140,8 +140,8 @@ def test_rounding_is_never_taken_for_an_indefinite_kernel(kernel, method, dtype)
 
 def test_uniform_landmarks_are_those_drawn_whatever_their_order():
     """The first distinct rows of the stream of proposals, the one that adds most first."""
-    X, kernel = rows_of(60), Gaussian(0.3)
-    found = uniform(ArraySource(X), kernel, 12, np.random.default_rng(3))
+    X, kernel = rows_of(60), RBF(0.3)
+    found = draw_uniform_landmarks(ArraySource(X), kernel, 12, np.random.default_rng(3))
     below = np.random.default_rng(3).random(4 * 12 + 64) * 60
     drawn = list(dict.fromkeys(below.astype(int)))[:12]
     assert set(found.index) == set(drawn)
@@ -187,43 +187,43 @@ def one_at_a_time(K, m, rng):
 
 
 def test_many_rounds_leave_what_one_pivot_at_a_time_leaves():
-    X, kernel = clusters(120, 0), Gaussian(0.1)
+    X, kernel = clusters(120, 0), RBF(0.1)
     K, source, seeds = kernel(X, X), ArraySource(X), range(250)
-    found = [randomly_pivoted(source, kernel, 10, np.random.default_rng(seed)) for seed in seeds]
+    found = [draw_pivoted_landmarks(source, kernel, 10, np.random.default_rng(seed)) for seed in seeds]
     ours = [true_share(kernel, X, np.ones(120), landmarks.index) for landmarks in found]
     twin = [one_at_a_time(K, 10, np.random.default_rng(seed)) for seed in seeds]
     assert stats.ks_2samp(ours, twin).pvalue > 1e-3
 
 
 def test_pivoting_is_no_worse_than_uniform_on_clustered_rows():
-    kernel = Gaussian(0.1)
+    kernel = RBF(0.1)
     shares = {name: [] for name in METHODS}
     for seed in range(8):
         X = clusters(600, seed)
         for name, method in METHODS.items():
             found = method(ArraySource(X), kernel, 40, np.random.default_rng(seed))
-            shares[name].append(feature_components(ArraySource(X), found).left_out)
+            shares[name].append(fit_feature_components(ArraySource(X), found).left_out)
     assert np.mean(shares["rpcholesky"]) < 0.5 * np.mean(shares["nystroem"])
 
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("error", [0.2, 0.01, 1e-5])
 def test_an_error_asked_for_is_met_by_no_more_landmarks_than_needed(method, error):
-    X, w, kernel = rows_of(400, 3), weights_of(400), Gaussian(0.2)
+    X, w, kernel = rows_of(400, 3), weights_of(400), RBF(0.2)
     source = ArraySource(X).weighted(w)
     found = METHODS[method](source, kernel, error, np.random.default_rng(0))
-    assert feature_components(source, found).left_out <= error
+    assert fit_feature_components(source, found).left_out <= error
     assert true_share(kernel, X, w, found.index[:-1]) > error
     assert f"at most {error:g}" in found.reason
 
 
 def test_an_error_out_of_reach_is_refused_with_what_was_reached():
     with pytest.raises(ResourceError, match=r"n_landmarks=0\.001 .* 30 landmarks do not reach: they leave out 0\.\d"):
-        randomly_pivoted(ArraySource(rows_of()), Gaussian(1.0), 0.001, np.random.default_rng(0), most=30)
+        draw_pivoted_landmarks(ArraySource(rows_of()), RBF(1.0), 0.001, np.random.default_rng(0), most=30)
 
 
 def test_an_error_beyond_rounding_is_missed_and_says_so():
-    found = uniform(ArraySource(rows_of(400, 3)), Gaussian(0.05), 1e-14, np.random.default_rng(0))
+    found = draw_uniform_landmarks(ArraySource(rows_of(400, 3)), RBF(0.05), 1e-14, np.random.default_rng(0))
     assert not found.met
     reason = r"all rows are spanned by \d+ landmarks, up to rounding; they leave out \S+ of the trace and 1e-14 was .*"
     assert re.fullmatch(reason, found.reason)
@@ -232,9 +232,9 @@ def test_an_error_beyond_rounding_is_missed_and_says_so():
 def test_passes_are_counted():
     X, told = rows_of(), []
     rows = as_source(da.from_array(X, chunks=(50, 5)))
-    for source, kernel in itertools.product((rows, ArraySource(X)), (Gaussian(0.3), Linear())):
+    for source, kernel in itertools.product((rows, ArraySource(X)), (RBF(0.3), Linear())):
         told.clear()
-        found = randomly_pivoted(source, kernel, 4, np.random.default_rng(0), lambda *step: told.append(step))
+        found = draw_pivoted_landmarks(source, kernel, 4, np.random.default_rng(0), lambda *step: told.append(step))
         assert found.passes == sum(done == 200 for done, _, _ in told)
     assert [what for _, _, what in told] == ["column means", "measuring landmarks"]
 
@@ -250,16 +250,16 @@ def test_landmarks_stop_at_the_rank(method):
     fifty = METHODS[method](ArraySource(X), Linear(), 50, np.random.default_rng(1))
     assert fifty.reason == "all rows are spanned by 3 landmarks, up to rounding; 50 were asked for"
     copies = np.repeat(rng.standard_normal((4, 2)), 25, axis=0)
-    assert METHODS[method](ArraySource(copies), Gaussian(1.0), 30, np.random.default_rng(1)).size == 4
-    assert METHODS[method](ArraySource(rows_of(20)), Gaussian(2.0), 500, np.random.default_rng(1)).size == 20
+    assert METHODS[method](ArraySource(copies), RBF(1.0), 30, np.random.default_rng(1)).size == 4
+    assert METHODS[method](ArraySource(rows_of(20)), RBF(2.0), 500, np.random.default_rng(1)).size == 20
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_weights_choose_as_copies_do(method):
     X, w = rows_of(90), weights_of(90)
     copies = np.repeat(X, w.astype(int), axis=0)
-    one = METHODS[method](ArraySource(X).weighted(w), Gaussian(0.2), 30, np.random.default_rng(4))
-    other = METHODS[method](ArraySource(copies), Gaussian(0.2), 30, np.random.default_rng(4))
+    one = METHODS[method](ArraySource(X).weighted(w), RBF(0.2), 30, np.random.default_rng(4))
+    other = METHODS[method](ArraySource(copies), RBF(0.2), 30, np.random.default_rng(4))
     np.testing.assert_array_equal(one.rows, other.rows)
     np.testing.assert_allclose(one.factor, other.factor, atol=1e-12)
 
@@ -297,9 +297,9 @@ KINDS = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_rows_gives_the_same_landmarks(tmp_path, kind, method, weighted):
     X, w = rows_of(), weights_of() if weighted else None
-    here = METHODS[method](ArraySource(X).weighted(w), Gaussian(0.3), 25, np.random.default_rng(2))
+    here = METHODS[method](ArraySource(X).weighted(w), RBF(0.3), 25, np.random.default_rng(2))
     source = as_source(KINDS[kind](tmp_path, X)).weighted(w)
-    there = METHODS[method](source, Gaussian(0.3), 25, np.random.default_rng(2))
+    there = METHODS[method](source, RBF(0.3), 25, np.random.default_rng(2))
     np.testing.assert_array_equal(there.index, here.index)
     np.testing.assert_allclose(there.factor, here.factor, atol=1e-12)
     rows = there.rows.toarray() if sparse.issparse(there.rows) else np.asarray(there.rows)
@@ -309,12 +309,12 @@ def test_every_kind_of_rows_gives_the_same_landmarks(tmp_path, kind, method, wei
 def test_float32_rows_stay_and_integers_become_float64():
     X = np.random.default_rng(0).integers(-4, 5, (60, 3))
     for rows, dtype in ((X.astype(np.float32), np.float32), (X, np.float64)):
-        found = randomly_pivoted(ArraySource(rows), Gaussian(0.1), 8, np.random.default_rng(0))
+        found = draw_pivoted_landmarks(ArraySource(rows), RBF(0.1), 8, np.random.default_rng(0))
         assert (found.rows.dtype, found.factor.dtype) == (dtype, np.float64)
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("kernel", [*KERNELS, Linear(), Gaussian(1e-3)], ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("kernel", [*KERNELS, Linear(), RBF(1e-3)], ids=lambda kernel: kernel.name)
 def test_float32_rows_are_worked_on_in_float64(kernel, method):
     X = rows_of().astype(np.float32)
     one, other = (METHODS[method](ArraySource(A), kernel, 150, np.random.default_rng(0)) for A in (X, X.astype(float)))
@@ -328,8 +328,8 @@ def test_nothing_of_size_n_times_m_is_kept():
     X = rows_of(60_000, 3)
     source = ArraySource(X, block_rows=5000)
     tracemalloc.start()
-    found = randomly_pivoted(source, Gaussian(0.5), 150, np.random.default_rng(0))
-    feature_components(source, found, 3)
+    found = draw_pivoted_landmarks(source, RBF(0.5), 150, np.random.default_rng(0))
+    fit_feature_components(source, found, 3)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 8 * 60_000 * 150 / 2
@@ -344,7 +344,7 @@ def test_rows_are_taken_in_the_order_asked_for():
 
 def test_features_and_spread_are_dense_algebra():
     X, kernel = rows_of(40), Laplacian(0.3)
-    found = uniform(ArraySource(X), kernel, 12, np.random.default_rng(0))
+    found = draw_uniform_landmarks(ArraySource(X), kernel, 12, np.random.default_rng(0))
     R = X[found.index]
     np.testing.assert_allclose(found.factor @ found.factor.T, kernel(R, R), atol=1e-12)
     F, V = found.features(X), np.random.default_rng(1).standard_normal((12, 3))
@@ -356,8 +356,8 @@ def test_features_and_spread_are_dense_algebra():
 
 def test_substitution_by_blocks_is_substitution():
     """150 landmarks are two blocks and a part of one; the twin goes column by column."""
-    X, kernel = rows_of(300), Gaussian(0.1)
-    found = randomly_pivoted(ArraySource(X), kernel, 150, np.random.default_rng(0))
+    X, kernel = rows_of(300), RBF(0.1)
+    found = draw_pivoted_landmarks(ArraySource(X), kernel, 150, np.random.default_rng(0))
     assert np.linalg.cond(found.factor) > 100.0
     twin = linalg.solve_triangular(found.factor, kernel(found.rows, X), lower=True).T
     np.testing.assert_allclose(found.features(X), twin, atol=1e-12)
@@ -365,8 +365,8 @@ def test_substitution_by_blocks_is_substitution():
 
 def fitted(X, w):
     source = ArraySource(X).weighted(w)
-    found = randomly_pivoted(source, Gaussian(0.3), 200, np.random.default_rng(0))
-    return found.index, feature_components(source, found, 4)
+    found = draw_pivoted_landmarks(source, RBF(0.3), 200, np.random.default_rng(0))
+    return found.index, fit_feature_components(source, found, 4)
 
 
 def assert_identical(one, other):
@@ -380,9 +380,9 @@ def test_the_number_of_threads_changes_no_bit():
     with threadpool_limits(1):
         alone = fitted(X, w)
     with threadpool_limits(3):
-        assert threads() == 3
+        assert thread_count() == 3
         assert_identical(fitted(X, w), alone)
-        assert threads() == 3
+        assert thread_count() == 3
 
 
 def test_two_at_once_leave_the_limits_of_threads_as_they_were():
@@ -390,12 +390,12 @@ def test_two_at_once_leave_the_limits_of_threads_as_they_were():
     with threadpool_limits(2):
         first, second = ExitStack(), ExitStack()
         for stack in (first, second):
-            each = stack.enter_context(each_alone(2))
+            each = stack.enter_context(single_threaded_map(2))
             assert list(each(abs, [-1, 2])) == [1, 2]
-            assert threads() == 1
+            assert thread_count() == 1
         first.close()
         second.close()
-        assert threads() == 2
+        assert thread_count() == 2
 
 
 def test_a_kernel_of_the_user_is_called_by_one_thread():
@@ -407,7 +407,7 @@ def test_a_kernel_of_the_user_is_called_by_one_thread():
 
     with threadpool_limits(2):
         source = ArraySource(rows_of(30_000, 40))  # two panels
-        feature_components(source, uniform(source, Custom(kernel), 5, np.random.default_rng(0)), 2)
+        fit_feature_components(source, draw_uniform_landmarks(source, Custom(kernel), 5, np.random.default_rng(0)), 2)
     assert callers == {threading.get_ident()}
 
 
@@ -426,12 +426,12 @@ def test_what_cannot_be_approximated(method):
     with pytest.raises(DataError, match="NaN: 1 entries"):
         choose(ArraySource(broken), Linear(), 3, rng)
     with pytest.raises(DataError, match="NaN: 1 entries"):
-        feature_components(ArraySource(broken), choose(ArraySource(broken), Gaussian(1.0), 3, rng))
+        fit_feature_components(ArraySource(broken), choose(ArraySource(broken), RBF(1.0), 3, rng))
 
 
 def test_progress_is_told_of_every_pass():
     told = []
     source = as_source(da.from_array(rows_of(), chunks=(50, 5)))
-    randomly_pivoted(source, Gaussian(0.3), 10, np.random.default_rng(0), lambda *step: told.append(step))
+    draw_pivoted_landmarks(source, RBF(0.3), 10, np.random.default_rng(0), lambda *step: told.append(step))
     assert {what for _, _, what in told} == {"measuring landmarks", "fetching landmarks"}
     assert all((done, total) == (200, 200) for done, total, _ in told)

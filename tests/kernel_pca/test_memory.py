@@ -9,8 +9,9 @@ import pytest
 
 from eigenlens.errors import ResourceError
 from eigenlens.kernel_pca.fit import fit_kernel_pca
-from eigenlens.kernel_pca.kernels.mercer import Gaussian
-from eigenlens.kernel_pca.route import available_memory, choose_route, memory_needed
+from eigenlens.kernel_pca.kernels.mercer import RBF
+from eigenlens.kernel_pca.route import choose_eigen_route, memory_needed
+from eigenlens.resources import available_memory
 
 GB = 1 << 30
 
@@ -25,7 +26,7 @@ def test_the_memory_needed_is_at_least_the_memory_taken(dtype, route):
     if route == "matrix_free":
         options["max_memory"] = needed.matrix - 1
     tracemalloc.start()
-    fit = fit_kernel_pca(X, Gaussian(0.2), 10, rng=np.random.default_rng(0), **options)
+    fit = fit_kernel_pca(X, RBF(0.2), 10, rng=np.random.default_rng(0), **options)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert ("would take" in fit.outcome.reason) == (route == "matrix_free")
@@ -46,19 +47,19 @@ def test_the_memory_needed_is_at_least_the_memory_taken(dtype, route):
     ],
 )
 def test_the_table(n, k, budget, solver, route):
-    found = choose_route(n, k, 8, budget, solver)
+    found = choose_eigen_route(n, k, 8, budget, solver)
     assert (found.solver, found.free) == route
     assert found.reason
 
 
 def test_a_matrix_that_is_there_is_used():
-    assert choose_route(50_000, 20, 8, GB, held=True).free is False
+    assert choose_eigen_route(50_000, 20, 8, GB, held=True).free is False
 
 
 @pytest.mark.parametrize(("n", "k", "solver"), [(50_000, None, "auto"), (50_000, 20, "dense"), (3_000_000, 20, "auto")])
 def test_what_does_not_fit_names_the_way_out(n, k, solver):
     with pytest.raises(ResourceError, match=rf"n={n} rows needs .* GB .* approximation='rpcholesky'"):
-        choose_route(n, k, 8, 4 * GB, solver)
+        choose_eigen_route(n, k, 8, 4 * GB, solver)
 
 
 def test_there_is_memory():

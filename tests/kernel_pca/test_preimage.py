@@ -11,9 +11,9 @@ from sklearn.datasets import load_digits
 
 from eigenlens.errors import OptionError
 from eigenlens.kernel_pca.kernels.mercer import (
+    RBF,
     Cosine,
     Custom,
-    Gaussian,
     Kernel,
     Laplacian,
     Linear,
@@ -26,8 +26,8 @@ from eigenlens.kernel_pca.model import KernelComponents
 from eigenlens.kernel_pca.preimage import PREIMAGES, PreImageOptions, find_preimages, learn_inverse
 from eigenlens.kernel_pca.preimage import base as preimage_support
 from eigenlens.kernel_pca.preimage.base import Support
-from eigenlens.kernel_pca.preimage.fixed_point import Descent, pull_of
-from eigenlens.kernel_pca.preimage.mds import placed
+from eigenlens.kernel_pca.preimage.fixed_point import FixedPointDescent, fixed_point_map
+from eigenlens.kernel_pca.preimage.mds import place_by_distances
 
 Array = Any
 DIGITS = load_digits().data
@@ -73,7 +73,7 @@ def method(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-SMOOTH = [Gaussian(0.3), Gaussian(5.0), Polynomial(0.3, 1.0, 2), Polynomial(0.3, 1.0, 3), Polynomial(0.3, 1.0, 5)]
+SMOOTH = [RBF(0.3), RBF(5.0), Polynomial(0.3, 1.0, 2), Polynomial(0.3, 1.0, 3), Polynomial(0.3, 1.0, 5)]
 
 
 # ---- all of them ------------------------------------------------------------------------------------------
@@ -98,7 +98,7 @@ def test_linear_kernel_is_pca(method: str, shift: float, dtype: Any, error: floa
 
 def test_rows_come_back_when_nothing_is_left_out(method: str) -> None:
     X = cloud()
-    model = components(X, Gaussian(2.0))
+    model = components(X, RBF(2.0))
     found = find_preimages(model, model.scores(X), method)
     np.testing.assert_allclose(found.rows, X, atol=1e-4)
     assert not found.failed.any()
@@ -108,7 +108,7 @@ def test_rows_come_back_when_nothing_is_left_out(method: str) -> None:
 def test_shift_of_the_rows(method: str) -> None:
     """1e6 is added to rows on a grid of 2⁻²⁰, so that the addition itself is exact."""
     X = np.round(cloud() * 2**20) / 2**20
-    kernel = Gaussian(0.5)
+    kernel = RBF(0.5)
     near, far = (components(X + shift, kernel, 8) for shift in (0.0, 1e6))
     Z = near.scores(X)
     flip = np.sign(np.sum(near.coefficients * far.coefficients, axis=0))
@@ -119,7 +119,7 @@ def test_shift_of_the_rows(method: str) -> None:
 
 def test_dtype_follows_the_scores(method: str) -> None:
     X = cloud().astype(np.float32)
-    model = components(X, Gaussian(0.5), 8)
+    model = components(X, RBF(0.5), 8)
     Z = model.scores(X.astype(np.float64))
     wide, narrow = find_preimages(model, Z, method), find_preimages(model, Z.astype(np.float32), method)
     assert (wide.rows.dtype, narrow.rows.dtype, narrow.distances.dtype) == (np.float64, np.float32, np.float32)
@@ -128,7 +128,7 @@ def test_dtype_follows_the_scores(method: str) -> None:
 
 def test_a_row_beyond_all_kernel_values_fails_with_a_finite_answer(method: str) -> None:
     X = cloud()
-    model = components(X, Gaussian(0.5), 8)
+    model = components(X, RBF(0.5), 8)
     asked = np.vstack([X[:3], X[:3] + 1e3])
     found = find_preimages(model, model.scores(asked), method, asked)
     np.testing.assert_array_equal(found.failed, [False] * 3 + [True] * 3)
@@ -138,20 +138,20 @@ def test_a_row_beyond_all_kernel_values_fails_with_a_finite_answer(method: str) 
 
 def test_points_are_independent_of_their_block(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     X = cloud()
-    model = components(X, Gaussian(0.5), 5)
+    model = components(X, RBF(0.5), 5)
     Z = model.scores(X)
     whole = find_preimages(model, Z, method)
-    monkeypatch.setattr(preimage_support, "BLOCK_BYTES", 8 * len(X) * 7)
+    monkeypatch.setattr(preimage_support, "PREIMAGE_BLOCK_BYTES", 8 * len(X) * 7)
     np.testing.assert_allclose(find_preimages(model, Z, method).rows, whole.rows, atol=1e-6)
 
 
 def test_no_points(method: str) -> None:
-    model = components(cloud(), Gaussian(0.5), 5)
+    model = components(cloud(), RBF(0.5), 5)
     assert find_preimages(model, np.empty((0, 5)), method, np.empty((0, 3))).rows.shape == (0, 3)
 
 
 def test_reported_distance(method: str) -> None:
-    X, kernel = cloud(), Gaussian(0.5)
+    X, kernel = cloud(), RBF(0.5)
     model = components(X, kernel, 5)
     Z = model.scores(X)
     found = find_preimages(model, Z, method)
@@ -167,7 +167,7 @@ def test_noisy_digits_come_out_cleaner_than_by_the_best_pca(method: str, seed: i
     mean = X.mean(axis=0)
     V = np.linalg.svd(X - mean, full_matrices=False)[2]
     pca = min(np.mean((mean + (dirty - mean) @ V[:k].T @ V[:k] - clean) ** 2) for k in range(1, 64))
-    model = components(X, Gaussian(width(X)), 64)
+    model = components(X, RBF(width(X)), 64)
     found = find_preimages(model, model.scores(dirty), method, dirty)
     assert np.mean((found.rows - clean) ** 2) < 0.85 * pca
     assert not found.failed.any()
@@ -178,7 +178,7 @@ def test_noisy_digits_come_out_cleaner_than_by_the_best_pca(method: str, seed: i
 
 def test_fixed_point_equals_the_plain_loop() -> None:
     X, _, dirty = noisy(0, 150, 10)
-    model = components(X, Gaussian(width(X)), 30)
+    model = components(X, RBF(width(X)), 30)
     found = find_preimages(model, model.scores(dirty), "fixed-point", dirty)
     for i, g in enumerate(model.point(model.scores(dirty))):
         z = dirty[i]
@@ -216,19 +216,19 @@ def test_rows_are_fixed_points_when_nothing_is_left_out(kernel: Kernel) -> None:
         assert not found.failed.any()
 
 
-@pytest.mark.parametrize("kernel", [Gaussian(5.0), Polynomial(0.3, 1.0, 5)], ids=repr)
+@pytest.mark.parametrize("kernel", [RBF(5.0), Polynomial(0.3, 1.0, 5)], ids=repr)
 def test_distance_never_grows(kernel: Kernel) -> None:
     """From starts far off, where the undamped map of the polynomial kernel makes it grow at once for some points."""
     X = cloud()
     model = components(X, kernel, 20)
     support = Support.of(model)
     start = (X - support.shift)[::-1] + np.random.default_rng(2).normal(size=X.shape) * 0.3
-    pull, g = pull_of(support), model.point(model.scores(X))
+    pull, g = fixed_point_map(support), model.point(model.scores(X))
     before = pull(start, g)
     held = np.isfinite(before.target).all(axis=1)
     plain = pull(np.where(held[:, None], before.target, start), g).value
-    assert np.any(plain[held] > before.value[held] * (1.0 + 1e-9)) or isinstance(kernel, Gaussian)
-    descent = Descent(pull, g, start, support.spread, 1e-9)
+    assert np.any(plain[held] > before.value[held] * (1.0 + 1e-9)) or isinstance(kernel, RBF)
+    descent = FixedPointDescent(pull, g, start, support.spread, 1e-9)
     for _ in range(60):
         last = descent.value.copy()
         descent.run(1)
@@ -238,9 +238,9 @@ def test_distance_never_grows(kernel: Kernel) -> None:
 def test_never_further_than_the_nearest_row() -> None:
     """Starts beyond the basin of the right answer, and too few steps: the best row is at least as good a stand-in."""
     X = cloud()
-    model = components(X, Gaussian(8.0), 20)
+    model = components(X, RBF(8.0), 20)
     Z = model.scores(X)
-    rows = np.sqrt(np.maximum(model.point_norms(Z)[:, None] + 1.0 - 2.0 * model.point(Z) @ Gaussian(8.0)(X, X), 0.0))
+    rows = np.sqrt(np.maximum(model.point_norms(Z)[:, None] + 1.0 - 2.0 * model.point(Z) @ RBF(8.0)(X, X), 0.0))
     for steps in (1, 300):
         found = find_preimages(model, Z, "fixed-point", X[::-1], PreImageOptions(max_iter=steps))
         assert np.all(found.distances <= rows.min(axis=1) + 1e-6)
@@ -249,7 +249,7 @@ def test_never_further_than_the_nearest_row() -> None:
 
 def at(g: Array, X: Array) -> KernelComponents:
     """A model whose one point is Σ_j g_j phi(x_j)."""
-    kernel = Gaussian(0.5)
+    kernel = RBF(0.5)
     return KernelComponents(kernel, X, np.zeros((60, 1)), np.zeros(1), g, g @ kernel(X, X) @ g, np.ones(1), 1.0, 60.0)
 
 
@@ -273,7 +273,7 @@ def test_a_point_on_the_far_side_of_the_origin_fails() -> None:
 # ---- distances --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kernel", [Gaussian(0.5), Polynomial(0.3, 1.0, 3), Sigmoid(1e-3, 0.0)], ids=repr)
+@pytest.mark.parametrize("kernel", [RBF(0.5), Polynomial(0.3, 1.0, 3), Sigmoid(1e-3, 0.0)], ids=repr)
 def test_distances_place_rows_exactly(kernel: Kernel) -> None:
     """The sigmoid is narrow enough for what its negative eigenvalues take away to be small."""
     X = cloud()
@@ -285,15 +285,15 @@ def test_neighbours_on_a_line_and_copies() -> None:
     """Rank-deficient neighbours: the answer is the nearest point of what they span."""
     line = np.outer([0.0, 1.0, 1.0, 3.0], [1.0, 2.0, 2.0])
     z = np.array([0.5, 1.0, 1.0]) + np.array([2.0, -1.0, 0.0])
-    found = placed(line[None], np.sum((line - z) ** 2, axis=1)[None])
+    found = place_by_distances(line[None], np.sum((line - z) ** 2, axis=1)[None])
     np.testing.assert_allclose(found[0], [0.5, 1.0, 1.0], atol=1e-12)
     copies = np.ones((1, 4, 3))
-    np.testing.assert_allclose(placed(copies, np.zeros((1, 4))), np.ones((1, 3)))
+    np.testing.assert_allclose(place_by_distances(copies, np.zeros((1, 4))), np.ones((1, 3)))
 
 
 def test_distances_that_contradict_each_other_stay_in_reach() -> None:
     flat = np.array([[[0.0, 0.0], [1.0, 0.0], [0.5, 1e-3]]])
-    far = np.linalg.norm(placed(flat, np.array([[0.1, 0.1, 4.0]])) - flat[0].mean(axis=0))
+    far = np.linalg.norm(place_by_distances(flat, np.array([[0.1, 0.1, 4.0]])) - flat[0].mean(axis=0))
     assert far < 1.0
 
 
@@ -303,9 +303,9 @@ def test_distances_that_contradict_each_other_stay_in_reach() -> None:
 def test_learned_map_is_ridge_regression_with_the_least_leave_one_out_error() -> None:
     """Three scores do not determine these rows; generalised cross-validation would take no ridge at all for best."""
     X = cloud(40)
-    model = components(X, Gaussian(0.5), 3)
+    model = components(X, RBF(0.5), 3)
     learned = learn_inverse(model)
-    K, Y = Gaussian(learned.gamma)(learned.scores, learned.scores), X - X.mean(axis=0)
+    K, Y = RBF(learned.gamma)(learned.scores, learned.scores), X - X.mean(axis=0)
 
     def left_out(ridge: float) -> float:
         errors = []
@@ -323,7 +323,7 @@ def test_learned_map_is_ridge_regression_with_the_least_leave_one_out_error() ->
 
 def test_learned_map_is_used() -> None:
     X = cloud()
-    model = components(X, Gaussian(0.5), 3)
+    model = components(X, RBF(0.5), 3)
     Z, learned = model.scores(X), learn_inverse(model)
     given = find_preimages(model, Z, "ridge", options=PreImageOptions(learned=learned))
     np.testing.assert_array_equal(given.rows, find_preimages(model, Z, "ridge").rows)
@@ -362,7 +362,7 @@ def test_kernels_that_a_method_cannot_invert(method: str, kernel: Kernel, messag
 
 
 def test_precomputed_kernels_have_no_rows(method: str) -> None:
-    K = Gaussian(0.5)(cloud(), cloud())
+    K = RBF(0.5)(cloud(), cloud())
     model = KernelComponents(
         Precomputed(), K, np.ones((60, 1)), np.ones(1), np.full(60, 1 / 60), 1.0, np.ones(1), 1.0, 60.0
     )

@@ -17,7 +17,7 @@ from eigenlens.missing import em as missing_climb
 from eigenlens.missing import expectation as observed_rows
 from eigenlens.missing import passes as missing_passes
 from eigenlens.missing.fit import fit_observed
-from eigenlens.stats.observed import ObservedColumns
+from eigenlens.stats.moments import ColumnMoments
 
 NOISES = ["isotropic", "diagonal"]
 
@@ -218,5 +218,5 @@ def test_packed_inverses_and_products(k):
 
 def test_observed_moments_given_or_not():
     X, start = table(), start_of(6, 2, "isotropic")
-    observed = accumulate(ArraySource(X), ObservedColumns.of)
+    observed = accumulate(ArraySource(X), ColumnMoments.of_observed)
     assert fit_observed(ArraySource(X), start, observed=observed).path == fit_observed(ArraySource(X), start).path

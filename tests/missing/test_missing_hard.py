@@ -28,7 +28,7 @@ from eigenlens.missing.fit import fit_best, fit_observed
 from eigenlens.missing.units import NOISES, Units
 from eigenlens.optim.trust_region import negative_curvature_step, newton_step
 from eigenlens.pca.missing import fit_pca_missing
-from eigenlens.stats.observed import ObservedColumns
+from eigenlens.stats.moments import ColumnMoments
 
 FLOORS = {"isotropic": 1e-12, "diagonal": 1e-8}
 
@@ -126,7 +126,7 @@ def prepared(noise, steep, monkeypatch):
     if steep:
         monkeypatch.setattr(observed_rows, "STEEP", 0.0)
     X, _ = hard_table(3, heywood=False, scales=False)
-    observed = ObservedColumns.of(Block(X))
+    observed = ColumnMoments.of_observed(Block(X))
     units = Units.of(observed)
     structure = NOISES[noise](observed, units, 1e-12)
     piece = observed_rows.pieces_of(Block(X), units.centre, units.scale, 2)[0]
@@ -224,7 +224,7 @@ def test_an_interrupt_in_any_start_keeps_the_best_so_far():
     rng, d = np.random.default_rng(0), X.shape[1]
     mean, psi = np.nanmean(X, axis=0), np.nanvar(X, axis=0)
     starts = [LinearGaussian(mean, rng.standard_normal((d, k)), psi) for _ in range(3)]
-    given, steps = {"noise": "diagonal", "observed": ObservedColumns.of(Block(X))}, []
+    given, steps = {"noise": "diagonal", "observed": ColumnMoments.of_observed(Block(X))}, []
     whole = fit_best(ArraySource(X), starts, progress=lambda *what: steps.append(what), **given)
     for last in range(2, len(steps), 7):
         calls = []
@@ -442,7 +442,7 @@ def test_rows_of_weight_zero_say_nothing():
     X = X[~np.isnan(X).any(axis=1)]
     padded = np.vstack([X, np.full((2, X.shape[1]), np.nan), np.full((1, X.shape[1]), np.inf)])
     w = np.append(np.ones(len(X)), np.zeros(3))
-    with_, without = ObservedColumns.of(Block(padded, w)), ObservedColumns.of(Block(X))
+    with_, without = ColumnMoments.of_observed(Block(padded, w)), ColumnMoments.of_observed(Block(X))
     assert not with_.missing.any()
     assert_allclose(with_.mean, without.mean)
     assert_allclose(with_.square, without.square)

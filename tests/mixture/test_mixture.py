@@ -18,12 +18,19 @@ from eigenlens.densities.mixture import Mixture
 from eigenlens.errors import DataError, OptionError
 from eigenlens.latent.factor.fit import fit_factor
 from eigenlens.latent.ppca.fit import fit_ppca
-from eigenlens.mixture.em import climb
+from eigenlens.mixture.em import run_em
 from eigenlens.mixture.fit import MixtureOptions, fit_mixture
-from eigenlens.mixture.problem import asked_of, bound, whole_of
-from eigenlens.mixture.starts import STARTS, Start, from_centres, from_mixture, from_shares, inclusion
-from eigenlens.mixture.structures.families import STRUCTURES
-from eigenlens.mixture.structures.parameters import PARTS, raised
+from eigenlens.mixture.problem import covariance_floor, make_problem, summarise_rows
+from eigenlens.mixture.starts import (
+    CENTRE_RULES,
+    Start,
+    from_centres,
+    from_mixture,
+    from_responsibilities,
+    inclusion_probabilities,
+)
+from eigenlens.mixture.structures.families import COVARIANCE_STRUCTURES
+from eigenlens.mixture.structures.parameters import PARAMETERS, raise_to_floor
 from references import crabs, mclust
 
 IRIS = load_iris().data
@@ -33,7 +40,7 @@ CRABS = crabs.CENTRES, crabs.COUNTS
 
 def fitted(X, K, seed=0, weight=None, n_init=4, **options):
     source = X if not isinstance(X, np.ndarray) else ArraySource(X)
-    options = {"starting": from_centres(STARTS["k-means++"], n_init)} | options
+    options = {"starting": from_centres(CENTRE_RULES["k-means++"], n_init)} | options
     return fit_mixture(source.weighted(weight), K, MixtureOptions(**options), np.random.default_rng(seed))
 
 
@@ -111,15 +118,15 @@ def test_what_is_said_to_be_left_is_not_more(tol):
     cases = [(CRABS[0][:, None], CRABS[1], 2, "full"), (mclust.FAITHFUL, None, 3, "full"), (IRIS, None, 2, "tied")]
     cases += [(clusters(d=2, K=3, seed=seed, spread=0.8), None, 3, "diag") for seed in (1, 2)]
     for X, weight, K, name in cases:
-        structure = STRUCTURES[name](1)
+        structure = COVARIANCE_STRUCTURES[name](1)
         source = ArraySource(X).weighted(None if weight is None else weight.astype(float))
-        problem = asked_of(whole_of(source, structure), K, structure)
+        problem = make_problem(summarise_rows(source, structure), K, structure)
         for seed in range(4):
-            start = from_centres(STARTS["random"], 1)(problem, K, np.random.default_rng(seed))[0].mixture
-            found = climb(problem, start, tol=tol * problem.weight, max_iter=2000)
+            start = from_centres(CENTRE_RULES["random"], 1)(problem, K, np.random.default_rng(seed))[0].mixture
+            found = run_em(problem, start, tol=tol * problem.weight, max_iter=2000)
             if not found.converged or problem.held(found.mixture).any():
                 continue
-            further = climb(problem, found.mixture, tol=0.0, max_iter=300)
+            further = run_em(problem, found.mixture, tol=0.0, max_iter=300)
             assert further.path[-1] - found.path[-1] <= tol * problem.weight
 
 
@@ -147,12 +154,12 @@ def test_plain_steps_are_the_textbooks():
     assert not fit.converged
 
 
-@pytest.mark.parametrize("name", STRUCTURES)
+@pytest.mark.parametrize("name", COVARIANCE_STRUCTURES)
 def test_likelihood_never_falls_and_is_that_of_the_model(name):
     X = clusters(d=4, spread=1.0)
     for accelerate in (False, True):
         fit = fitted(
-            X, 3, structure=name, n_factors=2, accelerate=accelerate, starting=from_centres(STARTS["random"], 1)
+            X, 3, structure=name, n_factors=2, accelerate=accelerate, starting=from_centres(CENTRE_RULES["random"], 1)
         )
         gains = np.diff(fit.path)
         assert np.all(gains >= 0.0)
@@ -160,7 +167,7 @@ def test_likelihood_never_falls_and_is_that_of_the_model(name):
         assert fit.model.weights.sum() == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("name", STRUCTURES)
+@pytest.mark.parametrize("name", COVARIANCE_STRUCTURES)
 def test_one_component_is_one_gaussian(name):
     X = clusters(K=1, d=4)
     fit = fitted(X, 1, structure=name, n_factors=2)
@@ -184,7 +191,7 @@ def test_latent_structures_lie_between_less_and_more(name):
     """With d − 1 dimensions ppca is full; with fewer it is no likelier, and no less likely than none."""
     X = clusters(d=4)
     R = np.random.default_rng(5).dirichlet(np.ones(3), len(X)) + 5.0 * np.eye(3)[np.arange(len(X)) // 100]
-    start = {"starting": from_shares(R / R.sum(axis=1, keepdims=True)), "in_order": True}
+    start = {"starting": from_responsibilities(R / R.sum(axis=1, keepdims=True)), "in_order": True}
     lower = fitted(X, 3, structure={"ppca": "spherical", "factor": "diag"}[name], **start)
     upper = fitted(X, 3, structure="full", **start)
     mine = [fitted(X, 3, structure=name, n_factors=q, **start) for q in (1, 2, 3)]
@@ -196,7 +203,7 @@ def test_latent_structures_lie_between_less_and_more(name):
 
 def test_free_parameters():
     X = clusters(d=4)
-    found = {name: fitted(X, 3, structure=name, n_factors=2, max_iter=2).parameters for name in STRUCTURES}
+    found = {name: fitted(X, 3, structure=name, n_factors=2, max_iter=2).parameters for name in COVARIANCE_STRUCTURES}
     assert found == {
         "full": 2 + 12 + 30, "tied": 2 + 12 + 10, "diag": 2 + 12 + 12, "spherical": 2 + 12 + 3,
         "ppca": 2 + 12 + 3 * (8 - 1 + 1), "factor": 2 + 12 + 3 * (8 - 1 + 4),
@@ -206,7 +213,7 @@ def test_free_parameters():
 # ---- laws ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", STRUCTURES)
+@pytest.mark.parametrize("name", COVARIANCE_STRUCTURES)
 def test_weights_are_copies(name):
     X = clusters(d=4, n=150)
     w = np.random.default_rng(3).integers(0, 4, len(X)).astype(float)
@@ -218,10 +225,10 @@ def test_weights_are_copies(name):
     assert weighted.rows == np.count_nonzero(w)
 
 
-@pytest.mark.parametrize("name", STRUCTURES)
+@pytest.mark.parametrize("name", COVARIANCE_STRUCTURES)
 def test_blocks_change_nothing(name):
     X = clusters(d=4)
-    start = from_shares(np.random.default_rng(1).dirichlet(np.ones(3), len(X)))
+    start = from_responsibilities(np.random.default_rng(1).dirichlet(np.ones(3), len(X)))
     whole, blocks = (
         fitted(source, 3, structure=name, starting=start, max_iter=20, accelerate=False)
         for source in (ArraySource(X), ArraySource(X, block_rows=37))
@@ -244,7 +251,7 @@ def test_full_covariances_know_no_units_or_directions():
     A = np.array([[2.0, 1.0, 0.0], [0.0, 0.5, -3.0], [1.0, 0.0, 40.0]])
     Y = X @ A.T + np.array([1e4, -5.0, 3.0])
     R = np.eye(3)[np.arange(300) // 100] * 0.8 + 0.2 / 3
-    plain, mapped = (fitted(Z, 3, starting=from_shares(R), in_order=True, tol=1e-13) for Z in (X, Y))
+    plain, mapped = (fitted(Z, 3, starting=from_responsibilities(R), in_order=True, tol=1e-13) for Z in (X, Y))
     jacobian = len(X) * np.linalg.slogdet(A)[1]
     assert mapped.loglik == pytest.approx(plain.loglik - jacobian, rel=1e-10)
     np.testing.assert_allclose(mapped.model.means, plain.model.means @ A.T + [1e4, -5.0, 3.0], rtol=1e-6)
@@ -256,12 +263,12 @@ def test_full_covariances_know_no_units_or_directions():
 def test_units_of_columns_do_not_matter(name, prior):
     X, s = clusters(d=4), np.array([1e-3, 1.0, 50.0, 1e5])
     R = np.eye(3)[np.arange(300) // 100] * 0.8 + 0.2 / 3
-    options = {"structure": name, "prior": prior, "starting": from_shares(R), "in_order": True}
+    options = {"structure": name, "prior": prior, "starting": from_responsibilities(R), "in_order": True}
     plain, scaled = (fitted(Z, 3, **options) for Z in (X, X * s))
     assert scaled.loglik == pytest.approx(plain.loglik - len(X) * np.log(s).sum(), rel=1e-8)
 
 
-@pytest.mark.parametrize("name", STRUCTURES)
+@pytest.mark.parametrize("name", COVARIANCE_STRUCTURES)
 def test_float32_has_no_negative_variances(name):
     X = (clusters(d=4) + 1000.0).astype(np.float32)
     single, double = fitted(X, 3, structure=name), fitted(X.astype(np.float64), 3, structure=name)
@@ -293,8 +300,8 @@ def test_the_order_of_rows_does_not_matter(name):
 def test_a_sample_of_many_rows_is_enough_to_start(monkeypatch):
     from eigenlens.mixture import starts as mixture_starts
 
-    monkeypatch.setattr(mixture_starts, "FEWEST_ROWS", 300)
-    monkeypatch.setattr(mixture_starts, "ROWS_EACH", 50)
+    monkeypatch.setattr(mixture_starts, "MIN_SAMPLE_ROWS", 300)
+    monkeypatch.setattr(mixture_starts, "ROWS_PER_COMPONENT", 50)
     X = clusters(n=6000, spread=8.0)
     fit = fitted(X, 3)
     np.testing.assert_allclose(np.sort(fit.model.weights), 1 / 3, atol=0.05)
@@ -304,7 +311,7 @@ def test_a_sample_of_many_rows_is_enough_to_start(monkeypatch):
 # ---- the prior ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", STRUCTURES)
+@pytest.mark.parametrize("name", COVARIANCE_STRUCTURES)
 def test_with_the_prior_the_posterior_climbs(name):
     fit = fitted(IRIS, 3, structure=name, prior="conjugate")
     assert np.all(np.diff(fit.path) >= 0.0)
@@ -329,7 +336,7 @@ def test_the_prior_is_fraleys_and_rafterys():
 
 def test_the_prior_keeps_components_on_single_rows_wide():
     X = np.concatenate([clusters(K=1, d=2), [[50.0, 50.0]]])
-    start = from_shares(np.eye(2)[np.append(np.zeros(300, dtype=int), 1)])
+    start = from_responsibilities(np.eye(2)[np.append(np.zeros(300, dtype=int), 1)])
     collapsed = fitted(X, 2, starting=start, in_order=True)
     assert collapsed.held == (1,)
     assert np.all(np.diff(collapsed.path) >= 0.0)
@@ -341,7 +348,7 @@ def test_the_prior_keeps_components_on_single_rows_wide():
 # ---- what could go wrong ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", STRUCTURES)
+@pytest.mark.parametrize("name", COVARIANCE_STRUCTURES)
 def test_duplicated_rows_are_held_at_the_floor(name):
     X = np.concatenate([clusters(K=1, d=3), np.tile([[9.0, 9.0, 9.0]], (60, 1))])
     fit = fitted(X, 2, structure=name)
@@ -424,7 +431,7 @@ def impatient_from(monkeypatch, call):
     """From this call on, the climbs from guesses are stopped in their eighth pass; the list has an entry a call."""
     from eigenlens.mixture import starts as mixture_starts
 
-    calls, calm = [], mixture_starts.climb_all
+    calls, calm = [], mixture_starts.run_em_from_each
 
     def climb_all(problem, starts, **options):
         calls.append(len(starts))
@@ -433,7 +440,7 @@ def impatient_from(monkeypatch, call):
             problem = replace(problem, source=rows)
         return calm(problem, starts, **options)
 
-    monkeypatch.setattr(mixture_starts, "climb_all", climb_all)
+    monkeypatch.setattr(mixture_starts, "run_em_from_each", climb_all)
     return calls
 
 
@@ -451,7 +458,7 @@ def test_an_interrupt_among_the_guesses_ends_the_fit(monkeypatch):
 def test_an_interrupt_keeps_the_guesses_that_were_climbed_from(monkeypatch):
     from eigenlens.mixture import starts as mixture_starts
 
-    monkeypatch.setattr(mixture_starts, "_at_once", lambda problem, K: 5)
+    monkeypatch.setattr(mixture_starts, "_starts_at_once", lambda problem, K: 5)
     X = clusters(spread=1.0)
     calls = impatient_from(monkeypatch, call=2)
     fit = fitted(X, 3, n_init=8)
@@ -499,7 +506,7 @@ def test_guesses_are_made_on_the_rows_that_count():
 
 def test_heavy_rows_are_likelier_drawn():
     w = np.append(np.linspace(0.1, 2.0, 200), [1e3, 1e9])
-    p = inclusion(w, 40)
+    p = inclusion_probabilities(w, 40)
     assert p.sum() == pytest.approx(40.0)
     np.testing.assert_array_equal(p[-2:], 1.0)
     np.testing.assert_allclose(p[:-2] / p[0], w[:-2] / w[0])
@@ -513,8 +520,8 @@ def test_responsibilities_of_rows_of_weight_0_are_dropped_with_them(lacking):
     w = (rng.random(len(X)) < 0.6).astype(float)
     X[w == 0.0] = lacking
     options = {"in_order": True, "max_iter": 1}
-    whole = fitted(X, 3, weight=w, starting=from_shares(R, w), **options)
-    kept = fitted(X[w > 0.0], 3, starting=from_shares(R[w > 0.0]), **options)
+    whole = fitted(X, 3, weight=w, starting=from_responsibilities(R, w), **options)
+    kept = fitted(X[w > 0.0], 3, starting=from_responsibilities(R[w > 0.0]), **options)
     np.testing.assert_allclose(whole.model.means, kept.model.means, rtol=1e-9)
 
 
@@ -545,7 +552,7 @@ def test_raising_is_the_likeliest_covariance_within_the_bound():
     rng = np.random.default_rng(0)
     root = rng.standard_normal((3, 3))
     S, least = root @ np.diag([3.0, 1.0, 1e-4]) @ root.T, 0.1 * np.eye(3)
-    best = raised(S[None], least)[0]
+    best = raise_to_floor(S[None], least)[0]
 
     def value(C):
         return -np.linalg.slogdet(C)[1] - np.trace(np.linalg.solve(C, S))
@@ -553,18 +560,18 @@ def test_raising_is_the_likeliest_covariance_within_the_bound():
     assert np.linalg.eigvalsh(best - least).min() > -1e-12
     for _ in range(200):
         E = 0.1 * rng.standard_normal((3, 3))
-        other = raised((best + E @ E.T * rng.choice([-0.3, 1.0]))[None], least)[0]
+        other = raise_to_floor((best + E @ E.T * rng.choice([-0.3, 1.0]))[None], least)[0]
         assert value(other) <= value(best) + 1e-12
 
 
-@pytest.mark.parametrize("name", PARTS)
+@pytest.mark.parametrize("name", PARAMETERS)
 def test_coordinates_go_there_and_back(name):
     rng = np.random.default_rng(1)
     B = rng.standard_normal((4, 2, 3, 3))
     arrays = {"covariances": B @ np.swapaxes(B, -2, -1) + np.eye(3), "loadings": B}
     array = arrays.get(name, rng.random((4, 2, 3)) + 0.1)
     s = np.array([1.0, 10.0, 0.1])
-    part = PARTS[name]
+    part = PARAMETERS[name]
     assert part.vector(array, s).shape == (4, part.size(array))
     np.testing.assert_allclose(part.array(part.vector(array, s), s, array), array, rtol=1e-10)
     far = part.array(part.vector(array, s) + 50.0, s, array)
@@ -573,7 +580,7 @@ def test_coordinates_go_there_and_back(name):
 
 def test_the_bound_has_no_flat_direction():
     C = np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1e-6]])
-    least = bound(C, 1e-8)
+    least = covariance_floor(C, 1e-8)
     units = np.sqrt(np.diag(C))
     assert np.linalg.eigvalsh(least / np.outer(units, units)).min() == pytest.approx(1e-10, rel=1e-3)
-    np.testing.assert_allclose(bound(np.diag([2.0, 3.0]), 1e-8), np.diag([2e-8, 3e-8]), rtol=1e-9)
+    np.testing.assert_allclose(covariance_floor(np.diag([2.0, 3.0]), 1e-8), np.diag([2e-8, 3e-8]), rtol=1e-9)

@@ -13,9 +13,9 @@ from eigenlens.data.memory import ArraySource
 from eigenlens.densities.covariance import Full
 from eigenlens.densities.gaussian import Gaussian
 from eigenlens.densities.mixture import Mixture
-from eigenlens.mixture.binned import bin_centres, fit_binned_mixture, truncated
+from eigenlens.mixture.binned import bin_centres, fit_binned_mixture, truncated_moments
 from eigenlens.mixture.fit import MixtureOptions, fit_mixture
-from eigenlens.mixture.starts import STARTS, from_centres, from_mixture
+from eigenlens.mixture.starts import CENTRE_RULES, from_centres, from_mixture
 from references import crabs
 
 
@@ -128,7 +128,8 @@ def test_units_do_not_matter(shift):
 
 def test_the_prior_keeps_a_component_in_one_bin_wide():
     edges, counts = np.arange(8.0), np.array([3, 9, 12, 8, 4, 0, 40.0])
-    one = from_centres(STARTS["k-means++"], 1)  # of several the one that stops short of the bound would be preferred
+    # of several starts, the one that stops short of the floor would be preferred
+    one = from_centres(CENTRE_RULES["k-means++"], 1)
     collapsed, wide = (fitted(edges, counts, 2, prior=prior, starting=one) for prior in ("none", "conjugate"))
     assert len(collapsed.held) == 1
     assert not wide.held
@@ -141,7 +142,7 @@ def test_the_prior_keeps_a_component_in_one_bin_wide():
 @pytest.mark.parametrize("a", [-3.0, -0.2, 0.0, 1.0, 4.0, 9.0])
 @pytest.mark.parametrize("width", [1e-6, 0.04, 0.45, 0.55, 2.0, 7.0])
 def test_moments_are_integrals(a, width):
-    found = truncated(np.array([a]), np.array([a + width]))
+    found = truncated_moments(np.array([a]), np.array([a + width]))
     integrals = [quad(lambda t, j=j: (a + t) ** j * np.exp(-0.5 * t * (t + 2 * a)), 0.0, width)[0] for j in range(3)]
     expected = np.log(integrals[0]) - 0.5 * (a * a + np.log(2.0 * np.pi))
     assert found.log_mass[0] == pytest.approx(expected, rel=1e-9, abs=1e-9)
@@ -151,9 +152,9 @@ def test_moments_are_integrals(a, width):
 
 def test_tails_are_not_lost():
     """E[z | z > a] is a + 1/a − 2/a³ + … far out, on either side."""
-    found = truncated(np.array([40.0, -np.inf]), np.array([np.inf, -40.0]))
+    found = truncated_moments(np.array([40.0, -np.inf]), np.array([np.inf, -40.0]))
     np.testing.assert_allclose(np.abs(found.first), 40.0 + 1 / 40 - 2 / 40**3, rtol=1e-7)
     np.testing.assert_array_equal(np.sign(found.first), [1.0, -1.0])
     np.testing.assert_allclose(found.log_mass, norm.logsf(40.0), rtol=1e-12)
-    everything = truncated(np.array([-np.inf]), np.array([np.inf]))
+    everything = truncated_moments(np.array([-np.inf]), np.array([np.inf]))
     np.testing.assert_allclose(np.ravel(everything), [0.0, 0.0, 1.0], atol=1e-15)

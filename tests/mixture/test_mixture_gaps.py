@@ -17,9 +17,9 @@ from eigenlens.latent.factor.fit import fit_factor
 from eigenlens.latent.ppca.fit import fit_ppca
 from eigenlens.mixture import missing as mixture_gaps
 from eigenlens.mixture.fit import MixtureOptions, fit_mixture
-from eigenlens.mixture.missing import observed_entries
-from eigenlens.mixture.starts import STARTS, from_centres, from_mixture, from_shares
-from eigenlens.mixture.structures.families import STRUCTURES
+from eigenlens.mixture.missing import single_observed_e_step
+from eigenlens.mixture.starts import CENTRE_RULES, from_centres, from_mixture, from_responsibilities
+from eigenlens.mixture.structures.families import COVARIANCE_STRUCTURES
 from references import airquality
 
 
@@ -33,7 +33,7 @@ def rows(n=90, d=3, seed=0, share=0.25, spread=4.0):
 
 def fitted(X, K, seed=0, weight=None, n_init=4, **options):
     source = ArraySource(X) if isinstance(X, np.ndarray) else X
-    options = {"starting": from_centres(STARTS["k-means++"], n_init)} | options
+    options = {"starting": from_centres(CENTRE_RULES["k-means++"], n_init)} | options
     return fit_mixture(source.weighted(weight), K, MixtureOptions(**options), np.random.default_rng(seed))
 
 
@@ -41,7 +41,7 @@ def some_mixture(name, d=3, K=2):
     """Any mixture of the structure, from random groups of random rows."""
     rng = np.random.default_rng(5)
     X = rng.standard_normal((80, d)) @ rng.standard_normal((d, d)) + rng.standard_normal(d)
-    structure = STRUCTURES[name](1)
+    structure = COVARIANCE_STRUCTURES[name](1)
     moments = structure.grouped(Block(X), rng.dirichlet(np.ones(K), len(X)))
     spread = structure.spread(moments, 1e-6 * (np.eye(d) if structure.joint else np.ones(d)), None)
     return Mixture(np.array([0.3, 0.7]), structure.components(moments.mean, spread))
@@ -71,18 +71,18 @@ def row_by_row(mixture, X, w):
     return loglik, weight, mean, second - weight[:, None, None] * mean[:, :, None] * mean[:, None, :]
 
 
-@pytest.mark.parametrize("name", STRUCTURES)
+@pytest.mark.parametrize("name", COVARIANCE_STRUCTURES)
 def test_a_pass_is_that_of_conditional_gaussians(name):
     X = rows(share=0.4)
     X[7] = np.nan
     w = np.random.default_rng(1).integers(0, 3, len(X)).astype(float)
     mixture = some_mixture(name)
-    found = observed_entries(mixture)(Block(X, w))
+    found = single_observed_e_step(mixture)(Block(X, w))
     loglik, weight, mean, scatter = row_by_row(mixture, X, w)
     assert found.loglik == pytest.approx(loglik, rel=1e-11)
     np.testing.assert_allclose(found.moments.weight, weight, rtol=1e-10)
     np.testing.assert_allclose(found.moments.mean, mean, rtol=1e-9, atol=1e-9)
-    if STRUCTURES[name](1).joint:
+    if COVARIANCE_STRUCTURES[name](1).joint:
         np.testing.assert_allclose(found.moments.scatter, scatter, rtol=1e-8, atol=1e-8)
     else:
         np.testing.assert_allclose(found.moments.square, np.einsum("kii->ki", scatter), rtol=1e-8)
@@ -91,10 +91,10 @@ def test_a_pass_is_that_of_conditional_gaussians(name):
 @pytest.mark.parametrize("name", ["full", "tied", "diag"])
 def test_pieces_and_batches_change_nothing(name, monkeypatch):
     X, mixture = rows(n=300, share=0.4), some_mixture(name)
-    whole = observed_entries(mixture)(Block(X))
-    monkeypatch.setattr(mixture_gaps, "PIECE", 60)
-    monkeypatch.setattr(mixture_gaps, "BATCH", 40)
-    parts = observed_entries(mixture)(Block(X))
+    whole = single_observed_e_step(mixture)(Block(X))
+    monkeypatch.setattr(mixture_gaps, "PATTERN_PIECE_ENTRIES", 60)
+    monkeypatch.setattr(mixture_gaps, "DEVIATION_ENTRIES", 40)
+    parts = single_observed_e_step(mixture)(Block(X))
     assert parts.loglik == pytest.approx(whole.loglik, rel=1e-12)
     for field in vars(whole.moments):
         np.testing.assert_allclose(getattr(parts.moments, field), getattr(whole.moments, field), rtol=1e-9, atol=1e-9)
@@ -102,9 +102,9 @@ def test_pieces_and_batches_change_nothing(name, monkeypatch):
 
 def test_a_block_without_rows_adds_nothing():
     mixture, X = some_mixture("full"), rows()
-    found = observed_entries(mixture)(Block(X))
+    found = single_observed_e_step(mixture)(Block(X))
     for nothing in (Block(X[:0]), Block(np.full((3, 3), np.nan)), Block(X, np.zeros(len(X)))):
-        both = found + observed_entries(mixture)(nothing)
+        both = found + single_observed_e_step(mixture)(nothing)
         assert both.loglik == found.loglik
         np.testing.assert_allclose(both.moments.scatter, found.moments.scatter, rtol=1e-14)
 
@@ -157,14 +157,14 @@ def test_independent_columns_have_a_closed_form(name):
 # ---- laws ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", STRUCTURES)
+@pytest.mark.parametrize("name", COVARIANCE_STRUCTURES)
 def test_likelihood_never_falls_and_no_neighbour_is_likelier(name):
     X = rows()
     fit = fitted(X, 2, structure=name, prior="none")
     assert fit.converged
     assert np.all(np.diff(fit.path) >= 0.0)
     assert fit.loglik == pytest.approx(fit.model.log_density(X).sum(), rel=1e-11)
-    structure, rng = STRUCTURES[name](1), np.random.default_rng(2)
+    structure, rng = COVARIANCE_STRUCTURES[name](1), np.random.default_rng(2)
     spread = structure.arrays(fit.model.components)
     for _ in range(20):
         means = fit.model.means + 0.02 * rng.standard_normal(fit.model.means.shape)
@@ -173,13 +173,13 @@ def test_likelihood_never_falls_and_no_neighbour_is_likelier(name):
         assert other.log_density(X).sum() < fit.loglik
 
 
-@pytest.mark.parametrize("name", STRUCTURES)
+@pytest.mark.parametrize("name", COVARIANCE_STRUCTURES)
 def test_without_gaps_it_is_the_fit_of_complete_rows(name):
     """A far row with a gap and next to no weight makes it take the other way."""
     X = rows(share=0.0)
     gap = np.where(np.arange(3) == 1, np.nan, X[:1])
     shares = np.eye(3)[np.arange(90) // 30] * 0.8 + 0.2 / 3
-    complete = fitted(X, 3, structure=name, starting=from_shares(shares), in_order=True)
+    complete = fitted(X, 3, structure=name, starting=from_responsibilities(shares), in_order=True)
     w = np.append(np.ones(90), 1e-12)
     start = from_mixture(complete.model)
     other = fitted(np.concatenate([X, gap]), 3, weight=w, structure=name, starting=start, in_order=True)
@@ -204,7 +204,7 @@ def test_weights_are_copies_and_blocks_change_nothing(name):
 def test_units_of_columns_do_not_matter(prior):
     X, s = rows(), np.array([1e-3, 1.0, 1e5])
     R = np.eye(3)[np.arange(90) // 30] * 0.8 + 0.2 / 3
-    options = {"prior": prior, "starting": from_shares(R), "in_order": True}
+    options = {"prior": prior, "starting": from_responsibilities(R), "in_order": True}
     plain, scaled = (fitted(Z, 3, **options) for Z in (X, X * s))
     jacobian = np.log(s) @ (~np.isnan(X)).sum(axis=0)
     assert scaled.loglik == pytest.approx(plain.loglik - jacobian, rel=1e-8)
@@ -240,7 +240,7 @@ def test_rows_and_columns_without_entries():
         fitted(np.array([[1.0, np.nan], [2.0, 3.0], [np.nan, np.nan]]), 3)
 
 
-@pytest.mark.parametrize("name", STRUCTURES)
+@pytest.mark.parametrize("name", COVARIANCE_STRUCTURES)
 def test_a_constant_column_with_gaps(name):
     X = rows()
     X[:, 1] = np.where(np.isnan(X[:, 1]), np.nan, 7.0)

@@ -11,14 +11,14 @@ from sklearn.datasets import load_iris
 from threadpoolctl import threadpool_limits
 
 from eigenlens.data.memory import ArraySource
-from eigenlens.mixture.em import climb, climb_all
+from eigenlens.mixture.em import run_em, run_em_from_each
 from eigenlens.mixture.em_step import ComponentLost
 from eigenlens.mixture.fit import MixtureOptions, fit_mixture
-from eigenlens.mixture.problem import asked_of, whole_of
-from eigenlens.mixture.starts import seeds
-from eigenlens.mixture.state import State
-from eigenlens.mixture.structures.families import STRUCTURES
-from eigenlens.mixture.structures.parameters import raised
+from eigenlens.mixture.problem import make_problem, summarise_rows
+from eigenlens.mixture.starts import k_means_plus_plus
+from eigenlens.mixture.state import MixtureState
+from eigenlens.mixture.structures.families import COVARIANCE_STRUCTURES
+from eigenlens.mixture.structures.parameters import raise_to_floor
 
 IRIS = load_iris().data
 
@@ -30,15 +30,15 @@ def with_gaps(X):
 
 
 def asked(X, K, name, prior="none", weight=None):
-    structure = STRUCTURES[name](1)
-    return asked_of(whole_of(ArraySource(X).weighted(weight), structure), K, structure, prior=prior)
+    structure = COVARIANCE_STRUCTURES[name](1)
+    return make_problem(summarise_rows(ArraySource(X).weighted(weight), structure), K, structure, prior=prior)
 
 
 def starts(problem, X, K, count):
     """The mixtures of the rows nearest to some of them."""
     filled, found = problem.filled(X), []
     for seed in range(count):
-        centres = seeds(filled, np.ones(len(X)), K, np.random.default_rng(seed))
+        centres = k_means_plus_plus(filled, np.ones(len(X)), K, np.random.default_rng(seed))
         labels = np.sum((filled[:, None] - centres) ** 2, axis=2).argmin(axis=1)
         found.append(
             problem.estimate(problem.structure.grouped(ArraySource(filled).blocks().__next__(), np.eye(K)[labels]))
@@ -47,14 +47,14 @@ def starts(problem, X, K, count):
 
 
 @pytest.mark.parametrize("rows", ["complete", "with gaps"])
-@pytest.mark.parametrize("name", STRUCTURES)
+@pytest.mark.parametrize("name", COVARIANCE_STRUCTURES)
 def test_side_by_side_as_alone(name, rows):
     X = IRIS[::2] if rows == "complete" else with_gaps(IRIS[::3])
     problem = asked(X, 3, name, prior="conjugate")
     some = starts(problem, X, 3, 4)
     for one, alone in zip(
-        climb_all(problem, some, tol=1e-4, max_iter=12),
-        [climb(problem, start, tol=1e-4, max_iter=12) for start in some],
+        run_em_from_each(problem, some, tol=1e-4, max_iter=12),
+        [run_em(problem, start, tol=1e-4, max_iter=12) for start in some],
         strict=True,
     ):
         np.testing.assert_allclose(one.path, alone.path, rtol=1e-9)
@@ -65,7 +65,7 @@ def test_side_by_side_as_alone(name, rows):
 def test_a_step_is_that_of_the_book():
     """The responsibilities, and the means and covariances that they weigh, for mixtures of two numbers of rows."""
     problem = asked(IRIS, 2, "full")
-    some = [State.of(one, problem.structure) for one in starts(problem, IRIS, 2, 3)]
+    some = [MixtureState.of(one, problem.structure) for one in starts(problem, IRIS, 2, 3)]
     for state, (value, better) in zip(some, problem.steps(some), strict=True):
         parts = zip(state.weights, state.means, state.spread["covariances"], strict=True)
         joint = np.stack([pi * multivariate_normal(mean, C).pdf(IRIS) for pi, mean, C in parts], axis=1)
@@ -82,9 +82,9 @@ def test_a_step_is_that_of_the_book():
 def test_a_mixture_that_loses_a_component_leaves_the_others_alone(name):
     problem = asked(IRIS, 3, name)
     some = starts(problem, IRIS, 3, 3)
-    far = State.of(some[1], problem.structure)
+    far = MixtureState.of(some[1], problem.structure)
     far = replace(far, means=far.means + 1e4 * (np.arange(3) == 2)[:, None])
-    states = [State.of(some[0], problem.structure), far, State.of(some[2], problem.structure)]
+    states = [MixtureState.of(some[0], problem.structure), far, MixtureState.of(some[2], problem.structure)]
     first, lost, last = problem.steps(states)
     assert isinstance(lost, ComponentLost)
     assert lost.k == 2
@@ -93,7 +93,7 @@ def test_a_mixture_that_loses_a_component_leaves_the_others_alone(name):
         (alone,) = problem.steps([state])
         assert found[0] == pytest.approx(alone[0], rel=1e-13)
         np.testing.assert_allclose(found[1].means, alone[1].means, rtol=1e-12)
-    left = climb_all(problem, [state.mixture(problem.structure) for state in states], tol=1e-3, max_iter=30)
+    left = run_em_from_each(problem, [state.mixture(problem.structure) for state in states], tol=1e-3, max_iter=30)
     assert [len(one.mixture.weights) for one in left] == [3, 2, 3]
     assert [len(one.lost) for one in left] == [0, 1, 0]
 
@@ -106,9 +106,9 @@ def test_only_what_is_below_the_bound_is_raised(d):
     C[1, 0] *= 1e-3
     C[4, 1, 0], C[4, 1, :, 0] = 0.0, 0.0
     least = 0.05 * np.eye(d)
-    found = raised(C, least)
+    found = raise_to_floor(C, least)
     for one, before in zip(found.reshape(-1, d, d), C.reshape(-1, d, d), strict=True):
-        np.testing.assert_allclose(one, raised(before[None], least)[0], rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(one, raise_to_floor(before[None], least)[0], rtol=1e-9, atol=1e-12)
         assert np.linalg.eigvalsh(one - least)[0] > -1e-10 * np.trace(one)
     assert not np.allclose(found[1, 0], C[1, 0])
     assert not np.allclose(found[4, 1], C[4, 1])
@@ -119,14 +119,14 @@ def test_how_many_climbs_go_side_by_side_does_not_matter(monkeypatch):
 
     found = []
     for at_once in (1, 7, 1000):
-        monkeypatch.setattr(mixture_starts, "_at_once", lambda problem, K, n=at_once: n)
+        monkeypatch.setattr(mixture_starts, "_starts_at_once", lambda problem, K, n=at_once: n)
         found.append(fit_mixture(ArraySource(IRIS), 4, MixtureOptions(), np.random.default_rng(0)))
     for fit in found[1:]:
         assert fit.loglik == pytest.approx(found[0].loglik, rel=1e-10)
         np.testing.assert_allclose(fit.model.means, found[0].model.means, rtol=1e-5)
 
 
-@pytest.mark.parametrize("name", STRUCTURES)
+@pytest.mark.parametrize("name", COVARIANCE_STRUCTURES)
 def test_the_number_of_threads_does_not_matter(name):
     paths = []
     for limit in (1, 3):

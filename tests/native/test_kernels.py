@@ -179,8 +179,8 @@ def test_the_instruction_set_in_use_has_a_name():
 
 def test_threads_obey_the_usual_limits():
     with threadpool_limits(1):
-        assert compiled.threads() == 1
-    assert compiled.threads() >= 1
+        assert compiled.thread_count() == 1
+    assert compiled.thread_count() >= 1
 
 
 def test_the_environment_turns_the_kernels_off():

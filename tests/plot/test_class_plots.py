@@ -306,7 +306,7 @@ def test_the_picture_of_an_explanation(data):
     linear = LinearDiscriminant().fit(X, y)
     ax = draw.explanation(linear, X, 7, top=2)
     found = linear.explain(X)
-    table = class_tables.reasons(found, 7, top=2)
+    table = class_tables.explanation(found, 7, top=2)
     assert table.names == (*[str(found.names[j]) for j in found.order[7, :2]], "1 other", "prior")
     assert table.values.sum() == pytest.approx(table.total)
     assert table.total == pytest.approx(found.log_odds[7])

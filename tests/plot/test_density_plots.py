@@ -16,7 +16,7 @@ from eigenlens import KernelDensity, bandwidth
 from eigenlens.densities import Categorical, Full, Gaussian
 from eigenlens.errors import DataError, OptionError
 from eigenlens.kde import tables as density_tables
-from eigenlens.kde.bandwidth.curve import CURVES, every_rule
+from eigenlens.kde.bandwidth.curve import CROSS_VALIDATION_CURVES, bandwidths_by_rule
 from eigenlens.kde.confidence_band import BANDS, asymptotic_band
 from eigenlens.kde.highest_density import mass_levels
 from eigenlens.kde.model import KernelEstimate
@@ -168,13 +168,13 @@ def left_out(values, weight, h):
     return {"lscv": squares, "mlcv": np.log(rest / (n - 1)).mean()}
 
 
-@pytest.mark.parametrize("kind", CURVES)
+@pytest.mark.parametrize("kind", CROSS_VALIDATION_CURVES)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_criteria_are_their_sums_over_pairs(kind, weighted):
     values = 1e3 + 40.0 * x
     w = np.random.default_rng(7).integers(1, 4, x.size) if weighted else np.ones(x.size, dtype=int)
     h = np.geomspace(4.0, 300.0, 25)
-    found = CURVES[kind](values, w.astype(float) if weighted else None, h)
+    found = CROSS_VALIDATION_CURVES[kind](values, w.astype(float) if weighted else None, h)
     assert_allclose(found, [left_out(values, w, each)[kind] for each in h], rtol=2e-5)
 
 
@@ -199,10 +199,10 @@ def test_bandwidths_are_in_the_scale_of_the_kernel():
 def test_what_rules_say_is_kept_and_not_said_again():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found, remarks = every_rule(np.round(2.0 * x) / 2.0)
+        found, remarks = bandwidths_by_rule(np.round(2.0 * x) / 2.0)
     assert set(found) >= {"silverman", "lscv"}
     assert any("equal values" in remark for remark in remarks)
-    found, remarks = every_rule(np.full(5, 2.0))
+    found, remarks = bandwidths_by_rule(np.full(5, 2.0))
     assert found == {}
     assert all("zero spread" in remark for remark in remarks)
     with pytest.raises(DataError, match="no rule has a bandwidth"):
@@ -319,7 +319,7 @@ def test_bad_options(line, space):
 # ---- the other pictures ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", CURVES)
+@pytest.mark.parametrize("kind", CROSS_VALIDATION_CURVES)
 def test_rules_stand_on_the_curve(line, kind):
     ax = bandwidth_curve(line, kind)
     table = density_tables.bandwidths(line, kind)

@@ -281,7 +281,7 @@ def test_many_classes_show_those_confused_most(tmp_path):
 def test_leaving_a_column_out_is_the_marginal():
     model = QuadraticDiscriminant().fit(X, Y)
     rows = X.to_numpy()[::30]
-    found = held_out.left_out(model, rows, tuple(X.columns))
+    found = held_out.contributions_by_omission(model, rows, tuple(X.columns))
     without = X.iloc[::30].copy()
     without["petal width (cm)"] = np.nan
     whole, fewer = (model.predict_joint_log_proba(each) for each in (X.iloc[::30], without))
@@ -306,7 +306,7 @@ def test_a_class_that_a_fold_has_not_met_has_probability_zero():
     rows = np.concatenate([np.arange(10.0), 20.0 + np.arange(10.0), [50.0]])[:, None]
     codes = np.repeat([0, 1, 2], [10, 10, 1])
     model = NaiveBayes({0: "shared-gaussian"}).fit(rows, y)
-    found = held_out.cross_validated(model, lambda index: rows[index], y, codes, 5, np.random.default_rng(0))
+    found = held_out.cross_validate_classifier(model, lambda index: rows[index], y, codes, 5, np.random.default_rng(0))
     assert found.failure == ""
     assert found.proba[-1, 2] == 0.0
     np.testing.assert_allclose(found.proba.sum(axis=1), 1.0)

@@ -10,9 +10,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from eigenlens import BayesClassifier, DataWarning, FactorAnalysis, GaussianMixture, KernelDensity, scan
 from eigenlens.data.source import Block
 from eigenlens.densities import GaussianFamily
-from eigenlens.kde.kernels import SMOOTHERS
+from eigenlens.kde.kernels import SMOOTHING_KERNELS
 from eigenlens.stats.moments import ColumnMoments, Moments
-from eigenlens.stats.observed import ObservedColumns
 
 VALUES = [3.3, 0.1, 1e6 / 7.0, -1e-9 / 3.0]
 
@@ -29,7 +28,7 @@ def test_what_is_there_of_a_column_of_one_value_does_not_vary(value, weighted):
     X = rows(value)
     X[::7, 1] = np.nan
     w = np.random.default_rng(1).random(len(X)) if weighted else None
-    found = ObservedColumns.of(Block(X, w))
+    found = ColumnMoments.of_observed(Block(X, w))
     assert found.mean[1] == pytest.approx(value, rel=4e-16)
     assert np.sqrt(found.square[1] / found.weight[1]) <= 4e-16 * abs(value)
     each = np.ones(len(X)) if w is None else w
@@ -74,9 +73,9 @@ def test_a_class_with_such_a_column_is_lent_the_variance_within_all(density, gap
 
 
 def test_canonical_bandwidths_of_many_columns_do_not_vanish():
-    for smoother in SMOOTHERS.values():
+    for smoother in SMOOTHING_KERNELS.values():
         for d in (1, 3, 10):
             twin = (smoother.roughness**d / smoother.variance**2) ** (1.0 / (d + 4))
             assert smoother.canonical(d) == pytest.approx(twin, rel=1e-12)
         assert smoother.canonical(5000) == pytest.approx(smoother.roughness, rel=0.02)
-    assert_array_equal([SMOOTHERS["gaussian"].canonical(d) > 0.0 for d in (784, 5000)], True)
+    assert_array_equal([SMOOTHING_KERNELS["gaussian"].canonical(d) > 0.0 for d in (784, 5000)], True)

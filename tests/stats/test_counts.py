@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from eigenlens.data.encoded import MOST_SLOTS
+from eigenlens.data.categories import MAX_LOOKUP_RANGE
 from eigenlens.data.levels import coded
 from eigenlens.data.source import Block
 from eigenlens.errors import DataError
@@ -44,7 +44,7 @@ COLUMNS = {
     "array of objects": np.array(GAPPY, dtype=object),
     "integers": RNG.integers(-3, 5, 200),
     "small integers": RNG.integers(-128, 128, 200).astype(np.int8),
-    "far integers": RNG.integers(0, 50, 200) * MOST_SLOTS,
+    "far integers": RNG.integers(0, 50, 200) * MAX_LOOKUP_RANGE,
     "large unsigned": RNG.integers(0, 5, 200).astype(np.uint64) + np.uint64(2**63 + 11),
     "huge python integers": [10**30 + i % 3 for i in range(50)],
     "floats": np.where(RNG.random(200) < 0.3, np.nan, RNG.integers(0, 3, 200) / 4.0),

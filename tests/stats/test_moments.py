@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import operator
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -91,50 +95,92 @@ def test_rows_without_weight_do_not_move_the_provisional_mean():
         np.testing.assert_allclose(found.square, scatter.diagonal(), rtol=1e-10)
 
 
-@pytest.mark.parametrize("seed", range(8))
+# ---- the merge law, for every way to make moments -------------------------------------------------------------
+
+
+def shares(n):
+    """Weights (n, 3) of three groups, the second of which has none."""
+    R = np.random.default_rng(2).dirichlet(np.ones(3), n)
+    R[:, 1] = 0.0
+    return R
+
+
+def classes(n):
+    return (np.arange(n) * 7 % 3).astype(np.int32)
+
+
+def with_missing(X):
+    return np.where(np.random.default_rng(3).uniform(size=X.shape) < 0.2, np.nan, X)
+
+
+MAKERS = {
+    "Moments": (np.asarray, lambda X, w, R, y: Moments.of(Block(X, w))),
+    "ColumnMoments": (np.asarray, lambda X, w, R, y: ColumnMoments.of(Block(X, w))),
+    "Moments of groups": (np.asarray, lambda X, w, R, y: Moments.of_groups(Block(X, w), R)),
+    "ColumnMoments of groups": (np.asarray, lambda X, w, R, y: ColumnMoments.of_groups(Block(X, w), R)),
+    "ColumnMoments of classes": (with_missing, lambda X, w, R, y: ColumnMoments.of_classes(X, y, w, 4)),
+    "observed ColumnMoments": (with_missing, lambda X, w, R, y: ColumnMoments.of_observed(Block(X, w))),
+}  # fmt: skip
+"""How rows X (b, d) of weights w, group shares R and classes y are summarised, and what they are before."""
+
+
+def spread_of(moments):
+    return moments.scatter if isinstance(moments, Moments) else moments.square
+
+
+def assert_same(found, wanted, rtol):
+    """The same moments but for rounding, the spread in units of its largest entry."""
+    assert type(found) is type(wanted)
+    assert found.rows == wanted.rows
+    np.testing.assert_allclose(found.weight, wanted.weight, rtol=1e-13)
+    np.testing.assert_array_equal(getattr(found, "missing", 0), getattr(wanted, "missing", 0))
+    weight = np.asarray(wanted.weight)
+    per_entry = weight if weight.ndim == wanted.mean.ndim else weight[..., None]
+    there = np.broadcast_to(per_entry > 0.0, wanted.mean.shape)
+    np.testing.assert_allclose(found.mean[there], wanted.mean[there], rtol=1e-13)
+    spread = spread_of(wanted)
+    np.testing.assert_allclose(spread_of(found), spread, rtol=rtol, atol=0.1 * rtol * np.abs(spread).max())
+
+
+@pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("weighted", [False, True])
-def test_random_splits_merge_to_the_whole(seed, weighted):
-    rng = np.random.default_rng(seed)
-    X = rows(seed=seed) + 1e6
-    w = weights(len(X), seed) if weighted else None
+@pytest.mark.parametrize("maker", MAKERS)
+def test_random_splits_merge_to_the_whole_in_any_order(maker, weighted, seed):
+    prepare, make = MAKERS[maker]
+    rng, X = np.random.default_rng(seed), prepare(rows(seed=seed) + 1e6)
+    w, R, y = weights(len(X), seed) if weighted else None, shares(len(X)), classes(len(X))
     cuts = np.sort(rng.integers(0, len(X) + 1, 5))
-    pieces = [Block(X[a:b], None if w is None else w[a:b]) for a, b in zip([0, *cuts], [*cuts, len(X)], strict=True)]
-    pieces = [piece for piece in pieces if len(piece.rows)]
-    order = rng.permutation(len(pieces))
-    for kind in (Moments, ColumnMoments):
-        parts = [kind.of(pieces[i]) for i in order]
-        total = parts[0]
-        for part in parts[1:]:
-            total = total + part
-        whole = kind.of(Block(X, w))
-        assert total.rows == whole.rows
-        assert total.weight == pytest.approx(whole.weight, rel=1e-13)
-        np.testing.assert_allclose(total.mean, whole.mean, rtol=1e-13)
-        name = "scatter" if kind is Moments else "square"
-        scale = np.abs(getattr(whole, name)).max()
-        np.testing.assert_allclose(getattr(total, name), getattr(whole, name), rtol=1e-11, atol=1e-12 * scale)
+    slices = [slice(a, b) for a, b in zip([0, *cuts], [*cuts, len(X)], strict=True) if a < b]
+    parts = [make(X[s], None if w is None else w[s], R[s], y[s]) for s in slices]
+    before = [(part.mean.copy(), spread_of(part).copy()) for part in parts]
+    total = functools.reduce(operator.add, [parts[i] for i in rng.permutation(len(parts))])
+    assert_same(total, make(X, w, R, y), rtol=1e-11)
+    for part, (mean, spread) in zip(parts, before, strict=True):  # merging does not change its operands
+        np.testing.assert_array_equal(part.mean, mean)
+        np.testing.assert_array_equal(spread_of(part), spread)
 
 
-@pytest.mark.parametrize("kind", [Moments, ColumnMoments])
-def test_nothing_is_the_neutral_element(kind):
-    some = kind.of(Block(rows(30)))
-    nothing = kind.of(Block(rows(5), np.zeros(5)))
-    assert nothing.rows == nothing.weight == 0
+@pytest.mark.parametrize("maker", MAKERS)
+def test_rows_of_weight_zero_are_the_neutral_element(maker):
+    prepare, make = MAKERS[maker]
+    X = prepare(rows(30))
+    some = make(X, np.ones(30), shares(30), classes(30))
+    nothing = make(rows(5) + 1e200, np.zeros(5), shares(5), classes(5))
+    assert not np.any(nothing.weight)
+    assert nothing.rows == 0
     for total in (some + nothing, nothing + some):
-        assert total.rows == 30
-        assert total.weight == 30.0
-        np.testing.assert_array_equal(total.mean, some.mean)
-        name = "scatter" if kind is Moments else "square"
-        np.testing.assert_array_equal(getattr(total, name), getattr(some, name))
-    assert (nothing + nothing).weight == 0.0
+        assert_same(total, some, rtol=0.0)
+    assert not np.any((nothing + nothing).weight)
 
 
-def test_merging_does_not_change_its_operands():
-    a, b = Moments.of(Block(rows(20, seed=1))), Moments.of(Block(rows(20, seed=2) + 9.0))
-    before = a.scatter.copy(), b.scatter.copy()
-    a + b
-    np.testing.assert_array_equal(a.scatter, before[0])
-    np.testing.assert_array_equal(b.scatter, before[1])
+@pytest.mark.parametrize("maker", MAKERS)
+def test_weights_are_copies(maker):
+    prepare, make = MAKERS[maker]
+    X, w = prepare(rows(60)), np.arange(60) % 3
+    copies = make(*(np.repeat(a, w, axis=0) for a in (X, np.ones(60), shares(60), classes(60))))
+    weighted = make(X, w.astype(float), shares(60), classes(60))
+    missing = {"missing": getattr(weighted, "missing", 0)} if isinstance(weighted, ColumnMoments) else {}
+    assert_same(replace(copies, rows=weighted.rows, **missing), weighted, rtol=1e-11)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -178,3 +224,70 @@ def test_covariance_divisors():
     np.testing.assert_allclose(m.covariance(), m.scatter / (w.sum() - 1.0))
     np.testing.assert_allclose(m.covariance(ddof=0.0), np.cov(X.T, aweights=w, ddof=0), rtol=1e-11)
     np.testing.assert_allclose(m.columns.variance(), m.covariance().diagonal())
+
+
+# ---- groups of rows -------------------------------------------------------------------------------------------
+
+
+def rows_and_shares(offset=0.0, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(offset, [1.0, 2.0, 0.5], (60, 3)), rng.dirichlet(np.ones(4), 60)
+
+
+def group_twin(X, R):
+    means = np.stack([np.average(X, axis=0, weights=r) for r in R.T])
+    scatter = np.stack([((X - m) * r[:, None]).T @ (X - m) for m, r in zip(means, R.T, strict=True)])
+    return R.sum(axis=0), means, scatter
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_moments_of_groups(offset):
+    X, R = rows_and_shares(offset)
+    weight, mean, scatter = group_twin(X - offset, R)
+    whole, columns = Moments.of_groups(Block(X), R), ColumnMoments.of_groups(Block(X), R)
+    for found in (whole, columns):
+        np.testing.assert_allclose(found.weight, weight, rtol=1e-12)
+        np.testing.assert_allclose(found.mean - offset, mean, atol=1e-9)
+    np.testing.assert_allclose(whole.scatter, scatter, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(columns.square, np.einsum("kii->ki", scatter), rtol=1e-8)
+    np.testing.assert_allclose(whole.columns.square, columns.square, rtol=1e-8)
+
+
+def test_groups_of_sparse_rows():
+    X, R = rows_and_shares()
+    X[X < 0.3] = 0.0
+    sparse_rows, dense_rows = (Moments.of_groups(Block(kind(X)), R) for kind in (sparse.csr_matrix, np.asarray))
+    np.testing.assert_allclose(sparse_rows.mean, dense_rows.mean, rtol=1e-12)
+    np.testing.assert_allclose(sparse_rows.scatter, dense_rows.scatter, rtol=1e-10, atol=1e-10)
+
+
+def test_moments_from_sums_about_centres():
+    X, R = rows_and_shares()
+    weight, mean, scatter = group_twin(X, R)
+    centre = mean + 0.5
+    total = weight[:, None] * (mean - centre)
+    about = scatter + np.stack([w * np.outer(v, v) for w, v in zip(weight, mean - centre, strict=True)])
+    found = Moments.about(centre, weight, total, about)
+    np.testing.assert_allclose(found.mean, mean, rtol=1e-12)
+    np.testing.assert_allclose(found.scatter, scatter, rtol=1e-10, atol=1e-10)
+    columns = ColumnMoments.about(centre, weight, total, np.einsum("kii->ki", about))
+    np.testing.assert_allclose(columns.square, np.einsum("kii->ki", scatter), rtol=1e-10)
+
+
+def test_groups_pooled_chosen_and_of_some_columns():
+    X, R = rows_and_shares()
+    found, whole = Moments.of_groups(Block(X), R), Moments.of(Block(X))
+    np.testing.assert_allclose(found.pooled.scatter, whole.scatter, rtol=1e-10)
+    np.testing.assert_allclose(found.pooled.mean, whole.mean, rtol=1e-12)
+    np.testing.assert_allclose(found.columns.pooled.square, whole.columns.square, rtol=1e-10)
+    np.testing.assert_array_equal(found.regroup(lambda a: a[2]).scatter, found.scatter[2])
+    np.testing.assert_array_equal(found.subset(np.array([2, 0])).columns.square, found.columns.square[:, [2, 0]])
+
+
+def test_an_empty_group_has_a_finite_mean_and_no_scatter():
+    X, R = rows_and_shares()
+    R[:, 1] = 0.0
+    found = Moments.of_groups(Block(X[:30]), R[:30]) + Moments.of_groups(Block(X[30:]), R[30:])
+    assert found.weight[1] == 0.0
+    assert not found.scatter[1].any()
+    assert np.all(np.isfinite(found.mean))

@@ -14,7 +14,7 @@ import numpy as np
 from eigenlens.arrays import Array, dense
 from eigenlens.data.rows import picked, stacked
 from eigenlens.data.source import Block, Source
-from eigenlens.stats.moments import Moments
+from eigenlens.stats.moments import Moments, merge_means
 
 __all__ = [
     "ClassMoments", "ClassRows", "PooledMoments", "by_class", "class_summary", "labelled", "pooled_summary",
@@ -91,11 +91,8 @@ class PooledMoments:
     scatter: Array
 
     def __add__(self, other: Self) -> Self:
-        weight = self.weight + other.weight
-        share = other.weight / np.where(weight > 0.0, weight, 1.0)
-        delta = other.mean - self.mean
-        between = (delta * (self.weight * share)[:, None]).T @ delta
-        mean = self.mean + share[:, None] * delta
+        weight, mean, delta, factor = merge_means(self, other)
+        between = (delta * factor).T @ delta
         return type(self)(self.rows + other.rows, weight, mean, self.scatter + other.scatter + between)
 
     @property

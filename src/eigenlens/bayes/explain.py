@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.densities.intervals import numbers, table
+from eigenlens.densities.intervals import format_numbers
 from eigenlens.errors import OptionError
+from eigenlens.tables.text import titled_table
 
-__all__ = ["Explanation", "compared", "explained"]
+__all__ = ["Explanation", "classes_to_compare", "explain_terms"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +25,8 @@ class Explanation:
         prior: (n,) ln p(a) − ln p(b).
         order: (n, d) the features of each row, those that add or take most first.
 
-    >>> print(explained(["height", "words"], ["child", "adult"], np.array([[[-1.0, -4.0], [-2.0, -1.5]]]), np.zeros(2)))
+    >>> terms = np.array([[[-1.0, -4.0], [-2.0, -1.5]]])
+    >>> print(explain_terms(["height", "words"], ["child", "adult"], terms, np.zeros(2)))
     child against adult: log-odds 2.5
     feature  contribution
     height              3
@@ -57,11 +59,12 @@ class Explanation:
 
     def _text(self, i: int) -> str:
         rows = [*self.row(i), ("prior", float(self.prior[i]))]
-        title = f"{self.of[i]} against {self.against[i]}: log-odds {numbers(self.log_odds[i : i + 1])[0]}"
-        return table(title, ["feature", "contribution"], [str(name) for name, _ in rows], [f"{v:.4g}" for _, v in rows])
+        title = f"{self.of[i]} against {self.against[i]}: log-odds {format_numbers(self.log_odds[i : i + 1])[0]}"
+        names, values = [str(name) for name, _ in rows], [f"{value:.4g}" for _, value in rows]
+        return titled_table(title, ["feature", "contribution"], names, values)
 
 
-def explained(
+def explain_terms(
     names: Any, classes: Any, terms: Array, log_prior: Array, of: Array | None = None, against: Array | None = None
 ) -> Explanation:
     """The explanation of rows with ln p(x_j | c) terms (n, d, C): of the likeliest class against the next, or as given.
@@ -73,7 +76,7 @@ def explained(
     if lost.any():
         terms, joint = np.where(lost[:, None, None], 0.0, terms), np.where(lost[:, None], log_prior, joint)
     rows, labels = np.arange(len(terms)), np.asarray(classes)
-    a, b = compared(joint, of, against)
+    a, b = classes_to_compare(joint, of, against)
     with np.errstate(invalid="ignore"):
         parts = terms[rows, :, a] - terms[rows, :, b]
     return Explanation(
@@ -81,10 +84,10 @@ def explained(
     )
 
 
-def compared(joint: Array, of: Array | None, against: Array | None) -> tuple[Array, Array]:
+def classes_to_compare(joint: Array, of: Array | None, against: Array | None) -> tuple[Array, Array]:
     """The numbers (n,) of two classes of each row: those given, else the likeliest by ln p(x, c) (n, C), and the next.
 
-    >>> compared(np.array([[-1.0, -3.0, -2.0]]), None, np.array([0]))
+    >>> classes_to_compare(np.array([[-1.0, -3.0, -2.0]]), None, np.array([0]))
     (array([2]), array([0]))
     """
     ranked = np.argsort(-joint, axis=1, kind="stable")

@@ -19,7 +19,13 @@ from eigenlens.arrays import Array, to_numpy
 from eigenlens.data.memory import ArraySource
 
 __all__ = [
-    "Contributions", "HeldOut", "contributions", "cross_validated", "left_out", "log_loss", "separation",
+    "ColumnLogOdds",
+    "CrossValidatedModel",
+    "column_log_odds",
+    "contributions_by_omission",
+    "cross_validate_classifier",
+    "log_loss",
+    "separation",
     "stratified_folds",
 ]  # fmt: skip
 
@@ -28,7 +34,7 @@ Take = Callable[[Array], Any]
 
 
 @dataclass(frozen=True, eq=False)
-class HeldOut:
+class CrossValidatedModel:
     """Probabilities that are known already, as a model that repeats them for the same rows.
 
     Attributes:
@@ -66,9 +72,9 @@ def stratified_folds(codes: Array, k: int, rng: np.random.Generator) -> Array:
     return folds
 
 
-def cross_validated(
+def cross_validate_classifier(
     model: Any, take: Take, y: Array, codes: Array, k: int, rng: np.random.Generator, weight: Array | None = None
-) -> HeldOut:
+) -> CrossValidatedModel:
     """P(class | row) (n, C) of every row by a clone of the model that was fitted without the row's fold.
 
     A class that a fit has not met has probability 0 there. Where a fit fails the rows are given to the model itself,
@@ -88,8 +94,8 @@ def cross_validated(
             proba[np.ix_(held, np.array(columns))] = found
     except Exception as error:  # a class of one row, say: what the model itself says is still worth seeing
         words = f"{type(error).__name__}: {error}"
-        return HeldOut(classes, _proba(model, take(np.arange(n))), None, words)
-    return HeldOut(classes, proba, folds)
+        return CrossValidatedModel(classes, _proba(model, take(np.arange(n))), None, words)
+    return CrossValidatedModel(classes, proba, folds)
 
 
 def _fitted(estimator: Any, X: Any, y: Array, weight: Array | None) -> Any:
@@ -135,7 +141,7 @@ def separation(X: Array, codes: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Contributions:
+class ColumnLogOdds:
     """What columns add to the log-odds of the likeliest class against the next.
 
     Attributes:
@@ -156,7 +162,7 @@ class Contributions:
         return np.asarray(np.abs(np.clip(self.values, -700.0, 700.0)).mean(axis=0))
 
 
-def contributions(model: Any, X: Any, rows: Array, names: tuple[str, ...]) -> Contributions | None:
+def column_log_odds(model: Any, X: Any, rows: Array, names: tuple[str, ...]) -> ColumnLogOdds | None:
     """By the model's own `explain`, or by leaving columns out where it can do without them; None if neither works.
 
     X: the rows as the model takes them. rows: (n, d) the same as numbers.
@@ -164,14 +170,14 @@ def contributions(model: Any, X: Any, rows: Array, names: tuple[str, ...]) -> Co
     if hasattr(model, "explain"):
         found = model.explain(X)
         words = "its part of the log-odds against the next class"
-        return Contributions(names, found.of, found.against, found.contributions, found.prior, words)
+        return ColumnLogOdds(names, found.of, found.against, found.contributions, found.prior, words)
     try:
-        return left_out(model, rows, names)
+        return contributions_by_omission(model, rows, names)
     except ValueError:  # a model that needs every column
         return None
 
 
-def left_out(model: Any, rows: Array, names: tuple[str, ...]) -> Contributions:
+def contributions_by_omission(model: Any, rows: Array, names: tuple[str, ...]) -> ColumnLogOdds:
     """By how much the log-odds of each row (n, d) change when a column is left out of it (marginalised).
 
     Cost: d + 1 predictions.
@@ -187,7 +193,7 @@ def left_out(model: Any, rows: Array, names: tuple[str, ...]) -> Contributions:
         values[:, j] = odds - (there[i, a] - there[i, b])
     classes = np.asarray(model.classes_)
     words = "log-odds, less those without the column"
-    return Contributions(names, classes[a], classes[b], np.nan_to_num(values), None, words)
+    return ColumnLogOdds(names, classes[a], classes[b], np.nan_to_num(values), None, words)
 
 
 def _log_joint(model: Any, rows: Array) -> Array:

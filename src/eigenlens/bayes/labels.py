@@ -9,26 +9,33 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from eigenlens.arrays import Array, is_tensor, to_numpy
-from eigenlens.data.encoded import encode
+from eigenlens.data.categories import encode
 from eigenlens.errors import DataError, OptionError
 
-__all__ = ["Labels", "announced", "chosen_class", "enough_classes", "labels_among", "labels_of"]
+__all__ = [
+    "ClassLabels",
+    "class_positions",
+    "codes_among_classes",
+    "encode_labels",
+    "partial_fit_classes",
+    "require_two_classes",
+]
 
 MOST_SLOTS = 1 << 16
 
 
-class Labels(NamedTuple):
+class ClassLabels(NamedTuple):
     """Classes (C,) in order, and which of them (n,), int32, each row has."""
 
     classes: Array
     codes: Array
 
 
-def labels_of(y: Any, X: Any = None, n_rows: int | None = None) -> Labels:
+def encode_labels(y: Any, X: Any = None, n_rows: int | None = None) -> ClassLabels:
     """Labels y (n,): integers, text, booleans; a list, array, Series or Dask array. None is the label column of a scan.
 
-    >>> labels_of(["b", "a", "b"])
-    Labels(classes=array(['a', 'b'], dtype='<U1'), codes=array([1, 0, 1], dtype=int32))
+    >>> encode_labels(["b", "a", "b"])
+    ClassLabels(classes=array(['a', 'b'], dtype='<U1'), codes=array([1, 0, 1], dtype=int32))
     """
     values = _values(X.read_label() if y is None and hasattr(X, "read_label") else y)
     if n_rows is not None and len(values) != n_rows:
@@ -60,7 +67,7 @@ def _listed(y: Any) -> Any:
     return np.asarray(y, dtype=object) if found.dtype.kind in "US" else found
 
 
-def _coded(values: Array) -> Labels:
+def _coded(values: Array) -> ClassLabels:
     if values.dtype.kind in "iub":
         return _integers(values)
     if values.dtype.kind in "mMcVS":
@@ -79,7 +86,7 @@ def _coded(values: Array) -> Labels:
         check_classification_targets(values)
     if values.dtype.kind in "fU":
         classes, codes = np.unique(values, return_inverse=True)
-        return Labels(classes, codes.reshape(-1).astype(np.int32))
+        return ClassLabels(classes, codes.reshape(-1).astype(np.int32))
     return _objects(values)
 
 
@@ -91,23 +98,23 @@ def _missing(values: Array) -> Array:
     return encode(values).codes < 0
 
 
-def _integers(values: Array) -> Labels:
+def _integers(values: Array) -> ClassLabels:
     """Without sorting, where the range is small."""
     low, high = (int(values.min()), int(values.max())) if values.size else (0, 0)
     if high - low >= MOST_SLOTS:
         classes, codes = np.unique(values, return_inverse=True)
-        return Labels(classes, codes.reshape(-1).astype(np.int32))
+        return ClassLabels(classes, codes.reshape(-1).astype(np.int32))
     wide = values.dtype if values.dtype == np.uint64 else np.dtype(np.int64)  # none that the difference overflows
     slots = values.astype(wide, copy=False)
     slots = (slots - wide.type(low) if low else slots).astype(np.intp, copy=False)
     present = np.bincount(slots, minlength=1) > 0
     classes = (np.flatnonzero(present).astype(wide) + wide.type(low)).astype(values.dtype)
     if present.all():
-        return Labels(classes, slots.astype(np.int32))
-    return Labels(classes, (np.cumsum(present) - 1).astype(np.int32)[slots])
+        return ClassLabels(classes, slots.astype(np.int32))
+    return ClassLabels(classes, (np.cumsum(present) - 1).astype(np.int32)[slots])
 
 
-def _objects(values: Array) -> Labels:
+def _objects(values: Array) -> ClassLabels:
     codes, levels = encode(values)
     if levels and len({type(level) for level in levels}) == 1 and isinstance(levels[0], int | np.integer | np.bool_):
         return _integers(np.array(levels)[codes])
@@ -121,13 +128,13 @@ def _objects(values: Array) -> Labels:
     place[order] = np.arange(len(levels))
     ordered = [levels[k] for k in order]
     if all(isinstance(level, str) for level in levels):
-        return Labels(np.array(ordered, dtype=str), place[codes])
+        return ClassLabels(np.array(ordered, dtype=str), place[codes])
     classes = np.empty(len(levels), dtype=object)
     classes[:] = ordered
-    return Labels(classes, place[codes])
+    return ClassLabels(classes, place[codes])
 
 
-def labels_among(found: Labels, classes: Array) -> Array:
+def codes_among_classes(found: ClassLabels, classes: Array) -> Array:
     """The codes (n,) of labels among known classes; a label that is none of them is an error."""
     places = {label: k for k, label in enumerate(classes.tolist())}
     odd = [label for label in found.classes.tolist() if label not in places]
@@ -140,7 +147,7 @@ def labels_among(found: Labels, classes: Array) -> Array:
     return np.array([places[label] for label in found.classes.tolist()], dtype=np.int32)[found.codes]
 
 
-def enough_classes(labels: Labels, weight: Array | None) -> Labels:
+def require_two_classes(labels: ClassLabels, weight: Array | None) -> ClassLabels:
     """The labels, without classes whose rows have no weight; two at least must be left."""
     if weight is None:  # then all classes have rows
         kept = np.ones(len(labels.classes), dtype=bool)
@@ -154,19 +161,19 @@ def enough_classes(labels: Labels, weight: Array | None) -> Labels:
     if kept.all():
         return labels
     place = np.where(kept, np.cumsum(kept) - 1, 0).astype(np.int32)
-    return Labels(labels.classes[kept], place[labels.codes])
+    return ClassLabels(labels.classes[kept], place[labels.codes])
 
 
-def announced(classes: Any, labels: Labels, known: Array | None) -> Array:
+def partial_fit_classes(classes: Any, labels: ClassLabels, known: Array | None) -> Array:
     """The classes (C,) of a `partial_fit`: in the first call those that are named, or met, then the `known` ones."""
     if known is None:
-        return enough_classes(labels if classes is None else labels_of(classes), None).classes
-    if classes is not None and labels_of(classes).classes.tolist() != known.tolist():
+        return require_two_classes(labels if classes is None else encode_labels(classes), None).classes
+    if classes is not None and encode_labels(classes).classes.tolist() != known.tolist():
         raise OptionError(f"classes={classes!r} differ from those of the first call, {known.tolist()[:10]}.")
     return known
 
 
-def chosen_class(classes: Array, name: str, value: Any, n: int) -> Array | None:
+def class_positions(classes: Array, name: str, value: Any, n: int) -> Array | None:
     """The number (n,) of a class that is named, or of one a row; None where none is."""
     if value is None:
         return None

@@ -15,16 +15,15 @@ from eigenlens.arrays import Array
 from eigenlens.bayes.class_moments import ClassMoments
 from eigenlens.bayes.discriminant.covariances import FLOOR, constant_columns, held_covariance
 from eigenlens.stats.moments import Moments
-from eigenlens.stats.observed import ObservedColumns
 
-__all__ = ["ClassSpread", "of_columns", "with_spread_within", "with_variances"]
+__all__ = ["ClassSpread", "with_spread_within", "with_variances"]
 
 
 @dataclass(frozen=True, eq=False)
 class ClassSpread:
     """Weights, means and variances (C, d) of the entries of each column in each class.
 
-    >>> parts = [Moments(2, 2.0, np.array([1.0, 5.0]), np.diag([8.0, 0.0])), Moments(1, 1.0, np.ones(2), np.eye(2) * 0)]
+    >>> parts = [Moments(2.0, np.array([1.0, 5.0]), np.diag([8.0, 0.0])), Moments(1.0, np.ones(2), np.zeros((2, 2)))]
     >>> spread = ClassSpread.of(ClassMoments(tuple(parts)))
     >>> spread.flat.tolist(), spread.within.round(3), spread.lent.round(10)
     ([[False, True], [True, True]], array([2.667, 0.   ]), array([2.66666667e+00, 3.56000000e-08]))
@@ -36,7 +35,7 @@ class ClassSpread:
 
     @classmethod
     def of(cls, found: ClassMoments) -> ClassSpread:
-        """From `Moments` or `ObservedColumns` of each class."""
+        """From `Moments` or `ColumnMoments` of each class."""
         squares = [p.scatter.diagonal() if isinstance(p, Moments) else p.square for p in found.parts]
         weight = np.stack([np.broadcast_to(p.weight, p.mean.shape) for p in found.parts])
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -83,13 +82,6 @@ class ClassSpread:
 
 
 # ---- statistics of a class, changed ---------------------------------------------------------------------------
-
-
-def of_columns(part: Any, columns: Array) -> Any:
-    """The statistics of some columns: `Moments` or `ObservedColumns`."""
-    if isinstance(part, Moments):
-        return replace(part, mean=part.mean[columns], scatter=part.scatter[np.ix_(columns, columns)])
-    return ObservedColumns(*(getattr(part, name)[columns] for name in ("missing", "weight", "mean", "square")))
 
 
 def with_variances(part: Any, where: Array, variances: Array) -> Any:

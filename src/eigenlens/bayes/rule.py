@@ -1,7 +1,7 @@
 """What all classifiers by Bayes' rule share: priors, and p(c | x) from ln p(x | c), in log space throughout.
 
 A classifier is a class with `BayesRule` among its bases that keeps `classes_` and `class_prior_` and answers
-`_log_likelihoods(X)`; `_draw(labels, rng)` lets it generate. `Counted` keeps what it was fitted to.
+`_log_likelihoods(X)`; `_draw(labels, rng)` lets it generate. `ClassCounts` keeps what it was fitted to.
 """
 
 from __future__ import annotations
@@ -16,33 +16,27 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks
 from eigenlens.arrays import Array, Like, to_numpy
-from eigenlens.bayes.labels import Labels, chosen_class, enough_classes, labels_among, labels_of
 from eigenlens.errors import DataWarning, OptionError
 from eigenlens.native.class_sums import winners
 
 __all__ = [
     "BayesRule",
-    "Counted",
-    "Labels",
-    "checked_prior",
-    "chosen_class",
-    "drawn_by_class",
-    "enough_classes",
-    "labels_among",
-    "labels_of",
-    "log_normalised",
-    "normalised",
-    "settled",
+    "ClassCounts",
+    "check_prior",
+    "choose_classes",
+    "log_posterior",
+    "posterior",
+    "sample_by_class",
 ]
 
 
 # ---- priors ---------------------------------------------------------------------------------------------------
 
 
-def checked_prior(prior: Any, classes: Array, weight: Array) -> Array:
+def check_prior(prior: Any, classes: Array, weight: Array) -> Array:
     """p(c) (C,): None for the shares of the rows' weight (C,), "uniform", one a class in order, or {class: p}.
 
-    >>> checked_prior({"b": 0.25, "a": 0.75}, np.array(["a", "b"]), np.ones(2))
+    >>> check_prior({"b": 0.25, "a": 0.75}, np.array(["a", "b"]), np.ones(2))
     array([0.75, 0.25])
     """
     if prior is None:
@@ -71,20 +65,20 @@ def checked_prior(prior: Any, classes: Array, weight: Array) -> Array:
 # ---- the rule -------------------------------------------------------------------------------------------------
 
 
-def log_normalised(joint: Array) -> Array:
+def log_posterior(joint: Array) -> Array:
     """ln p(c | x) (n, C) from ln p(x, c) (n, C): each row less the logarithm of the sum of its exponentials.
 
-    >>> log_normalised(np.array([[-10000.0, -10001.0]]))
+    >>> log_posterior(np.array([[-10000.0, -10001.0]]))
     array([[-0.3133, -1.3133]])
     """
     shifted = _shifted(joint)
     return np.asarray(shifted - np.log(_sums(np.exp(shifted))))
 
 
-def normalised(joint: Array) -> Array:
+def posterior(joint: Array) -> Array:
     """p(c | x) (n, C) from ln p(x, c) (n, C).
 
-    >>> normalised(np.array([[-10000.0, -10001.0]]))
+    >>> posterior(np.array([[-10000.0, -10001.0]]))
     array([[0.7311, 0.2689]])
     """
     shares = _shifted(joint)
@@ -102,7 +96,7 @@ def _sums(shares: Array) -> Array:
     return np.asarray(shares @ np.ones((shares.shape[1], 1)))
 
 
-def settled(joint: Array, log_prior: Array) -> tuple[Array, Array, int]:
+def choose_classes(joint: Array, log_prior: Array) -> tuple[Array, Array, int]:
     """The likeliest class (n,), ln p(x, c) (n, C), and how many rows are possible in no class: these have the prior."""
     best = winners(joint)
     if np.all(joint[:, 0] > -np.inf):  # possible in one class is possible, and a column is read faster than a maximum
@@ -144,11 +138,11 @@ class BayesRule(ClassifierMixin):  # type: ignore[misc]
 
     def predict_log_proba(self, X: Any) -> Any:
         """ln p(c | x) (n, C)."""
-        return self._gathered(X, log_normalised)
+        return self._gathered(X, log_posterior)
 
     def predict_proba(self, X: Any) -> Any:
         """p(c | x) (n, C)."""
-        return self._gathered(X, normalised)
+        return self._gathered(X, posterior)
 
     def sample(self, n_samples: int = 1, *, random_state: Any = None) -> tuple[Any, Array]:
         """Rows X (n_samples, d) drawn from the model, and their classes y (n_samples,)."""
@@ -169,7 +163,7 @@ class BayesRule(ClassifierMixin):  # type: ignore[misc]
             if repeated.size < joint.size:  # NumPy is slow over rows of a few classes, quick over one long row
                 repeated = np.tile(log_prior, len(joint))
             joint += repeated[: joint.size].reshape(joint.shape)
-            best, joint, here = settled(joint, log_prior)
+            best, joint, here = choose_classes(joint, log_prior)
             lost += here
             yield best, joint
         if lost:
@@ -187,7 +181,7 @@ class BayesRule(ClassifierMixin):  # type: ignore[misc]
         return Like(X, np.dtype(np.float32 if single else np.float64))(found)
 
 
-def drawn_by_class(labels: Array, d: int, draw: Callable[[int, int], Array]) -> Array:
+def sample_by_class(labels: Array, d: int, draw: Callable[[int, int], Array]) -> Array:
     """Rows (n, d) of the classes with these numbers (n,), from draw(c, m), m rows of a class."""
     rows = np.empty((len(labels), d))
     for c in np.unique(labels):
@@ -196,7 +190,7 @@ def drawn_by_class(labels: Array, d: int, draw: Callable[[int, int], Array]) -> 
     return rows
 
 
-class Counted:
+class ClassCounts:
     """The rows that a classifier was fitted to, by class: Σw and p(c); more of them may come later."""
 
     classes_: Array
@@ -209,7 +203,7 @@ class Counted:
         """Count rows of the classes with these numbers (n,), on top of those that were counted before if `more`."""
         each = np.ones(len(codes)) if weight is None else weight
         counts = np.bincount(codes, each, minlength=len(self.classes_)) + (self._counts if more else 0.0)
-        self.class_prior_ = checked_prior(self.prior, self.classes_, counts)
+        self.class_prior_ = check_prior(self.prior, self.classes_, counts)
         self._counts, self._rows = counts, int(np.count_nonzero(each)) + (self._rows if more else 0)
 
     @property

@@ -24,18 +24,18 @@ from eigenlens.data.table import numbers_of
 from eigenlens.data.table_sources import MixedSource
 from eigenlens.densities.intervals import proportion_intervals
 from eigenlens.errors import DataError, OptionError
-from eigenlens.pca.tables import first_rows
+from eigenlens.tables.rows import first_rows
 
 __all__ = [
     "CalibrationTable",
     "ConfusionTable",
     "DecisionTable",
-    "ReasonTable",
+    "ExplanationTable",
     "calibration",
     "class_codes",
     "confusion",
     "decision",
-    "reasons",
+    "explanation",
     "row_entries",
 ]
 
@@ -319,7 +319,7 @@ def confusion(model: Any, X: Any, y: Any, *, sample_weight: Any = None) -> Confu
 
 
 @dataclass(frozen=True, eq=False)
-class ReasonTable:
+class ExplanationTable:
     """What each feature adds to the log-odds of one row, the largest first.
 
     Attributes:
@@ -336,7 +336,7 @@ class ReasonTable:
     total: float
 
 
-def reasons(explanation: Any, row: int = 0, *, top: int = 12, entries: tuple[str, ...] = ()) -> ReasonTable:
+def explanation(explanation: Any, row: int = 0, *, top: int = 12, entries: tuple[str, ...] = ()) -> ExplanationTable:
     """One row of what `explain` gave: its `top` features, the sum of the others, and the prior.
 
     `entries` (d,) is what the row holds, as text; () if that is not known.
@@ -351,7 +351,7 @@ def reasons(explanation: Any, row: int = 0, *, top: int = 12, entries: tuple[str
         names, held = [*names, f"{rest} other{'s' * (rest > 1)}"], [*held, ""]
         numbers.append(float(values[order[most:]].sum()))
     table = np.array([*numbers, float(explanation.prior[i])])
-    return ReasonTable(
+    return ExplanationTable(
         str(explanation.of[i]), str(explanation.against[i]), (*names, "prior"), table, (*held, ""),
         float(explanation.log_odds[i]),
     )  # fmt: skip

@@ -18,7 +18,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from eigenlens import checks
 from eigenlens.arrays import Array, is_tensor, read_only, to_numpy
-from eigenlens.comparison.jacobian import log_stretch
+from eigenlens.comparison.jacobian import log_abs_det_jacobian
 from eigenlens.data.coerce import as_source
 from eigenlens.data.rows import picked
 from eigenlens.data.source import Source
@@ -213,7 +213,7 @@ def _log_density(fitted: Any, X: Any) -> Array:
     if values.ndim != 1:
         raise DataError(f"score_samples gave an array of shape {values.shape}; it must be one log density a row.")
     if isinstance(fitted, Pipeline) and len(fitted.steps) > 1:
-        values = values + log_stretch(fitted[:-1].transform, X, _inverse(fitted[:-1]))
+        values = values + log_abs_det_jacobian(fitted[:-1].transform, X, _inverse(fitted[:-1]))
     return values
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from eigenlens.arrays import Array, dense, is_sparse, is_tensor
 from eigenlens.errors import DataError
 
-__all__ = ["log_stretch"]
+__all__ = ["log_abs_det_jacobian"]
 
 Transform = Callable[[Any], Any]
 
@@ -34,7 +34,7 @@ ONE_SIDED = ((1.0, 2.0, 3.0, 4.0), (48.0, -36.0, 16.0, -3.0))
 """Places and twelfths of weights of differences of the fourth order; the second has −25 / 12 at 0 too."""
 
 
-def log_stretch(transform: Transform, X: Any, inverse: Transform | None = None) -> Array:
+def log_abs_det_jacobian(transform: Transform, X: Any, inverse: Transform | None = None) -> Array:
     """log |det T′(x)| (n,) at the rows of X (n, d); an error where T has no inverse there.
 
     An affine T is recognised by a fit to the rows and their images, which is then exact. Otherwise differences of the
@@ -43,9 +43,9 @@ def log_stretch(transform: Transform, X: Any, inverse: Transform | None = None) 
     which an invertible smooth T never changes. Cost: nothing more if T is affine, otherwise some 8d n rows.
 
     >>> X = np.array([[1.0, 2.0], [3.0, 5.0], [4.0, 4.0]])
-    >>> log_stretch(lambda X: X * [2.0, 4.0] - 1.0, X).round(6)
+    >>> log_abs_det_jacobian(lambda X: X * [2.0, 4.0] - 1.0, X).round(6)
     array([2.079442, 2.079442, 2.079442])
-    >>> log_stretch(np.exp, X).round(6)
+    >>> log_abs_det_jacobian(np.exp, X).round(6)
     array([3., 8., 8.])
     """
     with np.errstate(all="ignore"), warnings.catch_warnings():

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.data.encoded import encode
+from eigenlens.data.categories import encode
 from eigenlens.errors import DataError
 
 __all__ = ["ColumnKind", "Field", "array_kind", "frame_field", "plain_column", "polars_kind", "stored_field"]
@@ -46,7 +46,7 @@ class Field(NamedTuple):
 
     name: Any
     kind: ColumnKind
-    levels: tuple[Any, ...] | None = None
+    categories: tuple[Any, ...] | None = None
     holds: str = ""
 
 

@@ -1,4 +1,4 @@
-"""Text of NumPy's fixed width as codes, by the integers that its bytes are: no string is made but the levels."""
+"""Text of NumPy's fixed width as codes, by the integers that its bytes are: no string is made but the categories."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["fixed_width_codes"]
 
 
 def fixed_width_codes(values: Array) -> tuple[Array, tuple[str, ...]]:
-    """Codes (n,) int32 of text (n,), and the levels that they stand for, in any order.
+    """Codes (n,) int32 of text (n,), and the categories that they stand for, in any order.
 
     >>> fixed_width_codes(np.array(["no", "yes", "no"]))
     (array([0, 1, 0], dtype=int32), ('no', 'yes'))
@@ -41,7 +41,7 @@ def _hashed(values: Array) -> tuple[Array, int]:
     try:
         from pandas import factorize
     except ImportError:
-        levels, codes = np.unique(values, return_inverse=True)
-        return codes.reshape(-1), len(levels)
-    codes, levels = factorize(values)
-    return codes.astype(np.int64, copy=False), len(levels)
+        categories, codes = np.unique(values, return_inverse=True)
+        return codes.reshape(-1), len(categories)
+    codes, categories = factorize(values)
+    return codes.astype(np.int64, copy=False), len(categories)

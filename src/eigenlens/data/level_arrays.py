@@ -9,10 +9,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eigenlens.arrays import Array, is_tensor, to_numpy
-from eigenlens.data.encoded import MOST_SLOTS
+from eigenlens.data.categories import MAX_LOOKUP_RANGE
 from eigenlens.errors import DataError
 
-__all__ = ["BY_DTYPE", "Coded", "as_objects", "coded_array", "coded_objects", "in_order", "listed", "ranked"]
+__all__ = [
+    "BY_DTYPE",
+    "Coded",
+    "as_objects",
+    "category_order",
+    "coded_array",
+    "coded_objects",
+    "format_categories",
+    "sort_categories",
+]
 
 
 class Coded(NamedTuple):
@@ -77,7 +86,7 @@ def _booleans(values: Array) -> Coded:
 
 def _integers(values: Array) -> Coded:
     low, high = (int(values.min()), int(values.max())) if values.size else (0, -1)
-    if high - low >= MOST_SLOTS:
+    if high - low >= MAX_LOOKUP_RANGE:
         return _sortable(values)
     slots = values.astype(np.int64) - low if high < 2**63 else (values - np.uint64(low)).astype(np.int64)
     present = np.bincount(slots, minlength=max(high - low + 1, 1)) > 0
@@ -118,7 +127,7 @@ def coded_objects(values: Array) -> Coded:
             f"x[{bad}]={values[bad]!r} of type {type(values[bad]).__name__} cannot be a level: "
             "use strings, numbers, booleans or tuples of these."
         ) from None
-    levels = in_order(_plain(level) for level in met if not _is_missing(level))
+    levels = sort_categories(_plain(level) for level in met if not _is_missing(level))
     if len({isinstance(level, bool) for level in levels if isinstance(level, Real)}) == 2:
         levels = tuple(int(level) if isinstance(level, bool) else level for level in levels)  # True among 0, 1 is 1
     rank = {level: i for i, level in enumerate(levels)}
@@ -145,16 +154,16 @@ def _is_missing(value: Any) -> bool:
     return isinstance(value, float | np.floating) and value != value
 
 
-def in_order(levels: Iterable[Any]) -> tuple[Any, ...]:
+def sort_categories(levels: Iterable[Any]) -> tuple[Any, ...]:
     """Numbers, then strings, then anything else by its text: an order that does not depend on which came first."""
     values = tuple(levels)
-    return tuple(values[k] for k in ranked(values))
+    return tuple(values[k] for k in category_order(values))
 
 
-def ranked(levels: Sequence[Any]) -> list[int]:
+def category_order(levels: Sequence[Any]) -> list[int]:
     """The places of levels, in their order.
 
-    >>> ranked(["b", 10, "a", 9])
+    >>> category_order(["b", 10, "a", 9])
     [3, 1, 2, 0]
     """
     alike = set(map(type, levels)) in ({str}, {int}, {float})  # these have that order of themselves, sooner found
@@ -167,7 +176,7 @@ def _rank(level: Any) -> tuple[int, Any, str]:
     return (1, 0, level) if isinstance(level, str) else (2, 0, f"{type(level).__name__} {level!r}")
 
 
-def listed(levels: Sequence[Any], most: int = 6) -> str:
+def format_categories(levels: Sequence[Any], most: int = 6) -> str:
     """Some levels as text, for errors."""
     shown = ", ".join(map(repr, levels[:most]))
     return f"({shown}{', …' if len(levels) > most else ''})"

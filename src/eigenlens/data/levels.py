@@ -7,9 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from eigenlens.data.level_arrays import BY_DTYPE, Coded, as_objects, coded_array, coded_objects, in_order, listed
+from eigenlens.data.level_arrays import (
+    BY_DTYPE,
+    Coded,
+    as_objects,
+    coded_array,
+    coded_objects,
+)
 
-__all__ = ["BY_DTYPE", "CODERS", "Coded", "coded", "in_order", "listed"]
+__all__ = ["BY_DTYPE", "CODERS", "Coded", "coded"]
 
 
 def coded(values: Any) -> Coded:

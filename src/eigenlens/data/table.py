@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array, dense, is_sparse, to_numpy
+from eigenlens.data.categories import EncodedColumn, encode, encode_integers, encode_numbers
 from eigenlens.data.column_kinds import Field
-from eigenlens.data.encoded import Encoded, encode, encode_numbers, encode_whole
 
 __all__ = [
     "EXACT",
@@ -37,14 +37,14 @@ class MixedRows:
 
     Attributes:
         numbers: (b, p) the columns of numbers, integers and booleans, NaN where missing; integers if all of them are.
-        codes: (b, q) int32, the columns of text as numbers of levels, −1 where missing; and those of integers that
-            floats would round. levels: (q,) their levels.
+        codes: (b, q) int32, the columns of text as numbers of categories, −1 where missing; and those of integers that
+            floats would round. categories: (q,) their categories.
         places: (d,) where each column stands: p ≥ 0 in `numbers`, −1 − q in `codes`.
     """
 
     numbers: Array
     codes: Array
-    levels: tuple[tuple[Any, ...], ...]
+    categories: tuple[tuple[Any, ...], ...]
     places: Array
 
     @property
@@ -57,32 +57,34 @@ class MixedRows:
 
     def large(self, column: int) -> bool:
         """Whether a column has codes for integers that floats would round."""
-        levels = self.levels[-1 - self.places[column]] if self.places[column] < 0 else ()
-        return all(isinstance(level, int) for level in levels) and any(abs(level) >= EXACT for level in levels)
+        categories = self.categories[-1 - self.places[column]] if self.places[column] < 0 else ()
+        return all(isinstance(category, int) for category in categories) and any(
+            abs(category) >= EXACT for category in categories
+        )
 
     def __getitem__(self, rows: Any) -> MixedRows:
-        return MixedRows(self.numbers[rows], self.codes[rows], self.levels, self.places)
+        return MixedRows(self.numbers[rows], self.codes[rows], self.categories, self.places)
 
 
 def mixed_rows(columns: Sequence[Any], fields: Sequence[Field]) -> MixedRows:
     """Columns (b,) of narwhals, Polars or NumPy as a block: numbers as they are or as floats, text encoded."""
-    kept: list[Array | Encoded] = []
+    kept: list[Array | EncodedColumn] = []
     for column, field in zip(columns, fields, strict=True):
         kept.append(encode(_native(column)) if field.kind == "text" else _values(column, field.kind))
     numeric = [part for part in kept if isinstance(part, np.ndarray)]
     dtype = np.result_type(*numeric) if numeric else np.dtype(np.float64)
     if dtype.kind not in "iu":
-        kept = [part if isinstance(part, Encoded) else _exact(part) for part in kept]
+        kept = [part if isinstance(part, EncodedColumn) else _exact(part) for part in kept]
         numeric, dtype = [part for part in kept if isinstance(part, np.ndarray)], np.dtype(np.float64)
     numbers = np.empty((len(columns[0]), len(numeric)), dtype=dtype, order="F")
     for place, part in enumerate(numeric):
         numbers[:, place] = part
-    encoded = [part for part in kept if isinstance(part, Encoded)]
-    return _placed(numbers, encoded, [isinstance(part, Encoded) for part in kept])
+    encoded = [part for part in kept if isinstance(part, EncodedColumn)]
+    return _placed(numbers, encoded, [isinstance(part, EncodedColumn) for part in kept])
 
 
 def with_text(
-    numbers: Array, text: Sequence[Any], fields: Sequence[Field], exact: Mapping[int, Encoded] | None = None
+    numbers: Array, text: Sequence[Any], fields: Sequence[Field], exact: Mapping[int, EncodedColumn] | None = None
 ) -> MixedRows:
     """A block of the columns of numbers (b, p) and those of text, (b,) each, which are encoded here.
 
@@ -97,21 +99,21 @@ def with_text(
     return _placed(numbers[:, kept] if exact else numbers, encoded, [w or j in exact for j, w in enumerate(is_text)])
 
 
-def _placed(numbers: Array, encoded: Sequence[Encoded], is_code: Sequence[bool]) -> MixedRows:
+def _placed(numbers: Array, encoded: Sequence[EncodedColumn], is_code: Sequence[bool]) -> MixedRows:
     """A block of columns of numbers (b, p) and of codes, which of them being said for each of the d columns."""
     codes = np.empty((len(numbers), len(encoded)), dtype=np.int32, order="F")
     for place, column in enumerate(encoded):
         codes[:, place] = column.codes
     chosen = np.array(is_code, dtype=bool)
     places = np.where(chosen, -np.cumsum(chosen), np.cumsum(~chosen) - 1)
-    return MixedRows(numbers, codes, tuple(column.levels for column in encoded), places)
+    return MixedRows(numbers, codes, tuple(column.categories for column in encoded), places)
 
 
 def _native(column: Any) -> Any:
     return column.to_native() if hasattr(column, "to_native") else column
 
 
-def _values(column: Any, kind: str) -> Array | Encoded:
+def _values(column: Any, kind: str) -> Array | EncodedColumn:
     """A column of numbers (b,): integers as they are where they have no gaps, else floats, or codes if those round."""
     if kind == "empty":
         return np.full(len(column), np.nan)
@@ -119,10 +121,10 @@ def _values(column: Any, kind: str) -> Array | Encoded:
     if values.dtype.kind in "iu":
         return values
     floats = _numbers(values)
-    return encode_whole(column) if kind == "integer" and large(floats) else floats
+    return encode_integers(column) if kind == "integer" and large(floats) else floats
 
 
-def _exact(values: Array) -> Array | Encoded:
+def _exact(values: Array) -> Array | EncodedColumn:
     """Integers that stand among floats: as such, or as codes where they would be rounded."""
     return encode_numbers(values) if values.dtype.kind in "iu" and large(values) else values
 
@@ -179,7 +181,7 @@ def _gathered(rows: MixedRows, columns: Array) -> Array:
         if place >= 0:
             found[:, j] = rows.numbers[:, place]
         elif rows.large(column):
-            found[:, j] = np.array([*rows.levels[-1 - place], np.nan], dtype=np.float64)[rows.codes[:, -1 - place]]
+            found[:, j] = np.array([*rows.categories[-1 - place], np.nan], dtype=np.float64)[rows.codes[:, -1 - place]]
     return found
 
 
@@ -191,8 +193,8 @@ def _taken(rows: Array, columns: Array) -> Array:
     return rows[:, columns]
 
 
-def codes_of(rows: Any, columns: Array) -> Array | list[Encoded]:
-    """Columns (g,) of a block as codes: integers (b, g) that are their own levels, or one `Encoded` a column."""
+def codes_of(rows: Any, columns: Array) -> Array | list[EncodedColumn]:
+    """Return columns (g,) of a block as codes: integers (b, g), their own categories, or one `EncodedColumn` each."""
     found = integers_of(rows, columns)
     if found is not None:
         return found
@@ -229,8 +231,10 @@ def _whole(numbers: Array) -> Array | None:
     return codes
 
 
-def _encoded_column(rows: MixedRows, place: int) -> Encoded:
+def _encoded_column(rows: MixedRows, place: int) -> EncodedColumn:
     if place >= 0:
         return encode_numbers(rows.numbers[:, place])
-    column = Encoded(rows.codes[:, -1 - place], rows.levels[-1 - place])
-    return column.met() if len(column.levels) > len(rows) else column  # of a few rows of many, few levels
+    column = EncodedColumn(rows.codes[:, -1 - place], rows.categories[-1 - place])
+    return (
+        column.drop_unused() if len(column.categories) > len(rows) else column
+    )  # of a few rows of many, few categories

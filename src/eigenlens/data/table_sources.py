@@ -112,7 +112,7 @@ class UniformSource(Source):
     >>> import pandas as pd
     >>> source = UniformSource(pd.DataFrame({"a": [1, 2], "b": [3, 4]}))
     >>> source.fields[0], next(source.rows())
-    (Field(name='a', kind='integer', levels=None, holds=''), array([[1, 3], [2, 4]]))
+    (Field(name='a', kind='integer', categories=None, holds=''), array([[1, 3], [2, 4]]))
     """
 
     in_memory = True

@@ -21,17 +21,17 @@ __all__ = [
     "Family",
     "as_rows",
     "column_numbers",
-    "distinct_rows",
+    "distinct_patterns",
     "known_values",
+    "observed_patterns",
     "other_columns",
-    "patterns",
     "rows_by_pattern",
 ]
 
 Columns = Sequence[int] | Array
 """Some columns by number, in the order wanted, each once."""
 
-S = TypeVar("S", bound=Addable)
+StatisticsT = TypeVar("StatisticsT", bound=Addable)
 
 
 class Density(Protocol):
@@ -62,7 +62,7 @@ class Density(Protocol):
         ...
 
 
-class Family(Protocol[S]):
+class Family(Protocol[StatisticsT]):
     """Densities with the same parameters: rows to statistics that merge, statistics to the member that fits them.
 
     >>> from eigenlens.data.source import Block
@@ -73,11 +73,11 @@ class Family(Protocol[S]):
     array([2.])
     """
 
-    def summarise(self, block: Block) -> S:
+    def summarise(self, block: Block) -> StatisticsT:
         """The statistics of a block of rows; those of two blocks add to those of both."""
         ...
 
-    def estimate(self, statistics: S) -> Density:
+    def estimate(self, statistics: StatisticsT) -> Density:
         """The member of the family with these statistics."""
         ...
 
@@ -135,23 +135,23 @@ def other_columns(columns: Columns, d: int) -> Array:
     return np.flatnonzero(rest)
 
 
-def patterns(X: Array) -> tuple[Array, Array]:
+def observed_patterns(X: Array) -> tuple[Array, Array]:
     """The different patterns (u, d) of observed entries, and which one (n,) each row has.
 
-    >>> patterns(np.array([[1.0, np.nan], [2.0, 3.0], [np.nan, np.nan], [4.0, np.nan]]))[1]
+    >>> observed_patterns(np.array([[1.0, np.nan], [2.0, 3.0], [np.nan, np.nan], [4.0, np.nan]]))[1]
     array([1, 2, 0, 1])
     """
     seen = ~np.isnan(X)
     if seen.all():
         return seen[:1], np.zeros(len(X), dtype=np.intp)
-    first, which = distinct_rows(seen)
+    first, which = distinct_patterns(seen)
     return seen[first], which
 
 
-def distinct_rows(seen: Array) -> tuple[Array, Array]:
+def distinct_patterns(seen: Array) -> tuple[Array, Array]:
     """Where each different row of booleans (n, d) stands first (u,), and which of these each row is (n,).
 
-    >>> distinct_rows(np.array([[True, False], [True, True], [True, False]]))
+    >>> distinct_patterns(np.array([[True, False], [True, True], [True, False]]))
     (array([0, 1]), array([0, 1, 0]))
     """
     packed = np.ascontiguousarray(np.packbits(seen, axis=1))  # of column-major rows it would be column-major too
@@ -162,7 +162,7 @@ def distinct_rows(seen: Array) -> tuple[Array, Array]:
 
 def rows_by_pattern(X: Array) -> Iterator[tuple[Array | slice, Array]]:
     """For each pattern of gaps: which rows of X have it, and the columns (o,) that they observe."""
-    seen, which = patterns(X)
+    seen, which = observed_patterns(X)
     if len(seen) == 1:
         yield slice(None), np.flatnonzero(seen[0])
         return

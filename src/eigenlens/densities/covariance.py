@@ -19,7 +19,7 @@ from eigenlens.errors import OptionError
 from eigenlens.native.mixture_incomplete import gaps_filled, gaps_log_joint
 
 __all__ = [
-    "STRUCTURES",
+    "COVARIANCES",
     "Covariance",
     "Diagonal",
     "Full",
@@ -29,7 +29,7 @@ __all__ = [
     "log_density_by_pattern",
 ]
 
-SINGULAR = 8.0 * float(np.finfo(np.float64).eps)
+MIN_PIVOT_SHARE = 8.0 * float(np.finfo(np.float64).eps)
 """What is left of a column's variance by the columns before it is rounding if it is below d times this share."""
 
 
@@ -132,9 +132,9 @@ class Full:
         try:
             L = np.linalg.cholesky(self.entries)
         except np.linalg.LinAlgError:
-            raise _not_positive(self.entries) from None
-        if not np.all(L.diagonal() ** 2 > self.size * SINGULAR * self.variances):  # NaN is refused too
-            raise _not_positive(self.entries)
+            raise _singular_error(self.entries) from None
+        if not np.all(L.diagonal() ** 2 > self.size * MIN_PIVOT_SHARE * self.variances):  # NaN is refused too
+            raise _singular_error(self.entries)
         return np.asarray(L)
 
     @cached_property
@@ -362,9 +362,9 @@ def dependent_column(C: Array) -> int | None:
     """
     L = np.zeros_like(C, dtype=np.float64)
     for j in range(len(C)):
-        head = L[j, :j] = _solved(L[:j, :j], C[:j, j])
+        head = L[j, :j] = _solve_lower(L[:j, :j], C[:j, j])
         left = C[j, j] - head @ head
-        if not left > len(C) * SINGULAR * C[j, j]:
+        if not left > len(C) * MIN_PIVOT_SHARE * C[j, j]:
             return j
         L[j, j] = np.sqrt(left)
     return None
@@ -374,11 +374,11 @@ def _block(C: Array, rows: Columns, columns: Columns) -> Array:
     return np.asarray(C[np.ix_(np.asarray(rows, dtype=np.intp), np.asarray(columns, dtype=np.intp))])
 
 
-def _solved(L: Array, b: Array) -> Array:
+def _solve_lower(L: Array, b: Array) -> Array:
     return np.asarray(solve_triangular(L, b, lower=True, check_finite=False)) if len(b) else b
 
 
-def _not_positive(C: Array) -> OptionError:
+def _singular_error(C: Array) -> OptionError:
     j = dependent_column(C)
     what = "its lower triangle is not positive definite"
     if j is not None:
@@ -389,7 +389,7 @@ def _not_positive(C: Array) -> OptionError:
     )
 
 
-STRUCTURES: dict[str, Callable[..., Covariance]] = {"full": Full, "diagonal": Diagonal, "spherical": Spherical}
+COVARIANCES: dict[str, Callable[..., Covariance]] = {"full": Full, "diagonal": Diagonal, "spherical": Spherical}
 """The structures by name."""
 
 

@@ -14,7 +14,7 @@ from eigenlens.densities.covariance import Full, log_density_by_pattern
 
 __all__ = ["Axes"]
 
-FLAT = 64.0 * float(np.finfo(np.float64).eps)
+MIN_AXIS_SHARE = 64.0 * float(np.finfo(np.float64).eps)
 """A variance below d (or n) times this share of the largest is rounding."""
 
 
@@ -54,7 +54,7 @@ class Axes:
         scale = np.where(constant, 0.0, np.sqrt(np.maximum(C.diagonal(), 0.0)))
         inverse = _inverse(scale)
         values, V = np.linalg.eigh(inverse[:, None] * C * inverse)
-        kept = values > len(C) * FLAT * values.max(initial=0.0)
+        kept = values > len(C) * MIN_AXIS_SHARE * values.max(initial=0.0)
         return cls(scale, np.ascontiguousarray(V[:, kept][:, ::-1]), values[kept][::-1], 0.0)
 
     @classmethod
@@ -67,7 +67,7 @@ class Axes:
         scale = np.where(constant, 0.0, np.sqrt(floor if shrunk else np.sum(B * B, axis=0)))
         scaled = B * _inverse(scale)
         values, U = np.linalg.eigh(scaled @ scaled.T)
-        kept = values > len(B) * FLAT * values.max(initial=0.0)
+        kept = values > len(B) * MIN_AXIS_SHARE * values.max(initial=0.0)
         s = values[kept][::-1]
         V = scaled.T @ (U[:, kept][:, ::-1] / np.sqrt(s))
         return cls(scale, V, s + float(shrunk), float(shrunk))
@@ -147,7 +147,7 @@ class Axes:
         chosen = np.asarray(columns, dtype=np.intp)
         factor = self.axes[chosen] * np.sqrt(self.variances_along - self.rest) * (self.scale[chosen] > 0.0)[:, None]
         U, s, _ = np.linalg.svd(factor, full_matrices=False)
-        kept = s**2 > max(factor.shape) * FLAT * np.max(s**2, initial=0.0)
+        kept = s**2 > max(factor.shape) * MIN_AXIS_SHARE * np.max(s**2, initial=0.0)
         return Axes(self.scale[chosen], U[:, kept], s[kept] ** 2 + self.rest, self.rest)
 
     def given(self, columns: Columns, rest: Columns, deviations: Array) -> tuple[Array, Full]:

@@ -14,11 +14,12 @@ from eigenlens.arrays import Array, is_sparse, read_only
 from eigenlens.data.levels import coded
 from eigenlens.data.source import Block
 from eigenlens.densities.base import Columns
-from eigenlens.densities.fitting import level_counts, pseudo_counts
-from eigenlens.densities.intervals import Fitted, numbers, proportion_intervals, record_of, table
+from eigenlens.densities.fitting import category_counts, pseudo_counts
+from eigenlens.densities.intervals import Fitted, fit_record, format_numbers, proportion_intervals
 from eigenlens.densities.product import Product
 from eigenlens.errors import DataError, OptionError
 from eigenlens.stats.counts import Counts
+from eigenlens.tables.text import titled_table
 
 __all__ = ["Bernoulli", "BernoulliFamily", "Categorical", "CategoricalFamily", "probability_table"]
 
@@ -84,7 +85,7 @@ class Categorical:
                 (smoothing), and 0 where the levels are declared or smoothing is a list.
         """
         family = CategoricalFamily(None if levels is None else tuple(levels), smoothing, reserve)
-        return family.estimate(level_counts(x, sample_weight, family.summarise))
+        return family.estimate(category_counts(x, sample_weight, family.summarise))
 
     def log_density(self, X: Any) -> Array:
         """ln P(x) (n,) of values X (n,) or (n, 1). Cost: a hash a value, or less."""
@@ -224,7 +225,7 @@ class Bernoulli:
         if levels is not None and (isinstance(levels, str) or len(levels) != 2):
             raise OptionError(f"levels={levels!r} must be two values, (other, counted).")
         family = BernoulliFamily(None if levels is None else (levels[0], levels[1]), smoothing)
-        return family.estimate(level_counts(x, sample_weight, family.summarise))
+        return family.estimate(category_counts(x, sample_weight, family.summarise))
 
     def log_density(self, X: Any) -> Array:
         """ln P(x) (n,) of values X (n,) or (n, 1); −inf for a value that is neither level, 0 for a missing one."""
@@ -302,7 +303,7 @@ def _two_levels(counts: Counts) -> tuple[Any, ...]:
 
 def _effective(density: Any) -> float:
     """The rows behind a probability, and those that smoothing added."""
-    record = record_of(density)
+    record = fit_record(density)
     return float(record.weight + record.prior)
 
 
@@ -315,13 +316,13 @@ def probability_table(
     density: Any, names: Sequence[str], p: Array, errors: Array | None, limits: Array | None, unknown: float = 0.0
 ) -> str:
     """Levels, probabilities and, where fitted, their errors and 95% limits."""
-    title, header, columns = type(density).__name__, ["level", "probability"], [list(names), numbers(p)]
+    title, header, columns = type(density).__name__, ["level", "probability"], [list(names), format_numbers(p)]
     if errors is not None and limits is not None:
-        record = record_of(density)
+        record = fit_record(density)
         title += f", n = {record.weight:g}, log-likelihood {record.loglik:.5g}"
         header += ["std. error", "low", "high"]
-        columns += [numbers(errors), numbers(limits[:, 0]), numbers(limits[:, 1])]
+        columns += [format_numbers(errors), format_numbers(limits[:, 0]), format_numbers(limits[:, 1])]
     if unknown:
         columns = [[*column, ""] for column in columns]
-        columns[0][-1], columns[1][-1] = "any other", numbers(unknown)[0]
-    return table(title, header, *columns)
+        columns[0][-1], columns[1][-1] = "any other", format_numbers(unknown)[0]
+    return titled_table(title, header, *columns)

@@ -14,10 +14,10 @@ from eigenlens.data.source import Block, Source, accumulate
 from eigenlens.errors import DataError, OptionError
 from eigenlens.stats.counts import Counts
 
-__all__ = ["level_counts", "number_rows", "pseudo_counts"]
+__all__ = ["category_counts", "numeric_source", "pseudo_counts"]
 
 
-def number_rows(x: Any, sample_weight: Any = None) -> Source:
+def numeric_source(x: Any, sample_weight: Any = None) -> Source:
     """x (n,) or (n, d) as a Source with its weights: a list, array, Series, frame, sparse matrix, tensor or Source."""
     source = as_source(_as_table(x))
     return source if sample_weight is None else source.weighted(checks.weights(sample_weight, source.n_rows))
@@ -36,10 +36,10 @@ def _as_table(x: Any) -> Any:
     return np.asarray(x).reshape(-1, 1) if np.ndim(x) == 1 else x
 
 
-def level_counts(x: Any, sample_weight: Any, summarise: Callable[[Block], Counts]) -> Counts:
+def category_counts(x: Any, sample_weight: Any, summarise: Callable[[Block], Counts]) -> Counts:
     """The counts of a column of levels: a list, array, Series or frame of one column, a Dask array or a Source."""
     if isinstance(x, Source) or _is_dask(x):
-        source = number_rows(x, sample_weight)
+        source = numeric_source(x, sample_weight)
         if source.n_features != 1:
             raise DataError(f"x has {source.n_features} columns; a column of levels is needed: choose one.")
         return accumulate(source, summarise)

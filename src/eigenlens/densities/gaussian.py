@@ -18,23 +18,22 @@ from eigenlens.data.coerce import explain_nonfinite
 from eigenlens.data.source import Block, Source, accumulate
 from eigenlens.densities.base import Columns, as_rows, column_numbers, known_values, other_columns
 from eigenlens.densities.covariance import Covariance, Diagonal, Full, Spherical, dependent_column
-from eigenlens.densities.fitting import number_rows
+from eigenlens.densities.fitting import numeric_source
 from eigenlens.densities.intervals import (
     GAUSSIAN_INTERVALS,
     Fitted,
     GaussianErrors,
     GaussianIntervals,
-    numbers,
-    record_of,
-    table,
+    fit_record,
+    format_numbers,
 )
 from eigenlens.errors import DataError, OptionError
 from eigenlens.stats.moments import ColumnMoments, Moments
-from eigenlens.stats.observed import ObservedColumns
+from eigenlens.tables.text import titled_table
 
-__all__ = ["FITS", "Gaussian", "GaussianFamily", "refuse_out_of_range", "unusable"]
+__all__ = ["GAUSSIAN_FITS", "Gaussian", "GaussianFamily", "check_squares_in_range", "explain_unusable_moments"]
 
-PIECE, TILE = 1 << 21, 1 << 17
+PATTERN_ENTRIES, WHITENED_ENTRIES = 1 << 21, 1 << 17
 """Entries of the rows whose gaps are compared at a time, and of those that are whitened: they stay in cache."""
 
 
@@ -86,16 +85,16 @@ class Gaussian:
         column  mean  std. error       low    high  variance  std. error
         0          3     0.79057  0.094837  5.9052       2.5      1.7678
         """
-        family = GaussianFamily(checks.name("covariance", covariance, FITS))
-        source = number_rows(X, sample_weight)
+        family = GaussianFamily(checks.name("covariance", covariance, GAUSSIAN_FITS))
+        source = numeric_source(X, sample_weight)
         with np.errstate(invalid="ignore", over="ignore"):
             statistics = accumulate(source, family.summarise)
         if not np.all(np.isfinite(statistics.mean)):
-            raise unusable(source)
+            raise explain_unusable_moments(source)
         try:
             return replace(family, names=source.names).estimate(statistics)
         except DataError:
-            refuse_out_of_range(source, statistics)
+            check_squares_in_range(source, statistics)
             raise
 
     def log_density(self, X: Any) -> Array:
@@ -188,25 +187,26 @@ class Gaussian:
         d, v = self.mean.size, self.covariance.variances
         names = (self.fitted.names if self.fitted is not None else None) or tuple(map(str, range(d)))
         if self.fitted is None:
-            return table("Gaussian", ("column", "mean", "variance"), names, numbers(self.mean), numbers(v))
+            columns = format_numbers(self.mean), format_numbers(v)
+            return titled_table("Gaussian", ("column", "mean", "variance"), names, *columns)
         n = self._counts()
         title = f"Gaussian, n = {n.max(initial=0.0):g}, log-likelihood {self.fitted.loglik:.5g}"
         limits = self.confidence_intervals(method="exact" if np.all(n > 1.0) else "wald").mean
         spread = v * np.sqrt(2.0 / self.covariance.degrees(n))
         header = ("column", "mean", "std. error", "low", "high", "variance", "std. error")
         values = (self.mean, np.sqrt(v / n), *limits.T, v, spread)
-        return table(title, header, names, *map(numbers, values))
+        return titled_table(title, header, names, *map(format_numbers, values))
 
     # ---- parts ------------------------------------------------------------------------------------------
 
     def _counts(self) -> Array:
         """The number of rows (d,) behind each mean."""
-        return np.broadcast_to(np.asarray(record_of(self).weight, dtype=np.float64), self.mean.shape)
+        return np.broadcast_to(np.asarray(fit_record(self).weight, dtype=np.float64), self.mean.shape)
 
     def _complete(self, X: Array) -> Array:
         """Log densities (n,) of rows without gaps, a tile at a time."""
         found = np.empty(len(X))
-        step = max(1, TILE // max(1, self.mean.size))
+        step = max(1, WHITENED_ENTRIES // max(1, self.mean.size))
         for part in (slice(start, start + step) for start in range(0, len(X), step)):
             with np.errstate(invalid="ignore"):
                 z = self.covariance.whiten(X[part] - self.mean)
@@ -226,7 +226,7 @@ class Gaussian:
 
     def _parts(self, n: int) -> Iterator[slice]:
         """Ranges of n rows."""
-        step = max(1, PIECE // max(1, self.mean.size))
+        step = max(1, PATTERN_ENTRIES // max(1, self.mean.size))
         return (slice(start, start + step) for start in range(0, n, step))
 
     def _one_dimension(self, method: str) -> None:
@@ -248,13 +248,13 @@ class GaussianFamily:
     names: tuple[str, ...] | None = None
 
     def summarise(self, block: Block) -> Any:
-        """`Moments` of a block for full covariances, else `ObservedColumns`."""
-        return FITS[self.covariance][0](block)
+        """`Moments` of a block for full covariances, else `ColumnMoments`."""
+        return GAUSSIAN_FITS[self.covariance][0](block)
 
     def estimate(self, statistics: Any) -> Gaussian:
         """The Gaussian with these moments."""
         names = self.names or tuple(map(str, range(statistics.mean.size)))
-        covariance, weight = FITS[self.covariance][1](statistics, names)
+        covariance, weight = GAUSSIAN_FITS[self.covariance][1](statistics, names)
         n = np.broadcast_to(np.asarray(weight, dtype=np.float64), statistics.mean.shape)
         # At the largest likelihood the squared distances of n rows sum to n, column by column.
         inner = float(n.sum()) * (np.log(2.0 * np.pi) + 1.0)
@@ -263,7 +263,7 @@ class GaussianFamily:
         return Gaussian(statistics.mean, covariance, record)
 
 
-TINY = float(np.finfo(np.float64).tiny)
+MIN_NORMAL_FLOAT = float(np.finfo(np.float64).tiny)
 
 
 def _moments(block: Block) -> Moments:
@@ -271,13 +271,13 @@ def _moments(block: Block) -> Moments:
     found = Moments.of(block)
     if np.all(np.isfinite(found.mean)):
         return found
-    present = _present(block)
+    present = _positive_weight_block(block)
     rows = dense(present.rows)
     some = ~np.isnan(rows).all(axis=1)
     return Moments.of(Block(rows[some], None if present.weight is None else present.weight[some]))
 
 
-def _present(block: Block) -> Block:
+def _positive_weight_block(block: Block) -> Block:
     """The rows that count: one of weight 0 is absent, whatever it holds."""
     if block.weight is None or np.all(block.weight > 0.0):
         return block
@@ -285,20 +285,20 @@ def _present(block: Block) -> Block:
     return Block(block.rows[counts], block.weight[counts])
 
 
-def _observed(block: Block) -> ObservedColumns:
+def _observed_moments(block: Block) -> ColumnMoments:
     """Moments of the observed entries; the usual pass where none is missing."""
     found = ColumnMoments.of(block)
     if not np.all(np.isfinite(found.mean)):
-        return ObservedColumns.of(_present(block))
+        return ColumnMoments.of_observed(_positive_weight_block(block))
     d = found.mean.size
-    return ObservedColumns(np.zeros(d, dtype=np.intp), np.full(d, found.weight), found.mean, found.square)
+    return replace(found, weight=np.full(d, found.weight))
 
 
-def _full(moments: Moments, names: tuple[str, ...]) -> tuple[Full, float]:
+def _estimate_full(moments: Moments, names: tuple[str, ...]) -> tuple[Full, float]:
     if not moments.weight > 0.0:
         raise DataError("X has no row with an entry that counts; at least two are needed.")
     C = Full(moments.covariance(0.0))
-    _refuse_constant(C.variances, moments.mean, _labels(names))
+    _check_not_constant(C.variances, moments.mean, _labels(names))
     try:
         C.factor  # noqa: B018  (worked out now, kept, and refused here with the names of columns)
     except OptionError:
@@ -310,7 +310,7 @@ def _full(moments: Moments, names: tuple[str, ...]) -> tuple[Full, float]:
     return C, moments.weight
 
 
-def _columns(found: ObservedColumns, names: tuple[str, ...]) -> tuple[Array, float | Array]:
+def _squares_and_weight(found: ColumnMoments, names: tuple[str, ...]) -> tuple[Array, float | Array]:
     """Squared deviations (d,), and the weight of each column, or of all if they are the same."""
     empty = np.flatnonzero(found.weight <= 0.0)
     if empty.size:
@@ -319,17 +319,17 @@ def _columns(found: ObservedColumns, names: tuple[str, ...]) -> tuple[Array, flo
     return found.square, float(found.weight[0]) if same else found.weight
 
 
-def _diagonal(found: ObservedColumns, names: tuple[str, ...]) -> tuple[Diagonal, float | Array]:
-    square, weight = _columns(found, names)
-    _refuse_constant(square / weight, found.mean, _labels(names))
+def _estimate_diagonal(found: ColumnMoments, names: tuple[str, ...]) -> tuple[Diagonal, float | Array]:
+    square, weight = _squares_and_weight(found, names)
+    _check_not_constant(square / weight, found.mean, _labels(names))
     return Diagonal(square / weight), weight
 
 
-def _spherical(found: ObservedColumns, names: tuple[str, ...]) -> tuple[Spherical, float | Array]:
-    square, weight = _columns(found, names)
+def _estimate_spherical(found: ColumnMoments, names: tuple[str, ...]) -> tuple[Spherical, float | Array]:
+    square, weight = _squares_and_weight(found, names)
     variance = float(square.sum() / found.weight.sum())
     largest = found.mean[[np.argmax(np.abs(found.mean))]]
-    _refuse_constant(np.array([variance]), largest, ["each column"])
+    _check_not_constant(np.array([variance]), largest, ["each column"])
     return Spherical(variance, square.size), weight
 
 
@@ -337,10 +337,10 @@ def _labels(names: tuple[str, ...]) -> list[str]:
     return [f"column {name!r}" for name in names]
 
 
-def _refuse_constant(variances: Array, mean: Array, labels: list[str]) -> None:
+def _check_not_constant(variances: Array, mean: Array, labels: list[str]) -> None:
     """A column of one value has an infinite density there; deviations that are rounding of the mean are none."""
     with np.errstate(over="ignore"):
-        flat = np.flatnonzero(~(variances > np.maximum((8.0 * np.finfo(np.float64).eps * mean) ** 2, TINY)))
+        flat = np.flatnonzero(~(variances > np.maximum((8.0 * np.finfo(np.float64).eps * mean) ** 2, MIN_NORMAL_FLOAT)))
     if flat.size:
         more = f" (and {flat.size - 1} more)" if flat.size > 1 else ""
         raise DataError(
@@ -357,16 +357,16 @@ class _Range(tuple[Any, ...]):
 
 
 def _range(block: Block) -> _Range:
-    rows = dense(_present(block).rows)
+    rows = dense(_positive_weight_block(block).rows)
     gaps = np.isnan(rows)
     least = np.min(np.where(gaps, np.inf, rows), axis=0, initial=np.inf)
     return _Range((least, np.max(np.where(gaps, -np.inf, rows), axis=0, initial=-np.inf)))
 
 
-def refuse_out_of_range(source: Source, statistics: Any) -> None:
+def check_squares_in_range(source: Source, statistics: Any) -> None:
     """Say so if a column has several values, but squared deviations that are no normal numbers."""
     squares = np.diag(statistics.scatter) if isinstance(statistics, Moments) else statistics.square
-    odd = ~(np.isfinite(squares) & (squares >= TINY))
+    odd = ~(np.isfinite(squares) & (squares >= MIN_NORMAL_FLOAT))
     low, high = accumulate(source, _range, label="looking at the range")
     bad = np.flatnonzero(odd & (high > low))
     if bad.size:
@@ -378,7 +378,7 @@ def refuse_out_of_range(source: Source, statistics: Any) -> None:
         )
 
 
-def unusable(source: Source) -> DataError:
+def explain_unusable_moments(source: Source) -> DataError:
     """Why moments are not finite: infinities, or gaps that a full covariance needs EM for."""
     found = explain_nonfinite(source)
     if "contains NaN" not in str(found):
@@ -389,7 +389,9 @@ def unusable(source: Source) -> DataError:
     )
 
 
-FITS: dict[str, tuple[Callable[[Block], Any], Callable[[Any, tuple[str, ...]], tuple[Covariance, Any]]]] = {
-    "full": (_moments, _full), "diagonal": (_observed, _diagonal), "spherical": (_observed, _spherical),
-}  # fmt: skip
+GAUSSIAN_FITS: dict[str, tuple[Callable[[Block], Any], Callable[[Any, tuple[str, ...]], tuple[Covariance, Any]]]] = {
+    "full": (_moments, _estimate_full),
+    "diagonal": (_observed_moments, _estimate_diagonal),
+    "spherical": (_observed_moments, _estimate_spherical),
+}
 """For each structure: a block to statistics, and statistics to the covariance and the weight behind it."""

@@ -8,7 +8,7 @@ How well the parameters of a fitted Gaussian are known.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -22,18 +22,14 @@ from eigenlens.errors import OptionError
 
 __all__ = [
     "GAUSSIAN_INTERVALS",
-    "INTERVALS",
+    "PROPORTION_INTERVALS",
     "Fitted",
     "GaussianErrors",
     "GaussianIntervals",
-    "aligned",
-    "numbers",
+    "fit_record",
+    "format_numbers",
     "proportion_intervals",
-    "record_of",
-    "table",
 ]
-
-PRINTED_ROWS = 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +68,7 @@ class Fitted:
         return float(self.free * np.log(np.max(self.weight)) - 2.0 * self.loglik)
 
 
-def record_of(density: Any) -> Fitted:
+def fit_record(density: Any) -> Fitted:
     """The record of a fitted density, or the error that says that there is none."""
     if density.fitted is None:
         kind = type(density).__name__
@@ -91,12 +87,12 @@ def proportion_intervals(p: Array, n: float, level: float = 0.95, method: str = 
     array([[0.2366, 0.7634]])
     """
     tail = 0.5 * (1.0 - checks.real("level", level, 0.0, 1.0))
-    rule = INTERVALS[checks.name("method", method, INTERVALS)]
+    rule = PROPORTION_INTERVALS[checks.name("method", method, PROPORTION_INTERVALS)]
     low, high = rule(np.asarray(p, dtype=np.float64), n, tail)
     return np.column_stack([np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)])
 
 
-def wilson(p: Array, n: float, tail: float) -> tuple[Array, Array]:
+def wilson_proportions(p: Array, n: float, tail: float) -> tuple[Array, Array]:
     """The p₀ that a score test does not reject (Wilson 1927); good for few rows too (Brown, Cai and DasGupta 2001)."""
     z2 = float(ndtri(tail)) ** 2
     centre = (p + 0.5 * z2 / n) / (1.0 + z2 / n)
@@ -104,13 +100,13 @@ def wilson(p: Array, n: float, tail: float) -> tuple[Array, Array]:
     return np.where(p > 0.0, centre - half, 0.0), np.where(p < 1.0, centre + half, 1.0)
 
 
-def wald(p: Array, n: float, tail: float) -> tuple[Array, Array]:
+def wald_proportions(p: Array, n: float, tail: float) -> tuple[Array, Array]:
     """p ± z √(p (1 − p) / n): for many rows only; with smoothing=2 it is that of Agresti and Coull (1998)."""
     half = -float(ndtri(tail)) * np.sqrt(p * (1.0 - p) / n)
     return p - half, p + half
 
 
-def exact(p: Array, n: float, tail: float) -> tuple[Array, Array]:
+def exact_proportions(p: Array, n: float, tail: float) -> tuple[Array, Array]:
     """Clopper and Pearson (1934): covers at least as often as it says, mostly more often."""
     x, rest = p * n, (1.0 - p) * n
     low = np.where(x > 0.0, betaincinv(np.maximum(x, 1e-300), rest + 1.0, tail), 0.0)
@@ -118,51 +114,28 @@ def exact(p: Array, n: float, tail: float) -> tuple[Array, Array]:
     return low, high
 
 
-def jeffreys(p: Array, n: float, tail: float) -> tuple[Array, Array]:
+def jeffreys_proportions(p: Array, n: float, tail: float) -> tuple[Array, Array]:
     """Quantiles of Beta(x + ½, n − x + ½), the posterior under Jeffreys' prior; 0 and 1 belong where x is 0 or n."""
     a, b = p * n + 0.5, (1.0 - p) * n + 0.5
     low, high = betaincinv(a, b, tail), betaincinv(a, b, 1.0 - tail)
     return np.where(p > 0.0, low, 0.0), np.where(p < 1.0, high, 1.0)
 
 
-INTERVALS: dict[str, Callable[[Array, float, float], tuple[Array, Array]]] = {
-    "wilson": wilson, "wald": wald, "exact": exact, "jeffreys": jeffreys,
-}  # fmt: skip
+PROPORTION_INTERVALS: dict[str, Callable[[Array, float, float], tuple[Array, Array]]] = {
+    "wilson": wilson_proportions,
+    "wald": wald_proportions,
+    "exact": exact_proportions,
+    "jeffreys": jeffreys_proportions,
+}
 """Rules for intervals of proportions: p, n and the probability of one tail to lower and upper limits."""
 
 
 # ---- tables -------------------------------------------------------------------------------------------------
 
 
-def numbers(values: Any) -> list[str]:
+def format_numbers(values: Any) -> list[str]:
     """Numbers as text, five significant digits."""
     return [f"{float(value):.5g}" for value in np.ravel(values)]
-
-
-def table(title: str, header: Sequence[str], *columns: Sequence[str]) -> str:
-    """A title and columns of text, the first flush left, the others flush right; a long table loses its middle.
-
-    >>> print(table("Coin", ("side", "p"), ["heads", "tails"], ["0.25", "0.75"]))
-    Coin
-    side      p
-    heads  0.25
-    tails  0.75
-    """
-    return f"{title}\n{aligned(header, *columns)}"
-
-
-def aligned(header: Sequence[str], *columns: Sequence[str]) -> str:
-    """Columns of text, the first flush left, the others flush right; a long table loses its middle."""
-    rows = list(zip(*columns, strict=True))
-    if len(rows) > PRINTED_ROWS:
-        hidden = (f"… {len(rows) - PRINTED_ROWS + 1} more", *[""] * (len(header) - 1))
-        rows = [*rows[: PRINTED_ROWS - 2], hidden, rows[-1]]
-    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-    sides = [str.ljust, *[str.rjust] * (len(header) - 1)]
-    lines = [
-        [fill(cell, width) for fill, cell, width in zip(sides, row, widths, strict=True)] for row in (header, *rows)
-    ]
-    return "\n".join("  ".join(line).rstrip() for line in lines)
 
 
 class GaussianErrors(NamedTuple):
@@ -179,7 +152,7 @@ class GaussianIntervals(NamedTuple):
     variances: Array
 
 
-def gaussian_exact(mean: Array, covariance: Covariance, n: Array, tail: float) -> GaussianIntervals:
+def exact_gaussian(mean: Array, covariance: Covariance, n: Array, tail: float) -> GaussianIntervals:
     """Means by Student's t, variances by chi², both with the deviations' degrees of freedom (one lost a mean)."""
     if not np.all(n > 1.0):
         raise OptionError(
@@ -193,7 +166,7 @@ def gaussian_exact(mean: Array, covariance: Covariance, n: Array, tail: float) -
     return GaussianIntervals(np.column_stack([mean - half, mean + half]), np.column_stack(spread))
 
 
-def gaussian_wald(mean: Array, covariance: Covariance, n: Array, tail: float) -> GaussianIntervals:
+def wald_gaussian(mean: Array, covariance: Covariance, n: Array, tail: float) -> GaussianIntervals:
     """Estimate ± z standard errors: for many rows."""
     z, v = -float(ndtri(tail)), covariance.variances
     half, spread = z * np.sqrt(v / n), z * v * np.sqrt(2.0 / covariance.degrees(n))
@@ -202,7 +175,7 @@ def gaussian_wald(mean: Array, covariance: Covariance, n: Array, tail: float) ->
 
 
 GAUSSIAN_INTERVALS: dict[str, Callable[[Array, Covariance, Array, float], GaussianIntervals]] = {
-    "exact": gaussian_exact,
-    "wald": gaussian_wald,
+    "exact": exact_gaussian,
+    "wald": wald_gaussian,
 }
 """Rules: the means, their covariance, the rows (d,) behind each mean and the probability of one tail to limits."""

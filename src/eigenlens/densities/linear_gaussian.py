@@ -16,12 +16,19 @@ from typing import Literal, NamedTuple, overload
 import numpy as np
 
 from eigenlens.arrays import Array, read_only
-from eigenlens.densities.base import patterns as patterns_of
+from eigenlens.densities.base import observed_patterns as patterns_of
 from eigenlens.native.incomplete_rows import Frame, latent_compiled, latent_rows
 
-__all__ = ["LinearGaussian", "Observed", "conditional_variances", "latent_pieces", "scattered", "whitening"]
+__all__ = [
+    "LinearGaussian",
+    "ObservedRows",
+    "conditional_variances",
+    "has_scattered_patterns",
+    "posterior_pieces",
+    "posterior_roots",
+]
 
-FLOATS = (np.float32, np.float64)
+KERNEL_FLOATS = (np.float32, np.float64)
 """What kernels read."""
 
 
@@ -213,7 +220,7 @@ class LinearGaussian:
     @cached_property
     def _root(self) -> Array:
         """L⁻¹ (k, k), L the lower Cholesky factor of M = I + Wᵀ Psi⁻¹ W; so M⁻¹ = L⁻ᵀ L⁻¹."""
-        return np.asarray(whitening(np.ones((1, self.mean.size), dtype=bool), self.loadings, self._psi)[0])
+        return np.asarray(posterior_roots(np.ones((1, self.mean.size), dtype=bool), self.loadings, self._psi)[0])
 
     @cached_property
     def _frame(self) -> Frame:
@@ -221,12 +228,12 @@ class LinearGaussian:
 
     def _by_kernel(self, X: Array) -> bool:
         """Whether rows are best taken one by one: kernels are there, and hardly two rows miss the same entries."""
-        return latent_compiled(self.loadings.shape[1]) and X.dtype in FLOATS and scattered(X)
+        return latent_compiled(self.loadings.shape[1]) and X.dtype in KERNEL_FLOATS and has_scattered_patterns(X)
 
-    def _pieces(self, X: Array) -> Iterator[Observed]:
-        return latent_pieces(X, self.mean, self.loadings, self._psi, self._root)
+    def _pieces(self, X: Array) -> Iterator[ObservedRows]:
+        return posterior_pieces(X, self.mean, self.loadings, self._psi, self._root)
 
-    def _distance(self, rows: Observed) -> Array:
+    def _distance(self, rows: ObservedRows) -> Array:
         """Squared Mahalanobis distances (n,) of the observed entries."""
         error = rows.rest - rows.latent @ self.loadings.T
         if not rows.complete:
@@ -243,15 +250,15 @@ def _square(packed: Array, k: int) -> Array:
     return A
 
 
-PIECE = 1 << 21
+MAX_PIECE_ENTRIES = 1 << 21
 """Entries of the largest array that a piece of rows, or a table of columns, may take."""
 
 
-LOOKED_AT, FEW = 1024, 1.0 / 16.0
+PATTERN_SAMPLE, MAX_PATTERN_SHARE = 1024, 1.0 / 16.0
 """So many rows tell whether patterns repeat: where there are at most this many of them a row, grouping pays."""
 
 
-class Observed(NamedTuple):
+class ObservedRows(NamedTuple):
     """Some rows and their latent posteriors; u is the number of different patterns among them.
 
     Attributes:
@@ -274,13 +281,13 @@ class Observed(NamedTuple):
         return len(self.patterns) == 1 and bool(self.patterns.all())
 
 
-def latent_pieces(X: Array, mean: Array, W: Array, psi: Array, root: Array) -> Iterator[Observed]:
+def posterior_pieces(X: Array, mean: Array, W: Array, psi: Array, root: Array) -> Iterator[ObservedRows]:
     """The rows of X (n, d) with their posteriors; `root` (k, k) is L⁻¹ of a complete row.
 
     Cost: n d k for complete rows; u d k² + u k³ more for u patterns with gaps. No array is larger than a piece.
     """
     d, k = W.shape
-    step = max(1, PIECE // max(d, k * k))
+    step = max(1, MAX_PIECE_ENTRIES // max(d, k * k))
     scaled = W / psi[:, None]
     for start in range(0, len(X), step):
         part = slice(start, min(start + step, len(X)))
@@ -292,27 +299,27 @@ def latent_pieces(X: Array, mean: Array, W: Array, psi: Array, root: Array) -> I
             latent = half @ root
         else:
             rest[~patterns[which]] = 0.0
-            roots = whitening(patterns, W, psi)
+            roots = posterior_roots(patterns, W, psi)
             mine = roots[which]
             half = mine @ (rest @ scaled)[:, :, None]
             latent = (np.swapaxes(mine, 1, 2) @ half)[:, :, 0]
-        yield Observed(part, rest, latent, patterns, which, roots)
+        yield ObservedRows(part, rest, latent, patterns, which, roots)
 
 
-def scattered(X: Array) -> bool:
+def has_scattered_patterns(X: Array) -> bool:
     """Whether nearly every row of X (n, d) misses entries of its own, as far as some of them tell.
 
-    >>> scattered(np.array([[1.0, np.nan], [np.nan, 2.0]])), scattered(np.ones((2, 2)))
+    >>> has_scattered_patterns(np.array([[1.0, np.nan], [np.nan, 2.0]])), has_scattered_patterns(np.ones((2, 2)))
     (True, False)
     """
-    seen = ~np.isnan(X[:: max(1, len(X) // LOOKED_AT)])
+    seen = ~np.isnan(X[:: max(1, len(X) // PATTERN_SAMPLE)])
     if seen.all():
         return False
     keys = seen @ np.random.default_rng(0).random(seen.shape[1])  # of each pattern its own number
-    return np.unique(keys).size > FEW * len(seen)
+    return np.unique(keys).size > MAX_PATTERN_SHARE * len(seen)
 
 
-def whitening(patterns: Array, W: Array, psi: Array) -> Array:
+def posterior_roots(patterns: Array, W: Array, psi: Array) -> Array:
     """L⁻¹ (u, k, k) for each pattern (u, d), L Lᵀ = M = I + Σ_j seen_j w_j w_jᵀ / psi_j: a GEMM, then small ones."""
     k = W.shape[1]
     upper = np.triu_indices(k)
@@ -339,5 +346,5 @@ def conditional_variances(root: Array, W: Array, psi: Array) -> Array:
 
 def _column_parts(d: int, k: int) -> Iterator[slice]:
     """Ranges of columns whose tables of w_j w_jᵀ are no larger than a piece."""
-    step = max(1, PIECE // max(1, k * k))
+    step = max(1, MAX_PIECE_ENTRIES // max(1, k * k))
     return (slice(start, start + step) for start in range(0, d, step))

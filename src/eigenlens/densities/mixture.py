@@ -11,9 +11,9 @@ from scipy.special import logsumexp
 
 from eigenlens.arrays import Array, read_only
 from eigenlens.densities.base import Columns, Density, as_rows
-from eigenlens.densities.mixture_terms import Terms, terms_of
+from eigenlens.densities.mixture_terms import Terms, stack_terms
 
-__all__ = ["Mixture", "matrix_of"]
+__all__ = ["Mixture", "covariance_matrix"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,16 +140,16 @@ class Mixture:
         """cov[x] (d, d) = Σ pi_k (C_k + (mu_k − mu)(mu_k − mu)ᵀ)."""
         parts: list[Any] = list(self.components)
         between = self.means - self.mean
-        within = sum(pi * matrix_of(part) for pi, part in zip(self.weights, parts, strict=True))
+        within = sum(pi * covariance_matrix(part) for pi, part in zip(self.weights, parts, strict=True))
         return np.asarray(within + (self.weights[:, None] * between).T @ between)
 
     @cached_property
     def terms(self) -> Terms | None:
         """The components stacked for passes over many rows, where they are Gaussian with one structure."""
-        return terms_of(self.weights, self.components)
+        return stack_terms(self.weights, self.components)
 
 
-def matrix_of(component: Any) -> Array:
+def covariance_matrix(component: Any) -> Array:
     """The covariance (d, d): a method of some densities, a value with a matrix of others."""
     covariance = component.covariance
     return np.asarray(covariance() if callable(covariance) else covariance.matrix())

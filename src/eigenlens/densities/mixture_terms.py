@@ -27,37 +27,37 @@ from eigenlens.native.mixture import (
     full_pass,
     full_passes,
 )
-from eigenlens.stats.grouped import GroupedColumns, GroupedMoments
+from eigenlens.stats.moments import ColumnMoments, Moments
 
-__all__ = ["DiagonalTerms", "FullTerms", "Reading", "Readings", "Terms", "terms_of"]
+__all__ = ["DiagonalTerms", "EStep", "FullTerms", "StackedEStep", "Terms", "stack_terms"]
 
-PIECE_BYTES = 16 << 20
+DENSE_PIECE_BYTES = 16 << 20
 """Sparse rows are made dense this much at a time."""
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
+class EStep:
     """What one pass of EM leaves: the log-likelihood, and the moments of the rows as the components share them."""
 
     loglik: float
-    moments: GroupedMoments | GroupedColumns
+    moments: Moments | ColumnMoments
 
     def __add__(self, other: Self) -> Self:
         return type(self)(self.loglik + other.loglik, self.moments + other.moments)  # type: ignore[operator]
 
 
 @dataclass(frozen=True, eq=False)
-class Readings:
+class StackedEStep:
     """What one pass for S mixtures of K components leaves: the log-likelihoods (S,), and the moments of S K groups."""
 
     logliks: Array
-    moments: GroupedMoments | GroupedColumns
+    moments: Moments | ColumnMoments
 
     def __add__(self, other: Self) -> Self:
         return type(self)(self.logliks + other.logliks, self.moments + other.moments)  # type: ignore[operator]
 
 
-R = TypeVar("R", Reading, Readings)
+EStepT = TypeVar("EStepT", EStep, StackedEStep)
 
 
 class Terms(Protocol):
@@ -87,11 +87,11 @@ class Terms(Protocol):
         """ln pi_k + ln N(x_i | mu_k, C_k) (n, K) of rows X (n, d)."""
         ...
 
-    def read(self, block: Block) -> Reading:
+    def read(self, block: Block) -> EStep:
         """The log-likelihood of a block, and its moments weighted by responsibilities."""
         ...
 
-    def read_each(self, block: Block, S: int) -> Readings:
+    def stacked_e_step(self, block: Block, S: int) -> StackedEStep:
         """As `read`, the terms being those of S mixtures, one after the other."""
         ...
 
@@ -125,7 +125,8 @@ class FullTerms:
         L = np.linalg.cholesky(covariances)
         roots = np.tril(np.linalg.inv(L))
         log_determinants = 2.0 * np.log(np.einsum("kii->ki", L)).sum(axis=1)
-        return cls(_levels(weights, log_determinants, means.shape[1]), means, covariances, roots, log_determinants)
+        constants = _log_constants(weights, log_determinants, means.shape[1])
+        return cls(constants, means, covariances, roots, log_determinants)
 
     @property
     def log_weights(self) -> Array:
@@ -136,21 +137,21 @@ class FullTerms:
         """ln pi_k + ln N(x_i | mu_k, C_k) (n, K)."""
         return full_log_joint(X, self.levels, self.means, self.roots)
 
-    def read(self, block: Block) -> Reading:
+    def read(self, block: Block) -> EStep:
         """The log-likelihood of a block, and its moments weighted by responsibilities. Cost 2 b K d² flops."""
-        return _summed(self._read, block)
+        return _sum_over_pieces(self._read, block)
 
-    def _read(self, rows: Array, weight: Array | None) -> Reading:
+    def _read(self, rows: Array, weight: Array | None) -> EStep:
         found = full_pass(rows, weight, self.levels, self.means, self.roots)
-        return Reading(found.loglik, GroupedMoments.about(self.means, found.weight, found.total, found.scatter))
+        return EStep(found.loglik, Moments.about(self.means, found.weight, found.total, found.scatter))
 
-    def read_each(self, block: Block, S: int) -> Readings:
+    def stacked_e_step(self, block: Block, S: int) -> StackedEStep:
         """As `read`, the terms being those of S mixtures, one after the other."""
-        return _summed(partial(self._read_each, S=S), block)
+        return _sum_over_pieces(partial(self._read_each, S=S), block)
 
-    def _read_each(self, rows: Array, weight: Array | None, S: int) -> Readings:
+    def _read_each(self, rows: Array, weight: Array | None, S: int) -> StackedEStep:
         found = full_passes(rows, weight, self.levels, self.means, self.roots, S)
-        return Readings(found.loglik, GroupedMoments.about(self.means, found.weight, found.total, found.spread))
+        return StackedEStep(found.loglik, Moments.about(self.means, found.weight, found.total, found.spread))
 
     def traces(self, scatter: Array) -> Array:
         """tr C_k⁻¹ S (K,)."""
@@ -175,7 +176,7 @@ class DiagonalTerms:
     def of(cls, weights: Array, means: Array, variances: Array) -> Self:
         """From weights (K,), means (K, d) and variances (K, d)."""
         log_determinants = np.log(variances).sum(axis=1)
-        return cls(_levels(weights, log_determinants, means.shape[1]), means, 1.0 / variances, log_determinants)
+        return cls(_log_constants(weights, log_determinants, means.shape[1]), means, 1.0 / variances, log_determinants)
 
     @property
     def log_weights(self) -> Array:
@@ -186,21 +187,21 @@ class DiagonalTerms:
         """ln pi_k + ln N(x_i | mu_k, C_k) (n, K)."""
         return diagonal_log_joint(X, self.levels, self.means, self.precisions)
 
-    def read(self, block: Block) -> Reading:
+    def read(self, block: Block) -> EStep:
         """The log-likelihood of a block, and its moments weighted by responsibilities. Cost 4 b K d flops."""
-        return _summed(self._read, block)
+        return _sum_over_pieces(self._read, block)
 
-    def _read(self, rows: Array, weight: Array | None) -> Reading:
+    def _read(self, rows: Array, weight: Array | None) -> EStep:
         found = diagonal_pass(rows, weight, self.levels, self.means, self.precisions)
-        return Reading(found.loglik, GroupedColumns.about(self.means, found.weight, found.total, found.square))
+        return EStep(found.loglik, ColumnMoments.about(self.means, found.weight, found.total, found.square))
 
-    def read_each(self, block: Block, S: int) -> Readings:
+    def stacked_e_step(self, block: Block, S: int) -> StackedEStep:
         """As `read`, the terms being those of S mixtures, one after the other."""
-        return _summed(partial(self._read_each, S=S), block)
+        return _sum_over_pieces(partial(self._read_each, S=S), block)
 
-    def _read_each(self, rows: Array, weight: Array | None, S: int) -> Readings:
+    def _read_each(self, rows: Array, weight: Array | None, S: int) -> StackedEStep:
         found = diagonal_passes(rows, weight, self.levels, self.means, self.precisions, S)
-        return Readings(found.loglik, GroupedColumns.about(self.means, found.weight, found.total, found.spread))
+        return StackedEStep(found.loglik, ColumnMoments.about(self.means, found.weight, found.total, found.spread))
 
     def traces(self, scatter: Array) -> Array:
         """tr C_k⁻¹ S (K,)."""
@@ -211,7 +212,7 @@ class DiagonalTerms:
         return np.asarray(np.sum(self.precisions * (x - self.means) ** 2, axis=1))
 
 
-def _levels(weights: Array, log_determinants: Array, d: int) -> Array:
+def _log_constants(weights: Array, log_determinants: Array, d: int) -> Array:
     with np.errstate(divide="ignore"):  # a component of weight 0 has no rows
         return np.asarray(np.log(weights) - 0.5 * (log_determinants + d * np.log(2.0 * np.pi)))
 
@@ -220,7 +221,7 @@ def _log_weights(terms: Terms) -> Array:
     return np.asarray(terms.levels + 0.5 * (terms.log_determinants + terms.means.shape[1] * np.log(2.0 * np.pi)))
 
 
-def _summed(read: Callable[[Array, Array | None], R], block: Block) -> R:
+def _sum_over_pieces(read: Callable[[Array, Array | None], EStepT], block: Block) -> EStepT:
     return reduce(add, (read(*piece) for piece in _pieces(block)))
 
 
@@ -230,7 +231,7 @@ def _pieces(block: Block) -> Iterator[tuple[Array, Array | None]]:
     if not is_sparse(rows):
         yield to_numpy(rows), weight
         return
-    step = max(1, PIECE_BYTES // (8 * rows.shape[1]))
+    step = max(1, DENSE_PIECE_BYTES // (8 * rows.shape[1]))
     for start in range(0, rows.shape[0], step):
         part = slice(start, start + step)
         yield dense(rows[part]), None if weight is None else weight[part]
@@ -239,31 +240,31 @@ def _pieces(block: Block) -> Iterator[tuple[Array, Array | None]]:
 # ---- from components ----------------------------------------------------------------------------------------
 
 
-def terms_of(weights: Array, components: Sequence[Density]) -> Terms | None:
+def stack_terms(weights: Array, components: Sequence[Density]) -> Terms | None:
     """The stacked terms of components that are all Gaussian with the same structure; None for any others.
 
     >>> from eigenlens.densities.gaussian import Gaussian
-    >>> type(terms_of(np.ones(1), [Gaussian(np.zeros(2), Spherical(1.0, 2))])).__name__
+    >>> type(stack_terms(np.ones(1), [Gaussian(np.zeros(2), Spherical(1.0, 2))])).__name__
     'DiagonalTerms'
     """
-    kinds = {_kind(component) for component in components}
-    stack = STACKS.get(kinds.pop()) if len(kinds) == 1 else None
+    kinds = {_covariance_kind(component) for component in components}
+    stack = TERMS_BY_COVARIANCE.get(kinds.pop()) if len(kinds) == 1 else None
     return None if stack is None else stack(weights, components)
 
 
-def _kind(component: Any) -> type:
+def _covariance_kind(component: Any) -> type:
     return type(getattr(component, "covariance", None)) if not isinstance(component, LinearGaussian) else LinearGaussian
 
 
-def _full(weights: Array, components: Sequence[Any]) -> Terms:
+def _full_terms(weights: Array, components: Sequence[Any]) -> Terms:
     return FullTerms.of(weights, _means(components), np.stack([c.covariance.matrix() for c in components]))
 
 
-def _diagonal(weights: Array, components: Sequence[Any]) -> Terms:
+def _diagonal_terms(weights: Array, components: Sequence[Any]) -> Terms:
     return DiagonalTerms.of(weights, _means(components), np.stack([c.covariance.variances for c in components]))
 
 
-def _latent(weights: Array, components: Sequence[Any]) -> Terms:
+def _latent_terms(weights: Array, components: Sequence[Any]) -> Terms:
     return FullTerms.of(weights, _means(components), np.stack([c.covariance() for c in components]))
 
 
@@ -271,10 +272,10 @@ def _means(components: Sequence[Any]) -> Array:
     return np.stack([component.mean for component in components])
 
 
-STACKS: dict[type, Callable[[Array, Sequence[Density]], Terms]] = {
-    Full: _full,
-    Diagonal: _diagonal,
-    Spherical: _diagonal,
-    LinearGaussian: _latent,
+TERMS_BY_COVARIANCE: dict[type, Callable[[Array, Sequence[Density]], Terms]] = {
+    Full: _full_terms,
+    Diagonal: _diagonal_terms,
+    Spherical: _diagonal_terms,
+    LinearGaussian: _latent_terms,
 }
 """How components are stacked, by the structure of their covariance."""

@@ -15,8 +15,8 @@ from eigenlens.arrays import Array, is_sparse, read_only, to_numpy
 from eigenlens.data.source import Block, accumulate
 from eigenlens.densities.base import Columns, as_rows, column_numbers, known_values, other_columns
 from eigenlens.densities.discrete import probability_table
-from eigenlens.densities.fitting import number_rows, pseudo_counts
-from eigenlens.densities.intervals import Fitted, proportion_intervals, record_of
+from eigenlens.densities.fitting import numeric_source, pseudo_counts
+from eigenlens.densities.intervals import Fitted, fit_record, proportion_intervals
 from eigenlens.errors import DataError, OptionError
 from eigenlens.stats.counts import CountTotals, log_factorials
 
@@ -76,9 +76,9 @@ class Multinomial:
             trials: the total of every row, if it is the same and part of the model.
         """
         flat = not is_sparse(X) and not hasattr(X, "columns") and np.ndim(X) == 1
-        source = number_rows(np.reshape(to_numpy(X), (1, -1)) if flat else X, sample_weight)
+        source = numeric_source(np.reshape(to_numpy(X), (1, -1)) if flat else X, sample_weight)
         family = MultinomialFamily(smoothing, trials, source.names)
-        return family.estimate(accumulate(source, partial(_checked_totals, trials=trials)))
+        return family.estimate(accumulate(source, partial(_check_and_count, trials=trials)))
 
     def log_density(self, X: Any) -> Array:
         """ln P(x) (n,) of rows of counts X (n, d), dense or sparse."""
@@ -145,7 +145,7 @@ class Multinomial:
         return rest if self.trials is not None and rest > 1e-12 else 0.0
 
     def _throws(self) -> float:
-        record = record_of(self)
+        record = fit_record(self)
         return float(record.weight + record.prior)
 
     def _log_given(self, x: Any, logs: Array, hidden: Array | float) -> Array:
@@ -189,7 +189,7 @@ class MultinomialFamily:
         return Multinomial(p, self.trials, Fitted(throws, loglik, p.size - 1, total - throws, self.names))
 
 
-def _checked_totals(block: Block, trials: int | None) -> CountTotals:
+def _check_and_count(block: Block, trials: int | None) -> CountTotals:
     """The totals of a block, once its entries are known to be counts; a row of weight 0 is absent."""
     if block.weight is not None and not np.all(block.weight > 0.0):
         counts = np.flatnonzero(block.weight > 0.0)

@@ -14,7 +14,7 @@ from eigenlens.data.source import Block
 from eigenlens.densities.base import Columns, Density, Family, column_numbers, other_columns
 from eigenlens.errors import DataError
 
-__all__ = ["Parts", "Product", "ProductFamily", "column_of"]
+__all__ = ["ColumnStatistics", "Product", "ProductFamily", "take_column"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ class Product:
         rows = _table(X, len(self.factors))
         total = np.zeros(len(rows))
         for j, factor in enumerate(self.factors):
-            total += factor.log_density(column_of(rows, j))
+            total += factor.log_density(take_column(rows, j))
         return total
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
@@ -64,7 +64,7 @@ class Product:
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
+class ColumnStatistics:
     """The statistics of each column, which merge column by column."""
 
     parts: tuple[Any, ...]
@@ -87,12 +87,13 @@ class ProductFamily:
 
     families: Sequence[Family[Any]]
 
-    def summarise(self, block: Block) -> Parts:
+    def summarise(self, block: Block) -> ColumnStatistics:
         """The statistics of each column of a block."""
-        columns = (Block(column_of(block.rows, j), block.weight) for j in range(len(self.families)))
-        return Parts(tuple(family.summarise(column) for family, column in zip(self.families, columns, strict=True)))
+        columns = (Block(take_column(block.rows, j), block.weight) for j in range(len(self.families)))
+        pairs = zip(self.families, columns, strict=True)
+        return ColumnStatistics(tuple(family.summarise(column) for family, column in pairs))
 
-    def estimate(self, statistics: Parts) -> Product:
+    def estimate(self, statistics: ColumnStatistics) -> Product:
         """The product of the columns' estimates."""
         found = zip(self.families, statistics.parts, strict=True)
         return Product(tuple(family.estimate(part) for family, part in found))
@@ -108,7 +109,7 @@ def _table(X: Any, d: int) -> Any:
     return rows
 
 
-def column_of(X: Any, j: int) -> Any:
+def take_column(X: Any, j: int) -> Any:
     """Column j of rows, as rows of one column (n, 1); a frame's as its own kind of column.
 
     Of an array of objects, a column of numbers becomes floats, its gaps NaN.

@@ -18,32 +18,32 @@ from functools import cached_property
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.kde.kernels import Smoother
+from eigenlens.kde.kernels import SmoothingKernel
 from eigenlens.kde.rings import NARROW, reflected
 
-__all__ = ["BOUNDARIES", "Boundary", "Column", "Extended", "Folded", "inside", "masses", "open_bounds"]
+__all__ = ["BOUNDARIES", "Boundary", "Column", "Extended", "Folded", "interval_masses", "open_bounds", "within_bounds"]
 
-SEEN = 80.0
+LOST_EXPONENT = 80.0
 """Images whose exponent falls short of the nearest one's by half of this (e^-40) are left out."""
 
-MOST_EACH, MOST_ENTRIES, FEW_EACH = 16.0, 30_000_000, 4.0
+MAX_IMAGES_PER_POINT, MAX_IMAGE_ENTRIES, FEW_IMAGES_PER_POINT = 16.0, 30_000_000, 4.0
 """Images a point on the average, and entries in all, beyond which kernels are folded instead; never below a few."""
 
-WIDE = 64.0
+WIDE_CUT_OFF = 64.0
 """Of the width between bounds: kernels cut off so much wider than that are integrated without differences."""
 
-LEVEL = 1e7
+UNIFORM_WIDTH = 1e7
 """Of the width: kernels so much wider than that are level between the bounds, as far as draws could show."""
 
-REACHES: dict[str, Callable[[Array], Array]] = {
-    "gaussian": lambda nearest: np.sqrt(nearest**2 + SEEN),
-    "laplace": lambda nearest: nearest + SEEN / 2.0,
+IMAGE_REACHES: dict[str, Callable[[Array], Array]] = {
+    "gaussian": lambda nearest: np.sqrt(nearest**2 + LOST_EXPONENT),
+    "laplace": lambda nearest: nearest + LOST_EXPONENT / 2.0,
 }
 """How far images matter, in units of h, when the nearest one is at this distance; other kernels end."""
 
 
-def _reach(kernel: Smoother, nearest: float) -> float:
-    return float(REACHES[kernel.name](np.asarray(nearest))) if kernel.name in REACHES else kernel.radius
+def _reach(kernel: SmoothingKernel, nearest: float) -> float:
+    return float(IMAGE_REACHES[kernel.name](np.asarray(nearest))) if kernel.name in IMAGE_REACHES else kernel.radius
 
 
 @dataclass(frozen=True)
@@ -71,12 +71,12 @@ class Boundary:
         draw: from centres and scales (m, d), kernel, bounds and a generator to draws (m, d) within the bounds.
     """
 
-    extend: Callable[[Array, Array, Array, Smoother, Array], Extended]
-    crowded: Callable[[Array, Array, Smoother, Array], bool]
-    draw: Callable[[Array, Array, Smoother, Array, np.random.Generator], Array]
+    extend: Callable[[Array, Array, Array, SmoothingKernel, Array], Extended]
+    crowded: Callable[[Array, Array, SmoothingKernel, Array], bool]
+    draw: Callable[[Array, Array, SmoothingKernel, Array, np.random.Generator], Array]
 
 
-def inside(X: Array, bounds: Array) -> Array:
+def within_bounds(X: Array, bounds: Array) -> Array:
     """Whether each row (n,) of X (n, d) is finite and lies within bounds (d, 2), or on them."""
     held = np.ones(len(X), dtype=bool)
     for column, (low, high) in zip(X.T, bounds, strict=True):  # a column at a time: reductions of short rows are slow
@@ -92,7 +92,7 @@ def open_bounds(d: int) -> Array:
 # ---- reflection ---------------------------------------------------------------------------------------------
 
 
-def _reflected(points: Array, weights: Array, scales: Array, kernel: Smoother, bounds: Array) -> Extended:
+def _reflected(points: Array, weights: Array, scales: Array, kernel: SmoothingKernel, bounds: Array) -> Extended:
     """Images in every bounded dimension, of images in the dimensions before."""
     origin = np.arange(len(points))
     for j in np.flatnonzero(np.isfinite(bounds).any(axis=1)):
@@ -107,7 +107,7 @@ def _reflected(points: Array, weights: Array, scales: Array, kernel: Smoother, b
     return Extended(points, weights[origin], origin)
 
 
-def _too_many(points: Array, scales: Array, kernel: Smoother, bounds: Array) -> bool:
+def _too_many(points: Array, scales: Array, kernel: SmoothingKernel, bounds: Array) -> bool:
     """Whether there would be too many images, without making one."""
     n, d = points.shape
     counts = np.ones(n)
@@ -115,14 +115,14 @@ def _too_many(points: Array, scales: Array, kernel: Smoother, bounds: Array) -> 
         for j in np.flatnonzero(np.isfinite(bounds).any(axis=1)):
             counts *= _image_counts(points[:, j], scales[:, j], kernel, bounds[j])
     total = float(counts.sum())
-    each = MOST_EACH * (4.0 if d > 1 or kernel.name not in FAST else 1.0)
-    return bool(total > each * n or (total * d > MOST_ENTRIES and total > FEW_EACH * n))
+    each = MAX_IMAGES_PER_POINT * (4.0 if d > 1 or kernel.name not in FAST else 1.0)
+    return bool(total > each * n or (total * d > MAX_IMAGE_ENTRIES and total > FEW_IMAGES_PER_POINT * n))
 
 
 FAST = ("gaussian", "box", "epanechnikov", "triangular", "biweight", "triweight", "cosine", "laplace")
 
 
-def _image_counts(x: Array, scale: Array, kernel: Smoother, bounds: Array) -> Array:
+def _image_counts(x: Array, scale: Array, kernel: SmoothingKernel, bounds: Array) -> Array:
     """How many images of each point (n,) matter, itself among them: beyond a bound at distance p they are at p,
     2W − p, 2W + p, 4W − p, … from it.
     """
@@ -139,7 +139,7 @@ def _image_counts(x: Array, scale: Array, kernel: Smoother, bounds: Array) -> Ar
     return total
 
 
-def _images(x: Array, bounds: Array, scale: float, kernel: Smoother) -> list[Array]:
+def _images(x: Array, bounds: Array, scale: float, kernel: SmoothingKernel) -> list[Array]:
     """Mirror images of x (n,) at one bound, or at both again and again as far as any may matter."""
     low, high = bounds
     if not np.isfinite(low) or not np.isfinite(high):
@@ -151,7 +151,7 @@ def _images(x: Array, bounds: Array, scale: float, kernel: Smoother) -> list[Arr
     return [2.0 * low - x + s for s in shifts] + [x + s for s in shifts if s != 0.0]
 
 
-def _matters(image: Array, x: Array, scale: Array, bounds: Array, kernel: Smoother) -> Array:
+def _matters(image: Array, x: Array, scale: Array, bounds: Array, kernel: SmoothingKernel) -> Array:
     """Whether images reach into the interval, beside the points that are there."""
     below = image < 0.5 * (bounds[0] + bounds[1]) if np.isfinite(bounds).all() else np.isfinite(bounds[0])
     edge = np.where(below, bounds[0], bounds[1])
@@ -159,12 +159,14 @@ def _matters(image: Array, x: Array, scale: Array, bounds: Array, kernel: Smooth
     return np.asarray(np.abs(image - edge) <= np.where(below, *limits) * scale)
 
 
-def _folded(centres: Array, scales: Array, kernel: Smoother, bounds: Array, rng: np.random.Generator) -> Array:
+def _folded(centres: Array, scales: Array, kernel: SmoothingKernel, bounds: Array, rng: np.random.Generator) -> Array:
     """Draws from open kernels, folded back at the bounds."""
     X = centres + scales * kernel.sample(centres.size, rng).reshape(centres.shape)
     for j, (low, high) in enumerate(bounds):
         if np.isfinite(low) and np.isfinite(high):
-            far = np.where(scales[:, j] > LEVEL * (high - low), 2.0 * (high - low) * rng.random(len(X)), X[:, j] - low)
+            far = np.where(
+                scales[:, j] > UNIFORM_WIDTH * (high - low), 2.0 * (high - low) * rng.random(len(X)), X[:, j] - low
+            )
             t = np.mod(far, 2.0 * (high - low))
             X[:, j] = np.clip(low + np.minimum(t, 2.0 * (high - low) - t), low, high)
         elif np.isfinite(low):
@@ -177,18 +179,18 @@ def _folded(centres: Array, scales: Array, kernel: Smoother, bounds: Array, rng:
 # ---- renormalisation ----------------------------------------------------------------------------------------
 
 
-def _whole_again(points: Array, weights: Array, scales: Array, kernel: Smoother, bounds: Array) -> Extended:
+def _whole_again(points: Array, weights: Array, scales: Array, kernel: SmoothingKernel, bounds: Array) -> Extended:
     """Weights divided by the mass that each kernel has within the bounds."""
-    inner = [masses(kernel, x, s, *ends) for x, s, ends in zip(points.T, scales.T, bounds, strict=True)]
+    inner = [interval_masses(kernel, x, s, *ends) for x, s, ends in zip(points.T, scales.T, bounds, strict=True)]
     return Extended(points, weights / np.prod(inner, axis=0))
 
 
-def _very_wide(points: Array, scales: Array, kernel: Smoother, bounds: Array) -> bool:
+def _very_wide(points: Array, scales: Array, kernel: SmoothingKernel, bounds: Array) -> bool:
     """Whether what is left of a kernel is so little that differences of distribution functions would lose it."""
-    return bool(np.any(scales.max(axis=0) > WIDE * (bounds[:, 1] - bounds[:, 0])))
+    return bool(np.any(scales.max(axis=0) > WIDE_CUT_OFF * (bounds[:, 1] - bounds[:, 0])))
 
 
-def _masses(centres: Array, scales: Array, kernel: Smoother, bounds: Array) -> tuple[Array, Array]:
+def _masses(centres: Array, scales: Array, kernel: SmoothingKernel, bounds: Array) -> tuple[Array, Array]:
     """The mass (n, d) of each kernel below the lower bound, and below the upper one."""
     below, upto = np.zeros(centres.shape), np.ones(centres.shape)
     for j, (low, high) in enumerate(bounds):
@@ -199,14 +201,14 @@ def _masses(centres: Array, scales: Array, kernel: Smoother, bounds: Array) -> t
     return below, upto
 
 
-def _cut_off(centres: Array, scales: Array, kernel: Smoother, bounds: Array, rng: np.random.Generator) -> Array:
+def _cut_off(centres: Array, scales: Array, kernel: SmoothingKernel, bounds: Array, rng: np.random.Generator) -> Array:
     """Draws from kernels cut off at the bounds."""
     below, upto = _masses(centres, scales, kernel, bounds)
     share = rng.random(centres.shape)
     u = kernel.quantile(below + share * (upto - below))
     with np.errstate(invalid="ignore"):
         level = bounds[:, 0] + share * (bounds[:, 1] - bounds[:, 0])
-    flat = scales > LEVEL * (bounds[:, 1] - bounds[:, 0])
+    flat = scales > UNIFORM_WIDTH * (bounds[:, 1] - bounds[:, 0])
     return np.asarray(np.clip(np.where(flat, level, centres + scales * u), bounds[:, 0], bounds[:, 1]))
 
 
@@ -217,11 +219,11 @@ BOUNDARIES: dict[str, Boundary] = {
 """What can be done at a bound, by name: the density's slope is 0 there, or its kernels are cut off."""
 
 
-PAIRS = 1 << 17
-SHORT = 0.25
+BOUNDED_PAIRS = 1 << 17
+SHORT_INTERVAL = 0.25
 """An interval so short in units of the kernel has its mass by quadrature: a difference would cancel."""
 
-NODES, WEIGHTS = np.polynomial.legendre.leggauss(10)
+INTERVAL_NODES, INTERVAL_WEIGHTS = np.polynomial.legendre.leggauss(10)
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,7 +237,7 @@ class Column:
 
     x: Array
     scale: Array
-    kernel: Smoother
+    kernel: SmoothingKernel
     low: float
     high: float
     boundary: str
@@ -262,13 +264,13 @@ class Column:
     def integral(self, y: Array) -> Array:
         """The mass (m, n) of each point from the lower bound to y (m,), which is within the bounds."""
         if self.boundary == "renormalize":
-            return masses(self.kernel, self.x, self.scale, self.low, y[:, None]) / self._mass
+            return interval_masses(self.kernel, self.x, self.scale, self.low, y[:, None]) / self._mass
         if np.isfinite(self.low) and np.isfinite(self.high):
             return reflected(self.kernel, y, self.x, self.scale, self.low, self._width, -1)
-        total = masses(self.kernel, self.x, self.scale, self.low, y[:, None])
+        total = interval_masses(self.kernel, self.x, self.scale, self.low, y[:, None])
         for bound in (self.low, self.high):
             if np.isfinite(bound):
-                total = total + masses(self.kernel, 2.0 * bound - self.x, self.scale, self.low, y[:, None])
+                total = total + interval_masses(self.kernel, 2.0 * bound - self.x, self.scale, self.low, y[:, None])
         return total
 
     @property
@@ -277,7 +279,7 @@ class Column:
 
     @cached_property
     def _mass(self) -> Array:
-        return masses(self.kernel, self.x, self.scale, self.low, np.asarray(self.high))
+        return interval_masses(self.kernel, self.x, self.scale, self.low, np.asarray(self.high))
 
     def _open(self, y: Array) -> tuple[Array, Array]:
         u = (y[:, None] - self.x) / self.scale
@@ -324,10 +326,10 @@ class Column:
         return np.asarray(factor + sum(self._at(image, y, level) for image in images))
 
 
-def masses(kernel: Smoother, x: Array, scale: Array, low: float, high: Array) -> Array:
+def interval_masses(kernel: SmoothingKernel, x: Array, scale: Array, low: float, high: Array) -> Array:
     """∫ K((t − x) / scale) / scale from low to high; of short intervals by quadrature on either side of x."""
     a, b = np.broadcast_arrays((low - x) / scale, (high - x) / scale)
-    short = (b - a < SHORT) & (np.maximum(np.abs(a), np.abs(b)) < 0.5 * kernel.radius)
+    short = (b - a < SHORT_INTERVAL) & (np.maximum(np.abs(a), np.abs(b)) < 0.5 * kernel.radius)
     if not short.any():
         return np.asarray(np.maximum(kernel.cdf(b) - kernel.cdf(a), 0.0))
     out = np.asarray(np.maximum(kernel.cdf(b) - kernel.cdf(a), 0.0))
@@ -337,9 +339,12 @@ def masses(kernel: Smoother, x: Array, scale: Array, low: float, high: Array) ->
     return out
 
 
-def _quadrature(kernel: Smoother, a: Array, b: Array) -> Array:
+def _quadrature(kernel: SmoothingKernel, a: Array, b: Array) -> Array:
     half = 0.5 * (b - a)
-    return np.asarray(half * sum(w * kernel.profile(a + half * (1.0 + z)) for z, w in zip(NODES, WEIGHTS, strict=True)))
+    return np.asarray(
+        half
+        * sum(w * kernel.profile(a + half * (1.0 + z)) for z, w in zip(INTERVAL_NODES, INTERVAL_WEIGHTS, strict=True))
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -382,5 +387,5 @@ class Folded:
         return np.concatenate([np.empty(0), *parts])
 
     def _blocks(self, m: int) -> list[slice]:
-        step = max(1, PAIRS // self.weights.size)
+        step = max(1, BOUNDED_PAIRS // self.weights.size)
         return [slice(start, start + step) for start in range(0, m, step)]

@@ -12,10 +12,10 @@ from eigenlens.arrays import Array
 if TYPE_CHECKING:
     from eigenlens.kde.model import KernelEstimate
 
-__all__ = ["conditioned"]
+__all__ = ["condition_points"]
 
 
-def conditioned(f: KernelEstimate, columns: Array, values: Array, rest: Array) -> tuple[Array, Array, Array]:
+def condition_points(f: KernelEstimate, columns: Array, values: Array, rest: Array) -> tuple[Array, Array, Array]:
     """Points, weights and bandwidth of the other columns `rest`, given the values (c,) of `columns`."""
     if f.bandwidth.ndim == 2:
         return _of_matrix(f, columns, values, rest)

@@ -19,8 +19,8 @@ __all__ = ["BANDS", "asymptotic_band", "bootstrap_band"]
 
 Band = Callable[[KernelEstimate, Array, float, np.random.Generator], tuple[Array, Array]]
 
-REPLICATES = 200
-FAR = 20.0
+BOOTSTRAP_REPLICATES = 200
+SQUARED_KERNEL_REACH = 20.0
 """Kernels without an end have nothing left of their square beyond it."""
 
 
@@ -47,7 +47,7 @@ def _squared(model: KernelEstimate, y: Array) -> Array:
 
     K² / R is taken to be K itself, narrowed to the same variance: it is so for Gaussian, Laplace and box kernels.
     """
-    u = np.linspace(0.0, min(model.kernel.radius, FAR), 4_001)
+    u = np.linspace(0.0, min(model.kernel.radius, SQUARED_KERNEL_REACH), 4_001)
     square = model.kernel.profile(u) ** 2
     share = float(u**2 @ square / square.sum()) / model.kernel.variance
     own = model.weights if model.scales is None else model.weights / model.scales
@@ -61,7 +61,7 @@ def bootstrap_band(model: KernelEstimate, y: Array, level: float, rng: np.random
     A weight of w is w rows to draw. Bounds and kernels of any width are as they are. Cost: 200 densities.
     """
     chance, n = model.weights / model.total, max(1, round(model.total))
-    drawn = [replace(model, weights=rng.multinomial(n, chance)).density(y) for _ in range(REPLICATES)]
+    drawn = [replace(model, weights=rng.multinomial(n, chance)).density(y) for _ in range(BOOTSTRAP_REPLICATES)]
     tail = 0.5 * (1.0 - level)
     low, high = np.quantile(drawn, [tail, 1.0 - tail], axis=0)
     return low, high

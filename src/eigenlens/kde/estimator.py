@@ -18,15 +18,15 @@ from eigenlens.errors import DataError, OptionError
 from eigenlens.estimator.rows import dense_blocks, validate_rows
 from eigenlens.estimator.storage import named_features, storable_parameters
 from eigenlens.kde.bounds import BOUNDARIES
-from eigenlens.kde.kernels import SMOOTHERS
+from eigenlens.kde.kernels import SMOOTHING_KERNELS
 from eigenlens.kde.model import KernelEstimate
 from eigenlens.kde.options import (
-    checked_bandwidth,
-    checked_bounds,
-    checked_kernel,
-    checked_numbers,
-    chosen_columns,
-    complete_rows,
+    check_bounds,
+    check_numbers,
+    check_smoothing_kernel,
+    column_positions,
+    read_complete_rows,
+    resolve_bandwidth,
 )
 
 __all__ = ["KernelDensity"]
@@ -91,12 +91,12 @@ class KernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Keep the rows of X (n, d), row i counting sample_weight[i] times, and choose the bandwidth."""
         source = validate_rows(self, X, sample_weight, reset=True)
-        kernel, boundary = checked_kernel(self.kernel), checks.name("boundary", self.boundary, BOUNDARIES)
+        kernel, boundary = check_smoothing_kernel(self.kernel), checks.name("boundary", self.boundary, BOUNDARIES)
         tol, adaptive = checks.real("tol", self.tol, 0.0, 1.0), checks.boolean("adaptive", self.adaptive)
-        rows, weight = complete_rows(source)
-        bounds = checked_bounds(self.bounds, rows)
-        h = checked_bandwidth(self.bandwidth, rows, weight, kernel, bounds, source.names)
-        model = KernelEstimate(rows, h, weight, kernel, bounds, boundary, tol=max(tol, FINEST))
+        rows, weight = read_complete_rows(source)
+        bounds = check_bounds(self.bounds, rows)
+        h = resolve_bandwidth(self.bandwidth, rows, weight, kernel, bounds, source.names)
+        model = KernelEstimate(rows, h, weight, kernel, bounds, boundary, tol=max(tol, MIN_KDE_TOL))
         self._model = model.adapted() if adaptive else model
         self._like = Like(X, source.dtype)
         return self
@@ -144,7 +144,7 @@ class KernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
 
     def ppf(self, q: Any) -> Array:
         """Quantiles of one column, in the shape of q: the least y with cdf(y) ≥ q; 0 and 1 give the support's ends."""
-        model, share = self.model_, checked_numbers("q", q)
+        model, share = self.model_, check_numbers("q", q)
         if not np.all((share >= 0.0) & (share <= 1.0)):
             raise OptionError(f"q must hold probabilities from 0 to 1; found {share.min():g} to {share.max():g}.")
         return model.ppf(share.ravel()).reshape(share.shape)
@@ -160,13 +160,13 @@ class KernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
     def marginal(self, columns: Any) -> KernelEstimate:
         """The density of some columns, by number or name, in the order given."""
         model = self.model_
-        return model.marginal(chosen_columns(columns, self.n_features_in_, self._names, self.n_features_in_))
+        return model.marginal(column_positions(columns, self.n_features_in_, self._names, self.n_features_in_))
 
     def condition(self, columns: Any, values: Any) -> KernelEstimate:
         """The density of the other columns, given the values of these, by number or name."""
         model = self.model_
-        chosen = chosen_columns(columns, self.n_features_in_, self._names, self.n_features_in_ - 1)
-        given = np.atleast_1d(checked_numbers("values", values))
+        chosen = column_positions(columns, self.n_features_in_, self._names, self.n_features_in_ - 1)
+        given = np.atleast_1d(check_numbers("values", values))
         if given.shape != (len(chosen),) or np.isinf(given).any():
             raise DataError(f"values={values!r} must be {len(chosen)} numbers, one for each of columns={columns!r}.")
         return model.condition(chosen, given)
@@ -195,7 +195,7 @@ class KernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted rows and bandwidths to one safetensors file; read it with `eigenlens.load`."""
         model, parameters = self.model_, storable_parameters(self)
-        arrays = {name: getattr(model, name) for name in ARRAYS if getattr(model, name) is not None}
+        arrays = {name: getattr(model, name) for name in _ARRAYS if getattr(model, name) is not None}
         header = {
             "parameters": {name: v.tolist() if isinstance(v, np.ndarray) else v for name, v in parameters.items()},
             "kernel": model.kernel.name,
@@ -209,8 +209,8 @@ class KernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
     @classmethod
     def _restored(cls, arrays: dict[str, Array], header: dict[str, Any]) -> Self:
         estimator = cls(**header["parameters"])
-        kept: dict[str, Any] = {name: arrays.get(name) for name in ARRAYS}
-        kernel = SMOOTHERS[header["kernel"]]
+        kept: dict[str, Any] = {name: arrays.get(name) for name in _ARRAYS}
+        kernel = SMOOTHING_KERNELS[header["kernel"]]
         estimator._model = KernelEstimate(kernel=kernel, boundary=header["boundary"], tol=header["tol"], **kept)
         estimator._like = Like(arrays["points"], np.dtype(header["dtype"]))
         estimator.n_features_in_ = estimator._model.n_features
@@ -239,8 +239,8 @@ class KernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-FINEST = 1e-15
-ARRAYS = ("points", "weights", "bandwidth", "bounds", "scales")
+MIN_KDE_TOL = 1e-15
+_ARRAYS = ("points", "weights", "bandwidth", "bounds", "scales")
 
 
 def _finite(block: Array, source: Source) -> Array:

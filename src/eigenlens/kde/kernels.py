@@ -21,13 +21,20 @@ from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.errors import OptionError
 
-__all__ = ["SMOOTHERS", "Measured", "Piece", "Smoother", "measured", "smoother_of"]
+__all__ = [
+    "SMOOTHING_KERNELS",
+    "CallableKernel",
+    "PolynomialPiece",
+    "SmoothingKernel",
+    "measure_callable",
+    "smoothing_kernel",
+]
 
 Function = Callable[[Array], Array]
 
 
 @dataclass(frozen=True)
-class Piece:
+class PolynomialPiece:
     """K on an interval of u where it is a polynomial.
 
     Attributes:
@@ -41,11 +48,11 @@ class Piece:
 
 
 @dataclass(frozen=True)
-class Smoother:
+class SmoothingKernel:
     """A smoothing kernel.
 
     Attributes:
-        name: its key in `SMOOTHERS`, or "callable".
+        name: its key in `SMOOTHING_KERNELS`, or "callable".
         radius: K is 0 beyond it; infinite for the Gaussian and Laplace kernels.
         variance: κ2 = ∫ u² K(u) du.
         roughness: R = ∫ K(u)² du.
@@ -55,7 +62,7 @@ class Smoother:
         quantile: the inverse of `cdf`.
         pieces: K as polynomials where it is one, sorted by interval.
 
-    >>> round(SMOOTHERS["epanechnikov"].canonical(), 4), round(SMOOTHERS["gaussian"].canonical(), 4)
+    >>> round(SMOOTHING_KERNELS["epanechnikov"].canonical(), 4), round(SMOOTHING_KERNELS["gaussian"].canonical(), 4)
     (1.7188, 0.7764)
     """
 
@@ -67,7 +74,7 @@ class Smoother:
     derivative: Function = field(repr=False)
     cdf: Function = field(repr=False)
     quantile: Function = field(repr=False)
-    pieces: tuple[Piece, ...] = field(default=(), repr=False)
+    pieces: tuple[PolynomialPiece, ...] = field(default=(), repr=False)
 
     def canonical(self, d: int = 1) -> float:
         """(R^d / κ2²)^(1/(d + 4)): bandwidths in this ratio smooth alike, for products of d such kernels too."""
@@ -75,8 +82,8 @@ class Smoother:
 
     def log_profile(self, u: Array) -> Array:
         """log K(u), −inf where K is 0; the Gaussian's and Laplace's never is."""
-        if self.name in LOGARITHMS:
-            return LOGARITHMS[self.name](u)
+        if self.name in LOG_PROFILES:
+            return LOG_PROFILES[self.name](u)
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.profile(u)))
 
@@ -88,13 +95,13 @@ class Smoother:
 # ---- (1 − u²)^p: box, Epanechnikov, biweight, triweight -----------------------------------------------------
 
 
-def _bell(name: str, p: int) -> Smoother:
+def _bell(name: str, p: int) -> SmoothingKernel:
     """K = c (1 − u²)^p on [−1, 1], which is a Beta(p + 1, p + 1) distribution stretched to that interval."""
     c = float(1.0 / (2.0 ** (2 * p + 1) * special.beta(p + 1, p + 1)))
     roughness = c * c * 2.0 ** (4 * p + 1) * special.beta(2 * p + 1, 2 * p + 1)
     coefficients = np.zeros(2 * p + 1)
     coefficients[::2] = c * special.binom(p, np.arange(p + 1)) * (-1.0) ** np.arange(p + 1)
-    return Smoother(
+    return SmoothingKernel(
         name,
         1.0,
         1.0 / (2 * p + 3),
@@ -103,7 +110,7 @@ def _bell(name: str, p: int) -> Smoother:
         partial(_bell_derivative, p=p, c=c),
         partial(_bell_cdf, p=p),
         partial(_bell_quantile, p=p),
-        (Piece(-1.0, 1.0, tuple(coefficients.tolist())),),
+        (PolynomialPiece(-1.0, 1.0, tuple(coefficients.tolist())),),
     )
 
 
@@ -201,13 +208,13 @@ def _laplace_quantile(q: Array) -> Array:
         return np.where(q < 0.5, np.log(2.0 * q), -np.log(2.0 * (1.0 - q)))
 
 
-LOGARITHMS: dict[str, Function] = {
+LOG_PROFILES: dict[str, Function] = {
     "gaussian": lambda u: np.asarray(-0.5 * u * u - np.log(ROOT_2PI)),
     "laplace": lambda u: np.asarray(-np.abs(u) - np.log(2.0)),
 }
 """log K of the kernels whose tails go on beyond the smallest number."""
 
-GAUSSIAN = Smoother(
+GAUSSIAN = SmoothingKernel(
     "gaussian",
     np.inf,
     1.0,
@@ -218,7 +225,7 @@ GAUSSIAN = Smoother(
     _gaussian_quantile,
 )
 
-TRIANGULAR = Smoother(
+TRIANGULAR = SmoothingKernel(
     "triangular",
     1.0,
     1.0 / 6.0,
@@ -227,10 +234,10 @@ TRIANGULAR = Smoother(
     _triangular_derivative,
     _triangular_cdf,
     _triangular_quantile,
-    (Piece(-1.0, 0.0, (1.0, 1.0)), Piece(0.0, 1.0, (1.0, -1.0))),
+    (PolynomialPiece(-1.0, 0.0, (1.0, 1.0)), PolynomialPiece(0.0, 1.0, (1.0, -1.0))),
 )
 
-COSINE = Smoother(
+COSINE = SmoothingKernel(
     "cosine",
     1.0,
     1.0 - 8.0 / float(np.pi) ** 2,
@@ -241,7 +248,7 @@ COSINE = Smoother(
     _cosine_quantile,
 )
 
-LAPLACE = Smoother(
+LAPLACE = SmoothingKernel(
     "laplace",
     np.inf,
     2.0,
@@ -252,7 +259,7 @@ LAPLACE = Smoother(
     _laplace_quantile,
 )
 
-SMOOTHERS: dict[str, Smoother] = {
+SMOOTHING_KERNELS: dict[str, SmoothingKernel] = {
     smoother.name: smoother
     for smoother in (
         GAUSSIAN,
@@ -268,37 +275,37 @@ SMOOTHERS: dict[str, Smoother] = {
 """Every smoothing kernel that has a name."""
 
 
-def smoother_of(kernel: str | Smoother | Callable[[Array], Any]) -> Smoother:
+def smoothing_kernel(kernel: str | SmoothingKernel | Callable[[Array], Any]) -> SmoothingKernel:
     """The smoother of a name, or of a callable K(u) of arrays: symmetric, not negative, of integral one.
 
     The constants of a callable are found by quadrature, its cdf and quantile too; it should be smooth but for a few
     points, and what it has beyond |u| = 100 is left out.
 
-    >>> smoother_of("box").roughness
+    >>> smoothing_kernel("box").roughness
     0.5
-    >>> round(smoother_of(lambda u: 0.5 * np.exp(-np.abs(u))).variance, 6)
+    >>> round(smoothing_kernel(lambda u: 0.5 * np.exp(-np.abs(u))).variance, 6)
     2.0
     """
-    if isinstance(kernel, Smoother):
+    if isinstance(kernel, SmoothingKernel):
         return kernel
-    chosen: Any = checks.choice("kernel", kernel, SMOOTHERS)
-    return SMOOTHERS[chosen] if isinstance(chosen, str) else _of_callable(measured(chosen))
+    chosen: Any = checks.choice("kernel", kernel, SMOOTHING_KERNELS)
+    return SMOOTHING_KERNELS[chosen] if isinstance(chosen, str) else _of_callable(measure_callable(chosen))
 
 
-def _of_callable(K: Measured) -> Smoother:
-    return Smoother("callable", K.radius, K.variance, K.roughness, K.profile, K.derivative, K.cdf, K.quantile)
+def _of_callable(K: CallableKernel) -> SmoothingKernel:
+    return SmoothingKernel("callable", K.radius, K.variance, K.roughness, K.profile, K.derivative, K.cdf, K.quantile)
 
 
-FARTHEST = 100.0
-PANELS = 2000
-NODES, WEIGHTS = np.polynomial.legendre.leggauss(12)
-STEP = 1e-5
-WHOLE = 1e-6
+MAX_RADIUS = 100.0
+QUADRATURE_PANELS = 2000
+PANEL_NODES, PANEL_WEIGHTS = np.polynomial.legendre.leggauss(12)
+DIFFERENCE_STEP = 1e-5
+INTEGRAL_ERROR = 1e-6
 """How far the integral of a kernel may be from one."""
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class CallableKernel:
     """A callable K(u), and its constants.
 
     Attributes:
@@ -312,11 +319,13 @@ class Measured:
     def profile(self, u: Array) -> Array:
         """K(u), and 0 beyond the radius."""
         u = np.asarray(u, dtype=np.float64)
-        return np.where(np.abs(u) <= self.radius, values_of(self.function, np.clip(u, -self.radius, self.radius)), 0.0)
+        return np.where(
+            np.abs(u) <= self.radius, call_kernel(self.function, np.clip(u, -self.radius, self.radius)), 0.0
+        )
 
     def derivative(self, u: Array) -> Array:
         """K′(u) by central differences."""
-        step = STEP * min(self.radius, 1.0)
+        step = DIFFERENCE_STEP * min(self.radius, 1.0)
         return (self.profile(np.asarray(u) + step) - self.profile(np.asarray(u) - step)) / (2.0 * step)
 
     def cdf(self, u: Array) -> Array:
@@ -324,8 +333,8 @@ class Measured:
         u = np.clip(np.asarray(u, dtype=np.float64), -self.radius, self.radius)
         panel = np.clip(np.searchsorted(self._edges, u, side="right") - 1, 0, len(self._edges) - 2)
         half = 0.5 * (u - self._edges[panel])
-        places = self._edges[panel][..., None] + half[..., None] * (1.0 + NODES)
-        return np.asarray(np.clip(self._below[panel] + half * (self.profile(places) @ WEIGHTS), 0.0, 1.0))
+        places = self._edges[panel][..., None] + half[..., None] * (1.0 + PANEL_NODES)
+        return np.asarray(np.clip(self._below[panel] + half * (self.profile(places) @ PANEL_WEIGHTS), 0.0, 1.0))
 
     def quantile(self, q: Array) -> Array:
         """The inverse of `cdf`, by bisection within a panel."""
@@ -356,7 +365,7 @@ class Measured:
     @cached_property
     def _edges(self) -> Array:
         """Of panels that are finest about 0, where kernels bend."""
-        half = self.radius * np.linspace(0.0, 1.0, PANELS // 2 + 1) ** 2
+        half = self.radius * np.linspace(0.0, 1.0, QUADRATURE_PANELS // 2 + 1) ** 2
         return np.concatenate([-half[:0:-1], half])
 
     @cached_property
@@ -367,11 +376,11 @@ class Measured:
 
     def _integrals(self, integrand: Callable[[Array, Array], Array]) -> Array:
         low, half = self._edges[:-1, None], 0.5 * np.diff(self._edges)[:, None]
-        u = low + half * (1.0 + NODES)
-        return np.asarray((half * integrand(u, self.profile(u))) @ WEIGHTS)
+        u = low + half * (1.0 + PANEL_NODES)
+        return np.asarray((half * integrand(u, self.profile(u))) @ PANEL_WEIGHTS)
 
 
-def values_of(function: Callable[[Array], Any], u: Array) -> Array:
+def call_kernel(function: Callable[[Array], Any], u: Array) -> Array:
     """The answer of a user's kernel, checked."""
     called = f"kernel={getattr(function, '__name__', repr(function))}"
     try:
@@ -388,20 +397,20 @@ def values_of(function: Callable[[Array], Any], u: Array) -> Array:
     return K
 
 
-def measured(function: Callable[[Array], Any]) -> Measured:
+def measure_callable(function: Callable[[Array], Any]) -> CallableKernel:
     """A callable with its radius, once it is known to be a symmetric density.
 
-    >>> K = measured(lambda u: np.maximum(1.0 - np.abs(u), 0.0))
+    >>> K = measure_callable(lambda u: np.maximum(1.0 - np.abs(u), 0.0))
     >>> K.radius, round(K.roughness, 9)
     (1.0, 0.666666667)
     """
     called = f"kernel={getattr(function, '__name__', repr(function))}"
-    K = Measured(function, _radius(function))
+    K = CallableKernel(function, _radius(function))
     u = K.radius * np.linspace(0.0, 1.0, 1001)[1:-1]
     right, left = K.profile(u), K.profile(-u)
     if np.max(np.abs(right - left)) > 1e-9 * max(float(right.max()), 1e-300):
         raise OptionError(f"{called} is not symmetric: K(u) and K(−u) differ; use a kernel with K(u) = K(−u).")
-    if abs(K.total - 1.0) > WHOLE:
+    if abs(K.total - 1.0) > INTEGRAL_ERROR:
         raise OptionError(
             f"{called} has the integral {K.total:.8g} over |u| ≤ {K.radius:g}; it must be 1, so divide by that."
         )
@@ -409,17 +418,17 @@ def measured(function: Callable[[Array], Any]) -> Measured:
 
 
 def _radius(function: Callable[[Array], Any]) -> float:
-    """Where K has fallen to 0 for good, to ten digits; `FARTHEST` if it does not before."""
-    grid = np.linspace(0.0, FARTHEST, 100_001)
-    alive = np.flatnonzero(values_of(function, grid) > 0.0)
+    """Where K has fallen to 0 for good, to ten digits; `MAX_RADIUS` if it does not before."""
+    grid = np.linspace(0.0, MAX_RADIUS, 100_001)
+    alive = np.flatnonzero(call_kernel(function, grid) > 0.0)
     if not alive.size:
         raise OptionError("kernel: K(u) is 0 on a grid of |u| ≤ 100; it must be a density at scale about one.")
     if alive[-1] == len(grid) - 1:
-        return FARTHEST
+        return MAX_RADIUS
     low, high = grid[alive[-1]], grid[alive[-1] + 1]
     for _ in range(60):
         middle = 0.5 * (low + high)
-        alive_there = bool(values_of(function, np.asarray([middle]))[0] > 0.0)
+        alive_there = bool(call_kernel(function, np.asarray([middle]))[0] > 0.0)
         low, high = (middle, high) if alive_there else (low, middle)
     nearest = round(float(high), 9)  # K(1) = 0 puts the end of the support just below 1
     return nearest if abs(nearest - high) < 1e-12 else float(high)

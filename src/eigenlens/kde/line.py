@@ -1,10 +1,10 @@
 """Kernel densities along a line: the density, its derivative and its integral at any places, by fast exact sums.
 
-How a kernel is summed is looked up in `ROUTES`: polynomials by sums of powers over a sliding window, the cosine by sums
-of waves, the Laplace kernel by two sweeps, the Gaussian by short expansions. A callable is made of polynomials once.
-Points with scales of their own are summed pair by pair, those of like scale over a window. Where kernels have no end
-and pairs are many, integrals come from a table of the density (Gaussian), or by interpolation between a few scales
-(Laplace).
+How a kernel is summed is looked up in `LINE_SUMS`: polynomials by sums of powers over a sliding window, the cosine by
+sums of waves, the Laplace kernel by two sweeps, the Gaussian by short expansions. A callable is approximated by
+polynomials once. Points with scales of their own are summed pair by pair, those of like scale over a window. Where
+kernels have unbounded support and pairs are many, integrals come from a table of the density (Gaussian), or by
+interpolation between a few scales (Laplace).
 
 The integral of a smooth density along a line, by a table of its values: for Gaussians with scales of their own.
 """
@@ -20,8 +20,8 @@ import numpy as np
 from numpy.polynomial import chebyshev
 
 from eigenlens.arrays import Array
-from eigenlens.kde.kernels import Piece, Smoother
-from eigenlens.kde.pieces import polynomials, wrong_sides
+from eigenlens.kde.kernels import PolynomialPiece, SmoothingKernel
+from eigenlens.kde.pieces import polynomial_pieces, wrong_side_integrals
 from eigenlens.native.kernel_sums import (
     FORMS,
     Cloud,
@@ -36,12 +36,12 @@ from eigenlens.native.kernel_sums import (
     window_sums,
 )
 
-__all__ = ["Line", "Table", "panel_edges", "tabulated"]
+__all__ = ["IntegralTable", "Line", "panel_edges", "tabulate_integral"]
 
-FINEST = 1e-15
+MIN_TOLERANCE = 1e-15
 """The tolerance of integrals; it costs hardly more than another."""
 
-CANCELLED = 1e-6
+CANCELLATION = 1e-6
 """A sum so small beside the weight in its window is made again without cancellation."""
 
 
@@ -57,7 +57,7 @@ class Line:
     points: Array
     weights: Array
     h: float
-    kernel: Smoother
+    kernel: SmoothingKernel
     scales: Array | None
     tol: float
 
@@ -76,16 +76,16 @@ class Line:
         return self._sorted(lambda line, y: (self.route.integral(line, y),), y)[0]
 
     @property
-    def route(self) -> Route:
+    def route(self) -> LineSums:
         """How this kernel is summed."""
         if self.scales is not None:
-            return PAIRS
-        return ROUTES.get(self.kernel.name, POLYNOMIAL if self.pieces else PAIRS)
+            return PAIRWISE_SUMS
+        return LINE_SUMS.get(self.kernel.name, POLYNOMIAL_SUMS if self.pieces else PAIRWISE_SUMS)
 
     @cached_property
-    def pieces(self) -> tuple[Piece, ...]:
+    def pieces(self) -> tuple[PolynomialPiece, ...]:
         """The kernel as polynomials; none where it cannot be."""
-        return self.kernel.pieces or (polynomials(self.kernel) if self.kernel.name not in ROUTES else ())
+        return self.kernel.pieces or (polynomial_pieces(self.kernel) if self.kernel.name not in LINE_SUMS else ())
 
     def _sorted(self, function: Callable[[Line, Array], tuple[Array, ...]], y: Array) -> tuple[Array, ...]:
         """A function of sorted places, of places in any order."""
@@ -139,9 +139,9 @@ class Line:
         return [Line(self.x[p], w[p], self.h, self.kernel, self.s[p], self.tol) for p in parts]
 
     @cached_property
-    def table(self) -> Table:
+    def table(self) -> IntegralTable:
         """The integral, tabulated: for Gaussians."""
-        fine = Line(self.points, self.weights, self.h, self.kernel, self.scales, FINEST)
+        fine = Line(self.points, self.weights, self.h, self.kernel, self.scales, MIN_TOLERANCE)
 
         def density(y: Array) -> Array:
             with np.errstate(under="ignore", over="ignore"):
@@ -149,7 +149,7 @@ class Line:
                 return np.asarray(value * np.exp(level))
 
         groups = ((part.x, part.s) for part in self.octaves)
-        return tabulated(
+        return tabulate_integral(
             density, panel_edges((x, self.h * s.min(), self.h * s.max()) for x, s in groups if s is not None)
         )
 
@@ -162,7 +162,7 @@ class Line:
         return Cloud(((self.x - middle) / self.h)[:, None], w, 1.0 / self.s, self.kernel.name)
 
 
-class Route(NamedTuple):
+class LineSums(NamedTuple):
     """Sums over a line at sorted places y (m,): density as (level, value), meaning value · exp(level)."""
 
     density: Callable[[Line, Array], tuple[Array, Array]]
@@ -173,7 +173,7 @@ class Route(NamedTuple):
 # ---- polynomials --------------------------------------------------------------------------------------------
 
 
-def _intervals(pieces: tuple[Piece, ...], change: Callable[[Piece], Array]) -> list[Interval]:
+def _intervals(pieces: tuple[PolynomialPiece, ...], change: Callable[[PolynomialPiece], Array]) -> list[Interval]:
     last = pieces[-1]
     return [(piece.low, piece.high, change(piece).tolist(), piece is last) for piece in pieces]
 
@@ -186,7 +186,7 @@ def _polynomial_density(line: Line, y: Array) -> tuple[Array, Array]:
 
 def _settled(line: Line, y: Array, value: Array, mass: Array) -> Array:
     """Densities without what cancellation left: points that are only at the window's ends are summed one by one."""
-    small = (value < CANCELLED * float(line.kernel.profile(np.zeros(1))[0]) * mass) & (mass > 0.0)
+    small = (value < CANCELLATION * float(line.kernel.profile(np.zeros(1))[0]) * mass) & (mass > 0.0)
     if line.pieces and line.pieces[-1].high < line.kernel.radius:
         small |= mass == 0.0  # a callable's tail goes on where its polynomials have ended
     few = np.flatnonzero(small)
@@ -202,21 +202,21 @@ def _polynomial_derivative(line: Line, y: Array) -> Array:
 
 def _polynomial_integral(line: Line, y: Array) -> Array:
     """All points up to y, and what kernels near y have on the wrong side of it, which vanishes at the window's ends."""
-    return line.at_most(y) + window_sums(line.x, line.w, y, line.h, wrong_sides(line.pieces))[0]
+    return line.at_most(y) + window_sums(line.x, line.w, y, line.h, wrong_side_integrals(line.pieces))[0]
 
 
 # ---- waves, exponentials ------------------------------------------------------------------------------------
 
-QUARTER = 0.5 * float(np.pi)
+COSINE_FREQUENCY = 0.5 * float(np.pi)
 
 
 def _wave_density(line: Line, y: Array) -> tuple[Array, Array]:
     cosines, _, mass = wave_sums(line.x, line.w, y, line.h)
-    return np.zeros(y.size), _settled(line, y, cosines * (0.5 * QUARTER / line.h), mass / line.h)
+    return np.zeros(y.size), _settled(line, y, cosines * (0.5 * COSINE_FREQUENCY / line.h), mass / line.h)
 
 
 def _wave_derivative(line: Line, y: Array) -> Array:
-    return wave_sums(line.x, line.w, y, line.h)[1] * (-0.5 * QUARTER**2 / line.h**2)
+    return wave_sums(line.x, line.w, y, line.h)[1] * (-0.5 * COSINE_FREQUENCY**2 / line.h**2)
 
 
 def _wave_integral(line: Line, y: Array) -> Array:
@@ -255,7 +255,7 @@ def _gaussian_derivative(line: Line, y: Array) -> Array:
 
 
 def _gaussian_integral(line: Line, y: Array) -> Array:
-    return gaussian_integrals(line.x, line.w, y, line.h, FINEST)
+    return gaussian_integrals(line.x, line.w, y, line.h, MIN_TOLERANCE)
 
 
 # ---- any kernel, points with scales of their own ------------------------------------------------------------
@@ -263,7 +263,7 @@ def _gaussian_integral(line: Line, y: Array) -> Array:
 
 def _pairs(line: Line, y: Array, function: Callable[[Array], Array], power: int) -> Array:
     """Σ w f(u) / (h s)^power over the points within reach of sorted places y (m,), pair by pair."""
-    total, reach = np.zeros(y.size), 1.001 * REACHES.get(line.kernel.name, line.kernel.radius)
+    total, reach = np.zeros(y.size), 1.001 * TAIL_RADII.get(line.kernel.name, line.kernel.radius)
     for part in line.octaves:
         scale = np.broadcast_to(part.h if part.s is None else part.h * part.s, part.x.shape)
         for queries, points in window_blocks(part.x, y, reach * float(scale.max())):
@@ -284,14 +284,14 @@ def _pair_derivative(line: Line, y: Array) -> Array:
 
 
 def _pair_integral(line: Line, y: Array) -> Array:
-    if line.kernel.name in MANY and line.x.size * y.size > MANY_PAIRS:
-        return MANY[line.kernel.name](line, y)
+    if line.kernel.name in MANY_PAIR_INTEGRALS and line.x.size * y.size > MANY_PAIRS:
+        return MANY_PAIR_INTEGRALS[line.kernel.name](line, y)
     return line.at_most(y) + _pairs(line, y, _wrong_side(line), 0)
 
 
 def _wrong_side(line: Line) -> Callable[[Array], Array]:
     """What a kernel about 0 has on the wrong side of u: below u < 0, and less what it has above u ≥ 0."""
-    right = [(b, np.asarray(c)) for _, b, c, _ in wrong_sides(line.pieces) if b > 0.0]
+    right = [(b, np.asarray(c)) for _, b, c, _ in wrong_side_integrals(line.pieces) if b > 0.0]
     if len(right) == 1:  # a polynomial is cheaper than the distribution function
         end, coefficients = right[0]
         return lambda u: np.copysign(np.polynomial.polynomial.polyval(np.minimum(np.abs(u), end), -coefficients), -u)
@@ -326,43 +326,43 @@ def _lagrange(sigma: Array) -> tuple[Array, Array]:
     return 0.5 * (low + high) + 0.5 * (high - low) * np.cos(angle), basis @ waves / SCALE_NODES
 
 
-REACHES = {"gaussian": 9.0, "laplace": 42.0}
+TAIL_RADII = {"gaussian": 9.0, "laplace": 42.0}
 """Beyond so many scales nothing is left of kernels without an end, beside their middle."""
 
 MANY_PAIRS = 10_000_000
 SCALE_NODES = 16
 """Nodes an octave: the error is about 9^−16 of the weight (the ellipse in which exp(−u e^−σ) stays small)."""
 
-MANY: dict[str, Callable[[Line, Array], Array]] = {
+MANY_PAIR_INTEGRALS: dict[str, Callable[[Line, Array], Array]] = {
     "gaussian": lambda line, y: line.table(y),
     "laplace": _between_scales,
 }
 """Integrals of kernels without an end that do not go through all pairs."""
 
 
-PAIRS = Route(_pair_density, _pair_derivative, _pair_integral)
-POLYNOMIAL = Route(_polynomial_density, _polynomial_derivative, _polynomial_integral)
+PAIRWISE_SUMS = LineSums(_pair_density, _pair_derivative, _pair_integral)
+POLYNOMIAL_SUMS = LineSums(_polynomial_density, _polynomial_derivative, _polynomial_integral)
 
-ROUTES: dict[str, Route] = {
-    "gaussian": Route(_gaussian_density, _gaussian_derivative, _gaussian_integral),
-    "box": POLYNOMIAL,
-    "epanechnikov": POLYNOMIAL,
-    "triangular": POLYNOMIAL,
-    "biweight": POLYNOMIAL,
-    "triweight": POLYNOMIAL,
-    "cosine": Route(_wave_density, _wave_derivative, _wave_integral),
-    "laplace": Route(_laplace_density, _laplace_derivative, _laplace_integral),
+LINE_SUMS: dict[str, LineSums] = {
+    "gaussian": LineSums(_gaussian_density, _gaussian_derivative, _gaussian_integral),
+    "box": POLYNOMIAL_SUMS,
+    "epanechnikov": POLYNOMIAL_SUMS,
+    "triangular": POLYNOMIAL_SUMS,
+    "biweight": POLYNOMIAL_SUMS,
+    "triweight": POLYNOMIAL_SUMS,
+    "cosine": LineSums(_wave_density, _wave_derivative, _wave_integral),
+    "laplace": LineSums(_laplace_density, _laplace_derivative, _laplace_integral),
 }
 """The fast sums of the kernels that have them."""
 
 
-NODES = 16
-STEP, REACH = 0.5, 9.0
+CHEBYSHEV_NODES = 16
+TABLE_STEP, TABLE_REACH = 0.5, 9.0
 """The width of panels in units of the narrowest scale that reaches into them, and how far a scale reaches."""
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class IntegralTable:
     """∫ f up to y, of a function f known at Chebyshev's nodes of panels.
 
     Attributes:
@@ -382,28 +382,28 @@ class Table:
         return np.asarray(self.below[panel] + chebyshev.chebval(t, self.coefficients[:, panel], tensor=False))
 
 
-def tabulated(f: Callable[[Array], Array], edges: Array) -> Table:
+def tabulate_integral(f: Callable[[Array], Array], edges: Array) -> IntegralTable:
     """A table of a function that is a polynomial of degree 15 between neighbours of `edges`, to its last digits.
 
-    >>> round(float(tabulated(np.cos, np.array([0.0, 1.0, 2.0]))(np.array([1.5]))[0] - np.sin(1.5)), 12)
+    >>> round(float(tabulate_integral(np.cos, np.array([0.0, 1.0, 2.0]))(np.array([1.5]))[0] - np.sin(1.5)), 12)
     0.0
     """
-    angle = np.pi * (np.arange(NODES) + 0.5) / NODES
+    angle = np.pi * (np.arange(CHEBYSHEV_NODES) + 0.5) / CHEBYSHEV_NODES
     half = 0.5 * np.diff(edges)
     places = 0.5 * (edges[1:] + edges[:-1]) + np.multiply.outer(np.cos(angle), half)
     values = f(places.T.ravel()).reshape(places.T.shape).T
-    fits = np.cos(np.multiply.outer(np.arange(NODES), angle)) @ values * (2.0 / NODES)
+    fits = np.cos(np.multiply.outer(np.arange(CHEBYSHEV_NODES), angle)) @ values * (2.0 / CHEBYSHEV_NODES)
     fits[0] *= 0.5
     integral = chebyshev.chebint(fits, lbnd=-1.0, axis=0) * half
-    return Table(edges, np.concatenate([[0.0], np.cumsum(integral.sum(axis=0))]), integral)
+    return IntegralTable(edges, np.concatenate([[0.0], np.cumsum(integral.sum(axis=0))]), integral)
 
 
 def panel_edges(groups: Iterable[tuple[Array, float, float]]) -> Array:
     """Edges of panels for sums of Gaussians: of groups of sorted points, the least and the greatest of their scales."""
     parts = []
     for x, least, most in groups:
-        reach = REACH * most
+        reach = TABLE_REACH * most
         apart = np.flatnonzero(np.diff(x) > 2.0 * reach)
         lows, highs = x[np.r_[0, apart + 1]] - reach, x[np.r_[apart, x.size - 1]] + reach
-        parts += [np.linspace(a, b, int((b - a) / (STEP * least)) + 2) for a, b in zip(lows, highs, strict=True)]
+        parts += [np.linspace(a, b, int((b - a) / (TABLE_STEP * least)) + 2) for a, b in zip(lows, highs, strict=True)]
     return np.unique(np.concatenate(parts))

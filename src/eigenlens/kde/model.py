@@ -11,23 +11,23 @@ import numpy as np
 from eigenlens.arrays import Array, read_only
 from eigenlens.densities.base import Columns, as_rows, column_numbers, known_values, other_columns, rows_by_pattern
 from eigenlens.errors import DataError, OptionError
-from eigenlens.kde.bounds import BOUNDARIES, Column, Extended, Folded, inside, open_bounds
-from eigenlens.kde.condition import conditioned
-from eigenlens.kde.kernels import SMOOTHERS, Smoother
+from eigenlens.kde.bounds import BOUNDARIES, Column, Extended, Folded, open_bounds, within_bounds
+from eigenlens.kde.condition import condition_points
+from eigenlens.kde.kernels import SMOOTHING_KERNELS, SmoothingKernel
 from eigenlens.kde.line import Line
-from eigenlens.kde.quantiles import inverted
+from eigenlens.kde.quantiles import invert_cdf
 from eigenlens.kde.space import Space
 from eigenlens.kde.wide import Wide, cut_off, wrapped
 
 __all__ = ["KernelEstimate"]
 
-FAR = 1e4
+MAX_KERNEL_REACH = 1e4
 """So many bandwidths away, nothing is left of any kernel."""
 
 WIDE_LINES = {"reflect": wrapped, "renormalize": cut_off}
 """How kernels wide beside the bounds of a line are summed."""
 
-TABLE, FEWEST = 2048, 64
+MAX_CDF_KNOTS, MIN_CDF_KNOTS = 2048, 64
 """Points, at most and at least, at which the distribution function is tabulated before it is inverted."""
 
 
@@ -55,7 +55,7 @@ class KernelEstimate:
     points: Array
     bandwidth: Any
     weights: Any = None
-    kernel: Smoother = SMOOTHERS["gaussian"]
+    kernel: SmoothingKernel = SMOOTHING_KERNELS["gaussian"]
     bounds: Any = None
     boundary: str = "reflect"
     scales: Any = None
@@ -119,14 +119,14 @@ class KernelEstimate:
         """f′ (m,) at places y (m,) of one column; 0 outside the bounds."""
         places = self._places(y, "derivative")
         slope = self._line.derivative(np.clip(places, *self._ends)) / self.total
-        return np.where(inside(places[:, None], self.bounds), slope, 0.0)
+        return np.where(within_bounds(places[:, None], self.bounds), slope, 0.0)
 
     def _log_density(self, rows: Array) -> Array:
         finite = np.isfinite(rows)
         places = rows if finite.all() else np.where(finite, rows, 0.0)
         value = self._line.log_density(places[:, 0]) if self.n_features == 1 else self._space.log_density(places)
         value -= np.log(self.total)
-        value[~inside(rows, self.bounds) | np.isnan(value)] = -np.inf  # NaN: the logarithm itself overflows
+        value[~within_bounds(rows, self.bounds) | np.isnan(value)] = -np.inf  # NaN: the logarithm itself overflows
         return value
 
     # ---- distribution function, quantiles, draws --------------------------------------------------------
@@ -158,9 +158,9 @@ class KernelEstimate:
         some = np.flatnonzero((q > 0.0) & (q < 1.0))
         if some.size:
             order = np.sort(self.points[:, 0])
-            most = min(order.size, TABLE, max(FEWEST, 4 * some.size))
+            most = min(order.size, MAX_CDF_KNOTS, max(MIN_CDF_KNOTS, 4 * some.size))
             table = np.unique(order[np.linspace(0, order.size - 1, most).astype(np.intp)])
-            out[some] = inverted(self.cdf, self.density, q[some], low[some], high[some], table)
+            out[some] = invert_cdf(self.cdf, self.density, q[some], low[some], high[some], table)
         return out
 
     def _bracket(self, q: Array) -> tuple[Array, Array]:
@@ -202,9 +202,9 @@ class KernelEstimate:
         """
         rest = other_columns(columns, self.n_features)
         chosen, given = known_values(columns, values)
-        if not np.all(inside(given[None, :], self.bounds[chosen])):
+        if not np.all(within_bounds(given[None, :], self.bounds[chosen])):
             raise DataError(f"values={given.tolist()} lie outside the bounds {self.bounds[chosen].tolist()}.")
-        points, weights, h = conditioned(self, chosen, given, rest)
+        points, weights, h = condition_points(self, chosen, given, rest)
         if not np.any(weights > 0.0):
             raise DataError(
                 f"values={given.tolist()} are out of reach of every point, so no density is left; use a kernel without "
@@ -286,7 +286,7 @@ class KernelEstimate:
         if np.isfinite(self.bounds[0]).all():
             return np.asarray(self.bounds[0])
         x, widest = self.extended.points[:, 0], 1.0 if self.scales is None else float(self.scales.max())
-        far = FAR * float(self.bandwidth[0]) * widest
+        far = MAX_KERNEL_REACH * float(self.bandwidth[0]) * widest
         return np.array([x.min() - far, x.max() + far])
 
     @cached_property

@@ -12,29 +12,29 @@ from eigenlens.arrays import Array, dense, to_numpy
 from eigenlens.data.coerce import explain_nonfinite
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError, OptionError
-from eigenlens.kde.bandwidth import BANDWIDTHS, bandwidth_by_rule
-from eigenlens.kde.kernels import SMOOTHERS, Smoother, smoother_of
+from eigenlens.kde.bandwidth import BANDWIDTH_RULES, bandwidth_by_rule
+from eigenlens.kde.kernels import SMOOTHING_KERNELS, SmoothingKernel, smoothing_kernel
 
 __all__ = [
-    "checked_bandwidth",
-    "checked_bounds",
-    "checked_kernel",
-    "checked_numbers",
-    "chosen_columns",
-    "complete_rows",
+    "check_bounds",
+    "check_numbers",
+    "check_smoothing_kernel",
+    "column_positions",
+    "read_complete_rows",
+    "resolve_bandwidth",
 ]
 
 
-def checked_kernel(kernel: Any) -> Smoother:
+def check_smoothing_kernel(kernel: Any) -> SmoothingKernel:
     """The kernel of a name or a callable."""
-    if not isinstance(kernel, str | Smoother) and not callable(kernel):
+    if not isinstance(kernel, str | SmoothingKernel) and not callable(kernel):
         raise OptionError(
-            f"kernel={kernel!r} must be one of {', '.join(map(repr, SMOOTHERS))}, or a callable K(u) of arrays."
+            f"kernel={kernel!r} must be one of {', '.join(map(repr, SMOOTHING_KERNELS))}, or a callable K(u) of arrays."
         )
-    return smoother_of(kernel)
+    return smoothing_kernel(kernel)
 
 
-def complete_rows(source: Source) -> tuple[Array, Array | None]:
+def read_complete_rows(source: Source) -> tuple[Array, Array | None]:
     """All rows (n, d) that count, in float64, and their weights; a kernel stands on a whole row, so NaN is an error.
 
     A row of weight 0 is absent: whatever it holds, nothing is said of it.
@@ -58,7 +58,7 @@ def complete_rows(source: Source) -> tuple[Array, Array | None]:
 # ---- bounds -------------------------------------------------------------------------------------------------
 
 
-def checked_bounds(bounds: Any, X: Array) -> Array:
+def check_bounds(bounds: Any, X: Array) -> Array:
     """Bounds (d, 2) of the columns of X (n, d), ±inf where there is none; every row must lie within them."""
     d = X.shape[1]
     if bounds is None:
@@ -105,11 +105,11 @@ def _check_within(X: Array, bounds: Array) -> None:
 # ---- bandwidths ---------------------------------------------------------------------------------------------
 
 
-def checked_bandwidth(
+def resolve_bandwidth(
     value: Any,
     X: Array,
     weight: Array | None,
-    kernel: Smoother,
+    kernel: SmoothingKernel,
     bounds: Array,
     names: tuple[str, ...] | None = None,
 ) -> Array:
@@ -119,7 +119,7 @@ def checked_bandwidth(
     """
     d, product = X.shape[1], kernel.name != "gaussian" or bool(np.isfinite(bounds).any())
     if isinstance(value, str) or callable(value):
-        rule = checks.choice("bandwidth", value, BANDWIDTHS)
+        rule = checks.choice("bandwidth", value, BANDWIDTH_RULES)
         if len(X) < 2:
             raise DataError(f"X has n_samples = {len(X)}; the rule bandwidth={value!r} needs 2. Give a number.")
         if isinstance(value, str):
@@ -155,7 +155,7 @@ def _numbers(value: Any, d: int) -> Array:
     except (TypeError, ValueError):
         raise OptionError(
             f"bandwidth={value!r} must be a positive number, one a column, a matrix, or one of "
-            f"{', '.join(map(repr, BANDWIDTHS))}."
+            f"{', '.join(map(repr, BANDWIDTH_RULES))}."
         ) from None
     if isinstance(value, bool | np.bool_):
         raise OptionError(f"bandwidth={value!r} must be a number above 0, or a rule such as 'sheather-jones'.")
@@ -171,7 +171,7 @@ def _numbers(value: Any, d: int) -> Array:
 # ---- numbers and columns ------------------------------------------------------------------------------------
 
 
-def checked_numbers(name: str, value: Any) -> Array:
+def check_numbers(name: str, value: Any) -> Array:
     """`value` as float64, of any shape."""
     try:
         return np.asarray(to_numpy(value), dtype=np.float64)
@@ -179,7 +179,7 @@ def checked_numbers(name: str, value: Any) -> Array:
         raise OptionError(f"{name}={value!r} must be a number or an array of numbers.") from None
 
 
-def chosen_columns(columns: Any, d: int, names: Array | None, most: int) -> list[int]:
+def column_positions(columns: Any, d: int, names: Array | None, most: int) -> list[int]:
     """Columns by number or name, each once, at most `most` of them."""
     single = isinstance(columns, str | int | np.integer)
     if not single and (not hasattr(columns, "__iter__") or np.ndim(columns) != 1):

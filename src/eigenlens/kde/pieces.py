@@ -10,26 +10,26 @@ import numpy as np
 from numpy.polynomial import Chebyshev, Polynomial
 
 from eigenlens.arrays import Array
-from eigenlens.kde.kernels import Piece, Smoother
+from eigenlens.kde.kernels import PolynomialPiece, SmoothingKernel
 from eigenlens.native.kernel_sums import Interval
 
-__all__ = ["interpolation", "polynomials", "wrong_sides"]
+__all__ = ["interpolate_polynomial", "polynomial_pieces", "wrong_side_integrals"]
 
-DEGREE = 7
+MAX_PIECE_DEGREE = 7
 """The highest that window sums are made for."""
 
-NOISE = 1e-14
+PIECE_ROUNDING = 1e-14
 """Digits that the highest power of a narrow piece may lose."""
 
-EXACT, NARROWEST, MOST = 2e-13, 1e-13, 160
+PIECE_ERROR, MIN_PIECE_WIDTH, MAX_PIECES = 2e-13, 1e-13, 160
 """The error beside K's largest value that a piece may have, its least width, and how many there may be on a side."""
 
-ASKED = np.cos(np.pi * (np.arange(11) + 0.3) / 11.0)
+CHECK_POINTS = np.cos(np.pi * (np.arange(11) + 0.3) / 11.0)
 """Where a piece is compared with what it stands for."""
 
 
 @lru_cache(maxsize=8)
-def polynomials(kernel: Smoother) -> tuple[Piece, ...]:
+def polynomial_pieces(kernel: SmoothingKernel) -> tuple[PolynomialPiece, ...]:
     """A kernel of bounded support as polynomials of degree 6 to its last digits; () where that takes too many.
 
     A kink costs some forty pieces: intervals are halved until they do not matter. Cost about 200 values a piece.
@@ -37,25 +37,27 @@ def polynomials(kernel: Smoother) -> tuple[Piece, ...]:
     end = _last(kernel)
     top = float(kernel.profile(np.linspace(0.0, end, 257)).max())
     left = [(b, a) for a, b in zip(np.linspace(0.0, end, 9), np.linspace(0.0, end, 9)[1:], strict=False)]
-    done: list[Piece] = []
+    done: list[PolynomialPiece] = []
     while left:
         b, a = left.pop()
         half = 0.5 * (b - a)
-        coefficients = interpolation(kernel.profile, a, b, DEGREE - 1)  # its integral has one more
-        u = a + half * (1.0 + ASKED)
+        coefficients = interpolate_polynomial(kernel.profile, a, b, MAX_PIECE_DEGREE - 1)  # its integral has one more
+        u = a + half * (1.0 + CHECK_POINTS)
         error = np.max(np.abs(np.polynomial.polynomial.polyval(u, coefficients) - kernel.profile(u)))
-        if error * min(1.0, half / end * 1e4) <= EXACT * top or half < NARROWEST * end:
-            done.append(Piece(float(a), float(b), tuple(coefficients)))
+        if error * min(1.0, half / end * 1e4) <= PIECE_ERROR * top or half < MIN_PIECE_WIDTH * end:
+            done.append(PolynomialPiece(float(a), float(b), tuple(coefficients)))
         else:
             left += [(b, a + half), (a + half, a)]
-        if len(done) + len(left) > MOST:
+        if len(done) + len(left) > MAX_PIECES:
             return ()
     done.sort(key=lambda piece: piece.low)
-    mirrored = [Piece(-p.high, -p.low, tuple(c * (-1.0) ** i for i, c in enumerate(p.coefficients))) for p in done]
+    mirrored = [
+        PolynomialPiece(-p.high, -p.low, tuple(c * (-1.0) ** i for i, c in enumerate(p.coefficients))) for p in done
+    ]
     return (*reversed(mirrored), *done)
 
 
-def _last(kernel: Smoother) -> float:
+def _last(kernel: SmoothingKernel) -> float:
     """Where nothing that matters is left of a kernel."""
     u = kernel.radius * np.linspace(0.0, 1.0, 4001)
     K = kernel.profile(u)
@@ -63,16 +65,18 @@ def _last(kernel: Smoother) -> float:
     return float(u[min(int(seen[-1]) + 1, u.size - 1)])
 
 
-def interpolation(function: Callable[[Array], Array], a: float, b: float, most: int = DEGREE) -> list[float]:
+def interpolate_polynomial(
+    function: Callable[[Array], Array], a: float, b: float, most: int = MAX_PIECE_DEGREE
+) -> list[float]:
     """The coefficients of 1, u, u², … of a polynomial that meets a function at Chebyshev's nodes between a and b."""
     half = min(0.5 * (b - a), 0.5)
-    degree = min(most, max(0, int(log(NOISE) / log(half))))
+    degree = min(most, max(0, int(log(PIECE_ROUNDING) / log(half))))
     fit = Chebyshev.interpolate(function, degree, domain=[a, b])
     found: list[float] = fit.convert(kind=Polynomial, domain=[-1.0, 1.0], window=[-1.0, 1.0]).coef.tolist()
     return found
 
 
-def wrong_sides(pieces: tuple[Piece, ...]) -> list[Interval]:
+def wrong_side_integrals(pieces: tuple[PolynomialPiece, ...]) -> list[Interval]:
     """∫ K from −∞ to u where u < 0, and −∫ K from u to ∞ where u ≥ 0: it vanishes at both ends, and jumps at 0."""
     halves = [p for piece in pieces for p in _split(piece)]
     below, found = 0.0, []
@@ -88,14 +92,14 @@ def wrong_sides(pieces: tuple[Piece, ...]) -> list[Interval]:
     return found + right[::-1]
 
 
-def _split(piece: Piece) -> list[Piece]:
+def _split(piece: PolynomialPiece) -> list[PolynomialPiece]:
     if piece.low < 0.0 < piece.high:
         c = piece.coefficients
-        return [Piece(piece.low, 0.0, c), Piece(0.0, piece.high, c)]
+        return [PolynomialPiece(piece.low, 0.0, c), PolynomialPiece(0.0, piece.high, c)]
     return [piece]
 
 
-def _primitive(piece: Piece, at: float, value: float) -> Array:
+def _primitive(piece: PolynomialPiece, at: float, value: float) -> Array:
     """The integral of a piece that has this value there."""
     primitive = np.polynomial.polynomial.polyint(piece.coefficients)
     primitive[0] += value - np.polynomial.polynomial.polyval(at, primitive)

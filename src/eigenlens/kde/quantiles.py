@@ -8,13 +8,13 @@ import numpy as np
 
 from eigenlens.arrays import Array
 
-__all__ = ["inverted"]
+__all__ = ["invert_cdf"]
 
-STEPS = 200
-CLOSE = 4.0 * float(np.finfo(np.float64).eps)
+MAX_QUANTILE_STEPS = 200
+QUANTILE_PRECISION = 4.0 * float(np.finfo(np.float64).eps)
 
 
-def inverted(
+def invert_cdf(
     cdf: Callable[[Array], Array], density: Callable[[Array], Array], q: Array, low: Array, high: Array, table: Array
 ) -> Array:
     """The least y (m,) with cdf(y) ≥ q (m,), known to lie between low and high (m,).
@@ -23,12 +23,12 @@ def inverted(
     bracket and more than halve the error, else bisection. A few evaluations for all q together.
 
     >>> q = np.array([0.25, 0.81])
-    >>> inverted(np.square, lambda y: 2.0 * y, q, np.zeros(2), np.ones(2), np.array([0.7]))
+    >>> invert_cdf(np.square, lambda y: 2.0 * y, q, np.zeros(2), np.ones(2), np.array([0.7]))
     array([0.5, 0.9])
     """
     low, high, y = _bracketed(cdf(table), table, q, low, high)
     before, active = np.full(q.size, np.inf), np.arange(q.size)
-    for _ in range(STEPS):
+    for _ in range(MAX_QUANTILE_STEPS):
         at, a, b = y[active], low[active], high[active]
         miss = cdf(at) - q[active]
         a, b = np.where(miss < 0.0, at, a), np.where(miss < 0.0, b, at)
@@ -37,7 +37,7 @@ def inverted(
         fits = (newton >= a) & (newton <= b) & (np.abs(miss) <= 0.5 * before[active])
         low[active], high[active], before[active] = a, b, np.abs(miss)
         y[active] = np.where(fits, newton, 0.5 * (a + b))
-        near = CLOSE * np.maximum(np.abs(a), np.abs(b))
+        near = QUANTILE_PRECISION * np.maximum(np.abs(a), np.abs(b))
         narrow, still = b - a <= near, fits & (np.abs(newton - at) <= near)
         y[active[narrow]] = b[narrow]
         active = active[~(narrow | still)]

@@ -19,7 +19,7 @@ from math import comb, factorial
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.kde.kernels import Smoother
+from eigenlens.kde.kernels import SmoothingKernel
 
 __all__ = ["NARROW", "reflected", "wound"]
 
@@ -33,10 +33,10 @@ MOST_TURNS = 128
 """A callable that goes around more often is taken as level."""
 
 
-def wound(kernel: Smoother, t: Array, h: Array, W: float, order: int = 0) -> Array:
+def wound(kernel: SmoothingKernel, t: Array, h: Array, W: float, order: int = 0) -> Array:
     """P(t) for |t| ≤ 2W; order 1: its derivative; order −1: its integral from 0 to t. h is a number a last index of t.
 
-    >>> from eigenlens.kde.kernels import SMOOTHERS
+    >>> from eigenlens.kde.kernels import SMOOTHING_KERNELS
     >>> wound(SMOOTHERS["box"], np.array([0.0, 1.9]), np.array([1.0, 1e20]), 2.0)
     array([0.5 , 0.25])
     """
@@ -51,7 +51,7 @@ def wound(kernel: Smoother, t: Array, h: Array, W: float, order: int = 0) -> Arr
     return out
 
 
-def reflected(kernel: Smoother, y: Array, x: Array, h: Array, low: float, W: float, order: int = 0) -> Array:
+def reflected(kernel: SmoothingKernel, y: Array, x: Array, h: Array, low: float, W: float, order: int = 0) -> Array:
     """R (m, n) at y (m,) of points x (n,) with scales h (n,); order 1: its derivative; −1: its integral from `low`."""
     if kernel.name == "gaussian" and np.all(h >= NARROW * W):
         return _gaussian_reflected(y, x, h, low, W, order)
@@ -59,7 +59,7 @@ def reflected(kernel: Smoother, y: Array, x: Array, h: Array, low: float, W: flo
     return wound(kernel, y[:, None] - x, h, W, order) + wound(kernel, mirrored, h, W, order)
 
 
-def _summed(kernel: Smoother, t: Array, h: Array, W: float, order: int, turns: int) -> Array:
+def _summed(kernel: SmoothingKernel, t: Array, h: Array, W: float, order: int, turns: int) -> Array:
     """The sum itself, over |k| ≤ turns."""
     total = np.zeros(t.shape)
     for k in range(-turns, turns + 1):
@@ -73,7 +73,7 @@ def _summed(kernel: Smoother, t: Array, h: Array, W: float, order: int, turns: i
     return total
 
 
-def _level(kernel: Smoother, t: Array, h: Array, W: float, order: int) -> Array:
+def _level(kernel: SmoothingKernel, t: Array, h: Array, W: float, order: int) -> Array:
     """A callable: its sum, or where that is long its limit."""
     turns = float(np.max(h)) * kernel.radius / (2.0 * W) + 2.0
     if turns <= MOST_TURNS:
@@ -90,7 +90,7 @@ def _waves(h: Array, W: float) -> tuple[Array, Array]:
     return omega, np.exp(-0.5 * (omega * np.minimum(h, 40.0 * W)) ** 2)
 
 
-def _gaussian(kernel: Smoother, t: Array, h: Array, W: float, order: int) -> Array:
+def _gaussian(kernel: SmoothingKernel, t: Array, h: Array, W: float, order: int) -> Array:
     omega, left = _waves(h, W)
     if order == 0:
         return np.asarray((0.5 + np.sum(left * np.cos(omega * t), axis=0)) / W)
@@ -114,7 +114,7 @@ def _gaussian_reflected(y: Array, x: Array, h: Array, low: float, W: float, orde
 # ---- Laplace: a geometric series; cosine: a wave with a kink at each end of the kernel ------------------------
 
 
-def _laplace(kernel: Smoother, t: Array, h: Array, W: float, order: int) -> Array:
+def _laplace(kernel: SmoothingKernel, t: Array, h: Array, W: float, order: int) -> Array:
     near, far, all_round = np.abs(t) / h, (2.0 * W - np.abs(t)) / h, -np.expm1(-2.0 * W / h)
     if order == 0:
         return np.asarray((np.exp(-near) + np.exp(-far)) / (2.0 * h * all_round))
@@ -123,7 +123,7 @@ def _laplace(kernel: Smoother, t: Array, h: Array, W: float, order: int) -> Arra
     return np.asarray(np.sign(t) * -np.expm1(-near) * (1.0 + np.exp(-far)) / (2.0 * all_round))
 
 
-def _cosine(kernel: Smoother, t: Array, h: Array, W: float, order: int) -> Array:
+def _cosine(kernel: SmoothingKernel, t: Array, h: Array, W: float, order: int) -> Array:
     """P″ + κ² P = 0 but where K ends, κ = π/2h: there P′ jumps by π²/8h²."""
     kappa = 0.5 * np.pi / h
     total = np.zeros(t.shape)
@@ -143,7 +143,7 @@ def _cosine(kernel: Smoother, t: Array, h: Array, W: float, order: int) -> Array
 # ---- polynomials: Euler and Maclaurin -------------------------------------------------------------------------
 
 
-def _polynomial(kernel: Smoother, t: Array, h: Array, W: float, order: int) -> Array:
+def _polynomial(kernel: SmoothingKernel, t: Array, h: Array, W: float, order: int) -> Array:
     """1 / 2W − Σ J (2W)^m B_{m+1}({(t − hb) / 2W}) / (m + 1)!, J the jump at b of the m-th derivative of K(·/h)/h."""
     base = {0: np.full(t.shape, 0.5 / W), 1: np.zeros(t.shape), -1: t / (2.0 * W)}[order]
     for b, m, jump in _jumps(kernel):
@@ -159,7 +159,7 @@ def _polynomial(kernel: Smoother, t: Array, h: Array, W: float, order: int) -> A
     return np.asarray(base)
 
 
-def _jumps(kernel: Smoother) -> list[tuple[float, int, float]]:
+def _jumps(kernel: SmoothingKernel) -> list[tuple[float, int, float]]:
     """Where K or a derivative of it jumps: the place, which derivative, and by how much."""
     polynomials = np.polynomial.polynomial
     found = []
@@ -182,7 +182,7 @@ def _bernoulli(k: int) -> Array:
     return np.array([float(B[k - i]) / (factorial(k - i) * factorial(i)) for i in range(k + 1)])
 
 
-Winding = Callable[[Smoother, Array, Array, float, int], Array]
+Winding = Callable[[SmoothingKernel, Array, Array, float, int], Array]
 
 WINDINGS: dict[str, tuple[float, Winding]] = {
     "gaussian": (NARROW, _gaussian),

@@ -9,12 +9,12 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from eigenlens.arrays import Array
-from eigenlens.kde.kernels import Smoother
+from eigenlens.kde.kernels import SmoothingKernel
 from eigenlens.native.kernel_sums import FORMS, Cloud, cloud_sums
 
 __all__ = ["Space"]
 
-PAIRS = 1 << 17
+SPACE_PAIRS = 1 << 17
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +29,7 @@ class Space:
     points: Array
     weights: Array
     bandwidth: Array
-    kernel: Smoother
+    kernel: SmoothingKernel
     scales: Array | None
     tol: float
 
@@ -49,7 +49,7 @@ class Space:
         weights = self.weights
         inverse = 1.0 if cloud.inverse is None else cloud.inverse[:, None]
         start = self.kernel.cdf((self._in_units(low[None, :]) - cloud.points) * inverse)
-        step = max(1, PAIRS // cloud.points.size)
+        step = max(1, SPACE_PAIRS // cloud.points.size)
         U = self._in_units(Y)
         for first in range(0, len(Y), step):
             part = slice(first, first + step)
@@ -83,9 +83,9 @@ class Space:
         return np.ascontiguousarray(solve_triangular(self._root, deviations.T, lower=True).T)
 
 
-def _profile_sums(cloud: Cloud, U: Array, kernel: Smoother) -> Array:
+def _profile_sums(cloud: Cloud, U: Array, kernel: SmoothingKernel) -> Array:
     """Σ w Π K(u) (m,) of a kernel of the user's, pair by pair."""
-    out, step = np.empty(len(U)), max(1, PAIRS // cloud.points.size)
+    out, step = np.empty(len(U)), max(1, SPACE_PAIRS // cloud.points.size)
     inverse = 1.0 if cloud.inverse is None else cloud.inverse[:, None]
     for first in range(0, len(U), step):
         part = slice(first, first + step)

@@ -16,31 +16,30 @@ from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.densities.base import Density
 from eigenlens.errors import DataError, OptionError
-from eigenlens.kde.bandwidth.curve import CURVES, every_rule
+from eigenlens.kde.bandwidth.curve import CROSS_VALIDATION_CURVES, bandwidths_by_rule
 from eigenlens.kde.confidence_band import BANDS
 from eigenlens.kde.highest_density import MassLevels, mass_levels
-from eigenlens.kde.kernels import SMOOTHERS
+from eigenlens.kde.kernels import SMOOTHING_KERNELS
 from eigenlens.kde.model import KernelEstimate
-from eigenlens.kde.options import chosen_columns
-from eigenlens.pca.tables import first_rows
-from eigenlens.tables.rows import count_outside, visible_range
+from eigenlens.kde.options import column_positions
+from eigenlens.tables.rows import count_outside, first_rows, visible_range
 
 __all__ = ["BandwidthTable", "DensityTable", "MassTable", "bandwidths", "density", "masses_of_plane"]
 
-DRAWS = 500
+RANGE_DRAWS = 500
 """Draws that say where a density lies, if no rows do."""
 
-KEPT = 0.98
+SHOWN_DRAW_SHARE = 0.98
 """The share of the draws that is always shown: how many fall far off is chance."""
 
-REACH, MARGIN = 3.5, 0.15
+SHOWN_BANDWIDTHS, SHOWN_MARGIN = 3.5, 0.15
 """How far a picture goes on beyond the rows: in bandwidths of kernels without an end, or in ranges of the rows."""
 
-FEWEST, MOST, PER_WIDTH = 512, 8_192, 6.0
+MIN_CURVE_PLACES, MAX_CURVE_PLACES, PLACES_PER_BANDWIDTH = 512, 8_192, 6.0
 """Places along a line: so many, or more where kernels are narrow."""
 
 
-APART = 30.0
+MAX_RULE_RATIO = 30.0
 """A rule this factor away from the middle one has lost its way, as some do where values repeat: it is not marked."""
 
 
@@ -172,22 +171,22 @@ def bandwidths(
     (name,), f, rows, _ = _looked_at(model, None, None if column is None else [column], 1)
     if not isinstance(f, KernelEstimate):
         raise OptionError(f"model={type(model).__name__} has no bandwidth; give a fitted KernelDensity.")
-    kind, count = checks.name("criterion", criterion, CURVES), checks.integer("count", count, 2)
+    kind, count = checks.name("criterion", criterion, CROSS_VALIDATION_CURVES), checks.integer("count", count, 2)
     x, weight = np.ascontiguousarray(rows[:, 0]), None if np.all(f.weights == 1.0) else f.weights
-    factor = f.kernel.canonical() / SMOOTHERS["gaussian"].canonical()
-    found, remarks = every_rule(x, weight)
+    factor = f.kernel.canonical() / SMOOTHING_KERNELS["gaussian"].canonical()
+    found, remarks = bandwidths_by_rule(x, weight)
     if not found:
         raise DataError(f"no rule has a bandwidth for these rows: {remarks[0]}")
     middle = float(np.median(list(found.values())))
-    near = {rule: value for rule, value in found.items() if 1.0 / APART < value / middle < APART}
+    near = {rule: value for rule, value in found.items() if 1.0 / MAX_RULE_RATIO < value / middle < MAX_RULE_RATIO}
     remarks += tuple(
         f"{rule}: h = {factor * value:.3g}, out of sight" for rule, value in found.items() if rule not in near
     )
     fitted = float(f.bandwidth[0]) / factor
-    about = [*near.values(), *([fitted] if 1.0 / APART < fitted / middle < APART else [])]
+    about = [*near.values(), *([fitted] if 1.0 / MAX_RULE_RATIO < fitted / middle < MAX_RULE_RATIO else [])]
     h = np.geomspace(min(about) / 3.0, max(about) * 3.0, count)
     rules = {rule: factor * value for rule, value in sorted(near.items(), key=lambda item: item[1])}
-    values = CURVES[kind](x, weight, h)
+    values = CROSS_VALIDATION_CURVES[kind](x, weight, h)
     return BandwidthTable(name, kind, factor * h, values, factor * fitted, rules, f.kernel.name, remarks)
 
 
@@ -229,14 +228,14 @@ def masses_of_plane(
 def _looked_at(model: Any, X: Any, columns: Any, count: int) -> tuple[tuple[str, ...], Density, Array, Array]:
     """Names, the density of `count` columns, rows (n, count): X, or what a kernel density or draws give; and draws."""
     whole = _frozen(model)
-    drawn = np.asarray(whole.sample(DRAWS, np.random.default_rng(0)))
+    drawn = np.asarray(whole.sample(RANGE_DRAWS, np.random.default_rng(0)))
     if drawn.dtype.kind != "f":
         raise OptionError(f"model={type(model).__name__} is a density of levels, not of numbers along an axis.")
     d, known = drawn.shape[1], getattr(model, "feature_names_in_", None)
     if columns is None and d != count:
         what = "one of them with column" if count == 1 else "two of them with columns"
         raise OptionError(f"model is a density of {d} columns, but the picture is of {count}; choose {what}=…")
-    chosen = list(range(d)) if columns is None else chosen_columns(columns, d, known, d)
+    chosen = list(range(d)) if columns is None else column_positions(columns, d, known, d)
     if len(chosen) != count:
         raise OptionError(f"columns={columns!r} must be {count} of the {d} columns, each once.")
     names = tuple(f"x{j}" if known is None else str(known[j]) for j in chosen)
@@ -278,11 +277,11 @@ def _window(f: Density, rows: Array, drawn: Array, j: int) -> tuple[float, float
     """The least and the greatest place worth showing of column j: beyond most rows and most of the mass."""
     if isinstance(f, KernelEstimate):
         return _kernel_window(f, rows, j)
-    ends = [visible_range(drawn[:, j], kept=KEPT)]
+    ends = [visible_range(drawn[:, j], kept=SHOWN_DRAW_SHARE)]
     if rows.size and not np.array_equal(rows[:, j], drawn[:, j]):
         ends.append(visible_range(rows[:, j]))
     low, high = min(low for low, _ in ends), max(high for _, high in ends)
-    more = MARGIN * (high - low) or 1.0
+    more = SHOWN_MARGIN * (high - low) or 1.0
     return low - more, high + more
 
 
@@ -294,7 +293,7 @@ def _kernel_window(f: KernelEstimate, rows: Array, j: int) -> tuple[float, float
     h = float(f.bandwidth[j] if f.bandwidth.ndim == 1 else np.sqrt(f.bandwidth[j, j]))
     # A lonely row's adaptive kernel may be wider than all the rest; three widths of it are enough of a tail.
     widest = 1.0 if f.scales is None else min(3.0, float(f.scales.max()))
-    more = 1.02 * h * widest * min(REACH, f.kernel.radius)
+    more = 1.02 * h * widest * min(SHOWN_BANDWIDTHS, f.kernel.radius)
     low, high = min(low for low, _ in ends) - more, max(high for _, high in ends) + more
     return max(low, float(f.bounds[j, 0])), min(high, float(f.bounds[j, 1]))
 
@@ -306,9 +305,11 @@ def _off(f: Density, X: Any, rows: Array, low: Array, high: Array) -> int:
 
 def _places(f: Density, rows: Array, drawn: Array) -> Array:
     low, high = _window(f, rows, drawn, 0)
-    m = FEWEST
+    m = MIN_CURVE_PLACES
     if isinstance(f, KernelEstimate):
-        m = int(np.clip(PER_WIDTH * (high - low) / float(f.bandwidth[0]), FEWEST, MOST))
+        m = int(
+            np.clip(PLACES_PER_BANDWIDTH * (high - low) / float(f.bandwidth[0]), MIN_CURVE_PLACES, MAX_CURVE_PLACES)
+        )
     return np.linspace(low, high, m)
 
 

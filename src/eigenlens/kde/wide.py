@@ -14,9 +14,9 @@ from itertools import pairwise
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.kde.bounds import masses
-from eigenlens.kde.kernels import Smoother
-from eigenlens.kde.pieces import interpolation
+from eigenlens.kde.bounds import interval_masses
+from eigenlens.kde.kernels import SmoothingKernel
+from eigenlens.kde.pieces import interpolate_polynomial
 from eigenlens.kde.rings import wound
 from eigenlens.native.kernel_sums import Interval, sorted_with_order, window_sums
 
@@ -68,7 +68,7 @@ class Wide:
         return x, np.ascontiguousarray(self.weights[order])
 
 
-def wrapped(x: Array, weights: Array, h: float, kernel: Smoother, low: float, high: float) -> Wide:
+def wrapped(x: Array, weights: Array, h: float, kernel: SmoothingKernel, low: float, high: float) -> Wide:
     """Kernels reflected at both bounds."""
     W = high - low
     end = np.mod(h * kernel.radius / W, 2.0) if np.isfinite(kernel.radius) else 0.0
@@ -80,15 +80,15 @@ def wrapped(x: Array, weights: Array, h: float, kernel: Smoother, low: float, hi
     return Wide(np.concatenate([x, 2.0 * low - x]), np.tile(weights, 2), W, pieces, primitives)
 
 
-def cut_off(x: Array, weights: Array, h: float, kernel: Smoother, low: float, high: float) -> Wide:
+def cut_off(x: Array, weights: Array, h: float, kernel: SmoothingKernel, low: float, high: float) -> Wide:
     """Kernels much wider than the bounds, cut off there and made whole again."""
     W = high - low
     scale = np.asarray(h / W)
-    whole = masses(kernel, (x - low) / W, np.broadcast_to(scale, x.shape), 0.0, np.asarray(1.0)) * scale
+    whole = interval_masses(kernel, (x - low) / W, np.broadcast_to(scale, x.shape), 0.0, np.asarray(1.0)) * scale
     edges = _edges(1.0, [0.0], 0.5)
     pieces = interpolated(lambda t: kernel.profile(t / scale), edges)
     primitives = interpolated(
-        lambda t: scale * np.sign(t) * masses(kernel, np.zeros(t.shape), scale, 0.0, np.abs(t)), edges
+        lambda t: scale * np.sign(t) * interval_masses(kernel, np.zeros(t.shape), scale, 0.0, np.abs(t)), edges
     )
     return Wide(x, weights / whole, W, pieces, primitives)
 
@@ -103,4 +103,4 @@ def _edges(span: float, breaks: list[float], step: float) -> Array:
 def interpolated(function: Callable[[Array], Array], edges: Array) -> list[Interval]:
     """A function as a polynomial between any two neighbours of `edges` (k,), by its values within."""
     pairs = [(float(a), float(b)) for a, b in pairwise(edges)]
-    return [(a, b, interpolation(function, a, b), b == edges[-1]) for a, b in pairs]
+    return [(a, b, interpolate_polynomial(function, a, b), b == edges[-1]) for a, b in pairs]

@@ -14,18 +14,18 @@ from eigenlens.data.coerce import as_source, explain_nonfinite
 from eigenlens.data.rows import dense_rows
 from eigenlens.errors import DataError, OptionError
 from eigenlens.kernel_pca.fit import fit_kernel_pca
-from eigenlens.kernel_pca.gamma import gamma_of
-from eigenlens.kernel_pca.kernels.mercer import Gaussian
+from eigenlens.kernel_pca.gamma import resolve_gamma
+from eigenlens.kernel_pca.kernels.mercer import RBF
 from eigenlens.kernel_pca.model import KernelComponents
 from eigenlens.kernel_pca.preimage import find_preimages
 
 __all__ = ["GammaChoice", "choose_gamma"]
 
-STEPS = tuple(2.0**power for power in range(-5, 6))
+MEDIAN_MULTIPLES = tuple(2.0**power for power in range(-5, 6))
 """Multiples of the median heuristic that are tried."""
 
-MOST_ROWS = 2000
-CRITERIA = ("feature", "input")
+MAX_CHOICE_ROWS = 2000
+GAMMA_CRITERIA = ("feature", "input")
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,9 +85,9 @@ def choose_gamma(
     0.05
     """
     rng, k = checks.generator(random_state), checks.integer("n_components", n_components, 1)
-    checks.name("criterion", criterion, CRITERIA)
+    checks.name("criterion", criterion, GAMMA_CRITERIA)
     source = as_source(X)
-    rows, _ = dense_rows(source, rng, MOST_ROWS * source.n_features)
+    rows, _ = dense_rows(source, rng, MAX_CHOICE_ROWS * source.n_features)
     if not np.all(np.isfinite(rows)):
         raise explain_nonfinite(source)
     folds = np.array_split(rng.permutation(len(rows)), checks.integer("cv", cv, 2, len(rows), "the number of rows"))
@@ -95,14 +95,14 @@ def choose_gamma(
     checks.integer("n_components", k, 1, fewest - 1, "the rows of a fold's fit less one")
     tried = np.sort([checks.real("gammas", gamma, 0.0) for gamma in _candidates(rows, gammas, rng)])
     errors = np.array([_errors(rows, folds, float(gamma), k, rng) for gamma in tried])
-    best = tried[np.argmin(errors[:, CRITERIA.index(criterion)])]
+    best = tried[np.argmin(errors[:, GAMMA_CRITERIA.index(criterion)])]
     return GammaChoice(tried, errors[:, 0], errors[:, 1], float(best))
 
 
 def _candidates(rows: Array, gammas: Sequence[float] | None, rng: np.random.Generator) -> Sequence[float]:
     if gammas is None:
-        median = gamma_of("median", rows, None, rng)
-        return [median * step for step in STEPS]
+        median = resolve_gamma("median", rows, None, rng)
+        return [median * step for step in MEDIAN_MULTIPLES]
     if not hasattr(gammas, "__len__"):
         raise OptionError(f"gammas={gammas!r} must be a list of numbers, or None.")
     if not len(gammas):
@@ -115,7 +115,7 @@ def _errors(rows: Array, folds: list[Array], gamma: float, k: int, rng: np.rando
     sums = np.zeros((2, 2))
     for held in folds:
         train = np.delete(rows, held, axis=0)
-        model = fit_kernel_pca(train, Gaussian(gamma), k, rng=rng).model
+        model = fit_kernel_pca(train, RBF(gamma), k, rng=rng).model
         sums += _left_and_whole(model, rows[held], train.mean(axis=0))
     return np.asarray(sums[0] / sums[1])
 

@@ -26,12 +26,12 @@ from eigenlens.kernel_pca.fit import KernelPCAFit, fit_kernel_pca
 from eigenlens.kernel_pca.kernels.mercer import Precomputed
 from eigenlens.kernel_pca.model import KernelComponents
 from eigenlens.kernel_pca.options import (
-    checked_components,
-    checked_kernel,
-    checked_landmarks,
+    check_kernel_components,
+    check_n_landmarks,
     memory_budget,
+    resolve_kernel,
     rows_in_memory,
-    warn_about,
+    warn_kernel_fit,
 )
 from eigenlens.kernel_pca.preimage import (
     PREIMAGES,
@@ -60,7 +60,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             that gives a matrix (n, m).
         gamma: a number; None for 1/d; "scale" for 1/(d var X); "median" for the median heuristic.
         degree, coef0: of "poly" and "sigmoid". kernel_params: keywords for a callable.
-        solver: "auto" (see `eigenlens.kernel_pca.route.choose_route`), "dense", "lanczos" or "randomized".
+        solver: "auto" (see `eigenlens.kernel_pca.route.choose_eigen_route`), "dense", "lanczos" or "randomized".
         approximation: None for the exact answer; "rpcholesky" or "nystroem" for landmarks with a certificate of what
             is left out; "fourier" for random features. These read a Source or a Dask array by passes.
         n_landmarks: how many; or, below 1, the share of the trace that may be left out. None for 1000 or n.
@@ -142,7 +142,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _fit(self, X: Any, sample_weight: Any) -> KernelPCAFit | None:
         source = validate_rows(self, X, sample_weight, reset=True)
-        n_components = checked_components(self, source)
+        n_components = check_kernel_components(self, source)
         rng = checks.generator(self.random_state)
         with progress_callback(self.verbose) as progress:
             if self.approximation is None:
@@ -163,8 +163,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self, source: Source, n_components: Any, rng: np.random.Generator, progress: Any
     ) -> tuple[KernelComponents, Outcome]:
         choose = checks.choice("approximation", self.approximation, APPROXIMATIONS)
-        kernel, self.gamma_ = checked_kernel(self, source, rng)
-        asked = checked_landmarks(self, source)
+        kernel, self.gamma_ = resolve_kernel(self, source, rng)
+        asked = check_n_landmarks(self, source)
         found = fit_landmark_components(source, kernel, choose, asked, n_components, rng=rng, progress=progress)
         if not found.met:
             warnings.warn(
@@ -178,7 +178,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _exact(self, source: Source, n_components: Any, rng: np.random.Generator, progress: Any) -> KernelPCAFit:
         rows = rows_in_memory(self, source)
-        kernel, self.gamma_ = checked_kernel(self, rows, rng, source.weight)
+        kernel, self.gamma_ = resolve_kernel(self, rows, rng, source.weight)
         fit = fit_kernel_pca(
             rows,
             kernel,
@@ -190,7 +190,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             rng=rng,
             progress=progress,
         )
-        warn_about(fit, source, self)
+        warn_kernel_fit(fit, source, self)
         return fit
 
     # ---- rows to scores and back ------------------------------------------------------------------------

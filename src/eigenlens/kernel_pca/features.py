@@ -14,10 +14,10 @@ from eigenlens.data.coerce import explain_nonfinite
 from eigenlens.data.source import Block, Progress, Source, accumulate
 from eigenlens.errors import OptionError
 from eigenlens.kernel_pca.kernels.mercer import Kernel
-from eigenlens.kernel_pca.landmarks import randomly_pivoted, uniform
+from eigenlens.kernel_pca.landmarks import draw_pivoted_landmarks, draw_uniform_landmarks
 from eigenlens.kernel_pca.model import KernelComponents
-from eigenlens.kernel_pca.panels import no_variance, summed, unspanned, wide
-from eigenlens.kernel_pca.random_features import fourier
+from eigenlens.kernel_pca.panels import no_variance_error, residual_diagonal, sum_panels, to_float64_rows
+from eigenlens.kernel_pca.random_features import draw_fourier_features
 from eigenlens.linalg import n_components as select
 from eigenlens.linalg.spectrum import Requested, orient
 from eigenlens.linalg.symmetric import leading_eigenpairs
@@ -28,11 +28,11 @@ __all__ = [
     "COUNTED_IN_FEATURES",
     "FeatureMap",
     "LandmarkFit",
-    "feature_components",
+    "fit_feature_components",
     "fit_landmark_components",
 ]
 
-NOTHING = 1e-15
+ROUNDING_OF_TRACE = 1e-15
 """An eigenvalue below this share of the trace of the Gram matrix is rounding."""
 
 
@@ -133,11 +133,11 @@ def fit_landmark_components(
         )
     choose = approximation if callable(approximation) else APPROXIMATIONS[approximation]
     mapping = choose(source, kernel, n_landmarks, rng, progress)
-    model = feature_components(source, mapping, n_components, progress)
+    model = fit_feature_components(source, mapping, n_components, progress)
     return LandmarkFit(model, mapping.reason, mapping.met, mapping.passes + 1, mapping.size)
 
 
-def feature_components(
+def fit_feature_components(
     source: Source, mapping: FeatureMap, n_components: int | float | None = None, progress: Progress | None = None
 ) -> KernelComponents:
     """Principal components of the features f(x) of the rows: one pass of n p² flops, one symmetric solve.
@@ -154,7 +154,7 @@ def feature_components(
     if not np.isfinite(sums.trace) or not np.all(np.isfinite(sums.moments.mean)):
         raise explain_nonfinite(source)
     moments, total = sums.moments, float(np.trace(sums.moments.scatter)) + sums.left
-    lam, V = _eigenpairs(moments.scatter, n_components, total, NOTHING * sums.trace)
+    lam, V = _eigenpairs(moments.scatter, n_components, total, ROUNDING_OF_TRACE * sums.trace)
     A = mapping.spread(V)
     signs = _signs(mapping, A)
     return KernelComponents(
@@ -192,12 +192,12 @@ class _Sums:
 
 
 def _summarise(block: Block, mapping: FeatureMap) -> _Sums:
-    return summed(partial(_panel_sums, mapping=mapping), block, mapping.size, mapping.kernel)
+    return sum_panels(partial(_panel_sums, mapping=mapping), block, mapping.size, mapping.kernel)
 
 
 def _panel_sums(block: Block, mapping: FeatureMap) -> _Sums:
     F = mapping.features(block.rows)
-    k, left = unspanned(mapping.kernel, wide(block.rows, mapping.origin), F)
+    k, left = residual_diagonal(mapping.kernel, to_float64_rows(block.rows, mapping.origin), F)
     w = np.ones(len(k)) if block.weight is None else block.weight
     return _Sums(Moments.of(Block(F, block.weight)), float(w @ left), float(w @ k))
 
@@ -217,7 +217,7 @@ def _eigenpairs(S: Array, n_components: int | float | None, total: float, floor:
 def _chosen(n_components: int | float | None, rank: int, values: Array, total: float) -> int:
     """The number of components, if the features have that many."""
     if not rank:
-        raise no_variance()
+        raise no_variance_error()
     if n_components is None:
         return rank
     if isinstance(n_components, int):
@@ -237,9 +237,9 @@ def _chosen(n_components: int | float | None, rank: int, values: Array, total: f
 
 
 APPROXIMATIONS: dict[str, Callable[..., FeatureMap]] = {
-    "rpcholesky": randomly_pivoted,
-    "nystroem": uniform,
-    "fourier": fourier,
+    "rpcholesky": draw_pivoted_landmarks,
+    "nystroem": draw_uniform_landmarks,
+    "fourier": draw_fourier_features,
 }
 """Approximations by name: (source, kernel, n_landmarks, rng, progress) → FeatureMap."""
 

@@ -15,26 +15,26 @@ from eigenlens.errors import DataError, OptionError
 from eigenlens.kernel_pca.kernels.gram import CentredGram, KernelOperator, upper_gram
 from eigenlens.kernel_pca.kernels.mercer import Kernel, Precomputed
 from eigenlens.kernel_pca.model import KernelComponents
-from eigenlens.kernel_pca.panels import no_variance
-from eigenlens.kernel_pca.route import BLOCK, MANY, Route, choose_route
+from eigenlens.kernel_pca.panels import no_variance_error
+from eigenlens.kernel_pca.route import LANCZOS_BLOCK, ROWS_PER_COMPONENT, EigenRoute, choose_eigen_route
 from eigenlens.linalg import n_components as select
 from eigenlens.linalg.lanczos import lanczos, residual_norms
 from eigenlens.linalg.randomized import randomized
 from eigenlens.linalg.spectrum import Outcome, Requested, Spectrum, orient
 from eigenlens.linalg.symmetric import leading_eigenpairs
-from eigenlens.native import one_thread
+from eigenlens.resources import one_thread
 
-__all__ = ["SOLVERS", "KernelPCAFit", "fit_kernel_pca"]
+__all__ = ["GRAM_SOLVERS", "KernelPCAFit", "fit_kernel_pca"]
 
 Operator = CentredGram | KernelOperator
 
-NOTHING = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-6}
+ROUNDING_SHARE = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-6}
 """An eigenvalue below this share of the largest is rounding of a Gram matrix in this dtype."""
 
-NEGATIVE = {np.dtype(np.float64): 1e-6, np.dtype(np.float32): 1e-4}
+INDEFINITE_SHARE = {np.dtype(np.float64): 1e-6, np.dtype(np.float32): 1e-4}
 """A negative eigenvalue beyond this share of the largest is none: the kernel is not positive semidefinite."""
 
-FLAT = 1e-3
+FLAT_GRAM_SHARE = 1e-3
 """Where centring leaves less than this share of the trace, float32 entries have lost three of their seven digits."""
 
 PROBES, PROBE_STEPS = 8, 8
@@ -78,7 +78,7 @@ def fit_kernel_pca(
     Args:
         n_components: a number, a share of the variance (float), or None for the rank.
         weight: row i counts weight[i] times.
-        solver: "auto", "dense", "lanczos" or "randomized"; see `choose_route`.
+        solver: "auto", "dense", "lanczos" or "randomized"; see `choose_eigen_route`.
         tol: ‖A u − lam u‖ / lam₁ that the iterations must meet.
         max_memory: bytes that may be used beside the rows.
 
@@ -95,17 +95,17 @@ def fit_kernel_pca(
     n, limit = X.shape[0], _checked_rows(X, weight) - 1
     k = n_components if isinstance(n_components, int) else None if n_components is None else max(10, limit // 20)
     held = isinstance(kernel, Precomputed)
-    route = choose_route(n, k, Like(X).dtype.itemsize, max_memory, solver, held=held)
+    route = choose_eigen_route(n, k, Like(X).dtype.itemsize, max_memory, solver, held=held)
     rows, operator = _centred(kernel, rows, weight, route, progress)
-    nothing = NOTHING[Like(rows).dtype]
-    most = limit if solver != "auto" or route.solver == "dense" else max(k or 0, n // MANY)
-    spectrum = SOLVERS[route.solver](operator, _wanted(n_components, limit, most, nothing), tol, rng)
+    nothing = ROUNDING_SHARE[Like(rows).dtype]
+    most = limit if solver != "auto" or route.solver == "dense" else max(k or 0, n // ROWS_PER_COMPONENT)
+    spectrum = GRAM_SOLVERS[route.solver](operator, _wanted(n_components, limit, most, nothing), tol, rng)
     if isinstance(n_components, float) and spectrum.values.sum() < n_components * spectrum.total and most < limit:
-        route = choose_route(n, None, Like(rows).dtype.itemsize, max_memory)  # so many that all cost less
-        spectrum = SOLVERS[route.solver](operator, _wanted(n_components, limit, limit, nothing), tol, rng)
+        route = choose_eigen_route(n, None, Like(rows).dtype.itemsize, max_memory)  # so many that all cost less
+        spectrum = GRAM_SOLVERS[route.solver](operator, _wanted(n_components, limit, limit, nothing), tol, rng)
     rounding = 1e2 * np.finfo(Like(rows).dtype).eps * abs(operator.whole)
     if spectrum.values[0] <= rounding and abs(operator.trace) <= rounding:
-        raise no_variance()
+        raise no_variance_error()
     negative = 0.0 if kernel.definite else _negative_share(operator, spectrum, rng)
     spectrum = _of_full_rank(spectrum, n_components, nothing)
     outcome = replace(spectrum.outcome, reason=route.reason, passes=operator.passes)
@@ -135,22 +135,22 @@ def _origin(X: Any, weight: Array | None) -> Array | None:
 
 
 def _centred(
-    kernel: Kernel, X: Any, weight: Array | None, route: Route, progress: Progress | None
+    kernel: Kernel, X: Any, weight: Array | None, route: EigenRoute, progress: Progress | None
 ) -> tuple[Any, Operator]:
     """The rows and the operator of their Gram matrix, in float64 where that of float32 rows would be half rounding."""
     operator = _operator(kernel, X, weight, route, progress)
     if not np.isfinite(operator.trace) or not np.isfinite(operator.whole):
         raise explain_nonfinite(as_source(X))
     single = Like(X).dtype == np.float32
-    if single and not isinstance(kernel, Precomputed) and operator.trace < FLAT * abs(operator.whole):
+    if single and not isinstance(kernel, Precomputed) and operator.trace < FLAT_GRAM_SHARE * abs(operator.whole):
         X = namespace(X).astype(X, namespace(X).float64) if is_tensor(X) else X.astype(np.float64)
         operator = _operator(kernel, X, weight, route, progress)
     if kernel.definite and operator.trace <= 1e2 * np.finfo(Like(X).dtype).eps * abs(operator.whole):
-        raise no_variance()
+        raise no_variance_error()
     return X, operator
 
 
-def _operator(kernel: Kernel, X: Any, weight: Array | None, route: Route, progress: Progress | None) -> Operator:
+def _operator(kernel: Kernel, X: Any, weight: Array | None, route: EigenRoute, progress: Progress | None) -> Operator:
     if route.free:
         return KernelOperator(kernel, X, weight, progress=progress)
     if isinstance(kernel, Precomputed):
@@ -179,7 +179,7 @@ def _dense(operator: Operator, wanted: Requested, tol: float, rng: np.random.Gen
 
 def _lanczos(operator: Operator, wanted: Requested, tol: float, rng: np.random.Generator) -> Spectrum:
     with one_thread():  # the products have threads of their own, and the rest is small beside them
-        return lanczos(operator, wanted, tol, rng, block=BLOCK[isinstance(operator, KernelOperator)])
+        return lanczos(operator, wanted, tol, rng, block=LANCZOS_BLOCK[isinstance(operator, KernelOperator)])
 
 
 def _randomized(operator: Operator, wanted: Requested, tol: float, rng: np.random.Generator) -> Spectrum:
@@ -187,7 +187,7 @@ def _randomized(operator: Operator, wanted: Requested, tol: float, rng: np.rando
         return randomized(operator, wanted, tol, rng)
 
 
-SOLVERS: dict[str, Callable[[Operator, Requested, float, np.random.Generator], Spectrum]] = {
+GRAM_SOLVERS: dict[str, Callable[[Operator, Requested, float, np.random.Generator], Spectrum]] = {
     "dense": _dense,
     "lanczos": _lanczos,
     "randomized": _randomized,

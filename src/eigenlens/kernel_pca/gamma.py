@@ -15,28 +15,28 @@ from eigenlens.errors import DataError
 from eigenlens.kernel_pca.kernels.distances import squared_distances
 from eigenlens.stats.moments import ColumnMoments
 
-__all__ = ["GAMMAS", "gamma_of", "median_gamma", "scale_gamma"]
+__all__ = ["GAMMA_RULES", "median_gamma", "resolve_gamma", "scale_gamma"]
 
-MOST_ROWS = 1000
-ROUNDING = 1e-13
-ALIKE = 1e-6
+MAX_MEDIAN_ROWS = 1000
+CONSTANT_ENTRIES = 1e-13
+EQUAL_ROWS_DISTANCE = 1e-6
 """Rows nearer than this share of the largest distance are copies of each other, up to rounding."""
 
 
-def gamma_of(
+def resolve_gamma(
     gamma: float | str | None, X: Any, weight: Array | None = None, generator: np.random.Generator | None = None
 ) -> float:
-    """gamma as a number: itself, or what the rule of that name in `GAMMAS` finds in X, rows (n, d) or a Source.
+    """gamma as a number: itself, or what the rule of that name in `GAMMA_RULES` finds in X, rows (n, d) or a Source.
 
     >>> X = np.array([[0.0, 0.0], [2.0, 0.0]])
-    >>> gamma_of(0.25, X), gamma_of(None, X), gamma_of("scale", X), gamma_of("median", X)
+    >>> resolve_gamma(0.25, X), resolve_gamma(None, X), resolve_gamma("scale", X), resolve_gamma("median", X)
     (0.25, 0.5, 0.6667, 0.125)
     """
     if gamma is not None and not isinstance(gamma, str):
         return float(gamma)
     source = as_source(X)
     source = source if weight is None else source.weighted(weight)
-    return GAMMAS[gamma](source, np.random.default_rng(0) if generator is None else generator)
+    return GAMMA_RULES[gamma](source, np.random.default_rng(0) if generator is None else generator)
 
 
 def scale_gamma(source: Source, generator: np.random.Generator) -> float:
@@ -50,7 +50,7 @@ def scale_gamma(source: Source, generator: np.random.Generator) -> float:
         variance = float(np.mean(columns.square / columns.weight + between**2))
     if not np.isfinite(variance):
         raise explain_nonfinite(source)
-    if variance <= (ROUNDING * np.abs(columns.mean).max()) ** 2:
+    if variance <= (CONSTANT_ENTRIES * np.abs(columns.mean).max()) ** 2:
         raise _no_variance("scale", "every entry of X is the same number")
     return 1.0 / (source.n_features * variance)
 
@@ -68,13 +68,13 @@ def median_gamma(source: Source, generator: np.random.Generator) -> float:
     distances, counts = np.sqrt(D[i, j]), weight[i] * weight[j]
     if not np.all(np.isfinite(distances)):
         raise explain_nonfinite(source)
-    different = distances > ALIKE * distances.max(initial=0.0)
+    different = distances > EQUAL_ROWS_DISTANCE * distances.max(initial=0.0)
     if not different.any():
         raise _no_variance("median", "all rows that were looked at are equal")
     return 1.0 / (2.0 * _median(distances[different], counts[different]) ** 2)
 
 
-GAMMAS: dict[str | None, Callable[[Source, np.random.Generator], float]] = {
+GAMMA_RULES: dict[str | None, Callable[[Source, np.random.Generator], float]] = {
     None: lambda source, generator: 1.0 / source.n_features,
     "scale": scale_gamma,
     "median": median_gamma,
@@ -99,11 +99,11 @@ def _median(values: Array, weight: Array) -> float:
 
 
 def _sample(source: Source, generator: np.random.Generator) -> tuple[Any, Array]:
-    """At most `MOST_ROWS` of the rows that count, in float64, and their weights; one pass, or two to count first."""
+    """Return at most `MAX_MEDIAN_ROWS` rows with positive weight, in float64, and their weights."""
     n = source.n_rows if source.n_rows is not None else sum(block.rows.shape[0] for block in source.blocks())
     weight = np.ones(n) if source.weight is None else source.weight
     counting = np.flatnonzero(weight)
-    few = min(MOST_ROWS, counting.size)
+    few = min(MAX_MEDIAN_ROWS, counting.size)
     chosen = counting if few == counting.size else np.sort(generator.choice(counting, few, replace=False))
     parts: list[Any] = []
     start = 0

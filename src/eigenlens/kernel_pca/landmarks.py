@@ -21,25 +21,33 @@ from eigenlens.data.rows import LOOK_UP, draw_rows, picked, stacked, take_rows
 from eigenlens.data.source import Block, Progress, Source, accumulate
 from eigenlens.errors import ResourceError
 from eigenlens.kernel_pca.kernels.mercer import Kernel
-from eigenlens.kernel_pca.panels import float64_values, less, no_variance, origin_of, summed, unspanned, wide
-from eigenlens.native import each_alone, threads
+from eigenlens.kernel_pca.panels import (
+    dense_column_means,
+    float64_values,
+    no_variance_error,
+    residual_diagonal,
+    subtract_origin,
+    sum_panels,
+    to_float64_rows,
+)
+from eigenlens.resources import single_threaded_map, thread_count
 
-__all__ = ["Landmarks", "randomly_pivoted", "uniform"]
+__all__ = ["Landmarks", "draw_pivoted_landmarks", "draw_uniform_landmarks"]
 
-CHUNK, SPARE = 128, 64
+PIVOT_CHUNK, SPARE_PROPOSALS = 128, 64
 
-WHOLE = 2048
+MAX_SORTED_PROPOSALS = 2048
 """The most rows that are brought into the order of their residuals at once."""
 
-STEP = 64
+SUBSTITUTION_BLOCK = 64
 """Columns of a Cholesky factor that are eliminated at once."""
 
-TIE = 1e-10
+TIE_BREAK = 1e-10
 
-FIRST, MOST = 128, 10_000
+FIRST_LANDMARKS, MAX_LANDMARKS = 128, 10_000
 """Where the search for an error starts, and the most landmarks it may take: their factor alone is then 800 MB."""
 
-ROUNDING, NEARLY = 1e-12, 1e-7
+SPANNED_SHARE, NEARLY_SPANNED_SHARE = 1e-12, 1e-7
 """A residual below ROUNDING k(x, x) is rounding: the row is spanned by the landmarks already. Where landmarks are drawn
 without regard to residuals, one below NEARLY times the largest of all rows has to wait: of rows as far away as that,
 features that divide by its root would be rounding."""
@@ -52,7 +60,7 @@ Eliminate = Callable[[Array, Array, int], tuple[Array, Array]]
 
 
 @dataclass(frozen=True)
-class Choice:
+class PivotRule:
     """A way to choose landmarks.
 
     Attributes:
@@ -106,22 +114,22 @@ class Landmarks:
 
     def features(self, X: Any) -> Array:
         """F (n, m) of rows as they are, in float64. Cost n m (2d + m)."""
-        return self._features(wide(X, self.origin))
+        return self._features(to_float64_rows(X, self.origin))
 
     def _features(self, X: Any) -> Array:
         if not self.size:
             return np.empty((X.shape[0], 0))
-        K = float64_values(self.kernel(X, wide(self.rows))).T
+        K = float64_values(self.kernel(X, to_float64_rows(self.rows))).T
         F = np.empty(K.shape)
-        for start, inverse in zip(range(0, self.size, STEP), self._inverses, strict=True):
-            part = slice(start, start + STEP)
+        for start, inverse in zip(range(0, self.size, SUBSTITUTION_BLOCK), self._inverses, strict=True):
+            part = slice(start, start + SUBSTITUTION_BLOCK)
             F[part] = inverse @ (K[part] - self.factor[part, :start] @ F[:start])
         return F.T
 
     @cached_property
     def _inverses(self) -> list[Array]:
         """Those of the diagonal blocks of C: substitution by blocks is all products, which DTRSM does at half speed."""
-        parts = [slice(start, start + STEP) for start in range(0, self.size, STEP)]
+        parts = [slice(start, start + SUBSTITUTION_BLOCK) for start in range(0, self.size, SUBSTITUTION_BLOCK)]
         return [lapack.dtrtri(self.factor[part, part], lower=1)[0] for part in parts]
 
     def spread(self, V: Array) -> Array:
@@ -178,14 +186,14 @@ class Residual:
         return (self.left + later) / self.trace
 
 
-def randomly_pivoted(
+def draw_pivoted_landmarks(
     source: Source,
     kernel: Kernel,
     n_landmarks: int | float,
     rng: np.random.Generator,
     progress: Progress | None = None,
     *,
-    most: int = MOST,
+    most: int = MAX_LANDMARKS,
 ) -> Landmarks:
     """Landmarks by randomly pivoted Cholesky: each drawn with a probability proportional to w_i times its residual.
 
@@ -207,20 +215,20 @@ def randomly_pivoted(
     >>> from eigenlens.data.memory import ArraySource
     >>> from eigenlens.kernel_pca.kernels.mercer import Linear
     >>> X = np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 3.0], [0.0, 0.0]])
-    >>> randomly_pivoted(ArraySource(X), Linear(), 4, np.random.default_rng(0)).reason
+    >>> draw_pivoted_landmarks(ArraySource(X), Linear(), 4, np.random.default_rng(0)).reason
     'all rows are spanned by 2 landmarks, up to rounding; 4 were asked for'
     """
     return _choose(source, kernel, n_landmarks, BY_RESIDUAL, rng, progress, most)
 
 
-def uniform(
+def draw_uniform_landmarks(
     source: Source,
     kernel: Kernel,
     n_landmarks: int | float,
     rng: np.random.Generator,
     progress: Progress | None = None,
     *,
-    most: int = MOST,
+    most: int = MAX_LANDMARKS,
 ) -> Landmarks:
     """Landmarks drawn without replacement with probabilities proportional to w_i: the Nyström method.
 
@@ -228,7 +236,7 @@ def uniform(
     other rows are far from it (Williams and Seeger 2000, "Using the Nyström method to speed up kernel machines"). Rows
     drawn together stand in the order of what each adds, the largest share first, and an error asked for is met by the
     first of them that meet it. Neither order nor omission changes the span by more than a share of 1e-7; they keep the
-    factor well conditioned, and so the certificate right. Arguments and cost as in `randomly_pivoted`.
+    factor well conditioned, and so the certificate right. Arguments and cost as in `draw_pivoted_landmarks`.
     """
     return _choose(source, kernel, n_landmarks, BY_WEIGHT, rng, progress, most)
 
@@ -239,7 +247,7 @@ def _by_residual(residual: Array, weight: Array, count: int, rng: np.random.Gene
 
 
 def _by_weight(residual: Array, weight: Array, count: int, rng: np.random.Generator) -> tuple[Array, Array]:
-    bar = NEARLY * float(residual[weight > 0.0].max())
+    bar = NEARLY_SPANNED_SHARE * float(residual[weight > 0.0].max())
     return draw_rows(weight * (residual > bar), count, rng), np.full(count, bar)
 
 
@@ -247,7 +255,7 @@ def _choose(
     source: Source,
     kernel: Kernel,
     n_landmarks: int | float,
-    choice: Choice,
+    choice: PivotRule,
     rng: np.random.Generator,
     progress: Progress | None,
     most: int,
@@ -255,7 +263,7 @@ def _choose(
     """Rounds of three steps: measure the residual, draw rows by it, keep those that still have enough of it."""
     error = n_landmarks if isinstance(n_landmarks, float) else 0.0
     count = most if error else int(n_landmarks)
-    origin = origin_of(source, progress) if kernel.identity else None
+    origin = dense_column_means(source, progress) if kernel.identity else None
     found = Landmarks(kernel, None, np.zeros((0, 0)), np.zeros(0, dtype=np.intp), origin, passes=int(kernel.identity))
     while True:
         residual = _measure(source, found, choice.relative, progress)
@@ -290,8 +298,8 @@ def _too_many(error: float, most: int, share: float) -> ResourceError:
 def _next_size(residual: Residual, error: float) -> int:
     """How many landmarks to try next: as the power law of the last half foretells, at most three times as many."""
     m = len(residual.explained)
-    if m < FIRST:
-        return max(FIRST, 2 * m)
+    if m < FIRST_LANDMARKS:
+        return max(FIRST_LANDMARKS, 2 * m)
     path = residual.path
     power = np.log2(path[m // 2 - 1] / path[-1])
     return int(np.clip(1.1 * m * (path[-1] / error) ** (1.0 / max(power, 0.1)), 1.25 * m, 3.0 * m))
@@ -306,19 +314,19 @@ def _measure(source: Source, found: Landmarks, relative: bool, progress: Progres
     if not np.isfinite(residual.trace) or not np.isfinite(residual.left):
         raise explain_nonfinite(source)
     if residual.trace <= 0.0:
-        raise no_variance()  # every phi(x) is 0, or the mean
+        raise no_variance_error()  # every phi(x) is 0, or the mean
     return residual
 
 
 def _residual(block: Block, found: Landmarks, relative: bool) -> Residual:
-    return summed(partial(_panel_residual, found=found, relative=relative), block, found.size, found.kernel)
+    return sum_panels(partial(_panel_residual, found=found, relative=relative), block, found.size, found.kernel)
 
 
 def _panel_residual(block: Block, found: Landmarks, relative: bool) -> Residual:
     F = found.features(block.rows)
-    k, left = unspanned(found.kernel, wide(block.rows, found.origin), F)
+    k, left = residual_diagonal(found.kernel, to_float64_rows(block.rows, found.origin), F)
     w = np.ones(len(k)) if block.weight is None else block.weight
-    kept = np.where(left > ROUNDING * k, left, 0.0)
+    kept = np.where(left > SPANNED_SHARE * k, left, 0.0)
     if relative:
         kept = np.divide(kept, k, out=kept, where=kept > 0.0)
     return Residual((kept,), w @ np.square(F, out=F), float(w @ left), float(w @ k))
@@ -328,7 +336,7 @@ def _round(
     source: Source,
     found: Landmarks,
     residual: Array,
-    choice: Choice,
+    choice: PivotRule,
     target: int,
     rng: np.random.Generator,
     progress: Progress | None,
@@ -338,10 +346,10 @@ def _round(
     weight = np.ones(n) if source.weight is None else source.weight
     if not np.any(weight * residual):
         return found
-    drawn, bars = choice.draw(residual, weight, 4 * (target - found.size) + SPARE, rng)
+    drawn, bars = choice.draw(residual, weight, 4 * (target - found.size) + SPARE_PROPOSALS, rng)
     rows = take_rows(source, drawn, n, progress)
     found, start = replace(found, passes=found.passes + (type(source) not in LOOK_UP)), 0
-    with each_alone(threads()):
+    with single_threaded_map(thread_count()):
         while start < len(drawn) and found.size < target:
             part = slice(start, start + choice.at_once(target - found.size))
             before, found = found.size, _extend(found, rows[part], drawn[part], bars[part], choice, target)
@@ -353,15 +361,15 @@ def _round(
     return found
 
 
-def _extend(found: Landmarks, rows: Any, index: Array, bars: Array, choice: Choice, most: int) -> Landmarks:
+def _extend(found: Landmarks, rows: Any, index: Array, bars: Array, choice: PivotRule, most: int) -> Landmarks:
     """With those of the rows (c, d) as landmarks whose residual, when their turn comes, exceeds their bar (c,)."""
-    rows = less(rows, found.origin)
-    X = wide(rows)
+    rows = subtract_origin(rows, found.origin)
+    X = to_float64_rows(rows)
     G = found._features(X)
     k = float64_values(found.kernel.diagonal(X))
     H = float64_values(found.kernel(X, X)) - G @ G.T
     np.fill_diagonal(H, k - np.einsum("ij,ij->i", G, G))
-    bars = np.maximum(bars * k if choice.relative else bars, ROUNDING * k)
+    bars = np.maximum(bars * k if choice.relative else bars, SPANNED_SHARE * k)
     kept, factor = choice.eliminate(H, bars, most - found.size)
     if not kept.size:
         return found
@@ -383,12 +391,12 @@ def _in_turn(H: Array, bars: Array, most: int) -> tuple[Array, Array]:
 
 def _largest_first(H: Array, bars: Array, most: int) -> tuple[Array, Array]:
     """Rows in the order of their residuals, in units of their bars: Cholesky's method with complete pivoting."""
-    unit = np.sqrt(bars * (1.0 + TIE * np.arange(len(bars))))  # of equals the first, whatever rounding says
+    unit = np.sqrt(bars * (1.0 + TIE_BREAK * np.arange(len(bars))))  # of equals the first, whatever rounding says
     C, order, rank, _ = lapack.dpstrf(H / np.outer(unit, unit), tol=1.0, lower=1)
     rank = int(np.count_nonzero(np.diagonal(C)[:rank] > 1.0))  # the first pivot is taken untested
     kept = order[: min(rank, most)] - 1
     return kept, np.tril(C[: len(kept), : len(kept)]) * unit[kept][:, None]
 
 
-BY_RESIDUAL = Choice(_by_residual, _in_turn, lambda missing: CHUNK, relative=False)
-BY_WEIGHT = Choice(_by_weight, _largest_first, lambda missing: min(missing, WHOLE), relative=True)
+BY_RESIDUAL = PivotRule(_by_residual, _in_turn, lambda missing: PIVOT_CHUNK, relative=False)
+BY_WEIGHT = PivotRule(_by_weight, _largest_first, lambda missing: min(missing, MAX_SORTED_PROPOSALS), relative=True)

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array, Like, dense, is_sparse, is_tensor, namespace, to_numpy
-from eigenlens.kernel_pca.kernels.mercer import Custom, Gaussian, Kernel
-from eigenlens.native import each_alone, threads
+from eigenlens.kernel_pca.kernels.mercer import RBF, Custom, Kernel
+from eigenlens.resources import single_threaded_map, thread_count
 
 __all__ = ["KernelComponents"]
 
-BLOCK_BYTES = 4 << 20
+SCORE_BLOCK_BYTES = 4 << 20
 
-FLAT = 1e-2
+FLAT_KERNEL_VARIANCE = 1e-2
 """A mean squared distance from the centre below this: kernel values near 1 whose float32 digits go into the 1."""
 
 
@@ -89,17 +89,17 @@ class KernelComponents:
                 return np.asarray(values(block) @ self.coefficients - self.offset, dtype=like.dtype)
 
         # A user's function may not be ready for threads.
-        with each_alone(1 if isinstance(self.kernel, Custom) else threads()) as each:
+        with single_threaded_map(1 if isinstance(self.kernel, Custom) else thread_count()) as each:
             return np.concatenate(list(each(part, self._blocks(X, like))))
 
     def _widened(self, rows: Any, like: Like) -> Any:
         """The rows in float64 where float32 would not do: for float64 rows, and for a nearly constant kernel."""
         narrow = isinstance(rows, np.ndarray) and rows.dtype == np.float32
-        wide = narrow and (like.dtype == np.float64 or self.trace < FLAT * self.weight)
+        wide = narrow and (like.dtype == np.float64 or self.trace < FLAT_KERNEL_VARIANCE * self.weight)
         return rows.astype(np.float64) if wide else rows
 
     def _blocks(self, X: Any, like: Like) -> Iterator[Any]:
-        step = max(16, BLOCK_BYTES // (8 * max(1, self.rows.shape[0])))
+        step = max(16, SCORE_BLOCK_BYTES // (8 * max(1, self.rows.shape[0])))
         shift = None if self.origin is None else like(self.origin)
         for start in range(0, max(1, X.shape[0]), step):
             block = X[start : start + step]
@@ -116,7 +116,7 @@ class KernelComponents:
 
 def _against(kernel: Kernel, rows: Any) -> Callable[[Any], Any]:
     """x → k(x, rows), the rows made ready once where the kernel can; in float64 there, as its products will be."""
-    if isinstance(kernel, Gaussian) and isinstance(rows, np.ndarray):
+    if isinstance(kernel, RBF) and isinstance(rows, np.ndarray):
         points = kernel.points(rows)
         return lambda X: kernel.values(X, points, np.float64) if isinstance(X, np.ndarray) else kernel(X, rows)
     return lambda X: kernel(X, rows)

@@ -14,20 +14,25 @@ from eigenlens.data.source import Source
 from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, OptionError
 from eigenlens.estimator.rows import collect_rows
 from eigenlens.kernel_pca.features import COUNTED_IN_FEATURES
-from eigenlens.kernel_pca.fit import NEGATIVE, SOLVERS, KernelPCAFit
-from eigenlens.kernel_pca.gamma import GAMMAS, gamma_of
-from eigenlens.kernel_pca.kernels.mercer import KERNELS, Kernel, kernel_of
+from eigenlens.kernel_pca.fit import GRAM_SOLVERS, INDEFINITE_SHARE, KernelPCAFit
+from eigenlens.kernel_pca.gamma import GAMMA_RULES, resolve_gamma
+from eigenlens.kernel_pca.kernels.mercer import KERNELS, Kernel, make_kernel
 from eigenlens.kernel_pca.preimage import PREIMAGES
-from eigenlens.kernel_pca.route import available_memory
+from eigenlens.resources import available_memory
 
 __all__ = [
-    "checked_components", "checked_kernel", "checked_landmarks", "memory_budget", "rows_in_memory", "warn_about",
+    "check_kernel_components",
+    "check_n_landmarks",
+    "memory_budget",
+    "resolve_kernel",
+    "rows_in_memory",
+    "warn_kernel_fit",
 ]  # fmt: skip
 
 DEFAULT_LANDMARKS = 1000
 
 
-def checked_kernel(
+def resolve_kernel(
     estimator: Any, rows: Any, rng: np.random.Generator, weight: Array | None = None
 ) -> tuple[Kernel, float | None]:
     """The kernel with its numbers, and gamma where it has one."""
@@ -38,18 +43,18 @@ def checked_kernel(
         )
     degree, coef0 = checks.integer("degree", estimator.degree, 1), checks.real("coef0", estimator.coef0, -np.inf)
     if isinstance(estimator.gamma, str):
-        checks.name("gamma", estimator.gamma, [rule for rule in GAMMAS if rule])
+        checks.name("gamma", estimator.gamma, [rule for rule in GAMMA_RULES if rule])
     elif estimator.gamma is not None:
         checks.real("gamma", estimator.gamma, 0.0)
     takes_gamma = isinstance(name, str) and "gamma" in KERNELS[name].__dataclass_fields__  # type: ignore[attr-defined]
-    gamma = gamma_of(estimator.gamma, rows, weight, rng) if takes_gamma else None
-    kernel = kernel_of(name, 1.0 if gamma is None else gamma, degree, coef0, estimator.kernel_params)
+    gamma = resolve_gamma(estimator.gamma, rows, weight, rng) if takes_gamma else None
+    kernel = make_kernel(name, 1.0 if gamma is None else gamma, degree, coef0, estimator.kernel_params)
     return kernel, gamma
 
 
-def checked_components(estimator: Any, source: Source) -> int | float | None:
+def check_kernel_components(estimator: Any, source: Source) -> int | float | None:
     """n_components at the gate: a number, a share of the variance, or None for all."""
-    checks.name("solver", estimator.solver, ["auto", *SOLVERS])
+    checks.name("solver", estimator.solver, ["auto", *GRAM_SOLVERS])
     checks.name("preimage", estimator.preimage, PREIMAGES)
     n, k = source.n_rows, estimator.n_components
     if n == 1:
@@ -59,7 +64,7 @@ def checked_components(estimator: Any, source: Source) -> int | float | None:
     return None if k is None else checks.integer("n_components", k, 1, n, "the number of rows")
 
 
-def checked_landmarks(estimator: Any, source: Source) -> int | float:
+def check_n_landmarks(estimator: Any, source: Source) -> int | float:
     """n_landmarks at the gate: a number, or the share of the trace that may be left out."""
     n, m = source.n_rows, estimator.n_landmarks
     if m is None:
@@ -85,9 +90,9 @@ def memory_budget(max_memory: Any) -> int:
     return checks.memory("max_memory", max_memory)
 
 
-def warn_about(fit: KernelPCAFit, source: Source, estimator: Any) -> None:
+def warn_kernel_fit(fit: KernelPCAFit, source: Source, estimator: Any) -> None:
     """Refuse or warn of a kernel that is not one on these rows, and of a solver that stopped early."""
-    outcome, limit = fit.outcome, NEGATIVE[source.dtype]
+    outcome, limit = fit.outcome, INDEFINITE_SHARE[source.dtype]
     if fit.negative > limit:
         message = (
             f"kernel={estimator.kernel!r} is not positive semidefinite on these rows: the smallest eigenvalue is at or "

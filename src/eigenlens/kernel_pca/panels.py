@@ -14,51 +14,62 @@ from eigenlens.arrays import Array, Like, is_sparse, is_tensor, namespace, to_nu
 from eigenlens.data.source import Block, Progress, S, Source, accumulate
 from eigenlens.errors import DataError, OptionError
 from eigenlens.kernel_pca.kernels.mercer import Custom, Kernel
-from eigenlens.native import each_alone, threads
+from eigenlens.resources import single_threaded_map, thread_count
 from eigenlens.stats.moments import ColumnMoments
 
-__all__ = ["float64_values", "less", "no_variance", "origin_of", "summed", "unspanned", "wide"]
+__all__ = [
+    "dense_column_means",
+    "float64_values",
+    "no_variance_error",
+    "residual_diagonal",
+    "subtract_origin",
+    "sum_panels",
+    "to_float64_rows",
+]
 
-PANEL_BYTES, PANEL_ROWS = 8 << 20, 1024
+PANEL_BYTES, MIN_PANEL_ROWS = 8 << 20, 1024
 
-WAVE = 8
+PANELS_PER_THREAD = 8
 """Panels for each thread whose sums may wait to be added."""
 
-WIDE = 2048
+MAX_THREADED_FEATURES = 2048
 """With more features than this threads share the products of one panel: a panel and its sums for each are too much."""
 
-INDEFINITE = 1e-6
+INDEFINITE_RESIDUAL = 1e-6
 """A residual below minus this share of k(x, x) is no rounding: the kernel is not positive semidefinite."""
 
 
-def summed(summarise: Callable[[Block], S], block: Block, m: int, kernel: Kernel) -> S:
+def sum_panels(summarise: Callable[[Block], S], block: Block, m: int, kernel: Kernel) -> S:
     """Σ summarise(panel) over panels of a block whose m features stay small beside the data.
 
     Each panel is one thread's work from kernel values to sums: BLAS libraries and kernels that take turns in one loop
     spin beside each other. The panels and the order of their sums do not depend on the number of threads.
     """
     quiet = np.errstate(all="ignore")(summarise)  # a thread does not inherit what the caller ignores
-    shared = isinstance(kernel, Custom) or is_tensor(block.rows) or m > WIDE
-    workers = 1 if shared else threads()
+    shared = isinstance(kernel, Custom) or is_tensor(block.rows) or m > MAX_THREADED_FEATURES
+    workers = 1 if shared else thread_count()
     panels = list(_panels(block, m))
-    waves = (panels[start : start + WAVE * workers] for start in range(0, len(panels), WAVE * workers))
-    with each_alone(workers) as each:
+    waves = (
+        panels[start : start + PANELS_PER_THREAD * workers]
+        for start in range(0, len(panels), PANELS_PER_THREAD * workers)
+    )
+    with single_threaded_map(workers) as each:
         total: S = reduce(operator.add, chain.from_iterable(each(quiet, wave) for wave in waves))
     return total
 
 
 def _panels(block: Block, m: int) -> Iterator[Block]:
-    step = max(PANEL_ROWS, m, PANEL_BYTES // (8 * max(1, m, block.rows.shape[1])))
+    step = max(MIN_PANEL_ROWS, m, PANEL_BYTES // (8 * max(1, m, block.rows.shape[1])))
     for start in range(0, block.rows.shape[0], step):
         part = slice(start, start + step)
         yield Block(block.rows[part], None if block.weight is None else block.weight[part])
 
 
-def unspanned(kernel: Kernel, rows: Any, F: Array) -> tuple[Array, Array]:
+def residual_diagonal(kernel: Kernel, rows: Any, F: Array) -> tuple[Array, Array]:
     """k(x_i, x_i) (n,) of float64 rows, and the part of it that the features F (n, m) leave, never negative."""
     k = float64_values(kernel.diagonal(rows))
     left = k - np.einsum("ij,ij->i", F, F)
-    if not kernel.definite and np.any(left < -INDEFINITE * np.abs(k)):
+    if not kernel.definite and np.any(left < -INDEFINITE_RESIDUAL * np.abs(k)):
         raise OptionError(
             f"kernel={kernel.name!r} is not positive semidefinite on these rows: of k(x, x) a projection leaves "
             f"{left.min():.3g}. An approximation has no error bound then; use approximation=None. (Of a function whose "
@@ -72,26 +83,26 @@ def float64_values(K: Any) -> Array:
     return np.ascontiguousarray(to_numpy(K), dtype=np.float64)
 
 
-def wide(rows: Any, origin: Array | None = None) -> Any:
+def to_float64_rows(rows: Any, origin: Array | None = None) -> Any:
     """Rows of any kind in float64, less the origin (d,); a copy only where one is needed.
 
     Features divide kernel values by small pivots: what float32 kernel values lose there is not lost by float32 rows.
 
-    >>> wide(np.array([[3.0]], dtype=np.float32), np.array([1.0]))
+    >>> to_float64_rows(np.array([[3.0]], dtype=np.float32), np.array([1.0]))
     array([[2.]])
     """
     if is_tensor(rows):
         xp = namespace(rows)
-        return less(xp.astype(rows, xp.float64, copy=False), origin)
-    return less(rows.astype(np.float64, copy=False), origin)
+        return subtract_origin(xp.astype(rows, xp.float64, copy=False), origin)
+    return subtract_origin(rows.astype(np.float64, copy=False), origin)
 
 
-def less(rows: Any, origin: Array | None) -> Any:
+def subtract_origin(rows: Any, origin: Array | None) -> Any:
     """Rows less the origin (d,), in their dtype."""
     return rows if origin is None else rows - Like(rows)(origin)
 
 
-def origin_of(source: Source, progress: Progress | None = None) -> Array | None:
+def dense_column_means(source: Source, progress: Progress | None = None) -> Array | None:
     """The weighted mean (d,), rounded to the dtype of the rows, in one pass; None for sparse rows, which stay sparse.
 
     Where phi(x) = x a projection about the mean has the digits of the variance, not those of the mean.
@@ -104,10 +115,10 @@ def origin_of(source: Source, progress: Progress | None = None) -> Array | None:
 def _columns(block: Block) -> ColumnMoments:
     if is_sparse(block.rows):
         none = np.zeros(block.rows.shape[1])
-        return ColumnMoments(0, 0.0, none, none)
+        return ColumnMoments(0.0, none, none)
     return ColumnMoments.of(block)
 
 
-def no_variance() -> DataError:
+def no_variance_error() -> DataError:
     """The error for rows that are all the same to the kernel."""
     return DataError("X has no variance in feature space: all rows are the same to the kernel. Give rows that differ.")

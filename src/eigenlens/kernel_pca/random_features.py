@@ -14,11 +14,11 @@ from eigenlens.data.source import Progress, Source
 from eigenlens.errors import OptionError
 from eigenlens.kernel_pca.kernels.fourier import FourierFeatures
 from eigenlens.kernel_pca.kernels.mercer import Kernel
-from eigenlens.kernel_pca.panels import float64_values, wide
+from eigenlens.kernel_pca.panels import float64_values, to_float64_rows
 
-__all__ = ["FREQUENCIES", "FourierMap", "fourier"]
+__all__ = ["FREQUENCIES", "FourierMap", "draw_fourier_features"]
 
-SAMPLE = 512
+ERROR_SAMPLE_ROWS = 512
 """Rows whose pairs tell the error of Fourier features."""
 
 
@@ -52,7 +52,7 @@ class FourierMap:
 
     def features(self, X: Any) -> Array:
         """F (n, 2m) in float64."""
-        return float64_values(self.kernel(wide(X), wide(self.rows)))
+        return float64_values(self.kernel(to_float64_rows(X), to_float64_rows(self.rows)))
 
     def spread(self, V: Array) -> Array:
         """V itself."""
@@ -63,7 +63,7 @@ class FourierMap:
         return self.measured
 
 
-def fourier(
+def draw_fourier_features(
     source: Source, kernel: Kernel, n_landmarks: int | float, rng: np.random.Generator, progress: Progress | None = None
 ) -> FourierMap:
     """Random Fourier features, `n_landmarks` of them (one more if odd), for a kernel in `FREQUENCIES`.
@@ -75,7 +75,7 @@ def fourier(
     """
     _require_frequencies(kernel, n_landmarks)
     n = row_count(source)
-    drawn = draw_rows(np.ones(n) if source.weight is None else source.weight, SAMPLE, rng)
+    drawn = draw_rows(np.ones(n) if source.weight is None else source.weight, ERROR_SAMPLE_ROWS, rng)
     sample = take_rows(source, drawn, n, progress)
     frequencies = FREQUENCIES[kernel.name](kernel, (int(n_landmarks) + 1) // 2, source.n_features, rng)
     rows = _beside(sample, np.vstack([_origin(sample), frequencies]), source.dtype)
@@ -109,8 +109,8 @@ def _beside(sample: Any, rows: Array, dtype: np.dtype[Any]) -> Any:
 
 def _pair_error(kernel: Kernel, rows: Any, sample: Any) -> float:
     """‖K − K̂‖_F / ‖K‖_F over the pairs of two different draws; a row that was drawn twice counts as its own pair."""
-    sample = wide(sample)
-    F, K = float64_values(FourierFeatures()(sample, wide(rows))), float64_values(kernel(sample, sample))
+    sample = to_float64_rows(sample)
+    F, K = float64_values(FourierFeatures()(sample, to_float64_rows(rows))), float64_values(kernel(sample, sample))
     pairs = ~np.eye(len(K), dtype=bool)
     return float(np.linalg.norm((K - F @ F.T)[pairs]) / np.linalg.norm(K[pairs]))
 

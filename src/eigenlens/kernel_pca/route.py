@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from pathlib import Path
 from typing import NamedTuple
 
 from eigenlens.errors import ResourceError
-from eigenlens.kernel_pca.kernels.gram import PANEL_ROWS, tile_side
-from eigenlens.native import threads
+from eigenlens.kernel_pca.kernels.gram import GRAM_PANEL_ROWS, tile_side
+from eigenlens.resources import thread_count
 
-__all__ = ["MemoryNeeded", "Route", "available_memory", "choose_route", "gram_bytes", "memory_needed"]
+__all__ = ["EigenRoute", "MemoryNeeded", "choose_eigen_route", "gram_bytes", "memory_needed"]
 
-BLOCK = {False: 8, True: 24}
+LANCZOS_BLOCK = {False: 8, True: 24}
 """Columns of a Lanczos step with the Gram matrix at hand, and (True) with its tiles made anew, which cost more."""
 
 DENSE_ROWS = 500
 """Up to here all eigenvalues cost no more than an iteration for a few."""
 
-MANY = 8
+ROWS_PER_COMPONENT = 8
 """From one component in so many rows on, all of them are found at once."""
 
 
@@ -31,7 +28,7 @@ class MemoryNeeded(NamedTuple):
     matrix_free: int
 
 
-class Route(NamedTuple):
+class EigenRoute(NamedTuple):
     """How the eigenpairs of a Gram matrix are found.
 
     Attributes:
@@ -59,9 +56,9 @@ def memory_needed(n: int, itemsize: int, k: int) -> MemoryNeeded:
     >>> [round(bytes / 1e9) for bytes in memory_needed(20_000, 4, 200)]
     [14, 1, 0]
     """
-    tiles = 8 * threads() * (2 * tile_side(n) ** 2 + PANEL_ROWS * n)
+    tiles = 8 * thread_count() * (2 * tile_side(n) ** 2 + GRAM_PANEL_ROWS * n)
     K, square = gram_bytes(n, itemsize), 8 * n * n
-    basis, large = (2 * 8 * n * min(n, k + 16 * block) for block in BLOCK.values())
+    basis, large = (2 * 8 * n * min(n, k + 16 * block) for block in LANCZOS_BLOCK.values())
     vectors = 8 * n * (k if 6 * k <= n else n + k)
     dense = K + 4 * square + vectors + tiles
     return MemoryNeeded(dense, K + basis + tiles, large + tiles)
@@ -72,37 +69,9 @@ def gram_bytes(n: int, itemsize: int) -> int:
     return n * (n + tile_side(n)) // 2 * itemsize
 
 
-def available_memory() -> int:
-    """Bytes that this machine, or the container, can give without swapping; 8 GB where neither tells.
-
-    >>> available_memory() > 0
-    True
-    """
-    return min(_machine_memory(), _container_memory())
-
-
-def _machine_memory() -> int:
-    try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
-        return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
-    except (OSError, StopIteration, ValueError):
-        pass
-    try:
-        return int(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")) // 2
-    except (AttributeError, OSError, ValueError):
-        return 8 << 30
-
-
-def _container_memory(folder: Path = Path("/sys/fs/cgroup")) -> int:
-    """What a control group's limit leaves; no limit where there is none."""
-    try:
-        limit, used = ((folder / name).read_text().strip() for name in ("memory.max", "memory.current"))
-        return max(0, int(limit) - int(used))
-    except (OSError, ValueError):
-        return sys.maxsize
-
-
-def choose_route(n: int, k: int | None, itemsize: int, budget: int, solver: str = "auto", held: bool = False) -> Route:
+def choose_eigen_route(
+    n: int, k: int | None, itemsize: int, budget: int, solver: str = "auto", held: bool = False
+) -> EigenRoute:
     """The fastest exact route that fits the memory. The first line that fits:
 
     | if                                                      | route                                             |
@@ -114,25 +83,25 @@ def choose_route(n: int, k: int | None, itemsize: int, budget: int, solver: str 
 
     If nothing fits, the error says what would be needed and names the approximation. k is None for all components.
 
-    >>> choose_route(20_000, 20, 8, 8 << 30).reason
+    >>> choose_eigen_route(20_000, 20, 8, 8 << 30).reason
     'k=20 of n=20000 are few, and half the Gram matrix takes 1.6 GB'
-    >>> choose_route(200_000, 20, 8, 8 << 30).free
+    >>> choose_eigen_route(200_000, 20, 8, 8 << 30).free
     True
     """
     needed = memory_needed(n, itemsize, n if k is None else k)
-    small, many = n <= DENSE_ROWS, k is None or k * MANY > n
+    small, many = n <= DENSE_ROWS, k is None or k * ROWS_PER_COMPONENT > n
     if solver == "dense" or (solver == "auto" and (small or many)):
         _require(needed.dense, budget, n, "all eigenvalues", "fewer components, ")
         reason = f"n={n} is small" if small else "all components" if k is None else f"k={k} of n={n} are many"
-        return Route("dense", False, "asked for" if solver == "dense" else reason)
+        return EigenRoute("dense", False, "asked for" if solver == "dense" else reason)
     name = "lanczos" if solver == "auto" else solver
     asked = "" if solver == "auto" else "asked for; "
     if held or needed.matrix <= budget:
-        return Route(
+        return EigenRoute(
             name, False, f"{asked}k={k} of n={n} are few, and half the Gram matrix takes {_gb(gram_bytes(n, itemsize))}"
         )
     _require(needed.matrix_free, budget, n, "a basis", "")
-    return Route(name, True, f"{asked}the Gram matrix would take {_gb(needed.matrix)} of {_gb(budget)}")
+    return EigenRoute(name, True, f"{asked}the Gram matrix would take {_gb(needed.matrix)} of {_gb(budget)}")
 
 
 def _require(needed: int, budget: int, n: int, what: str, way: str) -> None:

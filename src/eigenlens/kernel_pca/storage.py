@@ -16,22 +16,22 @@ from eigenlens.kernel_pca.model import KernelComponents
 
 __all__ = ["restore", "save"]
 
-ARRAYS = ("coefficients", "offset", "centre", "eigenvalues")
-NUMBERS = ("centre_norm", "trace", "weight", "left_out")
+_ARRAYS = ("coefficients", "offset", "centre", "eigenvalues")
+_NUMBERS = ("centre_norm", "trace", "weight", "left_out")
 
 
 def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted KernelPCA to `path`, whole or not at all."""
     model: KernelComponents = estimator.model_
     name, numbers = to_dict(model.kernel)
-    arrays = {field: getattr(model, field) for field in ARRAYS} | _rows_to_arrays(model.rows)
+    arrays = {field: getattr(model, field) for field in _ARRAYS} | _rows_to_arrays(model.rows)
     if model.origin is not None:
         arrays["origin"] = model.origin
     arrays["residuals"] = estimator.solver_.residuals
     header = {
         "parameters": storable_parameters(estimator),
         "kernel": [name, numbers],
-        "numbers": {field: float(getattr(model, field)) for field in NUMBERS},
+        "numbers": {field: float(getattr(model, field)) for field in _NUMBERS},
         "gamma": estimator.gamma_,
         "exact": estimator._exact_fit,
         "n_samples": estimator.n_samples_,
@@ -46,7 +46,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
 def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
     """The estimator that `save` wrote."""
     estimator = cls(**header["parameters"])
-    fields = {field: arrays[field] for field in ARRAYS} | header["numbers"]
+    fields = {field: arrays[field] for field in _ARRAYS} | header["numbers"]
     kernel = from_dict(*header["kernel"])
     estimator.model_ = KernelComponents(kernel, _rows_from(arrays), origin=arrays.get("origin"), **fields)
     estimator.solver_, estimator._inverse = outcome_of(header["solver"], arrays["residuals"]), {}

@@ -17,12 +17,13 @@ from eigenlens.arrays import Array, to_numpy
 from eigenlens.data.coerce import as_source
 from eigenlens.errors import DataError, OptionError
 from eigenlens.kernel_pca.model import KernelComponents
-from eigenlens.pca.tables import first_rows, row_labels
+from eigenlens.tables.names import row_labels
+from eigenlens.tables.rows import first_rows
 from eigenlens.tables.values import ScoreTable
 
 __all__ = ["ContourTable", "DenoisingTable", "contours", "denoising", "scores"]
 
-MARGIN = 0.15
+PLANE_MARGIN = 0.15
 """How far the plane goes on beyond the rows, in their ranges."""
 
 
@@ -177,7 +178,7 @@ def _check_plane(model: Any) -> None:
 def _axis(column: Array, p: int) -> Array:
     """p places from a little before the lowest value to a little after the highest."""
     low, high = float(column.min()), float(column.max())
-    more = MARGIN * (high - low) or 1.0
+    more = PLANE_MARGIN * (high - low) or 1.0
     return np.linspace(low - more, high + more, p)
 
 

@@ -19,7 +19,7 @@ from eigenlens.latent.factor.solvers import FactorOptions, best_climb, canonical
 from eigenlens.linalg.spectrum import Requested, orient
 from eigenlens.linalg.symmetric import leading_eigenpairs
 from eigenlens.missing.result import free_parameters
-from eigenlens.native import one_thread
+from eigenlens.resources import one_thread
 from eigenlens.stats.moments import Moments
 
 __all__ = ["FactorFamily", "PPCAFamily"]
@@ -84,7 +84,7 @@ class FactorFamily:
         prior, prior_weight: as for `PPCAFamily`.
 
     >>> R = np.array([[1.0, 0.56, 0.48], [0.56, 1.0, 0.42], [0.48, 0.42, 1.0]])
-    >>> FactorFamily(1).estimate(Moments(100, 100.0, np.zeros(3), 100.0 * R)).loadings.ravel().round(4)
+    >>> FactorFamily(1).estimate(Moments(100.0, np.zeros(3), 100.0 * R)).loadings.ravel().round(4)
     array([0.8000, 0.7000, 0.6000])
     """
 

@@ -24,7 +24,7 @@ from eigenlens.data.memory import ArraySource, SparseSource, TensorSource
 from eigenlens.data.source import Block, Progress, S, Source, accumulate
 from eigenlens.errors import DataError
 from eigenlens.native import NARROW, moments_about, normal_product
-from eigenlens.stats.moments import ColumnMoments, Moments, size
+from eigenlens.stats.moments import ColumnMoments, Moments, rows_and_weight
 
 __all__ = ["CentredRows", "Matrix", "SymmetricOperator"]
 
@@ -134,7 +134,7 @@ class CentredRows:
     @property
     def divisor(self) -> float:
         """Σw − 1: the one place where the divisor of a covariance is decided."""
-        return self.columns.weight - 1.0
+        return float(self.columns.weight) - 1.0
 
     @cached_property
     def scale(self) -> Array | None:
@@ -206,7 +206,7 @@ class CentredRows:
                 panel /= _deviations(mean[part], square[part], total - 1.0)
             G += moments_about(panel.T, None, nowhere)[1]
         if "columns" not in self.__dict__:
-            self._require_variance(found := ColumnMoments(count, total, mean, square))
+            self._require_variance(found := ColumnMoments(total, mean, square, count))
             self.columns = found
         return G / self.divisor
 
@@ -310,8 +310,9 @@ def _dense_block(block: Block, mean: Array, scale: Array | None, weight: Array |
 def _whitened(block: Block, mean: Array, R: Array) -> Moments:
     """Moments of the rows (x − m) R⁻¹; rows that are not NumPy's become dense a panel at a time."""
     if isinstance(block.rows, np.ndarray):
-        count, weight = size(block)
-        return Moments.about(np.zeros(mean.size), *moments_about(block.rows, block.weight, mean, R), count, weight)
+        count, weight = rows_and_weight(block)
+        total, scatter = moments_about(block.rows, block.weight, mean, R)
+        return Moments.about(np.zeros(mean.size), weight, total, scatter, count)
     return functools.reduce(operator.add, (_whitened(panel, mean, R) for panel in _dense_panels(block)))
 
 

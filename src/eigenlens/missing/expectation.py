@@ -16,14 +16,13 @@ from typing import Self
 
 import numpy as np
 
-from eigenlens.arrays import Array
+from eigenlens.arrays import Array, as_floats
 from eigenlens.data.source import Block
-from eigenlens.densities.base import distinct_rows
-from eigenlens.densities.linear_gaussian import LinearGaussian, scattered
+from eigenlens.densities.base import distinct_patterns
+from eigenlens.densities.linear_gaussian import LinearGaussian, has_scattered_patterns
 from eigenlens.linalg.packed import apply_packed, invert_packed, packed_diagonal, packed_size, unpack
 from eigenlens.missing.low_noise import Rotated, rotated
 from eigenlens.native.incomplete_rows import Frame, latent_compiled, latent_expected
-from eigenlens.stats.observed import as_floats, observed_entries
 
 __all__ = ["REFINED", "Expected", "Piece", "Posterior", "Rows", "expected_of", "pieces_of", "posterior_of", "signal_of"]
 
@@ -74,12 +73,14 @@ class Rows:
     @cached_property
     def scattered(self) -> bool:
         """Whether their patterns hardly repeat."""
-        return scattered(self.X)
+        return has_scattered_patterns(self.X)
 
     @cached_property
     def piece(self) -> Piece:
         """Those with an observed entry and a weight; the others say nothing, and are left out."""
-        X, seen = observed_entries(self.X)
+        X = np.array(self.X, dtype=np.float64)
+        seen = ~np.isnan(X)
+        X[~seen] = 0.0
         w = np.ones(len(X)) if self.w is None else self.w
         keep = seen.any(axis=1) & (w > 0.0)
         if not keep.all():
@@ -113,7 +114,7 @@ def pieces_of(block: Block, centre: Array, scale: Array, k: int) -> list[Rows]:
 def _piece(X: Array, seen: Array, w: Array, centre: Array, scale: Array) -> Piece:
     O = seen.astype(np.float64)
     Y = (X - centre) / scale * O
-    first, which = distinct_rows(seen)
+    first, which = distinct_patterns(seen)
     if len(first) > REPEATED * len(O):
         return Piece(Y, O, w, O, None, w)
     return Piece(Y, O, w, O[first], which, np.bincount(which, w))

@@ -20,7 +20,7 @@ from eigenlens.missing.em import Climb, best_climb
 from eigenlens.missing.passes import Passes
 from eigenlens.missing.result import step_label
 from eigenlens.missing.units import NOISES, Noise, Units, stirred
-from eigenlens.stats.observed import ObservedColumns
+from eigenlens.stats.moments import ColumnMoments
 
 __all__ = ["MissingFit", "fit_best", "fit_observed", "further_starts", "random_starts"]
 
@@ -67,7 +67,7 @@ def fit_observed(
     tol: float = 1e-12,
     max_iter: int = 500,
     floor: float = 1e-12,
-    observed: ObservedColumns | None = None,
+    observed: ColumnMoments | None = None,
     progress: Progress | None = None,
 ) -> MissingFit:
     """EM with parameter expansion from `start`, then Newton, until the maximum is within tol an observed entry.
@@ -103,7 +103,7 @@ def fit_best(
     tol: float = 1e-12,
     max_iter: int = 500,
     floor: float = 1e-12,
-    observed: ObservedColumns | None = None,
+    observed: ColumnMoments | None = None,
     progress: Progress | None = None,
 ) -> MissingFit:
     """The highest of the maxima that several starts lead to; arguments as of `fit_observed`.
@@ -112,7 +112,7 @@ def fit_best(
     The `others` are tried where the starts do not agree, or lead to noise variances near 0.
     """
     if observed is None:
-        observed = accumulate(source, ObservedColumns.of, progress, "observed entries")
+        observed = accumulate(source, ColumnMoments.of_observed, progress, "observed entries")
     units = Units.of(observed)
     structure, entries = NOISES[noise](observed, units, floor), float(observed.weight.sum())
     passes = Passes(source, units, starts[0].loadings.shape[1], progress)
@@ -129,13 +129,13 @@ def fit_best(
     )  # fmt: skip
 
 
-def further_starts(observed: ObservedColumns, k: int) -> int:
+def further_starts(observed: ColumnMoments, k: int) -> int:
     """How many more starts cost little: with gaps the likelihood can have several maxima."""
     few = observed.mean.size <= FEW and float(observed.weight.sum()) * k * k <= LITTLE
     return FURTHER if few else 0
 
 
-def random_starts(observed: ObservedColumns, k: int) -> list[LinearGaussian]:
+def random_starts(observed: ColumnMoments, k: int) -> list[LinearGaussian]:
     """More models with one noise variance to start from, where a climb takes milliseconds."""
     variances, rng = observed.square / observed.weight, np.random.default_rng(0)
     spread, noise = 0.7 * np.sqrt(variances)[:, None], float(np.median(variances)) or float(variances.mean())

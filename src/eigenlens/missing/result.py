@@ -15,8 +15,7 @@ from eigenlens.data.source import Progress, Source, accumulate
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.errors import DataError
 from eigenlens.linalg.spectrum import orient
-from eigenlens.stats.moments import Moments
-from eigenlens.stats.observed import ObservedColumns
+from eigenlens.stats.moments import ColumnMoments, Moments
 
 __all__ = [
     "ENDS",
@@ -132,7 +131,7 @@ def step_label(step: int, loglik: float) -> str:
     return f"EM: step {step}, log-likelihood {loglik:.8g}"
 
 
-def observed_columns(source: Source, progress: Progress | None = None) -> ObservedColumns:
+def observed_columns(source: Source, progress: Progress | None = None) -> ColumnMoments:
     """Counts, means and squares of the entries that are there, in one pass; infinities and empty columns are refused.
 
     Rows of weight 0 are not looked at.
@@ -143,7 +142,7 @@ def observed_columns(source: Source, progress: Progress | None = None) -> Observ
     """
     source = counted(source)
     with np.errstate(all="ignore"):  # infinities are found in the result, and explained
-        observed = accumulate(source, ObservedColumns.of, progress, "observed entries")
+        observed = accumulate(source, ColumnMoments.of_observed, progress, "observed entries")
     if not np.all(np.isfinite(observed.square)):
         raise explain_nonfinite(Mapped(source, _without_gaps))
     empty = np.flatnonzero(observed.weight == 0.0)
@@ -153,7 +152,7 @@ def observed_columns(source: Source, progress: Progress | None = None) -> Observ
     return observed
 
 
-def explained_by_gaps(source: Source, error: DataError) -> tuple[Source, ObservedColumns | None]:
+def explained_by_gaps(source: Source, error: DataError) -> tuple[Source, ColumnMoments | None]:
     """What an error about entries that are not finite was about: rows that count, and their moments if they have gaps.
 
     None in the place of the moments if only rows of weight 0, which are left out of the source returned, were at fault.

@@ -13,7 +13,7 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.densities.linear_gaussian import LinearGaussian
-from eigenlens.stats.observed import ObservedColumns
+from eigenlens.stats.moments import ColumnMoments
 
 __all__ = ["NOISES", "Noise", "Units", "stirred", "turned"]
 
@@ -84,7 +84,7 @@ class Units:
         centre: (d,) the means of the observed entries. scale: (d,) their deviations, 1 where there is none.
         log_scale: Σ w log scale over the observed entries: log p(x) = log p(y) − log_scale.
 
-    >>> observed = ObservedColumns(np.zeros(1), np.array([4.0]), np.array([5.0]), np.array([16.0]))
+    >>> observed = ColumnMoments(np.array([4.0]), np.array([5.0]), np.array([16.0]))
     >>> units = Units.of(observed)
     >>> units.inside(LinearGaussian(np.array([7.0]), np.array([[4.0]]), 8.0)).noise
     array([2.])
@@ -95,7 +95,7 @@ class Units:
     log_scale: float
 
     @classmethod
-    def of(cls, observed: ObservedColumns) -> Units:
+    def of(cls, observed: ColumnMoments) -> Units:
         """The units of these columns."""
         s = np.sqrt(observed.square / observed.weight)
         s = np.where(s > 0.0, s, 1.0)
@@ -113,16 +113,16 @@ class Units:
         return LinearGaussian(self.centre + model.mean * s, model.loadings * s[:, None], variance)
 
 
-def _one_variance(observed: ObservedColumns, units: Units, floor: float) -> Noise:
+def _one_variance(observed: ColumnMoments, units: Units, floor: float) -> Noise:
     least = np.log(floor * float(observed.square.sum() / observed.weight.sum()))
     return Noise(units.scale**-2.0, float(least), pooled=True)
 
 
-def _variance_each(observed: ObservedColumns, units: Units, floor: float) -> Noise:
+def _variance_each(observed: ColumnMoments, units: Units, floor: float) -> Noise:
     return Noise(np.ones(units.scale.size), float(np.log(floor)), pooled=False)
 
 
-NOISES: dict[str, Callable[[ObservedColumns, Units, float], Noise]] = {
+NOISES: dict[str, Callable[[ColumnMoments, Units, float], Noise]] = {
     "isotropic": _one_variance,
     "diagonal": _variance_each,
 }

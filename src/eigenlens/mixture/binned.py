@@ -18,25 +18,25 @@ from scipy.special import log_ndtr
 from eigenlens.arrays import Array
 from eigenlens.data.memory import ArraySource
 from eigenlens.data.source import Block, Progress
-from eigenlens.densities.mixture_terms import DiagonalTerms, FullTerms, Readings, Terms
+from eigenlens.densities.mixture_terms import DiagonalTerms, FullTerms, StackedEStep, Terms
 from eigenlens.mixture.fit import MixtureFit, MixtureOptions, best_fit
-from eigenlens.mixture.missing import shares_of
-from eigenlens.mixture.problem import asked_of, whole_of
-from eigenlens.mixture.structures.families import STRUCTURES
-from eigenlens.stats.grouped import GroupedColumns, GroupedMoments
+from eigenlens.mixture.missing import responsibilities_and_loglik
+from eigenlens.mixture.problem import make_problem, summarise_rows
+from eigenlens.mixture.structures.families import COVARIANCE_STRUCTURES
+from eigenlens.stats.moments import ColumnMoments, Moments
 
-__all__ = ["Truncated", "bin_centres", "fit_binned_mixture", "truncated"]
+__all__ = ["TruncatedMoments", "bin_centres", "fit_binned_mixture", "truncated_moments"]
 
-NODES, SHARES = np.polynomial.legendre.leggauss(12)
+QUADRATURE_NODES, QUADRATURE_WEIGHTS = np.polynomial.legendre.leggauss(12)
 """Of Gauss's quadrature over −1 to 1, exact to rounding over bins that are NARROW."""
 
-NARROW = 0.5
+NARROW_BIN = 0.5
 """A bin is narrow if its width in deviations, times its distance from the mean if that is above 1, is less."""
 
 LOG_2PI = float(np.log(2.0 * np.pi))
 
 
-class Truncated(NamedTuple):
+class TruncatedMoments(NamedTuple):
     """Of a standard Gaussian within a ≤ z ≤ b: ln P(a ≤ z ≤ b), E[z] and E[z²]."""
 
     log_mass: Array
@@ -44,40 +44,40 @@ class Truncated(NamedTuple):
     second: Array
 
 
-def truncated(a: Array, b: Array) -> Truncated:
+def truncated_moments(a: Array, b: Array) -> TruncatedMoments:
     """The mass and moments of standard Gaussians between ends a < b of one shape, accurate in tails and narrow bins.
 
     Where the bin is narrow they are integrals by quadrature, since differences of Phi would lose digits.
 
-    >>> found = truncated(np.array([0.0, 40.0]), np.array([np.inf, 40.001]))
+    >>> found = truncated_moments(np.array([0.0, 40.0]), np.array([np.inf, 40.001]))
     >>> np.exp(found.log_mass[0]), found.first, found.second[0]
     (np.float64(0.5), array([ 0.7979, 40.0005]), np.float64(1.0))
     """
     flip = a < -b  # the tail of small numbers is the upper one
     low, high = np.where(flip, -b, a), np.where(flip, -a, b)
     with np.errstate(all="ignore"):
-        narrow = (high - low) * np.maximum(1.0, np.abs(low)) < NARROW
+        narrow = (high - low) * np.maximum(1.0, np.abs(low)) < NARROW_BIN
         wide, fine = _by_ends(low, high), _by_quadrature(low, high)
     log_mass, first, second = (np.where(narrow, x, y) for x, y in zip(fine, wide, strict=True))
-    return Truncated(log_mass, np.where(flip, -first, first), second)
+    return TruncatedMoments(log_mass, np.where(flip, -first, first), second)
 
 
-def _by_ends(a: Array, b: Array) -> Truncated:
+def _by_ends(a: Array, b: Array) -> TruncatedMoments:
     """With P = Phi(b) − Phi(a), E[z] = (phi(a) − phi(b)) / P and E[z²] = 1 + (a phi(a) − b phi(b)) / P."""
     above = log_ndtr(-a)
     log_mass = above + np.log1p(-np.exp(log_ndtr(-b) - above))
     at_a, at_b = (np.where(np.isinf(z), 0.0, np.exp(-0.5 * (z * z + LOG_2PI) - log_mass)) for z in (a, b))
     tails = (np.where(np.isinf(z), 0.0, z) * p for z, p in ((a, at_a), (b, at_b)))
-    return Truncated(log_mass, at_a - at_b, 1.0 + next(tails) - next(tails))
+    return TruncatedMoments(log_mass, at_a - at_b, 1.0 + next(tails) - next(tails))
 
 
-def _by_quadrature(a: Array, b: Array) -> Truncated:
+def _by_quadrature(a: Array, b: Array) -> TruncatedMoments:
     middle, half = 0.5 * (a + b), 0.5 * (b - a)
-    z = middle[..., None] + half[..., None] * NODES
-    p = SHARES * np.exp(0.5 * (middle[..., None] - z) * (middle[..., None] + z))
+    z = middle[..., None] + half[..., None] * QUADRATURE_NODES
+    p = QUADRATURE_WEIGHTS * np.exp(0.5 * (middle[..., None] - z) * (middle[..., None] + z))
     mass = p.sum(axis=-1)
     log_mass = np.log(half * mass) - 0.5 * (middle * middle + LOG_2PI)
-    return Truncated(log_mass, (p * z).sum(axis=-1) / mass, (p * z * z).sum(axis=-1) / mass)
+    return TruncatedMoments(log_mass, (p * z).sum(axis=-1) / mass, (p * z * z).sum(axis=-1) / mass)
 
 
 class _Read(NamedTuple):
@@ -94,31 +94,31 @@ def _read(block: Block, terms: Terms, S: int) -> _Read:
     mu, s = terms.means[:, 0], np.exp(0.5 * terms.log_determinants)
     with np.errstate(invalid="ignore"):
         a, b = ((ends[:, j] - mu[:, None]) / s[:, None] for j in (0, 1))
-    found = truncated(a, b)
+    found = truncated_moments(a, b)
     joint = terms.log_weights[:, None] + found.log_mass
-    logliks, shares = shares_of(joint.reshape(S, -1, len(ends)), count)
+    logliks, shares = responsibilities_and_loglik(joint.reshape(S, -1, len(ends)), count)
     r = shares.reshape(joint.shape)
     moments = (np.where(r > 0.0, r * each, 0.0).sum(axis=1) for each in (found.first, found.second))
     return _Read(logliks, r.sum(axis=1), next(moments) * s, next(moments) * s * s)
 
 
-def _by_matrices(block: Block, terms: FullTerms, S: int) -> Readings:
+def _by_matrices(block: Block, terms: FullTerms, S: int) -> StackedEStep:
     logliks, weight, total, square = _read(block, terms, S)
-    return Readings(logliks, GroupedMoments.about(terms.means, weight, total[:, None], square[:, None, None]))
+    return StackedEStep(logliks, Moments.about(terms.means, weight, total[:, None], square[:, None, None]))
 
 
-def _by_columns(block: Block, terms: DiagonalTerms, S: int) -> Readings:
+def _by_columns(block: Block, terms: DiagonalTerms, S: int) -> StackedEStep:
     logliks, weight, total, square = _read(block, terms, S)
-    return Readings(logliks, GroupedColumns.about(terms.means, weight, total[:, None], square[:, None]))
+    return StackedEStep(logliks, ColumnMoments.about(terms.means, weight, total[:, None], square[:, None]))
 
 
-READERS: dict[type, Callable[..., Readings]] = {FullTerms: _by_matrices, DiagonalTerms: _by_columns}
+BINNED_E_STEPS: dict[type, Callable[..., StackedEStep]] = {FullTerms: _by_matrices, DiagonalTerms: _by_columns}
 """How bins are read, by how the components are stacked."""
 
 
-def counted_bins(terms: Terms, S: int) -> Callable[[Block], Readings]:
+def binned_e_step(terms: Terms, S: int) -> Callable[[Block], StackedEStep]:
     """What a pass for S mixtures makes of bins (b, 2) and their counts. Cost b S K differences of Phi."""
-    return partial(READERS[type(terms)], terms=terms, S=S)
+    return partial(BINNED_E_STEPS[type(terms)], terms=terms, S=S)
 
 
 def bin_centres(edges: Array) -> Array:
@@ -151,10 +151,10 @@ def fit_binned_mixture(
     >>> fit.model.means.round(6), fit.model.covariance().round(2)
     (array([[0.]]), array([[1.]]))
     """
-    structure, some = STRUCTURES[options.structure](options.n_factors), counts > 0.0
-    whole = whole_of(ArraySource(bin_centres(edges)[some, None]).weighted(counts[some]), structure)
-    centres = asked_of(whole, K, structure, prior=options.prior, floor=options.floor)
+    structure, some = COVARIANCE_STRUCTURES[options.structure](options.n_factors), counts > 0.0
+    whole = summarise_rows(ArraySource(bin_centres(edges)[some, None]).weighted(counts[some]), structure)
+    centres = make_problem(whole, K, structure, prior=options.prior, floor=options.floor)
     bins = ArraySource(np.column_stack([edges[:-1], edges[1:]])[some]).weighted(counts[some])
     rows = max(1, round(float(counts.sum())))
-    problem = replace(centres, source=bins, rows=rows, reading=counted_bins)
+    problem = replace(centres, source=bins, rows=rows, reading=binned_e_step)
     return best_fit(problem, options.starting(centres, K, rng), options, progress)

@@ -24,10 +24,16 @@ from eigenlens.estimator.rows import dense_blocks, map_blocks, to_frame_like, va
 from eigenlens.mixture import storage as mixture_files
 from eigenlens.mixture.binned import fit_binned_mixture
 from eigenlens.mixture.fit import MixtureFit, fit_mixture
-from eigenlens.mixture.online import Stepwise, continued, first_chunk, next_chunk
-from eigenlens.mixture.options import checked_bins, checked_columns, checked_options, require_weight, warn_about
-from eigenlens.mixture.structures.base import Structure
-from eigenlens.mixture.structures.families import STRUCTURES
+from eigenlens.mixture.online import OnlineFit, fit_first_chunk, fit_next_chunk, resume_fit
+from eigenlens.mixture.options import (
+    check_bins,
+    check_mixture_options,
+    check_total_weight,
+    resolve_columns,
+    warn_mixture_fit,
+)
+from eigenlens.mixture.structures.base import CovarianceStructure
+from eigenlens.mixture.structures.families import COVARIANCE_STRUCTURES
 
 __all__ = ["GaussianMixture"]
 
@@ -120,13 +126,13 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityMixin, BaseEstimator):  #
         Interrupted by the user (KeyboardInterrupt), EM keeps the best mixture so far and warns.
         """
         source = validate_rows(self, X, sample_weight, reset=True)
-        require_weight(source)
-        K, options = checked_options(self, source)
+        check_total_weight(source)
+        K, options = check_mixture_options(self, source)
         rng = checks.generator(self.random_state)
         with progress_callback(self.verbose) as progress:
             fit = fit_mixture(source, K, options, rng, progress)
-        self._remember(fit, STRUCTURES[options.structure](options.n_factors), Like(X, source.dtype))
-        warn_about(fit, source, options.tol, options.max_iter)
+        self._remember(fit, COVARIANCE_STRUCTURES[options.structure](options.n_factors), Like(X, source.dtype))
+        warn_mixture_fit(fit, source, options.tol, options.max_iter)
         return self
 
     def fit_binned(self, edges: Any, counts: Any) -> Self:
@@ -141,15 +147,15 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityMixin, BaseEstimator):  #
         >>> mixture.means_.round(2), mixture.covariances_.round(2)
         (array([[0.]]), array([[[1.]]]))
         """
-        ends, weight = checked_bins(edges, counts, self.n_components)
+        ends, weight = check_bins(edges, counts, self.n_components)
         source = ArraySource(ends[:-1, None])
-        K, options = checked_options(self, source.weighted(weight))
+        K, options = check_mixture_options(self, source.weighted(weight))
         rng = checks.generator(self.random_state)
         with progress_callback(self.verbose) as progress:
             fit = fit_binned_mixture(ends, weight, K, options, rng, progress)
         validate_rows(self, source, reset=True)
-        self._remember(fit, STRUCTURES[options.structure](options.n_factors), Like(ends))
-        warn_about(fit, source, options.tol, options.max_iter)
+        self._remember(fit, COVARIANCE_STRUCTURES[options.structure](options.n_factors), Like(ends))
+        warn_mixture_fit(fit, source, options.tol, options.max_iter)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, decay: float = 0.7) -> Self:
@@ -166,18 +172,18 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityMixin, BaseEstimator):  #
         first = not self.__sklearn_is_fitted__()
         share = checks.real("decay", decay, 0.5, 1.0 + 1e-12)
         source = validate_rows(self, X, sample_weight, reset=first)
-        K, options = checked_options(self, source, starts=first)
-        structure = STRUCTURES[options.structure](options.n_factors)
+        K, options = check_mixture_options(self, source, starts=first)
+        structure = COVARIANCE_STRUCTURES[options.structure](options.n_factors)
         if first:
-            require_weight(source)
+            check_total_weight(source)
             with progress_callback(self.verbose) as progress:
-                state = first_chunk(source, K, options, checks.generator(self.random_state), progress)
+                state = fit_first_chunk(source, K, options, checks.generator(self.random_state), progress)
         elif structure != self._structure:
             raise OptionError("covariance_type or n_factors was changed since the first chunk; use fit, or a clone.")
         else:
-            state = next_chunk(self._chunks or continued(self._fitted, options), source, options, share)
+            state = fit_next_chunk(self._chunks or resume_fit(self._fitted, options), source, options, share)
         self._remember(state.fit, structure, Like(X, source.dtype) if first else self._rows_like, state)
-        warn_about(state.fit, source, options.tol, options.max_iter)
+        warn_mixture_fit(state.fit, source, options.tol, options.max_iter)
         return self
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
@@ -277,11 +283,11 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityMixin, BaseEstimator):  #
 
     def marginal(self, columns: Any) -> Mixture:
         """The mixture of some columns, by number or name, in this order."""
-        return self.model_.marginal(checked_columns(self, columns))
+        return self.model_.marginal(resolve_columns(self, columns))
 
     def condition(self, columns: Any, values: Any) -> Mixture:
         """The mixture of the other columns given values of these; its `mean` is the regression on them."""
-        chosen = checked_columns(self, columns)
+        chosen = resolve_columns(self, columns)
         given = dense(np.atleast_1d(values))
         if given.shape != (len(chosen),) or not np.all(np.isfinite(given)):
             raise DataError(f"values has shape {given.shape}; it must be {len(chosen)} finite numbers, one a column.")
@@ -309,7 +315,7 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityMixin, BaseEstimator):  #
     @property
     def covariances_(self) -> Any:
         """(K, d, d); (d, d) for "tied", (K, d) for "diag", (K,) for "spherical"."""
-        structure: Structure = self._structure
+        structure: CovarianceStructure = self._structure
         return self._like(structure.covariances(self.model_.components))
 
     @property
@@ -331,7 +337,9 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityMixin, BaseEstimator):  #
 
     # ---- for scikit-learn -------------------------------------------------------------------------------
 
-    def _remember(self, fit: MixtureFit, structure: Structure, like: Like, chunks: Stepwise | None = None) -> None:
+    def _remember(
+        self, fit: MixtureFit, structure: CovarianceStructure, like: Like, chunks: OnlineFit | None = None
+    ) -> None:
         self._fit, self._structure, self._rows_like, self._chunks = fit, structure, like, chunks
 
     def __sklearn_tags__(self) -> Any:

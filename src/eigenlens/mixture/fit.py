@@ -11,11 +11,11 @@ import numpy as np
 from eigenlens.data.source import Progress, Source
 from eigenlens.densities.mixture import Mixture
 from eigenlens.missing.result import step_label
-from eigenlens.mixture.em import Climb, Lost, climb_all, rank
-from eigenlens.mixture.em_step import Problem, stacked
-from eigenlens.mixture.problem import asked_of, whole_of
-from eigenlens.mixture.starts import Start, Starting, from_centres, seeds
-from eigenlens.mixture.structures.families import STRUCTURES
+from eigenlens.mixture.em import LostComponent, MixtureEMResult, rank_result, run_em_from_each
+from eigenlens.mixture.em_step import Problem, stacked_terms
+from eigenlens.mixture.problem import make_problem, summarise_rows
+from eigenlens.mixture.starts import Start, StartRule, from_centres, k_means_plus_plus
+from eigenlens.mixture.structures.families import COVARIANCE_STRUCTURES
 
 __all__ = ["MixtureFit", "MixtureOptions", "best_fit", "fit_mixture"]
 
@@ -36,7 +36,7 @@ class MixtureOptions:
 
     structure: str = "full"
     n_factors: int = 1
-    starting: Starting = field(default_factory=lambda: from_centres(seeds, 20))
+    starting: StartRule = field(default_factory=lambda: from_centres(k_means_plus_plus, 20))
     prior: str = "none"
     floor: float = 1e-8
     tol: float = 1e-10
@@ -72,7 +72,7 @@ class MixtureFit:
     rows: int
     parameters: int
     held: tuple[int, ...] = ()
-    lost: tuple[Lost, ...] = ()
+    lost: tuple[LostComponent, ...] = ()
     constant: tuple[int, ...] = ()
     empty: int = 0
 
@@ -100,9 +100,9 @@ def fit_mixture(
     >>> np.sort(fit.model.means.ravel()).round(1), fit.converged
     (array([-0.1,  6. ]), True)
     """
-    structure = STRUCTURES[options.structure](options.n_factors)
-    whole = whole_of(source, structure, progress)
-    problem = asked_of(whole, K, structure, prior=options.prior, floor=options.floor)
+    structure = COVARIANCE_STRUCTURES[options.structure](options.n_factors)
+    whole = summarise_rows(source, structure, progress)
+    problem = make_problem(whole, K, structure, prior=options.prior, floor=options.floor)
     fit = best_fit(problem, options.starting(problem, K, rng), options, progress)
     return replace(fit, constant=problem.constant, empty=whole.empty)
 
@@ -115,25 +115,25 @@ def best_fit(
     A start that the user interrupted is climbed from by no more than a pass, for its value.
     """
     stopped = any(start.interrupted for start in starts)
-    found = climb_all(
+    found = run_em_from_each(
         problem,
         [start.mixture for start in starts],
         tol=options.tol * problem.weight,
         max_iter=1 if stopped else options.max_iter,
         accelerate=options.accelerate,
-        note=_told(progress, options.max_iter),
+        note=_report_steps(progress, options.max_iter),
     )
     pairs = zip(starts, found, strict=True)
     climbs = [replace(one, lost=start.lost + one.lost) for start, one in pairs if one is not None]
     if not climbs:
         raise KeyboardInterrupt
     stopped |= any(one is None or one.interrupted for one in found)
-    best = replace(min(climbs, key=partial(rank, problem)), interrupted=stopped)
+    best = replace(min(climbs, key=partial(rank_result, problem)), interrupted=stopped)
     model = best.mixture if options.in_order else _largest_first(best.mixture)
-    return _fit(model, best, problem)
+    return _make_fit(model, best, problem)
 
 
-def _told(progress: Progress | None, most: int) -> Callable[[int, float], None]:
+def _report_steps(progress: Progress | None, most: int) -> Callable[[int, float], None]:
     """Tells of climbs that go on side by side: of the one that is ahead, once a step, and of the best value of all."""
     ahead, best = 0, -np.inf
 
@@ -153,11 +153,11 @@ def _largest_first(mixture: Mixture) -> Mixture:
     return Mixture(mixture.weights[order], tuple(mixture.components[k] for k in order))
 
 
-def _fit(model: Mixture, found: Climb, problem: Problem) -> MixtureFit:
+def _make_fit(model: Mixture, found: MixtureEMResult, problem: Problem) -> MixtureFit:
     K, d = model.means.shape
     return MixtureFit(
         model=model,
-        loglik=found.path[-1] - float(problem.prior.log_densities(stacked(model)).sum()),
+        loglik=found.path[-1] - float(problem.prior.log_densities(stacked_terms(model)).sum()),
         path=found.path,
         n_iter=found.steps,
         gap=found.gap / problem.weight,

@@ -18,23 +18,23 @@ from eigenlens.data.coerce import explain_nonfinite
 from eigenlens.data.rows import counted
 from eigenlens.data.source import Progress, Source, accumulate
 from eigenlens.densities.mixture import Mixture
-from eigenlens.densities.mixture_terms import Reading
+from eigenlens.densities.mixture_terms import EStep
 from eigenlens.errors import DataError
-from eigenlens.mixture.em import Lost, without
+from eigenlens.mixture.em import LostComponent, drop_component
 from eigenlens.mixture.em_step import ComponentLost, Problem
 from eigenlens.mixture.fit import MixtureFit, MixtureOptions, fit_mixture
-from eigenlens.mixture.missing import each_observed, observed_entries
-from eigenlens.mixture.problem import Whole, asked_of, presence
-from eigenlens.mixture.structures.families import STRUCTURES
-from eigenlens.stats.grouped import GroupedColumns, GroupedMoments
+from eigenlens.mixture.missing import observed_e_step, single_observed_e_step
+from eigenlens.mixture.problem import Overall, count_observed_rows, make_problem
+from eigenlens.mixture.structures.families import COVARIANCE_STRUCTURES
+from eigenlens.stats.moments import ColumnMoments, Moments
 
-__all__ = ["Stepwise", "continued", "first_chunk", "next_chunk"]
+__all__ = ["OnlineFit", "fit_first_chunk", "fit_next_chunk", "resume_fit"]
 
-Grouped = GroupedMoments | GroupedColumns
+Grouped = Moments | ColumnMoments
 
 
 @dataclass(frozen=True, eq=False)
-class Stepwise:
+class OnlineFit:
     """A mixture after some chunks.
 
     Attributes:
@@ -48,37 +48,38 @@ class Stepwise:
     chunks: int
 
 
-def first_chunk(
+def fit_first_chunk(
     source: Source, K: int, options: MixtureOptions, rng: np.random.Generator, progress: Progress | None = None
-) -> Stepwise:
+) -> OnlineFit:
     """The mixture of the first chunk, fitted to the end; it has at least K rows."""
     fit = fit_mixture(source, K, options, rng, progress)
-    return Stepwise(fit, _read(source, fit.model).moments, 1)
+    return OnlineFit(fit, _read(source, fit.model).moments, 1)
 
 
-def continued(fit: MixtureFit, options: MixtureOptions) -> Stepwise:
+def resume_fit(fit: MixtureFit, options: MixtureOptions) -> OnlineFit:
     """Further chunks after a fit: the moments are those that its components have."""
-    structure, weight = STRUCTURES[options.structure](options.n_factors), fit.weight * fit.model.weights
+    structure, weight = COVARIANCE_STRUCTURES[options.structure](options.n_factors), fit.weight * fit.model.weights
     parts: list[Any] = list(fit.model.components)
     if not structure.joint:
         v = np.stack([part.covariance.variances for part in parts])
-        return Stepwise(fit, GroupedColumns(weight, fit.model.means, weight[:, None] * v), 1)
+        return OnlineFit(fit, ColumnMoments(weight, fit.model.means, weight[:, None] * v), 1)
     covariances = np.broadcast_to(structure.covariances(parts), (len(weight), *2 * fit.model.means.shape[1:]))
-    return Stepwise(fit, GroupedMoments(weight, fit.model.means, weight[:, None, None] * covariances), 1)
+    return OnlineFit(fit, Moments(weight, fit.model.means, weight[:, None, None] * covariances), 1)
 
 
-def next_chunk(state: Stepwise, source: Source, options: MixtureOptions, decay: float) -> Stepwise:
+def fit_next_chunk(state: OnlineFit, source: Source, options: MixtureOptions, decay: float) -> OnlineFit:
     """One step of EM for another chunk; NaN is missing. One pass over its rows."""
     fit, found = state.fit, _read(source, state.fit.model)
-    rows, weight, empty = accumulate(counted(source), presence)
+    rows, weight, empty = accumulate(counted(source), count_observed_rows)
     if not rows:
         raise DataError("X has no observed entry in any row (NaN everywhere); leave this chunk out.")
     N = fit.weight + weight
     g = (weight / N) ** decay
-    moments = _scaled(state.moments, (1.0 - g) * N / fit.weight) + _scaled(found.moments, g * N / weight)
-    whole = _whole(source, fit.rows + int(rows), moments)
-    structure = STRUCTURES[options.structure](options.n_factors)
-    problem = asked_of(whole, len(moments.weight), structure, prior=options.prior, floor=options.floor)
+    before, chunk = state.moments.scaled((1.0 - g) * N / fit.weight), found.moments.scaled(g * N / weight)
+    moments: Any = before + chunk  # type: ignore[operator]
+    whole = _overall(source, fit.rows + int(rows), moments)
+    structure = COVARIANCE_STRUCTURES[options.structure](options.n_factors)
+    problem = make_problem(whole, len(moments.weight), structure, prior=options.prior, floor=options.floor)
     model, moments, lost = _estimate(problem, moments, fit.model, state.chunks + 1)
     K, d = model.means.shape
     kept = replace(
@@ -87,35 +88,33 @@ def next_chunk(state: Stepwise, source: Source, options: MixtureOptions, decay: 
         parameters=K - 1 + K * d + structure.parameters(d, K), lost=lost,
         held=tuple(np.flatnonzero(problem.held(model)).tolist()), constant=problem.constant, empty=int(empty),
     )  # fmt: skip
-    return Stepwise(kept, moments, state.chunks + 1)
+    return OnlineFit(kept, moments, state.chunks + 1)
 
 
-def _read(source: Source, model: Mixture) -> Reading:
+def _read(source: Source, model: Mixture) -> EStep:
     with np.errstate(all="ignore"):  # what is not finite is found in the result, and explained
-        found = accumulate(counted(source), observed_entries(model))
+        found = accumulate(counted(source), single_observed_e_step(model))
     if not (np.isfinite(found.loglik) and np.all(np.isfinite(found.moments.mean))):
         raise explain_nonfinite(source)
     return found
 
 
-def _scaled(moments: Any, factor: float) -> Any:
-    spread = "scatter" if isinstance(moments, GroupedMoments) else "square"
-    return replace(moments, weight=moments.weight * factor, **{spread: getattr(moments, spread) * factor})
-
-
-def _whole(source: Source, rows: int, moments: Grouped) -> Whole:
+def _overall(source: Source, rows: int, moments: Grouped) -> Overall:
     """All rows so far, by the moments of the components."""
     pooled = moments.pooled
-    spread: Array = pooled.scatter if isinstance(moments, GroupedMoments) else pooled.square  # type: ignore[union-attr]
-    return Whole(source, rows, pooled.weight, pooled.mean, spread / pooled.weight, each_observed)
+    spread: Array = pooled.scatter if isinstance(moments, Moments) else pooled.square  # type: ignore[union-attr]
+    return Overall(source, rows, pooled.weight, pooled.mean, spread / pooled.weight, observed_e_step)
 
 
-def _estimate(problem: Problem, moments: Any, start: Mixture, step: int) -> tuple[Mixture, Any, tuple[Lost, ...]]:
-    lost = tuple[Lost, ...]()
+def _estimate(
+    problem: Problem, moments: Any, start: Mixture, step: int
+) -> tuple[Mixture, Any, tuple[LostComponent, ...]]:
+    lost = tuple[LostComponent, ...]()
     while True:
         try:
             return problem.estimate(moments, start), moments, lost
         except ComponentLost as gone:
-            lost += (Lost(tuple(start.means[gone.k].tolist()), step),)
-            start = without(start, gone.k)
-            moments = replace(moments, **{name: np.delete(a, gone.k, axis=0) for name, a in vars(moments).items()})
+            lost += (LostComponent(tuple(start.means[gone.k].tolist()), step),)
+            start = drop_component(start, gone.k)
+            k = gone.k
+            moments = moments.regroup(lambda a, k=k: np.delete(a, k, axis=0))

@@ -16,28 +16,29 @@ from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, OptionE
 from eigenlens.estimator.rows import count_rows
 from eigenlens.mixture.fit import MixtureFit, MixtureOptions
 from eigenlens.mixture.prior import PRIORS
-from eigenlens.mixture.starts import STARTS, Starting, from_centres, from_mixture, from_shares
-from eigenlens.mixture.structures.base import Structure
-from eigenlens.mixture.structures.families import STRUCTURES
+from eigenlens.mixture.starts import CENTRE_RULES, StartRule, from_centres, from_mixture, from_responsibilities
+from eigenlens.mixture.structures.base import CovarianceStructure
+from eigenlens.mixture.structures.families import COVARIANCE_STRUCTURES
 
-__all__ = ["checked_bins", "checked_columns", "checked_options", "require_weight", "warn_about"]
+__all__ = ["check_bins", "check_mixture_options", "check_total_weight", "resolve_columns", "warn_mixture_fit"]
 
 LATENT = ("ppca", "factor")
 
 
-def checked_options(estimator: Any, source: Source, *, starts: bool = True) -> tuple[int, MixtureOptions]:
+def check_mixture_options(estimator: Any, source: Source, *, starts: bool = True) -> tuple[int, MixtureOptions]:
     """The parameters of a `GaussianMixture`, checked once: K, and the options of `fit_mixture`.
 
     Without `starts`, for a mixture that goes on, `init` is not looked at.
     """
     K, d = checks.integer("n_components", estimator.n_components, 1), source.n_features
-    structure = checks.name("covariance_type", estimator.covariance_type, STRUCTURES)
+    structure = checks.name("covariance_type", estimator.covariance_type, COVARIANCE_STRUCTURES)
     bound = f"one less than the number of features, for covariance_type={structure!r}"
     most = d - 1 if structure in LATENT else None
     if most == 0:
         raise OptionError(f"covariance_type={structure!r} needs at least 2 features, but X has 1 feature(s).")
     n_factors = checks.integer("n_factors", estimator.n_factors, 1, most, bound)
-    given = {"starting": _starting(estimator, STRUCTURES[structure](n_factors), K, source)} if starts else {}
+    made = COVARIANCE_STRUCTURES[structure](n_factors)
+    given = {"starting": _make_start_rule(estimator, made, K, source)} if starts else {}
     return K, MixtureOptions(
         **given,
         structure=structure,
@@ -51,7 +52,7 @@ def checked_options(estimator: Any, source: Source, *, starts: bool = True) -> t
     )
 
 
-def require_weight(source: Source) -> None:
+def check_total_weight(source: Source) -> None:
     """Refuse weights that count as no more than one row: likelihoods and criteria by them would mean nothing."""
     w = source.weight
     if w is not None and np.count_nonzero(w) > 1 and not w.sum() > 1.0:
@@ -65,19 +66,19 @@ def _is_given(init: Any) -> bool:
     return not isinstance(init, str) and not callable(init)
 
 
-def _starting(estimator: Any, structure: Structure, K: int, source: Source) -> Starting:
+def _make_start_rule(estimator: Any, structure: CovarianceStructure, K: int, source: Source) -> StartRule:
     init, n_init, d = estimator.init, checks.integer("n_init", estimator.n_init, 1), source.n_features
     if not _is_given(init):
-        centres = checks.choice("init", init, STARTS)
-        return from_centres(centres if callable(centres) else STARTS[centres], n_init)
+        centres = checks.choice("init", init, CENTRE_RULES)
+        return from_centres(centres if callable(centres) else CENTRE_RULES[centres], n_init)
     if isinstance(init, Mixture):
-        return from_mixture(_same_structure(structure, init, K, d, estimator.covariance_type))
+        return from_mixture(_check_init_structure(structure, init, K, d, estimator.covariance_type))
     if isinstance(init, tuple):
         return from_mixture(_from_arrays(structure, init, K, d))
-    return from_shares(_shares(init, K, source), source.weight)
+    return from_responsibilities(_check_responsibilities(init, K, source), source.weight)
 
 
-def _same_structure(structure: Structure, init: Mixture, K: int, d: int, name: str) -> Mixture:
+def _check_init_structure(structure: CovarianceStructure, init: Mixture, K: int, d: int, name: str) -> Mixture:
     try:
         spread = structure.arrays(init.components)
     except AttributeError:
@@ -85,16 +86,16 @@ def _same_structure(structure: Structure, init: Mixture, K: int, d: int, name: s
             f"init is a Mixture whose components are not of covariance_type={name!r}; give "
             "(weights, means, covariances) instead."
         ) from None
-    _require_shapes({"weights": (init.weights, (K,)), "means": (init.means, (K, d))})
+    _check_init_shapes({"weights": (init.weights, (K,)), "means": (init.means, (K, d))})
     return Mixture(init.weights, structure.components(init.means, spread))
 
 
-def _from_arrays(structure: Structure, init: tuple[Any, ...], K: int, d: int) -> Mixture:
+def _from_arrays(structure: CovarianceStructure, init: tuple[Any, ...], K: int, d: int) -> Mixture:
     if len(init) != 3:
         raise OptionError(f"init is a tuple of {len(init)}; it must be (weights, means, covariances).")
     weights, means, covariances = (np.asarray(to_numpy(part), dtype=np.float64) for part in init)
     shape = structure.shape(d, K)
-    _require_shapes({"weights": (weights, (K,)), "means": (means, (K, d)), "covariances": (covariances, shape)})
+    _check_init_shapes({"weights": (weights, (K,)), "means": (means, (K, d)), "covariances": (covariances, shape)})
     if not np.all(weights > 0.0):
         raise OptionError(f"init has the weights {weights.tolist()[:8]}; they must be positive.")
     mixture = Mixture(weights / weights.sum(), structure.components(means, structure.given(covariances)))
@@ -107,7 +108,7 @@ def _from_arrays(structure: Structure, init: tuple[Any, ...], K: int, d: int) ->
     return mixture
 
 
-def _require_shapes(arrays: dict[str, tuple[Array, tuple[int, ...]]]) -> None:
+def _check_init_shapes(arrays: dict[str, tuple[Array, tuple[int, ...]]]) -> None:
     for name, (array, shape) in arrays.items():
         if array.shape != shape:
             raise OptionError(f"init has {name} of shape {array.shape}; for this X and n_components it is {shape}.")
@@ -115,7 +116,7 @@ def _require_shapes(arrays: dict[str, tuple[Array, tuple[int, ...]]]) -> None:
             raise OptionError(f"init has {name} that are NaN or infinite.")
 
 
-def _shares(init: Any, K: int, source: Source) -> Array:
+def _check_responsibilities(init: Any, K: int, source: Source) -> Array:
     """Responsibilities (n, K): not negative, and each row sums to 1, or is made to."""
     shares, n = np.asarray(to_numpy(init), dtype=np.float64), count_rows(source)
     if shares.shape != (n, K):
@@ -125,10 +126,10 @@ def _shares(init: Any, K: int, source: Source) -> Array:
     return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
 
-def checked_columns(estimator: Any, columns: Any) -> list[int]:
+def resolve_columns(estimator: Any, columns: Any) -> list[int]:
     """Columns by number or name, each once, as numbers.
 
-    >>> checked_columns(type("Fitted", (), {"n_features_in_": 3}), [2, 0])
+    >>> resolve_columns(type("Fitted", (), {"n_features_in_": 3}), [2, 0])
     [2, 0]
     """
     d = estimator.n_features_in_
@@ -144,7 +145,7 @@ def checked_columns(estimator: Any, columns: Any) -> list[int]:
     return found
 
 
-def checked_bins(edges: Any, counts: Any, n_components: Any) -> tuple[Array, Array]:
+def check_bins(edges: Any, counts: Any, n_components: Any) -> tuple[Array, Array]:
     """Edges (m + 1,) that ascend, the outer ones perhaps infinite, and counts (m,), none negative."""
     ends, weight = (np.asarray(to_numpy(part), dtype=np.float64) for part in (edges, counts))
     if ends.ndim != 1 or weight.shape != (max(0, ends.size - 1),):
@@ -166,17 +167,17 @@ def checked_bins(edges: Any, counts: Any, n_components: Any) -> tuple[Array, Arr
 # ---- a second look ------------------------------------------------------------------------------------------
 
 
-Remark = tuple[str, type[Warning]]
+_Message = tuple[str, type[Warning]]
 
 
-def warn_about(fit: MixtureFit, source: Source, tol: float, max_iter: int) -> None:
+def warn_mixture_fit(fit: MixtureFit, source: Source, tol: float, max_iter: int) -> None:
     """Warn the caller of `fit` of what deserves a second look: an early stop, components or columns without spread."""
-    climbed = _on_the_climb(fit, tol, max_iter) if fit.path else []
-    for message, kind in (*climbed, *_on_components(fit), *_on_rows(fit, source)):
+    climbed = _convergence_messages(fit, tol, max_iter) if fit.path else []
+    for message, kind in (*climbed, *_component_messages(fit), *_row_messages(fit, source)):
         warnings.warn(message, kind, stacklevel=3)
 
 
-def _on_the_climb(fit: MixtureFit, tol: float, max_iter: int) -> Iterator[Remark]:
+def _convergence_messages(fit: MixtureFit, tol: float, max_iter: int) -> Iterator[_Message]:
     about = f"about {fit.gap:.1e}" if np.isfinite(fit.gap) else "not known after so few steps"
     short = f"log-likelihood a row still to gain: {about}, tol={tol:g}"
     if fit.interrupted:
@@ -185,7 +186,7 @@ def _on_the_climb(fit: MixtureFit, tol: float, max_iter: int) -> Iterator[Remark
         yield f"EM stopped after {fit.n_iter} steps ({short}); raise max_iter={max_iter}, or tol.", ConvergenceWarning
 
 
-def _on_components(fit: MixtureFit) -> Iterator[Remark]:
+def _component_messages(fit: MixtureFit) -> Iterator[_Message]:
     for lost in fit.lost:
         yield (
             f"the component at {_point(lost.mean)} had no rows left after {lost.step} steps and was removed; "
@@ -203,7 +204,7 @@ def _on_components(fit: MixtureFit) -> Iterator[Remark]:
         )
 
 
-def _on_rows(fit: MixtureFit, source: Source) -> Iterator[Remark]:
+def _row_messages(fit: MixtureFit, source: Source) -> Iterator[_Message]:
     if fit.empty:
         yield f"{fit.empty} rows of X have no observed entry (NaN in every column) and were left out.", DataWarning
     if fit.constant:

@@ -16,17 +16,17 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.densities.mixture_terms import Terms
-from eigenlens.stats.grouped import GroupedColumns, GroupedMoments
+from eigenlens.stats.moments import ColumnMoments, Moments
 
 __all__ = ["PRIORS", "ConjugatePrior", "NoPrior", "Prior"]
 
 SHRINKAGE = 0.01
 """Rows that the mean of all rows counts as, beside those of a component."""
 
-SINGULAR = 1e-7
+MIN_DIRECTION_VARIANCE = 1e-7
 """A direction has no variance if it has less than this, in units of the columns."""
 
-G = TypeVar("G", GroupedMoments, GroupedColumns)
+G = TypeVar("G", Moments, ColumnMoments)
 
 
 class Prior(Protocol):
@@ -63,7 +63,7 @@ class ConjugatePrior:
         mean: m (d,). shrinkage: kappa.
 
     >>> prior = ConjugatePrior(6.0, np.array([2.0]), np.zeros(1), 1.0)
-    >>> some = prior.applied(GroupedColumns(np.array([3.0]), np.array([[4.0]]), np.array([[1.0]])))
+    >>> some = prior.applied(ColumnMoments(np.array([3.0]), np.array([[4.0]]), np.array([[1.0]])))
     >>> some.weight, some.mean, some.square
     (array([9.]), array([[3.]]), array([[15.]]))
     """
@@ -88,7 +88,7 @@ class ConjugatePrior:
         return -0.5 * (self.rows * terms.log_determinants + spread)
 
 
-class Pseudo(Protocol):
+class HasPseudoRows(Protocol):
     """A structure, as far as the prior asks."""
 
     def pseudo(self, d: int, K: int) -> tuple[float, float]:
@@ -96,28 +96,28 @@ class Pseudo(Protocol):
         ...
 
 
-def _none(structure: Pseudo, mean: Array, covariance: Array, K: int) -> Prior:
+def _none(structure: HasPseudoRows, mean: Array, covariance: Array, K: int) -> Prior:
     return NoPrior()
 
 
-def _conjugate(structure: Pseudo, mean: Array, covariance: Array, K: int) -> Prior:
+def _conjugate(structure: HasPseudoRows, mean: Array, covariance: Array, K: int) -> Prior:
     d = mean.size
     rows, share = structure.pseudo(d, K)
-    return ConjugatePrior(rows, filled_out(covariance) * (share / K ** (2.0 / d)), mean)
+    return ConjugatePrior(rows, shrink_if_singular(covariance) * (share / K ** (2.0 / d)), mean)
 
 
-def filled_out(covariance: Array) -> Array:
+def shrink_if_singular(covariance: Array) -> Array:
     """The covariance (d, d), shrunk towards its diagonal by the share of directions in which it has no variance.
 
-    >>> filled_out(np.array([[1.0, 2.0], [2.0, 4.0]]))
+    >>> shrink_if_singular(np.array([[1.0, 2.0], [2.0, 4.0]]))
     array([[1., 1.], [1., 4.]])
     """
     if covariance.ndim == 1:
         return covariance
     s = np.sqrt(covariance.diagonal())
-    share = float(np.mean(np.linalg.eigvalsh(covariance / np.outer(s, s)) < SINGULAR))
+    share = float(np.mean(np.linalg.eigvalsh(covariance / np.outer(s, s)) < MIN_DIRECTION_VARIANCE))
     return (1.0 - share) * covariance + share * np.diag(covariance.diagonal())
 
 
-PRIORS: dict[str, Callable[[Pseudo, Array, Array, int], Prior]] = {"none": _none, "conjugate": _conjugate}
+PRIORS: dict[str, Callable[[HasPseudoRows, Array, Array, int], Prior]] = {"none": _none, "conjugate": _conjugate}
 """Priors by name, made from the mean (d,) and covariance (d, d) or variances (d,) of all rows, for K components."""

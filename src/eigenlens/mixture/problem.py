@@ -16,27 +16,27 @@ from eigenlens.densities.gaussian import Gaussian
 from eigenlens.densities.mixture import Mixture
 from eigenlens.errors import DataError, OptionError
 from eigenlens.missing.result import constant_columns, explained_by_gaps
-from eigenlens.mixture.em import climb
-from eigenlens.mixture.em_step import Pass, Problem, as_they_are, complete_rows
-from eigenlens.mixture.missing import each_observed
+from eigenlens.mixture.em import run_em
+from eigenlens.mixture.em_step import MakeEStep, Problem, complete_e_step, rows_unchanged
+from eigenlens.mixture.missing import observed_e_step
 from eigenlens.mixture.prior import PRIORS, NoPrior
-from eigenlens.mixture.structures.base import Structure
+from eigenlens.mixture.structures.base import CovarianceStructure
 from eigenlens.mixture.structures.families import FullStructure
-from eigenlens.mixture.structures.parameters import diagonal_of
-from eigenlens.stats.observed import ObservedColumns
+from eigenlens.mixture.structures.parameters import floor_variances
+from eigenlens.stats.moments import ColumnMoments
 
-__all__ = ["Whole", "asked_of", "bound", "presence", "whole_of"]
+__all__ = ["Overall", "count_observed_rows", "covariance_floor", "make_problem", "summarise_rows"]
 
-FLAT, FLATTEST = 1e-8, 1e-10
+MIN_OVERALL_VARIANCE, MIN_COMPONENT_VARIANCE = 1e-8, 1e-10
 """The least variance in any direction, of all rows and of a component, in units of the columns: rows that fill no more
 than a plane have a density then."""
 
-ONE_TOL, ONE_STEPS = 1e-6, 30
+SINGLE_GAUSSIAN_TOL, SINGLE_GAUSSIAN_STEPS = 1e-6, 30
 """One Gaussian for rows with gaps is climbed to this much a row, or by so many steps: starts need no more."""
 
 
 @dataclass(frozen=True, eq=False)
-class Whole:
+class Overall:
     """All rows together.
 
     Attributes:
@@ -50,17 +50,19 @@ class Whole:
     weight: float
     mean: Array
     covariance: Array
-    reading: Pass = complete_rows
-    filled: Callable[[Array], Array] = as_they_are
+    reading: MakeEStep = complete_e_step
+    filled: Callable[[Array], Array] = rows_unchanged
     empty: int = 0
 
 
-def asked_of(whole: Whole, K: int, structure: Structure, *, prior: str = "none", floor: float = 1e-8) -> Problem:
+def make_problem(
+    whole: Overall, K: int, structure: CovarianceStructure, *, prior: str = "none", floor: float = 1e-8
+) -> Problem:
     """What is asked of K components for these rows; more of them than rows are refused."""
     if whole.rows < K:
         raise OptionError(f"n_components={K} must be at most {whole.rows}, the number of rows that count.")
-    constant = constant_columns(whole.mean, diagonal_of(whole.covariance))
-    covariance = _with_variance(whole.covariance, constant)
+    constant = constant_columns(whole.mean, floor_variances(whole.covariance))
+    covariance = _ensure_variance(whole.covariance, constant)
     return Problem(
         source=whole.source,
         rows=whole.rows,
@@ -69,65 +71,67 @@ def asked_of(whole: Whole, K: int, structure: Structure, *, prior: str = "none",
         covariance=covariance,
         structure=structure,
         prior=PRIORS[prior](structure, whole.mean, covariance, K),
-        least=bound(covariance, floor),
+        least=covariance_floor(covariance, floor),
         reading=whole.reading,
         filled=whole.filled,
         constant=constant,
     )
 
 
-def whole_of(source: Source, structure: Structure, progress: Progress | None = None) -> Whole:
+def summarise_rows(source: Source, structure: CovarianceStructure, progress: Progress | None = None) -> Overall:
     """The rows of a source together, in one pass; a few more where entries are missing.
 
     That there is NaN is found by that pass, so complete rows are never searched for it.
     """
     try:
-        return _complete(source, structure, progress)
+        return _summarise_complete(source, structure, progress)
     except DataError as error:
         source, observed = explained_by_gaps(source, error)
-    return _complete(source, structure, progress) if observed is None else _with_gaps(source, structure, observed)
+    if observed is None:
+        return _summarise_complete(source, structure, progress)
+    return _summarise_incomplete(source, structure, observed)
 
 
-def _complete(source: Source, structure: Structure, progress: Progress | None) -> Whole:
+def _summarise_complete(source: Source, structure: CovarianceStructure, progress: Progress | None) -> Overall:
     with np.errstate(all="ignore"):  # what is not finite is found in the result, and explained
         moments = accumulate(source, structure.overall, progress, "moments")
     spread = moments.scatter if structure.joint else moments.square
     if not np.all(np.isfinite(spread)):
         raise explain_nonfinite(source)
-    return Whole(source, moments.rows, moments.weight, moments.mean, spread / moments.weight)
+    return Overall(source, moments.rows, moments.weight, moments.mean, spread / moments.weight)
 
 
 # ---- rows with gaps -----------------------------------------------------------------------------------------
 
 
-def _with_gaps(source: Source, structure: Structure, observed: ObservedColumns) -> Whole:
-    rows, weight, empty = accumulate(source, presence)
+def _summarise_incomplete(source: Source, structure: CovarianceStructure, observed: ColumnMoments) -> Overall:
+    rows, weight, empty = accumulate(source, count_observed_rows)
     mean, variances = observed.mean, observed.square / observed.weight
-    whole = Whole(source, int(rows), float(weight), mean, variances, each_observed, empty=int(empty))
+    whole = Overall(source, int(rows), float(weight), mean, variances, observed_e_step, empty=int(empty))
     constant = constant_columns(mean, variances)
-    spread = _with_variance(variances, constant)
-    one = _one_gaussian(whole, np.diag(spread)) if structure.joint else Gaussian(mean, Diagonal(spread))
+    spread = _ensure_variance(variances, constant)
+    one = _fit_single_gaussian(whole, np.diag(spread)) if structure.joint else Gaussian(mean, Diagonal(spread))
     varies = np.ones(mean.size)
     varies[list(constant)] = 0.0  # constant columns keep the variance that they have
     covariance = one.covariance.matrix() * np.outer(varies, varies) if structure.joint else variances
     return replace(whole, mean=one.mean, covariance=covariance, filled=partial(_impute, one))
 
 
-def presence(block: Block) -> Array:
+def count_observed_rows(block: Block) -> Array:
     """How many rows have an entry, their Σw, and how many have none."""
     there = ~np.isnan(dense(block.rows)).all(axis=1)
     w = np.ones(there.size) if block.weight is None else block.weight
     return np.array([np.count_nonzero(there & (w > 0.0)), w @ there, np.count_nonzero(~there & (w > 0.0))])
 
 
-def _one_gaussian(whole: Whole, covariance: Array) -> Gaussian:
+def _fit_single_gaussian(whole: Overall, covariance: Array) -> Gaussian:
     """One Gaussian for all rows, by EM from independent columns."""
     problem = Problem(
         whole.source, whole.rows, whole.weight, whole.mean, covariance, FullStructure(), NoPrior(),
-        bound(covariance, FLAT), each_observed,
+        covariance_floor(covariance, MIN_OVERALL_VARIANCE), observed_e_step,
     )  # fmt: skip
     start = Mixture(np.ones(1), (Gaussian(whole.mean, Full(covariance)),))
-    found = climb(problem, start, tol=ONE_TOL * whole.weight, max_iter=ONE_STEPS)
+    found = run_em(problem, start, tol=SINGLE_GAUSSIAN_TOL * whole.weight, max_iter=SINGLE_GAUSSIAN_STEPS)
     if found.interrupted:  # there is no mixture yet that could be kept
         raise KeyboardInterrupt
     return Gaussian(found.mixture.means[0], Full(found.mixture.covariance()))
@@ -140,12 +144,12 @@ def _impute(one: Gaussian, rows: Array) -> Array:
 # ---- bounds -------------------------------------------------------------------------------------------------
 
 
-def _with_variance(covariance: Array, constant: tuple[int, ...]) -> Array:
+def _ensure_variance(covariance: Array, constant: tuple[int, ...]) -> Array:
     """The covariance (d, d) or variances (d,) of all rows, such that there is some variance in every direction.
 
     A constant column has the mean variance of the others, and no direction less than FLAT in units of the columns.
     """
-    each = diagonal_of(covariance).copy()
+    each = floor_variances(covariance).copy()
     if len(constant) == each.size:
         raise DataError("X has no variance: every column is constant (n_samples=1, or equal rows); nothing to model.")
     each[list(constant)] = np.delete(each, constant).mean()
@@ -153,21 +157,21 @@ def _with_variance(covariance: Array, constant: tuple[int, ...]) -> Array:
         return each
     full = covariance.copy()
     np.fill_diagonal(full, each)
-    return _raised(full, 1.0, FLAT)
+    return _scale_and_floor(full, 1.0, MIN_OVERALL_VARIANCE)
 
 
-def bound(covariance: Array, floor: float) -> Array:
+def covariance_floor(covariance: Array, floor: float) -> Array:
     """What no component may be below: `floor` times the covariance (d, d) or variances (d,) of all rows.
 
     In units of the columns no eigenvalue of it is less than FLATTEST.
 
-    >>> bound(np.array([[1.0, 1.0], [1.0, 1.0]]), 1e-8)
+    >>> covariance_floor(np.array([[1.0, 1.0], [1.0, 1.0]]), 1e-8)
     array([[1.0e-08, 1.0e-08], [1.0e-08, 1.0e-08]])
     """
-    return covariance * floor if covariance.ndim == 1 else _raised(covariance, floor, FLATTEST)
+    return covariance * floor if covariance.ndim == 1 else _scale_and_floor(covariance, floor, MIN_COMPONENT_VARIANCE)
 
 
-def _raised(covariance: Array, factor: float, least: float) -> Array:
+def _scale_and_floor(covariance: Array, factor: float, least: float) -> Array:
     """A multiple of the covariance (d, d); in units of the columns no eigenvalue is below `least`."""
     s = np.sqrt(covariance.diagonal())
     lam, V = np.linalg.eigh(covariance / np.outer(s, s))

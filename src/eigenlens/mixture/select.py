@@ -19,18 +19,18 @@ from eigenlens.errors import ConvergenceWarning, DataWarning, EigenlensError, Op
 from eigenlens.estimator.progress import progress_callback
 from eigenlens.estimator.rows import validate_rows
 from eigenlens.mixture.estimator import GaussianMixture
-from eigenlens.mixture.options import checked_options
-from eigenlens.mixture.structures.families import STRUCTURES
+from eigenlens.mixture.options import check_mixture_options
+from eigenlens.mixture.structures.families import COVARIANCE_STRUCTURES
 
-__all__ = ["CRITERIA", "MixtureSelection", "select_mixture"]
+__all__ = ["SELECTION_CRITERIA", "MixtureSelection", "select_mixture"]
 
-CRITERIA: dict[str, float] = {"bic": 1.0, "aic": 1.0, "icl": 1.0, "held_out": -1.0}
+SELECTION_CRITERIA: dict[str, float] = {"bic": 1.0, "aic": 1.0, "icl": 1.0, "held_out": -1.0}
 """Criteria by name, with the sign that makes the least the best."""
 
-TITLES = {"bic": "BIC", "aic": "AIC", "icl": "ICL", "held_out": "held-out"}
+CRITERION_TITLES = {"bic": "BIC", "aic": "AIC", "icl": "ICL", "held_out": "held-out"}
 
-TYPES = ("spherical", "diag", "tied", "full")
-IN_ONE_DIMENSION = ("tied", "full")
+DEFAULT_TYPES = ("spherical", "diag", "tied", "full")
+DEFAULT_TYPES_1D = ("tied", "full")
 """What is compared unless said otherwise; of a single column all but these are alike."""
 
 
@@ -73,8 +73,8 @@ class MixtureSelection:
         return np.asarray(getattr(self, self.criterion))
 
     def __str__(self) -> str:
-        shown = [name for name in TITLES if np.isfinite(getattr(self, name)).any()]
-        titles = [f"{TITLES[name] + ('*' if name == self.criterion else ''):>11}" for name in shown]
+        shown = [name for name in CRITERION_TITLES if np.isfinite(getattr(self, name)).any()]
+        titles = [f"{CRITERION_TITLES[name] + ('*' if name == self.criterion else ''):>11}" for name in shown]
         lines = [
             f"{'covariance':<10} {'K':>3} {'parameters':>10} {'loglik':>12} {' '.join(titles)} {'fit s':>7}".rstrip()
         ]
@@ -136,7 +136,7 @@ def select_mixture(
     >>> table.types[0], table.components[0], table.best.weights_.round(2)
     ('spherical', np.int64(2), array([0.67, 0.33]))
     """
-    checks.name("criterion", criterion, CRITERIA)
+    checks.name("criterion", criterion, SELECTION_CRITERIA)
     if criterion == "held_out" and cv is None:
         raise OptionError("criterion='held_out' needs rows to hold out; give cv=5.")
     pairs = _pairs(n_components, covariance_types, as_source(X).n_features)
@@ -148,7 +148,7 @@ def select_mixture(
                 progress(i, len(pairs), f"mixtures: {name}, {K} components")
             estimator = GaussianMixture(K, covariance_type=name, random_state=random_state, **options)
             try:
-                rows.append(_compared(estimator, X, sample_weight, cv, random_state))
+                rows.append(_fit_row(estimator, X, sample_weight, cv, random_state))
             except KeyboardInterrupt:  # before there was a mixture to keep
                 if not rows:
                     raise
@@ -163,7 +163,7 @@ def _check_common(X: Any, sample_weight: Any, options: dict[str, Any]) -> None:
     """Refuse what no fit would take, before any is tried; what `init` must be depends on the fit."""
     known = {name: value for name, value in options.items() if name != "init"}
     estimator = GaussianMixture(**known)
-    checked_options(estimator, validate_rows(estimator, X, sample_weight, reset=True))
+    check_mixture_options(estimator, validate_rows(estimator, X, sample_weight, reset=True))
 
 
 def _raise_common(rows: list[_Row]) -> None:
@@ -175,13 +175,13 @@ def _raise_common(rows: list[_Row]) -> None:
 
 def _pairs(n_components: Any, covariance_types: Any, d: int) -> list[tuple[str, int]]:
     numbers = list(n_components) if isinstance(n_components, Iterable) else [n_components]
-    known = TYPES if d > 1 else IN_ONE_DIMENSION
+    known = DEFAULT_TYPES if d > 1 else DEFAULT_TYPES_1D
     given = known if covariance_types is None else covariance_types
     names = [given] if isinstance(given, str) else list(given)
     if not numbers or not names:
         raise OptionError("n_components and covariance_types must name at least one of each.")
     checked = [checks.integer("n_components", K, 1) for K in numbers]
-    return [(checks.name("covariance_types", name, STRUCTURES), K) for name in names for K in checked]
+    return [(checks.name("covariance_types", name, COVARIANCE_STRUCTURES), K) for name in names for K in checked]
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,7 +198,7 @@ class _Row:
     error: EigenlensError | None = None
 
 
-def _compared(estimator: GaussianMixture, X: Any, sample_weight: Any, cv: int | None, random_state: Any) -> _Row:
+def _fit_row(estimator: GaussianMixture, X: Any, sample_weight: Any, cv: int | None, random_state: Any) -> _Row:
     name, K, nothing = estimator.covariance_type, estimator.n_components, dict.fromkeys(COLUMNS, np.nan)
     start = time.perf_counter()
     try:
@@ -207,10 +207,10 @@ def _compared(estimator: GaussianMixture, X: Any, sample_weight: Any, cv: int | 
             estimator.fit(X, sample_weight=sample_weight)
         seconds = time.perf_counter() - start
         numbers = _criteria(estimator, X, sample_weight) | {"seconds": seconds}
-        held_out, failure = _held_out(estimator, X, sample_weight, cv, random_state)
+        held_out, failure = _cross_validate(estimator, X, sample_weight, cv, random_state)
     except EigenlensError as error:  # one fit's trouble must not lose the others'
         return _Row(name, K, nothing, remark=str(error), error=error)
-    remark = "; ".join(filter(None, (*_short(estimator, told), failure)))
+    remark = "; ".join(filter(None, (*_short_messages(estimator, told), failure)))
     fit = estimator._fitted
     return _Row(name, K, nothing | numbers | held_out, not fit.held, remark, estimator, fit.interrupted)
 
@@ -221,7 +221,7 @@ def _criteria(estimator: GaussianMixture, X: Any, sample_weight: Any) -> dict[st
     return found | {"icl": estimator.icl(X, sample_weight)}
 
 
-def _held_out(
+def _cross_validate(
     estimator: GaussianMixture, X: Any, sample_weight: Any, cv: int | None, random_state: Any
 ) -> tuple[dict[str, float], str]:
     if cv is None:
@@ -235,7 +235,7 @@ def _held_out(
     return {"held_out": float(table.means[0]), "held_out_errors": float(table.errors[0])}, ""
 
 
-def _short(estimator: GaussianMixture, told: list[warnings.WarningMessage]) -> list[str]:
+def _short_messages(estimator: GaussianMixture, told: list[warnings.WarningMessage]) -> list[str]:
     """What was warned of a fit, in few words."""
     fit = estimator._fitted
     said = ["collapsed"] if fit.held else []
@@ -246,7 +246,7 @@ def _short(estimator: GaussianMixture, told: list[warnings.WarningMessage]) -> l
 
 
 def _table(criterion: str, rows: list[_Row]) -> MixtureSelection:
-    sign = CRITERIA[criterion]
+    sign = SELECTION_CRITERIA[criterion]
 
     def rank(row: _Row) -> tuple[bool, bool, float]:
         value = sign * row.numbers[criterion]

@@ -11,16 +11,16 @@ from eigenlens import model_file as io
 from eigenlens.arrays import Array, Like
 from eigenlens.densities.mixture import Mixture
 from eigenlens.estimator.storage import named_features, storable_parameters
-from eigenlens.mixture.em import Lost
+from eigenlens.mixture.em import LostComponent
 from eigenlens.mixture.fit import MixtureFit
-from eigenlens.mixture.online import Stepwise
-from eigenlens.mixture.structures.base import Structure
-from eigenlens.mixture.structures.families import STRUCTURES
-from eigenlens.stats.grouped import GroupedColumns, GroupedMoments
+from eigenlens.mixture.online import OnlineFit
+from eigenlens.mixture.structures.base import CovarianceStructure
+from eigenlens.mixture.structures.families import COVARIANCE_STRUCTURES
+from eigenlens.stats.moments import ColumnMoments, Moments
 
 __all__ = ["restore", "save"]
 
-NUMBERS = ("loglik", "n_iter", "gap", "converged", "interrupted", "weight", "rows", "parameters", "empty")
+STORED_NUMBERS = ("loglik", "n_iter", "gap", "converged", "interrupted", "weight", "rows", "parameters", "empty")
 
 
 def save(estimator: Any, path: str | os.PathLike[str]) -> None:
@@ -32,11 +32,13 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     arrays = {"weights": fit.model.weights, "means": fit.model.means, "path": np.asarray(fit.path)}
     arrays |= {"held": np.asarray(fit.held, dtype=np.int64), "constant": np.asarray(fit.constant, dtype=np.int64)}
     if estimator._chunks is not None:  # so that partial_fit can go on
-        arrays |= {f"moments.{name}": array for name, array in vars(estimator._chunks.moments).items()}
+        spread = "scatter" if estimator._structure.joint else "square"
+        moments = estimator._chunks.moments
+        arrays |= {f"moments.{name}": getattr(moments, name) for name in ("weight", "mean", spread)}
     header = {
         "parameters": parameters,
-        "structure": _named(estimator._structure),
-        "fit": {name: getattr(fit, name) for name in NUMBERS},
+        "structure": _structure_name(estimator._structure),
+        "fit": {name: getattr(fit, name) for name in STORED_NUMBERS},
         "lost": [[list(lost.mean), lost.step] for lost in fit.lost],
         "dtype": estimator._like.dtype.name,
         "chunks": 0 if estimator._chunks is None else estimator._chunks.chunks,
@@ -45,10 +47,10 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     io.write(path, estimator._kind, arrays | estimator._structure.arrays(fit.model.components), header)
 
 
-def _named(structure: Structure) -> tuple[str, int]:
+def _structure_name(structure: CovarianceStructure) -> tuple[str, int]:
     """The name and number of factors of a structure: parameters may have been set since it was fitted."""
     n_factors = int(getattr(structure, "q", 1))
-    return next((name, n_factors) for name, make in STRUCTURES.items() if make(n_factors) == structure)
+    return next((name, n_factors) for name, make in COVARIANCE_STRUCTURES.items() if make(n_factors) == structure)
 
 
 def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
@@ -56,13 +58,13 @@ def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
     estimator = cls(**header["parameters"])
     means = arrays["means"]
     name, n_factors = header.get("structure", (estimator.covariance_type, estimator.n_factors))
-    structure = STRUCTURES[name](n_factors)
+    structure = COVARIANCE_STRUCTURES[name](n_factors)
     fit = MixtureFit(
         model=Mixture(arrays["weights"], structure.components(means, arrays)),
         path=tuple(arrays["path"].tolist()),
         held=tuple(arrays["held"].tolist()),
         constant=tuple(arrays["constant"].tolist()),
-        lost=tuple(Lost(tuple(mean), step) for mean, step in header["lost"]),
+        lost=tuple(LostComponent(tuple(mean), step) for mean, step in header["lost"]),
         **header["fit"],
     )
     estimator._remember(fit, structure, Like(means, np.dtype(header["dtype"])), _chunks(fit, structure, arrays, header))
@@ -72,9 +74,13 @@ def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
     return estimator
 
 
-def _chunks(fit: MixtureFit, structure: Structure, arrays: dict[str, Array], header: dict[str, Any]) -> Stepwise | None:
+def _chunks(
+    fit: MixtureFit, structure: CovarianceStructure, arrays: dict[str, Array], header: dict[str, Any]
+) -> OnlineFit | None:
     if not header["chunks"]:
         return None
-    parts = {name.removeprefix("moments."): array for name, array in arrays.items() if name.startswith("moments.")}
-    moments = GroupedMoments(**parts) if structure.joint else GroupedColumns(**parts)
-    return Stepwise(fit, moments, header["chunks"])
+    parts: dict[str, Any] = {
+        name.removeprefix("moments."): array for name, array in arrays.items() if name.startswith("moments.")
+    }
+    moments = Moments(**parts) if structure.joint else ColumnMoments(**parts)
+    return OnlineFit(fit, moments, header["chunks"])

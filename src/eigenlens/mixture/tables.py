@@ -16,12 +16,12 @@ import numpy as np
 from eigenlens import checks
 from eigenlens.arrays import Array, to_numpy
 from eigenlens.data.memory import ArraySource
-from eigenlens.densities.mixture import Mixture, matrix_of
+from eigenlens.densities.mixture import Mixture, covariance_matrix
 from eigenlens.errors import DataError, OptionError
-from eigenlens.mixture.select import CRITERIA, MixtureSelection
+from eigenlens.mixture.select import SELECTION_CRITERIA, MixtureSelection
 from eigenlens.pca.fit import fit_pca
-from eigenlens.pca.tables import feature_names, first_rows
-from eigenlens.tables.rows import count_outside, visible_range
+from eigenlens.tables.names import feature_names
+from eigenlens.tables.rows import count_outside, first_rows, visible_range
 
 __all__ = [
     "CurveTable",
@@ -38,14 +38,14 @@ __all__ = [
     "pair_plane",
     "principal_plane",
     "shares",
-    "unsure",
+    "uncertainty",
     "weighted_bins",
 ]
 
 POINTS, GRID, MOST_BINS = 181, 400, 200
 """Points around an ellipse and along a line, and the most bins of a histogram."""
 
-REACH = 4.0
+LINE_REACH = 4.0
 """A line goes on to this many standard deviations on either side of each component."""
 
 
@@ -170,7 +170,7 @@ def ellipses(
         raise OptionError(f"columns={tuple(columns)!r} must be two different columns, by number or name.")
     shares_held = np.array([checks.real("levels", level, 0.0, 1.0) for level in levels])
     plane = mixture.marginal(pair)
-    rows, labels, hidden = _labelled(model, mixture, X, pair)
+    rows, labels, hidden = _label_rows(model, mixture, X, pair)
     outlines = np.stack([_outlines(part, shares_held) for part in plane.components])
     return EllipseTable(
         (known[pair[0]], known[pair[1]]), mixture.weights, plane.means, shares_held, outlines, rows, labels, hidden
@@ -182,10 +182,10 @@ def _outlines(component: Any, levels: Array) -> Array:
     turn = np.linspace(0.0, 2.0 * np.pi, POINTS)
     circle = np.column_stack([np.cos(turn), np.sin(turn)])
     r = np.sqrt(-2.0 * np.log1p(-levels))
-    return np.asarray(component.mean + r[:, None, None] * (circle @ np.linalg.cholesky(matrix_of(component)).T))
+    return np.asarray(component.mean + r[:, None, None] * (circle @ np.linalg.cholesky(covariance_matrix(component)).T))
 
 
-def _labelled(model: Any, mixture: Mixture, X: Any, pair: list[int]) -> tuple[Array, Array, int]:
+def _label_rows(model: Any, mixture: Mixture, X: Any, pair: list[int]) -> tuple[Array, Array, int]:
     if X is None:
         return np.empty((0, 2)), np.empty(0, dtype=np.intp), 0
     labels, rows = _responsibilities(model, mixture, X).argmax(axis=1) + 1, first_rows(X)[:, pair]
@@ -251,16 +251,16 @@ def _values(X: Any, j: int, d: int) -> Array:
     return np.asarray(rows[np.isfinite(rows[:, j]), j])
 
 
-def _reaches(alone: Mixture) -> Array:
+def _component_points(alone: Mixture) -> Array:
     """(K, q) places along each component, to four standard deviations on either side."""
     parts: list[Any] = list(alone.components)
-    s = np.sqrt([matrix_of(part)[0, 0] for part in parts])[:, None]
-    return np.asarray(alone.means + s * np.linspace(-REACH, REACH, 81))
+    s = np.sqrt([covariance_matrix(part)[0, 0] for part in parts])[:, None]
+    return np.asarray(alone.means + s * np.linspace(-LINE_REACH, LINE_REACH, 81))
 
 
 def _ends(alone: Mixture, values: Array | None, bins: Any) -> tuple[float, float]:
     """Where the components, the rows and the counted bins are, but for what lies far off and hardly counts."""
-    each = _reaches(alone)
+    each = _component_points(alone)
     found = [visible_range(each.ravel(), np.repeat(alone.weights, each.shape[1]))]
     if values is not None and values.size:
         found.append(visible_range(values))
@@ -295,7 +295,7 @@ def _edges(values: Array, bins: int | None) -> Array:
 
 def _grid(alone: Mixture, ends: tuple[float, float]) -> Array:
     """(p,) evenly between the ends, and closer where components are narrow."""
-    each = _reaches(alone).ravel()
+    each = _component_points(alone).ravel()
     return np.unique(np.append(each[(each >= ends[0]) & (each <= ends[1])], np.linspace(*ends, GRID)))
 
 
@@ -316,7 +316,7 @@ def shares(model: Any, X: Any) -> ShareTable:
 
 def curves(table: MixtureSelection, criterion: str | None = None) -> CurveTable:
     """The table of `select_mixture` as curves over the number of components."""
-    chosen = table.criterion if criterion is None else checks.name("criterion", criterion, CRITERIA)
+    chosen = table.criterion if criterion is None else checks.name("criterion", criterion, SELECTION_CRITERIA)
     values, found = np.asarray(getattr(table, chosen)), np.isfinite(getattr(table, chosen))
     if not found.any():
         raise DataError(f"the table has no {chosen}: no fit succeeded, or select_mixture was called without cv.")
@@ -325,8 +325,9 @@ def curves(table: MixtureSelection, criterion: str | None = None) -> CurveTable:
         np.flatnonzero([name == kind and ok for name, ok in zip(table.types, found, strict=True)]) for kind in types
     ]
     index = [i[np.argsort(table.components[i])] for i in index]
-    rank = np.where(found & table.usable, CRITERIA[chosen] * values, np.inf)
-    best = int(np.argmin(rank if np.isfinite(rank).any() else np.where(found, CRITERIA[chosen] * values, np.inf)))
+    least = SELECTION_CRITERIA[chosen] * values
+    rank = np.where(found & table.usable, least, np.inf)
+    best = int(np.argmin(rank if np.isfinite(rank).any() else np.where(found, least, np.inf)))
     failed = tuple((table.types[i], int(table.components[i])) for i in np.flatnonzero(~found))
     numbers, found_values, usable = (tuple(each[i] for i in index) for each in (table.components, values, table.usable))
     winner = table.types[best], int(table.components[best])
@@ -407,12 +408,12 @@ def pair_plane(mixture: Mixture, X: Array, pair: tuple[int, int], level: float =
 
 def _plane(mixture: Mixture, X: Array, centre: Array, V: Array, level: float, shares: Array) -> Plane:
     parts: list[Any] = list(mixture.components)
-    ellipses = tuple(ellipse((part.mean - centre) @ V, V.T @ matrix_of(part) @ V, level) for part in parts)
+    ellipses = tuple(ellipse((part.mean - centre) @ V, V.T @ covariance_matrix(part) @ V, level) for part in parts)
     points = (X - centre) @ V if X.shape[1] else np.empty((len(X), 2))
     return Plane(centre, V, points, ellipses, level, shares)
 
 
-def unsure(proba: Array) -> Array:
+def uncertainty(proba: Array) -> Array:
     """1 − P(likeliest component) (n,) of responsibilities (n, K)."""
     return np.asarray(np.maximum(0.0, 1.0 - proba.max(axis=1)))
 

@@ -152,7 +152,7 @@ def _cross_validation(values: Array, rows: CentredRows, rng: np.random.Generator
 
 
 def _count(rows: CentredRows) -> int:
-    return round(rows.columns.weight)
+    return round(float(rows.columns.weight))
 
 
 N_COMPONENTS_RULES: dict[str, Callable[[Array, CentredRows, np.random.Generator], int]] = {

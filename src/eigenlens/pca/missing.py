@@ -21,7 +21,7 @@ from eigenlens.linalg.spectrum import Outcome, Spectrum, orient
 from eigenlens.missing.fit import MissingFit, fit_best, random_starts
 from eigenlens.pca.fit import PCAFit, fit_pca, principal_components, requested_components, weighted_row_count
 from eigenlens.pca.model import PrincipalComponents
-from eigenlens.stats.observed import ObservedColumns
+from eigenlens.stats.moments import ColumnMoments
 
 __all__ = ["fit_pca_missing"]
 
@@ -43,7 +43,7 @@ def fit_pca_missing(
     of the saturated model (d − 1 of them). Without a missing entry it is the plain fit.
     """
     with np.errstate(all="ignore"):  # infinities are found in the result, and explained
-        observed = accumulate(source, ObservedColumns.of, progress, "observed entries")
+        observed = accumulate(source, ColumnMoments.of_observed, progress, "observed entries")
     if not observed.missing.any():
         return fit_pca(
             source, n_components, standardize=standardize, solver=solver, tol=tol, rng=rng, progress=progress
@@ -106,12 +106,12 @@ def _from_likelihood(found: MissingFit, filled: CentredRows, n_components: Any, 
     return PCAFit(model, spectrum, filled, ended=found.ended)
 
 
-def _observed_scale(observed: ObservedColumns) -> Array:
+def _observed_scale(observed: ColumnMoments) -> Array:
     deviation = np.sqrt(observed.square / np.maximum(observed.weight - 1.0, 1.0))
     return np.where(deviation > 0.0, deviation, 1.0)
 
 
-def _require_columns(observed: ObservedColumns, source: Source) -> None:
+def _require_columns(observed: ColumnMoments, source: Source) -> None:
     if not np.all(np.isfinite(observed.square)):
         raise explain_nonfinite(source)
     empty = np.flatnonzero(observed.weight == 0.0)

@@ -46,7 +46,7 @@ def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
     estimator._model, estimator._fitted_source = model, None
     estimator._outcome = outcome_of(header["solver"], residuals)
     estimator._like = Like(model.mean, np.dtype(header["dtype"]))
-    estimator._moments = None if scatter is None else Moments(header["moments_rows"], model.weight, model.mean, scatter)
+    estimator._moments = None if scatter is None else Moments(model.weight, model.mean, scatter, header["moments_rows"])
     estimator.n_features_in_, estimator.n_samples_ = model.mean.size, header["n_samples"]
     if header["feature_names"]:
         estimator.feature_names_in_ = np.asarray(header["feature_names"], dtype=object)

@@ -16,7 +16,7 @@ from eigenlens.plot._style import BLUE, VERMILLION, grey, ink, new_axes, note, p
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from eigenlens.bayes.tables import ReasonTable
+    from eigenlens.bayes.tables import ExplanationTable
 
 __all__ = ["explanation"]
 
@@ -50,7 +50,7 @@ def explanation(
         )
     found = model.explain(X, of=of, against=against)
     i = checks.integer("row", row, 0, len(found.of) - 1, "the last row of X")
-    table = class_reasons.reasons(found, i, top=top, entries=class_reasons.row_entries(X, i))
+    table = class_reasons.explanation(found, i, top=top, entries=class_reasons.row_entries(X, i))
     m = len(table.names)
     ax = new_axes(ax, (6.4, 1.6 + 0.3 * m))
     values, heights = np.append(table.values, table.total), np.append(np.arange(m), m + 0.35)
@@ -70,7 +70,7 @@ def explanation(
     return ax
 
 
-def _names(table: ReasonTable) -> list[str]:
+def _names(table: ExplanationTable) -> list[str]:
     names = told_apart(table.names, LONGEST)
     pairs = zip(names, table.entries, strict=True)
     return [f"{name} = {shortened(entry, LONGEST_ENTRY)}" if entry else name for name, entry in pairs]

@@ -10,10 +10,11 @@ import numpy as np
 from scipy.special import gammaln
 
 from eigenlens.arrays import Array, dense, is_sparse
-from eigenlens.data.levels import coded, in_order, listed
+from eigenlens.data.level_arrays import format_categories, sort_categories
+from eigenlens.data.levels import coded
 from eigenlens.data.source import Block
 from eigenlens.errors import DataError
-from eigenlens.stats.moments import size
+from eigenlens.stats.moments import rows_and_weight
 
 __all__ = ["CountTotals", "Counts", "log_factorials"]
 
@@ -51,7 +52,7 @@ class Counts:
         missing = self.missing + other.missing
         if self.levels == other.levels:
             return type(self)(self.levels, self.weight + other.weight, missing, self.declared and other.declared)
-        levels = in_order({*self.levels, *other.levels})
+        levels = sort_categories({*self.levels, *other.levels})
         return type(self)(levels, self._spread(levels) + other._spread(levels), missing)
 
     @property
@@ -67,7 +68,8 @@ class Counts:
         odd = [level for level, w in zip(self.levels, self.weight, strict=True) if w > 0.0 and level not in different]
         if odd:
             raise DataError(
-                f"x holds {listed(odd)}, not among levels={listed(known)}; add it to levels, or leave those rows out."
+                f"x holds {format_categories(odd)}, not among levels={format_categories(known)}; add it to levels, "
+                "or leave those rows out."
             )
         return type(self)(known, self._spread(known), self.missing, declared=True)
 
@@ -99,7 +101,7 @@ class CountTotals:
         rows = block.rows.astype(np.float64) if is_sparse(block.rows) else dense(block.rows)
         totals = np.asarray(rows.sum(axis=1)).ravel()
         inner = gammaln(totals + 1.0) - log_factorials(rows)
-        return cls(size(block)[1], np.asarray(rows.T @ w).ravel(), float(w @ inner))
+        return cls(rows_and_weight(block)[1], np.asarray(rows.T @ w).ravel(), float(w @ inner))
 
     def __add__(self, other: Self) -> Self:
         return type(self)(self.weight + other.weight, self.total + other.total, self.coefficient + other.coefficient)

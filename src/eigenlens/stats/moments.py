@@ -1,88 +1,173 @@
-"""Centred, weighted, mergeable moments: what one pass over the rows leaves behind.
+"""Centred, weighted moments that merge: the statistics that one pass over the rows leaves behind.
 
-A row of weight w counts as w copies of it. Nothing here ever computes XᵀX − n m mᵀ: at a mean of 1e6 that
-loses every digit. Rows are shifted by a provisional mean first, and merged by Chan's formula (Chan, Golub
-and LeVeque 1979, eq. 2.1).
+A row of weight w counts as w copies of it. `Moments` has the full scatter, `ColumnMoments` the squares of each column;
+both may have leading axes, one entry per group (class, component, …), and `ColumnMoments` a weight per entry, for rows
+with missing values. Halves merge to the whole by Chan's formula (Chan, Golub and LeVeque 1979, eq. 2.1).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import singledispatch
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any, Self
 
 import numpy as np
-from scipy import sparse
 
-from eigenlens.arrays import Array, namespace, to_numpy
-from eigenlens.data.source import Block
-from eigenlens.native import moments_about
+from eigenlens.arrays import Array, as_floats, dense
+from eigenlens.data.source import Block, S
+from eigenlens.native.class_sums import class_sums
+from eigenlens.stats.block_moments import add_outer, mean_and_scatter, mean_and_squares, move_to_mean
 
-__all__ = ["ColumnMoments", "Moments", "size"]
+__all__ = ["ColumnMoments", "Moments", "merge_means", "rows_and_weight"]
 
-SHORT, LONG = 4096, 1 << 16
-TOO_FAR = {np.dtype(np.float64): 1e4, np.dtype(np.float32): 1.0}
-"""A squared distance of the shift from the mean above this many variances costs too many digits."""
+GROUPED_ENTRIES = 1 << 20
+"""Entries of rows that are shared out over groups at a time; the deviations from each mean are as large."""
 
-NEARLY_STILL = 1e-10
-"""Of its mean, a deviation that may be the rounding of that mean alone."""
+CENTRE_ROWS = 4096
+"""First rows of a block, whose means in each class are the centres about which squares are summed."""
 
-OUTER_ROWS = 64
-SAMPLE = 128
-"""Rows whose mean serves as the provisional mean of a block."""
+MAX_CENTRE_ERROR = 100.0
+"""A squared distance of a centre from the mean above this many variances costs 2 digits: sums are taken again."""
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnMoments:
-    """Weight, mean and sum of squared deviations of each column.
+    """Weight, mean and sum of squared deviations of each column, of all rows or of each group of rows.
+
+        weight = Σ w_i,   mean_j = Σ w_i x_ij / weight,   square_j = Σ w_i (x_ij − mean_j)²
 
     Attributes:
-        rows: number of rows with a positive weight.
-        weight: Σ w_i, the number of rows that the weights stand for.
-        mean: (d,) weighted means.
-        square: (d,) Σ w_i (x_ij − m_j)².
+        weight: a number, or (...) one per group; (..., d) where missing values are left out.
+        mean: (..., d), finite also where the weight is 0.
+        square: (..., d).
+        rows: number of rows with positive weight; 0 where only the sums within groups are known.
+        missing: (d,) number of missing values in these rows, or 0.
 
     >>> a, b = (ColumnMoments.of(Block(np.array(x))) for x in ([[1.0], [2.0]], [[6.0]]))
     >>> (a + b).mean, (a + b).variance()
     (array([3.]), array([7.]))
     """
 
-    rows: int
-    weight: float
+    weight: Any
     mean: Array
     square: Array
+    rows: int = 0
+    missing: Any = 0
 
     @classmethod
     def of(cls, block: Block) -> Self:
-        """The moments of one block of rows (b, d). Cost b d."""
-        rows, weight = size(block)
+        """Return the moments of one block of rows (b, d). Cost b d."""
+        rows, weight = rows_and_weight(block)
         if weight == 0.0:
-            return cls(0, 0.0, np.zeros(block.rows.shape[1]), np.zeros(block.rows.shape[1]))
-        return cls(rows, weight, *_columns(block.rows, block.weight, weight))
+            return cls(0.0, np.zeros(block.rows.shape[1]), np.zeros(block.rows.shape[1]))
+        return cls(weight, *mean_and_squares(block.rows, block.weight, weight), rows)
+
+    @classmethod
+    def of_observed(cls, block: Block) -> Self:
+        """Return the moments of the observed entries of one block (b, d), in which NaN is a missing value. Cost b d.
+
+        >>> part = ColumnMoments.of_observed(Block(np.array([[1.0, np.nan], [3.0, 5.0]])))
+        >>> part.missing, part.weight, part.mean
+        (array([0, 1]), array([2., 1.]), array([2., 5.]))
+        """
+        X, rows = as_floats(block.rows), rows_and_weight(block)[0]
+        one_class = np.zeros(len(X), dtype=np.int32)
+        found = cls.of_classes(X, one_class, block.weight, 1).regroup(lambda a: a[0])
+        observed = found.weight
+        if block.weight is not None:
+            ones = (block.weight > 0.0).astype(np.float64)
+            observed = class_sums(X, one_class, ones, np.zeros((1, X.shape[1])))[0][0]
+        return replace(found, rows=rows, missing=(rows - observed).astype(np.intp))
+
+    @classmethod
+    def of_groups(cls, block: Block, shares: Array) -> Self:
+        """Return the moments of rows (b, d) that K groups share out by weights (b, K). Cost b K d.
+
+        >>> X, R = np.array([[0.0, 1.0], [2.0, 1.0], [5.0, 1.0]]), np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+        >>> ColumnMoments.of_groups(Block(X), R).square
+        array([[2., 0.], [0., 0.]])
+        """
+        return _sum_pieces(cls._of_group_rows, block, shares)
+
+    @classmethod
+    def _of_group_rows(cls, X: Array, R: Array) -> Self:
+        weight, mean = _group_means(X, R)
+        return cls(weight, mean, np.stack([r @ (X - m) ** 2 for m, r in zip(mean, R.T, strict=True)]))
+
+    @classmethod
+    def of_classes(cls, rows: Array, y: Array, weight: Array | None, n_classes: int) -> Self:
+        """Return the moments (C, d) of the observed entries of rows (b, d) in classes y (b,). Cost b d, by a kernel.
+
+        >>> y = np.zeros(2, dtype=np.int32)
+        >>> halves = [ColumnMoments.of_classes(np.array(X), y, None, 1) for X in ([[1.0], [3.0]], [[np.nan], [5.0]])]
+        >>> halves[0] + halves[1]
+        ColumnMoments(weight=array([[3.]]), mean=array([[3.]]), square=array([[8.]]), rows=0, missing=0)
+        """
+        first, zeros = slice(0, CENTRE_ROWS), np.zeros((n_classes, rows.shape[1]))
+        with np.errstate(all="ignore"):  # the mean shows what is not finite, and the caller explains it
+            centre = cls._of_class_rows(zeros, rows[first], y[first], None if weight is None else weight[first]).mean
+            found = cls._of_class_rows(np.where(np.isfinite(centre), centre, 0.0), rows, y, weight)
+            moved = found.weight * (found.mean - centre) ** 2
+            again = np.any(moved > MAX_CENTRE_ERROR * found.square) and np.all(np.isfinite(found.mean))
+        return cls._of_class_rows(found.mean, rows, y, weight) if again else found
+
+    @classmethod
+    def _of_class_rows(cls, centre: Array, rows: Array, y: Array, weight: Array | None) -> Self:
+        return cls.about(centre, *class_sums(rows, y, weight, centre))
+
+    @classmethod
+    def about(cls, centre: Array, weight: Any, total: Array, square: Array) -> Self:
+        """Return the moments from the sums and squares (..., d) about centres (..., d)."""
+        w = _per_column(weight, total)
+        delta = total / np.where(w > 0.0, w, 1.0)
+        return cls(weight, centre + delta, np.maximum(square - w * delta * delta, 0.0))
 
     def __add__(self, other: Self) -> Self:
-        weight, mean, delta = _merge_means(self, other)
-        factor = self.weight * other.weight / weight if weight else 0.0
+        weight, mean, delta, factor = merge_means(self, other)
         square = self.square + other.square + factor * delta * delta
-        return type(self)(self.rows + other.rows, weight, mean, square)
+        return type(self)(weight, mean, square, self.rows + other.rows, self.missing + other.missing)
 
     def variance(self, ddof: float = 1.0) -> Array:
-        """Column variances (d,), the squares over Σw − ddof."""
-        return self.square / (self.weight - ddof)
+        """Return the variances (..., d): the squares over Σw − ddof."""
+        return np.asarray(self.square / (_per_column(self.weight, self.mean) - ddof))
+
+    @property
+    def pooled(self) -> Self:
+        """The moments of all rows, from those of the groups on the first axis."""
+        w = _per_column(self.weight, self.mean)
+        weight, mean = _pool_means(self.weight, w, self.mean)
+        return type(self)(weight, mean, self.square.sum(axis=0) + np.sum(w * (self.mean - mean) ** 2, axis=0))
+
+    def scaled(self, factor: float) -> Self:
+        """Return the moments of rows whose weights are multiplied by a factor."""
+        return replace(self, weight=self.weight * factor, square=self.square * factor)
+
+    def regroup(self, change: Callable[[Array], Array]) -> Self:
+        """Return the moments with the groups chosen or arranged by `change`, which acts on leading axes only."""
+        return replace(self, weight=change(self.weight), mean=change(self.mean), square=change(self.square))
+
+    def subset(self, columns: Array) -> Self:
+        """Return the moments of some of the columns."""
+        weight = self.weight[..., columns] if np.ndim(self.weight) == self.mean.ndim else self.weight
+        missing = self.missing[columns] if np.ndim(self.missing) else self.missing
+        return replace(
+            self, weight=weight, mean=self.mean[..., columns], square=self.square[..., columns], missing=missing
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Weight, mean and scatter of rows; halves merge to the whole.
+    """Weight, mean and scatter of rows, of all or of each group; halves merge to the whole.
 
         weight = Σ w_i,   mean = Σ w_i x_i / weight,   scatter = Σ w_i (x_i − mean)(x_i − mean)ᵀ
 
     Attributes:
-        rows: number of rows with a positive weight.
-        weight: the sum of the weights.
-        mean: (d,).
-        scatter: (d, d), symmetric.
+        weight: a number, or (...) one per group. A group of weight 0 has a scatter of 0.
+        mean: (..., d).
+        scatter: (..., d, d), symmetric.
+        rows: number of rows with positive weight; 0 where only the sums within groups are known.
 
     >>> X = np.array([[1.0, 2.0], [3.0, 2.0], [5.0, 8.0]])
     >>> whole, halves = Moments.of(Block(X)), Moments.of(Block(X[:1])) + Moments.of(Block(X[1:]))
@@ -92,210 +177,121 @@ class Moments:
     array([[ 4.,  6.], [ 6., 12.]])
     """
 
-    rows: int
-    weight: float
+    weight: Any
     mean: Array
     scatter: Array
+    rows: int = 0
 
     @classmethod
     def of(cls, block: Block) -> Self:
-        """The moments of one block of rows (b, d). Cost b d² flops."""
+        """Return the moments of one block of rows (b, d). Cost b d² flops."""
         d = block.rows.shape[1]
-        rows, weight = size(block)
+        rows, weight = rows_and_weight(block)
         if weight == 0.0:
-            return cls(0, 0.0, np.zeros(d), np.zeros((d, d)))
-        return cls(rows, weight, *_mean_and_scatter(block.rows, block.weight, weight))
+            return cls(0.0, np.zeros(d), np.zeros((d, d)))
+        return cls(weight, *mean_and_scatter(block.rows, block.weight, weight), rows)
 
     @classmethod
-    def about(cls, shift: Array, total: Array, scatter: Array, rows: int, weight: float) -> Self:
-        """From the sum (d,) and scatter (d, d) about a shift."""
-        return cls(rows, weight, *_about_mean(shift, total, scatter, weight))
+    def of_groups(cls, block: Block, shares: Array) -> Self:
+        """Return the moments of rows (b, d) that K groups share out by weights (b, K). Cost b K d² flops.
+
+        >>> X, R = np.array([[0.0], [2.0], [5.0]]), np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+        >>> found = Moments.of_groups(Block(X), R)
+        >>> found.weight, found.mean.ravel(), found.scatter.ravel()
+        (array([2., 1.]), array([1., 5.]), array([2., 0.]))
+        """
+        return _sum_pieces(cls._of_group_rows, block, shares)
+
+    @classmethod
+    def _of_group_rows(cls, X: Array, R: Array) -> Self:
+        weight, mean = _group_means(X, R)
+        deviations = (X - m for m in mean)
+        scatter = [(D * r[:, None]).T @ D for D, r in zip(deviations, R.T, strict=True)]
+        return cls(weight, mean, np.stack(scatter))
+
+    @classmethod
+    def about(cls, centre: Array, weight: Any, total: Array, scatter: Array, rows: int = 0) -> Self:
+        """Return the moments from the sums (..., d) and scatters (..., d, d) about centres (..., d)."""
+        return cls(weight, *move_to_mean(centre, _per_column(weight, total), total, scatter.copy()), rows)
 
     def __add__(self, other: Self) -> Self:
-        weight, mean, delta = _merge_means(self, other)
-        scatter = self.scatter + other.scatter
-        if self.weight and other.weight:
-            scatter = _plus_outer(scatter, self.weight * other.weight / weight, delta)
-        return type(self)(self.rows + other.rows, weight, mean, scatter)
+        weight, mean, delta, factor = merge_means(self, other)
+        scatter = add_outer(self.scatter + other.scatter, factor, delta)
+        return type(self)(weight, mean, scatter, self.rows + other.rows)
 
     def covariance(self, ddof: float = 1.0) -> Array:
-        """Covariance matrix (d, d): the scatter over Σw − ddof."""
-        return self.scatter / (self.weight - ddof)
+        """Return the covariance matrices (..., d, d): the scatter over Σw − ddof."""
+        return np.asarray(self.scatter / (_per_column(self.weight, self.mean) - ddof)[..., None])
 
     @property
     def columns(self) -> ColumnMoments:
-        """The part that concerns single columns."""
-        return ColumnMoments(self.rows, self.weight, self.mean, self.scatter.diagonal().copy())
+        """The moments of the single columns."""
+        return ColumnMoments(self.weight, self.mean, np.einsum("...ii->...i", self.scatter).copy(), self.rows)
+
+    @property
+    def pooled(self) -> Self:
+        """The moments of all rows, from those of the groups on the first axis."""
+        w = _per_column(self.weight, self.mean)
+        weight, mean = _pool_means(self.weight, w, self.mean)
+        apart = self.mean - mean
+        between = ((w * apart)[..., None] * apart[..., None, :]).sum(axis=0)
+        return type(self)(weight, mean, self.scatter.sum(axis=0) + between)
+
+    def scaled(self, factor: float) -> Self:
+        """Return the moments of rows whose weights are multiplied by a factor."""
+        return replace(self, weight=self.weight * factor, scatter=self.scatter * factor)
+
+    def regroup(self, change: Callable[[Array], Array]) -> Self:
+        """Return the moments with the groups chosen or arranged by `change`, which acts on leading axes only."""
+        return replace(self, weight=change(self.weight), mean=change(self.mean), scatter=change(self.scatter))
+
+    def subset(self, columns: Array) -> Self:
+        """Return the moments of some of the columns."""
+        return replace(self, mean=self.mean[..., columns], scatter=self.scatter[..., columns, :][..., columns])
 
 
-def size(block: Block) -> tuple[int, float]:
-    """The number of rows that count, and their total weight."""
+def rows_and_weight(block: Block) -> tuple[int, float]:
+    """Return the number of rows with positive weight, and their total weight."""
     if block.weight is None:
         return block.rows.shape[0], float(block.rows.shape[0])
     return int(np.count_nonzero(block.weight)), float(np.sum(block.weight))
 
 
-def _merge_means(a: Any, b: Any) -> tuple[float, Array, Array]:
-    weight = a.weight + b.weight
-    delta = b.mean - a.mean
-    return weight, a.mean + delta * (b.weight / weight if weight else 0.0), delta
+def merge_means(a: Any, b: Any) -> tuple[Any, Array, Array, Array]:
+    """Return the weight and mean of two moments together, the difference of the means, and its factor.
 
-
-def _sampled(n: int, weight: Array | None) -> tuple[Array, Array]:
-    """Some rows that count, spread over all of them, and their weights."""
-    counting = np.arange(n) if weight is None else np.flatnonzero(weight)
-    chosen = counting[:: max(1, len(counting) // SAMPLE)]
-    return chosen, np.ones(len(chosen)) if weight is None else weight[chosen]
-
-
-def _provisional(rows: Array, weight: Array | None) -> Array:
-    """A centre near the rows that count, exact in their dtype.
-
-    Columns within a third of a deviation of zero are left where they are: that costs a sixth of a bit, and where all
-    are, BLAS can read the rows as they lie.
+    The factor, times the difference squared, is what the merged squares have beyond the sum of both; it broadcasts
+    against the means (..., d). Where one of the two has no weight, its mean does not count, whatever it is.
     """
-    chosen, w = _sampled(len(rows), weight)
-    some = rows[chosen].astype(np.float64)
-    mean = np.average(some, axis=0, weights=w)
-    if np.all(9.0 * mean**2 < np.average((some - mean) ** 2, axis=0, weights=w)):
-        return np.zeros(rows.shape[1])
-    return mean.astype(rows.dtype).astype(np.float64)
+    wa, wb = _per_column(a.weight, a.mean), _per_column(b.weight, b.mean)
+    total = wa + wb
+    share = wb / np.where(total > 0.0, total, 1.0)
+    delta = np.where((wa > 0.0) & (wb > 0.0), b.mean - a.mean, 0.0)
+    mean = np.where(wa > 0.0, a.mean, b.mean) + share * delta
+    return a.weight + b.weight, mean, delta, wa * share
 
 
-def _centred_moments(
-    about: Callable[[Array], tuple[Array, Array]], shift: Array, n: float, dtype: np.dtype[Any]
-) -> tuple[Array, Array]:
-    """Mean and scatter from sums about a shift; about a better one if the first was so far off that digits went."""
-    total, scatter = about(shift)
-    delta = total / n
-    lost = n * delta**2
-    if np.any(lost > TOO_FAR[dtype] * np.maximum(scatter.diagonal() - lost, 0.0)):
-        shift = (shift + delta).astype(dtype).astype(np.float64)
-        total, scatter = about(shift)
-    return _about_mean(shift, total, scatter, n)
+def _per_column(weight: Any, columns: Array) -> Array:
+    """Return weights (...) or (..., d) with axes so that they broadcast against columns (..., d)."""
+    w = np.asarray(weight)
+    return w if w.ndim == columns.ndim else w[..., None]
 
 
-def _about_mean(shift: Array, total: Array, scatter: Array, weight: float) -> tuple[Array, Array]:
-    """From sums about a shift to mean and scatter about the mean: S − (Σw) δδᵀ with δ = total / Σw."""
-    delta = total / weight
-    centred = _plus_outer(scatter, -weight, delta)
-    np.fill_diagonal(centred, np.maximum(centred.diagonal(), 0.0))  # rounding may leave a constant column below zero
-    return shift + delta, centred
+def _pool_means(weight: Any, per_column: Array, mean: Array) -> tuple[Any, Array]:
+    """Return the weight and mean of all groups on the first axis together."""
+    total = per_column.sum(axis=0)
+    return weight.sum(axis=0), (per_column * mean).sum(axis=0) / np.where(total > 0.0, total, 1.0)
 
 
-def _plus_outer(A: Array, factor: float, v: Array) -> Array:
-    """A + factor v vᵀ, in place, a few rows at a time; not by BLAS, whose threads would spin on beside what follows."""
-    for start in range(0, len(v), OUTER_ROWS):
-        part = slice(start, start + OUTER_ROWS)
-        A[part] += (factor * v[part])[:, None] * v
-    return A
+def _sum_pieces(summarise: Callable[[Array, Array], S], block: Block, shares: Array) -> S:
+    """Return Σ summarise(rows, shares) over dense pieces of a block, whose weights multiply the shares."""
+    step = max(1, GROUPED_ENTRIES // block.rows.shape[1])
+    R = shares if block.weight is None else shares * block.weight[:, None]
+    parts = (slice(start, start + step) for start in range(0, len(R), step))
+    return reduce(operator.add, (summarise(dense(block.rows[part]), R[part]) for part in parts))
 
 
-@singledispatch
-def _mean_and_scatter(rows: Any, weight: Array | None, n: float) -> tuple[Array, Array]:
-    """Mean (d,) and scatter (d, d); this one for tensors, on their device."""
-    xp = namespace(rows)
-
-    def about(shift: Array) -> tuple[Array, Array]:
-        total, scatter = 0.0, 0.0
-        for w, piece in _pieces(rows, weight, shift):
-            total = total + xp.sum(w * piece, axis=0)
-            factor = xp.astype(xp.sqrt(w) * piece, rows.dtype)
-            scatter = scatter + xp.astype(xp.matmul(factor.T, factor), xp.float64)
-        return to_numpy(total), to_numpy(scatter)
-
-    dtype = np.dtype(np.float32 if rows.dtype == xp.float32 else np.float64)
-    return _centred_moments(about, _near_tensor(rows, weight), n, dtype)
-
-
-@_mean_and_scatter.register
-def _(rows: np.ndarray, weight: Array | None, n: float) -> tuple[Array, Array]:
-    return _centred_moments(lambda c: moments_about(rows, weight, c), _provisional(rows, weight), n, rows.dtype)
-
-
-@_mean_and_scatter.register
-def _(rows: sparse.csr_matrix, weight: Array | None, n: float) -> tuple[Array, Array]:
-    """Columns that are mostly stored are centred densely; the rest cannot cancel.
-
-    For a column of density p the mean squared is at most p / (1 − p) times the variance, so with
-    p ≤ 1/2 the textbook formula loses at most one bit.
-    """
-    mean, _ = _columns(rows, weight, n)
-    root = sparse.diags_array(np.ones(rows.shape[0]) if weight is None else np.sqrt(weight))
-    each = np.ones(rows.shape[0]) if weight is None else weight
-    stored = np.bincount(rows.indices, np.repeat(each, np.diff(rows.indptr)), minlength=rows.shape[1])
-    full = np.flatnonzero(stored > 0.5 * n)
-    scaled = (root @ rows.astype(np.float64)).tocsr()
-    scatter = (scaled.T @ scaled).toarray() - n * np.outer(mean, mean)
-    if full.size:
-        dense = root @ (rows[:, full].toarray() - mean[full])
-        cross = scaled.T @ dense - np.outer(mean, root.diagonal() @ dense)
-        scatter[:, full], scatter[full, :] = cross, cross.T
-        scatter[np.ix_(full, full)] = dense.T @ dense
-    return mean, scatter
-
-
-@singledispatch
-def _columns(rows: Any, weight: Array | None, n: float) -> tuple[Array, Array]:
-    """Means and sums of squared deviations (d,); this one for tensors, on their device."""
-    xp, shift = namespace(rows), _near_tensor(rows, weight)
-    total, square = 0.0, 0.0
-    for w, piece in _pieces(rows, weight, shift):
-        total, square = total + xp.sum(w * piece, axis=0), square + xp.sum(w * piece * piece, axis=0)
-    mean = to_numpy(total) / n
-    return shift + mean, np.maximum(to_numpy(square) - n * mean * mean, 0.0)
-
-
-@_columns.register
-def _(rows: np.ndarray, weight: Array | None, n: float) -> tuple[Array, Array]:
-    shift = _provisional(rows, weight)
-    total, square = np.zeros(rows.shape[1]), np.zeros(rows.shape[1])
-    step = max(1, (1 << 17) // rows.shape[1])
-    for start in range(0, rows.shape[0], step):
-        panel = rows[start : start + step] - shift  # float64, a piece that stays in cache
-        w = np.ones(len(panel)) if weight is None else weight[start : start + step]
-        total += w @ panel
-        panel *= panel
-        square += w @ panel
-    return shift + total / n, np.maximum(square - total * total / n, 0.0)
-
-
-@_columns.register
-def _(rows: sparse.csr_matrix, weight: Array | None, n: float) -> tuple[Array, Array]:
-    """Stored entries about the mean, and (Σw − stored weight) times the mean squared for the zeros."""
-    each = np.ones(rows.shape[0]) if weight is None else weight
-    w = np.repeat(each, np.diff(rows.indptr))
-    d = rows.shape[1]
-    data = rows.data.astype(np.float64, copy=False)
-    mean = np.bincount(rows.indices, w * data, minlength=d) / n
-    whole = np.bincount(rows.indices, minlength=d) == rows.shape[0]  # no zeros, however the sums of weights are rounded
-    zeros = np.where(whole, 0.0, np.maximum(n - np.bincount(rows.indices, w, minlength=d), 0.0))
-    deviation = data - mean[rows.indices]
-    square = np.bincount(rows.indices, w * deviation * deviation, minlength=d) + zeros * mean * mean
-    still = whole & (square <= n * (NEARLY_STILL * mean) ** 2)
-    if still.any():  # a second look: a column of one value has no variance at all
-        left = np.bincount(rows.indices, w * deviation, minlength=d)
-        mean, square = np.where(still, mean + left / n, mean), np.where(still, square - left * left / n, square)
-    return mean, np.maximum(square, 0.0)
-
-
-def _near_tensor(rows: Any, weight: Array | None) -> Array:
-    """A centre near the rows of a tensor, exact in their dtype."""
-    xp = namespace(rows)
-    chosen, w = _sampled(rows.shape[0], weight)
-    some = to_numpy(xp.take(rows, xp.asarray(chosen, device=rows.device), axis=0))
-    return np.asarray(np.average(some.astype(np.float64), axis=0, weights=w), dtype=some.dtype).astype(np.float64)
-
-
-def _pieces(rows: Any, weight: Array | None, shift: Array) -> Iterator[tuple[Any, Any]]:
-    """Short runs of (weights (b, 1), rows − shift) of a tensor, in float64 on its device.
-
-    float32 is multiplied in float32 over these runs, which are added in float64.
-    """
-    xp = namespace(rows)
-    centre = xp.asarray(shift, dtype=xp.float64, device=rows.device)
-    step = SHORT if rows.dtype == xp.float32 else LONG
-    for start in range(0, rows.shape[0], step):
-        part = xp.astype(rows[start : start + step, :], xp.float64) - centre
-        w = np.ones(part.shape[0]) if weight is None else weight[start : start + step]
-        yield xp.asarray(w[:, None], dtype=xp.float64, device=rows.device), part
+def _group_means(X: Array, R: Array) -> tuple[Array, Array]:
+    """Return the weights (K,) and means (K, d) of groups, taken about a row, so that a large offset costs no digits."""
+    weight = R.sum(axis=0)
+    return weight, X[0] + (R.T @ (X - X[0])) / np.where(weight > 0.0, weight, 1.0)[:, None]

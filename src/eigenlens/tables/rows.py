@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from eigenlens.arrays import Array
-from eigenlens.data.coerce import fields_of
+from eigenlens.arrays import Array, dense
+from eigenlens.data.coerce import as_source, fields_of
 from eigenlens.data.rows import picked
 from eigenlens.data.source import Source
 from eigenlens.data.table import MixedRows, codes_of, numbers_of
@@ -22,6 +22,7 @@ __all__ = [
     "PlaneCounts",
     "RowSample",
     "count_outside",
+    "first_rows",
     "numeric_blocks",
     "plane_counts",
     "sample_rows",
@@ -80,12 +81,24 @@ def sample_rows(source: Source, limit: int, rng: np.random.Generator) -> RowSamp
     return RowSample(source, numbers, dict(zip(text, texts, strict=True)), places, total)
 
 
+def first_rows(X: Any, limit: int | None = None) -> Array:
+    """Return the first `limit` rows of X, of any kind, as a dense float64 array; no more of them are read."""
+    parts: list[Array] = []
+    left = limit
+    for rows in as_source(X).rows():
+        parts.append(dense(rows if left is None else rows[:left]))
+        left = None if left is None else left - len(parts[-1])
+        if left == 0:
+            break
+    return np.concatenate(parts)
+
+
 def _taken(rows: Any, index: Array, b: int) -> Any:
     """The rows of these numbers: all of them as they are."""
     if index.size == b:
         return rows
     if isinstance(rows, MixedRows):
-        return MixedRows(rows.numbers[index], rows.codes[index], rows.levels, rows.places)
+        return MixedRows(rows.numbers[index], rows.codes[index], rows.categories, rows.places)
     return picked(rows, index)
 
 
@@ -94,9 +107,9 @@ def _entries(rows: Any, text: list[int], d: int) -> tuple[Array, list[Array]]:
     found = []
     for j in text:
         (encoded,) = codes_of(rows, np.array([j]))
-        levels = np.empty(len(encoded.levels) + 1, dtype=object)
-        levels[:-1] = encoded.levels
-        found.append(levels[encoded.codes])
+        categories = np.empty(len(encoded.categories) + 1, dtype=object)
+        categories[:-1] = encoded.categories
+        found.append(categories[encoded.codes])
     return numbers, found
 
 

@@ -28,14 +28,13 @@ from eigenlens.bayes.discriminant.covariances import FLOOR, Shrinking, has_densi
 from eigenlens.bayes.discriminant.fit import covariance_within, read_classes
 from eigenlens.bayes.discriminant.fit_missing import complete_classes
 from eigenlens.bayes.discriminant.options import columns_of_classes
-from eigenlens.bayes.pooled_variance import ClassSpread, of_columns, with_spread_within, with_variances
+from eigenlens.bayes.pooled_variance import ClassSpread, with_spread_within, with_variances
 from eigenlens.data.source import Source
 from eigenlens.densities.gaussian import Gaussian, GaussianFamily
 from eigenlens.errors import DataError, DataWarning, OptionError
 from eigenlens.estimator.rows import join_limited
 from eigenlens.latent.families import FactorFamily, PPCAFamily
-from eigenlens.stats.moments import Moments
-from eigenlens.stats.observed import ObservedColumns
+from eigenlens.stats.moments import ColumnMoments, Moments
 
 __all__ = ["Amends", "amended_estimators", "amended_members", "has_spread", "no_spread", "warn_about_amends"]
 
@@ -58,13 +57,13 @@ def amended_members(
 
     Those that are `singular` are so in the columns that vary in them too; `first` is the error of the first to fail.
     """
-    if not all(isinstance(part, Moments | ObservedColumns) for part in found.parts):
+    if not all(isinstance(part, Moments | ColumnMoments) for part in found.parts):
         raise first
     spread = _required(ClassSpread.of(found), family, first)
     kept, mean = np.flatnonzero(~spread.constant), spread.mean
     amends, counts = Amends(np.flatnonzero(spread.constant)), spread.weight.max(axis=1)
     if amends.columns.size:
-        found, spread, own = ClassMoments(tuple(of_columns(p, kept) for p in found.parts)), spread.part(kept), {}
+        found, spread, own = ClassMoments(tuple(p.subset(kept) for p in found.parts)), spread.part(kept), {}
         family = replace(family, names=tuple(family.names[j] for j in kept)) if _named(family) else family
     labels = enumerate(classes.tolist())
     made = [own[c] if c in own else _member(family, c, found, spread, label, singular, amends) for c, label in labels]

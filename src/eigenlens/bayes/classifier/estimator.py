@@ -25,8 +25,8 @@ from eigenlens.bayes.classifier.densities import (
 )
 from eigenlens.bayes.classifier.explain_gaussian import explained_by_gaussians, is_gaussian
 from eigenlens.bayes.explain import Explanation
-from eigenlens.bayes.labels import announced, enough_classes, labels_among, labels_of
-from eigenlens.bayes.rule import BayesRule, Counted, drawn_by_class
+from eigenlens.bayes.labels import codes_among_classes, encode_labels, partial_fit_classes, require_two_classes
+from eigenlens.bayes.rule import BayesRule, ClassCounts, sample_by_class
 from eigenlens.data.source import Source
 from eigenlens.errors import OptionError
 from eigenlens.estimator.rows import count_rows, validate_rows
@@ -46,7 +46,7 @@ def _explains(estimator: Any) -> bool:
     return True
 
 
-class BayesClassifier(Counted, BayesRule, BaseEstimator):  # type: ignore[misc]
+class BayesClassifier(ClassCounts, BayesRule, BaseEstimator):  # type: ignore[misc]
     """argmax over classes c of ln p(c) + ln p(x | c), with any density for p(x | c): one copy of it is fitted a class.
 
     Parameters:
@@ -97,7 +97,7 @@ class BayesClassifier(Counted, BayesRule, BaseEstimator):  # type: ignore[misc]
         self.__dict__.pop("_kept", None)  # should this fail, nothing is fitted
         density = checked_density(self.density)
         source = validate_rows(self, X, sample_weight, reset=True)
-        labels = enough_classes(labels_of(y, X, count_rows(source)), source.weight)
+        labels = require_two_classes(encode_labels(y, X, count_rows(source)), source.weight)
         with told_together():
             kept = densities_of(density, source, labels.codes, labels.classes, self._seeds())
         self._remember(labels.classes, labels.codes, source, X)
@@ -118,9 +118,9 @@ class BayesClassifier(Counted, BayesRule, BaseEstimator):  # type: ignore[misc]
                 "to classes without a density of their own. Begin with partial_fit."
             )
         source = validate_rows(self, X, sample_weight, reset=first)
-        labels = labels_of(y, X, count_rows(source))
-        known = announced(classes, labels, None if first else self.classes_)
-        codes = labels_among(labels, known)
+        labels = encode_labels(y, X, count_rows(source))
+        known = partial_fit_classes(classes, labels, None if first else self.classes_)
+        codes = codes_among_classes(labels, known)
         before = None if first else self._kept
         with told_together():
             self._kept = densities_with(before, checked_density(self.density), source, codes, known, self._seeds())
@@ -144,7 +144,7 @@ class BayesClassifier(Counted, BayesRule, BaseEstimator):  # type: ignore[misc]
 
     def _draw(self, labels: Array, rng: np.random.Generator) -> Any:
         densities = self.densities_
-        return self._like(drawn_by_class(labels, self.n_features_in_, lambda c, m: drawn(densities[c], m, rng)))
+        return self._like(sample_by_class(labels, self.n_features_in_, lambda c, m: drawn(densities[c], m, rng)))
 
     @available_if(_explains)  # type: ignore[untyped-decorator]
     def explain(self, X: Any, *, of: Any = None, against: Any = None) -> Explanation:

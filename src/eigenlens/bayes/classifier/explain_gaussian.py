@@ -10,8 +10,8 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.bayes.classifier.class_density import finite_blocks
 from eigenlens.bayes.classifier.column_subset import InColumns
-from eigenlens.bayes.explain import Explanation, explained
-from eigenlens.bayes.labels import chosen_class
+from eigenlens.bayes.explain import Explanation, explain_terms
+from eigenlens.bayes.labels import class_positions
 from eigenlens.densities.base import rows_by_pattern
 from eigenlens.densities.covariance import Covariance, Full
 from eigenlens.densities.covariance_axes import Axes
@@ -41,12 +41,13 @@ def explained_by_gaussians(estimator: Any, densities: Sequence[Any], X: Any, of:
     rows = np.concatenate(list(finite_blocks(estimator, X)))
     terms = np.stack([gaussian_shares(density, rows) for density in densities], axis=2)
     chosen = (
-        chosen_class(estimator.classes_, name, value, len(rows)) for name, value in (("of", of), ("against", against))
+        class_positions(estimator.classes_, name, value, len(rows))
+        for name, value in (("of", of), ("against", against))
     )
     names = getattr(estimator, "feature_names_in_", range(estimator.n_features_in_))
     with np.errstate(divide="ignore"):
         log_prior = np.log(estimator.class_prior_)
-    return explained(names, estimator.classes_, terms, log_prior, *chosen)
+    return explain_terms(names, estimator.classes_, terms, log_prior, *chosen)
 
 
 def gaussian_shares(density: Any, X: Array) -> Array:

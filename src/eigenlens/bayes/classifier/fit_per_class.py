@@ -22,7 +22,7 @@ from eigenlens.errors import DataError, OptionError
 from eigenlens.estimator.rows import count_rows
 from eigenlens.kde.estimator import KernelDensity
 from eigenlens.mixture.estimator import GaussianMixture
-from eigenlens.stats.observed import ObservedColumns
+from eigenlens.stats.moments import ColumnMoments
 
 __all__ = ["ask", "attempted", "fitted_to_class", "fresh_estimators", "read_spread"]
 
@@ -74,7 +74,7 @@ def _flat_classes(estimator: Any, source: Source, codes: Array, n_classes: int) 
 
 def read_spread(source: Source, codes: Array, n_classes: int) -> ClassSpread:
     """How far the columns of each class vary, in one pass."""
-    summarise = partial(class_summary, n_classes=n_classes, moments=ObservedColumns.of)
+    summarise = partial(class_summary, n_classes=n_classes, moments=ColumnMoments.of_observed)
     with np.errstate(invalid="ignore", over="ignore"):
         return ClassSpread.of(accumulate(labelled(source, codes), summarise))
 

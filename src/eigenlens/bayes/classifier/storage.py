@@ -17,7 +17,7 @@ from eigenlens.bayes.classifier.column_subset import InColumns
 from eigenlens.bayes.classifier.densities import Estimated, is_family
 from eigenlens.bayes.discriminant.storage import covariance_arrays, covariance_from
 from eigenlens.catalogue import estimator_class
-from eigenlens.densities.covariance import STRUCTURES
+from eigenlens.densities.covariance import COVARIANCES
 from eigenlens.densities.covariance_axes import Axes
 from eigenlens.densities.gaussian import Gaussian, GaussianFamily
 from eigenlens.densities.linear_gaussian import LinearGaussian
@@ -86,7 +86,7 @@ def _parts(density: Any) -> tuple[str, dict[str, Array], Any]:
         spread = {f"spread.{name}": array for name, array in covariance_arrays(density.covariance).items()}
         return "Gaussian", {"mean": density.mean} | spread, "axes"
     if isinstance(density, Gaussian):
-        kind = next(name for name, structure in STRUCTURES.items() if isinstance(density.covariance, structure))  # type: ignore[arg-type]
+        kind = next(name for name, structure in COVARIANCES.items() if isinstance(density.covariance, structure))  # type: ignore[arg-type]
         return "Gaussian", {"mean": density.mean, "spread": _spread(density.covariance, kind)}, kind
     if isinstance(density, LinearGaussian):
         kept = {"mean": density.mean, "loadings": density.loadings, "noise": np.asarray(density.noise)}
@@ -151,7 +151,7 @@ def _spread(covariance: Any, kind: str) -> Array:
 
 
 def _covariance(kind: str, spread: Array, d: int) -> Any:
-    return STRUCTURES[kind](float(spread[0]), d) if kind == "spherical" else STRUCTURES[kind](spread)
+    return COVARIANCES[kind](float(spread[0]), d) if kind == "spherical" else COVARIANCES[kind](spread)
 
 
 def _said_family(family: Any) -> list[Any]:

@@ -15,7 +15,7 @@ from eigenlens.bayes.class_moments import ClassMoments, ClassRows, class_summary
 from eigenlens.bayes.discriminant.shrinkage import TARGETS, QuarticMoments, intensity
 from eigenlens.data.source import Block
 from eigenlens.densities.covariance import Covariance, Full
-from eigenlens.densities.covariance_axes import FLAT, Axes
+from eigenlens.densities.covariance_axes import MIN_AXIS_SHARE, Axes
 from eigenlens.errors import DataError
 from eigenlens.stats.moments import Moments
 
@@ -189,7 +189,7 @@ def has_density(C: Array, means: Array, constant: Array, least: float = 0.0) -> 
         return False
     inverse = 1.0 / np.sqrt(variances)
     correlations = inverse[:, None] * C[np.ix_(kept, kept)] * inverse
-    bound = max(least, kept.sum() * FLAT)
+    bound = max(least, kept.sum() * MIN_AXIS_SHARE)
     return not kept.any() or bool(np.linalg.eigvalsh(correlations)[0] > bound)
 
 

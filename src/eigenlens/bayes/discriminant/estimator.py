@@ -18,8 +18,14 @@ from eigenlens.bayes.discriminant.covariances import Shrinking, require_range
 from eigenlens.bayes.discriminant.fit import choose_route, read_classes, read_moments
 from eigenlens.bayes.discriminant.fit_missing import Completed, complete_classes
 from eigenlens.bayes.discriminant.options import columns_of_classes, warn_about_steps
-from eigenlens.bayes.labels import Labels, announced, enough_classes, labels_among, labels_of
-from eigenlens.bayes.rule import BayesRule, Counted, drawn_by_class
+from eigenlens.bayes.labels import (
+    ClassLabels,
+    codes_among_classes,
+    encode_labels,
+    partial_fit_classes,
+    require_two_classes,
+)
+from eigenlens.bayes.rule import BayesRule, ClassCounts, sample_by_class
 from eigenlens.data.coerce import explain_nonfinite
 from eigenlens.data.rows import picked
 from eigenlens.data.source import Block, Progress, Source, accumulate
@@ -35,7 +41,7 @@ TOL = 1e-9
 """EM stops when no mean or covariance changes by more than this, in standard deviations."""
 
 
-class GaussianClasses(Counted, BayesRule, BaseEstimator):  # type: ignore[misc]
+class GaussianClasses(ClassCounts, BayesRule, BaseEstimator):  # type: ignore[misc]
     """Gaussian classes. A face says what its options are, and makes its model of moments or of few rows."""
 
     _kind: str
@@ -56,7 +62,7 @@ class GaussianClasses(Counted, BayesRule, BaseEstimator):  # type: ignore[misc]
         """
         self.__dict__.pop("_made", None)  # should this fail, nothing is fitted
         source = validate_rows(self, X, sample_weight, reset=True)
-        labels = enough_classes(labels_of(y, X, count_rows(source)), source.weight)
+        labels = require_two_classes(encode_labels(y, X, count_rows(source)), source.weight)
         C, shrinking = len(labels.classes), self._options(len(labels.classes))
         with progress_callback(self.verbose) as progress, np.errstate(invalid="ignore", over="ignore"):
             found = read_classes(source, labels.codes, C, shrinking, pooled=self._pooled, progress=progress)
@@ -78,7 +84,9 @@ class GaussianClasses(Counted, BayesRule, BaseEstimator):  # type: ignore[misc]
             require_range(found.variances)
         return self._estimate(found, shrinking)
 
-    def _completed(self, source: Source, labels: Labels, shrinking: Shrinking, progress: Progress | None) -> Completed:
+    def _completed(
+        self, source: Source, labels: ClassLabels, shrinking: Shrinking, progress: Progress | None
+    ) -> Completed:
         """The classes of rows with gaps; infinities are an error."""
         if accumulate(source, count_infinite):
             raise explain_nonfinite(source)
@@ -100,9 +108,9 @@ class GaussianClasses(Counted, BayesRule, BaseEstimator):  # type: ignore[misc]
                 "columns or to rows with gaps, and has no moments. Begin with partial_fit."
             )
         source = validate_rows(self, X, sample_weight, reset=first)
-        labels = labels_of(y, X, count_rows(source))
-        known = announced(classes, labels, None if first else self.classes_)
-        codes = labels_among(labels, known)
+        labels = encode_labels(y, X, count_rows(source))
+        known = partial_fit_classes(classes, labels, None if first else self.classes_)
+        codes = codes_among_classes(labels, known)
         with np.errstate(invalid="ignore", over="ignore"):
             found = read_moments(source, codes, len(known), self._options(len(known)), pooled=self._pooled)
         if not np.all(np.isfinite(found.mean)):
@@ -145,7 +153,7 @@ class GaussianClasses(Counted, BayesRule, BaseEstimator):  # type: ignore[misc]
 
     def _draw(self, labels: Array, rng: np.random.Generator) -> Any:
         parts: Sequence[Any] = self._mixture.components
-        return self._like(drawn_by_class(labels, self.n_features_in_, lambda c, m: parts[c].sample(m, rng)))
+        return self._like(sample_by_class(labels, self.n_features_in_, lambda c, m: parts[c].sample(m, rng)))
 
     # ---- saving -----------------------------------------------------------------------------------------
 

@@ -22,7 +22,7 @@ from eigenlens.bayes.discriminant.covariances import (
 from eigenlens.bayes.discriminant.wide import wide_class_covariances, wide_held_covariance, wide_pooled_covariance
 from eigenlens.data.source import Progress, Source, accumulate
 from eigenlens.densities.covariance import Covariance
-from eigenlens.densities.covariance_axes import FLAT, Axes
+from eigenlens.densities.covariance_axes import MIN_AXIS_SHARE, Axes
 from eigenlens.densities.gaussian import Gaussian
 from eigenlens.densities.mixture import Mixture
 from eigenlens.linalg.spectrum import orient
@@ -109,7 +109,7 @@ class FisherRule:
         solved = np.sqrt(self.prior)[:, None] * self.coef
         values, U = np.linalg.eigh(_symmetric(M @ solved.T))
         values, U = values[::-1][: len(M) - 1], U[:, ::-1][:, : len(M) - 1]
-        kept = values > len(M) * FLAT * values.max(initial=0.0)
+        kept = values > len(M) * MIN_AXIS_SHARE * values.max(initial=0.0)
         V = solved.T @ (U[:, kept] / np.sqrt(values[kept]))
         return values[kept], orient(V)
 

@@ -30,10 +30,9 @@ from eigenlens.data.source import Block, Progress, Source, accumulate
 from eigenlens.densities.base import rows_by_pattern
 from eigenlens.densities.covariance import Covariance, Full
 from eigenlens.densities.covariance_axes import Axes
-from eigenlens.densities.mixture import matrix_of
+from eigenlens.densities.mixture import covariance_matrix
 from eigenlens.errors import DataError, OptionError
-from eigenlens.stats.moments import Moments
-from eigenlens.stats.observed import ObservedColumns
+from eigenlens.stats.moments import ColumnMoments, Moments
 
 __all__ = ["Completed", "complete_classes", "complete_members"]
 
@@ -89,7 +88,7 @@ def complete_members(
     rows, observed = _observed(source, codes, n_classes, called)
 
     def members(found: ClassMoments) -> list[Covariance]:
-        return [Full(matrix_of(estimate(part))) for part in found.parts]
+        return [Full(covariance_matrix(estimate(part))) for part in found.parts]
 
     found, steps, change = _climbed(rows, _start(observed), members, tol, max_iter, None)
     return Completed(found, Shrinking(), steps, change)
@@ -100,7 +99,7 @@ def _observed(
 ) -> tuple[Source, ClassMoments]:
     """The rows with their classes, and the moments of the entries that are there."""
     rows = labelled(source, codes)
-    observed = accumulate(rows, partial(class_summary, n_classes=n_classes, moments=ObservedColumns.of))
+    observed = accumulate(rows, partial(class_summary, n_classes=n_classes, moments=ColumnMoments.of_observed))
     for c, part in enumerate(observed.parts):
         if not np.all(part.weight > 0.0):
             raise DataError(
@@ -161,7 +160,7 @@ def _start(observed: ClassMoments) -> ClassMoments:
     parts = []
     for part in observed.parts:
         n = float(np.max(part.weight))
-        parts.append(Moments(int(n), n, part.mean, np.diag(n * part.square / part.weight)))
+        parts.append(Moments(n, part.mean, np.diag(n * part.square / part.weight), int(n)))
     return ClassMoments(tuple(parts))
 
 
@@ -189,7 +188,7 @@ def _filled(mine: Block, mean: Array, C: Full) -> Moments | None:
             X[np.ix_(which, gaps)] = mean[gaps] + shift
             unsure[np.ix_(gaps, gaps)] += float(w[which].sum()) * left
     filled = Moments.of(Block(X, w))
-    return Moments(filled.rows, filled.weight, filled.mean, filled.scatter + unsure)
+    return replace(filled, scatter=filled.scatter + unsure)
 
 
 def _given(C: Full, seen: Array, gaps: Array, deviations: Array) -> tuple[Array, Array]:

@@ -18,8 +18,8 @@ from eigenlens.bayes.discriminant.estimator import GaussianClasses
 from eigenlens.bayes.discriminant.fit import FisherRule, centred_product, shared_covariance
 from eigenlens.bayes.discriminant.options import checked_linear, require_rows, row_counts, warn_about_linear
 from eigenlens.bayes.discriminant.quadratic import QuadraticDiscriminant
-from eigenlens.bayes.explain import Explanation, compared
-from eigenlens.bayes.rule import chosen_class
+from eigenlens.bayes.explain import Explanation, classes_to_compare
+from eigenlens.bayes.labels import class_positions
 from eigenlens.data.rows import picked
 from eigenlens.densities.mixture import Mixture
 from eigenlens.errors import DataError
@@ -151,10 +151,10 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
         check_is_fitted(self)
         rows = np.concatenate(list(finite_blocks(self, X)))
         rule, n = self.model_, len(rows)
-        chosen = (chosen_class(self.classes_, name, value, n) for name, value in (("of", of), ("against", against)))
+        chosen = (class_positions(self.classes_, name, value, n) for name, value in (("of", of), ("against", against)))
         with np.errstate(divide="ignore"):
             log_prior = np.log(rule.prior)
-        a, b = compared(self._log_densities(rows) + log_prior, *chosen)
+        a, b = classes_to_compare(self._log_densities(rows) + log_prior, *chosen)
         parts = gaps.contributions(rule, rows, a, b)
         labels = np.asarray(self.classes_)
         names = getattr(self, "feature_names_in_", range(self.n_features_in_))

@@ -17,6 +17,7 @@ import numpy as np
 
 from eigenlens.arrays import Array, dense
 from eigenlens.data.source import Block
+from eigenlens.stats.moments import merge_means
 
 __all__ = [
     "RULES", "TARGETS", "PairMoments", "QuarticMoments", "intensity", "intensity_of_pairs", "ledoit_wolf",
@@ -163,8 +164,7 @@ class QuarticMoments:
         return cls(int(np.count_nonzero(w)), total, mean, unit, scatter, weighted.T @ Z, weighted.T @ squares)
 
     def __add__(self, other: Self) -> Self:
-        weight, apart = self.weight + other.weight, other.mean - self.mean
-        mean = self.mean + apart * (other.weight / weight if weight else 0.0)
+        weight, mean, apart, _ = merge_means(self, other)
         unit = np.maximum(np.maximum(self.unit, other.unit), units_of(np.abs(apart)))
         a, b = self._about(mean, unit), other._about(mean, unit)
         sums = (left + right for left, right in zip(a, b, strict=True))

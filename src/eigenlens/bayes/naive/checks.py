@@ -14,37 +14,38 @@ from sklearn.utils.validation import validate_data
 
 from eigenlens import checks
 from eigenlens.arrays import Array
-from eigenlens.bayes.naive.families.bernoulli import BinaryColumns
-from eigenlens.bayes.naive.families.categorical import LevelColumns, LevelFactor
-from eigenlens.bayes.naive.families.gaussian import ClassMoments, GaussianFactor
+from eigenlens.bayes.naive.families.bernoulli import BernoulliColumns
+from eigenlens.bayes.naive.families.categorical import CategoricalColumns, CategoricalFactor
+from eigenlens.bayes.naive.families.gaussian import GaussianFactor
 from eigenlens.bayes.naive.families.kde import CLASS_BANDWIDTHS
 from eigenlens.bayes.naive.fit import NaiveStatistics
 from eigenlens.bayes.naive.model import NaiveModel
 from eigenlens.bayes.naive.options import UNKNOWN, NaiveOptions
-from eigenlens.bayes.naive.plan import Choice, Plan, place_of
+from eigenlens.bayes.naive.plan import FamilyChoice, Plan, column_position
 from eigenlens.data.coerce import as_table, fields_of
 from eigenlens.data.column_kinds import Field
-from eigenlens.data.levels import listed
+from eigenlens.data.level_arrays import format_categories
 from eigenlens.data.source import Source
 from eigenlens.data.table import MixedRows, numbers_of
 from eigenlens.errors import DataError, DataWarning, OptionError
 from eigenlens.estimator.rows import validate_rows
+from eigenlens.stats.moments import ColumnMoments
 
 __all__ = [
     "FeatureTable",
-    "checked_naive_options",
-    "fitted_table",
+    "check_naive_options",
+    "check_no_fractions",
+    "check_smoothed_categories",
     "frame_kind",
-    "refuse_fractions",
-    "refuse_levels",
-    "sampled_rows",
-    "table_of",
-    "warn_about_constants",
-    "warn_about_names",
+    "rows_from_columns",
+    "table_to_fit",
+    "table_to_predict",
+    "warn_constant_columns",
+    "warn_identifier_columns",
 ]
 
 
-class FeatureTable(tuple[Choice, ...]):
+class FeatureTable(tuple[FamilyChoice, ...]):
     """The family of each column and why: a tuple of `Choice(column, family, reason)` that prints as a table."""
 
     def __str__(self) -> str:
@@ -59,7 +60,7 @@ class FeatureTable(tuple[Choice, ...]):
 # ---- tables ---------------------------------------------------------------------------------------------------
 
 
-def table_of(estimator: Any, X: Any, *, reset: bool = False) -> Source:
+def table_to_fit(estimator: Any, X: Any, *, reset: bool = False) -> Source:
     """X as a table; its feature names and count are kept (reset) or compared with the fit's.
 
     Columns of files and lazy frames are found by name, in any order and among others.
@@ -85,9 +86,9 @@ def _by_name(source: Source, known: Any) -> Source:
     return part
 
 
-def fitted_table(estimator: Any, X: Any) -> Source:
+def table_to_predict(estimator: Any, X: Any) -> Source:
     """X as a table of the columns that were fitted: what was numbers must still be, and so must text."""
-    source = table_of(estimator, X)
+    source = table_to_fit(estimator, X)
     now, plan = fields_of(source), estimator._plan
     for group, (factor, columns) in zip(estimator.model_.groups, plan.groups, strict=True):
         for place, j in enumerate(columns):
@@ -100,13 +101,13 @@ def fitted_table(estimator: Any, X: Any) -> Source:
 
 
 def _may_be(text: bool, conditional: Any, place: int) -> bool:
-    """Whether a level of a column that was fitted is text, or none is, as asked; or there is none at all."""
-    levels = conditional.levels[place] if isinstance(conditional, LevelColumns) else ()
-    return not levels or any(_is_text(level) == text for level in levels)
+    """Whether a category of a column that was fitted is text, or none is, as asked; or there is none at all."""
+    categories = conditional.categories[place] if isinstance(conditional, CategoricalColumns) else ()
+    return not categories or any(_is_text(category) == text for category in categories)
 
 
-def _is_text(level: Any) -> bool:
-    return isinstance(level, str | bytes)
+def _is_text(category: Any) -> bool:
+    return isinstance(category, str | bytes)
 
 
 def _refuse_kind(field: Field, refused: bool) -> None:
@@ -130,7 +131,7 @@ def _kinds_met(source: Source, j: int) -> set[bool]:
 def _kinds_in(rows: Any, j: int) -> set[bool]:
     if isinstance(rows, MixedRows) and rows.places[j] < 0:
         place = -1 - rows.places[j]
-        return {_is_text(rows.levels[place][code]) for code in np.unique(rows.codes[:, place]) if code >= 0}
+        return {_is_text(rows.categories[place][code]) for code in np.unique(rows.codes[:, place]) if code >= 0}
     return {False} if np.any(~np.isnan(numbers_of(rows, np.array([j])))) else set()
 
 
@@ -140,7 +141,7 @@ def frame_kind(X: Any) -> str | None:
     return kind if kind in ("pandas", "polars", "pyarrow") else None
 
 
-def sampled_rows(columns: Sequence[Array], fields: Sequence[Field], frame: str | None) -> Any:
+def rows_from_columns(columns: Sequence[Array], fields: Sequence[Field], frame: str | None) -> Any:
     """Columns drawn as rows (n, d): a frame of the kind that was fitted, floats, or objects where columns differ."""
     kept = [_of_kind(column, field) for column, field in zip(columns, fields, strict=True)]
     if frame is not None:
@@ -162,7 +163,7 @@ def _of_kind(column: Array, field: Field) -> Array:
     if field.kind == "integer" and column.dtype == np.float64 and np.array_equal(column, np.rint(column)):
         return column.astype(np.int64) if np.all(np.abs(column) < 2.0**63) else column
     if column.dtype == object and all(isinstance(value, str) for value in column):
-        return column.astype(str) if field.levels is None else column
+        return column.astype(str) if field.categories is None else column
     return column
 
 
@@ -173,7 +174,7 @@ def _are_whole(column: Array) -> bool:
 # ---- options --------------------------------------------------------------------------------------------------
 
 
-def checked_naive_options(estimator: Any, fields: Sequence[Field]) -> NaiveOptions:
+def check_naive_options(estimator: Any, fields: Sequence[Field]) -> NaiveOptions:
     """The options of an estimator of columns, each checked."""
     bandwidth = estimator.bandwidth
     if isinstance(bandwidth, str) or callable(bandwidth):
@@ -181,7 +182,7 @@ def checked_naive_options(estimator: Any, fields: Sequence[Field]) -> NaiveOptio
     else:
         bandwidth = checks.real("bandwidth", bandwidth, 0.0)
     return NaiveOptions(
-        smoothing=_by_column("smoothing", estimator.smoothing, fields, levels=True),
+        smoothing=_by_column("smoothing", estimator.smoothing, fields, categories=True),
         unknown=checks.name("unknown", estimator.unknown, UNKNOWN),
         floor=_not_negative("floor", estimator.floor),
         added_variance=_by_column("added_variance", estimator.added_variance, fields),
@@ -190,18 +191,18 @@ def checked_naive_options(estimator: Any, fields: Sequence[Field]) -> NaiveOptio
     )
 
 
-def _by_column(name: str, value: Any, fields: Sequence[Field], levels: bool = False) -> Any:
+def _by_column(name: str, value: Any, fields: Sequence[Field], categories: bool = False) -> Any:
     """A number, or one by the name of a column; the columns may be given by number too."""
     if not isinstance(value, Mapping):
         return _not_negative(name, value)
     places = {field.name: j for j, field in enumerate(fields)}
     checked = {
-        column: {level: _not_negative(f"{name}[{column!r}][{level!r}]", n) for level, n in given.items()}
-        if levels and isinstance(given, Mapping)
+        column: {category: _not_negative(f"{name}[{column!r}][{category!r}]", n) for category, n in given.items()}
+        if categories and isinstance(given, Mapping)
         else _not_negative(f"{name}[{column!r}]", given)
         for column, given in value.items()
     }
-    return {fields[place_of(column, places, len(fields), name)].name: given for column, given in checked.items()}
+    return {fields[column_position(column, places, len(fields), name)].name: given for column, given in checked.items()}
 
 
 def _not_negative(name: str, value: Any) -> float:
@@ -211,61 +212,65 @@ def _not_negative(name: str, value: Any) -> float:
 
 
 MANY = 20
-"""Levels of a column of text below which nothing is said about them."""
+"""Categories of a column of text below which nothing is said about them."""
 
 
-def warn_about_names(statistics: NaiveStatistics, plan: Plan) -> None:
-    """Say which columns of text are more like the names of rows: few rows share a level, so new ones will not."""
+def warn_identifier_columns(statistics: NaiveStatistics, plan: Plan) -> None:
+    """Say which columns of text are more like the names of rows: few rows share a category, so new ones will not."""
     for (factor, columns), part in zip(plan.groups, statistics.parts, strict=True):
-        if not isinstance(factor, LevelFactor):
+        if not isinstance(factor, CategoricalFactor):
             continue
-        for j, levels, counts in zip(columns, part.levels, part.counts, strict=True):
-            if plan.choices[j].reason == "text" and len(levels) > max(MANY, counts.sum() / 2.0):
+        for j, categories, counts in zip(columns, part.categories, part.counts, strict=True):
+            if plan.choices[j].reason == "text" and len(categories) > max(MANY, counts.sum() / 2.0):
                 warnings.warn(
-                    f"column {plan.fields[j].name!r} has {len(levels)} levels in {counts.sum():g} rows, like names of "
-                    "rows, which say nothing about others: leave it out (of a scan by id= or drop=).",
+                    f"column {plan.fields[j].name!r} has {len(categories)} categories in {counts.sum():g} rows, like "
+                    "names of rows, which say nothing about others: leave it out (of a scan by id= or drop=).",
                     DataWarning,
                     stacklevel=3,
                 )
 
 
-def refuse_levels(model: NaiveModel, options: NaiveOptions) -> None:
-    """Raise where smoothing is given for a level that its column does not have."""
+def check_smoothed_categories(model: NaiveModel, options: NaiveOptions) -> None:
+    """Raise where smoothing is given for a category that its column does not have."""
     given = options.smoothing if isinstance(options.smoothing, Mapping) else {}
-    known = dict(pair for group in model.groups for pair in _levels_in(group.conditional))
+    known = dict(pair for group in model.groups for pair in _categories_in(group.conditional))
     for name, asked in given.items():
-        levels = known.get(name, ())
-        odd = [level for level in asked if level not in levels] if isinstance(asked, Mapping) else []
+        categories = known.get(name, ())
+        odd = [category for category in asked if category not in categories] if isinstance(asked, Mapping) else []
         if odd:
-            said = f"its levels are {listed(levels)}" if levels else "its family has none: give a number"
+            said = (
+                f"its categories are {format_categories(categories)}"
+                if categories
+                else "its family has none: give a number"
+            )
             raise OptionError(
-                f"smoothing[{name!r}] names the level {odd[0]!r}, which the column does not have; {said}."
+                f"smoothing[{name!r}] names the category {odd[0]!r}, which the column does not have; {said}."
             )
 
 
-def _levels_in(part: Any) -> Iterable[tuple[Any, tuple[Any, ...]]]:
-    """The columns of a group that has levels, by name, and their levels."""
-    if isinstance(part, LevelColumns):
-        return zip(part.names, part.levels, strict=True)
-    return [(name, (0, 1)) for name in part.names] if isinstance(part, BinaryColumns) else []
+def _categories_in(part: Any) -> Iterable[tuple[Any, tuple[Any, ...]]]:
+    """The columns of a group that has categories, by name, and their categories."""
+    if isinstance(part, CategoricalColumns):
+        return zip(part.names, part.categories, strict=True)
+    return [(name, (0, 1)) for name in part.names] if isinstance(part, BernoulliColumns) else []
 
 
-def refuse_fractions(more: NaiveStatistics, plan: Plan) -> None:
-    """Raise where rows of a later call have fractions in a column that was taken for levels by its first rows."""
+def check_no_fractions(more: NaiveStatistics, plan: Plan) -> None:
+    """Raise where rows of a later call have fractions in a column that was taken for categories by its first rows."""
     for (factor, columns), part in zip(plan.groups, more.parts, strict=True):
-        if not isinstance(factor, LevelFactor):
+        if not isinstance(factor, CategoricalFactor):
             continue
-        for j, levels in zip(columns, part.levels, strict=True):
-            odd = [level for level in levels if isinstance(level, float) and not level.is_integer()]
+        for j, categories in zip(columns, part.categories, strict=True):
+            odd = [category for category in categories if isinstance(category, float) and not category.is_integer()]
             if odd and plan.fields[j].kind != "text" and plan.choices[j].reason != "as given":
                 raise DataError(
-                    f"column {plan.fields[j].name!r} was taken for levels in the first call of partial_fit "
+                    f"column {plan.fields[j].name!r} was taken for categories in the first call of partial_fit "
                     f"({plan.choices[j].reason}), and holds {odd[0]!r} now; name its family from the first call on: "
                     f"features={{{plan.fields[j].name!r}: 'gaussian'}}."
                 )
 
 
-def warn_about_constants(statistics: NaiveStatistics, plan: Plan, options: NaiveOptions, classes: Array) -> None:
+def warn_constant_columns(statistics: NaiveStatistics, plan: Plan, options: NaiveOptions, classes: Array) -> None:
     """Say which Gaussian columns are constant within a class, so that the floor is their variance; 0 is an error."""
     for (factor, columns), part in zip(plan.groups, statistics.parts, strict=True):
         if not isinstance(factor, GaussianFactor) or factor.shared:
@@ -288,8 +293,9 @@ def warn_about_constants(statistics: NaiveStatistics, plan: Plan, options: Naive
             )
 
 
-def _held(part: ClassMoments, options: NaiveOptions) -> Array:
+def _held(part: ColumnMoments, options: NaiveOptions) -> Array:
     """Where (C, g) the floor is above the variance of a class."""
     with np.errstate(invalid="ignore"):  # what is not finite is refused by the estimate
-        total = part.pooled()[2]
+        pooled = part.pooled
+        total = pooled.square / np.where(pooled.weight > 0.0, pooled.weight, 1.0)
     return np.asarray((part.weight > 0.0) & (part.square <= options.floor * total * part.weight) & (total > 0.0))

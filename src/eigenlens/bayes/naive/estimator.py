@@ -12,25 +12,26 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks
 from eigenlens.arrays import Array
-from eigenlens.bayes.explain import Explanation, explained
+from eigenlens.bayes.explain import Explanation, explain_terms
+from eigenlens.bayes.labels import ClassLabels, class_positions, codes_among_classes, encode_labels, require_two_classes
 from eigenlens.bayes.naive import storage as naive_files
 from eigenlens.bayes.naive.checks import (
     FeatureTable,
-    checked_naive_options,
-    fitted_table,
+    check_naive_options,
+    check_no_fractions,
+    check_smoothed_categories,
     frame_kind,
-    refuse_fractions,
-    refuse_levels,
-    sampled_rows,
-    table_of,
-    warn_about_constants,
-    warn_about_names,
+    rows_from_columns,
+    table_to_fit,
+    table_to_predict,
+    warn_constant_columns,
+    warn_identifier_columns,
 )
-from eigenlens.bayes.naive.fit import NaiveStatistics, estimate_naive, pieces, summarise_naive
+from eigenlens.bayes.naive.fit import NaiveStatistics, estimate_naive, row_slices, summarise_naive
 from eigenlens.bayes.naive.model import LinearRule, NaiveModel
 from eigenlens.bayes.naive.options import NaiveOptions
-from eigenlens.bayes.naive.plan import Plan, place_of, plan_of
-from eigenlens.bayes.rule import BayesRule, Labels, checked_prior, chosen_class, enough_classes, labels_among, labels_of
+from eigenlens.bayes.naive.plan import Plan, column_position, make_plan
+from eigenlens.bayes.rule import BayesRule, check_prior
 from eigenlens.data.coerce import fields_of
 from eigenlens.data.source import Source
 from eigenlens.data.table import numbers_of
@@ -59,22 +60,22 @@ class NaiveBayes(BayesRule, BaseEstimator):  # type: ignore[misc]
     column without an entry says nothing, whatever it holds in predict. Rows count with their weights. Only columns
     whose first 2000 rows leave it open cost another pass.
 
-    Levels that a type declares and that never occur (pandas' categories, Polars' Enum, Arrow's dictionaries) are
-    smoothed like those that do; Polars' Categorical declares none, so that its levels are those that occur.
+    Categories that a type declares and that never occur (pandas' categories, Polars' Enum, Arrow's dictionaries) are
+    smoothed like those that do; Polars' Categorical declares none, so that its categories are those that occur.
 
     Parameters:
         features: "auto" (see `features_` for what was chosen and why), a family for all columns, or {column: family},
             by name or number; columns left out are automatic. Families: "gaussian", "shared-gaussian" (one
             variance for all classes: the rule is then linear), "categorical", "bernoulli" (0 and 1, or text of two
-            levels), "multinomial" (all such columns are one block of counts; {("a", "b"): "multinomial"} is a block of
-            its own), "kde", "mixture", or a family of your own with `summarise` and `estimate`.
+            categories), "multinomial" (all such columns are one block of counts; {("a", "b"): "multinomial"} is a
+            block of its own), "kde", "mixture", or a family of your own with `summarise` and `estimate`.
         prior: class probabilities: None for the shares of the rows, "uniform", one a class, or {class: p}.
-        smoothing: rows added to each level in each class (1 is Laplace's rule, 0 counted fractions); by column
-            {column: number}, or {column: {level: number}} for any Dirichlet prior.
-        unknown: a level that was not met in fit, and a value of a "bernoulli" column that is neither 0 nor 1: "smooth"
-            (the probability that a further level without a row would have had, a / (n + a L + a), n the rows of the
-            class, L the levels and a the smoothing; with smoothing 0 that is 0 in every class, so that only the prior
-            is left, with a warning), "ignore" (its factor is left out) or "error".
+        smoothing: rows added to each category in each class (1 is Laplace's rule, 0 counted fractions); by column
+            {column: number}, or {column: {category: number}} for any Dirichlet prior.
+        unknown: a category that was not met in fit, and a value of a "bernoulli" column that is neither 0 nor 1:
+            "smooth" (the probability of one more category without rows, a / (n + a L + a), n the rows of the class, L
+            the number of categories and a the smoothing; with smoothing 0 that is 0 in every class, so that only the
+            prior is left, with a warning), "ignore" (its factor is left out) or "error".
         floor: the least variance of a Gaussian, as a share of the variance of its column over all rows: units do not
             matter.
         added_variance: added to the variances of Gaussian columns, a number or {column: number}, in squared units.
@@ -147,15 +148,15 @@ class NaiveBayes(BayesRule, BaseEstimator):  # type: ignore[misc]
         y may be left out for a scan with a label column. Rows of weight 0, and classes that only they have, do not
         count. Families that keep rows ("kde", "mixture") need them in memory.
         """
-        source = table_of(self, X, reset=True)
-        options = checked_naive_options(self, fields_of(source))
+        source = table_to_fit(self, X, reset=True)
+        options = check_naive_options(self, fields_of(source))
         labels, weight = self._labelled(source, X, y, sample_weight)
-        labels = enough_classes(labels, weight)
-        plan = plan_of(source, self.features, weight=weight)
+        labels = require_two_classes(labels, weight)
+        plan = make_plan(source, self.features, weight=weight)
         with progress_callback(self.verbose) as progress:
             statistics = summarise_naive(source, labels.codes, weight, plan, len(labels.classes), progress)
-        warn_about_constants(statistics, plan, options, labels.classes)
-        warn_about_names(statistics, plan)
+        warn_constant_columns(statistics, plan, options, labels.classes)
+        warn_identifier_columns(statistics, plan)
         return self._remember(labels.classes, statistics, plan, options, frame_kind(X))
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -163,28 +164,28 @@ class NaiveBayes(BayesRule, BaseEstimator):  # type: ignore[misc]
 
         Args:
             classes: all classes there will be; needed in the first call only, and there those of y if not given. The
-                families are chosen in the first call too, 0 and 1 being levels since others may come: name them in
+                families are chosen in the first call too, 0 and 1 being categories since others may come: name them in
                 `features` if its rows are not like all.
         """
         first = not hasattr(self, "_statistics")
-        source = table_of(self, X, reset=True) if first else fitted_table(self, X)
-        options = checked_naive_options(self, fields_of(source))
+        source = table_to_fit(self, X, reset=True) if first else table_to_predict(self, X)
+        options = check_naive_options(self, fields_of(source))
         found, weight = self._labelled(source, X, y, sample_weight)
         known = self._known_classes(found, classes, first)
-        codes = labels_among(found, known)
-        plan = plan_of(source, self.features, weight=weight, settled=False) if first else self._plan
+        codes = codes_among_classes(found, known)
+        plan = make_plan(source, self.features, weight=weight, settled=False) if first else self._plan
         with progress_callback(self.verbose) as progress:
             more = summarise_naive(source, codes, weight, plan, len(known), progress)
-        refuse_fractions(more, plan)
+        check_no_fractions(more, plan)
         total = more if first else self._statistics + more
         return self._remember(known, total, plan, options, frame_kind(X) if first else self._frame)
 
-    def _labelled(self, source: Source, X: Any, y: Any, sample_weight: Any) -> tuple[Labels, Array | None]:
+    def _labelled(self, source: Source, X: Any, y: Any, sample_weight: Any) -> tuple[ClassLabels, Array | None]:
         n = count_rows(source)
-        return labels_of(y, X, n), checks.weights(sample_weight, n)
+        return encode_labels(y, X, n), checks.weights(sample_weight, n)
 
-    def _known_classes(self, found: Labels, classes: Any, first: bool) -> Array:
-        given = None if classes is None else labels_of(classes).classes
+    def _known_classes(self, found: ClassLabels, classes: Any, first: bool) -> Array:
+        given = None if classes is None else encode_labels(classes).classes
         if first:
             return found.classes if given is None else given
         if given is not None and given.tolist() != self.classes_.tolist():
@@ -198,8 +199,8 @@ class NaiveBayes(BayesRule, BaseEstimator):  # type: ignore[misc]
         self, classes: Array, statistics: NaiveStatistics, plan: Plan, options: NaiveOptions, frame: str | None
     ) -> Self:
         """Keep what was learned, all of it or, where something is wrong with it, nothing."""
-        model = estimate_naive(statistics, plan, checked_prior(self.prior, classes, statistics.weight), options)
-        refuse_levels(model, options)
+        model = estimate_naive(statistics, plan, check_prior(self.prior, classes, statistics.weight), options)
+        check_smoothed_categories(model, options)
         self.classes_, self._frame = classes, frame
         self._statistics, self._plan, self._model = statistics, plan, model
         return self
@@ -207,11 +208,11 @@ class NaiveBayes(BayesRule, BaseEstimator):  # type: ignore[misc]
     # ---- what predict needs -----------------------------------------------------------------------------
 
     def _log_likelihoods(self, X: Any) -> Iterator[Array]:
-        model, source = self.model_, fitted_table(self, X)
+        model, source = self.model_, table_to_predict(self, X)
         most = max(1024, STEP // len(self.classes_))
         for rows in source.rows():
-            for block in pieces(rows, copied=len(model.groups) > 1):
-                for piece in pieces(block, copied=False, step=min(most, max(1, block.shape[0]))):
+            for block in row_slices(rows, copied=len(model.groups) > 1):
+                for piece in row_slices(block, copied=False, step=min(most, max(1, block.shape[0]))):
                     found = model.log_likelihood(piece)
                     if not np.all(np.isfinite(found[:, 0])):
                         self._refuse_infinity(piece)
@@ -222,18 +223,20 @@ class NaiveBayes(BayesRule, BaseEstimator):  # type: ignore[misc]
             raise DataError("Input X contains infinity; replace it by NaN, which is a missing entry.")
 
     def _draw(self, labels: Array, rng: np.random.Generator) -> Any:
-        return sampled_rows(self.model_.sample(labels, rng), self._plan.fields, self._frame)
+        return rows_from_columns(self.model_.sample(labels, rng), self._plan.fields, self._frame)
 
     def explain(self, X: Any, *, of: Any = None, against: Any = None) -> Explanation:
         """What each feature adds to the log-odds of each row's class: ln p(x_j | of) − ln p(x_j | against), sorted.
 
         The likeliest class of each row against the next likeliest, if not given.
         """
-        model, source = self.model_, fitted_table(self, X)
-        terms = np.concatenate([model.terms(piece) for rows in source.rows() for piece in pieces(rows, copied=True)])
+        model, source = self.model_, table_to_predict(self, X)
+        terms = np.concatenate(
+            [model.terms(piece) for rows in source.rows() for piece in row_slices(rows, copied=True)]
+        )
         n = len(terms)
-        pair = (chosen_class(self.classes_, name, value, n) for name, value in (("of", of), ("against", against)))
-        return explained([field.name for field in self._plan.fields], self.classes_, terms, model.log_prior, *pair)
+        pair = (class_positions(self.classes_, name, value, n) for name, value in (("of", of), ("against", against)))
+        return explain_terms([field.name for field in self._plan.fields], self.classes_, terms, model.log_prior, *pair)
 
     # ---- learned attributes: views of the model ---------------------------------------------------------
 
@@ -288,8 +291,8 @@ class NaiveBayes(BayesRule, BaseEstimator):  # type: ignore[misc]
         """
         model = self.model_
         places = {field.name: j for j, field in enumerate(self._plan.fields)}
-        place = place_of(column, places, len(places), "column")
-        which = chosen_class(self.classes_, "label", label, 1)
+        place = column_position(column, places, len(places), "column")
+        which = class_positions(self.classes_, "label", label, 1)
         return model.density(int(which[0]) if which is not None else 0, place)
 
     def to_logistic(self) -> Any:

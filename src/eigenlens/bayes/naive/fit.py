@@ -18,9 +18,9 @@ from eigenlens.data.source import Block, Progress, Source, accumulate
 from eigenlens.data.table import MixedRows, is_integer
 from eigenlens.errors import DataError
 
-__all__ = ["NaiveStatistics", "estimate_naive", "labelled", "pieces", "summarise_naive"]
+__all__ = ["NaiveStatistics", "attach_labels", "estimate_naive", "row_slices", "summarise_naive"]
 
-PIECE = 1 << 21
+COPIED_ENTRIES = 1 << 21
 """Entries of rows that are read at a time where they are copied, from sparse rows or from between other columns."""
 
 LABELLED = np.dtype([("label", np.int32), ("weight", np.float64)])
@@ -38,7 +38,7 @@ class NaiveStatistics:
         return type(self)(self.weight + other.weight, parts)
 
 
-def labelled(source: Source, y: Array, weight: Array | None) -> Source:
+def attach_labels(source: Source, y: Array, weight: Array | None) -> Source:
     """The source whose blocks carry, in the place of weights, the classes (n,) int32 of rows, and weights if any."""
     if weight is None:
         return source.weighted(y)
@@ -60,7 +60,9 @@ def summarise_naive(
             f"column {kept[0].column!r} has the family {kept[0].family!r}, which keeps all rows in memory, and X is "
             "read from files or a cluster; load it first, or give the column another family, such as 'gaussian'."
         )
-    return accumulate(labelled(source, y, weight), partial(_summarise, plan=plan, C=C), progress, "class statistics")
+    return accumulate(
+        attach_labels(source, y, weight), partial(_summarise, plan=plan, C=C), progress, "class statistics"
+    )
 
 
 def _summarise(block: Block, plan: Plan, C: int) -> NaiveStatistics:
@@ -75,16 +77,16 @@ def _labelled_pieces(
 ) -> Iterator[tuple[Any, Array, Array | None]]:
     start = 0
     codes = any(factor.takes_text for factor, _ in plan.groups) and not is_integer(rows)  # which are made of numbers
-    for part in pieces(rows, copied=len(plan.groups) > 1 or codes):
+    for part in row_slices(rows, copied=len(plan.groups) > 1 or codes):
         which = slice(start, start + part.shape[0])
         yield part, y[which], None if weight is None else weight[which]
         start = which.stop
 
 
-def pieces(rows: Any, *, copied: bool, step: int | None = None) -> Iterator[Any]:
+def row_slices(rows: Any, *, copied: bool, step: int | None = None) -> Iterator[Any]:
     """A block in pieces of which copies stay small; whole where columns are read in place."""
     whole = not (copied or is_sparse(rows) or isinstance(rows, MixedRows))
-    size = step or (rows.shape[0] if whole else max(1024, PIECE // max(1, rows.shape[1])))
+    size = step or (rows.shape[0] if whole else max(1024, COPIED_ENTRIES // max(1, rows.shape[1])))
     for start in range(0, rows.shape[0], size):
         yield rows if size >= rows.shape[0] else rows[start : start + size]
 
@@ -98,9 +100,9 @@ def estimate_naive(statistics: NaiveStatistics, plan: Plan, prior: Array, option
     """The model of statistics, with the class probabilities (C,) given.
 
     >>> from eigenlens.data.memory import ArraySource
-    >>> from eigenlens.bayes.naive.plan import plan_of
+    >>> from eigenlens.bayes.naive.plan import make_plan
     >>> source, y = ArraySource(np.array([[1.0], [3.0], [8.0], [9.0]])), np.array([0, 0, 1, 1], dtype=np.int32)
-    >>> plan = plan_of(source, "shared-gaussian")
+    >>> plan = make_plan(source, "shared-gaussian")
     >>> found = summarise_naive(source, y, None, plan, 2)
     >>> estimate_naive(found, plan, np.array([0.5, 0.5]), NaiveOptions()).linear().coef.ravel()
     array([-5.2,  5.2])

@@ -11,30 +11,30 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from eigenlens.arrays import Array, is_sparse, to_numpy
+from eigenlens.data.categories import encode_numbers
 from eigenlens.data.coerce import fields_of
-from eigenlens.data.encoded import encode_numbers
 from eigenlens.data.source import Block, Source, accumulate
 from eigenlens.data.table import EXACT, MixedRows, codes_of, integers_of, is_integer, numbers_of
 from eigenlens.data.table_sources import MixedSource
 from eigenlens.native.class_sums import code_ranges
 
-__all__ = ["FEW", "Evidence", "ValuesMet", "evidence_of"]
+__all__ = ["MAX_CATEGORIES", "ColumnValues", "DistinctValues", "inspect_columns"]
 
-FEW = 20
-"""Whole numbers of at most so many different values are levels,"""
+MAX_CATEGORIES = 20
+"""Whole numbers of at most so many different values are categories,"""
 
-ROWS_EACH = 5
-"""if there are so many rows for each of them: 18 ages of 18 people are numbers. Two values always are levels."""
+MIN_ROWS_PER_CATEGORY = 5
+"""if there are so many rows for each of them: 18 ages of 18 people are numbers. Two values always are categories."""
 
-LOOKED_AT = 2000
+FIRST_ROWS = 2000
 """Rows that are looked at first: most columns show there what they are not."""
 
 
-PIECE = 1 << 21
+INSPECTED_ENTRIES = 1 << 21
 """Entries that are looked at at a time where they are copied."""
 
 
-class Evidence(NamedTuple):
+class ColumnValues(NamedTuple):
     """What the values of a column are.
 
     Attributes:
@@ -51,21 +51,23 @@ class Evidence(NamedTuple):
         return self.values == frozenset({0, 1})
 
     @property
-    def levels(self) -> bool:
-        """Whether they are levels: whole numbers, at least two of them, and enough rows for each."""
-        return self.values is not None and 2 <= len(self.values) <= max(2, min(FEW, int(self.rows // ROWS_EACH)))
+    def categories(self) -> bool:
+        """Whether they are categories: whole numbers, at least two of them, and enough rows for each."""
+        return self.values is not None and 2 <= len(self.values) <= max(
+            2, min(MAX_CATEGORIES, int(self.rows // MIN_ROWS_PER_CATEGORY))
+        )
 
 
 @dataclass(frozen=True, eq=False)
-class ValuesMet:
+class DistinctValues:
     """The values of columns that are few whole numbers so far, by number; halves merge to the whole.
 
-    >>> halves = [ValuesMet.of(Block(np.array([[x, 0.5], [3.0, 1.0]])), (0, 1)) for x in (1.0, np.nan)]
+    >>> halves = [DistinctValues.of(Block(np.array([[x, 0.5], [3.0, 1.0]])), (0, 1)) for x in (1.0, np.nan)]
     >>> (halves[0] + halves[1]).columns
-    {0: Evidence(values=frozenset({1, 3}), rows=3.0)}
+    {0: ColumnValues(values=frozenset({1, 3}), rows=3.0)}
     """
 
-    columns: dict[int, Evidence]
+    columns: dict[int, ColumnValues]
 
     @classmethod
     def of(cls, block: Block, columns: Sequence[int]) -> Self:
@@ -75,11 +77,11 @@ class ValuesMet:
         if weight is not None and not np.all(weight > 0.0):
             rows, weight = rows[weight > 0.0], weight[weight > 0.0]
         if not rows.shape[0]:
-            return cls({j: Evidence(frozenset()) for j in columns})
+            return cls({j: ColumnValues(frozenset()) for j in columns})
         perhaps = _perhaps_whole(rows, columns)
         if is_integer(rows):
             return cls._of(rows, weight, perhaps)
-        step = max(LOOKED_AT, PIECE // rows.shape[1])  # what is made of numbers stays small
+        step = max(FIRST_ROWS, INSPECTED_ENTRIES // rows.shape[1])  # what is made of numbers stays small
         parts = (slice(start, start + step) for start in range(0, rows.shape[0], step))
         return reduce(add, (cls._of(rows[p], None if weight is None else weight[p], perhaps) for p in parts))
 
@@ -101,54 +103,54 @@ class ValuesMet:
         return type(self)({j: part for j, part in joined.items() if part.values is not None})
 
 
-def _of_integers(column: Array, low: int, high: int, weight: Array | None) -> Evidence:
+def _of_integers(column: Array, low: int, high: int, weight: Array | None) -> ColumnValues:
     """Of a column of integers from low to high."""
     rows = float(len(column) if weight is None else weight.sum())
-    head = frozenset(np.unique(column[:LOOKED_AT]).tolist())
-    if len(head) > FEW:
-        return Evidence()
+    head = frozenset(np.unique(column[:FIRST_ROWS]).tolist())
+    if len(head) > MAX_CATEGORIES:
+        return ColumnValues()
     if len(head) == high - low + 1:  # none is missing of the range that all rows have
-        return Evidence(head, rows)
-    return _few(encode_numbers(column).levels, rows)
+        return ColumnValues(head, rows)
+    return _few(encode_numbers(column).categories, rows)
 
 
 def _perhaps_whole(rows: Any, columns: Sequence[int]) -> list[int]:
     """The columns whose first entries are whole numbers, all at once, since most are not."""
-    head = numbers_of(rows[:LOOKED_AT], np.array(columns))
+    head = numbers_of(rows[:FIRST_ROWS], np.array(columns))
     whole = np.all((head == np.floor(head)) | np.isnan(head), axis=0)
     return [j for j, kept in zip(columns, whole, strict=True) if kept]
 
 
-def _of_numbers(rows: Any, j: int, weight: Array | None) -> Evidence:
-    for part in (rows[:LOOKED_AT], rows):
+def _of_numbers(rows: Any, j: int, weight: Array | None) -> ColumnValues:
+    for part in (rows[:FIRST_ROWS], rows):
         column = numbers_of(part, np.array([j]))[:, 0]
         seen = ~np.isnan(column)
         values = column[seen]
         if not np.all(values == np.floor(values)) or np.isinf(values).any():
-            return Evidence()
+            return ColumnValues()
         total = float(seen.sum() if weight is None else weight[: len(seen)] @ seen)
-        found = _few(_levels(part, j, values), total)
+        found = _few(_categories(part, j, values), total)
         if found.values is None:
             return found
     return found
 
 
-def _levels(rows: Any, j: int, values: Array) -> Collection[Any]:
+def _categories(rows: Any, j: int, values: Array) -> Collection[Any]:
     """The different values of a column, by `values` (m,), those that are there; by the rows where floats round."""
     if not values.size or np.abs(values).max() < EXACT:
-        return encode_numbers(values).levels
+        return encode_numbers(values).categories
     coded = codes_of(rows, np.array([j]))
     column = encode_numbers(coded[:, 0]) if isinstance(coded, np.ndarray) else coded[0]
-    return column.met().levels
+    return column.drop_unused().categories
 
 
-def _few(values: Collection[Any], rows: float) -> Evidence:
-    return Evidence(frozenset(values), rows) if len(values) <= FEW else Evidence()
+def _few(values: Collection[Any], rows: float) -> ColumnValues:
+    return ColumnValues(frozenset(values), rows) if len(values) <= MAX_CATEGORIES else ColumnValues()
 
 
-def evidence_of(
+def inspect_columns(
     source: Source, which: Sequence[int], weight: Array | None = None
-) -> tuple[list[Evidence], bool | None]:
+) -> tuple[list[ColumnValues], bool | None]:
     """What rows of weights (n,) show of the columns in question; and of a sparse matrix whether it holds counts.
 
     The first rows leave few columns to be looked at whole: only for these is there another pass, of these columns alone
@@ -157,36 +159,38 @@ def evidence_of(
     fields = fields_of(source)
     columns = [j for j in which if fields[j].kind in ("number", "integer", "mixed")]
     if not columns:
-        return [Evidence()] * len(fields), None
+        return [ColumnValues()] * len(fields), None
     head = _head(source, columns)
     if is_sparse(head):
         return _of_sparse(source.weighted(weight), len(fields))
     places = range(len(columns)) if isinstance(source, MixedSource) else columns
-    shown = ValuesMet.of(Block(head, None if weight is None else weight[: head.shape[0]]), places)
+    shown = DistinctValues.of(Block(head, None if weight is None else weight[: head.shape[0]]), places)
     left = [j for place, j in zip(places, columns, strict=True) if place in shown.columns]
     found = _whole(source, left, weight) if left else {}
-    return [found.get(j, Evidence()) for j in range(len(fields))], None
+    return [found.get(j, ColumnValues()) for j in range(len(fields))], None
 
 
 def _head(source: Source, columns: Sequence[int]) -> Any:
     """The first rows: of a table in memory these columns alone."""
-    stream = source.part(columns, LOOKED_AT).rows() if isinstance(source, MixedSource) else source.rows()
+    stream = source.part(columns, FIRST_ROWS).rows() if isinstance(source, MixedSource) else source.rows()
     rows = next(iter(stream))
     if hasattr(stream, "close"):
         stream.close()
-    return rows if is_sparse(rows) else rows[:LOOKED_AT]
+    return rows if is_sparse(rows) else rows[:FIRST_ROWS]
 
 
-def _whole(source: Source, columns: Sequence[int], weight: Array | None) -> dict[int, Evidence]:
+def _whole(source: Source, columns: Sequence[int], weight: Array | None) -> dict[int, ColumnValues]:
     """What all rows show of some columns."""
     if hasattr(source, "part"):
         narrow: Source = source.part(columns)
-        met = accumulate(narrow.weighted(weight), partial(ValuesMet.of, columns=range(len(columns))), label="families")
+        met = accumulate(
+            narrow.weighted(weight), partial(DistinctValues.of, columns=range(len(columns))), label="families"
+        )
         return {columns[place]: part for place, part in met.columns.items()}
-    return accumulate(source.weighted(weight), partial(ValuesMet.of, columns=columns), label="families").columns
+    return accumulate(source.weighted(weight), partial(DistinctValues.of, columns=columns), label="families").columns
 
 
-def _of_sparse(source: Source, d: int) -> tuple[list[Evidence], bool]:
+def _of_sparse(source: Source, d: int) -> tuple[list[ColumnValues], bool]:
     """Of sparse rows all columns alike: 0 and 1 in a matrix of nothing else, or counts."""
     whole = binary = True
     for rows, weight in source.blocks():
@@ -194,4 +198,4 @@ def _of_sparse(source: Source, d: int) -> tuple[list[Evidence], bool]:
         values = values[~np.isnan(values)]
         whole = whole and bool(np.all((values >= 0.0) & (values == np.floor(values))))
         binary = binary and whole and bool(np.all(values <= 1.0))
-    return [Evidence(frozenset({0, 1}) if binary else None)] * d, whole and not binary
+    return [ColumnValues(frozenset({0, 1}) if binary else None)] * d, whole and not binary

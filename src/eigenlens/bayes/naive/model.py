@@ -15,7 +15,7 @@ import numpy as np
 from eigenlens.arrays import Array, read_only
 from eigenlens.errors import DataError
 
-__all__ = ["Conditional", "Group", "LinearRule", "NaiveModel", "infinite", "unknown_levels"]
+__all__ = ["Conditional", "Group", "LinearRule", "NaiveModel", "contains_infinity", "unknown_category_error"]
 
 
 class LinearRule(NamedTuple):
@@ -64,8 +64,8 @@ class NaiveModel:
         prior: p(c) (C,), which sum to one.
         groups: the columns, each in one group.
 
-    >>> from eigenlens.bayes.naive.families.gaussian import NormalColumns
-    >>> heights = Group(np.array([0]), NormalColumns(np.array([[110.0], [165.0]]), np.array([[36.0], [49.0]])))
+    >>> from eigenlens.bayes.naive.families.gaussian import GaussianColumns
+    >>> heights = Group(np.array([0]), GaussianColumns(np.array([[110.0], [165.0]]), np.array([[36.0], [49.0]])))
     >>> model = NaiveModel(np.array([0.5, 0.5]), (heights,))
     >>> model.log_joint(np.array([[120.0], [np.nan]])).round(4)
     array([[ -4.7927, -24.2213], [ -0.6931,  -0.6931]])
@@ -132,9 +132,9 @@ class NaiveModel:
         raise IndexError(column)
 
 
-def unknown_levels(name: Any, odd: Sequence[Any]) -> DataError:
+def unknown_category_error(name: Any, odd: Sequence[Any]) -> DataError:
     """The error for values of a column that were not met in fit; infinity is none to be met."""
-    if infinite(odd):
+    if contains_infinity(odd):
         return DataError(f"Input X contains infinity in column {name!r}; replace it by NaN, which is a missing entry.")
     shown = ", ".join(map(repr, odd[:5])) + (", …" if len(odd) > 5 else "")
     return DataError(
@@ -143,6 +143,6 @@ def unknown_levels(name: Any, odd: Sequence[Any]) -> DataError:
     )
 
 
-def infinite(levels: Sequence[Any]) -> bool:
-    """Whether infinity is among levels, where numbers that are none end up."""
-    return any(isinstance(level, float) and np.isinf(level) for level in levels)
+def contains_infinity(categories: Sequence[Any]) -> bool:
+    """Whether infinity is among categories, where numbers that are none end up."""
+    return any(isinstance(category, float) and np.isinf(category) for category in categories)

@@ -16,7 +16,7 @@ __all__ = ["UNKNOWN", "Factor", "NaiveOptions"]
 
 
 def _smooth(n: Array, added: Array) -> Array:
-    """The probability that a further level, without a row, would have had: a / (n + Σ a + a), a the mean smoothing."""
+    """Return the probability of one more category without rows: a / (n + Σ a + a), a the mean smoothing."""
     a = float(added.mean()) if added.size else 1.0
     total = n + added.sum() + a
     return np.asarray(np.divide(a, total, out=np.zeros_like(total), where=total > 0.0))
@@ -27,7 +27,7 @@ UNKNOWN: dict[str, Callable[[Array, Array], Array]] = {
     "ignore": lambda n, added: np.ones(len(n)),
     "error": lambda n, added: np.full(len(n), np.nan),
 }
-"""What a level that was not met counts in each class, from the rows (C,) of each class and the smoothing (L,)."""
+"""What a category that was not met counts in each class, from the rows (C,) of each class and the smoothing (L,)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,8 +35,8 @@ class NaiveOptions:
     """Options of all families.
 
     Attributes:
-        smoothing: rows added to each level, or by column name: a number, or one a level {level: number}.
-        unknown: what a level that was not met is: "smooth", "ignore" or "error".
+        smoothing: rows added to each category, or by column name: a number, or one a category {category: number}.
+        unknown: what a category that was not met is: "smooth", "ignore" or "error".
         floor: the least variance in a class, as a share of the column's variance over all rows.
         added_variance: added to every variance, or by column name.
         bandwidth: rule of kernel densities, a name or a function, or a number.
@@ -50,15 +50,15 @@ class NaiveOptions:
     bandwidth: Any = "john-langley"
     max_components: int = 4
 
-    def smoothing_of(self, name: Any, levels: tuple[Any, ...]) -> Array:
-        """Rows (L,) added to each level of a column."""
+    def smoothing_of(self, name: Any, categories: tuple[Any, ...]) -> Array:
+        """Rows (L,) added to each category of a column."""
         given = self.smoothing.get(name, 1.0) if isinstance(self.smoothing, Mapping) else self.smoothing
         if isinstance(given, Mapping):
-            return np.array([float(given.get(level, 0.0)) for level in levels])
-        return np.full(len(levels), float(given))
+            return np.array([float(given.get(category, 0.0)) for category in categories])
+        return np.full(len(categories), float(given))
 
     def unknown_of(self, n: Array, added: Array) -> Array:
-        """What a level of a column that was not met counts (C,), by the rows (C,) and the smoothing (L,) of others."""
+        """Return the factor (C,) of an unknown category, by the rows (C,) and the smoothing (L,) of the known ones."""
         return UNKNOWN[self.unknown](n, added)
 
     def added_to(self, fields: tuple[Field, ...]) -> Array:

@@ -10,38 +10,38 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.bayes.naive.families.categorical import LevelFactor
-from eigenlens.bayes.naive.families.counts import BinaryFactor, CountFactor
+from eigenlens.bayes.naive.families.categorical import CategoricalFactor
+from eigenlens.bayes.naive.families.counts import BernoulliFactor, MultinomialFactor
 from eigenlens.bayes.naive.families.custom import FamilyFactor
 from eigenlens.bayes.naive.families.gaussian import GaussianFactor
-from eigenlens.bayes.naive.families.kde import KernelFactor
+from eigenlens.bayes.naive.families.kde import KdeFactor
 from eigenlens.bayes.naive.families.mixture import MixtureFactor
-from eigenlens.bayes.naive.inspect_columns import Evidence, evidence_of
+from eigenlens.bayes.naive.inspect_columns import ColumnValues, inspect_columns
 from eigenlens.bayes.naive.options import Factor
 from eigenlens.data.coerce import fields_of
 from eigenlens.data.column_kinds import Field
 from eigenlens.data.source import Source
 from eigenlens.errors import OptionError
 
-__all__ = ["FACTORS", "Choice", "Plan", "choose_family", "place_of", "plan_of"]
+__all__ = ["FACTORS", "FamilyChoice", "Plan", "choose_family", "column_position", "make_plan"]
 
 FACTORS: dict[str, Factor] = {
     "gaussian": GaussianFactor(),
     "shared-gaussian": GaussianFactor(shared=True),
-    "categorical": LevelFactor(),
-    "bernoulli": BinaryFactor(),
-    "multinomial": CountFactor(),
-    "kde": KernelFactor(),
+    "categorical": CategoricalFactor(),
+    "bernoulli": BernoulliFactor(),
+    "multinomial": MultinomialFactor(),
+    "kde": KdeFactor(),
     "mixture": MixtureFactor(),
 }
 """Families by name; a family of the user's own stands in for a name anywhere."""
 
 
-NOTHING = "no entry is there"
-"""Why a column without entries has no levels."""
+NO_VALUES = "no entry is there"
+"""Why a column without entries has no categories."""
 
 
-class Choice(NamedTuple):
+class FamilyChoice(NamedTuple):
     """A column, the family that it has, and why."""
 
     column: Any
@@ -59,7 +59,7 @@ class Plan:
     """
 
     fields: tuple[Field, ...]
-    choices: tuple[Choice, ...]
+    choices: tuple[FamilyChoice, ...]
     groups: tuple[tuple[Factor, tuple[int, ...]], ...]
 
     def fields_in(self, columns: Sequence[int]) -> tuple[Field, ...]:
@@ -67,7 +67,7 @@ class Plan:
         return tuple(self.fields[j] for j in columns)
 
 
-def choose_family(field: Field, found: Evidence, counts: bool | None = None) -> Choice:
+def choose_family(field: Field, found: ColumnValues, counts: bool | None = None) -> FamilyChoice:
     """The family of a column by what it holds, whatever the container and the type of its numbers.
 
     | column                                                             | family      |
@@ -83,25 +83,25 @@ def choose_family(field: Field, found: Evidence, counts: bool | None = None) -> 
 
     A row of weight w is w rows, and one of weight 0 is none. `counts` is None for what is not sparse.
 
-    >>> choose_family(Field("vote", "text"), Evidence())
-    Choice(column='vote', family='categorical', reason='text')
+    >>> choose_family(Field("vote", "text"), ColumnValues())
+    FamilyChoice(column='vote', family='categorical', reason='text')
     """
     if field.kind == "text":
-        return Choice(field.name, "categorical", "text" if field.levels is None else "categories of its type")
+        return FamilyChoice(field.name, "categorical", "text" if field.categories is None else "categories of its type")
     if field.kind == "boolean":
-        return Choice(field.name, "bernoulli", "booleans")
+        return FamilyChoice(field.name, "bernoulli", "booleans")
     if field.kind == "empty" or found.values == frozenset():
-        return Choice(field.name, "categorical", NOTHING)
+        return FamilyChoice(field.name, "categorical", NO_VALUES)
     if found.binary:
-        return Choice(field.name, "bernoulli", "zeros and ones" + " in a sparse matrix" * (counts is not None))
+        return FamilyChoice(field.name, "bernoulli", "zeros and ones" + " in a sparse matrix" * (counts is not None))
     if counts:
-        return Choice(field.name, "multinomial", "counts in a sparse matrix")
-    if found.levels and found.values is not None:
-        return Choice(field.name, "categorical", f"whole numbers of {len(found.values)} values")
-    return Choice(field.name, "gaussian", _number_reason(found))
+        return FamilyChoice(field.name, "multinomial", "counts in a sparse matrix")
+    if found.categories and found.values is not None:
+        return FamilyChoice(field.name, "categorical", f"whole numbers of {len(found.values)} values")
+    return FamilyChoice(field.name, "gaussian", _number_reason(found))
 
 
-def _number_reason(found: Evidence) -> str:
+def _number_reason(found: ColumnValues) -> str:
     if found.values is None:
         return "numbers"
     if len(found.values) == 1:
@@ -112,7 +112,7 @@ def _number_reason(found: Evidence) -> str:
 # ---- what the user says ---------------------------------------------------------------------------------------
 
 
-def plan_of(source: Source, features: Any, *, weight: Array | None = None, settled: bool = True) -> Plan:
+def make_plan(source: Source, features: Any, *, weight: Array | None = None, settled: bool = True) -> Plan:
     """The families of the columns of a source: `features` is "auto", a family for all columns, or families by column.
 
     Weights (n,) count the rows. Not `settled` where more rows will come: numbers that are 0 and 1 so far may be others
@@ -120,11 +120,13 @@ def plan_of(source: Source, features: Any, *, weight: Array | None = None, settl
     """
     fields = fields_of(source)
     asked, blocks = _asked(features, fields)
-    choices: list[Choice] = []
+    choices: list[FamilyChoice] = []
     automatic = [j for j, family in enumerate(asked) if family == "auto"]
-    found, counts = evidence_of(source, automatic, weight)
+    found, counts = inspect_columns(source, automatic, weight)
     for field, family, shown in zip(fields, asked, found, strict=True):
-        chosen = choose_family(field, shown, counts) if family == "auto" else Choice(field.name, family, "as given")
+        chosen = (
+            choose_family(field, shown, counts) if family == "auto" else FamilyChoice(field.name, family, "as given")
+        )
         choices.append(chosen if settled else _unsettled(chosen))
     groups: dict[Any, tuple[Factor, list[int]]] = {}
     for j, choice in enumerate(choices):
@@ -134,9 +136,9 @@ def plan_of(source: Source, features: Any, *, weight: Array | None = None, settl
     return Plan(fields, tuple(choices), tuple((factor, tuple(columns)) for factor, columns in groups.values()))
 
 
-def _unsettled(choice: Choice) -> Choice:
-    """The choice while more rows may come: zeros and ones are levels, among which others can be met; gaps numbers."""
-    families = {"zeros and ones": "categorical", NOTHING: "gaussian"}
+def _unsettled(choice: FamilyChoice) -> FamilyChoice:
+    """Return the choice while more rows may come: zeros and ones are categories, to which others may be added."""
+    families = {"zeros and ones": "categorical", NO_VALUES: "gaussian"}
     return choice._replace(family=families.get(choice.reason, choice.family))
 
 
@@ -144,7 +146,7 @@ def _factor(family: Any, field: Field) -> Factor:
     if not isinstance(family, str):
         return FamilyFactor(family)
     if family == "bernoulli" and field.kind == "text":
-        return LevelFactor(two=True)
+        return CategoricalFactor(two=True)
     factor = FACTORS[family]
     if field.kind == "text" and not factor.takes_text:
         raise OptionError(
@@ -165,7 +167,7 @@ def _asked(features: Any, fields: tuple[Field, ...]) -> tuple[list[Any], list[in
     for block, (key, family) in enumerate(features.items(), 1):
         together = isinstance(key, tuple) and key not in places
         for column in key if together else (key,):
-            j = place_of(column, places, len(fields), "features")
+            j = column_position(column, places, len(fields), "features")
             if j in given:
                 raise OptionError(f"features names the column {fields[j].name!r} twice; give it one family.")
             given.add(j)
@@ -173,7 +175,7 @@ def _asked(features: Any, fields: tuple[Field, ...]) -> tuple[list[Any], list[in
     return asked, blocks
 
 
-def place_of(column: Any, places: Mapping[Any, int], d: int, option: str) -> int:
+def column_position(column: Any, places: Mapping[Any, int], d: int, option: str) -> int:
     """The number of a column that an option names, by its name or its number."""
     if column in places:
         return places[column]

@@ -9,17 +9,17 @@ from typing import Any, Self
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.bayes.naive.families.per_class_density import DensityColumns
+from eigenlens.bayes.naive.families.per_class_density import DensityPerClass
 from eigenlens.data.column_kinds import Field
 from eigenlens.data.table import numbers_of
 from eigenlens.errors import DataError
-from eigenlens.native import each_alone, threads
+from eigenlens.resources import single_threaded_map, thread_count
 
-__all__ = ["KeptRows", "RowsFactor", "by_column", "refuse_values"]
+__all__ = ["ClassRows", "KeptRowsFactor", "check_values", "fit_per_class"]
 
 
 @dataclass(frozen=True, eq=False)
-class KeptRows:
+class ClassRows:
     """Columns of labelled rows that count; halves merge to the whole.
 
     Attributes:
@@ -59,32 +59,32 @@ class KeptRows:
         return cls(arrays["values"], arrays["y"], arrays["weight"], C)
 
 
-class RowsFactor:
+class KeptRowsFactor:
     """What families that keep the rows of their columns share."""
 
     takes_text = False
     keeps_rows = True
 
-    def summarise(self, rows: Any, columns: Array, y: Array, weight: Array | None, C: int) -> KeptRows:
+    def summarise(self, rows: Any, columns: Array, y: Array, weight: Array | None, C: int) -> ClassRows:
         """The rows."""
-        return KeptRows.of(numbers_of(rows, columns), y, weight, C)
+        return ClassRows.of(numbers_of(rows, columns), y, weight, C)
 
 
-def by_column(statistics: KeptRows, fields: tuple[Field, ...], fit: Callable[..., Any]) -> DensityColumns:
+def fit_per_class(statistics: ClassRows, fields: tuple[Field, ...], fit: Callable[..., Any]) -> DensityPerClass:
     """`fit` of the rows of each class and column; a class without rows there is given none, and all of the column."""
-    refuse_values(statistics, fields, np.isinf, "infinity")
+    check_values(statistics, fields, np.isinf, "infinity")
     everywhere = [statistics.column(j) for j in range(len(fields))]
     for field, (x, _) in zip(fields, everywhere, strict=True):
         if not len(x):
             raise DataError(f"column {field.name!r} has no entry at all, so it has no density: leave it out.")
     pairs = [(j, c) for j in range(len(fields)) for c in range(statistics.classes)]
-    with each_alone(threads()) as each:
+    with single_threaded_map(thread_count()) as each:
         found = list(each(lambda pair: fit(*statistics.column(*pair), everywhere[pair[0]]), pairs))
     C = statistics.classes
-    return DensityColumns(tuple(tuple(found[j * C : (j + 1) * C]) for j in range(len(fields))))
+    return DensityPerClass(tuple(tuple(found[j * C : (j + 1) * C]) for j in range(len(fields))))
 
 
-def refuse_values(statistics: KeptRows, fields: tuple[Field, ...], test: Callable[[Array], Array], what: str) -> None:
+def check_values(statistics: ClassRows, fields: tuple[Field, ...], test: Callable[[Array], Array], what: str) -> None:
     """Raise where a value of a column does not pass: `what` it is."""
     bad = np.flatnonzero(test(statistics.values).any(axis=0))
     if bad.size:

@@ -10,20 +10,20 @@ import numpy as np
 
 from eigenlens import model_file as io
 from eigenlens.arrays import Array
-from eigenlens.bayes.naive.checks import checked_naive_options
-from eigenlens.bayes.naive.families.categorical import LevelFactor
+from eigenlens.bayes.naive.checks import check_naive_options
+from eigenlens.bayes.naive.families.categorical import CategoricalFactor
 from eigenlens.bayes.naive.fit import NaiveStatistics
 from eigenlens.bayes.naive.model import Group, LinearRule, NaiveModel
 from eigenlens.bayes.naive.options import NaiveOptions
-from eigenlens.bayes.naive.plan import FACTORS, Choice, Plan
+from eigenlens.bayes.naive.plan import FACTORS, FamilyChoice, Plan
+from eigenlens.data.category_storage import pack_categories, unpack_categories
 from eigenlens.data.column_kinds import Field
-from eigenlens.data.stored_levels import restored, storable
 from eigenlens.errors import OptionError
 from eigenlens.estimator.storage import named_features, storable_parameters
 
 __all__ = ["logistic", "restore", "save"]
 
-STORED = FACTORS | {"two levels": LevelFactor(two=True)}
+STORED = FACTORS | {"two levels": CategoricalFactor(two=True)}
 
 
 def save(estimator: Any, path: str | os.PathLike[str]) -> None:
@@ -32,9 +32,12 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     arrays, groups = _packed(plan, estimator._statistics, estimator.model_)
     header = {
         "parameters": {name: _pairs(value, name) for name, value in storable_parameters(estimator).items()},
-        "classes": storable(estimator.classes_.tolist(), "y"),
+        "classes": pack_categories(estimator.classes_.tolist(), "y"),
         "class_dtype": estimator.classes_.dtype.str,
-        "fields": [[*storable([f.name], f.name), f.kind, f.levels and storable(f.levels, f.name)] for f in plan.fields],
+        "fields": [
+            [*pack_categories([f.name], f.name), f.kind, f.categories and pack_categories(f.categories, f.name)]
+            for f in plan.fields
+        ],
         "choices": [[choice.family, choice.reason] for choice in plan.choices],
         "groups": groups,
         "frame": estimator._frame,
@@ -56,9 +59,9 @@ def _packed(plan: Plan, statistics: NaiveStatistics, model: NaiveModel) -> tuple
 
 
 def _pairs(value: Any, name: str) -> Any:
-    """A mapping as pairs, since its keys may be numbers, and other levels; arrays as lists."""
+    """A mapping as pairs, since its keys may be numbers, and other categories; arrays as lists."""
     if isinstance(value, Mapping):
-        return {"$pairs": [[*storable([key], name), _pairs(inner, name)] for key, inner in value.items()]}
+        return {"$pairs": [[*pack_categories([key], name), _pairs(inner, name)] for key, inner in value.items()]}
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     if value is None or isinstance(value, str | int | float | bool | list | tuple):
@@ -69,18 +72,18 @@ def _pairs(value: Any, name: str) -> Any:
 def _unpaired(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
-    return {restored([key])[0]: _unpaired(inner) for key, inner in value["$pairs"]}
+    return {unpack_categories([key])[0]: _unpaired(inner) for key, inner in value["$pairs"]}
 
 
 def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
     """The classifier that `save` wrote."""
     estimator = cls(**{name: _unpaired(value) for name, value in header["parameters"].items()})
     plan = _plan(header)
-    options = checked_naive_options(estimator, plan.fields)
+    options = check_naive_options(estimator, plan.fields)
     estimator._statistics, estimator._model = _unpacked(plan, arrays, header["groups"], options)
     estimator._plan, estimator._frame = plan, header["frame"]
     estimator.classes_ = np.empty(len(header["classes"]), dtype=np.dtype(header["class_dtype"]))
-    estimator.classes_[:] = restored(header["classes"])
+    estimator.classes_[:] = unpack_categories(header["classes"])
     estimator.n_features_in_ = len(plan.fields)
     if header["feature_names"]:
         estimator.feature_names_in_ = np.asarray(header["feature_names"], dtype=object)
@@ -89,10 +92,10 @@ def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
 
 def _plan(header: dict[str, Any]) -> Plan:
     fields = tuple(
-        Field(restored([name])[0], kind, None if levels is None else restored(levels))
-        for name, kind, levels in header["fields"]
+        Field(unpack_categories([name])[0], kind, None if categories is None else unpack_categories(categories))
+        for name, kind, categories in header["fields"]
     )
-    choices = tuple(Choice(f.name, *said) for f, said in zip(fields, header["choices"], strict=True))
+    choices = tuple(FamilyChoice(f.name, *said) for f, said in zip(fields, header["choices"], strict=True))
     return Plan(fields, choices, tuple((STORED[g["family"]], tuple(g["columns"])) for g in header["groups"]))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.data.encoded import encode
+from eigenlens.data.categories import encode
 from eigenlens.errors import DataError, MissingExtra
 
 if TYPE_CHECKING:

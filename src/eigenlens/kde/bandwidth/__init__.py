@@ -15,13 +15,13 @@ from eigenlens.kde.bandwidth.cross_validation import lscv, mlcv
 from eigenlens.kde.bandwidth.isj import isj
 from eigenlens.kde.bandwidth.multivariate import MATRIX_RULES, bandwidth_matrix
 from eigenlens.kde.bandwidth.plug_in import scott, sheather_jones, sheather_jones_direct, silverman
-from eigenlens.kde.kernels import SMOOTHERS, Smoother, smoother_of
+from eigenlens.kde.kernels import SMOOTHING_KERNELS, SmoothingKernel, smoothing_kernel
 
-__all__ = ["BANDWIDTHS", "bandwidth", "bandwidth_by_rule", "bandwidth_matrix"]
+__all__ = ["BANDWIDTH_RULES", "bandwidth", "bandwidth_by_rule", "bandwidth_matrix"]
 
 Rule = Callable[[Array, Array | None], float]
 
-BANDWIDTHS: dict[str, Rule] = {
+BANDWIDTH_RULES: dict[str, Rule] = {
     "silverman": silverman,
     "scott": scott,
     "sheather-jones": sheather_jones,
@@ -41,7 +41,7 @@ def bandwidth(
     Every rule goes with the data: h of a + b x is |b| times h of x. A weight of w is w copies of its row.
 
     Args:
-        x: numbers (n,), or rows (n, d) of any kind. rule: a key of `BANDWIDTHS`, or a function of x and weights.
+        x: numbers (n,), or rows (n, d) of any kind. rule: a key of `BANDWIDTH_RULES`, or a function of x and weights.
         sample_weight: (n,). kernel: a key of `kernels.smoothing.SMOOTHERS` or a function K(u); h is converted from the
             Gaussian's by the ratio of canonical bandwidths (Marron and Nolan 1988).
 
@@ -57,15 +57,15 @@ def bandwidth(
     >>> [round(bandwidth(x, rule), 2) for rule in ("silverman", "scott", "sheather-jones", "isj")]
     [0.22, 0.26, 0.26, 0.28]
     """
-    rows, smoother = _rows(x), smoother_of(kernel)
+    rows, smoother = _rows(x), smoothing_kernel(kernel)
     weight = checks.weights(sample_weight, len(rows))
-    chosen = checks.choice("rule", rule, BANDWIDTHS)
+    chosen = checks.choice("rule", rule, BANDWIDTH_RULES)
     h = bandwidth_by_rule(rows, weight, chosen, smoother, smoother.name != "gaussian")
     return float(h) if rows.shape[1] == 1 and h.size == 1 else h
 
 
 def bandwidth_by_rule(
-    X: Array, weight: Array | None, rule: str | Callable[..., Any], kernel: Smoother, product: bool
+    X: Array, weight: Array | None, rule: str | Callable[..., Any], kernel: SmoothingKernel, product: bool
 ) -> Array:
     """h of the rows X (n, d): (), (d,) or (d, d), the last only where the kernel is no product over columns.
 
@@ -76,13 +76,15 @@ def bandwidth_by_rule(
     if callable(rule):
         h = _checked(rule, rule(of_rule, weight), d)
     else:
-        h = np.asarray(BANDWIDTHS[rule](of_rule, weight) if d == 1 else MATRIX_RULES[rule](of_rule, weight, product))
+        h = np.asarray(
+            BANDWIDTH_RULES[rule](of_rule, weight) if d == 1 else MATRIX_RULES[rule](of_rule, weight, product)
+        )
     if h.ndim == 2 and product and d > 1:
         raise OptionError(
             f"the rule {rule!r} gave a matrix {h.shape}, but the kernel {kernel.name!r} is a product over columns "
             f"here (not Gaussian, or with bounds); it must give {d} bandwidths, one a column."
         )
-    factor = kernel.canonical(d) / SMOOTHERS["gaussian"].canonical(d)
+    factor = kernel.canonical(d) / SMOOTHING_KERNELS["gaussian"].canonical(d)
     return np.asarray(h * (factor**2 if h.ndim == 2 else factor))
 
 

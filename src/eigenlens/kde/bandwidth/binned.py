@@ -20,18 +20,18 @@ import scipy.fft
 from eigenlens.arrays import Array
 from eigenlens.errors import DataError
 
-__all__ = ["MOST_WEIGHT", "Sample", "Waves", "sample_of"]
+__all__ = ["MAX_TOTAL_WEIGHT", "Sample", "Waves", "make_sample"]
 
-CELLS = 1 << 15
-PIECE = 1 << 15
-MOST_CELLS = 1 << 22
-PER_WIDTH = 24.0
+RANGE_CELLS = 1 << 15
+POINTS_PER_BLOCK = 1 << 15
+MAX_CELLS = 1 << 22
+CELLS_PER_WIDTH = 24.0
 """Cells to the standard deviation of the narrowest Gaussian that is summed: errors of 1e-6 of the sum and below."""
 
-MOST_WEIGHT = 1e18
+MAX_TOTAL_WEIGHT = 1e18
 """Of all rows together: products over pairs overflow far above it, and no bandwidth is meant."""
 
-REACH = 9.0
+GAUSSIAN_REACH = 9.0
 """Standard deviations beyond which a Gaussian is nothing: exp(−40)."""
 
 
@@ -91,12 +91,12 @@ class Sample:
     @cached_property
     def cells(self) -> Cells:
         """Cells over [0, 1]."""
-        return fill_cells(self.points, self.weight, 1.0 / CELLS, CELLS)
+        return fill_cells(self.points, self.weight, 1.0 / RANGE_CELLS, RANGE_CELLS)
 
     @cached_property
     def deviation(self) -> float:
         """The standard deviation with divisor n − 1."""
-        if self.points.size <= CELLS:
+        if self.points.size <= RANGE_CELLS:
             w = np.ones(self.points.size) if self.weight is None else self.weight
             return math.sqrt(float(w @ (self.points - w @ self.points / self.n) ** 2) / (self.n - 1.0))
         (zero, one, two), width = self.cells.moments, self.cells.width
@@ -122,14 +122,14 @@ class Sample:
 
     def _around(self, k: int) -> tuple[Array, Array | None, float]:
         """The few points that numbers k and k + 1 are among, their weights, and the weight of all that lie below."""
-        if self.points.size <= CELLS:
+        if self.points.size <= RANGE_CELLS:
             return self.points, self.weight, 0.0
         first, last = np.searchsorted(np.cumsum(self.cells.moments[0]), [k, k + 1], side="right")
         # A cell more on either side, for points at an edge may be rounded either way.
         under = self.points < (first - 1) * self.cells.width
-        above = math.inf if last + 2 >= CELLS else (last + 2) * self.cells.width
+        above = math.inf if last + 2 >= RANGE_CELLS else (last + 2) * self.cells.width
         inside = np.flatnonzero(~under & (self.points < above))
-        if inside.size > CELLS:  # a few outliers have most of the range for themselves
+        if inside.size > RANGE_CELLS:  # a few outliers have most of the range for themselves
             return *self.values, 0.0
         if self.weight is None:
             return self.points[inside], None, float(np.count_nonzero(under))
@@ -159,12 +159,12 @@ class Sample:
         Where the range is long beside them, gaps that no Gaussian bridges are shortened: pairs across have no share
         in any sum, and outliers cost no cells.
         """
-        width = finest / PER_WIDTH
-        if self.n > CELLS and width >= self.cells.width:
-            return make_waves(self.cells, 1.0 + REACH * widest)
-        y, weight = self.without_gaps(REACH * widest), self.values[1]
-        width = max(width, y[-1] / MOST_CELLS)
-        return make_waves(fill_cells(y, weight, width, int(y[-1] / width) + 1), y[-1] + REACH * widest)
+        width = finest / CELLS_PER_WIDTH
+        if self.n > RANGE_CELLS and width >= self.cells.width:
+            return make_waves(self.cells, 1.0 + GAUSSIAN_REACH * widest)
+        y, weight = self.without_gaps(GAUSSIAN_REACH * widest), self.values[1]
+        width = max(width, y[-1] / MAX_CELLS)
+        return make_waves(fill_cells(y, weight, width, int(y[-1] / width) + 1), y[-1] + GAUSSIAN_REACH * widest)
 
     def without_gaps(self, reach: float) -> Array:
         """The values moved together until no two neighbours are further apart than `reach`, the first at 0."""
@@ -174,7 +174,7 @@ class Sample:
         return y
 
 
-def sample_of(x: Array, weight: Array | None) -> Sample:
+def make_sample(x: Array, weight: Array | None) -> Sample:
     """The sample of x (n,) with weights (n,): those that are zero left out, the rest in units of their range."""
     if weight is not None and not weight.all():
         x, weight = x[weight > 0.0], weight[weight > 0.0]
@@ -184,10 +184,10 @@ def sample_of(x: Array, weight: Array | None) -> Sample:
             f"the rows count as {n:g}, but a bandwidth rule needs more than one; a weight says how often its row "
             "counts (multiply normalised weights by the number of rows), or give the bandwidth as a number."
         )
-    if n > MOST_WEIGHT:
+    if n > MAX_TOTAL_WEIGHT:
         raise DataError(
-            f"the rows count as {n:.3g}, more than {MOST_WEIGHT:g}; a weight says how often its row counts: divide "
-            "sample_weight by a constant, or give the bandwidth as a number."
+            f"the rows count as {n:.3g}, more than {MAX_TOTAL_WEIGHT:g}; a weight says how often its row counts: "
+            "divide sample_weight by a constant, or give the bandwidth as a number."
         )
     least, most = float(x.min()), float(x.max())
     span = most - least
@@ -200,7 +200,7 @@ def sample_of(x: Array, weight: Array | None) -> Sample:
 def fill_cells(points: Array, weight: Array | None, width: float, count: int) -> Cells:
     """`count` cells of this width from 0 on. Cost: O(n), a piece at a time that stays in the cache."""
     moments = np.zeros((3, count))
-    step = max(PIECE, 2 * count)
+    step = max(POINTS_PER_BLOCK, 2 * count)
     for start in range(0, points.size, step):
         offsets = points[start : start + step] / width
         cell = offsets.astype(np.intp)
@@ -221,4 +221,4 @@ def make_waves(cells: Cells, length: float) -> Waves:
     angles = 2.0 * math.pi / size * np.arange(min(size // 2, int(size / (2.0 * math.pi))) + 1)
     zero, one, two = (scipy.fft.rfft(moment, size)[: angles.size] for moment in cells.moments)
     powers = np.abs(zero - 1j * angles * one - 0.5 * angles**2 * two) ** 2
-    return Waves(angles / cells.width, powers, size * cells.width, PER_WIDTH * cells.width)
+    return Waves(angles / cells.width, powers, size * cells.width, CELLS_PER_WIDTH * cells.width)

@@ -7,13 +7,13 @@ import math
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.kde.bandwidth.binned import Sample, Waves, sample_of
+from eigenlens.kde.bandwidth.binned import Sample, Waves, make_sample
 from eigenlens.kde.bandwidth.likelihood import likelihood_criterion
-from eigenlens.kde.bandwidth.plug_in import solved
-from eigenlens.kde.bandwidth.search import Choice, Criterion, CrossValidation, Prepare
-from eigenlens.kde.bandwidth.ties import half_step, repeats, said, usual_step
+from eigenlens.kde.bandwidth.plug_in import solve_sheather_jones
+from eigenlens.kde.bandwidth.search import BandwidthChoice, Criterion, CrossValidation, Prepare
+from eigenlens.kde.bandwidth.ties import half_step, has_repeats, usual_step, warn_caller
 
-__all__ = ["lscv", "mlcv", "unbounded"]
+__all__ = ["lscv", "mlcv", "unbounded_criterion_message"]
 
 
 def lscv(x: Array, weight: Array | None = None, name: str = "x") -> float:
@@ -32,12 +32,12 @@ def lscv(x: Array, weight: Array | None = None, name: str = "x") -> float:
     >>> round(lscv(np.random.default_rng(1).standard_normal(500)), 1)
     0.3
     """
-    sample = sample_of(x, weight)
-    low, high = least_bandwidth(sample), 3.0 * 1.144 * sample.scale * sample.n**-0.2
+    sample = make_sample(x, weight)
+    low, high = min_bandwidth(sample), 3.0 * 1.144 * sample.scale * sample.n**-0.2
     copies = sample.values[1]
     with_equals = float(np.sum(copies**2))
     one_out, all_out = (_squares_criterion(sample, own) for own in (sample.n, with_equals))
-    chosen = CrossValidation(repeats(copies), one_out, all_out, lambda: _otherwise(sample))
+    chosen = CrossValidation(has_repeats(copies), one_out, all_out, lambda: _otherwise(sample))
     return _said(sample, chosen.choose(low, high), "lscv", name)
 
 
@@ -51,27 +51,31 @@ def mlcv(x: Array, weight: Array | None = None, name: str = "x") -> float:
     >>> round(mlcv(np.random.default_rng(0).standard_normal(500)), 1)
     0.3
     """
-    sample = sample_of(x, weight)
+    sample = make_sample(x, weight)
     copies = sample.values[1]
     one_out, all_out = (likelihood_criterion(sample, own) for own in (np.minimum(copies, 1.0), copies))
-    chosen = CrossValidation(repeats(copies), one_out, all_out, lambda: _otherwise(sample))
-    return _said(sample, chosen.choose(least_bandwidth(sample), 2.0 * sample.deviation), "mlcv", name)
+    chosen = CrossValidation(has_repeats(copies), one_out, all_out, lambda: _otherwise(sample))
+    return _said(sample, chosen.choose(min_bandwidth(sample), 2.0 * sample.deviation), "mlcv", name)
 
 
-def _otherwise(sample: Sample) -> Choice:
-    step, other = half_step(sample), solved(sample)
-    return Choice(other, "'sheather-jones'") if other >= step else Choice(step, "half the usual step between values")
+def _otherwise(sample: Sample) -> BandwidthChoice:
+    step, other = half_step(sample), solve_sheather_jones(sample)
+    return (
+        BandwidthChoice(other, "'sheather-jones'")
+        if other >= step
+        else BandwidthChoice(step, "half the usual step between values")
+    )
 
 
-def _said(sample: Sample, found: Choice, rule: str, name: str) -> float:
+def _said(sample: Sample, found: BandwidthChoice, rule: str, name: str) -> float:
     """The bandwidth chosen, in the units of x, and a warning where equal values had a part in it."""
     h = sample.span * found.h
     if found.remark:
-        said(unbounded(name, rule, f"h = {h:.3g} is that of {found.remark}"))
+        warn_caller(unbounded_criterion_message(name, rule, f"h = {h:.3g} is that of {found.remark}"))
     return h
 
 
-def unbounded(name: str, rule: str, taken: str) -> str:
+def unbounded_criterion_message(name: str, rule: str, taken: str) -> str:
     """What is said where equal values make a criterion fall without bound; `taken` says what was done about it."""
     return (
         f"{name} holds equal values, and the criterion of {rule!r} falls without bound as the bandwidth tends to 0: "
@@ -79,7 +83,7 @@ def unbounded(name: str, rule: str, taken: str) -> str:
     )
 
 
-def least_bandwidth(sample: Sample) -> float:
+def min_bandwidth(sample: Sample) -> float:
     """The least h worth a trial: a quarter of the lower quartile of the spread of √n neighbours.
 
     At least half the usual distance from a value to the next, which matters where they repeat.

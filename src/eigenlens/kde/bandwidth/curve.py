@@ -10,27 +10,27 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.errors import DataError
-from eigenlens.kde.bandwidth import BANDWIDTHS
-from eigenlens.kde.bandwidth.binned import Sample, sample_of
+from eigenlens.kde.bandwidth import BANDWIDTH_RULES
+from eigenlens.kde.bandwidth.binned import Sample, make_sample
 from eigenlens.kde.bandwidth.cross_validation import squared_error
 from eigenlens.kde.bandwidth.likelihood import likelihood_criterion
 
-__all__ = ["CURVES", "every_rule", "left_out_likelihood", "squared_error_curve"]
+__all__ = ["CROSS_VALIDATION_CURVES", "bandwidths_by_rule", "likelihood_curve", "squared_error_curve"]
 
-TOGETHER = 7.0
+MAX_SHARED_RATIO = 7.0
 """Bandwidths within this factor of each other share one set of cells."""
 
 
-def every_rule(x: Array, weight: Array | None = None) -> tuple[dict[str, float], tuple[str, ...]]:
+def bandwidths_by_rule(x: Array, weight: Array | None = None) -> tuple[dict[str, float], tuple[str, ...]]:
     """The Gaussian bandwidth of x (n,) by every rule that has one, and what the rules had to say: remarks.
 
-    >>> found, remarks = every_rule(np.random.default_rng(0).standard_normal(500))
+    >>> found, remarks = bandwidths_by_rule(np.random.default_rng(0).standard_normal(500))
     >>> len(found), remarks
     (7, ())
     """
     found: dict[str, float] = {}
     remarks: dict[str, None] = {}
-    for name, rule in BANDWIDTHS.items():
+    for name, rule in BANDWIDTH_RULES.items():
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
             try:
@@ -46,7 +46,7 @@ def squared_error_curve(x: Array, weight: Array | None, h: Array) -> Array:
 
     But for ∫ f² it estimates the integrated squared error of f̂, in units of 1 / x: the less the better.
     """
-    sample = sample_of(x, weight)
+    sample = make_sample(x, weight)
 
     def values(some: Array) -> list[float]:
         waves = sample.waves(float(some[0]), math.sqrt(2.0) * float(some[-1]))
@@ -55,12 +55,12 @@ def squared_error_curve(x: Array, weight: Array | None, h: Array) -> Array:
     return _in_pieces(sample, h, values)
 
 
-def left_out_likelihood(x: Array, weight: Array | None, h: Array) -> Array:
+def likelihood_curve(x: Array, weight: Array | None, h: Array) -> Array:
     """Σ_i w_i log f̂_{−i}(x_i) / Σ w (m,) at ascending bandwidths h (m,): what `mlcv` makes largest.
 
     f̂_{−i} is the density without one copy of x_i (without the whole row if its weight is less than one).
     """
-    sample = sample_of(x, weight)
+    sample = make_sample(x, weight)
     copies = sample.values[1]
     own = np.minimum(copies, 1.0)
     prepare = likelihood_criterion(sample, own)
@@ -77,12 +77,12 @@ def left_out_likelihood(x: Array, weight: Array | None, h: Array) -> Array:
 def _in_pieces(sample: Sample, h: Array, values: Callable[[Array], list[float]]) -> Array:
     """Values (m,) at ascending bandwidths, those that are near each other together."""
     units = np.asarray(h, dtype=np.float64) / sample.span
-    piece = (np.log(units / units[0]) / math.log(TOGETHER)).astype(np.intp)
+    piece = (np.log(units / units[0]) / math.log(MAX_SHARED_RATIO)).astype(np.intp)
     return np.concatenate([values(units[piece == k]) for k in np.unique(piece)])
 
 
-CURVES: dict[str, Callable[[Array, Array | None, Array], Array]] = {
+CROSS_VALIDATION_CURVES: dict[str, Callable[[Array, Array | None, Array], Array]] = {
     "lscv": squared_error_curve,
-    "mlcv": left_out_likelihood,
+    "mlcv": likelihood_curve,
 }
 """Criteria by the rule that is built on them: from x (n,), weights (n,) or None and h (m,) to values (m,)."""

@@ -6,16 +6,16 @@ import math
 from functools import partial
 
 from eigenlens.arrays import Array
-from eigenlens.kde.bandwidth.binned import Sample, Waves, sample_of
-from eigenlens.kde.bandwidth.plug_in import largest_root, solved
-from eigenlens.kde.bandwidth.ties import half_step, is_comb, said
+from eigenlens.kde.bandwidth.binned import Sample, Waves, make_sample
+from eigenlens.kde.bandwidth.plug_in import largest_root, solve_sheather_jones
+from eigenlens.kde.bandwidth.ties import half_step, is_comb, warn_caller
 
 __all__ = ["isj"]
 
-STAGES = 7
+ISJ_STAGES = 7
 """The derivative that the chain of pilot estimates begins with."""
 
-SUSPICIOUS = 0.05
+COMB_SUSPICION = 0.05
 """A fixed point below this share of the largest reasonable bandwidth may be that of repeated values."""
 
 
@@ -35,14 +35,14 @@ def isj(x: Array, weight: Array | None = None, name: str = "x") -> float:
     >>> round(isj(x), 2), abs(isj(1000.0 * x) / isj(x) - 1000.0) < 1e-7
     (0.28, True)
     """
-    sample = sample_of(x, weight)
+    sample = make_sample(x, weight)
     most = 1.144 * sample.scale * sample.n**-0.2
     finest = most / 4.0
     while True:
         waves = sample.waves(finest, 8.0 * sample.scale * sample.n**-0.2)
         h = largest_root(partial(_excess, sample=sample, waves=waves), 2.0 * most, 2.0 * sample.deviation) or most
         settled = waves.serves(h, finest)
-        if (settled or h < SUSPICIOUS * most) and is_comb(sample, h):
+        if (settled or h < COMB_SUSPICION * most) and is_comb(sample, h):
             return sample.span * _instead(sample, name)
         if settled:
             return sample.span * h
@@ -51,10 +51,10 @@ def isj(x: Array, weight: Array | None = None, name: str = "x") -> float:
 
 def _instead(sample: Sample, name: str) -> float:
     """What is taken where the fixed point makes a comb, and a warning that says so."""
-    step, other = half_step(sample), solved(sample)
+    step, other = half_step(sample), solve_sheather_jones(sample)
     h = max(step, other)
     which = "'sheather-jones'" if other >= step else "half the usual step from value to value"
-    said(
+    warn_caller(
         f"{name} has many equal values ({sample.values[0].size} distinct among {sample.n:g}), for which the fixed "
         f"point of rule 'isj' is near 0; h = {sample.span * h:.3g} is that of {which}. Rounded values want a bandwidth "
         "above their step: give one as a number."
@@ -65,7 +65,7 @@ def _instead(sample: Sample, name: str) -> float:
 def _excess(h: float, sample: Sample, waves: Waves) -> float:
     """h less what the chain of estimates that starts from it makes of it; infinite where h smooths everything away."""
     n, t = sample.n, h * h
-    for s in range(STAGES - 1, 1, -1):
+    for s in range(ISJ_STAGES - 1, 1, -1):
         odd = math.prod(range(1, 2 * s, 2)) / math.sqrt(2.0 * math.pi)
         best = (1.0 + 0.5 ** (s + 0.5)) / 3.0 * 2.0 * odd / n
         roughness = waves.pair_sum(s + 1, t) / n**2

@@ -11,32 +11,32 @@ import scipy.fft
 import scipy.special
 
 from eigenlens.arrays import Array
-from eigenlens.kde.bandwidth.binned import MOST_CELLS, REACH, Sample
+from eigenlens.kde.bandwidth.binned import GAUSSIAN_REACH, MAX_CELLS, Sample
 from eigenlens.kde.bandwidth.search import Criterion, Prepare
 
 __all__ = ["likelihood_criterion", "pair_likelihood"]
 
-FEW = 400
+MAX_PAIRED_VALUES = 400
 """Up to so many distinct values all pairs are summed as they are."""
 
-PER_WIDTH = 8.0
+LIKELIHOOD_CELLS_PER_WIDTH = 8.0
 """Cells to the least bandwidth of the trials. Values are where they are in them to the second order."""
 
-FINER = 16.0
+REFINED_CELLS_FACTOR = 16.0
 """How much smaller the cells of the last digits are."""
 
-LONELY = 1e-10
+FFT_ROUNDING_SHARE = 1e-10
 """Below this share of the largest density the rounding errors of an FFT are felt."""
 
-NEIGHBOURHOOD = 4.0
+ISOLATED_REACH = 4.0
 """Beyond the nearest cell and so many bandwidths more, nothing adds to the density of a lonely point: exp(−35)."""
 
 
 def likelihood_criterion(sample: Sample, own: Array) -> Prepare:
     """Minus the log-likelihood of points left out, but for a constant; `own` (V,) leaves with each distinct value."""
     points, copies = sample.values
-    if points.size > FEW:
-        return lambda low, high, fine: _by_cells(sample, own, low / FINER if fine else low, high)
+    if points.size > MAX_PAIRED_VALUES:
+        return lambda low, high, fine: _by_cells(sample, own, low / REFINED_CELLS_FACTOR if fine else low, high)
     criterion = pair_likelihood((points[:, None] - points) ** 2, copies, own)
     return lambda low, high, fine: criterion
 
@@ -85,13 +85,13 @@ class _Rounded:
 
 
 def _by_cells(sample: Sample, own: Array, low: float, high: float) -> Criterion:
-    rounded = _rounded(sample, own, low / PER_WIDTH, REACH * high)
+    rounded = _rounded(sample, own, low / LIKELIHOOD_CELLS_PER_WIDTH, GAUSSIAN_REACH * high)
     return lambda h: float(sample.n * math.log(h) - rounded.mass @ _log_left(rounded, h))
 
 
 def _rounded(sample: Sample, own: Array, width: float, reach: float) -> _Rounded:
     y, (points, copies) = sample.without_gaps(reach), sample.values
-    width = max(width, y[-1] / MOST_CELLS)
+    width = max(width, y[-1] / MAX_CELLS)
     count = int(y[-1] / width) + 1
     # The cells stand about the middle, so that a mirrored sample has mirrored cells.
     place = y / width + 0.5 * (count - y[-1] / width)
@@ -122,7 +122,7 @@ def _waves(moments: list[Array], cells: Array, count: int, size: int) -> Array:
 def _log_left(rounded: _Rounded, h: float) -> Array:
     """log Σ_j w_j exp(−(x_i − x_j)² / 2h²) (C,) over what is left without x_i."""
     angles = (2.0 * math.pi * h / (rounded.size * rounded.width)) * np.arange(rounded.waves.size)
-    top = int(np.searchsorted(angles, REACH))
+    top = int(np.searchsorted(angles, GAUSSIAN_REACH))
     smooth = rounded.waves[:top] * np.exp(-0.5 * angles[:top] ** 2) * (math.sqrt(2.0 * math.pi) * h / rounded.width)
     u = rounded.offsets * (rounded.width / h)
     whole = np.zeros(u.size)
@@ -132,7 +132,7 @@ def _log_left(rounded: _Rounded, h: float) -> Array:
         whole += factor * scipy.fft.irfft(_padded(wave, rounded.waves.size), rounded.size)[rounded.cells]
     # What the same expansion makes of the point itself, so that nothing is left of it.
     left = whole - rounded.own * (1.0 + 0.75 * u**4)
-    lonely = np.flatnonzero(left < LONELY * whole.max())
+    lonely = np.flatnonzero(left < FFT_ROUNDING_SHARE * whole.max())
     left[lonely] = 1.0
     log_left: Array = np.log(left)
     log_left[lonely] = _lonely(rounded, lonely, h)
@@ -152,7 +152,7 @@ def _lonely(rounded: _Rounded, index: Array, h: float) -> Array:
     """
     result = np.zeros(index.size)
     waiting = np.arange(index.size)
-    for count in (8, 64, math.ceil(NEIGHBOURHOOD * h / rounded.width)):
+    for count in (8, 64, math.ceil(ISOLATED_REACH * h / rounded.width)):
         piece = max(1, (1 << 19) // count)
         parts = [_neighbours(rounded, index[waiting[i : i + piece]], h, count) for i in range(0, waiting.size, piece)]
         if not parts:
@@ -169,7 +169,7 @@ def _neighbours(rounded: _Rounded, index: Array, h: float, count: int) -> tuple[
     near = np.where(inside, near, 0)
     distances = np.where(inside, np.abs(rounded.points[near] - rounded.points[index, None]), np.inf)
     nearest = distances[:, [count - 1, count]].min(axis=1)
-    enough = distances[:, [0, -1]].min(axis=1) > nearest + NEIGHBOURHOOD * h
+    enough = distances[:, [0, -1]].min(axis=1) > nearest + ISOLATED_REACH * h
     rest = np.maximum(rounded.mass[index] - rounded.own[index], 0.0)
     exponents = np.column_stack([-(distances**2) / (2.0 * h * h), np.zeros(index.size)])
     mass = np.column_stack([rounded.mass[near], rest])

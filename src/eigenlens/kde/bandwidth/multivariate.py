@@ -9,13 +9,13 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.errors import DataError
-from eigenlens.kde.bandwidth.binned import MOST_WEIGHT
-from eigenlens.kde.bandwidth.cross_validation import unbounded
+from eigenlens.kde.bandwidth.binned import MAX_TOTAL_WEIGHT
+from eigenlens.kde.bandwidth.cross_validation import unbounded_criterion_message
 from eigenlens.kde.bandwidth.isj import isj
-from eigenlens.kde.bandwidth.pairs import CRITERIA, distinct_rows
+from eigenlens.kde.bandwidth.pairs import SCALE_CRITERIA, sample_distinct_rows
 from eigenlens.kde.bandwidth.plug_in import sheather_jones, sheather_jones_direct
-from eigenlens.kde.bandwidth.search import Choice, CrossValidation
-from eigenlens.kde.bandwidth.ties import repeats, said
+from eigenlens.kde.bandwidth.search import BandwidthChoice, CrossValidation
+from eigenlens.kde.bandwidth.ties import has_repeats, warn_caller
 
 __all__ = ["MATRIX_RULES", "bandwidth_matrix", "normal_reference"]
 
@@ -63,9 +63,9 @@ def _covariance(X: Array, weight: Array | None) -> tuple[float, Array]:
     """n = Σw and the covariance (d, d) with divisor n − 1; an error where a column has no spread."""
     w = np.ones(len(X)) if weight is None else weight
     n = float(w.sum())
-    if not 1.0 < n <= MOST_WEIGHT:
+    if not 1.0 < n <= MAX_TOTAL_WEIGHT:
         raise DataError(
-            f"the rows count as {n:.3g}, but a bandwidth rule needs more than one and at most {MOST_WEIGHT:g}; a "
+            f"the rows count as {n:.3g}, but a bandwidth rule needs more than one and at most {MAX_TOTAL_WEIGHT:g}; a "
             "weight says how often its row counts. Give bandwidths as numbers otherwise."
         )
     centred = X - w @ X / n
@@ -108,16 +108,22 @@ def _cross_validated(X: Array, weight: Array | None, product: bool = False, *, r
     n, S = _covariance(X, weight)
     s, d = np.sqrt(np.diag(S)), X.shape[1]
     L = np.diag(s) if product else np.linalg.cholesky(_of_full_rank(S))
-    rows, copies = distinct_rows(X, np.ones(len(X)) if weight is None else weight)
+    rows, copies = sample_distinct_rows(X, np.ones(len(X)) if weight is None else weight)
     Y = np.linalg.solve(L, (rows - rows.mean(axis=0)).T).T
-    one_out, all_out = (CRITERIA[rule](Y, copies, own) for own in (np.minimum(copies, 1.0), copies))
+    one_out, all_out = (SCALE_CRITERIA[rule](Y, copies, own) for own in (np.minimum(copies, 1.0), copies))
     drawn = float(copies.sum())
     reference = normal_reference(drawn, d)
-    search = CrossValidation(repeats(copies), one_out, all_out, lambda: Choice(reference, "the normal reference"))
+    search = CrossValidation(
+        has_repeats(copies), one_out, all_out, lambda: BandwidthChoice(reference, "the normal reference")
+    )
     found = search.choose(reference / 30.0, 3.0 * reference)
     c = found.h * (drawn / n) ** (1.0 / (d + 4.0))
     if found.remark:
-        said(unbounded("X", rule, f"the kernel's scale, {c:.3g} of the columns' spread, is that of {found.remark}"))
+        warn_caller(
+            unbounded_criterion_message(
+                "X", rule, f"the kernel's scale, {c:.3g} of the columns' spread, is that of {found.remark}"
+            )
+        )
     return np.asarray(c * s if product else c**2 * S)
 
 

@@ -14,32 +14,32 @@ from eigenlens.kde.bandwidth.likelihood import pair_likelihood
 from eigenlens.kde.bandwidth.search import Criterion, Prepare
 from eigenlens.native.kernel_sums import Cloud, cloud_sums
 
-__all__ = ["CRITERIA", "distinct_rows"]
+__all__ = ["SCALE_CRITERIA", "sample_distinct_rows"]
 
-MOST_ROWS = 5000
+MAX_PAIR_ROWS = 5000
 """Distinct rows whose pairs are summed; of more, so many are drawn, whatever the order they come in."""
 
-FEW = 1000
+MAX_STORED_ROWS = 1000
 """Up to so many rows the distances of all pairs are kept."""
 
-PIECE = 1 << 20
+PAIRS_PER_BLOCK = 1 << 20
 """Pairs that are looked at together."""
 
-BINS, DEPTH = 1 << 13, 40.0
+DISTANCE_BINS, LOG_DISTANCE_RANGE = 1 << 13, 40.0
 """Bins of the logarithm of squared distances, and how far they go down from the largest: closer pairs are at 0."""
 
-LONELY = 1e-9
+ISOLATED_SHARE = 1e-9
 """Others whose share of a sum is less than this are lost in its rounding error: they are summed without the row."""
 
-TOL = 1e-15
+PAIR_SUM_TOLERANCE = 1e-15
 
 
-def distinct_rows(X: Array, weight: Array, most: int = MOST_ROWS) -> tuple[Array, Array]:
+def sample_distinct_rows(X: Array, weight: Array, most: int = MAX_PAIR_ROWS) -> tuple[Array, Array]:
     """The distinct rows (V, d) of positive weight, and the weight of each; a part of them, with V = most, if need be.
 
     Which part depends on the ranks of a row's entries alone: on no order, copy or unit. Cost: O(n d log n).
 
-    >>> rows, copies = distinct_rows(np.array([[1.0], [2.0], [1.0]]), np.array([1.0, 1.0, 3.0]))
+    >>> rows, copies = sample_distinct_rows(np.array([[1.0], [2.0], [1.0]]), np.array([1.0, 1.0, 3.0]))
     >>> rows.ravel(), copies
     (array([1., 2.]), array([4., 1.]))
     """
@@ -68,7 +68,7 @@ def _keys(X: Array) -> Array:
 # ---- least squares ------------------------------------------------------------------------------------------
 
 
-def squares_criterion(Y: Array, copies: Array, own: Array) -> Prepare:
+def scale_squares_criterion(Y: Array, copies: Array, own: Array) -> Prepare:
     """∫ f̂² − 2 Σ_{i≠j} w_i w_j φ_c / n² of rows Y (V, d), by squared distances in bins of their logarithm.
 
     A bin stands at its mean: the error is the square of its relative width. Cost: O(V² d) once, O(bins) for a c.
@@ -87,18 +87,18 @@ def squares_criterion(Y: Array, copies: Array, own: Array) -> Prepare:
 
 def _binned(Y: Array, copies: Array) -> tuple[Array, Array]:
     """Weights (B,) of all pairs by squared distance, those of equal rows at 0, and the mean square of each bin."""
-    lowest = math.log(float(np.sum(np.ptp(Y, axis=0) ** 2))) - DEPTH
-    mass, moment = np.zeros(BINS + 1), np.zeros(BINS + 1)
-    step = max(1, PIECE // len(Y))
+    lowest = math.log(float(np.sum(np.ptp(Y, axis=0) ** 2))) - LOG_DISTANCE_RANGE
+    mass, moment = np.zeros(DISTANCE_BINS + 1), np.zeros(DISTANCE_BINS + 1)
+    step = max(1, PAIRS_PER_BLOCK // len(Y))
     for start in range(0, len(Y), step):
         squares = scipy.spatial.distance.cdist(Y[start : start + step], Y[start:], "sqeuclidean")
         w = np.outer(copies[start : start + step], copies[start:])
         w[:, step:] *= 2.0  # each pair of rows from two blocks is met once
         with np.errstate(divide="ignore"):
-            place = (np.log(squares) - lowest) * (BINS / DEPTH)
-        bins = np.clip(place + 1.0, 0.0, BINS).astype(np.intp).ravel()
-        mass += np.bincount(bins, w.ravel(), BINS + 1)
-        moment += np.bincount(bins, (w * squares).ravel(), BINS + 1)
+            place = (np.log(squares) - lowest) * (DISTANCE_BINS / LOG_DISTANCE_RANGE)
+        bins = np.clip(place + 1.0, 0.0, DISTANCE_BINS).astype(np.intp).ravel()
+        mass += np.bincount(bins, w.ravel(), DISTANCE_BINS + 1)
+        moment += np.bincount(bins, (w * squares).ravel(), DISTANCE_BINS + 1)
     filled = mass > 0.0
     return mass[filled], moment[filled] / mass[filled]
 
@@ -106,9 +106,9 @@ def _binned(Y: Array, copies: Array) -> tuple[Array, Array]:
 # ---- likelihood ---------------------------------------------------------------------------------------------
 
 
-def likelihood_criterion(Y: Array, copies: Array, own: Array) -> Prepare:
+def scale_likelihood_criterion(Y: Array, copies: Array, own: Array) -> Prepare:
     """n d log c − Σ_i w_i log Σ_j w_j exp(−‖y_i − y_j‖² / 2c²) over what is left without row i. Cost: O(V² d) a c."""
-    if len(Y) > FEW:
+    if len(Y) > MAX_STORED_ROWS:
         nearest = _nearest(Y, copies)
         return lambda low, high, fine: _by_sums(Y, copies, own, None if fine else nearest)
     squares = scipy.spatial.distance.cdist(Y, Y, "sqeuclidean")
@@ -124,10 +124,10 @@ def _by_sums(Y: Array, copies: Array, own: Array, nearest: tuple[Array, Array] |
     n, d = float(copies.sum()), Y.shape[1]
 
     def criterion(c: float) -> float:
-        level, value = cloud_sums(Cloud(Y / c, copies, None, "gaussian"), Y / c, TOL)
+        level, value = cloud_sums(Cloud(Y / c, copies, None, "gaussian"), Y / c, PAIR_SUM_TOLERANCE)
         whole = value * np.exp(level)
         left = whole - own
-        lonely = np.flatnonzero(left < LONELY * whole)
+        lonely = np.flatnonzero(left < ISOLATED_SHARE * whole)
         left[lonely] = 1.0
         logs = np.log(left)
         if nearest is None:
@@ -142,8 +142,8 @@ def _by_sums(Y: Array, copies: Array, own: Array, nearest: tuple[Array, Array] |
 def _nearest(Y: Array, copies: Array) -> tuple[Array, Array]:
     """The squared distance (V,) of the row nearest to each, and its weight (V,)."""
     square, weight = np.empty(len(Y)), np.empty(len(Y))
-    for start in range(0, len(Y), max(1, PIECE // len(Y))):
-        rows = np.arange(start, min(start + max(1, PIECE // len(Y)), len(Y)))
+    for start in range(0, len(Y), max(1, PAIRS_PER_BLOCK // len(Y))):
+        rows = np.arange(start, min(start + max(1, PAIRS_PER_BLOCK // len(Y)), len(Y)))
         squares = _squares_to_others(Y, rows)
         found = squares.argmin(axis=1)
         square[rows], weight[rows] = squares[np.arange(rows.size), found], copies[found]
@@ -153,8 +153,8 @@ def _nearest(Y: Array, copies: Array) -> tuple[Array, Array]:
 def _others(Y: Array, copies: Array, rest: Array, index: Array, c: float) -> Array:
     """log Σ_j w_j exp(−‖y_i − y_j‖² / 2c²) (m,) for rows i of `index`, over others and what is left of i."""
     parts = [np.empty(0)]
-    for start in range(0, index.size, max(1, PIECE // len(Y))):
-        rows = index[start : start + max(1, PIECE // len(Y))]
+    for start in range(0, index.size, max(1, PAIRS_PER_BLOCK // len(Y))):
+        rows = index[start : start + max(1, PAIRS_PER_BLOCK // len(Y))]
         exponents = _squares_to_others(Y, rows) / (-2.0 * c * c)
         with np.errstate(divide="ignore"):
             own = np.log(np.maximum(rest[rows], 0.0))
@@ -168,8 +168,8 @@ def _squares_to_others(Y: Array, rows: Array) -> Array:
     return np.asarray(squares)
 
 
-CRITERIA: dict[str, Callable[[Array, Array, Array], Prepare]] = {
-    "lscv": squares_criterion,
-    "mlcv": likelihood_criterion,
+SCALE_CRITERIA: dict[str, Callable[[Array, Array, Array], Prepare]] = {
+    "lscv": scale_squares_criterion,
+    "mlcv": scale_likelihood_criterion,
 }
 """Criteria of a scale, from rows (V, d), the copies of each (V,) and what leaves with it (V,)."""

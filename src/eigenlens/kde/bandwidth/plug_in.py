@@ -8,12 +8,12 @@ from collections.abc import Callable
 import scipy.optimize
 
 from eigenlens.arrays import Array
-from eigenlens.kde.bandwidth.binned import Sample, Waves, sample_of
-from eigenlens.kde.bandwidth.ties import say_comb
+from eigenlens.kde.bandwidth.binned import Sample, Waves, make_sample
+from eigenlens.kde.bandwidth.ties import warn_comb
 
-__all__ = ["largest_root", "scott", "sheather_jones", "sheather_jones_direct", "silverman", "solved"]
+__all__ = ["largest_root", "scott", "sheather_jones", "sheather_jones_direct", "silverman", "solve_sheather_jones"]
 
-STEP = 0.85
+ROOT_SEARCH_RATIO = 0.85
 """From one trial bandwidth to the next, downwards."""
 
 
@@ -22,12 +22,12 @@ def silverman(x: Array, weight: Array | None = None) -> float:
 
     (Silverman 1986, Density estimation, eq. 3.31; R's bw.nrd0.) Cost: O(n).
     """
-    return 0.9 * _reference_scale(sample_of(x, weight))
+    return 0.9 * _reference_scale(make_sample(x, weight))
 
 
 def scott(x: Array, weight: Array | None = None) -> float:
     """h = 1.06 min(s, q / 1.34) n^(−1/5) (Scott 1992, Multivariate density estimation; R's bw.nrd). Cost: O(n)."""
-    return 1.06 * _reference_scale(sample_of(x, weight))
+    return 1.06 * _reference_scale(make_sample(x, weight))
 
 
 def _reference_scale(sample: Sample) -> float:
@@ -43,7 +43,7 @@ def sheather_jones_direct(x: Array, weight: Array | None = None, name: str = "x"
     T one of ∫ f'''² at b = 1.23 s n^(−1/9), s the smaller of the standard deviation and the quartile range / 1.349.
     A comb is said to be one, as in `sheather_jones`. Cost: O(n), and a few hundred terms more.
     """
-    sample = sample_of(x, weight)
+    sample = make_sample(x, weight)
     b = 1.23 * sample.scale * sample.n ** (-1.0 / 9.0)
     finest = b / 2.0
     while True:
@@ -51,7 +51,7 @@ def sheather_jones_direct(x: Array, weight: Array | None = None, name: str = "x"
         g = (2.394 / (sample.n * _roughness(sample, waves, 3, b))) ** (1.0 / 7.0)
         if waves.serves(g, finest):
             h = _optimum(sample, waves, g)
-            say_comb(sample, h, "sheather-jones-dpi", name)
+            warn_comb(sample, h, "sheather-jones-dpi", name)
             return sample.span * h
         finest = 0.8 * g
 
@@ -69,13 +69,13 @@ def sheather_jones(x: Array, weight: Array | None = None, name: str = "x") -> fl
     >>> round(sheather_jones(np.random.default_rng(0).standard_normal(1000)), 2)
     0.26
     """
-    sample = sample_of(x, weight)
-    h = solved(sample)
-    say_comb(sample, h, "sheather-jones", name)
+    sample = make_sample(x, weight)
+    h = solve_sheather_jones(sample)
+    warn_comb(sample, h, "sheather-jones", name)
     return sample.span * h
 
 
-def solved(sample: Sample) -> float:
+def solve_sheather_jones(sample: Sample) -> float:
     """The h of `sheather_jones`, in units of the sample's range."""
     a, b = 1.24 * sample.scale * sample.n ** (-1.0 / 7.0), 1.23 * sample.scale * sample.n ** (-1.0 / 9.0)
     most = 1.144 * sample.scale * sample.n**-0.2
@@ -109,10 +109,10 @@ def largest_root(function: Callable[[float], float], start: float, limit: float)
     """The largest root of a function that is positive above it, from `start` in both directions; None above `limit`."""
     high = start
     while function(high) <= 0.0:
-        high /= STEP
+        high /= ROOT_SEARCH_RATIO
         if high > limit:
             return None
-    low = high * STEP
+    low = high * ROOT_SEARCH_RATIO
     while function(low) > 0.0:
-        high, low = low, low * STEP
+        high, low = low, low * ROOT_SEARCH_RATIO
     return float(scipy.optimize.brentq(function, low, high, xtol=1e-13 * low, rtol=1e-13))

@@ -11,33 +11,33 @@ import scipy.optimize
 
 from eigenlens.arrays import Array
 
-__all__ = ["Choice", "Criterion", "CrossValidation", "Prepare", "search"]
+__all__ = ["BandwidthChoice", "Criterion", "CrossValidation", "Prepare", "search_bandwidth"]
 
 Criterion = Callable[[float], float]
 Prepare = Callable[[float, float, bool], Criterion]
 """From the least and the largest h to come, and whether these are the last digits, to a criterion of h: the cells it
 needs differ from one range to another."""
 
-STEP = 1.15
+TRIAL_RATIO = 1.15
 """From one trial bandwidth to the next."""
 
-TRIALS = 15
+TRIALS_PER_CELLS = 15
 """Trial bandwidths that share one set of cells: a factor of seven between the first and the last."""
 
-SMALLEST = 1e-6
+MIN_BANDWIDTH_SHARE = 1e-6
 """Where no values are equal, h may come down to this share of the first trials."""
 
-WIDER, LARGEST = 7.0, 1e4
+WIDENING_FACTOR, MAX_WIDENING = 7.0, 1e4
 """Where the last trial is the best, trials go on by this factor, up to this many times the first range."""
 
-SLOPE = 1e-3
+LOG_SLOPE_STEP = 1e-3
 """Half the step, in log h, over which the slope of a criterion is taken."""
 
 
-def search(prepare: Prepare, low: float, high: float) -> tuple[float, Array, Array]:
+def search_bandwidth(prepare: Prepare, low: float, high: float) -> tuple[float, Array, Array]:
     """The h in [low, high] of least criterion, and the trials it was found by: bandwidths and criteria (m,).
 
-    >>> h, tried, values = search(lambda low, high, fine: lambda h: (h - 2.0) ** 2, 0.1, 10.0)
+    >>> h, tried, values = search_bandwidth(lambda low, high, fine: lambda h: (h - 2.0) ** 2, 0.1, 10.0)
     >>> round(h, 6), bool(values.min() < 0.05)
     (2.0, True)
     """
@@ -48,14 +48,14 @@ def search(prepare: Prepare, low: float, high: float) -> tuple[float, Array, Arr
 def _search_on(prepare: Prepare, low: float, high: float) -> tuple[float, Array, Array]:
     """The same, but trials go on beyond `high` as long as the last is the best."""
     tried, values = _trials(prepare, low, high)
-    while np.argmin(values) == values.size - 1 and tried[-1] < LARGEST * high:
-        more = _trials(prepare, STEP * float(tried[-1]), WIDER * float(tried[-1]))
+    while np.argmin(values) == values.size - 1 and tried[-1] < MAX_WIDENING * high:
+        more = _trials(prepare, TRIAL_RATIO * float(tried[-1]), WIDENING_FACTOR * float(tried[-1]))
         tried, values = np.append(tried, more[0]), np.append(values, more[1])
     return _refined(prepare, tried, int(np.argmin(values))), tried, values
 
 
 @dataclass(frozen=True)
-class Choice:
+class BandwidthChoice:
     """A bandwidth h, and a remark on whose it is where that needs one."""
 
     h: float
@@ -75,35 +75,35 @@ class CrossValidation:
     ties: bool
     one_out: Prepare
     all_out: Prepare
-    otherwise: Callable[[], Choice]
+    otherwise: Callable[[], BandwidthChoice]
 
-    def choose(self, low: float, high: float) -> Choice:
+    def choose(self, low: float, high: float) -> BandwidthChoice:
         """The h of least criterion from `low` to `high` or more; lower down too, where there are no ties."""
         low = min(low, 0.5 * high)
-        least = SMALLEST * high
+        least = MIN_BANDWIDTH_SHARE * high
         h, tried, values = _search_on(self.one_out, low, high)
         while not self.ties and h == low and low > least:
-            low, high = low / 10.0, low * STEP**2
-            h, tried, values = search(self.one_out, low, high)
-        return Choice(h) if h > low else self._despite_ties(tried, values)
+            low, high = low / 10.0, low * TRIAL_RATIO**2
+            h, tried, values = search_bandwidth(self.one_out, low, high)
+        return BandwidthChoice(h) if h > low else self._despite_ties(tried, values)
 
-    def _despite_ties(self, tried: Array, values: Array) -> Choice:
+    def _despite_ties(self, tried: Array, values: Array) -> BandwidthChoice:
         """The largest minimum above the fall towards 0, or that of `all_out`, or neither."""
         inside = 1 + np.flatnonzero((values[1:-1] < values[:-2]) & (values[1:-1] <= values[2:]))
         if inside.size:
-            return Choice(_refined(self.one_out, tried, int(inside[-1])), "the largest of its other minima")
-        h = search(self.all_out, float(tried[0]), float(tried[-1]))[0]
+            return BandwidthChoice(_refined(self.one_out, tried, int(inside[-1])), "the largest of its other minima")
+        h = search_bandwidth(self.all_out, float(tried[0]), float(tried[-1]))[0]
         if tried[0] < h < tried[-1]:
-            return Choice(h, "the criterion that leaves equal values out together")
+            return BandwidthChoice(h, "the criterion that leaves equal values out together")
         return self.otherwise()
 
 
 def _trials(prepare: Prepare, low: float, high: float) -> tuple[Array, Array]:
-    count = 2 + math.ceil(math.log(high / low) / math.log(STEP))
+    count = 2 + math.ceil(math.log(high / low) / math.log(TRIAL_RATIO))
     tried = np.geomspace(low, high, count)
     values = []
-    for start in range(0, count, TRIALS):
-        some = tried[start : start + TRIALS]
+    for start in range(0, count, TRIALS_PER_CELLS):
+        some = tried[start : start + TRIALS_PER_CELLS]
         criterion = prepare(float(some[0]), float(some[-1]), False)
         values += [criterion(float(h)) for h in some]
     return tried, np.asarray(values)
@@ -114,10 +114,10 @@ def _refined(prepare: Prepare, tried: Array, best: int) -> float:
     if best in (0, tried.size - 1):
         return float(tried[best])
     a, b = math.log(tried[best - 1]), math.log(tried[best + 1])
-    criterion = prepare(math.exp(a - SLOPE), math.exp(b + SLOPE), True)
+    criterion = prepare(math.exp(a - LOG_SLOPE_STEP), math.exp(b + LOG_SLOPE_STEP), True)
 
     def slope(at: float) -> float:
-        return criterion(math.exp(at + SLOPE)) - criterion(math.exp(at - SLOPE))
+        return criterion(math.exp(at + LOG_SLOPE_STEP)) - criterion(math.exp(at - LOG_SLOPE_STEP))
 
     if slope(a) < 0.0 < slope(b):
         return math.exp(scipy.optimize.brentq(slope, a, b, xtol=1e-12, rtol=1e-12))

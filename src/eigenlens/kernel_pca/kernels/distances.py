@@ -14,21 +14,21 @@ from scipy.spatial.distance import cdist
 from eigenlens.arrays import Array, dense, is_sparse, is_tensor, namespace, to_numpy
 
 __all__ = [
-    "centre_of",
-    "cityblock",
-    "filled",
-    "fine",
-    "lengths",
-    "products",
-    "settled",
+    "cityblock_distances",
+    "constant_vector",
+    "dot_products",
+    "float32_suffices",
+    "nonzero_norms",
+    "row_tiles",
+    "sample_median",
     "squared_distances",
     "squared_norms",
-    "tiles",
+    "symmetrize",
 ]
 
 TILE_BYTES = 1 << 20
-PAIRS = 64
-SAMPLE = 128
+MIN_CITYBLOCK_SIDE = 64
+MEDIAN_SAMPLE_ROWS = 128
 
 
 def squared_distances(X: Any, Y: Any, error: float = np.inf) -> Any:
@@ -44,32 +44,32 @@ def squared_distances(X: Any, Y: Any, error: float = np.inf) -> Any:
     array([[1., 4.]])
     """
     shifted = _shifted(X, Y)
-    if error < np.inf and not fine(error, *shifted):
+    if error < np.inf and not float32_suffices(error, *shifted):
         D = _widened(X, Y)
     elif is_sparse(shifted[0]) or is_sparse(shifted[1]):
         D = _sparse_distances(*shifted)
     else:
         D = _dense_distances(*shifted)
-    return settled(D, 0.0) if X is Y else D
+    return symmetrize(D, 0.0) if X is Y else D
 
 
 def _shifted(X: Any, Y: Any) -> tuple[Any, Any]:
     """Both about a median of Y; sparse rows as they are."""
     if is_sparse(X) or is_sparse(Y):
         return X, Y
-    centre = centre_of(Y)
+    centre = sample_median(Y)
     B = Y - centre
     return (B if X is Y else X - centre), B
 
 
-def centre_of(Y: Any) -> Any:
+def sample_median(Y: Any) -> Any:
     """The median (d,) of some rows, in their dtype: any shift that both sides share will do, if no outlier moves it."""
-    some = Y[:: max(1, Y.shape[0] // SAMPLE)]
+    some = Y[:: max(1, Y.shape[0] // MEDIAN_SAMPLE_ROWS)]
     middle = np.median(to_numpy(some), axis=0).astype(to_numpy(some).dtype)
     return namespace(Y).asarray(middle, device=Y.device) if is_tensor(Y) else middle
 
 
-def fine(error: float, *shifted: Any) -> bool:
+def float32_suffices(error: float, *shifted: Any) -> bool:
     """Whether the products of these rows leave an error of |x − y|² that may be ignored; float64 always does."""
     if "float32" not in str(shifted[0].dtype):
         return True
@@ -82,10 +82,10 @@ def _widened(X: Any, Y: Any) -> Any:
     """The distances of float32 rows by float64 products, shifted in float64 too, a block at a time, rounded once."""
     xp = namespace(X) if is_tensor(X) else np
     thin = is_sparse(X) or is_sparse(Y)
-    centre = 0.0 if thin else _float64(centre_of(Y))
+    centre = 0.0 if thin else _float64(sample_median(Y))
     right = _float64(Y) if thin else _float64(Y) - centre
     D = xp.empty((X.shape[0], Y.shape[0]), dtype=xp.float32, **_place(X))
-    for part in tiles(D):
+    for part in row_tiles(D):
         left = _float64(X[part])
         found = _sparse_distances(left, right) if thin else _dense_distances(left - centre, right)
         D[part] = xp.astype(found, xp.float32)
@@ -108,14 +108,14 @@ def _dense_distances(A: Any, B: Any) -> Any:
 
 
 def _sparse_distances(X: Any, Y: Any) -> Array:
-    D = products(X, Y)
+    D = dot_products(X, Y)
     D *= -2.0
     D += squared_norms(X)[:, None]
     D += squared_norms(Y)
     return np.asarray(np.maximum(D, 0.0, out=D))
 
 
-def settled(K: Any, diagonal: Any) -> Any:
+def symmetrize(K: Any, diagonal: Any) -> Any:
     """A square matrix made symmetric to the last digit, in place, with this diagonal."""
     i = namespace(K).arange(K.shape[0])
     _mirrored(K)[i, i] = diagonal
@@ -124,14 +124,14 @@ def settled(K: Any, diagonal: Any) -> Any:
 
 def _mirrored(K: Any) -> Any:
     """A nearly symmetric matrix made symmetric to the last digit, in place: rounding follows the order of its sums."""
-    for rows in tiles(K):
+    for rows in row_tiles(K):
         K[rows.stop :, rows] = K[rows, rows.stop :].T
         square = K[rows, rows]
         K[rows, rows] = (square + square.T) / 2.0
     return K
 
 
-def products(X: Any, Y: Any) -> Any:
+def dot_products(X: Any, Y: Any) -> Any:
     """x_i·y_j (n, m), always a new dense array."""
     if is_sparse(X):
         P = X @ Y.T
@@ -151,19 +151,19 @@ def squared_norms(X: Any) -> Any:
     return np.einsum("ij,ij->i", X, X, dtype=np.float64).astype(X.dtype)
 
 
-def lengths(X: Any) -> Any:
+def nonzero_norms(X: Any) -> Any:
     """|x_i| (n,), and 1 for a row of zeros, which no division changes."""
     length = squared_norms(X) ** 0.5
     length[length == 0.0] = 1.0
     return length
 
 
-def cityblock(X: Any, Y: Any) -> Any:
+def cityblock_distances(X: Any, Y: Any) -> Any:
     """Σ_j |x_j − y_j| (n, m) a tile at a time, in float64; sparse rows become dense a panel at a time."""
     if is_tensor(X):
         return _tensor_cityblock(X, Y)
     D = np.empty((X.shape[0], Y.shape[0]), dtype=X.dtype)
-    step = int(np.clip(TILE_BYTES // (8 * X.shape[1]), PAIRS, 4 * PAIRS))
+    step = int(np.clip(TILE_BYTES // (8 * X.shape[1]), MIN_CITYBLOCK_SIDE, 4 * MIN_CITYBLOCK_SIDE))
     for j in range(0, D.shape[1], step):
         right = dense(Y[j : j + step])
         for i in range(0, D.shape[0], step):
@@ -180,7 +180,7 @@ def _tensor_cityblock(X: Any, Y: Any) -> Any:
     return D
 
 
-def filled(X: Any, value: float) -> Any:
+def constant_vector(X: Any, value: float) -> Any:
     """A vector (n,) of one value, of the kind of X."""
     xp = namespace(X) if is_tensor(X) else np
     return xp.full((X.shape[0],), value, dtype=X.dtype, **_place(X))
@@ -191,7 +191,7 @@ def _place(X: Any) -> dict[str, Any]:
     return {"device": X.device} if is_tensor(X) else {}
 
 
-def tiles(K: Any) -> Iterator[slice]:
+def row_tiles(K: Any) -> Iterator[slice]:
     """Ranges of rows of K that fit a cache."""
     wide = K.shape[1] if K.ndim > 1 else 1
     step = max(1, TILE_BYTES // (8 * max(1, wide)))

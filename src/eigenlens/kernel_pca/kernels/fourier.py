@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from eigenlens.arrays import is_sparse, namespace
-from eigenlens.kernel_pca.kernels.distances import filled
+from eigenlens.kernel_pca.kernels.distances import constant_vector
 
 __all__ = ["FourierFeatures"]
 
@@ -37,4 +37,4 @@ class FourierFeatures:
 
     def diagonal(self, X: Any) -> Any:
         """Ones (n,), as cos² + sin² = 1."""
-        return filled(X, 1.0)
+        return constant_vector(X, 1.0)

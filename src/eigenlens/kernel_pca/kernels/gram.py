@@ -20,15 +20,16 @@ import numpy as np
 
 from eigenlens.arrays import Array, is_tensor, namespace, to_numpy
 from eigenlens.data.source import Progress
-from eigenlens.kernel_pca.kernels.mercer import Custom, Gaussian, Kernel, Precomputed
-from eigenlens.native import Upper, each_alone, gaussian_gram, symmetric_product, threads
+from eigenlens.kernel_pca.kernels.mercer import RBF, Custom, Kernel, Precomputed
+from eigenlens.native import Upper, gaussian_gram, symmetric_product
+from eigenlens.resources import single_threaded_map, thread_count
 
 __all__ = ["CentredGram", "KernelOperator", "gram_matrix", "tile_side", "upper_gram"]
 
-LEAST_SIDE, MOST_SIDE = 64, 512
+MIN_TILE_SIDE, MAX_TILE_SIDE = 64, 512
 """Sides of the square tiles of a Gram matrix: what a kernel makes beside the matrix is a tile for each thread."""
 
-PANEL_ROWS = 64
+GRAM_PANEL_ROWS = 64
 
 
 def upper_gram(kernel: Kernel, X: Any, progress: Progress | None = None) -> Any:
@@ -40,7 +41,7 @@ def upper_gram(kernel: Kernel, X: Any, progress: Progress | None = None) -> Any:
         return kernel(X, X)
     tiles, report = _Tiles(kernel, X), (lambda *_: None) if progress is None else progress
     K = Upper.empty(tiles.n, tiles.side, X.dtype)
-    if isinstance(kernel, Gaussian) and isinstance(X, np.ndarray):
+    if isinstance(kernel, RBF) and isinstance(X, np.ndarray):
         gaussian_gram(kernel.points(X), K)
         report(tiles.n, tiles.n, "Gram matrix")
         return K
@@ -49,7 +50,7 @@ def upper_gram(kernel: Kernel, X: Any, progress: Progress | None = None) -> Any:
         K.part(tiles.part(i), tiles.part(j))[...] = tiles(i, j)
         return i
 
-    with each_alone(tiles.workers) as each:
+    with single_threaded_map(tiles.workers) as each:
         for i in each(fill, *zip(*combinations_with_replacement(range(tiles.count), 2), strict=True)):
             report(tiles.part(i).stop, tiles.n, "Gram matrix")
     return K
@@ -131,7 +132,7 @@ class CentredGram(_Centred):
 
     def __init__(self, K: Any, weight: Array | None = None) -> None:
         self._K = Upper.of(K) if isinstance(K, np.ndarray) else K
-        self._workers = threads()  # also while BLAS is held to one, as its threads would spin beside ours
+        self._workers = thread_count()  # also while BLAS is held to one, as its threads would spin beside ours
         self.size = self._K.n if isinstance(self._K, Upper) else int(K.shape[0])
         self.weight = np.ones(self.size) if weight is None else np.asarray(weight, dtype=np.float64)
         self.passes = 0
@@ -140,7 +141,7 @@ class CentredGram(_Centred):
         """A itself (n, n), in float64 and in memory of its own."""
         K, r, s = self._K, self.row_means, np.sqrt(self.weight)
         A = K.full(np.float64) if isinstance(K, Upper) else to_numpy(K).astype(np.float64)
-        for part in _parts(self.size, PANEL_ROWS):
+        for part in _parts(self.size, GRAM_PANEL_ROWS):
             A[part] -= r
             A[part] -= (r[part] - self.grand_mean)[:, None]
             A[part] *= s
@@ -200,7 +201,7 @@ class KernelOperator(_Centred):
         """K V (n, b); the tiles' parts are added in one order, whatever the number of threads."""
         self.passes += 1
         tiles, out = self._tiles, np.zeros(V.shape)
-        with each_alone(tiles.workers) as each:
+        with single_threaded_map(tiles.workers) as each:
             for i in range(tiles.count):  # a row of tiles at a time: few products wait to be added
                 for j, right, left in each(partial(tiles.times, V, i), range(i, tiles.count)):
                     out[tiles.part(i)] += right
@@ -212,7 +213,7 @@ class KernelOperator(_Centred):
 
 def tile_side(n: int) -> int:
     """The side of the tiles of a Gram matrix (n, n): small beside it, not too small for BLAS, a multiple of 64."""
-    return int(np.clip(n // 8 // LEAST_SIDE * LEAST_SIDE, LEAST_SIDE, MOST_SIDE))
+    return int(np.clip(n // 8 // MIN_TILE_SIDE * MIN_TILE_SIDE, MIN_TILE_SIDE, MAX_TILE_SIDE))
 
 
 class _Tiles:
@@ -225,7 +226,7 @@ class _Tiles:
         self._kernel = kernel
         self._rows = [X[self.part(i)] for i in range(self.count)]
         # A user's function may not be ready for threads; a device has its own.
-        self.workers = 1 if isinstance(kernel, Custom) or is_tensor(X) else threads()
+        self.workers = 1 if isinstance(kernel, Custom) or is_tensor(X) else thread_count()
 
     def part(self, i: int) -> slice:
         """The rows of tile i."""
@@ -249,7 +250,7 @@ class _Tiles:
 
 def _tensor_product(K: Any, V: Array) -> Array:
     """K V (n, b) on the device of K, a panel of rows in float64 at a time."""
-    return np.concatenate([_device_product(K[part], V) for part in _parts(K.shape[0], 16 * PANEL_ROWS)])
+    return np.concatenate([_device_product(K[part], V) for part in _parts(K.shape[0], 16 * GRAM_PANEL_ROWS)])
 
 
 def _device_product(K: Any, V: Array) -> Array:

@@ -16,39 +16,39 @@ from eigenlens import checks
 from eigenlens.arrays import Array, Like, is_sparse, is_tensor, namespace
 from eigenlens.errors import DataError
 from eigenlens.kernel_pca.kernels.distances import (
-    centre_of,
-    cityblock,
-    filled,
-    fine,
-    lengths,
-    products,
-    settled,
+    cityblock_distances,
+    constant_vector,
+    dot_products,
+    float32_suffices,
+    nonzero_norms,
+    row_tiles,
+    sample_median,
     squared_distances,
     squared_norms,
-    tiles,
+    symmetrize,
 )
 from eigenlens.native import Points, gaussian_values
 
 __all__ = [
     "KERNELS",
+    "RBF",
     "Cosine",
     "Custom",
-    "Gaussian",
+    "DistanceKernel",
+    "DotProductKernel",
     "Kernel",
     "Laplacian",
     "Linear",
-    "OfDistance",
-    "OfDot",
     "Polynomial",
     "Precomputed",
     "Sigmoid",
     "built",
-    "kernel_of",
+    "make_kernel",
 ]
 
-PAIRS = 64
+DIAGONAL_BLOCK_ROWS = 64
 
-EXPONENT_ERROR = 1e-5
+MAX_EXPONENT_ERROR = 1e-5
 """Beyond this error of gamma |x − y|² the products of float32 rows are made in float64."""
 
 
@@ -76,7 +76,7 @@ class Kernel(Protocol):
 
 
 @runtime_checkable
-class OfDistance(Protocol):
+class DistanceKernel(Protocol):
     """A kernel that is a decreasing function of the squared distance |x − y|²."""
 
     def from_distance(self, D: Any) -> Any:
@@ -87,7 +87,7 @@ class OfDistance(Protocol):
 
 
 @runtime_checkable
-class OfDot(Protocol):
+class DotProductKernel(Protocol):
     """A kernel that is a function of the dot product x·y.
 
     Attributes:
@@ -120,7 +120,7 @@ class Linear:
 
     def __call__(self, X: Any, Y: Any) -> Any:
         """Values (n, m) for X (n, d) and Y (m, d)."""
-        return products(X, Y)
+        return dot_products(X, Y)
 
     def diagonal(self, X: Any) -> Any:
         """The values |x_i|² (n,)."""
@@ -151,7 +151,7 @@ class Polynomial:
 
     def __call__(self, X: Any, Y: Any) -> Any:
         """Values (n, m) for X (n, d) and Y (m, d)."""
-        return self.from_dot(products(X, Y))
+        return self.from_dot(dot_products(X, Y))
 
     def diagonal(self, X: Any) -> Any:
         """The values (gamma |x_i|² + coef0)^degree (n,)."""
@@ -171,7 +171,7 @@ class Polynomial:
         """Kernel values of dot products, in place."""
         P *= self.gamma
         P += self.coef0
-        for part in tiles(P):  # a product while the tile is in cache is far cheaper than a power
+        for part in row_tiles(P):  # a product while the tile is in cache is far cheaper than a power
             tile = P[part]
             base = 1.0 * tile
             for _ in range(self.degree - 1):
@@ -185,10 +185,10 @@ class Polynomial:
 
 
 @dataclass(frozen=True)
-class Gaussian:
+class RBF:
     """k(x, y) = exp(−gamma |x − y|²). Cost n m (2d + 1 exp).
 
-    >>> Gaussian(gamma=0.5)(np.array([[0.0, 0.0]]), np.array([[0.0, 0.0], [1.0, 1.0]]))
+    >>> RBF(gamma=0.5)(np.array([[0.0, 0.0]]), np.array([[0.0, 0.0], [1.0, 1.0]]))
     array([[1. , 0.3679]])
     """
 
@@ -201,25 +201,29 @@ class Gaussian:
         """Values (n, m) for X (n, d) and Y (m, d); exactly 1 on the diagonal and symmetric if X is Y."""
         if isinstance(X, np.ndarray) and isinstance(Y, np.ndarray):
             K = self.values(X, self.points(Y.astype(np.result_type(X, Y), copy=False)))
-            return settled(K, 1.0) if X is Y else K
-        return self.from_distance(squared_distances(X, Y, EXPONENT_ERROR / self.gamma))
+            return symmetrize(K, 1.0) if X is Y else K
+        return self.from_distance(squared_distances(X, Y, MAX_EXPONENT_ERROR / self.gamma))
 
     def points(self, Y: Array) -> Points:
         """Rows (m, d) ready to meet others; in float64 where float32 products of them would not do."""
-        centre = centre_of(Y)
-        double = Y.dtype == np.float32 and not fine(EXPONENT_ERROR / self.gamma, Y - centre)
+        centre = sample_median(Y)
+        double = Y.dtype == np.float32 and not float32_suffices(MAX_EXPONENT_ERROR / self.gamma, Y - centre)
         return Points(Y, self.gamma, centre, double)
 
     def values(self, X: Array, y: Points, dtype: Any = None) -> Array:
         """Values (n, m) of X (n, d) with points made ready before, in their dtype or in float64."""
         X = X.astype(y.rows.dtype, copy=False)
-        far = X.dtype == np.float32 and not y.double and not fine(EXPONENT_ERROR / self.gamma, X - y.centre)
+        far = (
+            X.dtype == np.float32
+            and not y.double
+            and not float32_suffices(MAX_EXPONENT_ERROR / self.gamma, X - y.centre)
+        )
         y = Points(y.rows, y.gamma, y.centre, double=True) if far else y
         return gaussian_values(y.beside(X), y, np.empty((X.shape[0], y.rows.shape[0]), dtype or X.dtype))
 
     def diagonal(self, X: Any) -> Any:
         """Ones (n,)."""
-        return filled(X, 1.0)
+        return constant_vector(X, 1.0)
 
     def from_distance(self, D: Any) -> Any:
         """Kernel values of squared distances, in place."""
@@ -247,13 +251,13 @@ class Laplacian:
 
     def __call__(self, X: Any, Y: Any) -> Any:
         """Values (n, m) for X (n, d) and Y (m, d)."""
-        D = cityblock(X, Y)
+        D = cityblock_distances(X, Y)
         D *= -self.gamma
         return namespace(D).exp(D, out=D)
 
     def diagonal(self, X: Any) -> Any:
         """Ones (n,)."""
-        return filled(X, 1.0)
+        return constant_vector(X, 1.0)
 
 
 @dataclass(frozen=True)
@@ -273,7 +277,7 @@ class Sigmoid:
 
     def __call__(self, X: Any, Y: Any) -> Any:
         """Values (n, m) for X (n, d) and Y (m, d)."""
-        return self.from_dot(products(X, Y))
+        return self.from_dot(dot_products(X, Y))
 
     def diagonal(self, X: Any) -> Any:
         """The values tanh(gamma |x_i|² + coef0) (n,)."""
@@ -306,10 +310,10 @@ class Cosine:
 
     def __call__(self, X: Any, Y: Any) -> Any:
         """Values (n, m) for X (n, d) and Y (m, d)."""
-        K = products(X, Y)
-        K /= lengths(X)[:, None]
-        K /= lengths(Y)
-        return settled(K, self.diagonal(X)) if X is Y else K
+        K = dot_products(X, Y)
+        K /= nonzero_norms(X)[:, None]
+        K /= nonzero_norms(Y)
+        return symmetrize(K, self.diagonal(X)) if X is Y else K
 
     def diagonal(self, X: Any) -> Any:
         """One for every row that is not zero (n,)."""
@@ -380,7 +384,7 @@ class Custom:
     def diagonal(self, X: Any) -> Any:
         """The values (n,) of k(x_i, x_i), from small square blocks: 64 n values in all."""
         xp = namespace(X) if is_tensor(X) else np
-        blocks = (X[start : start + PAIRS] for start in range(0, X.shape[0], PAIRS))
+        blocks = (X[start : start + DIAGONAL_BLOCK_ROWS] for start in range(0, X.shape[0], DIAGONAL_BLOCK_ROWS))
         return xp.concat([xp.linalg.diagonal(self(block, block)) for block in blocks])
 
     @property
@@ -395,12 +399,12 @@ class Custom:
 
 
 KERNELS: dict[str, type[Kernel]] = {
-    kind.name: kind for kind in (Linear, Polynomial, Gaussian, Laplacian, Sigmoid, Cosine, Precomputed)
+    kind.name: kind for kind in (Linear, Polynomial, RBF, Laplacian, Sigmoid, Cosine, Precomputed)
 }
 """Every kernel that has a name; its fields are the options it takes."""
 
 
-def kernel_of(
+def make_kernel(
     kernel: str | Callable[..., Any],
     gamma: float = 1.0,
     degree: int = 3,
@@ -409,7 +413,7 @@ def kernel_of(
 ) -> Kernel:
     """The kernel of a name, taking of the options what it needs, or of a callable k(X, Y, **parameters).
 
-    >>> kernel_of("rbf", gamma=0.5), kernel_of("cosine")
+    >>> make_kernel("rbf", gamma=0.5), make_kernel("cosine")
     (Gaussian(gamma=0.5), Cosine())
     """
     kernel = checks.choice("kernel", kernel, KERNELS)

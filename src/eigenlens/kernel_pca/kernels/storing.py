@@ -18,7 +18,7 @@ STORABLE: dict[str, type[Kernel]] = KERNELS | {FourierFeatures.name: FourierFeat
 def to_dict(kernel: Kernel) -> tuple[str, dict[str, float]]:
     """The name of a kernel and its numbers, for a file.
 
-    >>> from eigenlens.kernel_pca.kernels.mercer import Gaussian
+    >>> from eigenlens.kernel_pca.kernels.mercer import RBF
     >>> to_dict(Gaussian(0.5))
     ('rbf', {'gamma': 0.5})
     """

@@ -12,17 +12,17 @@ from eigenlens.errors import OptionError
 from eigenlens.kernel_pca.kernels.fourier import FourierFeatures
 from eigenlens.kernel_pca.kernels.mercer import Kernel, Precomputed
 from eigenlens.kernel_pca.model import KernelComponents
-from eigenlens.kernel_pca.preimage.base import Found, PreImageOptions, Support
-from eigenlens.kernel_pca.preimage.fixed_point import fixed_point
-from eigenlens.kernel_pca.preimage.mds import by_distances
-from eigenlens.kernel_pca.preimage.ridge import InverseMap, by_ridge, learn_inverse
+from eigenlens.kernel_pca.preimage.base import PreImageOptions, RawPreImages, Support
+from eigenlens.kernel_pca.preimage.fixed_point import fixed_point_preimages
+from eigenlens.kernel_pca.preimage.mds import mds_preimages
+from eigenlens.kernel_pca.preimage.ridge import InverseMap, learn_inverse, ridge_preimages
 
 __all__ = ["PREIMAGES", "InverseMap", "PreImageOptions", "PreImages", "find_preimages", "learn_inverse"]
 
-PREIMAGES: dict[str, Callable[[Support, Array, Array | None, PreImageOptions], Found]] = {
-    "fixed-point": fixed_point,
-    "mds": by_distances,
-    "ridge": by_ridge,
+PREIMAGES: dict[str, Callable[[Support, Array, Array | None, PreImageOptions], RawPreImages]] = {
+    "fixed-point": fixed_point_preimages,
+    "mds": mds_preimages,
+    "ridge": ridge_preimages,
 }
 """Ways back by name: (support, scores (n, k), starts (n, d) or None, options) → rows found."""
 
@@ -76,7 +76,7 @@ def find_preimages(
         raise OptionError(NO_ROWS[type(model.kernel)])
     dtype, Z = working_dtype(Z.dtype), np.asarray(Z, dtype=np.float64)
     if model.kernel.identity:
-        found = Found.at_once(_reconstruct(model, Z))
+        found = RawPreImages.at_once(_reconstruct(model, Z))
         return PreImages(found.rows.astype(dtype), found.failed, found.iterations, np.zeros(len(Z), dtype))
     support = Support.of(model)
     origin = None if start is None else dense(start) - support.shift

@@ -9,12 +9,12 @@ from typing import Self
 import numpy as np
 
 from eigenlens.arrays import Array, dense
-from eigenlens.kernel_pca.kernels.mercer import OfDistance
+from eigenlens.kernel_pca.kernels.mercer import DistanceKernel
 from eigenlens.kernel_pca.model import KernelComponents
 
-__all__ = ["Found", "PreImageOptions", "Support", "nearest"]
+__all__ = ["PreImageOptions", "RawPreImages", "Support", "nearest_columns"]
 
-BLOCK_BYTES = 16 << 20
+PREIMAGE_BLOCK_BYTES = 16 << 20
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class PreImageOptions:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class RawPreImages:
     """Rows (n, d) found for n points, which of them are makeshift (n,), and the steps taken (n,)."""
 
     rows: Array
@@ -50,7 +50,7 @@ class Found:
         return cls(rows, np.zeros(len(rows), dtype=bool), np.zeros(len(rows), dtype=np.int64))
 
     @classmethod
-    def joined(cls, parts: Sequence[Found]) -> Self:
+    def joined(cls, parts: Sequence[RawPreImages]) -> Self:
         """The parts below each other."""
         return cls(
             np.concatenate([part.rows for part in parts]),
@@ -77,7 +77,7 @@ class Support:
     def of(cls, model: KernelComponents) -> Self:
         """The support of a model. Rows with a large mean lose no digits to it hereafter."""
         R = dense(model.rows)
-        shift = R.mean(axis=0) if isinstance(model.kernel, OfDistance) else np.zeros(R.shape[1])
+        shift = R.mean(axis=0) if isinstance(model.kernel, DistanceKernel) else np.zeros(R.shape[1])
         return cls(model, R - shift, shift)
 
     @property
@@ -92,15 +92,15 @@ class Support:
 
     def blocks(self, n: int, width: int = 1) -> Iterator[slice]:
         """Ranges of n points whose kernel values against all rows, or `width` numbers each, fit one block."""
-        step = max(1, BLOCK_BYTES // (8 * max(len(self.rows), width)))
+        step = max(1, PREIMAGE_BLOCK_BYTES // (8 * max(len(self.rows), width)))
         for start in range(0, max(n, 1), step):
             yield slice(start, start + step)
 
 
-def nearest(gap: Array, count: int) -> Array:
+def nearest_columns(gap: Array, count: int) -> Array:
     """Columns (n, count) of the smallest entries of each row of gap (n, c), in ascending order.
 
-    >>> nearest(np.array([[3.0, 1.0, 2.0]]), 2)
+    >>> nearest_columns(np.array([[3.0, 1.0, 2.0]]), 2)
     array([[1, 2]])
     """
     count = min(count, gap.shape[1])

@@ -19,21 +19,21 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.errors import OptionError
-from eigenlens.kernel_pca.kernels.mercer import Gaussian, Polynomial
-from eigenlens.kernel_pca.preimage.base import Found, PreImageOptions, Support, nearest
+from eigenlens.kernel_pca.kernels.mercer import RBF, Polynomial
+from eigenlens.kernel_pca.preimage.base import PreImageOptions, RawPreImages, Support, nearest_columns
 
-__all__ = ["Descent", "fixed_point", "pull_of"]
+__all__ = ["FixedPointDescent", "fixed_point_map", "fixed_point_preimages"]
 
-CANDIDATES = 2048
-DEPTH = 3
-SHORTEST = 2.0**-12
-SLACK = 1e-8
+MAX_START_ROWS = 2048
+ANDERSON_DEPTH = 3
+MIN_STEP_SHARE = 2.0**-12
+ROW_DISTANCE_SLACK = 1e-8
 """How much further than the nearest row an end may be, relative to k(r, r): their distances are rounded differently."""
 
-EPS = float(np.finfo(np.float64).eps)
+FLOAT64_EPS = float(np.finfo(np.float64).eps)
 
 
-class Pulled(NamedTuple):
+class MapValue(NamedTuple):
     """|P phi − phi(z)|² less |P phi|² (n,), T(z) (n, d), and the rounding errors of both, T's relative to the rows."""
 
     value: Array
@@ -42,34 +42,40 @@ class Pulled(NamedTuple):
     blur: Array
 
 
-Pull = Callable[[Array, Array], Pulled]
+FixedPointMap = Callable[[Array, Array], MapValue]
 
 
-def fixed_point(support: Support, Z: Array, start: Array | None, options: PreImageOptions) -> Found:
+def fixed_point_preimages(support: Support, Z: Array, start: Array | None, options: PreImageOptions) -> RawPreImages:
     """Pre-images of the points with scores Z (n, k), from `start` (n, d) where given, then from the nearest rows.
 
     The best end of all starts is kept; it is never further from P phi than the nearest row tried. A point fails where
     that best end is no fixed point: no start has a positive denominator, or the steps ran out. Cost: n m d a step,
     about ten steps a point; once m d for each of up to 2048 rows to start from.
     """
-    pull = pull_of(support)
-    candidates = support.rows[:: -(-len(support.rows) // CANDIDATES)]
+    pull = fixed_point_map(support)
+    candidates = support.rows[:: -(-len(support.rows) // MAX_START_ROWS)]
     images, own = support.images(candidates), support.model.kernel.diagonal(candidates)
     parts = []
     for part in support.blocks(len(Z)):
         gap = own - 2.0 * (images[:, 0] + Z[part] @ images[:, 1:].T)
-        near = nearest(gap, options.restarts)
+        near = nearest_columns(gap, options.restarts)
         starts = [] if start is None else [start[part]]
         starts += [candidates[near[:, i]] for i in range(near.shape[1])]
         g = np.asarray(support.model.point(Z[part]), dtype=np.float64)
-        value = np.take_along_axis(gap, near[:, :1], axis=1)[:, 0] + SLACK * own[near[:, 0]]
+        value = np.take_along_axis(gap, near[:, :1], axis=1)[:, 0] + ROW_DISTANCE_SLACK * own[near[:, 0]]
         parts.append(_best(pull, g, starts, candidates[near[:, 0]], value, support.spread, options))
-    return Found.joined(parts)
+    return RawPreImages.joined(parts)
 
 
 def _best(
-    pull: Pull, g: Array, starts: list[Array], rows: Array, value: Array, spread: float, options: PreImageOptions
-) -> Found:
+    pull: FixedPointMap,
+    g: Array,
+    starts: list[Array],
+    rows: Array,
+    value: Array,
+    spread: float,
+    options: PreImageOptions,
+) -> RawPreImages:
     """The best end (n, d) over the starts, each for the points that have none yet; `rows` stand in till then."""
     rows, value = rows.copy(), value.copy()
     failed, iterations = np.ones(len(rows), dtype=bool), np.zeros(len(rows), dtype=np.int64)
@@ -77,20 +83,20 @@ def _best(
         i = np.flatnonzero(failed)
         if not i.size:
             break
-        descent = Descent(pull, g[i], start[i], spread, options.tol)
+        descent = FixedPointDescent(pull, g[i], start[i], spread, options.tol)
         descent.run(options.max_iter)
         iterations[i] += descent.iterations
         with np.errstate(invalid="ignore"):
             better = descent.value <= value[i] + descent.noise
         j = i[better]
         rows[j], value[j], failed[j] = descent.z[better], descent.value[better], ~descent.settled[better]
-    return Found(rows, failed, iterations)
+    return RawPreImages(rows, failed, iterations)
 
 
-class Descent:
+class FixedPointDescent:
     """Points z (n, d) on their way, each with its own step length and its own last steps."""
 
-    def __init__(self, pull: Pull, g: Array, z: Array, spread: float, tol: float) -> None:
+    def __init__(self, pull: FixedPointMap, g: Array, z: Array, spread: float, tol: float) -> None:
         self._pull, self._g, self._spread, self._tol = pull, g, spread, tol
         n, d = z.shape
         self.z = np.array(z, dtype=np.float64)
@@ -101,7 +107,7 @@ class Descent:
         self._moving = np.isfinite(self.step).all(axis=1) & np.isfinite(self.value) & ~self.settled
         self._reach = np.ones(n)
         self._leap, self._leaping = np.zeros((n, d)), np.zeros(n, dtype=bool)
-        self._steps, self._targets = np.zeros((n, DEPTH, d)), np.zeros((n, DEPTH, d))
+        self._steps, self._targets = np.zeros((n, ANDERSON_DEPTH, d)), np.zeros((n, ANDERSON_DEPTH, d))
 
     def run(self, most: int) -> None:
         """Steps until each point is settled, stuck, or out of steps."""
@@ -118,9 +124,9 @@ class Descent:
             good = (found.value <= self.value[i] + found.noise) & np.isfinite(found.target).all(axis=1)
         self.iterations[i] += 1
         self._refuse(i[~good])
-        self._accept(i[good], trial[good], Pulled(*(part[good] for part in found)))
+        self._accept(i[good], trial[good], MapValue(*(part[good] for part in found)))
 
-    def _accept(self, i: Array, z: Array, found: Pulled) -> None:
+    def _accept(self, i: Array, z: Array, found: MapValue) -> None:
         step = found.target - z
         self._steps[i] = np.roll(self._steps[i], 1, axis=1)
         self._targets[i] = np.roll(self._targets[i], 1, axis=1)
@@ -136,7 +142,7 @@ class Descent:
         """A leap too far is forgotten, with what it was learned from; a plain step is halved."""
         self._reach[i] = np.where(self._leaping[i], self._reach[i], 0.5 * self._reach[i])
         self._leaping[i], self._steps[i], self._targets[i] = False, 0.0, 0.0
-        stuck = self._reach[i] < SHORTEST  # no step downhill is short enough: rounding hides the rest of the way
+        stuck = self._reach[i] < MIN_STEP_SHARE  # no step downhill is short enough: rounding hides the rest of the way
         self.settled[i] = stuck & (np.linalg.norm(self.step[i], axis=1) <= np.sqrt(self._tol) * self._spread)
         self._moving[i] = ~stuck
 
@@ -152,50 +158,50 @@ def _excess(steps: Array, targets: Array, step: Array) -> Array:
     """
     normal = steps @ steps.transpose(0, 2, 1)
     size = np.trace(normal, axis1=1, axis2=2)
-    normal += np.where(size > 0.0, 1e-12 * size, 1.0)[:, None, None] * np.eye(DEPTH)
+    normal += np.where(size > 0.0, 1e-12 * size, 1.0)[:, None, None] * np.eye(ANDERSON_DEPTH)
     b = np.linalg.solve(normal, steps @ step[:, :, None])
     return np.asarray(np.sum(b * targets, axis=1))
 
 
-def pull_of(support: Support) -> Pull:
+def fixed_point_map(support: Support) -> FixedPointMap:
     """The map T of the model's kernel on its rows, with the distance it is judged by."""
     kernel, R = support.model.kernel, support.rows
-    if type(kernel) not in PULLS:
+    if type(kernel) not in FIXED_POINT_MAPS:
         raise OptionError(
             f"preimage='fixed-point' needs kernel='rbf' or 'poly', not {kernel.name!r}; use preimage='ridge', which "
             "goes with every kernel, or 'mds', which goes with one whose values determine distances."
         )
-    pull = PULLS[type(kernel)]
+    pull = FIXED_POINT_MAPS[type(kernel)]
 
-    def pulled(z: Array, g: Array) -> Pulled:
+    def pulled(z: Array, g: Array) -> MapValue:
         with np.errstate(over="ignore", invalid="ignore"):  # a step too far is judged by its value, and refused
             return pull(kernel, R, z, g)
 
     return pulled
 
 
-def _gaussian(kernel: Gaussian, R: Array, z: Array, g: Array) -> Pulled:
+def _gaussian(kernel: RBF, R: Array, z: Array, g: Array) -> MapValue:
     w = kernel(z, R)
     w *= g
     total, size = w.sum(axis=1), np.abs(w).sum(axis=1)
-    noise = 4.0 * EPS * size
+    noise = 4.0 * FLOAT64_EPS * size
     held = total > 2.0 * noise
     divisor = np.where(held, total, np.nan)
-    return Pulled(1.0 - 2.0 * total, (w @ R) / divisor[:, None], noise, noise / divisor)
+    return MapValue(1.0 - 2.0 * total, (w @ R) / divisor[:, None], noise, noise / divisor)
 
 
-def _polynomial(kernel: Polynomial, R: Array, z: Array, g: Array) -> Pulled:
+def _polynomial(kernel: Polynomial, R: Array, z: Array, g: Array) -> MapValue:
     P = kernel.gamma * (z @ R.T) + kernel.coef0
     w = P ** (kernel.degree - 1)
     w *= g
     own = kernel.gamma * np.sum(z * z, axis=1) + kernel.coef0
     slope = own ** (kernel.degree - 1)
     P *= w
-    noise = 4.0 * EPS * (np.abs(P).sum(axis=1) + np.abs(slope * own))
+    noise = 4.0 * FLOAT64_EPS * (np.abs(P).sum(axis=1) + np.abs(slope * own))
     divisor = np.where(slope > 0.0, slope, np.nan)
-    blur = 4.0 * EPS * np.abs(w).sum(axis=1) / divisor
-    return Pulled(slope * own - 2.0 * P.sum(axis=1), (w @ R) / divisor[:, None], noise, blur)
+    blur = 4.0 * FLOAT64_EPS * np.abs(w).sum(axis=1) / divisor
+    return MapValue(slope * own - 2.0 * P.sum(axis=1), (w @ R) / divisor[:, None], noise, blur)
 
 
-PULLS: dict[type, Callable[[Any, Array, Array, Array], Pulled]] = {Gaussian: _gaussian, Polynomial: _polynomial}
+FIXED_POINT_MAPS: dict[type, Callable[[Any, Array, Array, Array], MapValue]] = {RBF: _gaussian, Polynomial: _polynomial}
 """The map T of each kernel that has one: (kernel, rows (m, d), z (n, d), g (n, m)) → its pull on z."""

@@ -8,16 +8,16 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.errors import OptionError
-from eigenlens.kernel_pca.kernels.mercer import Kernel, OfDistance, OfDot
-from eigenlens.kernel_pca.preimage.base import Found, PreImageOptions, Support, nearest
+from eigenlens.kernel_pca.kernels.mercer import DistanceKernel, DotProductKernel, Kernel
+from eigenlens.kernel_pca.preimage.base import PreImageOptions, RawPreImages, Support, nearest_columns
 
-__all__ = ["by_distances"]
+__all__ = ["mds_preimages"]
 
-LEAST_SINGULAR = 1e-7
+MIN_SINGULAR_VALUE = 1e-7
 """Directions in which the neighbours are flatter than this, relative to their widest, say nothing about the point."""
 
 
-def by_distances(support: Support, Z: Array, start: Array | None, options: PreImageOptions) -> Found:
+def mds_preimages(support: Support, Z: Array, start: Array | None, options: PreImageOptions) -> RawPreImages:
     """Pre-images of the points with scores Z (n, k), in the span of their nearest rows; `start` is not needed.
 
         |P phi − phi(r_i)|² = |P phi|² − 2 <P phi, phi(r_i)> + k(r_i, r_i)
@@ -32,17 +32,17 @@ def by_distances(support: Support, Z: Array, start: Array | None, options: PreIm
     parts = []
     for part in support.blocks(len(Z), options.neighbours * R.shape[1]):
         inner = images[:, 0] + Z[part] @ images[:, 1:].T
-        near = nearest(own - 2.0 * inner, options.neighbours)
+        near = nearest_columns(own - 2.0 * inner, options.neighbours)
         inner = np.take_along_axis(inner, near, axis=1)
         norm = np.maximum(support.model.point_norms(Z[part]), np.finfo(np.float64).tiny)
         D = _input_distances(support, inner, norm, near)
-        failed = isinstance(kernel, OfDistance) & (inner[:, 0] <= 0.0)
-        rows = np.where(failed[:, None], R[near[:, 0]], placed(R[near], D))
-        parts.append(Found(rows, failed, np.zeros(len(rows), dtype=np.int64)))
-    return Found.joined(parts)
+        failed = isinstance(kernel, DistanceKernel) & (inner[:, 0] <= 0.0)
+        rows = np.where(failed[:, None], R[near[:, 0]], place_by_distances(R[near], D))
+        parts.append(RawPreImages(rows, failed, np.zeros(len(rows), dtype=np.int64)))
+    return RawPreImages.joined(parts)
 
 
-def placed(X: Array, D: Array) -> Array:
+def place_by_distances(X: Array, D: Array) -> Array:
     """The points z (n, d) in the span of their neighbours X (n, q, d) with |z − x_i|² nearest to D (n, q).
 
     With c the mean of the neighbours and x̃_i = x_i − c, the differences of the q equations are linear in z − c:
@@ -51,13 +51,13 @@ def placed(X: Array, D: Array) -> Array:
 
     and z is no further from c than the triangle through any neighbour allows, whatever the distances claim.
 
-    >>> placed(np.array([[[0.0, 0.0], [2.0, 0.0], [0.0, 2.0]]]), np.array([[2.0, 2.0, 2.0]]))
+    >>> place_by_distances(np.array([[[0.0, 0.0], [2.0, 0.0], [0.0, 2.0]]]), np.array([[2.0, 2.0, 2.0]]))
     array([[1., 1.]])
     """
     c = X.mean(axis=1)
     spokes = X - c[:, None]
     square = np.sum(spokes * spokes, axis=2)
-    inverse = np.linalg.pinv(spokes, rcond=LEAST_SINGULAR)
+    inverse = np.linalg.pinv(spokes, rcond=MIN_SINGULAR_VALUE)
     y = 0.5 * (inverse @ (square - D)[:, :, None])[:, :, 0]
     length = np.linalg.norm(y, axis=1)
     reach = np.min(np.sqrt(square) + np.sqrt(np.maximum(D, 0.0)), axis=1)
@@ -74,14 +74,14 @@ def _input_distances(support: Support, inner: Array, norm: Array, near: Array) -
     kernel: Any = support.model.kernel
     R = support.rows
     square = np.sum(R * R, axis=1)
-    if isinstance(kernel, OfDistance):
+    if isinstance(kernel, DistanceKernel):
         stretch = np.sqrt(support.model.kernel.diagonal(R[:1])[0] / norm)
         return np.asarray(np.minimum(kernel.distance(inner * stretch[:, None]), 16.0 * square.max()))
     return np.asarray(kernel.dot(norm)[:, None] - 2.0 * kernel.dot(inner) + square[near])
 
 
 def _require_inverse(kernel: Kernel) -> None:
-    if isinstance(kernel, OfDistance) or (isinstance(kernel, OfDot) and kernel.invertible):
+    if isinstance(kernel, DistanceKernel) or (isinstance(kernel, DotProductKernel) and kernel.invertible):
         return
     name = f"{kernel.name!r}" + (f" of degree {kernel.degree}" if hasattr(kernel, "degree") else "")
     raise OptionError(

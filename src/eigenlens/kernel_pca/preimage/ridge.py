@@ -8,18 +8,18 @@ import numpy as np
 from scipy.linalg import eigh
 
 from eigenlens.arrays import Array
-from eigenlens.kernel_pca.gamma import gamma_of
-from eigenlens.kernel_pca.kernels.mercer import Gaussian
+from eigenlens.kernel_pca.gamma import resolve_gamma
+from eigenlens.kernel_pca.kernels.mercer import RBF
 from eigenlens.kernel_pca.model import KernelComponents
-from eigenlens.kernel_pca.preimage.base import Found, PreImageOptions, Support
+from eigenlens.kernel_pca.preimage.base import PreImageOptions, RawPreImages, Support
 
-__all__ = ["InverseMap", "by_ridge", "learn_inverse"]
+__all__ = ["InverseMap", "learn_inverse", "ridge_preimages"]
 
-MOST_ROWS = 2000
-NARROWER = 4.0
+MAX_RIDGE_ROWS = 2000
+RIDGE_GAMMA_FACTOR = 4.0
 """gamma over that of the median heuristic: on digits 8 denoises better, 1 inverts clean scores better, 4 is between."""
 
-POWERS = tuple(float(power) for power in range(-10, 1))
+RIDGE_POWERS = tuple(float(power) for power in range(-10, 1))
 """Powers of ten that are tried first as ridges, relative to the largest eigenvalue."""
 
 
@@ -43,15 +43,15 @@ class InverseMap:
     def __call__(self, Z: Array) -> Array:
         """Rows (n, d) for scores (n, k). Cost n m (k + d)."""
         step = max(1, (16 << 20) // (8 * len(self.scores)))
-        k = Gaussian(self.gamma)
+        k = RBF(self.gamma)
         parts = [k(Z[i : i + step], self.scores) @ self.weights for i in range(0, max(len(Z), 1), step)]
         return np.asarray(np.concatenate(parts) + self.mean)
 
 
-def by_ridge(support: Support, Z: Array, start: Array | None, options: PreImageOptions) -> Found:
+def ridge_preimages(support: Support, Z: Array, start: Array | None, options: PreImageOptions) -> RawPreImages:
     """Pre-images of the points with scores Z (n, k) by the learned map, which is learned now if it is not at hand."""
     learned = options.learned or _learn(support)
-    return Found.at_once(learned(Z) - support.shift)
+    return RawPreImages.at_once(learned(Z) - support.shift)
 
 
 def learn_inverse(model: KernelComponents) -> InverseMap:
@@ -67,11 +67,11 @@ def learn_inverse(model: KernelComponents) -> InverseMap:
 
 
 def _learn(support: Support) -> InverseMap:
-    R = support.rows[:: -(-len(support.rows) // MOST_ROWS)]
+    R = support.rows[:: -(-len(support.rows) // MAX_RIDGE_ROWS)]
     scores = support.images(R)[:, 1:] - support.model.offset
     mean = R.mean(axis=0)
-    gamma = NARROWER * gamma_of("median", scores) if np.ptp(scores, axis=0).max() > 0.0 else 1.0
-    lam, U = eigh(Gaussian(gamma)(scores, scores), overwrite_a=True, check_finite=False)
+    gamma = RIDGE_GAMMA_FACTOR * resolve_gamma("median", scores) if np.ptp(scores, axis=0).max() > 0.0 else 1.0
+    lam, U = eigh(RBF(gamma)(scores, scores), overwrite_a=True, check_finite=False)
     lam = np.maximum(lam, 0.0)
     Y = U.T @ (R - mean)
     ridge, error = _best_ridge(lam, U, Y)
@@ -88,7 +88,7 @@ def _best_ridge(lam: Array, U: Array, Y: Array) -> tuple[float, float]:
         residuals = (U @ (left[:, None] * Y)) / (square @ left)[:, None]
         return float(np.mean(np.sum(residuals * residuals, axis=1)))
 
-    errors = {power: error(power) for power in POWERS}
+    errors = {power: error(power) for power in RIDGE_POWERS}
     for step in (0.5, 0.25):
         best = min(errors, key=errors.__getitem__)
         errors |= {power: error(power) for power in (best - step, best + step)}

@@ -22,8 +22,7 @@ from eigenlens.latent.factor.missing import fit_gaps
 from eigenlens.latent.factor.solvers import FactorOptions, best_climb, canonical_factors
 from eigenlens.linalg.operators import CentredRows
 from eigenlens.missing.result import LatentFit, explained_by_gaps
-from eigenlens.stats.moments import Moments
-from eigenlens.stats.observed import ObservedColumns
+from eigenlens.stats.moments import ColumnMoments, Moments
 
 __all__ = ["correlations_from", "fit_each_factor", "fit_factor", "fit_factor_covariance"]
 
@@ -75,7 +74,7 @@ def fit_each_factor(
 
 
 def _each_with_gaps(
-    source: Source, counts: Sequence[int], observed: ObservedColumns, solver: str, settings: FactorOptions
+    source: Source, counts: Sequence[int], observed: ColumnMoments, solver: str, settings: FactorOptions
 ) -> Iterator[LatentFit]:
     if solver == "quasi-newton":
         raise DataError(
@@ -119,7 +118,7 @@ def fit_factor_covariance(
     _require_rows(k, round(n))
     mu = np.zeros(len(S)) if mean is None else np.asarray(mean, dtype=np.float64)
     fit = _fit(DenseCorrelations(R), mu, S.diagonal().copy(), float(n), k, solver, FactorOptions(**options))
-    return replace(fit, rows=round(n), moments=Moments(round(n), float(n), mu, S * n), reason="of a covariance matrix")
+    return replace(fit, rows=round(n), moments=Moments(float(n), mu, S * n, round(n)), reason="of a covariance matrix")
 
 
 def _fit(

@@ -105,7 +105,7 @@ def most_factors(d: int) -> int:
 def likelihoods_of(moments: Moments) -> Likelihoods:
     """Those of complete rows, from their moments; the first is infinite where the covariance matrix is singular.
 
-    >>> found = likelihoods_of(Moments(10, 10.0, np.zeros(2), 10.0 * np.eye(2)))
+    >>> found = likelihoods_of(Moments(10.0, np.zeros(2), 10.0 * np.eye(2)))
     >>> found.saturated == found.independent
     True
     """

@@ -18,7 +18,7 @@ from eigenlens.latent.factor.solvers import SOLVERS, FactorOptions, canonical_fa
 from eigenlens.linalg.operators import CentredRows
 from eigenlens.missing.fit import fit_best, further_starts
 from eigenlens.missing.result import LatentFit
-from eigenlens.stats.observed import ObservedColumns
+from eigenlens.stats.moments import ColumnMoments
 
 __all__ = ["fit_gaps"]
 
@@ -26,7 +26,7 @@ GAP_START = 0.05
 """The least uniqueness to start from where entries are missing: EM leaves very small ones slowly."""
 
 
-def fit_gaps(source: Source, k: int, observed: ObservedColumns, options: FactorOptions) -> LatentFit:
+def fit_gaps(source: Source, k: int, observed: ColumnMoments, options: FactorOptions) -> LatentFit:
     """Maximum likelihood of the observed entries, from the factors of rows filled with means and from other starts."""
     starts, others = _gap_starts(source, k, observed, options)
     found = fit_best(
@@ -42,7 +42,7 @@ def fit_gaps(source: Source, k: int, observed: ObservedColumns, options: FactorO
 
 
 def _gap_starts(
-    source: Source, k: int, observed: ObservedColumns, options: FactorOptions
+    source: Source, k: int, observed: ColumnMoments, options: FactorOptions
 ) -> tuple[list[LinearGaussian], list[LinearGaussian]]:
     """Models to start from, and more of them for where these leave doubt about the highest maximum."""
     filled = CentredRows(Mapped(source, partial(_filled, mean=observed.mean)), standardize=True)

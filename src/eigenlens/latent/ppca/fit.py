@@ -23,7 +23,7 @@ from eigenlens.linalg.solve import LOST_DIGITS, MAX_LAPACK_SIZE
 from eigenlens.missing.fit import MissingFit, fit_best, random_starts
 from eigenlens.missing.result import LatentFit, canonical, constant_columns, explained_by_gaps
 from eigenlens.pca.fit import PCAFit, principal_components, weighted_row_count
-from eigenlens.stats.observed import ObservedColumns
+from eigenlens.stats.moments import ColumnMoments
 
 __all__ = ["SOLVERS", "fit_each_ppca", "fit_ppca", "observed_start"]
 
@@ -262,7 +262,7 @@ def _shows_gaps(source: Source) -> bool:
     return bool(np.isnan(source.array[:: max(1, len(source.array) // LOOKED_AT)]).any())
 
 
-def _observed_em(source: Source, k: int, observed: ObservedColumns, options: _Options) -> LatentFit:
+def _observed_em(source: Source, k: int, observed: ColumnMoments, options: _Options) -> LatentFit:
     """Maximum likelihood of the observed entries, from the principal components of rows filled with means."""
     _require_rows(k, weighted_row_count(source))
     variances = observed.square / observed.weight
@@ -281,7 +281,7 @@ def _observed_em(source: Source, k: int, observed: ObservedColumns, options: _Op
     )  # fmt: skip
 
 
-def _require_some_noise(found: MissingFit, source: Source, observed: ObservedColumns) -> bool:
+def _require_some_noise(found: MissingFit, source: Source, observed: ColumnMoments) -> bool:
     """Whether there is noise above its floor. Where there is none the likelihood must have a bound, or is refused."""
     model, variance = found.model, float((observed.square / observed.weight).mean())
     if model.noise > HIGHER_FLOORS[0] * variance or found.interrupted:
@@ -303,7 +303,7 @@ def _require_some_noise(found: MissingFit, source: Source, observed: ObservedCol
     )
 
 
-def _rises(found: MissingFit, source: Source, observed: ObservedColumns, variance: float) -> tuple[float, float]:
+def _rises(found: MissingFit, source: Source, observed: ColumnMoments, variance: float) -> tuple[float, float]:
     """What the log-likelihood gains as the floor under the noise falls, from one to the next, and to its own.
 
     Without a bound it rises by as much each time that the floor is divided by 100. With one the rises shrink as the

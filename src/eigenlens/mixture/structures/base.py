@@ -11,15 +11,15 @@ from eigenlens.arrays import Array
 from eigenlens.data.source import Block
 from eigenlens.densities.base import Density
 from eigenlens.densities.mixture_terms import DiagonalTerms, FullTerms, Terms
-from eigenlens.stats.grouped import GroupedColumns, GroupedMoments
+from eigenlens.stats.moments import ColumnMoments, Moments
 
-__all__ = ["Spread", "Structure", "column_terms", "joint_terms"]
+__all__ = ["CovarianceArrays", "CovarianceStructure", "diagonal_terms", "full_terms"]
 
-Spread = Mapping[str, Array]
+CovarianceArrays = Mapping[str, Array]
 """The arrays that covariances are made of, by the names of `mixture_parts.PARTS`."""
 
 
-class Structure(Protocol):
+class CovarianceStructure(Protocol):
     """From the moments of K groups to K components, and from components to arrays and back."""
 
     @property
@@ -31,11 +31,11 @@ class Structure(Protocol):
         """The moments of all rows that the structure needs: `Moments`, or `ColumnMoments` where columns are apart."""
         ...
 
-    def grouped(self, block: Block, shares: Array) -> GroupedMoments | GroupedColumns:
+    def grouped(self, block: Block, shares: Array) -> Moments | ColumnMoments:
         """The moments of K groups that have these shares (b, K) of the rows."""
         ...
 
-    def spread(self, moments: Any, least: Array, start: Spread | None) -> Spread:
+    def spread(self, moments: Any, least: Array, start: CovarianceArrays | None) -> CovarianceArrays:
         """The likeliest covariances of groups with these moments that are nowhere below `least`.
 
         From a `start` it is enough to be likelier than that. Moments and arrays are those of S mixtures: all have a
@@ -43,15 +43,15 @@ class Structure(Protocol):
         """
         ...
 
-    def terms(self, weights: Array, means: Array, spread: Spread) -> Terms:
+    def terms(self, weights: Array, means: Array, spread: CovarianceArrays) -> Terms:
         """The terms of S mixtures, one after the other: weights (S, K), means (S, K, d) and arrays (S, …)."""
         ...
 
-    def components(self, means: Array, spread: Spread) -> tuple[Density, ...]:
+    def components(self, means: Array, spread: CovarianceArrays) -> tuple[Density, ...]:
         """The densities with these means (K, d) and covariances."""
         ...
 
-    def arrays(self, components: Sequence[Any]) -> Spread:
+    def arrays(self, components: Sequence[Any]) -> CovarianceArrays:
         """The arrays of which `components` were made."""
         ...
 
@@ -63,7 +63,7 @@ class Structure(Protocol):
         """The shape of `covariances`."""
         ...
 
-    def given(self, covariances: Array) -> Spread:
+    def given(self, covariances: Array) -> CovarianceArrays:
         """The arrays of covariances as users give them, of that shape."""
         ...
 
@@ -80,14 +80,14 @@ class Structure(Protocol):
         ...
 
 
-def joint_terms(weights: Array, means: Array, covariances: Array) -> Terms:
+def full_terms(weights: Array, means: Array, covariances: Array) -> Terms:
     """Of covariances that spread out to (S, K, d, d)."""
     d = means.shape[-1]
     spread = np.broadcast_to(covariances, (*means.shape, d))
     return FullTerms.of(weights.ravel(), means.reshape(-1, d), spread.reshape(-1, d, d))
 
 
-def column_terms(weights: Array, means: Array, variances: Array) -> Terms:
+def diagonal_terms(weights: Array, means: Array, variances: Array) -> Terms:
     """Of variances that spread out to (S, K, d)."""
     d = means.shape[-1]
     return DiagonalTerms.of(

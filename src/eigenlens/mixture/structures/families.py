@@ -24,13 +24,12 @@ from eigenlens.densities.base import Density
 from eigenlens.densities.covariance import Diagonal, Full, Spherical
 from eigenlens.densities.gaussian import Gaussian
 from eigenlens.densities.mixture_terms import Terms
-from eigenlens.mixture.structures.base import Spread, Structure, column_terms, joint_terms
+from eigenlens.mixture.structures.base import CovarianceArrays, CovarianceStructure, diagonal_terms, full_terms
 from eigenlens.mixture.structures.latent import FactorStructure, PPCAStructure
-from eigenlens.mixture.structures.parameters import raised
-from eigenlens.stats.grouped import GroupedColumns, GroupedMoments
+from eigenlens.mixture.structures.parameters import raise_to_floor
 from eigenlens.stats.moments import ColumnMoments, Moments
 
-__all__ = ["STRUCTURES", "DiagonalStructure", "FullStructure", "SphericalStructure", "TiedStructure"]
+__all__ = ["COVARIANCE_STRUCTURES", "DiagonalStructure", "FullStructure", "SphericalStructure", "TiedStructure"]
 
 
 @dataclass(frozen=True)
@@ -43,23 +42,23 @@ class FullStructure:
         """Mean and scatter of all rows."""
         return Moments.of(block)
 
-    def grouped(self, block: Block, shares: Array) -> GroupedMoments:
+    def grouped(self, block: Block, shares: Array) -> Moments:
         """Means and scatters of groups."""
-        return GroupedMoments.of(block, shares)
+        return Moments.of_groups(block, shares)
 
-    def spread(self, moments: GroupedMoments, least: Array, start: Spread | None) -> Spread:
+    def spread(self, moments: Moments, least: Array, start: CovarianceArrays | None) -> CovarianceArrays:
         """C_k = scatter_k / weight_k."""
-        return {"covariances": raised(moments.scatter / _divisor(moments)[..., None, None], least)}
+        return {"covariances": raise_to_floor(moments.scatter / _divisor(moments)[..., None, None], least)}
 
-    def terms(self, weights: Array, means: Array, spread: Spread) -> Terms:
+    def terms(self, weights: Array, means: Array, spread: CovarianceArrays) -> Terms:
         """With a covariance each."""
-        return joint_terms(weights, means, spread["covariances"])
+        return full_terms(weights, means, spread["covariances"])
 
-    def components(self, means: Array, spread: Spread) -> tuple[Density, ...]:
+    def components(self, means: Array, spread: CovarianceArrays) -> tuple[Density, ...]:
         """K Gaussians."""
         return tuple(Gaussian(mean, Full(C)) for mean, C in zip(means, spread["covariances"], strict=True))
 
-    def arrays(self, components: Sequence[Any]) -> Spread:
+    def arrays(self, components: Sequence[Any]) -> CovarianceArrays:
         """The covariances (K, d, d)."""
         return {"covariances": self.covariances(components)}
 
@@ -71,7 +70,7 @@ class FullStructure:
         """(K, d, d)."""
         return K, d, d
 
-    def given(self, covariances: Array) -> Spread:
+    def given(self, covariances: Array) -> CovarianceArrays:
         """The arrays of covariances of that shape."""
         return {"covariances": covariances}
 
@@ -98,17 +97,17 @@ class TiedStructure:
     views = FullStructure.views
     terms = FullStructure.terms
 
-    def spread(self, moments: GroupedMoments, least: Array, start: Spread | None) -> Spread:
+    def spread(self, moments: Moments, least: Array, start: CovarianceArrays | None) -> CovarianceArrays:
         """C = Σ scatter_k / Σ weight_k."""
         total = moments.weight.sum(axis=-1)[..., None, None, None]
-        return {"covariances": raised(moments.scatter.sum(axis=-3, keepdims=True) / total, least)}
+        return {"covariances": raise_to_floor(moments.scatter.sum(axis=-3, keepdims=True) / total, least)}
 
-    def components(self, means: Array, spread: Spread) -> tuple[Density, ...]:
+    def components(self, means: Array, spread: CovarianceArrays) -> tuple[Density, ...]:
         """K Gaussians that share one covariance."""
         C = Full(spread["covariances"][0])
         return tuple(Gaussian(mean, C) for mean in means)
 
-    def arrays(self, components: Sequence[Any]) -> Spread:
+    def arrays(self, components: Sequence[Any]) -> CovarianceArrays:
         """The covariance (1, d, d)."""
         return {"covariances": self.covariances(components)[None]}
 
@@ -120,7 +119,7 @@ class TiedStructure:
         """(d, d)."""
         return d, d
 
-    def given(self, covariances: Array) -> Spread:
+    def given(self, covariances: Array) -> CovarianceArrays:
         """The arrays of covariances of that shape."""
         return {"covariances": covariances[None]}
 
@@ -143,23 +142,23 @@ class DiagonalStructure:
         """Means and squares of all rows."""
         return ColumnMoments.of(block)
 
-    def grouped(self, block: Block, shares: Array) -> GroupedColumns:
+    def grouped(self, block: Block, shares: Array) -> ColumnMoments:
         """Means and squares of groups."""
-        return GroupedColumns.of(block, shares)
+        return ColumnMoments.of_groups(block, shares)
 
-    def spread(self, moments: GroupedColumns, least: Array, start: Spread | None) -> Spread:
+    def spread(self, moments: ColumnMoments, least: Array, start: CovarianceArrays | None) -> CovarianceArrays:
         """v_k = square_k / weight_k."""
         return {"variances": np.maximum(moments.square / _divisor(moments)[..., None], least)}
 
-    def terms(self, weights: Array, means: Array, spread: Spread) -> Terms:
+    def terms(self, weights: Array, means: Array, spread: CovarianceArrays) -> Terms:
         """With variances each."""
-        return column_terms(weights, means, spread["variances"])
+        return diagonal_terms(weights, means, spread["variances"])
 
-    def components(self, means: Array, spread: Spread) -> tuple[Density, ...]:
+    def components(self, means: Array, spread: CovarianceArrays) -> tuple[Density, ...]:
         """K Gaussians."""
         return tuple(Gaussian(mean, Diagonal(v)) for mean, v in zip(means, spread["variances"], strict=True))
 
-    def arrays(self, components: Sequence[Any]) -> Spread:
+    def arrays(self, components: Sequence[Any]) -> CovarianceArrays:
         """The variances (K, d)."""
         return {"variances": self.covariances(components)}
 
@@ -171,7 +170,7 @@ class DiagonalStructure:
         """(K, d)."""
         return K, d
 
-    def given(self, covariances: Array) -> Spread:
+    def given(self, covariances: Array) -> CovarianceArrays:
         """The arrays of covariances of that shape."""
         return {"variances": covariances}
 
@@ -196,20 +195,20 @@ class SphericalStructure:
     overall = DiagonalStructure.overall
     grouped = DiagonalStructure.grouped
 
-    def spread(self, moments: GroupedColumns, least: Array, start: Spread | None) -> Spread:
+    def spread(self, moments: ColumnMoments, least: Array, start: CovarianceArrays | None) -> CovarianceArrays:
         """v_k, the mean over the columns of square_k / weight_k."""
         return {"variances": np.maximum(moments.square.mean(axis=-1) / _divisor(moments), least.mean())}
 
-    def terms(self, weights: Array, means: Array, spread: Spread) -> Terms:
+    def terms(self, weights: Array, means: Array, spread: CovarianceArrays) -> Terms:
         """With one variance each."""
-        return column_terms(weights, means, spread["variances"][..., None])
+        return diagonal_terms(weights, means, spread["variances"][..., None])
 
-    def components(self, means: Array, spread: Spread) -> tuple[Density, ...]:
+    def components(self, means: Array, spread: CovarianceArrays) -> tuple[Density, ...]:
         """K Gaussians."""
         d = means.shape[1]
         return tuple(Gaussian(mean, Spherical(float(v), d)) for mean, v in zip(means, spread["variances"], strict=True))
 
-    def arrays(self, components: Sequence[Any]) -> Spread:
+    def arrays(self, components: Sequence[Any]) -> CovarianceArrays:
         """The variances (K,)."""
         return {"variances": self.covariances(components)}
 
@@ -221,7 +220,7 @@ class SphericalStructure:
         """(K,)."""
         return (K,)
 
-    def given(self, covariances: Array) -> Spread:
+    def given(self, covariances: Array) -> CovarianceArrays:
         """The arrays of covariances of that shape."""
         return {"variances": covariances}
 
@@ -238,11 +237,11 @@ class SphericalStructure:
         return (np.ones_like(covariance),)
 
 
-def _divisor(moments: GroupedMoments | GroupedColumns) -> Array:
+def _divisor(moments: Moments | ColumnMoments) -> Array:
     return np.asarray(np.where(moments.weight > 0.0, moments.weight, 1.0))
 
 
-STRUCTURES: dict[str, Callable[[int], Structure]] = {
+COVARIANCE_STRUCTURES: dict[str, Callable[[int], CovarianceStructure]] = {
     "full": lambda n_factors: FullStructure(),
     "tied": lambda n_factors: TiedStructure(),
     "diag": lambda n_factors: DiagonalStructure(),

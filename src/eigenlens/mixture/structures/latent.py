@@ -18,20 +18,19 @@ from eigenlens.densities.base import Density
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.densities.mixture_terms import Terms
 from eigenlens.missing.result import free_parameters
-from eigenlens.mixture.structures.base import Spread, joint_terms
-from eigenlens.mixture.structures.parameters import diagonal_of
-from eigenlens.stats.grouped import GroupedMoments
+from eigenlens.mixture.structures.base import CovarianceArrays, full_terms
+from eigenlens.mixture.structures.parameters import floor_variances
 from eigenlens.stats.moments import Moments
 
 __all__ = ["FactorStructure", "PPCAStructure"]
 
-FIRST_STEPS, STEPS = 10, 2
+FIRST_STEPS, LATER_STEPS = 10, 2
 """Scoring steps of a factor analysis: the first time, and from the noise variances of the step before."""
 
-LONGEST, HALVINGS = 2.0, 6
+MAX_LOG_STEP, MAX_HALVINGS = 2.0, 6
 """The furthest that a scoring step moves a logarithm, and how often one that loses is halved before it is given up."""
 
-SINGULAR = 1e-14
+MIN_CURVATURE_SHARE = 1e-14
 """A direction counts for nothing in a scoring step if it has less than this part of the largest curvature."""
 
 
@@ -46,29 +45,29 @@ class PPCAStructure:
         """Mean and scatter of all rows."""
         return Moments.of(block)
 
-    def grouped(self, block: Block, shares: Array) -> GroupedMoments:
+    def grouped(self, block: Block, shares: Array) -> Moments:
         """Means and scatters of groups."""
-        return GroupedMoments.of(block, shares)
+        return Moments.of_groups(block, shares)
 
-    def spread(self, moments: GroupedMoments, least: Array, start: Spread | None) -> Spread:
+    def spread(self, moments: Moments, least: Array, start: CovarianceArrays | None) -> CovarianceArrays:
         """The leading eigenvectors of S_k by (lambda − v)^½, v the mean of the other eigenvalues. Cost K d³."""
         S, d = _covariances(moments), moments.mean.shape[-1]
         lam, V = np.linalg.eigh(S)
-        noise = np.maximum(lam[..., : d - self.q].mean(axis=-1), diagonal_of(least).mean())
+        noise = np.maximum(lam[..., : d - self.q].mean(axis=-1), floor_variances(least).mean())
         length = np.sqrt(np.maximum(lam[..., : -self.q - 1 : -1] - noise[..., None], 0.0))
         W = V[..., : -self.q - 1 : -1] * length[..., None, :]
-        return {"loadings": W if start is None else _turned_to(W, start["loadings"]), "variances": noise}
+        return {"loadings": W if start is None else _rotate_towards(W, start["loadings"]), "variances": noise}
 
-    def terms(self, weights: Array, means: Array, spread: Spread) -> Terms:
+    def terms(self, weights: Array, means: Array, spread: CovarianceArrays) -> Terms:
         """With W_k W_kᵀ + v_k I each."""
         return _terms(weights, means, spread["loadings"], spread["variances"][..., None])
 
-    def components(self, means: Array, spread: Spread) -> tuple[Density, ...]:
+    def components(self, means: Array, spread: CovarianceArrays) -> tuple[Density, ...]:
         """K latent Gaussians."""
         parts = zip(means, spread["loadings"], spread["variances"], strict=True)
         return tuple(LinearGaussian(mean, W, float(v)) for mean, W, v in parts)
 
-    def arrays(self, components: Sequence[Any]) -> Spread:
+    def arrays(self, components: Sequence[Any]) -> CovarianceArrays:
         """Loadings (K, d, q) and variances (K,)."""
         loadings = np.stack([component.loadings for component in components])
         return {"loadings": loadings, "variances": np.array([component.noise for component in components])}
@@ -81,10 +80,10 @@ class PPCAStructure:
         """(K, d, d)."""
         return K, d, d
 
-    def given(self, covariances: Array) -> Spread:
+    def given(self, covariances: Array) -> CovarianceArrays:
         """The loadings and variances nearest to covariances (K, d, d)."""
         K, d = covariances.shape[:2]
-        return self.spread(GroupedMoments(np.ones(K), np.zeros((K, d)), covariances), np.zeros(d), None)
+        return self.spread(Moments(np.ones(K), np.zeros((K, d)), covariances), np.zeros(d), None)
 
     def parameters(self, d: int, K: int) -> int:
         """K (d q − q (q − 1) / 2 + 1)."""
@@ -111,31 +110,31 @@ class FactorStructure:
     shape = PPCAStructure.shape
     pseudo = PPCAStructure.pseudo
 
-    def spread(self, moments: GroupedMoments, least: Array, start: Spread | None) -> Spread:
+    def spread(self, moments: Moments, least: Array, start: CovarianceArrays | None) -> CovarianceArrays:
         """A few scoring steps from the variances of `start`, and the best loadings for where they lead. Cost K d³."""
-        S, low = _covariances(moments), np.log(diagonal_of(least))
+        S, low = _covariances(moments), np.log(floor_variances(least))
         C, shape = S.reshape(-1, *S.shape[-2:]), moments.mean.shape
         first = _first_logarithms(C, self.q) if start is None else np.log(start["uniquenesses"]).reshape(-1, low.size)
-        found = _scored(C, self.q, np.maximum(first, low), low, FIRST_STEPS if start is None else STEPS)
+        found = _run_scoring(C, self.q, np.maximum(first, low), low, FIRST_STEPS if start is None else LATER_STEPS)
         W, noise = found.loadings.reshape(*shape, -1), np.exp(found.t).reshape(shape)
-        return {"loadings": W if start is None else _turned_to(W, start["loadings"]), "uniquenesses": noise}
+        return {"loadings": W if start is None else _rotate_towards(W, start["loadings"]), "uniquenesses": noise}
 
-    def terms(self, weights: Array, means: Array, spread: Spread) -> Terms:
+    def terms(self, weights: Array, means: Array, spread: CovarianceArrays) -> Terms:
         """With W_k W_kᵀ + diag(v_k) each."""
         return _terms(weights, means, spread["loadings"], spread["uniquenesses"])
 
-    def given(self, covariances: Array) -> Spread:
+    def given(self, covariances: Array) -> CovarianceArrays:
         """Loadings and variances near covariances (K, d, d)."""
         K, d = covariances.shape[:2]
         least = 1e-12 * np.einsum("kii->ki", covariances).min(axis=0)
-        return self.spread(GroupedMoments(np.ones(K), np.zeros((K, d)), covariances), least, None)
+        return self.spread(Moments(np.ones(K), np.zeros((K, d)), covariances), least, None)
 
-    def components(self, means: Array, spread: Spread) -> tuple[Density, ...]:
+    def components(self, means: Array, spread: CovarianceArrays) -> tuple[Density, ...]:
         """K latent Gaussians."""
         parts = zip(means, spread["loadings"], spread["uniquenesses"], strict=True)
         return tuple(LinearGaussian(mean, W, v) for mean, W, v in parts)
 
-    def arrays(self, components: Sequence[Any]) -> Spread:
+    def arrays(self, components: Sequence[Any]) -> CovarianceArrays:
         """Loadings (K, d, q) and uniquenesses (K, d)."""
         loadings = np.stack([component.loadings for component in components])
         return {"loadings": loadings, "uniquenesses": np.stack([component.noise for component in components])}
@@ -149,7 +148,7 @@ class FactorStructure:
         return (1.0 / np.sqrt(covariance.diagonal()),)
 
 
-def _covariances(moments: GroupedMoments) -> Array:
+def _covariances(moments: Moments) -> Array:
     weight = np.where(moments.weight > 0.0, moments.weight, 1.0)
     return np.asarray(moments.scatter / weight[..., None, None])
 
@@ -157,7 +156,7 @@ def _covariances(moments: GroupedMoments) -> Array:
 def _terms(weights: Array, means: Array, W: Array, noise: Array) -> Terms:
     C = W @ np.swapaxes(W, -2, -1)
     np.einsum("...ii->...i", C)[...] += noise
-    return joint_terms(weights, means, C)
+    return full_terms(weights, means, C)
 
 
 class _Point(NamedTuple):
@@ -196,11 +195,11 @@ def _first_logarithms(S: Array, q: int) -> Array:
     return np.asarray(np.log((1.0 - 0.5 * q / d) / np.einsum("mii->mi", np.linalg.inv(ridged))))
 
 
-def _scored(S: Array, q: int, t: Array, low: Array, steps: int) -> _Point:
+def _run_scoring(S: Array, q: int, t: Array, low: Array, steps: int) -> _Point:
     """Scoring steps from t (m, d) for S (m, d, d), none of which loses, within t ≥ low (d,)."""
     point = _point(S, q, t)
     for _ in range(steps):
-        point = _gained(S, q, point, _scoring_step(point, low), low)
+        point = _take_gaining_step(S, q, point, _scoring_step(point, low), low)
     return point
 
 
@@ -217,15 +216,15 @@ def _scoring_step(point: _Point, low: Array) -> Array:
     A = left * left
     np.einsum("mii->mi", A)[...] += np.abs(g)
     lam, U = np.linalg.eigh(A)
-    some = lam > SINGULAR * lam[:, -1:]
+    some = lam > MIN_CURVATURE_SHARE * lam[:, -1:]
     along = (g[:, None, :] @ U)[:, 0] * some / np.where(some, lam, 1.0)
-    return np.asarray(np.clip((U @ along[:, :, None])[:, :, 0] * free, -LONGEST, LONGEST))
+    return np.asarray(np.clip((U @ along[:, :, None])[:, :, 0] * free, -MAX_LOG_STEP, MAX_LOG_STEP))
 
 
-def _gained(S: Array, q: int, point: _Point, move: Array, low: Array) -> _Point:
+def _take_gaining_step(S: Array, q: int, point: _Point, move: Array, low: Array) -> _Point:
     """Each component after its step, or after the first half, quarter, … of it that gains; if none does, as it is."""
     found, left = _Point(*(array.copy() for array in point)), np.arange(len(S))
-    for i in range(HALVINGS):
+    for i in range(MAX_HALVINGS):
         tried = _point(S[left], q, np.maximum(point.t[left] - move[left] / 2.0**i, low))
         better = tried.f < point.f[left]
         for array, values in zip(found, tried, strict=True):
@@ -236,7 +235,7 @@ def _gained(S: Array, q: int, point: _Point, move: Array, low: Array) -> _Point:
     return found
 
 
-def _turned_to(W: Array, like: Array) -> Array:
+def _rotate_towards(W: Array, like: Array) -> Array:
     """Loadings (..., d, q) turned in their latent space to be nearest to others: the same density, a smaller move."""
     U, _, Vt = np.linalg.svd(np.swapaxes(W, -2, -1) @ like)
     return np.asarray(W @ (U @ Vt))

@@ -17,20 +17,20 @@ import numpy as np
 
 from eigenlens.arrays import Array
 
-__all__ = ["PARTS", "Part", "diagonal_of", "raised"]
+__all__ = ["PARAMETERS", "CovarianceParameter", "floor_variances", "raise_to_floor"]
 
-FARTHEST = 3.0
+MAX_LOG_CHANGE = 3.0
 """No logarithm is extrapolated further than this."""
 
-FEW_COLUMNS = 32
+MAX_PIVOT_COLUMNS = 32
 """Up to so many it is worth looking for the covariances that are below the bound."""
 
-AT = 1.0 + 1e-3
+FLOOR_FACTOR = 1.0 + 1e-3
 """What is above its bound by less than this factor is held by it."""
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class CovarianceParameter:
     """What can be done with one array.
 
     Attributes:
@@ -50,12 +50,12 @@ class Part:
     some: Callable[[Array, Array], Array]
 
 
-def raised(C: Array, least: Array) -> Array:
+def raise_to_floor(C: Array, least: Array) -> Array:
     """Covariances (..., d, d), each raised to `least` (d, d) where it is below in some direction.
 
     With L Lᵀ = least, eigenvalues of L⁻¹ C L⁻ᵀ below 1 become 1: the likeliest covariance C ≥ least.
 
-    >>> raised(np.diag([4.0, 1.0])[None], np.diag([2.0, 2.0]))[0]
+    >>> raise_to_floor(np.diag([4.0, 1.0])[None], np.diag([2.0, 2.0]))[0]
     array([[4., 0.], [0., 2.]])
     """
     try:
@@ -76,7 +76,7 @@ def _below(C: Array, least: Array) -> Array:
     Where columns are many that would take longer than to raise those that need not be raised, which changes nothing.
     """
     A, low = C - least, np.zeros(C.shape[:-2], dtype=bool)
-    if len(least) > FEW_COLUMNS:
+    if len(least) > MAX_PIVOT_COLUMNS:
         return ~low
     with np.errstate(all="ignore"):
         for j in range(len(least)):
@@ -92,7 +92,7 @@ def _whitened(C: Array, L: Array) -> Array:
     return np.asarray(0.5 * (A + np.swapaxes(A, -2, -1)))
 
 
-def diagonal_of(least: Array) -> Array:
+def floor_variances(least: Array) -> Array:
     """The variances (d,) of a bound."""
     return least if least.ndim == 1 else np.asarray(least.diagonal())
 
@@ -117,13 +117,13 @@ def _from_log_cholesky(v: Array, s: Array, like: Array) -> Array:
     L[..., *_lower(s.size)] = v.reshape(*like.shape[:2], -1)
     diagonal = np.einsum("...ii->...i", L)
     near = np.log(np.einsum("...ii->...i", np.linalg.cholesky(like)) / s)
-    diagonal[...] = np.exp(near + np.clip(diagonal - near, -FARTHEST, FARTHEST))
+    diagonal[...] = np.exp(near + np.clip(diagonal - near, -MAX_LOG_CHANGE, MAX_LOG_CHANGE))
     L *= s[:, None]
     return np.asarray(L @ np.swapaxes(L, -2, -1))
 
 
 def _held_matrices(C: Array, least: Array) -> Array:
-    return np.asarray(np.linalg.eigvalsh(_whitened(C, np.linalg.cholesky(least)))[..., 0] <= AT)
+    return np.asarray(np.linalg.eigvalsh(_whitened(C, np.linalg.cholesky(least)))[..., 0] <= FLOOR_FACTOR)
 
 
 def _triangles(C: Array) -> int:
@@ -141,7 +141,7 @@ def _logarithms(variances: Array, s: Array) -> Array:
 def _from_logarithms(v: Array, s: Array, like: Array) -> Array:
     near = np.log(like)
     change = v.reshape(like.shape) + np.log(_unit(like, s)) - near
-    return np.asarray(np.exp(near + np.clip(change, -FARTHEST, FARTHEST)))
+    return np.asarray(np.exp(near + np.clip(change, -MAX_LOG_CHANGE, MAX_LOG_CHANGE)))
 
 
 def _unit(variances: Array, s: Array) -> Array | float:
@@ -150,12 +150,12 @@ def _unit(variances: Array, s: Array) -> Array | float:
 
 
 def _least(variances: Array, least: Array) -> Array | float:
-    each = diagonal_of(least)
+    each = floor_variances(least)
     return each if variances.ndim == 3 else float(each.mean())
 
 
 def _held_variances(variances: Array, least: Array) -> Array:
-    held = variances <= _least(variances, least) * AT
+    held = variances <= _least(variances, least) * FLOOR_FACTOR
     return np.asarray(held.any(axis=2) if held.ndim == 3 else held)
 
 
@@ -165,7 +165,7 @@ def _raised_variances(variances: Array, least: Array) -> Array:
 
 def _held_altogether(variances: Array, least: Array) -> Array:
     """One variance may be 0 and the covariance not singular: a column that is the factor itself (Heywood)."""
-    return np.asarray((variances <= _least(variances, least) * AT).all(axis=2))
+    return np.asarray((variances <= _least(variances, least) * FLOOR_FACTOR).all(axis=2))
 
 
 def _some_variances(variances: Array, columns: Array) -> Array:
@@ -176,13 +176,22 @@ def _entries(array: Array) -> int:
     return int(array[0].size)
 
 
-PARTS: dict[str, Part] = {
-    "covariances": Part(
-        _triangles, _log_cholesky, _from_log_cholesky, raised, _held_matrices, lambda C, j: C[:, :, j[:, None], j]
+PARAMETERS: dict[str, CovarianceParameter] = {
+    "covariances": CovarianceParameter(
+        _triangles,
+        _log_cholesky,
+        _from_log_cholesky,
+        raise_to_floor,
+        _held_matrices,
+        lambda C, j: C[:, :, j[:, None], j],
     ),
-    "variances": Part(_entries, _logarithms, _from_logarithms, _raised_variances, _held_variances, _some_variances),
-    "uniquenesses": Part(_entries, _logarithms, _from_logarithms, _raised_variances, _held_altogether, _some_variances),
-    "loadings": Part(
+    "variances": CovarianceParameter(
+        _entries, _logarithms, _from_logarithms, _raised_variances, _held_variances, _some_variances
+    ),
+    "uniquenesses": CovarianceParameter(
+        _entries, _logarithms, _from_logarithms, _raised_variances, _held_altogether, _some_variances
+    ),
+    "loadings": CovarianceParameter(
         _entries,
         lambda W, s: np.asarray((W / s[:, None]).reshape(len(W), -1)),
         lambda v, s, like: v.reshape(like.shape) * s[:, None],

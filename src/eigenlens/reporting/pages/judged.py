@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array, to_numpy
-from eigenlens.bayes.held_out import HeldOut, cross_validated
+from eigenlens.bayes.held_out import CrossValidatedModel, cross_validate_classifier
 from eigenlens.reporting.packing import cut
 from eigenlens.reporting.rows import ShownRows
 
@@ -40,9 +40,9 @@ class Judged:
     classes: Array
 
     @property
-    def again(self) -> HeldOut:
+    def again(self) -> CrossValidatedModel:
         """What was predicted of the rows that are judged, as a model."""
-        return HeldOut(self.classes, self.proba[self.scored])
+        return CrossValidatedModel(self.classes, self.proba[self.scored])
 
 
 def class_names(model: Any) -> list[str]:
@@ -77,7 +77,7 @@ def _held_out(model: Any, rows: ShownRows, proba: Array, codes: Array, known: Ar
     most = int(min(FITTED, max(200, ENTRIES // max(1, rows.X.shape[1]))))
     chosen = known if known.size <= most else np.sort(rng.permutation(known)[:most])
     weight = None if rows.weight is None else rows.weight[chosen]
-    found = cross_validated(
+    found = cross_validate_classifier(
         model, lambda index: rows.take(chosen[index]).given, y[chosen], codes[chosen], min(CV, len(chosen)), rng, weight
     )
     if found.folds is None:

@@ -12,7 +12,7 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.errors import DataError
 from eigenlens.kde import tables as density_tables
-from eigenlens.kde.bandwidth.curve import CURVES
+from eigenlens.kde.bandwidth.curve import CROSS_VALIDATION_CURVES
 from eigenlens.kde.model import KernelEstimate
 from eigenlens.reporting.charts import Chart, facts, far_off, frames, layer, marks, points, table
 from eigenlens.reporting.page import packed
@@ -79,7 +79,7 @@ def _written(h: Array) -> str:
 def _only_column(f: KernelEstimate, name: str) -> list[Chart]:
     """The curve with its band, the slider, the criteria and the rules."""
     try:
-        tables = {kind: density_tables.bandwidths(f, kind) for kind in CURVES}
+        tables = {kind: density_tables.bandwidths(f, kind) for kind in CROSS_VALIDATION_CURVES}
     except DataError as error:  # rows all alike, or too few of them
         return [_curve(f, name, "Density"), facts("Bandwidth", paragraphs=[str(error)])]
     first = next(iter(tables.values()))
@@ -92,7 +92,7 @@ def _own_slider(f: KernelEstimate, name: str) -> list[Chart]:
     if len(f.points) > SLID:
         return []
     try:
-        found = density_tables.bandwidths(f, next(iter(CURVES)))
+        found = density_tables.bandwidths(f, next(iter(CROSS_VALIDATION_CURVES)))
     except DataError:  # rows all alike, or too few of them
         return []
     return [_slider(f, name, found) | {"title": f"Bandwidth of {name}"}]

@@ -10,7 +10,7 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.data.memory import ArraySource
-from eigenlens.densities.mixture import matrix_of
+from eigenlens.densities.mixture import covariance_matrix
 from eigenlens.errors import EigenlensError
 from eigenlens.mixture import tables as mixture_plane
 from eigenlens.mixture import tables as mixture_tables
@@ -58,7 +58,8 @@ def mixture_charts(model: Any, rows: ShownRows) -> Sheet:
     charts += [_unsure(proba, rows), _responsibilities(model, rows), _components(model, rows)]
     if rows.X.shape[1] > 1:
         charts.append(_covariances(model, rows))
-    columns = {"component": np.array([f"component {k}" for k in labels]), "uncertainty": mixture_plane.unsure(proba)}
+    components = np.array([f"component {k}" for k in labels])
+    columns = {"component": components, "uncertainty": mixture_plane.uncertainty(proba)}
     return Sheet([*charts, *climb(np.asarray(model.loglik_path_))], columns)
 
 
@@ -137,7 +138,7 @@ def _apart(model: Any) -> Array:
     """How far (d,) the means of components lie apart, in standard deviations within them."""
     mixture = model.model_
     parts: list[Any] = list(mixture.components)
-    within = sum(pi * np.diag(matrix_of(part)) for pi, part in zip(mixture.weights, parts, strict=True))
+    within = sum(pi * np.diag(covariance_matrix(part)) for pi, part in zip(mixture.weights, parts, strict=True))
     between = mixture.weights @ (mixture.means - mixture.mean) ** 2
     return np.asarray(between / np.where(within > 0.0, within, 1.0))
 
@@ -156,7 +157,7 @@ def _plane(
 
 def _unsure(proba: Array, rows: ShownRows) -> Chart:
     edges = np.linspace(0.0, 1.0, BINS + 1)
-    counts = np.histogram(mixture_plane.unsure(proba), edges, weights=rows.weight)[0]
+    counts = np.histogram(mixture_plane.uncertainty(proba), edges, weights=rows.weight)[0]
     names = [f"{100 * low:.0f}" for low in edges[:-1]]
     seen = np.flatnonzero(counts)
     last = max(int(seen[-1]) + 1 if seen.size else 1, BINS // 2)
@@ -191,7 +192,7 @@ def _responsibilities(model: Any, rows: ShownRows) -> Chart:
 def _components(model: Any, rows: ShownRows) -> Chart:
     mixture = model.model_
     parts: list[Any] = list(mixture.components)
-    deviations = np.sqrt(np.stack([np.diag(matrix_of(part)) for part in parts]))
+    deviations = np.sqrt(np.stack([np.diag(covariance_matrix(part)) for part in parts]))
     columns: dict[str, Any] = {
         "component": [str(k + 1) for k in range(len(parts))],
         "weight": mixture.weights,
@@ -208,7 +209,7 @@ def _covariances(model: Any, rows: ShownRows) -> Chart:
     chosen = np.sort(np.argsort(-_apart(model))[:MATRIX])
     names, steps = [rows.labels[j] for j in chosen], []
     for k, part in enumerate(parts[:NAMED]):
-        C = matrix_of(part)[np.ix_(chosen, chosen)]
+        C = covariance_matrix(part)[np.ix_(chosen, chosen)]
         s = np.sqrt(np.diag(C))
         R = C / np.outer(s, s)
         texts = [f"{value:.3g}" for value in C.ravel()] if len(chosen) <= 10 else None

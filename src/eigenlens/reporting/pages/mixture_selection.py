@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from eigenlens.mixture import tables as mixture_tables
-from eigenlens.mixture.select import CRITERIA, MixtureSelection
+from eigenlens.mixture.select import SELECTION_CRITERIA, MixtureSelection
 from eigenlens.reporting.charts import Chart, facts, layer, marks, table
 from eigenlens.reporting.rows import ShownRows
 from eigenlens.reporting.sheet import Sheet
@@ -88,7 +88,8 @@ def _table(found: MixtureSelection, there: list[str]) -> Chart:
         "log-likelihood": found.loglik,
     }
     columns |= {
-        TITLES[name] + (" (least)" if CRITERIA[name] > 0 else " (most)"): getattr(found, name) for name in there
+        TITLES[name] + (" (least)" if SELECTION_CRITERIA[name] > 0 else " (most)"): getattr(found, name)
+        for name in there
     }
     if "held_out" in there:
         columns["± se"] = found.held_out_errors

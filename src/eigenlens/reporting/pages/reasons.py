@@ -29,7 +29,7 @@ def reasons(model: Any, rows: ShownRows, found: Judged) -> list[Chart]:
     every = np.unique(np.concatenate([chosen, picked]))
     some = rows.take(every)
     given = some.given
-    parts = held_out.contributions(model, given, some.X, rows.labels)
+    parts = held_out.column_log_odds(model, given, some.X, rows.labels)
     if parts is None:
         words = "This density needs every column of a row, so what one of them adds cannot be told apart."
         return [facts("Feature contributions", paragraphs=[words])]
@@ -55,7 +55,7 @@ def _worth_a_look(found: Judged) -> tuple[Array, list[str]]:
 
 
 def _rows_explained(
-    model: Any, rows: ShownRows, found: Judged, parts: held_out.Contributions, picked: Array, places: Array,
+    model: Any, rows: ShownRows, found: Judged, parts: held_out.ColumnLogOdds, picked: Array, places: Array,
     kinds: list[str],
 ) -> list[Chart]:  # fmt: skip
     if not len(picked):
@@ -82,7 +82,7 @@ def _rows_explained(
     return [listed, frames("Why", "row", steps, about=words)]
 
 
-def _largest(parts: held_out.Contributions, p: int) -> list[tuple[str, float]]:
+def _largest(parts: held_out.ColumnLogOdds, p: int) -> list[tuple[str, float]]:
     """The largest contributions of a row, the sum of the others, and the prior."""
     values = np.clip(parts.values[p], -700.0, 700.0)
     order = np.argsort(-np.abs(values), kind="stable")

@@ -10,23 +10,23 @@ import numpy as np
 
 from eigenlens.arrays import Array, is_sparse, read_only
 from eigenlens.bayes.naive.families.multinomial import entries_of, filled, product
-from eigenlens.bayes.naive.model import LinearRule, unknown_levels
+from eigenlens.bayes.naive.model import LinearRule, unknown_category_error
 from eigenlens.data.table import numbers_of
 from eigenlens.densities.discrete import Bernoulli
 
-__all__ = ["BinaryColumns", "others"]
+__all__ = ["BernoulliColumns", "others"]
 
 
 @dataclass(frozen=True, eq=False)
-class BinaryColumns:
-    """P(x_j = 1 | c) = p_cj, for columns of zeros and ones; any other value is a level that is not known.
+class BernoulliColumns:
+    """P(x_j = 1 | c) = p_cj, for columns of zeros and ones; any other value is a category that is not known.
 
     Attributes:
         probabilities: p (C, g).
         unknown: (C, g) what another value counts in each class; 1 for leaving the factor out, NaN for an error.
         names: (g,) of the columns, for that error.
 
-    >>> coins = BinaryColumns(np.array([[0.25], [0.5]]), np.ones((2, 1)), ("vote",))
+    >>> coins = BernoulliColumns(np.array([[0.25], [0.5]]), np.ones((2, 1)), ("vote",))
     >>> coins.terms(np.array([[1.0], [np.nan], [7.0]]), np.array([0]))[:, 0].round(4)
     array([[-1.3863, -0.6931], [ 0.    ,  0.    ], [ 0.    ,  0.    ]])
     """
@@ -73,7 +73,7 @@ class BinaryColumns:
         refused = odd & (np.isnan(self.unknown[0]) | np.isinf(x))
         if refused.any():
             j = int(np.nonzero(refused)[1][0])
-            raise unknown_levels(self.names[j], np.unique(x[refused[:, j], j]).tolist())
+            raise unknown_category_error(self.names[j], np.unique(x[refused[:, j], j]).tolist())
 
     def sample(self, labels: Array, rng: np.random.Generator) -> list[Array]:
         """Draws of each column."""

@@ -1,6 +1,6 @@
-"""Columns of levels, each class with probabilities of its own: looked up in tables.
+"""Columns of categories, each class with probabilities of its own: looked up in tables.
 
-Columns of levels of naive Bayes: counts of each level in each class, in one pass.
+Columns of categories of naive Bayes: counts of each category in each class, in one pass.
 """
 
 from __future__ import annotations
@@ -14,37 +14,38 @@ from typing import Any, Self
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.bayes.naive.model import LinearRule, infinite, unknown_levels
+from eigenlens.bayes.naive.model import LinearRule, contains_infinity, unknown_category_error
 from eigenlens.bayes.naive.options import NaiveOptions
+from eigenlens.data.categories import MAX_LOOKUP_RANGE, EncodedColumn, encode_numbers
+from eigenlens.data.category_storage import pack_categories, unpack_categories
 from eigenlens.data.column_kinds import Field
-from eigenlens.data.encoded import MOST_SLOTS, Encoded, encode_numbers
-from eigenlens.data.level_arrays import in_order, listed, ranked
-from eigenlens.data.stored_levels import restored, storable
+from eigenlens.data.level_arrays import category_order, format_categories, sort_categories
 from eigenlens.data.table import codes_of
 from eigenlens.densities.discrete import Categorical
 from eigenlens.errors import DataError
 from eigenlens.native.class_sums import Lines, add_gathered, class_counts, code_ranges, padded
 
-__all__ = ["LevelColumns", "LevelCounts", "LevelFactor", "counted", "joined"]
+__all__ = ["CategoricalColumns", "CategoricalFactor", "CategoryCounts", "count_codes", "stack_codes"]
 
 
 @dataclass(frozen=True, eq=False)
-class LevelColumns:
-    """P(x_j = level | c) of g columns.
+class CategoricalColumns:
+    """P(x_j = category | c) of g columns.
 
     Attributes:
-        levels: (g,) the levels of each column.
-        probabilities: (g,) arrays (C, levels of the column), which sum to one over the levels.
-        unknown: (g, C) what a level that is not known counts in each class; 1 for leaving the factor out, NaN for an
+        categories: (g,) the categories of each column.
+        probabilities: (g,) arrays (C, categories of the column), which sum to one over the categories.
+        unknown: (g, C) what a category that is not known counts in each class; 1 for leaving the factor out, NaN for an
             error.
         names: (g,) of the columns, for that error.
 
-    >>> votes = LevelColumns((("no", "yes"),), (np.array([[0.75, 0.25], [0.5, 0.5]]),), np.ones((1, 2)), ("vote",))
+    >>> p = np.array([[0.75, 0.25], [0.5, 0.5]])
+    >>> votes = CategoricalColumns((("no", "yes"),), (p,), np.ones((1, 2)), ("vote",))
     >>> np.exp(votes.terms(np.array([["no"], ["maybe"]], dtype=object), np.array([0])))[:, 0]
     array([[0.75, 0.5 ], [1.  , 1.  ]])
     """
 
-    levels: tuple[tuple[Any, ...], ...]
+    categories: tuple[tuple[Any, ...], ...]
     probabilities: tuple[Array, ...]
     unknown: Array
     names: tuple[Any, ...]
@@ -61,58 +62,58 @@ class LevelColumns:
         return np.stack([table[lines.places(codes[:, j], j), :C] for j in range(codes.shape[1])], axis=1)
 
     def sample(self, labels: Array, rng: np.random.Generator) -> list[Array]:
-        """Draws of each column: its levels, as numbers where all of them are."""
-        return [self._draw(j, labels, rng) for j in range(len(self.levels))]
+        """Draws of each column: its categories, as numbers where all of them are."""
+        return [self._draw(j, labels, rng) for j in range(len(self.categories))]
 
     def linear(self) -> LinearRule | None:
-        """None: levels have no places on a line."""
+        """None: categories have no places on a line."""
         return None
 
     def density(self, label: int, place: int) -> Categorical:
         """The probabilities of a column in a class."""
-        return Categorical(self.probabilities[place][label], self.levels[place])
+        return Categorical(self.probabilities[place][label], self.categories[place])
 
     # ---- tables -----------------------------------------------------------------------------------------
 
-    def _tables(self, coded: Array | list[Encoded]) -> tuple[Array, Lines, Array]:
+    def _tables(self, coded: Array | list[EncodedColumn]) -> tuple[Array, Lines, Array]:
         """Codes (n, g), the lines that they stand on, and the table (lines, ≥ C) of log probabilities."""
         if isinstance(coded, np.ndarray):
             if self._integers is not None and not (coded.dtype == np.uint64 and coded.max(initial=0) > 2**62):
                 self._refuse_unknown_integers(coded)
                 return coded, *self._integers
             coded = [encode_numbers(column) for column in coded.T]
-        lines = Lines.of(np.full(len(coded), -1), np.array([len(column.levels) + 1 for column in coded]))
+        lines = Lines.of(np.full(len(coded), -1), np.array([len(column.categories) + 1 for column in coded]))
         table = np.concatenate([self._lines(j, column) for j, column in enumerate(coded)])
-        return joined(coded), lines, padded(table)
+        return stack_codes(coded), lines, padded(table)
 
-    def _lines(self, j: int, column: Encoded) -> Array:
-        """The lines of a column: missing, each of its own levels, and none of these."""
-        places = np.fromiter(map(self._places[j].get, column.levels, repeat(-1)), np.intp, len(column.levels))
-        odd = [column.levels[k] for k in np.flatnonzero(places < 0)]
-        if odd and (np.isnan(self.unknown[j, 0]) or infinite(odd)):
+    def _lines(self, j: int, column: EncodedColumn) -> Array:
+        """The lines of a column: missing, each of its own categories, and none of these."""
+        places = np.fromiter(map(self._places[j].get, column.categories, repeat(-1)), np.intp, len(column.categories))
+        odd = [column.categories[k] for k in np.flatnonzero(places < 0)]
+        if odd and (np.isnan(self.unknown[j, 0]) or contains_infinity(odd)):
             met = np.bincount(column.codes + 1, minlength=len(places) + 1)[1:] > 0
-            self._refuse(j, [column.levels[k] for k in np.flatnonzero((places < 0) & met)])
+            self._refuse(j, [column.categories[k] for k in np.flatnonzero((places < 0) & met)])
         known = self._logs[j]
         inner = known[places] if len(places) else known[:0]
         return np.concatenate([np.zeros((1, known.shape[1])), inner, known[-1:]])
 
     @cached_property
     def _places(self) -> tuple[dict[Any, int], ...]:
-        return tuple({level: k for k, level in enumerate(levels)} for levels in self.levels)
+        return tuple({category: k for k, category in enumerate(categories)} for categories in self.categories)
 
     @cached_property
     def _logs(self) -> tuple[Array, ...]:
-        """Of each column the log probabilities (levels + 1, C); the last line is for levels that are not known."""
+        """The log probabilities (categories + 1, C) of each column; the last line is that of an unknown category."""
         with np.errstate(divide="ignore"):
             return tuple(np.log(np.vstack([p.T, u])) for p, u in zip(self.probabilities, self.unknown, strict=True))
 
     @cached_property
     def _integers(self) -> tuple[Lines, Array] | None:
-        """Lines and table for codes that are their own levels, by value; None where their range is too wide."""
+        """Lines and table for codes that are their own categories, by value; None where their range is too wide."""
         whole = [_whole(places) for places in self._places]
         low = np.array([min(values, default=0) for values in whole])
         high = np.array([max(values, default=0) for values in whole])
-        if np.any(np.abs(np.r_[low, high]) > 2**62) or np.any(high - low >= MOST_SLOTS):
+        if np.any(np.abs(np.r_[low, high]) > 2**62) or np.any(high - low >= MAX_LOOKUP_RANGE):
             return None
         lines = Lines.of(low, high - low + 1)
         unknown = np.stack([logs[-1] for logs in self._logs])
@@ -129,33 +130,33 @@ class LevelColumns:
         if not np.isnan(self.unknown).any():
             return
         for j, column in enumerate(codes.T):
-            met = encode_numbers(column).levels
-            self._refuse(j, [level for level in met if level not in self._places[j]])
+            met = encode_numbers(column).categories
+            self._refuse(j, [category for category in met if category not in self._places[j]])
 
     def _refuse(self, j: int, odd: list[Any]) -> None:
         if odd:
-            raise unknown_levels(self.names[j], odd)
+            raise unknown_category_error(self.names[j], odd)
 
     def _draw(self, j: int, labels: Array, rng: np.random.Generator) -> Array:
-        levels = self.levels[j]
-        if not levels:  # a column that had no entry
+        categories = self.categories[j]
+        if not categories:  # a column that had no entry
             return np.full(len(labels), None, dtype=object)
         cumulated = np.cumsum(self.probabilities[j], axis=1)
         at, places = rng.random(len(labels)) * cumulated[labels, -1], np.empty(len(labels), dtype=np.intp)
         for c in np.unique(labels):
             places[labels == c] = np.searchsorted(cumulated[c], at[labels == c], side="right")
-        places = np.minimum(places, len(levels) - 1)
-        values = np.empty(len(levels), dtype=object)
-        values[:] = levels
+        places = np.minimum(places, len(categories) - 1)
+        values = np.empty(len(categories), dtype=object)
+        values[:] = categories
         return np.asarray(values[places])
 
 
 def _whole(places: dict[Any, int]) -> dict[int, int]:
-    """The levels that are whole numbers, and where they stand."""
+    """The categories that are whole numbers, and where they stand."""
     return {int(v): k for v, k in places.items() if isinstance(v, int) or (isinstance(v, float) and v.is_integer())}
 
 
-def joined(coded: list[Encoded]) -> Array:
+def stack_codes(coded: list[EncodedColumn]) -> Array:
     """The codes of columns as one array (n, g), column after column."""
     codes = np.empty((len(coded[0].codes), len(coded)), dtype=np.int32, order="F")
     for j, column in enumerate(coded):
@@ -163,7 +164,7 @@ def joined(coded: list[Encoded]) -> Array:
     return codes
 
 
-def counted(codes: Array, lines: Lines, y: Array, weight: Array | None, C: int) -> list[Array]:
+def count_codes(codes: Array, lines: Lines, y: Array, weight: Array | None, C: int) -> list[Array]:
     """Σ w of each class and code, (C, width + 1) a column; the last is of codes out of its range."""
     counts = class_counts(codes, lines, y, weight, C)
     return [counts[start : start + width + 1].T for start, width in zip(lines.start, lines.width, strict=True)]
@@ -174,133 +175,139 @@ SHOWN = 4096
 
 
 @dataclass(frozen=True, eq=False)
-class LevelCounts:
-    """How often each level occurs in each class, column by column; halves merge to the whole.
+class CategoryCounts:
+    """How often each category occurs in each class, column by column; halves merge to the whole.
 
     Attributes:
-        levels: (g,) the levels met in each column, in order. counts: (g,) arrays (C, L) of Σ w.
+        categories: (g,) the categories met in each column, in order. counts: (g,) arrays (C, L) of Σ w.
 
     >>> y = np.zeros(2, dtype=np.int32)
-    >>> halves = [LevelCounts.of(np.array(part), y, None, 1) for part in ([[3], [1]], [[1], [2]])]
-    >>> (halves[0] + halves[1]).levels, (halves[0] + halves[1]).counts
+    >>> halves = [CategoryCounts.of(np.array(part), y, None, 1) for part in ([[3], [1]], [[1], [2]])]
+    >>> (halves[0] + halves[1]).categories, (halves[0] + halves[1]).counts
     (((1, 2, 3),), (array([[2., 1., 1.]]),))
     """
 
-    levels: tuple[tuple[Any, ...], ...]
+    categories: tuple[tuple[Any, ...], ...]
     counts: tuple[Array, ...]
 
     @classmethod
-    def of(cls, coded: Array | list[Encoded], y: Array, weight: Array | None, C: int) -> Self:
-        """The counts of codes, of integers that are their own levels or of encoded columns."""
+    def of(cls, coded: Array | list[EncodedColumn], y: Array, weight: Array | None, C: int) -> Self:
+        """The counts of codes, of integers that are their own categories or of encoded columns."""
         if isinstance(coded, np.ndarray):
             found = cls._of_integers(coded, y, weight, C)
             if found is not None:
                 return found
             coded = [encode_numbers(column) for column in coded.T]
-        lines = Lines.of(np.full(len(coded), -1), np.array([len(column.levels) + 1 for column in coded]))
-        counts = counted(joined(coded), lines, y, weight, C)
-        return cls._met([column.levels for column in coded], [part[:, 1:-1] for part in counts])
+        lines = Lines.of(np.full(len(coded), -1), np.array([len(column.categories) + 1 for column in coded]))
+        counts = count_codes(stack_codes(coded), lines, y, weight, C)
+        return cls._met([column.categories for column in coded], [part[:, 1:-1] for part in counts])
 
     @classmethod
     def _of_integers(cls, codes: Array, y: Array, weight: Array | None, C: int) -> Self | None:
         """Counted by value; None where a range is too wide. Some rows mostly show the range, which saves a pass."""
         for some in (codes[:: max(1, len(codes) // SHOWN)], codes):
             low, high = code_ranges(some)
-            if np.any(high.astype(np.float64) - low.astype(np.float64) >= MOST_SLOTS):
+            if np.any(high.astype(np.float64) - low.astype(np.float64) >= MAX_LOOKUP_RANGE):
                 return None
-            counts = counted(codes, Lines.of(low, high - low + 1), y, weight, C)
+            counts = count_codes(codes, Lines.of(low, high - low + 1), y, weight, C)
             if not any(part[:, -1].any() for part in counts):
-                levels = [range(int(a), int(b) + 1) for a, b in zip(low, high, strict=True)]
-                return cls._met(levels, [part[:, :-1] for part in counts])
+                categories = [range(int(a), int(b) + 1) for a, b in zip(low, high, strict=True)]
+                return cls._met(categories, [part[:, :-1] for part in counts])
         return None
 
     @classmethod
-    def _met(cls, levels: list[Any], counts: list[Array]) -> Self:
-        """In order, without the levels that have no weight."""
-        found = [_sorted(values, part) for values, part in zip(levels, counts, strict=True)]
+    def _met(cls, categories: list[Any], counts: list[Array]) -> Self:
+        """In order, without the categories that have no weight."""
+        found = [_sorted(values, part) for values, part in zip(categories, counts, strict=True)]
         return cls(tuple(values for values, _ in found), tuple(part for _, part in found))
 
     def __add__(self, other: Self) -> Self:
-        parts = zip(self.levels, self.counts, other.levels, other.counts, strict=True)
+        parts = zip(self.categories, self.counts, other.categories, other.counts, strict=True)
         found = [_merged(*part) for part in parts]
-        return type(self)(tuple(levels for levels, _ in found), tuple(counts for _, counts in found))
+        return type(self)(tuple(categories for categories, _ in found), tuple(counts for _, counts in found))
 
 
-def _sorted(levels: Sequence[Any], counts: Array) -> tuple[tuple[Any, ...], Array]:
-    """The levels that have weight, in order, and their counts (C, L)."""
+def _sorted(categories: Sequence[Any], counts: Array) -> tuple[tuple[Any, ...], Array]:
+    """The categories that have weight, in order, and their counts (C, L)."""
     kept = np.flatnonzero(counts.any(axis=0))
-    names = tuple(levels) if len(kept) == len(levels) else tuple(map(levels.__getitem__, kept.tolist()))
-    order = ranked(names)
+    names = tuple(categories) if len(kept) == len(categories) else tuple(map(categories.__getitem__, kept.tolist()))
+    order = category_order(names)
     return tuple(map(names.__getitem__, order)), np.ascontiguousarray(counts[:, kept[np.array(order, dtype=np.intp)]])
 
 
 def _merged(a: tuple[Any, ...], m: Array, b: tuple[Any, ...], n: Array) -> tuple[tuple[Any, ...], Array]:
-    """The levels of two halves in order, and the sums of their counts."""
+    """The categories of two halves in order, and the sums of their counts."""
     if a == b:
         return a, m + n
     known = set(a)
-    both = in_order((*a, *(level for level in b if level not in known)))  # two sorted runs: a merge, not a sort
+    both = sort_categories(
+        (*a, *(category for category in b if category not in known))
+    )  # two sorted runs: a merge, not a sort
     return both, _spread(a, m, both) + _spread(b, n, both)
 
 
-def _spread(levels: tuple[Any, ...], counts: Array, wanted: tuple[Any, ...]) -> Array:
-    """Counts (C, L) of levels as those of the wanted levels, 0 for one that is not there."""
-    if levels == wanted:
+def _spread(categories: tuple[Any, ...], counts: Array, wanted: tuple[Any, ...]) -> Array:
+    """Counts (C, L) of categories as those of the wanted categories, 0 for one that is not there."""
+    if categories == wanted:
         return counts
-    places = {level: k for k, level in enumerate(levels)}
+    places = {category: k for k, category in enumerate(categories)}
     wide = np.concatenate([counts, np.zeros((len(counts), 1))], axis=1)
-    return wide[:, [places.get(level, -1) for level in wanted]]
+    return wide[:, [places.get(category, -1) for category in wanted]]
 
 
 @dataclass(frozen=True)
-class LevelFactor:
-    """Each class has a probability for every level. `two`: columns of two levels only."""
+class CategoricalFactor:
+    """Each class has a probability for every category. `two`: columns of two categories only."""
 
     two: bool = False
     takes_text = True
     keeps_rows = False
 
-    def summarise(self, rows: Any, columns: Array, y: Array, weight: Array | None, C: int) -> LevelCounts:
+    def summarise(self, rows: Any, columns: Array, y: Array, weight: Array | None, C: int) -> CategoryCounts:
         """The counts in each class."""
-        return LevelCounts.of(codes_of(rows, columns), y, weight, C)
+        return CategoryCounts.of(codes_of(rows, columns), y, weight, C)
 
-    def estimate(self, statistics: LevelCounts, fields: tuple[Field, ...], options: NaiveOptions) -> LevelColumns:
+    def estimate(
+        self, statistics: CategoryCounts, fields: tuple[Field, ...], options: NaiveOptions
+    ) -> CategoricalColumns:
         """p_l = (n_l + a_l) / (n + Σ a), a the smoothing: the mean under a Dirichlet prior; with 0, as counted."""
         found = [
-            self._column(levels, counts, field, options)
-            for levels, counts, field in zip(statistics.levels, statistics.counts, fields, strict=True)
+            self._column(categories, counts, field, options)
+            for categories, counts, field in zip(statistics.categories, statistics.counts, fields, strict=True)
         ]
         names = tuple(field.name for field in fields)
-        return LevelColumns(
+        return CategoricalColumns(
             tuple(f[0] for f in found), tuple(f[1] for f in found), np.array([f[2] for f in found]), names
         )
 
     def _column(
         self, met: tuple[Any, ...], counts: Array, field: Field, options: NaiveOptions
     ) -> tuple[tuple[Any, ...], Array, Array]:
-        known = set(field.levels or ())
-        levels = (*field.levels, *(level for level in met if level not in known)) if field.levels else met
-        if self.two and len(levels) > 2:
+        known = set(field.categories or ())
+        categories = (
+            (*field.categories, *(category for category in met if category not in known)) if field.categories else met
+        )
+        if self.two and len(categories) > 2:
             raise DataError(
-                f"column {field.name!r} holds {len(levels)} levels {listed(levels)}, and 'bernoulli' takes two: use "
-                "'categorical'."
+                f"column {field.name!r} holds {len(categories)} categories {format_categories(categories)}, and "
+                "'bernoulli' takes two: use 'categorical'."
             )
-        n = _spread(met, counts, levels)
-        added = options.smoothing_of(field.name, levels)
+        n = _spread(met, counts, categories)
+        added = options.smoothing_of(field.name, categories)
         p = _fractions(n + added)
-        return levels, p, options.unknown_of(n.sum(axis=1), added)
+        return categories, p, options.unknown_of(n.sum(axis=1), added)
 
-    def pack(self, statistics: LevelCounts, conditional: LevelColumns) -> tuple[dict[str, Array], Any]:
-        """The counts, and the levels in the header."""
+    def pack(self, statistics: CategoryCounts, conditional: CategoricalColumns) -> tuple[dict[str, Array], Any]:
+        """The counts, and the categories in the header."""
         arrays = {f"counts.{j}": counts for j, counts in enumerate(statistics.counts)}
-        return arrays, list(map(storable, statistics.levels, conditional.names))
+        return arrays, list(map(pack_categories, statistics.categories, conditional.names))
 
     def unpack(
         self, arrays: Mapping[str, Array], header: Any, fields: tuple[Field, ...], options: NaiveOptions
-    ) -> tuple[LevelCounts, LevelColumns]:
+    ) -> tuple[CategoryCounts, CategoricalColumns]:
         """The counts, and what follows from them."""
-        levels = tuple(map(restored, header))
-        statistics = LevelCounts(levels, tuple(arrays[f"counts.{j}"] for j in range(len(levels))))
+        categories = tuple(map(unpack_categories, header))
+        statistics = CategoryCounts(categories, tuple(arrays[f"counts.{j}"] for j in range(len(categories))))
         return statistics, self.estimate(statistics, fields, options)
 
 

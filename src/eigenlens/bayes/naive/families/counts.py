@@ -11,15 +11,15 @@ import numpy as np
 from scipy import sparse
 
 from eigenlens.arrays import Array, is_sparse
-from eigenlens.bayes.naive.families.bernoulli import BinaryColumns, others
-from eigenlens.bayes.naive.families.multinomial import CountColumns, entries_of
+from eigenlens.bayes.naive.families.bernoulli import BernoulliColumns, others
+from eigenlens.bayes.naive.families.multinomial import MultinomialColumns, entries_of
 from eigenlens.bayes.naive.model import Conditional
 from eigenlens.bayes.naive.options import NaiveOptions
 from eigenlens.data.column_kinds import Field
 from eigenlens.errors import DataError
 from eigenlens.native.class_sums import class_sums
 
-__all__ = ["BinaryFactor", "ClassTotals", "CountFactor"]
+__all__ = ["BernoulliFactor", "ClassTotals", "MultinomialFactor"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +85,7 @@ class TotalsFactor(ABC):
 
 
 @dataclass(frozen=True)
-class BinaryFactor(TotalsFactor):
+class BernoulliFactor(TotalsFactor):
     """Columns of zeros and ones, each class with a share of ones."""
 
     def summarise(self, rows: Any, columns: Array, y: Array, weight: Array | None, C: int) -> ClassTotals:
@@ -93,7 +93,7 @@ class BinaryFactor(TotalsFactor):
         x, seen = entries_of(rows, columns)
         return ClassTotals.of(x, seen, _odd(x, others), y, weight, C)
 
-    def estimate(self, statistics: ClassTotals, fields: tuple[Field, ...], options: NaiveOptions) -> BinaryColumns:
+    def estimate(self, statistics: ClassTotals, fields: tuple[Field, ...], options: NaiveOptions) -> BernoulliColumns:
         """p = (ones + a) / (n + 2 a), a the smoothing; a class without entries has the share of all rows."""
         _refuse(statistics, fields, "'bernoulli' is for 0 and 1 alone: use 'categorical' or 'gaussian'")
         added = np.array([options.smoothing_of(field.name, (0, 1)) for field in fields])
@@ -102,11 +102,11 @@ class BinaryFactor(TotalsFactor):
         overall = np.where(everywhere > 0.0, ones.sum(axis=0) / np.where(everywhere > 0.0, everywhere, 1.0), 0.5)
         shares = np.minimum(np.where(n > 0.0, ones / np.where(n > 0.0, n, 1.0), overall), 1.0)  # not more by rounding
         unknown = [options.unknown_of(n, a) for n, a in zip(statistics.weight.T, added, strict=True)]
-        return BinaryColumns(shares, np.stack(unknown, axis=1), tuple(field.name for field in fields))
+        return BernoulliColumns(shares, np.stack(unknown, axis=1), tuple(field.name for field in fields))
 
 
 @dataclass(frozen=True)
-class CountFactor(TotalsFactor):
+class MultinomialFactor(TotalsFactor):
     """A block of columns of counts, each class with a share for every column."""
 
     def summarise(self, rows: Any, columns: Array, y: Array, weight: Array | None, C: int) -> ClassTotals:
@@ -114,7 +114,7 @@ class CountFactor(TotalsFactor):
         x, seen = entries_of(rows, columns)
         return ClassTotals.of(x, seen, _odd(x, lambda v: ~(v >= 0.0) | np.isinf(v)), y, weight, C)
 
-    def estimate(self, statistics: ClassTotals, fields: tuple[Field, ...], options: NaiveOptions) -> CountColumns:
+    def estimate(self, statistics: ClassTotals, fields: tuple[Field, ...], options: NaiveOptions) -> MultinomialColumns:
         """θ_j = (n_j + a) / (Σ n_j + g a), a the smoothing; a class without counts has the shares of all rows."""
         _refuse(statistics, fields, "'multinomial' is for counts (Negative values in data are none): use 'gaussian'")
         added = np.array([options.smoothing_of(field.name, (0,))[0] for field in fields])
@@ -123,7 +123,7 @@ class CountFactor(TotalsFactor):
         overall = overall / overall.sum() if overall.any() else np.full(overall.size, 1.0 / overall.size)
         shares = np.where(total > 0.0, n / np.where(total > 0.0, total, 1.0), overall)
         trials = statistics.total.sum(axis=1) / np.where(statistics.rows > 0.0, statistics.rows, 1.0)
-        return CountColumns(shares, trials, tuple(field.name for field in fields))
+        return MultinomialColumns(shares, trials, tuple(field.name for field in fields))
 
 
 def _odd(x: Any, test: Any) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -20,20 +20,21 @@ from eigenlens.data.table import numbers_of
 from eigenlens.densities.covariance import Diagonal
 from eigenlens.densities.gaussian import Gaussian
 from eigenlens.errors import DataError
-from eigenlens.native.class_sums import add_normal, class_sums
+from eigenlens.native.class_sums import add_normal
+from eigenlens.stats.moments import ColumnMoments
 
-__all__ = ["ClassMoments", "GaussianFactor", "NormalColumns"]
+__all__ = ["GaussianColumns", "GaussianFactor"]
 
 
 @dataclass(frozen=True, eq=False)
-class NormalColumns:
+class GaussianColumns:
     """p(x_j | c) = N(x_j | mean_cj, variance_cj), with one variance for all classes if there is one line of them.
 
     Attributes:
         means: (C, g). variances: (C, g), positive; or (1, g), the same in every class.
 
     >>> rows, joint = np.array([[0.0], [np.nan]]), np.zeros((2, 1))
-    >>> NormalColumns(np.zeros((1, 1)), np.ones((1, 1))).add_log(rows, np.array([0]), joint)
+    >>> GaussianColumns(np.zeros((1, 1)), np.ones((1, 1))).add_log(rows, np.array([0]), joint)
     >>> joint.ravel()
     array([-0.9189,  0.    ])
     """
@@ -49,19 +50,19 @@ class NormalColumns:
         return np.broadcast_to(1.0 / np.sqrt(2.0 * self.variances), self.means.shape)
 
     @cached_property
-    def _levels(self) -> Array:
+    def _log_peaks(self) -> Array:
         return np.broadcast_to(-0.5 * np.log(2.0 * np.pi * self.variances), self.means.shape)
 
     def add_log(self, rows: Any, columns: Array, joint: Array) -> None:
         """Adds the log densities of the entries that are there to joint (n, C)."""
         with np.errstate(over="ignore"):  # so far out the density is 0
-            add_normal(numbers_of(rows, columns), self.means, self._scales, self._levels, joint)
+            add_normal(numbers_of(rows, columns), self.means, self._scales, self._log_peaks, joint)
 
     def terms(self, rows: Any, columns: Array) -> Array:
         """ln p(x_ij | c) (n, g, C)."""
         x = numbers_of(rows, columns)[:, :, None].astype(np.float64)
         with np.errstate(over="ignore"):
-            found = self._levels.T - ((x - self.means.T) * self._scales.T) ** 2
+            found = self._log_peaks.T - ((x - self.means.T) * self._scales.T) ** 2
         return np.where(np.isnan(x), 0.0, found)
 
     def sample(self, labels: Array, rng: np.random.Generator) -> list[Array]:
@@ -87,64 +88,6 @@ class NormalColumns:
         return Gaussian(self.means[label, place : place + 1], Diagonal(variance))
 
 
-HEAD = 4096
-"""Rows whose means are the centres about which squares are summed."""
-
-FAR = 100.0
-"""A centre so many variances away, squared, from the mean has cost digits: the sums are made again about the mean."""
-
-
-@dataclass(frozen=True, eq=False)
-class ClassMoments:
-    """Of the entries that are there of each column in each class: halves merge to the whole (Chan et al. 1983).
-
-    Attributes:
-        weight: (C, g) Σ w. mean: (C, g). square: (C, g) Σ w (x − mean)².
-
-    >>> y = np.zeros(2, dtype=np.int32)
-    >>> ClassMoments.of(np.array([[1.0], [3.0]]), y, None, 1) + ClassMoments.of(np.array([[np.nan], [5.0]]), y, None, 1)
-    ClassMoments(weight=array([[3.]]), mean=array([[3.]]), square=array([[8.]]))
-    """
-
-    weight: Array
-    mean: Array
-    square: Array
-
-    @classmethod
-    def of(cls, rows: Array, y: Array, weight: Array | None, C: int) -> Self:
-        """The moments of rows (b, g) with classes y (b,)."""
-        head = slice(0, HEAD)
-        start = np.zeros((C, rows.shape[1]))
-        with np.errstate(all="ignore"):  # what is not finite is found in the estimate, and explained
-            centre = cls._about(start, rows[head], y[head], None if weight is None else weight[head]).mean
-            found = cls._about(np.where(np.isfinite(centre), centre, 0.0), rows, y, weight)
-            moved = found.weight * (found.mean - centre) ** 2
-            again = np.any(moved > FAR * found.square) and np.all(np.isfinite(found.mean))
-        return cls._about(found.mean, rows, y, weight) if again else found
-
-    @classmethod
-    def _about(cls, centre: Array, rows: Array, y: Array, weight: Array | None) -> Self:
-        w, total, square = class_sums(rows, y, weight, centre)
-        delta = total / np.where(w > 0.0, w, 1.0)
-        return cls(w, centre + delta, np.maximum(square - w * delta * delta, 0.0))
-
-    def __add__(self, other: Self) -> Self:
-        weight = self.weight + other.weight
-        share = other.weight / np.where(weight > 0.0, weight, 1.0)
-        mean = np.where(self.weight > 0.0, self.mean, other.mean)
-        delta = np.where((self.weight > 0.0) & (other.weight > 0.0), other.mean - self.mean, 0.0)
-        square = self.square + other.square + delta * delta * self.weight * share
-        return type(self)(weight, mean + delta * share, square)
-
-    def pooled(self) -> tuple[Array, Array, Array]:
-        """Weight, mean and variance (g,) of the entries of all classes."""
-        weight = self.weight.sum(axis=0)
-        n = np.where(weight > 0.0, weight, 1.0)
-        mean = (self.weight * self.mean).sum(axis=0) / n
-        between = (self.weight * (self.mean - mean) ** 2).sum(axis=0)
-        return weight, mean, (self.square.sum(axis=0) + between) / n
-
-
 @dataclass(frozen=True)
 class GaussianFactor:
     """Each class has means, and variances of its own or, if shared, the same."""
@@ -153,18 +96,19 @@ class GaussianFactor:
     takes_text = False
     keeps_rows = False
 
-    def summarise(self, rows: Any, columns: Array, y: Array, weight: Array | None, C: int) -> ClassMoments:
+    def summarise(self, rows: Any, columns: Array, y: Array, weight: Array | None, C: int) -> ColumnMoments:
         """The moments of each class."""
-        return ClassMoments.of(numbers_of(rows, columns), y, weight, C)
+        return ColumnMoments.of_classes(numbers_of(rows, columns), y, weight, C)
 
-    def estimate(self, statistics: ClassMoments, fields: tuple[Field, ...], options: NaiveOptions) -> NormalColumns:
+    def estimate(self, statistics: ColumnMoments, fields: tuple[Field, ...], options: NaiveOptions) -> GaussianColumns:
         """Means and variances of maximum likelihood, the variances at least `floor` of the column's own.
 
         A class without an entry in a column has the mean and variance of all rows there, and that variance too where
         it has none and the floor is 0. A column that is constant says nothing: it has the variance 1 in every class.
         """
         _refuse_nonfinite(statistics, fields)
-        _, middle, total = statistics.pooled()
+        pooled = statistics.pooled
+        middle, total = pooled.mean, pooled.square / np.where(pooled.weight > 0.0, pooled.weight, 1.0)
         empty = statistics.weight <= 0.0
         if self.shared:
             n = statistics.weight.sum(axis=0)
@@ -176,27 +120,27 @@ class GaussianFactor:
         variances = np.maximum(variances, options.floor * total) + options.added_to(fields)
         variances = np.where(variances > 0.0, variances, total)
         variances = np.where(flat | (variances <= 0.0), 1.0, variances)
-        return NormalColumns(np.where(empty | flat, middle, statistics.mean), variances)
+        return GaussianColumns(np.where(empty | flat, middle, statistics.mean), variances)
 
-    def pack(self, statistics: ClassMoments, conditional: NormalColumns) -> tuple[dict[str, Array], Any]:
+    def pack(self, statistics: ColumnMoments, conditional: GaussianColumns) -> tuple[dict[str, Array], Any]:
         """The moments."""
         return {"weight": statistics.weight, "mean": statistics.mean, "square": statistics.square}, None
 
     def unpack(
         self, arrays: Mapping[str, Array], header: Any, fields: tuple[Field, ...], options: NaiveOptions
-    ) -> tuple[ClassMoments, NormalColumns]:
+    ) -> tuple[ColumnMoments, GaussianColumns]:
         """The moments, and what follows from them."""
-        statistics = ClassMoments(arrays["weight"], arrays["mean"], arrays["square"])
+        statistics = ColumnMoments(arrays["weight"], arrays["mean"], arrays["square"])
         return statistics, self.estimate(statistics, fields, options)
 
 
-def _flat(statistics: ClassMoments, mean: Array, variance: Array) -> Array:
+def _flat(statistics: ColumnMoments, mean: Array, variance: Array) -> Array:
     """Which columns (g,) have no variance but rounding: whose values are all the same."""
     size = np.where(statistics.weight > 0.0, np.abs(statistics.mean), 0.0).max(axis=0)
     return np.asarray(variance <= (4.0 * np.finfo(np.float64).eps * size) ** 2)
 
 
-def _refuse_nonfinite(statistics: ClassMoments, fields: tuple[Field, ...]) -> None:
+def _refuse_nonfinite(statistics: ColumnMoments, fields: tuple[Field, ...]) -> None:
     bad = ~np.isfinite(statistics.mean).all(axis=0) | ~np.isfinite(statistics.square).all(axis=0)
     if bad.any():
         names = ", ".join(repr(fields[j].name) for j in np.flatnonzero(bad)[:5])

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.bayes.naive.families.per_class_density import DensityColumns
+from eigenlens.bayes.naive.families.per_class_density import DensityPerClass
 from eigenlens.bayes.naive.options import NaiveOptions
-from eigenlens.bayes.naive.rows_by_class import KeptRows, RowsFactor, by_column
+from eigenlens.bayes.naive.rows_by_class import ClassRows, KeptRowsFactor, fit_per_class
 from eigenlens.data.column_kinds import Field
-from eigenlens.kde.bandwidth import BANDWIDTHS
+from eigenlens.kde.bandwidth import BANDWIDTH_RULES
 from eigenlens.kde.model import KernelEstimate
 
-__all__ = ["CLASS_BANDWIDTHS", "KernelFactor", "class_bandwidth"]
+__all__ = ["CLASS_BANDWIDTHS", "KdeFactor", "class_bandwidth"]
 
 
 def john_langley(x: Array, weight: Array) -> float:
@@ -27,15 +27,15 @@ def john_langley(x: Array, weight: Array) -> float:
     return float((x.max() - x.min()) / np.sqrt(weight.sum()))
 
 
-CLASS_BANDWIDTHS: dict[str, Callable[[Array, Array], float]] = {"john-langley": john_langley, **BANDWIDTHS}
+CLASS_BANDWIDTHS: dict[str, Callable[[Array, Array], float]] = {"john-langley": john_langley, **BANDWIDTH_RULES}
 """Rules by name: that of classifiers, and those of densities."""
 
 
 @dataclass(frozen=True)
-class KernelFactor(RowsFactor):
+class KdeFactor(KeptRowsFactor):
     """Each class has a kernel density of its rows in each column."""
 
-    def estimate(self, statistics: KeptRows, fields: tuple[Field, ...], options: NaiveOptions) -> DensityColumns:
+    def estimate(self, statistics: ClassRows, fields: tuple[Field, ...], options: NaiveOptions) -> DensityPerClass:
         """Bandwidths by the rule, for each class and column on their own; one density is a thread's work."""
         rule = CLASS_BANDWIDTHS[options.bandwidth] if isinstance(options.bandwidth, str) else options.bandwidth
 
@@ -43,9 +43,9 @@ class KernelFactor(RowsFactor):
             h = class_bandwidth(x, w, everywhere, rule)
             return KernelEstimate(x if len(x) else everywhere[0], h, w if len(x) else everywhere[1])
 
-        return by_column(statistics, fields, fit)
+        return fit_per_class(statistics, fields, fit)
 
-    def pack(self, statistics: KeptRows, conditional: DensityColumns) -> tuple[dict[str, Array], Any]:
+    def pack(self, statistics: ClassRows, conditional: DensityPerClass) -> tuple[dict[str, Array], Any]:
         """The rows and the bandwidths (g, C)."""
         kept: list[list[Any]] = [list(column) for column in conditional.densities]
         bandwidths = np.array([[density.bandwidth[0] for density in column] for column in kept])
@@ -53,15 +53,15 @@ class KernelFactor(RowsFactor):
 
     def unpack(
         self, arrays: Mapping[str, Array], header: Any, fields: tuple[Field, ...], options: NaiveOptions
-    ) -> tuple[KeptRows, DensityColumns]:
+    ) -> tuple[ClassRows, DensityPerClass]:
         """The rows, and densities of the bandwidths that were found."""
-        statistics, given = KeptRows.unpacked(arrays, header), arrays["bandwidths"]
+        statistics, given = ClassRows.unpacked(arrays, header), arrays["bandwidths"]
         found = []
         for j in range(len(fields)):
             parts = [statistics.column(j, c) for c in range(header)]
             parts = [part if len(part[0]) else statistics.column(j) for part in parts]
             found.append(tuple(KernelEstimate(x, h, w) for (x, w), h in zip(parts, given[j], strict=True)))
-        return statistics, DensityColumns(tuple(found))
+        return statistics, DensityPerClass(tuple(found))
 
 
 def class_bandwidth(x: Array, w: Array, everywhere: tuple[Array, Array], rule: Any) -> float:

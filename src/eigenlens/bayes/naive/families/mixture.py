@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.bayes.naive.families.per_class_density import DensityColumns
+from eigenlens.bayes.naive.families.per_class_density import DensityPerClass
 from eigenlens.bayes.naive.options import NaiveOptions
-from eigenlens.bayes.naive.rows_by_class import KeptRows, RowsFactor, by_column, refuse_values
+from eigenlens.bayes.naive.rows_by_class import ClassRows, KeptRowsFactor, check_values, fit_per_class
 from eigenlens.data.column_kinds import Field
 from eigenlens.data.memory import ArraySource
 from eigenlens.densities.base import Density
@@ -19,7 +19,7 @@ from eigenlens.densities.covariance import Diagonal
 from eigenlens.densities.gaussian import Gaussian
 from eigenlens.densities.mixture import Mixture
 from eigenlens.mixture.fit import MixtureOptions, fit_mixture
-from eigenlens.mixture.starts import from_centres, from_mixture, seeds
+from eigenlens.mixture.starts import from_centres, from_mixture, k_means_plus_plus
 
 __all__ = ["MixtureFactor"]
 
@@ -31,10 +31,10 @@ STARTS = 4
 
 
 @dataclass(frozen=True)
-class MixtureFactor(RowsFactor):
+class MixtureFactor(KeptRowsFactor):
     """Each class has a mixture of Gaussians in each column, BIC choosing how many."""
 
-    def estimate(self, statistics: KeptRows, fields: tuple[Field, ...], options: NaiveOptions) -> DensityColumns:
+    def estimate(self, statistics: ClassRows, fields: tuple[Field, ...], options: NaiveOptions) -> DensityPerClass:
         """Mixtures of 1, 2, … Gaussians, max_components at most, for as long as BIC falls.
 
         They are fitted in a unit near the deviation of the column, so that no square is lost whatever its own unit is.
@@ -45,12 +45,10 @@ class MixtureFactor(RowsFactor):
             unit = _unit(rows, weight)
             return _in_units(_mixture(x / unit, w, (rows / unit, weight), options), unit)
 
-        refuse_values(
-            statistics, fields, lambda x: np.abs(x) > LARGEST, "infinity, or a number whose square overflows,"
-        )
-        return by_column(statistics, fields, fit)
+        check_values(statistics, fields, lambda x: np.abs(x) > LARGEST, "infinity, or a number whose square overflows,")
+        return fit_per_class(statistics, fields, fit)
 
-    def pack(self, statistics: KeptRows, conditional: DensityColumns) -> tuple[dict[str, Array], Any]:
+    def pack(self, statistics: ClassRows, conditional: DensityPerClass) -> tuple[dict[str, Array], Any]:
         """The rows, and weights, means and variances (g, C, 3, K), weight 0 where there are fewer than K."""
         kept: list[Any] = [density for column in conditional.densities for density in column]
         K = max(len(density.weights) for density in kept)
@@ -61,11 +59,11 @@ class MixtureFactor(RowsFactor):
 
     def unpack(
         self, arrays: Mapping[str, Array], header: Any, fields: tuple[Field, ...], options: NaiveOptions
-    ) -> tuple[KeptRows, DensityColumns]:
+    ) -> tuple[ClassRows, DensityPerClass]:
         """The rows, and the mixtures that were found."""
         found = [_normals(line[0][line[0] > 0.0], line[1], line[2]) for line in arrays["mixtures"]]
         columns = tuple(tuple(found[start : start + header]) for start in range(0, len(found), header))
-        return KeptRows.unpacked(arrays, header), DensityColumns(columns)
+        return ClassRows.unpacked(arrays, header), DensityPerClass(columns)
 
 
 def _unit(x: Array, w: Array) -> float:
@@ -106,7 +104,8 @@ def _best_mixture(x: Array, w: Array, one: Mixture, options: NaiveOptions) -> Mi
     """One Gaussian, or the first of more whose BIC the next does not lower; fitted to the end once it is chosen."""
     source = ArraySource(x[:, None]).weighted(w)
     floor = min(0.5, max(options.floor, 1e-4))
-    fitting = MixtureOptions("diag", starting=from_centres(seeds, STARTS), floor=floor, tol=1e-6, max_iter=200)
+    starting = from_centres(k_means_plus_plus, STARTS)
+    fitting = MixtureOptions("diag", starting=starting, floor=floor, tol=1e-6, max_iter=200)
     best, mixture = float(2.0 * np.log(w.sum()) - 2.0 * (w @ one.log_density(x))), one
     for K in range(2, min(options.max_components, np.unique(x).size // 2) + 1):
         fit = fit_mixture(source, K, fitting, np.random.default_rng(K))

@@ -15,11 +15,11 @@ from eigenlens.data.table import numbers_of
 from eigenlens.densities.multinomial import Multinomial
 from eigenlens.errors import DataError
 
-__all__ = ["CountColumns", "entries_of", "filled", "product"]
+__all__ = ["MultinomialColumns", "entries_of", "filled", "product"]
 
 
 @dataclass(frozen=True, eq=False)
-class CountColumns:
+class MultinomialColumns:
     """A block of counts, each row of class c a draw from a multinomial: ln p(x | c) = Σ_j x_j ln θ_cj.
 
     The coefficient N! / Π x_j!, the same in every class, is left out. Where a count is missing, the row is judged given

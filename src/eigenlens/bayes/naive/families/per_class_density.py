@@ -11,13 +11,13 @@ from eigenlens.arrays import Array
 from eigenlens.bayes.naive.model import LinearRule
 from eigenlens.data.table import MixedRows, numbers_of
 from eigenlens.densities.base import Density
-from eigenlens.native import each_alone, threads
+from eigenlens.resources import single_threaded_map, thread_count
 
-__all__ = ["DensityColumns", "missing_of", "values_of"]
+__all__ = ["DensityPerClass", "column_values", "missing_rows"]
 
 
 @dataclass(frozen=True, eq=False)
-class DensityColumns:
+class DensityPerClass:
     """p(x_j | c) by any densities.
 
     Attributes:
@@ -39,8 +39,8 @@ class DensityColumns:
         return out
 
     def _logs(self, rows: Any, columns: Array) -> list[tuple[int, int, Array]]:
-        values = [values_of(rows, int(column)) for column in columns]
-        missing = [missing_of(column) for column in values]
+        values = [column_values(rows, int(column)) for column in columns]
+        missing = [missing_rows(column) for column in values]
         infinite = [column.dtype != object and np.isinf(column[:, 0]) for column in values]
         pairs = [(j, c) for j in range(len(columns)) for c in range(len(self.densities[j]))]
 
@@ -49,7 +49,7 @@ class DensityColumns:
             found = np.where(infinite[j], -np.inf, self.densities[j][c].log_density(values[j]))
             return j, c, np.where(missing[j], 0.0, found)  # whatever a density makes of gaps and infinity
 
-        with each_alone(threads()) as each:
+        with single_threaded_map(thread_count()) as each:
             return list(each(log_density, pairs))
 
     def sample(self, labels: Array, rng: np.random.Generator) -> list[Array]:
@@ -72,18 +72,18 @@ class DensityColumns:
         return self.densities[place][label]
 
 
-def values_of(rows: Any, column: int) -> Array:
-    """A column (n, 1) of a block: float64 numbers, or its levels as objects, None where missing."""
+def column_values(rows: Any, column: int) -> Array:
+    """A column (n, 1) of a block: float64 numbers, or its categories as objects, None where missing."""
     if isinstance(rows, MixedRows) and rows.places[column] < 0 and not rows.large(column):
         place = -1 - int(rows.places[column])
-        levels = np.empty(len(rows.levels[place]) + 1, dtype=object)
-        levels[:-1] = rows.levels[place]
-        return levels[rows.codes[:, place]][:, None]
+        categories = np.empty(len(rows.categories[place]) + 1, dtype=object)
+        categories[:-1] = rows.categories[place]
+        return categories[rows.codes[:, place]][:, None]
     return numbers_of(rows, np.array([column])).astype(np.float64, copy=False)
 
 
-def missing_of(values: Array) -> Array:
-    """Where (n,) the entries of `values_of` are missing."""
+def missing_rows(values: Array) -> Array:
+    """Where (n,) the entries of `column_values` are missing."""
     if values.dtype == object:
         return np.array([value is None for value in values[:, 0]], dtype=bool)
     return np.isnan(values[:, 0])

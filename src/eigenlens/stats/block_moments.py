@@ -1,0 +1,218 @@
+"""Mean and spread of one block of rows, dense, sparse or on a device, without the cancellation of XᵀX − n m mᵀ.
+
+At a mean of 1e6 that textbook formula loses every digit. Rows are shifted by a provisional mean first, and the sums
+about the shift are then moved to the mean itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from eigenlens.arrays import Array, namespace, to_numpy
+from eigenlens.native import moments_about
+
+__all__ = ["add_outer", "mean_and_scatter", "mean_and_squares", "move_to_mean"]
+
+MAX_SHIFT_ERROR = {np.dtype(np.float64): 1e4, np.dtype(np.float32): 1.0}
+"""A squared distance of the shift from the mean above this many variances costs too many digits.
+
+1e4 variances cost 4 of the 16 digits of float64; float32 rows have 7 digits and none to spare.
+"""
+
+SHIFT_ROWS = 128
+"""Rows whose mean is the provisional mean of a block: enough to come within a tenth of a deviation."""
+
+NEARLY_CONSTANT = 1e-10
+"""A deviation below this share of the mean may be nothing but the rounding of that mean."""
+
+OUTER_ROWS = 64
+"""Rows of a matrix to which an outer product is added at a time, so that no second d×d matrix is made."""
+
+CACHE_ENTRIES = 1 << 17
+"""Entries of a panel of float64 that stays in cache while its sums and squares are taken."""
+
+FLOAT32_RUN, FLOAT64_RUN = 4096, 1 << 16
+"""Rows of a tensor multiplied at a time: float32 sums over longer runs would lose digits, float64 ones do not."""
+
+
+def add_outer(A: Array, factor: Any, v: Array) -> Array:
+    """Add factor v vᵀ to A (..., d, d) in place and return A; factor broadcasts against v (..., d).
+
+    Not by BLAS, whose threads would keep spinning beside the work that follows.
+    """
+    scaled = factor * v
+    for start in range(0, v.shape[-1], OUTER_ROWS):
+        part = slice(start, start + OUTER_ROWS)
+        A[..., part, :] += scaled[..., part, None] * v[..., None, :]
+    return A
+
+
+def move_to_mean(shift: Array, weight: Any, total: Array, scatter: Array) -> tuple[Array, Array]:
+    """Return mean and scatter from the sums about a shift, S − weight δδᵀ with δ = total / weight; S is overwritten.
+
+    Weights broadcast against the totals (..., d).
+    """
+    delta = total / np.where(weight > 0.0, weight, 1.0)
+    centred = add_outer(scatter, -weight, delta)
+    diagonal = np.einsum("...ii->...i", centred)
+    np.maximum(diagonal, 0.0, out=diagonal)  # rounding may leave a constant column below zero
+    return shift + delta, centred
+
+
+# ---- mean and scatter -----------------------------------------------------------------------------------------
+
+
+@singledispatch
+def mean_and_scatter(rows: Any, weight: Array | None, n: float) -> tuple[Array, Array]:
+    """Return the mean (d,) and scatter (d, d) of rows of total weight n; this implementation is for tensors."""
+    xp = namespace(rows)
+
+    def about(shift: Array) -> tuple[Array, Array]:
+        total, scatter = 0.0, 0.0
+        for w, piece in _tensor_pieces(rows, weight, shift):
+            total = total + xp.sum(w * piece, axis=0)
+            factor = xp.astype(xp.sqrt(w) * piece, rows.dtype)
+            scatter = scatter + xp.astype(xp.matmul(factor.T, factor), xp.float64)
+        return to_numpy(total), to_numpy(scatter)
+
+    dtype = np.dtype(np.float32 if rows.dtype == xp.float32 else np.float64)
+    return _centre(about, _tensor_shift(rows, weight), n, dtype)
+
+
+@mean_and_scatter.register
+def _(rows: np.ndarray, weight: Array | None, n: float) -> tuple[Array, Array]:
+    return _centre(lambda c: moments_about(rows, weight, c), _provisional_mean(rows, weight), n, rows.dtype)
+
+
+@mean_and_scatter.register
+def _(rows: sparse.csr_matrix, weight: Array | None, n: float) -> tuple[Array, Array]:
+    """Columns that are mostly stored are centred densely; the others cannot cancel.
+
+    For a column of density p the mean squared is at most p / (1 − p) times the variance, so with
+    p ≤ 1/2 the textbook formula loses at most one bit.
+    """
+    mean, _ = mean_and_squares(rows, weight, n)
+    root = sparse.diags_array(np.ones(rows.shape[0]) if weight is None else np.sqrt(weight))
+    each = np.ones(rows.shape[0]) if weight is None else weight
+    stored = np.bincount(rows.indices, np.repeat(each, np.diff(rows.indptr)), minlength=rows.shape[1])
+    full = np.flatnonzero(stored > 0.5 * n)
+    scaled = (root @ rows.astype(np.float64)).tocsr()
+    scatter = (scaled.T @ scaled).toarray() - n * np.outer(mean, mean)
+    if full.size:
+        dense = root @ (rows[:, full].toarray() - mean[full])
+        cross = scaled.T @ dense - np.outer(mean, root.diagonal() @ dense)
+        scatter[:, full], scatter[full, :] = cross, cross.T
+        scatter[np.ix_(full, full)] = dense.T @ dense
+    return mean, scatter
+
+
+def _centre(
+    about: Callable[[Array], tuple[Array, Array]], shift: Array, n: float, dtype: np.dtype[Any]
+) -> tuple[Array, Array]:
+    """Return mean and scatter from sums about a shift; about a better one if the first costs too many digits."""
+    total, scatter = about(shift)
+    delta = total / n
+    lost = n * delta**2
+    if np.any(lost > MAX_SHIFT_ERROR[dtype] * np.maximum(scatter.diagonal() - lost, 0.0)):
+        shift = (shift + delta).astype(dtype).astype(np.float64)
+        total, scatter = about(shift)
+    return move_to_mean(shift, n, total, scatter)
+
+
+# ---- mean and squares of columns ------------------------------------------------------------------------------
+
+
+@singledispatch
+def mean_and_squares(rows: Any, weight: Array | None, n: float) -> tuple[Array, Array]:
+    """Return the means and squared deviations (d,) of rows of total weight n; this implementation is for tensors."""
+    xp, shift = namespace(rows), _tensor_shift(rows, weight)
+    total, square = 0.0, 0.0
+    for w, piece in _tensor_pieces(rows, weight, shift):
+        total, square = total + xp.sum(w * piece, axis=0), square + xp.sum(w * piece * piece, axis=0)
+    mean = to_numpy(total) / n
+    return shift + mean, np.maximum(to_numpy(square) - n * mean * mean, 0.0)
+
+
+@mean_and_squares.register
+def _(rows: np.ndarray, weight: Array | None, n: float) -> tuple[Array, Array]:
+    shift = _provisional_mean(rows, weight)
+    total, square = np.zeros(rows.shape[1]), np.zeros(rows.shape[1])
+    step = max(1, CACHE_ENTRIES // rows.shape[1])
+    for start in range(0, rows.shape[0], step):
+        panel = rows[start : start + step] - shift
+        w = np.ones(len(panel)) if weight is None else weight[start : start + step]
+        total += w @ panel
+        panel *= panel
+        square += w @ panel
+    return shift + total / n, np.maximum(square - total * total / n, 0.0)
+
+
+@mean_and_squares.register
+def _(rows: sparse.csr_matrix, weight: Array | None, n: float) -> tuple[Array, Array]:
+    """Stored entries about the mean, and (Σw − stored weight) times the mean squared for the zeros."""
+    each = np.ones(rows.shape[0]) if weight is None else weight
+    w = np.repeat(each, np.diff(rows.indptr))
+    d = rows.shape[1]
+    data = rows.data.astype(np.float64, copy=False)
+    mean = np.bincount(rows.indices, w * data, minlength=d) / n
+    # A column without zeros has none, however the sums of weights are rounded.
+    full = np.bincount(rows.indices, minlength=d) == rows.shape[0]
+    zeros = np.where(full, 0.0, np.maximum(n - np.bincount(rows.indices, w, minlength=d), 0.0))
+    deviation = data - mean[rows.indices]
+    square = np.bincount(rows.indices, w * deviation * deviation, minlength=d) + zeros * mean * mean
+    constant = full & (square <= n * (NEARLY_CONSTANT * mean) ** 2)
+    if constant.any():  # correct the rounding of the mean: a constant column must have no variance at all
+        left = np.bincount(rows.indices, w * deviation, minlength=d)
+        mean, square = np.where(constant, mean + left / n, mean), np.where(constant, square - left * left / n, square)
+    return mean, np.maximum(square, 0.0)
+
+
+# ---- provisional means ----------------------------------------------------------------------------------------
+
+
+def _sample_rows(n: int, weight: Array | None) -> tuple[Array, Array]:
+    """Return the places of some rows with positive weight, spread evenly over all of them, and their weights."""
+    positive = np.arange(n) if weight is None else np.flatnonzero(weight)
+    chosen = positive[:: max(1, len(positive) // SHIFT_ROWS)]
+    return chosen, np.ones(len(chosen)) if weight is None else weight[chosen]
+
+
+def _provisional_mean(rows: Array, weight: Array | None) -> Array:
+    """Return a centre (d,) near the rows with positive weight, exact in their dtype.
+
+    Where every column is within a third of a deviation of zero, the centre is zero: that costs a sixth of a bit, and
+    BLAS can read the rows in place.
+    """
+    chosen, w = _sample_rows(len(rows), weight)
+    some = rows[chosen].astype(np.float64)
+    mean = np.average(some, axis=0, weights=w)
+    if np.all(9.0 * mean**2 < np.average((some - mean) ** 2, axis=0, weights=w)):
+        return np.zeros(rows.shape[1])
+    return mean.astype(rows.dtype).astype(np.float64)
+
+
+def _tensor_shift(rows: Any, weight: Array | None) -> Array:
+    """Return a centre (d,) near the rows of a tensor, exact in their dtype."""
+    xp = namespace(rows)
+    chosen, w = _sample_rows(rows.shape[0], weight)
+    some = to_numpy(xp.take(rows, xp.asarray(chosen, device=rows.device), axis=0))
+    return np.asarray(np.average(some.astype(np.float64), axis=0, weights=w), dtype=some.dtype).astype(np.float64)
+
+
+def _tensor_pieces(rows: Any, weight: Array | None, shift: Array) -> Iterator[tuple[Any, Any]]:
+    """Yield weights (b, 1) and rows − shift (b, d) of runs of a tensor, in float64 on its device.
+
+    float32 is multiplied in float32 within a run; the runs are added in float64.
+    """
+    xp = namespace(rows)
+    centre = xp.asarray(shift, dtype=xp.float64, device=rows.device)
+    step = FLOAT32_RUN if rows.dtype == xp.float32 else FLOAT64_RUN
+    for start in range(0, rows.shape[0], step):
+        part = xp.astype(rows[start : start + step, :], xp.float64) - centre
+        w = np.ones(part.shape[0]) if weight is None else weight[start : start + step]
+        yield xp.asarray(w[:, None], dtype=xp.float64, device=rows.device), part
