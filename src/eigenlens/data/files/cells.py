@@ -178,7 +178,9 @@ class CellFormat(NamedTuple):
     argument: str = ""
 
 
-THOUSANDS = CellFormat("numbers with signs between thousands", "name the sign with {thousands}", argument="thousands")
+THOUSANDS = CellFormat(
+    "numbers with signs between thousands", "name the sign between thousands with {thousands}", argument="thousands"
+)
 
 CELL_FORMATS: dict[str, CellFormat] = {
     r"[+-]?\d{1,3}([,.\u2019' \u00a0\u202f]\d{3})+([.,]\d+)?": THOUSANDS,
@@ -237,21 +239,20 @@ def text_error(
     more = f"; so do{'es' * (len(names) == 2)} {len(names) - 1} more" if len(names) > 1 else ""
     rows = f"in {found.count} row{'s' * (found.count != 1)} (first: {found.where}, {found.value!r}){more}"
     what = "text among numbers" if levels else "text, or a point where numbers have commas," if commas else "text"
+    ways = _ways_out(found.value, bool(na), levels)
     settings: dict[str, Any] = {"drop": list(names), "na": list(na), "text": list(names[:1]), "id": ..., "label": ...}
-    ways, looks = _ways_out(found.value, bool(na), levels)
-    if looks is not None and looks.argument:
-        settings[looks.argument] = re.sub(r"[\d+-]", "", found.value.strip())[:1]
+    settings |= {"thousands": ..., "decimal": ","}
     settings = {name: value for name, value in settings.items() if f"{{{name}}}" in ways}
     return DataError(f"column {names[0]!r} has {what} {rows}", columns=list(names), fix=ways, settings=settings)
 
 
-def _ways_out(cell: str, markers: bool, levels: bool) -> tuple[str, CellFormat | None]:
+def _ways_out(cell: str, markers: bool, levels: bool) -> str:
     """Return what to do about text in a column of numbers, by its first cell."""
     looks = describe_cell(cell)
     ways = [looks.advice] if looks is not None else []
     if looks is None or not looks.number:
-        ways += ["read it as text with {text}"] if levels else []
-        ways += ["add {na}"] if markers else []
+        ways += ["read it as text with {text}"] * levels + ["add {na}"] * markers
     ways += ["leave it out with {drop}"]
-    ways += ["name it with {id} or {label}"] if not markers and looks is None and not levels else []
-    return ", or ".join(filter(None, [", ".join(ways[:-1]), ways[-1]])), looks
+    if not markers and not levels and (looks is None or not looks.number):
+        ways += ["name it with {id} or {label}"]
+    return ", or ".join(filter(None, [", ".join(ways[:-1]), ways[-1]]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -40,7 +41,8 @@ class Selection:
             if name is not None:
                 _check_known(name, option, available)
         left = list(available) if self.columns is None else wanted
-        chosen = tuple(name for name in left if name not in dropped and name not in others)
+        excluded = {*dropped, *others}
+        chosen = tuple(name for name in left if name not in excluded)
         if not chosen:
             raise DataError(f"no column is left as a feature of the {len(available)} in the file", fix="drop fewer")
         return chosen
@@ -49,9 +51,11 @@ class Selection:
 def listed_columns(names: Sequence[Name] | None, option: str, available: Sequence[Name]) -> list[Name]:
     """Return the columns that an option names, each once, all of them among the available ones."""
     listed = [] if names is None else [names] if isinstance(names, str | int) else list(names)
+    known = available if isinstance(available, range) else set(available)
     for name in listed:
-        _check_known(name, option, available)
-    repeated = [name for place, name in enumerate(listed) if name in listed[:place]]
+        if name not in known or isinstance(known, range):
+            _check_known(name, option, available)
+    repeated = [name for name, times in Counter(listed).items() if times > 1]
     if repeated:
         raise OptionError(f"names {repeated[0]!r} twice", argument=option, fix="name each column once")
     return listed

@@ -115,7 +115,8 @@ class FileSource(Source):
         names = list(self._files.names)
         available: Sequence[Any] = names if self._files.named else range(len(names))
         features = selection.features(available) if names else ()
-        other = self.part([names.index(name) for name in features])
+        places = {name: place for place, name in enumerate(names)}
+        other = self.part([places[name] for name in features])
         other._selection = selection
         for field in other.fields:
             if field.kind == ColumnKind.OTHER:
