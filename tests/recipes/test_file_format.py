@@ -36,10 +36,8 @@ class ToyReader(Reader):
 def toy(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(FORMATS, ".toy", ToyReader)
-    lines = [
-        " ".join(f"{n}={v}" for n, v in zip("abck", [*row, kind], strict=True))
-        for row, kind in zip(X, kinds, strict=True)
-    ]
+    rows = np.column_stack([X, X[:, 0] > 0]).tolist()
+    lines = [" ".join(f"{name}={value}" for name, value in zip("abck", row, strict=True)) for row in rows]
     (tmp_path / "rows.toy").write_text("\n".join(lines) + "\n")
     return tmp_path / "rows.toy"
 

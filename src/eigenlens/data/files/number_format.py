@@ -143,5 +143,5 @@ def _report_ambiguity(cell: str, sign: str, separator: str) -> None:
         what = f"numbers such as '{cell}' may mean {one} or {other}"
         raise DataError(what, fix="choose one: {decimal} or {thousands}", settings=either)
     if separator == ";":
-        message = f"numbers such as '{cell}' are read as {one}: add decimal={sign!r} if that is right"
-        warnings.warn(f"{message}, thousands={sign!r} if they mean {other}.", DataWarning, stacklevel=2)
+        message = f"numbers such as '{cell}' are read as {one}: give decimal '{sign}' if that is right"
+        warnings.warn(f"{message}, thousands '{sign}' if they mean {other}.", DataWarning, stacklevel=2)
