@@ -376,7 +376,7 @@ class TestPaths:
         for options, message in [
             ({"separator": ";"}, "separator=.;. is an option of delimited text"),
             ({"na": ["x"]}, "na=.* is an option"),
-            ({"header": False}, "header is an option"),
+            ({"header": False}, "header=False is an option"),
             ({"block_rows": 0}, "block_rows=0 must be at least 1"),
             ({"columns": ["x", "x"]}, "'x' twice"),
             ({"columns": ["x"], "label": "x"}, "no column is left"),

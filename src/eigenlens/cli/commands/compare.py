@@ -42,8 +42,8 @@ def compare(
     With --quiet the name of the best model is all that is printed.
     """  # fmt: skip
     require_files(files)
+    from eigenlens.cli.input_table import read_table
     from eigenlens.cli.output_files import FORMATS, checked_target, write_table
-    from eigenlens.cli.reading import read_table
     from eigenlens.cli.session import session
 
     with session(running) as now:
