@@ -60,7 +60,7 @@ def rows(missing=0.0):
     rng = np.random.default_rng(0)
     means = np.array([[0.0, 0.0, 0.0], [6.0, -20.0, 0.5]])
     X = means[rng.integers(0, 2, 400)] + rng.standard_normal((400, 3)) * [1.0, 4.0, 0.1]
-    X[rng.random(X.shape) < missing] = np.nan
+    X[:, :2][rng.random((400, 2)) < missing] = np.nan
     return X
 
 

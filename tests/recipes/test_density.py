@@ -1,4 +1,4 @@
-"""The recipe for a density: a frozen value with four methods, a family with two; mixtures, classifiers and `compare`."""
+"""The recipe for a density: a frozen value with four methods and a family with two work wherever a density does."""
 
 from __future__ import annotations
 

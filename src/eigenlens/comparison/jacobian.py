@@ -72,7 +72,7 @@ def _power(transformer: PowerTransformer, x: Array) -> Array:
 
 
 def _affine(transformer: Any, X: Any) -> Array:
-    """Return the same ln |det J| (n,) for every row, J from the images of steps of a column's range from the first row."""
+    """Return the same ln |det J| (n,) for every row; J is from steps of a column's range away from the first row."""
     rows, images = _numbers(X), _numbers(transformer.transform(X))
     name, d = type(transformer).__name__, rows.shape[1]
     if images.shape != rows.shape:

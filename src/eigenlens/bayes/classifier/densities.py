@@ -53,7 +53,8 @@ def _learns_from_gaps(estimator: Any) -> bool:
 
 def _lost(part: Any) -> bool:
     """Whether statistics have taken up a value that is not finite."""
-    return hasattr(part, "mean") and not bool(np.all(np.isfinite(part.mean)))
+    mean = part if isinstance(part, np.ndarray) else getattr(part, "mean", 0.0)
+    return not bool(np.all(np.isfinite(mean)))
 
 
 def checked_density(density: Any) -> Any:
