@@ -25,7 +25,7 @@ from eigenlens import model_file as io
 from eigenlens.bayes.classifier.estimator import BayesClassifier
 from eigenlens.bayes.discriminant.fit import FisherRule
 from eigenlens.bayes.discriminant.linear import LinearDiscriminant, QuadraticDiscriminant
-from eigenlens.bayes.discriminant.shrinkage import TARGETS, PairMoments, intensity_of_pairs
+from eigenlens.bayes.discriminant.shrinkage import SHRINKAGE_TARGETS, PairMoments, pairwise_intensity
 from eigenlens.data.memory import ArraySource
 from eigenlens.data.source import Block
 from eigenlens.densities import GaussianFamily
@@ -523,7 +523,9 @@ def test_rules_of_shrinkage_take_gaps(kind):
     D = Z - np.stack([np.nanmean(Z[y == c], axis=0) for c in range(3)])[y]
     groups = [D] if kind is LinearDiscriminant else [D[y == c] for c in range(3)]
     amounts = [
-        intensity_of_pairs("ledoit-wolf", PairMoments.of(Block(group), np.zeros(4), np.ones(4)), TARGETS["diagonal"])
+        pairwise_intensity(
+            "ledoit-wolf", PairMoments.of(Block(group), np.zeros(4), np.ones(4)), SHRINKAGE_TARGETS["diagonal"]
+        )
         for group in groups
     ]
     assert_allclose(np.ravel(found.shrinkage_), amounts, rtol=1e-10)

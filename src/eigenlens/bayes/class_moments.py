@@ -17,23 +17,29 @@ from eigenlens.data.source import Block, Source
 from eigenlens.stats.moments import Moments, merge_means
 
 __all__ = [
-    "ClassMoments", "ClassRows", "PooledMoments", "by_class", "class_summary", "labelled", "pooled_summary",
-    "rows_of_classes",
+    "ClassMoments",
+    "ClassRows",
+    "PooledMoments",
+    "attach_classes",
+    "read_class_rows",
+    "split_by_class",
+    "summarise_classes",
+    "summarise_pooled",
 ]  # fmt: skip
 
-PIECE = 1 << 22
+CLASS_PIECE_ENTRIES = 1 << 22
 """Entries of rows that are shared out among the classes at a time."""
 
 
-def labelled(source: Source, codes: Array) -> Source:
+def attach_classes(source: Source, codes: Array) -> Source:
     """The source with (n, 1) classes, or (n, 2) weights and classes, in the place of its weights."""
     columns = [codes] if source.weight is None else [source.weight, codes]
     return source.weighted(np.column_stack(columns).astype(np.float64))
 
 
-def by_class(block: Block) -> Iterator[tuple[int, Block]]:
+def split_by_class(block: Block) -> Iterator[tuple[int, Block]]:
     """The rows of a labelled block that count, class by class, a piece at a time."""
-    step = max(1, PIECE // block.rows.shape[1])
+    step = max(1, CLASS_PIECE_ENTRIES // block.rows.shape[1])
     for start in range(0, block.rows.shape[0], step):
         marks = block.weight[start : start + step]
         codes = marks[:, -1].astype(np.intp)
@@ -101,20 +107,20 @@ class PooledMoments:
         return np.asarray(self.scatter.diagonal() / self.weight.sum())
 
 
-def class_summary(block: Block, n_classes: int, moments: Callable[[Block], Any]) -> ClassMoments:
+def summarise_classes(block: Block, n_classes: int, moments: Callable[[Block], Any]) -> ClassMoments:
     """The moments of each class in a labelled block."""
     parts: list[Any] = [None] * n_classes
-    for c, mine in by_class(block):
+    for c, mine in split_by_class(block):
         parts[c] = _sum(parts[c], moments(mine))
     return ClassMoments(tuple(parts))
 
 
-def pooled_summary(block: Block, n_classes: int) -> PooledMoments:
+def summarise_pooled(block: Block, n_classes: int) -> PooledMoments:
     """Means of the classes in a labelled block, and their common scatter. Cost b d² flops, whatever the classes."""
     d = block.rows.shape[1]
     rows, weight, mean = np.zeros(n_classes, dtype=np.int64), np.zeros(n_classes), np.zeros((n_classes, d))
     total = PooledMoments(rows, weight, mean, np.zeros((d, d)))
-    for c, mine in by_class(block):
+    for c, mine in split_by_class(block):
         found = Moments.of(mine)
         total = total + _alone(found, c, n_classes)
     return total
@@ -165,9 +171,9 @@ class ClassRows:
         return ClassRows(self.deviations[mine], codes, self.each[mine], self.mean[c : c + 1])
 
 
-def rows_of_classes(source: Source, n_classes: int) -> ClassRows:
+def read_class_rows(source: Source, n_classes: int) -> ClassRows:
     """All rows of a labelled source in memory, as deviations from the means of their classes."""
-    parts = [(c, mine) for block in source.blocks() for c, mine in by_class(block)]
+    parts = [(c, mine) for block in source.blocks() for c, mine in split_by_class(block)]
     codes = np.concatenate([np.full(mine.rows.shape[0], c) for c, mine in parts])
     each = np.concatenate([np.ones(mine.rows.shape[0]) if mine.weight is None else mine.weight for _, mine in parts])
     X = np.array(dense(stacked(tuple(mine.rows for _, mine in parts))))

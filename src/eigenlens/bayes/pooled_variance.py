@@ -13,18 +13,18 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.bayes.class_moments import ClassMoments
-from eigenlens.bayes.discriminant.covariances import FLOOR, constant_columns, held_covariance
+from eigenlens.bayes.discriminant.covariances import VARIANCE_FLOOR, covariance_within, is_constant
 from eigenlens.stats.moments import Moments
 
-__all__ = ["ClassSpread", "with_spread_within", "with_variances"]
+__all__ = ["ClassVariances", "replace_spread", "replace_variances"]
 
 
 @dataclass(frozen=True, eq=False)
-class ClassSpread:
+class ClassVariances:
     """Weights, means and variances (C, d) of the entries of each column in each class.
 
     >>> parts = [Moments(2.0, np.array([1.0, 5.0]), np.diag([8.0, 0.0])), Moments(1.0, np.ones(2), np.zeros((2, 2)))]
-    >>> spread = ClassSpread.of(ClassMoments(tuple(parts)))
+    >>> spread = ClassVariances.of(ClassMoments(tuple(parts)))
     >>> spread.flat.tolist(), spread.within.round(3), spread.lent.round(10)
     ([[False, True], [True, True]], array([2.667, 0.   ]), array([2.66666667e+00, 3.56000000e-08]))
     """
@@ -34,7 +34,7 @@ class ClassSpread:
     variances: Array
 
     @classmethod
-    def of(cls, found: ClassMoments) -> ClassSpread:
+    def of(cls, found: ClassMoments) -> ClassVariances:
         """From `Moments` or `ColumnMoments` of each class."""
         squares = [p.scatter.diagonal() if isinstance(p, Moments) else p.square for p in found.parts]
         weight = np.stack([np.broadcast_to(p.weight, p.mean.shape) for p in found.parts])
@@ -55,36 +55,36 @@ class ClassSpread:
     @property
     def constant(self) -> Array:
         """Which columns (d,) have one value in all rows."""
-        return constant_columns(self.total, self.mean)
+        return is_constant(self.total, self.mean)
 
     @property
     def still(self) -> Array:
         """Which columns (d,) have one value in every class."""
-        return constant_columns(self.within, self.mean)
+        return is_constant(self.within, self.mean)
 
     @property
     def flat(self) -> Array:
         """Where (C, d) a class has one value."""
         pairs = zip(self.variances, self.mean, strict=True)
-        return np.stack([constant_columns(v, mean[None]) for v, mean in pairs])
+        return np.stack([is_constant(v, mean[None]) for v, mean in pairs])
 
     @property
     def lent(self) -> Array:
         """The variances (d,) for a class that has none: those within all classes, or the floor where no class has any.
 
-        The floor is that of covariances, `FLOOR` times the variances of all rows.
+        The floor is that of covariances, `VARIANCE_FLOOR` times the variances of all rows.
         """
-        return np.asarray(self.within + np.where(self.still, FLOOR * self.total, 0.0))
+        return np.asarray(self.within + np.where(self.still, VARIANCE_FLOOR * self.total, 0.0))
 
-    def part(self, columns: Array) -> ClassSpread:
+    def part(self, columns: Array) -> ClassVariances:
         """That of some columns."""
-        return ClassSpread(self.weight[:, columns], self.mean[:, columns], self.variances[:, columns])
+        return ClassVariances(self.weight[:, columns], self.mean[:, columns], self.variances[:, columns])
 
 
 # ---- statistics of a class, changed ---------------------------------------------------------------------------
 
 
-def with_variances(part: Any, where: Array, variances: Array) -> Any:
+def replace_variances(part: Any, where: Array, variances: Array) -> Any:
     """The statistics, but with the given variances (d,) in some columns, which are apart from all others there."""
     if not isinstance(part, Moments):
         return replace(part, square=np.where(where, part.weight * variances, part.square))
@@ -92,9 +92,9 @@ def with_variances(part: Any, where: Array, variances: Array) -> Any:
     return replace(part, scatter=scatter + np.diag(np.where(where, part.weight * variances, 0.0)))
 
 
-def with_spread_within(part: Any, found: ClassMoments, spread: ClassSpread) -> tuple[Any, bool]:
+def replace_spread(part: Any, found: ClassMoments, spread: ClassVariances) -> tuple[Any, bool]:
     """The statistics of a class with the spread of all about their means, and whether that is held at the floor."""
     if not isinstance(part, Moments):
-        return with_variances(part, np.ones(part.mean.size, dtype=bool), spread.lent), bool(spread.still.any())
-    covariance, held = held_covariance(found)
+        return replace_variances(part, np.ones(part.mean.size, dtype=bool), spread.lent), bool(spread.still.any())
+    covariance, held = covariance_within(found)
     return replace(part, scatter=part.weight * covariance.matrix()), held

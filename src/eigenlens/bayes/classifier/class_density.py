@@ -21,12 +21,18 @@ from eigenlens.errors import DataError, EigenlensError, OptionError
 from eigenlens.estimator.rows import dense_blocks, join_limited, validate_rows
 
 __all__ = [
-    "drawn", "finite_blocks", "is_own", "log_densities", "log_density", "of_class", "told_together",
-    "without_infinity",
+    "draw_rows",
+    "finite_blocks",
+    "is_eigenlens_estimator",
+    "log_densities",
+    "log_density",
+    "merge_class_warnings",
+    "require_no_infinity",
+    "run_for_class",
 ]  # fmt: skip
 
 
-class OfClass(str):
+class ClassMessage(str):
     """A warning about the density of a class: `stem` names the class, `text` is what the density said."""
 
     stem: str
@@ -39,7 +45,7 @@ class OfClass(str):
         return made
 
 
-def of_class(label: Any, rows: int | None, work: Callable[[], Any]) -> Any:
+def run_for_class(label: Any, rows: int | None, work: Callable[[], Any]) -> Any:
     """What `work` gives; its errors and warnings are told with the class they belong to."""
     stem = f"class {label!r}" if rows is None else f"class {label!r} ({rows} rows)"
     with warnings.catch_warnings(record=True) as told:
@@ -53,12 +59,12 @@ def of_class(label: Any, rows: int | None, work: Callable[[], Any]) -> Any:
         except ValueError as error:
             raise DataError(f"{stem}: {error}") from error
     for warning in told:
-        warnings.warn(OfClass(stem, str(warning.message)), warning.category, stacklevel=2)
+        warnings.warn(ClassMessage(stem, str(warning.message)), warning.category, stacklevel=2)
     return found
 
 
 @contextmanager
-def told_together() -> Iterator[None]:
+def merge_class_warnings() -> Iterator[None]:
     """Warnings that several classes have in common, but for numbers and names, are told once, with all the classes."""
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
@@ -66,7 +72,7 @@ def told_together() -> Iterator[None]:
     alike: dict[Any, list[warnings.WarningMessage]] = {}
     for i, warning in enumerate(told):
         said = _said(warning)
-        key = (warning.category, _shape(said.text)) if isinstance(said, OfClass) else i
+        key = (warning.category, _shape(said.text)) if isinstance(said, ClassMessage) else i
         alike.setdefault(key, []).append(warning)
     for first, *others in alike.values():
         stems = list(dict.fromkeys(_stem(warning) for warning in (first, *others)))[1:]
@@ -81,7 +87,7 @@ def told_together() -> Iterator[None]:
 def _stem(warning: warnings.WarningMessage) -> str:
     """The class of a warning about one, or nothing."""
     said = _said(warning)
-    return said.stem if isinstance(said, OfClass) else ""
+    return said.stem if isinstance(said, ClassMessage) else ""
 
 
 def _said(warning: warnings.WarningMessage) -> Any:
@@ -110,10 +116,10 @@ def _shape(text: str) -> str:
 def finite_blocks(estimator: Any, X: Any) -> Iterator[Array]:
     """Dense float64 pieces of the rows of X for a fitted estimator; NaN is a missing entry, infinity an error."""
     check_is_fitted(estimator)
-    return map(without_infinity, dense_blocks(validate_rows(estimator, X)))
+    return map(require_no_infinity, dense_blocks(validate_rows(estimator, X)))
 
 
-def without_infinity(rows: Array) -> Array:
+def require_no_infinity(rows: Array) -> Array:
     """The rows, if they hold no infinity."""
     if np.isinf(rows).any():
         raise explain_nonfinite(as_source(rows))
@@ -126,8 +132,8 @@ def without_infinity(rows: Array) -> Array:
 def log_densities(densities: Sequence[Any], classes: Array, rows: Array) -> Array:
     """ln p(x | c) (n, C) of dense rows (n, d), with gaps where the densities can do without entries."""
     pairs = zip(classes.tolist(), densities, strict=True)
-    with told_together():
-        found = [of_class(label, None, partial(log_density, density, rows)) for label, density in pairs]
+    with merge_class_warnings():
+        found = [run_for_class(label, None, partial(log_density, density, rows)) for label, density in pairs]
     return np.stack(found, axis=1)
 
 
@@ -153,7 +159,7 @@ def _of_gaps(density: Any, frozen: Any, rows: Array) -> Array:
         return np.asarray(frozen.log_density(rows))
 
 
-def drawn(density: Any, n: int, rng: np.random.Generator) -> Array:
+def draw_rows(density: Any, n: int, rng: np.random.Generator) -> Array:
     """n draws (n, d)."""
     if not hasattr(density, "score_samples"):
         return np.asarray(density.sample(n, rng))
@@ -161,11 +167,11 @@ def drawn(density: Any, n: int, rng: np.random.Generator) -> Array:
         raise OptionError(f"{density!r} cannot draw rows: it has no sample.")
     given: dict[str, Any] = {}
     if "random_state" in inspect.signature(density.sample).parameters:
-        given["random_state"] = rng if is_own(density) else int(rng.integers(2**31))
+        given["random_state"] = rng if is_eigenlens_estimator(density) else int(rng.integers(2**31))
     rows = density.sample(n, **given)
     return np.asarray(to_numpy(rows[0] if isinstance(rows, tuple) else rows), dtype=np.float64)
 
 
-def is_own(estimator: Any) -> bool:
+def is_eigenlens_estimator(estimator: Any) -> bool:
     """Whether an estimator is of this package: it takes any Source, and a Generator as its random_state."""
     return type(estimator).__module__.startswith("eigenlens.")

@@ -21,14 +21,14 @@ from sklearn.base import clone
 
 from eigenlens.arrays import Array
 from eigenlens.bayes.class_moments import ClassMoments, ClassRows
-from eigenlens.bayes.classifier.class_density import log_density, of_class
+from eigenlens.bayes.classifier.class_density import log_density, run_for_class
 from eigenlens.bayes.classifier.column_subset import ChosenColumns, InColumns
-from eigenlens.bayes.classifier.fit_per_class import ask, attempted, fitted_to_class, read_spread
-from eigenlens.bayes.discriminant.covariances import FLOOR, Shrinking, has_density
-from eigenlens.bayes.discriminant.fit import covariance_within, read_classes
+from eigenlens.bayes.classifier.fit_per_class import fit_to_class, read_class_variances, require_density, try_fit
+from eigenlens.bayes.discriminant.covariances import VARIANCE_FLOOR, Shrinkage, has_density
+from eigenlens.bayes.discriminant.fit import fit_covariance_within, read_classes
 from eigenlens.bayes.discriminant.fit_missing import complete_classes
-from eigenlens.bayes.discriminant.options import columns_of_classes
-from eigenlens.bayes.pooled_variance import ClassSpread, with_spread_within, with_variances
+from eigenlens.bayes.discriminant.options import name_class_columns
+from eigenlens.bayes.pooled_variance import ClassVariances, replace_spread, replace_variances
 from eigenlens.data.source import Source
 from eigenlens.densities.gaussian import Gaussian, GaussianFamily
 from eigenlens.errors import DataError, DataWarning, OptionError
@@ -36,7 +36,14 @@ from eigenlens.estimator.rows import join_limited
 from eigenlens.latent.families import FactorFamily, PPCAFamily
 from eigenlens.stats.moments import ColumnMoments, Moments
 
-__all__ = ["Amends", "amended_estimators", "amended_members", "has_spread", "no_spread", "warn_about_amends"]
+__all__ = [
+    "Fallbacks",
+    "fit_fallback_estimators",
+    "fit_fallback_members",
+    "has_spread",
+    "no_spread_error",
+    "warn_about_fallbacks",
+]
 
 Failed = Mapping[int, DataError | OptionError]
 
@@ -44,7 +51,7 @@ Failed = Mapping[int, DataError | OptionError]
 # ---- members of a family, from statistics ---------------------------------------------------------------------
 
 
-def amended_members(
+def fit_fallback_members(
     family: Any,
     found: ClassMoments,
     classes: Array,
@@ -59,16 +66,16 @@ def amended_members(
     """
     if not all(isinstance(part, Moments | ColumnMoments) for part in found.parts):
         raise first
-    spread = _required(ClassSpread.of(found), family, first)
+    spread = _required(ClassVariances.of(found), family, first)
     kept, mean = np.flatnonzero(~spread.constant), spread.mean
-    amends, counts = Amends(np.flatnonzero(spread.constant)), spread.weight.max(axis=1)
+    amends, counts = Fallbacks(np.flatnonzero(spread.constant)), spread.weight.max(axis=1)
     if amends.columns.size:
         found, spread, own = ClassMoments(tuple(p.subset(kept) for p in found.parts)), spread.part(kept), {}
         family = replace(family, names=tuple(family.names[j] for j in kept)) if _named(family) else family
     labels = enumerate(classes.tolist())
     made = [own[c] if c in own else _member(family, c, found, spread, label, singular, amends) for c, label in labels]
     lent = {c: kept[columns] for c, columns in amends.lent.items()}
-    warn_about_amends(replace(amends, lent=lent), type(family).__name__, classes, counts, names)
+    warn_about_fallbacks(replace(amends, lent=lent), type(family).__name__, classes, counts, names)
     return tuple(_placed(density, kept, mean[c]) for c, density in enumerate(made))
 
 
@@ -82,7 +89,7 @@ def has_spread(family: Any, part: Any) -> bool:
         return not _is_singular(part)
     if not isinstance(family, FactorFamily | PPCAFamily) or np.any(family.prior):
         return True
-    flat = ClassSpread.of(ClassMoments((part,))).flat
+    flat = ClassVariances.of(ClassMoments((part,))).flat
     return not bool(flat.any() if isinstance(family, FactorFamily) else flat.all())
 
 
@@ -95,7 +102,13 @@ def _named(family: Any) -> bool:
 
 
 def _member(
-    family: Any, c: int, found: ClassMoments, spread: ClassSpread, label: Any, singular: tuple[int, ...], amends: Amends
+    family: Any,
+    c: int,
+    found: ClassMoments,
+    spread: ClassVariances,
+    label: Any,
+    singular: tuple[int, ...],
+    amends: Fallbacks,
 ) -> Any:
     """The member for class number c by its own statistics, or with what all classes lend it."""
     part, flat = found.parts[c], spread.flat[c]
@@ -103,12 +116,12 @@ def _member(
     if made is not None:
         return made
     if c not in singular and 0 < flat.sum() < flat.size:
-        made = _estimated(family, with_variances(part, flat, spread.lent), label)
+        made = _estimated(family, replace_variances(part, flat, spread.lent), label)
     if made is not None:
         amends.lent[c] = np.flatnonzero(flat)
     else:
-        statistics, amends.held = with_spread_within(part, found, spread)
-        made = of_class(label, None, partial(family.estimate, statistics))
+        statistics, amends.held = replace_spread(part, found, spread)
+        made = run_for_class(label, None, partial(family.estimate, statistics))
         amends.pooled.append(c)
     return replace(made, fitted=None) if isinstance(made, Gaussian) else made
 
@@ -117,7 +130,7 @@ def _estimated(family: Any, part: Any, label: Any) -> Any:
     try:
         if not has_spread(family, part):
             return None
-        return of_class(label, None, partial(family.estimate, part))
+        return run_for_class(label, None, partial(family.estimate, part))
     except DataError:
         return None
 
@@ -125,22 +138,22 @@ def _estimated(family: Any, part: Any, label: Any) -> Any:
 # ---- estimators, fitted to rows -------------------------------------------------------------------------------
 
 
-def amended_estimators(
+def fit_fallback_estimators(
     fresh: list[Any], source: Source, codes: Array, classes: Array, found: list[Any], failed: Failed
 ) -> tuple[Any, ...]:
     """The density of each class, some of which could not be fitted as they are; `fresh` are unfitted ones."""
     first, kind = next(iter(failed.values())), type(fresh[0]).__name__
     if getattr(fresh[0], "bounds", None) is not None:  # no Gaussian keeps to them
         raise first
-    spread = read_spread(source, codes, len(classes))
+    spread = read_class_variances(source, codes, len(classes))
     if len(failed) == len(classes) and not _fits_rows_with_spread(fresh[0], spread):
         raise first
     spread, names = _required(spread, fresh[0], first), source.names
     kept, mean = np.flatnonzero(~spread.constant), spread.mean
-    amends, counts = Amends(np.flatnonzero(spread.constant)), spread.weight.max(axis=1)
+    amends, counts = Fallbacks(np.flatnonzero(spread.constant)), spread.weight.max(axis=1)
     if amends.columns.size:
         source, spread = ChosenColumns(source, kept), spread.part(kept)
-        found, failed = attempted([clone(estimator) for estimator in fresh], source, codes, classes)
+        found, failed = try_fit([clone(estimator) for estimator in fresh], source, codes, classes)
     for c, label in enumerate(classes.tolist()):
         if c in failed:
             made = _of_varying_columns(clone(fresh[c]), c, label, source, codes, spread)
@@ -150,11 +163,11 @@ def amended_estimators(
                 amends.pooled.append(c)
     if amends.pooled:
         found, amends.held = _with_pooled(found, amends.pooled, source, codes, classes, failed, spread)
-    warn_about_amends(amends, kind, classes, counts, names)
+    warn_about_fallbacks(amends, kind, classes, counts, names)
     return tuple(_placed(density, kept, mean[c]) for c, density in enumerate(found))
 
 
-def _fits_rows_with_spread(estimator: Any, spread: ClassSpread) -> bool:
+def _fits_rows_with_spread(estimator: Any, spread: ClassVariances) -> bool:
     """Whether rows of the same units that vary in every column can be fitted: else its parameters are at fault."""
     d, rng = spread.mean.shape[1], np.random.default_rng(0)
     scale = np.sqrt(np.where(spread.constant, 1.0, spread.total))
@@ -168,7 +181,9 @@ def _fits_rows_with_spread(estimator: Any, spread: ClassSpread) -> bool:
     return True
 
 
-def _of_varying_columns(estimator: Any, c: int, label: Any, source: Source, codes: Array, spread: ClassSpread) -> Any:
+def _of_varying_columns(
+    estimator: Any, c: int, label: Any, source: Source, codes: Array, spread: ClassVariances
+) -> Any:
     """The density of the columns that vary in a class, beside those of one value; None if there is none."""
     flat = spread.flat[c]
     if not 0 < flat.sum() < flat.size:
@@ -176,8 +191,8 @@ def _of_varying_columns(estimator: Any, c: int, label: Any, source: Source, code
     columns = np.flatnonzero(~flat)
     chosen = ChosenColumns(source, columns)
     try:
-        fitted_to_class(estimator, "fit", chosen, codes, c, label)
-        ask(estimator, columns.size, label)
+        fit_to_class(estimator, "fit", chosen, codes, c, label)
+        require_density(estimator, columns.size, label)
     except (DataError, OptionError):
         return None
     return InColumns(estimator, columns, spread.mean[c], np.where(flat, spread.lent, 0.0))
@@ -190,37 +205,37 @@ def _with_pooled(
     codes: Array,
     classes: Array,
     failed: Failed,
-    spread: ClassSpread,
+    spread: ClassVariances,
 ) -> tuple[list[Any], bool]:
     """The densities, those of some classes with the covariance within all, and whether that is held at the floor."""
     moments = _moments(source, codes, classes)
     for c in pooled:
         if not isinstance(moments, ClassRows) and not spread.flat[c].any() and not _is_singular(moments.parts[c]):
             raise failed[c]  # for another reason than want of spread
-    covariance, held = covariance_within(moments)
+    covariance, held = fit_covariance_within(moments)
     means = moments.mean
     return [Gaussian(means[c], covariance) if c in pooled else density for c, density in enumerate(found)], held
 
 
 def _moments(source: Source, codes: Array, classes: Array) -> Any:
     """Moments of the classes, or their rows where these are few; by EM where they have gaps."""
-    called = columns_of_classes(source, classes)
+    called = name_class_columns(source, classes)
     with np.errstate(invalid="ignore", over="ignore"):
-        found = read_classes(source, codes, len(classes), Shrinking(), pooled=False)
+        found = read_classes(source, codes, len(classes), Shrinkage(), pooled=False)
         if np.all(np.isfinite(found.mean)):
             return found
-        return complete_classes(source, codes, len(classes), Shrinking(), pooled=True, called=called).moments
+        return complete_classes(source, codes, len(classes), Shrinkage(), pooled=True, called=called).moments
 
 
 # ---- both -----------------------------------------------------------------------------------------------------
 
 
-def _required(spread: ClassSpread, density: Any, first: DataError | OptionError) -> ClassSpread:
+def _required(spread: ClassVariances, density: Any, first: DataError | OptionError) -> ClassVariances:
     """The spread, if something is known of it: `first` says what is wrong if not."""
     if not np.all(np.isfinite(spread.mean)) or not np.all(np.isfinite(spread.variances)) or not np.all(spread.weight):
         raise first
     if spread.still.all():
-        raise no_spread(type(density).__name__) from first
+        raise no_spread_error(type(density).__name__) from first
     return spread
 
 
@@ -230,7 +245,7 @@ def _placed(density: Any, kept: Array, mean: Array) -> Any:
 
 
 @dataclass
-class Amends:
+class Fallbacks:
     """What classes were given in the place of a density of their own.
 
     Attributes:
@@ -245,8 +260,8 @@ class Amends:
     held: bool = False
 
 
-def warn_about_amends(
-    amends: Amends, kind: str, classes: Array, counts: Array, names: Sequence[str] | None = None
+def warn_about_fallbacks(
+    amends: Fallbacks, kind: str, classes: Array, counts: Array, names: Sequence[str] | None = None
 ) -> None:
     """One warning that names classes and columns, what stands in the place of their density, and the way out."""
     labels = [f"class {label!r} of {count:g} rows" for label, count in zip(classes.tolist(), counts, strict=True)]
@@ -264,7 +279,7 @@ def warn_about_amends(
             "is that of the other columns."
         )
     if amends.pooled:
-        held = f", held at {FLOOR:g} of the variances of all rows as it is singular too" if amends.held else ""
+        held = f", held at {VARIANCE_FLOOR:g} of the variances of all rows as it is singular too" if amends.held else ""
         own, each = ("its", "it") if len(amends.pooled) == 1 else ("their", "each")
         said.append(
             f"{join_limited([labels[c] for c in amends.pooled], of=' classes')}: too little spread for a {kind} of "
@@ -275,7 +290,7 @@ def warn_about_amends(
     warnings.warn(" ".join(said), DataWarning, stacklevel=2)
 
 
-def no_spread(kind: str) -> DataError:
+def no_spread_error(kind: str) -> DataError:
     """The error about classes of one row each, or the like."""
     return DataError(
         f"no column varies within any class, so nothing says how far the rows of a class spread, and a {kind} has no "

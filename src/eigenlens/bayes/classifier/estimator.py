@@ -14,16 +14,16 @@ from sklearn.utils.validation import check_is_fitted
 from eigenlens import checks
 from eigenlens.arrays import Array, Like
 from eigenlens.bayes.classifier import storage as bayes_files
-from eigenlens.bayes.classifier.class_density import drawn, finite_blocks, log_densities, told_together
+from eigenlens.bayes.classifier.class_density import draw_rows, finite_blocks, log_densities, merge_class_warnings
 from eigenlens.bayes.classifier.densities import (
-    can_go_on,
-    checked_density,
-    densities_of,
-    densities_with,
+    accepts_missing,
+    check_density,
+    fit_densities,
     is_family,
-    takes_gaps,
+    supports_partial_fit,
+    update_densities,
 )
-from eigenlens.bayes.classifier.explain_gaussian import explained_by_gaussians, is_gaussian
+from eigenlens.bayes.classifier.explain_gaussian import explain_gaussian_classes, is_gaussian
 from eigenlens.bayes.explain import Explanation
 from eigenlens.bayes.labels import codes_among_classes, encode_labels, partial_fit_classes, require_two_classes
 from eigenlens.bayes.rule import BayesRule, ClassCounts, sample_by_class
@@ -35,7 +35,7 @@ __all__ = ["BayesClassifier"]
 
 
 def _partial(estimator: Any) -> bool:
-    if not can_go_on(estimator.density):
+    if not supports_partial_fit(estimator.density):
         raise AttributeError(f"{type(estimator.density).__name__} cannot be fitted in parts, so neither can this.")
     return True
 
@@ -95,11 +95,11 @@ class BayesClassifier(ClassCounts, BayesRule, BaseEstimator):  # type: ignore[mi
         y None is the label column of a scanned file.
         """
         self.__dict__.pop("_kept", None)  # should this fail, nothing is fitted
-        density = checked_density(self.density)
+        density = check_density(self.density)
         source = validate_rows(self, X, sample_weight, reset=True)
         labels = require_two_classes(encode_labels(y, X, count_rows(source)), source.weight)
-        with told_together():
-            kept = densities_of(density, source, labels.codes, labels.classes, self._seeds())
+        with merge_class_warnings():
+            kept = fit_densities(density, source, labels.codes, labels.classes, self._seeds())
         self._remember(labels.classes, labels.codes, source, X)
         self._kept = kept
         return self
@@ -122,8 +122,8 @@ class BayesClassifier(ClassCounts, BayesRule, BaseEstimator):  # type: ignore[mi
         known = partial_fit_classes(classes, labels, None if first else self.classes_)
         codes = codes_among_classes(labels, known)
         before = None if first else self._kept
-        with told_together():
-            self._kept = densities_with(before, checked_density(self.density), source, codes, known, self._seeds())
+        with merge_class_warnings():
+            self._kept = update_densities(before, check_density(self.density), source, codes, known, self._seeds())
         self._remember(known, codes, source, X, more=not first)
         return self
 
@@ -144,7 +144,7 @@ class BayesClassifier(ClassCounts, BayesRule, BaseEstimator):  # type: ignore[mi
 
     def _draw(self, labels: Array, rng: np.random.Generator) -> Any:
         densities = self.densities_
-        return self._like(sample_by_class(labels, self.n_features_in_, lambda c, m: drawn(densities[c], m, rng)))
+        return self._like(sample_by_class(labels, self.n_features_in_, lambda c, m: draw_rows(densities[c], m, rng)))
 
     @available_if(_explains)  # type: ignore[untyped-decorator]
     def explain(self, X: Any, *, of: Any = None, against: Any = None) -> Explanation:
@@ -158,7 +158,7 @@ class BayesClassifier(ClassCounts, BayesRule, BaseEstimator):  # type: ignore[mi
         diagonal of the logarithm of the correlations, which is 0 for a feature that is uncorrelated with the others;
         units do not matter. Only for Gaussian classes: of other densities there is no closed form.
         """
-        return explained_by_gaussians(self, self.densities_, X, of, against)
+        return explain_gaussian_classes(self, self.densities_, X, of, against)
 
     # ---- learned attributes -----------------------------------------------------------------------------
 
@@ -166,7 +166,7 @@ class BayesClassifier(ClassCounts, BayesRule, BaseEstimator):  # type: ignore[mi
     def densities_(self) -> tuple[Any, ...]:
         """The density of each class."""
         check_is_fitted(self)
-        with told_together():
+        with merge_class_warnings():
             densities: tuple[Any, ...] = self._kept.densities
         return densities
 
@@ -191,5 +191,5 @@ class BayesClassifier(ClassCounts, BayesRule, BaseEstimator):  # type: ignore[mi
         tags = super().__sklearn_tags__()
         inner = None if is_family(self.density) else getattr(self.density, "__sklearn_tags__", None)
         tags.input_tags.sparse = inner is None or inner().input_tags.sparse
-        tags.input_tags.allow_nan = takes_gaps(self.density)
+        tags.input_tags.allow_nan = accepts_missing(self.density)
         return tags

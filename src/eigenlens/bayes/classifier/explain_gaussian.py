@@ -24,7 +24,7 @@ from eigenlens.latent.families import FactorFamily, PPCAFamily
 from eigenlens.latent.ppca.estimator import ProbabilisticPCA
 from eigenlens.mixture.estimator import GaussianMixture
 
-__all__ = ["explained_by_gaussians", "gaussian_shares", "is_gaussian"]
+__all__ = ["explain_gaussian_classes", "gaussian_shares", "is_gaussian"]
 
 LOG_TAU = float(np.log(2.0 * np.pi))
 
@@ -36,7 +36,7 @@ def is_gaussian(density: Any) -> bool:
     return isinstance(density, GaussianFamily | PPCAFamily | FactorFamily | ProbabilisticPCA | FactorAnalysis)
 
 
-def explained_by_gaussians(estimator: Any, densities: Sequence[Any], X: Any, of: Any, against: Any) -> Explanation:
+def explain_gaussian_classes(estimator: Any, densities: Sequence[Any], X: Any, of: Any, against: Any) -> Explanation:
     """The explanation of the rows of X (n, d) by a classifier whose classes have these densities."""
     rows = np.concatenate(list(finite_blocks(estimator, X)))
     terms = np.stack([gaussian_shares(density, rows) for density in densities], axis=2)

@@ -9,12 +9,12 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.bayes.class_moments import ClassMoments
-from eigenlens.bayes.classifier.fit_per_class import read_spread
-from eigenlens.bayes.discriminant.covariances import FLOOR, Shrinking, has_density
-from eigenlens.bayes.discriminant.estimator import TOL, count_infinite
-from eigenlens.bayes.discriminant.fit_missing import complete_classes, complete_members
-from eigenlens.bayes.discriminant.options import columns_of_classes, warn_about_steps
-from eigenlens.bayes.pooled_variance import with_variances
+from eigenlens.bayes.classifier.fit_per_class import read_class_variances
+from eigenlens.bayes.discriminant.covariances import VARIANCE_FLOOR, Shrinkage, has_density
+from eigenlens.bayes.discriminant.estimator import EM_TOLERANCE, count_infinite
+from eigenlens.bayes.discriminant.fit_missing import complete_classes, complete_family_members
+from eigenlens.bayes.discriminant.options import name_class_columns, warn_about_convergence
+from eigenlens.bayes.pooled_variance import replace_variances
 from eigenlens.data.coerce import explain_nonfinite
 from eigenlens.data.source import Source, accumulate
 from eigenlens.densities.gaussian import GaussianFamily
@@ -24,16 +24,18 @@ from eigenlens.latent.families import FactorFamily, PPCAFamily
 from eigenlens.linalg.spectrum import Outcome
 from eigenlens.stats.moments import Moments
 
-__all__ = ["completed", "fills_gaps", "whole_rows"]
+__all__ = ["complete_statistics", "drop_incomplete_rows", "fits_incomplete_rows"]
 
 
-def fills_gaps(family: Any) -> bool:
+def fits_incomplete_rows(family: Any) -> bool:
     """Whether EM finds the members of the family for rows with gaps: those that are Gaussians of full moments."""
     full = isinstance(family, GaussianFamily) and family.covariance == "full"
     return full or isinstance(family, PPCAFamily | FactorFamily)
 
 
-def completed(family: Any, source: Source, codes: Array, classes: Array) -> tuple[ClassMoments, tuple[int, ...]]:
+def complete_statistics(
+    family: Any, source: Source, codes: Array, classes: Array
+) -> tuple[ClassMoments, tuple[int, ...]]:
     """The expected moments of the classes, and the numbers of those whose covariance is singular; infinity is an error.
 
     They maximise the likelihood of what is there, over the members of the family. A column of one value in a class has
@@ -42,24 +44,26 @@ def completed(family: Any, source: Source, codes: Array, classes: Array) -> tupl
     """
     if accumulate(source, count_infinite):
         raise explain_nonfinite(source)
-    C, called = len(classes), columns_of_classes(source, classes)
+    C, called = len(classes), name_class_columns(source, classes)
     if isinstance(family, GaussianFamily):
-        done = complete_classes(source, codes, C, Shrinking(), pooled=False, called=called, tol=TOL)
+        done = complete_classes(source, codes, C, Shrinkage(), pooled=False, called=called, tol=EM_TOLERANCE)
     else:
-        done = complete_members(source, codes, C, family.estimate, called=called, tol=TOL)
-    outcome = Outcome("em", "X has missing entries", done.steps, done.steps, converged=done.change <= TOL)
-    warn_about_steps(outcome, done.change, TOL)
-    flat = read_spread(source, codes, C).flat
-    parts = tuple(with_variances(part, flat[c], np.zeros(flat.shape[1])) for c, part in enumerate(done.moments.parts))
+        done = complete_family_members(source, codes, C, family.estimate, called=called, tol=EM_TOLERANCE)
+    outcome = Outcome("em", "X has missing entries", done.steps, done.steps, converged=done.change <= EM_TOLERANCE)
+    warn_about_convergence(outcome, done.change, EM_TOLERANCE)
+    flat = read_class_variances(source, codes, C).flat
+    parts = tuple(
+        replace_variances(part, flat[c], np.zeros(flat.shape[1])) for c, part in enumerate(done.moments.parts)
+    )
     return ClassMoments(parts), tuple(c for c in range(C) if _is_singular(family, parts[c], flat[c]))
 
 
 def _is_singular(family: Any, part: Moments, flat: Array) -> bool:
     full = isinstance(family, GaussianFamily)
-    return full and not has_density(part.scatter / part.weight, part.mean, flat, least=FLOOR)
+    return full and not has_density(part.scatter / part.weight, part.mean, flat, least=VARIANCE_FLOOR)
 
 
-def whole_rows(density: Any, source: Source, codes: Array, classes: Array) -> Source:
+def drop_incomplete_rows(density: Any, source: Source, codes: Array, classes: Array) -> Source:
     """The source, with weight 0 for rows that have gaps: they count for the prior alone, which a warning says."""
     counts = np.ones(len(codes), dtype=bool) if source.weight is None else source.weight > 0.0
     gaps = np.concatenate([np.isnan(rows).any(axis=1) for rows in dense_blocks(source)]) & counts

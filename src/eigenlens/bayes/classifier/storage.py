@@ -14,7 +14,7 @@ from sklearn.base import clone
 from eigenlens import model_file as io
 from eigenlens.arrays import Array, Like
 from eigenlens.bayes.classifier.column_subset import InColumns
-from eigenlens.bayes.classifier.densities import Estimated, is_family
+from eigenlens.bayes.classifier.densities import FittedDensities, is_family
 from eigenlens.bayes.discriminant.storage import covariance_arrays, covariance_from
 from eigenlens.catalogue import estimator_class
 from eigenlens.densities.covariance import COVARIANCES
@@ -66,7 +66,7 @@ def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
     if header.get("seedless"):
         density.set_params(random_state=None)  # the fitted ones have their seeds from the classifier
     estimator = cls(**header["parameters"] | {"density": density})
-    estimator._kept = Estimated(densities, can_go_on=False)
+    estimator._kept = FittedDensities(densities, can_go_on=False)
     estimator.classes_ = np.asarray(header["classes"], dtype=np.dtype(header["class_dtype"]))
     estimator.class_prior_, estimator._counts, estimator._rows = arrays["prior"], arrays["counts"], header["rows"]
     estimator._like = Like(arrays["prior"], np.dtype(header["dtype"]))

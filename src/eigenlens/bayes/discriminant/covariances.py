@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.bayes.class_moments import ClassMoments, ClassRows, class_summary, pooled_summary
-from eigenlens.bayes.discriminant.shrinkage import TARGETS, QuarticMoments, intensity
+from eigenlens.bayes.class_moments import ClassMoments, ClassRows, summarise_classes, summarise_pooled
+from eigenlens.bayes.discriminant.shrinkage import SHRINKAGE_TARGETS, QuarticMoments, shrinkage_intensity
 from eigenlens.data.source import Block
 from eigenlens.densities.covariance import Covariance, Full
 from eigenlens.densities.covariance_axes import MIN_AXIS_SHARE, Axes
@@ -20,26 +20,35 @@ from eigenlens.errors import DataError
 from eigenlens.stats.moments import Moments
 
 __all__ = [
-    "FLOOR", "OwnCovariances", "Shrinking", "class_covariances", "constant_columns", "has_density", "held_covariance",
-    "pooled_covariance", "require_range", "summary", "variances_between",
+    "VARIANCE_FLOOR",
+    "ClassCovariances",
+    "Shrinkage",
+    "choose_summary",
+    "class_covariances",
+    "covariance_within",
+    "has_density",
+    "is_constant",
+    "pooled_covariance",
+    "require_variance_range",
+    "variances_between",
 ]  # fmt: skip
 
-ROUNDING = 8.0 * float(np.finfo(np.float64).eps)
+CONSTANT_TOLERANCE = 8.0 * float(np.finfo(np.float64).eps)
 """A column that varies by no more than this share of its values is constant."""
 
-LEAST, MOST = 1e-290, 1e300
+MIN_VARIANCE, MAX_VARIANCE = 1e-290, 1e300
 """The variances that double precision has enough digits for; 0 is none."""
 
-FLOOR = 1e-8
+VARIANCE_FLOOR = 1e-8
 """The share of the variances of all rows that is added to the covariance of a class that is singular."""
 
 
 @dataclass(frozen=True)
-class Shrinking:
+class Shrinkage:
     """How covariances S are regularised: (1 − reg) ((1 − a) S + a T) + reg I.
 
     Attributes:
-        amount: a, or the name of a rule for it. target: T, a key of `TARGETS`.
+        amount: a, or the name of a rule for it. target: T, a key of `SHRINKAGE_TARGETS`.
         by_class: whether a pooled covariance shrinks class by class. reg: in [0, 1].
         settled: what a rule has found, one for all classes or one for each; () before.
         least: a covariance of a class counts as singular if it has less than this share of its variances in some
@@ -71,25 +80,25 @@ class Shrinking:
 
     def floor(self, variances: Array, a: float) -> Array:
         """What is added to the diagonal (d,)."""
-        return np.asarray((1.0 - self.reg) * a * TARGETS[self.target](variances) + self.reg)
+        return np.asarray((1.0 - self.reg) * a * SHRINKAGE_TARGETS[self.target](variances) + self.reg)
 
 
-SUMMARIES: dict[bool, Callable[[Block], Any]] = {False: Moments.of, True: QuarticMoments.of}
+CLASS_SUMMARIES: dict[bool, Callable[[Block], Any]] = {False: Moments.of, True: QuarticMoments.of}
 """What is kept of a class, by whether a rule wants fourth moments."""
 
 
-def summary(n_classes: int, shrinking: Shrinking, pooled: bool) -> Callable[[Block], Any]:
+def choose_summary(n_classes: int, shrinking: Shrinkage, pooled: bool) -> Callable[[Block], Any]:
     """What one pass keeps of a labelled block."""
     if pooled and not shrinking.by_rule:
-        return partial(pooled_summary, n_classes=n_classes)
-    return partial(class_summary, n_classes=n_classes, moments=SUMMARIES[shrinking.by_rule])
+        return partial(summarise_pooled, n_classes=n_classes)
+    return partial(summarise_classes, n_classes=n_classes, moments=CLASS_SUMMARIES[shrinking.by_rule])
 
 
-def require_range(variances: Array) -> None:
+def require_variance_range(variances: Array) -> None:
     """An error if a column (d,) is in units in which squares leave the range of numbers."""
-    odd = np.flatnonzero(~(variances <= MOST) | ((variances > 0.0) & (variances < LEAST)))
+    odd = np.flatnonzero(~(variances <= MAX_VARIANCE) | ((variances > 0.0) & (variances < MIN_VARIANCE)))
     if odd.size:
-        far = "above 1e150" if not variances[odd[0]] <= MOST else "below 1e-145"
+        far = "above 1e150" if not variances[odd[0]] <= MAX_VARIANCE else "below 1e-145"
         raise DataError(
             f"column {odd[0]} of X (and {odd.size - 1} more) varies by {far}, and squares of that leave the range of "
             "double precision; change its unit, or standardise it."
@@ -99,7 +108,7 @@ def require_range(variances: Array) -> None:
 # ---- covariances from moments ---------------------------------------------------------------------------------
 
 
-def pooled_covariance(found: Any, shrinking: Shrinking) -> tuple[Axes, Array]:
+def pooled_covariance(found: Any, shrinking: Shrinkage) -> tuple[Axes, Array]:
     """The covariance (divisor Σw) that all classes share, and its intensity a (1,), or (C,) class by class."""
     n = found.weight.sum()
     S = found.scatter / n
@@ -109,7 +118,7 @@ def pooled_covariance(found: Any, shrinking: Shrinking) -> tuple[Axes, Array]:
         together = _together(found) if shrinking.by_rule else None
         amount = _amount(shrinking, 0, S, together)
         C, a = shrinking.of(S, amount), np.array([amount])
-    return Axes.of_matrix(C, constant_columns(C.diagonal(), found.mean)), a
+    return Axes.of_matrix(C, is_constant(C.diagonal(), found.mean)), a
 
 
 def _together(found: ClassMoments) -> QuarticMoments:
@@ -118,7 +127,7 @@ def _together(found: ClassMoments) -> QuarticMoments:
     return reduce(operator.add, [replace(part, mean=np.zeros_like(part.mean)) for part in parts])
 
 
-def _shrunk_by_class(found: ClassMoments, shrinking: Shrinking) -> tuple[Array, Array]:
+def _shrunk_by_class(found: ClassMoments, shrinking: Shrinkage) -> tuple[Array, Array]:
     parts = [part for part in found.parts if part is not None]
     amounts = _amounts(shrinking, parts)
     shrunk = [part.weight * shrinking.of(part.scatter / part.weight, a) for part, a in zip(parts, amounts, strict=True)]
@@ -126,10 +135,10 @@ def _shrunk_by_class(found: ClassMoments, shrinking: Shrinking) -> tuple[Array, 
 
 
 @dataclass(frozen=True, eq=False)
-class OwnCovariances:
+class ClassCovariances:
     """A covariance for each class, its intensity of shrinkage (C,), and which classes (C,) are held at the floor.
 
-    Columns that are `constant` (d,) in all rows are left out. A singular covariance has no density: `FLOOR` times the
+    Columns that are `constant` (d,) in all rows are left out. A singular covariance has no density: `VARIANCE_FLOOR` times the
     variances of all rows is added to its diagonal, so that a column that only differs between classes keeps them apart.
     """
 
@@ -139,29 +148,29 @@ class OwnCovariances:
     constant: Array
 
 
-def class_covariances(found: ClassMoments, shrinking: Shrinking) -> OwnCovariances:
+def class_covariances(found: ClassMoments, shrinking: Shrinkage) -> ClassCovariances:
     """The covariance (divisor Σw) of each class."""
     parts = list(found.parts)
     amounts = _amounts(shrinking, parts)
     matrices = [shrinking.of(part.scatter / part.weight, a) for part, a in zip(parts, amounts, strict=True)]
     total = found.variances + variances_between(found)
-    constant = constant_columns(total + shrinking.reg, found.mean)
+    constant = is_constant(total + shrinking.reg, found.mean)
     pairs = zip(matrices, found.mean, strict=True)
     held = ~np.array([has_density(C, mean, constant, shrinking.least) for C, mean in pairs])
-    floor = np.diag(FLOOR * total)
+    floor = np.diag(VARIANCE_FLOOR * total)
     made = [
         _held(C, floor, constant, shrinking.least) if bad else _plain(C, constant)
         for C, bad in zip(matrices, held, strict=True)
     ]
-    return OwnCovariances(tuple(made), np.array(amounts), held, constant)
+    return ClassCovariances(tuple(made), np.array(amounts), held, constant)
 
 
-def held_covariance(found: Any) -> tuple[Covariance, bool]:
+def covariance_within(found: Any) -> tuple[Covariance, bool]:
     """The covariance within all classes, held at the floor as a class's is where it is singular, and whether it is."""
     S, total = found.scatter / found.weight.sum(), found.variances + variances_between(found)
-    constant = constant_columns(total, found.mean)
+    constant = is_constant(total, found.mean)
     held = not has_density(S, found.mean, constant)
-    return (_held(S, np.diag(FLOOR * total), constant, 0.0) if held else _plain(S, constant)), held
+    return (_held(S, np.diag(VARIANCE_FLOOR * total), constant, 0.0) if held else _plain(S, constant)), held
 
 
 def _plain(C: Array, constant: Array) -> Covariance:
@@ -185,7 +194,7 @@ def has_density(C: Array, means: Array, constant: Array, least: float = 0.0) -> 
     """
     kept = ~constant
     variances = C.diagonal()[kept]
-    if np.any(constant_columns(variances, np.atleast_2d(means)[:, kept])) or not np.all(np.isfinite(C)):
+    if np.any(is_constant(variances, np.atleast_2d(means)[:, kept])) or not np.all(np.isfinite(C)):
         return False
     inverse = 1.0 / np.sqrt(variances)
     correlations = inverse[:, None] * C[np.ix_(kept, kept)] * inverse
@@ -199,19 +208,19 @@ def variances_between(found: ClassMoments | ClassRows) -> Array:
     return np.asarray(share @ (found.mean - share @ found.mean) ** 2)
 
 
-def _amounts(shrinking: Shrinking, parts: list[Any]) -> list[float]:
+def _amounts(shrinking: Shrinkage, parts: list[Any]) -> list[float]:
     """The intensity of each class."""
     return [_amount(shrinking, c, part.scatter / part.weight, part) for c, part in enumerate(parts)]
 
 
-def _amount(shrinking: Shrinking, c: int, S: Array, moments: Any) -> float:
+def _amount(shrinking: Shrinkage, c: int, S: Array, moments: Any) -> float:
     if shrinking.settled:
         return shrinking.settled[c]
     if not isinstance(shrinking.amount, str):
         return float(shrinking.amount)
-    return intensity(shrinking.amount, S, moments, TARGETS[shrinking.target](S.diagonal()))
+    return shrinkage_intensity(shrinking.amount, S, moments, SHRINKAGE_TARGETS[shrinking.target](S.diagonal()))
 
 
-def constant_columns(variances: Array, means: Array) -> Array:
+def is_constant(variances: Array, means: Array) -> Array:
     """Which columns (d,) do not vary about the means (C, d), but for rounding."""
-    return np.asarray(np.sqrt(np.maximum(variances, 0.0)) <= ROUNDING * np.abs(means).max(axis=0))
+    return np.asarray(np.sqrt(np.maximum(variances, 0.0)) <= CONSTANT_TOLERANCE * np.abs(means).max(axis=0))

@@ -14,10 +14,10 @@ from eigenlens.arrays import Array, Like, is_sparse, to_numpy
 from eigenlens.bayes.class_moments import ClassRows
 from eigenlens.bayes.classifier.class_density import finite_blocks
 from eigenlens.bayes.discriminant import storage as discriminant_files
-from eigenlens.bayes.discriminant.covariances import Shrinking, require_range
-from eigenlens.bayes.discriminant.fit import choose_route, read_classes, read_moments
-from eigenlens.bayes.discriminant.fit_missing import Completed, complete_classes
-from eigenlens.bayes.discriminant.options import columns_of_classes, warn_about_steps
+from eigenlens.bayes.discriminant.covariances import Shrinkage, require_variance_range
+from eigenlens.bayes.discriminant.fit import choose_covariance_route, read_class_moments, read_classes
+from eigenlens.bayes.discriminant.fit_missing import ExpectedMoments, complete_classes
+from eigenlens.bayes.discriminant.options import name_class_columns, warn_about_convergence
 from eigenlens.bayes.labels import (
     ClassLabels,
     codes_among_classes,
@@ -37,7 +37,7 @@ from eigenlens.linalg.spectrum import Outcome
 
 __all__ = ["GaussianClasses", "count_infinite"]
 
-TOL = 1e-9
+EM_TOLERANCE = 1e-9
 """EM stops when no mean or covariance changes by more than this, in standard deviations."""
 
 
@@ -49,10 +49,10 @@ class GaussianClasses(ClassCounts, BayesRule, BaseEstimator):  # type: ignore[mi
     _double = True
     verbose: Any
 
-    def _options(self, n_classes: int) -> Shrinking:
+    def _options(self, n_classes: int) -> Shrinkage:
         raise NotImplementedError
 
-    def _estimate(self, found: Any, shrinking: Shrinking) -> tuple[Any, Array]:
+    def _estimate(self, found: Any, shrinking: Shrinkage) -> tuple[Any, Array]:
         raise NotImplementedError
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -73,26 +73,28 @@ class GaussianClasses(ClassCounts, BayesRule, BaseEstimator):  # type: ignore[mi
         self._keep(found if done is None else done.moments, X, source)
         if done is not None:
             self._moments = None  # what they expect of gaps would change with further rows
-            self.solver_ = Outcome("em", "X has missing entries", done.steps, done.steps, converged=done.change <= TOL)
-            warn_about_steps(self.solver_, done.change, TOL)
+            self.solver_ = Outcome(
+                "em", "X has missing entries", done.steps, done.steps, converged=done.change <= EM_TOLERANCE
+            )
+            warn_about_convergence(self.solver_, done.change, EM_TOLERANCE)
             found, shrinking = done.moments, done.shrinking
         self._made: tuple[Any, Array] | None = self._estimated(found, shrinking)
         return self
 
-    def _estimated(self, found: Any, shrinking: Shrinking) -> tuple[Any, Array]:
+    def _estimated(self, found: Any, shrinking: Shrinkage) -> tuple[Any, Array]:
         with np.errstate(over="ignore", invalid="ignore"):
-            require_range(found.variances)
+            require_variance_range(found.variances)
         return self._estimate(found, shrinking)
 
     def _completed(
-        self, source: Source, labels: ClassLabels, shrinking: Shrinking, progress: Progress | None
-    ) -> Completed:
+        self, source: Source, labels: ClassLabels, shrinking: Shrinkage, progress: Progress | None
+    ) -> ExpectedMoments:
         """The classes of rows with gaps; infinities are an error."""
         if accumulate(source, count_infinite):
             raise explain_nonfinite(source)
-        C, called = len(labels.classes), columns_of_classes(source, labels.classes)
+        C, called = len(labels.classes), name_class_columns(source, labels.classes)
         return complete_classes(
-            source, labels.codes, C, shrinking, pooled=self._pooled, called=called, tol=TOL, progress=progress
+            source, labels.codes, C, shrinking, pooled=self._pooled, called=called, tol=EM_TOLERANCE, progress=progress
         )
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -112,7 +114,7 @@ class GaussianClasses(ClassCounts, BayesRule, BaseEstimator):  # type: ignore[mi
         known = partial_fit_classes(classes, labels, None if first else self.classes_)
         codes = codes_among_classes(labels, known)
         with np.errstate(invalid="ignore", over="ignore"):
-            found = read_moments(source, codes, len(known), self._options(len(known)), pooled=self._pooled)
+            found = read_class_moments(source, codes, len(known), self._options(len(known)), pooled=self._pooled)
         if not np.all(np.isfinite(found.mean)):
             raise explain_nonfinite(source)
         self.classes_ = known
@@ -125,7 +127,7 @@ class GaussianClasses(ClassCounts, BayesRule, BaseEstimator):  # type: ignore[mi
         self._moments = None if isinstance(found, ClassRows) else found
         self._like = Like(X, source.dtype)
         solver = "gram" if self._moments is None else "moments"
-        self.solver_ = Outcome(solver, choose_route(self._rows, source.n_features)[1], passes=1)
+        self.solver_ = Outcome(solver, choose_covariance_route(self._rows, source.n_features)[1], passes=1)
 
     # ---- what a rule needs ------------------------------------------------------------------------------
 

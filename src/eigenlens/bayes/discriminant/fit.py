@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array, read_only
-from eigenlens.bayes.class_moments import ClassRows, labelled, rows_of_classes
+from eigenlens.bayes.class_moments import ClassRows, attach_classes, read_class_rows
 from eigenlens.bayes.discriminant.covariances import (
-    OwnCovariances,
-    Shrinking,
+    ClassCovariances,
+    Shrinkage,
+    choose_summary,
     class_covariances,
-    held_covariance,
+    covariance_within,
     pooled_covariance,
-    summary,
 )
-from eigenlens.bayes.discriminant.wide import wide_class_covariances, wide_held_covariance, wide_pooled_covariance
+from eigenlens.bayes.discriminant.wide import wide_class_covariances, wide_covariance_within, wide_pooled_covariance
 from eigenlens.data.source import Progress, Source, accumulate
 from eigenlens.densities.covariance import Covariance
 from eigenlens.densities.covariance_axes import MIN_AXIS_SHARE, Axes
@@ -28,13 +28,20 @@ from eigenlens.densities.mixture import Mixture
 from eigenlens.linalg.spectrum import orient
 
 __all__ = [
-    "FisherRule", "centred_product", "choose_route", "covariance_within", "gaussian_classes", "own_covariances",
-    "read_classes", "read_moments", "shared_covariance",
+    "FisherRule",
+    "centred_product",
+    "choose_covariance_route",
+    "fit_class_covariances",
+    "fit_covariance_within",
+    "fit_pooled_covariance",
+    "gaussian_classes",
+    "read_class_moments",
+    "read_classes",
 ]  # fmt: skip
 
 
-EPS = float(np.finfo(np.float64).eps)
-LOST = 1e-11
+DOUBLE_EPS = float(np.finfo(np.float64).eps)
+MAX_ROUNDING = 1e-11
 """What the logarithm of a probability, or a score, may lose because rows are far from zero."""
 
 
@@ -115,12 +122,12 @@ class FisherRule:
 
 
 def centred_product(X: Array, centre: Array, V: Array, level: Array | float = 0.0) -> Array:
-    """(X − 1 mᵀ) V + level (n, q), for X (n, d): one product, rows being moved only where `LOST` would be exceeded.
+    """(X − 1 mᵀ) V + level (n, q), for X (n, d): one product, rows being moved only where `MAX_ROUNDING` would be exceeded.
 
     >>> centred_product(np.array([[2.0, 3.0]]), np.array([1.0, 1.0]), np.eye(2))
     array([[1., 2.]])
     """
-    near = float(np.max(np.abs(centre) @ np.abs(V), initial=0.0)) * EPS < LOST
+    near = float(np.max(np.abs(centre) @ np.abs(V), initial=0.0)) * DOUBLE_EPS < MAX_ROUNDING
     found = X @ V if near else (X - centre) @ V
     found += level - centre @ V if near else level
     return np.asarray(found)
@@ -133,13 +140,13 @@ def _symmetric(A: Array) -> Array:
 # ---- from rows to classes -------------------------------------------------------------------------------------
 
 
-def choose_route(n: int, d: int) -> tuple[str, str]:
+def choose_covariance_route(n: int, d: int) -> tuple[str, str]:
     """How covariances are found, and why.
 
         n < d     "gram"       products of the rows with one another (n, n); no d×d matrix is made
         else      "moments"    one pass over the rows, in memory O(d²)
 
-    >>> choose_route(50, 2000), choose_route(1000, 3)[0]
+    >>> choose_covariance_route(50, 2000), choose_covariance_route(1000, 3)[0]
     (('gram', '50 rows of 2000 columns'), 'moments')
     """
     return "gram" if n < d else "moments", f"{n} rows of {d} columns"
@@ -149,46 +156,46 @@ def read_classes(
     source: Source,
     codes: Array,
     n_classes: int,
-    shrinking: Shrinking,
+    shrinking: Shrinkage,
     *,
     pooled: bool,
     progress: Progress | None = None,
 ) -> Any:
-    """What is needed of the rows, by the route that `choose_route` takes: moments, which merge, or the rows."""
-    rows = labelled(source, codes)
+    """What is needed of the rows, by the route that `choose_covariance_route` takes: moments, which merge, or the rows."""
+    rows = attach_classes(source, codes)
     counted = len(codes) if source.weight is None else int(np.count_nonzero(source.weight))
-    if choose_route(counted, source.n_features)[0] == "gram":
-        return rows_of_classes(rows, n_classes)
-    return read_moments(source, codes, n_classes, shrinking, pooled=pooled, progress=progress)
+    if choose_covariance_route(counted, source.n_features)[0] == "gram":
+        return read_class_rows(rows, n_classes)
+    return read_class_moments(source, codes, n_classes, shrinking, pooled=pooled, progress=progress)
 
 
-def read_moments(
+def read_class_moments(
     source: Source,
     codes: Array,
     n_classes: int,
-    shrinking: Shrinking,
+    shrinking: Shrinkage,
     *,
     pooled: bool,
     progress: Progress | None = None,
 ) -> Any:
     """Moments of the classes, from one pass; those of further rows can be added."""
-    rows = labelled(source, codes)
-    return accumulate(rows, summary(n_classes, shrinking, pooled), progress, "reading classes")
+    rows = attach_classes(source, codes)
+    return accumulate(rows, choose_summary(n_classes, shrinking, pooled), progress, "reading classes")
 
 
-def shared_covariance(found: Any, shrinking: Shrinking) -> tuple[Axes, Array]:
+def fit_pooled_covariance(found: Any, shrinking: Shrinkage) -> tuple[Axes, Array]:
     """The covariance of all classes, and its intensity of shrinkage."""
     return (wide_pooled_covariance if isinstance(found, ClassRows) else pooled_covariance)(found, shrinking)
 
 
-def own_covariances(found: Any, shrinking: Shrinking) -> OwnCovariances:
+def fit_class_covariances(found: Any, shrinking: Shrinkage) -> ClassCovariances:
     """The covariance of each class."""
     return (wide_class_covariances if isinstance(found, ClassRows) else class_covariances)(found, shrinking)
 
 
-def covariance_within(found: Any) -> tuple[Covariance, bool]:
+def fit_covariance_within(found: Any) -> tuple[Covariance, bool]:
     """The covariance within all classes, of full rank, and whether that took a floor: what a class lacks of its own."""
-    return (wide_held_covariance if isinstance(found, ClassRows) else held_covariance)(found)
+    return (wide_covariance_within if isinstance(found, ClassRows) else covariance_within)(found)
 
 
 def gaussian_classes(prior: Array, means: Array, covariances: Sequence[Covariance]) -> Mixture:

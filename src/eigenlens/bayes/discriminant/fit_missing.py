@@ -17,15 +17,20 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array, dense
-from eigenlens.bayes.class_moments import ClassMoments, by_class, class_summary, labelled
+from eigenlens.bayes.class_moments import ClassMoments, attach_classes, split_by_class, summarise_classes
 from eigenlens.bayes.discriminant.covariances import (
-    FLOOR,
-    Shrinking,
+    VARIANCE_FLOOR,
+    Shrinkage,
     class_covariances,
     pooled_covariance,
-    require_range,
+    require_variance_range,
 )
-from eigenlens.bayes.discriminant.shrinkage import TARGETS, PairMoments, intensity_of_pairs, units_of
+from eigenlens.bayes.discriminant.shrinkage import (
+    SHRINKAGE_TARGETS,
+    PairMoments,
+    pairwise_intensity,
+    power_of_two_units,
+)
 from eigenlens.data.source import Block, Progress, Source, accumulate
 from eigenlens.densities.base import rows_by_pattern
 from eigenlens.densities.covariance import Covariance, Full
@@ -34,18 +39,18 @@ from eigenlens.densities.mixture import covariance_matrix
 from eigenlens.errors import DataError, OptionError
 from eigenlens.stats.moments import ColumnMoments, Moments
 
-__all__ = ["Completed", "complete_classes", "complete_members"]
+__all__ = ["ExpectedMoments", "complete_classes", "complete_family_members"]
 
 
 @dataclass(frozen=True, eq=False)
-class Completed:
+class ExpectedMoments:
     """The expected moments of the classes, after so many steps; `change` is the last one's, in standard deviations.
 
     `shrinking` is how their covariances are regularised, with amounts that are settled.
     """
 
     moments: ClassMoments
-    shrinking: Shrinking
+    shrinking: Shrinkage
     steps: int
     change: float
 
@@ -54,27 +59,27 @@ def complete_classes(
     source: Source,
     codes: Array,
     n_classes: int,
-    shrinking: Shrinking,
+    shrinking: Shrinkage,
     *,
     pooled: bool,
     called: Callable[[int, int], str],
     tol: float = 1e-9,
     max_iter: int = 2000,
     progress: Progress | None = None,
-) -> Completed:
+) -> ExpectedMoments:
     """Moments of the classes as if their rows were complete, until no mean and no covariance changes by tol.
 
     A step is a pass over the rows, and costs O(d³) for each pattern of gaps. `called(c, j)` names a class and a column
     in the error about one without entries.
     """
     rows, observed = _observed(source, codes, n_classes, called)
-    shrinking = replace(_settled(rows, observed, shrinking, pooled), least=FLOOR)
+    shrinking = replace(_settled(rows, observed, shrinking, pooled), least=VARIANCE_FLOOR)
     spread = partial(_covariances, shrinking=shrinking, pooled=pooled)
     found, steps, change = _climbed(rows, _start(observed), spread, tol, max_iter, progress)
-    return Completed(found, shrinking, steps, change)
+    return ExpectedMoments(found, shrinking, steps, change)
 
 
-def complete_members(
+def complete_family_members(
     source: Source,
     codes: Array,
     n_classes: int,
@@ -83,7 +88,7 @@ def complete_members(
     called: Callable[[int, int], str],
     tol: float = 1e-9,
     max_iter: int = 2000,
-) -> Completed:
+) -> ExpectedMoments:
     """The same for classes that are members of a family of Gaussians, made of moments by `estimate`."""
     rows, observed = _observed(source, codes, n_classes, called)
 
@@ -91,21 +96,21 @@ def complete_members(
         return [Full(covariance_matrix(estimate(part))) for part in found.parts]
 
     found, steps, change = _climbed(rows, _start(observed), members, tol, max_iter, None)
-    return Completed(found, Shrinking(), steps, change)
+    return ExpectedMoments(found, Shrinkage(), steps, change)
 
 
 def _observed(
     source: Source, codes: Array, n_classes: int, called: Callable[[int, int], str]
 ) -> tuple[Source, ClassMoments]:
     """The rows with their classes, and the moments of the entries that are there."""
-    rows = labelled(source, codes)
-    observed = accumulate(rows, partial(class_summary, n_classes=n_classes, moments=ColumnMoments.of_observed))
+    rows = attach_classes(source, codes)
+    observed = accumulate(rows, partial(summarise_classes, n_classes=n_classes, moments=ColumnMoments.of_observed))
     for c, part in enumerate(observed.parts):
         if not np.all(part.weight > 0.0):
             raise DataError(
                 f"{called(c, int(np.argmin(part.weight)))} has no entry, so nothing is known of its mean there."
             )
-    require_range(np.max([part.square / part.weight for part in observed.parts], axis=0))
+    require_variance_range(np.max([part.square / part.weight for part in observed.parts], axis=0))
     return rows, observed
 
 
@@ -128,28 +133,28 @@ def _climbed(
     return found, steps, change
 
 
-def _covariances(found: ClassMoments, shrinking: Shrinking, pooled: bool) -> Sequence[Covariance]:
+def _covariances(found: ClassMoments, shrinking: Shrinkage, pooled: bool) -> Sequence[Covariance]:
     """A covariance for each class."""
     if pooled:
         return [pooled_covariance(found, shrinking)[0]] * len(found.parts)
     return class_covariances(found, shrinking).covariances
 
 
-def _settled(rows: Source, observed: ClassMoments, shrinking: Shrinking, pooled: bool) -> Shrinking:
+def _settled(rows: Source, observed: ClassMoments, shrinking: Shrinkage, pooled: bool) -> Shrinkage:
     """The amounts that a rule finds from the pairs of entries of each class, or of all about the means of theirs."""
     if not shrinking.by_rule:
         return shrinking
     means = [part.mean for part in observed.parts]
-    unit = units_of(np.sqrt(np.max([part.square / part.weight for part in observed.parts], axis=0)))
+    unit = power_of_two_units(np.sqrt(np.max([part.square / part.weight for part in observed.parts], axis=0)))
     pairs = accumulate(rows, partial(_pairs, means=means, unit=unit)).parts
     chosen = pairs if shrinking.by_class or not pooled else (reduce(operator.add, pairs),)
-    target = TARGETS[shrinking.target]
-    return replace(shrinking, settled=tuple(intensity_of_pairs(str(shrinking.amount), part, target) for part in chosen))
+    target = SHRINKAGE_TARGETS[shrinking.target]
+    return replace(shrinking, settled=tuple(pairwise_intensity(str(shrinking.amount), part, target) for part in chosen))
 
 
 def _pairs(block: Block, means: Sequence[Array], unit: Array) -> ClassMoments:
     parts: list[Any] = [None] * len(means)
-    for c, mine in by_class(block):
+    for c, mine in split_by_class(block):
         found = PairMoments.of(mine, means[c], unit)
         parts[c] = found if parts[c] is None else parts[c] + found
     return ClassMoments(tuple(parts))
@@ -167,7 +172,7 @@ def _start(observed: ClassMoments) -> ClassMoments:
 def _expected(block: Block, means: Array, covariances: Sequence[Full]) -> ClassMoments:
     """The expected moments of each class in a labelled block; rows without entries say nothing."""
     parts: list[Any] = [None] * len(means)
-    for c, mine in by_class(block):
+    for c, mine in split_by_class(block):
         found = _filled(mine, means[c], covariances[c])
         parts[c] = found if parts[c] is None else parts[c] if found is None else parts[c] + found
     return ClassMoments(tuple(parts))

@@ -11,12 +11,12 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from eigenlens.arrays import Array, Like, dense, to_numpy
-from eigenlens.bayes.classifier.class_density import finite_blocks, without_infinity
+from eigenlens.bayes.classifier.class_density import finite_blocks, require_no_infinity
 from eigenlens.bayes.discriminant import predict_missing as gaps
-from eigenlens.bayes.discriminant.covariances import Shrinking
+from eigenlens.bayes.discriminant.covariances import Shrinkage
 from eigenlens.bayes.discriminant.estimator import GaussianClasses
-from eigenlens.bayes.discriminant.fit import FisherRule, centred_product, shared_covariance
-from eigenlens.bayes.discriminant.options import checked_linear, require_rows, row_counts, warn_about_linear
+from eigenlens.bayes.discriminant.fit import FisherRule, centred_product, fit_pooled_covariance
+from eigenlens.bayes.discriminant.options import check_linear_options, require_rows, row_counts, warn_about_linear
 from eigenlens.bayes.discriminant.quadratic import QuadraticDiscriminant
 from eigenlens.bayes.explain import Explanation, classes_to_compare
 from eigenlens.bayes.labels import class_positions
@@ -90,17 +90,17 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
         self.random_state = random_state
         self.verbose = verbose
 
-    def _options(self, n_classes: int) -> Shrinking:
-        return checked_linear(self, n_classes)
+    def _options(self, n_classes: int) -> Shrinkage:
+        return check_linear_options(self, n_classes)
 
-    def _estimate(self, found: Any, shrinking: Shrinking) -> tuple[FisherRule, Array]:
+    def _estimate(self, found: Any, shrinking: Shrinkage) -> tuple[FisherRule, Array]:
         require_rows(found, self.classes_, 0.0, "its rows have not come yet")
         if not np.any(row_counts(found) > 1.0):
             raise DataError(
                 f"every class has 1 row (n_samples = {len(found.rows)}), so none varies; more rows than classes are "
                 "needed."
             )
-        covariance, amounts = shared_covariance(found, shrinking)
+        covariance, amounts = fit_pooled_covariance(found, shrinking)
         if not covariance.rank:
             raise DataError("no column varies within any class, so there is no covariance; check X and y.")
         rule = FisherRule(self.class_prior_, found.mean, covariance)
@@ -138,7 +138,7 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
             whole = np.isfinite(found.sum())
         odd = np.empty(0) if whole else _odd(found)
         if odd.size:
-            found[odd] = gaps.likelihoods(self.model_, without_infinity(rows[odd]))
+            found[odd] = gaps.incomplete_log_likelihoods(self.model_, require_no_infinity(rows[odd]))
         return found
 
     def explain(self, X: Any, *, of: Any = None, against: Any = None) -> Explanation:
@@ -155,7 +155,7 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
         with np.errstate(divide="ignore"):
             log_prior = np.log(rule.prior)
         a, b = classes_to_compare(self._log_densities(rows) + log_prior, *chosen)
-        parts = gaps.contributions(rule, rows, a, b)
+        parts = gaps.linear_contributions(rule, rows, a, b)
         labels = np.asarray(self.classes_)
         names = getattr(self, "feature_names_in_", range(self.n_features_in_))
         return Explanation(tuple(names), labels[a], labels[b], parts, log_prior[a] - log_prior[b])
@@ -253,5 +253,5 @@ def _projected(rows: Any, rule: FisherRule, V: Array) -> Any:
     if not odd.size:  # only the sum was beyond all numbers
         return found
     values = np.array(to_numpy(found))
-    values[odd] = gaps.expected_scores(rule, without_infinity(dense(picked(rows, odd))), V)
+    values[odd] = gaps.expected_scores(rule, require_no_infinity(dense(picked(rows, odd))), V)
     return Like(found)(values)

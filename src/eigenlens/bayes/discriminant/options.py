@@ -11,22 +11,22 @@ import numpy as np
 
 from eigenlens import checks
 from eigenlens.arrays import Array
-from eigenlens.bayes.discriminant.covariances import FLOOR, OwnCovariances, Shrinking, constant_columns
+from eigenlens.bayes.discriminant.covariances import VARIANCE_FLOOR, ClassCovariances, Shrinkage, is_constant
 from eigenlens.bayes.discriminant.fit import FisherRule
-from eigenlens.bayes.discriminant.shrinkage import RULES, TARGETS
+from eigenlens.bayes.discriminant.shrinkage import SHRINKAGE_RULES, SHRINKAGE_TARGETS
 from eigenlens.data.source import Source
 from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, OptionError
 from eigenlens.linalg.spectrum import Outcome
 
 __all__ = [
-    "checked_linear",
-    "checked_quadratic",
-    "columns_of_classes",
+    "check_linear_options",
+    "check_quadratic_options",
+    "name_class_columns",
     "require_rows",
     "row_counts",
+    "warn_about_convergence",
     "warn_about_linear",
-    "warn_about_own",
-    "warn_about_steps",
+    "warn_about_quadratic",
 ]
 
 BY_CLASS = "-by-class"
@@ -35,25 +35,28 @@ AUTO = "auto"
 """scikit-learn's word for the rule of Ledoit and Wolf for the standardised rows of each class."""
 
 
-def checked_linear(estimator: Any, n_classes: int) -> Shrinking:
+def check_linear_options(estimator: Any, n_classes: int) -> Shrinkage:
     """The parameters of a `LinearDiscriminant` whose columns are known."""
     most = min(n_classes - 1, estimator.n_features_in_)
     if estimator.n_components is not None:
         bound = f"the smaller of {n_classes} classes less one and {estimator.n_features_in_} features"
         checks.integer("n_components", estimator.n_components, 1, most, bound)
-    names = [*RULES, *(name + BY_CLASS for name in RULES), AUTO]
-    amount, target = _shrinkage(estimator.shrinkage, names), checks.name("target", estimator.target, TARGETS)
+    names = [*SHRINKAGE_RULES, *(name + BY_CLASS for name in SHRINKAGE_RULES), AUTO]
+    amount, target = _shrinkage(estimator.shrinkage, names), checks.name("target", estimator.target, SHRINKAGE_TARGETS)
     amount = f"ledoit-wolf{BY_CLASS}" if amount == AUTO else amount
     if isinstance(amount, str) and amount.endswith(BY_CLASS):
-        return Shrinking(amount.removesuffix(BY_CLASS), target, by_class=True)
-    return Shrinking(amount, target)
+        return Shrinkage(amount.removesuffix(BY_CLASS), target, by_class=True)
+    return Shrinkage(amount, target)
 
 
-def checked_quadratic(estimator: Any) -> Shrinking:
+def check_quadratic_options(estimator: Any) -> Shrinkage:
     """The parameters of a `QuadraticDiscriminant`."""
-    amount, target = _shrinkage(estimator.shrinkage, [*RULES, AUTO]), checks.name("target", estimator.target, TARGETS)
+    amount, target = (
+        _shrinkage(estimator.shrinkage, [*SHRINKAGE_RULES, AUTO]),
+        checks.name("target", estimator.target, SHRINKAGE_TARGETS),
+    )
     amount = "ledoit-wolf" if amount == AUTO else amount
-    return Shrinking(amount, target, reg=_share("reg", estimator.reg))
+    return Shrinkage(amount, target, reg=_share("reg", estimator.reg))
 
 
 def _shrinkage(value: Any, names: list[str]) -> float | str:
@@ -89,7 +92,7 @@ def row_counts(found: Any) -> Array:
     return np.asarray(np.maximum(found.rows, found.weight))
 
 
-def columns_of_classes(source: Source, classes: Array) -> Callable[[int, int], str]:
+def name_class_columns(source: Source, classes: Array) -> Callable[[int, int], str]:
     """What names column j of class number c in an error."""
     labels = classes.tolist()
     return lambda c, j: f"column {source.names[j] if source.names else j!r} of class {labels[c]!r}"
@@ -108,7 +111,7 @@ def warn_about_linear(rule: FisherRule, estimator: Any) -> None:
     covariance = rule.covariance
     flat = np.flatnonzero(covariance.scale == 0.0)
     if flat.size:
-        telling = flat[~constant_columns(np.var(rule.means[:, flat], axis=0), rule.means[:, flat])]
+        telling = flat[~is_constant(np.var(rule.means[:, flat], axis=0), rule.means[:, flat])]
         names = ", ".join(_column(estimator, int(j)) for j in flat[:5])
         apart = f" although {_column(estimator, int(telling[0]))} differs between classes" if telling.size else ""
         _warn(f"{flat.size} columns are constant within every class ({names}) and are left out{apart}.")
@@ -119,7 +122,7 @@ def warn_about_linear(rule: FisherRule, estimator: Any) -> None:
         )
 
 
-def warn_about_own(own: OwnCovariances, rows: Array, estimator: Any) -> None:
+def warn_about_quadratic(own: ClassCovariances, rows: Array, estimator: Any) -> None:
     """Warn of columns that are constant in all rows, and of classes whose covariance is singular."""
     flat, held = np.flatnonzero(own.constant), own.held
     if flat.size:
@@ -131,11 +134,11 @@ def warn_about_own(own: OwnCovariances, rows: Array, estimator: Any) -> None:
         _warn(
             f"{int(held.sum())} of {len(classes)} classes have a singular covariance ({named}): columns are constant "
             f"or follow from others, or there are no more rows than {estimator.n_features_in_} columns. It is held at "
-            f"{FLOOR:g} of the variances of all rows; give shrinkage='ledoit-wolf' or reg=, or use LinearDiscriminant."
+            f"{VARIANCE_FLOOR:g} of the variances of all rows; give shrinkage='ledoit-wolf' or reg=, or use LinearDiscriminant."
         )
 
 
-def warn_about_steps(outcome: Outcome, change: float, tol: float) -> None:
+def warn_about_convergence(outcome: Outcome, change: float, tol: float) -> None:
     """Warn of an EM that has not come to rest."""
     if not outcome.converged:
         steps = f"EM stopped after {outcome.iterations} steps, at a change of {change:.1e} above {tol:g}"

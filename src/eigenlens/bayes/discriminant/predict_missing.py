@@ -16,7 +16,7 @@ from eigenlens.bayes.discriminant.fit import FisherRule
 from eigenlens.densities.base import rows_by_pattern
 from eigenlens.densities.covariance_axes import Axes
 
-__all__ = ["contributions", "expected_scores", "likelihoods"]
+__all__ = ["expected_scores", "incomplete_log_likelihoods", "linear_contributions"]
 
 
 def _by_pattern(rule: FisherRule, X: Array) -> Iterator[tuple[Array, Array, FisherRule]]:
@@ -31,12 +31,12 @@ def _of_columns(rule: FisherRule, seen: Array) -> FisherRule:
     return FisherRule(rule.prior, rule.means[:, seen], rule.covariance.part(seen))
 
 
-def likelihoods(rule: FisherRule, X: Array) -> Array:
+def incomplete_log_likelihoods(rule: FisherRule, X: Array) -> Array:
     """ln p(x_o | c) (n, C) of rows X (n, d) with gaps, but for a number a row; 0 where nothing is there.
 
     >>> C = Axes.of_matrix(np.array([[1.0, 0.5], [0.5, 1.0]]), np.zeros(2, dtype=bool))
     >>> rule = FisherRule(np.array([0.5, 0.5]), np.array([[0.0, 0.0], [2.0, 0.0]]), C)
-    >>> likelihoods(rule, np.array([[1.0, np.nan], [np.nan, 3.0], [2.0, np.nan]]))
+    >>> incomplete_log_likelihoods(rule, np.array([[1.0, np.nan], [np.nan, 3.0], [2.0, np.nan]]))
     array([[-0.5, -0.5], [ 0. ,  0. ], [-1.5,  0.5]])
     """
     found = np.zeros((len(X), len(rule.prior)))
@@ -45,7 +45,7 @@ def likelihoods(rule: FisherRule, X: Array) -> Array:
     return found
 
 
-def contributions(rule: FisherRule, X: Array, a: Array, b: Array) -> Array:
+def linear_contributions(rule: FisherRule, X: Array, a: Array, b: Array) -> Array:
     """What each entry adds to the log-odds of class a (n,) against b (n,): (w_a − w_b)_j (x_j − (m_a + m_b)_j / 2).
 
     Of rows X (n, d), shape (n, d); 0 where the entry is missing.

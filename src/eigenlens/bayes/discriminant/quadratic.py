@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.bayes.classifier.explain_gaussian import explained_by_gaussians
-from eigenlens.bayes.discriminant.covariances import Shrinking
+from eigenlens.bayes.classifier.explain_gaussian import explain_gaussian_classes
+from eigenlens.bayes.discriminant.covariances import Shrinkage
 from eigenlens.bayes.discriminant.estimator import GaussianClasses
-from eigenlens.bayes.discriminant.fit import gaussian_classes, own_covariances
-from eigenlens.bayes.discriminant.options import checked_quadratic, require_rows, warn_about_own
+from eigenlens.bayes.discriminant.fit import fit_class_covariances, gaussian_classes
+from eigenlens.bayes.discriminant.options import check_quadratic_options, require_rows, warn_about_quadratic
 from eigenlens.bayes.explain import Explanation
 from eigenlens.densities.mixture import Mixture
 from eigenlens.errors import DataError
@@ -69,15 +69,15 @@ class QuadraticDiscriminant(GaussianClasses):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _options(self, n_classes: int) -> Shrinking:
-        return checked_quadratic(self)
+    def _options(self, n_classes: int) -> Shrinkage:
+        return check_quadratic_options(self)
 
-    def _estimate(self, found: Any, shrinking: Shrinking) -> tuple[Mixture, Array]:
+    def _estimate(self, found: Any, shrinking: Shrinkage) -> tuple[Mixture, Array]:
         require_rows(found, self.classes_, 1.0, "one row has no spread; leave it out, or use LinearDiscriminant")
-        own = own_covariances(found, shrinking)
+        own = fit_class_covariances(found, shrinking)
         if not all(getattr(C, "rank", 1) for C in own.covariances):
             raise DataError("no column varies within any class, so there is no covariance; check X and y.")
-        warn_about_own(own, found.rows, self)
+        warn_about_quadratic(own, found.rows, self)
         return gaussian_classes(self.class_prior_, found.mean, own.covariances), own.amounts
 
     @property
@@ -102,7 +102,7 @@ class QuadraticDiscriminant(GaussianClasses):
         units do not matter. Where two classes have one covariance the sum is that of `LinearDiscriminant`, which
         shares it out otherwise: by (C⁻¹ (m_a − m_b))_j, and no half of a term in x_j x_k.
         """
-        return explained_by_gaussians(self, self.model_.components, X, of, against)
+        return explain_gaussian_classes(self, self.model_.components, X, of, against)
 
     # ---- learned attributes -----------------------------------------------------------------------------
 

@@ -20,13 +20,20 @@ from eigenlens.data.source import Block
 from eigenlens.stats.moments import merge_means
 
 __all__ = [
-    "RULES", "TARGETS", "PairMoments", "QuarticMoments", "intensity", "intensity_of_pairs", "ledoit_wolf",
-    "quartic_of_rows", "units_of",
+    "SHRINKAGE_RULES",
+    "SHRINKAGE_TARGETS",
+    "PairMoments",
+    "QuarticMoments",
+    "ledoit_wolf",
+    "pairwise_intensity",
+    "power_of_two_units",
+    "quartic_sums",
+    "shrinkage_intensity",
 ]  # fmt: skip
 
-SMALLEST = float(np.finfo(np.float64).tiny)
+SMALLEST_NORMAL = float(np.finfo(np.float64).tiny)
 
-PIECE = 1 << 20
+QUARTIC_PIECE_ENTRIES = 1 << 20
 """Entries of rows that are worked on at a time."""
 
 
@@ -43,7 +50,7 @@ def mean_variance(variances: Array) -> Array:
     return np.full_like(variances, variances.mean())
 
 
-TARGETS: dict[str, Callable[[Array], Array]] = {"diagonal": own_variances, "identity": mean_variance}
+SHRINKAGE_TARGETS: dict[str, Callable[[Array], Array]] = {"diagonal": own_variances, "identity": mean_variance}
 """From the variances (d,) to the diagonal (d,) of the target T."""
 
 
@@ -66,11 +73,11 @@ def ledoit_wolf(n: float, d: int, trace: float, square: float, quartic: float) -
     return min(1.0, error / spread)
 
 
-RULES: dict[str, Callable[[float, int, float, float, float], float]] = {"ledoit-wolf": ledoit_wolf}
+SHRINKAGE_RULES: dict[str, Callable[[float, int, float, float, float], float]] = {"ledoit-wolf": ledoit_wolf}
 """Rules for the intensity a, by name, as `ledoit_wolf` is called."""
 
 
-def intensity(rule: str, S: Array, moments: QuarticMoments, target: Array) -> float:
+def shrinkage_intensity(rule: str, S: Array, moments: QuarticMoments, target: Array) -> float:
     """The intensity a for a covariance S (d, d), of divisor Σw, from the moments of its rows, and a target (d,).
 
     Columns are divided by the root of the target; those of target 0 are left out.
@@ -79,10 +86,10 @@ def intensity(rule: str, S: Array, moments: QuarticMoments, target: Array) -> fl
     R, share = root[:, None] * S * root, (moments.unit * root) ** 2
     quartic = float(share @ moments.fourth @ share)
     d = int(np.count_nonzero(root))
-    return RULES[rule](moments.weight, d, float(np.trace(R)), float(np.sum(R * R)), quartic)
+    return SHRINKAGE_RULES[rule](moments.weight, d, float(np.trace(R)), float(np.sum(R * R)), quartic)
 
 
-def quartic_of_rows(D: Array, weight: Array, target: Array) -> tuple[float, float, float]:
+def quartic_sums(D: Array, weight: Array, target: Array) -> tuple[float, float, float]:
     """trace and square of S, and the quartic sum, of deviations D (n, d) in units of the target, by D Dᵀ (n, n)."""
     scaled = D * _inverse(np.sqrt(target))
     G = scaled @ scaled.T
@@ -90,10 +97,10 @@ def quartic_of_rows(D: Array, weight: Array, target: Array) -> tuple[float, floa
     return float(weight @ lengths) / n, float(weight @ (G * G) @ weight) / n**2, float(weight @ lengths**2)
 
 
-def intensity_of_pairs(rule: str, pairs: PairMoments, target: Callable[[Array], Array]) -> float:
+def pairwise_intensity(rule: str, pairs: PairMoments, target: Callable[[Array], Array]) -> float:
     """The intensity a from rows with gaps: each covariance by the rows that have both entries, and its error by these.
 
-    Of complete rows it is that of `intensity`.
+    Of complete rows it is that of `shrinkage_intensity`.
     """
     n = np.where(pairs.weight > 0.0, pairs.weight, 1.0)
     S = pairs.second / n
@@ -101,7 +108,9 @@ def intensity_of_pairs(rule: str, pairs: PairMoments, target: Callable[[Array], 
     R = root[:, None] * S * root
     errors = np.outer(root, root) ** 2 * (pairs.fourth / n - S * S) / n
     square, error = float(np.sum(R * R)), float(np.sum(errors))
-    return RULES[rule](1.0, int(np.count_nonzero(root)), float(np.trace(R)), square, square + error)  # n is in it
+    return SHRINKAGE_RULES[rule](
+        1.0, int(np.count_nonzero(root)), float(np.trace(R)), square, square + error
+    )  # n is in it
 
 
 def _inverse(root: Array) -> Array:
@@ -109,13 +118,13 @@ def _inverse(root: Array) -> Array:
     return np.asarray(np.divide(1.0, root, out=np.zeros_like(root), where=root > 0.0))
 
 
-def units_of(reach: Array) -> Array:
+def power_of_two_units(reach: Array) -> Array:
     """Powers of two (d,) just above the reach (d,) of columns: a change to these units is exact, but for underflow.
 
-    >>> units_of(np.array([3.0, 100.0, 0.25])), units_of(np.zeros(1)) > 0.0
+    >>> power_of_two_units(np.array([3.0, 100.0, 0.25])), power_of_two_units(np.zeros(1)) > 0.0
     (array([  4. , 128. ,   0.5]), array([ True]))
     """
-    exponent = np.frexp(np.where(reach > 0.0, reach, SMALLEST))[1]
+    exponent = np.frexp(np.where(reach > 0.0, reach, SMALLEST_NORMAL))[1]
     return np.ldexp(1.0, np.minimum(exponent, 1023))
 
 
@@ -156,7 +165,7 @@ class QuarticMoments:
         total = float(w.sum())
         mean = X[0] + (w @ (X - X[0])) / (total or 1.0)
         Y = X - mean
-        unit = units_of(np.max(np.abs(Y), axis=0))
+        unit = power_of_two_units(np.max(np.abs(Y), axis=0))
         Z = Y / unit
         squares = Z * Z
         weighted = squares * w[:, None]
@@ -165,7 +174,7 @@ class QuarticMoments:
 
     def __add__(self, other: Self) -> Self:
         weight, mean, apart, _ = merge_means(self, other)
-        unit = np.maximum(np.maximum(self.unit, other.unit), units_of(np.abs(apart)))
+        unit = np.maximum(np.maximum(self.unit, other.unit), power_of_two_units(np.abs(apart)))
         a, b = self._about(mean, unit), other._about(mean, unit)
         sums = (left + right for left, right in zip(a, b, strict=True))
         return type(self)(self.rows + other.rows, weight, mean, unit, *sums)
@@ -220,7 +229,7 @@ class PairMoments:
 
 
 def _pieces(block: Block) -> Iterator[tuple[Array, Array]]:
-    step = max(1, PIECE // block.rows.shape[1])
+    step = max(1, QUARTIC_PIECE_ENTRIES // block.rows.shape[1])
     for start in range(0, block.rows.shape[0], step):
         rows = dense(block.rows[start : start + step])
         yield rows, np.ones(len(rows)) if block.weight is None else block.weight[start : start + step]
