@@ -6,17 +6,23 @@ Without a compiler the extension is skipped with a warning, and the NumPy twins 
 import glob
 import os
 
-from pybind11.setup_helpers import Pybind11Extension, build_ext
+from pybind11.setup_helpers import ParallelCompile, Pybind11Extension, build_ext
 from setuptools import setup
+
+SOURCES = "src/eigenlens/native/src"
 
 kernels = Pybind11Extension(
     "eigenlens.native._kernels",
-    ["src/eigenlens/native/src/module.cpp"],
-    depends=sorted(glob.glob("src/eigenlens/native/src/*.hpp")),
+    sorted(glob.glob(f"{SOURCES}/**/*.cpp", recursive=True)),
+    depends=sorted(glob.glob(f"{SOURCES}/**/*.hpp", recursive=True)),
+    include_dirs=[SOURCES],
     cxx_std=17,
-    extra_compile_args=[] if os.name == "nt" else ["-O3", "-pthread"],
+    extra_compile_args=[] if os.name == "nt" else ["-O3", "-g0", "-pthread"],
     extra_link_args=[] if os.name == "nt" else ["-pthread"],
 )
 kernels.optional = True
+
+# One compiler process per processor, and no translation unit compiled again that has not changed.
+ParallelCompile(default=0).install()
 
 setup(ext_modules=[kernels], cmdclass={"build_ext": build_ext})

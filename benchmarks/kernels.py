@@ -79,7 +79,7 @@ def main() -> None:
     options = parser.parse_args()
     if compiled.active() == "numpy":
         raise SystemExit("No compiled kernels here: install with a compiler, and unset EIGENLENS_KERNELS.")
-    print(f"Kernels: {compiled.active()}, {compiled.threads()} threads; NARROW is {_named(compiled.NARROW)} now.")
+    print(f"Kernels: {compiled.active()}, {compiled.thread_count()} threads; NARROW is {_named(compiled.NARROW)} now.")
     small = options.scale == "small"
     for dtype in ("float64", "float32"):
         found = moments(dtype, 8 << 20 if small else 256 << 20, options.repeat)

@@ -8,11 +8,11 @@ from typing import Any
 
 import eigenlens
 from docstrings import escaped
+from eigenlens.catalogue import MODELS
 
 ESTIMATORS = {
-    "Structure": ("PCA", "KernelPCA", "ProbabilisticPCA", "FactorAnalysis"),
-    "Densities": ("GaussianMixture", "KernelDensity"),
-    "Classifiers": ("NaiveBayes", "BayesClassifier", "LinearDiscriminant", "QuadraticDiscriminant"),
+    group: tuple(name for name, entry in MODELS.items() if entry.group == group)
+    for group in dict.fromkeys(entry.group for entry in MODELS.values())
 }
 GROUPS = {
     "rows": (

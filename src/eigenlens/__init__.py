@@ -11,97 +11,80 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from eigenlens.catalogue import MODELS
+from eigenlens.catalogue import MODELS, import_part
 
-if TYPE_CHECKING:
-    from eigenlens import datasets, densities
-    from eigenlens.bayes.classifier.estimator import BayesClassifier
-    from eigenlens.bayes.discriminant.linear import LinearDiscriminant
-    from eigenlens.bayes.discriminant.quadratic import QuadraticDiscriminant
-    from eigenlens.bayes.naive.estimator import NaiveBayes
-    from eigenlens.comparison.compare import compare
-    from eigenlens.data.files.scan import scan
-    from eigenlens.data.source import Source, accumulate
-    from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, EigenlensError, OptionError
-    from eigenlens.estimator.storage import load
-    from eigenlens.kde.bandwidth import bandwidth
-    from eigenlens.kde.estimator import KernelDensity
-    from eigenlens.kernel_pca.choose_gamma import choose_gamma
-    from eigenlens.kernel_pca.estimator import KernelPCA
-    from eigenlens.latent.factor.adequacy import bartlett_sphericity, kmo
-    from eigenlens.latent.factor.estimator import FactorAnalysis
-    from eigenlens.latent.ppca.estimator import ProbabilisticPCA
-    from eigenlens.mixture.estimator import GaussianMixture
-    from eigenlens.mixture.select import select_mixture
-    from eigenlens.pca.estimator import PCA
-    from eigenlens.pca.select_components import select_components
-    from eigenlens.reporting import report
-    from eigenlens.versions import show_versions
+if TYPE_CHECKING:  # for type checkers, which do not read the catalogue; a test compares the two
+    from eigenlens import datasets as datasets
+    from eigenlens import densities as densities
+    from eigenlens import plot as plot
+    from eigenlens.bayes.classifier.estimator import BayesClassifier as BayesClassifier
+    from eigenlens.bayes.discriminant.linear import LinearDiscriminant as LinearDiscriminant
+    from eigenlens.bayes.discriminant.quadratic import QuadraticDiscriminant as QuadraticDiscriminant
+    from eigenlens.bayes.naive.estimator import NaiveBayes as NaiveBayes
+    from eigenlens.comparison.compare import compare as compare
+    from eigenlens.data.files.scan import scan as scan
+    from eigenlens.data.source import Source as Source
+    from eigenlens.data.source import accumulate as accumulate
+    from eigenlens.errors import ConvergenceWarning as ConvergenceWarning
+    from eigenlens.errors import DataError as DataError
+    from eigenlens.errors import DataWarning as DataWarning
+    from eigenlens.errors import EigenlensError as EigenlensError
+    from eigenlens.errors import OptionError as OptionError
+    from eigenlens.estimator.storage import load as load
+    from eigenlens.kde.bandwidth import bandwidth as bandwidth
+    from eigenlens.kde.estimator import KernelDensity as KernelDensity
+    from eigenlens.kernel_pca.choose_gamma import choose_gamma as choose_gamma
+    from eigenlens.kernel_pca.estimator import KernelPCA as KernelPCA
+    from eigenlens.latent.factor.adequacy import bartlett_sphericity as bartlett_sphericity
+    from eigenlens.latent.factor.adequacy import kmo as kmo
+    from eigenlens.latent.factor.estimator import FactorAnalysis as FactorAnalysis
+    from eigenlens.latent.ppca.estimator import ProbabilisticPCA as ProbabilisticPCA
+    from eigenlens.mixture.estimator import GaussianMixture as GaussianMixture
+    from eigenlens.mixture.select import select_mixture as select_mixture
+    from eigenlens.pca.estimator import PCA as PCA
+    from eigenlens.pca.select_components import select_components as select_components
+    from eigenlens.reporting import report as report
+    from eigenlens.versions import show_versions as show_versions
 
 __version__ = "0.1.0"
-__all__ = [
-    "PCA",
-    "BayesClassifier",
-    "ConvergenceWarning",
-    "DataError",
-    "DataWarning",
-    "EigenlensError",
-    "FactorAnalysis",
-    "GaussianMixture",
-    "KernelDensity",
-    "KernelPCA",
-    "LinearDiscriminant",
-    "NaiveBayes",
-    "OptionError",
-    "ProbabilisticPCA",
-    "QuadraticDiscriminant",
-    "Source",
-    "accumulate",
-    "bandwidth",
-    "bartlett_sphericity",
-    "choose_gamma",
-    "compare",
-    "datasets",
-    "densities",
-    "kmo",
-    "load",
-    "plot",
-    "report",
-    "scan",
-    "select_components",
-    "select_mixture",
-    "show_versions",
-]
 
-_HOMES = {
-    "eigenlens.data.files.scan": ("scan",),
-    "eigenlens.data.source": ("Source", "accumulate"),
-    "eigenlens.datasets": ("datasets",),
-    "eigenlens.errors": ("ConvergenceWarning", "DataError", "DataWarning", "EigenlensError", "OptionError"),
-    "eigenlens.reporting": ("report",),
-    "eigenlens.densities": ("densities",),
-    "eigenlens.estimator.storage": ("load",),
-    "eigenlens.kernel_pca.choose_gamma": ("choose_gamma",),
-    "eigenlens.comparison.compare": ("compare",),
-    "eigenlens.mixture.select": ("select_mixture",),
-    "eigenlens.latent.factor.adequacy": ("bartlett_sphericity", "kmo"),
-    "eigenlens.kde.bandwidth": ("bandwidth",),
-    "eigenlens.pca.select_components": ("select_components",),
-    "eigenlens.plot": ("plot",),
-    "eigenlens.versions": ("show_versions",),
+_FUNCTIONS = {
+    "ConvergenceWarning": "eigenlens.errors",
+    "DataError": "eigenlens.errors",
+    "DataWarning": "eigenlens.errors",
+    "EigenlensError": "eigenlens.errors",
+    "OptionError": "eigenlens.errors",
+    "Source": "eigenlens.data.source",
+    "accumulate": "eigenlens.data.source",
+    "bandwidth": "eigenlens.kde.bandwidth",
+    "bartlett_sphericity": "eigenlens.latent.factor.adequacy",
+    "choose_gamma": "eigenlens.kernel_pca.choose_gamma",
+    "compare": "eigenlens.comparison.compare",
+    "kmo": "eigenlens.latent.factor.adequacy",
+    "load": "eigenlens.estimator.storage",
+    "report": "eigenlens.reporting",
+    "scan": "eigenlens.data.files.scan",
+    "select_components": "eigenlens.pca.select_components",
+    "select_mixture": "eigenlens.mixture.select",
+    "show_versions": "eigenlens.versions",
 }
-"""Where each public name lives. All are imported on first use, so that the command line can answer at once."""
+"""Public names besides the models, by the module that defines each."""
 
-_LATE = {name: home for home, names in _HOMES.items() for name in names}
-_LATE |= {name: entry.home for name, entry in MODELS.items()}
+_MODULES = ("datasets", "densities", "plot")
+
+__all__ = sorted([*MODELS, *_FUNCTIONS, *_MODULES])
 
 
 def __getattr__(name: str) -> Any:
-    """A public name, imported on first use and kept."""
-    if name not in _LATE:
+    """Return a public name, imported on first use and kept, so that the command line starts at once."""
+    if name in _MODULES:
+        found: Any = importlib.import_module(f"eigenlens.{name}")
+    elif name in _FUNCTIONS:
+        found = getattr(importlib.import_module(_FUNCTIONS[name]), name)
+    elif name in MODELS:
+        found = import_part(MODELS[name].estimator)
+    else:
         raise AttributeError(f"module 'eigenlens' has no attribute {name!r}")
-    module = importlib.import_module(_LATE[name])
-    found = module if module.__name__ == f"eigenlens.{name}" else getattr(module, name)
     globals()[name] = found
     return found
 

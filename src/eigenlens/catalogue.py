@@ -1,38 +1,300 @@
-"""The list of models: the one place that says which there are and where each one's parts live.
+"""The list of models: one entry per model holds everything that the rest of the package knows about it.
 
-Parts are named by strings and imported on first use, so that every package may ask the catalogue, from the public
-names of `eigenlens` and the command line to a classifier that reads back a density of any other package.
+The public names of `eigenlens`, `eigenlens.load`, the command line, the reports and the reference of the documentation
+follow from the entries. Parts of a model are named by their dotted paths and imported on first use. So this module
+imports nothing of the package, and any layer may use it: a classifier reads back a density of any other package, and
+the command line prints its help without NumPy.
 """
 
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["MODELS", "ModelEntry", "estimator_class"]
+__all__ = [
+    "MODELS",
+    "PAGES",
+    "ModelEntry",
+    "OptionNames",
+    "entry_of",
+    "estimator_class",
+    "import_part",
+    "model_entry",
+    "page_of",
+]
+
+
+@dataclass(frozen=True)
+class OptionNames:
+    """The names that an option accepts, for help texts.
+
+    Attributes:
+        registry: the dictionary whose keys these are, by its dotted path; a test compares the two, since importing a
+            registry, and with it NumPy, would make `--help` slow. "" if there is none.
+        names: its keys, in order.
+    """
+
+    registry: str
+    names: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class ModelEntry:
-    """One model: `home`, the module that defines its estimator."""
+    """All that the package knows about one model.
 
-    home: str
+    Attributes:
+        estimator: its class, by its dotted path; so are the other parts.
+        command: its name on the command line. about: one line for help texts. group: its part of the reference.
+        aliases: other names that people may type, suggested where they do.
+        options: {option of the command line: parameter of the class}. defaults: {parameter: value} where the command
+            line differs from the class.
+        names: {option: the names it accepts}.
+        required: an option that must be given, or "".
+        density: whether it has the log-density of rows, so that it can be compared, and be the density of a class.
+        classes: whether it learns from labels. wraps: whether options that it does not take are those of its density.
+        mixed: whether columns may hold text. incomplete: whether it fits rows with missing values by default.
+        keeps_rows: whether it keeps all rows, which must then fit into memory.
+        chooses: whether the command line chooses the number of components by a criterion where none is given.
+        summary: fitted estimator → (line, table, facts) of the command line; "" for the classes of a classifier.
+        page: (fitted estimator, rows) → the charts of its page in a report; "" if it has none.
+        export: fitted estimator → {name: Parameter} that `export` writes besides its attributes.
+        projection: fitted estimator → (mean, map) of a linear projection, which can be written as ONNX.
+        axis: what its axes are called: "PC" for PC1, PC2, …
+    """
 
+    estimator: str
+    command: str
+    about: str
+    group: str = "Structure"
+    aliases: tuple[str, ...] = ()
+    options: Mapping[str, str] = field(default_factory=dict)
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    names: Mapping[str, OptionNames] = field(default_factory=dict)
+    required: str = ""
+    density: bool = False
+    classes: bool = False
+    wraps: bool = False
+    mixed: bool = False
+    incomplete: bool = False
+    keeps_rows: bool = False
+    chooses: bool = False
+    summary: str = ""
+    page: str = ""
+    export: str = ""
+    projection: str = ""
+    axis: str = "PC"
+
+
+def _same(*options: str) -> dict[str, str]:
+    """Return options whose parameters have the same name."""
+    return {option: option for option in options}
+
+
+_K = {"k": "n_components"}
+
+_SHRINKAGE = OptionNames("eigenlens.bayes.discriminant.shrinkage.RULES", ("ledoit-wolf",))
 
 MODELS: dict[str, ModelEntry] = {
-    "PCA": ModelEntry("eigenlens.pca.estimator"),
-    "KernelPCA": ModelEntry("eigenlens.kernel_pca.estimator"),
-    "ProbabilisticPCA": ModelEntry("eigenlens.latent.ppca.estimator"),
-    "FactorAnalysis": ModelEntry("eigenlens.latent.factor.estimator"),
-    "GaussianMixture": ModelEntry("eigenlens.mixture.estimator"),
-    "KernelDensity": ModelEntry("eigenlens.kde.estimator"),
-    "NaiveBayes": ModelEntry("eigenlens.bayes.naive.estimator"),
-    "BayesClassifier": ModelEntry("eigenlens.bayes.classifier.estimator"),
-    "LinearDiscriminant": ModelEntry("eigenlens.bayes.discriminant.linear"),
-    "QuadraticDiscriminant": ModelEntry("eigenlens.bayes.discriminant.quadratic"),
+    "PCA": ModelEntry(
+        "eigenlens.pca.estimator.PCA",
+        "pca",
+        "principal components",
+        options=_K | _same("standardize", "whiten", "solver", "missing"),
+        names={
+            "k": OptionNames(
+                "eigenlens.pca.fit.N_COMPONENTS_RULES", ("mle", "parallel", "gavish-donoho", "cv", "kaiser")
+            ),
+            "solver": OptionNames(
+                "eigenlens.linalg.solve.SOLVERS", ("covariance", "gram", "svd", "lanczos", "randomized", "power")
+            ),
+            "missing": OptionNames("eigenlens.pca.options.MISSING_VALUE_METHODS", ("raise", "em")),
+        },
+        density=True,
+        summary="eigenlens.cli.summaries.pca_summary",
+        page="eigenlens.reporting.pages.pca.pca_page",
+        projection="eigenlens.cli.onnx.principal_projection",
+    ),
+    "KernelPCA": ModelEntry(
+        "eigenlens.kernel_pca.estimator.KernelPCA",
+        "kpca",
+        "kernel principal components",
+        aliases=("kernel-pca",),
+        options=_K
+        | _same("kernel", "gamma", "degree", "solver", "approximation", "preimage", "max_memory")
+        | {"landmarks": "n_landmarks"},
+        defaults={"n_components": 10},
+        names={
+            "kernel": OptionNames(
+                "eigenlens.kernel_pca.kernels.mercer.KERNELS",
+                ("linear", "poly", "rbf", "laplacian", "sigmoid", "cosine", "precomputed"),
+            ),
+            "gamma": OptionNames("eigenlens.kernel_pca.gamma.GAMMA_RULES", ("scale", "median")),
+            "solver": OptionNames("eigenlens.kernel_pca.fit.GRAM_SOLVERS", ("dense", "lanczos", "randomized")),
+            "approximation": OptionNames(
+                "eigenlens.kernel_pca.features.APPROXIMATIONS", ("rpcholesky", "nystroem", "fourier")
+            ),
+            "preimage": OptionNames("eigenlens.kernel_pca.preimage.PREIMAGES", ("fixed-point", "mds", "ridge")),
+        },
+        summary="eigenlens.cli.summaries.kernel_summary",
+        page="eigenlens.reporting.pages.kernel_pca.kernel_page",
+        export="eigenlens.cli.commands.export.kernel_parameters",
+    ),
+    "ProbabilisticPCA": ModelEntry(
+        "eigenlens.latent.ppca.estimator.ProbabilisticPCA",
+        "ppca",
+        "probabilistic principal components",
+        aliases=("probabilistic-pca",),
+        options=_K | _same("solver"),
+        defaults={"n_components": "bic"},
+        names={
+            "k": OptionNames("eigenlens.latent.n_components.RULES", ("bic", "cv")),
+            "solver": OptionNames("eigenlens.latent.ppca.fit.SOLVERS", ("auto", "closed-form", "em")),
+        },
+        density=True,
+        incomplete=True,
+        summary="eigenlens.cli.summaries.ppca_summary",
+        page="eigenlens.reporting.pages.latent.latent_page",
+        projection="eigenlens.cli.onnx.latent_projection",
+    ),
+    "FactorAnalysis": ModelEntry(
+        "eigenlens.latent.factor.estimator.FactorAnalysis",
+        "fa",
+        "factor analysis",
+        aliases=("factor-analysis",),
+        options=_K | _same("rotation", "standardize", "solver"),
+        defaults={"n_components": "bic"},
+        names={
+            "k": OptionNames("eigenlens.latent.factor.n_factors.FACTOR_RULES", ("bic", "cv", "parallel")),
+            "rotation": OptionNames(
+                "eigenlens.latent.rotation.ROTATIONS", ("varimax", "quartimax", "equamax", "promax", "oblimin")
+            ),
+            "solver": OptionNames("eigenlens.latent.factor.solvers.SOLVERS", ("quasi-newton", "em")),
+        },
+        density=True,
+        incomplete=True,
+        summary="eigenlens.cli.summaries.factor_summary",
+        page="eigenlens.reporting.pages.latent.latent_page",
+        projection="eigenlens.cli.onnx.latent_projection",
+        axis="F",
+    ),
+    "GaussianMixture": ModelEntry(
+        "eigenlens.mixture.estimator.GaussianMixture",
+        "gmm",
+        "Gaussian mixture: density and soft clusters",
+        group="Densities",
+        aliases=("gaussian-mixture", "mixture", "kmeans"),
+        options=_K | {"covariance": "covariance_type", "factors": "n_factors", "prior": "prior"},
+        names={
+            "k": OptionNames("", ("bic", "icl", "aic")),  # of mixture.select.CRITERIA, those that need no folds
+            "covariance": OptionNames(
+                "eigenlens.mixture.structures.families.COVARIANCE_STRUCTURES",
+                ("full", "tied", "diag", "spherical", "ppca", "factor"),
+            ),
+            "prior": OptionNames("eigenlens.mixture.prior.PRIORS", ("none", "conjugate")),
+        },
+        density=True,
+        incomplete=True,
+        chooses=True,
+        summary="eigenlens.cli.summaries.mixture_summary",
+        page="eigenlens.reporting.pages.mixture.mixture_page",
+    ),
+    "KernelDensity": ModelEntry(
+        "eigenlens.kde.estimator.KernelDensity",
+        "kde",
+        "kernel density estimate",
+        group="Densities",
+        aliases=("kernel-density", "density"),
+        options=_same("kernel", "bandwidth", "adaptive"),
+        names={
+            "kernel": OptionNames(
+                "eigenlens.kde.kernels.SMOOTHING_KERNELS",
+                ("gaussian", "box", "epanechnikov", "triangular", "biweight", "triweight", "cosine", "laplace"),
+            ),
+            "bandwidth": OptionNames(
+                "eigenlens.kde.bandwidth.BANDWIDTH_RULES",
+                ("silverman", "scott", "sheather-jones", "sheather-jones-dpi", "isj", "lscv", "mlcv"),
+            ),
+        },
+        density=True,
+        keeps_rows=True,
+        summary="eigenlens.cli.summaries.density_summary",
+        page="eigenlens.reporting.pages.kde.density_page",
+        export="eigenlens.cli.commands.export.kernel_parameters",
+    ),
+    "NaiveBayes": ModelEntry(
+        "eigenlens.bayes.naive.estimator.NaiveBayes",
+        "nb",
+        "naive Bayes: classes from columns taken as independent",
+        group="Classifiers",
+        aliases=("naive-bayes",),
+        options=_same("smoothing"),
+        classes=True,
+        mixed=True,
+        incomplete=True,
+        summary="eigenlens.cli.summaries.naive_summary",
+        page="eigenlens.reporting.pages.bayes.bayes_page",
+        export="eigenlens.cli.commands.export.family_parameters",
+    ),
+    "BayesClassifier": ModelEntry(
+        "eigenlens.bayes.classifier.estimator.BayesClassifier",
+        "bayes",
+        "Bayes classifier: one density of your choice per class",
+        group="Classifiers",
+        aliases=("bayes-classifier",),
+        options=_same("density"),
+        required="density",
+        classes=True,
+        wraps=True,
+        summary="eigenlens.cli.summaries.bayes_summary",
+        page="eigenlens.reporting.pages.bayes.bayes_page",
+        export="eigenlens.cli.commands.export.density_parameters",
+    ),
+    "LinearDiscriminant": ModelEntry(
+        "eigenlens.bayes.discriminant.linear.LinearDiscriminant",
+        "lda",
+        "linear discriminants: classes, and the axes that separate them best",
+        group="Classifiers",
+        aliases=("linear-discriminant",),
+        options=_K | _same("shrinkage"),
+        names={"shrinkage": _SHRINKAGE},
+        classes=True,
+        summary="eigenlens.cli.summaries.linear_summary",
+        page="eigenlens.reporting.pages.bayes.bayes_page",
+        projection="eigenlens.cli.onnx.discriminant_projection",
+        axis="LD",
+    ),
+    "QuadraticDiscriminant": ModelEntry(
+        "eigenlens.bayes.discriminant.quadratic.QuadraticDiscriminant",
+        "qda",
+        "quadratic discriminants: one Gaussian per class",
+        group="Classifiers",
+        aliases=("quadratic-discriminant",),
+        options=_same("shrinkage"),
+        names={"shrinkage": _SHRINKAGE},
+        classes=True,
+        summary="eigenlens.cli.summaries.quadratic_summary",
+        page="eigenlens.reporting.pages.bayes.bayes_page",
+    ),
 }
 """Every model by the name of its estimator class, which is also the name that its files carry."""
+
+PAGES: dict[str, str] = {
+    "eigenlens.mixture.select.MixtureSelection": "eigenlens.reporting.pages.mixture_selection.selection_page",
+    "eigenlens.comparison.compare.Comparison": "eigenlens.reporting.pages.comparison.compared_page",
+}
+"""Report pages of results that are not models, by the dotted path of their class; those of models are in `MODELS`."""
+
+
+def import_part(path: str) -> Any:
+    """Return what a dotted path names.
+
+    >>> import_part("eigenlens.catalogue.MODELS") is MODELS
+    True
+    """
+    module, _, name = path.rpartition(".")
+    return getattr(importlib.import_module(module), name)
 
 
 def estimator_class(name: str) -> Any:
@@ -41,4 +303,30 @@ def estimator_class(name: str) -> Any:
     >>> estimator_class("PCA").__name__
     'PCA'
     """
-    return getattr(importlib.import_module(MODELS[name].home), name)
+    return import_part(MODELS[name].estimator)
+
+
+def _class_paths(value: Any) -> Iterator[str]:
+    """Yield the dotted paths of a value's class and of its parents, so that a user's subclass is like its parent."""
+    return (f"{each.__module__}.{each.__qualname__}" for each in type(value).__mro__)
+
+
+def entry_of(model: Any) -> ModelEntry | None:
+    """Return the entry of an estimator, or of the class that it derives from; None if there is none."""
+    entries = {entry.estimator: entry for entry in MODELS.values()}
+    return next((entries[path] for path in _class_paths(model) if path in entries), None)
+
+
+def page_of(value: Any) -> str:
+    """Return the report page of a model or another result, by its dotted path; "" if it has none."""
+    pages = PAGES | {entry.estimator: entry.page for entry in MODELS.values()}
+    return next((pages[path] for path in _class_paths(value) if path in pages), "")
+
+
+def model_entry(command: str) -> ModelEntry | None:
+    """Return the entry of a model by its name on the command line.
+
+    >>> model_entry("kpca").about
+    'kernel principal components'
+    """
+    return next((entry for entry in MODELS.values() if entry.command == command), None)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import platform
 from importlib import metadata
 
-from eigenlens.native import active, threads
+from eigenlens.native import active
+from eigenlens.resources import thread_count
 
 __all__ = ["show_versions"]
 
@@ -25,4 +26,4 @@ def show_versions() -> None:
             print(f"{library:<17} not installed")
     kernels = active()
     print(f"kernels           {'NumPy (no compiled kernels)' if kernels == 'numpy' else 'C++, ' + kernels}")
-    print(f"threads           {threads()}")
+    print(f"threads           {thread_count()}")

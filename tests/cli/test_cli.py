@@ -495,7 +495,7 @@ def test_export_as_onnx_or_what_is_missing(run, fitted, tmp_path):
     np.testing.assert_allclose(scores, PCA(2).fit(ROWS).transform(ROWS), atol=1e-9)
     code, _, err = run("export", "kde.safetensors", "-o", "k.onnx")
     assert code == 3
-    assert "is no linear projection" in err
+    assert "is not a linear projection" in err
 
 
 # ---- demo --------------------------------------------------------------------------------------------------------
@@ -514,4 +514,4 @@ def test_demo_lists_writes_and_shows(run, tmp_path):
     assert "exists already" in err
     shutil.rmtree(tmp_path / "shown")
     code, _, err = run("demo", "three-circles")
-    assert (code, err.splitlines()[0]) == (2, "error: 'three-circles' is no example")
+    assert (code, err.splitlines()[0]) == (2, "error: 'three-circles' is not an example")

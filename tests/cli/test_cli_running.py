@@ -205,8 +205,9 @@ from eigenlens.cli.session import session
 import os
 with session(Running(threads=1)):
     import scipy.linalg, polars, threadpoolctl
-    from eigenlens.native import threads
-    print(max(pool["num_threads"] for pool in threadpoolctl.threadpool_info()), threads(), polars.thread_pool_size())
+    from eigenlens.resources import thread_count
+    most = max(pool["num_threads"] for pool in threadpoolctl.threadpool_info())
+    print(most, thread_count(), polars.thread_pool_size())
 print(os.environ["OPENBLAS_NUM_THREADS"], os.environ.get("MKL_NUM_THREADS"))
 """
     environment = {key: value for key, value in os.environ.items() if not key.endswith("_THREADS")}

@@ -88,11 +88,11 @@ def test_demo_runs_as_a_module_without_a_display(tmp_path):
 @pytest.mark.parametrize("name", ["two-circles", "questionnaire"])
 def test_other_examples_have_a_report_too(name, tmp_path):
     said = []
-    written = demo.run(name, tmp_path, say=lambda *words, **more: said.extend(words))
+    written = demo.run_demo(name, tmp_path, say=lambda *words, **more: said.extend(words))
     assert written == demo.targets(name, tmp_path)
     assert datasets.load(name).columns[0] in written[0].read_text(encoding="utf-8")
     assert said[0] == datasets.load(name).about
 
 
 def test_every_example_has_a_model_to_show():
-    assert list(demo.MODELS) == list(datasets.EXAMPLES)
+    assert list(demo.DEMO_MODELS) == list(datasets.EXAMPLES)

@@ -24,7 +24,7 @@ from eigenlens.errors import DataError, OptionError, ResourceError
 from eigenlens.kernel_pca.features import fit_feature_components
 from eigenlens.kernel_pca.kernels.mercer import RBF, Cosine, Custom, Laplacian, Linear, Polynomial, Sigmoid
 from eigenlens.kernel_pca.landmarks import Landmarks, draw_pivoted_landmarks, draw_uniform_landmarks
-from eigenlens.native import each_alone, threads
+from eigenlens.resources import single_threaded_map, thread_count
 
 METHODS = {"rpcholesky": draw_pivoted_landmarks, "nystroem": draw_uniform_landmarks}
 KERNELS = [RBF(0.3), Laplacian(0.4), Polynomial(0.5, 1.0, 3), Cosine()]
@@ -380,9 +380,9 @@ def test_the_number_of_threads_changes_no_bit():
     with threadpool_limits(1):
         alone = fitted(X, w)
     with threadpool_limits(3):
-        assert threads() == 3
+        assert thread_count() == 3
         assert_identical(fitted(X, w), alone)
-        assert threads() == 3
+        assert thread_count() == 3
 
 
 def test_two_at_once_leave_the_limits_of_threads_as_they_were():
@@ -390,12 +390,12 @@ def test_two_at_once_leave_the_limits_of_threads_as_they_were():
     with threadpool_limits(2):
         first, second = ExitStack(), ExitStack()
         for stack in (first, second):
-            each = stack.enter_context(each_alone(2))
+            each = stack.enter_context(single_threaded_map(2))
             assert list(each(abs, [-1, 2])) == [1, 2]
-            assert threads() == 1
+            assert thread_count() == 1
         first.close()
         second.close()
-        assert threads() == 2
+        assert thread_count() == 2
 
 
 def test_a_kernel_of_the_user_is_called_by_one_thread():

@@ -10,7 +10,8 @@ import pytest
 from eigenlens.errors import ResourceError
 from eigenlens.kernel_pca.fit import fit_kernel_pca
 from eigenlens.kernel_pca.kernels.mercer import RBF
-from eigenlens.kernel_pca.route import available_memory, choose_eigen_route, memory_needed
+from eigenlens.kernel_pca.route import choose_eigen_route, memory_needed
+from eigenlens.resources import available_memory
 
 GB = 1 << 30
 

@@ -28,6 +28,7 @@ from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.errors import DataError, MissingExtra, OptionError
 from eigenlens.pca import tables
 from eigenlens.plot._labels import arrange
+from eigenlens.tables.rows import first_rows
 
 
 @pytest.fixture(scope="module")
@@ -300,7 +301,7 @@ def latent(model):
         loadings_=frozen.loadings,
         noise_variance_=1.0,
         loglik_path_=[-3.0, -2.0],
-        impute=lambda X, return_std: frozen.impute(tables.first_rows(X), return_std=return_std),
+        impute=lambda X, return_std: frozen.impute(first_rows(X), return_std=return_std),
         **known,
     )
 

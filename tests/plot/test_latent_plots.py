@@ -23,6 +23,7 @@ from eigenlens.latent.rotation import rotate, varimax
 from eigenlens.pca import tables
 from eigenlens.pca.model import PrincipalComponents
 from eigenlens.plot._style import BLUE, VERMILLION
+from eigenlens.tables.rows import first_rows
 
 NAMES = ("a", "b", "c", "d", "e", "f")
 SIMPLE = np.array([[0.9, 0.0], [0.1, 0.6], [0.8, 0.0], [0.0, 0.7], [0.7, 0.1], [0.0, 0.5]])
@@ -43,7 +44,7 @@ def fitted(frozen):
         loglik_path_=np.array([-130.0, -121.0, -120.5, -120.25]),
         converged_=False,
         feature_names_in_=np.array(NAMES),
-        impute=lambda X, return_std: frozen.impute(tables.first_rows(X), return_std=return_std),
+        impute=lambda X, return_std: frozen.impute(first_rows(X), return_std=return_std),
     )
 
 

@@ -11,10 +11,10 @@ import pytest
 from scipy import sparse
 
 from eigenlens import PCA, datasets
-from eigenlens.densities import intervals as fitted
 from eigenlens.errors import DataError, OptionError
 from eigenlens.pca import tables
 from eigenlens.pca.model import PrincipalComponents
+from eigenlens.tables import text as text_tables
 from eigenlens.tables import values
 
 
@@ -68,7 +68,7 @@ def test_variance_prints_four_digits_in_any_unit(rows, unit):
 def test_rounding_noise_prints_as_zero_and_long_tables_lose_their_middle(food):
     assert re.search(r"^PC4 +0\.00 ", str(tables.variance(PCA().fit(food.data))), re.MULTILINE)
     text = str(values.VarianceTable(np.arange(100.0, 0.0, -1.0), 5050.0))
-    assert len(text.splitlines()) == fitted.MAX_PRINTED_ROWS + 1
+    assert len(text.splitlines()) == text_tables.MAX_PRINTED_ROWS + 1
     assert "… 77 more" in text
     assert text.splitlines()[-1].startswith("PC100")
 

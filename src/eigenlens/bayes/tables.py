@@ -24,7 +24,7 @@ from eigenlens.data.table import numbers_of
 from eigenlens.data.table_sources import MixedSource
 from eigenlens.densities.intervals import proportion_intervals
 from eigenlens.errors import DataError, OptionError
-from eigenlens.pca.tables import first_rows
+from eigenlens.tables.rows import first_rows
 
 __all__ = [
     "CalibrationTable",

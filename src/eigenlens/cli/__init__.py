@@ -6,7 +6,6 @@ Only what `--help` needs is imported here; each command imports the rest when it
 from __future__ import annotations
 
 import gc
-import importlib
 import inspect
 import json
 import os
@@ -16,6 +15,7 @@ from typing import Any, NamedTuple
 
 import typer
 
+from eigenlens.catalogue import import_part
 from eigenlens.cli.errors import CODES, ReaderGone, Stopped, explained
 from eigenlens.cli.output import TYPED
 
@@ -23,26 +23,26 @@ __all__ = ["COMMANDS", "main", "make_app"]
 
 
 class Command(NamedTuple):
-    """Where a command lives under this package, its one line, and examples of it."""
+    """A command: its function by its dotted path, one line about it, and examples of its use."""
 
-    module: str
+    function: str
     about: str
     examples: tuple[str, ...]
 
 
 COMMANDS: dict[str, Command] = {
     "demo": Command(
-        "report",
+        "eigenlens.cli.commands.demo.demo",
         "See what eigenlens does, on data that comes with it.",
         ("demo", "demo --list", "demo two-circles -o circles", "demo old-faithful --data faithful.csv"),
     ),
     "info": Command(
-        "info",
+        "eigenlens.cli.commands.info.info",
         "Describe a data file (types, missing values, ranges) or a model file.",
         ("info wine.csv", "info 'sales/*.parquet' --json", "info answers.csv --na n/a", "info wine.safetensors"),
     ),
     "fit": Command(
-        "fit",
+        "eigenlens.cli.commands.fit.fit",
         "Fit a model to a table, and say what was found.",
         (
             "fit pca wine.csv -k 0.9 --standardize --label cultivar -o wine.safetensors --report wine.html",
@@ -57,7 +57,7 @@ COMMANDS: dict[str, Command] = {
         ),
     ),
     "transform": Command(
-        "apply",
+        "eigenlens.cli.commands.apply.transform",
         "Scores of rows: principal components, factors, discriminants.",
         (
             "transform wine.safetensors new.parquet -o scores.parquet",
@@ -65,27 +65,27 @@ COMMANDS: dict[str, Command] = {
         ),
     ),
     "denoise": Command(
-        "apply",
+        "eigenlens.cli.commands.apply.denoise",
         "Rows as the model sees them: projected, and brought back.",
         ("denoise kpca.safetensors noisy.npy -o clean.npy", "denoise wine.safetensors new.csv -o smooth.csv"),
     ),
     "impute": Command(
-        "apply",
+        "eigenlens.cli.commands.apply.impute",
         "Fill missing entries with their means given the rest of the row.",
         ("impute ppca.safetensors sensors.parquet --std -o filled.parquet",),
     ),
     "sample": Command(
-        "sample",
+        "eigenlens.cli.commands.sample.sample",
         "New rows drawn from the model.",
         ("sample gmm.safetensors -n 1000 --seed 7 -o drawn.csv", "sample nb.safetensors -n 5"),
     ),
     "score": Command(
-        "score",
+        "eigenlens.cli.commands.score.score",
         "How well the model fits rows: mean log density, or accuracy.",
         ("score gmm.safetensors faithful.csv", "score nb.safetensors test.csv --label species -o right.csv"),
     ),
     "predict": Command(
-        "apply",
+        "eigenlens.cli.commands.apply.predict",
         "The class of each row, or its component of a mixture.",
         (
             "predict nb.safetensors test.csv --proba -o classes.csv",
@@ -93,17 +93,17 @@ COMMANDS: dict[str, Command] = {
         ),
     ),
     "compare": Command(
-        "compare",
+        "eigenlens.cli.commands.compare.compare",
         "Compare densities by the log-likelihood of held-out rows.",
         ("compare data.csv --models gmm,kde,ppca,fa --cv 5", "compare data.csv -m gmm:k=1:covariance=diag,pca:k=2"),
     ),
     "report": Command(
-        "report",
+        "eigenlens.cli.commands.report.report",
         "Write one self-contained HTML file with interactive charts.",
         ("report wine.safetensors wine.csv --label cultivar -o wine-again.html",),
     ),
     "export": Command(
-        "export",
+        "eigenlens.cli.commands.export.export",
         "Write what a model has learned for other programs.",
         (
             "export wine.safetensors -o wine.json",
@@ -181,8 +181,7 @@ def _stub() -> None: ...
 
 
 def _function(name: str) -> Callable[..., None]:
-    module = importlib.import_module(f"eigenlens.cli.commands.{COMMANDS[name].module}")
-    function: Callable[..., None] = getattr(module, name)
+    function: Callable[..., None] = import_part(COMMANDS[name].function)
     return function
 
 

@@ -1,23 +1,90 @@
-"""The options of `fit` that are about models, and the estimator that they ask for."""
+"""The options of `fit` that concern models, and the estimator that they ask for.
+
+Which models take an option, and the names that it accepts, come from the catalogue.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import difflib
+import inspect
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
 import typer
 
+from eigenlens.catalogue import MODELS, ModelEntry, entry_of, import_part, model_entry
 from eigenlens.cli.errors import refuse
 from eigenlens.cli.options import Running
 
-__all__ = ["ModelOptions", "settings", "unfitted"]
+__all__ = [
+    "ModelOptions",
+    "commands",
+    "find_model",
+    "flag_of",
+    "joined",
+    "keeps_rows",
+    "make_estimator",
+    "model_parameters",
+    "option_value",
+    "require_method",
+    "takes_text",
+    "unfitted_model",
+]
 
-MODEL = "Model"
+MODEL_PANEL = "Model"
 
 
-def _option(*names: str, **more: Any) -> Any:
-    return typer.Option(*names, rich_help_panel=MODEL, **({"metavar": ""} | more))
+def commands(*flags: str) -> list[str]:
+    """Return the names of the models on the command line, of those whose entries have all these flags.
+
+    >>> commands("density")
+    ['pca', 'ppca', 'fa', 'gmm', 'kde']
+    """
+    return [entry.command for entry in MODELS.values() if all(getattr(entry, flag) for flag in flags)]
+
+
+def joined(names: Sequence[str], last: str = "or") -> str:
+    """Return names as a phrase.
+
+    >>> joined(["a", "b", "c"]), joined(["a"])
+    ('a, b or c', 'a')
+    """
+    return f" {last} ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
+
+
+def flag_of(option: str) -> str:
+    """Return the flag of an option of models."""
+    return "-k" if option == "k" else f"--{option.replace('_', '-')}"
+
+
+def _about(option: str, text: str) -> str:
+    """Return the help of an option: the models that take it, and `text` with their names in place of {names}.
+
+    >>> _about("whiten", "scores of unit variance."), _about("gamma", "a number, {names}.")
+    ('pca: scores of unit variance.', 'kpca: a number, scale or median.')
+    """
+    taking = [entry for entry in MODELS.values() if option in entry.options]
+    if "{names}" not in text:
+        return f"{', '.join(entry.command for entry in taking)}: {text}"
+    alike: dict[str, list[str]] = {}  # models that accept the same names
+    for entry in taking:
+        alike.setdefault(joined(entry.names[option].names), []).append(entry.command)
+    parts = [f"{', '.join(takers)}: {text.rstrip('.').replace('{names}', names)}" for names, takers in alike.items()]
+    return "; ".join(parts) + "."
+
+
+def _option(option: str, text: str, **more: Any) -> Any:
+    return typer.Option(
+        f"--{option}", rich_help_panel=MODEL_PANEL, help=_about(option, text), **({"metavar": ""} | more)
+    )
+
+
+def _names(command: str, option: str = "k") -> str:
+    """Return the names that an option of one model accepts."""
+    entry = model_entry(command)
+    return "" if entry is None else joined(entry.names[option].names)
 
 
 @dataclass(frozen=True)
@@ -26,90 +93,64 @@ class ModelOptions:
 
     k: Annotated[
         str | None,
-        _option(
-            "-k", "--components", metavar="K",
-            help="How many components, factors, Gaussians or discriminants. pca: also a share of the variance (0.9) or "
-            "a rule (mle, parallel, gavish-donoho, cv, kaiser). ppca, fa: also bic or cv; default bic. gmm: also a "
-            "range (1:6), bic, icl or aic; default bic over 1 to 6.",
+        typer.Option(
+            "-k", "--components", metavar="K", rich_help_panel=MODEL_PANEL,
+            help="Number of components, factors, Gaussians or discriminants. pca: also a share of the variance (0.9) "
+            f"or a rule ({_names('pca')}). ppca: also {_names('ppca')}; default bic. fa: also {_names('fa')}; default "
+            f"bic. gmm: also a range (1:6), {_names('gmm')}; default bic over 1 to 6.",
         ),
     ] = None  # fmt: skip
-    standardize: Annotated[
-        bool, _option("--standardize", help="pca, fa: divide columns by their standard deviations.")
-    ] = False
-    whiten: Annotated[bool, _option("--whiten", help="pca: scores of unit variance.")] = False
-    solver: Annotated[str | None, _option("--solver", metavar="NAME", help="pca, kpca, ppca, fa: which algorithm.")] = (
-        None
-    )
+    standardize: Annotated[bool, _option("standardize", "divide columns by their standard deviations.")] = False
+    whiten: Annotated[bool, _option("whiten", "scale scores to unit variance.")] = False
+    solver: Annotated[str | None, _option("solver", "{names}.", metavar="NAME")] = None
     missing: Annotated[
         str | None,
-        _option("--missing", metavar="HOW", help="pca: em fits the entries that are there; raise refuses gaps."),
+        _option("missing", "{names}: reject missing values, or fit the observed entries by EM.", metavar="HOW"),
     ] = None
-    kernel: Annotated[
-        str | None,
-        _option("--kernel", metavar="NAME", help="kpca: rbf, poly, laplacian, …; kde: gaussian, epanechnikov, box, …"),
-    ] = None
-    gamma: Annotated[
-        str | None, _option("--gamma", metavar="G", help="kpca: width of the kernel; a number, scale or median.")
-    ] = None
-    degree: Annotated[int | None, _option("--degree", metavar="N", help="kpca: of the kernel poly.")] = None
-    approximation: Annotated[
-        str | None,
-        _option("--approximation", metavar="NAME", help="kpca: rpcholesky, nystroem or fourier, for many rows."),
-    ] = None
+    kernel: Annotated[str | None, _option("kernel", "{names}.", metavar="NAME")] = None
+    gamma: Annotated[str | None, _option("gamma", "scale of the kernel: a number, {names}.", metavar="G")] = None
+    degree: Annotated[int | None, _option("degree", "degree of the kernel poly.", metavar="N")] = None
+    approximation: Annotated[str | None, _option("approximation", "{names}, for many rows.", metavar="NAME")] = None
     landmarks: Annotated[
-        str | None, _option("--landmarks", metavar="N", help="kpca: landmarks of an approximation.")
+        str | None, _option("landmarks", "number of landmarks or random features of an approximation.", metavar="N")
     ] = None
-    preimage: Annotated[
-        str | None, _option("--preimage", metavar="NAME", help="kpca: fixed-point, mds or ridge, for denoise.")
-    ] = None
-    rotation: Annotated[
-        str | None,
-        _option("--rotation", metavar="NAME", help="fa: varimax, quartimax, equamax, promax or oblimin."),
-    ] = None
-    covariance: Annotated[
-        str | None, _option("--covariance", metavar="KIND", help="gmm: full, tied, diag, spherical, ppca or factor.")
-    ] = None
+    preimage: Annotated[str | None, _option("preimage", "{names}, for denoise.", metavar="NAME")] = None
+    rotation: Annotated[str | None, _option("rotation", "{names}.", metavar="NAME")] = None
+    covariance: Annotated[str | None, _option("covariance", "{names}.", metavar="KIND")] = None
     factors: Annotated[
-        int | None, _option("--factors", metavar="N", help="gmm: latent dimensions of --covariance ppca and factor.")
+        int | None, _option("factors", "latent dimensions of --covariance ppca and factor.", metavar="N")
     ] = None
-    prior: Annotated[str | None, _option("--prior", metavar="NAME", help="gmm: conjugate keeps components apart.")] = (
-        None
-    )
-    bandwidth: Annotated[
+    prior: Annotated[
+        str | None, _option("prior", "{names}, which keeps components from collapsing.", metavar="NAME")
+    ] = None
+    bandwidth: Annotated[str | None, _option("bandwidth", "a number, or {names}.", metavar="H")] = None
+    adaptive: Annotated[bool, _option("adaptive", "wider kernels where rows are sparse.")] = False
+    density: Annotated[
         str | None,
         _option(
-            "--bandwidth", metavar="H", help="kde: a number, or silverman, scott, sheather-jones, isj, lscv, mlcv."
+            "density", f"density of each class: {joined(commands('density'))}; its options apply.", metavar="MODEL"
         ),
     ] = None
-    adaptive: Annotated[bool, _option("--adaptive", help="kde: wider kernels where rows are rare.")] = False
-    density: Annotated[
-        str | None, _option("--density", metavar="MODEL", help="bayes: the density of each class; its options apply.")
-    ] = None
-    smoothing: Annotated[str | None, _option("--smoothing", metavar="A", help="nb: counts added to each category.")] = (
-        None
-    )
+    smoothing: Annotated[str | None, _option("smoothing", "count added to each category.", metavar="A")] = None
     shrinkage: Annotated[
-        str | None, _option("--shrinkage", metavar="S", help="lda, qda: of covariances; 0 to 1, or ledoit-wolf.")
+        str | None, _option("shrinkage", "of covariances: a number from 0 to 1, or {names}.", metavar="S")
     ] = None
     set: Annotated[
         list[str] | None,
-        _option(
-            "--set",
-            metavar="NAME=VALUE",
+        typer.Option(
+            "--set", metavar="NAME=VALUE", rich_help_panel=MODEL_PANEL,
             help="Any other parameter of the model in Python, its value as JSON or a word: max_iter=500, "
             '\'features={"age": "kde"}\'; may be repeated.',
         ),
-    ] = None
+    ] = None  # fmt: skip
 
 
-def settings(words: Sequence[str] | None) -> dict[str, Any]:
-    """{name: value} of words such as max_iter=500.
+def model_parameters(words: Sequence[str] | None) -> dict[str, Any]:
+    """Return {name: value} of words such as max_iter=500.
 
-    >>> settings(["max_iter=500", "init=random"])
+    >>> model_parameters(["max_iter=500", "init=random"])
     {'max_iter': 500, 'init': 'random'}
     """
-    from eigenlens.cli.models import option_value
-
     found = {}
     for word in words or ():
         name, sign, value = word.partition("=")
@@ -119,14 +160,117 @@ def settings(words: Sequence[str] | None) -> dict[str, Any]:
     return found
 
 
-def unfitted(model: str, options: ModelOptions, running: Running) -> tuple[Any, Any]:
-    """The estimator that the command line asks for, and how its number of components is to be chosen (None: given)."""
+def option_value(text: Any) -> Any:
+    """Return a word of the command line as a number, true, false, null, a list, or unchanged.
+
+    >>> [option_value(text) for text in ("3", "0.9", "mle", "true", "[1, 2]")]
+    [3, 0.9, 'mle', True, [1, 2]]
+    """
+    if not isinstance(text, str):
+        return text
+    try:
+        return json.loads(text)
+    except ValueError:
+        return {"True": True, "False": False, "None": None}.get(text, text)
+
+
+def unfitted_model(model: str, options: ModelOptions, running: Running) -> tuple[Any, Any]:
+    """Return the estimator that the command line asks for, and how to choose its number of components (None: given)."""
     from eigenlens.cli.choosing import asked_for
-    from eigenlens.cli.models import kind_of, make
 
     given = asdict(options)
-    extra = settings(given.pop("set"))
-    choice = asked_for(options.k) if kind_of(model).chosen and "n_components" not in extra else None
+    extra = model_parameters(given.pop("set"))
+    choice = asked_for(options.k) if find_model(model).chooses and "n_components" not in extra else None
     if choice is not None:
         given["k"] = None
-    return make(model, given | {"max_memory": running.max_memory}, extra, running.seed), choice
+    return make_estimator(model, given | {"max_memory": running.max_memory}, extra, running.seed), choice
+
+
+def find_model(command: str) -> ModelEntry:
+    """Return the entry of the model of this name on the command line; an unknown name is an error."""
+    entry = model_entry(command)
+    if entry is None:
+        known = {name: entry.command for entry in MODELS.values() for name in (entry.command, *entry.aliases)}
+        near = difflib.get_close_matches(command.lower(), known, n=1, cutoff=0.5)
+        guess = f"did you mean {known[near[0]]}? " if near else ""
+        refuse(f"{command!r} is not a model", f"{guess}use one of {', '.join(commands())}")
+    return entry
+
+
+def keeps_rows(command: str, options: Mapping[str, Any]) -> bool:
+    """Return whether a model, or the density that it wraps, keeps all rows."""
+    entry, density = find_model(command), options.get("density")
+    return entry.keeps_rows or bool(entry.wraps and density and find_model(str(density)).keeps_rows)
+
+
+def takes_text(model: Any) -> bool:
+    """Return whether a fitted model takes columns of text."""
+    entry = entry_of(model)
+    return entry is not None and entry.mixed
+
+
+def make_estimator(command: str, options: Mapping[str, Any], extra: Mapping[str, Any], seed: int) -> Any:
+    """Return an unfitted estimator by its name, options of the command line (None: not given) and other parameters."""
+    entry = find_model(command)
+    given = {option: value for option, value in options.items() if value is not None and value is not False}
+    if entry.required and entry.required not in given and entry.options[entry.required] not in extra:
+        fix = f"add --density {joined(commands('density'))}" if entry.wraps else f"see --help about {entry.required}"
+        refuse(f"{command} needs {flag_of(entry.required)}", fix)
+    _check_companions(given)
+    own = {option: value for option, value in given.items() if option in entry.options or not entry.wraps}
+    values = dict(entry.defaults) | {entry.options[option]: value for option, value in _check_taken(entry, own)}
+    if entry.wraps and isinstance(values.get("density"), str):
+        inner = {option: value for option, value in given.items() if option not in own}
+        values["density"] = _make_density(values["density"], inner, seed)
+    made = import_part(entry.estimator)
+    known = inspect.signature(made).parameters
+    for parameter in extra:
+        if parameter not in known:
+            refuse(f"--set {parameter}: {command} has no such parameter", f"it has {', '.join(known)}")
+    random = {"random_state": seed} if "random_state" in known else {}
+    return made(**(values | random | dict(extra)))
+
+
+COMPANIONS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "landmarks": ("approximation", MODELS["KernelPCA"].names["approximation"].names),
+    "degree": ("kernel", ("poly",)),
+    "factors": ("covariance", ("ppca", "factor")),
+}
+"""Options that have an effect only together with certain values of another."""
+
+
+def _check_companions(given: Mapping[str, Any]) -> None:
+    for option, (other, values) in COMPANIONS.items():
+        if option in given and given.get(other) not in values:
+            refuse(f"--{option} has no effect without --{other} {joined(values)}", f"add --{other} {values[0]}")
+
+
+def _make_density(command: str, options: Mapping[str, Any], seed: int) -> Any:
+    if command not in commands("density"):
+        refuse(f"--density {command} is not a density of rows", f"use {joined(commands('density'))}")
+    return make_estimator(command, options, {}, seed)
+
+
+NUMBERS = {"k", "gamma", "bandwidth", "landmarks", "smoothing", "shrinkage", "prior", "max_memory"}
+"""Options that are numbers where they look like one, and names otherwise."""
+
+
+def _check_taken(entry: ModelEntry, given: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Return the options that the model takes; another is an error, except a limit of memory, which commands have."""
+    taken = []
+    for option, value in given.items():
+        if option in entry.options:
+            taken.append((option, option_value(value) if option in NUMBERS else value))
+        elif option != "max_memory":
+            takers = ", ".join(other.command for other in MODELS.values() if option in other.options)
+            own = ", ".join(flag_of(each) for each in entry.options if each != "max_memory")
+            fix = f"{flag_of(option)} is for {takers}; {entry.command} takes {own}"
+            refuse(f"{flag_of(option)} is not an option of {entry.command}", fix)
+    return taken
+
+
+def require_method(model: Any, method: str, verb: str) -> None:
+    """Raise an error that names the models with this method, unless the model has it."""
+    if not hasattr(model, method):
+        able = [entry.command for entry in MODELS.values() if hasattr(import_part(entry.estimator), method)]
+        refuse(f"a {type(model).__name__} cannot {verb}", f"fit {joined(able) or 'another model'}", "data")

@@ -5,24 +5,24 @@ from __future__ import annotations
 import importlib
 import json
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from eigenlens.arrays import Array
+from eigenlens.catalogue import entry_of, import_part
 from eigenlens.cli.errors import refuse
 from eigenlens.errors import MissingExtra
 
-__all__ = ["PROJECTIONS", "write_projection"]
+__all__ = ["write_projection"]
 
 OPSET = 17
 TOLERANCE = 1e-8
 """How far ONNX may be from `transform`, over the largest score."""
 
 
-def _principal(model: Any) -> tuple[Array, Array]:
+def principal_projection(model: Any) -> tuple[Array, Array]:
     V = (np.asarray(model.components_, dtype=np.float64) / np.asarray(model.scale_, dtype=np.float64)).T
     if model.whiten:
         deviation = np.sqrt(np.asarray(model.explained_variance_, dtype=np.float64))
@@ -30,13 +30,13 @@ def _principal(model: Any) -> tuple[Array, Array]:
     return np.asarray(model.mean_, dtype=np.float64), V
 
 
-def _latent(model: Any) -> tuple[Array, Array]:
+def latent_projection(model: Any) -> tuple[Array, Array]:
     V = np.asarray(model.model_.latent_map, dtype=np.float64)
     turn = model._turn
     return np.asarray(model.model_.mean, dtype=np.float64), V if turn is None else V @ turn
 
 
-def _discriminant(model: Any) -> tuple[Array, Array]:
+def discriminant_projection(model: Any) -> tuple[Array, Array]:
     d = model.n_features_in_
     zero = np.asarray(model.transform(np.zeros((1, d))), dtype=np.float64)
     V = np.asarray(model.transform(np.eye(d)), dtype=np.float64) - zero
@@ -44,25 +44,17 @@ def _discriminant(model: Any) -> tuple[Array, Array]:
     return mu, V
 
 
-PROJECTIONS: dict[str, Callable[[Any], tuple[Array, Array]]] = {
-    "PCA": _principal,
-    "ProbabilisticPCA": _latent,
-    "FactorAnalysis": _latent,
-    "LinearDiscriminant": _discriminant,
-}
-"""The mean (d,) and the map V (d, k) of linear projections, by class."""
-
-
 def write_projection(model: Any, path: Path) -> str:
     """Write the projection, and compare it with the model on rows around the mean; a note on what was done."""
-    name = type(model).__name__
-    if name not in PROJECTIONS:
-        refuse(f"a {name} is no linear projection, and only these are exported to ONNX", "write .json or .csv", "data")
+    entry = entry_of(model)
+    if entry is None or not entry.projection:
+        what = f"a {type(model).__name__} is not a linear projection, and only these are exported to ONNX"
+        refuse(what, "write .json or .csv", "data")
     try:
         onnx = importlib.import_module("onnx")
     except ImportError as error:
         raise MissingExtra("onnx", extra="onnx", need="writing ONNX") from error
-    mu, V = PROJECTIONS[name](model)
+    mu, V = import_part(entry.projection)(model)
     onnx.save(_graph(onnx, mu, V, model), str(path))
     return _checked(model, mu, path)
 

@@ -67,7 +67,7 @@ def opened(paths: Sequence[str], reading: Parsing) -> Opened:
 def memory_limit(running: Running, share: int = 4) -> int:
     """What may be held in memory: what the options say, or else a share of what is free."""
     from eigenlens import checks
-    from eigenlens.kernel_pca.route import available_memory
+    from eigenlens.resources import available_memory
 
     given = running.max_memory
     if given is None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from eigenlens.arrays import Array
+from eigenlens.catalogue import entry_of, import_part
 from eigenlens.cli.output import SHOWN, aligned, counted, figure, one_line
-from eigenlens.pca.tables import feature_names
+from eigenlens.tables.names import feature_names
 from eigenlens.tables.values import VarianceTable
 
 __all__ = ["Summary", "axis_names", "call", "largest_first", "summary"]
@@ -20,19 +20,17 @@ Summary = tuple[str, str, dict[str, Any]]
 
 
 def summary(model: Any) -> Summary:
-    """The line, the table and the facts of a fitted model."""
-    for parent in type(model).__mro__:
-        if parent.__name__ in SUMMARIES:
-            return SUMMARIES[parent.__name__](model)
-    return _classes(model) if hasattr(model, "classes_") else ("", "", {})
+    """Return the line, the table and the facts of a fitted model, by the function of its entry in the catalogue."""
+    entry = entry_of(model)
+    if entry is not None and entry.summary:
+        described: Summary = import_part(entry.summary)(model)
+        return described
+    return classes_summary(model) if hasattr(model, "classes_") else ("", "", {})
 
 
 def call(model: Any) -> str:
     """The estimator as Python writes it, on one line."""
     return " ".join(repr(model).split())
-
-
-STEMS = {"FactorAnalysis": "F", "LinearDiscriminant": "LD"}
 
 
 def largest_first(weight: Array, most: int = SHOWN) -> Array:
@@ -47,7 +45,8 @@ def largest_first(weight: Array, most: int = SHOWN) -> Array:
 
 def axis_names(model: Any, k: int) -> list[str]:
     """The names of k scores: PC1, …; F1, … of factors; LD1, … of discriminants."""
-    return [f"{STEMS.get(type(model).__name__, 'PC')}{j + 1}" for j in range(k)]
+    entry = entry_of(model)
+    return [f"{entry.axis if entry else 'PC'}{j + 1}" for j in range(k)]
 
 
 def _variances(model: Any, total: float) -> Summary:
@@ -58,12 +57,12 @@ def _variances(model: Any, total: float) -> Summary:
     return line, str(shown), facts
 
 
-def _pca(model: Any) -> Summary:
+def pca_summary(model: Any) -> Summary:
     line, shown, facts = _variances(model, float(model.total_variance_))
     return f"{line} ({model.solver_.solver}: {model.solver_.reason})", shown, facts | _outcome(model)
 
 
-def _kernel(model: Any) -> Summary:
+def kernel_summary(model: Any) -> Summary:
     shares = np.asarray(model.explained_variance_ratio_, dtype=np.float64)
     total = float(np.sum(model.explained_variance_) / shares.sum()) if shares.sum() else 0.0
     line, shown, facts = _variances(model, total)
@@ -71,7 +70,7 @@ def _kernel(model: Any) -> Summary:
     return f"{line} in feature space ({model.solver_.solver}: {model.solver_.reason})", shown, facts | _outcome(model)
 
 
-def _ppca(model: Any) -> Summary:
+def ppca_summary(model: Any) -> Summary:
     variances = np.asarray(model.explained_variance_, dtype=np.float64)
     total = float(variances.sum() + (model.n_features_in_ - variances.size) * model.noise_variance_)
     line, shown, facts = _variances(model, total)
@@ -79,7 +78,7 @@ def _ppca(model: Any) -> Summary:
     return line, shown, facts | _likelihood(model) | {"noise_variance": model.noise_variance_}
 
 
-def _factor(model: Any) -> Summary:
+def factor_summary(model: Any) -> Summary:
     k = model.n_components_
     line = f"{counted(k, 'factor')}, log-likelihood {model.loglik_:,.2f}"
     names = feature_names(model, model.n_features_in_)
@@ -91,7 +90,7 @@ def _factor(model: Any) -> Summary:
     return line, shown, _likelihood(model) | {"n_components": k, "loadings": W, "uniquenesses": own, "columns": names}
 
 
-def _mixture(model: Any) -> Summary:
+def mixture_summary(model: Any) -> Summary:
     weights, means = np.asarray(model.weights_), np.asarray(model.means_)
     names = feature_names(model, model.n_features_in_)
     K, fit = weights.size, f"log-likelihood {model.loglik_:,.2f}, BIC {model.bic():,.2f}"
@@ -122,7 +121,7 @@ def _diagonal(component: Any) -> Any:
     return np.diag(covariance()) if callable(covariance) else covariance.variances
 
 
-def _density(model: Any) -> Summary:
+def density_summary(model: Any) -> Summary:
     h = np.atleast_1d(np.asarray(model.bandwidth_, dtype=np.float64))
     names = feature_names(model, model.n_features_in_)
     spread = np.sqrt(np.diag(h)) if h.ndim == 2 else h
@@ -131,7 +130,7 @@ def _density(model: Any) -> Summary:
     return line, aligned(["column", "bandwidth"], lines), {"bandwidth": model.bandwidth_, "columns": names}
 
 
-def _classes(model: Any) -> Summary:
+def classes_summary(model: Any) -> Summary:
     """Any classifier: its classes, how many rows each has, and their prior probabilities."""
     classes, prior = [str(each) for each in model.classes_], np.asarray(model.class_prior_)
     counts = getattr(model, "class_count_", None)
@@ -141,8 +140,8 @@ def _classes(model: Any) -> Summary:
     return counted(len(classes), "class"), aligned(["class", "rows", "prior"], listed), facts
 
 
-def _naive(model: Any) -> Summary:
-    line, shown, facts = _classes(model)
+def naive_summary(model: Any) -> Summary:
+    line, shown, facts = classes_summary(model)
     choices = [(str(each.column), str(each.family), each.reason) for each in model.features_]
     kinds = Counter(family for _, family, _ in choices)
     families = ", ".join(f"{count} {family}" for family, count in kinds.items())
@@ -177,14 +176,14 @@ def _joined(reasons: list[str]) -> str:
                   reasons[0])  # fmt: skip
 
 
-def _bayes(model: Any) -> Summary:
-    line, shown, facts = _classes(model)
+def bayes_summary(model: Any) -> Summary:
+    line, shown, facts = classes_summary(model)
     density = call(model.density)
     return f"{line}, each with its own {density}", shown, facts | {"density": density}
 
 
-def _linear(model: Any) -> Summary:
-    line, shown, facts = _classes(model)
+def linear_summary(model: Any) -> Summary:
+    line, shown, facts = classes_summary(model)
     shares, V = np.asarray(model.explained_variance_ratio_), np.asarray(model.scalings_)
     axes = axis_names(model, V.shape[1])
     names = feature_names(model, model.n_features_in_)
@@ -199,8 +198,8 @@ def _linear(model: Any) -> Summary:
     }  # fmt: skip
 
 
-def _quadratic(model: Any) -> Summary:
-    line, shown, facts = _classes(model)
+def quadratic_summary(model: Any) -> Summary:
+    line, shown, facts = classes_summary(model)
     return f"{line}, a Gaussian each{_shrunk(model)}", shown, facts | {"shrinkage": model.shrinkage_}
 
 
@@ -216,18 +215,3 @@ def _outcome(model: Any) -> dict[str, Any]:
 def _likelihood(model: Any) -> dict[str, Any]:
     facts = {"loglik": model.loglik_, "n_iter": model.n_iter_, "converged": model.converged_}
     return {name: getattr(value, "item", lambda value=value: value)() for name, value in facts.items()}
-
-
-SUMMARIES: dict[str, Callable[[Any], Summary]] = {
-    "PCA": _pca,
-    "KernelPCA": _kernel,
-    "ProbabilisticPCA": _ppca,
-    "FactorAnalysis": _factor,
-    "GaussianMixture": _mixture,
-    "KernelDensity": _density,
-    "NaiveBayes": _naive,
-    "BayesClassifier": _bayes,
-    "LinearDiscriminant": _linear,
-    "QuadraticDiscriminant": _quadratic,
-}
-"""Summaries by the class of the model; a classifier without one is described by its classes."""

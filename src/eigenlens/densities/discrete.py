@@ -15,10 +15,11 @@ from eigenlens.data.levels import coded
 from eigenlens.data.source import Block
 from eigenlens.densities.base import Columns
 from eigenlens.densities.fitting import category_counts, pseudo_counts
-from eigenlens.densities.intervals import Fitted, fit_record, format_numbers, proportion_intervals, titled_table
+from eigenlens.densities.intervals import Fitted, fit_record, format_numbers, proportion_intervals
 from eigenlens.densities.product import Product
 from eigenlens.errors import DataError, OptionError
 from eigenlens.stats.counts import Counts
+from eigenlens.tables.text import titled_table
 
 __all__ = ["Bernoulli", "BernoulliFamily", "Categorical", "CategoricalFamily", "probability_table"]
 

@@ -26,10 +26,10 @@ from eigenlens.densities.intervals import (
     GaussianIntervals,
     fit_record,
     format_numbers,
-    titled_table,
 )
 from eigenlens.errors import DataError, OptionError
 from eigenlens.stats.moments import ColumnMoments, Moments
+from eigenlens.tables.text import titled_table
 
 __all__ = ["GAUSSIAN_FITS", "Gaussian", "GaussianFamily", "check_squares_in_range", "explain_unusable_moments"]
 

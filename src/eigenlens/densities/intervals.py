@@ -8,7 +8,7 @@ How well the parameters of a fitted Gaussian are known.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -26,14 +26,10 @@ __all__ = [
     "Fitted",
     "GaussianErrors",
     "GaussianIntervals",
-    "aligned",
     "fit_record",
     "format_numbers",
     "proportion_intervals",
-    "titled_table",
 ]
-
-MAX_PRINTED_ROWS = 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,32 +136,6 @@ PROPORTION_INTERVALS: dict[str, Callable[[Array, float, float], tuple[Array, Arr
 def format_numbers(values: Any) -> list[str]:
     """Numbers as text, five significant digits."""
     return [f"{float(value):.5g}" for value in np.ravel(values)]
-
-
-def titled_table(title: str, header: Sequence[str], *columns: Sequence[str]) -> str:
-    """A title and columns of text, the first flush left, the others flush right; a long table loses its middle.
-
-    >>> print(titled_table("Coin", ("side", "p"), ["heads", "tails"], ["0.25", "0.75"]))
-    Coin
-    side      p
-    heads  0.25
-    tails  0.75
-    """
-    return f"{title}\n{aligned(header, *columns)}"
-
-
-def aligned(header: Sequence[str], *columns: Sequence[str]) -> str:
-    """Columns of text, the first flush left, the others flush right; a long table loses its middle."""
-    rows = list(zip(*columns, strict=True))
-    if len(rows) > MAX_PRINTED_ROWS:
-        hidden = (f"… {len(rows) - MAX_PRINTED_ROWS + 1} more", *[""] * (len(header) - 1))
-        rows = [*rows[: MAX_PRINTED_ROWS - 2], hidden, rows[-1]]
-    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-    sides = [str.ljust, *[str.rjust] * (len(header) - 1)]
-    lines = [
-        [fill(cell, width) for fill, cell, width in zip(sides, row, widths, strict=True)] for row in (header, *rows)
-    ]
-    return "\n".join("  ".join(line).rstrip() for line in lines)
 
 
 class GaussianErrors(NamedTuple):

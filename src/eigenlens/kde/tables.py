@@ -22,8 +22,7 @@ from eigenlens.kde.highest_density import MassLevels, mass_levels
 from eigenlens.kde.kernels import SMOOTHING_KERNELS
 from eigenlens.kde.model import KernelEstimate
 from eigenlens.kde.options import column_positions
-from eigenlens.pca.tables import first_rows
-from eigenlens.tables.rows import count_outside, visible_range
+from eigenlens.tables.rows import count_outside, first_rows, visible_range
 
 __all__ = ["BandwidthTable", "DensityTable", "MassTable", "bandwidths", "density", "masses_of_plane"]
 

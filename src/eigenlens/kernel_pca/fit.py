@@ -22,7 +22,7 @@ from eigenlens.linalg.lanczos import lanczos, residual_norms
 from eigenlens.linalg.randomized import randomized
 from eigenlens.linalg.spectrum import Outcome, Requested, Spectrum, orient
 from eigenlens.linalg.symmetric import leading_eigenpairs
-from eigenlens.native import one_thread
+from eigenlens.resources import one_thread
 
 __all__ = ["GRAM_SOLVERS", "KernelPCAFit", "fit_kernel_pca"]
 

@@ -30,7 +30,7 @@ from eigenlens.kernel_pca.panels import (
     sum_panels,
     to_float64_rows,
 )
-from eigenlens.native import each_alone, threads
+from eigenlens.resources import single_threaded_map, thread_count
 
 __all__ = ["Landmarks", "draw_pivoted_landmarks", "draw_uniform_landmarks"]
 
@@ -349,7 +349,7 @@ def _round(
     drawn, bars = choice.draw(residual, weight, 4 * (target - found.size) + SPARE_PROPOSALS, rng)
     rows = take_rows(source, drawn, n, progress)
     found, start = replace(found, passes=found.passes + (type(source) not in LOOK_UP)), 0
-    with each_alone(threads()):
+    with single_threaded_map(thread_count()):
         while start < len(drawn) and found.size < target:
             part = slice(start, start + choice.at_once(target - found.size))
             before, found = found.size, _extend(found, rows[part], drawn[part], bars[part], choice, target)

@@ -10,7 +10,7 @@ import numpy as np
 
 from eigenlens.arrays import Array, Like, dense, is_sparse, is_tensor, namespace, to_numpy
 from eigenlens.kernel_pca.kernels.mercer import RBF, Custom, Kernel
-from eigenlens.native import each_alone, threads
+from eigenlens.resources import single_threaded_map, thread_count
 
 __all__ = ["KernelComponents"]
 
@@ -89,7 +89,7 @@ class KernelComponents:
                 return np.asarray(values(block) @ self.coefficients - self.offset, dtype=like.dtype)
 
         # A user's function may not be ready for threads.
-        with each_alone(1 if isinstance(self.kernel, Custom) else threads()) as each:
+        with single_threaded_map(1 if isinstance(self.kernel, Custom) else thread_count()) as each:
             return np.concatenate(list(each(part, self._blocks(X, like))))
 
     def _widened(self, rows: Any, like: Like) -> Any:

@@ -18,7 +18,7 @@ from eigenlens.kernel_pca.fit import GRAM_SOLVERS, INDEFINITE_SHARE, KernelPCAFi
 from eigenlens.kernel_pca.gamma import GAMMA_RULES, resolve_gamma
 from eigenlens.kernel_pca.kernels.mercer import KERNELS, Kernel, make_kernel
 from eigenlens.kernel_pca.preimage import PREIMAGES
-from eigenlens.kernel_pca.route import available_memory
+from eigenlens.resources import available_memory
 
 __all__ = [
     "check_kernel_components",

@@ -14,7 +14,7 @@ from eigenlens.arrays import Array, Like, is_sparse, is_tensor, namespace, to_nu
 from eigenlens.data.source import Block, Progress, S, Source, accumulate
 from eigenlens.errors import DataError, OptionError
 from eigenlens.kernel_pca.kernels.mercer import Custom, Kernel
-from eigenlens.native import each_alone, threads
+from eigenlens.resources import single_threaded_map, thread_count
 from eigenlens.stats.moments import ColumnMoments
 
 __all__ = [
@@ -47,13 +47,13 @@ def sum_panels(summarise: Callable[[Block], S], block: Block, m: int, kernel: Ke
     """
     quiet = np.errstate(all="ignore")(summarise)  # a thread does not inherit what the caller ignores
     shared = isinstance(kernel, Custom) or is_tensor(block.rows) or m > MAX_THREADED_FEATURES
-    workers = 1 if shared else threads()
+    workers = 1 if shared else thread_count()
     panels = list(_panels(block, m))
     waves = (
         panels[start : start + PANELS_PER_THREAD * workers]
         for start in range(0, len(panels), PANELS_PER_THREAD * workers)
     )
-    with each_alone(workers) as each:
+    with single_threaded_map(workers) as each:
         total: S = reduce(operator.add, chain.from_iterable(each(quiet, wave) for wave in waves))
     return total
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from pathlib import Path
 from typing import NamedTuple
 
 from eigenlens.errors import ResourceError
 from eigenlens.kernel_pca.kernels.gram import GRAM_PANEL_ROWS, tile_side
-from eigenlens.native import threads
+from eigenlens.resources import thread_count
 
-__all__ = ["EigenRoute", "MemoryNeeded", "available_memory", "choose_eigen_route", "gram_bytes", "memory_needed"]
+__all__ = ["EigenRoute", "MemoryNeeded", "choose_eigen_route", "gram_bytes", "memory_needed"]
 
 LANCZOS_BLOCK = {False: 8, True: 24}
 """Columns of a Lanczos step with the Gram matrix at hand, and (True) with its tiles made anew, which cost more."""
@@ -59,7 +56,7 @@ def memory_needed(n: int, itemsize: int, k: int) -> MemoryNeeded:
     >>> [round(bytes / 1e9) for bytes in memory_needed(20_000, 4, 200)]
     [14, 1, 0]
     """
-    tiles = 8 * threads() * (2 * tile_side(n) ** 2 + GRAM_PANEL_ROWS * n)
+    tiles = 8 * thread_count() * (2 * tile_side(n) ** 2 + GRAM_PANEL_ROWS * n)
     K, square = gram_bytes(n, itemsize), 8 * n * n
     basis, large = (2 * 8 * n * min(n, k + 16 * block) for block in LANCZOS_BLOCK.values())
     vectors = 8 * n * (k if 6 * k <= n else n + k)
@@ -70,36 +67,6 @@ def memory_needed(n: int, itemsize: int, k: int) -> MemoryNeeded:
 def gram_bytes(n: int, itemsize: int) -> int:
     """What the kept half of a Gram matrix (n, n) takes, its squares on the diagonal whole."""
     return n * (n + tile_side(n)) // 2 * itemsize
-
-
-def available_memory() -> int:
-    """Bytes that this machine, or the container, can give without swapping; 8 GB where neither tells.
-
-    >>> available_memory() > 0
-    True
-    """
-    return min(_machine_memory(), _container_memory())
-
-
-def _machine_memory() -> int:
-    try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
-        return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
-    except (OSError, StopIteration, ValueError):
-        pass
-    try:
-        return int(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")) // 2
-    except (AttributeError, OSError, ValueError):
-        return 8 << 30
-
-
-def _container_memory(folder: Path = Path("/sys/fs/cgroup")) -> int:
-    """What a control group's limit leaves; no limit where there is none."""
-    try:
-        limit, used = ((folder / name).read_text().strip() for name in ("memory.max", "memory.current"))
-        return max(0, int(limit) - int(used))
-    except (OSError, ValueError):
-        return sys.maxsize
 
 
 def choose_eigen_route(

@@ -17,7 +17,8 @@ from eigenlens.arrays import Array, to_numpy
 from eigenlens.data.coerce import as_source
 from eigenlens.errors import DataError, OptionError
 from eigenlens.kernel_pca.model import KernelComponents
-from eigenlens.pca.tables import first_rows, row_labels
+from eigenlens.tables.names import row_labels
+from eigenlens.tables.rows import first_rows
 from eigenlens.tables.values import ScoreTable
 
 __all__ = ["ContourTable", "DenoisingTable", "contours", "denoising", "scores"]

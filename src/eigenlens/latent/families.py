@@ -19,7 +19,7 @@ from eigenlens.latent.factor.solvers import FactorOptions, best_climb, canonical
 from eigenlens.linalg.spectrum import Requested, orient
 from eigenlens.linalg.symmetric import leading_eigenpairs
 from eigenlens.missing.result import free_parameters
-from eigenlens.native import one_thread
+from eigenlens.resources import one_thread
 from eigenlens.stats.moments import Moments
 
 __all__ = ["FactorFamily", "PPCAFamily"]

@@ -21,6 +21,8 @@ from eigenlens.errors import DataError, OptionError
 from eigenlens.latent.rotation import ROTATIONS, rotate
 from eigenlens.pca import tables
 from eigenlens.pca.model import PrincipalComponents
+from eigenlens.tables.names import feature_names, row_labels
+from eigenlens.tables.rows import first_rows
 from eigenlens.tables.values import ValueTable
 
 __all__ = [
@@ -177,7 +179,7 @@ def _loadings(model: Any, W: Array, psi: Array, Phi: Array, names: Iterable[str]
     stem = "PC" if np.ptp(psi) == 0.0 else "F"
     held = np.einsum("ij,ij->j", W, W @ Phi)
     shares = 100.0 * held / (float(held.sum() + psi.sum()) or 1.0)
-    return ValueTable("loading", tables.feature_names(model, d, names), tuple(range(1, k + 1)), shares, W, stem)
+    return ValueTable("loading", feature_names(model, d, names), tuple(range(1, k + 1)), shares, W, stem)
 
 
 def _chosen(table: ValueTable, components: Sequence[int] | None) -> ValueTable:
@@ -203,7 +205,7 @@ def rotation(
     deviations = np.sqrt((before**2).sum(axis=1) + psi)
     chosen = checks.choice("rotation", wanted, ROTATIONS)
     found = rotate(before, chosen, scale=np.where(deviations > 0.0, deviations, 1.0), **_options(model, rotation))
-    named = tables.feature_names(model, len(before), names)
+    named = feature_names(model, len(before), names)
     first = _loadings(model, before, psi, np.eye(before.shape[1]), named)
     second = _loadings(model, found.loadings, psi, found.correlations, named)
     second = replace(second, stem=ROTATED[first.stem])
@@ -235,7 +237,7 @@ def noise(model: Any, *, names: Iterable[str] | None = None) -> NoiseTable:
     array([50., 10.])
     """
     W, psi, Phi = _parts(model)
-    return NoiseTable(tables.feature_names(model, len(W), names), psi, np.einsum("ij,ij->i", W @ Phi, W))
+    return NoiseTable(feature_names(model, len(W), names), psi, np.einsum("ij,ij->i", W @ Phi, W))
 
 
 def imputed(
@@ -261,12 +263,12 @@ def imputed(
     """
     covered = checks.real("level", level, 0.0, 1.0)
     wanted = None if rows is None else list(rows)
-    given = tables.first_rows(X, None if wanted is not None or limit is None else limit + 1)
+    given = first_rows(X, None if wanted is not None or limit is None else limit + 1)
     shown = _row_numbers(wanted, len(given), limit)
-    known = tables.feature_names(model, given.shape[1], names)
+    known = feature_names(model, given.shape[1], names)
     chosen = _column_numbers(columns, known, np.isnan(given[shown]))
     filled, std = _filled(model, given[shown])
-    named = tables.row_labels(labels, len(given), at_least=wanted is None)
+    named = row_labels(labels, len(given), at_least=wanted is None)
     return ImputedTable(
         tuple(known[j] for j in chosen), shown, None if named is None else tuple(named[i] for i in shown),
         wanted is None and len(given) > len(shown),

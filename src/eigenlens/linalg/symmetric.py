@@ -9,7 +9,7 @@ from scipy.linalg import eigh, lapack
 
 from eigenlens.arrays import Array
 from eigenlens.linalg.spectrum import Requested
-from eigenlens.native import one_thread
+from eigenlens.resources import one_thread
 
 __all__ = ["leading_eigenpairs"]
 

@@ -22,7 +22,7 @@ from eigenlens.densities.mixture import Mixture
 from eigenlens.mixture.em import LostComponent, MixtureEMResult, rank_result, run_em_from_each
 from eigenlens.mixture.em_step import Problem, rows_unchanged
 from eigenlens.mixture.prior import PRIORS
-from eigenlens.native import threads
+from eigenlens.resources import thread_count
 
 __all__ = [
     "CENTRE_RULES",
@@ -179,7 +179,7 @@ def from_centres(centres: CentreRule, n_init: int) -> StartRule:
 def _starts_at_once(problem: Problem, K: int) -> int:
     """How many guesses are climbed from side by side: as many as their arrays fit in cache, and one for each thread."""
     d = problem.mean.size
-    return max(threads(), MAX_STACKED_ENTRIES // (K * d * (d if problem.structure.joint else 1)))
+    return max(thread_count(), MAX_STACKED_ENTRIES // (K * d * (d if problem.structure.joint else 1)))
 
 
 def _run_starts(

@@ -20,8 +20,8 @@ from eigenlens.densities.mixture import Mixture, covariance_matrix
 from eigenlens.errors import DataError, OptionError
 from eigenlens.mixture.select import SELECTION_CRITERIA, MixtureSelection
 from eigenlens.pca.fit import fit_pca
-from eigenlens.pca.tables import feature_names, first_rows
-from eigenlens.tables.rows import count_outside, visible_range
+from eigenlens.tables.names import feature_names
+from eigenlens.tables.rows import count_outside, first_rows, visible_range
 
 __all__ = [
     "CurveTable",

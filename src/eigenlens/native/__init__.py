@@ -15,7 +15,7 @@ from eigenlens.native.gram import (
     symmetric_product_numpy,
 )
 from eigenlens.native.moments import NARROW, moments_about, moments_about_numpy, symmetric
-from eigenlens.native.runtime import active, each_alone, kernels, one_thread, readable, threads
+from eigenlens.native.runtime import active, kernels, readable
 from eigenlens.native.sparse import normal_product, normal_product_numpy
 
 __all__ = [
@@ -23,7 +23,6 @@ __all__ = [
     "Points",
     "Upper",
     "active",
-    "each_alone",
     "gaussian_gram",
     "gaussian_gram_numpy",
     "gaussian_values",
@@ -33,10 +32,8 @@ __all__ = [
     "moments_about_numpy",
     "normal_product",
     "normal_product_numpy",
-    "one_thread",
     "readable",
     "symmetric",
     "symmetric_product",
     "symmetric_product_numpy",
-    "threads",
 ]

@@ -12,7 +12,8 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.native import runtime
-from eigenlens.native.runtime import aligned, readable, threads
+from eigenlens.native.runtime import aligned, readable
+from eigenlens.resources import thread_count
 
 __all__ = [
     "Lines",
@@ -101,7 +102,7 @@ def class_sums(rows: Array, y: Array, weight: Array | None, centre: Array) -> tu
     C, d = centre.shape
     sums = np.empty((C, 3, d))
     kernel = getattr(kernels, f"naive_moments_{rows.dtype.name}")
-    kernel(_walked(rows), y, weight, np.ascontiguousarray(centre), sums, threads())
+    kernel(_walked(rows), y, weight, np.ascontiguousarray(centre), sums, thread_count())
     return sums[:, 0], sums[:, 1], sums[:, 2]
 
 
@@ -135,7 +136,7 @@ def add_normal(rows: Array, means: Array, scales: Array, levels: Array, joint: A
         return
     kernel = getattr(kernels, f"naive_joint_{rows.dtype.name}")
     given = [np.ascontiguousarray(values) for values in (levels.sum(axis=1), means, scales, levels)]
-    kernel(_walked(rows), *given, joint, threads())
+    kernel(_walked(rows), *given, joint, thread_count())
 
 
 def add_normal_numpy(rows: Array, means: Array, scales: Array, levels: Array, joint: Array) -> None:
@@ -175,7 +176,7 @@ def code_ranges(codes: Array) -> tuple[Array, Array]:
 
 def _ends(read: Array) -> Array:
     ends = np.empty((2, read.shape[1]), dtype=np.int64)
-    getattr(kernels, f"naive_ranges_{read.dtype.name}")(read, ends, threads())
+    getattr(kernels, f"naive_ranges_{read.dtype.name}")(read, ends, thread_count())
     return ends
 
 
@@ -197,7 +198,7 @@ def class_counts(codes: Array, lines: Lines, y: Array, weight: Array | None, C: 
     read = _codes(codes)
     counts = np.empty((lines.total, C))
     kernel = getattr(kernels, f"naive_counts_{read.dtype.name}")
-    kernel(read, np.stack(lines), y, weight, counts, threads())
+    kernel(read, np.stack(lines), y, weight, counts, thread_count())
     return counts
 
 
@@ -229,7 +230,7 @@ def add_gathered(codes: Array, lines: Lines, table: Array, joint: Array) -> None
         add_gathered_numpy(codes, lines, table, joint)
         return
     read = _codes(codes)
-    getattr(kernels, f"naive_gather_{read.dtype.name}")(read, np.stack(lines), table, joint, threads())
+    getattr(kernels, f"naive_gather_{read.dtype.name}")(read, np.stack(lines), table, joint, thread_count())
 
 
 def add_gathered_numpy(codes: Array, lines: Lines, table: Array, joint: Array) -> None:

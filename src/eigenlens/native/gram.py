@@ -10,7 +10,8 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.native.moments import symmetric
-from eigenlens.native.runtime import aligned, kernels, readable, threads
+from eigenlens.native.runtime import aligned, kernels, readable
+from eigenlens.resources import thread_count
 
 __all__ = [
     "DEEPEST",
@@ -52,7 +53,7 @@ class Points:
         rows = self.rows if readable(self.rows) else np.ascontiguousarray(self.rows)
         suffix = "_by_float64" if self.double and rows.dtype == np.float32 else ""
         pack = getattr(kernels, f"points_{rows.dtype.name}{suffix}")
-        return pack(rows, self.gamma, np.ascontiguousarray(self.centre, dtype=np.float64), threads())
+        return pack(rows, self.gamma, np.ascontiguousarray(self.centre, dtype=np.float64), thread_count())
 
     def beside(self, X: Array) -> Points:
         """Other rows about the same centre."""
@@ -133,7 +134,7 @@ def gaussian_values(x: Points, y: Points, out: Array) -> Array:
         return gaussian_values_numpy(x, y, out)
     wide = x.rows.dtype == np.float32 and out.dtype == np.float64 and not x.double
     kernel = kernels.gaussian_wide if wide else kernels.gaussian
-    kernel(x.packed, y.packed, out, threads())
+    kernel(x.packed, y.packed, out, thread_count())
     return out
 
 
@@ -165,7 +166,7 @@ def gaussian_gram(x: Points, out: Upper) -> Upper:
     """
     if kernels is None or x.rows.shape[1] > DEEPEST:
         return gaussian_gram_numpy(x, out)
-    getattr(kernels, f"gaussian_gram_{out.dtype.name}")(x.packed, list(out.panels), out.step, threads())
+    getattr(kernels, f"gaussian_gram_{out.dtype.name}")(x.packed, list(out.panels), out.step, thread_count())
     return out
 
 
@@ -207,7 +208,7 @@ def symmetric_product(K: Upper, V: Array, workers: int | None = None) -> Array:
     width = -(-b // 8) * 8
     right, left = aligned(n, width), aligned(n, width)
     right[:, :b], right[:, b:] = V, 0.0
-    getattr(kernels, f"symmetric_{K.dtype.name}")(list(K.panels), K.step, right, left, workers or threads())
+    getattr(kernels, f"symmetric_{K.dtype.name}")(list(K.panels), K.step, right, left, workers or thread_count())
     return left[:, :b]
 
 

@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.native.runtime import kernels, readable, threads
+from eigenlens.native.runtime import kernels, readable
+from eigenlens.resources import thread_count
 
 __all__ = [
     "Frame",
@@ -199,7 +200,7 @@ def latent_rows(X: Array, frame: Frame, **wanted: Array) -> None:
 def _run(name: str, X: Array, *arguments: Any) -> None:
     if not readable(X):
         X = np.ascontiguousarray(X)
-    getattr(kernels, f"latent_{name}_{X.dtype.name}")(X, *arguments, threads())
+    getattr(kernels, f"latent_{name}_{X.dtype.name}")(X, *arguments, thread_count())
 
 
 def _given(frame: Frame) -> list[Array]:

@@ -15,7 +15,8 @@ import numpy as np
 from scipy import special
 
 from eigenlens.arrays import Array
-from eigenlens.native.runtime import kernels, threads
+from eigenlens.native.runtime import kernels
+from eigenlens.resources import thread_count
 
 __all__ = [
     "FORMS",
@@ -92,7 +93,7 @@ def window_sums(x: Array, w: Array | None, y: Array, h: float, pieces: Sequence[
         return window_sums_numpy(x, w, y, h, pieces)
     sums = np.zeros((2, y.size))
     for low, high, coefficients, closed in pieces:
-        kernels.window_powers(x, w, y, h, low, high, closed, _addition(coefficients), sums, threads())
+        kernels.window_powers(x, w, y, h, low, high, closed, _addition(coefficients), sums, thread_count())
     return sums[0], sums[1]
 
 
@@ -127,7 +128,7 @@ def wave_sums(x: Array, w: Array | None, y: Array, h: float) -> tuple[Array, Arr
     if kernels is None:
         return wave_sums_numpy(x, w, y, h)
     sums = np.zeros((3, y.size))
-    kernels.window_waves(x, w, y, h, sums, threads())
+    kernels.window_waves(x, w, y, h, sums, thread_count())
     return sums[0], sums[1], sums[2]
 
 
@@ -157,7 +158,7 @@ def laplace_sums(x: Array, w: Array | None, y: Array, h: float) -> tuple[Array, 
     if kernels is None:
         return laplace_sums_numpy(x, w, y, h)
     sums = np.empty((4, y.size))
-    kernels.laplace(x, w, y, h, sums, threads())
+    kernels.laplace(x, w, y, h, sums, thread_count())
     return sums[0], sums[1], sums[2], sums[3]
 
 
@@ -194,7 +195,7 @@ def gaussian_sums(x: Array, w: Array | None, y: Array, h: float, tol: float) -> 
     if kernels is None:
         return gaussian_sums_numpy(x, w, y, h, tol)
     sums = np.empty((3, y.size))
-    kernels.gaussian_line(x, w, np.empty(0), y, h, *_plan(x, w, tol), False, sums, threads())
+    kernels.gaussian_line(x, w, np.empty(0), y, h, *_plan(x, w, tol), False, sums, thread_count())
     return sums[0], sums[1], sums[2] / h
 
 
@@ -240,7 +241,7 @@ def gaussian_integrals(x: Array, w: Array | None, y: Array, h: float, tol: float
     if kernels is None:
         return gaussian_integrals_numpy(x, w, y, h, tol)
     value = np.empty(y.size)
-    kernels.gaussian_line(x, w, _below(x, w), y, h, *_plan(x, w, tol), True, value, threads())
+    kernels.gaussian_line(x, w, _below(x, w), y, h, *_plan(x, w, tol), True, value, thread_count())
     return value
 
 
@@ -329,7 +330,7 @@ def cloud_sums(cloud: Cloud, Y: Array, tol: float) -> tuple[Array, Array]:
         return cloud_sums_numpy(cloud, Y, tol)
     sums = np.empty((2, len(Y)))
     queries = np.ascontiguousarray(Y * SCALES.get(cloud.form, 1.0))
-    kernels.tile_sums(cloud.packed, queries, cloud.form, tol, sums, threads())
+    kernels.tile_sums(cloud.packed, queries, cloud.form, tol, sums, thread_count())
     return -math.log(2.0) * sums[0], sums[1]
 
 

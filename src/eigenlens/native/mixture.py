@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.native.runtime import kernels, readable, threads
+from eigenlens.native.runtime import kernels, readable
+from eigenlens.resources import thread_count
 
 __all__ = [
     "DiagonalPass",
@@ -174,13 +175,13 @@ def _run_all(rows: Array, weight: Array | None, levels: Array, means: Array, sha
 
 def _workers(rows: Array, shapes: Array) -> int:
     """How many threads a kernel may use; none are asked for where it would not use them."""
-    return 1 if len(rows) * (shapes.size + 15 * len(shapes)) < FEW_PRODUCTS else threads()
+    return 1 if len(rows) * (shapes.size + 15 * len(shapes)) < FEW_PRODUCTS else thread_count()
 
 
 def _run_joint(rows: Array, levels: Array, means: Array, shapes: Array) -> Array:
     joint = np.empty((len(rows), len(levels)))
     kernel = getattr(kernels, f"mixture_joint_{rows.dtype.name}")
-    kernel(_walkable(rows), _plain(levels), _plain(means), _plain(shapes), joint, threads())
+    kernel(_walkable(rows), _plain(levels), _plain(means), _plain(shapes), joint, thread_count())
     return joint
 
 

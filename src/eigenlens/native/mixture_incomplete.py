@@ -14,7 +14,8 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.native.mixture import Passes
-from eigenlens.native.runtime import kernels, one_thread, readable, threads
+from eigenlens.native.runtime import kernels, readable
+from eigenlens.resources import one_thread, thread_count
 
 __all__ = [
     "gaps_filled",
@@ -93,7 +94,7 @@ def _compiled(rows: Array) -> bool:
 
 def _run(name: str, rows: Array, *arguments: Any) -> None:
     X = rows if readable(rows) else np.ascontiguousarray(rows)
-    getattr(kernels, f"mixture_gaps_{name}{rows.dtype.name}")(X, *arguments, threads())
+    getattr(kernels, f"mixture_gaps_{name}{rows.dtype.name}")(X, *arguments, thread_count())
 
 
 def _plain(values: Array) -> Array:

@@ -6,7 +6,8 @@ import numpy as np
 from scipy.linalg import blas
 
 from eigenlens.arrays import Array
-from eigenlens.native.runtime import kernels, readable, threads
+from eigenlens.native.runtime import kernels, readable
+from eigenlens.resources import thread_count
 
 __all__ = ["NARROW", "moments_about", "moments_about_numpy", "symmetric"]
 
@@ -40,7 +41,7 @@ def moments_about(
     if not readable(rows):
         rows = np.ascontiguousarray(rows)
     kernel = getattr(kernels, f"moments_{rows.dtype.name}")
-    kernel(rows, weight, np.ascontiguousarray(shift, dtype=np.float64), triangle, wide, total, scatter, threads())
+    kernel(rows, weight, np.ascontiguousarray(shift, dtype=np.float64), triangle, wide, total, scatter, thread_count())
     return total, scatter
 
 

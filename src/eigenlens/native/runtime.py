@@ -1,21 +1,16 @@
-"""Whether there are compiled kernels, and how many threads they may use."""
+"""The compiled module, if there is one, and the arrays that its kernels can read."""
 
 from __future__ import annotations
 
-import contextlib
-import functools
 import importlib
 import os
-import threading
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
 from eigenlens.arrays import Array
 
-__all__ = ["active", "aligned", "each_alone", "kernels", "one_thread", "readable", "threads"]
+__all__ = ["active", "aligned", "kernels", "readable"]
 
 
 def _load() -> Any:
@@ -39,76 +34,6 @@ def active() -> str:
     True
     """
     return "numpy" if kernels is None else str(kernels.isa())
-
-
-@functools.cache
-def _thread_pools() -> Any:
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
-
-
-def threads() -> int:
-    """As many threads as BLAS may use now: OMP_NUM_THREADS and threadpoolctl's limits hold for us too.
-
-    >>> from threadpoolctl import threadpool_limits
-    >>> with threadpool_limits(1):
-    ...     threads()
-    1
-    """
-    pools = _thread_pools().lib_controllers
-    return min((pool.num_threads for pool in pools), default=os.cpu_count() or 1)
-
-
-class _Limit:
-    """BLAS at one thread for as long as anybody wants it. The limit holds for the whole process, so those who want it
-    at the same time are counted: the first sets it, and the last puts back what was there.
-    """
-
-    def __init__(self) -> None:
-        self._lock, self._wanted = threading.Lock(), 0
-        self._set: Any = None
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if self._wanted == 0:
-                self._set = _thread_pools().limit(limits=1, user_api="blas")
-            self._wanted += 1
-
-    def __exit__(self, *error: object) -> None:
-        with self._lock:
-            self._wanted -= 1
-            if self._wanted == 0 and self._set is not None:
-                self._set.restore_original_limits()
-
-
-_limit = _Limit()
-
-
-def one_thread() -> contextlib.AbstractContextManager[None]:
-    """A context in which BLAS works alone: small matrices gain nothing from threads, and threads that have just
-    finished go on spinning for a while beside whatever comes next.
-
-    >>> with one_thread(), one_thread():
-    ...     threads()
-    1
-    """
-    return _limit
-
-
-@contextlib.contextmanager
-def each_alone(workers: int) -> Iterator[Callable[..., Iterable[Any]]]:
-    """A `map` over threads that answers in order; BLAS and kernels in each of them use one thread.
-
-    >>> with each_alone(2) as each:
-    ...     list(each(abs, [-1, 2, -3]))
-    [1, 2, 3]
-    """
-    if workers == 1:
-        yield map
-    else:
-        with one_thread(), ThreadPoolExecutor(workers) as pool:
-            yield pool.map
 
 
 def readable(rows: Array) -> bool:

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.native.runtime import aligned, kernels, threads
+from eigenlens.native.runtime import aligned, kernels
+from eigenlens.resources import thread_count
 
 __all__ = ["normal_product", "normal_product_numpy"]
 
@@ -28,7 +29,7 @@ def normal_product(X: Any, weight: Array | None, V: Array, offset: Array) -> tup
         stop = min(start + GROUP, b)
         right[:, : stop - start], right[:, stop - start :] = V[:, start:stop], 0.0
         shift[: stop - start], shift[stop - start :] = offset[start:stop], 0.0
-        kernels.normal_product(X.data, X.indices, X.indptr, weight, right, shift, left, sums, threads())
+        kernels.normal_product(X.data, X.indices, X.indptr, weight, right, shift, left, sums, thread_count())
         Z[:, start:stop], total[start:stop] = left[:, : stop - start], sums[: stop - start]
     return Z, total
 

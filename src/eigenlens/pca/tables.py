@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from eigenlens import checks
-from eigenlens.arrays import Array, dense, to_numpy
-from eigenlens.data.coerce import as_source
+from eigenlens.arrays import Array, to_numpy
 from eigenlens.errors import DataError, OptionError
 from eigenlens.pca import interpret as reading
 from eigenlens.pca.model import PrincipalComponents
+from eigenlens.tables.names import feature_names, row_labels
+from eigenlens.tables.rows import first_rows
 from eigenlens.tables.values import BiplotTable, ReconstructionTable, ScoreTable, ValueTable, VarianceTable
 
 __all__ = [
@@ -160,25 +161,6 @@ def model_column_names(model: Any, names: Iterable[str] | None = None) -> tuple[
     return feature_names(model, principal_components_of(model).mean.size, names)
 
 
-def feature_names(model: Any, d: int, names: Iterable[str] | None = None) -> tuple[str, ...]:
-    """`model_column_names` of any model whose d is known."""
-    known = getattr(model, "feature_names_in_", None) if names is None else names
-    found = tuple(f"x{j}" for j in range(d)) if known is None else tuple(map(str, known))
-    if len(found) != d:
-        raise OptionError(f"names has {len(found)} entries, but the model has {d} columns; give one a column.")
-    return found
-
-
-def row_labels(labels: Iterable[Any] | None, n: int, *, at_least: bool = False) -> tuple[str, ...] | None:
-    """One label a row as text, or None; with `at_least`, labels of rows that are not shown may follow."""
-    if labels is None:
-        return None
-    found = tuple(map(str, labels))
-    if len(found) < n or (len(found) > n and not at_least):
-        raise DataError(f"labels has {len(found)} entries, but X has {n} rows; give one label a row.")
-    return found[:n]
-
-
 def check_component_numbers(model: Any, components: Sequence[int] | None) -> tuple[int, ...]:
     """The component numbers asked for, checked, or all of them."""
     k = principal_components_of(model).variances.size
@@ -198,19 +180,6 @@ def unwhitened_scores(model: Any, X: Any) -> Array:
         return found.project(_checked(found, first_rows(X)))
     Z = np.asarray(to_numpy(model.transform(X)), dtype=np.float64)
     return Z * np.sqrt(found.variances) if getattr(model, "whiten", False) else Z
-
-
-def first_rows(X: Any, limit: int | None = None) -> Array:
-    """The first `limit` rows of X, whatever it is, as a dense float64 array; no more of them are read."""
-    parts: list[Array] = []
-    wanted = limit
-    for rows in as_source(X).rows():
-        part = rows if wanted is None else rows[:wanted]
-        parts.append(dense(part))
-        wanted = None if wanted is None else wanted - len(parts[-1])
-        if wanted == 0:
-            break
-    return np.concatenate(parts)
 
 
 def _checked(model: PrincipalComponents, rows: Array) -> Array:

@@ -12,44 +12,21 @@ import numpy as np
 
 from eigenlens import __version__, checks
 from eigenlens.arrays import Array
+from eigenlens.catalogue import import_part, page_of
 from eigenlens.errors import OptionError
 from eigenlens.model_file import replace_file
 from eigenlens.reporting import code
 from eigenlens.reporting.charts import Chart
-from eigenlens.reporting.inputs import destination, kind_of, named_models, table_of
+from eigenlens.reporting.inputs import destination, named_models, table_of
 from eigenlens.reporting.packing import cut, fitted, settled
 from eigenlens.reporting.page import page
-from eigenlens.reporting.pages.bayes import bayes_page
-from eigenlens.reporting.pages.comparison import compared_page
 from eigenlens.reporting.pages.judged import codes_of_labels
-from eigenlens.reporting.pages.kde import density_page
-from eigenlens.reporting.pages.kernel_pca import kernel_page
-from eigenlens.reporting.pages.latent import latent_page
-from eigenlens.reporting.pages.mixture import mixture_page
-from eigenlens.reporting.pages.mixture_selection import selection_page
 from eigenlens.reporting.pages.overview import overview
-from eigenlens.reporting.pages.pca import pca_page
 from eigenlens.reporting.rows import ShownRows, most_rows, one_a_row, shown
-from eigenlens.reporting.sheet import Page, Sheet, charts_only
+from eigenlens.reporting.sheet import Sheet
 from eigenlens.tables.rows import sample_rows
 
-__all__ = ["PAGES", "report"]
-
-PAGES: dict[str, Page] = {
-    "PCA": charts_only(pca_page),
-    "KernelPCA": charts_only(kernel_page),
-    "ProbabilisticPCA": charts_only(latent_page),
-    "FactorAnalysis": charts_only(latent_page),
-    "GaussianMixture": mixture_page,
-    "MixtureSelection": selection_page,
-    "KernelDensity": charts_only(density_page),
-    "NaiveBayes": bayes_page,
-    "BayesClassifier": bayes_page,
-    "LinearDiscriminant": bayes_page,
-    "QuadraticDiscriminant": bayes_page,
-    "Comparison": charts_only(compared_page),
-}
-"""Pages by the class of the model: (fitted estimator, rows) → charts, and columns to colour by."""
+__all__ = ["report"]
 
 SAID = 20
 """The most warnings that the overview repeats."""
@@ -91,7 +68,7 @@ def report(
     >>> report(eigenlens.PCA(2).fit(food.data), food.data, target, ids=food.rows).name
     'food.html'
     """
-    named, target = named_models(models, PAGES), destination(path)
+    named, target = named_models(models), destination(path)
     if columns is not None and not isinstance(columns, Mapping):
         raise OptionError(f"columns is a {type(columns).__name__}; give {{name: values}}, one value a row.")
     for what, text in (("title", title), ("command", command), ("reading", reading)):
@@ -137,7 +114,8 @@ def _python(
 
 
 def _sheet(model: Any, rows: ShownRows) -> Sheet:
-    return PAGES[kind_of(model, PAGES) or ""](model, rows.of(model) if hasattr(model, "fit") else rows)
+    made = import_part(page_of(model))(model, rows.of(model) if hasattr(model, "fit") else rows)
+    return made if isinstance(made, Sheet) else Sheet(made, {})
 
 
 def _page(place: int, name: str, sheet: Sheet) -> Chart:

@@ -6,7 +6,7 @@ What a report is asked for: models by name, and the file it goes to; refused bef
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +15,13 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from eigenlens.arrays import Array
+from eigenlens.catalogue import MODELS, PAGES, page_of
 from eigenlens.data.coerce import as_table
 from eigenlens.data.column_kinds import frame_field
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError, OptionError
 
-__all__ = ["dated", "destination", "kind_of", "named_models", "table_of"]
+__all__ = ["dated", "destination", "named_models", "table_of"]
 
 WANTED = "give the rows to show, a frame or an array (n, d)"
 
@@ -132,16 +133,13 @@ def dated(values: Array) -> Array:
     return np.where(np.isnat(values), np.array(None), np.array(texts, dtype=object))
 
 
-def named_models(models: Any, known: Iterable[str]) -> dict[str, Any]:
-    """Fitted models by name; those without one are called by their class.
-
-    known: classes that have a page.
-    """
+def named_models(models: Any) -> dict[str, Any]:
+    """Fitted models by name; those without one are called by their class."""
     given = _by_name(models)
     if not given:
         raise OptionError("models is empty; give at least one fitted model.")
     for name, model in given.items():
-        _check(name, model, tuple(known))
+        _check(name, model)
     return given
 
 
@@ -155,12 +153,13 @@ def _by_name(models: Any) -> dict[str, Any]:
     return given
 
 
-def _check(name: str, model: Any, known: tuple[str, ...]) -> None:
-    listed = ", ".join(known)
+def _check(name: str, model: Any) -> None:
     if isinstance(model, type):
         raise OptionError(f"models[{name!r}] is the class {model.__name__}; give a model that was fitted: fit(X).")
-    if kind_of(model, known) is None:
+    if not page_of(model):
         kind = f"{type(model).__module__.split('.')[0]}.{type(model).__name__}".removeprefix("builtins.")
+        pages = [path.rpartition(".")[2] for path in PAGES]
+        listed = ", ".join([*(each for each, entry in MODELS.items() if entry.page), *pages])
         inside = "; give the model inside it, and X as that model sees it" if hasattr(model, "named_steps") else ""
         raise OptionError(f"models[{name!r}] is a {kind}, which has no page{inside}; those of eigenlens: {listed}.")
     if not hasattr(model, "fit"):
@@ -169,13 +168,6 @@ def _check(name: str, model: Any, known: tuple[str, ...]) -> None:
         check_is_fitted(model)
     except NotFittedError:
         raise OptionError(f"models[{name!r}] is a {type(model).__name__} that is not fitted; call fit first.") from None
-
-
-def kind_of(model: Any, known: Iterable[str]) -> str | None:
-    """The name of the class of this package that a model is, or comes from, among those known."""
-    ours = (each.__name__ for each in type(model).__mro__ if each.__module__.split(".")[0] == "eigenlens")
-    names = set(known)
-    return next((name for name in ours if name in names), None)
 
 
 def destination(path: Any) -> Path:

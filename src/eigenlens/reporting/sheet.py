@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from eigenlens.reporting.charts import Chart
-from eigenlens.reporting.rows import ShownRows
 
-__all__ = ["Page", "Sheet", "charts_only"]
+__all__ = ["Sheet"]
 
 
 class Sheet(NamedTuple):
@@ -16,15 +15,3 @@ class Sheet(NamedTuple):
 
     charts: list[Chart]
     columns: Mapping[str, Any]
-
-
-Page = Callable[[Any, ShownRows], Sheet]
-
-
-def charts_only(page: Callable[[Any, ShownRows], list[Chart]]) -> Page:
-    """A page that has nothing to colour by."""
-
-    def made(model: Any, rows: ShownRows) -> Sheet:
-        return Sheet(page(model, rows), {})
-
-    return made

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from eigenlens.arrays import Array
-from eigenlens.data.coerce import fields_of
+from eigenlens.arrays import Array, dense
+from eigenlens.data.coerce import as_source, fields_of
 from eigenlens.data.rows import picked
 from eigenlens.data.source import Source
 from eigenlens.data.table import MixedRows, codes_of, numbers_of
@@ -22,6 +22,7 @@ __all__ = [
     "PlaneCounts",
     "RowSample",
     "count_outside",
+    "first_rows",
     "numeric_blocks",
     "plane_counts",
     "sample_rows",
@@ -78,6 +79,18 @@ def sample_rows(source: Source, limit: int, rng: np.random.Generator) -> RowSamp
         raise DataError("X has 0 rows; at least 1 is needed.")
     draws, places, numbers, texts = _smallest(kept, limit)
     return RowSample(source, numbers, dict(zip(text, texts, strict=True)), places, total)
+
+
+def first_rows(X: Any, limit: int | None = None) -> Array:
+    """Return the first `limit` rows of X, of any kind, as a dense float64 array; no more of them are read."""
+    parts: list[Array] = []
+    left = limit
+    for rows in as_source(X).rows():
+        parts.append(dense(rows if left is None else rows[:left]))
+        left = None if left is None else left - len(parts[-1])
+        if left == 0:
+            break
+    return np.concatenate(parts)
 
 
 def _taken(rows: Any, index: Array, b: int) -> Any:

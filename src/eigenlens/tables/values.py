@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.densities.intervals import aligned
+from eigenlens.tables.text import format_columns
 
 __all__ = ["BiplotTable", "ReconstructionTable", "ScoreTable", "ValueTable", "VarianceTable"]
 
@@ -53,7 +53,7 @@ class VarianceTable:
             names, values = [*names, "rest"], [*values, rest]
             shares, cumulative = [*shares, 100.0 * rest / self.total], [*cumulative, 100.0]
         columns = names, _numbers(values), _percents(shares), _percents(cumulative)
-        return aligned(("component", "eigenvalue", "share %", "cumulative %"), *columns)
+        return format_columns(("component", "eigenvalue", "share %", "cumulative %"), *columns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +83,7 @@ class ValueTable:
 
     def __str__(self) -> str:
         cells = np.reshape(_numbers(self.values.ravel()), self.values.shape)
-        return aligned((self.what, *(f"{self.stem}{c}" for c in self.components)), self.names, *cells.T)
+        return format_columns((self.what, *(f"{self.stem}{c}" for c in self.components)), self.names, *cells.T)
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +149,7 @@ class ReconstructionTable:
 
     def __str__(self) -> str:
         columns = list(map(str, self.counts)), _numbers(self.errors.mean(axis=1)), _percents(self.lost)
-        return aligned(("components", "mean squared error", "lost %"), *columns)
+        return format_columns(("components", "mean squared error", "lost %"), *columns)
 
 
 def _percents(values: Iterable[float]) -> list[str]:

@@ -13,7 +13,7 @@ from eigenlens.bayes.naive.families.per_class_density import DensityPerClass
 from eigenlens.data.column_kinds import Field
 from eigenlens.data.table import numbers_of
 from eigenlens.errors import DataError
-from eigenlens.native import each_alone, threads
+from eigenlens.resources import single_threaded_map, thread_count
 
 __all__ = ["ClassRows", "KeptRowsFactor", "check_values", "fit_per_class"]
 
@@ -78,7 +78,7 @@ def fit_per_class(statistics: ClassRows, fields: tuple[Field, ...], fit: Callabl
         if not len(x):
             raise DataError(f"column {field.name!r} has no entry at all, so it has no density: leave it out.")
     pairs = [(j, c) for j in range(len(fields)) for c in range(statistics.classes)]
-    with each_alone(threads()) as each:
+    with single_threaded_map(thread_count()) as each:
         found = list(each(lambda pair: fit(*statistics.column(*pair), everywhere[pair[0]]), pairs))
     C = statistics.classes
     return DensityPerClass(tuple(tuple(found[j * C : (j + 1) * C]) for j in range(len(fields))))

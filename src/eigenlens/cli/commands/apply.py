@@ -167,7 +167,7 @@ def apply(
 ) -> None:
     """Load, read, work, write. `able`: the method that the model must have, and what it is for."""
     require_files(model, files)
-    from eigenlens.cli.models import takes_text, why_not
+    from eigenlens.cli.model_options import require_method, takes_text
     from eigenlens.cli.output_files import FORMATS, checked_target
     from eigenlens.cli.reading import read_table
     from eigenlens.cli.session import session
@@ -176,7 +176,7 @@ def apply(
     with session(running) as now:
         target = checked_target(output, running.force, FORMATS)
         found = load(model)
-        why_not(found, *able)
+        require_method(found, *able)
         with now.progress("reading"):
             table = read_table(files, reading, running, model=found, mixed=takes_text(found))
         now.tell(read=table.facts)
@@ -216,7 +216,7 @@ def would_write(target: Any) -> list[str]:
 
 def row_names(model: Any, d: int) -> tuple[str, ...]:
     """The names of the columns of a model's rows."""
-    from eigenlens.pca.tables import feature_names
+    from eigenlens.tables.names import feature_names
 
     return feature_names(model, d)
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from eigenlens.cli.errors import in_flags, refuse
+from eigenlens.cli.model_options import commands, find_model, flag_of, joined, make_estimator, option_value
 from eigenlens.cli.options import DataFiles, Output, Reading, Running, flags, takes
 from eigenlens.cli.present import require_files
 
@@ -96,18 +97,16 @@ def _numbered(word: str) -> list[str]:
 
 def _model(word: str, running: Running) -> tuple[str, Any]:
     """The name of a model and its options, and the estimator."""
-    from eigenlens.cli.models import kind_of, make, option_value
-
     name, *settings = word.split(":")
     pairs = [setting.partition("=") for setting in settings]
     if any(not sign for _, sign, _ in pairs):
         refuse(f"--models {word} has an option without a value", "write NAME:OPTION=VALUE, for instance gmm:k=3")
-    kind = kind_of(name)
-    if kind.classes or name == "kpca":
-        refuse(f"{name} has no density of rows, so it cannot be compared", "use pca, ppca, fa, gmm or kde")
-    options = {key: option_value(value) for key, _, value in pairs if key in kind.takes}
-    extra = {key: option_value(value) for key, _, value in pairs if key not in kind.takes}
-    return word, make(name, options, extra, running.seed)
+    entry = find_model(name)
+    if not entry.density:
+        refuse(f"{name} has no density of rows, so it cannot be compared", f"use {joined(commands('density'))}")
+    options = {key: option_value(value) for key, _, value in pairs if key in entry.options}
+    extra = {key: option_value(value) for key, _, value in pairs if key not in entry.options}
+    return word, make_estimator(name, options, extra, running.seed)
 
 
 def _compared(estimators: dict[str, Any], table: Any, cv: int, running: Running, now: Any) -> Any:
@@ -154,16 +153,14 @@ def _as_fit(word: str) -> list[str]:
     >>> _as_fit("gmm:k=3"), _as_fit("kde:bandwidth=scott"), _as_fit("gmm:k=2:n_init=3")
     (['gmm', '-k', '3'], ['kde', '--bandwidth', 'scott'], ['gmm', '-k', '2', '--set', 'n_init=3'])
     """
-    from eigenlens.cli.models import MODELS
-
     name, *settings = word.split(":")
     words = [name]
     for setting in settings:
         key, _, value = setting.partition("=")
-        if key not in MODELS[name].takes:
+        if key not in find_model(name).options:
             words += ["--set", setting]
         elif key in ("standardize", "whiten", "adaptive"):
             words += [f"--{key}"]
         else:
-            words += ["-k" if key == "k" else f"--{key}", value]
+            words += [flag_of(key), value]
     return words

@@ -1,33 +1,39 @@
-"""The main job on embedded data: the principal components of what four countries eat, in words, pictures and a report.
+"""`eigenlens demo`: a model of an embedded example, in words, plots and a report.
 
-Run it with `python -m eigenlens.cli.commands.demo`, and a folder for the files if not `report`;
-`eigenlens demo` shows the other embedded examples too.
+`python -m eigenlens.cli.commands.demo` shows the first example, the principal components of what four countries eat;
+its optional argument is the folder for the files, instead of `report`.
 """
 
 from __future__ import annotations
 
 import contextlib
+import difflib
 import os
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
+import typer
 
-from eigenlens import PCA, datasets, plot
-from eigenlens.data.examples import Example
-from eigenlens.data.memory import ArraySource
-from eigenlens.pca import tables
-from eigenlens.reporting import PAGES, report
+from eigenlens.catalogue import page_of
+from eigenlens.cli.errors import refuse
+from eigenlens.cli.model_options import flag_of, make_estimator
+from eigenlens.cli.options import Running, takes
+from eigenlens.cli.output import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["MODELS", "findings", "main", "run", "targets"]
+    from eigenlens.arrays import Array
+    from eigenlens.data.examples import Example
+    from eigenlens.data.memory import ArraySource
+    from eigenlens.pca.estimator import PCA
 
+__all__ = ["DEMO_MODELS", "demo", "findings", "main", "run_demo", "targets"]
 
-MODELS: dict[str, tuple[str, dict[str, Any]]] = {
+DEMO_MODELS: dict[str, tuple[str, dict[str, Any]]] = {
     "uk-food": ("pca", {}),
     "crabs": ("gmm", {"k": 2}),
     "old-faithful": ("gmm", {"k": 2}),
@@ -36,50 +42,158 @@ MODELS: dict[str, tuple[str, dict[str, Any]]] = {
     "gene-map": ("pca", {"k": 10}),
     "questionnaire": ("fa", {"k": 3, "rotation": "varimax"}),
 }
-"""What is shown of each example: a model of the command line, and its options."""
+"""The model that each example is shown with, by its name on the command line, and its options."""
+
+FIRST = "uk-food"
+"""The example that is shown unless another is asked for; the only one with plots and findings in sentences."""
+
+
+@takes(running=Running)
+def demo(
+    running: Running,
+    example: Annotated[
+        str, typer.Argument(metavar="[EXAMPLE]", help="An embedded example; --list names them.")
+    ] = FIRST,
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FOLDER", help="Write plots and the report here.")
+    ] = "report",
+    data: Annotated[
+        str | None,
+        typer.Option("--data", metavar="FILE", help="Only write the example's table here (.csv, .parquet, …)."),
+    ] = None,
+    list_examples: Annotated[bool, typer.Option("--list", metavar="", help="List the examples and stop.")] = False,
+) -> None:
+    """See what eigenlens does, on data that comes with it.
+
+    Fits a model to an embedded example, describes the result, and writes a report.
+    """
+    from eigenlens.cli.session import session
+    from eigenlens.data.examples import EXAMPLES
+
+    with session(running) as now:
+        if list_examples:
+            return _list_examples(now)
+        if example not in EXAMPLES:
+            near = difflib.get_close_matches(example, EXAMPLES, n=1)
+            guess = f"did you mean {near[0]}? " if near else ""
+            refuse(f"{example!r} is not an example", f"{guess}use one of {', '.join(EXAMPLES)}")
+        if data is not None:
+            return _write_example(example, data, now)
+        _check_folder(example, output, running)
+        if running.dry_run:
+            files = targets(example, output)
+            return now.would(f"write {', '.join(map(str, files))}", would_write=files)
+        with now.progress("making the report"):
+            written = run_demo(example, output, say=None if running.quiet or running.json else print)
+        now.check()
+        now.tell(example=example, written=written, next=_next_command(example))
+        now.say("next", _next_command(example))
+    return None
+
+
+def _check_folder(example: str, output: str, running: Running) -> None:
+    if Path(output).exists() and not Path(output).is_dir():
+        refuse(f"-o {output} is a file, and several are written", "name a folder")
+    for each in targets(example, output):
+        if each.exists() and not running.force:
+            refuse(f"'{each}' exists already", "choose another folder with -o, or replace it with --force")
+
+
+def _next_command(example: str) -> str:
+    """Return the command that writes the same data as a table."""
+    from eigenlens.cli.output_files import free_name
+
+    return shlex.join(["eigenlens", "demo", example, "--data", free_name(f"{example}.csv")])
+
+
+def _list_examples(now: Any) -> None:
+    from eigenlens.data.examples import EXAMPLES, load
+
+    found = [load(name) for name in EXAMPLES]
+    lines = [(each.name, f"{each.data.shape[0]} × {each.data.shape[1]}", each.about) for each in found]
+    wide, tall = (max(len(line[j]) for line in lines) for j in (0, 1))
+    now.say("examples", *(f"{name:<{wide}}  {shape:>{tall}}  {about}" for name, shape, about in lines))
+    now.tell(examples={each.name: {"shape": each.data.shape, "about": each.about} for each in found})
+
+
+def _write_example(name: str, path: str, now: Any) -> None:
+    import numpy as np
+
+    from eigenlens.cli.output_files import FORMATS, checked_target, write_table
+    from eigenlens.data.examples import load
+
+    target = checked_target(path, now.running.force, FORMATS)
+    assert target is not None
+    if now.running.dry_run:
+        now.would(f"write {target}", would_write=[target])
+        return
+    example = load(name)
+    columns: dict[str, Any] = {} if target.suffix.lower() == ".npy" else {"id": np.array(example.rows)}
+    if target.suffix.lower() != ".npy":
+        columns |= {} if example.labels is None else {"label": np.array(example.labels)}
+        columns |= {} if example.weight is None else {"weight": example.weight}
+    write_table(columns | dict(zip(example.columns, example.data.T, strict=True)), target, now.check)
+    now.wrote(target, note=counted(len(example.data), "row"))
+    following = _fit_command(name, target, list(columns))
+    now.say("next", following)
+    now.tell(next=following)
+
+
+def _fit_command(name: str, target: Path, roles: list[str]) -> str:
+    """Return the fit that shows the example best."""
+    if target.suffix.lower() == ".json":  # can be written, not read
+        return _next_command(name)
+    model, options = DEMO_MODELS[name]
+    given = [word for option, value in options.items() for word in (flag_of(option), str(value))]
+    other = [word for role in roles for word in (f"--{role}", role)]
+    return shlex.join(["eigenlens", "fit", model, str(target), *given, *other])
+
+
+# ---- the demonstration itself -------------------------------------------------------------------------------
 
 
 def main(folder: str | os.PathLike[str] = "report") -> list[Path]:
-    """Print the variance table and what it means; write two pictures and report.html into `folder`; the paths."""
-    return run("uk-food", folder)
+    """Print the variance table and what it means, write two plots and report.html into `folder`; return the paths."""
+    return run_demo(FIRST, folder)
 
 
 def targets(name: str, folder: str | os.PathLike[str]) -> list[Path]:
-    """The files that `run` writes."""
-    pictures = ["scree.png", "biplot.png"] if name == "uk-food" else []
-    return [Path(folder) / each for each in [*pictures, "report.html"]]
+    """Return the files that `run_demo` writes."""
+    plots = ["scree.png", "biplot.png"] if name == FIRST else []
+    return [Path(folder) / each for each in [*plots, "report.html"]]
 
 
-def run(name: str, folder: str | os.PathLike[str] = "report", *, say: Callable[..., None] | None = print) -> list[Path]:
-    """Fit a model to an embedded example, say what it shows, write pictures and a report into `folder`; the paths."""
-    from eigenlens.cli.models import make
+def run_demo(
+    name: str, folder: str | os.PathLike[str] = "report", *, say: Callable[..., None] | None = print
+) -> list[Path]:
+    """Fit a model to an embedded example, describe it, and write plots and a report into `folder`; return the paths."""
     from eigenlens.cli.summaries import call, summary
+    from eigenlens.data.examples import load
 
-    tell = say or (lambda *words, **more: None)
-    example = datasets.load(name)
-    model, options = MODELS[name]
-    estimator = make(model, options, {}, seed=0)
+    show = say or (lambda *words, **more: None)
+    example = load(name)
+    model, options = DEMO_MODELS[name]
+    estimator = make_estimator(model, options, {}, seed=0)
     weight = {} if example.weight is None else {"sample_weight": example.weight}
-    estimator.fit(_named(example), **weight)
-    line, shown, _ = summary(estimator)
-    said = "\n".join(findings(estimator, example)) if name == "uk-food" else f"{call(estimator)}: {line}."
-    tell(example.about, shown, said, sep="\n\n", end="\n\n")
-    jobs = _pictures(estimator, example, Path(folder)) if name == "uk-food" else []
-    if type(estimator).__name__ in PAGES:
-        page = Path(folder) / "report.html"
-        jobs.append((page, lambda path: _report(estimator, example, path)))
-    _write(Path(folder), jobs)
+    estimator.fit(_named_rows(example), **weight)
+    line, table, _ = summary(estimator)
+    sentences = "\n".join(findings(estimator, example)) if name == FIRST else f"{call(estimator)}: {line}."
+    show(example.about, table, sentences, sep="\n\n", end="\n\n")
+    jobs = _plots(estimator, example, Path(folder)) if name == FIRST else []
+    if page_of(estimator):
+        jobs.append((Path(folder) / "report.html", lambda path: _write_report(estimator, example, path)))
+    _write_all(Path(folder), jobs)
     for path, _ in jobs:
-        tell(f"wrote {path}")
+        show(f"wrote {path}")
     return [path for path, _ in jobs]
 
 
 Job = tuple[Path, Callable[[Path], Any]]
-"""A file, and what writes it."""
+"""A file, and the function that writes it."""
 
 
-def _write(folder: Path, jobs: list[Job]) -> None:
-    """All files or none; a folder that was made for them goes again if they do not come."""
+def _write_all(folder: Path, jobs: list[Job]) -> None:
+    """Write all files or none; a folder that was made for them is removed if they cannot be written."""
     from eigenlens.cli.output_files import write_whole
 
     new = not folder.exists()
@@ -93,68 +207,81 @@ def _write(folder: Path, jobs: list[Job]) -> None:
         raise
 
 
-def _pictures(model: PCA, example: Example, folder: Path) -> list[Job]:
+def _plots(model: PCA, example: Example, folder: Path) -> list[Job]:
+    from eigenlens import plot
+
     def biplot() -> Axes:
-        return plot.biplot(model, _named(example), labels=example.rows, names=example.columns)
+        return plot.biplot(model, _named_rows(example), labels=example.rows, names=example.columns)
 
     return [
-        (folder / "scree.png", lambda path: _draw(path, plot.scree(model))),
-        (folder / "biplot.png", lambda path: _draw(path, biplot())),
+        (folder / "scree.png", lambda path: _save_plot(path, plot.scree(model))),
+        (folder / "biplot.png", lambda path: _save_plot(path, biplot())),
     ]
 
 
-def _report(model: Any, example: Example, path: Path) -> Path:
-    labels = {} if example.labels is None else {"label": list(example.labels)}
-    command = "eigenlens demo" + (f" {example.name}" if example.name != "uk-food" else "")
-    return report(
-        model, _named(example), path, title=example.about.split(":")[0].rstrip("."), ids=example.rows,
-        columns=labels | dict(example.others), sample_weight=example.weight, command=command,
-    )  # fmt: skip
-
-
-def _named(example: Example) -> ArraySource:
-    """The rows with their columns' names."""
-    return ArraySource(example.data, names=example.columns)
-
-
-def findings(model: PCA, example: Example, top: int = 3) -> list[str]:
-    """What the first component shows, in sentences made from the numbers.
-
-    The row that stands apart is the one farthest from its nearest neighbour on the first component; the columns
-    named are those that contribute most to it, each with the side of the mean on which that row lies.
-    """
-    variance, z = tables.variance(model), tables.scores(model, _named(example), [1]).values[:, 0]
-    enough, k = variance.reaching(90.0), variance.shares.size
-    apart = _apart(z)
-    others, name = np.delete(z, apart), example.rows[apart]
-    biggest = tables.column_contributions(model, [1], names=example.columns).largest(top)
-    deviation = dict(zip(example.columns, example.data[apart] - model.mean_, strict=True))
-    sides = [f"{column} ({'more' if deviation[column] > 0 else 'less'})" for column in biggest.names]
-    low, high = others.min(), others.max()
-    return [
-        f"PC1 holds {variance.shares[0]:.1f}% of the variance; {enough} of {k} components reach 90%.",
-        f"On PC1, {name} stands apart: {z[apart]:.0f}, with the others between {low:.0f} and {high:.0f}.",
-        f"What sets {name} apart from the mean: {', '.join(sides)}; together {biggest.values.sum():.0f}% of PC1.",
-    ]
-
-
-def _apart(z: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> int:
-    """The index of the value whose nearest neighbour is farthest.
-
-    >>> _apart(np.array([1.0, 9.0, 2.0, 4.0]))
-    1
-    """
-    gaps = np.abs(z[:, None] - z) + np.diag(np.full(z.size, np.inf))
-    return int(np.argmax(gaps.min(axis=1)))
-
-
-def _draw(path: Path, ax: Axes) -> None:
-    """The picture in a file. Closes the figure."""
+def _save_plot(path: Path, ax: Axes) -> None:
+    """Write a plot to a file, and close its figure."""
     import matplotlib.pyplot as plt
 
     figure = ax.figure.canvas.figure
     figure.savefig(path, format="png", dpi=150)
     plt.close(figure)
+
+
+def _write_report(model: Any, example: Example, path: Path) -> Path:
+    from eigenlens.reporting import report
+
+    labels = {} if example.labels is None else {"label": list(example.labels)}
+    command = "eigenlens demo" + (f" {example.name}" if example.name != FIRST else "")
+    return report(
+        model, _named_rows(example), path, title=example.about.split(":")[0].rstrip("."), ids=example.rows,
+        columns=labels | dict(example.others), sample_weight=example.weight, command=command,
+    )  # fmt: skip
+
+
+def _named_rows(example: Example) -> ArraySource:
+    """Return the rows with the names of their columns."""
+    from eigenlens.data.memory import ArraySource
+
+    return ArraySource(example.data, names=example.columns)
+
+
+def findings(model: PCA, example: Example, top: int = 3) -> list[str]:
+    """Return what the first component shows, in sentences made from the numbers.
+
+    The row that stands apart is the one farthest from its nearest neighbour on the first component; the columns
+    named are those that contribute most to it, each with the side of the mean on which that row lies.
+    """
+    import numpy as np
+
+    from eigenlens.pca import tables
+
+    variance, z = tables.variance(model), tables.scores(model, _named_rows(example), [1]).values[:, 0]
+    enough, k = variance.reaching(90.0), variance.shares.size
+    apart = _most_isolated(z)
+    others, name = np.delete(z, apart), example.rows[apart]
+    largest = tables.column_contributions(model, [1], names=example.columns).largest(top)
+    deviation = dict(zip(example.columns, example.data[apart] - model.mean_, strict=True))
+    sides = [f"{column} ({'more' if deviation[column] > 0 else 'less'})" for column in largest.names]
+    low, high = others.min(), others.max()
+    return [
+        f"PC1 holds {variance.shares[0]:.1f}% of the variance; {enough} of {k} components reach 90%.",
+        f"On PC1, {name} stands apart: {z[apart]:.0f}, with the others between {low:.0f} and {high:.0f}.",
+        f"What sets {name} apart from the mean: {', '.join(sides)}; together {largest.values.sum():.0f}% of PC1.",
+    ]
+
+
+def _most_isolated(z: Array) -> int:
+    """Return the index of the value whose nearest neighbour is farthest.
+
+    >>> import numpy as np
+    >>> _most_isolated(np.array([1.0, 9.0, 2.0, 4.0]))
+    1
+    """
+    import numpy as np
+
+    distances = np.abs(z[:, None] - z) + np.diag(np.full(z.size, np.inf))
+    return int(np.argmax(distances.min(axis=1)))
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ What a fitted model has learned, as plain numbers and texts with names along eve
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,11 +14,12 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from eigenlens.catalogue import entry_of, import_part
 from eigenlens.cli.errors import refuse
 from eigenlens.cli.options import ModelFile, Running, takes
 from eigenlens.cli.present import require_files
 from eigenlens.cli.summaries import axis_names
-from eigenlens.pca.tables import feature_names
+from eigenlens.tables.names import feature_names
 
 __all__ = ["Parameter", "export", "parameters"]
 
@@ -161,8 +162,9 @@ class Parameter:
 
 def parameters(model: Any) -> dict[str, Parameter]:
     """{name: what it is} of a fitted model: its public attributes that end in `_`, and what its class keeps besides."""
-    more = MORE.get(type(model).__name__, lambda model: {})
-    return _learned(model) | more(model)
+    entry = entry_of(model)
+    more: dict[str, Parameter] = import_part(entry.export)(model) if entry and entry.export else {}
+    return _learned(model) | more
 
 
 def _learned(model: Any) -> dict[str, Parameter]:
@@ -245,14 +247,14 @@ def _places(model: Any, kind: str, size: int) -> list[str]:
 # ---- what some models keep besides ----------------------------------------------------------------------------
 
 
-def _kept(model: Any) -> dict[str, Parameter]:
+def kernel_parameters(model: Any) -> dict[str, Parameter]:
     """The rows that kernels are about, and what is done with them."""
     names = ("points", "weights", "bounds", "scales", "rows", "coefficients", "offset", "centre")
     found = {name: value for name, value in _parts(model.model_) if name in names and value is not None}
     return {name: Parameter(value, _axes(model, name, value)) for name, value in found.items()}
 
 
-def _densities(model: Any) -> dict[str, Parameter]:
+def density_parameters(model: Any) -> dict[str, Parameter]:
     """Those of the density of each class, after the name of the class."""
     found: dict[str, Parameter] = {}
     for name, density in zip(model.classes_, model.densities_, strict=True):
@@ -269,7 +271,7 @@ def _of_density(density: Any) -> dict[str, Parameter]:
     return dict(_flat(density)) | inside
 
 
-def _families(model: Any) -> dict[str, Parameter]:
+def family_parameters(model: Any) -> dict[str, Parameter]:
     """Those of the columns of naive Bayes: by family, a class a line and a column a column."""
     classes, names = [str(each) for each in model.classes_], feature_names(model, model.n_features_in_)
     families = [str(choice.family) for choice in model.features_]
@@ -313,12 +315,3 @@ def _flat(value: Any) -> Iterator[tuple[str, Parameter]]:
         if part is not None and _is_plain(part):
             array = np.asarray(part)
             yield name, Parameter(array, tuple([str(i) for i in range(size)] for size in array.shape))
-
-
-MORE: dict[str, Callable[[Any], dict[str, Parameter]]] = {
-    "KernelDensity": _kept,
-    "KernelPCA": _kept,
-    "BayesClassifier": _densities,
-    "NaiveBayes": _families,
-}
-"""What a model keeps besides its attributes, by class."""

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from eigenlens.catalogue import page_of
+from eigenlens.cli.commands.report import require_page, write_report
 from eigenlens.cli.errors import refuse
-from eigenlens.cli.model_options import ModelOptions
-from eigenlens.cli.options import DataFiles, Reading, Running, takes
+from eigenlens.cli.model_options import ModelOptions, commands, find_model, joined, keeps_rows, unfitted_model
+from eigenlens.cli.options import DataFiles, Reading, Running, flags, takes
+from eigenlens.cli.output import TYPED, without
 from eigenlens.cli.present import require_files
 
 __all__ = ["fit"]
@@ -18,9 +23,7 @@ __all__ = ["fit"]
 
 @takes(model_options=ModelOptions, reading=Reading, running=Running)
 def fit(
-    model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="pca, kpca, ppca, fa, gmm, kde, nb, bayes, lda or qda.")
-    ],
+    model: Annotated[str, typer.Argument(metavar="MODEL", help=f"{joined(commands())}.")],
     files: DataFiles,
     model_options: ModelOptions,
     reading: Reading,
@@ -50,23 +53,19 @@ def fit(
     Empty cells and those of --na are missing entries: ppca, fa, gmm, nb and pca --missing em fit what is there.
     """
     require_files(files)
-    from eigenlens.cli.following import say_next
     from eigenlens.cli.looking import look_at
-    from eigenlens.cli.model_options import unfitted
-    from eigenlens.cli.models import keeps_rows, kind_of
     from eigenlens.cli.output_files import checked_target
     from eigenlens.cli.reading import read_table
-    from eigenlens.cli.reports import require_page
     from eigenlens.cli.session import session
 
     with session(running) as now:
         target = checked_target(output, running.force, (".safetensors",))
         page = checked_target(report, running.force, (".html", ".htm"))
-        estimator, choice = unfitted(model, model_options, running)
+        estimator, choice = unfitted_model(model, model_options, running)
         require_page(estimator, page)
-        kind = kind_of(model)
+        entry = find_model(model)
         with now.progress("reading"):
-            table = read_table(files, reading, running, need_label=kind.classes, mixed=kind.mixed)
+            table = read_table(files, reading, running, need_label=entry.classes, mixed=entry.mixed)
         estimator = _fewer_if_few(estimator, model, model_options, table.n)
         now.say("read", str(table))
         look_at(table)
@@ -75,12 +74,12 @@ def fit(
         now.tell(read=table.facts)
         if running.dry_run:
             return _would(now, estimator, choice, [target, page])
-        estimator, selection = _fitted(estimator, choice, model_options, table, now, kind.classes)
+        estimator, selection = _fitted(estimator, choice, model_options, table, now, entry.classes)
         _say_result(now, estimator)
         _say_warnings(now, strict, estimator)
         shown = {type(estimator).__name__: estimator} | ({} if selection is None else {"Choice": selection})
         _write(now, estimator, shown, table, target, page, reading)
-        say_next(now, estimator, files, target, page, reading)
+        _say_next(now, estimator, files, target, page, reading)
     return None
 
 
@@ -159,7 +158,6 @@ def _write(
     reading: Reading,
 ) -> None:
     from eigenlens.cli.output_files import write_whole
-    from eigenlens.cli.reports import write_report
 
     def draw(path: Path) -> None:
         with now.progress("writing the report"):
@@ -168,3 +166,46 @@ def _write(
     jobs = [(target, estimator.save), (page, draw)]
     write_whole(*((path, fill) for path, fill in jobs if path is not None), check=now.check)
     now.wrote(target, page)
+
+
+NEXT = [
+    ("predict_proba", "predict", "classes.csv"),
+    ("transform", "transform", "scores.csv"),
+    ("score_samples", "score", None),
+]
+"""What to try after a fit, by the first method that the model has: the command, and what it would write."""
+
+
+def _say_next(
+    now: Any, estimator: Any, files: Sequence[str], target: Path | None, page: Path | None, reading: Reading
+) -> None:
+    """The command to try after a fit."""
+    words = _fit_again(estimator, page) if target is None else _apply_it(estimator, files, target, reading)
+    now.say("next", shlex.join(words))
+    now.tell(next=shlex.join(words))
+
+
+def _fit_again(estimator: Any, page: Path | None) -> list[str]:
+    """The same command, with files to write."""
+    from eigenlens.cli.output_files import free_name
+
+    # A report that is there already is not asked for again.
+    typed = without(TYPED.get(), "--json", "--quiet", "-q", "--force", "-f", valued="--report" if page else "")
+    report = ["--report", free_name("report.html")] if page is None and page_of(estimator) else []
+    return ["eigenlens", *typed, "-o", free_name("model.safetensors"), *report]
+
+
+def _apply_it(estimator: Any, files: Sequence[str], target: Path, reading: Reading) -> list[str]:
+    """A command that uses the model, on the same rows."""
+    from eigenlens.cli.output_files import free_name
+
+    able = [(name, written) for method, name, written in NEXT if hasattr(estimator, method)]
+    if not able:
+        return ["eigenlens", "info", str(target)]
+    (name, written) = able[0]
+    named = hasattr(estimator, "feature_names_in_")
+    chosen = () if named else ("columns", "drop")
+    form = ("na", "separator", "header", "decimal", "thousands", "encoding")
+    same = flags(reading, "id", "label", *form, "text", "where", "skip_missing", *chosen)
+    end = [] if written is None else ["-o", free_name(written)]
+    return ["eigenlens", name, str(target), *files, *same, *end]

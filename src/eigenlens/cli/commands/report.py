@@ -1,20 +1,19 @@
-"""`eigenlens report` and `eigenlens demo`: pictures."""
+"""`eigenlens report`: an HTML report of fitted models on the rows of a table."""
 
 from __future__ import annotations
 
-import difflib
-import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from eigenlens.catalogue import MODELS, page_of
 from eigenlens.cli.errors import refuse
 from eigenlens.cli.options import Reading, Running, takes
-from eigenlens.cli.output import counted
+from eigenlens.cli.output import command_line
 from eigenlens.cli.present import require_files
 
-__all__ = ["demo", "report"]
+__all__ = ["report", "require_page", "write_report"]
 
 
 @takes(reading=Reading, running=Running)
@@ -33,10 +32,9 @@ def report(
     mail. Points can be coloured by --label and found by --id.
     """
     require_files(files)
-    from eigenlens.cli.models import takes_text
+    from eigenlens.cli.model_options import takes_text
     from eigenlens.cli.output_files import checked_target, write_whole
     from eigenlens.cli.reading import read_table
-    from eigenlens.cli.reports import require_page, write_report
     from eigenlens.cli.session import session
     from eigenlens.estimator.storage import load
 
@@ -91,102 +89,22 @@ def _named(models: list[Any], paths: list[str]) -> dict[str, Any]:
     return dict(zip(names, models, strict=True))
 
 
-@takes(running=Running)
-def demo(
-    running: Running,
-    example: Annotated[
-        str, typer.Argument(metavar="[EXAMPLE]", help="An embedded example; --list names them.")
-    ] = "uk-food",
-    output: Annotated[
-        str, typer.Option("--output", "-o", metavar="FOLDER", help="Write pictures and the report here.")
-    ] = "report",
-    data: Annotated[
-        str | None,
-        typer.Option("--data", metavar="FILE", help="Only write the example's table here (.csv, .parquet, …)."),
-    ] = None,
-    list_examples: Annotated[bool, typer.Option("--list", metavar="", help="List the examples and stop.")] = False,
-) -> None:
-    """See what eigenlens does, on data that comes with it.
-
-    Fits a model to an embedded example, says what it shows, and writes a report.
-    """
-    from eigenlens.cli.commands import demo as shows
-    from eigenlens.cli.session import session
-    from eigenlens.data.examples import EXAMPLES
-
-    with session(running) as now:
-        if list_examples:
-            return _list(now)
-        if example not in EXAMPLES:
-            near = difflib.get_close_matches(example, EXAMPLES, n=1)
-            guess = f"did you mean {near[0]}? " if near else ""
-            refuse(f"{example!r} is no example", f"{guess}use one of {', '.join(EXAMPLES)}")
-        if data is not None:
-            return _write_example(example, data, now)
-        if Path(output).exists() and not Path(output).is_dir():
-            refuse(f"-o {output} is a file, and several are written", "name a folder")
-        targets = shows.targets(example, output)
-        for each in targets:
-            if each.exists() and not running.force:
-                refuse(f"'{each}' exists already", "choose another folder with -o, or replace it with --force")
-        if running.dry_run:
-            return now.would(f"write {', '.join(map(str, targets))}", would_write=targets)
-        with now.progress("making the report"):
-            written = shows.run(example, output, say=None if running.quiet or running.json else print)
-        now.check()
-        now.tell(example=example, written=written, next=_shown_next(example))
-        now.say("next", _shown_next(example))
-    return None
+def require_page(estimator: Any, page: Path | None) -> None:
+    """Raise an error if a report is wanted of a model that has no page, before the fit."""
+    if page is not None and not page_of(estimator):
+        fix = f"there is one for {', '.join(name for name, entry in MODELS.items() if entry.page)}"
+        refuse(f"there is no report for a {type(estimator).__name__}", fix)
 
 
-def _shown_next(example: str) -> str:
-    """The same data as a table of one's own."""
-    from eigenlens.cli.output_files import free_name
+def write_report(models: dict[str, Any], table: Any, page: Path, reading: Reading, running: Running) -> None:
+    """Write the HTML report of models on the rows of a table."""
+    from eigenlens.reporting import report
 
-    return shlex.join(["eigenlens", "demo", example, "--data", free_name(f"{example}.csv")])
-
-
-def _list(now: Any) -> None:
-    from eigenlens.data.examples import EXAMPLES, load
-
-    found = [load(name) for name in EXAMPLES]
-    lines = [(each.name, f"{each.data.shape[0]} × {each.data.shape[1]}", each.about) for each in found]
-    wide, tall = (max(len(line[j]) for line in lines) for j in (0, 1))
-    now.say("examples", *(f"{name:<{wide}}  {shape:>{tall}}  {about}" for name, shape, about in lines))
-    now.tell(examples={each.name: {"shape": each.data.shape, "about": each.about} for each in found})
-
-
-def _write_example(name: str, path: str, now: Any) -> None:
-    import numpy as np
-
-    from eigenlens.cli.output_files import FORMATS, checked_target, write_table
-    from eigenlens.data.examples import load
-
-    target = checked_target(path, now.running.force, FORMATS)
-    assert target is not None
-    if now.running.dry_run:
-        now.would(f"write {target}", would_write=[target])
-        return
-    example = load(name)
-    columns: dict[str, Any] = {} if target.suffix.lower() == ".npy" else {"id": np.array(example.rows)}
-    if target.suffix.lower() != ".npy":
-        columns |= {} if example.labels is None else {"label": np.array(example.labels)}
-        columns |= {} if example.weight is None else {"weight": example.weight}
-    write_table(columns | dict(zip(example.columns, example.data.T, strict=True)), target, now.check)
-    now.wrote(target, note=counted(len(example.data), "row"))
-    following = _example_next(name, target, list(columns))
-    now.say("next", following)
-    now.tell(next=following)
-
-
-def _example_next(name: str, target: Path, roles: list[str]) -> str:
-    """The fit that shows the example best."""
-    from eigenlens.cli.commands.demo import MODELS
-
-    if target.suffix.lower() == ".json":  # which is written and not read
-        return _shown_next(name)
-    model, options = MODELS[name]
-    given = [word for option, value in options.items()
-             for word in ("-k" if option == "k" else f"--{option}", str(value))]  # fmt: skip
-    other = [word for role in roles for word in (f"--{role}", role)]
-    return shlex.join(["eigenlens", "fit", model, str(target), *given, *other])
+    extra = {} if table.label is None else {str(reading.label): table.label}
+    names = [name for name, model in models.items() if hasattr(model, "fit")]
+    title = f"{', '.join(names)} of {', '.join(path.name for path in table.paths[:3])}"
+    classes = table.label if any(hasattr(model, "classes_") for model in models.values()) else None
+    report(
+        models, table.source, page, classes, title=title, ids=table.ids, columns=extra, sample_weight=table.weight,
+        command=command_line(), reading=table.script, random_state=running.seed,
+    )  # fmt: skip

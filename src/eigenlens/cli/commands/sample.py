@@ -26,7 +26,7 @@ def sample(
     Those of a classifier come with their classes, in the column label.
     """
     require_files(model)
-    from eigenlens.cli.models import why_not
+    from eigenlens.cli.model_options import require_method
     from eigenlens.cli.output_files import FORMATS, checked_target
     from eigenlens.cli.session import session
     from eigenlens.estimator.storage import load
@@ -34,7 +34,7 @@ def sample(
     with session(running) as now:
         target = checked_target(output, running.force, FORMATS)
         found = load(model)
-        why_not(found, "sample", "make rows")
+        require_method(found, "sample", "draw rows")
         require_memory(rows * found.n_features_in_, running)
         if running.dry_run:
             return now.would(f"draw {counted(rows, 'row')} from {type(found).__name__}", *would_write(target))

@@ -22,7 +22,7 @@ def score(model: ModelFile, files: DataFiles, reading: Reading, running: Running
     that is printed.
     """
     require_files(model, files)
-    from eigenlens.cli.models import takes_text
+    from eigenlens.cli.model_options import takes_text
     from eigenlens.cli.output_files import FORMATS, checked_target, write_table
     from eigenlens.cli.reading import read_table
     from eigenlens.cli.session import session
@@ -52,10 +52,10 @@ def score(model: ModelFile, files: DataFiles, reading: Reading, running: Running
 
 def _scorable(found: Any) -> bool:
     """Whether the model is a classifier; one that is neither this nor a density is refused."""
-    from eigenlens.cli.models import why_not
+    from eigenlens.cli.model_options import require_method
 
     if not hasattr(found, "classes_"):
-        why_not(found, "score_samples", "score rows: it has no density")
+        require_method(found, "score_samples", "score rows: it has no density")
     return hasattr(found, "classes_")
 
 

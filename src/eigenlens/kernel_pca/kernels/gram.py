@@ -21,7 +21,8 @@ import numpy as np
 from eigenlens.arrays import Array, is_tensor, namespace, to_numpy
 from eigenlens.data.source import Progress
 from eigenlens.kernel_pca.kernels.mercer import RBF, Custom, Kernel, Precomputed
-from eigenlens.native import Upper, each_alone, gaussian_gram, symmetric_product, threads
+from eigenlens.native import Upper, gaussian_gram, symmetric_product
+from eigenlens.resources import single_threaded_map, thread_count
 
 __all__ = ["CentredGram", "KernelOperator", "gram_matrix", "tile_side", "upper_gram"]
 
@@ -49,7 +50,7 @@ def upper_gram(kernel: Kernel, X: Any, progress: Progress | None = None) -> Any:
         K.part(tiles.part(i), tiles.part(j))[...] = tiles(i, j)
         return i
 
-    with each_alone(tiles.workers) as each:
+    with single_threaded_map(tiles.workers) as each:
         for i in each(fill, *zip(*combinations_with_replacement(range(tiles.count), 2), strict=True)):
             report(tiles.part(i).stop, tiles.n, "Gram matrix")
     return K
@@ -131,7 +132,7 @@ class CentredGram(_Centred):
 
     def __init__(self, K: Any, weight: Array | None = None) -> None:
         self._K = Upper.of(K) if isinstance(K, np.ndarray) else K
-        self._workers = threads()  # also while BLAS is held to one, as its threads would spin beside ours
+        self._workers = thread_count()  # also while BLAS is held to one, as its threads would spin beside ours
         self.size = self._K.n if isinstance(self._K, Upper) else int(K.shape[0])
         self.weight = np.ones(self.size) if weight is None else np.asarray(weight, dtype=np.float64)
         self.passes = 0
@@ -200,7 +201,7 @@ class KernelOperator(_Centred):
         """K V (n, b); the tiles' parts are added in one order, whatever the number of threads."""
         self.passes += 1
         tiles, out = self._tiles, np.zeros(V.shape)
-        with each_alone(tiles.workers) as each:
+        with single_threaded_map(tiles.workers) as each:
             for i in range(tiles.count):  # a row of tiles at a time: few products wait to be added
                 for j, right, left in each(partial(tiles.times, V, i), range(i, tiles.count)):
                     out[tiles.part(i)] += right
@@ -225,7 +226,7 @@ class _Tiles:
         self._kernel = kernel
         self._rows = [X[self.part(i)] for i in range(self.count)]
         # A user's function may not be ready for threads; a device has its own.
-        self.workers = 1 if isinstance(kernel, Custom) or is_tensor(X) else threads()
+        self.workers = 1 if isinstance(kernel, Custom) or is_tensor(X) else thread_count()
 
     def part(self, i: int) -> slice:
         """The rows of tile i."""

@@ -29,7 +29,7 @@ from eigenlens.latent.factor.starts import (
 )
 from eigenlens.linalg.spectrum import orient
 from eigenlens.missing.result import LatentFit
-from eigenlens.native import one_thread
+from eigenlens.resources import one_thread
 
 __all__ = ["SOLVERS", "FactorOptions", "best_climb", "canonical_factors", "heywood", "starts_of", "until_interrupted"]
 

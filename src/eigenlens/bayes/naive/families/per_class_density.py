@@ -11,7 +11,7 @@ from eigenlens.arrays import Array
 from eigenlens.bayes.naive.model import LinearRule
 from eigenlens.data.table import MixedRows, numbers_of
 from eigenlens.densities.base import Density
-from eigenlens.native import each_alone, threads
+from eigenlens.resources import single_threaded_map, thread_count
 
 __all__ = ["DensityPerClass", "column_values", "missing_rows"]
 
@@ -49,7 +49,7 @@ class DensityPerClass:
             found = np.where(infinite[j], -np.inf, self.densities[j][c].log_density(values[j]))
             return j, c, np.where(missing[j], 0.0, found)  # whatever a density makes of gaps and infinity
 
-        with each_alone(threads()) as each:
+        with single_threaded_map(thread_count()) as each:
             return list(each(log_density, pairs))
 
     def sample(self, labels: Array, rng: np.random.Generator) -> list[Array]:

@@ -1,0 +1,4 @@
+// The kernels of sums within classes, in the order in which they rest on each other.
+// Included once per instruction set; no include guard.
+#include "common/tile.hpp"
+#include "class_sums/kernel.hpp"

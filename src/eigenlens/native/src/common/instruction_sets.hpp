@@ -1,0 +1,53 @@
+// Compiles the kernels of one subject once per instruction set. Define EIGENLENS_KERNELS, the header that lists them,
+// before including this; standard headers must have been included already, outside these namespaces.
+#include "common/dispatch.hpp"
+
+#ifdef EIGENLENS_X86
+#ifdef __clang__
+#pragma clang attribute push(__attribute__((target("avx512f,avx512dq,avx512vl,fma"))), apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx512f,avx512dq,avx512vl,fma,prefer-vector-width=512")
+#endif
+namespace eigenlens::avx512 {
+#define LANES 8
+#define ROWS 8
+#define WIDE 3
+#include EIGENLENS_KERNELS
+#undef LANES
+#undef ROWS
+#undef WIDE
+}  // namespace eigenlens::avx512
+#ifdef __clang__
+#pragma clang attribute pop
+#pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
+#else
+#pragma GCC pop_options
+#pragma GCC push_options
+#pragma GCC target("avx2,fma")
+#endif
+namespace eigenlens::avx2 {
+#define LANES 4
+#define ROWS 4
+#define WIDE 1
+#include EIGENLENS_KERNELS
+#undef LANES
+#undef ROWS
+#undef WIDE
+}  // namespace eigenlens::avx2
+#ifdef __clang__
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+#endif  // EIGENLENS_X86
+
+namespace eigenlens::baseline {
+#define LANES 2
+#define ROWS 2
+#define WIDE 1
+#include EIGENLENS_KERNELS
+#undef LANES
+#undef ROWS
+#undef WIDE
+}  // namespace eigenlens::baseline

@@ -1,0 +1,6 @@
+// The kernels of Gram matrices, in the order in which they rest on each other.
+// Included once per instruction set; no include guard.
+#include "common/tile.hpp"
+#include "common/exponential.hpp"
+#include "gram/rbf.hpp"
+#include "gram/symmetric.hpp"

@@ -1,0 +1,7 @@
+// The kernels of mixtures, in the order in which they rest on each other.
+// Included once per instruction set; no include guard.
+#include "common/tile.hpp"
+#include "common/exponential.hpp"
+#include "common/lanes.hpp"
+#include "moments/kernel.hpp"
+#include "mixture/pass.hpp"

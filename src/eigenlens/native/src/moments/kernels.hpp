@@ -1,0 +1,5 @@
+// The kernels of moments, in the order in which they rest on each other.
+// Included once per instruction set; no include guard.
+#include "common/tile.hpp"
+#include "moments/kernel.hpp"
+#include "moments/sparse.hpp"

@@ -1,0 +1,119 @@
+"""The memory and the threads that this process may use."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+__all__ = ["available_memory", "one_thread", "single_threaded_map", "thread_count"]
+
+
+def available_memory() -> int:
+    """Return the bytes that this machine, or the container, can give without swapping; 8 GB where neither is known.
+
+    >>> available_memory() > 0
+    True
+    """
+    return min(_machine_memory(), _container_memory())
+
+
+def _machine_memory() -> int:
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, StopIteration, ValueError):
+        pass
+    try:
+        return int(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")) // 2
+    except (AttributeError, OSError, ValueError):
+        return 8 << 30
+
+
+def _container_memory(folder: Path = Path("/sys/fs/cgroup")) -> int:
+    """Return what the limit of a control group leaves; a very large number where there is no limit."""
+    try:
+        limit, used = ((folder / name).read_text().strip() for name in ("memory.max", "memory.current"))
+        return max(0, int(limit) - int(used))
+    except (OSError, ValueError):
+        return sys.maxsize
+
+
+@functools.cache
+def _thread_pools() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+def thread_count() -> int:
+    """Return the number of threads that BLAS may use now; OMP_NUM_THREADS and threadpoolctl's limits apply to us too.
+
+    >>> from threadpoolctl import threadpool_limits
+    >>> with threadpool_limits(1):
+    ...     thread_count()
+    1
+    """
+    pools = _thread_pools().lib_controllers
+    return min((pool.num_threads for pool in pools), default=os.cpu_count() or 1)
+
+
+class _OneThread:
+    """A limit of BLAS to one thread, shared by everybody who asks for it.
+
+    The limit applies to the whole process, so those who ask at the same time are counted: the first sets the limit,
+    and the last restores what was there before.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._users = threading.Lock(), 0
+        self._set: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._users == 0:
+                self._set = _thread_pools().limit(limits=1, user_api="blas")
+            self._users += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._users == 0 and self._set is not None:
+                self._set.restore_original_limits()
+
+
+_one_thread = _OneThread()
+
+
+def one_thread() -> contextlib.AbstractContextManager[None]:
+    """Return a context in which BLAS uses one thread.
+
+    Small matrices gain nothing from threads, and threads that have just finished keep spinning for a while beside
+    whatever comes next.
+
+    >>> with one_thread(), one_thread():
+    ...     thread_count()
+    1
+    """
+    return _one_thread
+
+
+@contextlib.contextmanager
+def single_threaded_map(workers: int) -> Iterator[Callable[..., Iterable[Any]]]:
+    """Provide a `map` over worker threads that keeps the order; BLAS and kernels use one thread in each of them.
+
+    >>> with single_threaded_map(2) as each:
+    ...     list(each(abs, [-1, 2, -3]))
+    [1, 2, 3]
+    """
+    if workers == 1:
+        yield map
+    else:
+        with one_thread(), ThreadPoolExecutor(workers) as pool:
+            yield pool.map

@@ -1,0 +1,51 @@
+"""Tables as text: cells in columns, a title, long tables without their middle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+__all__ = ["align", "format_columns", "titled_table"]
+
+MAX_PRINTED_ROWS = 24
+"""The largest number of rows that a printed table has: about a screenful."""
+
+
+def align(header: Sequence[str], rows: Iterable[Sequence[str]], sides: str = "") -> str:
+    """Return lines of text whose cells stand in columns.
+
+    `sides` has one sign for each column, "<" for flush left and ">" for flush right; by default the first column is
+    flush left and the others are flush right.
+
+    >>> print(align(["name", "n"], [["a", "10"], ["bb", "5"]]))
+    name   n
+    a     10
+    bb     5
+    """
+    lines = [header, *rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    signs = sides or "<" + ">" * (len(header) - 1)
+    return "\n".join(
+        "  ".join(f"{cell:{side}{width}}" for side, cell, width in zip(signs, line, widths, strict=True)).rstrip()
+        for line in lines
+    )
+
+
+def format_columns(header: Sequence[str], *columns: Sequence[str]) -> str:
+    """Return columns of text below a header; a long table loses its middle rows."""
+    rows: list[Sequence[str]] = list(zip(*columns, strict=True))
+    if len(rows) > MAX_PRINTED_ROWS:
+        omitted = (f"… {len(rows) - MAX_PRINTED_ROWS + 1} more", *[""] * (len(header) - 1))
+        rows = [*rows[: MAX_PRINTED_ROWS - 2], omitted, rows[-1]]
+    return align(header, rows)
+
+
+def titled_table(title: str, header: Sequence[str], *columns: Sequence[str]) -> str:
+    """Return a title and columns of text below a header; a long table loses its middle rows.
+
+    >>> print(titled_table("Coin", ("side", "p"), ["heads", "tails"], ["0.25", "0.75"]))
+    Coin
+    side      p
+    heads  0.25
+    tails  0.75
+    """
+    return f"{title}\n{format_columns(header, *columns)}"
