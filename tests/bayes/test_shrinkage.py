@@ -82,7 +82,7 @@ def test_ledoit_wolf_is_scikit_learns(n, d):
     found = shrinkage_intensity("ledoit-wolf", S, m, SHRINKAGE_TARGETS["identity"](S.diagonal()))
     C, a = peer(X)
     assert found == pytest.approx(a, rel=1e-10)
-    assert_allclose(Shrinkage(found, "identity").of(S, found), C, rtol=1e-9, atol=1e-12)
+    assert_allclose(Shrinkage(found, "identity").apply(S, found), C, rtol=1e-9, atol=1e-12)
     D = X - X.mean(axis=0)
     by_rows = ledoit_wolf(n, d, *quartic_sums(D, np.ones(n), SHRINKAGE_TARGETS["identity"](S.diagonal())))
     assert by_rows == pytest.approx(a, rel=1e-10)
@@ -96,7 +96,7 @@ def test_the_diagonal_target_is_that_of_standardised_columns_and_units_do_not_ma
         S = m.scatter / m.weight
         found = shrinkage_intensity("ledoit-wolf", S, m, S.diagonal())
         assert found == pytest.approx(a, rel=1e-9)
-        assert_allclose(Shrinkage(found).of(S, found).diagonal(), S.diagonal(), rtol=1e-14)
+        assert_allclose(Shrinkage(found).apply(S, found).diagonal(), S.diagonal(), rtol=1e-14)
 
 
 @pytest.mark.parametrize("target", SHRINKAGE_TARGETS)
@@ -179,27 +179,27 @@ SHRUNK = [
 ]
 
 
-@pytest.mark.parametrize("shrinking", SHRUNK)
-def test_few_rows_and_moments_give_the_same_shared_covariance(shrinking):
+@pytest.mark.parametrize("shrinkage", SHRUNK)
+def test_few_rows_and_moments_give_the_same_shared_covariance(shrinkage):
     X, y, w = rows(20, 30), np.arange(20) % 3, np.random.default_rng(0).uniform(0.5, 2.0, 20)
     source = as_source(X).weighted(w)
-    by_rows = read_classes(source, y, 3, shrinking, pooled=True)
-    by_moments = read_class_moments(source, y, 3, shrinking, pooled=True)
+    by_rows = read_classes(source, y, 3, shrinkage, pooled=True)
+    by_moments = read_class_moments(source, y, 3, shrinkage, pooled=True)
     assert type(by_rows) is not type(by_moments)
-    (A, a), (B, b) = fit_pooled_covariance(by_rows, shrinking), fit_pooled_covariance(by_moments, shrinking)
+    (A, a), (B, b) = fit_pooled_covariance(by_rows, shrinkage), fit_pooled_covariance(by_moments, shrinkage)
     assert_allclose(a, b, rtol=1e-10)
     assert A.rank == B.rank
     assert_allclose(A.matrix(), B.matrix(), rtol=1e-8, atol=1e-10 * B.matrix().max())
     assert_allclose(A.solve(X[:4]), B.solve(X[:4]), rtol=1e-6, atol=1e-6 * np.abs(B.solve(X[:4])).max())
 
 
-@pytest.mark.parametrize("shrinking", [*SHRUNK[:5], Shrinkage(0.0, reg=0.2), Shrinkage(0.2, reg=0.2), Shrinkage(0.0)])
-def test_few_rows_and_moments_give_the_same_covariances_of_classes(shrinking):
+@pytest.mark.parametrize("shrinkage", [*SHRUNK[:5], Shrinkage(0.0, reg=0.2), Shrinkage(0.2, reg=0.2), Shrinkage(0.0)])
+def test_few_rows_and_moments_give_the_same_covariances_of_classes(shrinkage):
     X, y = rows(20, 30), np.arange(20) % 3
-    by_rows = fit_class_covariances(read_classes(as_source(X), y, 3, shrinking, pooled=False), shrinking)
-    by_moments = fit_class_covariances(read_class_moments(as_source(X), y, 3, shrinking, pooled=False), shrinking)
-    np.testing.assert_array_equal(by_rows.held, by_moments.held)
-    assert by_rows.held.all() == (not shrinking.fills)
+    by_rows = fit_class_covariances(read_classes(as_source(X), y, 3, shrinkage, pooled=False), shrinkage)
+    by_moments = fit_class_covariances(read_class_moments(as_source(X), y, 3, shrinkage, pooled=False), shrinkage)
+    np.testing.assert_array_equal(by_rows.clamped, by_moments.clamped)
+    assert by_rows.clamped.all() == (shrinkage == Shrinkage(0.0))
     for A, B in zip(by_rows.covariances, by_moments.covariances, strict=True):
         assert_allclose(A.matrix(), B.matrix(), rtol=1e-8, atol=1e-10 * B.matrix().max())
         assert A.log_determinant == pytest.approx(B.log_determinant, rel=1e-6)

@@ -85,7 +85,7 @@ def merge_class_warnings() -> Iterator[None]:
         alike.setdefault(key, []).append(warning)
     for first, *others in alike.values():
         stems = list(dict.fromkeys(_stem(warning) for warning in (first, *others)))[1:]
-        also = f" The same holds, with other numbers, for {join_limited(stems, of=' classes')}." if stems else ""
+        also = f" Similar warnings apply to {join_limited(stems, of=' classes')}." if stems else ""
         warnings.warn(f"{first.message}{also}", first.category, stacklevel=_level_of_caller())
 
 
@@ -122,7 +122,7 @@ def _without_values(text: str) -> str:
 
 
 def finite_blocks(estimator: Any, X: Any) -> Iterator[Array]:
-    """Return dense float64 pieces of the rows of X for a fitted estimator; NaN is a missing value, infinity an error."""
+    """Return dense float64 pieces of the rows of X for a fitted estimator; an infinity is an error, NaN is not."""
     check_is_fitted(estimator)
     return map(require_no_infinity, dense_blocks(validate_rows(estimator, X)))
 

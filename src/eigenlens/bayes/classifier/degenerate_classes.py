@@ -3,7 +3,7 @@
 A class of one row, one with a constant column, or one whose rows fill too few dimensions does not determine its own
 spread. A constant column has the pooled variance within all classes, independent of the other columns; a class that
 cannot be fitted even so is a Gaussian about its mean with the pooled covariance within all classes, as in regularised
-discriminant analysis with lambda = 1 (Friedman 1989). Columns that are constant in all rows are left out of every class.
+discriminant analysis with lambda = 1 (Friedman 1989). Columns that are constant in all rows are left out.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ def fit_fallback_estimators(
 
 
 def _fits_rows_with_spread(estimator: Any, variances: ClassVariances) -> bool:
-    """Return whether rows in the same units that vary in every column can be fitted: else its parameters are at fault."""
+    """Return whether rows in the same units that vary in every column can be fitted; if not, a parameter is wrong."""
     d, rng = variances.mean.shape[1], np.random.default_rng(0)
     scale = np.sqrt(np.where(variances.constant, 1.0, variances.total))
     rows = variances.mean.mean(axis=0) + scale * rng.standard_normal((max(60, 2 * d + 2), d))

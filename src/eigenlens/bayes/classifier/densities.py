@@ -158,7 +158,7 @@ def update_densities(
 def _read_family(
     family: Any, source: Source, codes: Array, classes: Array, incomplete: bool = False
 ) -> FamilyDensities:
-    """Read the statistics of the classes in one pass, or by EM if incomplete rows are allowed and the family fits them."""
+    """Read the statistics of the classes in one pass, or by EM if incomplete rows are allowed and can be fitted."""
     if getattr(family, "k", 0) >= source.n_features:
         raise OptionError(
             f"must have k below the number of columns of X, {source.n_features} feature(s)",

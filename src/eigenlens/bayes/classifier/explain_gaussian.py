@@ -85,7 +85,7 @@ def _find_gaussian(density: Any) -> Gaussian:
     if isinstance(model, Gaussian):
         return model
     raise OptionError(
-        f"explain is for Gaussian classes, and the shares of features in a {type(density).__name__} have no closed form",
+        f"explain is for Gaussian classes; the shares of features in a {type(density).__name__} have no closed form",
         fix="use GaussianFamily(), GaussianMixture(1), ProbabilisticPCA or FactorAnalysis, or NaiveBayes",
     )
 

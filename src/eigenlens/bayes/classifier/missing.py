@@ -73,8 +73,8 @@ def drop_incomplete_rows(density: Any, source: Source, codes: Array, classes: Ar
     names, kind = classes.tolist(), type(density).__name__
     if np.any(lost == n):
         raise DataError(
-            f"class {names[int(np.argmax(lost == n))]!r} has no complete row (Input X contains NaN), and a {kind} needs "
-            "complete rows",
+            f"class {names[int(np.argmax(lost == n))]!r} has no complete row (Input X contains NaN), and a {kind} "
+            "needs complete rows",
             fix="fill missing values in with ProbabilisticPCA(k).fit(X).impute(X), or use a GaussianMixture",
         )
     counts = ", ".join(f"{lost[c]} of {n[c]} of class {names[c]!r}" for c in np.flatnonzero(lost)[:5])
