@@ -104,7 +104,7 @@ MODELS: dict[str, ModelEntry] = {
         options=_K | _same("standardize", "whiten", "solver", "missing"),
         names={
             "k": OptionNames(
-                "eigenlens.pca.fit.N_COMPONENTS_RULES", ("mle", "parallel", "gavish-donoho", "cv", "kaiser")
+                "eigenlens.linalg.n_components.N_COMPONENTS_RULES", ("mle", "parallel", "gavish-donoho", "cv", "kaiser")
             ),
             "solver": OptionNames(
                 "eigenlens.linalg.solve.SOLVERS", ("covariance", "gram", "svd", "lanczos", "randomized", "power")

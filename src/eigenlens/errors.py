@@ -15,11 +15,13 @@ if TYPE_CHECKING:
     from sklearn.exceptions import ConvergenceWarning
 
 __all__ = [
+    "CategoryError",
     "ConvergenceWarning",
     "DataError",
     "DataWarning",
     "EigenlensError",
     "MissingExtra",
+    "MissingValues",
     "ModelFileError",
     "OptionError",
     "ResourceError",
@@ -35,8 +37,10 @@ def python_setting(argument: str, value: Any) -> str:
 
     >>> python_setting("drop", ["ph"])
     "drop=['ph']"
+    >>> python_setting("label", ...)
+    'label=…'
     """
-    return f"{argument}={value!r}"
+    return f"{argument}=…" if value is ... else f"{argument}={value!r}"
 
 
 class EigenlensError(Exception):
@@ -71,14 +75,19 @@ class EigenlensError(Exception):
         self.fix, self.settings = fix, dict(settings or {})
         super().__init__(what)
 
-    def phrased(self, setting: Callable[[str, Any], str] = python_setting) -> tuple[str, str]:
-        """Return what is wrong and the way out, with arguments written by `setting(argument, value)`."""
+    def phrased(
+        self, setting: Callable[[str, Any], str] = python_setting, name: Callable[[str], str] = str
+    ) -> tuple[str, str]:
+        """Return what is wrong and the way out.
+
+        Arguments are written by `setting(argument, value)`, and by `name(argument)` where the value was not given.
+        """
         what, fix = self.what, self.fix
-        for name, value in self.settings.items():
-            what, fix = (text.replace(f"{{{name}}}", setting(name, value)) for text in (what, fix))
+        for key, value in self.settings.items():
+            what, fix = (text.replace(f"{{{key}}}", setting(key, value)) for text in (what, fix))
         if self.argument is not None:
-            named = setting(self.argument, self.value) if self.has_value else self.argument
-            what = f"{named} {what}"
+            subject = setting(self.argument, self.value) if self.has_value else name(self.argument)
+            what = f"{subject} {what}"
         return what.rstrip("."), fix.rstrip(".")
 
     def __str__(self) -> str:
@@ -99,6 +108,14 @@ class OptionError(EigenlensError, ValueError):
 
 class DataError(EigenlensError, ValueError):
     """The rows cannot be used as they are: text, infinities, missing values, no rows, …"""
+
+
+class CategoryError(DataError, TypeError):
+    """A value can be neither a number nor a category: a list, a dictionary, …"""
+
+
+class MissingValues(DataError):
+    """Rows have missing values, and the model needs complete rows."""
 
 
 class SourceChanged(DataError):

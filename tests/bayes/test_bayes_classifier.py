@@ -387,7 +387,7 @@ def test_columns_that_differ_from_those_of_the_fit_are_named(tmp_path):
     other = frame.drop(columns=["c9"]).assign(extra=1.0)
     other.to_csv(tmp_path / "other.csv", index=False)
     frame[[*names[:2], "c3", "c2", *names[4:]]].to_csv(tmp_path / "turned.csv", index=False)
-    with pytest.raises(DataError, match=r"X lacks 'c9'; new are 'extra'\. Give X the columns of the fit"):
+    with pytest.raises(DataError, match=r"X lacks 'c9'; new are 'extra'; give X the columns of the fit"):
         found.predict(scan(tmp_path / "other.csv"))
     with pytest.raises(DataError, match=r"their order differs \(column 2 is 'c3', not 'c2'\)"):
         found.predict(scan(tmp_path / "turned.csv"))

@@ -193,8 +193,8 @@ def test_missing_entries_and_filters_that_leave_nothing(fails, tmp_path):
     (tmp_path / "gaps.csv").write_text("a,b\n1,\n2,3\n,4\n5,1\n")
     code, said, fix = fails("fit", "pca", "gaps.csv")
     assert code == 3
-    assert said == "the rows contain NaN: 2 entries in 2 of 2 columns ('a', 'b')"
-    assert fix == "--skip-missing leaves those rows out, or fit with --missing em"
+    assert said == "Input X contains NaN: 2 entries in 2 of 2 columns ('a', 'b')"
+    assert fix == "--skip-missing leaves those rows out, --missing em fits them with pca, and so do ppca, fa, gmm, nb"
     code, said, fix = fails("fit", "pca", "good.csv", "--where", "a > 100")
     assert (code, said) == (3, "0 of the 20 rows are left after the filters")
     assert "--where" in fix
@@ -215,7 +215,7 @@ def test_a_model_that_does_not_fit_the_columns(fails, tmp_path):
     np.save(tmp_path / "narrow.npy", np.ones((4, 2)))
     code, said, _ = fails("transform", "m.safetensors", "narrow.npy")
     assert code == 3
-    assert "2 columns, and the PCA was fitted to 3" in said
+    assert "the table has 2 features, but PCA is expecting 3" in said
     assert fails("impute", "m.safetensors", "good.csv") == (3, "a PCA cannot impute", "fit ppca, fa or gmm")
     assert fails("predict", "m.safetensors", "good.csv")[0] == 3
 
@@ -264,7 +264,7 @@ USAGE = {
     "backward range": (("fit", "gmm", "good.csv", "-k", "4:2"), "-k 4:2 is no range", "-k 1:6"),
     "no density for bayes": (("fit", "bayes", "good.csv", "--label", "a"), "bayes needs --density", "--density pca,"),
     "no such density": (("fit", "bayes", "good.csv", "--density", "lda"), "--density lda is not a density", "use pca"),
-    "unknown kernel": (("compare", "good.csv", "-m", "kde:kernel=boxx"), "boxx' is not known", "'box'"),
+    "unknown kernel": (("compare", "good.csv", "-m", "kde:kernel=boxx"), "--kernel boxx is not known", "'box'"),
     "negative seed": (("fit", "pca", "good.csv", "--seed", -1), "--seed", "see eigenlens fit --help"),
     "near column": (("fit", "pca", "wide.csv", "--drop", "lenght"), "no such column", "did you mean length?"),
     "near model": (("fit", "naive-bayes", "good.csv"), "'naive-bayes' is not a model", "did you mean nb?"),
@@ -320,8 +320,8 @@ def test_codes_by_kind_of_exception():
         MissingExtra("polars", extra="tables", need="reading"): 5, FileNotFoundError(2, "No such file", "a"): 3,
     }  # fmt: skip
     for error, code in codes.items():
-        assert errors.explained(error)[0] == code
-    assert errors.explained(TypeError("boom"))[1].endswith("TypeError: boom")
+        assert errors.exit_status(error)[0] == code
+    assert errors.exit_status(TypeError("boom"))[1].endswith("TypeError: boom")
 
 
 # ---- as a program --------------------------------------------------------------------------------------------

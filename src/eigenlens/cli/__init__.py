@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import typer
 
 from eigenlens.catalogue import import_part
-from eigenlens.cli.errors import CODES, ReaderGone, Stopped, explained
+from eigenlens.cli.errors import CODES, ReaderGone, Stopped, exit_status
 from eigenlens.cli.output import TYPED
 
 __all__ = ["COMMANDS", "main", "make_app"]
@@ -232,7 +232,7 @@ def _described(error: Exception) -> tuple[int, str, str]:
         message: Any = getattr(error, "format_message", lambda: str(error))
         said = " ".join(str(message()).split()).rstrip(".")
         return CODES["usage"], said[:1].lower() + said[1:], ""
-    return explained(error)
+    return exit_status(error)
 
 
 def _fail(code: int, message: str, fix: str, typed: list[str]) -> int:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from eigenlens.cli.errors import in_flags
+from eigenlens.cli.errors import message_line
 from eigenlens.cli.options import Running
 from eigenlens.cli.output import cut, wrapped
 
@@ -56,7 +56,7 @@ class Session:
 
     def told(self) -> list[str]:
         """The warnings so far, in words, each once."""
-        return list(dict.fromkeys(in_flags(" ".join(str(each.message).split())) for each in self.warnings))
+        return list(dict.fromkeys(message_line(each.message) for each in self.warnings))
 
     def would(self, *lines: str, **facts: Any) -> None:
         """What a dry run leaves undone."""

@@ -40,7 +40,7 @@ class Comparison:
         fit_seconds: (m,) of one fit, on average over the folds.
         values: (m, n) log density of every row, from the fit that did not see it.
         folds: (n,) the fold in which each row was held out. weight: (n,).
-        failures: {name: what went wrong}.
+        failures: {name: what went wrong}. causes: {name: the exception} of failures that had one.
     """
 
     names: tuple[str, ...]
@@ -53,6 +53,7 @@ class Comparison:
     folds: Array
     weight: Array
     failures: Mapping[str, str] = field(default_factory=dict)
+    causes: Mapping[str, Exception] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         arrays = "means", "errors", "behind", "behind_errors", "fit_seconds", "values", "folds", "weight"
@@ -177,7 +178,15 @@ def _quiet_dask() -> Iterator[None]:
         yield
 
 
-def _held_out(estimator: Any, rows: _Sliced | _Streamed, k: int) -> tuple[Array, float] | str:
+@dataclass(frozen=True)
+class _Failure:
+    """Why an estimator has no log density of held-out rows, and the exception if there was one."""
+
+    why: str
+    cause: Exception | None = None
+
+
+def _held_out(estimator: Any, rows: _Sliced | _Streamed, k: int) -> tuple[Array, float] | _Failure:
     """Log densities (n,) of the rows, each by the fit that did not see it, and seconds a fit; or what went wrong."""
     values, seconds = np.full(rows.folds.size, np.nan), 0.0
     for fold in range(k):
@@ -187,9 +196,9 @@ def _held_out(estimator: Any, rows: _Sliced | _Streamed, k: int) -> tuple[Array,
             seconds += time.perf_counter() - start
             values[rows.folds == fold] = rows.score(fitted, fold)
         except Exception as error:  # one estimator's trouble must not lose the others'
-            return f"in fold {fold + 1}: {type(error).__name__}: {error}"
+            return _Failure(f"in fold {fold + 1}: {type(error).__name__}: {error}", error)
     if np.isnan(values).any():
-        return f"its log density is NaN in {int(np.isnan(values).sum())} rows"
+        return _Failure(f"its log density is NaN in {int(np.isnan(values).sum())} rows")
     return values, seconds / k
 
 
@@ -229,9 +238,11 @@ def _leads_back(step: Any) -> bool:
     return not isinstance(step, FunctionTransformer) or step.func is None or step.inverse_func is not None
 
 
-def _ranked(results: dict[str, tuple[Array, float] | str], folds: Array, weight: Array) -> Comparison:
-    failures = {name: found for name, found in results.items() if isinstance(found, str)}
-    done = {name: found for name, found in results.items() if not isinstance(found, str)}
+def _ranked(results: dict[str, tuple[Array, float] | _Failure], folds: Array, weight: Array) -> Comparison:
+    failed = {name: found for name, found in results.items() if isinstance(found, _Failure)}
+    failures = {name: found.why for name, found in failed.items()}
+    causes = {name: found.cause for name, found in failed.items() if found.cause is not None}
+    done = {name: found for name, found in results.items() if not isinstance(found, _Failure)}
     order = sorted(done, key=lambda name: -_mean(done[name][0], weight)[0])
     names = (*order, *failures)
     nothing = np.full(folds.size, np.nan)
@@ -240,7 +251,7 @@ def _ranked(results: dict[str, tuple[Array, float] | str], folds: Array, weight:
     with np.errstate(invalid="ignore"):
         behind, behind_errors = np.array([_mean(values[0] - row, weight) for row in values]).T
     seconds = np.array([done[name][1] if name in done else np.nan for name in names])
-    return Comparison(names, means, errors, behind, behind_errors, seconds, values, folds, weight, failures)
+    return Comparison(names, means, errors, behind, behind_errors, seconds, values, folds, weight, failures, causes)
 
 
 def _mean(values: Array, weight: Array) -> tuple[float, float]:

@@ -17,7 +17,7 @@ from eigenlens.data.memory import ArraySource, FrameSource, LazySource, SparseSo
 from eigenlens.data.source import Block, Source, accumulate
 from eigenlens.data.table import is_integer
 from eigenlens.data.table_sources import IntegerSource, MixedSource, UniformSource, is_uniform
-from eigenlens.errors import DataError
+from eigenlens.errors import DataError, MissingValues
 
 __all__ = ["CONTAINERS", "Container", "as_source", "as_table", "explain_nonfinite", "fields_of"]
 
@@ -208,22 +208,18 @@ def explain_nonfinite(source: Source) -> DataError:
     nan, infinite, largest = accumulate(source, _count, label="looking for NaN")
     names = source.names or tuple(map(str, range(source.n_features)))
     if not nan.sum() and not infinite.sum():
-        return DataError(
-            f"X has finite entries as large as {largest.max():.3g}, whose squares overflow; "
-            "divide the columns by a constant first."
-        )
-    counts, what = (infinite, "infinity") if infinite.sum() else (nan, "NaN")
-    columns = np.flatnonzero(counts)
-    listed = ", ".join(repr(names[j]) for j in columns[:5]) + (", …" if columns.size > 5 else "")
-    way_out = (
-        "leave those rows out or replace the values."
-        if infinite.sum()
-        else "leave those rows or columns out, or impute them; PCA(missing='em') can fit and transform such rows."
-    )
-    return DataError(
-        f"Input X contains {what}: {int(counts.sum())} entries in {columns.size} of {source.n_features} columns "
-        f"({listed}); {way_out}"
-    )
+        what = f"has finite entries as large as {largest.max():.3g}, whose squares overflow"
+        return DataError(what, argument="X", fix="divide the columns by a constant first")
+    counts, kind = (infinite, "infinity") if infinite.sum() else (nan, "NaN")
+    columns = [names[j] for j in np.flatnonzero(counts)]
+    listed = ", ".join(map(repr, columns[:5])) + (", …" if len(columns) > 5 else "")
+    total = int(counts.sum())
+    entries = f"{total} {'entry' if total == 1 else 'entries'} in {len(columns)} of {source.n_features} columns"
+    what = f"Input X contains {kind}: {entries} ({listed})"  # the words that scikit-learn's checks look for
+    if infinite.sum():
+        return DataError(what, columns=columns, fix="leave those rows out or replace the values")
+    fix = "leave out those rows or columns, or impute them; PCA with {missing} can fit and transform such rows"
+    return MissingValues(what, columns=columns, fix=fix, settings={"missing": "em"})
 
 
 class _Counts(tuple[Any, ...]):

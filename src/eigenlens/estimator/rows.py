@@ -40,6 +40,8 @@ def validate_rows(estimator: BaseEstimator, X: Any, sample_weight: Any = None, *
     if isinstance(X, Source) or isinstance(source, LazySource):  # scikit-learn knows the names of neither
         _check_names(estimator, source, reset)
     else:
+        if not (reset or (source.names and hasattr(estimator, "feature_names_in_"))):
+            _check_count(estimator, source)  # where names could differ too, scikit-learn looks at these first
         validate_data(estimator, X, skip_check_array=True, reset=reset)
     if sample_weight is None:
         return source
@@ -57,19 +59,23 @@ def _check_names(estimator: Any, source: Source, reset: bool) -> None:
         return
     known = getattr(estimator, "feature_names_in_", None)
     if known is not None and source.names is not None and list(known) != list(source.names):
-        raise DataError(_names_that_differ(list(source.names), known.tolist()))
-    if source.n_features != estimator.n_features_in_:
-        raise DataError(
-            f"X has {source.n_features} features, but {type(estimator).__name__} is expecting "
-            f"{estimator.n_features_in_} features as input."
-        )
+        raise DataError(_names_that_differ(list(source.names), known.tolist()), fix="give X the columns of the fit")
+    _check_count(estimator, source)
+
+
+def _check_count(estimator: Any, source: Source) -> None:
+    """Check the number of features, in the words that scikit-learn's checks of estimators look for."""
+    d, known, name = source.n_features, getattr(estimator, "n_features_in_", None), type(estimator).__name__
+    if known is not None and d != known:
+        what = f"has {d} features, but {name} is expecting {known} features as input"
+        raise DataError(what, argument="X", fix="use the columns of the fit")
 
 
 def _names_that_differ(names: list[Any], known: list[Any]) -> str:
     """How the columns of X differ from those of the fit: which are missing, which are new, or where their order does.
 
     >>> _names_that_differ(["a", "c"], ["a", "b"])
-    "the columns of X are not those the model was fitted on: X lacks 'b'; new are 'c'. Give X the columns of the fit."
+    "the columns of X are not those the model was fitted on: X lacks 'b'; new are 'c'"
     """
     here, there = set(names), set(known)
     missing = [repr(name) for name in known if name not in here]
@@ -78,7 +84,7 @@ def _names_that_differ(names: list[Any], known: list[Any]) -> str:
     if not said:
         j = next(j for j, (name, other) in enumerate(zip(names, known, strict=False)) if name != other)
         said = [f"their order differs (column {j} is {names[j]!r}, not {known[j]!r})"]
-    return f"the columns of X are not those the model was fitted on: {'; '.join(said)}. Give X the columns of the fit."
+    return f"the columns of X are not those the model was fitted on: {'; '.join(said)}"
 
 
 def join_limited(things: Sequence[str], shown: int = 5, of: str = "") -> str:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 import shlex
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Annotated, Any
 
 import typer
 
-from eigenlens.cli.errors import in_flags, refuse
+from eigenlens.cli.errors import exit_status, refuse
 from eigenlens.cli.model_options import commands, find_model, flag_of, joined, make_estimator, option_value
 from eigenlens.cli.options import DataFiles, Output, Reading, Running, flags, takes
 from eigenlens.cli.present import require_files
+from eigenlens.errors import EigenlensError, OptionError
 
 __all__ = ["compare"]
 
@@ -57,7 +57,7 @@ def compare(
             written = [] if target is None else [f"write {target}"]
             return now.would(f"compare {', '.join(estimators)} in {cv} folds", *written, models=list(estimators))
         found = _compared(estimators, table, cv, running, now)
-        now.show(in_flags(re.sub(r"\b\w+Error: ", "", str(found))))
+        now.show(str(found))
         rows = _rows(found)
         now.tell(best=found.best, table=rows, failures=found.failures)
         if running.quiet and not running.json:
@@ -111,7 +111,6 @@ def _model(word: str, running: Running) -> tuple[str, Any]:
 
 def _compared(estimators: dict[str, Any], table: Any, cv: int, running: Running, now: Any) -> Any:
     from eigenlens.comparison.compare import compare as held_out
-    from eigenlens.errors import OptionError
 
     if cv > table.n:
         refuse(f"--cv {cv} is more than the {table.n} rows", f"use at most --cv {table.n}")
@@ -119,12 +118,12 @@ def _compared(estimators: dict[str, Any], table: Any, cv: int, running: Running,
         found = held_out(estimators, table.named_rows, cv=cv, sample_weight=table.weight, random_state=running.seed)
     now.check()
     if len(found.failures) == len(found.names):
-        first = next(iter(found.failures.values()))
-        _, unusable, message = first.partition("OptionError: ")
-        if unusable:
-            raise OptionError(message)
+        first, cause = next((why, found.causes.get(name)) for name, why in found.failures.items())
+        if isinstance(cause, OptionError):
+            raise cause
         refuse(f"no model could be fitted: {first}", "look at the table with eigenlens info", "data")
-    return found
+    flagged = {name: exit_status(error)[1] for name, error in found.causes.items() if isinstance(error, EigenlensError)}
+    return replace(found, failures=dict(found.failures) | flagged)
 
 
 def _rows(found: Any) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.data.categories import encode_integers
+from eigenlens.data.categories import encode
 from eigenlens.data.column_kinds import Field, stored_field
 from eigenlens.data.files.columns import Selection
 from eigenlens.data.files.polars import as_array, fill, import_polars, same_columns, text_error, unreadable
@@ -111,7 +111,7 @@ class TableReader:
             start = 0
             for numbers in blocks:
                 rows = slice(start, start + len(numbers))
-                exact = {self.names.index(name): encode_integers(column[rows]) for name, column in whole.items()}
+                exact = {self.names.index(name): encode(column[rows]) for name, column in whole.items()}
                 yield with_text(numbers, list(text[rows].iter_columns()), self.fields, exact)
                 start = rows.stop
 

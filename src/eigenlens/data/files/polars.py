@@ -43,10 +43,10 @@ def as_array(column: Series) -> Array:
     pl = import_polars()
     if column.dtype not in (pl.String, pl.Categorical, pl.Enum):
         return column.to_numpy()
-    codes, levels = encode(column)  # a string for each level, not for each row
-    if np.all(codes >= 0):
-        return np.array(levels, dtype=str)[codes]
-    return np.array([*levels, None], dtype=object)[codes]
+    encoded = encode(column)  # one string per category, not per row
+    if np.all(encoded.codes >= 0):
+        return np.array(encoded.categories, dtype=str)[encoded.codes]
+    return encoded.values()
 
 
 def text_error(
