@@ -634,7 +634,7 @@ def test_bad_labels(kind):
         kind().fit(X, y).partial_fit(X, np.where(y == 2, 9, y))
     with pytest.raises(DataError, match="class 2"):
         kind().partial_fit(X, np.minimum(y, 1)).partial_fit(X, y)
-    with pytest.raises(OptionError, match="differ from those of the first call"):
+    with pytest.raises(OptionError, match="must be those of the first call"):
         kind().fit(X, y).partial_fit(X, y, classes=[0, 1])
     with pytest.raises(DataError, match=r"class 5 \(0\) does not have; give the rows of every class"):
         kind().partial_fit(X, y, classes=[0, 1, 2, 5]).predict(X)
