@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
-from eigenlens.cli.errors import refuse
+from eigenlens.cli.errors import fail
 from eigenlens.cli.signs import grouped, plain_number
 from eigenlens.cli.sniffing import Text
 from eigenlens.data.files.decode import COMPRESSED
@@ -61,7 +61,7 @@ def _refuse_suffix(path: Path) -> NoReturn:
     what, fix = next((said for suffixes, said in OTHERS.items() if path.suffix.lower() in suffixes), ("", ""))
     known = f"{', '.join(FORMATS)} are read, and {', '.join(COMPRESSED)} after a text one"
     usual = f"write it in a format that is read, or rename it if it is in one: {known}"
-    refuse(f"'{path}' {what or 'has no known suffix'}", fix or usual, "data")
+    fail(f"'{path}' {what or 'has no known suffix'}", fix or usual, "data")
 
 
 def schema(path: Path) -> dict[str, Any]:
@@ -85,7 +85,7 @@ def _refuse_relatives(path: Path) -> None:
     with path.open("rb") as file:
         found = RELATIVES.get(file.read(4))
     if found:
-        refuse(f"'{path}' is {found[0]}, which cannot be read by blocks", f"write it as {found[1]}", "data")
+        fail(f"'{path}' is {found[0]}, which cannot be read by blocks", f"write it as {found[1]}", "data")
 
 
 def scan_table(path: Path) -> Any:
@@ -117,7 +117,7 @@ def _of_text(path: Path, text: Text) -> dict[Any, str]:
     places = {f"column_{place}": pl.String for place in range(1, len(names) + 1)}
     first = next(pieces, None)
     if first is None:
-        refuse(f"'{path}' has a line of names and no rows", "write it again, with at least one row", "data")
+        fail(f"'{path}' has a line of names and no rows", "write it again, with at least one row", "data")
     kinds = _plain_kinds(first, text, list(places)) if text.decimal == "." else {}
     rest = [place for place in places if place not in kinds]
     try:

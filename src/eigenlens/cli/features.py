@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from eigenlens.cli.errors import refuse
-from eigenlens.cli.options import Reading
+from eigenlens.cli.errors import fail
+from eigenlens.cli.options import ReadingOptions
 from eigenlens.cli.selecting import chosen
 
 __all__ = ["Parts", "one_column", "parts_of"]
@@ -28,7 +28,7 @@ class Parts:
     unused: tuple[Any, ...]
 
 
-def parts_of(reading: Reading, kinds: Mapping[Any, str], tests: Iterable[Any], model: Any) -> Parts:
+def parts_of(reading: ReadingOptions, kinds: Mapping[Any, str], tests: Iterable[Any], model: Any) -> Parts:
     """The part of each column, by the options and the model (None: none yet)."""
     roles = {role: one_column(getattr(reading, role), kinds, role) for role in ("id", "label", "weight")}
     features = _features(reading, kinds, roles, tests, model)
@@ -44,12 +44,12 @@ def one_column(name: str | None, kinds: Mapping[Any, str], option: str) -> Any:
         return None
     found = chosen([name], kinds, option) or []
     if len(found) != 1:
-        refuse(f"--{option} {name} names {len(found)} columns", "name one")
+        fail(f"--{option} {name} names {len(found)} columns", "name one")
     return found[0]
 
 
 def _features(
-    reading: Reading, kinds: Mapping[Any, str], roles: dict[str, Any], tests: Iterable[Any], model: Any
+    reading: ReadingOptions, kinds: Mapping[Any, str], roles: dict[str, Any], tests: Iterable[Any], model: Any
 ) -> list[Any]:
     """The columns to work on: those asked for, or the model's, or all; less those dropped or with another role."""
     wanted = chosen(reading.columns, kinds, "columns")
@@ -61,7 +61,7 @@ def _features(
     dropped |= {name for name, _, _ in tests if kinds.get(name) == "text"}
     left = [name for name in (kinds if wanted is None else wanted) if name not in dropped]
     if not left:
-        refuse("no column is left to work on", "drop fewer, or see the columns with eigenlens info", "data")
+        fail("no column is left to work on", "drop fewer, or see the columns with eigenlens info", "data")
     return left
 
 
@@ -69,12 +69,12 @@ def _of_model(known: list[str], kinds: Mapping[Any, str], model: Any, wanted: li
     """The columns of the model, in its order; others that are asked for are refused."""
     if wanted is not None and set(wanted) != set(known):
         what = f"--columns names {', '.join(map(str, wanted[:5]))}, and the model was fitted on {', '.join(known[:5])}"
-        refuse(what, "leave out --columns: a model finds its columns by their names", "data")
+        fail(what, "leave out --columns: a model finds its columns by their names", "data")
     lacking = [name for name in known if name not in kinds]
     if lacking:
         listed = ", ".join(f"'{name}'" for name in lacking[:5]) + (", …" if len(lacking) > 5 else "")
         called = f"{model.called} were" if hasattr(model, "called") else f"{type(model).__name__} was"
-        refuse(
+        fail(
             f"the file lacks {len(lacking)} of the {len(known)} columns that the {called} fitted on: {listed}",
             f"rename its columns, or fit a model to it; it has {', '.join(map(str, list(kinds)[:5]))}",
             "data",

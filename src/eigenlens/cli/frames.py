@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from eigenlens.cli.columns import kind_of, plain_cells, scan_table, text_kinds
-from eigenlens.cli.errors import refuse
+from eigenlens.cli.errors import fail
 from eigenlens.cli.sniffing import Text
 from eigenlens.cli.text_blocks import text_blocks
 from eigenlens.data.files.cells import Found, exact, plainest, without_missing
@@ -24,7 +24,7 @@ def read_frame(paths: Sequence[Path], text: Text | None) -> Any:
     pl = import_polars()
     found = _tables(paths) if text is None else list(text_blocks(paths, text, ["", *text.na]))
     if not sum(map(len, found)):
-        refuse(f"'{paths[0]}' has no rows", "write it again, with at least one row", "data")
+        fail(f"'{paths[0]}' has no rows", "write it again, with at least one row", "data")
     frame = pl.concat(found, how="vertical_relaxed")
     marks = () if text is None else text.na
     return frame.with_columns(without_missing(name, marks) for name in frame.columns) if marks else frame

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.cli.errors import refuse
+from eigenlens.cli.errors import fail
 from eigenlens.data.coerce import fields_of
 from eigenlens.data.source import Source
 
@@ -58,7 +58,7 @@ def parse_test(text: str) -> tuple[str, str, str]:
     """
     found = re.fullmatch(r"\s*(.+?)\s*(==|!=|<=|>=|<|>|=)\s*(.*?)\s*", text)
     if found is None:
-        refuse(f"--where {text!r} is no test", "write column, comparison and value: 'age >= 18', 'site == north'")
+        fail(f"--where {text!r} is no test", "write column, comparison and value: 'age >= 18', 'site == north'")
     return found[1], found[2], found[3].strip("'\"")
 
 
@@ -73,9 +73,9 @@ def passes(values: Array, comparison: str, value: str) -> Array:
         try:
             return np.asarray(test(values.astype(np.float64), _number(value)))
         except ValueError:
-            refuse(f"--where compares numbers with the text {value!r}", "give a number")
+            fail(f"--where compares numbers with the text {value!r}", "give a number")
     if comparison not in ("==", "!=", "=") and _is_number(value):
-        refuse(f"--where compares a column of text with the number {value}", "compare a column of numbers, or use ==")
+        fail(f"--where compares a column of text with the number {value}", "compare a column of numbers, or use ==")
     text = np.array(["" if each is None else str(each) for each in values])
     return np.asarray(test(text, value))
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenlens.cli.errors import look_of, refuse
+from eigenlens.cli.errors import fail, look_of
 from eigenlens.cli.tables import HeldRows, Table
 
 __all__ = ["look_at"]
@@ -37,7 +37,7 @@ def _refuse_empty(rows: HeldRows) -> None:
         names = [str(j if rows.names is None else rows.names[j]) for j in empty]
         more = f"; nor have {empty.size - 1} more" if empty.size > 1 else ""
         fix = "leave it out with " + " ".join(f"--drop {shlex.quote(name)}" for name in names[:5])
-        refuse(f"column '{names[0]}' has no entry in any row{more}", fix, "data")
+        fail(f"column '{names[0]}' has no entry in any row{more}", fix, "data")
 
 
 def _warn_of_counter(source: Any) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from eigenlens.cli.columns import column_kinds
-from eigenlens.cli.errors import refuse
-from eigenlens.cli.options import Parsing, Running
+from eigenlens.cli.errors import fail
+from eigenlens.cli.options import ParsingOptions, RunningOptions
 from eigenlens.cli.ragged import refuse_ragged
 from eigenlens.cli.sniffing import Text, is_text, sniff
 from eigenlens.data.files.decode import COMPRESSED
@@ -50,13 +50,13 @@ class Opened:
         return "binary" if self.text is None else "compressed" if path.suffix.lower() in COMPRESSED else "text"
 
 
-def opened(paths: Sequence[str], reading: Parsing) -> Opened:
+def opened(paths: Sequence[str], reading: ParsingOptions) -> Opened:
     """The files, after a look at what can be wrong with them."""
     files = expand(list(paths))
     text = sniff(files[0], reading) if is_text(files[0]) else None
     other = next((path for path in files if is_text(path) != (text is not None)), None)
     if other is not None:
-        refuse(f"'{other}' and '{files[0]}' are of different formats", "give files of one format", "data")
+        fail(f"'{other}' and '{files[0]}' are of different formats", "give files of one format", "data")
     if text is None:
         _refuse_text_options(files[0], reading)
     else:
@@ -64,7 +64,7 @@ def opened(paths: Sequence[str], reading: Parsing) -> Opened:
     return Opened(files, text, column_kinds(files[0], text))
 
 
-def memory_limit(running: Running, share: int = 4) -> int:
+def memory_limit(running: RunningOptions, share: int = 4) -> int:
     """What may be held in memory: what the options say, or else a share of what is free."""
     from eigenlens import checks
     from eigenlens.resources import available_memory
@@ -83,10 +83,10 @@ def _check_text(files: tuple[Path, ...], text: Text) -> None:
         refuse_ragged(path, text, len(names[0]))
 
 
-def _refuse_text_options(path: Path, reading: Parsing) -> None:
+def _refuse_text_options(path: Path, reading: ParsingOptions) -> None:
     """Refuse options of delimited text where a file is none."""
     options = ("na", "separator", "decimal", "thousands", "header", "encoding", "text")
     given = [name for name in options if getattr(reading, name, None) not in (None, [])]
     if given:
         flag = "--no-header" if given[0] == "header" and not reading.header else f"--{given[0]}"
-        refuse(f"{flag} is an option of delimited text, and '{path}' is none", "leave it out")
+        fail(f"{flag} is an option of delimited text, and '{path}' is none", "leave it out")

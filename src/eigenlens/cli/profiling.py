@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from eigenlens.cli.columns import FLAG, INTEGER, kind_of, plain_cells, scan_table
-from eigenlens.cli.errors import refuse
+from eigenlens.cli.errors import fail
 from eigenlens.cli.profile import MOST_VALUES, Numbers, Profile
 from eigenlens.cli.sniffing import Text
 from eigenlens.cli.text_blocks import text_blocks
@@ -34,7 +34,7 @@ def profile(paths: Sequence[Path], text: Text | None) -> tuple[list[Profile], in
         else:
             _look_at_text(found, frame, text)
     if not found:
-        refuse(f"'{paths[0]}' has no rows", "write it again, with at least one row", "data")
+        fail(f"'{paths[0]}' has no rows", "write it again, with at least one row", "data")
     return found, found[0].rows
 
 
@@ -105,7 +105,7 @@ def _refuse_other_kinds(paths: Sequence[Path], types: list[Any]) -> None:
             here, first = kind_of(own[name]), kind_of(dtype)
             if here != first and not {here, first} <= {"float", "integer", "boolean"}:
                 what = f"column '{name}' holds {own[name]} in '{path}' and {dtype} in '{paths[0]}'"
-                refuse(what, "write it as one kind in all files, or describe them apart", "data")
+                fail(what, "write it as one kind in all files, or describe them apart", "data")
 
 
 def _table_blocks(paths: Sequence[Path]) -> Iterator[Any]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from eigenlens.cli.columns import text_records
-from eigenlens.cli.errors import refuse
+from eigenlens.cli.errors import fail
 from eigenlens.cli.sniffing import Text, cells_of
 from eigenlens.data.files.decode import refuse_undecodable
 from eigenlens.data.files.records import PIECE_BYTES
@@ -38,7 +38,7 @@ def refuse_length(path: Path, row: int, cells: list[str], d: int, fix: str = "")
     usual = "mend that row, quote cells that hold the separator, or say what it is with --separator"
     if cells and cells[0].startswith("#"):
         usual = f"delete comments, for instance with: grep -v '^#' '{path}' > rows.csv"
-    refuse(f"'{path}' is ragged: {what}", fix or usual, "data")
+    fail(f"'{path}' is ragged: {what}", fix or usual, "data")
 
 
 def _refuse_row(path: Path, piece: bytes, separator: str, before: int, d: int) -> None:
@@ -55,7 +55,7 @@ def _refuse_quote(path: Path, piece: bytes, before: int) -> NoReturn:
         if line.count(b'"') % 2:
             opened, odd = (place, True) if not odd else (opened, False)
     what = f'has a quote (") in line {before + opened} that is never closed'
-    refuse(f"'{path}' {what}", 'close it; inside a quoted cell write it twice (""), and elsewhere leave it out', "data")
+    fail(f"'{path}' {what}", 'close it; inside a quoted cell write it twice (""), and elsewhere leave it out', "data")
 
 
 def _refuse_bytes(path: Path, piece: bytes, text: Text) -> None:

@@ -10,15 +10,15 @@ from typing import Any, NoReturn
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.cli.commands.apply import spelled
-from eigenlens.cli.errors import refuse
+from eigenlens.cli.commands.apply import class_name
+from eigenlens.cli.errors import fail
 from eigenlens.cli.features import Parts, one_column, parts_of
 from eigenlens.cli.frames import gaps, plain, read_frame, typed
 from eigenlens.cli.kept import KeptRows, parse_test, passes
 from eigenlens.cli.opening import Opened, memory_limit, opened
-from eigenlens.cli.options import Reading, Running
+from eigenlens.cli.options import ReadingOptions, RunningOptions
 from eigenlens.cli.other_numbers import OtherNumbers
-from eigenlens.cli.output_files import in_words
+from eigenlens.cli.output_files import format_size
 from eigenlens.cli.roles import as_classes, as_weights, check_label, gaps_of
 from eigenlens.cli.scripts import reading_script
 from eigenlens.cli.tables import HeldRows, Table
@@ -34,8 +34,8 @@ __all__ = ["read_table"]
 
 def read_table(
     paths: Sequence[str],
-    reading: Reading,
-    running: Running,
+    reading: ReadingOptions,
+    running: RunningOptions,
     *,
     model: Any = None,
     need_label: bool = False,
@@ -43,7 +43,7 @@ def read_table(
 ) -> Table:
     """The rows of the files, with the columns that the options, or else the model, ask for; `mixed`: text too."""
     if reading.text and not mixed:
-        refuse("--text is for nb, the only model that takes categories", "leave it out")
+        fail("--text is for nb, the only model that takes categories", "leave it out")
     found = opened(paths, reading)
     tests = [parse_test(each) for each in reading.where or ()]
     parts = parts_of(reading, found.kinds, [] if mixed else tests, model)
@@ -63,7 +63,7 @@ class _Wanted:
     opened: Opened
     parts: Parts
     tests: list[Any]
-    reading: Reading
+    reading: ReadingOptions
     need_label: bool
 
     def source(self, label: Any = None) -> FileSource:
@@ -126,12 +126,12 @@ class _Wanted:
 
 def _refuse_unlabelled(wanted: _Wanted, model: Any) -> NoReturn:
     """Refuse rows whose classes nobody has named; where a column has no entry but the model's classes, it is."""
-    known = {spelled(each) for each in np.asarray(getattr(model, "classes_", ())).tolist()}
+    known = {class_name(each) for each in np.asarray(getattr(model, "classes_", ())).tolist()}
     for name in wanted.parts.unused if known else ():
-        if {spelled(each) for each in set(wanted.read(name).tolist())} <= known:
+        if {class_name(each) for each in set(wanted.read(name).tolist())} <= known:
             what = f"no column of classes is named, and '{name}' has those of the model in every row"
-            refuse(what, f"add --label {shlex.quote(str(name))}")
-    refuse("this model learns classes, and no column of classes is named", "add --label COLUMN")
+            fail(what, f"add --label {shlex.quote(str(name))}")
+    fail("this model learns classes, and no column of classes is named", "add --label COLUMN")
 
 
 # ---- numbers, in memory or in files ---------------------------------------------------------------------------
@@ -174,9 +174,9 @@ def _held(source: FileSource, found: Opened, most: int) -> Source:
 def _levels(source: FileSource, found: Opened, most: int) -> Source:
     """Columns of numbers and of text that are too large for memory, by blocks."""
     if found.text is not None and (found.text.decimal == "," or found.text.thousands):  # cells of text would lose them
-        size, free = in_words(found.size), in_words(most)
+        size, free = format_size(found.size), format_size(most)
         what = f"text columns beside numbers with such signs are held whole, which takes {size}, and {free} are free"
-        refuse(what, "raise --max-memory, or write the numbers as 1234.5", "resources")
+        fail(what, "raise --max-memory, or write the numbers as 1234.5", "resources")
     return source.table()
 
 
@@ -211,4 +211,4 @@ def _mixed_table(wanted: _Wanted) -> Table:
 def _require_rows(keep: Array) -> None:
     if not keep.any():
         fix = "loosen --where or --skip-missing, or look at the columns with eigenlens info"
-        refuse(f"0 of the {keep.size:,} rows are left after the filters", fix, "data")
+        fail(f"0 of the {keep.size:,} rows are left after the filters", fix, "data")

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from eigenlens.cli.errors import refuse
+from eigenlens.cli.errors import fail
 
 __all__ = ["TYPES", "chosen"]
 
@@ -45,7 +45,7 @@ def _meant(part: str, known: dict[str, Any], kinds: Mapping[Any, str], option: s
     if part in TYPES:
         return [name for name, kind in kinds.items() if kind in TYPES[part]]
     if part.startswith("@"):
-        refuse(f"--{option} {part} is no type of column", f"use one of {', '.join(TYPES)}")
+        fail(f"--{option} {part} is no type of column", f"use one of {', '.join(TYPES)}")
     if ":" in part:
         return _range(part, known, option)
     return _unknown(part, known, option)
@@ -59,7 +59,7 @@ def _range(part: str, known: dict[str, Any], option: str) -> list[Any]:
         if (not first or first in known) and (not last or last in known):
             low, high = names.index(first) if first else 0, names.index(last) if last else len(names) - 1
             if low > high:
-                refuse(f"--{option} {part} runs backwards: '{first}' comes after '{last}'", f"write {last}:{first}")
+                fail(f"--{option} {part} runs backwards: '{first}' comes after '{last}'", f"write {last}:{first}")
             return [known[name] for name in names[low : high + 1]]
     ends = [end for end in part.split(":") if end and end not in known]
     return _unknown(ends[0], known, option)
@@ -69,4 +69,4 @@ def _unknown(part: str, known: dict[str, Any], option: str) -> list[Any]:
     near = difflib.get_close_matches(part, list(known), n=3, cutoff=0.5)
     listed = ", ".join(list(known)[:8]) + (", …" if len(known) > 8 else "")
     fix = f"did you mean {' or '.join(near)}?" if near else f"it has {listed}"
-    refuse(f"--{option} {part}: the file has no such column", fix)
+    fail(f"--{option} {part}: the file has no such column", fix)

@@ -10,8 +10,8 @@ import re
 import warnings
 from collections.abc import Collection, Sequence
 
-from eigenlens.cli.errors import refuse
-from eigenlens.cli.options import Parsing
+from eigenlens.cli.errors import fail
+from eigenlens.cli.options import ParsingOptions
 from eigenlens.data.files.dialect import MISSING, is_number
 from eigenlens.errors import DataWarning
 
@@ -23,7 +23,7 @@ BESIDE = str.maketrans("", "", " '\u2019\u00a0\u202f")
 """Leaves out signs that may stand between thousands and are never decimal."""
 
 
-def signs_of(rows: list[list[str]], separator: str, reading: Parsing) -> tuple[str, str | None]:
+def signs_of(rows: list[list[str]], separator: str, reading: ParsingOptions) -> tuple[str, str | None]:
     """The decimal sign, and the sign between thousands if there is one: what the options say, or else the cells."""
     _check_options(reading)
     missing = MISSING | {token.lower() for token in reading.na or ()}
@@ -36,14 +36,14 @@ def signs_of(rows: list[list[str]], separator: str, reading: Parsing) -> tuple[s
     return reading.decimal or other or _decimal(columns, separator), reading.thousands
 
 
-def _check_options(reading: Parsing) -> None:
+def _check_options(reading: ParsingOptions) -> None:
     given = reading.thousands
     if reading.decimal not in (None, ".", ","):
-        refuse(f"--decimal {reading.decimal!r} must be '.' or ','", "write --decimal , for numbers such as 3,14")
+        fail(f"--decimal {reading.decimal!r} must be '.' or ','", "write --decimal , for numbers such as 3,14")
     if given is not None and (len(given) != 1 or given.isalnum() or given in "+-"):
-        refuse(f"--thousands {given!r} must be one sign", "write --thousands . for numbers such as 1.234,5")
+        fail(f"--thousands {given!r} must be one sign", "write --thousands . for numbers such as 1.234,5")
     if given is not None and given == reading.decimal:
-        refuse(f"--thousands and --decimal are both {given!r}", "give each its own sign")
+        fail(f"--thousands and --decimal are both {given!r}", "give each its own sign")
 
 
 def _shown(columns: Sequence[Sequence[str]], decimal: str, thousands: str) -> bool:
@@ -79,7 +79,7 @@ def _doubt(cell: str, sign: str, separator: str) -> None:
     """
     one, other = cell.replace(sign, "."), cell.replace(sign, "")
     if sign == "," and separator != ";":
-        refuse(f"numbers such as '{cell}' may mean {one} or {other}", "say which: --decimal , or --thousands ,", "data")
+        fail(f"numbers such as '{cell}' may mean {one} or {other}", "say which: --decimal , or --thousands ,", "data")
     if separator == ";":
         said = f"numbers such as '{cell}' are read as {one}: add --decimal {sign} if that is right"
         warnings.warn(f"{said}, --thousands {sign} if they mean {other}.", DataWarning, stacklevel=2)

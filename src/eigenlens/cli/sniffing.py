@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from eigenlens.cli.errors import refuse
-from eigenlens.cli.options import Parsing
+from eigenlens.cli.errors import fail
+from eigenlens.cli.options import ParsingOptions
 from eigenlens.cli.signs import BESIDE, plain_number, signs_of
 from eigenlens.data.files.decode import COMPRESSED, encoding_of, guessed_encoding, open_bytes, text_encoding, text_head
 from eigenlens.data.files.dialect import LOOKED_AT, MISSING, Dialect, is_number, separator_of
@@ -49,7 +49,7 @@ def is_text(path: Path) -> bool:
     return bool(last) and last[0] in TEXT
 
 
-def sniff(path: Path, reading: Parsing) -> Text:
+def sniff(path: Path, reading: ParsingOptions) -> Text:
     """How the file is to be read: what the options say, and where they are silent what its first lines show."""
     encoding = None if reading.encoding is None else text_encoding(reading.encoding)
     _refuse_binary(path, encoding)
@@ -59,12 +59,12 @@ def sniff(path: Path, reading: Parsing) -> Text:
     rows = list(itertools.islice(cells_of(path, shown, separator), LOOKED_AT))
     rows = [[cell.strip() for cell in row] for row in rows if row]
     if not rows and text:
-        refuse(f"'{path}' holds nothing but blank lines", "write it again, with names and rows", "data")
+        fail(f"'{path}' holds nothing but blank lines", "write it again, with names and rows", "data")
     _refuse_comment(path, rows)
     _refuse_ragged(path, rows)
     decimal, thousands = signs_of(rows, separator, reading)
     if decimal == "," and separator == ",":
-        refuse(
+        fail(
             "numbers with decimal commas cannot also be separated by commas", "say what separates them: --separator ';'"
         )
     na = tuple(reading.na or ())
@@ -83,7 +83,7 @@ def cells_of(path: Path, text: str, separator: str) -> Iterator[list[str]]:
     except csv.Error as error:
         what = f"has a carriage return inside a line, near line {rows.line_num}"
         fix = f"end all lines alike, for instance with: tr '\\r' '\\n' < '{path}' > rows.csv"
-        refuse(f"'{path}' {what if 'new-line' in str(error) else f'cannot be read ({error})'}", fix, "data")
+        fail(f"'{path}' {what if 'new-line' in str(error) else f'cannot be read ({error})'}", fix, "data")
 
 
 def _refuse_comment(path: Path, rows: list[list[str]]) -> None:
@@ -91,7 +91,7 @@ def _refuse_comment(path: Path, rows: list[list[str]]) -> None:
     words = [not any(is_number(cell) for cell in row) for row in rows[:3]]
     if rows and rows[0][0].startswith("#") and words == [True, True, False]:
         fix = f"delete the lines above the names, for instance with: grep -v '^#' '{path}' > rows.csv"
-        refuse(f"'{path}' starts with a comment, and its names are below", fix, "data")
+        fail(f"'{path}' starts with a comment, and its names are below", fix, "data")
 
 
 def _refuse_ragged(path: Path, rows: list[list[str]]) -> None:
@@ -116,16 +116,16 @@ def _refuse_binary(path: Path, encoding: str | None) -> None:
     kind = next((what for start, what in ARCHIVES.items() if head.startswith(start)), None)
     if kind is not None or (b"\x00" in head and encoding_of(path, encoding) == "utf-8"):
         if kind is None and (guess := guessed_encoding(head)).startswith("utf-16"):
-            refuse(f"'{path}' is UTF-16 without its mark", f"say so with --encoding {guess}", "data")
+            fail(f"'{path}' is UTF-16 without its mark", f"say so with --encoding {guess}", "data")
         what = "binary" if kind is None else kind
-        refuse(f"'{path}' is {what}, not text", "give it the suffix of its format, or write it as CSV", "data")
+        fail(f"'{path}' is {what}, not text", "give it the suffix of its format, or write it as CSV", "data")
 
 
 def _given_separator(given: str | None) -> str | None:
     named = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";"}
     found = named.get(given or "", given)
     if found is not None and len(found) != 1:
-        refuse(f"--separator {given!r} must be one character", "write it as ',', ';', '|' or tab")
+        fail(f"--separator {given!r} must be one character", "write it as ',', ';', '|' or tab")
     return found
 
 

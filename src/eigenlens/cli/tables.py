@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.cli.errors import refuse
-from eigenlens.cli.output import counted
-from eigenlens.cli.output_files import in_words
+from eigenlens.cli.errors import fail
+from eigenlens.cli.output import count_noun
+from eigenlens.cli.output_files import format_size
 from eigenlens.data.memory import ArraySource
 
 __all__ = ["HeldRows", "Table"]
@@ -52,8 +52,8 @@ class Table:
         """(n, d) the rows as one array."""
         if self.missing is None:
             size = self.n * self.d * self.source.dtype.itemsize
-            refuse(
-                f"this needs all {self.n:,} rows in memory ({in_words(size)})",
+            fail(
+                f"this needs all {self.n:,} rows in memory ({format_size(size)})",
                 "raise --max-memory, or take fewer rows with --where, or fewer columns with --columns",
                 "resources",
             )
@@ -77,9 +77,9 @@ class Table:
 
     def __str__(self) -> str:
         files = str(self.paths[0]) if len(self.paths) == 1 else f"{len(self.paths)} files"
-        parts = [f"{counted(self.n, 'row')}, {counted(self.d, 'column')}"]
+        parts = [f"{count_noun(self.n, 'row')}, {count_noun(self.d, 'column')}"]
         if self.missing:
             parts.append(f"{self.missing:,} missing entries ({self.missing / (self.n * self.d):.1%})")
-        parts += [f"{counted(self.skipped, 'row')} left out"] if self.skipped else []
+        parts += [f"{count_noun(self.skipped, 'row')} left out"] if self.skipped else []
         parts += ["too large for memory, read by blocks"] if self.missing is None else []
         return f"{files}: {', '.join(parts)}"
