@@ -113,6 +113,14 @@ class ParsingOptions:
             metavar="CHAR",
         ),
     ] = None
+    comment: Annotated[
+        str | None,
+        _reading(
+            "--comment",
+            "Start of lines of CSV that are skipped. Default: # in lines above the names.",
+            metavar="TEXT",
+        ),
+    ] = None
     encoding: Annotated[
         str | None,
         _reading(

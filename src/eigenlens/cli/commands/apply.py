@@ -11,9 +11,9 @@ import typer
 
 from eigenlens.arrays import Array
 from eigenlens.cli.errors import fail
+from eigenlens.cli.input_files import require_files
 from eigenlens.cli.options import DataFiles, ModelFile, Output, ReadingOptions, RunningOptions, takes
 from eigenlens.cli.output import count_noun, limited_table
-from eigenlens.cli.present import require_files
 
 __all__ = [
     "Confusion",
@@ -145,11 +145,11 @@ def predict(
 
 def _confusion(found: Any, table: Any, columns: dict[str, Any]) -> Any:
     """Return the confusion matrix of the rows whose class the table has."""
-    from eigenlens.cli.roles import gaps_of
+    from eigenlens.cli.table_checks import is_missing
 
     if table.label is None or not hasattr(found, "classes_"):
         return None
-    known = ~gaps_of(table.label)
+    known = ~is_missing(table.label)
     weight = None if table.weight is None else table.weight[known]
     return (
         compare_classes(found.classes_, columns["predicted"][known], table.label[known], weight)
@@ -170,9 +170,9 @@ def apply_model(
 ) -> None:
     """Load the model, read the rows, do the work and write. `able`: the method that is needed, and what it is for."""
     require_files(model, files)
+    from eigenlens.cli.input_table import read_table
     from eigenlens.cli.model_options import require_method, takes_text
     from eigenlens.cli.output_files import OUTPUT_FORMATS, check_target
-    from eigenlens.cli.reading import read_table
     from eigenlens.cli.session import session
     from eigenlens.estimator.storage import load
 
@@ -202,7 +202,7 @@ AS_WIDE_AS_ROWS = {"inverse_transform", "impute"}
 
 def require_memory(entries: int, running: RunningOptions) -> None:
     """Raise an error if a result is larger than the memory that may be taken."""
-    from eigenlens.cli.opening import memory_limit
+    from eigenlens.cli.input_table import memory_limit
     from eigenlens.cli.output_files import format_size
 
     size, most = 8 * entries, memory_limit(running, share=1)

@@ -13,8 +13,8 @@ import typer
 
 from eigenlens.catalogue import entry_of, import_part
 from eigenlens.cli.errors import fail
+from eigenlens.cli.input_files import require_files
 from eigenlens.cli.options import ModelFile, RunningOptions, takes
-from eigenlens.cli.present import require_files
 from eigenlens.cli.summaries import axis_names
 from eigenlens.tables.names import feature_names
 

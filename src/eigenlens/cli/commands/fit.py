@@ -13,10 +13,10 @@ import typer
 from eigenlens.catalogue import MODELS, page_of
 from eigenlens.cli.commands.report import require_page, write_report
 from eigenlens.cli.errors import fail
+from eigenlens.cli.input_files import require_files
 from eigenlens.cli.model_options import ModelOptions, commands, find_model, joined, keeps_rows, unfitted_model
 from eigenlens.cli.options import DataFiles, ReadingOptions, RunningOptions, given_flags, takes
 from eigenlens.cli.output import TYPED_WORDS, drop_flags
-from eigenlens.cli.present import require_files
 
 __all__ = ["fit"]
 
@@ -51,10 +51,10 @@ def fit(
     Empty cells and those of --na are missing values: {incomplete} and pca --missing em fit the observed entries.
     """
     require_files(files)
-    from eigenlens.cli.looking import look_at
+    from eigenlens.cli.input_table import read_table
     from eigenlens.cli.output_files import check_target
-    from eigenlens.cli.reading import read_table
     from eigenlens.cli.session import session
+    from eigenlens.cli.table_checks import warn_suspicious_columns
 
     with session(running) as now:
         target = check_target(output, running.force, (".safetensors",))
@@ -66,7 +66,7 @@ def fit(
             table = read_table(files, reading, running, need_label=entry.classes, mixed=entry.mixed)
         estimator = _limit_components(estimator, model, model_options, table.n)
         now.say("read", str(table))
-        look_at(table)
+        warn_suspicious_columns(table)
         # Some models keep their rows, which must then fit into memory: check it before the fit.
         _ = table.rows if keeps_rows(model, asdict(model_options)) else None
         now.add_facts(read=table.facts)
@@ -91,10 +91,10 @@ def _fit_model(
     estimator: Any, choice: Any, options: ModelOptions, table: Any, now: Any, with_label: bool
 ) -> tuple[Any, Any]:
     """Return the fitted estimator, and the table that it was chosen from (None where there was no choice)."""
-    from eigenlens.cli.choosing import chosen_mixture
+    from eigenlens.cli.mixture_choice import select_best_mixture
 
     if choice is not None:
-        return chosen_mixture(estimator, choice, options.covariance, table, now)
+        return select_best_mixture(estimator, choice, options.covariance, table, now)
     return _fit_with_progress(estimator, table, now, with_label), None
 
 

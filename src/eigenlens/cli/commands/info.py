@@ -9,9 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from eigenlens.cli.errors import fail
+from eigenlens.cli.input_files import require_files
 from eigenlens.cli.options import ParsingOptions, RunningOptions, given_flags, takes
 from eigenlens.cli.output import count_noun
-from eigenlens.cli.present import require_files
 
 __all__ = ["info"]
 
@@ -86,24 +86,23 @@ def _fitted_to(model: Any, names: list[str]) -> str:
 
 
 def _describe_table(files: list[str], reading: ParsingOptions, now: Any) -> None:
-    from eigenlens.cli.opening import opened
+    from eigenlens.cli.column_profile import profile_columns
+    from eigenlens.cli.input_table import open_input
     from eigenlens.cli.output import limited_table
-    from eigenlens.cli.profiling import profile
-    from eigenlens.data.files.decode import encoding_of
 
     with now.progress("reading"):
-        table = opened(files, reading)
-        paths, text = table.files, table.text
-        columns, n = _of_arrays(paths, table.kinds) if table.is_array else profile(paths, text)
-    found = [column.facts for column in columns]
+        source = open_input(files, reading)
+        columns, n = profile_columns(source)
+    paths, found = source.paths, [column.facts for column in columns]
     now.say(
         "file", f"{_place(files, paths)}: {count_noun(n, 'row')}, {count_noun(len(columns), 'column')} ({_size(paths)})"
     )
-    written = None if text is None else text.__dict__ | {"encoding": encoding_of(paths[0], text.encoding)}
-    if text is not None and written is not None:
-        cut = SEPARATORS.get(text.separator, repr(text.separator))
-        names = "first line is names" if text.header else "no line of names"
-        signs = f"decimal sign '{text.decimal}'" + (f", '{text.thousands}' between thousands" if text.thousands else "")
+    written = _written(source)
+    if written is not None:
+        cut = SEPARATORS.get(written["separator"], repr(written["separator"]))
+        names = "first line is names" if written["header"] else "no line of names"
+        thousands = f", '{written['thousands']}' between thousands" if written["thousands"] else ""
+        signs = f"decimal sign '{written['decimal']}'{thousands}"
         now.say("text", f"separator {cut}, {signs}, {names}, encoding {written['encoding']}")
     missing = sum(column["missing"] for column in found)
     now.say("missing", f"{missing:,} of {n * len(found):,} entries ({missing / (n * len(found)):.1%})")
@@ -114,6 +113,18 @@ def _describe_table(files: list[str], reading: ParsingOptions, now: Any) -> None
     following = _next(files, columns, reading, marks)
     now.say(*(("next", following) if following else ("note", NO_NUMBERS)))
     now.add_facts(files=paths, rows=n, missing=missing, columns=found, text=written, next=following)
+
+
+def _written(source: Any) -> dict[str, Any] | None:
+    """Return how delimited text is written, for --json; None for other formats."""
+    from eigenlens.data.files.decode import file_encoding
+
+    dialect = source.dialect
+    if dialect is None:
+        return None
+    written = {"separator": dialect.separator, "header": dialect.header, "decimal": dialect.numbers.decimal}
+    written |= {"na": dialect.na, "encoding": file_encoding(source.paths[0], dialect.encoding)}
+    return written | {"thousands": dialect.numbers.thousands, "comment": dialect.comment}
 
 
 SEPARATORS = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar", " ": "spaces"}
@@ -145,7 +156,7 @@ def _next(files: list[str], columns: list[Any], reading: ParsingOptions, marks: 
         "fit",
         model,
         *files,
-        *given_flags(reading, "na", "separator", "header", "decimal", "thousands", "encoding"),
+        *given_flags(reading, "na", "separator", "header", "decimal", "thousands", "comment", "encoding"),
     ]
     words += [word for mark in marks for word in ("--na", mark)]
     words += [word for column in names for word in ("--id", str(column.name))]
@@ -172,20 +183,3 @@ def _line(column: dict[str, Any]) -> list[str]:
     shown = [format_figure(column[key], ".6g") if number else "" for key in ("least", "mean", "greatest")]
     missing = f"{column['missing']:,}" if column["missing"] else ""
     return [str(column["name"]), column["type"], missing, *shown, column["note"]]
-
-
-def _of_arrays(paths: tuple[Path, ...], kinds: dict[Any, str]) -> tuple[list[Any], int]:
-    import numpy as np
-
-    from eigenlens.cli.profile import Numbers, Profile
-    from eigenlens.data.files.scan import scan
-
-    source = scan(paths)
-    found = [Profile(name, kind) for name, kind in kinds.items()]
-    for rows in source.rows():
-        X = np.asarray(rows, dtype=np.float64)
-        total, infinite = np.nansum(X, axis=0), np.isinf(X).sum(axis=0)
-        told = (np.isfinite(X).sum(axis=0) + infinite, infinite, np.fmin.reduce(X), np.fmax.reduce(X), total)
-        for column, numbers in zip(found, zip(*(each.tolist() for each in told), strict=True), strict=True):
-            column.add(len(X), numbers[0], Numbers(*numbers))
-    return found, source.n_rows

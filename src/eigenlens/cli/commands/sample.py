@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from eigenlens.cli.commands.apply import columns_of, free_column, give_columns, require_memory, would_write
+from eigenlens.cli.input_files import require_files
 from eigenlens.cli.options import ModelFile, Output, RunningOptions, takes
 from eigenlens.cli.output import count_noun
-from eigenlens.cli.present import require_files
 
 __all__ = ["sample"]
 

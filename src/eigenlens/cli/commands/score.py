@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from eigenlens.cli.commands.apply import id_and_label, would_write
+from eigenlens.cli.input_files import require_files
 from eigenlens.cli.options import DataFiles, ModelFile, Output, ReadingOptions, RunningOptions, takes
 from eigenlens.cli.output import count_noun
-from eigenlens.cli.present import require_files
 
 __all__ = ["score"]
 
@@ -24,9 +24,9 @@ def score(
     printed.
     """
     require_files(model, files)
+    from eigenlens.cli.input_table import read_table
     from eigenlens.cli.model_options import takes_text
     from eigenlens.cli.output_files import OUTPUT_FORMATS, check_target, write_table
-    from eigenlens.cli.reading import read_table
     from eigenlens.cli.session import session
     from eigenlens.estimator.storage import load
 
