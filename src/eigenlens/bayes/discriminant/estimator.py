@@ -44,7 +44,6 @@ TOL = 1e-9
 class GaussianClasses(ClassCounts, BayesRule, BaseEstimator):  # type: ignore[misc]
     """Gaussian classes. A face says what its options are, and makes its model of moments or of few rows."""
 
-    _kind: str
     _pooled: bool
     _double = True
     verbose: Any
