@@ -440,7 +440,7 @@ LAYOUT = Layout(
 def test_frozen_dataclasses_come_back_as_they_were(path: Path, other: Inner | None, columns: tuple[int, ...]) -> None:
     value = Outer(Inner(np.zeros(2)), other, (0.5, 1.0), columns, 0.25, "a", ("x", "y"))
     model_file.write(path, "outer", *pack(value, LAYOUT))
-    kind, arrays, header = model_file.read(path)
+    _, arrays, header = model_file.read(path)
     assert {"centre", "path", "where", "rest"} <= set(arrays)
     assert arrays["where"].dtype == np.int64
     assert header == {"called": "a", "levels": ["x", "y"], "inner": {"width": 1.0}, "other": other and [np.inf]}

@@ -396,9 +396,13 @@ def unpack(layout: Layout, arrays: Mapping[str, Array], header: Mapping[str, Any
 
 
 def arrays_under(prefix: str, arrays: Mapping[str, Array]) -> dict[str, Array]:
-    """Return the arrays whose names begin with a prefix and a point, by the rest of their names."""
-    start = f"{prefix}."
-    return {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}
+    """Return the arrays named `prefix`, or `prefix` and a point, by the rest of their names.
+
+    >>> arrays_under("a", {"a": np.zeros(1), "a.b": np.ones(1), "ab": np.ones(2)})
+    {'': array([0.]), 'b': array([1.])}
+    """
+    parts = ((name.partition("."), array) for name, array in arrays.items())
+    return {rest: array for (first, _, rest), array in parts if first == prefix}
 
 
 def _stored_names(names: Iterable[str] | Mapping[str, str]) -> list[tuple[str, str]]:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from eigenlens.arrays import Array, is_sparse, to_numpy
+from eigenlens.errors import ModelFileError
 from eigenlens.estimator.storage import OUTCOME, new_estimator, stored_like, write_estimator
-from eigenlens.kernel_pca.kernels.storing import from_dict, to_dict
+from eigenlens.kernel_pca.kernels import KERNELS, kernel_options
+from eigenlens.kernel_pca.kernels.base import Kernel
+from eigenlens.kernel_pca.kernels.fourier import FourierFeatures
 from eigenlens.kernel_pca.model import KernelComponents
 from eigenlens.model_file import Layout, pack, unpack
 
-__all__ = ["restore", "save"]
+__all__ = ["kernel_from_dict", "kernel_to_dict", "restore", "save"]
 
 MODEL = Layout(
     KernelComponents,
@@ -29,7 +34,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     model: KernelComponents = estimator.model_
     (arrays, header), (residuals, outcome) = pack(model, MODEL), pack(estimator.solver_, OUTCOME)
     header |= {
-        "kernel": to_dict(model.kernel),
+        "kernel": kernel_to_dict(model.kernel),
         "gamma": estimator.gamma_,
         "exact": estimator._exact_fit,
         "n_samples": estimator.n_samples_,
@@ -41,7 +46,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
 def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
     """Return the estimator that `save` wrote."""
     estimator = new_estimator(cls, header, header["n_features"])
-    kernel, rows = from_dict(*header["kernel"]), _rows_from_arrays(arrays)
+    kernel, rows = kernel_from_dict(*header["kernel"]), _rows_from_arrays(arrays)
     estimator.model_ = unpack(MODEL, arrays, header, kernel=kernel, rows=rows)
     estimator.solver_, estimator._inverse = unpack(OUTCOME, arrays, header), {}
     estimator._like = stored_like(header, estimator.model_.centre)
@@ -62,3 +67,38 @@ def _rows_from_arrays(arrays: dict[str, Array]) -> Any:
     parts = (arrays["rows_data"], arrays["rows_indices"], arrays["rows_indptr"])
     n, d = (int(size) for size in arrays["rows_shape"])
     return sparse.csr_matrix(parts, shape=(n, d))
+
+
+def kernel_to_dict(kernel: Kernel) -> tuple[str, dict[str, Any]]:
+    """Return the name of a kernel and its options, for a file.
+
+    >>> from eigenlens.kernel_pca.kernels.rbf import RBF
+    >>> kernel_to_dict(RBF(0.5))
+    ('rbf', {'gamma': 0.5})
+    """
+    if _storable_kernels().get(kernel.name) is not type(kernel):
+        what = "is a callable, and a file holds numbers, not code"
+        fix = f"save a model with one of the named kernels: {', '.join(map(repr, KERNELS))}"
+        raise ModelFileError(what, argument="kernel", value=kernel, fix=fix)
+    return kernel.name, asdict(kernel)  # type: ignore[call-overload]
+
+
+def kernel_from_dict(name: str, options: Mapping[str, Any]) -> Kernel:
+    """Return the kernel of `kernel_to_dict`; options that it does not take are ignored.
+
+    >>> from eigenlens.kernel_pca.kernels.polynomial import Polynomial
+    >>> kernel_from_dict(*kernel_to_dict(Polynomial(gamma=0.5, coef0=1.0, degree=3)))
+    Polynomial(gamma=0.5, coef0=1.0, degree=3)
+    """
+    known = _storable_kernels()
+    if name not in known:
+        raise ModelFileError(f"the kernel {name!r} is not known", fix=f"known: {', '.join(map(repr, known))}")
+    takes = kernel_options(known[name])
+    if missing := [option for option, required in takes.items() if required and option not in options]:
+        raise ModelFileError(f"the kernel {name!r} needs {', '.join(missing)}, which the file does not hold")
+    return known[name](**{option: value for option, value in options.items() if option in takes})
+
+
+def _storable_kernels() -> dict[str, type[Kernel]]:
+    """Return what a file may hold: every kernel that has a name, and random features in the place of one."""
+    return KERNELS | {FourierFeatures.name: FourierFeatures}

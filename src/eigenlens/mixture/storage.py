@@ -11,17 +11,21 @@ from eigenlens.estimator.storage import new_estimator, storable_parameters, stor
 from eigenlens.mixture.em import LostComponent
 from eigenlens.mixture.fit import MixtureFit
 from eigenlens.mixture.online import OnlineFit
-from eigenlens.mixture.structures.base import CovarianceStructure
-from eigenlens.mixture.structures.families import COVARIANCE_STRUCTURES
+from eigenlens.mixture.structures import make_structure, structure_name
 from eigenlens.model_file import Layout, pack, unpack
 from eigenlens.stats.moments import ColumnMoments, Moments
 
 __all__ = ["restore", "save"]
 
+SAME = ("loglik", "n_iter", "converged", "interrupted", "weight", "rows", "parameters", "empty")
+
 FIT = Layout(
     MixtureFit,
-    arrays=["path", "held", "constant"],
-    header=["loglik", "n_iter", "gap", "converged", "interrupted", "weight", "rows", "parameters", "empty"],
+    arrays={"path": "path", "clamped": "held", "constant": "constant"},
+    header={"remaining_gain": "gap"}
+    | {
+        name: name for name in ("loglik", "n_iter", "converged", "interrupted", "weight", "rows", "parameters", "empty")
+    },
     place="fit",
 )
 
@@ -41,7 +45,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
         arrays |= pack(chunks.moments, MOMENTS[structure.joint])[0]
     header |= {
         "parameters": _parameters(estimator),
-        "structure": _structure_name(structure),
+        "structure": structure_name(structure),  # parameters may have been set since the fit
         "lost": [[list(lost.mean), lost.step] for lost in fit.lost],
         "chunks": 0 if chunks is None else chunks.chunks,
     }
@@ -54,18 +58,11 @@ def _parameters(estimator: Any) -> dict[str, Any]:
     return parameters if isinstance(parameters["init"], str) else parameters | {"init": "k-means++"}
 
 
-def _structure_name(structure: CovarianceStructure) -> tuple[str, int]:
-    """Return the name and number of factors of a structure: parameters may have been set since it was fitted."""
-    n_factors = int(getattr(structure, "q", 1))
-    return next((name, n_factors) for name, make in COVARIANCE_STRUCTURES.items() if make(n_factors) == structure)
-
-
 def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
     """Return the estimator that `save` wrote."""
     means = arrays["means"]
     estimator = new_estimator(cls, header, means.shape[1])
-    name, n_factors = header.get("structure", (estimator.covariance_type, estimator.n_factors))
-    structure = COVARIANCE_STRUCTURES[name](n_factors)
+    structure = make_structure(*header.get("structure", (estimator.covariance_type, estimator.n_factors)))
     model = Mixture(arrays["weights"], structure.components(means, arrays))
     lost = tuple(LostComponent(tuple(mean), step) for mean, step in header["lost"])
     fit = unpack(FIT, arrays, header, model=model, lost=lost)

@@ -1,51 +1,73 @@
-"""Discriminants in a model file."""
+"""Discriminants in a model file, and the covariances that they share with other classifiers."""
 
 from __future__ import annotations
 
 import os
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 from eigenlens.arrays import Array
 from eigenlens.bayes.discriminant.fit import FisherRule, gaussian_classes
 from eigenlens.bayes.storage import pack_classes, restore_classes
-from eigenlens.densities.covariance import Covariance, Full
+from eigenlens.densities.covariance import Covariance, Diagonal, Full, Spherical
 from eigenlens.densities.covariance_axes import Axes
 from eigenlens.estimator.storage import OUTCOME, new_estimator, stored_like, write_estimator
-from eigenlens.model_file import Layout, pack, unpack
+from eigenlens.model_file import Layout, arrays_under, pack, unpack
 
-__all__ = ["pack_covariance", "restore", "save", "unpack_covariance"]
+__all__ = ["STORED_COVARIANCES", "StoredCovariance", "restore", "save"]
 
 AXES = Layout(Axes, arrays={"scale": "scale", "axes": "axes", "variances_along": "along", "rest": "rest"})
 
 DIRECT = replace(OUTCOME, arrays=())
 """The outcome of a solver that has no residuals."""
 
-SINGLE, EACH = "covariance", "covariance{}"
+POOLED, OWN = "covariance", "covariance{}"
+"""Names of the covariance of all classes, and of that of class number c, in a file."""
+
+
+@dataclass(frozen=True)
+class StoredCovariance:
+    """How a kind of covariance is stored: its arrays by name, and the covariance of d columns from these arrays."""
+
+    type: type
+    pack: Callable[[Any], dict[str, Array]]
+    unpack: Callable[[dict[str, Array], int], Covariance]
+
+
+STORED_COVARIANCES: dict[str, StoredCovariance] = {
+    "axes": StoredCovariance(Axes, lambda C: pack(C, AXES)[0], lambda arrays, d: unpack(AXES, arrays, {})),
+    "full": StoredCovariance(Full, lambda C: {"": C.matrix()}, lambda arrays, d: Full(arrays[""])),
+    "diagonal": StoredCovariance(Diagonal, lambda C: {"": C.variances}, lambda arrays, d: Diagonal(arrays[""])),
+    "spherical": StoredCovariance(
+        Spherical, lambda C: {"": C.variances}, lambda arrays, d: Spherical(float(arrays[""][0]), d)
+    ),
+}
+"""Kinds of covariances by their name in a file; a single array has no name of its own."""
 
 
 def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted discriminant to `path`."""
     model, amounts = estimator._solved
-    covariances = (
-        {SINGLE: model.covariance}
-        if isinstance(model, FisherRule)
-        else {EACH.format(c): part.covariance for c, part in enumerate(model.components)}
-    )
+    if isinstance(model, FisherRule):
+        covariances = {POOLED: model.covariance}
+    else:
+        covariances = {OWN.format(c): part.covariance for c, part in enumerate(model.components)}
     arrays, header = pack_classes(estimator)
     arrays |= {"means": model.means, "amounts": amounts}
     for name, covariance in covariances.items():
-        arrays |= pack_covariance(covariance, name)
+        parts = pack(covariance, AXES)[0] if isinstance(covariance, Axes) else {"entries": covariance.matrix()}
+        arrays |= {f"{name}.{part}": array for part, array in parts.items()}
     write_estimator(estimator, path, arrays, header | pack(estimator.solver_, DIRECT)[1])
 
 
 def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
     """Return the estimator that `save` wrote."""
     prior, means = arrays["prior"], arrays["means"]
-    if f"{SINGLE}.axes" in arrays:
-        model: Any = FisherRule(prior, means, unpack(replace(AXES, prefix=f"{SINGLE}."), arrays, {}))
+    if f"{POOLED}.axes" in arrays:
+        model: Any = FisherRule(prior, means, unpack(AXES, arrays_under(POOLED, arrays), {}))
     else:
-        model = gaussian_classes(prior, means, [unpack_covariance(arrays, EACH.format(c)) for c in range(len(means))])
+        model = gaussian_classes(prior, means, [_own_covariance(arrays, c) for c in range(len(means))])
     estimator = new_estimator(cls, header, means.shape[1])
     restore_classes(estimator, arrays, header)
     estimator._made, estimator._moments = (model, arrays["amounts"]), None
@@ -53,16 +75,6 @@ def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
     return estimator
 
 
-def pack_covariance(covariance: Covariance, name: str) -> dict[str, Array]:
-    """Return the arrays of a covariance, with names that begin with `name` and a point."""
-    if isinstance(covariance, Axes):
-        return pack(covariance, replace(AXES, prefix=f"{name}."))[0]
-    return {f"{name}.entries": covariance.matrix()}
-
-
-def unpack_covariance(arrays: dict[str, Array], name: str) -> Covariance:
-    """Return the covariance of `pack_covariance`."""
-    if f"{name}.entries" in arrays:
-        return Full(arrays[f"{name}.entries"])
-    restored: Axes = unpack(replace(AXES, prefix=f"{name}."), arrays, {})
-    return restored
+def _own_covariance(arrays: dict[str, Array], c: int) -> Any:
+    parts = arrays_under(OWN.format(c), arrays)
+    return Full(parts["entries"]) if "entries" in parts else unpack(AXES, parts, {})

@@ -8,10 +8,13 @@ import pytest
 from eigenlens.data.memory import ArraySource
 from eigenlens.errors import OptionError
 from eigenlens.kernel_pca.features import APPROXIMATIONS, COUNTED_IN_FEATURES, fit_landmark_components
+from eigenlens.kernel_pca.kernels import KERNELS
 from eigenlens.kernel_pca.kernels.fourier import FourierFeatures
-from eigenlens.kernel_pca.kernels.mercer import KERNELS, RBF, Laplacian, Polynomial
-from eigenlens.kernel_pca.kernels.storing import from_dict, to_dict
+from eigenlens.kernel_pca.kernels.laplacian import Laplacian
+from eigenlens.kernel_pca.kernels.polynomial import Polynomial
+from eigenlens.kernel_pca.kernels.rbf import RBF
 from eigenlens.kernel_pca.random_features import draw_fourier_features
+from eigenlens.kernel_pca.storage import kernel_from_dict, kernel_to_dict
 
 
 def rows_of(n=150, d=4, seed=0):
@@ -79,8 +82,8 @@ def test_fourier_knows_two_kernels_and_no_certificate():
 
 def test_what_stands_in_the_place_of_a_kernel_can_be_stored_but_not_asked_for():
     assert FourierFeatures.name not in KERNELS
-    assert to_dict(FourierFeatures()) == ("fourier", {})
-    assert from_dict("fourier", {}) == FourierFeatures()
+    assert kernel_to_dict(FourierFeatures()) == ("fourier", {})
+    assert kernel_from_dict("fourier", {}) == FourierFeatures()
     model = fit(rows_of(), RBF(0.1), 20, 2)
-    again = from_dict(*to_dict(model.kernel))
+    again = kernel_from_dict(*kernel_to_dict(model.kernel))
     np.testing.assert_array_equal(again(rows_of(), model.rows), model.kernel(rows_of(), model.rows))

@@ -9,7 +9,7 @@ import pytest
 
 from eigenlens.errors import ResourceError
 from eigenlens.kernel_pca.fit import fit_kernel_pca
-from eigenlens.kernel_pca.kernels.mercer import RBF
+from eigenlens.kernel_pca.kernels.rbf import RBF
 from eigenlens.kernel_pca.route import choose_eigen_route, memory_needed
 from eigenlens.resources import available_memory
 
@@ -53,7 +53,7 @@ def test_the_table(n, k, budget, solver, route):
 
 
 def test_a_matrix_that_is_there_is_used():
-    assert choose_eigen_route(50_000, 20, 8, GB, held=True).free is False
+    assert choose_eigen_route(50_000, 20, 8, GB, stored=True).free is False
 
 
 @pytest.mark.parametrize(("n", "k", "solver"), [(50_000, None, "auto"), (50_000, 20, "dense"), (3_000_000, 20, "auto")])
