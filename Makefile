@@ -67,7 +67,7 @@ $(VENV)/bin/python:
 # Kernels are compiled while pip fetches libraries; the editable install then finds them built.
 $(VENV)/%.stamp: $(VENV)/bin/python pyproject.toml setup.py constraints.txt docs/constraints.txt $(KERNELS)
 	$(MAKE) --no-print-directory --jobs=2 $(VENV)/kernels.built $(VENV)/$*.libraries
-	$(PIP) --no-build-isolation --no-deps --editable .
+	EIGENLENS_BUILD_KERNELS=0 $(PIP) --no-build-isolation --no-deps --editable .
 	touch $@
 
 $(VENV)/kernels.built: $(VENV)/bin/python pyproject.toml setup.py $(KERNELS)
