@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from sklearn.exceptions import ConvergenceWarning
 
 __all__ = [
+    "CategoryError",
     "ConvergenceWarning",
     "DataError",
     "DataWarning",
@@ -107,6 +108,10 @@ class OptionError(EigenlensError, ValueError):
 
 class DataError(EigenlensError, ValueError):
     """The rows cannot be used as they are: text, infinities, missing values, no rows, …"""
+
+
+class CategoryError(DataError, TypeError):
+    """A value can be neither a number nor a category: a list, a dictionary, …"""
 
 
 class MissingValues(DataError):

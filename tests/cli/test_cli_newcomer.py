@@ -110,7 +110,11 @@ def test_tables_end_where_the_terminal_does(monkeypatch):
 
 SPECIAL = {
     "blank.csv": (b"\n\n\n", "holds nothing but blank lines", "write it again"),
-    "above.csv": (b"# made by us\na,b\n1,2\n3,4\n", "starts with a comment", "delete the lines above the names"),
+    "above.csv": (
+        b"made by us\na,b\n1,2\n3,4\n",
+        "row 2 has 2 cells, and the first has 1",
+        "delete the lines above the names",
+    ),
     "sheet.xlsx": (b"PK\x03\x04", "is a spreadsheet", "save its sheet as CSV"),
 }
 

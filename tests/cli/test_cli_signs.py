@@ -19,10 +19,9 @@ import pytest
 from eigenlens import NaiveBayes, scan
 from eigenlens.cli import main
 from eigenlens.cli.errors import CommandError
-from eigenlens.cli.options import Parsing, Reading, Running
-from eigenlens.cli.reading import read_table
-from eigenlens.cli.sniffing import sniff
-from eigenlens.data.files.dialect import separator_of
+from eigenlens.cli.input_table import read_table
+from eigenlens.cli.options import Reading, Running
+from eigenlens.data.files.dialect import find_dialect, find_separator
 from eigenlens.errors import DataError, DataWarning
 
 
@@ -95,8 +94,8 @@ def test_every_dialect_gives_the_numbers_of_python(tmp_path, separator, decimal,
     for name, column in zip(names, expected.T, strict=True):
         one = read_table([str(path)], Reading(decimal=decimal, thousands=thousands, id=name, **how), Running())
         np.testing.assert_array_equal(np.asarray(one.ids, dtype=float), column)
-    if decimal == "." and thousands is None:
-        np.testing.assert_array_equal(np.concatenate(list(scan(path, **how).rows())), expected)
+    source = scan(path, decimal=decimal, thousands=thousands, **how)
+    np.testing.assert_array_equal(np.concatenate(list(source.rows())), expected)
 
 
 @pytest.mark.parametrize(("separator", "decimal", "thousands", "quoting"), DIALECTS)
@@ -143,8 +142,7 @@ SIGNS = {
 def test_signs_are_believed_where_numbers_can_be_nothing_else(tmp_path, separator, cells, signs):
     path = tmp_path / "t.csv"
     path.write_text(f"a{separator}b\n" + "".join(f"{cell}{separator}7\n" for cell in cells))
-    found = sniff(path, Parsing())
-    assert (found.decimal, found.thousands) == signs
+    assert find_dialect(path).numbers == signs
 
 
 def test_a_number_that_may_be_two_is_refused_or_told(run, tmp_path):
@@ -168,7 +166,7 @@ def test_points_between_semicolons_may_stand_between_thousands(run, tmp_path):
     (tmp_path / "t.csv").write_text("a;b\n1.234;1\n2.345;5\n9.345;3\n")
     told = json.loads(run("info", "t.csv", "--json")[1])
     assert told["columns"][0]["mean"] == pytest.approx(4.308)
-    assert "--thousands . if they mean 1234" in told["warnings"][0]
+    assert "thousands '.' if they mean 1234" in told["warnings"][0]
     assert "warnings" not in json.loads(run("info", "t.csv", "--decimal", ".", "--json")[1])
     told = json.loads(run("info", "t.csv", "--thousands", ".", "--json")[1])
     assert told["columns"][0]["mean"] == 4308.0
@@ -223,7 +221,7 @@ FIRST_LINES = {
 def test_a_first_row_is_not_lost_for_a_gap_or_an_infinity(tmp_path, line, names):
     path = tmp_path / "t.csv"
     path.write_text(f"{line}\n2,3.5\n4,5.5\n")
-    assert sniff(path, Parsing(na=["?"])).header is names
+    assert find_dialect(path, na=["?"]).header is names
 
 
 EVEN = {
@@ -235,8 +233,7 @@ EVEN = {
 
 @pytest.mark.parametrize(("text", "separator"), EVEN.items())
 def test_the_separator_cuts_lines_evenly_into_numbers(tmp_path, text, separator):
-    (tmp_path / "t.csv").write_text(text)
-    assert separator_of(tmp_path / "t.csv") == separator
+    assert find_separator(tmp_path / "t.csv", text) == separator
 
 
 # ---- digits ---------------------------------------------------------------------------------------------------

@@ -168,7 +168,7 @@ def test_without_pandas_objects_are_looked_at(monkeypatch):
     ],
 )
 def test_numbers_as_codes(values):
-    codes, categories = encode_numbers(values)
+    codes, categories, _ = encode_numbers(values)
     for value, code in zip(values.tolist(), codes, strict=True):
         assert (code == -1) if value != value else categories[code] == value
     assert len(set(categories)) == len(categories)

@@ -10,8 +10,8 @@ import pytest
 from eigenlens.data.memory import ArraySource
 from eigenlens.data.source import Source
 from eigenlens.errors import OptionError
+from eigenlens.linalg import covariance as covariance_module
 from eigenlens.linalg import operators, symmetric
-from eigenlens.linalg import solve as solve_module
 from eigenlens.linalg.lanczos import lanczos
 from eigenlens.linalg.operators import CentredRows, Matrix
 from eigenlens.linalg.power import power
@@ -228,7 +228,7 @@ class TestDenseParts:
 
     @pytest.mark.parametrize("block_rows", [None, 10])
     def test_few_of_many_by_lanczos_inside_covariance_and_gram(self, block_rows, monkeypatch):
-        monkeypatch.setattr(solve_module, "MAX_LAPACK_SIZE", 50)
+        monkeypatch.setattr(covariance_module, "MAX_LAPACK_SIZE", 50)
         monkeypatch.setattr(operators, "COLUMN_BLOCK", 17)
         rng = np.random.default_rng(0)
         X = rng.standard_normal((120, 100)) * 0.9 ** np.arange(100)

@@ -24,9 +24,9 @@ import eigenlens
 from eigenlens import PCA
 from eigenlens import native as compiled
 from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, ModelFileError, OptionError
+from eigenlens.linalg.n_components import N_COMPONENTS_RULES
 from eigenlens.linalg.solve import SOLVERS
 from eigenlens.pca.bootstrap import procrustes_rotation
-from eigenlens.pca.fit import N_COMPONENTS_RULES
 
 NAMES = ["auto", *SOLVERS]
 

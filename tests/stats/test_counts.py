@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from eigenlens.data.categories import MAX_LOOKUP_RANGE
-from eigenlens.data.levels import coded
+from eigenlens.data.categories import MAX_LOOKUP_RANGE, encode
 from eigenlens.data.source import Block
 from eigenlens.errors import DataError
 from eigenlens.stats.counts import Counts, CountTotals
@@ -80,7 +79,7 @@ def test_levels_are_counted(name):
 @pytest.mark.parametrize("name", COLUMNS)
 def test_codes_lead_back_to_the_values(name):
     column = plain(COLUMNS[name])
-    codes, levels, _ = coded(COLUMNS[name])
+    codes, levels, _ = encode(COLUMNS[name])
     for code, value in zip(codes, column, strict=True):
         assert (value is None or value != value) if code == -1 else levels[code] == value
 
@@ -133,7 +132,7 @@ def test_declared_levels():
 
 
 def test_a_list_cannot_be_a_level():
-    with pytest.raises(DataError, match=r"x\[1\]=\{'b': 1\} of type dict cannot be a level"):
+    with pytest.raises(DataError, match=r"row 1 holds \{'b': 1\}: the argument must be a string or a number"):
         Counts.of(["a", {"b": 1}])
 
 

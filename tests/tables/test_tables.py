@@ -241,7 +241,7 @@ def test_reconstruction_chooses_a_spread_of_numbers(rows, k, counts):
         (lambda m, X: tables.reconstruction(m, X, []), r"k=\(\) is empty"),
         (lambda m, X: tables.reconstruction(m, X[:, :4]), "X has 4 columns, but the model was fitted on 6"),
         (lambda m, X: tables.scores(m.model_, X * np.nan), "X contains NaN"),
-        (lambda m, X: tables.variance("pca"), "model=str has no principal components"),
+        (lambda m, X: tables.variance("pca"), "model of type str has no principal components"),
     ],
 )
 def test_wrong_arguments_are_named(rows, call, message):

@@ -1,4 +1,4 @@
-"""Labels of rows: classes in order and the number of each row's, of whatever kind they come."""
+"""Labels of rows: the classes in order, and the position of each row's class among them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from eigenlens.arrays import Array, is_tensor, to_numpy
-from eigenlens.data.categories import encode
+from eigenlens.data.categories import EncodedColumn, category_positions, encode, format_categories
 from eigenlens.errors import DataError, OptionError
 
 __all__ = [
@@ -21,165 +21,138 @@ __all__ = [
     "require_two_classes",
 ]
 
-MOST_SLOTS = 1 << 16
-
 
 class ClassLabels(NamedTuple):
-    """Classes (C,) in order, and which of them (n,), int32, each row has."""
+    """Classes (C,) in ascending order, and codes (n,) int32: the position of each row's class among them."""
 
     classes: Array
     codes: Array
 
 
 def encode_labels(y: Any, X: Any = None, n_rows: int | None = None) -> ClassLabels:
-    """Labels y (n,): integers, text, booleans; a list, array, Series or Dask array. None is the label column of a scan.
+    """Return labels y (n,) as classes and codes: integers, text or booleans in any container of one column.
+
+    If y is None, the labels are the label column of a scan X.
 
     >>> encode_labels(["b", "a", "b"])
     ClassLabels(classes=array(['a', 'b'], dtype='<U1'), codes=array([1, 0, 1], dtype=int32))
     """
-    values = _values(X.read_label() if y is None and hasattr(X, "read_label") else y)
+    values = _label_array(X.read_label() if y is None and hasattr(X, "read_label") else y)
     if n_rows is not None and len(values) != n_rows:
-        raise DataError(f"y has {len(values)} labels, but X has {n_rows} rows: inconsistent numbers of samples.")
-    return _coded(values)
+        raise DataError(f"y has {len(values)} labels, but X has {n_rows} rows: inconsistent numbers of samples")
+    if values.dtype.kind in "mMcVS":
+        way = "np.char.decode(y)" if values.dtype.kind == "S" else "y.astype(str)"
+        raise DataError(f"y has dtype {values.dtype}; classes are text, integers or booleans", fix=f"convert it, {way}")
+    encoded = encode(values)
+    encoded = encoded.drop_unused() if encoded.declared else encoded
+    _check_labels(values, encoded)
+    codes, classes, _ = encoded.in_order()
+    return ClassLabels(_class_array(classes, values.dtype), codes)
 
 
-def _values(y: Any) -> Array:
+def _label_array(y: Any) -> Array:
+    """Return labels as an array (n,), of objects where a label is missing or where NumPy would mix text and numbers."""
     if y is None:
-        raise DataError("this classifier requires y to be passed, but the target y is None; give one label a row.")
+        raise DataError(
+            "this classifier requires y to be passed, but the target y is None", fix="give one label per row"
+        )
     if hasattr(y, "dask"):
         y = y.compute()
-    if isinstance(y, np.ma.MaskedArray):
-        y = np.where(np.ma.getmaskarray(y), np.array(None), np.asarray(y, dtype=object))
     if is_tensor(y):
         y = to_numpy(y)
-    elif type(y).__module__.split(".")[0] == "pyarrow":
-        y = np.asarray(y)  # its own to_numpy refuses text
+    elif isinstance(y, np.ma.MaskedArray) or type(y).__module__.split(".")[0] == "pyarrow":
+        y = encode(y).values()
     elif hasattr(y, "to_numpy"):
         y = y.to_numpy()
     elif isinstance(y, list | tuple) and not all(isinstance(label, str) for label in y):
-        y = _listed(y)
+        array = np.asarray(y)
+        y = np.asarray(y, dtype=object) if array.dtype.kind in "US" else array
     return np.asarray(column_or_1d(y, warn=True))
 
 
-def _listed(y: Any) -> Any:
-    """A list as an array; NumPy would write NaN and None among text as words, and numbers too."""
-    found = np.asarray(y)
-    return np.asarray(y, dtype=object) if found.dtype.kind in "US" else found
-
-
-def _coded(values: Array) -> ClassLabels:
-    if values.dtype.kind in "iub":
-        return _integers(values)
-    if values.dtype.kind in "mMcVS":
-        way = "np.char.decode(y)" if values.dtype.kind == "S" else "y.astype(str)"
-        raise DataError(f"y has dtype {values.dtype}; classes are text, integers or booleans: convert it, {way}.")
-    missing = _missing(values)
-    if missing.any():
-        first = int(np.flatnonzero(missing)[0])
+def _check_labels(values: Array, encoded: EncodedColumn) -> None:
+    """Raise for labels that are missing, infinite, continuous or without an order."""
+    missing = np.flatnonzero(encoded.codes < 0)
+    if missing.size:
         raise DataError(
-            f"Input y contains NaN: {int(missing.sum())} of {len(values)} labels are missing (first: row {first}); "
-            "leave those rows out, or give them a class of their own."
+            f"Input y contains NaN: {missing.size} of {len(values)} labels are missing (first: row {missing[0]})",
+            fix="leave those rows out, or give them a class of their own",
         )
-    if values.dtype.kind == "f":
-        if np.isinf(values).any():
-            raise DataError(f"Input y contains infinity or a value too large for {values.dtype!r}.")
+    if values.dtype.kind == "f" and np.isinf(values).any():
+        raise DataError(f"Input y contains infinity or a value too large for {values.dtype!r}")
+    types = {type(label) for label in encoded.categories}
+    if str in types and types != {str}:
+        raise DataError("y mixes labels that have no order, such as text and numbers", fix="make all of them text")
+    if not types <= {str} and (values.dtype.kind == "f" or not types <= {int, bool}):
         check_classification_targets(values)
-    if values.dtype.kind in "fU":
-        classes, codes = np.unique(values, return_inverse=True)
-        return ClassLabels(classes, codes.reshape(-1).astype(np.int32))
-    return _objects(values)
 
 
-def _missing(values: Array) -> Array:
-    if values.dtype.kind == "f":
-        return np.isnan(values)
-    if values.dtype.kind != "O":
-        return np.zeros(len(values), dtype=bool)
-    return encode(values).codes < 0
+def _class_array(classes: tuple[Any, ...], dtype: np.dtype[Any]) -> Array:
+    """Return classes as an array of the labels' own dtype; of objects, as text, integers or booleans if all are."""
+    if dtype.kind in "iubfU":
+        return np.array(classes, dtype=dtype)
+    types = {type(label) for label in classes}
+    if types in ({str}, {int}, {bool}):
+        return np.array(classes)
+    array = np.empty(len(classes), dtype=object)
+    array[:] = classes
+    return array
 
 
-def _integers(values: Array) -> ClassLabels:
-    """Without sorting, where the range is small."""
-    low, high = (int(values.min()), int(values.max())) if values.size else (0, 0)
-    if high - low >= MOST_SLOTS:
-        classes, codes = np.unique(values, return_inverse=True)
-        return ClassLabels(classes, codes.reshape(-1).astype(np.int32))
-    wide = values.dtype if values.dtype == np.uint64 else np.dtype(np.int64)  # none that the difference overflows
-    slots = values.astype(wide, copy=False)
-    slots = (slots - wide.type(low) if low else slots).astype(np.intp, copy=False)
-    present = np.bincount(slots, minlength=1) > 0
-    classes = (np.flatnonzero(present).astype(wide) + wide.type(low)).astype(values.dtype)
-    if present.all():
-        return ClassLabels(classes, slots.astype(np.int32))
-    return ClassLabels(classes, (np.cumsum(present) - 1).astype(np.int32)[slots])
-
-
-def _objects(values: Array) -> ClassLabels:
-    codes, levels = encode(values)
-    if levels and len({type(level) for level in levels}) == 1 and isinstance(levels[0], int | np.integer | np.bool_):
-        return _integers(np.array(levels)[codes])
-    try:
-        order = sorted(range(len(levels)), key=levels.__getitem__)
-    except TypeError:
-        raise DataError("y mixes labels that have no order, such as text and numbers; make all of them text.") from None
-    if not all(isinstance(level, str) for level in levels):
-        check_classification_targets(values)
-    place = np.empty(len(levels), dtype=np.int32)
-    place[order] = np.arange(len(levels))
-    ordered = [levels[k] for k in order]
-    if all(isinstance(level, str) for level in levels):
-        return ClassLabels(np.array(ordered, dtype=str), place[codes])
-    classes = np.empty(len(levels), dtype=object)
-    classes[:] = ordered
-    return ClassLabels(classes, place[codes])
-
-
-def codes_among_classes(found: ClassLabels, classes: Array) -> Array:
-    """The codes (n,) of labels among known classes; a label that is none of them is an error."""
-    places = {label: k for k, label in enumerate(classes.tolist())}
-    odd = [label for label in found.classes.tolist() if label not in places]
-    if odd:
+def codes_among_classes(labels: ClassLabels, classes: Array) -> Array:
+    """Return the codes (n,) of labels among known classes; raise for a label that is not among them."""
+    known, found = classes.tolist(), labels.classes.tolist()
+    positions = category_positions(known, found).astype(np.int32)
+    unknown = [label for label, position in zip(found, positions, strict=True) if position < 0]
+    if unknown:
         raise DataError(
-            f"y holds the class {odd[0]!r} (and {len(odd) - 1} more), not among the {len(classes)} that are known "
-            f"({', '.join(map(repr, classes.tolist()[:6]))}{', …' if len(classes) > 6 else ''}); name all classes in "
-            "the first call, partial_fit(X, y, classes=[...]), or fit anew."
+            f"y holds the class {unknown[0]!r} (and {len(unknown) - 1} more), not among the {len(known)} that are "
+            f"known {format_categories(known)}",
+            fix="name all classes in the first call, partial_fit(X, y, classes=[...]), or fit anew",
         )
-    return np.array([places[label] for label in found.classes.tolist()], dtype=np.int32)[found.codes]
+    return positions[labels.codes]
 
 
 def require_two_classes(labels: ClassLabels, weight: Array | None) -> ClassLabels:
-    """The labels, without classes whose rows have no weight; two at least must be left."""
+    """Return the labels without classes whose rows have no weight; raise if fewer than two classes are left."""
     if weight is None:  # then all classes have rows
         kept = np.ones(len(labels.classes), dtype=bool)
     else:
         kept = np.bincount(labels.codes, weight, minlength=len(labels.classes)) > 0.0
     if kept.sum() < 2:
         raise DataError(
-            f"y has {int(kept.sum())} class ({', '.join(map(repr, labels.classes[kept].tolist()))}) in the rows that "
-            "count; at least 2 classes are needed: give rows of another, or fit a density instead."
+            f"y has {int(kept.sum())} class ({', '.join(map(repr, labels.classes[kept].tolist()))}) in the rows with "
+            "positive weight; at least 2 classes are needed",
+            fix="give rows of another class, or fit a density instead",
         )
     if kept.all():
         return labels
-    place = np.where(kept, np.cumsum(kept) - 1, 0).astype(np.int32)
-    return ClassLabels(labels.classes[kept], place[labels.codes])
+    positions = np.where(kept, np.cumsum(kept) - 1, 0).astype(np.int32)
+    return ClassLabels(labels.classes[kept], positions[labels.codes])
 
 
 def partial_fit_classes(classes: Any, labels: ClassLabels, known: Array | None) -> Array:
-    """The classes (C,) of a `partial_fit`: in the first call those that are named, or met, then the `known` ones."""
+    """Return the classes (C,) of a `partial_fit`: those named or met in the first call, which later calls keep."""
     if known is None:
         return require_two_classes(labels if classes is None else encode_labels(classes), None).classes
     if classes is not None and encode_labels(classes).classes.tolist() != known.tolist():
-        raise OptionError(f"classes={classes!r} differ from those of the first call, {known.tolist()[:10]}.")
+        raise OptionError(
+            f"must be those of the first call, {known.tolist()[:10]}, or None",
+            argument="classes",
+            value=classes,
+            fix="fit anew for other classes",
+        )
     return known
 
 
-def class_positions(classes: Array, name: str, value: Any, n: int) -> Array | None:
-    """The number (n,) of a class that is named, or of one a row; None where none is."""
+def class_positions(classes: Array, argument: str, value: Any, n: int) -> Array | None:
+    """Return the position (n,) of a class given for all n rows, or of one given per row; None for None."""
     if value is None:
         return None
-    places = {label: k for k, label in enumerate(classes.tolist())}
-    asked = [value] * n if np.ndim(value) == 0 else np.asarray(value).tolist()
-    odd = [label for label in asked if label not in places]
-    if odd or len(asked) != n:
-        raise OptionError(f"{name}={value!r} must be one of the classes {classes.tolist()[:8]}, or one for each row.")
-    return np.array([places[label] for label in asked], dtype=np.intp)
+    given = [value] * n if np.ndim(value) == 0 else np.asarray(value).tolist()
+    positions = category_positions(classes.tolist(), given)
+    if len(given) != n or np.any(positions < 0):
+        raise OptionError(
+            f"must be one of the classes {classes.tolist()[:8]}, or one for each row", argument=argument, value=value
+        )
+    return positions

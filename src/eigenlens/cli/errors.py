@@ -8,11 +8,10 @@ from __future__ import annotations
 import errno
 import inspect
 import os
-import re
 import shlex
 import sys
 from collections.abc import Iterator
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 from eigenlens.catalogue import MODELS
 from eigenlens.errors import EigenlensError, MissingValues, python_setting
@@ -20,13 +19,11 @@ from eigenlens.errors import EigenlensError, MissingValues, python_setting
 __all__ = [
     "CODES",
     "CommandError",
-    "Look",
     "ReaderGone",
     "Stopped",
     "exit_status",
     "flag_name",
     "flag_setting",
-    "look_of",
     "message_line",
     "refuse",
 ]
@@ -174,42 +171,3 @@ def flag_setting(argument: str, value: Any) -> str:
     sign = "=" if flag.startswith("--set ") else " "
     each = value if isinstance(value, list | tuple) else [value]
     return " ".join(f"{flag}{sign}{shlex.quote(str(one))}" for one in each)
-
-
-# ---- cells that are nearly numbers --------------------------------------------------------------------------
-
-
-class Look(NamedTuple):
-    """How a cell is written, and what to do about that; `number`: it is one, so it never means missing."""
-
-    what: str
-    advice: str
-    number: bool = True
-
-
-LOOKS: dict[str, Look] = {
-    r"[+-]?\d{1,3}([,.\u2019' \u00a0\u202f]\d{3})+([.,]\d+)?": Look(
-        "numbers with signs between thousands", "name the sign between thousands with --thousands"
-    ),
-    r"[+-]?\d{1,3}(_\d{3})+(\.\d+)?": Look(
-        "numbers with signs between thousands", "name the sign between thousands with --thousands"
-    ),
-    r"[−–][\d.,]+": Look("numbers with a printer's minus", "write its numbers with a plain minus (-)"),
-    r"[+-]?[\d.,]+\s?%": Look("numbers with %", "write its numbers without %"),
-    r"[+-]?[$€£¥]\s?[\d.,]+|[\d.,]+\s?[$€£¥]": Look(
-        "numbers with signs of currency", "write its numbers without signs of currency"
-    ),
-    r"[+-]?\d*,\d+": Look("numbers with decimal commas", "say so with --decimal ','"),
-    r"(?i)yes|no|y|n|on|off": Look("yes and no", "write it as 1 and 0", number=False),
-    r"\d{4}-\d\d-\d\d.*|\d{1,2}[./]\d{1,2}[./]\d{2,4}.*": Look("dates", "write it as a number of days", number=False),
-}
-"""Cells that are nearly numbers, by their patterns."""
-
-
-def look_of(cell: str) -> Look | None:
-    """How a cell that is no number is written; None if it is any other text.
-
-    >>> look_of("9,695.54").what, look_of("9.7%").what, look_of("north")
-    ('numbers with signs between thousands', 'numbers with %', None)
-    """
-    return next((look for pattern, look in LOOKS.items() if re.fullmatch(pattern, cell.strip())), None)

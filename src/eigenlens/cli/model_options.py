@@ -176,11 +176,11 @@ def option_value(text: Any) -> Any:
 
 def unfitted_model(model: str, options: ModelOptions, running: Running) -> tuple[Any, Any]:
     """Return the estimator that the command line asks for, and how to choose its number of components (None: given)."""
-    from eigenlens.cli.choosing import asked_for
+    from eigenlens.cli.mixture_choice import parse_mixture_choice
 
     given = asdict(options)
     extra = model_parameters(given.pop("set"))
-    choice = asked_for(options.k) if find_model(model).chooses and "n_components" not in extra else None
+    choice = parse_mixture_choice(options.k) if find_model(model).chooses and "n_components" not in extra else None
     if choice is not None:
         given["k"] = None
     return make_estimator(model, given | {"max_memory": running.max_memory}, extra, running.seed), choice

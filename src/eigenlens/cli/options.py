@@ -108,6 +108,13 @@ class Parsing:
             help="Between thousands in CSV, as in 1.234,5 or 1,234.5. Default: none, unless such numbers are met.",
         ),
     ] = None  # fmt: skip
+    comment: Annotated[
+        str | None,
+        _option(
+            "--comment", panel=READING, metavar="TEXT",
+            help="What lines of CSV start with that are skipped. Default: # in lines above the names.",
+        ),
+    ] = None  # fmt: skip
     encoding: Annotated[
         str | None,
         _option(

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.data.categories import encode
+from eigenlens.data.categories import declared_categories, encode
 from eigenlens.errors import DataError
 
 __all__ = ["ColumnKind", "Field", "array_kind", "frame_field", "plain_column", "polars_kind", "stored_field"]
@@ -68,30 +68,12 @@ def frame_field(name: Any, column: Any) -> Field:
     if dtype not in (nw.String, nw.Categorical, nw.Enum, nw.Binary):
         native = getattr(column.to_native(), "dtype", dtype) if dtype == nw.Unknown else dtype
         raise _not_usable(name, f"holds {native}")
-    return Field(name, ColumnKind.TEXT, _declared(column.to_native()))
+    return Field(name, ColumnKind.TEXT, declared_categories(column.to_native()))
 
 
 def _not_usable(name: Any, holds: str) -> DataError:
     fix = "give it as a number (days, say) or as text, or leave it out"
     return DataError(f"column {name!r} {holds}", columns=[str(name)], fix=fix)
-
-
-def _declared(column: Any) -> tuple[Any, ...] | None:
-    """Return the categories that a type declares: pandas' categories, Polars' Enum, Arrow's dictionaries; else None."""
-    if hasattr(column, "unify_dictionaries"):
-        return _of_dictionary(column)
-    categories = getattr(column.dtype, "categories", None) if hasattr(column, "dtype") else None
-    if categories is None or type(column.dtype).__name__ == "Categorical":  # Polars' Categorical declares none
-        return None
-    return tuple(categories.tolist() if hasattr(categories, "tolist") else categories.to_list())
-
-
-def _of_dictionary(column: Any) -> tuple[Any, ...] | None:
-    import pyarrow as pa
-
-    if not pa.types.is_dictionary(column.type) or not column.num_chunks:
-        return None
-    return tuple(column.unify_dictionaries().chunk(0).dictionary.to_pylist())
 
 
 INFERRED_KINDS = {

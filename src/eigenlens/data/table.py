@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array, dense, is_sparse, to_numpy
-from eigenlens.data.categories import EncodedColumn, encode, encode_integers, encode_numbers
+from eigenlens.data.categories import EncodedColumn, encode, encode_numbers
 from eigenlens.data.column_kinds import Field
 
 __all__ = [
@@ -121,7 +121,7 @@ def _values(column: Any, kind: str) -> Array | EncodedColumn:
     if values.dtype.kind in "iu":
         return values
     floats = _numbers(values)
-    return encode_integers(column) if kind == "integer" and large(floats) else floats
+    return encode(column) if kind == "integer" and large(floats) else floats
 
 
 def _exact(values: Array) -> Array | EncodedColumn:

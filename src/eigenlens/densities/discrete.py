@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array, is_sparse, read_only
-from eigenlens.data.levels import coded
+from eigenlens.data.categories import encode
 from eigenlens.data.source import Block
 from eigenlens.densities.base import Columns
 from eigenlens.densities.fitting import category_counts, pseudo_counts
@@ -89,7 +89,7 @@ class Categorical:
 
     def log_density(self, X: Any) -> Array:
         """ln P(x) (n,) of values X (n,) or (n, 1). Cost: a hash a value, or less."""
-        codes, found, _ = coded(X)
+        codes, found, _ = encode(X)
         logs = np.array([*(self._logs.get(level, self._log_unknown) for level in found), 0.0])
         return np.asarray(logs[codes])
 

@@ -1,8 +1,10 @@
-"""`KernelPCA` to a file and back: numbers only, so a callable kernel cannot be saved."""
+"""A fitted `KernelPCA` to a file and back: a file holds numbers and names, so a callable kernel cannot be saved."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -10,11 +12,14 @@ from scipy import sparse
 
 from eigenlens import model_file as io
 from eigenlens.arrays import Array, Like, is_sparse, to_numpy
+from eigenlens.errors import ModelFileError
 from eigenlens.estimator.storage import named_features, outcome_of, outcome_values, storable_parameters
-from eigenlens.kernel_pca.kernels.storing import from_dict, to_dict
+from eigenlens.kernel_pca.kernels import KERNELS, kernel_options
+from eigenlens.kernel_pca.kernels.base import Kernel
+from eigenlens.kernel_pca.kernels.fourier import FourierFeatures
 from eigenlens.kernel_pca.model import KernelComponents
 
-__all__ = ["restore", "save"]
+__all__ = ["kernel_from_dict", "kernel_to_dict", "restore", "save"]
 
 _ARRAYS = ("coefficients", "offset", "centre", "eigenvalues")
 _NUMBERS = ("centre_norm", "trace", "weight", "left_out")
@@ -23,7 +28,7 @@ _NUMBERS = ("centre_norm", "trace", "weight", "left_out")
 def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted KernelPCA to `path`, whole or not at all."""
     model: KernelComponents = estimator.model_
-    name, numbers = to_dict(model.kernel)
+    name, numbers = kernel_to_dict(model.kernel)
     arrays = {field: getattr(model, field) for field in _ARRAYS} | _rows_to_arrays(model.rows)
     if model.origin is not None:
         arrays["origin"] = model.origin
@@ -44,10 +49,10 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
 
 
 def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
-    """The estimator that `save` wrote."""
+    """Return the estimator that `save` wrote."""
     estimator = cls(**header["parameters"])
     fields = {field: arrays[field] for field in _ARRAYS} | header["numbers"]
-    kernel = from_dict(*header["kernel"])
+    kernel = kernel_from_dict(*header["kernel"])
     estimator.model_ = KernelComponents(kernel, _rows_from(arrays), origin=arrays.get("origin"), **fields)
     estimator.solver_, estimator._inverse = outcome_of(header["solver"], arrays["residuals"]), {}
     estimator._like = Like(estimator.model_.centre, np.dtype(header["dtype"]))
@@ -71,3 +76,38 @@ def _rows_from(arrays: dict[str, Array]) -> Any:
     parts = (arrays["rows_data"], arrays["rows_indices"], arrays["rows_indptr"])
     n, d = (int(size) for size in arrays["rows_shape"])
     return sparse.csr_matrix(parts, shape=(n, d))
+
+
+def kernel_to_dict(kernel: Kernel) -> tuple[str, dict[str, Any]]:
+    """Return the name of a kernel and its options, for a file.
+
+    >>> from eigenlens.kernel_pca.kernels.rbf import RBF
+    >>> kernel_to_dict(RBF(0.5))
+    ('rbf', {'gamma': 0.5})
+    """
+    if _storable_kernels().get(kernel.name) is not type(kernel):
+        what = "is a callable, and a file holds numbers, not code"
+        fix = f"save a model with one of the named kernels: {', '.join(map(repr, KERNELS))}"
+        raise ModelFileError(what, argument="kernel", value=kernel, fix=fix)
+    return kernel.name, asdict(kernel)  # type: ignore[call-overload]
+
+
+def kernel_from_dict(name: str, options: Mapping[str, Any]) -> Kernel:
+    """Return the kernel of `kernel_to_dict`; options that it does not take are ignored.
+
+    >>> from eigenlens.kernel_pca.kernels.polynomial import Polynomial
+    >>> kernel_from_dict(*kernel_to_dict(Polynomial(gamma=0.5, coef0=1.0, degree=3)))
+    Polynomial(gamma=0.5, coef0=1.0, degree=3)
+    """
+    known = _storable_kernels()
+    if name not in known:
+        raise ModelFileError(f"the kernel {name!r} is not known", fix=f"known: {', '.join(map(repr, known))}")
+    takes = kernel_options(known[name])
+    if missing := [option for option, required in takes.items() if required and option not in options]:
+        raise ModelFileError(f"the kernel {name!r} needs {', '.join(missing)}, which the file does not hold")
+    return known[name](**{option: value for option, value in options.items() if option in takes})
+
+
+def _storable_kernels() -> dict[str, type[Kernel]]:
+    """Return what a file may hold: every kernel that has a name, and random features in the place of one."""
+    return KERNELS | {FourierFeatures.name: FourierFeatures}

@@ -1,7 +1,7 @@
-"""Thick-restart block Lanczos: exact leading eigenpairs from products alone.
+"""The solver "lanczos": leading eigenpairs from products alone, by thick-restart block Lanczos.
 
-A V = V T + Q B Eᵀ holds throughout (Wu and Simon 2000, eq. 3.2, in blocks), so residual norms are read from B
-without a product. The basis is orthogonalised in full, twice; it never outgrows a fixed size.
+A V = V T + Q B Eᵀ holds throughout (Wu and Simon 2000, eq. 3.2, in blocks), so residual norms are read off B without a
+product. The basis is orthogonalised in full, twice; it never outgrows a fixed size.
 """
 
 from __future__ import annotations
@@ -17,20 +17,27 @@ from eigenlens.linalg.spectrum import Outcome, Requested, Spectrum, orient
 __all__ = ["lanczos", "orthonormal", "residual_norms"]
 
 MAX_LANCZOS_PRODUCTS = 3000
+"""Products after which the iteration ends, converged or not."""
+
 CONFIRMATION_STEPS = 4
+"""Steps of the fresh random block that looks for eigenvalues that were missed."""
+
 BASIS_BLOCKS = 16
-MAX_STALLED_RESTARTS = 3
+"""Blocks in the basis beside the wanted pairs: a larger basis restarts less often and costs more per step."""
+
+PRODUCTS_BETWEEN_CHECKS = 3
+"""Products between two looks at the residuals, each of which solves the small projected problem."""
 
 
 def lanczos(
     operator: SymmetricOperator, wanted: Requested, tol: float, rng: np.random.Generator, block: int = 8
 ) -> Spectrum:
-    """The leading eigenpairs of A, each with ‖A v − λ v‖ ≤ tol λ₁.
+    """Return the leading eigenpairs of A, each with ‖A v − λ v‖ ≤ tol λ₁.
 
-    A block Krylov space holds at most `block` copies of a repeated eigenvalue, so a converged answer is confirmed:
-    a fresh random block, orthogonal to it, must find nothing larger. If fewer values than `wanted` needs are
-    at hand (a share of the trace), the iteration goes on for more from where it is. Cost: one product with b
-    columns and 4 N m b flops a step, for a basis of m columns.
+    A block Krylov space holds at most `block` copies of a repeated eigenvalue, so a converged answer is confirmed: a
+    fresh random block, orthogonal to it, must find nothing larger. If `wanted` needs more values than are known (for a
+    share of the trace), the iteration continues for more. Cost per step: one product with b columns and 4 N m b flops,
+    for a basis of m columns.
     """
     total, k = operator.trace, min(wanted.initial_guess, wanted.limit)
     basis = _Basis(operator, k, min(block, operator.size), rng)
@@ -50,19 +57,19 @@ def lanczos(
 
 
 def residual_norms(operator: SymmetricOperator, V: Array, values: Array) -> Array:
-    """‖A v − λ v‖ / λ₁ for each column of V (N, k)."""
+    """Return ‖A v − λ v‖ / λ₁ for each column of V (N, k)."""
     largest = max(float(values.max(initial=0.0)), np.finfo(float).tiny)
     return column_norms(operator.matmat(V) - V * values) / largest
 
 
 def column_norms(W: Array) -> Array:
-    """‖w‖ of each column of W (N, k), whose squares may be too large or too small for floating point."""
+    """Return the norm of each column of W (N, k), whose squares may be too large or too small for floating point."""
     size = max(float(np.abs(W).max(initial=0.0)), np.finfo(float).tiny)
     return np.asarray(size * np.linalg.norm(W / size, axis=0))
 
 
 def _converge(basis: _Basis, k: int, tol: float) -> tuple[Array, bool]:
-    """Iterate until k pairs have converged and a fresh block confirms that none was missed."""
+    """Iterate until k pairs have converged and a fresh random block confirms that none was missed."""
     while True:
         values, converged = basis.iterate(k, tol)
         if basis.exhausted:
@@ -78,7 +85,7 @@ def _converge(basis: _Basis, k: int, tol: float) -> tuple[Array, bool]:
 
 
 def orthonormal(W: Array) -> tuple[Array, Array]:
-    """Q R = W (N, b) by Cholesky twice, or by Householder where W is too dependent or too large for that.
+    """Return Q and R with Q R = W (N, b), by Cholesky twice, or by Householder where W is too dependent or too large.
 
     The small triangles are inverted, not solved with: the second round repairs what the first one lost.
     """
@@ -96,7 +103,7 @@ def orthonormal(W: Array) -> tuple[Array, Array]:
 
 @dataclass
 class _Basis:
-    """The growing orthonormal basis V (N, j), the projected matrix T (j, j), and the next block Q (N, b)."""
+    """The growing orthonormal basis V (N, j), the projected matrix T (j, j) and the next block Q (N, b)."""
 
     operator: SymmetricOperator
     k: int
@@ -128,18 +135,18 @@ class _Basis:
         return self.size >= self.operator.size
 
     def grow(self, k: int) -> None:
-        """Make room for k pairs, keeping what was found."""
+        """Make room for k pairs, keeping the basis."""
         self.k = k
         self._allocate()
 
     def iterate(self, k: int, tol: float) -> tuple[Array, bool]:
-        """Steps and restarts until k Ritz pairs have residuals below tol λ₁, or the products are used up."""
+        """Take steps and restart until k Ritz pairs have residuals below tol λ₁, or the products are used up."""
         while True:
             self._step()
             full = self.size + self.block > self.capacity < self.operator.size
             if not (full or self.exhausted or (self.size >= k and self.products >= self.check)):
                 continue
-            self.check = self.products + MAX_STALLED_RESTARTS
+            self.check = self.products + PRODUCTS_BETWEEN_CHECKS
             values, Y = self._ritz()
             left = self.coupling @ Y[self.size - self.coupling.shape[1] :, :k]
             if self.exhausted or np.all(column_norms(left) <= tol * max(values[0], np.finfo(float).tiny)):
@@ -150,7 +157,7 @@ class _Basis:
                 self._restart(values, Y, k + (self.capacity - k) // 3)
 
     def challenge(self, k: int) -> Array:
-        """A few steps from a random block orthogonal to the k pairs found; the k largest values after it."""
+        """Take a few steps from a random block orthogonal to the k pairs found; return the k largest values then."""
         values, Y = self._ritz()
         self._restart(values, Y, k)
         fresh = self.rng.standard_normal((self.operator.size, self.block))
@@ -162,11 +169,11 @@ class _Basis:
         return self._ritz()[0][:k]
 
     def ritz_vectors(self, k: int) -> Array:
-        """The k leading Ritz vectors (N, k)."""
+        """Return the k leading Ritz vectors (N, k)."""
         return np.asarray(self.V[:, : self.size] @ self._ritz()[1][:, :k])
 
     def _step(self) -> None:
-        """Add the next block, its product's projection, and the block after it."""
+        """Add the next block to the basis, project its product, and make the block after it."""
         Q, j = self.next, self.size
         room = min(Q.shape[1], self.capacity - j)
         Q = Q[:, :room]
@@ -184,9 +191,9 @@ class _Basis:
             self.next, self.coupling = self._orthonormal(W - basis @ H)
 
     def _orthonormal(self, W: Array) -> tuple[Array, Array]:
-        """Q (N, b') and B with W = Q B beside the basis; dependent columns are replaced by random ones.
+        """Return Q (N, b') and B with W = Q B beside the basis; dependent columns are replaced by random ones.
 
-        A remainder that is small beside A is mostly rounding, and the rounding lies in the basis: it is cleaned again.
+        A remainder that is small beside A is mostly rounding error, which lies in the basis: it is cleaned once more.
         """
         basis = self.V[:, : self.size]
         W -= basis @ (basis.T @ W)  # the second time: once is not enough, its errors grow with every step

@@ -1,12 +1,13 @@
-"""How many principal components to keep: the rules that read the spectrum alone.
+"""Rules for the number of principal components to keep, by name, and those that need the eigenvalues alone.
 
-n rows, d features; `values` are eigenvalues of the sample covariance (divisor n - 1), descending, all d or
-all min(n, d) of them unless a function says otherwise. X and a multiple of X have the same k by every rule.
+n rows, d features; `values` are eigenvalues of the sample covariance (divisor n - 1), descending, all d or all
+min(n, d) of them unless a function says otherwise. X and a multiple of X have the same k by every rule.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,19 +16,30 @@ import scipy.optimize
 import scipy.special
 
 from eigenlens.arrays import Array, working_dtype
+from eigenlens.data.memory import ArraySource
+from eigenlens.data.rows import dense_rows
+from eigenlens.linalg.operators import CentredRows
+from eigenlens.linalg.resampling import bi_cross_validation, parallel, permuted_spectra
+from eigenlens.linalg.solve import solve
+from eigenlens.linalg.spectrum import Requested
 
-__all__ = ["gavish_donoho", "kaiser", "minka", "share"]
+__all__ = ["N_COMPONENTS_RULES", "gavish_donoho", "kaiser", "minka", "share"]
 
+N_PERMUTATIONS = 40
+"""Permutations of parallel analysis: the 95% point of each eigenvalue rests on the two largest of them."""
+
+MAX_CROSS_VALIDATED = 200
+"""The largest number of components that cross-validation tries."""
 
 _TIE = 1e-8
 """Eigenvalues closer than this, relatively, are equal but for rounding: samples do not come so close."""
 
 
 def share(values: Array, total: float, target: float) -> int | None:
-    """The smallest k ≥ 1 whose leading `values` make up the share `target` of `total`; None if they do not.
+    """Return the smallest k ≥ 1 whose leading `values` make up the share `target` of `total`; None if they do not.
 
-    `values` may be any leading part of the spectrum: None says that more of it is needed. Sums that miss the
-    target by their own rounding error count as reaching it, so that 0.6 + 0.3 is 90% of 1.
+    `values` may be any leading part of the spectrum: None means that more of it is needed. Sums that miss the target by
+    their own rounding error count as reaching it, so that 0.6 + 0.3 is 90% of 1.
 
     >>> values = np.array([0.6, 0.3, 0.06, 0.04])
     >>> share(values, 1.0, 0.9), share(values[:1], 1.0, 0.9)
@@ -41,7 +53,7 @@ def share(values: Array, total: float, target: float) -> int | None:
 
 
 def minka(values: Array, n: int, d: int) -> tuple[int, Array]:
-    """Bayesian model selection: the k in 1 … r - 1 of largest evidence, and the log evidence of each.
+    """Return the k in 1 … r - 1 of largest Bayesian evidence, and the log evidence of each.
 
     Up to a constant, with N rows of D features, D' = D - k of them discarded, v the mean of the discarded
     eigenvalues and m = Dk - k(k + 1)/2,
@@ -53,12 +65,12 @@ def minka(values: Array, n: int, d: int) -> tuple[int, Array]:
     (Minka 2000, Automatic choice of dimensionality for PCA, NIPS 13: the Laplace evidence.) Two things are
     left open there:
 
-    - Which N and D. Exact linear dependence says nothing about noise, so D = r, the number of eigenvalues
-      above rounding, and N = n. For n ≤ d the rows run out: r = n - 1 directions, seen through d columns.
-      A low rank plus isotropic noise is the same model for the transpose, so then N = d. (With N = n, pure
-      noise is often taken for dozens of components.)
-    - Ties. Where two eigenvalues meet, A is singular and the evidence infinite, though the data merely say
-      nothing about the angle between the two directions. Its posterior is then its prior: see `_least_gaps`.
+    - Which N and D. Exact linear dependence carries no information about noise, so D = r, the number of eigenvalues
+      above rounding, and N = n. For n ≤ d there are only r = n - 1 directions, seen through d columns. A low rank plus
+      isotropic noise is the same model for the transpose, so then N = d. (With N = n, pure noise is often taken for
+      dozens of components.)
+    - Ties. Where two eigenvalues meet, A is singular and the evidence infinite, though the data merely carry no
+      information about the angle between the two directions. Its posterior is then its prior: see `_min_separations`.
 
     Args:
         values: all the eigenvalues; those that are zero may be left out.
@@ -77,7 +89,7 @@ def minka(values: Array, n: int, d: int) -> tuple[int, Array]:
 
 
 def _nonzero(values: Array, n: int, d: int) -> Array:
-    """The eigenvalues above rounding, in float64: at most min(n - 1, d), for centred rows have no more."""
+    """Return the eigenvalues above rounding, in float64: at most min(n - 1, d), for centred rows have no more."""
     lam = np.asarray(values, dtype=np.float64)[: max(min(n - 1, d), 0)]
     return lam[lam > lam[0] * max(n, d) * np.finfo(np.float64).eps] if len(lam) else lam
 
@@ -93,40 +105,40 @@ def _laplace_evidence(lam: Array, N: int) -> Array:
     log_prior = np.cumsum(scipy.special.gammaln(volume) - volume * math.log(math.pi) - math.log(2))
     log_likelihood = -N / 2 * (np.cumsum(log_lam) + (D - k) * np.log(v))
     m = D * k - k * (k + 1) / 2
-    log_a = _log_curvature(lam, v, _least_gaps(D, N)) + m * math.log(N)
+    log_a = _log_curvature(lam, v, _min_separations(D, N)) + m * math.log(N)
     log_evidence: Array = (
         log_prior + log_likelihood + (m + k) / 2 * math.log(2 * math.pi) - log_a / 2 - k / 2 * math.log(N)
     )
     return log_evidence
 
 
-def _least_gaps(D: int, N: int) -> Array:
-    """The relative gap (D - 1,) that leaves the angles of direction i as uncertain as before the data.
+def _min_separations(D: int, N: int) -> Array:
+    """Return the relative separation (D - 1,) that leaves the angles of direction i as uncertain as before the data.
 
     Direction i lies on a half sphere of D - i angles, of volume V = π^((D-i+1)/2) / Γ((D-i+1)/2): V^(1/(D-i))
-    belongs to each angle. The posterior of an angle of relative gap g has the width √(2π/N) / g.
+    belongs to each angle. The posterior of an angle of relative separation g has the width √(2π/N) / g.
     """
     angles = np.arange(D - 1, 0, -1)
     half = (angles + 1) / 2
     log_volume = half * math.log(math.pi) - scipy.special.gammaln(half)
-    gaps: Array = math.sqrt(2 * math.pi / N) * np.exp(-log_volume / angles)
-    return gaps
+    separations: Array = math.sqrt(2 * math.pi / N) * np.exp(-log_volume / angles)
+    return separations
 
 
-def _log_curvature(lam: Array, v: Array, least: Array) -> Array:
-    """log|A| without its N, for k = 1 … D - 1, from sums that differ little between one k and the next.
+def _log_curvature(lam: Array, v: Array, smallest: Array) -> Array:
+    """Return log|A| without its N, for k = 1 … D - 1, from sums that differ little between one k and the next.
 
-    With relative gaps α_ij = 1 - λ_j/λ_i and β_ik = λ_i/v_k - 1, a pair within the first k adds
+    With relative separations α_ij = 1 - λ_j/λ_i and β_ik = λ_i/v_k - 1, a pair within the first k adds
     2 log α_ij + log λ_i - log λ_j, and a pair across adds log α_ij + log β_ik.
     """
     D = len(lam)
     k = np.arange(1, D)
     right, left, excess = np.zeros(D), np.zeros(D), np.zeros(D - 1)
     for i in range(D - 1):
-        gaps = _log_gaps(1 - lam[i + 1 :] / lam[i], least[i])
-        right[i] = gaps.sum()
-        left[i + 1 :] += gaps
-        excess[i] = _log_gaps(lam[: i + 1] / v[i] - 1, least[: i + 1]).sum()
+        separations = _log_separations(1 - lam[i + 1 :] / lam[i], smallest[i])
+        right[i] = separations.sum()
+        left[i + 1 :] += separations
+        excess[i] = _log_separations(lam[: i + 1] / v[i] - 1, smallest[: i + 1]).sum()
     within = np.cumsum(left)[:-1]
     across = np.cumsum(right)[:-1] - within
     log_lam = np.log(lam[:-1])
@@ -135,16 +147,16 @@ def _log_curvature(lam: Array, v: Array, least: Array) -> Array:
     return curvature
 
 
-def _log_gaps(gaps: Array, unknown: Any) -> Array:
-    return np.log(np.where(gaps > _TIE, gaps, unknown))
+def _log_separations(separations: Array, unknown: Any) -> Array:
+    return np.log(np.where(separations > _TIE, separations, unknown))
 
 
 def gavish_donoho(values: Array, n: int, d: int) -> int:
-    """The singular values above the optimal hard threshold ω(β) · median, for noise of unknown variance.
+    """Return the number of singular values above the optimal hard threshold ω(β) · median, for unknown noise variance.
 
-    β = min/max of (n - 1, d), the shape that centring leaves; see `_threshold` for ω. Where more than half of
-    the singular values are zero there is no noise to speak of, and the others are all kept. (Gavish, Donoho
-    2014, The optimal hard threshold for singular values is 4/√3, IEEE Trans. Inf. Theory 60(8).)
+    β = min/max of (n - 1, d), the shape that centring leaves; see `_threshold` for ω. Where more than half of the
+    singular values are zero there is practically no noise, and the others are all kept. (Gavish, Donoho 2014, The
+    optimal hard threshold for singular values is 4/√3, IEEE Trans. Inf. Theory 60(8).)
 
     >>> gavish_donoho(np.array([90.0, 40.0, 1.2, 1.0, 0.9]), n=101, d=5)
     2
@@ -159,7 +171,7 @@ def gavish_donoho(values: Array, n: int, d: int) -> int:
 
 
 def _threshold(beta: float) -> float:
-    """ω(β) = λ*(β) / √μ(β), with λ*² = 2(β + 1) + 8β / (β + 1 + √(β² + 14β + 1)) and μ from `_median`.
+    """Return ω(β) = λ*(β) / √μ(β), with λ*² = 2(β + 1) + 8β / (β + 1 + √(β² + 14β + 1)) and μ from `_median`.
 
     >>> round(_threshold(1.0), 4)
     2.8584
@@ -169,7 +181,7 @@ def _threshold(beta: float) -> float:
 
 
 def _median(beta: float) -> float:
-    """The median of the Marchenko-Pastur law √((b - t)(t - a)) / (2πβt) on a, b = (1 ∓ √β)².
+    """Return the median of the Marchenko-Pastur law √((b - t)(t - a)) / (2πβt) on a, b = (1 ∓ √β)².
 
     t = a + (b - a) sin²φ takes away both square roots at the ends, and the pole at 0 where β = 1.
     """
@@ -188,12 +200,60 @@ def _median(beta: float) -> float:
 
 
 def kaiser(values: Array, mean: float = 1.0) -> int:
-    """The number of eigenvalues above the mean: 1 for a correlation matrix, trace / d for a covariance.
+    """Return the number of eigenvalues above the mean: 1 for a correlation matrix, trace / d for a covariance.
 
-    Eigenvalues that exceed it by rounding alone do not count: uncorrelated columns have none. (Kaiser 1960.)
+    Eigenvalues that exceed it by rounding alone are not counted: uncorrelated columns have none. (Kaiser 1960.)
 
     >>> kaiser(np.array([2.3, 1.0, 0.4, 0.3])), kaiser(np.array([23.0, 10.0, 4.0, 3.0]), mean=10.0)
     (1, 1)
     """
     values = np.asarray(values, dtype=working_dtype(values.dtype))
     return int(np.count_nonzero(values > mean * (1 + 4 * len(values) * np.finfo(values.dtype).eps)))
+
+
+# ---- rules by name --------------------------------------------------------------------------------------------
+
+
+def _minka_rule(values: Array, rows: CentredRows, rng: np.random.Generator) -> int:
+    """Return the number of components of largest evidence."""
+    return minka(values, _row_count(rows), rows.size)[0]
+
+
+def _gavish_donoho_rule(values: Array, rows: CentredRows, rng: np.random.Generator) -> int:
+    """Return the number of singular values above the optimal hard threshold for unknown noise."""
+    return gavish_donoho(values, _row_count(rows), rows.size)
+
+
+def _kaiser_rule(values: Array, rows: CentredRows, rng: np.random.Generator) -> int:
+    """Return the number of eigenvalues above the mean eigenvalue, which is 1 for a correlation matrix."""
+    return kaiser(values, rows.trace / rows.size)
+
+
+def _parallel_rule(values: Array, rows: CentredRows, rng: np.random.Generator) -> int:
+    """Return the number of components by Horn's parallel analysis, against rows whose columns were permuted."""
+    X, weight = dense_rows(rows.source, rng)
+    if len(X) != rows.source.n_rows:  # a sample needs its own spectrum: noise eigenvalues depend on n
+        sample = CentredRows(ArraySource(X).weighted(weight), standardize=rows.standardize)
+        values = solve(sample, Requested.count(min(X.shape), min(X.shape)), rng=rng).values
+    return parallel(values, permuted_spectra(X, N_PERMUTATIONS, rng, standardize=rows.standardize, weight=weight))
+
+
+def _cross_validation_rule(values: Array, rows: CentredRows, rng: np.random.Generator) -> int:
+    """Return the number of components that best predicts blocks of entries held out (bi-cross-validation)."""
+    X, _ = dense_rows(rows.source, rng)
+    most = min(*X.shape, MAX_CROSS_VALIDATED)
+    return bi_cross_validation(X, most, rng, standardize=rows.standardize)[0]
+
+
+def _row_count(rows: CentredRows) -> int:
+    return round(float(rows.columns.weight))
+
+
+N_COMPONENTS_RULES: dict[str, Callable[[Array, CentredRows, np.random.Generator], int]] = {
+    "mle": _minka_rule,
+    "parallel": _parallel_rule,
+    "gavish-donoho": _gavish_donoho_rule,
+    "cv": _cross_validation_rule,
+    "kaiser": _kaiser_rule,
+}
+"""Rules for the number of components by name: (all eigenvalues, rows, rng) → k."""

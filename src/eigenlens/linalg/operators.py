@@ -1,10 +1,10 @@
-"""What a matrix can do, without its entries: centred rows, their covariance, a symmetric matrix at hand.
+"""Matrices known by their products: centred rows and their covariance, and a symmetric matrix in memory.
 
 Centring, scaling and weights are implicit. With m the means, s the scales and w the weights,
 
     X̃ = diag(w)^½ (X − 1 mᵀ) diag(s)⁻¹ / (Σw − 1)^½ ,     X̃ᵀX̃ = the covariance (or correlation) matrix,
 
-and no centred copy of X is ever made: a block at a time is.
+and no centred copy of X is ever made, only one block at a time.
 """
 
 from __future__ import annotations
@@ -29,8 +29,13 @@ from eigenlens.stats.moments import ColumnMoments, Moments, rows_and_weight
 __all__ = ["CentredRows", "Matrix", "SymmetricOperator"]
 
 COLUMN_BLOCK = 4096
+"""Columns of a product XᵀU at a time."""
+
 PANEL_BYTES = 4 << 20
+"""The size of panels that stay in the cache between two uses."""
+
 MEAN_CHECK_ROWS = 16
+"""Rows whose variance shows whether a mean is so large that subtracting it once leaves rounding error."""
 
 
 class SymmetricOperator(Protocol):
@@ -38,21 +43,21 @@ class SymmetricOperator(Protocol):
 
     @property
     def size(self) -> int:
-        """The number N of rows and columns."""
+        """Return the number N of rows and columns."""
 
     @property
     def trace(self) -> float:
-        """The sum of all eigenvalues."""
+        """Return the sum of all eigenvalues."""
 
     def matmat(self, V: Array) -> Array:
-        """A V for V (size, b)."""
+        """Return A V for V (size, b)."""
 
     def dense(self) -> Array:
-        """A itself."""
+        """Return A itself."""
 
 
 class Matrix:
-    """A symmetric matrix held in memory.
+    """A symmetric matrix in memory.
 
     >>> Matrix(np.diag([1.0, 2.0])).matmat(np.ones((2, 1))).ravel()
     array([1., 2.])
@@ -64,11 +69,11 @@ class Matrix:
         self.trace = float(np.trace(A))
 
     def matmat(self, V: Array) -> Array:
-        """A V (size, b)."""
+        """Return A V (size, b)."""
         return np.asarray(self._A @ V)
 
     def dense(self) -> Array:
-        """The matrix itself."""
+        """Return the matrix itself."""
         return self._A
 
 
@@ -101,25 +106,25 @@ class CentredRows:
 
     @cached_property
     def moments(self) -> Moments:
-        """Mean and scatter, in one pass."""
+        """Mean and scatter of the rows, found in one pass."""
         found = self._fold(Moments.of, "moments")
         self._require_variance(found.columns)
         return found
 
     @property
     def single_products(self) -> bool:
-        """Whether their covariance is made of float32 products: tensors, and rows too wide for the kernel."""
+        """Whether the covariance is made of float32 products: of tensors, and of rows too wide for the kernel."""
         wide = self.size > NARROW[np.dtype(np.float32)]
         return self.source.dtype == np.float32 and (wide or isinstance(self.source, TensorSource))
 
     @property
     def known_moments(self) -> Moments | None:
-        """The moments if some solver has asked for them, else None: no pass is made."""
+        """The moments if some solver has needed them, else None: no pass is made."""
         return self.__dict__.get("moments")
 
     @cached_property
     def columns(self) -> ColumnMoments:
-        """Means and variances of the columns, in one pass, or none if the moments are there."""
+        """Means and variances of the columns, found in one pass, or in none if the moments are known."""
         if self.known_moments is not None:
             return self.known_moments.columns
         found = self._fold(ColumnMoments.of, "column means")
@@ -128,12 +133,12 @@ class CentredRows:
 
     @property
     def n_rows(self) -> int:
-        """The number of rows that count."""
+        """The number of rows with positive weight."""
         return self.columns.rows
 
     @property
     def divisor(self) -> float:
-        """Σw − 1: the one place where the divisor of a covariance is decided."""
+        """Σw − 1, the divisor of the covariance, which is decided here only."""
         return float(self.columns.weight) - 1.0
 
     @cached_property
@@ -160,7 +165,7 @@ class CentredRows:
         return float(self.variances.sum())
 
     def dense(self) -> Array:
-        """The covariance matrix (d, d), or the correlation matrix if standardised."""
+        """Return the covariance matrix (d, d), or the correlation matrix if standardised."""
         S = self.moments.covariance()
         if self.scale is not None:
             S /= self.scale
@@ -168,7 +173,7 @@ class CentredRows:
         return S
 
     def matmat(self, V: Array) -> Array:
-        """X̃ᵀX̃ V (d, b) in one pass; each block is used twice while it is near."""
+        """Return X̃ᵀX̃ V (d, b) in one pass; each block is used twice while it is in the cache."""
         right = self._unscale(V)
         mean = self.columns.mean
         base = np.zeros_like(mean) if self._near else mean.astype(self.source.dtype).astype(np.float64)
@@ -176,7 +181,7 @@ class CentredRows:
         return np.asarray(self._unscale(self._fold(product, "products")) / self.divisor)
 
     def rmatmat(self, U: Array) -> Array:
-        """X̃ᵀU (d, b) for U (n, b) in one pass."""
+        """Return X̃ᵀU (d, b) for U (n, b) in one pass."""
         offset = 0
 
         def part(block: Block) -> Array:
@@ -190,7 +195,7 @@ class CentredRows:
         return np.asarray(self._unscale(total) / np.sqrt(self.divisor))
 
     def gram(self) -> Array:
-        """X̃X̃ᵀ (n, n), from column blocks, each centred on its own as it comes. Cost n² d."""
+        """Return X̃X̃ᵀ (n, n) from blocks of columns, each centred by its own means. Cost: n² d flops."""
         self.passes += 1
         read, n = _column_access(self.source)
         weight = self.source.weight
@@ -211,7 +216,7 @@ class CentredRows:
         return G / self.divisor
 
     def centred_blocks(self) -> Iterator[Array]:
-        """X̃ (n, d) a dense block at a time."""
+        """Yield X̃ (n, d), one dense block at a time."""
         self.passes += 1
         root = np.sqrt(self.divisor)
         for block in self.source.blocks():
@@ -219,41 +224,42 @@ class CentredRows:
                 yield _dense_block(panel, self.columns.mean, self.scale, panel.weight) / root
 
     def sample(self, count: int) -> Array:
-        """About `count` rows (x − m) / s, spread evenly over the first block, with √w."""
+        """Return about `count` rows √w (x − m) / s, spread evenly over the first block."""
         block = next(iter(self.source.blocks()))
         step = max(1, block.rows.shape[0] // count)
         weight = None if block.weight is None else block.weight[::step]
         return _dense_block(Block(block.rows[::step]), self.columns.mean, self.scale, weight)
 
     def whitened_moments(self, R: Array) -> Moments:
-        """Moments of the rows (x − m) / s · R⁻¹, in one pass: the step of CholeskyQR."""
+        """Return the moments of the rows (x − m) / s · R⁻¹, found in one pass: a step of CholeskyQR."""
         R = R if self.scale is None else R * self.scale
         return self._fold(partial(_whitened, mean=self.columns.mean, R=np.asfortranarray(R)), "refinement")
 
     @cached_property
     def _near(self) -> bool:
-        """Whether the means are so small beside the deviations that X V − 1 mᵀV cancels next to nothing."""
+        """Whether the means are so small beside the deviations that X V − 1 mᵀV loses no digits."""
         limit = 1e-12 if self.source.dtype == np.float64 else 1e-6
         square = self.columns.square / self.divisor
         return bool(np.all(self.columns.mean**2 * np.finfo(self.source.dtype).eps <= limit * square))
 
     def _require_variance(self, columns: ColumnMoments) -> None:
-        """Rows without a finite variance are refused here, before any solver meets them."""
+        """Raise an error for rows without a finite variance, before any solver sees them."""
         if not (np.all(np.isfinite(columns.mean)) and np.all(np.isfinite(columns.square))):
             raise explain_nonfinite(self.source)
         if columns.rows < 2:
             raise DataError(
-                f"n_samples={columns.rows}: at least 2 rows with a positive weight are needed for a variance."
+                f"X has n_samples={columns.rows}, but at least 2 rows with positive weight are needed for a variance"
             )
         if columns.weight <= 1.0:
             raise DataError(
-                f"sample_weight sums to {columns.weight:g}, but a weight counts copies of its row, so the sum must "
-                "exceed 1; multiply the weights by the number of rows."
+                f"sums to {columns.weight:g}, but a weight counts copies of its row, so the sum must exceed 1",
+                argument="sample_weight",
+                fix="multiply the weights by the number of rows",
             )
 
     def _fold(self, summarise: Callable[[Block], S], label: str) -> S:
         self.passes += 1
-        with np.errstate(all="ignore"):  # what is not finite is found in the result, and explained
+        with np.errstate(all="ignore"):  # entries that are not finite show in the result, and are explained then
             return accumulate(self.source, summarise, self._progress, label)
 
     def _unscale(self, V: Array) -> Array:
@@ -261,13 +267,13 @@ class CentredRows:
 
 
 def _deviations(mean: Array, square: Array, divisor: float) -> Array:
-    """Standard deviations (d,), 1 for a constant column."""
+    """Return standard deviations (d,), 1 for a constant column."""
     deviation = np.sqrt(square / divisor)
     return np.where((deviation <= 1e-13 * np.abs(mean)) | (deviation == 0.0), 1.0, deviation)
 
 
 def _centred_panel(panel: Array, weight: Array | None, total: float) -> tuple[Array, Array, Array]:
-    """Columns (n, c) about their means and times √w, the means, and the weighted squares; in two steps for accuracy."""
+    """Return columns (n, c) about their means and times √w, the means, and the sums of their squares."""
 
     def average(values: Array) -> Array:
         return np.asarray(values.sum(axis=0) if weight is None else np.einsum("i,ij->j", weight, values)) / total
@@ -284,7 +290,7 @@ def _centred_panel(panel: Array, weight: Array | None, total: float) -> tuple[Ar
 
 
 def _column_access(source: Source) -> tuple[Callable[[slice], Array], int]:
-    """A function from a range of columns to a float64 copy of them (n, c), and n."""
+    """Return a function from a range of columns to a float64 copy of them (n, c), and n."""
     if isinstance(source, ArraySource):
         return lambda part: np.array(source.array[:, part], dtype=np.float64), source.array.shape[0]
     if isinstance(source, SparseSource):
@@ -308,7 +314,7 @@ def _dense_block(block: Block, mean: Array, scale: Array | None, weight: Array |
 
 
 def _whitened(block: Block, mean: Array, R: Array) -> Moments:
-    """Moments of the rows (x − m) R⁻¹; rows that are not NumPy's become dense a panel at a time."""
+    """Return the moments of the rows (x − m) R⁻¹; rows that are not NumPy's become dense one panel at a time."""
     if isinstance(block.rows, np.ndarray):
         count, weight = rows_and_weight(block)
         total, scatter = moments_about(block.rows, block.weight, mean, R)
@@ -317,7 +323,7 @@ def _whitened(block: Block, mean: Array, R: Array) -> Moments:
 
 
 def _dense_panels(block: Block) -> Iterator[Block]:
-    """The rows of a block as dense float64 copies, a panel at a time."""
+    """Yield the rows of a block as dense float64 copies, one panel at a time."""
     step = max(64, 4 * PANEL_BYTES // (8 * block.rows.shape[1]))
     for start in range(0, block.rows.shape[0], step):
         part = slice(start, start + step)
@@ -331,7 +337,7 @@ def _normal_product(block: Block, base: Array, rest: Array, V: Array) -> Array:
 
 @singledispatch
 def _centred_product(rows: Any, weight: Array | None, base: Array, rest: Array, V: Array) -> Array:
-    """(X − 1mᵀ)ᵀ diag(w) (X − 1mᵀ) V (d, b) with m = base + rest; this one for tensors, on their device.
+    """Return (X − 1mᵀ)ᵀ diag(w) (X − 1mᵀ) V (d, b) with m = base + rest; this one for tensors, on their device.
 
     `base`, which the rows' dtype holds exactly, is subtracted from the rows; the rest enters through the products.
     """
@@ -347,7 +353,10 @@ def _centred_product(rows: Any, weight: Array | None, base: Array, rest: Array, 
 
 @_centred_product.register
 def _(rows: np.ndarray, weight: Array | None, base: Array, rest: Array, V: Array) -> Array:
-    """Panels that stay in cache, in the rows' dtype: float32 rows are never widened whole."""
+    """Return the product for NumPy rows, in panels that stay in the cache and in the rows' dtype.
+
+    float32 rows are never widened as a whole: their products are float32, the sums over panels float64.
+    """
     c, right = base.astype(rows.dtype), np.ascontiguousarray(V.T, dtype=rows.dtype)
     offset, shifted = (rest @ V).astype(rows.dtype)[:, None], bool(base.any())
     total, sums = np.zeros(right.shape), np.zeros(len(right))
@@ -370,7 +379,7 @@ def _(rows: sparse.csr_matrix, weight: Array | None, base: Array, rest: Array, V
 
 
 def _left_product(block: Block, mean: Array, U: Array, near: bool) -> Array:
-    """(X − 1mᵀ)ᵀ diag(w)^½ U (d, b) of one block."""
+    """Return (X − 1mᵀ)ᵀ diag(w)^½ U (d, b) of one block."""
     rows, weight = block
     u = U if weight is None else U * np.sqrt(weight)[:, None]
     if is_tensor(rows):

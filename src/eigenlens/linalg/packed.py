@@ -1,4 +1,4 @@
-"""Many small symmetric matrices at once: their inverses and determinants, with the matrices side by side.
+"""Inverses, determinants and products of many small symmetric matrices at once, stored side by side.
 
 The lower triangle of a k×k matrix is one column of p = k (k + 1) / 2 entries, row after row, and n matrices are an
 array (p, n). Each operation then runs along n, so a loop over k² entries in Python costs next to nothing.
@@ -13,21 +13,21 @@ from eigenlens.arrays import Array
 __all__ = ["apply_packed", "invert_packed", "packed_diagonal", "packed_size", "unpack"]
 
 MAX_SWEPT_SIZE = 32
-"""Up to this k operations along n win; beyond, one LAPACK call a matrix does."""
+"""Up to this k operations along n are faster; beyond, one LAPACK call per matrix is."""
 
 
 def packed_size(k: int) -> int:
-    """k (k + 1) / 2."""
+    """Return the number of packed entries, k (k + 1) / 2."""
     return k * (k + 1) // 2
 
 
 def packed_diagonal(k: int) -> Array:
-    """Where the diagonal stands among the packed entries (k,)."""
+    """Return the positions (k,) of the diagonal among the packed entries."""
     return np.cumsum(np.arange(1, k + 1)) - 1
 
 
 def unpack(P: Array, k: int) -> Array:
-    """Packed triangles (p, n) as whole matrices (n, k, k)."""
+    """Return packed triangles (p, n) as full matrices (n, k, k)."""
     rows, columns = np.tril_indices(k)
     A = np.empty((P.shape[1], k, k))
     A[:, rows, columns] = P.T
@@ -36,10 +36,10 @@ def unpack(P: Array, k: int) -> Array:
 
 
 def invert_packed(P: Array, k: int) -> Array:
-    """Replace n positive definite matrices (p, n) by their inverses, in place; log determinants (n,).
+    """Replace n positive definite matrices (p, n) by their inverses, in place; return log determinants (n,).
 
     By sweeping: after the sweep of pivot j, a_il ← a_il − a_ij a_jl / a_jj, which is Gauss–Jordan elimination on
-    half the matrix (Goodnight 1979). Cost k³ / 2 multiplications a matrix.
+    half the matrix (Goodnight 1979). Cost: k³ / 2 multiplications per matrix.
 
     >>> P = np.array([[2.0], [1.0], [2.0]])
     >>> invert_packed(P, 2).round(4), P.ravel().round(4)
@@ -74,7 +74,7 @@ def _invert_by_lapack(P: Array, k: int) -> Array:
 
 
 def apply_packed(P: Array, B: Array) -> Array:
-    """A_i b_i for each of n packed matrices (p, n) and vectors B (k, n), as (k, n).
+    """Return A_i b_i for each of n packed matrices (p, n) and vectors B (k, n), as (k, n).
 
     >>> apply_packed(np.array([[2.0], [1.0], [3.0]]), np.array([[1.0], [10.0]])).ravel()
     array([12., 31.])

@@ -1,4 +1,4 @@
-"""The power method with deflation, as in textbooks: one component after the other."""
+"""The solver "power": the power method with deflation, as in textbooks, one component after the other."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from eigenlens.linalg.spectrum import Outcome, Requested, Spectrum, orient
 __all__ = ["power"]
 
 MAX_POWER_STEPS = 50_000
+"""Steps per component after which the iteration ends, converged or not."""
 
 
 def power(operator: SymmetricOperator, wanted: Requested, tol: float, rng: np.random.Generator) -> Spectrum:
-    """v ← A v / ‖A v‖, orthogonal to the vectors found before, until ‖A v − λ v‖ ≤ tol λ₁.
+    """Return the leading eigenpairs by v ← A v / ‖A v‖, orthogonal to those before, until ‖A v − λ v‖ ≤ tol λ₁.
 
-    Converges like (λ₂/λ₁)ᵗ: slow where eigenvalues are close. For teaching, and for one component of a wide gap.
+    Converges like (λ₂/λ₁)ᵗ: slow where eigenvalues are close. For teaching, and for one well separated component.
     """
     total, steps = operator.trace, 0
     V, values = np.empty((operator.size, 0)), np.empty(0)
@@ -42,7 +43,7 @@ def power(operator: SymmetricOperator, wanted: Requested, tol: float, rng: np.ra
 def _dominant(
     operator: SymmetricOperator, V: Array, values: Array, tol: float, rng: np.random.Generator
 ) -> tuple[float, Array, int]:
-    """The dominant eigenpair of A deflated by the columns of V, and the steps it took."""
+    """Return the dominant eigenpair of A deflated by the columns of V, and the steps it took."""
     v = _unit(rng.standard_normal(operator.size), V)
     value = 0.0
     for step in range(1, MAX_POWER_STEPS + 1):

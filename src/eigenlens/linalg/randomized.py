@@ -1,4 +1,4 @@
-"""Randomised subspace iteration (Halko, Martinsson and Tropp 2011) that checks its residuals."""
+"""The solver "randomized": subspace iteration from random vectors (Halko, Martinsson and Tropp 2011), checked."""
 
 from __future__ import annotations
 
@@ -11,17 +11,22 @@ from eigenlens.linalg.spectrum import Outcome, Requested, Spectrum, orient
 __all__ = ["randomized"]
 
 MAX_FILTER_PRODUCTS = 1000
+"""Products after which the iteration ends, converged or not."""
+
 FILTER_DEGREE = 6
+"""The degree of the Chebyshev polynomial between two looks at the residuals."""
+
 MAX_STALLED_FILTERS = 5
+"""Filters in a row that may fail to halve the largest residual before the subspace is widened."""
 
 
 def randomized(operator: SymmetricOperator, wanted: Requested, tol: float, rng: np.random.Generator) -> Spectrum:
-    """The leading eigenpairs from a random subspace, sharpened until ‖A v − λ v‖ ≤ tol λ₁.
+    """Return the leading eigenpairs from a random subspace, refined until ‖A v − λ v‖ ≤ tol λ₁.
 
     One product gives the textbook answer, which on slowly decaying spectra is wrong by several per cent. So the
-    residuals are looked at, and as long as they are too large the subspace goes through a Chebyshev
-    polynomial that grows only above its smallest Ritz value (Rutishauser 1970). Cost: N (k + 10) flops
-    times the products made, at most `MAX_FILTER_PRODUCTS`.
+    residuals are checked, and while they are too large the subspace goes through a Chebyshev polynomial that grows only
+    above its smallest Ritz value (Rutishauser 1970). Cost: N (k + 10) flops per product, at most
+    `MAX_FILTER_PRODUCTS` of them.
     """
     total, k, products = operator.trace, min(wanted.initial_guess, wanted.limit), 0
     Q = np.empty((operator.size, 0))
@@ -44,7 +49,7 @@ def randomized(operator: SymmetricOperator, wanted: Requested, tol: float, rng: 
 def _sharpen(
     operator: SymmetricOperator, Q: Array, k: int, tol: float, rng: np.random.Generator
 ) -> tuple[Array, Array, Array, int]:
-    """Ritz values, vectors and residuals of the leading k, and the products it took to bring them under tol."""
+    """Return Ritz values and vectors, residuals of the leading k, and the products made to bring these below tol."""
     products, best, stalled = 0, np.inf, 0
     while True:
         AQ = operator.matmat(Q)
@@ -69,7 +74,7 @@ def _sharpen(
 
 
 def _chebyshev(operator: SymmetricOperator, Q: Array, AQ: Array, edge: float, top: float) -> Array:
-    """p(A) Q with p the Chebyshev polynomial of [0, edge], scaled at the top so that it cannot overflow."""
+    """Return p(A) Q with p the Chebyshev polynomial of [0, edge], scaled at the top so that it cannot overflow."""
 
     def mapped(product: Array, V: Array) -> Array:
         return 2.0 / edge * product - V

@@ -1,4 +1,4 @@
-"""How many principal components to keep: the rules that look at the rows again, shuffled or held out.
+"""Rules for the number of principal components that need the rows again, permuted or held out.
 
 n rows, d features. X and a multiple of X have the same k by every rule.
 """
@@ -14,7 +14,7 @@ __all__ = ["bi_cross_validation", "parallel", "permuted_spectra"]
 
 
 def parallel(values: Array, permuted_values: Array, quantile: float = 0.95) -> int:
-    """How many leading eigenvalues exceed the `quantile` of their permuted twins, up to the first failure.
+    """Return how many leading eigenvalues exceed the `quantile` of their permuted twins, up to the first failure.
 
     Args:
         values: eigenvalues of the data (m,).
@@ -39,19 +39,18 @@ def permuted_spectra(
     standardize: bool = False,
     weight: Array | None = None,
 ) -> Array:
-    """Eigenvalues (r, m) of r data sets whose columns are those of X (n, d), each shuffled on its own.
+    """Return eigenvalues (r, m) of r data sets whose columns are those of X (n, d), each shuffled on its own.
 
-    Shuffling keeps each column's distribution and breaks every tie between columns. m = min(n, d), and the
+    Shuffling keeps each column's distribution and breaks all dependence between columns. m = min(n, d), and the
     smaller of covariance and Gram matrix is used: time O(r n d m), memory O(n d).
 
     Args:
-        X: the rows (n, d), without missing entries.
+        X: the rows (n, d), without missing values.
         n_permutations: the number r of data sets.
         rng: the source of the permutations.
-        standardize: whether columns are divided by their standard deviations (divisor n - 1); constant ones
-            stay as they are.
-        weight: how often each row counts (n,): n is then Σ weight, rounded. Whole numbers repeat the rows;
-            fractions round up or down at random, by systematic sampling.
+        standardize: whether columns are divided by their standard deviations (divisor n - 1); constant ones are not.
+        weight: how often each row counts (n,): n is then Σ weight, rounded. Whole numbers repeat the rows; fractions
+            are rounded up or down at random, by systematic sampling.
 
     >>> permuted_spectra(np.array([[1.0, 2.0], [2.0, 4.0], [4.0, 8.0]]), 2, np.random.default_rng(0)).shape
     (2, 2)
@@ -59,7 +58,7 @@ def permuted_spectra(
     weight = np.ones(len(X)) if weight is None else np.asarray(weight, dtype=np.float64)
     n, d = round(float(weight.sum())), X.shape[1]
     if n < 2:
-        raise OptionError(f"sample_weight sums to {weight.sum():g}, and shuffling needs at least 2 rows in all.")
+        raise OptionError(f"sums to {weight.sum():g}, but permutations need at least 2 rows", argument="sample_weight")
     spectra = np.empty((n_permutations, min(n, d)))
     for spectrum in spectra:
         columns = rng.permuted(X[_systematic(weight, n, rng)].T, axis=1).astype(np.float64, copy=False)
@@ -71,9 +70,9 @@ def permuted_spectra(
 
 
 def _systematic(weight: Array, n: int, rng: np.random.Generator) -> Array:
-    """n row numbers, row i in them ⌊n w_i / Σw⌋ or ⌈n w_i / Σw⌉ times: one every unit of cumulated weight."""
+    """Return n row numbers, row i ⌊n w_i / Σw⌋ or ⌈n w_i / Σw⌉ times: one every unit of cumulated weight."""
     ends = np.cumsum(weight)
-    # Offsets keep clear of 0 and 1, so that the rounding of `ends` cannot move a whole number of repetitions.
+    # Offsets keep clear of 0 and 1, so that the rounding of `ends` cannot change a whole number of repetitions.
     marks = (np.arange(n) + rng.uniform(0.01, 0.99)) * (ends[-1] / n)
     chosen: Array = np.searchsorted(ends, marks, side="right")
     return chosen
@@ -96,7 +95,7 @@ def bi_cross_validation(
     rotations: int = 10,
     standardize: bool = False,
 ) -> tuple[int, Array]:
-    """The k in 0 … K that best predicts blocks of entries from the rest, and the error of each k.
+    """Return the k in 0 … K that best predicts blocks of entries from the rest, and the error of each k.
 
     Rows and columns are split at random, and for each pair of folds the data are X = [A B; C D]: A is held
     out, D shares neither rows nor columns with it. With D_k the best approximation of D of rank k,
@@ -105,20 +104,20 @@ def bi_cross_validation(
 
     (Owen and Perry 2009, Bi-cross-validation of the SVD and the nonnegative matrix factorization, Ann. Appl.
     Stat. 3(2).) PCA has an intercept, so every column is first centred (and scaled) by its mean (and standard
-    deviation) over the held-in rows, which C and D show: nothing of A enters its own prediction.
+    deviation) over the other rows, which C and D show: nothing of A enters its own prediction.
 
     Args:
-        X: the rows (n, d), without missing entries.
+        X: the rows (n, d), without missing values.
         max_components: the largest k to try; K is this or what D can give, whichever is less.
         rng: the source of the splits.
         folds: into how many parts rows and columns are split.
-        rotations: how many random splits are averaged. Few give an answer that depends on the split: of 30
-            simulations of 30×80 with two components, 5 said three with 2 rotations, 3 with 5, 1 with 10.
+        rotations: how many random splits are averaged. Few give an answer that depends on the split: of 30 simulations
+            of 30×80 with two components, 5 found three with 2 rotations, 3 with 5, 1 with 10.
         standardize: whether columns are scaled too; the errors are then in units of each column's variance.
 
     Returns:
         k, the smallest where several are best to 13 digits, and the errors (K + 1,) of k = 0 … K. One QR and
-        one small SVD of each D serve every k: time O(n d min(n, d)) a rotation, memory a few copies of X.
+        one small SVD of each D serve every k: time O(n d min(n, d)) per rotation, memory a few copies of X.
 
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(60, 2)) @ rng.normal(size=(2, 10)) + 0.1 * rng.normal(size=(60, 10))
@@ -144,13 +143,15 @@ def bi_cross_validation(
 def _largest_rank(shape: tuple[int, ...], folds: tuple[int, int], max_components: int) -> int:
     for size, parts, what in zip(shape, folds, ("rows", "columns"), strict=True):
         if not 2 <= parts <= size:
-            raise OptionError(f"folds={folds}: {size} {what} cannot be split in {parts}; use 2 … {size} folds.")
+            raise OptionError(
+                f"cannot split {size} {what} into {parts}", argument="folds", value=folds, fix=f"use 2 … {size} folds"
+            )
     rows, columns = (size - -(-size // parts) for size, parts in zip(shape, folds, strict=True))
     return max(min(max_components, rows - 1, columns), 0)
 
 
 def _block_errors(Y: Array, rows: Array, columns: Array, K: int) -> Array:
-    """Σ (A - Â_k)² for k = 0 … K of one held-out block, from ‖A‖² - 2⟨A, Â_k⟩ + ‖Â_k‖²."""
+    """Return Σ (A - Â_k)² for k = 0 … K of one held-out block, from ‖A‖² - 2⟨A, Â_k⟩ + ‖Â_k‖²."""
     kept, others = np.delete(Y, columns, axis=1), Y[:, columns]
     A, B = others[rows], kept[rows]
     C, D = np.delete(others, rows, axis=0), np.delete(kept, rows, axis=0)
@@ -163,7 +164,7 @@ def _block_errors(Y: Array, rows: Array, columns: Array, K: int) -> Array:
 
 
 def _leading_svd(D: Array, k: int) -> tuple[Array, Array, Array]:
-    """U (n, k), 1/s (k,) and V (d, k) of the k largest singular values; 1/s is 0 where s is rounding."""
+    """Return U (n, k), 1/s (k,) and V (d, k) of the k largest singular values; 1/s is 0 where s is rounding."""
     if D.shape[0] < D.shape[1]:
         V, reciprocal, U = _leading_svd(D.T, k)
         return U, reciprocal, V

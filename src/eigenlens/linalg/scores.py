@@ -12,7 +12,7 @@ __all__ = ["concatenate", "project_rows"]
 
 
 def project_rows(rows: Any, mean: Array, V: Array) -> Any:
-    """(X − 1 mᵀ) V (b, k) for rows X (b, d), NumPy, CSR or a tensor.
+    """Return the scores (X − 1 mᵀ) V (b, k) of rows X (b, d), a NumPy array, CSR matrix or tensor.
 
     The mean is split into its value in the rows' dtype and the rest, so float32 rows far from zero lose nothing.
 
@@ -30,5 +30,5 @@ def project_rows(rows: Any, mean: Array, V: Array) -> Any:
 
 
 def concatenate(parts: list[Any]) -> Any:
-    """The parts below each other."""
+    """Return arrays of one library below each other."""
     return parts[0] if len(parts) == 1 else namespace(parts[0]).concat(parts)

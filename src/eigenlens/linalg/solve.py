@@ -1,4 +1,4 @@
-"""One door to all eigen-solvers: `solve(rows, wanted, solver)`, and the automatic choice behind "auto"."""
+"""Leading eigenpairs of centred rows by any solver, and the automatic choice of one."""
 
 from __future__ import annotations
 
@@ -7,35 +7,44 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.linalg import svd as lapack_svd
 
 from eigenlens.arrays import Array
 from eigenlens.data.memory import ArraySource, SparseSource, TensorSource
 from eigenlens.errors import OptionError
-from eigenlens.linalg.lanczos import lanczos, orthonormal, residual_norms
-from eigenlens.linalg.operators import CentredRows, Matrix
+from eigenlens.linalg.covariance import MAX_LAPACK_SIZE, covariance
+from eigenlens.linalg.gram import gram
+from eigenlens.linalg.lanczos import lanczos
+from eigenlens.linalg.operators import CentredRows
 from eigenlens.linalg.power import power
 from eigenlens.linalg.randomized import randomized
-from eigenlens.linalg.spectrum import Outcome, Requested, Spectrum, orient
-from eigenlens.linalg.svd import triangular_factor
-from eigenlens.linalg.symmetric import leading_eigenpairs
+from eigenlens.linalg.spectrum import Requested, Spectrum, nonzero, orient
+from eigenlens.linalg.svd import svd
 
 __all__ = ["SOLVERS", "SpectralProblem", "choose_solver", "orthonormal_complement", "solve"]
 
-MAX_LAPACK_SIZE = 3000
-"""Up to here a covariance matrix is reduced by LAPACK; beyond, Lanczos finds a few of its eigenpairs faster."""
+Solver = Callable[[CentredRows, Requested, float, np.random.Generator], Spectrum]
+
+SOLVERS: dict[str, Solver] = {
+    "covariance": covariance,
+    "gram": gram,
+    "svd": svd,
+    "lanczos": lanczos,
+    "randomized": randomized,
+    "power": power,
+}
+"""Solvers by name: (rows, wanted, tol, rng) → the leading eigenpairs of the rows' covariance matrix."""
+
+LEADING_ONLY = {"lanczos", "randomized", "power"}
+"""Solvers that cannot find all eigenvalues."""
 
 MAX_MATRIX_SIZE = 12_000
-"""Up to here a covariance matrix is formed at all (1.2 GB)."""
-
-ZERO_EIGENVALUE = {False: 1e-14, True: 1e-30}
-"""Eigenvalues below this share of the largest are zero: from a squared matrix, and from its triangle (True)."""
+"""Up to this size a covariance or Gram matrix is formed at all (1.2 GB)."""
 
 MAX_AXES_ONE_BY_ONE = 64
 """More null axes than this come from one Householder QR, which costs less than one axis at a time."""
 
 MIN_RESIDUAL = {np.dtype(np.float64): 1e-14, np.dtype(np.float32): 1e-6}
-"""The least residual that products in this dtype can reach; a smaller `tol` means this."""
+"""The smallest residual that products in this dtype can reach; a smaller `tol` means this."""
 
 LOST_DIGITS = {False: 1e-7, True: 1e-4}
 """Eigenvalues below this share of the largest have lost digits in a covariance matrix; True: of float32 products.
@@ -46,7 +55,7 @@ From float64 products at 1e-7 about nine digits are left, from float32 products 
 
 @dataclass(frozen=True)
 class SpectralProblem:
-    """What the automatic choice looks at.
+    """The properties of rows and request that the automatic choice of a solver looks at.
 
     Attributes:
         n: rows. d: columns. k: components wanted, min(n, d) for all.
@@ -66,18 +75,18 @@ class SpectralProblem:
 
 
 def choose_solver(problem: SpectralProblem) -> tuple[str, str]:
-    """The fastest accurate solver for a problem, and why. The first line that fits:
+    """Return the fastest accurate solver for a problem, and the reason. The first line that fits:
 
     | if                                                                 | solver     |
     |--------------------------------------------------------------------|------------|
     | sparse (density < 0.1), d > 3000 and n > 3000, k ≤ min(n, d) / 5   | lanczos    |
     | dense in memory, n and d > 3000, n ≤ 2d < 4n, k ≤ min(n, d) / 50   | lanczos    |
-    | columns at hand, 2 n ≤ d and n ≤ 12000                             | gram       |
+    | columns readable, 2 n ≤ d and n ≤ 12000                            | gram       |
     | d ≤ 12000                                                          | covariance |
-    | columns at hand and n ≤ 12000                                      | gram       |
+    | columns readable and n ≤ 12000                                     | gram       |
     | anything larger                                                    | lanczos    |
 
-    "covariance" and "gram" look at what they found: if the smallest eigenvalue kept is below 1e-7 of the largest
+    "covariance" and "gram" are checked afterwards: if the smallest eigenvalue kept is below 1e-7 of the largest
     (1e-4 where float32 was multiplied in float32), digits are gone, and up to min(n, d) = 3000 "svd" is run instead.
 
     >>> choose_solver(SpectralProblem(n=1_000_000, d=100, k=10))
@@ -106,15 +115,15 @@ def choose_solver(problem: SpectralProblem) -> tuple[str, str]:
 def solve(
     rows: CentredRows,
     wanted: Requested,
-    solver: str | Callable[..., Spectrum] = "auto",
+    solver: str | Solver = "auto",
     *,
     tol: float = 1e-9,
     rng: np.random.Generator | None = None,
 ) -> Spectrum:
-    """The leading eigenpairs of the covariance of `rows`, by the solver named, chosen or given.
+    """Return the leading eigenpairs of the covariance of `rows`, by the solver named, chosen or given.
 
-    A callable solver is called as solver(rows, wanted, tol, rng). What `covariance` and `gram` lose is never
-    returned by "auto": when the smallest eigenvalue kept is below `LOST_DIGITS` of the largest, "svd" runs instead.
+    A callable solver is called as solver(rows, wanted, tol, rng). "auto" never returns digits that "covariance" and
+    "gram" lose: when the smallest eigenvalue kept is below `LOST_DIGITS` of the largest, "svd" runs instead.
     """
     rng = np.random.default_rng() if rng is None else rng
     tol = max(tol, MIN_RESIDUAL[rows.source.dtype])
@@ -132,7 +141,7 @@ def solve(
 
 
 def _run(
-    solver: str | Callable[..., Spectrum],
+    solver: str | Solver,
     rows: CentredRows,
     wanted: Requested,
     tol: float,
@@ -140,10 +149,13 @@ def _run(
 ) -> Spectrum:
     if callable(solver):
         return solver(rows, wanted, tol, rng)
-    if wanted.needs_all and solver in ITERATIVE:
+    if wanted.needs_all and solver in LEADING_ONLY:
+        others = " or ".join(repr(name) for name in SOLVERS if name not in LEADING_ONLY)
         raise OptionError(
-            f"solver={solver!r} finds leading eigenvalues only, but this n_components rule needs all of them; "
-            "use solver='covariance', 'gram' or 'svd'."
+            "finds leading eigenvalues only, but this n_components rule needs all of them",
+            argument="solver",
+            value=solver,
+            fix=f"use solver {others}",
         )
     return SOLVERS[solver](rows, wanted, tol, rng)
 
@@ -158,7 +170,7 @@ def _problem(rows: CentredRows, wanted: Requested) -> SpectralProblem:
 
 
 def _lost_digits(spectrum: Spectrum, rows: CentredRows, limit: float) -> bool:
-    """Whether a kept eigenvalue is too small for its digits; zeros by centring and by constant columns do not count."""
+    """Return whether a kept eigenvalue has lost digits; zeros by centring and by constant columns are left aside."""
     kept = spectrum.values[: min(rows.n_rows - 1, int(np.count_nonzero(rows.variances)))]
     if min(rows.n_rows, rows.size) > MAX_LAPACK_SIZE:
         return False
@@ -166,16 +178,14 @@ def _lost_digits(spectrum: Spectrum, rows: CentredRows, limit: float) -> bool:
 
 
 def _with_null_space(spectrum: Spectrum, wanted: Requested) -> Spectrum:
-    """The spectrum with as many pairs as wanted, those without variance along axes that depend on the others alone.
+    """Return the spectrum with as many pairs as wanted; axes without variance depend on the others alone.
 
-    Components of zero variance are arbitrary, and each solver would return others: here they become the
-    coordinate axes, orthogonalised in order of how much of them is left. So solvers, copies and weights agree.
+    Components of zero variance are arbitrary, and each solver would return others: here they become the coordinate
+    axes, orthogonalised in order of how much of them is left. So solvers, copies and weights agree.
     """
     values, V = spectrum.values, spectrum.vectors
     k = values.size if wanted.fixed_count is None else wanted.fixed_count
-    alive = values > ZERO_EIGENVALUE[spectrum.outcome.solver == "svd"] * max(
-        values.max(initial=0.0), np.finfo(float).tiny
-    )
+    alive = nonzero(values, from_svd=spectrum.outcome.solver == "svd")
     if k == values.size and alive.all():
         return spectrum
     values, kept = values[alive], V[:, alive]
@@ -190,7 +200,7 @@ def _with_null_space(spectrum: Spectrum, wanted: Requested) -> Spectrum:
 
 
 def orthonormal_complement(V: Array, count: int) -> Array:
-    """`count` orthonormal columns orthogonal to the orthonormal V (d, k), from coordinate axes."""
+    """Return `count` orthonormal columns orthogonal to the orthonormal V (d, k), made from coordinate axes."""
     d, k = V.shape
     if count > MAX_AXES_ONE_BY_ONE and d <= MAX_MATRIX_SIZE:
         return np.asarray(np.linalg.qr(V, mode="complete")[0][:, k : k + count])
@@ -199,6 +209,7 @@ def orthonormal_complement(V: Array, count: int) -> Array:
     left = 1.0 - np.einsum("ij,ij->i", V, V)
     for column in range(k, k + count):
         known = basis[:, :column]
+        # The first of the axes that are equally far from the span, so that rounding does not choose.
         j = int(np.argmax(left >= (1.0 - 1e-6) * left.max()))
         v = -known @ known[j]
         v[j] += 1.0
@@ -206,56 +217,3 @@ def orthonormal_complement(V: Array, count: int) -> Array:
         basis[:, column] = v / np.linalg.norm(v)
         left -= basis[:, column] ** 2
     return basis[:, k:]
-
-
-def _covariance(rows: CentredRows, wanted: Requested, tol: float, rng: np.random.Generator) -> Spectrum:
-    """Eigenpairs of the covariance matrix (d, d): one pass, n d² flops."""
-    return _named(_dense(Matrix(rows.dense()), wanted, tol, rng), "covariance")
-
-
-def _gram(rows: CentredRows, wanted: Requested, tol: float, rng: np.random.Generator) -> Spectrum:
-    """The dual: eigenpairs of X̃X̃ᵀ (n, n), then v = X̃ᵀu / s. n² d flops, never a d×d matrix."""
-    dual = _dense(Matrix(rows.gram()), wanted, tol, rng)
-    V = rows.rmatmat(dual.vectors)
-    alive = dual.values > ZERO_EIGENVALUE[False] * max(dual.values.max(initial=0.0), np.finfo(float).tiny)
-    if alive.any():
-        V[:, alive] = orthonormal(V[:, alive] / np.linalg.norm(V[:, alive], axis=0))[0]
-    return _named(replace(dual, vectors=orient(V), total=rows.trace), "gram")
-
-
-def _svd(rows: CentredRows, wanted: Requested, tol: float, rng: np.random.Generator) -> Spectrum:
-    """Singular values of X̃ itself, to full accuracy: from its triangular factor (n ≥ d), or by LAPACK (n < d)."""
-    tall = rows.n_rows >= rows.size
-    A = triangular_factor(rows) if tall else np.concatenate(list(rows.centred_blocks()))
-    _, s, Vt = lapack_svd(A, full_matrices=False, check_finite=False)
-    values, total = s**2, rows.trace
-    k = wanted.choose(values, total)
-    k = min(wanted.limit, values.size) if k is None else min(k, wanted.limit)
-    V = Vt[:k].T
-    residuals = np.linalg.norm(A.T @ (A @ V) - V * values[:k], axis=0) / max(values[0], np.finfo(float).tiny)
-    return Spectrum(values[:k], orient(V), total, Outcome("svd", residuals=residuals))
-
-
-def _dense(matrix: Matrix, wanted: Requested, tol: float, rng: np.random.Generator) -> Spectrum:
-    """Eigenpairs of a matrix in memory: by LAPACK, or by Lanczos where few of many are wanted."""
-    if matrix.size > MAX_LAPACK_SIZE and not wanted.needs_all and wanted.initial_guess <= matrix.size // 20:
-        return lanczos(matrix, wanted, tol, rng, block=16)
-    _, values, V = leading_eigenpairs(matrix.dense(), wanted)
-    residuals = residual_norms(matrix, V, values)
-    return Spectrum(np.maximum(values, 0.0), orient(V), matrix.trace, Outcome("dense", residuals=residuals))
-
-
-def _named(spectrum: Spectrum, name: str) -> Spectrum:
-    """The same spectrum under the name of the solver that the user knows."""
-    return replace(spectrum, outcome=replace(spectrum.outcome, solver=name))
-
-
-SOLVERS: dict[str, Callable[..., Spectrum]] = {
-    "covariance": _covariance,
-    "gram": _gram,
-    "svd": _svd,
-    "lanczos": lanczos,
-    "randomized": randomized,
-    "power": power,
-}
-ITERATIVE = {"lanczos", "randomized", "power"}

@@ -9,7 +9,10 @@ import numpy as np
 
 from eigenlens.arrays import Array
 
-__all__ = ["Outcome", "Requested", "Spectrum", "orient"]
+__all__ = ["Outcome", "Requested", "Spectrum", "nonzero", "orient"]
+
+ZERO_SHARE = {False: 1e-14, True: 1e-30}
+"""Eigenvalues below this share of the largest are zero: from a squared matrix, and (True) from its singular values."""
 
 
 @dataclass(frozen=True)
@@ -95,3 +98,8 @@ def orient(vectors: Array) -> Array:
     first = np.argmax(size >= (1.0 - 1e-6) * size.max(axis=0, initial=0.0), axis=0)
     signs = np.where(vectors[first, np.arange(vectors.shape[1])] < 0.0, -1.0, 1.0)
     return vectors * signs
+
+
+def nonzero(values: Array, from_svd: bool = False) -> Array:
+    """Return a mask (k,) of the eigenvalues that are not zero but for rounding."""
+    return np.asarray(values > ZERO_SHARE[from_svd] * max(values.max(initial=0.0), np.finfo(float).tiny))

@@ -1,33 +1,56 @@
-"""The triangular factor of centred rows, which keeps the singular values that a covariance matrix loses.
+"""The solver "svd": singular values of the centred rows themselves, which keep what a covariance matrix loses.
 
-Squaring halves the digits: from XᵀX, singular values below about 1e-8 of the largest are noise, and at 1e-6
-of it four digits are left. R with RᵀR = X̃ᵀX̃ keeps them all.
+Squaring halves the digits: from XᵀX, singular values below about 1e-8 of the largest are noise, and at 1e-6 of it four
+digits are left. The triangular factor R with RᵀR = X̃ᵀX̃ keeps them all.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, qr
+from scipy.linalg import svd as lapack_svd
 
 from eigenlens.arrays import Array
 from eigenlens.linalg.operators import CentredRows
+from eigenlens.linalg.spectrum import Outcome, Requested, Spectrum, orient
 
-__all__ = ["triangular_factor"]
+__all__ = ["svd", "triangular_factor"]
 
 MAX_CHOLESKY_STEPS = 4
+"""Rows that are not nearly orthonormal after so many corrections have deficient rank, and go to Householder's QR."""
+
 SAMPLE_ROWS_PER_COLUMN = 8
+"""Rows per column in the sample whose triangle is the start: Gaussian rows, whitened by it, have a condition number
+near 2 (Marchenko and Pastur 1967)."""
+
 MAX_CONDITION = 30.0
 """A whitened condition number up to this costs its Cholesky factor no more than three of its sixteen digits."""
 
+HOUSEHOLDER_ROWS = 1024
+"""The smallest number of rows that are merged at a time: fewer spend their time on overhead."""
+
+
+def svd(rows: CentredRows, wanted: Requested, tol: float, rng: np.random.Generator) -> Spectrum:
+    """Return eigenpairs from singular values, to full accuracy: of the triangular factor (n ≥ d) or of X̃ itself."""
+    tall = rows.n_rows >= rows.size
+    A = triangular_factor(rows) if tall else np.concatenate(list(rows.centred_blocks()))
+    _, s, Vt = lapack_svd(A, full_matrices=False, check_finite=False)
+    values, total = s**2, rows.trace
+    k = wanted.choose(values, total)
+    k = min(wanted.limit, values.size) if k is None else min(k, wanted.limit)
+    V = Vt[:k].T
+    residuals = np.linalg.norm(A.T @ (A @ V) - V * values[:k], axis=0) / max(values[0], np.finfo(float).tiny)
+    return Spectrum(values[:k], orient(V), total, Outcome("svd", residuals=residuals))
+
 
 def triangular_factor(rows: CentredRows) -> Array:
-    """R (d, d), upper triangular, with RᵀR = X̃ᵀX̃, for n ≥ d.
+    """Return R (d, d), upper triangular, with RᵀR = X̃ᵀX̃, for n ≥ d.
 
     CholeskyQR with a head start: whiten the rows by the triangle so far, correct it by the Cholesky factor of what
-    that leaves, a pass each, until the whitened rows are nearly orthonormal. The first triangle is that of a sample
-    of rows, which mostly makes one pass enough; or else the Cholesky factor of the shifted scatter (Fukaya,
-    Kannan, Nakatsukasa, Yamamoto and Yanagisawa 2020). If a factorisation breaks down (rows of deficient rank), the
-    blocks are merged by Householder QR instead: slower, and always stable.
+    that leaves, one pass each, until the whitened rows are nearly orthonormal. The first triangle is that of a sample
+    of rows, which mostly makes one pass enough; or else the Cholesky factor of the shifted scatter (Fukaya, Kannan,
+    Nakatsukasa, Yamamoto and Yanagisawa 2020). If a factorisation breaks down (rows of deficient rank), the blocks are
+    merged by Householder QR instead: slower, and always stable.
     """
     try:
         return _cholesky_qr(rows)
@@ -36,7 +59,7 @@ def triangular_factor(rows: CentredRows) -> Array:
 
 
 def _cholesky_qr(rows: CentredRows) -> Array:
-    R = _sampled(rows)
+    R = _sample_triangle(rows)
     for _ in range(MAX_CHOLESKY_STEPS):
         step = cholesky(rows.whitened_moments(R).scatter, check_finite=False)
         size = step.diagonal()
@@ -46,11 +69,11 @@ def _cholesky_qr(rows: CentredRows) -> Array:
         if size.max() < MAX_CONDITION * size.min():
             signs = np.where(R.diagonal() < 0.0, -1.0, 1.0)
             return np.asarray(R * signs[:, None] / np.sqrt(rows.divisor))
-    raise LinAlgError("CholeskyQR did not settle")
+    raise LinAlgError("CholeskyQR did not converge")
 
 
-def _sampled(rows: CentredRows) -> Array:
-    """The triangle of some rows, spread over a block; of the shifted scatter where that has deficient rank."""
+def _sample_triangle(rows: CentredRows) -> Array:
+    """Return the triangle of rows spread over a block; of the shifted scatter where that has deficient rank."""
     R = qr(rows.sample(SAMPLE_ROWS_PER_COLUMN * rows.size), mode="r", check_finite=False)[0][: rows.size]
     size = np.abs(R.diagonal())
     if len(R) == rows.size and size.min() > 1e-14 * size.max():
@@ -61,10 +84,11 @@ def _sampled(rows: CentredRows) -> Array:
 
 
 def _householder(rows: CentredRows) -> Array:
-    """Sequential QR: the triangle so far on top of the next rows, one more triangle."""
+    """Return the triangle by sequential QR: that so far on top of the next rows gives the next one."""
     R = np.empty((0, rows.size))
     for block in rows.centred_blocks():
-        for start in range(0, len(block), max(rows.size, 1024)):
-            stacked = np.vstack([R, block[start : start + max(rows.size, 1024)]])
+        step = max(rows.size, HOUSEHOLDER_ROWS)
+        for start in range(0, len(block), step):
+            stacked = np.vstack([R, block[start : start + step]])
             R = qr(stacked, mode="r", overwrite_a=True, check_finite=False)[0][: rows.size]
     return np.asarray(R)

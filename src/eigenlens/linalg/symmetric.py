@@ -1,4 +1,4 @@
-"""Eigenpairs of a symmetric matrix in memory: reduce once, look at all values, then make the vectors needed."""
+"""Eigenpairs of a symmetric matrix in memory: reduce it once, find all values, then only the vectors needed."""
 
 from __future__ import annotations
 
@@ -14,18 +14,21 @@ from eigenlens.resources import one_thread
 __all__ = ["leading_eigenpairs"]
 
 MAX_DIVIDE_AND_CONQUER = 300
+"""Up to this size all vectors by divide and conquer cost less than a reduction and the few that are needed."""
+
 MAX_ONE_THREAD = 640
-"""Up to here one thread is fast enough, and leaves none spinning beside the products that follow."""
+"""Up to this size one thread is fast enough, and leaves none spinning beside the products that follow."""
 
 MANY_VECTORS_SHARE = 1 / 6
+"""From this share of the vectors on, divide and conquer is faster than one vector at a time."""
 
 
 def leading_eigenpairs(A: Array, wanted: Requested) -> tuple[Array, Array, Array]:
-    """All eigenvalues (d,), the k wanted (k,) and their vectors (d, k), descending.
+    """Return all eigenvalues (d,), the k wanted (k,) and their vectors (d, k), descending.
 
-    Small matrices by divide and conquer. Larger ones are reduced to tridiagonal form (4/3 d³ flops); all
-    eigenvalues of that cost O(d²), and `wanted` then says how many vectors to make: few from the reduced
-    form (2 d² k flops), many by divide and conquer, which is faster from about d/6 on.
+    Small matrices go to divide and conquer. Larger ones are reduced to tridiagonal form (4/3 d³ flops); all eigenvalues
+    of that cost O(d²), and `wanted` then decides how many vectors to make: few from the reduced form (2 d² k flops),
+    many by divide and conquer, which is faster from about d/6 on.
 
     >>> values, leading, vectors = leading_eigenpairs(np.diag([1.0, 3.0, 2.0]), Requested.count(1, 3))
     >>> values, leading, np.abs(vectors.ravel())
@@ -61,10 +64,10 @@ def _tridiagonal(A: Array) -> tuple[Array, Array, Array, Array]:
 
 
 def _vectors(reduced: Array, diagonal: Array, off: Array, tau: Array, k: int) -> tuple[Array, Array]:
-    """The k largest eigenpairs of the tridiagonal matrix, turned back by the k columns that are needed."""
+    """Return the k largest eigenpairs: those of the tridiagonal matrix, with the vectors transformed back."""
     d = diagonal.size
     w, z = _few(diagonal, off, k) if k <= MANY_VECTORS_SHARE * d else _many(diagonal, off, k)
-    # The reflectors sit below the subdiagonal, as a QR factorisation of the trailing block would leave them.
+    # The reflectors lie below the subdiagonal, as a QR factorisation of the trailing block would leave them.
     reflectors, tail = np.asfortranarray(reduced[1:, :-1]), np.asfortranarray(z[1:])
     _, work, _ = lapack.dormqr("L", "N", reflectors, tau, tail, -1)
     z[1:], _, _ = lapack.dormqr("L", "N", reflectors, tau, tail, int(work[0]), overwrite_c=1)
@@ -72,7 +75,7 @@ def _vectors(reduced: Array, diagonal: Array, off: Array, tau: Array, k: int) ->
 
 
 def _few(diagonal: Array, off: Array, k: int) -> tuple[Array, Array]:
-    """By relatively robust representations: O(d k)."""
+    """Return k eigenpairs by relatively robust representations, in O(d k)."""
     d = diagonal.size
     found, w, z, info = lapack.dstemr(diagonal, np.append(off, 0.0), 3, 0.0, 0.0, d - k + 1, d, compute_v=1)
     if info != 0 or found != k:
@@ -81,6 +84,6 @@ def _few(diagonal: Array, off: Array, k: int) -> tuple[Array, Array]:
 
 
 def _many(diagonal: Array, off: Array, k: int) -> tuple[Array, Array]:
-    """By divide and conquer: all vectors, in matrix products."""
+    """Return k eigenpairs by divide and conquer, which makes all vectors in matrix products."""
     w, z, _ = lapack.dstevd(diagonal, off, compute_v=1)
     return w[-k:], np.asfortranarray(z[:, -k:])

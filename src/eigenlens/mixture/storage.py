@@ -1,4 +1,4 @@
-"""Gaussian mixtures to a file and back: numbers only."""
+"""Gaussian mixtures to a model file and back."""
 
 from __future__ import annotations
 
@@ -14,13 +14,16 @@ from eigenlens.estimator.storage import named_features, storable_parameters
 from eigenlens.mixture.em import LostComponent
 from eigenlens.mixture.fit import MixtureFit
 from eigenlens.mixture.online import OnlineFit
+from eigenlens.mixture.structures import make_structure, structure_name
 from eigenlens.mixture.structures.base import CovarianceStructure
-from eigenlens.mixture.structures.families import COVARIANCE_STRUCTURES
 from eigenlens.stats.moments import ColumnMoments, Moments
 
 __all__ = ["restore", "save"]
 
-STORED_NUMBERS = ("loglik", "n_iter", "gap", "converged", "interrupted", "weight", "rows", "parameters", "empty")
+STORED_NUMBERS = {"gap": "remaining_gain"} | {
+    name: name for name in ("loglik", "n_iter", "converged", "interrupted", "weight", "rows", "parameters", "empty")
+}
+"""The numbers of a fit in a file, and the fields that they are of; files keep the names of the first release."""
 
 
 def save(estimator: Any, path: str | os.PathLike[str]) -> None:
@@ -30,15 +33,15 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     if not isinstance(parameters["init"], str):
         parameters["init"] = "k-means++"  # a start is not part of the model
     arrays = {"weights": fit.model.weights, "means": fit.model.means, "path": np.asarray(fit.path)}
-    arrays |= {"held": np.asarray(fit.held, dtype=np.int64), "constant": np.asarray(fit.constant, dtype=np.int64)}
+    arrays |= {"held": np.asarray(fit.clamped, dtype=np.int64), "constant": np.asarray(fit.constant, dtype=np.int64)}
     if estimator._chunks is not None:  # so that partial_fit can go on
-        spread = "scatter" if estimator._structure.joint else "square"
+        squares = "scatter" if estimator._structure.joint else "square"
         moments = estimator._chunks.moments
-        arrays |= {f"moments.{name}": getattr(moments, name) for name in ("weight", "mean", spread)}
+        arrays |= {f"moments.{name}": getattr(moments, name) for name in ("weight", "mean", squares)}
     header = {
         "parameters": parameters,
-        "structure": _structure_name(estimator._structure),
-        "fit": {name: getattr(fit, name) for name in STORED_NUMBERS},
+        "structure": structure_name(estimator._structure),  # parameters may have been set since the fit
+        "fit": {name: getattr(fit, field) for name, field in STORED_NUMBERS.items()},
         "lost": [[list(lost.mean), lost.step] for lost in fit.lost],
         "dtype": estimator._like.dtype.name,
         "chunks": 0 if estimator._chunks is None else estimator._chunks.chunks,
@@ -47,40 +50,33 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     io.write(path, estimator._kind, arrays | estimator._structure.arrays(fit.model.components), header)
 
 
-def _structure_name(structure: CovarianceStructure) -> tuple[str, int]:
-    """The name and number of factors of a structure: parameters may have been set since it was fitted."""
-    n_factors = int(getattr(structure, "q", 1))
-    return next((name, n_factors) for name, make in COVARIANCE_STRUCTURES.items() if make(n_factors) == structure)
-
-
 def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
-    """The estimator that `save` wrote."""
+    """Return the estimator that `save` wrote."""
     estimator = cls(**header["parameters"])
     means = arrays["means"]
-    name, n_factors = header.get("structure", (estimator.covariance_type, estimator.n_factors))
-    structure = COVARIANCE_STRUCTURES[name](n_factors)
+    structure = make_structure(*header.get("structure", (estimator.covariance_type, estimator.n_factors)))
     fit = MixtureFit(
         model=Mixture(arrays["weights"], structure.components(means, arrays)),
         path=tuple(arrays["path"].tolist()),
-        held=tuple(arrays["held"].tolist()),
+        clamped=tuple(arrays["held"].tolist()),
         constant=tuple(arrays["constant"].tolist()),
         lost=tuple(LostComponent(tuple(mean), step) for mean, step in header["lost"]),
-        **header["fit"],
+        **{STORED_NUMBERS[name]: value for name, value in header["fit"].items()},
     )
-    estimator._remember(fit, structure, Like(means, np.dtype(header["dtype"])), _chunks(fit, structure, arrays, header))
+    like = Like(means, np.dtype(header["dtype"]))
+    estimator._remember(fit, structure, like, _restore_chunks(fit, structure, arrays, header))
     estimator.n_features_in_ = means.shape[1]
     if header["feature_names"]:
         estimator.feature_names_in_ = np.asarray(header["feature_names"], dtype=object)
     return estimator
 
 
-def _chunks(
+def _restore_chunks(
     fit: MixtureFit, structure: CovarianceStructure, arrays: dict[str, Array], header: dict[str, Any]
 ) -> OnlineFit | None:
     if not header["chunks"]:
         return None
-    parts: dict[str, Any] = {
-        name.removeprefix("moments."): array for name, array in arrays.items() if name.startswith("moments.")
-    }
+    stored = ((name.removeprefix("moments."), array) for name, array in arrays.items() if name.startswith("moments."))
+    parts: dict[str, Any] = dict(stored)
     moments = Moments(**parts) if structure.joint else ColumnMoments(**parts)
     return OnlineFit(fit, moments, header["chunks"])

@@ -1,4 +1,4 @@
-"""Bootstrap intervals for principal components, aligned by Procrustes rotation."""
+"""Bootstrap intervals of principal components, whose axes are aligned by Procrustes rotation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Bootstrap:
     Attributes:
         variances: (r, k) eigenvalues. ratios: (r, k) their shares of the total.
         components: (r, k, d) axes, rotated onto the fitted ones.
-        loadings: (r, d, k) axes times standard deviations, turned by the same rotation.
+        loadings: (r, d, k) axes times standard deviations, rotated likewise.
     """
 
     variances: Array
@@ -30,7 +30,7 @@ class Bootstrap:
     loadings: Array
 
     def interval(self, what: str = "variances", level: float = 0.95) -> tuple[Array, Array]:
-        """Lower and upper percentile limits of one of the attributes."""
+        """Return lower and upper percentile limits of one of the attributes."""
         checks.name("what", what, ["variances", "ratios", "components", "loadings"])
         tail = (1.0 - checks.real("level", level, 0.0, 1.0)) / 2.0
         low, high = np.quantile(getattr(self, what), [tail, 1.0 - tail], axis=0)
@@ -38,7 +38,7 @@ class Bootstrap:
 
 
 def procrustes_rotation(components: Array, target: Array) -> Array:
-    """The orthogonal R (k, k) that turns axes (k, d), within their span, as near as can be to the target's (k, d).
+    """Return the orthogonal R (k, k) that rotates axes (k, d), within their span, as close as possible to the target.
 
     R = U Vᵀ of target componentsᵀ = U S Vᵀ minimises ‖R components − target‖ (Schönemann 1966).
 
@@ -51,7 +51,7 @@ def procrustes_rotation(components: Array, target: Array) -> Array:
 
 
 def _draw(n: int, chance: Array, rng: np.random.Generator) -> Array:
-    """How often each row is drawn; a draw of one row alone has no variance and is drawn again."""
+    """Return how often each row is drawn; a draw of a single row has no variance and is repeated."""
     while True:
         counts = rng.multinomial(n, chance).astype(np.float64)
         if np.count_nonzero(counts) > 1:
@@ -65,11 +65,11 @@ def bootstrap_components(
     n_replicates: int,
     rng: np.random.Generator,
 ) -> Bootstrap:
-    """`n_replicates` refits, each with counts drawn as row weights: rows are weighted, never copied.
+    """Refit `n_replicates` times with row weights drawn as counts: rows are weighted, never copied.
 
     `refit(counts)` fits the same rows with these weights; `weight` (n,) are the weights of the fit itself.
-    Eigenvalues stay in their order; axes are rotated to the fitted ones, since neighbours with close
-    eigenvalues swap and turn between replicates.
+    Eigenvalues stay in their order; axes are rotated to the fitted ones, since neighbours with close eigenvalues swap
+    and mix between replicates.
     """
     n = round(float(weight.sum()))
     k, d = model.components.shape

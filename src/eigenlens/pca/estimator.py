@@ -1,4 +1,4 @@
-"""`PCA`: the scikit-learn face of `fitting.pca`."""
+"""The scikit-learn estimator `PCA`."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ from eigenlens.estimator.rows import MomentsOnlySource, count_rows, map_blocks, 
 from eigenlens.linalg.operators import CentredRows
 from eigenlens.linalg.scores import concatenate, project_rows
 from eigenlens.linalg.spectrum import Outcome
-from eigenlens.pca import interpret as reading
-from eigenlens.pca import storage as pca_files
+from eigenlens.pca import interpret, storage
 from eigenlens.pca.bootstrap import Bootstrap, bootstrap_components
 from eigenlens.pca.fit import PCAFit, fit_pca, principal_components, weighted_row_count
 from eigenlens.pca.model import PrincipalComponents
@@ -34,10 +33,11 @@ from eigenlens.stats.moments import Moments
 __all__ = ["PCA"]
 
 MAX_REMEMBERED_BYTES = 64 << 20
+"""Fitted rows up to this size are remembered, for `supplementary` and `partial_fit`."""
 
 
 class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Principal component analysis, exact and in one pass where it can be.
+    """Principal component analysis, exact and in one pass where possible.
 
     Finds orthonormal axes v₁, v₂, … of largest variance: S v = λ v with S the covariance matrix (divisor Σw − 1)
     (Pearson 1901; Hotelling 1933; Jolliffe 2002, "Principal Component Analysis", chapters 1 to 3).
@@ -49,19 +49,19 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         whiten: scale scores to unit variance. A property of the scores; the model's covariance does not change.
         solver: "auto" (see `eigenlens.linalg.solve.choose_solver`), "covariance", "gram", "svd", "lanczos",
             "randomized", "power", or a callable.
-        missing: "raise" refuses NaN; "em" fits the observed entries by maximum likelihood (of probabilistic PCA), and
-            `transform` then projects each row's conditional mean given what is observed of it. Rows without an entry
-            are left out, with a warning, and rows of weight 0 may hold anything.
+        missing: "raise" rejects NaN; "em" fits the observed entries by maximum likelihood (of probabilistic PCA), and
+            `transform` then projects each row's conditional mean given its observed entries. Rows without any are left
+            out, with a warning, and rows of weight 0 may contain anything.
         tol: residual ‖S v − λ v‖ / λ₁ that iterative solvers must meet.
         random_state: seed of the random solvers and rules.
-        verbose: True for a progress bar, or a callable (rows done, rows in all, what).
+        verbose: True for a progress bar, or a callable (rows done, total rows, label).
 
     Attributes:
         components_: (k, d) axes; the entry of largest modulus of each is positive.
         explained_variance_, explained_variance_ratio_, singular_values_: (k,) each.
         total_variance_: the trace of S. noise_variance_: mean of the discarded eigenvalues.
         mean_, scale_: (d,). loadings_: (d, k) components_.T * sqrt(explained_variance_).
-        n_components_, n_samples_: k and n, with missing="em" the rows of positive weight that have an entry.
+        n_components_, n_samples_: k and n, with missing="em" the rows of positive weight with an observed entry.
         solver_: an `Outcome`: solver, reason, passes, iterations, residuals.
         model_: the frozen `PrincipalComponents`.
 
@@ -106,29 +106,27 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
     # ---- fitting ----------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Find the components of the rows of X (n, d), row i counting sample_weight[i] times.
+        """Fit the components of the rows of X (n, d), row i counting sample_weight[i] times.
 
-        Interrupted by the user (KeyboardInterrupt), missing="em" keeps the best model so far, with a warning.
+        After a KeyboardInterrupt, missing="em" keeps the best model so far, with a warning.
         """
         source = validate_rows(self, X, sample_weight, reset=True)
         rows = counted(source) if self.missing == "em" else source
         n_components, options = check_pca_options(self, rows)
         if n_components is None and self.missing == "em":
-            n_components = min(
-                weighted_row_count(rows), rows.n_features
-            )  # a rule would see one axis less than there are
+            n_components = min(weighted_row_count(rows), rows.n_features)  # the saturated model has one axis less
         with progress_callback(self.verbose) as progress:
             fit = MISSING_VALUE_METHODS[self.missing](rows, n_components, progress=progress, **options)
-        self._keep(X, source, fit)
+        self._set_fit(X, source, fit)
         if self.solver_.solver == "em":
             self.n_samples_ = rows_with_entries(rows, self.n_samples_)
         warn_about_pca(fit, source, self)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Add rows to those seen before. Exact: the moments merge, and the components are found when asked for.
+        """Add rows to those of earlier fits. Exact: the moments merge, and the components are computed when first used.
 
-        They are found from a covariance matrix, which keeps singular values down to about 1e-6 of the largest.
+        They are computed from a covariance matrix, which keeps singular values down to about 1e-6 of the largest.
         """
         before = self._moments_so_far() if hasattr(self, "_moments") else None
         source = validate_rows(self, X, sample_weight, reset=before is None)
@@ -137,50 +135,54 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
             moments = accumulate(source, Moments.of)
         if not np.all(np.isfinite(moments.mean)):
             raise explain_nonfinite(source)
-        self._take(moments if before is None else before + moments)
+        self._set_moments(moments if before is None else before + moments)
         self._like = Like(X, source.dtype)
         return self
 
     def _moments_so_far(self) -> Moments:
-        """The moments of the fit; where its solver made none, of the rows it remembers."""
+        """Return the moments of the fit; where its solver made none, those of the remembered rows."""
         if self._moments is not None:
             return self._moments
         if self.solver_.solver == "em" or self._fitted_source is None:
             raise OptionError(
-                f"partial_fit after fit with solver {self.solver_.solver!r} is not possible: it kept no moments; "
-                "use solver='covariance', or partial_fit from the start."
+                f"partial_fit after fit with solver {self.solver_.solver!r} is not possible: it kept no moments",
+                fix="use {solver}, or partial_fit from the start",
+                settings={"solver": "covariance"},
             )
         moments, model = CentredRows(self._fitted_source).moments, self.model_
         deviations = np.sqrt(moments.columns.square / (moments.weight - 1.0))
         if np.any(np.abs(moments.mean - model.mean) > 1e-6 * deviations):
-            raise DataError("the fitted rows have changed since fit; start again with partial_fit on all of them.")
+            raise DataError("the fitted rows have changed since fit", fix="start again with partial_fit on all rows")
         return moments
 
     def merge(self, other: PCA) -> Self:
-        """Take over the rows that another fitted PCA has seen. Exact; both must hold their moments."""
+        """Add the rows of another fitted PCA. Exact; both must have kept their moments."""
         check_is_fitted(self)
         check_is_fitted(other)
         if self._moments is None or other._moments is None:
             raise OptionError(
-                "merge needs the moments of both models; fit them with solver='covariance' or partial_fit."
+                "merge needs the moments of both models",
+                fix="fit them with {solver} or partial_fit",
+                settings={"solver": "covariance"},
             )
         if other.n_features_in_ != self.n_features_in_:
-            raise OptionError(f"other has {other.n_features_in_} features, but this PCA has {self.n_features_in_}.")
+            raise OptionError(f"other has {other.n_features_in_} features, but this PCA has {self.n_features_in_}")
         mine, theirs = (list(getattr(estimator, "feature_names_in_", ())) for estimator in (self, other))
         if mine and theirs and mine != theirs:
-            raise OptionError(f"other was fitted on the columns {theirs[:8]}, but this PCA on {mine[:8]}.")
-        self._take(self._moments + other._moments)
+            raise OptionError(f"other was fitted on the columns {theirs[:8]}, but this PCA on {mine[:8]}")
+        self._set_moments(self._moments + other._moments)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """`fit`, then `transform` of the same rows."""
+        """Fit the rows of X, and return their scores (n, k)."""
         return self.fit(X, y, sample_weight=sample_weight).transform(X)
 
     # ---- rows to scores and back ------------------------------------------------------------------------
 
     def transform(self, X: Any) -> Any:
-        """Scores (n, k) of the rows of X, in X's dtype, on its device; a Dask array gives a Dask array (an array, with
-        missing="em").
+        """Return the scores (n, k) of the rows of X, in X's dtype and on its device.
+
+        A Dask array gives a Dask array (a NumPy array with missing="em").
         """
         check_is_fitted(self)
         V = (self.model_.components / self.model_.scale[None, :]).T
@@ -189,7 +191,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
             V = V * np.where(deviation > 0.0, 1.0 / np.where(deviation > 0.0, deviation, 1.0), 0.0)
         source = validate_rows(self, X)
         if self.missing == "em":
-            filled = (_completed(rows, self.model_) for rows in source.rows())
+            filled = (_complete(rows, self.model_) for rows in source.rows())
             return Like(X, source.dtype)(np.concatenate([project_rows(rows, self.model_.mean, V) for rows in filled]))
         if hasattr(source, "map_rows"):
             return source.map_rows(partial(_finite_scores, mean=self.model_.mean, V=V), V.shape[1])
@@ -199,15 +201,15 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         return found
 
     def inverse_transform(self, X: Any) -> Any:
-        """The rows (n, d) whose scores are X (n, k)."""
+        """Return the rows (n, d) whose scores are X (n, k)."""
         check_is_fitted(self)
         Z = X if is_tensor(X) else np.asarray(X)
         if Z.ndim != 2 or Z.shape[1] != self.n_components_:
             raise DataError(
-                f"X has shape {tuple(Z.shape)}, but scores have {self.n_components_} columns, one a component."
+                f"X has shape {tuple(Z.shape)}, but scores have {self.n_components_} columns, one per component"
             )
         if not bool(np.all(np.isfinite(to_numpy(Z)))):
-            raise DataError("X contains NaN or infinity, so there are no rows with these scores.")
+            raise DataError("X contains NaN or infinity, so there are no rows with these scores")
         model, like = self.model_, Like(X, np.dtype(np.float32 if "float32" in str(Z.dtype) else np.float64))
         basis = model.components * model.scale
         if self.whiten:
@@ -215,9 +217,9 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         return Z @ like(basis) + like(model.mean)
 
     def reconstruction_error(self, X: Any, *, per_row: bool = True, sample_weight: Any = None) -> Any:
-        """Squared distance of each row from its projection (n,), in the units of the analysis.
+        """Return the squared distance (n,) of each row from its projection, in the units of the analysis.
 
-        With per_row=False, the sum over rows over Σw − 1: for the fitted rows, the sum of the discarded eigenvalues.
+        With per_row=False, their sum over Σw − 1: for the fitted rows, the sum of the discarded eigenvalues.
         """
         check_is_fitted(self)
         source = validate_rows(self, X, sample_weight)
@@ -226,21 +228,25 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
             return errors
         w = np.ones(len(errors)) if source.weight is None else source.weight
         if w.sum() <= 1.0:
-            raise DataError(f"X has a total weight of {w.sum():g}; more than 1 row is needed, or per_row=True.")
+            raise DataError(
+                f"X has a total weight of {w.sum():g}, but more than 1 row is needed",
+                fix="pass {per_row}",
+                settings={"per_row": True},
+            )
         return float(w @ errors / (w.sum() - 1.0))
 
     # ---- the density ------------------------------------------------------------------------------------
 
     def score_samples(self, X: Any) -> Array:
-        """Log density (n,) of each row under the Gaussian with this mean and `get_covariance()`.
+        """Return the log density (n,) of each row under the Gaussian with this mean and `get_covariance()`.
 
-        With missing="em" that of what is observed of the row; 0 for a row without entries.
+        With missing="em", that of the observed entries of the row; 0 for a row without any.
         """
         check_is_fitted(self)
         return map_blocks(validate_rows(self, X), self._log_density)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Mean log density per row."""
+        """Return the mean log density per row."""
         check_is_fitted(self)
         source = validate_rows(self, X, sample_weight)
         return float(np.average(map_blocks(source, self._log_density), weights=source.weight))
@@ -250,55 +256,58 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         return self.model_.observed_log_density if self.missing == "em" else self.model_.log_density
 
     def get_covariance(self) -> Any:
-        """The model's covariance (d, d) of the rows, in their own units, whitened or not."""
+        """Return the model's covariance (d, d) of the rows, in their own units, whitened or not."""
         return self._view(self.model_.covariance())
 
     def get_precision(self) -> Any:
-        """The inverse of `get_covariance()` (d, d)."""
+        """Return the inverse of `get_covariance()` (d, d)."""
         return self._view(self.model_.precision())
 
     def sample(self, n_samples: int = 1, *, random_state: Any = None) -> Any:
-        """Rows (n_samples, d) drawn from the model."""
+        """Return rows (n_samples, d) drawn from the model."""
         check_is_fitted(self)
         rng = checks.generator(self.random_state if random_state is None else random_state)
         return self._view(self.model_.sample(checks.integer("n_samples", n_samples, 1), rng))
 
-    # ---- reading the result -----------------------------------------------------------------------------
+    # ---- interpretation ---------------------------------------------------------------------------------
 
     def correlations(self) -> Any:
-        """Correlation (d, k) of each column with each component."""
-        return self._view(reading.correlations_with_components(self.model_))
+        """Return the correlation (d, k) of each column with each component."""
+        return self._view(interpret.correlations_with_components(self.model_))
 
     def contributions(self, X: Any = None, *, sample_weight: Any = None) -> Any:
-        """Per cent that each column (d, k), or each row of X (n, k), contributes to each component."""
+        """Return the per cent that each column (d, k), or each row of X (n, k), contributes to each component."""
         if X is None:
-            return self._view(reading.contributions_by_column(self.model_))
+            return self._view(interpret.contributions_by_column(self.model_))
         source = validate_rows(self, X, sample_weight)
-        return reading.contributions_by_row(self.model_, map_blocks(source, self.model_.project), source.weight)
+        return interpret.contributions_by_row(self.model_, map_blocks(source, self.model_.project), source.weight)
 
     def cos2(self, X: Any = None) -> Any:
-        """Squared cosine with each component: of the columns (d, k), or of the rows of X (n, k). Quality of display."""
+        """Return the squared cosine of the columns (d, k), or of the rows of X (n, k), with each component.
+
+        It measures how well a component represents them.
+        """
         if X is None:
-            return self._view(reading.correlations_with_components(self.model_) ** 2)
+            return self._view(interpret.correlations_with_components(self.model_) ** 2)
         source = validate_rows(self, X)
         Z = map_blocks(source, self.model_.project)
-        return reading.row_cos2(Z, map_blocks(source, self.model_.squared_error))
+        return interpret.row_cos2(Z, map_blocks(source, self.model_.squared_error))
 
-    def supplementary(self, columns: Any, X: Any = None, *, sample_weight: Any = None) -> reading.Supplementary:
-        """Place columns that took no part in the fit: numbers by correlation, categories by the mean of their rows.
+    def supplementary(self, columns: Any, X: Any = None, *, sample_weight: Any = None) -> interpret.Supplementary:
+        """Project columns that took no part in the fit: numbers by correlation, categories by the mean of their rows.
 
-        `columns` has one row for each fitted row, as a vector, array, dict or frame.
-        X are the fitted rows: they need not be given while this object remembers them (up to 64 MiB, or a scan).
+        `columns` has one row for each fitted row, as a vector, array, dict or frame. X are the fitted rows: they need
+        not be given while this object remembers them (up to 64 MiB, or a scan).
         """
         check_is_fitted(self)
         source = self._fitted_rows(X, sample_weight)
         Z = map_blocks(source, self.model_.project)
         if np.any(np.abs(np.average(Z, axis=0, weights=source.weight)) > 1e-3 * np.sqrt(self.model_.total)):
-            raise DataError("the rows are not those of the fit (their mean is another); give the fitted rows as X=.")
+            raise DataError("the rows are not those of the fit (their mean differs)", fix="give the fitted rows as X=")
         return project_columns(columns, Z, source, self.model_)
 
     def bootstrap(self, X: Any, n: int = 200, *, sample_weight: Any = None, random_state: Any = None) -> Bootstrap:
-        """Refit `n` times on rows drawn with replacement; axes are aligned to the fitted ones by Procrustes."""
+        """Refit `n` times on rows drawn with replacement; axes are aligned with the fitted ones by Procrustes."""
         check_is_fitted(self)
         source = validate_rows(self, X, sample_weight)
         rng = checks.generator(self.random_state if random_state is None else random_state)
@@ -314,7 +323,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
 
     @property
     def model_(self) -> PrincipalComponents:
-        """The frozen model; after `partial_fit` it is found here, once."""
+        """The frozen model; after `partial_fit` it is computed here, once."""
         return self._solved()[0]
 
     def _solved(self) -> tuple[PrincipalComponents, Outcome]:
@@ -329,13 +338,13 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
 
     @property
     def solver_(self) -> Outcome:
-        """Which solver, why, at what cost, with what residuals."""
+        """The record of the solver: which, why, at what cost, with what residuals."""
         _, outcome = self._solved()
         return outcome
 
     @property
     def components_(self) -> Any:
-        """(k, d) axes, one a row."""
+        """(k, d) axes, one per row."""
         return self._view(self.model_.components)
 
     @property
@@ -393,23 +402,23 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one safetensors file, whole or not at all; read it with `eigenlens.load`."""
         check_is_fitted(self)
-        pca_files.save(self, path)
+        storage.save(self, path)
 
     @classmethod
     def _restored(cls, arrays: dict[str, Array], header: dict[str, Any]) -> Self:
-        restored: Self = pca_files.restore(cls, arrays, header)
+        restored: Self = storage.restore(cls, arrays, header)
         return restored
 
-    # ---- what is kept ----------------------------------------------------------------------------------
+    # ---- the state of a fit ------------------------------------------------------------------------------
 
-    def _keep(self, X: Any, source: Source, fit: PCAFit) -> None:
+    def _set_fit(self, X: Any, source: Source, fit: PCAFit) -> None:
         self._like = Like(X, source.dtype)
         self._model, self._outcome, self._moments = fit.model, fit.spectrum.outcome, fit.moments
         self.n_samples_ = fit.rows.n_rows
         small = fit.rows.size * fit.rows.n_rows * source.dtype.itemsize <= MAX_REMEMBERED_BYTES
         self._fitted_source = source if small or not source.in_memory else None
 
-    def _take(self, moments: Moments) -> None:
+    def _set_moments(self, moments: Moments) -> None:
         self._moments, self._model, self._outcome, self._fitted_source = moments, None, None, None
         self.n_samples_ = moments.rows
 
@@ -417,7 +426,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         if X is not None:
             return validate_rows(self, X, sample_weight)
         if self._fitted_source is None:
-            raise DataError("the fitted rows are not remembered (large, saved or partial fits); give them as X=.")
+            raise DataError("the fitted rows are not remembered (large, saved or partial fits)", fix="give them as X=")
         return self._fitted_source
 
     def _view(self, array: Array) -> Any:
@@ -442,8 +451,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         self._fitted_source = None
 
 
-def _completed(rows: Any, model: PrincipalComponents) -> Array:
-    """The rows, densely, with NaN replaced by its conditional mean given the rest of the row."""
+def _complete(rows: Any, model: PrincipalComponents) -> Array:
+    """Return dense rows with missing values replaced by their conditional means given the rest of the row."""
     values = dense(rows)
     if np.any(np.isinf(values)):
         raise explain_nonfinite(as_source(values))
@@ -451,7 +460,7 @@ def _completed(rows: Any, model: PrincipalComponents) -> Array:
 
 
 def _finite_scores(rows: Any, mean: Array, V: Array) -> Any:
-    """The scores of one chunk, which may be worked out far from here; NaN in its rows is an error there."""
+    """Return the scores of one chunk, perhaps on another machine; NaN in its rows raises an error there."""
     found = project_rows(rows, mean, V)
     if not np.all(np.isfinite(found)):
         raise explain_nonfinite(as_source(rows))

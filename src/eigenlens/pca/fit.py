@@ -1,4 +1,4 @@
-"""Rows to principal components: one pass or a few, one small solve, one frozen value."""
+"""Fit principal components: one pass over the rows or a few, one small eigenproblem, one frozen model."""
 
 from __future__ import annotations
 
@@ -8,34 +8,23 @@ from typing import Any
 
 import numpy as np
 
-from eigenlens.arrays import Array
-from eigenlens.data.memory import ArraySource
-from eigenlens.data.rows import dense_rows
 from eigenlens.data.source import Progress, Source
 from eigenlens.errors import OptionError
-from eigenlens.linalg import n_components as select
-from eigenlens.linalg import resampling
+from eigenlens.linalg.n_components import N_COMPONENTS_RULES, share
 from eigenlens.linalg.operators import CentredRows
 from eigenlens.linalg.solve import solve
 from eigenlens.linalg.spectrum import Requested, Spectrum
 from eigenlens.pca.model import PrincipalComponents
 from eigenlens.stats.moments import Moments
 
-__all__ = [
-    "N_COMPONENTS_RULES",
-    "PCAFit",
-    "fit_pca",
-    "principal_components",
-    "requested_components",
-    "weighted_row_count",
-]
+__all__ = ["PCAFit", "fit_pca", "principal_components", "requested_components", "weighted_row_count"]
 
 
 @dataclass(frozen=True)
 class PCAFit:
-    """What fitting gives: the frozen model, the spectrum it came from, the rows, and the moments if they are known.
+    """The result of a fit: the frozen model, its spectrum, the rows, and the moments if they are known.
 
-    ended: what ended a climb of the likelihood, a key of `fitting.latent.ENDS`; empty where there was none.
+    ended: why an iteration on the likelihood ended, a key of `missing.result.ENDS`; empty where there was none.
     """
 
     model: PrincipalComponents
@@ -55,7 +44,7 @@ def fit_pca(
     rng: np.random.Generator | None = None,
     progress: Progress | None = None,
 ) -> PCAFit:
-    """Principal components of the rows of a source.
+    """Return the principal components of the rows of a source.
 
     >>> from eigenlens.data.memory import ArraySource
     >>> fit = fit_pca(ArraySource(np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]])), 1)
@@ -74,7 +63,7 @@ def principal_components(
     tol: float,
     rng: np.random.Generator,
 ) -> PCAFit:
-    """The model of rows that are centred already: what is wanted, the solve, the value."""
+    """Return the principal components of rows that are centred already."""
     wanted = requested_components(rows, n_components, min(weighted_row_count(rows.source), rows.size), rng)
     spectrum = solve(rows, wanted, solver, tol=tol, rng=rng)
     scale = np.ones(rows.size) if rows.scale is None else rows.scale
@@ -91,7 +80,7 @@ def principal_components(
 
 
 def weighted_row_count(source: Source) -> int:
-    """The number of rows that the weights stand for: a weight of 3 is three rows, one of 0 is none."""
+    """Return the number of rows that the weights stand for: a weight of 3 is three rows, one of 0 is none."""
     weight = source.weight
     if weight is not None:
         return max(int(np.count_nonzero(weight)), int(weight.sum() * (1.0 + 1e-12)))
@@ -99,67 +88,22 @@ def weighted_row_count(source: Source) -> int:
 
 
 def requested_components(rows: CentredRows, n_components: Any, limit: int, rng: np.random.Generator) -> Requested:
-    """n_components as the gate let it through, in the words of the solvers."""
+    """Return the request to a solver that the checked `n_components` stands for."""
     if n_components is None:
         return Requested.count(limit, limit)
     if isinstance(n_components, float):
         guess = min(limit, max(10, limit // 10))
-        return Requested(guess, limit, lambda values, total: select.share(values, total, n_components))
+        return Requested(guess, limit, lambda values, total: share(values, total, n_components))
     if isinstance(n_components, int):
         return Requested.count(n_components, limit)
     rule = n_components if callable(n_components) else N_COMPONENTS_RULES[n_components]
-    return Requested(limit, limit, lambda values, total: _judged(rule(values, rows, rng), limit), needs_all=True)
-
-
-def _judged(k: Any, limit: int) -> int:
-    """What a rule said, if it is a number of components; none at all becomes one."""
-    if not isinstance(k, int | np.integer) or not 0 <= k <= limit:
-        raise OptionError(f"the n_components rule returned {k!r}; it must return an integer from 0 to {limit}.")
-    return max(1, int(k))
-
-
-def _mle(values: Array, rows: CentredRows, rng: np.random.Generator) -> int:
-    """Minka's evidence."""
-    return select.minka(values, _count(rows), rows.size)[0]
-
-
-def _gavish_donoho(values: Array, rows: CentredRows, rng: np.random.Generator) -> int:
-    """Singular values above the optimal hard threshold for unknown noise."""
-    return select.gavish_donoho(values, _count(rows), rows.size)
-
-
-def _kaiser(values: Array, rows: CentredRows, rng: np.random.Generator) -> int:
-    """Eigenvalues above the mean eigenvalue, which is 1 for a correlation matrix."""
-    return select.kaiser(values, rows.trace / rows.size)
-
-
-def _parallel(values: Array, rows: CentredRows, rng: np.random.Generator) -> int:
-    """Horn's parallel analysis against rows whose columns were permuted."""
-    X, weight = dense_rows(rows.source, rng)
-    if len(X) != rows.source.n_rows:  # a sample is judged by its own spectrum: noise shrinks with n
-        sample = CentredRows(ArraySource(X).weighted(weight), standardize=rows.standardize)
-        values = solve(sample, Requested.count(min(X.shape), min(X.shape)), rng=rng).values
-    return resampling.parallel(
-        values, resampling.permuted_spectra(X, 40, rng, standardize=rows.standardize, weight=weight)
+    return Requested(
+        limit, limit, lambda values, total: _check_rule_answer(rule(values, rows, rng), limit), needs_all=True
     )
 
 
-def _cross_validation(values: Array, rows: CentredRows, rng: np.random.Generator) -> int:
-    """Bi-cross-validation."""
-    X, _ = dense_rows(rows.source, rng)
-    most = min(*X.shape, 200)
-    return resampling.bi_cross_validation(X, most, rng, standardize=rows.standardize)[0]
-
-
-def _count(rows: CentredRows) -> int:
-    return round(float(rows.columns.weight))
-
-
-N_COMPONENTS_RULES: dict[str, Callable[[Array, CentredRows, np.random.Generator], int]] = {
-    "mle": _mle,
-    "parallel": _parallel,
-    "gavish-donoho": _gavish_donoho,
-    "cv": _cross_validation,
-    "kaiser": _kaiser,
-}
-"""Rules for the number of components by name: (all eigenvalues, rows, rng) → k."""
+def _check_rule_answer(k: Any, limit: int) -> int:
+    """Return the number of components that a rule found, at least one."""
+    if not isinstance(k, int | np.integer) or not 0 <= k <= limit:
+        raise OptionError(f"the n_components rule returned {k!r}", fix=f"it must return an integer from 0 to {limit}")
+    return max(1, int(k))

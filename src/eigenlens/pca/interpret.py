@@ -1,4 +1,4 @@
-"""Reading principal components: correlations, contributions, cos², supplementary columns."""
+"""Interpretation of principal components: correlations, contributions, cos², distances, supplementary columns."""
 
 from __future__ import annotations
 
@@ -26,36 +26,36 @@ __all__ = [
 
 
 def correlations_with_components(model: PrincipalComponents) -> Array:
-    """Correlation (d, k) of each column with each component, V √λ / sd; 0 for a constant column."""
+    """Return the correlation (d, k) of each column with each component, V √λ / sd; 0 for a constant column."""
     deviation = np.sqrt(model.column_variances)
     return model.loadings / np.where(deviation > 0.0, deviation, 1.0)[:, None]
 
 
 def contributions_by_column(model: PrincipalComponents) -> Array:
-    """Per cent (d, k) that each column contributes to each component: 100 V². Each component sums to 100."""
+    """Return the per cent (d, k) that each column contributes to each component, 100 V². Each component sums to 100."""
     return np.asarray(100.0 * model.components.T**2)
 
 
 def contributions_by_row(model: PrincipalComponents, Z: Array, weight: Array | None) -> Array:
-    """Per cent (n, k) that each row contributes to each component's variance: 100 w z² / ((Σw − 1) λ)."""
+    """Return the per cent (n, k) that each row contributes to each component's variance, 100 w z² / ((Σw − 1) λ)."""
     inertia = (model.weight - 1.0) * model.variances
     share = 100.0 * Z**2 / np.where(inertia > 0.0, inertia, 1.0)
     return np.asarray(share if weight is None else share * weight[:, None])
 
 
 def row_cos2(Z: Array, squared_error: Array) -> Array:
-    """Squared cosine (n, k) of each row with each component: z² over its squared distance ‖x̃‖² to the mean."""
+    """Return the squared cosine (n, k) of each row with each component, z² over its squared distance to the mean."""
     distance = (Z * Z).sum(axis=1) + squared_error
     return np.asarray(Z**2 / np.where(distance > 0.0, distance, 1.0)[:, None])
 
 
 @dataclass(frozen=True, eq=False)
 class RowDistances:
-    """How far rows lie from the mean within the components, and from the components.
+    """The distances of rows from the mean within the components, and from the components.
 
     Attributes:
         within: (n,) Hotelling's T² = Σ z² / λ. beside: (n,) the squared residual |x̃ − x̂|².
-        level: the share of ordinary rows that stay below the limits. limits: those of T² and of the residual.
+        level: the share of ordinary rows below the limits. limits: those of T² and of the residual.
     """
 
     within: Array
@@ -65,10 +65,10 @@ class RowDistances:
 
 
 def row_distances(model: PrincipalComponents, Z: Array, squared_error: Array, level: float = 0.99) -> RowDistances:
-    """T² and residuals of rows with scores Z (n, k) and squared errors (n,), and what is usual of them.
+    """Return T² and residuals of rows with scores Z (n, k) and squared errors (n,), with limits for ordinary rows.
 
     For normal rows T² is k (n² − 1) / (n (n − k)) times an F variable of k and n − k degrees of freedom; the residual
-    is taken for g χ²_h with the mean and variance that the rows show (Nomikos and MacGregor 1995, eq. 19).
+    is approximated by g χ²_h with the mean and variance of these rows (Nomikos and MacGregor 1995, eq. 19).
 
     >>> model = PrincipalComponents(np.zeros(2), np.ones(2), np.eye(2)[:1], np.array([4.0]), 5.0, np.ones(2), 100.0)
     >>> found = row_distances(model, np.array([[2.0], [8.0]]), np.array([1.0, 2.0]))
@@ -88,13 +88,13 @@ def row_distances(model: PrincipalComponents, Z: Array, squared_error: Array, le
 
 @dataclass(frozen=True, eq=False)
 class Supplementary:
-    """Columns that took no part in the fit, placed on its components.
+    """Columns that took no part in the fit, projected onto its components.
 
     Attributes:
         names: (q,) names of the numeric columns.
         correlations: (q, k) of those with the components; their coordinates on the correlation circle.
         cos2: (q, k) their squares.
-        categories: the placed levels of each categorical column, by name.
+        categories: the projected categories of each categorical column, by name.
     """
 
     names: tuple[str, ...]
@@ -109,14 +109,14 @@ class Supplementary:
 
 @dataclass(frozen=True, eq=False)
 class SupplementaryCategories:
-    """The levels of a categorical column that took no part in the fit, placed at the means of their rows.
+    """The categories of a column that took no part in the fit, at the mean scores of their rows.
 
     Attributes:
-        name: the column. levels: (l,) its values.
-        coordinates: (l, k) mean scores of the rows of each level.
-        cos2: (l, k) share of the squared distance of a level's mean row from the mean.
-        v_test: (l, k) coordinate over its standard error if the level were drawn at random (normal scale).
-        eta2: (k,) squared correlation ratio, the share of a component's variance between levels.
+        name: the column. levels: (l,) its categories.
+        coordinates: (l, k) mean scores of the rows of each category.
+        cos2: (l, k) share of the squared distance of a category's mean row from the mean.
+        v_test: (l, k) coordinate over its standard error if the category were drawn at random (normal scale).
+        eta2: (k,) squared correlation ratio, the share of a component's variance between categories.
     """
 
     name: str
@@ -128,13 +128,13 @@ class SupplementaryCategories:
 
 
 def supplementary_correlations(columns: Array, Z: Array, weight: Array | None) -> Array:
-    """Correlations of columns (n, q) with scores Z (n, k), weighted; NaN in a column leaves those rows out of it."""
+    """Return weighted correlations of columns (n, q) with scores Z (n, k); rows with NaN are left out of a column."""
     w = np.ones(len(Z)) if weight is None else weight
     found = np.empty((columns.shape[1], Z.shape[1]))
     for j, column in enumerate(columns.T):
         seen = np.isfinite(column) & (w > 0.0)
         if not seen.any():
-            raise DataError(f"supplementary column {j} has no number in a row that counts; leave it out.")
+            raise DataError(f"supplementary column {j} has no number in a row with positive weight", fix="leave it out")
         found[j] = _correlation(column[seen], Z[seen], w[seen])
     return found
 
@@ -148,10 +148,11 @@ def _correlation(x: Array, Z: Array, w: Array) -> Array:
 def supplementary_categories(
     name: str, values: Array, Z: Array, squared_error_of_means: Array, weight: Array | None
 ) -> SupplementaryCategories:
-    """Mean scores of the levels of `values` (n,), with their tests.
+    """Return the mean scores of the categories of `values` (n,), with their tests.
 
     v = coordinate / sqrt(λ / n_l · (n − n_l) / (n − 1)), λ with divisor n: the test of a random draw without
-    replacement (Morineau 1984). `squared_error_of_means` (l,) is the part of each level's mean row off the components.
+    replacement (Morineau 1984). `squared_error_of_means` (l,) is the part of each category's mean row off the
+    components.
     """
     w = np.ones(len(Z)) if weight is None else weight
     levels, codes = np.unique(values, return_inverse=True)

@@ -1,4 +1,4 @@
-"""Principal components of rows with missing entries, by way of their likelihood."""
+"""Principal components of incomplete rows, by maximum likelihood of the observed entries."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def fit_pca_missing(
     rng: np.random.Generator | None = None,
     progress: Progress | None = None,
 ) -> PCAFit:
-    """Principal components by maximum likelihood of the observed entries; NaN is missing.
+    """Return principal components by maximum likelihood of the observed entries; NaN is missing.
 
-    The model is probabilistic PCA; its covariance, with the divisor Σw − 1 of a plain fit, has these components. An
-    integer n_components is the number of latent dimensions; a share or a rule is applied to the spectrum
-    of the saturated model (d − 1 of them). Without a missing entry it is the plain fit.
+    The model is probabilistic PCA; its covariance, with the divisor Σw − 1 of an ordinary fit, has these components. An
+    integer n_components is the number of latent dimensions; a share or a rule is applied to the spectrum of the
+    saturated model (d − 1 of them). Without missing values it is the ordinary fit.
     """
-    with np.errstate(all="ignore"):  # infinities are found in the result, and explained
+    with np.errstate(all="ignore"):  # infinities show in the result, and are explained then
         observed = accumulate(source, ColumnMoments.of_observed, progress, "observed entries")
     if not observed.missing.any():
         return fit_pca(
@@ -68,7 +68,7 @@ def fit_pca_missing(
 def _one_column(
     source: Source, n_components: Any, standardize: bool, tol: float, rng: np.random.Generator | None
 ) -> PCAFit:
-    """A single column has no other to learn from: its observed entries are the data."""
+    """Fit the observed entries of a single column: there is no other to learn from."""
     values = np.concatenate([dense(rows)[:, 0] for rows in source.rows()])
     seen = ~np.isnan(values)
     weight = None if source.weight is None else source.weight[seen]
@@ -77,7 +77,7 @@ def _one_column(
 
 
 def _from_likelihood(found: MissingFit, filled: CentredRows, n_components: Any, scale: Array) -> PCAFit:
-    """The components of the fitted covariance W Wᵀ + σ² I, its divisor brought from Σw to Σw − 1."""
+    """Return the components of the fitted covariance W Wᵀ + σ² I, with its divisor changed from Σw to Σw − 1."""
     weight = found.weight
     factor = weight / (weight - 1.0)
     U, s, _ = np.linalg.svd(found.model.loadings, full_matrices=False)
@@ -117,11 +117,11 @@ def _require_columns(observed: ColumnMoments, source: Source) -> None:
     empty = np.flatnonzero(observed.weight == 0.0)
     if empty.size:
         name = source.names[empty[0]] if source.names else int(empty[0])
-        raise DataError(f"column {name!r} of X has no observed entry (NaN in every row); leave it out.")
-    if not np.any(observed.square > 0.0):
         raise DataError(
-            "X has no variance: the observed entries of every column are equal, so nothing can be modelled."
+            f"column {name!r} of X has no observed entry (NaN in every row)", columns=[str(name)], fix="leave it out"
         )
+    if not np.any(observed.square > 0.0):
+        raise DataError("X has no variance: the observed entries of every column are equal, so there is nothing to fit")
 
 
 def _divide(rows: Any, scale: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Principal components as a frozen value: axes, variances, and the Gaussian that they imply."""
+"""Principal components as a frozen model: axes, variances, and the Gaussian density that they imply."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ __all__ = ["PrincipalComponents"]
 
 @dataclass(frozen=True, eq=False)
 class PrincipalComponents:
-    """The k leading axes of a cloud of rows.
+    """The k leading principal axes of a set of rows.
 
     A row x has the standardised form x̃ = (x − mean) / scale, the scores z = components x̃, and its projection is
-    mean + scale · componentsᵀ z. Covariances below are of x̃ unless they say otherwise.
+    mean + scale · componentsᵀ z. Covariances below are of x̃ unless stated otherwise.
 
     Attributes:
         mean: (d,).
@@ -66,42 +66,43 @@ class PrincipalComponents:
         return np.asarray(self.components.T * np.sqrt(self.variances))
 
     def standardised(self, X: Array) -> Array:
-        """x̃ for each row of X (n, d)."""
+        """Return x̃ for each row of X (n, d)."""
         return np.asarray((X - self.mean) / self.scale)
 
     def project(self, X: Array) -> Array:
-        """Scores (n, k) of the rows of X (n, d)."""
+        """Return the scores (n, k) of the rows of X (n, d)."""
         return np.asarray((X - self.mean) @ (self.components / self.scale).T)
 
     def reconstruct(self, Z: Array) -> Array:
-        """The rows (n, d) whose scores are Z (n, k)."""
+        """Return the rows (n, d) whose scores are Z (n, k)."""
         return np.asarray(Z @ (self.components * self.scale) + self.mean)
 
     def squared_error(self, X: Array) -> Array:
-        """‖x̃ − its projection‖² for each row of X, (n,). Over the fitted rows it sums to (Σw − 1) times the
-        discarded eigenvalues (Eckart and Young 1936).
+        """Return ‖x̃ − its projection‖² for each row of X, (n,).
+
+        Over the fitted rows it sums to (Σw − 1) times the discarded eigenvalues (Eckart and Young 1936).
         """
         rest = self.standardised(X)
         rest -= (rest @ self.components.T) @ self.components
         return np.asarray(np.einsum("ij,ij->i", rest, rest))
 
     def covariance(self) -> Array:
-        """The model's covariance of x (d, d): scale · (V (Λ − σ²I) Vᵀ + σ²I) · scale."""
+        """Return the model's covariance of x (d, d): scale · (V (Λ − σ²I) Vᵀ + σ²I) · scale."""
         excess = np.maximum(self.variances - self.noise, 0.0)
         C = (self.components.T * excess) @ self.components + self.noise * np.eye(self.mean.size)
         return np.asarray(C * self.scale * self.scale[:, None])
 
     def precision(self) -> Array:
-        """The inverse of `covariance` (d, d), from the axes."""
+        """Return the inverse of `covariance` (d, d), from the axes."""
         self._require_density()
         rest = 1.0 / self.noise if self.noise else 0.0
         inner = (self.components.T * (1.0 / self.variances - rest)) @ self.components + rest * np.eye(self.mean.size)
         return np.asarray(inner / self.scale / self.scale[:, None])
 
     def log_density(self, X: Array) -> Array:
-        """log N(x | mean, covariance) for each row of X (n, d), shape (n,).
+        """Return log N(x | mean, covariance) for each row of X (n, d), shape (n,).
 
-        −½ (d log 2π + Σ log λ + (d − k) log σ² + Σ z²/λ + ‖rest‖²/σ²) − Σ log scale, in O(dk) a row.
+        −½ (d log 2π + Σ log λ + (d − k) log σ² + Σ z²/λ + ‖rest‖²/σ²) − Σ log scale, in O(dk) per row.
         """
         self._require_density()
         k, d = self.components.shape
@@ -114,30 +115,32 @@ class PrincipalComponents:
         return np.asarray(-0.5 * (d * np.log(2.0 * np.pi) + log_det + distance))
 
     def observed_log_density(self, X: Array) -> Array:
-        """Log density (n,) of what is observed of each row, NaN being a missing entry; 0 for a row without entries."""
-        gaps = np.isnan(X).any(axis=1)
+        """Return the log density (n,) of the observed entries of each row; 0 for a row without any. NaN is missing."""
+        incomplete = np.isnan(X).any(axis=1)
         found = self.log_density(X)
-        if gaps.any():
+        if incomplete.any():
             joint: Density = self.gaussian() if self.noise else Gaussian(self.mean, Full(self.covariance()))
-            found[gaps] = joint.log_density(X[gaps])
+            found[incomplete] = joint.log_density(X[incomplete])
         return found
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
-        """n draws (n, d) from the Gaussian with this mean and covariance."""
+        """Return n draws (n, d) from the Gaussian with this mean and covariance."""
         Z = rng.standard_normal((n, self.variances.size)) * np.sqrt(np.maximum(self.variances - self.noise, 0.0))
         noise = rng.standard_normal((n, self.mean.size)) * np.sqrt(self.noise)
         return np.asarray(self.mean + self.scale * (Z @ self.components + noise))
 
     def gaussian(self, floor: float = 0.0) -> LinearGaussian:
-        """The same density as a linear-Gaussian model, W = scale · V (Λ − σ²)^½; needs some noise.
+        """Return the same density as a linear-Gaussian model, W = scale · V (Λ − σ²)^½; it needs some noise.
 
-        `floor` is the least noise, as a share of the mean variance: for models that keep all the variance. It stays
-        below half the least variance kept, so that no component vanishes where columns differ much in scale.
+        `floor` is the smallest noise, as a share of the mean variance: for models that keep all the variance. It stays
+        below half the smallest variance kept, so that no component vanishes where columns differ much in scale.
         """
-        least = float(self.variances[self.variances > 0.0].min(initial=self.total))
-        noise = max(self.noise, min(floor * self.total / self.mean.size, 0.5 * least))
+        smallest = float(self.variances[self.variances > 0.0].min(initial=self.total))
+        noise = max(self.noise, min(floor * self.total / self.mean.size, 0.5 * smallest))
         if not noise:
-            raise OptionError("the components keep all the variance, so no noise is left; choose fewer components.")
+            raise OptionError(
+                "the components keep all the variance, so no noise is left", fix="choose fewer components"
+            )
         W = self.components.T * np.sqrt(np.maximum(self.variances - noise, 0.0))
         return LinearGaussian(self.mean, W * self.scale[:, None], noise * self.scale**2)
 
@@ -146,6 +149,8 @@ class PrincipalComponents:
         rank = int(np.count_nonzero(self.variances > 1e-14 * self.total))
         if rank < k or (k < d and not self.noise):
             raise OptionError(
-                f"n_components={k} keeps all the variance, which fills only {rank} of {d} dimensions, so rows have no "
-                f"density; choose n_components below {rank}."
+                f"keeps all the variance, which fills only {rank} of {d} dimensions, so rows have no density",
+                argument="n_components",
+                value=k,
+                fix=f"choose n_components below {rank}",
             )

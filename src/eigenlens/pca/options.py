@@ -1,4 +1,4 @@
-"""The gate of `PCA`, and what is said about a fit that deserves a second look."""
+"""The parameters of `PCA`, checked once, and the warnings about a fit that deserves a second look."""
 
 from __future__ import annotations
 
@@ -11,25 +11,26 @@ from eigenlens import checks
 from eigenlens.arrays import dense
 from eigenlens.data.source import BLOCK_BYTES, Block, Source, accumulate
 from eigenlens.errors import ConvergenceWarning, DataWarning
+from eigenlens.linalg.n_components import N_COMPONENTS_RULES
 from eigenlens.linalg.solve import SOLVERS
 from eigenlens.missing.result import ENDS
-from eigenlens.pca.fit import N_COMPONENTS_RULES, PCAFit, fit_pca, weighted_row_count
+from eigenlens.pca.fit import PCAFit, fit_pca, weighted_row_count
 from eigenlens.pca.missing import fit_pca_missing
 
 __all__ = ["MISSING_VALUE_METHODS", "check_pca_options", "rows_with_entries", "warn_about_pca"]
 
 MISSING_VALUE_METHODS = {"raise": fit_pca, "em": fit_pca_missing}
-"""What to do with NaN: refuse it, or fit the observed entries by maximum likelihood."""
+"""What to do with NaN, by name: raise an error, or fit the observed entries by maximum likelihood."""
 
 EARLY_STOP_ADVICE = {
     "max_iter": "; divide columns of very different sizes by their standard deviations (standardize=True), or choose "
     "fewer components",
 }
-"""What to do about a climb that ended early, by what ended it."""
+"""What to do about an iteration that ended early, by the reason."""
 
 
 def check_pca_options(estimator: Any, source: Source, rows_known: bool = True) -> tuple[Any, dict[str, Any]]:
-    """The parameters, checked once: what n_components means here, and the keywords of `fit_pca`."""
+    """Check the parameters; return `n_components` as `fit_pca` takes it, and the keywords of `fit_pca`."""
     checks.name("missing", estimator.missing, MISSING_VALUE_METHODS)
     checks.boolean("whiten", estimator.whiten)
     options = {
@@ -39,10 +40,10 @@ def check_pca_options(estimator: Any, source: Source, rows_known: bool = True) -
         "rng": checks.generator(estimator.random_state),
     }
     n = weighted_row_count(source) if rows_known else None
-    return _checked_components(estimator.n_components, n, source.n_features), options
+    return _check_n_components(estimator.n_components, n, source.n_features), options
 
 
-def _checked_components(k: Any, n: int | None, d: int) -> Any:
+def _check_n_components(k: Any, n: int | None, d: int) -> Any:
     if k is None or callable(k):
         return k
     if isinstance(k, str):
@@ -54,7 +55,7 @@ def _checked_components(k: Any, n: int | None, d: int) -> Any:
 
 
 def rows_with_entries(rows: Source, total: int) -> int:
-    """How many rows have an observed entry; the others took no part in the likelihood, and are warned of."""
+    """Return how many rows have an observed entry, and warn of the others, which took no part in the fit."""
     seen = accumulate(rows, _rows_seen)
     if total > seen:
         _warn(
@@ -72,11 +73,11 @@ def _rows_seen(block: Block) -> int:
 
 
 def warn_about_pca(fit: PCAFit, source: Source, estimator: Any) -> None:
-    """Warn the caller of `fit` of a solver that stopped early and of columns without variance."""
+    """Warn the caller of `fit` of a solver that stopped early and of constant columns."""
     outcome, model = fit.spectrum.outcome, fit.model
     if not outcome.converged and fit.ended:
         _warn(
-            f"missing='em' stopped after {outcome.iterations} steps, short of the greatest likelihood: "
+            f"missing='em' stopped after {outcome.iterations} steps, short of the maximum likelihood: "
             f"{ENDS[fit.ended]}{EARLY_STOP_ADVICE.get(fit.ended, '')}. The best model so far is kept.",
             ConvergenceWarning,
         )

@@ -1,7 +1,4 @@
-"""How many components? Every rule on one spectrum, in one table.
-
-What the rules for the number of components say, side by side.
-"""
+"""Suggestions for the number of components: every rule applied to one spectrum, in one table."""
 
 from __future__ import annotations
 
@@ -17,9 +14,11 @@ from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.data.coerce import as_source
 from eigenlens.errors import OptionError
-from eigenlens.linalg import n_components as select
+from eigenlens.linalg import n_components as rule_functions
+from eigenlens.linalg.n_components import N_COMPONENTS_RULES
 from eigenlens.linalg.operators import CentredRows
-from eigenlens.pca.fit import N_COMPONENTS_RULES, fit_pca
+from eigenlens.pca.fit import fit_pca
+from eigenlens.tables.text import align
 
 __all__ = ["ComponentTable", "Suggestion", "select_components"]
 
@@ -41,10 +40,10 @@ def select_components(
     sample_weight: Any = None,
     random_state: Any = None,
 ) -> ComponentTable:
-    """One table: what each rule says about the number of components, and the share of variance that keeps.
+    """Return a table with the number of components that each rule suggests, and the share of variance that it keeps.
 
     Rules: the share of variance, and those of `PCA(n_components=…)`: "mle", "parallel", "gavish-donoho", "cv",
-    "kaiser". Parallel analysis and cross-validation need entries, not moments: beyond 50 million entries they look at a
+    "kaiser". Parallel analysis and cross-validation need entries, not moments: beyond 50 million entries they use a
     random sample of rows. Cost: one spectrum, 40 more for parallel analysis and 40 smaller ones for "cv".
 
     >>> rng = np.random.default_rng(0)
@@ -63,17 +62,17 @@ def select_components(
     )
     fit = fit_pca(source, None, standardize=standardize)
     values, rng = fit.spectrum.values, checks.generator(random_state)
-    kept = _at_least_one(select.share(values, fit.model.total, target), len(values))
+    kept = _at_least_one(rule_functions.share(values, fit.model.total, target), len(values))
     table = [_suggestion(f"{target:.0%} of variance", kept, fit.model.total, values, "the share of variance asked for")]
     for name in names:
-        table.append(_judged(name, values, fit.rows, fit.model.total, rng))
+        table.append(_apply_rule(name, values, fit.rows, fit.model.total, rng))
     return ComponentTable(tuple(table))
 
 
-def _judged(name: str, values: Array, rows: CentredRows, total: float, rng: np.random.Generator) -> Suggestion:
+def _apply_rule(name: str, values: Array, rows: CentredRows, total: float, rng: np.random.Generator) -> Suggestion:
     try:
         return _suggestion(name, N_COMPONENTS_RULES[name](values, rows, rng), total, values, NOTES.get(name, ""))
-    except OptionError as error:  # a rule that does not apply to this shape says so in its line
+    except OptionError as error:  # the line of a rule that does not apply to this shape has the reason
         return Suggestion(name, 0, 0.0, f"does not apply: {error}")
 
 
@@ -87,7 +86,7 @@ def _suggestion(rule: str, k: int, total: float, values: Array, note: str) -> Su
 
 @dataclass(frozen=True)
 class Suggestion:
-    """What one rule says: how many components, the share of variance they hold, and a remark."""
+    """The suggestion of one rule: the number of components, the share of variance that they hold, and a remark."""
 
     rule: str
     n_components: int
@@ -95,7 +94,7 @@ class Suggestion:
     note: str = ""
 
     def cells(self) -> tuple[str, str, str, str]:
-        """The row as text; a share that is NaN is left blank."""
+        """Return the row as text; a share that is NaN is left blank."""
         shown = "" if math.isnan(self.share) else f"{self.share:.1%}"
         return self.rule, str(self.n_components), shown, " ".join(self.note.split())
 
@@ -120,7 +119,7 @@ class ComponentTable:
             if row.rule == rule:
                 return row
         known = ", ".join(repr(row.rule) for row in self.rows)
-        raise OptionError(f"rule={rule!r} is not in this table, which has {known or 'no rows'}.")
+        raise OptionError(f"is not in this table, which has {known or 'no rows'}", argument="rule", value=rule)
 
     def __iter__(self) -> Iterator[Suggestion]:
         return iter(self.rows)
@@ -129,9 +128,7 @@ class ComponentTable:
         return len(self.rows)
 
     def __str__(self) -> str:
-        lines = [_TITLES, *(row.cells() for row in self.rows)]
-        a, b, c, _ = (max(len(cell) for cell in column) for column in zip(*lines, strict=True))
-        return "\n".join(f"{rule:<{a}}  {k:>{b}}  {held:>{c}}  {note}".rstrip() for rule, k, held, note in lines)
+        return align(_TITLES, [row.cells() for row in self.rows], sides="<>><")
 
     __repr__ = __str__
 

@@ -1,7 +1,7 @@
-"""From a fitted model, and rows, to plain arrays with names: what the pictures and the report show.
+"""Plain arrays with names, made from a fitted model and rows, that plots and reports show.
 
-A model here is a fitted `PCA` or the frozen `PrincipalComponents` inside it. Components are counted from 1,
-as people do, and shares and contributions are per cent.
+A model here is a fitted `PCA` or the frozen `PrincipalComponents` inside it. Components are counted from 1, and shares
+and contributions are per cent.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from eigenlens import checks
 from eigenlens.arrays import Array, to_numpy
 from eigenlens.errors import DataError, OptionError
-from eigenlens.pca import interpret as reading
+from eigenlens.pca.interpret import contributions_by_column, contributions_by_row, correlations_with_components
 from eigenlens.pca.model import PrincipalComponents
 from eigenlens.tables.names import feature_names, row_labels
 from eigenlens.tables.rows import first_rows
@@ -33,11 +33,11 @@ __all__ = [
 ]
 
 BIPLOT_SCALINGS = (0.0, 0.5, 1.0)
-"""Scalings of a biplot: 0 keeps the columns' covariances, 1 the rows' distances, 0.5 is between them."""
+"""Scalings of a biplot: 0 preserves the columns' covariances, 1 the rows' distances, 0.5 is a compromise."""
 
 
 def variance(model: Any) -> VarianceTable:
-    """Eigenvalues and their shares of the total variance.
+    """Return eigenvalues and their shares of the total variance.
 
     >>> from eigenlens import PCA
     >>> table = variance(PCA().fit([[0.0, 0.0], [3.0, 0.0], [0.0, 1.0], [3.0, 1.0]]))
@@ -49,34 +49,34 @@ def variance(model: Any) -> VarianceTable:
 
 
 def loadings(model: Any, components: Sequence[int] | None = None, *, names: Iterable[str] | None = None) -> ValueTable:
-    """V √λ (d, m): how a column moves when a component moves by one standard deviation."""
+    """Return V √λ (d, m): the change of each column when a component changes by one standard deviation."""
     return _by_column("loading", model, principal_components_of(model).loadings, components, names)
 
 
 def correlations(
     model: Any, components: Sequence[int] | None = None, *, names: Iterable[str] | None = None
 ) -> ValueTable:
-    """Correlations (d, m) of columns with components: coordinates in the correlation circle."""
+    """Return correlations (d, m) of columns with components: coordinates in the correlation circle."""
     return _by_column(
-        "correlation", model, reading.correlations_with_components(principal_components_of(model)), components, names
+        "correlation", model, correlations_with_components(principal_components_of(model)), components, names
     )
 
 
 def column_contributions(
     model: Any, components: Sequence[int] | None = None, *, names: Iterable[str] | None = None
 ) -> ValueTable:
-    """Per cent (d, m) that each column contributes to each component; a component's column sums to 100."""
+    """Return the per cent (d, m) that each column contributes to each component; each component sums to 100."""
     return _by_column(
-        "contribution %", model, reading.contributions_by_column(principal_components_of(model)), components, names
+        "contribution %", model, contributions_by_column(principal_components_of(model)), components, names
     )
 
 
 def row_contributions(
     model: Any, X: Any, components: Sequence[int] | None = None, *, labels: Iterable[Any] | None = None
 ) -> ValueTable:
-    """Per cent (n, m) that each row contributes to each component's variance."""
+    """Return the per cent (n, m) that each row contributes to each component's variance."""
     Z = unwhitened_scores(model, X)
-    values = reading.contributions_by_row(principal_components_of(model), Z, None)
+    values = contributions_by_row(principal_components_of(model), Z, None)
     named = row_labels(labels, len(Z)) or tuple(f"row {i}" for i in range(len(Z)))
     chosen = check_component_numbers(model, components)
     return ValueTable("contribution %", named, chosen, _shares(model, chosen), values[:, _index(chosen)])
@@ -85,11 +85,11 @@ def row_contributions(
 def scores(
     model: Any, X: Any, components: Sequence[int] | None = None, *, labels: Iterable[Any] | None = None
 ) -> ScoreTable:
-    """The scores (n, m) of the rows of X, as `transform` gives them: whitened if the model whitens."""
+    """Return the scores (n, m) of the rows of X, as `transform` does: whitened if the model whitens."""
     chosen, Z = check_component_numbers(model, components), unwhitened_scores(model, X)
     whitened = bool(getattr(model, "whiten", False))
     if whitened:
-        Z = _divided(Z, np.sqrt(principal_components_of(model).variances))
+        Z = _divide_columns(Z, np.sqrt(principal_components_of(model).variances))
     named, Z = row_labels(labels, len(Z)), Z[:, _index(chosen)]
     return ScoreTable(named, chosen, _shares(model, chosen), Z, whitened)
 
@@ -103,7 +103,7 @@ def biplot(
     labels: Iterable[Any] | None = None,
     names: Iterable[str] | None = None,
 ) -> BiplotTable:
-    """Vectors of rows and columns on some components, scaled by alpha; see `BiplotTable`.
+    """Return vectors of rows and columns on some components, scaled by alpha; see `BiplotTable`.
 
     Rows that were not fitted take the same formula, Z Sᵅ⁻¹ with Z their scores.
 
@@ -114,11 +114,11 @@ def biplot(
     True
     """
     if alpha not in BIPLOT_SCALINGS:
-        raise OptionError(f"alpha={alpha!r} must be 0 (columns), 0.5 (both) or 1 (rows).")
+        raise OptionError("must be 0 (columns), 0.5 (both) or 1 (rows)", argument="alpha", value=alpha)
     found, chosen = principal_components_of(model), check_component_numbers(model, components)
     index, Z = _index(chosen), unwhitened_scores(model, X)
     S = np.sqrt(found.variances * (found.weight - 1.0))[index]
-    rows = _divided(Z[:, index], S ** (1.0 - alpha))
+    rows = _divide_columns(Z[:, index], S ** (1.0 - alpha))
     columns = found.components[index].T * S ** (1.0 - alpha)
     named = row_labels(labels, len(Z)), model_column_names(model, names)
     return BiplotTable(float(alpha), *named, chosen, _shares(model, chosen), rows, columns)
@@ -133,13 +133,13 @@ def reconstruction(
     labels: Iterable[Any] | None = None,
     names: Iterable[str] | None = None,
 ) -> ReconstructionTable:
-    """The first `limit` rows of X and their reconstructions from `counts` leading components each.
+    """Return the first `limit` rows of X and their reconstructions from `counts` leading components each.
 
     x̂ = mean + scale · V_qᵀ V_q x̃. Without `counts`, up to four numbers spread from 1 to the components kept.
     """
     found = principal_components_of(model)
     chosen = _counts(counts, found.variances.size)
-    rows = _checked(found, first_rows(X, limit))
+    rows = _check_rows(found, first_rows(X, limit))
     Z, basis = found.project(rows), found.components * found.scale
     rebuilt = np.stack([Z[:, :q] @ basis[:q] + found.mean for q in chosen])
     errors = (((rows - rebuilt) / found.scale) ** 2).sum(axis=2)
@@ -149,20 +149,22 @@ def reconstruction(
 
 
 def principal_components_of(model: Any) -> PrincipalComponents:
-    """The frozen model inside a fitted estimator, or the model itself."""
+    """Return the frozen model inside a fitted estimator, or the model itself."""
     found = getattr(model, "model_", model)
     if not isinstance(found, PrincipalComponents):
-        raise OptionError(f"model={type(model).__name__} has no principal components; give a fitted PCA.")
+        raise OptionError(
+            f"of type {type(model).__name__} has no principal components", argument="model", fix="give a fitted PCA"
+        )
     return found
 
 
 def model_column_names(model: Any, names: Iterable[str] | None = None) -> tuple[str, ...]:
-    """The d column names: those given, those of the fit, or x0, x1, … as scikit-learn has it."""
+    """Return the d column names: those given, those of the fit, or x0, x1, … as scikit-learn has it."""
     return feature_names(model, principal_components_of(model).mean.size, names)
 
 
 def check_component_numbers(model: Any, components: Sequence[int] | None) -> tuple[int, ...]:
-    """The component numbers asked for, checked, or all of them."""
+    """Return the component numbers given, checked, or all of them."""
     k = principal_components_of(model).variances.size
     if components is None:
         return tuple(range(1, k + 1))
@@ -171,22 +173,22 @@ def check_component_numbers(model: Any, components: Sequence[int] | None) -> tup
 
 
 def unwhitened_scores(model: Any, X: Any) -> Array:
-    """Scores (n, k) of the rows of X, never whitened, float64.
+    """Return scores (n, k) of the rows of X, never whitened, float64.
 
-    An estimator projects by its own `transform`, which knows every kind of X and checks its column names.
+    An estimator projects by its own `transform`, which takes every kind of X and checks its column names.
     """
     found = principal_components_of(model)
     if not hasattr(model, "transform"):
-        return found.project(_checked(found, first_rows(X)))
+        return found.project(_check_rows(found, first_rows(X)))
     Z = np.asarray(to_numpy(model.transform(X)), dtype=np.float64)
     return Z * np.sqrt(found.variances) if getattr(model, "whiten", False) else Z
 
 
-def _checked(model: PrincipalComponents, rows: Array) -> Array:
+def _check_rows(model: PrincipalComponents, rows: Array) -> Array:
     if rows.shape[1] != model.mean.size:
-        raise DataError(f"X has {rows.shape[1]} columns, but the model was fitted on {model.mean.size}.")
+        raise DataError(f"X has {rows.shape[1]} columns, but the model was fitted on {model.mean.size}")
     if not np.all(np.isfinite(rows)):
-        raise DataError("X contains NaN or infinity; leave those rows out, or impute them first.")
+        raise DataError("X contains NaN or infinity", fix="leave those rows out, or impute them first")
     return rows
 
 
@@ -206,8 +208,8 @@ def _shares(model: Any, components: tuple[int, ...]) -> Array:
     return variance(model).shares[_index(components)]
 
 
-def _divided(Z: Array, scale: Array) -> Array:
-    """Z / scale by column; a component without variance has scores of zero, and keeps them."""
+def _divide_columns(Z: Array, scale: Array) -> Array:
+    """Return Z / scale by column; the scores of a component without variance stay zero."""
     return np.asarray(Z / np.where(scale > 0.0, scale, 1.0) * (scale > 0.0))
 
 
@@ -216,5 +218,5 @@ def _counts(counts: int | Sequence[int] | None, k: int) -> tuple[int, ...]:
         return tuple(int(q) for q in np.unique(np.geomspace(1, k, min(4, k)).round()))
     given = [counts] if isinstance(counts, int | np.integer) else list(counts)
     if not given:
-        raise OptionError("k=() is empty; give at least one number of components.")
+        raise OptionError("is empty", argument="k", value=(), fix="give at least one number of components")
     return tuple(checks.integer("k", q, 1, k, "the number of components that the model keeps") for q in given)

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.errors import OptionError
+from eigenlens.data.categories import encode
+from eigenlens.errors import CategoryError, OptionError
 from eigenlens.reporting.page import GAP_16, packed
 
 __all__ = ["LARGEST", "Ascending", "Coded", "Places", "Words", "coded", "cut", "fitted", "pixels", "settled"]
@@ -73,13 +74,13 @@ def coded(values: Any) -> Coded:
     >>> coded(["b", None, "a", "b"]).codes.tolist()
     [0, -1, 1, 0]
     """
-    levels: dict[str, int] = {}
-    codes = [-1 if _is_missing(value) else levels.setdefault(cut(value), len(levels)) for value in values]
-    return Coded(np.array(codes, dtype=np.int64), tuple(levels))
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or value != value or type(value).__name__ in ("NAType", "NaTType")
+    try:
+        codes, categories, _ = encode(values).drop_unused()
+    except CategoryError:  # lists and dictionaries are shown as text
+        codes, categories, _ = encode(list(map(str, values)))
+    names: dict[str, int] = {}
+    positions = [names.setdefault(cut(category), len(names)) for category in categories]
+    return Coded(np.array([*positions, -1], dtype=np.int64)[codes], tuple(names))
 
 
 def cut(name: Any, longest: int = LONGEST) -> str:

@@ -10,8 +10,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from eigenlens.arrays import Array, dense, is_sparse
-from eigenlens.data.level_arrays import format_categories, sort_categories
-from eigenlens.data.levels import coded
+from eigenlens.data.categories import category_positions, encode, format_categories, merge_categories
 from eigenlens.data.source import Block
 from eigenlens.errors import DataError
 from eigenlens.stats.moments import rows_and_weight
@@ -40,7 +39,7 @@ class Counts:
     @classmethod
     def of(cls, values: Any, weight: Array | None = None) -> Self:
         """The counts of a column (n,) or (n, 1): an array, a list or a Series. None, NaN and null are missing."""
-        codes, levels, declared = coded(values)
+        codes, levels, declared = encode(values).in_order()
         found = np.bincount(codes + 1, weight, minlength=len(levels) + 1).astype(np.float64)
         missing, found = float(found[0]), found[1:]
         if weight is not None and not declared and not np.all(found > 0.0):  # a row of weight 0 is absent
@@ -52,7 +51,7 @@ class Counts:
         missing = self.missing + other.missing
         if self.levels == other.levels:
             return type(self)(self.levels, self.weight + other.weight, missing, self.declared and other.declared)
-        levels = sort_categories({*self.levels, *other.levels})
+        levels = merge_categories(self.levels, other.levels)
         return type(self)(levels, self._spread(levels) + other._spread(levels), missing)
 
     @property
@@ -74,8 +73,7 @@ class Counts:
         return type(self)(known, self._spread(known), self.missing, declared=True)
 
     def _spread(self, levels: tuple[Any, ...]) -> Array:
-        mine = dict(zip(self.levels, self.weight, strict=True))
-        return np.array([mine.get(level, 0.0) for level in levels])
+        return np.append(self.weight, 0.0)[category_positions(self.levels, levels)]
 
 
 @dataclass(frozen=True, eq=False)

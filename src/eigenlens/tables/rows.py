@@ -107,9 +107,7 @@ def _entries(rows: Any, text: list[int], d: int) -> tuple[Array, list[Array]]:
     found = []
     for j in text:
         (encoded,) = codes_of(rows, np.array([j]))
-        categories = np.empty(len(encoded.categories) + 1, dtype=object)
-        categories[:-1] = encoded.categories
-        found.append(categories[encoded.codes])
+        found.append(encoded.values())
     return numbers, found
 
 

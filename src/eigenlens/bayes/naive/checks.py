@@ -22,9 +22,9 @@ from eigenlens.bayes.naive.fit import NaiveStatistics
 from eigenlens.bayes.naive.model import NaiveModel
 from eigenlens.bayes.naive.options import UNKNOWN, NaiveOptions
 from eigenlens.bayes.naive.plan import FamilyChoice, Plan, column_position
+from eigenlens.data.categories import format_categories
 from eigenlens.data.coerce import as_table, fields_of
 from eigenlens.data.column_kinds import Field
-from eigenlens.data.level_arrays import format_categories
 from eigenlens.data.source import Source
 from eigenlens.data.table import MixedRows, numbers_of
 from eigenlens.errors import DataError, DataWarning, OptionError

@@ -16,9 +16,9 @@ import typer
 
 from eigenlens.arrays import Array
 from eigenlens.cli.errors import refuse
+from eigenlens.cli.input_files import require_files
 from eigenlens.cli.options import DataFiles, ModelFile, Output, Reading, Running, takes
 from eigenlens.cli.output import aligned, counted
-from eigenlens.cli.present import require_files
 
 __all__ = [
     "Judged",
@@ -146,11 +146,11 @@ def predict(
 
 def _judged(found: Any, table: Any, columns: dict[str, Any]) -> Any:
     """What predictions are worth, by the rows whose class the table says."""
-    from eigenlens.cli.roles import gaps_of
+    from eigenlens.cli.table_checks import is_missing
 
     if table.label is None or not hasattr(found, "classes_"):
         return None
-    known = ~gaps_of(table.label)
+    known = ~is_missing(table.label)
     weight = None if table.weight is None else table.weight[known]
     return judge(found.classes_, columns["predicted"][known], table.label[known], weight) if known.any() else None
 
@@ -167,9 +167,9 @@ def apply(
 ) -> None:
     """Load, read, work, write. `able`: the method that the model must have, and what it is for."""
     require_files(model, files)
+    from eigenlens.cli.input_table import read_table
     from eigenlens.cli.model_options import require_method, takes_text
     from eigenlens.cli.output_files import FORMATS, checked_target
-    from eigenlens.cli.reading import read_table
     from eigenlens.cli.session import session
     from eigenlens.estimator.storage import load
 
@@ -200,7 +200,7 @@ WIDE = {"inverse_transform", "impute"}
 
 def require_memory(entries: int, running: Running) -> None:
     """Refuse a result that is larger than what may be held."""
-    from eigenlens.cli.opening import memory_limit
+    from eigenlens.cli.input_table import memory_limit
     from eigenlens.cli.output_files import in_words
 
     size, most = 8 * entries, memory_limit(running, share=1)

@@ -9,9 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from eigenlens.cli.errors import exit_status, refuse
+from eigenlens.cli.input_files import require_files
 from eigenlens.cli.model_options import commands, find_model, flag_of, joined, make_estimator, option_value
 from eigenlens.cli.options import DataFiles, Output, Reading, Running, flags, takes
-from eigenlens.cli.present import require_files
 from eigenlens.errors import EigenlensError, OptionError
 
 __all__ = ["compare"]
@@ -42,8 +42,8 @@ def compare(
     With --quiet the name of the best model is all that is printed.
     """  # fmt: skip
     require_files(files)
+    from eigenlens.cli.input_table import read_table
     from eigenlens.cli.output_files import FORMATS, checked_target, write_table
-    from eigenlens.cli.reading import read_table
     from eigenlens.cli.session import session
 
     with session(running) as now:

@@ -16,8 +16,8 @@ import typer
 
 from eigenlens.catalogue import entry_of, import_part
 from eigenlens.cli.errors import refuse
+from eigenlens.cli.input_files import require_files
 from eigenlens.cli.options import ModelFile, Running, takes
-from eigenlens.cli.present import require_files
 from eigenlens.cli.summaries import axis_names
 from eigenlens.tables.names import feature_names
 

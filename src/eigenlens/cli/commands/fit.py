@@ -13,10 +13,10 @@ import typer
 from eigenlens.catalogue import page_of
 from eigenlens.cli.commands.report import require_page, write_report
 from eigenlens.cli.errors import refuse
+from eigenlens.cli.input_files import require_files
 from eigenlens.cli.model_options import ModelOptions, commands, find_model, joined, keeps_rows, unfitted_model
 from eigenlens.cli.options import DataFiles, Reading, Running, flags, takes
 from eigenlens.cli.output import TYPED, without
-from eigenlens.cli.present import require_files
 
 __all__ = ["fit"]
 
@@ -53,10 +53,10 @@ def fit(
     Empty cells and those of --na are missing entries: ppca, fa, gmm, nb and pca --missing em fit what is there.
     """
     require_files(files)
-    from eigenlens.cli.looking import look_at
+    from eigenlens.cli.input_table import read_table
     from eigenlens.cli.output_files import checked_target
-    from eigenlens.cli.reading import read_table
     from eigenlens.cli.session import session
+    from eigenlens.cli.table_checks import warn_suspicious_columns
 
     with session(running) as now:
         target = checked_target(output, running.force, (".safetensors",))
@@ -68,7 +68,7 @@ def fit(
             table = read_table(files, reading, running, need_label=entry.classes, mixed=entry.mixed)
         estimator = _fewer_if_few(estimator, model, model_options, table.n)
         now.say("read", str(table))
-        look_at(table)
+        warn_suspicious_columns(table)
         # Some models keep their rows, so these must fit into memory: better said before the fit.
         _ = table.rows if keeps_rows(model, asdict(model_options)) else None
         now.tell(read=table.facts)
@@ -87,10 +87,10 @@ def _fitted(
     estimator: Any, choice: Any, options: ModelOptions, table: Any, now: Any, with_label: bool
 ) -> tuple[Any, Any]:
     """The fitted estimator, and the table that it was chosen from (None where there was no choice)."""
-    from eigenlens.cli.choosing import chosen_mixture
+    from eigenlens.cli.mixture_choice import select_best_mixture
 
     if choice is not None:
-        return chosen_mixture(estimator, choice, options.covariance, table, now)
+        return select_best_mixture(estimator, choice, options.covariance, table, now)
     return _climbed(estimator, table, now, with_label), None
 
 
@@ -205,7 +205,7 @@ def _apply_it(estimator: Any, files: Sequence[str], target: Path, reading: Readi
     (name, written) = able[0]
     named = hasattr(estimator, "feature_names_in_")
     chosen = () if named else ("columns", "drop")
-    form = ("na", "separator", "header", "decimal", "thousands", "encoding")
+    form = ("na", "separator", "header", "decimal", "thousands", "comment", "encoding")
     same = flags(reading, "id", "label", *form, "text", "where", "skip_missing", *chosen)
     end = [] if written is None else ["-o", free_name(written)]
     return ["eigenlens", name, str(target), *files, *same, *end]

@@ -9,9 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from eigenlens.cli.errors import refuse
+from eigenlens.cli.input_files import require_files
 from eigenlens.cli.options import Parsing, Running, flags, takes
 from eigenlens.cli.output import counted
-from eigenlens.cli.present import require_files
 
 __all__ = ["info"]
 
@@ -84,22 +84,21 @@ def _fitted_to(model: Any, names: list[str]) -> str:
 
 
 def _describe_table(files: list[str], reading: Parsing, now: Any) -> None:
-    from eigenlens.cli.opening import opened
+    from eigenlens.cli.column_profile import profile_columns
+    from eigenlens.cli.input_table import open_input
     from eigenlens.cli.output import aligned
-    from eigenlens.cli.profiling import profile
-    from eigenlens.data.files.decode import encoding_of
 
     with now.progress("reading"):
-        table = opened(files, reading)
-        paths, text = table.files, table.text
-        columns, n = _of_arrays(paths, table.kinds) if table.is_array else profile(paths, text)
-    found = [column.facts for column in columns]
+        source = open_input(files, reading)
+        columns, n = profile_columns(source)
+    paths, found = source.paths, [column.facts for column in columns]
     now.say("file", f"{_place(files, paths)}: {counted(n, 'row')}, {counted(len(columns), 'column')} ({_size(paths)})")
-    written = None if text is None else text.__dict__ | {"encoding": encoding_of(paths[0], text.encoding)}
-    if text is not None and written is not None:
-        cut = SEPARATORS.get(text.separator, repr(text.separator))
-        names = "first line is names" if text.header else "no line of names"
-        signs = f"decimal sign '{text.decimal}'" + (f", '{text.thousands}' between thousands" if text.thousands else "")
+    written = _written(source)
+    if written is not None:
+        cut = SEPARATORS.get(written["separator"], repr(written["separator"]))
+        names = "first line is names" if written["header"] else "no line of names"
+        thousands = f", '{written['thousands']}' between thousands" if written["thousands"] else ""
+        signs = f"decimal sign '{written['decimal']}'{thousands}"
         now.say("text", f"separator {cut}, {signs}, {names}, encoding {written['encoding']}")
     missing = sum(column["missing"] for column in found)
     now.say("missing", f"{missing:,} of {n * len(found):,} entries ({missing / (n * len(found)):.1%})")
@@ -110,6 +109,18 @@ def _describe_table(files: list[str], reading: Parsing, now: Any) -> None:
     following = _next(files, columns, reading, marks)
     now.say(*(("next", following) if following else ("note", NO_NUMBERS)))
     now.tell(files=paths, rows=n, missing=missing, columns=found, text=written, next=following)
+
+
+def _written(source: Any) -> dict[str, Any] | None:
+    """Return how delimited text is written, for --json; None for other formats."""
+    from eigenlens.data.files.decode import file_encoding
+
+    dialect = source.dialect
+    if dialect is None:
+        return None
+    written = {"separator": dialect.separator, "header": dialect.header, "decimal": dialect.numbers.decimal}
+    written |= {"na": dialect.na, "encoding": file_encoding(source.paths[0], dialect.encoding)}
+    return written | {"thousands": dialect.numbers.thousands, "comment": dialect.comment}
 
 
 SEPARATORS = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar", " ": "spaces"}
@@ -141,7 +152,7 @@ def _next(files: list[str], columns: list[Any], reading: Parsing, marks: list[st
         "fit",
         model,
         *files,
-        *flags(reading, "na", "separator", "header", "decimal", "thousands", "encoding"),
+        *flags(reading, "na", "separator", "header", "decimal", "thousands", "comment", "encoding"),
     ]
     words += [word for mark in marks for word in ("--na", mark)]
     words += [word for column in names for word in ("--id", str(column.name))]
@@ -168,20 +179,3 @@ def _line(column: dict[str, Any]) -> list[str]:
     shown = [figure(column[key], ".6g") if number else "" for key in ("least", "mean", "greatest")]
     missing = f"{column['missing']:,}" if column["missing"] else ""
     return [str(column["name"]), column["type"], missing, *shown, column["note"]]
-
-
-def _of_arrays(paths: tuple[Path, ...], kinds: dict[Any, str]) -> tuple[list[Any], int]:
-    import numpy as np
-
-    from eigenlens.cli.profile import Numbers, Profile
-    from eigenlens.data.files.scan import scan
-
-    source = scan(paths)
-    found = [Profile(name, kind) for name, kind in kinds.items()]
-    for rows in source.rows():
-        X = np.asarray(rows, dtype=np.float64)
-        total, infinite = np.nansum(X, axis=0), np.isinf(X).sum(axis=0)
-        told = (np.isfinite(X).sum(axis=0) + infinite, infinite, np.fmin.reduce(X), np.fmax.reduce(X), total)
-        for column, numbers in zip(found, zip(*(each.tolist() for each in told), strict=True), strict=True):
-            column.add(len(X), numbers[0], Numbers(*numbers))
-    return found, source.n_rows

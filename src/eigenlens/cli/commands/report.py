@@ -9,9 +9,9 @@ import typer
 
 from eigenlens.catalogue import MODELS, page_of
 from eigenlens.cli.errors import refuse
+from eigenlens.cli.input_files import require_files
 from eigenlens.cli.options import Reading, Running, takes
 from eigenlens.cli.output import command_line
-from eigenlens.cli.present import require_files
 
 __all__ = ["report", "require_page", "write_report"]
 
@@ -32,9 +32,9 @@ def report(
     mail. Points can be coloured by --label and found by --id.
     """
     require_files(files)
+    from eigenlens.cli.input_table import read_table
     from eigenlens.cli.model_options import takes_text
     from eigenlens.cli.output_files import checked_target, write_whole
-    from eigenlens.cli.reading import read_table
     from eigenlens.cli.session import session
     from eigenlens.estimator.storage import load
 

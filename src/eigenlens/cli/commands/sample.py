@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from eigenlens.cli.commands.apply import columns_of, free_column, give, require_memory, would_write
+from eigenlens.cli.input_files import require_files
 from eigenlens.cli.options import ModelFile, Output, Running, takes
 from eigenlens.cli.output import counted
-from eigenlens.cli.present import require_files
 
 __all__ = ["sample"]
 

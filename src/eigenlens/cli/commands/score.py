@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from eigenlens.cli.commands.apply import beside, would_write
+from eigenlens.cli.input_files import require_files
 from eigenlens.cli.options import DataFiles, ModelFile, Output, Reading, Running, takes
 from eigenlens.cli.output import counted
-from eigenlens.cli.present import require_files
 
 __all__ = ["score"]
 
@@ -22,9 +22,9 @@ def score(model: ModelFile, files: DataFiles, reading: Reading, running: Running
     that is printed.
     """
     require_files(model, files)
+    from eigenlens.cli.input_table import read_table
     from eigenlens.cli.model_options import takes_text
     from eigenlens.cli.output_files import FORMATS, checked_target, write_table
-    from eigenlens.cli.reading import read_table
     from eigenlens.cli.session import session
     from eigenlens.estimator.storage import load
 

@@ -18,8 +18,9 @@ from eigenlens.data.source import Progress, Source
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.errors import DataError, OptionError
 from eigenlens.latent.ppca.em import iterate, products_and_rest
+from eigenlens.linalg.covariance import MAX_LAPACK_SIZE
 from eigenlens.linalg.operators import CentredRows
-from eigenlens.linalg.solve import LOST_DIGITS, MAX_LAPACK_SIZE
+from eigenlens.linalg.solve import LOST_DIGITS
 from eigenlens.missing.fit import MissingFit, fit_best, random_starts
 from eigenlens.missing.result import LatentFit, canonical, constant_columns, explained_by_gaps
 from eigenlens.pca.fit import PCAFit, principal_components, weighted_row_count

@@ -16,10 +16,17 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.bayes.naive.model import LinearRule, contains_infinity, unknown_category_error
 from eigenlens.bayes.naive.options import NaiveOptions
-from eigenlens.data.categories import MAX_LOOKUP_RANGE, EncodedColumn, encode_numbers
+from eigenlens.data.categories import (
+    MAX_LOOKUP_RANGE,
+    EncodedColumn,
+    category_order,
+    category_positions,
+    encode_numbers,
+    format_categories,
+    merge_categories,
+)
 from eigenlens.data.category_storage import pack_categories, unpack_categories
 from eigenlens.data.column_kinds import Field
-from eigenlens.data.level_arrays import category_order, format_categories, sort_categories
 from eigenlens.data.table import codes_of
 from eigenlens.densities.discrete import Categorical
 from eigenlens.errors import DataError
@@ -223,7 +230,7 @@ class CategoryCounts:
 
     def __add__(self, other: Self) -> Self:
         parts = zip(self.categories, self.counts, other.categories, other.counts, strict=True)
-        found = [_merged(*part) for part in parts]
+        found = [_merge(*part) for part in parts]
         return type(self)(tuple(categories for categories, _ in found), tuple(counts for _, counts in found))
 
 
@@ -235,24 +242,18 @@ def _sorted(categories: Sequence[Any], counts: Array) -> tuple[tuple[Any, ...], 
     return tuple(map(names.__getitem__, order)), np.ascontiguousarray(counts[:, kept[np.array(order, dtype=np.intp)]])
 
 
-def _merged(a: tuple[Any, ...], m: Array, b: tuple[Any, ...], n: Array) -> tuple[tuple[Any, ...], Array]:
-    """The categories of two halves in order, and the sums of their counts."""
-    if a == b:
-        return a, m + n
-    known = set(a)
-    both = sort_categories(
-        (*a, *(category for category in b if category not in known))
-    )  # two sorted runs: a merge, not a sort
+def _merge(a: tuple[Any, ...], m: Array, b: tuple[Any, ...], n: Array) -> tuple[tuple[Any, ...], Array]:
+    """Return the categories of two halves in order, and the sums of their counts."""
+    both = merge_categories(a, b)
     return both, _spread(a, m, both) + _spread(b, n, both)
 
 
 def _spread(categories: tuple[Any, ...], counts: Array, wanted: tuple[Any, ...]) -> Array:
-    """Counts (C, L) of categories as those of the wanted categories, 0 for one that is not there."""
+    """Return counts (C, L) of categories as those of the wanted ones, 0 for one that is not there."""
     if categories == wanted:
         return counts
-    places = {category: k for k, category in enumerate(categories)}
     wide = np.concatenate([counts, np.zeros((len(counts), 1))], axis=1)
-    return wide[:, [places.get(category, -1) for category in wanted]]
+    return wide[:, category_positions(categories, wanted)]
 
 
 @dataclass(frozen=True)

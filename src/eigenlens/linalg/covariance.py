@@ -1,0 +1,35 @@
+"""The solver "covariance": eigenpairs of the covariance matrix, which one pass over the rows makes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from eigenlens.linalg.lanczos import lanczos, residual_norms
+from eigenlens.linalg.operators import CentredRows, Matrix
+from eigenlens.linalg.spectrum import Outcome, Requested, Spectrum, orient
+from eigenlens.linalg.symmetric import leading_eigenpairs
+
+__all__ = ["MAX_LAPACK_SIZE", "covariance", "matrix_spectrum"]
+
+MAX_LAPACK_SIZE = 3000
+"""Up to this size a matrix is reduced by LAPACK; beyond, Lanczos finds a few of its eigenpairs faster."""
+
+
+def covariance(rows: CentredRows, wanted: Requested, tol: float, rng: np.random.Generator) -> Spectrum:
+    """Return eigenpairs of the covariance matrix (d, d). Cost: one pass, n d² flops."""
+    return matrix_spectrum(Matrix(rows.dense()), wanted, tol, rng, "covariance")
+
+
+def matrix_spectrum(matrix: Matrix, wanted: Requested, tol: float, rng: np.random.Generator, solver: str) -> Spectrum:
+    """Return eigenpairs of a matrix in memory: by LAPACK, or by Lanczos where few of many are wanted.
+
+    `solver` is the name under which the outcome is recorded: the one that the user knows.
+    """
+    if matrix.size > MAX_LAPACK_SIZE and not wanted.needs_all and wanted.initial_guess <= matrix.size // 20:
+        spectrum = lanczos(matrix, wanted, tol, rng, block=16)
+        return replace(spectrum, outcome=replace(spectrum.outcome, solver=solver))
+    _, values, V = leading_eigenpairs(matrix.dense(), wanted)
+    residuals = residual_norms(matrix, V, values)
+    return Spectrum(np.maximum(values, 0.0), orient(V), matrix.trace, Outcome(solver, residuals=residuals))
