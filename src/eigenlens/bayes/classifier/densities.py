@@ -59,8 +59,9 @@ def _fits_missing(estimator: Any) -> bool:
 
 
 def _is_nonfinite(part: Any) -> bool:
-    """Return whether the mean of some statistics is not finite."""
-    return hasattr(part, "mean") and not bool(np.all(np.isfinite(part.mean)))
+    """Return whether the mean of some statistics, or statistics that are an array, are not finite."""
+    mean = part if isinstance(part, np.ndarray) else getattr(part, "mean", 0.0)
+    return not bool(np.all(np.isfinite(mean)))
 
 
 def check_density(density: Any) -> Any:
