@@ -11,14 +11,15 @@ from sklearn.datasets import load_iris
 from threadpoolctl import threadpool_limits
 
 from eigenlens.data.memory import ArraySource
-from eigenlens.mixture.em import run_em, run_em_from_each
-from eigenlens.mixture.em_step import ComponentLost
+from eigenlens.mixture.em import run_from_start, run_from_starts
+from eigenlens.mixture.em_step import ComponentLost, em_steps, estimate_mixture
 from eigenlens.mixture.fit import MixtureOptions, fit_mixture
-from eigenlens.mixture.problem import make_problem, summarise_rows
+from eigenlens.mixture.problem import make_problem
 from eigenlens.mixture.starts import k_means_plus_plus
 from eigenlens.mixture.state import MixtureState
-from eigenlens.mixture.structures.families import COVARIANCE_STRUCTURES
+from eigenlens.mixture.structures import COVARIANCE_STRUCTURES, make_structure
 from eigenlens.mixture.structures.parameters import raise_to_floor
+from eigenlens.mixture.summarise_rows import summarise_rows
 
 IRIS = load_iris().data
 
@@ -30,18 +31,20 @@ def with_gaps(X):
 
 
 def asked(X, K, name, prior="none", weight=None):
-    structure = COVARIANCE_STRUCTURES[name](1)
+    structure = make_structure(name, 1)
     return make_problem(summarise_rows(ArraySource(X).weighted(weight), structure), K, structure, prior=prior)
 
 
 def starts(problem, X, K, count):
     """The mixtures of the rows nearest to some of them."""
-    filled, found = problem.filled(X), []
+    filled, found = problem.fill_missing(X), []
     for seed in range(count):
         centres = k_means_plus_plus(filled, np.ones(len(X)), K, np.random.default_rng(seed))
         labels = np.sum((filled[:, None] - centres) ** 2, axis=2).argmin(axis=1)
         found.append(
-            problem.estimate(problem.structure.grouped(ArraySource(filled).blocks().__next__(), np.eye(K)[labels]))
+            estimate_mixture(
+                problem, problem.structure.group_moments(ArraySource(filled).blocks().__next__(), np.eye(K)[labels])
+            )
         )
     return found
 
@@ -53,8 +56,8 @@ def test_side_by_side_as_alone(name, rows):
     problem = asked(X, 3, name, prior="conjugate")
     some = starts(problem, X, 3, 4)
     for one, alone in zip(
-        run_em_from_each(problem, some, tol=1e-4, max_iter=12),
-        [run_em(problem, start, tol=1e-4, max_iter=12) for start in some],
+        run_from_starts(problem, some, tol=1e-4, max_iter=12),
+        [run_from_start(problem, start, tol=1e-4, max_iter=12) for start in some],
         strict=True,
     ):
         np.testing.assert_allclose(one.path, alone.path, rtol=1e-9)
@@ -66,8 +69,8 @@ def test_a_step_is_that_of_the_book():
     """The responsibilities, and the means and covariances that they weigh, for mixtures of two numbers of rows."""
     problem = asked(IRIS, 2, "full")
     some = [MixtureState.of(one, problem.structure) for one in starts(problem, IRIS, 2, 3)]
-    for state, (value, better) in zip(some, problem.steps(some), strict=True):
-        parts = zip(state.weights, state.means, state.spread["covariances"], strict=True)
+    for state, (value, better) in zip(some, em_steps(problem, some), strict=True):
+        parts = zip(state.weights, state.means, state.arrays["covariances"], strict=True)
         joint = np.stack([pi * multivariate_normal(mean, C).pdf(IRIS) for pi, mean, C in parts], axis=1)
         R = joint / joint.sum(axis=1, keepdims=True)
         assert value == pytest.approx(np.log(joint.sum(axis=1)).sum(), rel=1e-12)
@@ -75,7 +78,7 @@ def test_a_step_is_that_of_the_book():
         for k in range(2):
             np.testing.assert_allclose(better.means[k], np.average(IRIS, axis=0, weights=R[:, k]), rtol=1e-10)
             C = np.cov(IRIS.T, aweights=R[:, k], ddof=0)
-            np.testing.assert_allclose(better.spread["covariances"][k], C, rtol=1e-8, atol=1e-10)
+            np.testing.assert_allclose(better.arrays["covariances"][k], C, rtol=1e-8, atol=1e-10)
 
 
 @pytest.mark.parametrize("name", ["full", "tied", "diag"])
@@ -85,15 +88,15 @@ def test_a_mixture_that_loses_a_component_leaves_the_others_alone(name):
     far = MixtureState.of(some[1], problem.structure)
     far = replace(far, means=far.means + 1e4 * (np.arange(3) == 2)[:, None])
     states = [MixtureState.of(some[0], problem.structure), far, MixtureState.of(some[2], problem.structure)]
-    first, lost, last = problem.steps(states)
+    first, lost, last = em_steps(problem, states)
     assert isinstance(lost, ComponentLost)
     assert lost.k == 2
     assert lost.state is far
     for found, state in ((first, states[0]), (last, states[2])):
-        (alone,) = problem.steps([state])
+        (alone,) = em_steps(problem, [state])
         assert found[0] == pytest.approx(alone[0], rel=1e-13)
         np.testing.assert_allclose(found[1].means, alone[1].means, rtol=1e-12)
-    left = run_em_from_each(problem, [state.mixture(problem.structure) for state in states], tol=1e-3, max_iter=30)
+    left = run_from_starts(problem, [state.mixture(problem.structure) for state in states], tol=1e-3, max_iter=30)
     assert [len(one.mixture.weights) for one in left] == [3, 2, 3]
     assert [len(one.lost) for one in left] == [0, 1, 0]
 

@@ -1,28 +1,28 @@
-"""How many Gaussians, where nobody has said it: mixtures compared in a table, and the best of them."""
+"""The number of Gaussians where none is given: mixtures compared in a table, and the best of them."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
-from eigenlens.cli.errors import refuse
+from eigenlens.cli.errors import fail
 
-__all__ = ["Choice", "asked_for", "chosen_mixture"]
+__all__ = ["MixtureChoice", "parse_mixture_choice", "select_best_mixture"]
 
-MOST = 6
+MAX_GAUSSIANS = 6
 """The most Gaussians that are tried unless more are asked for."""
 
 CRITERIA = ("bic", "icl", "aic")
 SHOWN = 8
 """Lines of the table in words; --json has all."""
 
-Choice = tuple[str, range | None]
+MixtureChoice = tuple[str, range | None]
 
 
-def asked_for(k: str | None) -> Choice | None:
-    """The criterion and the numbers to try that -k asks for; None where it is a number.
+def parse_mixture_choice(k: str | None) -> MixtureChoice | None:
+    """Return the criterion and the numbers to try that -k asks for; None where it is a number.
 
-    >>> asked_for(None), asked_for("icl"), asked_for("2:5"), asked_for("3")
+    >>> parse_mixture_choice(None), parse_mixture_choice("icl"), parse_mixture_choice("2:5"), parse_mixture_choice("3")
     (('bic', None), ('icl', None), ('bic', range(2, 6)), None)
     """
     if k is None or k in CRITERIA:
@@ -32,12 +32,14 @@ def asked_for(k: str | None) -> Choice | None:
         return None
     low, high = int(found[1]), int(found[2])
     if not 1 <= low <= high:
-        refuse(f"-k {k} is no range of numbers of Gaussians", "write the smaller one first, from 1 on: -k 1:6")
+        fail(f"-k {k} is no range of numbers of Gaussians", "write the smaller one first, from 1 on: -k 1:6")
     return "bic", range(low, high + 1)
 
 
-def chosen_mixture(estimator: Any, choice: Choice, structure: str | None, table: Any, now: Any) -> tuple[Any, Any]:
-    """The best mixture by the criterion, and the table of all; structure: the only one to try, None for four."""
+def select_best_mixture(
+    estimator: Any, choice: MixtureChoice, structure: str | None, table: Any, now: Any
+) -> tuple[Any, Any]:
+    """Return the best mixture by the criterion, and the table of all; structure: the only one to try, None for four."""
     from eigenlens.mixture.select import select_mixture
 
     criterion, numbers = choice
@@ -45,12 +47,12 @@ def chosen_mixture(estimator: Any, choice: Choice, structure: str | None, table:
     options = {name: value for name, value in estimator.get_params(deep=False).items() if name not in set_apart}
     with now.progress("comparing mixtures") as progress:
         found = select_mixture(
-            table.source, numbers or range(1, min(MOST, table.n) + 1), structure, criterion,
+            table.source, numbers or range(1, min(MAX_GAUSSIANS, table.n) + 1), structure, criterion,
             sample_weight=table.weight, random_state=estimator.random_state, verbose=progress, **options,
         )  # fmt: skip
-    now.check()
+    now.check_interrupt()
     if found.best is None:
-        refuse(f"no mixture could be fitted: {found.remarks[0]}", "look at the table with eigenlens info", "data")
+        fail(f"no mixture could be fitted: {found.remarks[0]}", "look at the table with eigenlens info", "data")
     _tell(found, now)
     return found.best.set_params(verbose=False), found
 
@@ -63,7 +65,7 @@ def _tell(found: Any, now: Any) -> None:
     now.show("\n".join([*kept, *([f"… {more} more"] if more > 0 else [])]))
     names = ("components", "loglik", "parameters", "bic", "aic", "icl", "seconds")
     rows = {"covariance": list(found.types)} | {name: getattr(found, name) for name in names}
-    now.tell(compared=rows | {"usable": found.usable}, criterion=found.criterion)
+    now.add_facts(compared=rows | {"usable": found.usable}, criterion=found.criterion)
     best, most = int(found.components[0]), int(max(found.components))
     if best == most > 1:
         now.say("note", f"{best} is the most that was tried: -k {best}:{2 * best} tries more")
