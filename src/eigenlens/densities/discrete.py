@@ -161,10 +161,10 @@ class CategoricalFamily:
 
     def estimate(self, statistics: Counts) -> Categorical:
         """Return the density with the smoothed shares of the categories."""
-        added = pseudo_counts(self.smoothing, len(statistics.levels))
+        added = pseudo_counts(self.smoothing, len(statistics.categories))
         reserve = self._reserved(statistics.declared)
         total = statistics.total + float(added.sum()) + reserve
-        if total <= 0.0 or not statistics.levels:
+        if total <= 0.0 or not statistics.categories:
             raise DataError(
                 "x has no value that is not missing and has positive weight",
                 fix="{smoothing} gives a prior",
@@ -174,7 +174,7 @@ class CategoricalFamily:
         record = Fitted(
             statistics.total, _loglik(statistics.weight, p), p.size - (reserve == 0.0), total - statistics.total
         )
-        return Categorical(p, statistics.levels, reserve / total, record)
+        return Categorical(p, statistics.categories, reserve / total, record)
 
     def _reserved(self, declared: bool) -> float:
         """Return the number of rows that smoothing adds for categories never met."""
@@ -294,7 +294,7 @@ class BernoulliFamily:
 
 
 def _two_levels(counts: Counts) -> tuple[Any, ...]:
-    levels = counts.levels
+    levels = counts.categories
     if len(levels) == 2:
         return levels
     if set(levels) <= {0, 1}:
