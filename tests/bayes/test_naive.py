@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse, stats
 
+from eigenlens.bayes.naive.estimator import NaiveBayes
 from eigenlens.bayes.naive.families import FACTORS
 from eigenlens.bayes.naive.families.base import NaiveOptions
 from eigenlens.bayes.naive.families.bernoulli import BernoulliColumns
@@ -441,6 +442,11 @@ def test_families_by_column_make_groups():
     assert sorted(columns for _, columns in plan.groups) == [(0,), (1, 3), (2, 4), (5,)]
     plan = make_plan(source, {1: "multinomial", 3: "multinomial"})
     assert sorted(columns for _, columns in plan.groups) == [(0, 2, 4, 5), (1, 3)]
+
+
+def test_the_documentation_names_every_family():
+    for family in FACTORS:
+        assert f'"{family}"' in NaiveBayes.__doc__
 
 
 @pytest.mark.parametrize(

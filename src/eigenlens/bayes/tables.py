@@ -35,7 +35,7 @@ __all__ = [
     "row_entries",
 ]
 
-PLANE_MARGIN = 0.06
+REGION_MARGIN = 0.06
 """How far a plane reaches beyond the rows, as a share of their range: points at the edge stay visible."""
 
 
@@ -159,7 +159,7 @@ def _two_columns(features: Sequence[Any] | None, names: list[str], numeric: list
 def _range(values: Array, size: int, step: float) -> Array:
     """Return places along an axis: the range of the values, and a margin of at least half a step between categories."""
     low, high = np.nanmin(values), np.nanmax(values)
-    reach = max(PLANE_MARGIN * (high - low), 0.5 * step) or 1.0
+    reach = max(REGION_MARGIN * (high - low), 0.5 * step) or 1.0
     return np.linspace(low - reach, high + reach, size)
 
 

@@ -39,7 +39,7 @@ MAX_LOOKUP_RANGE = 1 << 16
 MAX_EXACT = 2.0**53
 """Below this a float is exactly one integer."""
 
-DTYPES_WITHOUT_MISSING: set[type] = {str, int, bytes, bool}
+TYPES_WITHOUT_MISSING: set[type] = {str, int, bytes, bool}
 """Types of which no value is missing, and which are written as they are."""
 
 
@@ -366,7 +366,7 @@ BY_DTYPE: dict[str, Callable[[Array], EncodedColumn]] = {
 def _from_values(codes: Array, values: list[Any], declared: bool = False) -> EncodedColumn:
     """Return codes of distinct values as a column, the missing ones among the values having no category."""
     found = EncodedColumn(codes.astype(np.int32, copy=False), _canonical(values), declared)
-    if set(map(type, values)) <= DTYPES_WITHOUT_MISSING:
+    if set(map(type, values)) <= TYPES_WITHOUT_MISSING:
         return found
     present = [k for k, value in enumerate(found.categories) if not _is_missing(value)]
     return found if len(present) == len(values) else found._reordered(present, declared)

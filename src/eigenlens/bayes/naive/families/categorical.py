@@ -122,7 +122,7 @@ class CategoricalColumns:
 
     @cached_property
     def _logs(self) -> tuple[Array, ...]:
-        """The log probabilities (categories + 1, C) of each column; the last line is that of an unknown category."""
+        """Return the log probabilities (categories + 1, C) of each column, the last those of an unknown category."""
         with np.errstate(divide="ignore"):
             return tuple(np.log(np.vstack([p.T, u])) for p, u in zip(self.probabilities, self.unknown, strict=True))
 
