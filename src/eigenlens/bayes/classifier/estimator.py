@@ -84,7 +84,6 @@ class BayesClassifier(ClassCounts, BayesRule, BaseEstimator):  # type: ignore[mi
         (['a', 'b', 'b'], array([[0.609, 0.391]]))
     """
 
-    _kind = "BayesClassifier"
     _double = True
 
     def __init__(self, density: Any, *, prior: Any = None, random_state: Any = None) -> None:

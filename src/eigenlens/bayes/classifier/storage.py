@@ -1,4 +1,4 @@
-"""Saving and loading of Bayes classifiers: the arrays and header of each density inside one file."""
+"""Bayes classifiers in a model file: the arrays and header of each density inside one file."""
 
 from __future__ import annotations
 
@@ -16,13 +16,16 @@ from eigenlens import model_file
 from eigenlens.arrays import Array
 from eigenlens.bayes.classifier.column_subset import InColumns
 from eigenlens.bayes.classifier.densities import FittedDensities, is_family
-from eigenlens.bayes.discriminant.storage import STORED_COVARIANCES, arrays_under, class_header, restore_classes
+from eigenlens.bayes.discriminant.storage import STORED_COVARIANCES
+from eigenlens.bayes.storage import pack_classes, restore_classes
 from eigenlens.catalogue import estimator_class
 from eigenlens.densities.gaussian import Gaussian, GaussianFamily
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.errors import OptionError
-from eigenlens.estimator.storage import storable_parameters
+from eigenlens.estimator.storage import new_estimator, storable_parameters, stored_like, write_estimator
 from eigenlens.latent.families import FactorFamily, PPCAFamily
+from eigenlens.latent.storage import LINEAR_GAUSSIAN
+from eigenlens.model_file import Layout, arrays_under, pack, unpack
 
 __all__ = ["STORED_DENSITIES", "STORED_FAMILIES", "StoredDensity", "restore", "save"]
 
@@ -32,13 +35,12 @@ STORED_FAMILIES: dict[str, Any] = {family.__name__: family for family in (Gaussi
 
 def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted classifier to `path`."""
-    arrays = {"prior": estimator.class_prior_, "counts": estimator.class_count_}
-    densities = []
+    arrays, header = pack_classes(estimator)
+    densities, family = [], is_family(estimator.density)
     for c, density in enumerate(estimator.densities_):
-        kind, parts, about = _pack(density)
+        kind, parts, about = _pack_density(density)
         arrays |= {f"{c}.{name}": array for name, array in parts.items()}
         densities.append([kind, about])
-    family, header = is_family(estimator.density), class_header(estimator)
     header["parameters"]["density"] = None
     header |= {
         "densities": densities,
@@ -47,20 +49,20 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
         "features": estimator.n_features_in_,
         "seedless": getattr(estimator.density, "random_state", 0) is None,
     }
-    model_file.write(path, estimator._kind, arrays, header)
+    write_estimator(estimator, path, arrays, header)
 
 
 def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
     """Return the classifier that `save` wrote."""
     pairs = enumerate(header["densities"])
-    densities = tuple(_unpack(kind, arrays_under(str(c), arrays), about) for c, (kind, about) in pairs)
+    densities = tuple(_unpack_density(kind, arrays_under(str(c), arrays), about) for c, (kind, about) in pairs)
     density = _restore_unfitted(header, densities)
     if header.get("seedless"):
         density.set_params(random_state=None)  # the seeds of the fitted densities came from the classifier
-    estimator = cls(**header["parameters"] | {"density": density})
-    estimator._kept = FittedDensities(densities, can_continue=False)
+    estimator = new_estimator(cls, header, header["features"], density=density)
     restore_classes(estimator, arrays, header)
-    estimator.n_features_in_ = header["features"]
+    estimator._kept = FittedDensities(densities, can_continue=False)
+    estimator._like = stored_like(header, arrays["prior"])
     return estimator
 
 
@@ -76,15 +78,18 @@ class StoredDensity:
     unpack: Callable[[dict[str, Array], Any], Any]
 
 
+IN_COLUMNS = Layout(InColumns, arrays=["columns", "mean", "variances"])
+
+
 def _pack_in_columns(density: InColumns) -> tuple[dict[str, Array], Any]:
-    kind, parts, about = _pack(density.density)
-    arrays = {"columns": density.columns, "mean": density.mean, "variances": density.variances}
+    kind, parts, about = _pack_density(density.density)
+    arrays = pack(density, IN_COLUMNS)[0]
     return arrays | {f"density.{name}": array for name, array in parts.items()}, [kind, about]
 
 
-def _unpack_in_columns(arrays: dict[str, Array], about: Any) -> InColumns:
-    inner = _unpack(about[0], arrays_under("density", arrays), about[1])
-    return InColumns(inner, arrays["columns"], arrays["mean"], arrays["variances"])
+def _unpack_in_columns(arrays: dict[str, Array], about: Any) -> Any:
+    inner = _unpack_density(about[0], arrays_under("density", arrays), about[1])
+    return unpack(IN_COLUMNS, arrays, {}, density=inner)
 
 
 def _pack_gaussian(density: Gaussian) -> tuple[dict[str, Array], Any]:
@@ -99,24 +104,19 @@ def _unpack_gaussian(arrays: dict[str, Array], about: Any) -> Gaussian:
     return Gaussian(mean, STORED_COVARIANCES[about].unpack(arrays_under("spread", arrays), mean.size))
 
 
-def _pack_linear_gaussian(density: LinearGaussian) -> tuple[dict[str, Array], Any]:
-    return {"mean": density.mean, "loadings": density.loadings, "noise": np.asarray(density.noise)}, None
-
-
-def _unpack_linear_gaussian(arrays: dict[str, Array], about: Any) -> LinearGaussian:
-    noise = arrays["noise"]
-    return LinearGaussian(arrays["mean"], arrays["loadings"], noise if noise.ndim else float(noise))
-
-
 STORED_DENSITIES: dict[str, StoredDensity] = {
     "InColumns": StoredDensity(InColumns, _pack_in_columns, _unpack_in_columns),
     "Gaussian": StoredDensity(Gaussian, _pack_gaussian, _unpack_gaussian),
-    "LinearGaussian": StoredDensity(LinearGaussian, _pack_linear_gaussian, _unpack_linear_gaussian),
+    "LinearGaussian": StoredDensity(
+        LinearGaussian,
+        lambda density: (pack(density, LINEAR_GAUSSIAN)[0], None),
+        lambda arrays, about: unpack(LINEAR_GAUSSIAN, arrays, {}),
+    ),
 }
 """Kinds of frozen densities by their name in a file; every other density is an estimator with a file of its own."""
 
 
-def _pack(density: Any) -> tuple[str, dict[str, Array], Any]:
+def _pack_density(density: Any) -> tuple[str, dict[str, Array], Any]:
     """Return kind, arrays and header of a density: of a frozen value, or of the estimator's own file."""
     for kind, stored in STORED_DENSITIES.items():
         if isinstance(density, stored.type):
@@ -129,8 +129,8 @@ def _pack(density: Any) -> tuple[str, dict[str, Array], Any]:
         return model_file.read(Path(folder, "density"))
 
 
-def _unpack(kind: str, arrays: dict[str, Array], about: Any) -> Any:
-    """Return the density that `_pack` described."""
+def _unpack_density(kind: str, arrays: dict[str, Array], about: Any) -> Any:
+    """Return the density of `_pack_density`."""
     if kind in STORED_DENSITIES:
         return STORED_DENSITIES[kind].unpack(arrays, about)
     return estimator_class(kind)._restored(arrays, about)

@@ -44,7 +44,6 @@ class GaussianClasses(ClassCounts, BayesRule, BaseEstimator):  # type: ignore[mi
     A subclass checks its options and estimates its model from moments, or from rows where these are few.
     """
 
-    _kind: str
     _pooled: bool
     _double = True
     verbose: Any

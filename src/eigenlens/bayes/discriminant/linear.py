@@ -76,7 +76,6 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
         (['a', 'b'], array([[-3.93]]))
     """
 
-    _kind = "LinearDiscriminant"
     _pooled = True
 
     def __init__(

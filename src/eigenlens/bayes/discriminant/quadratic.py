@@ -51,7 +51,6 @@ class QuadraticDiscriminant(GaussianClasses):
         (['a', 'b', 'b'], array([0.007, 6.5  ]))
     """
 
-    _kind = "QuadraticDiscriminant"
     _pooled = False
 
     def __init__(
