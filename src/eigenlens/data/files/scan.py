@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from eigenlens.arrays import Array
 from eigenlens.data.column_kinds import ColumnKind
-from eigenlens.data.files.columns import Selection
+from eigenlens.data.files.base import Reader, Selection
 from eigenlens.data.files.decode import COMPRESSED
 from eigenlens.data.files.npy import NpyReader
 from eigenlens.data.files.parquet import arrow_reader, parquet_reader
 from eigenlens.data.files.paths import PathLike, Stamp, expand, still_the_same
-from eigenlens.data.files.reader import Reader
 from eigenlens.data.files.text import DelimitedReader
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError, DataWarning, OptionError
