@@ -94,7 +94,7 @@ def _same(*options: str) -> dict[str, str]:
 
 _K = {"k": "n_components"}
 
-_SHRINKAGE = OptionNames("eigenlens.bayes.discriminant.shrinkage.RULES", ("ledoit-wolf",))
+_SHRINKAGE = OptionNames("eigenlens.bayes.discriminant.shrinkage.SHRINKAGE_RULES", ("ledoit-wolf",))
 
 MODELS: dict[str, ModelEntry] = {
     "PCA": ModelEntry(

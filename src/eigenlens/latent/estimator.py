@@ -42,7 +42,6 @@ RECONSTRUCTIONS: dict[str, Callable[[LinearGaussian, Array], Array]] = {
 class LatentGaussian(IterativeFit[LatentFit], ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """The methods of `ProbabilisticPCA` and `FactorAnalysis`. NaN in X is a missing entry in every one of them."""
 
-    _kind: str
     _turn: Array | None = None
     """(k, k) from the latent values of the model to those reported, z turn; None where they are the same."""
 

@@ -1,62 +1,60 @@
-"""Latent Gaussian models to a file and back: numbers only."""
+"""Probabilistic PCA and factor analysis in a model file."""
 
 from __future__ import annotations
 
 import os
 from typing import Any
 
-import numpy as np
-
-from eigenlens import model_file as io
-from eigenlens.arrays import Array, Like
+from eigenlens.arrays import Array
 from eigenlens.densities.linear_gaussian import LinearGaussian
-from eigenlens.estimator.storage import named_features, storable_parameters
+from eigenlens.estimator.storage import new_estimator, stored_like, write_estimator
+from eigenlens.latent.factor.goodness_of_fit import Likelihoods
 from eigenlens.latent.n_components import Choice
 from eigenlens.missing.result import LatentFit
+from eigenlens.model_file import Layout, pack, unpack
 
-__all__ = ["restore", "save"]
+__all__ = ["LIKELIHOODS", "LINEAR_GAUSSIAN", "restore", "save"]
 
-NUMBERS = ("loglik", "n_iter", "converged", "gap", "weight", "rows", "passes")
-WORDS = ("reason", "solver", "interrupted", "ended")
+LINEAR_GAUSSIAN = Layout(LinearGaussian, arrays=["mean", "loadings", "noise"])
+
+FIT = Layout(
+    LatentFit,
+    arrays=["path", "constant"],
+    header=[
+        "loglik", "n_iter", "converged", "gap", "weight", "rows", "passes", "reason", "solver", "interrupted", "ended",
+    ],
+    parts={"model": LINEAR_GAUSSIAN},
+    place="fit",
+)  # fmt: skip
+
+SELECTION = Layout(
+    Choice,
+    arrays={"counts": "counts", "values": "criterion", "errors": "errors"},
+    header=["rule", "k", "interrupted"],
+    place="selection",
+    as_list=True,
+)
+
+LIKELIHOODS = Layout(Likelihoods, header=["saturated", "independent", "exact"], place="others", as_list=True)
 
 
-def save(estimator: Any, path: str | os.PathLike[str], arrays: Any = None, header: Any = None) -> None:
-    """Write a fitted estimator to `path`; a face with more to keep gives further `arrays` and `header` entries."""
-    fit: LatentFit = estimator._fitted
-    model, choice = fit.model, estimator.selection_
-    kept = {"mean": model.mean, "loadings": model.loadings, "noise": np.asarray(model.noise)}
-    kept |= {"path": np.asarray(fit.path), "constant": np.asarray(fit.constant, dtype=np.int64)}
+def save(
+    estimator: Any,
+    path: str | os.PathLike[str],
+    others: tuple[dict[str, Array], dict[str, Any]] = ({}, {}),
+) -> None:
+    """Write a fitted estimator to `path`; `others` are arrays and header entries that only some estimators have."""
+    (arrays, header), (criterion, selection) = pack(estimator._fitted, FIT), pack(estimator.selection_, SELECTION)
     if estimator._turn is not None:
-        kept["turn"] = estimator._turn
-    if choice is not None:
-        kept |= {"counts": choice.counts, "criterion": choice.values, "errors": choice.errors}
-    values = {
-        "parameters": storable_parameters(estimator),
-        "fit": {name: getattr(fit, name) for name in NUMBERS + WORDS},
-        "selection": None if choice is None else [choice.rule, choice.k, choice.interrupted],
-        "dtype": estimator._like.dtype.name,
-        "feature_names": named_features(estimator),
-    }
-    io.write(path, estimator._kind, kept | (arrays or {}), values | (header or {}))
+        arrays["turn"] = estimator._turn
+    write_estimator(estimator, path, arrays | criterion | others[0], header | selection | others[1])
 
 
 def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
-    """The estimator that `save` wrote."""
-    estimator = cls(**header["parameters"])
-    noise = arrays["noise"]
-    model = LinearGaussian(arrays["mean"], arrays["loadings"], noise if noise.ndim else float(noise))
-    path, constant = tuple(arrays["path"].tolist()), tuple(arrays["constant"].tolist())
-    fit = LatentFit(model, path=path, constant=constant, **header["fit"])
-    estimator._remember(fit, Like(model.mean, np.dtype(header["dtype"])), _choice(arrays, header["selection"]))
+    """Return the estimator that `save` wrote."""
+    fit: LatentFit = unpack(FIT, arrays, header)
+    mean = fit.model.mean
+    estimator = new_estimator(cls, header, mean.size)
+    estimator._remember(fit, stored_like(header, mean), unpack(SELECTION, arrays, header))
     estimator._turn = arrays.get("turn")
-    estimator.n_features_in_ = model.mean.size
-    if header["feature_names"]:
-        estimator.feature_names_in_ = np.asarray(header["feature_names"], dtype=object)
     return estimator
-
-
-def _choice(arrays: dict[str, Array], said: list[Any] | None) -> Choice | None:
-    if said is None:
-        return None
-    rule, k, *interrupted = said
-    return Choice(rule, k, arrays["counts"], arrays["criterion"], arrays["errors"], None, *interrupted)

@@ -89,8 +89,6 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityMixin, BaseEstimator):  #
         array([4.])
     """
 
-    _kind = "GaussianMixture"
-
     def __init__(
         self,
         n_components: int = 1,

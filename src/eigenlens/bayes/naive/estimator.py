@@ -113,8 +113,6 @@ class NaiveBayes(BayesRule, BaseEstimator):  # type: ignore[misc]
         prior               0
     """
 
-    _kind = "NaiveBayes"
-
     def __init__(
         self,
         features: Any = "auto",

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from eigenlens import model_file as io
 from eigenlens.arrays import Array
 from eigenlens.bayes.naive.checks import check_naive_options
 from eigenlens.bayes.naive.families.categorical import CategoricalFactor
@@ -19,7 +18,8 @@ from eigenlens.bayes.naive.plan import FACTORS, FamilyChoice, Plan
 from eigenlens.data.category_storage import pack_categories, unpack_categories
 from eigenlens.data.column_kinds import Field
 from eigenlens.errors import OptionError
-from eigenlens.estimator.storage import named_features, storable_parameters
+from eigenlens.estimator.storage import new_estimator, storable_parameters, write_estimator
+from eigenlens.model_file import arrays_under
 
 __all__ = ["logistic", "restore", "save"]
 
@@ -41,9 +41,8 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
         "choices": [[choice.family, choice.reason] for choice in plan.choices],
         "groups": groups,
         "frame": estimator._frame,
-        "feature_names": named_features(estimator),
     }
-    io.write(path, estimator._kind, arrays, header)
+    write_estimator(estimator, path, arrays, header)
 
 
 def _packed(plan: Plan, statistics: NaiveStatistics, model: NaiveModel) -> tuple[dict[str, Array], list[Any]]:
@@ -77,16 +76,14 @@ def _unpaired(value: Any) -> Any:
 
 def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
     """The classifier that `save` wrote."""
-    estimator = cls(**{name: _unpaired(value) for name, value in header["parameters"].items()})
     plan = _plan(header)
+    parameters = {name: _unpaired(value) for name, value in header["parameters"].items()}
+    estimator = new_estimator(cls, header, len(plan.fields), **parameters)
     options = check_naive_options(estimator, plan.fields)
     estimator._statistics, estimator._model = _unpacked(plan, arrays, header["groups"], options)
     estimator._plan, estimator._frame = plan, header["frame"]
     estimator.classes_ = np.empty(len(header["classes"]), dtype=np.dtype(header["class_dtype"]))
     estimator.classes_[:] = unpack_categories(header["classes"])
-    estimator.n_features_in_ = len(plan.fields)
-    if header["feature_names"]:
-        estimator.feature_names_in_ = np.asarray(header["feature_names"], dtype=object)
     return estimator
 
 
@@ -105,8 +102,7 @@ def _unpacked(
     """The statistics and the model of `_packed`."""
     parts, groups = [], []
     for g, (factor, columns) in enumerate(plan.groups):
-        start = f"group{g}."
-        own = {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}
+        own = arrays_under(f"group{g}", arrays)
         part, conditional = factor.unpack(own, said[g]["said"], plan.fields_in(columns), options)
         parts.append(part)
         groups.append(Group(np.array(columns), conditional))

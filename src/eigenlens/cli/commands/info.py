@@ -49,14 +49,14 @@ def info(
 
 def _describe_model(path: Path, now: Any) -> None:
     """By the file's header and shapes; the digest is checked, and the estimator itself is made for its summary only."""
-    from eigenlens import model_file as io
+    from eigenlens import model_file
     from eigenlens.catalogue import MODELS
     from eigenlens.cli.output import aligned
     from eigenlens.cli.output_files import size_of
     from eigenlens.cli.summaries import call, summary
     from eigenlens.estimator.storage import load
 
-    kind, arrays, header = io.read(path)
+    kind, arrays, header = model_file.read(path)
     listed = [[name, str(array.dtype), " × ".join(map(str, array.shape)) or "1"] for name, array in arrays.items()]
     now.say("file", f"{path}: {kind} ({size_of(path)}, digest intact)")
     now.tell(file=path, kind=kind, arrays={name: list(array.shape) for name, array in arrays.items()})

@@ -43,6 +43,7 @@ from eigenlens.latent.factor.solvers import SOLVERS, FactorOptions
 from eigenlens.latent.options import checked_components, counts_to_try, warn_about
 from eigenlens.latent.rotation import ROTATIONS, Rotation, rotate
 from eigenlens.missing.result import LatentFit
+from eigenlens.model_file import pack, unpack
 
 __all__ = ["FactorAnalysis", "bartlett_sphericity", "kmo"]
 
@@ -100,7 +101,6 @@ class FactorAnalysis(LatentGaussian):
         4
     """
 
-    _kind = "FactorAnalysis"
     _scale: Array
     _others: Likelihoods | None
 
@@ -352,15 +352,14 @@ class FactorAnalysis(LatentGaussian):
         check_is_fitted(self)
         if self._fitted.moments is not None:
             self._likelihoods(None, None)
-        others = self._others
-        header = {"others": None if others is None else [others.saturated, others.independent, others.exact]}
-        latent_files.save(self, path, {"scale": self._scale}, header)
+        arrays, header = pack(self._others, latent_files.LIKELIHOODS)
+        latent_files.save(self, path, (arrays | {"scale": self._scale}, header))
 
     @classmethod
     def _restored(cls, arrays: dict[str, Array], header: dict[str, Any]) -> Self:
         restored: Self = latent_files.restore(cls, arrays, header)
         restored._scale = arrays["scale"]
-        restored._others = None if header["others"] is None else Likelihoods(*header["others"])
+        restored._others = unpack(latent_files.LIKELIHOODS, arrays, header)
         return restored
 
 
