@@ -137,7 +137,7 @@ def test_families_do_not_depend_on_the_container(tmp_path):
         ("categorical", "whole numbers of 4 values"),
         ("bernoulli", "zeros and ones"),
         ("gaussian", "numbers"),
-        ("gaussian", "one value, which says nothing"),
+        ("gaussian", "constant column"),
         ("gaussian", "numbers"),
     ]
     probabilities = {}

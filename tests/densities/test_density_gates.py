@@ -23,7 +23,7 @@ def test_levels_of_weight_zero_never_came():
     np.testing.assert_array_equal(weighted.probabilities, repeated.probabilities)
     assert weighted.unknown == repeated.unknown
     assert Bernoulli.fit(list("abc"), sample_weight=[1.0, 1.0, 0.0]).levels == ("a", "b")
-    assert Counts.of(pd.Series(["x"], dtype=pd.CategoricalDtype(["x", "y"])), np.ones(1)).levels == ("x", "y")
+    assert Counts.of(pd.Series(["x"], dtype=pd.CategoricalDtype(["x", "y"])), np.ones(1)).categories == ("x", "y")
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])

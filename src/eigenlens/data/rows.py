@@ -144,9 +144,8 @@ def take_rows(source: Source, index: Array, n: int, progress: Progress | None = 
     """Return the rows (c, d) of these numbers out of n: looked up where rows are in memory, else in one pass."""
     wanted, place = np.unique(index, return_inverse=True)
     look_up = ROW_LOOKUPS.get(type(source))
-    return select_rows(
-        _collect_marked(source, wanted, n, progress) if look_up is None else look_up(source, wanted), place
-    )
+    found = _collect_marked(source, wanted, n, progress) if look_up is None else look_up(source, wanted)
+    return select_rows(found, place)
 
 
 def _collect_marked(source: Source, wanted: Array, n: int, progress: Progress | None) -> Any:

@@ -97,7 +97,7 @@ class Source(ABC):
             start = stop
 
     def table(self) -> Source:
-        """Return the same rows for a model that takes text: a source that has some gives it here, and raises in `rows`."""
+        """Return the same rows for a model that takes text; `rows` of a source that has some raises."""
         return self
 
     def weighted(self, weight: np.ndarray[Any, np.dtype[np.float64]] | None) -> Self:

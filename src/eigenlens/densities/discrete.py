@@ -157,16 +157,16 @@ class CategoricalFamily:
 
     def estimate(self, statistics: Counts) -> Categorical:
         """The shares of the levels, smoothed."""
-        added = pseudo_counts(self.smoothing, len(statistics.levels))
+        added = pseudo_counts(self.smoothing, len(statistics.categories))
         reserve = self._reserved(statistics.declared)
         total = statistics.total + float(added.sum()) + reserve
-        if total <= 0.0 or not statistics.levels:
+        if total <= 0.0 or not statistics.categories:
             raise DataError("x has no value that counts (all are missing or of weight 0); smoothing=1 gives a prior.")
         p = (statistics.weight + added) / total
         record = Fitted(
             statistics.total, _loglik(statistics.weight, p), p.size - (reserve == 0.0), total - statistics.total
         )
-        return Categorical(p, statistics.levels, reserve / total, record)
+        return Categorical(p, statistics.categories, reserve / total, record)
 
     def _reserved(self, declared: bool) -> float:
         """The rows that smoothing adds for levels never met."""
@@ -284,7 +284,7 @@ class BernoulliFamily:
 
 
 def _two_levels(counts: Counts) -> tuple[Any, ...]:
-    levels = counts.levels
+    levels = counts.categories
     if len(levels) == 2:
         return levels
     if set(levels) <= {0, 1}:

@@ -21,7 +21,6 @@ from eigenlens.errors import DataError, EigenlensError, OptionError
 from eigenlens.estimator.rows import dense_blocks, join_limited, validate_rows
 
 __all__ = [
-    "draw_rows",
     "finite_blocks",
     "is_eigenlens_estimator",
     "log_densities",
@@ -29,6 +28,7 @@ __all__ = [
     "merge_class_warnings",
     "require_no_infinity",
     "run_for_class",
+    "sample_density",
 ]
 
 
@@ -167,7 +167,7 @@ def _incomplete_log_density(density: Any, frozen: Any, rows: Array) -> Array:
         return np.asarray(frozen.log_density(rows))
 
 
-def draw_rows(density: Any, n: int, rng: np.random.Generator) -> Array:
+def sample_density(density: Any, n: int, rng: np.random.Generator) -> Array:
     """Return n draws (n, d) from a frozen density or a fitted estimator."""
     if not hasattr(density, "score_samples"):
         return np.asarray(density.sample(n, rng))

@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.base import clone
 
 from eigenlens.arrays import Array
-from eigenlens.bayes.class_moments import ClassMoments, ClassRows
+from eigenlens.bayes.class_moments import ClassDeviations, ClassMoments
 from eigenlens.bayes.classifier.class_density import log_density, run_for_class
 from eigenlens.bayes.classifier.column_subset import ChosenColumns, InColumns
 from eigenlens.bayes.classifier.fit_per_class import fit_to_class, read_class_variances, require_density, try_fit
@@ -227,7 +227,7 @@ def _use_pooled_covariance(
     """Replace the densities of some classes in `found` by Gaussians with the covariance within all classes."""
     moments = _read_moments(source, codes, classes)
     for c in fallbacks.pooled_covariance:
-        varies = not isinstance(moments, ClassRows) and not variances.constant_by_class[c].any()
+        varies = not isinstance(moments, ClassDeviations) and not variances.constant_by_class[c].any()
         if varies and not _is_singular(moments.parts[c]):
             raise failed[c]  # for another reason than a lack of spread
     covariance, fallbacks.clamped = fit_covariance_within(moments)

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from eigenlens.arrays import Array, Like, is_sparse, to_numpy
-from eigenlens.bayes.class_moments import ClassRows
+from eigenlens.bayes.class_moments import ClassDeviations
 from eigenlens.bayes.classifier.class_density import finite_blocks
 from eigenlens.bayes.discriminant import storage as discriminant_files
 from eigenlens.bayes.discriminant.covariances import Shrinkage, require_variance_range
@@ -123,7 +123,7 @@ class GaussianClasses(ClassCounts, BayesRule, BaseEstimator):  # type: ignore[mi
         return self
 
     def _keep(self, found: Any, X: Any, source: Source) -> None:
-        self._moments = None if isinstance(found, ClassRows) else found
+        self._moments = None if isinstance(found, ClassDeviations) else found
         self._like = Like(X, source.dtype)
         solver = "gram" if self._moments is None else "moments"
         self.solver_ = Outcome(solver, choose_covariance_route(self._rows, source.n_features)[1], passes=1)
