@@ -9,24 +9,26 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.bayes import tables as class_tables
 from eigenlens.errors import OptionError
-from eigenlens.plot._decision import class_color, decision
+from eigenlens.plot._decision import decision
 from eigenlens.plot._explanation import explanation
-from eigenlens.plot._names import shortened, told_apart
 from eigenlens.plot._style import (
     BLUE,
     MARKERS,
     VERMILLION,
-    grey,
-    legend,
+    as_plain_text,
+    category_color,
+    draw_legend,
+    grid_color,
+    muted_color,
+    name_ticks,
     new_axes,
-    note,
-    paper,
-    plain,
-    quiet,
-    readable_on,
-    rule,
-    small,
-    tick_names,
+    page_color,
+    shorten,
+    shorten_names,
+    small_size,
+    style_axes,
+    text_color_on,
+    write_note,
 )
 
 if TYPE_CHECKING:
@@ -36,10 +38,10 @@ if TYPE_CHECKING:
 
 __all__ = ["calibration", "confusion", "decision", "explanation"]
 
-LONGEST = 28
+MAX_CLASS_LETTERS = 28
 """Characters of the name of a class, or of a model."""
 
-MOST_NUMBERS = 20
+MAX_NUMBERED_CLASSES = 20
 """With more classes than this, the cells of a confusion matrix have no numbers."""
 
 
@@ -79,25 +81,25 @@ def calibration(
     if not tables:
         raise OptionError("model is an empty dict; give a fitted classifier, or some by name.")
     ax = new_axes(ax, (5.6, 4.8))
-    quiet(ax)
+    style_axes(ax)
     first = next(iter(tables.values()))
     _draw_shares(ax, first)
-    ax.plot([0.0, 1.0], [0.0, 1.0], color=grey(), linewidth=1.0, linestyle=(0, (4, 3)), zorder=1)
+    ax.plot([0.0, 1.0], [0.0, 1.0], color=muted_color(), linewidth=1.0, linestyle=(0, (4, 3)), zorder=1)
     handles = [
-        _draw_curve(ax, table, class_color(i), MARKERS[i % len(MARKERS)]) for i, table in enumerate(tables.values())
+        _draw_curve(ax, table, category_color(i), MARKERS[i % len(MARKERS)]) for i, table in enumerate(tables.values())
     ]
-    said = [f"{shortened(str(name), LONGEST)}: {_quality(table)}" for name, table in tables.items()]
+    said = [f"{shorten(str(name), MAX_CLASS_LETTERS)}: {_quality(table)}" for name, table in tables.items()]
     if isinstance(model, dict):
-        legend(ax, handles, said, loc="lower left", bbox_to_anchor=(0.0, 1.0))
+        draw_legend(ax, handles, said, loc="lower left", bbox_to_anchor=(0.0, 1.0))
     else:
-        note(ax, _quality(first))
+        write_note(ax, _quality(first))
     ax.set(
         xlim=(-0.02, 1.02),
         ylim=(-0.02, 1.02),
         aspect="equal",
         ylabel=f"share that came true ({100 * first.level:g}% intervals)",
     )
-    plain(ax.set_xlabel(f"probability of {first.what} (bars: share of the rows)", wrap=True))
+    as_plain_text(ax.set_xlabel(f"probability of {first.what} (bars: share of the rows)", wrap=True))
     return ax
 
 
@@ -108,7 +110,15 @@ def _quality(table: CalibrationTable) -> str:
 def _draw_shares(ax: Axes, table: CalibrationTable) -> None:
     width = np.diff(table.edges)
     shares = table.weight / table.weight.sum()
-    ax.bar(table.edges[:-1], 0.22 * shares, width=width, align="edge", color=rule(), edgecolor=paper(), zorder=0.5)
+    ax.bar(
+        table.edges[:-1],
+        0.22 * shares,
+        width=width,
+        align="edge",
+        color=grid_color(),
+        edgecolor=page_color(),
+        zorder=0.5,
+    )
 
 
 def _draw_curve(ax: Axes, table: CalibrationTable, color: str, marker: str) -> Any:
@@ -135,25 +145,25 @@ def confusion(model: Any, X: Any, y: Any, *, sample_weight: Any = None, ax: Axes
     ['a', 'b']
     """
     table = class_tables.confusion(model, X, y, sample_weight=sample_weight)
-    C, names = len(table.classes), told_apart(table.classes, LONGEST)
+    C, names = len(table.classes), shorten_names(table.classes, MAX_CLASS_LETTERS)
     longest = max(map(len, names))
     side = float(np.clip(1.6 + 0.62 * C + 0.06 * longest, 3.6, 9.0))
     ax = new_axes(ax, (side, side))
     ax.imshow(_cells(table), zorder=0)
     between = np.arange(-0.5, C)
-    ax.vlines(between, -0.5, C - 0.5, color=rule(), linewidth=0.6, zorder=1)
-    ax.hlines(between, -0.5, C - 0.5, color=rule(), linewidth=0.6, zorder=1)
-    if C <= MOST_NUMBERS:
+    ax.vlines(between, -0.5, C - 0.5, color=grid_color(), linewidth=0.6, zorder=1)
+    ax.hlines(between, -0.5, C - 0.5, color=grid_color(), linewidth=0.6, zorder=1)
+    if C <= MAX_NUMBERED_CLASSES:
         _draw_numbers(ax, table)
-    quiet(ax, None)
+    style_axes(ax, None)
     ax.spines[:].set_visible(False)
     ax.tick_params(length=0.0)
     turned: dict[str, Any] = {"rotation": 45.0, "ha": "right", "rotation_mode": "anchor"}
     turned = turned if longest > 4 or longest * C > 60 else {}
-    tick_names(ax, "x", range(C), names, **turned)
-    tick_names(ax, "y", range(C), names)
+    name_ticks(ax, "x", range(C), names, **turned)
+    name_ticks(ax, "y", range(C), names)
     ax.set(xlabel="given class", ylabel="true class")
-    note(ax, f"accuracy {100.0 * table.accuracy:.2f}%")
+    write_note(ax, f"accuracy {100.0 * table.accuracy:.2f}%")
     return ax
 
 
@@ -171,11 +181,11 @@ def _cells(table: ConfusionTable) -> Array:
 def _draw_numbers(ax: Axes, table: ConfusionTable) -> None:
     from matplotlib.colors import to_rgb
 
-    cells, page = _cells(table), np.array(to_rgb(paper()))
-    size = small(1.0 if len(table.classes) <= 10 else 0.7)
+    cells, page = _cells(table), np.array(to_rgb(page_color()))
+    size = small_size(1.0 if len(table.classes) <= 10 else 0.7)
     for i, j in np.ndindex(*table.counts.shape):
         if table.counts[i, j] > 0.0:
             color, opacity = cells[i, j, :3], cells[i, j, 3]
             seen = opacity * color + (1.0 - opacity) * page
             said = f"{table.shares[i, j]:.1f}%\n{table.counts[i, j]:g}"
-            ax.text(j, i, said, ha="center", va="center", fontsize=size, color=readable_on(seen))
+            ax.text(j, i, said, ha="center", va="center", fontsize=size, color=text_color_on(seen))

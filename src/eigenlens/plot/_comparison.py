@@ -6,10 +6,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eigenlens import checks
 from eigenlens.errors import DataError
-from eigenlens.plot._names import shortened
-from eigenlens.plot._style import BLUE, VERMILLION, grey, ink, new_axes, note, plain, quiet, small, tick_names
+from eigenlens.plot._style import (
+    BLUE,
+    VERMILLION,
+    as_plain_text,
+    muted_color,
+    name_ticks,
+    new_axes,
+    shorten,
+    small_size,
+    style_axes,
+    text_color,
+    write_note,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,26 +45,24 @@ def comparison(table: Comparison, *, level: float = 0.95, ax: Axes | None = None
     >>> [text.get_text() for text in comparison(table).get_yticklabels()]
     ['one', 'three']
     """
-    from scipy.special import ndtri
-
-    widths = float(ndtri(0.5 + 0.5 * checks.real("level", level, 0.0, 1.0))) * np.asarray(table.behind_errors)
+    widths = table.margins(level)
     shown = np.flatnonzero(np.isfinite(table.behind))
     if not shown.size:
         raise DataError("no estimator of the comparison has a finite mean log density, so there is nothing to draw.")
     ax = new_axes(ax, (6.0, 1.2 + 0.42 * shown.size))
     heights = np.arange(shown.size)
-    ax.axvline(0.0, color=grey(), linewidth=0.9, linestyle=(0, (4, 3)))
+    ax.axvline(0.0, color=muted_color(), linewidth=0.9, linestyle=(0, (4, 3)))
     ax.errorbar(-table.behind[shown], heights, xerr=widths[shown], fmt="none", ecolor=BLUE, elinewidth=1.4, capsize=3.0)
     colors = [VERMILLION, *[BLUE] * (shown.size - 1)]
     ax.scatter(-table.behind[shown], heights, s=34.0, c=colors, zorder=3)
     _beside(ax, table, shown)
-    quiet(ax, "x")
-    tick_names(ax, "y", heights, [table.names[i] for i in shown])
+    style_axes(ax, "x")
+    name_ticks(ax, "y", heights, [table.names[i] for i in shown])
     ax.set_ylim(shown.size - 0.5, -0.5)
-    best = shortened(table.best, 28)
+    best = shorten(table.best, 28)
     said = f"held-out log density per row, less that of {best} ({100 * level:g}% paired intervals)"
-    plain(ax.set_xlabel(said, wrap=True))
-    note(ax, *_left_out(table))
+    as_plain_text(ax.set_xlabel(said, wrap=True))
+    write_note(ax, *_left_out(table))
     return ax
 
 
@@ -64,7 +72,7 @@ def _beside(ax: Axes, table: Comparison, shown: np.ndarray[tuple[int, ...], np.d
         words = f"{table.means[i]:.3f}   {table.fit_seconds[i]:.2g} s"
         ax.annotate(
             words, (1.0, height), (4, 0), xycoords=("axes fraction", "data"), textcoords="offset points", va="center",
-            fontsize=small(), color=ink(), annotation_clip=False,
+            fontsize=small_size(), color=text_color(), annotation_clip=False,
         )  # fmt: skip
 
 

@@ -9,22 +9,22 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.bayes import tables as class_tables
-from eigenlens.plot._names import told_apart
-from eigenlens.plot._points import CROWD
+from eigenlens.plot._points import MAX_VECTOR_POINTS
 from eigenlens.plot._style import (
     MARKERS,
     PALETTE,
-    grey,
-    ink,
-    legend,
+    as_plain_text,
+    category_color,
+    draw_legend,
+    muted_color,
     name_axes,
     new_axes,
-    note,
-    paper,
-    plain,
-    quiet,
-    shade,
-    small,
+    page_color,
+    shorten_names,
+    small_size,
+    style_axes,
+    text_color,
+    write_note,
 )
 
 if TYPE_CHECKING:
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 
     from eigenlens.bayes.tables import DecisionTable
 
-__all__ = ["class_color", "decision"]
+__all__ = ["decision"]
 
-FAINT, STRONG = 0.06, 0.38
+MIN_OPACITY, MAX_OPACITY = 0.06, 0.38
 """How much of a class's colour its region has where the classes are equally likely, and where it is certain."""
 
-LONGEST = 28
+MAX_REGION_LETTERS = 28
 """Characters of the name of a class."""
 
-MOST_KEYS = 24
+MAX_CLASS_KEYS = 24
 """With more classes than this, regions have names and no key."""
 
 
@@ -68,7 +68,7 @@ def decision(
     """
     table = class_tables.decision(model, X, y, features=features, grid=grid)
     ax = new_axes(ax, (6.0, 4.8))
-    quiet(ax, None)
+    style_axes(ax, None)
     extent = (table.x[0], table.x[-1], table.y[0], table.y[-1])
     ax.imshow(_shades(table), origin="lower", extent=extent, aspect="auto", interpolation="bilinear", zorder=0)
     _draw_boundaries(ax, table)
@@ -76,13 +76,8 @@ def decision(
     if len(table.classes) > len(PALETTE):
         _draw_names(ax, table)
     name_axes(ax, *table.names)
-    note(ax, table.others, "rows spread about their levels" if any(table.steps) else "")
+    write_note(ax, table.others, "rows spread about their levels" if any(table.steps) else "")
     return ax
-
-
-def class_color(c: int) -> str:
-    """The colour of class number c, or of model number c."""
-    return shade(c)
 
 
 def _shades(table: DecisionTable) -> Array:
@@ -90,9 +85,9 @@ def _shades(table: DecisionTable) -> Array:
     from matplotlib.colors import to_rgb
 
     C = len(table.classes)
-    colors = np.array([to_rgb(class_color(c)) for c in range(C)])
+    colors = np.array([to_rgb(category_color(c)) for c in range(C)])
     top = np.clip(table.proba.max(axis=2), 1.0 / C, 1.0)
-    strength = FAINT + (STRONG - FAINT) * (top - 1.0 / C) / (1.0 - 1.0 / C)
+    strength = MIN_OPACITY + (MAX_OPACITY - MIN_OPACITY) * (top - 1.0 / C) / (1.0 - 1.0 / C)
     return np.concatenate([colors[table.regions], strength[:, :, None]], axis=2)
 
 
@@ -102,31 +97,31 @@ def _draw_boundaries(ax: Axes, table: DecisionTable) -> None:
     for c in range(1 if two else len(table.classes)):
         if not np.any(table.regions == c) or np.all(table.regions == c):
             continue
-        mine, others = table.proba[:, :, c], np.delete(table.proba, c, axis=2).max(axis=2)
-        share = mine / np.maximum(mine + others, 1e-300)
-        ax.contour(table.x, table.y, share, levels=[0.5], colors=ink(), linewidths=1.1, zorder=1)
+        ax.contour(table.x, table.y, table.against_next(c), levels=[0.5], colors=text_color(), linewidths=1.1, zorder=1)
 
 
 def _draw_rows(ax: Axes, table: DecisionTable) -> None:
     n = len(table.points)
     style: dict[str, Any] = {
-        "s": float(np.clip(237.0 / np.sqrt(n), 2.0, 30.0)), "linewidths": 0.4 if n < CROWD else 0.0,
-        "edgecolors": paper(), "rasterized": n >= CROWD, "zorder": 2,
+        "s": float(np.clip(237.0 / np.sqrt(n), 2.0, 30.0)), "linewidths": 0.4 if n < MAX_VECTOR_POINTS else 0.0,
+        "edgecolors": page_color(), "rasterized": n >= MAX_VECTOR_POINTS, "zorder": 2,
     }  # fmt: skip
     points, handles = _spread(table), []
     for c in range(len(table.classes)):
-        look: dict[str, Any] = {"color": class_color(c), "marker": MARKERS[c % len(MARKERS)]}
+        look: dict[str, Any] = {"color": category_color(c), "marker": MARKERS[c % len(MARKERS)]}
         mine = points[table.codes == c] if table.codes is not None else points[:0]
         handles.append(ax.scatter(mine[:, 0], mine[:, 1], **look, **style))
     if table.codes is None:
-        ax.scatter(points[:, 0], points[:, 1], color=grey(), **style)
+        ax.scatter(points[:, 0], points[:, 1], color=muted_color(), **style)
     names = list(table.classes)
     if table.codes is not None and np.any(table.codes < 0):
         odd = points[table.codes < 0]
-        handles.append(ax.scatter(odd[:, 0], odd[:, 1], color=grey(), marker="x", s=style["s"], zorder=2))
+        handles.append(ax.scatter(odd[:, 0], odd[:, 1], color=muted_color(), marker="x", s=style["s"], zorder=2))
         names.append("not known")
-    if len(names) <= MOST_KEYS:
-        made = legend(ax, handles, told_apart(names, LONGEST), loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    if len(names) <= MAX_CLASS_KEYS:
+        made = draw_legend(
+            ax, handles, shorten_names(names, MAX_REGION_LETTERS), loc="upper left", bbox_to_anchor=(1.0, 1.0)
+        )
         for handle in made.legend_handles:
             handle.set(sizes=[26.0], alpha=1.0)  # type: ignore[union-attr]
     ax.set_xlim(table.x[0], table.x[-1])
@@ -145,7 +140,7 @@ def _draw_names(ax: Axes, table: DecisionTable) -> None:
     """The name of each class amid its region, where there are more classes than colours; the largest regions first."""
     from matplotlib.patheffects import withStroke
 
-    names, size = told_apart(table.classes, 12), small(1.25 if len(table.classes) <= MOST_KEYS else 1.0)
+    names, size = shorten_names(table.classes, 12), small_size(1.25 if len(table.classes) <= MAX_CLASS_KEYS else 1.0)
     area = np.bincount(table.regions.ravel(), minlength=len(names))
     inches, taken = np.asarray(ax.bbox.size) / ax.figure.dpi, list[Array]()
     for c in np.argsort(-area, kind="stable")[: np.count_nonzero(area)]:
@@ -155,8 +150,8 @@ def _draw_names(ax: Axes, table: DecisionTable) -> None:
             continue  # its colour and marks must do
         taken.append(np.array([middle, half]))
         style: dict[str, Any] = {"ha": "center", "va": "center", "weight": "bold", "fontsize": size, "zorder": 4}
-        text = ax.text(*_in_plane(table, middle), names[c], color=ink(), **style)
-        plain(text).set_path_effects([withStroke(linewidth=3.0, foreground=paper())])
+        text = ax.text(*_in_plane(table, middle), names[c], color=text_color(), **style)
+        as_plain_text(text).set_path_effects([withStroke(linewidth=3.0, foreground=page_color())])
 
 
 def _amid(table: DecisionTable, c: int) -> Array:

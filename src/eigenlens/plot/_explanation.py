@@ -10,8 +10,21 @@ from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.bayes import tables as class_reasons
 from eigenlens.errors import OptionError
-from eigenlens.plot._names import shortened, told_apart
-from eigenlens.plot._style import BLUE, VERMILLION, grey, ink, new_axes, note, paper, plain, quiet, small, tick_names
+from eigenlens.plot._style import (
+    BLUE,
+    VERMILLION,
+    as_plain_text,
+    muted_color,
+    name_ticks,
+    new_axes,
+    page_color,
+    shorten,
+    shorten_names,
+    small_size,
+    style_axes,
+    text_color,
+    write_note,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["explanation"]
 
-LONGEST, LONGEST_ENTRY, LONGEST_CLASS = 26, 16, 18
+MAX_FEATURE_LETTERS, MAX_ENTRY_LETTERS, MAX_OPPONENT_LETTERS = 26, 16, 18
 """Characters of the name of a feature, of what it holds, and of a class."""
 
 
@@ -57,23 +70,25 @@ def explanation(
     lengths = np.where(np.isfinite(values), values, 0.0)  # a class of prior 0 is infinitely far, and says so beside
     colors = [BLUE if value >= 0.0 else VERMILLION for value in values]
     ax.barh(heights[:-1], lengths[:-1], height=0.62, color=colors[:-1], zorder=2)
-    ax.barh(heights[-1:], lengths[-1:], height=0.62, facecolor=paper(), edgecolor=colors[-1], linewidth=1.4, zorder=2)
-    ax.axvline(0.0, color=grey(), linewidth=0.9)
-    ax.axhline(m - 0.33, color=grey(), linewidth=0.7)
-    quiet(ax, "x")
-    tick_names(ax, "y", heights, [*_names(table), "log-odds"], most=LONGEST + LONGEST_ENTRY + 3)
+    ax.barh(
+        heights[-1:], lengths[-1:], height=0.62, facecolor=page_color(), edgecolor=colors[-1], linewidth=1.4, zorder=2
+    )
+    ax.axvline(0.0, color=muted_color(), linewidth=0.9)
+    ax.axhline(m - 0.33, color=muted_color(), linewidth=0.7)
+    style_axes(ax, "x")
+    name_ticks(ax, "y", heights, [*_names(table), "log-odds"], most=MAX_FEATURE_LETTERS + MAX_ENTRY_LETTERS + 3)
     ax.set_ylim(m + 0.95, -0.6)
     _beside_bars(ax, heights, lengths, values)
-    of_class, other = told_apart((table.of, table.against), LONGEST_CLASS)
-    plain(ax.set_xlabel(f"what is added to ln p({of_class} | x) / p({other} | x)", wrap=True))
-    note(ax, f"row {row}: {of_class} against {other}, log-odds {table.total:.3g}")
+    of_class, other = shorten_names((table.of, table.against), MAX_OPPONENT_LETTERS)
+    as_plain_text(ax.set_xlabel(f"what is added to ln p({of_class} | x) / p({other} | x)", wrap=True))
+    write_note(ax, f"row {row}: {of_class} against {other}, log-odds {table.total:.3g}")
     return ax
 
 
 def _names(table: ExplanationTable) -> list[str]:
-    names = told_apart(table.names, LONGEST)
+    names = shorten_names(table.names, MAX_FEATURE_LETTERS)
     pairs = zip(names, table.entries, strict=True)
-    return [f"{name} = {shortened(entry, LONGEST_ENTRY)}" if entry else name for name, entry in pairs]
+    return [f"{name} = {shorten(entry, MAX_ENTRY_LETTERS)}" if entry else name for name, entry in pairs]
 
 
 def _beside_bars(ax: Axes, heights: Array, lengths: Array, values: Array) -> None:
@@ -81,6 +96,6 @@ def _beside_bars(ax: Axes, heights: Array, lengths: Array, values: Array) -> Non
         side = 1.0 if value >= 0.0 else -1.0
         ax.annotate(
             f"{value:+.2f}", (float(length), float(height)), (3.0 * side, 0.0), textcoords="offset points", va="center",
-            ha="left" if side > 0.0 else "right", fontsize=small(), color=ink(),
+            ha="left" if side > 0.0 else "right", fontsize=small_size(), color=text_color(),
         )  # fmt: skip
-    ax.margins(x=0.02 * small())
+    ax.margins(x=0.02 * small_size())

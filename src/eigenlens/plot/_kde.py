@@ -9,8 +9,20 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.kde import tables as density_tables
-from eigenlens.plot._points import CROWD, scatter
-from eigenlens.plot._style import BLUE, VERMILLION, grey, ink, legend, name_axes, new_axes, note, quiet, small
+from eigenlens.plot._points import MAX_VECTOR_POINTS, draw_points
+from eigenlens.plot._style import (
+    BLUE,
+    VERMILLION,
+    draw_legend,
+    muted_color,
+    name_axes,
+    new_axes,
+    set_aspect,
+    small_size,
+    style_axes,
+    text_color,
+    write_note,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,11 +31,8 @@ if TYPE_CHECKING:
 
 __all__ = ["bandwidth_curve", "density", "density_contours"]
 
-MOST_STROKES = 5_000
+MAX_RUG_STROKES = 5_000
 """Of more rows, so many at even ranks stand for all in a rug."""
-
-EQUAL_UNITS = 3.0
-"""Two columns whose ranges differ by no more than this factor are drawn with one unit as long on both axes."""
 
 
 def density(
@@ -68,20 +77,20 @@ def density(
     drawn = rug and (X is not None or table.kernel != "")
     if drawn:
         _rug(ax, table.rows[(table.rows >= table.x[0]) & (table.rows <= table.x[-1])], color)
-    quiet(ax)
+    style_axes(ax)
     ax.set_ylim(bottom=0.0)
     if label is not None:
         _add_to_legend(ax, curve, label)
     if not shared:  # what stands on the axes already is about the first density
         name_axes(ax, table.name)
         ax.set_ylabel("density")
-        note(ax, *_said(table, drawn))
+        write_note(ax, *_said(table, drawn))
     return ax
 
 
 def _rug(ax: Axes, rows: Array, color: str) -> None:
     """A stroke from the axis down for each row, fainter where there are many."""
-    ranks = np.linspace(0, rows.size - 1, min(rows.size, MOST_STROKES)).round().astype(np.intp)
+    ranks = np.linspace(0, rows.size - 1, min(rows.size, MAX_RUG_STROKES)).round().astype(np.intp)
     strokes = np.sort(rows)[ranks]
     faint = float(np.clip(8.0 / np.sqrt(strokes.size), 0.1, 0.8))
     ax.plot(
@@ -93,11 +102,17 @@ def _rug(ax: Axes, rows: Array, color: str) -> None:
 def _said(table: DensityTable, rug: bool) -> list[str]:
     kernel = f"{table.kernel} kernel, h = {table.bandwidth:.4g}" if table.kernel else ""
     band = f"band: {100.0 * table.level:g}% at each place, {table.band}" if table.band else ""
-    thinned = f"strokes: {MOST_STROKES:,} of {table.rows.size:,} rows" if rug and table.rows.size > MOST_STROKES else ""
-    return [thinned + "\n" * bool(thinned and table.kernel) + kernel, band, off_the_frame(table.beyond if rug else 0)]
+    thinned = (
+        f"strokes: {MAX_RUG_STROKES:,} of {table.rows.size:,} rows" if rug and table.rows.size > MAX_RUG_STROKES else ""
+    )
+    return [
+        thinned + "\n" * bool(thinned and table.kernel) + kernel,
+        band,
+        describe_hidden_rows(table.beyond if rug else 0),
+    ]
 
 
-def off_the_frame(count: int) -> str:
+def describe_hidden_rows(count: int) -> str:
     """How many rows are not to be seen, "" if all are."""
     return f"{count:,} row{'s lie' if count > 1 else ' lies'} far off, beyond the frame" if count else ""
 
@@ -107,7 +122,7 @@ def _add_to_legend(ax: Axes, curve: Any, label: str) -> None:
     made = ax.get_legend()
     handles = [] if made is None else list(made.legend_handles)
     names = [] if made is None else [text.get_text() for text in made.get_texts()]
-    legend(ax, [*handles, curve], [*names, label], loc="best")
+    draw_legend(ax, [*handles, curve], [*names, label], loc="best")
 
 
 def bandwidth_curve(
@@ -134,17 +149,17 @@ def bandwidth_curve(
     ax.set_xscale("log")
     ax.set_xlim(table.h[0], table.h[-1])
     ax.set_ylim(*_height(table))
-    quiet(ax)
+    style_axes(ax)
     _mark_rules(ax, table)
     _round_ticks(ax)
     name = f"bandwidth h of {table.name}" + ("" if table.kernel == "gaussian" else f" ({table.kernel} kernel)")
     # Below, for the names of the rules stand above.
     ax.set_xlabel("\n".join([name, *_short(table.remarks)]), parse_math=False)
-    ax.set_ylabel(CRITERIA[table.criterion])
+    ax.set_ylabel(CURVE_LABELS[table.criterion])
     return ax
 
 
-CRITERIA = {"lscv": "squared error, less ∫f²", "mlcv": "mean log density of rows left out"}
+CURVE_LABELS = {"lscv": "squared error, less ∫f²", "mlcv": "mean log density of rows left out"}
 
 
 def _short(remarks: Sequence[str]) -> list[str]:
@@ -168,18 +183,18 @@ def _mark_rules(ax: Axes, table: BandwidthTable) -> None:
     above = ax.get_xaxis_transform()
     for i, (rule, h) in enumerate(reversed(table.rules.items())):
         chosen = bool(np.isclose(h, table.fitted, rtol=1e-6))
-        colour = VERMILLION if chosen else grey()
+        colour = VERMILLION if chosen else muted_color()
         ax.plot([h, h], [table.at(h), ax.get_ylim()[1]], color=colour, linewidth=0.7, zorder=1)
         ax.plot([h], [table.at(h)], "o", color=colour, markersize=4.5, zorder=3)
         stalk = {"arrowstyle": "-", "color": colour, "linewidth": 0.7, "shrinkA": 0.0, "shrinkB": 0.0, "relpos": (0, 0)}
         ax.annotate(
             f" {rule}  {h:.3g}", (h, 1.0), (0.0, 5.0 + 11.0 * i), xycoords=above, textcoords="offset points",
-            fontsize=small(), color=colour if chosen else ink(), annotation_clip=False, arrowprops=stalk,
+            fontsize=small_size(), color=colour if chosen else text_color(), annotation_clip=False, arrowprops=stalk,
         )  # fmt: skip
     if not np.isclose(list(table.rules.values()), table.fitted, rtol=1e-6).any():
         ax.axvline(table.fitted, color=VERMILLION, linewidth=0.9, linestyle=(0, (4, 3)))
         words = f" h = {table.fitted:.3g}"
-        ax.text(table.fitted, 0.02, words, transform=above, fontsize=small(), color=VERMILLION, clip_on=True)
+        ax.text(table.fitted, 0.02, words, transform=above, fontsize=small_size(), color=VERMILLION, clip_on=True)
 
 
 def _round_ticks(ax: Axes) -> None:
@@ -219,19 +234,18 @@ def density_contours(
     ('x0', 'x2')
     """
     table = density_tables.masses_of_plane(model, X, columns=columns, masses=masses, resolution=resolution)
-    equal = bool(1.0 / EQUAL_UNITS <= np.ptp(table.x) / np.ptp(table.y) <= EQUAL_UNITS)
     ax = new_axes(ax, (5.4, 5.0))
-    quiet(ax, None)
-    crowd = points and len(table.rows) >= CROWD
+    style_axes(ax, None)
+    crowd = points and len(table.rows) >= MAX_VECTOR_POINTS
     remarks = [*_doubts(table), "points: rows outside the regions" if crowd else ""]
-    remarks.append(off_the_frame(table.beyond) if points else "")
+    remarks.append(describe_hidden_rows(table.beyond) if points else "")
     _regions(ax, table, 1.05 if any(remarks) else 1.0)
     if points:
-        scatter(ax, table.outside() if crowd else table.rows, grey())
+        draw_points(ax, table.outside() if crowd else table.rows, muted_color())
     ax.set(xlim=(table.x[0], table.x[-1]), ylim=(table.y[0], table.y[-1]))
-    ax.set_aspect("equal" if equal else "auto", adjustable="box")
+    set_aspect(ax, np.ptp(table.x), np.ptp(table.y))
     name_axes(ax, *table.names)
-    note(ax, *remarks)
+    write_note(ax, *remarks)
     return ax
 
 
@@ -249,7 +263,7 @@ def _regions(ax: Axes, table: MassTable, top: float) -> None:
     patches = [Patch(facecolor=shade, edgecolor=BLUE, linewidth=0.9) for shade in shades[::-1]]
     words = [f"{100.0 * share:g}%" for share in table.mass.masses[seen][first][::-1]]
     words[-1] += " of the mass"
-    legend(ax, patches, words, loc="lower left", bbox_to_anchor=(0.0, top), ncols=len(words), columnspacing=1.2)
+    draw_legend(ax, patches, words, loc="lower left", bbox_to_anchor=(0.0, top), ncols=len(words), columnspacing=1.2)
 
 
 def _shade(share: float) -> tuple[float, float, float, float]:

@@ -15,22 +15,24 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.errors import OptionError
 from eigenlens.kernel_pca import tables as kernel_tables
-from eigenlens.plot._plane import component_pair, on_two_components
-from eigenlens.plot._points import CROWD, FEW_KEYS, colouring, scatter
-from eigenlens.plot._reconstruction import checked_shape, mosaic_of
+from eigenlens.plot._plane import component_pair, draw_scores
+from eigenlens.plot._points import MAX_INNER_KEYS, MAX_VECTOR_POINTS, check_color, draw_points
+from eigenlens.plot._reconstruction import check_image_shape, make_mosaic
 from eigenlens.plot._style import (
+    MAX_RANGE_RATIO,
     component_label,
-    grey,
-    ink,
+    draw_legend,
     is_dark,
-    legend,
+    muted_color,
     name_axes,
+    name_ticks,
     new_axes,
-    note,
-    paper,
-    quiet,
-    small,
-    tick_names,
+    page_color,
+    set_aspect,
+    small_size,
+    style_axes,
+    text_color,
+    write_note,
 )
 
 if TYPE_CHECKING:
@@ -41,11 +43,8 @@ if TYPE_CHECKING:
 
 __all__ = ["component_contours", "denoising", "embedding"]
 
-LEVELS = 14
+MAX_CONTOUR_LEVELS = 14
 """Bands at most; more of them hide the rows."""
-
-EQUAL_UNITS = 3.0
-"""Two columns whose ranges differ by no more than this factor are drawn with one unit as long on both axes."""
 
 
 def embedding(
@@ -70,7 +69,7 @@ def embedding(
     >>> plot.embedding(PCA().fit(food.data), food.data, labels=food.rows).get_ylabel()
     'PC2 (29.1%)'
     """
-    return on_two_components(kernel_tables.scores(model, X, component_pair(components), labels=labels), color, ax)
+    return draw_scores(kernel_tables.scores(model, X, component_pair(components), labels=labels), color, ax)
 
 
 def component_contours(
@@ -101,40 +100,37 @@ def component_contours(
     ('height', 'width')
     """
     table = kernel_tables.contours(model, X, component, names=names, resolution=resolution)
-    colours = colouring(color, len(table.rows))
+    colours = check_color(color, len(table.rows))
     ax = new_axes(ax, _size(table))
-    quiet(ax, None)
+    style_axes(ax, None)
     _surface(ax, table)
     _rows(ax, table.rows, colours)
     ax.set(xlim=(table.x[0], table.x[-1]), ylim=(table.y[0], table.y[-1]))
-    ax.set_aspect("equal" if _equal_units(table) else "auto", adjustable="box")
+    set_aspect(ax, np.ptp(table.x), np.ptp(table.y))
     name_axes(ax, *table.names)
     return ax
 
 
-def _equal_units(table: ContourTable) -> bool:
-    return bool(1.0 / EQUAL_UNITS <= np.ptp(table.x) / np.ptp(table.y) <= EQUAL_UNITS)
-
-
 def _size(table: ContourTable) -> tuple[float, float]:
     """Inches that fit the plane, so that the scale beside it is as high as it is."""
-    ratio = float(np.ptp(table.y) / np.ptp(table.x)) if _equal_units(table) else 0.9
+    ratio = float(np.ptp(table.y) / np.ptp(table.x))
+    ratio = ratio if 1.0 / MAX_RANGE_RATIO <= ratio <= MAX_RANGE_RATIO else 0.9
     return 1.5 + 4.2 * min(1.0, 1.0 / ratio), 0.8 + 4.2 * min(1.0, ratio)
 
 
 def _rows(ax: Axes, rows: Array, colours: str | Array) -> None:
     """The rows with white rims, apart from the lines below them, and their legend above, where it hides nothing."""
     before = len(ax.collections)
-    scatter(ax, rows, colours)
+    draw_points(ax, rows, colours)
     for points in list(ax.collections)[before:]:
-        points.set(edgecolor=paper(), linewidth=0.3 if len(rows) < CROWD else 0.0)
+        points.set(edgecolor=page_color(), linewidth=0.3 if len(rows) < MAX_VECTOR_POINTS else 0.0)
     made = ax.get_legend()
-    if made is not None and len(made.get_texts()) > FEW_KEYS:
+    if made is not None and len(made.get_texts()) > MAX_INNER_KEYS:
         made.remove()  # no room beside the scale
-        note(ax, f"{np.unique(colours).size} categories, without a key")
+        write_note(ax, f"{np.unique(colours).size} categories, without a key")
     elif made is not None:
         names = [text.get_text() for text in made.get_texts()]
-        legend(ax, list(made.legend_handles), names, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4)
+        draw_legend(ax, list(made.legend_handles), names, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4)
 
 
 def _surface(ax: Axes, table: ContourTable) -> None:
@@ -147,11 +143,13 @@ def _surface(ax: Axes, table: ContourTable) -> None:
     if inner.size:
         widths = np.where(inner == 0.0, 1.4, 0.7)
         dashes = ["dashed" if level < 0.0 else "solid" for level in inner]
-        ax.contour(table.x, table.y, table.values, inner, colors=grey(), linewidths=widths, linestyles=dashes, zorder=1)
+        ax.contour(
+            table.x, table.y, table.values, inner, colors=muted_color(), linewidths=widths, linestyles=dashes, zorder=1
+        )
     even = np.round(levels / (levels[1] - levels[0])) % 2 == 0  # every other level, zero among them
     bar = ax.figure.colorbar(bands, ax=ax, shrink=0.8, pad=0.02, ticks=levels[even])
-    bar.set_label(f"score on {component_label(table.component, table.share)}", fontsize=small())
-    bar.ax.tick_params(labelsize=small(), colors=grey(), labelcolor=ink())
+    bar.set_label(f"score on {component_label(table.component, table.share)}", fontsize=small_size())
+    bar.ax.tick_params(labelsize=small_size(), colors=muted_color(), labelcolor=text_color())
     bar.outline.set_visible(False)
 
 
@@ -160,7 +158,7 @@ def _levels(values: Array) -> Array:
     from matplotlib.ticker import MaxNLocator
 
     return np.asarray(
-        MaxNLocator(LEVELS, steps=[1, 2, 2.5, 5, 10]).tick_values(float(values.min()), float(values.max()))
+        MaxNLocator(MAX_CONTOUR_LEVELS, steps=[1, 2, 2.5, 5, 10]).tick_values(float(values.min()), float(values.max()))
     )
 
 
@@ -168,13 +166,13 @@ def _pale() -> Colormap:
     """As near to the page as points of any colour need: cool below zero, the page itself at zero, warm above."""
     from matplotlib.colors import LinearSegmentedColormap
 
-    below, above = ("#2C4257", "#57472C") if is_dark(paper()) else ("#B9CBDD", "#E6D3B3")
-    return LinearSegmentedColormap.from_list("eigenlens-pale", [below, paper(), above])
+    below, above = ("#2C4257", "#57472C") if is_dark(page_color()) else ("#B9CBDD", "#E6D3B3")
+    return LinearSegmentedColormap.from_list("eigenlens-pale", [below, page_color(), above])
 
 
-MOST_LINES = 5
+MAX_IMAGE_LINES = 5
 
-GAP = 1
+PIXELS_BETWEEN = 1
 """Blank pixels between images, as in a mosaic."""
 
 
@@ -204,27 +202,27 @@ def denoising(
     >>> [text.get_text() for text in ax.get_xticklabels()]
     ['original', 'noisy\\nMSE 0.25']
     """
-    limit = MOST_LINES if n_rows is None else n_rows
+    limit = MAX_IMAGE_LINES if n_rows is None else n_rows
     table = kernel_tables.denoising(panels, original=original, limit=limit, labels=labels)
     shape = _shape(image_shape, table.values.shape[2])
     ax = new_axes(ax, _image_size(table, shape))
     _images(ax, table, shape)
     p, n = table.values.shape[:2]
-    letters = ax.bbox.width / ax.figure.dpi * 72.0 / p / small(0.6)
-    tick_names(ax, "x", _middles(p, shape[1]), _captions(table, int(letters)), fontsize=small())
-    tick_names(ax, "y", _middles(n, shape[0]), table.labels or [""] * n, fontsize=small())
-    ax.tick_params(length=0, labelcolor=ink(), top=False, bottom=False, labeltop=True, labelbottom=False)
+    letters = ax.bbox.width / ax.figure.dpi * 72.0 / p / small_size(0.6)
+    name_ticks(ax, "x", _middles(p, shape[1]), _captions(table, int(letters)), fontsize=small_size())
+    name_ticks(ax, "y", _middles(n, shape[0]), table.labels or [""] * n, fontsize=small_size())
+    ax.tick_params(length=0, labelcolor=text_color(), top=False, bottom=False, labeltop=True, labelbottom=False)
     ax.spines[:].set_visible(False)
     ax.set_anchor("NW")  # where the names stand: the layout leaves room beside the frame, not beside the images in it
     measured = "" if table.original is None else f"; errors over all {table.rows_given}"
     said = f"{n} of {table.rows_given} rows{measured}" if n < table.rows_given else ""
-    ax.set_xlabel(said, loc="left", fontsize=small(), color=grey())  # below: the captions stand above
+    ax.set_xlabel(said, loc="left", fontsize=small_size(), color=muted_color())  # below: the captions stand above
     return ax
 
 
 def _shape(image_shape: tuple[int, int] | None, d: int) -> tuple[int, int]:
     if image_shape is not None:
-        return checked_shape(image_shape, d)
+        return check_image_shape(image_shape, d)
     side = isqrt(d)
     if side * side != d:
         raise OptionError(
@@ -241,7 +239,7 @@ def _image_size(table: DenoisingTable, shape: tuple[int, int]) -> tuple[float, f
 
 
 def _middles(count: int, length: int) -> Array:
-    return np.arange(count) * (length + GAP) + length / 2.0
+    return np.arange(count) * (length + PIXELS_BETWEEN) + length / 2.0
 
 
 def _captions(table: DenoisingTable, letters: int) -> list[str]:
@@ -257,9 +255,9 @@ def _images(ax: Axes, table: DenoisingTable, shape: tuple[int, int]) -> None:
     """One image a line, since each line has a scale of its own."""
     height, width = shape
     p, n = table.values.shape[:2]
-    right, bottom = p * (width + GAP) - GAP, n * (height + GAP) - GAP
+    right, bottom = p * (width + PIXELS_BETWEEN) - PIXELS_BETWEEN, n * (height + PIXELS_BETWEEN) - PIXELS_BETWEEN
     for i, (low, high) in enumerate(table.limits):
-        top = i * (height + GAP)
-        line, where = mosaic_of(table.values[None, :, i], shape), (0.0, right, top + height, top)
+        top = i * (height + PIXELS_BETWEEN)
+        line, where = make_mosaic(table.values[None, :, i], shape), (0.0, right, top + height, top)
         ax.imshow(line, cmap="gray", vmin=low, vmax=high, extent=where, interpolation="nearest")
     ax.set(xlim=(0.0, right), ylim=(bottom, 0.0))

@@ -8,32 +8,31 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.plot._names import told_apart
-from eigenlens.plot._style import grey, paper, plain, small
+from eigenlens.plot._style import as_plain_text, muted_color, page_color, shorten_names, small_size
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Labels", "arrange"]
+__all__ = ["LabelPlacer", "arrange_labels"]
 
 DIRECTIONS = 24
-GAPS = (4.0, 8.0, 14.0, 22.0, 32.0, 44.0)
+LABEL_DISTANCES = (4.0, 8.0, 14.0, 22.0, 32.0, 44.0)
 """Distances in points between an anchor and its label, tried from the nearest."""
 
-LEADER = 10.0
+MIN_LEADER_DISTANCE = 10.0
 """A label farther than this, in points, is tied to its anchor by a thin line."""
 
-MOST = 100
+MAX_LABELS = 100
 """More labels than these nobody reads; the outermost are tried."""
 
-CROWDED = 30
+MAX_LABELS_WITH_LEADERS = 30
 """Among more labels than these, lines to far ones would only tangle: a label stands at its anchor or not at all."""
 
-LONGEST = 32
+MAX_LABEL_LETTERS = 32
 """Letters of a label; a longer one loses its middle, since names often differ at their ends."""
 
 
-class Labels:
+class LabelPlacer:
     """Texts wanted on one Axes, collected first and placed together, so that all of them keep clear of all."""
 
     def __init__(self, ax: Axes) -> None:
@@ -50,7 +49,7 @@ class Labels:
         right_and_up = np.broadcast_to(np.array([1.0, 0.4]), anchors.shape)
         self.anchors.extend(anchors)
         self.directions.extend(right_and_up if directions is None else directions)
-        self.texts.extend(told_apart(texts, LONGEST))
+        self.texts.extend(shorten_names(texts, MAX_LABEL_LETTERS))
         self.colours.extend([colour] * len(texts))
         self.keep_clear(anchors, 3.0)
 
@@ -64,7 +63,7 @@ class Labels:
         if not self.texts:
             return 0
         order = _outermost_first(np.array(self.anchors))
-        tried = order[:MOST]
+        tried = order[:MAX_LABELS]
         self.ax.figure.canvas.figure.draw_without_rendering()  # settles the layout and the aspect
         offsets, kept = self._offsets(tried)
         for i, offset, keep in zip(tried, offsets, kept, strict=True):
@@ -81,7 +80,7 @@ class Labels:
         toward = np.array(self.directions)[tried]
         frame = np.array([box.x0, box.y0, box.x1, box.y1]) / point
         taken = self._taken() / point
-        centres, kept = arrange(anchors / point, sizes / point, toward, avoid, frame, taken)
+        centres, kept = arrange_labels(anchors / point, sizes / point, toward, avoid, frame, taken)
         return centres - anchors / point, kept
 
     def _taken(self) -> Array:
@@ -93,7 +92,7 @@ class Labels:
         return np.array([[(box.x0 + box.x1) / 2.0, (box.y0 + box.y1) / 2.0, box.width, box.height]])
 
     def _size(self, text: str) -> tuple[float, float]:
-        drawn = plain(self.ax.text(0.5, 0.5, text, fontsize=small(), transform=self.ax.transAxes))
+        drawn = as_plain_text(self.ax.text(0.5, 0.5, text, fontsize=small_size(), transform=self.ax.transAxes))
         extent = drawn.get_window_extent()
         drawn.remove()
         return extent.width, extent.height
@@ -101,16 +100,16 @@ class Labels:
     def _annotate(self, anchor: Array, text: str, colour: str, offset: Array) -> None:
         from matplotlib.patheffects import withStroke
 
-        far = _beyond(offset, *self._size(text), self.ax.figure.dpi / 72.0) > LEADER
-        leader: Any = {"arrowstyle": "-", "color": grey(), "linewidth": 0.5, "shrinkA": 0, "shrinkB": 2}
+        far = _beyond(offset, *self._size(text), self.ax.figure.dpi / 72.0) > MIN_LEADER_DISTANCE
+        leader: Any = {"arrowstyle": "-", "color": muted_color(), "linewidth": 0.5, "shrinkA": 0, "shrinkB": 2}
         label = self.ax.annotate(
             text, (anchor[0], anchor[1]), (offset[0], offset[1]), textcoords="offset points", ha="center",
-            va="center_baseline", fontsize=small(), color=colour, arrowprops=leader if far else None, zorder=5,
+            va="center_baseline", fontsize=small_size(), color=colour, arrowprops=leader if far else None, zorder=5,
         )  # fmt: skip
-        plain(label).set_path_effects([withStroke(linewidth=2.0, foreground=paper())])
+        as_plain_text(label).set_path_effects([withStroke(linewidth=2.0, foreground=page_color())])
 
 
-def arrange(
+def arrange_labels(
     anchors: Array, sizes: Array, directions: Array, avoid: Array, frame: Array, taken: Array
 ) -> tuple[Array, Array]:
     """Centres (m, 2) for labels of the given sizes (m, 2), and which of them (m,) are free of one another.
@@ -121,13 +120,13 @@ def arrange(
 
     >>> anchors, sizes = np.array([[50.0, 50.0], [52.0, 50.0]]), np.array([[30.0, 10.0], [30.0, 10.0]])
     >>> right, frame = np.array([[1.0, 0.0], [1.0, 0.0]]), np.array([0.0, 0.0, 100.0, 100.0])
-    >>> centres, free = arrange(anchors, sizes, right, np.empty((0, 3)), frame, np.empty((0, 4)))
+    >>> centres, free = arrange_labels(anchors, sizes, right, np.empty((0, 3)), frame, np.empty((0, 4)))
     >>> free.tolist(), bool(abs(centres[0] - centres[1])[1] >= 10 or abs(centres[0] - centres[1])[0] >= 30)
     ([True, True], True)
     """
     centres = np.full(anchors.shape, np.inf)
     crowding = np.zeros(len(anchors))
-    gaps = np.array(GAPS if len(anchors) <= CROWDED else GAPS[:2])
+    gaps = np.array(LABEL_DISTANCES if len(anchors) <= MAX_LABELS_WITH_LEADERS else LABEL_DISTANCES[:2])
     for _ in range(3):
         for i in range(len(anchors)):
             others = np.delete(np.column_stack([centres, sizes]), i, axis=0)

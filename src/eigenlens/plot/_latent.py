@@ -11,24 +11,24 @@ from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.errors import OptionError
 from eigenlens.latent import tables as latent_tables
-from eigenlens.plot._loadings import MOST_BARS, captions, draw_cells
-from eigenlens.plot._names import told_apart
+from eigenlens.plot._loadings import MAX_BARS, captions, draw_cells
 from eigenlens.plot._style import (
     BLUE,
     VERMILLION,
-    grey,
-    ink,
-    legend,
+    as_plain_text,
+    category_color,
+    draw_legend,
+    grid_color,
+    muted_color,
     name_axes,
+    name_ticks,
     new_axes,
-    note,
-    paper,
-    plain,
-    quiet,
-    rule,
-    shade,
-    small,
-    tick_names,
+    page_color,
+    shorten_names,
+    small_size,
+    style_axes,
+    text_color,
+    write_note,
 )
 
 if TYPE_CHECKING:
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
 
 __all__ = ["imputed", "likelihood_path", "noise", "rotation"]
 
-MOST_ROWS = 160
+MAX_IMPUTED_ROWS = 160
 """Rows of a picture of imputations; more points than these stand in one another's place."""
 
-MOST_COLUMNS = 6
+MAX_IMPUTED_COLUMNS = 6
 
-HEYWOOD = 1.0
+HEYWOOD_PERCENT = 1.0
 """A variable with less noise than this, in per cent of its variance, is worth a second look."""
 
 
@@ -69,14 +69,14 @@ def likelihood_path(model: Any, *, log: bool = False, ax: Axes | None = None) ->
     if log and not any(path.below(highest).any() for path in paths):
         raise OptionError("log=True needs a step below the highest, and there is one step only; use log=False.")
     ax = new_axes(ax)
-    quiet(ax)
-    handles = [_draw_path(ax, path, highest if log else None, shade(i)) for i, path in enumerate(paths)]
+    style_axes(ax)
+    handles = [_draw_path(ax, path, highest if log else None, category_color(i)) for i, path in enumerate(paths)]
     _path_axes(ax, log)
     if len(paths) > 1:
         names = [f"{path.name}: {_ending(path)}" for path in paths]
-        legend(ax, handles, names, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=1)
+        draw_legend(ax, handles, names, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=1)
     else:
-        note(ax, _ending(paths[0]))
+        write_note(ax, _ending(paths[0]))
     return ax
 
 
@@ -93,7 +93,7 @@ def _draw_path(ax: Axes, path: PathTable, highest: float | None, colour: str) ->
     shown = np.ones(y.size, dtype=bool) if highest is None else y > 0.0  # a logarithmic axis has no zero
     line = ax.plot(steps[shown], y[shown], color=colour, linewidth=1.4, **few)[0]
     if shown[-1]:
-        ax.plot(steps[-1], y[-1], "o", color=colour, markersize=7.0, markerfacecolor=paper(), markeredgewidth=1.6)
+        ax.plot(steps[-1], y[-1], "o", color=colour, markersize=7.0, markerfacecolor=page_color(), markeredgewidth=1.6)
     return line
 
 
@@ -152,7 +152,9 @@ def rotation(
     ax = new_axes(ax, (min(3.2 + 1.15 * k, 12.0), max(3.5, 1.2 + 0.19 * shown)))
     _side_by_side(ax, table)
     remarks = f"{shown} of {d} columns, those with the largest loadings" if shown < d else "", _correlated(table)
-    plain(ax.set_xlabel("; ".join(remark for remark in remarks if remark), fontsize=small(), color=grey()))
+    as_plain_text(
+        ax.set_xlabel("; ".join(remark for remark in remarks if remark), fontsize=small_size(), color=muted_color())
+    )
     return ax
 
 
@@ -163,7 +165,11 @@ def _side_by_side(ax: Axes, table: RotationTable) -> None:
     draw_cells(ax, values, before.names, [*captions(before), "", *captions(after)], most=13)
     for middle, words in (((k - 1) / 2, "unrotated"), (k + 1 + (k - 1) / 2, table.name)):
         place: Any = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "ha": "center"}
-        plain(ax.annotate(words, (middle, 1.0), (0, 4), va="bottom", fontsize=small(1.25), color=ink(), **place))
+        as_plain_text(
+            ax.annotate(
+                words, (middle, 1.0), (0, 4), va="bottom", fontsize=small_size(1.25), color=text_color(), **place
+            )
+        )
 
 
 def _correlated(table: RotationTable) -> str:
@@ -204,7 +210,7 @@ def noise(
     """
     table = latent_tables.noise(model, names=names)
     d = len(table.names)
-    shown = min(d, MOST_BARS) if top is None else checks.integer("top", top, 1, d, "the number of columns")
+    shown = min(d, MAX_BARS) if top is None else checks.integer("top", top, 1, d, "the number of columns")
     share = checks.boolean("share", share)
     table = table.sorted(table.shares if share else table.noise)
     ax = new_axes(ax, (6.0, 1.1 + 0.19 * max(shown, 4)))
@@ -214,16 +220,16 @@ def noise(
     ax.set_xlim(0.0, 100.0 if share else None)
     part = f"{shown} of {d} columns, most noise first" if shown < d else ""
     lines = ["share of the variable's variance (%)" if share else "variance", part, _heywood(table)]
-    plain(ax.set_xlabel("\n".join(line for line in lines if line), wrap=True))
+    as_plain_text(ax.set_xlabel("\n".join(line for line in lines if line), wrap=True))
     return ax
 
 
 def _noise_bars(ax: Axes, own: Array, rest: Array, names: tuple[str, ...]) -> None:
     places = np.arange(own.size)
     noisy = ax.barh(places, own, color=BLUE, height=0.75)
-    explained = ax.barh(places, rest, left=own, color=rule(), height=0.75)
-    quiet(ax, None)
-    tick_names(ax, "y", places, names, fontsize=small())
+    explained = ax.barh(places, rest, left=own, color=grid_color(), height=0.75)
+    style_axes(ax, None)
+    name_ticks(ax, "y", places, names, fontsize=small_size())
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
     ax.set_ylim(own.size - 0.4, -0.6)
@@ -232,10 +238,10 @@ def _noise_bars(ax: Axes, own: Array, rest: Array, names: tuple[str, ...]) -> No
         inside = value > 0.12 * widest
         ax.annotate(
             _figure(value, widest), (value, place), (-3 if inside else 3, 0), textcoords="offset points", va="center",
-            ha="right" if inside else "left", fontsize=small(0.875), color="white" if inside else ink(),
+            ha="right" if inside else "left", fontsize=small_size(0.875), color="white" if inside else text_color(),
         )  # fmt: skip
     words = ["noise, the variable's own", "common, by the factors"]
-    legend(ax, [noisy, explained], words, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
+    draw_legend(ax, [noisy, explained], words, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
 
 
 def _figure(value: float, widest: float) -> str:
@@ -253,8 +259,8 @@ def _heywood(table: NoiseTable) -> str:
     """Names of variables without noise of their own, if each has its own and there are any."""
     if np.ptp(table.noise) == 0.0:
         return ""
-    few = [name for name, share in zip(table.names, table.shares, strict=True) if share < HEYWOOD]
-    few = told_apart(few, 24)
+    few = [name for name, share in zip(table.names, table.shares, strict=True) if share < HEYWOOD_PERCENT]
+    few = shorten_names(few, 24)
     return f"with almost no noise: {', '.join(few[:4])}{', …' if len(few) > 4 else ''}" if few else ""
 
 
@@ -289,20 +295,22 @@ def imputed(
     'right'
     """
     table = latent_tables.imputed(
-        model, X, columns, rows=rows, limit=MOST_ROWS, level=level, labels=labels, names=names
+        model, X, columns, rows=rows, limit=MAX_IMPUTED_ROWS, level=level, labels=labels, names=names
     )
     shown = table.names[:3] if columns is None else table.names
-    if len(shown) > MOST_COLUMNS:
-        raise OptionError(f"columns has {len(shown)} entries; at most {MOST_COLUMNS} can be read in one picture.")
+    if len(shown) > MAX_IMPUTED_COLUMNS:
+        raise OptionError(
+            f"columns has {len(shown)} entries; at most {MAX_IMPUTED_COLUMNS} can be read in one picture."
+        )
     ax = new_axes(ax, (8.0, 3.4 if len(shown) == 1 else 0.9 + 1.7 * len(shown)))
-    quiet(ax)
+    style_axes(ax)
     bands = _bands(table, len(shown))
     handles = _draw_imputed(ax, table, bands)
     _name_bands(ax, table, bands)
     _name_rows(ax, table)
     words = ["observed", f"imputed, with {100 * table.level:g}% interval"]
-    legend(ax, handles, words, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2)
-    note(ax, f"the first {len(table.rows)} rows" if table.more else "")
+    draw_legend(ax, handles, words, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2)
+    write_note(ax, f"the first {len(table.rows)} rows" if table.more else "")
     return ax
 
 
@@ -329,7 +337,7 @@ def _draw_imputed(ax: Axes, table: ImputedTable, bands: Array) -> list[Any]:
         observed = ax.plot(places[~missing], y[~missing], "o", color=BLUE, markersize=4.5 if few else 3.0, zorder=3)[0]
         filled = ax.errorbar(
             places[missing], y[missing], margin[missing], fmt="o", color=VERMILLION, markersize=5.0 if few else 3.5,
-            markerfacecolor=paper(), markeredgewidth=1.2, elinewidth=1.4 if few else 1.0, capsize=0.0, zorder=4,
+            markerfacecolor=page_color(), markeredgewidth=1.2, elinewidth=1.4 if few else 1.0, capsize=0.0, zorder=4,
         )  # fmt: skip
     return [observed, filled]
 
@@ -342,18 +350,18 @@ def _name_bands(ax: Axes, table: ImputedTable, bands: Array) -> None:
     if m == 1:
         name_axes(ax, y=table.names[0])
         return
-    places, words, names = [], [], told_apart(table.names, 60)
+    places, words, names = [], [], shorten_names(table.names, 60)
     for j, (low, high) in enumerate(zip(*_ranges(table, m), strict=True)):
         ticks = [t for t in MaxNLocator(4).tick_values(low, high) if low <= t <= high]
         places += [bands[j, 0] + bands[j, 1] * t for t in ticks]
         words += [f"{t:g}".replace("-", "−") for t in ticks]
         if j:
-            ax.axhline(-1.25 * j + 1.125, color=grey(), linewidth=0.6)
+            ax.axhline(-1.25 * j + 1.125, color=muted_color(), linewidth=0.6)
         top: Any = {"xycoords": ("axes fraction", "data"), "ha": "left", "va": "top"}
-        frame = {"facecolor": paper(), "edgecolor": "none", "alpha": 0.8, "pad": 1.0}
+        frame = {"facecolor": page_color(), "edgecolor": "none", "alpha": 0.8, "pad": 1.0}
         place = (0.005, -1.25 * j + 1.09)
-        plain(ax.annotate(names[j], place, fontsize=small(1.125), color=ink(), bbox=frame, **top))
-    tick_names(ax, "y", places, words, fontsize=small())
+        as_plain_text(ax.annotate(names[j], place, fontsize=small_size(1.125), color=text_color(), bbox=frame, **top))
+    name_ticks(ax, "y", places, words, fontsize=small_size())
     ax.set_ylim(-1.25 * (m - 1) - 0.06, 1.13)
 
 
@@ -363,9 +371,9 @@ def _name_rows(ax: Axes, table: ImputedTable) -> None:
     step = int(np.ceil(n / 16))
     numbers = np.arange(0, n, step)
     if table.labels is None:
-        tick_names(ax, "x", numbers, [str(table.rows[i]) for i in numbers], fontsize=small())
+        name_ticks(ax, "x", numbers, [str(table.rows[i]) for i in numbers], fontsize=small_size())
         ax.set_xlabel("row (counted from 0)")
     else:
         long = max(len(table.labels[i]) for i in numbers) > 5
         turned: Any = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if long else {}
-        tick_names(ax, "x", numbers, [table.labels[i] for i in numbers], fontsize=small(), **turned)
+        name_ticks(ax, "x", numbers, [table.labels[i] for i in numbers], fontsize=small_size(), **turned)

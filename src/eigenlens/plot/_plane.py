@@ -11,20 +11,20 @@ from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.errors import OptionError
 from eigenlens.pca import tables
-from eigenlens.plot._labels import Labels
-from eigenlens.plot._points import FEW_KEYS, colouring, scatter
+from eigenlens.plot._labels import LabelPlacer
+from eigenlens.plot._points import MAX_INNER_KEYS, check_color, draw_points
 from eigenlens.plot._style import (
     BLUE,
     GREEN,
     VERMILLION,
     component_label,
-    grey,
-    ink,
+    grid_color,
+    muted_color,
     new_axes,
-    note,
-    quiet,
-    rule,
-    small,
+    small_size,
+    style_axes,
+    text_color,
+    write_note,
 )
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["biplot", "correlation_circle", "scores"]
 
-MOST_ARROWS = 30
+MAX_ARROWS = 30
 
 
 def scores(
@@ -60,21 +60,21 @@ def scores(
     >>> plot.scores(PCA().fit(food.data), food.data, labels=food.rows).get_ylabel()
     'PC2 (29.1%)'
     """
-    return on_two_components(tables.scores(model, X, component_pair(components), labels=labels), color, ax)
+    return draw_scores(tables.scores(model, X, component_pair(components), labels=labels), color, ax)
 
 
-def on_two_components(table: ScoreTable, color: Any, ax: Axes | None) -> Axes:
+def draw_scores(table: ScoreTable, color: Any, ax: Axes | None) -> Axes:
     """Rows with their scores on two components, of whatever model."""
-    colours = colouring(color, len(table.values))
+    colours = check_color(color, len(table.values))
     ax = new_axes(ax)
     square_plane(ax)
-    scatter(ax, table.values, colours)
+    draw_points(ax, table.values, colours)
     unit = ", unit variance" if table.whitened else ""
     ax.set_xlabel(component_label(table.components[0], table.shares[0]) + unit)
     ax.set_ylabel(component_label(table.components[1], table.shares[1]) + unit)
-    wanted = Labels(ax)
+    wanted = LabelPlacer(ax)
     if table.labels is not None:
-        wanted.want(table.values, table.labels, ink())
+        wanted.want(table.values, table.labels, text_color())
         wanted.keep_clear(zero_lines(ax))
     place_labels(ax, wanted)
     return ax
@@ -111,18 +111,18 @@ def biplot(
     """
     table = tables.biplot(model, X, component_pair(components), alpha=alpha, labels=labels, names=names)
     order, said = _longest(table.columns, top)
-    colours = colouring(color, len(table.rows))
+    colours = check_color(color, len(table.rows))
     ax = new_axes(ax)
     square_plane(ax)
-    scatter(ax, table.rows, colours)
+    draw_points(ax, table.rows, colours)
     factor = _factor(table.rows, table.columns)
     tips = factor * table.columns[order]
-    colour = VERMILLION if isinstance(colours, str) else ink()  # apart from the colours of categories
+    colour = VERMILLION if isinstance(colours, str) else text_color()  # apart from the colours of categories
     _arrows(ax, tips, colour)
     _name_scales(ax, table, factor, colour)
-    wanted = Labels(ax)
+    wanted = LabelPlacer(ax)
     if table.labels is not None:
-        wanted.want(table.rows, table.labels, ink() if colour == VERMILLION else grey())
+        wanted.want(table.rows, table.labels, text_color() if colour == VERMILLION else muted_color())
     long = _worth_a_name(tips)
     wanted.want(tips[long], [table.names[j] for j in order[long]], colour, tips[long])
     wanted.keep_clear(np.concatenate([_along(tips), table.rows[:2000], zero_lines(ax)]))
@@ -162,7 +162,7 @@ def correlation_circle(
     _circle(ax)
     ax.set_xlabel(component_label(pair[0], table.shares[0]))
     ax.set_ylabel(component_label(pair[1], table.shares[1]))
-    wanted = Labels(ax)
+    wanted = LabelPlacer(ax)
     groups = [(table.values[order], [table.names[j] for j in order], BLUE, "solid")]
     if supplementary is not None:
         index = [c - 1 for c in pair]
@@ -184,29 +184,29 @@ def component_pair(components: Sequence[int]) -> tuple[int, int]:
 def _longest(vectors: Array, top: int | None) -> tuple[Array, str]:
     """The indices of the longest vectors, in their own order, and what to say if some are left out."""
     d = len(vectors)
-    shown = min(d, MOST_ARROWS) if top is None else checks.integer("top", top, 0, d, "the number of columns")
+    shown = min(d, MAX_ARROWS) if top is None else checks.integer("top", top, 0, d, "the number of columns")
     order = np.sort(np.argsort(-np.linalg.norm(vectors, axis=1), kind="stable")[:shown])
     return order, f"the {shown} longest of {d} arrows" if shown < d else ""
 
 
 def square_plane(ax: Axes) -> None:
     """Equal units, so that distances and angles are true, and the origin marked."""
-    quiet(ax)
+    style_axes(ax)
     shared = len(ax.get_shared_x_axes().get_siblings(ax)) > 1 or len(ax.get_shared_y_axes().get_siblings(ax)) > 1
     ax.set_aspect("equal", adjustable="box" if shared else "datalim")
     ax.margins(0.1)
-    ax.axhline(0.0, color=grey(), linewidth=0.6, zorder=1)
-    ax.axvline(0.0, color=grey(), linewidth=0.6, zorder=1)
+    ax.axhline(0.0, color=muted_color(), linewidth=0.6, zorder=1)
+    ax.axvline(0.0, color=muted_color(), linewidth=0.6, zorder=1)
 
 
 def _circle(ax: Axes) -> None:
     from matplotlib.patches import Circle
 
-    quiet(ax, None)
-    ax.add_patch(Circle((0.0, 0.0), 1.0, fill=False, edgecolor=grey(), linewidth=0.9))
-    ax.add_patch(Circle((0.0, 0.0), 0.5, fill=False, edgecolor=rule(), linewidth=0.8))
-    ax.axhline(0.0, color=rule(), linewidth=0.8, zorder=1)
-    ax.axvline(0.0, color=rule(), linewidth=0.8, zorder=1)
+    style_axes(ax, None)
+    ax.add_patch(Circle((0.0, 0.0), 1.0, fill=False, edgecolor=muted_color(), linewidth=0.9))
+    ax.add_patch(Circle((0.0, 0.0), 0.5, fill=False, edgecolor=grid_color(), linewidth=0.8))
+    ax.axhline(0.0, color=grid_color(), linewidth=0.8, zorder=1)
+    ax.axvline(0.0, color=grid_color(), linewidth=0.8, zorder=1)
     ax.set_aspect("equal", adjustable="box")
     ax.set(xlim=(-1.25, 1.25), ylim=(-1.25, 1.25), xticks=[-1, -0.5, 0, 0.5, 1], yticks=[-1, -0.5, 0, 0.5, 1])
 
@@ -271,21 +271,21 @@ def _name_scales(ax: Axes, table: BiplotTable, factor: float, colour: str) -> No
         return
     scale: Any = (lambda x: x / factor, lambda x: x * factor)
     for side, axis in (("top", ax.secondary_xaxis("top", scale)), ("right", ax.secondary_yaxis("right", scale))):
-        axis.tick_params(labelsize=small(), colors=colour)
+        axis.tick_params(labelsize=small_size(), colors=colour)
         axis.spines[side].set_color(colour)
         axis.spines[side].set_linewidth(0.6)
         if side == "top":
-            axis.set_xlabel(f"{columns} (arrows, their own scale)", fontsize=small(), color=colour)
+            axis.set_xlabel(f"{columns} (arrows, their own scale)", fontsize=small_size(), color=colour)
     key = ax.get_legend()
-    if key is not None and len(key.get_texts()) > FEW_KEYS:
+    if key is not None and len(key.get_texts()) > MAX_INNER_KEYS:
         key.set_bbox_to_anchor((1.14, 1.0), ax.transAxes)  # beyond the scale of the arrows
 
 
-def place_labels(ax: Axes, wanted: Labels, *said: str) -> None:
+def place_labels(ax: Axes, wanted: LabelPlacer, *said: str) -> None:
     """The labels, and above the axes what is said and how many found no room.
 
     The line above is kept free first: the layout must not move after the labels have found their places.
     """
-    note(ax, *said, " ")
+    write_note(ax, *said, " ")
     missing = wanted.draw()
-    note(ax, *said, f"{missing} label{'s' if missing > 1 else ''} without room left out" if missing else "")
+    write_note(ax, *said, f"{missing} label{'s' if missing > 1 else ''} without room left out" if missing else "")

@@ -8,45 +8,53 @@ import numpy as np
 
 from eigenlens.arrays import Array, to_numpy
 from eigenlens.errors import DataError
-from eigenlens.plot._names import told_apart
-from eigenlens.plot._style import BLUE, MARKERS, grey, ink, legend, shade, small
+from eigenlens.plot._style import (
+    BLUE,
+    MARKERS,
+    category_color,
+    draw_legend,
+    muted_color,
+    shorten_names,
+    small_size,
+    text_color,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.legend import Legend
 
-__all__ = ["colouring", "scatter"]
+__all__ = ["check_color", "draw_points"]
 
-CROWD = 5_000
+MAX_VECTOR_POINTS = 5_000
 """From this many points on they are drawn as pixels, also in vector formats."""
 
-FEW_KEYS, MOST_KEYS, LONGEST = 12, 20, 28
+MAX_INNER_KEYS, MAX_OUTER_KEYS, MAX_KEY_LETTERS = 12, 20, 28
 """Categories that find room within the axes, lines of a legend beside them, and characters of a name in it."""
 
-MOST_CATEGORIES = 12
+MAX_INTEGER_CATEGORIES = 12
 """Integers with more distinct values than this are numbers, not categories."""
 
 
-def colouring(color: Any, n: int) -> str | Array:
+def check_color(color: Any, n: int) -> str | Array:
     """What the user said of colour, checked: one colour, or one value a row, floats for numbers, else categories."""
     if color is None or isinstance(color, str):
         return color or BLUE
     values = np.asarray(to_numpy(color))
     if values.shape != (n,):
         raise DataError(f"color has shape {values.shape}, but X has {n} rows; give a colour, or one value a row.")
-    if values.dtype.kind in "iu" and np.unique(values).size > MOST_CATEGORIES:
+    if values.dtype.kind in "iu" and np.unique(values).size > MAX_INTEGER_CATEGORIES:
         return values.astype(np.float64)
     return values if values.dtype.kind in "fiub" else values.astype(str)
 
 
-def scatter(ax: Axes, points: Array, color: str | Array) -> None:
-    """Points (n, 2), the smaller and the fainter the more they are, in the colours that `colouring` gave."""
+def draw_points(ax: Axes, points: Array, color: str | Array) -> None:
+    """Points (n, 2), the smaller and the fainter the more they are, in the colours that `check_color` gave."""
     n = len(points)
     style: dict[str, Any] = {
         "s": _area(n),
         "alpha": _opacity(n),
         "linewidths": 0.0,
-        "rasterized": n >= CROWD,
+        "rasterized": n >= MAX_VECTOR_POINTS,
         "zorder": 2,
     }
     if isinstance(color, str):
@@ -74,18 +82,18 @@ def _by_value(ax: Axes, points: Array, values: Array, style: dict[str, Any]) -> 
     drawn = ax.scatter(points[:, 0], points[:, 1], c=values, cmap="cividis", **style)
     bar = ax.figure.colorbar(drawn, ax=ax, shrink=0.8, pad=0.02)
     bar.solids.set_alpha(1.0)  # type: ignore[union-attr]
-    bar.ax.tick_params(labelsize=small(), colors=grey(), labelcolor=ink())
+    bar.ax.tick_params(labelsize=small_size(), colors=muted_color(), labelcolor=text_color())
     bar.outline.set_visible(False)
 
 
 def _key(ax: Axes, handles: list[Any], names: list[str], *, crowd: bool) -> Legend:
     """A legend within the axes for a few categories, beside them for more; of very many, the first and a count."""
-    if len(names) <= FEW_KEYS:
-        return legend(ax, handles, names, loc="upper right" if crowd else "best")
-    if len(names) > MOST_KEYS:
-        others, shown = f"and {len(names) - MOST_KEYS + 1} others", slice(0, MOST_KEYS - 1)
+    if len(names) <= MAX_INNER_KEYS:
+        return draw_legend(ax, handles, names, loc="upper right" if crowd else "best")
+    if len(names) > MAX_OUTER_KEYS:
+        others, shown = f"and {len(names) - MAX_OUTER_KEYS + 1} others", slice(0, MAX_OUTER_KEYS - 1)
         handles, names = [*handles[shown], ax.scatter([], [], color="none")], [*names[shown], others]
-    return legend(ax, handles, names, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    return draw_legend(ax, handles, names, loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
 def _by_category(ax: Axes, points: Array, values: Array, style: dict[str, Any]) -> None:
@@ -93,8 +101,13 @@ def _by_category(ax: Axes, points: Array, values: Array, style: dict[str, Any]) 
     handles = []
     for i, name in enumerate(names):
         part = points[values == name]
-        look: dict[str, Any] = {"color": shade(i), "marker": MARKERS[i % len(MARKERS)]}
+        look: dict[str, Any] = {"color": category_color(i), "marker": MARKERS[i % len(MARKERS)]}
         handles.append(ax.scatter(part[:, 0], part[:, 1], **look, **style))
-    made = _key(ax, handles, told_apart([str(name) for name in names], LONGEST), crowd=len(points) >= CROWD)
+    made = _key(
+        ax,
+        handles,
+        shorten_names([str(name) for name in names], MAX_KEY_LETTERS),
+        crowd=len(points) >= MAX_VECTOR_POINTS,
+    )
     for handle in made.legend_handles:
         handle.set(sizes=[24.0], alpha=None)  # type: ignore[union-attr]

@@ -11,7 +11,16 @@ from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.errors import OptionError
 from eigenlens.pca import tables
-from eigenlens.plot._style import PALETTE, ink, legend, name_axes, new_axes, quiet, small, tick_names
+from eigenlens.plot._style import (
+    PALETTE,
+    draw_legend,
+    name_axes,
+    name_ticks,
+    new_axes,
+    small_size,
+    style_axes,
+    text_color,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,10 +61,10 @@ def reconstruction(
     table = tables.reconstruction(model, X, k, limit=limit, labels=labels, names=names)
     if image_shape is None:
         return _lines(table, ax)
-    return _images(table, checked_shape(image_shape, len(table.names)), ax)
+    return _images(table, check_image_shape(image_shape, len(table.names)), ax)
 
 
-def checked_shape(image_shape: tuple[int, int], d: int) -> tuple[int, int]:
+def check_image_shape(image_shape: tuple[int, int], d: int) -> tuple[int, int]:
     if len(image_shape) != 2 or image_shape[0] * image_shape[1] != d:
         raise OptionError(f"image_shape={image_shape!r} must be (height, width) with a product of {d}, the columns.")
     return image_shape
@@ -70,18 +79,18 @@ def _images(table: ReconstructionTable, shape: tuple[int, int], ax: Axes | None)
     n, lines = len(table.rows), 1 + len(table.counts)
     tile = 4.7 / n * shape[0] / shape[1]  # what is left of six inches beside the captions
     ax = new_axes(ax, (6.0, min(max(1.5, 0.4 + lines * tile), 9.0)))
-    mosaic = mosaic_of(np.concatenate([table.rows[None], table.reconstructions]), shape)
+    mosaic = make_mosaic(np.concatenate([table.rows[None], table.reconstructions]), shape)
     ax.imshow(mosaic, cmap="gray", vmin=float(table.rows.min()), vmax=float(table.rows.max()), interpolation="nearest")
     height, width = shape[0] + 1, shape[1] + 1
     middles = np.arange(lines) * height + (height - 2) / 2.0
-    tick_names(ax, "y", middles, ["original", *_captions(table)], fontsize=small())
-    tick_names(ax, "x", np.arange(n) * width + (width - 2) / 2.0, table.labels or [""] * n, fontsize=small())
-    ax.tick_params(length=0, labelcolor=ink(), top=False)
+    name_ticks(ax, "y", middles, ["original", *_captions(table)], fontsize=small_size())
+    name_ticks(ax, "x", np.arange(n) * width + (width - 2) / 2.0, table.labels or [""] * n, fontsize=small_size())
+    ax.tick_params(length=0, labelcolor=text_color(), top=False)
     ax.spines[:].set_visible(False)
     return ax
 
 
-def mosaic_of(images: Array, shape: tuple[int, int]) -> Array:
+def make_mosaic(images: Array, shape: tuple[int, int]) -> Array:
     """Images (lines, n, d) side by side with a blank pixel between them: (lines (h+1) − 1, n (w+1) − 1)."""
     lines, n = images.shape[:2]
     framed = np.full((lines, n, shape[0] + 1, shape[1] + 1), np.nan)
@@ -100,14 +109,14 @@ def _lines(table: ReconstructionTable, ax: Axes | None) -> Axes:
     looks: list[dict[str, Any]] = [{"color": "#BBBBBB", "linewidth": 4.0}]
     looks += [{"color": PALETTE[i % 6], "linewidth": 1.0} | marks for i in range(len(table.counts))]
     handles = [ax.plot(lines.T + shift, **look)[0] for lines, look in zip(shown, looks, strict=True)]
-    quiet(ax, "both" if n == 1 else "x")
+    style_axes(ax, "both" if n == 1 else "x")
     if n > 1:
-        tick_names(ax, "y", -step * np.arange(n), table.labels or [f"row {i}" for i in range(n)], fontsize=small())
+        name_ticks(ax, "y", -step * np.arange(n), table.labels or [f"row {i}" for i in range(n)], fontsize=small_size())
         ax.tick_params(axis="y", length=0)
     elif table.labels:
         name_axes(ax, y=table.labels[0])
     _name_columns(ax, table.names)
-    legend(ax, handles, ["original", *_captions(table)], loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
+    draw_legend(ax, handles, ["original", *_captions(table)], loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
     return ax
 
 
@@ -117,4 +126,4 @@ def _name_columns(ax: Axes, names: tuple[str, ...]) -> None:
         ax.set_xlabel("column (counted from 0)")
         return
     turned: Any = {"rotation": 60, "ha": "right", "rotation_mode": "anchor"}
-    tick_names(ax, "x", range(len(names)), names, most=22, fontsize=small(), **turned)
+    name_ticks(ax, "x", range(len(names)), names, most=22, fontsize=small_size(), **turned)

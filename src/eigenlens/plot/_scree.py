@@ -8,7 +8,17 @@ import numpy as np
 
 from eigenlens import checks
 from eigenlens.pca import tables
-from eigenlens.plot._style import BLUE, VERMILLION, grey, ink, legend, new_axes, paper, quiet, small
+from eigenlens.plot._style import (
+    BLUE,
+    VERMILLION,
+    draw_legend,
+    muted_color,
+    new_axes,
+    page_color,
+    small_size,
+    style_axes,
+    text_color,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,7 +65,7 @@ def scree(
         names.append(f"{100 * level:g}% bootstrap interval")
     _threshold(ax, table, percent)
     _axes(ax, numbers.size)
-    legend(ax, handles, names, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
+    draw_legend(ax, handles, names, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
     return ax
 
 
@@ -64,14 +74,14 @@ def _print_shares(ax: Axes, table: VarianceTable) -> None:
     for number, share in enumerate(table.shares, start=1):
         tall = share > 9.0
         where: Any = {"xytext": (0, -7 if tall else 2), "textcoords": "offset points", "ha": "center"}
-        where |= {"va": "top" if tall else "bottom", "color": "white" if tall else ink()}
-        ax.annotate(f"{share:.1f}", (number, share), fontsize=small(), **where)
+        where |= {"va": "top" if tall else "bottom", "color": "white" if tall else text_color()}
+        ax.annotate(f"{share:.1f}", (number, share), fontsize=small_size(), **where)
 
 
 def _axes(ax: Axes, k: int) -> None:
     from matplotlib.ticker import MaxNLocator
 
-    quiet(ax, "y")
+    style_axes(ax, "y")
     ax.set_xlim(0.4, k + 0.6)
     ax.set_ylim(0.0, 105.0)
     ax.xaxis.set_major_locator(MaxNLocator(nbins=12, steps=[1, 2, 5, 10], integer=True, min_n_ticks=1))
@@ -83,7 +93,9 @@ def _intervals(ax: Axes, table: VarianceTable, bootstrap: Bootstrap, level: floa
     low, high = bootstrap.interval("ratios", level)
     middle = (low + high) * 50.0  # resampling may put an interval off its bar, and it is drawn where it is
     numbers = np.arange(1, table.variances.size + 1)
-    return ax.errorbar(numbers, middle, (high - low) * 50.0, fmt="none", ecolor=ink(), elinewidth=1.0, capsize=2.5)
+    return ax.errorbar(
+        numbers, middle, (high - low) * 50.0, fmt="none", ecolor=text_color(), elinewidth=1.0, capsize=2.5
+    )
 
 
 def _threshold(ax: Axes, table: VarianceTable, percent: float) -> None:
@@ -92,17 +104,18 @@ def _threshold(ax: Axes, table: VarianceTable, percent: float) -> None:
     The sum of the shares rises through the line at `count`: above the line there is room on the left of it, below
     the line on the right.
     """
-    ax.axhline(percent, color=grey(), linewidth=0.9, linestyle=(0, (4, 3)))
+    ax.axhline(percent, color=muted_color(), linewidth=0.9, linestyle=(0, (4, 3)))
     count, k = table.reaching(percent), table.variances.size
     if count is None:
         words = f"{k} kept hold {table.cumulative[-1]:.1f}%, less than {percent:g}%"
     else:
         words = f"{count} component{'s' if count > 1 else ''} reach{'' if count > 1 else 'es'} {percent:g}%"
         held = table.cumulative[count - 1]
-        ax.plot(count, held, "o", color=VERMILLION, markersize=7.0, markerfacecolor=paper(), markeredgewidth=1.6)
+        ax.plot(count, held, "o", color=VERMILLION, markersize=7.0, markerfacecolor=page_color(), markeredgewidth=1.6)
     left = count is None or count - 1 > k - count
     ax.annotate(
         words, (0.01 if left else 0.99, percent), (0, 3 if left else -4), xycoords=("axes fraction", "data"),
         textcoords="offset points", ha="left" if left else "right", va="bottom" if left else "top",
-        fontsize=small(1.125), color=ink(), bbox={"facecolor": paper(), "edgecolor": "none", "alpha": 0.8, "pad": 1.0},
+        fontsize=small_size(1.125), color=text_color(),
+        bbox={"facecolor": page_color(), "edgecolor": "none", "alpha": 0.8, "pad": 1.0},
     )  # fmt: skip
