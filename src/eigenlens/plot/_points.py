@@ -1,4 +1,4 @@
-"""Points of any number, coloured by nothing, by category or by value."""
+"""Scatter plots of any number of points, in one colour, by category or by value."""
 
 from __future__ import annotations
 
@@ -8,16 +8,8 @@ import numpy as np
 
 from eigenlens.arrays import Array, to_numpy
 from eigenlens.errors import DataError
-from eigenlens.plot._style import (
-    BLUE,
-    MARKERS,
-    category_color,
-    draw_legend,
-    muted_color,
-    shorten_names,
-    small_size,
-    text_color,
-)
+from eigenlens.plot import _style
+from eigenlens.plot._style import BLUE, MARKERS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,29 +18,31 @@ if TYPE_CHECKING:
 __all__ = ["check_color", "draw_points"]
 
 MAX_VECTOR_POINTS = 5_000
-"""From this many points on they are drawn as pixels, also in vector formats."""
+"""From this many points on they are drawn as pixels, in vector formats too."""
 
 MAX_INNER_KEYS, MAX_OUTER_KEYS, MAX_KEY_LETTERS = 12, 20, 28
-"""Categories that find room within the axes, lines of a legend beside them, and characters of a name in it."""
+"""Categories of a legend inside the axes, lines of a legend beside them, and characters of a name in it."""
 
 MAX_INTEGER_CATEGORIES = 12
 """Integers with more distinct values than this are numbers, not categories."""
 
 
 def check_color(color: Any, n: int) -> str | Array:
-    """What the user said of colour, checked: one colour, or one value a row, floats for numbers, else categories."""
+    """Check `color` and return one colour, or one value per row: floats for numbers, else categories."""
     if color is None or isinstance(color, str):
         return color or BLUE
     values = np.asarray(to_numpy(color))
     if values.shape != (n,):
-        raise DataError(f"color has shape {values.shape}, but X has {n} rows; give a colour, or one value a row.")
+        raise DataError(
+            f"has shape {values.shape}, but X has {n} rows", argument="color", fix="give a colour, or one value per row"
+        )
     if values.dtype.kind in "iu" and np.unique(values).size > MAX_INTEGER_CATEGORIES:
         return values.astype(np.float64)
     return values if values.dtype.kind in "fiub" else values.astype(str)
 
 
 def draw_points(ax: Axes, points: Array, color: str | Array) -> None:
-    """Points (n, 2), the smaller and the fainter the more they are, in the colours that `check_color` gave."""
+    """Draw points (n, 2) in the colours of `check_color`, the smaller and fainter the more there are."""
     n = len(points)
     style: dict[str, Any] = {
         "s": _area(n),
@@ -66,7 +60,7 @@ def draw_points(ax: Axes, points: Array, color: str | Array) -> None:
 
 
 def _area(n: int) -> float:
-    """Square points: 30 for a few rows, 1 for a hundred thousand.
+    """Return the area of a marker in square points: 30 for a few rows, 1 for a hundred thousand.
 
     >>> [round(_area(n), 1) for n in (4, 150, 10_000, 100_000)]
     [30.0, 19.4, 2.4, 1.0]
@@ -82,18 +76,18 @@ def _by_value(ax: Axes, points: Array, values: Array, style: dict[str, Any]) -> 
     drawn = ax.scatter(points[:, 0], points[:, 1], c=values, cmap="cividis", **style)
     bar = ax.figure.colorbar(drawn, ax=ax, shrink=0.8, pad=0.02)
     bar.solids.set_alpha(1.0)  # type: ignore[union-attr]
-    bar.ax.tick_params(labelsize=small_size(), colors=muted_color(), labelcolor=text_color())
+    bar.ax.tick_params(labelsize=_style.small_size(), colors=_style.muted_color(), labelcolor=_style.text_color())
     bar.outline.set_visible(False)
 
 
 def _key(ax: Axes, handles: list[Any], names: list[str], *, crowd: bool) -> Legend:
-    """A legend within the axes for a few categories, beside them for more; of very many, the first and a count."""
+    """Draw a legend inside the axes for a few categories, beside them for more; of very many, the first and a count."""
     if len(names) <= MAX_INNER_KEYS:
-        return draw_legend(ax, handles, names, loc="upper right" if crowd else "best")
+        return _style.draw_legend(ax, handles, names, loc="upper right" if crowd else "best")
     if len(names) > MAX_OUTER_KEYS:
         others, shown = f"and {len(names) - MAX_OUTER_KEYS + 1} others", slice(0, MAX_OUTER_KEYS - 1)
         handles, names = [*handles[shown], ax.scatter([], [], color="none")], [*names[shown], others]
-    return draw_legend(ax, handles, names, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    return _style.draw_legend(ax, handles, names, loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
 def _by_category(ax: Axes, points: Array, values: Array, style: dict[str, Any]) -> None:
@@ -101,12 +95,12 @@ def _by_category(ax: Axes, points: Array, values: Array, style: dict[str, Any]) 
     handles = []
     for i, name in enumerate(names):
         part = points[values == name]
-        look: dict[str, Any] = {"color": category_color(i), "marker": MARKERS[i % len(MARKERS)]}
+        look: dict[str, Any] = {"color": _style.category_color(i), "marker": MARKERS[i % len(MARKERS)]}
         handles.append(ax.scatter(part[:, 0], part[:, 1], **look, **style))
     made = _key(
         ax,
         handles,
-        shorten_names([str(name) for name in names], MAX_KEY_LETTERS),
+        _style.shorten_names([str(name) for name in names], MAX_KEY_LETTERS),
         crowd=len(points) >= MAX_VECTOR_POINTS,
     )
     for handle in made.legend_handles:

@@ -1,7 +1,4 @@
-"""What all pictures have in common: new axes, colours, quiet grids, text that is never read as mathematics.
-
-Names of columns, rows and classes, cut to the room there is, and still told apart.
-"""
+"""The common style of all plots: axes, colours, light grids, plain text, and names shortened to the room available."""
 
 from __future__ import annotations
 
@@ -48,13 +45,13 @@ __all__ = [
 BLUE, VERMILLION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
 PURPLE, SKY, BLACK, SILVER = "#CC79A7", "#56B4E9", "#000000", "#999999"
 PALETTE = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK, SILVER)
-"""The colours of Okabe and Ito (2008), told apart with any common colour vision; grey for their yellow, too faint."""
+"""The colours of Okabe and Ito (2008), distinguishable with any common colour vision; grey for their faint yellow."""
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-"""Shapes that go round with the colours. Seven against eight colours: 56 pairs before one comes again."""
+"""Marker shapes that cycle with the colours: seven shapes and eight colours make 56 different pairs."""
 
 TEXT_COLORS, MUTED_COLORS, GRID_COLORS = ("#222222", "#EEEEEE"), ("#666666", "#AAAAAA"), ("#DDDDDD", "#444444")
-"""For text, for what is beside the data, and for grids: on a light page, and on a dark one."""
+"""Colours of text, of axes and notes, and of grids: on a light page, and on a dark one."""
 
 MAX_TICK_LETTERS, MAX_AXIS_LETTERS = 30, 50
 """Characters of a name beside a tick, and along an axis."""
@@ -63,11 +60,11 @@ MAX_RANGE_RATIO = 3.0
 """Two columns whose ranges differ by no more than this factor are drawn with one unit as long on both axes."""
 
 LUMINANCE = (0.299, 0.587, 0.114)
-"""What red, green and blue add to the lightness that the eye sees."""
+"""The weights of red, green and blue in perceived lightness (ITU-R BT.601)."""
 
 
 def page_color() -> str:
-    """The colour behind the data, of matplotlib's own settings: white, unless a style says otherwise."""
+    """Return the colour behind the data, from matplotlib's settings: white, unless a style sheet changes it."""
     from matplotlib import rcParams
     from matplotlib.colors import to_hex
 
@@ -75,7 +72,7 @@ def page_color() -> str:
 
 
 def is_dark(color: Any) -> bool:
-    """Whether light text is easier to read on a colour than dark text.
+    """Return whether light text is easier to read on a colour than dark text.
 
     >>> is_dark("white"), is_dark("#0072B2"), is_dark((0.1, 0.1, 0.2))
     (False, True, True)
@@ -86,27 +83,27 @@ def is_dark(color: Any) -> bool:
 
 
 def text_color_on(color: Any) -> str:
-    """The colour of text on a colour."""
+    """Return the colour of text on a coloured background."""
     return TEXT_COLORS[is_dark(color)]
 
 
 def text_color() -> str:
-    """The colour of text and of lines that matter, on a light or a dark page."""
+    """Return the colour of text and important lines, on a light or a dark page."""
     return TEXT_COLORS[is_dark(page_color())]
 
 
 def muted_color() -> str:
-    """The colour of axes, notes and lines for orientation."""
+    """Return the colour of axes, notes and guide lines."""
     return MUTED_COLORS[is_dark(page_color())]
 
 
 def grid_color() -> str:
-    """The colour of grids and of areas that only fill."""
+    """Return the colour of grids and of background areas."""
     return GRID_COLORS[is_dark(page_color())]
 
 
 def category_color(i: int) -> str:
-    """The colour of category number i; black is white on a dark page.
+    """Return the colour of category number i; black is white on a dark page.
 
     >>> category_color(0) == category_color(8) == BLUE
     True
@@ -116,7 +113,7 @@ def category_color(i: int) -> str:
 
 
 def small_size(factor: float = 1.0) -> float:
-    """The size in points of text beside the data: 0.8 of matplotlib's own, times a factor.
+    """Return the size in points of small text: 0.8 of matplotlib's own, times a factor.
 
     >>> import matplotlib
     >>> with matplotlib.rc_context({"font.size": 20.0}):
@@ -129,7 +126,7 @@ def small_size(factor: float = 1.0) -> float:
 
 
 def new_axes(ax: Axes | None, size: tuple[float, float] = (6.0, 4.5)) -> Axes:
-    """`ax` itself, or the axes of a new figure of its own, `size` in inches."""
+    """Return `ax` itself, or the axes of a new figure, `size` in inches."""
     if ax is not None:
         return ax
     try:
@@ -140,7 +137,7 @@ def new_axes(ax: Axes | None, size: tuple[float, float] = (6.0, 4.5)) -> Axes:
 
 
 def style_axes(ax: Axes, grid: str | None = "both") -> None:
-    """A light grid behind the data and no box around it."""
+    """Draw a light grid behind the data and no box around it."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set_color(muted_color())
     ax.tick_params(colors=muted_color(), labelcolor=text_color(), labelsize=small_size())
@@ -150,22 +147,22 @@ def style_axes(ax: Axes, grid: str | None = "both") -> None:
 
 
 def as_plain_text(text: Text) -> Text:
-    """The text as it is written: `$` and `\\` in a user's name are no mathematics and no TeX."""
+    """Return the text with its characters unchanged: `$` and `\\` in a user's name are not mathematics or TeX."""
     text.set_parse_math(False)
     text.set_usetex(False)
     return text
 
 
 def write_note(ax: Axes, *remarks: str) -> None:
-    """A small line above the axes, for what a reader must know and could not see; nothing if there is nothing."""
-    said = "; ".join(remark for remark in remarks if remark)
-    as_plain_text(ax.set_title(said, loc="left", fontsize=small_size(), color=muted_color(), wrap=True))
+    """Write remarks in a small line above the axes; empty remarks are left out."""
+    text = "; ".join(remark for remark in remarks if remark)
+    as_plain_text(ax.set_title(text, loc="left", fontsize=small_size(), color=muted_color(), wrap=True))
 
 
 def name_ticks(
     ax: Axes, axis: str, positions: Iterable[float], names: Iterable[str], most: int = MAX_TICK_LETTERS, **style: Any
 ) -> None:
-    """Names of things, of at most so many characters, at positions along an axis ("x" or "y")."""
+    """Write names, of at most `most` characters each, at positions along an axis ("x" or "y")."""
     found = ax.xaxis if axis == "x" else ax.yaxis
     found.set_ticks(list(positions), labels=shorten_names(list(names), most), **style)
     for text in found.get_ticklabels():
@@ -173,7 +170,7 @@ def name_ticks(
 
 
 def name_axes(ax: Axes, x: str = "", y: str = "") -> None:
-    """The names of columns along the axes; an axis without one keeps its label."""
+    """Write the names of columns along the axes; an axis without one keeps its label."""
     across, up = shorten_names((x, y), MAX_AXIS_LETTERS)
     if across:
         as_plain_text(ax.set_xlabel(across))
@@ -189,7 +186,7 @@ def set_aspect(ax: Axes, x: float, y: float, adjustable: Any = "box") -> bool:
 
 
 def draw_legend(ax: Axes, handles: list[Any], names: list[str], **style: Any) -> Legend:
-    """A legend with the names as they are: matplotlib would hide those that begin with an underscore."""
+    """Draw a legend with the names unchanged: matplotlib would hide those that begin with an underscore."""
     made = ax.legend(handles, [" "] * len(handles), fontsize=small_size(), **({"frameon": False} | style))
     for text, name in zip(made.get_texts(), names, strict=True):
         as_plain_text(text).set_text(name)
@@ -197,7 +194,7 @@ def draw_legend(ax: Axes, handles: list[Any], names: list[str], **style: Any) ->
 
 
 def component_label(number: int, share: float, stem: str = "PC") -> str:
-    """How a component, or a factor, is called on an axis.
+    """Return the name of a component, or a factor, on an axis.
 
     >>> component_label(1, 67.444), component_label(2, 9.0, "F")
     ('PC1 (67.4%)', 'F2 (9.0%)')
@@ -206,14 +203,14 @@ def component_label(number: int, share: float, stem: str = "PC") -> str:
 
 
 def diverging_colors() -> Colormap:
-    """Blue for below zero, white (or what the page is) for zero, vermillion for above."""
+    """Return a colour map with blue below zero, the page colour at zero, vermillion above."""
     from matplotlib.colors import LinearSegmentedColormap
 
     return LinearSegmentedColormap.from_list("eigenlens", [BLUE, page_color(), VERMILLION])
 
 
 def shorten(name: str, most: int) -> str:
-    """A name of at most so many characters: its ends tell most.
+    """Return a name of at most `most` characters, without its middle: its ends are the most informative.
 
     >>> shorten("petal length as measured in the field", 20)
     'petal leng…the field'
@@ -222,9 +219,9 @@ def shorten(name: str, most: int) -> str:
 
 
 def shorten_names(names: Sequence[str], most: int) -> list[str]:
-    """Names of at most so many characters: where the ends of long ones would not tell them apart, where they differ.
+    """Return distinct names of at most `most` characters: where the ends of long ones are equal, their middles.
 
-    Of what the long ones begin with alike, as much stays as there is room for.
+    Of a common beginning, as much is kept as there is room for.
 
     >>> shorten_names(["a house on hill 1 of the old town", "a house on hill 2 of the old town", "ours"], 10)
     ['…n hill 1…', '…n hill 2…', 'ours']
@@ -247,7 +244,7 @@ def _middle(name: str, start: int, end: int, most: int) -> str:
 
 
 def _shared(names: Sequence[str]) -> int:
-    """How many letters all names begin with."""
+    """Return the length of the common beginning of all names."""
     for i, letters in enumerate(zip(*names, strict=False)):
         if len(set(letters)) > 1:
             return i
