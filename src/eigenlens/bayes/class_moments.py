@@ -17,15 +17,9 @@ from eigenlens.data.source import Block, Source
 from eigenlens.stats.moments import Moments, merge_means
 
 __all__ = [
-    "ClassMoments",
-    "ClassRows",
-    "PooledMoments",
-    "attach_classes",
-    "read_class_rows",
-    "split_by_class",
-    "summarise_classes",
-    "summarise_pooled",
-]
+    "ClassDeviations", "ClassMoments", "PooledMoments", "attach_classes", "read_class_deviations", "split_by_class",
+    "summarise_classes", "summarise_pooled",
+]  # fmt: skip
 
 CLASS_PIECE_ENTRIES = 1 << 22
 """Entries of rows that are sorted by class at a time: the sorted copy takes 32 MB."""
@@ -151,7 +145,7 @@ def summarise_pooled(block: Block, n_classes: int) -> PooledMoments:
 
 
 @dataclass(frozen=True, eq=False)
-class ClassRows:
+class ClassDeviations:
     """The rows with positive weight as deviations from the means of their classes.
 
     Attributes:
@@ -179,14 +173,14 @@ class ClassRows:
         """The variances (d,) of the columns about the means of the classes."""
         return np.asarray(self.each @ self.deviations**2 / self.each.sum())
 
-    def of(self, c: int) -> ClassRows:
+    def of(self, c: int) -> ClassDeviations:
         """Return the rows of class number c, as the only class."""
         mine = self.codes == c
         codes = np.zeros(int(mine.sum()), dtype=np.intp)
-        return ClassRows(self.deviations[mine], codes, self.each[mine], self.mean[c : c + 1])
+        return ClassDeviations(self.deviations[mine], codes, self.each[mine], self.mean[c : c + 1])
 
 
-def read_class_rows(source: Source, n_classes: int) -> ClassRows:
+def read_class_deviations(source: Source, n_classes: int) -> ClassDeviations:
     """Read all rows of a source with classes into memory, as deviations from the means of their classes."""
     parts = [(c, mine) for block in source.blocks() for c, mine in split_by_class(block)]
     codes = np.concatenate([np.full(mine.rows.shape[0], c) for c, mine in parts])
@@ -198,4 +192,4 @@ def read_class_rows(source: Source, n_classes: int) -> ClassRows:
     X -= centre
     mean = share @ X
     X -= mean[codes]
-    return ClassRows(X, codes, each, centre + mean)
+    return ClassDeviations(X, codes, each, centre + mean)

@@ -1,5 +1,4 @@
-"""Starts of EM: several guesses, a short run of EM from each, and the best of them (Biernacki, Celeux and Govaert
-2003).
+"""Starts of EM: several guesses, a short run from each, and the best of them (Biernacki, Celeux and Govaert 2003).
 
 Guesses are made on rows in memory, a sample where there are many. Each has a generator of its own, drawn from the one
 given, so the result does not depend on the number of threads.
