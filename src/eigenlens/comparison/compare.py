@@ -63,6 +63,12 @@ class Comparison:
         """The name of the estimator with the largest mean."""
         return self.names[0]
 
+    def margins(self, level: float = 0.95) -> Array:
+        """Return half the widths (m,) of confidence intervals of `behind`, by the normal approximation."""
+        from scipy.special import ndtri
+
+        return np.asarray(float(ndtri(0.5 + 0.5 * checks.real("level", level, 0.0, 1.0))) * self.behind_errors)
+
     def records(self) -> list[dict[str, Any]]:
         """Return one dictionary per estimator, best first, for a frame: `pandas.DataFrame(table.records())`."""
         columns = {
