@@ -101,9 +101,9 @@ def test_names_on_several_lines_stay_on_one(run, tmp_path):
 def test_tables_end_where_the_terminal_does(monkeypatch):
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     monkeypatch.setenv("COLUMNS", "30")
-    assert widths.cut("name       mean   greatest value") == "name       mean   greatest va…"
-    assert widths.cut("length  12.1234  123456.1234567") == "length  12.1234  …"
-    assert widths.wrapped("some words that are longer than the line", indent=4) == [
+    assert widths.cut_lines("name       mean   greatest value") == "name       mean   greatest va…"
+    assert widths.cut_lines("length  12.1234  123456.1234567") == "length  12.1234  …"
+    assert widths.wrap_line("some words that are longer than the line", indent=4) == [
         "some words that are longer", "than the line",
     ]  # fmt: skip
 

@@ -20,7 +20,7 @@ from eigenlens import NaiveBayes, scan
 from eigenlens.cli import main
 from eigenlens.cli.errors import CommandError
 from eigenlens.cli.input_table import read_table
-from eigenlens.cli.options import Reading, Running
+from eigenlens.cli.options import ReadingOptions, RunningOptions
 from eigenlens.data.files.dialect import find_dialect, find_separator
 from eigenlens.errors import DataError, DataWarning
 
@@ -86,13 +86,15 @@ def test_every_dialect_gives_the_numbers_of_python(tmp_path, separator, decimal,
     path = tmp_path / f"t.csv{suffix}"
     path.write_bytes(pack(text.getvalue().encode(encoding)))
     how = {"separator": separator, "header": True, "encoding": told}
-    reading = Reading(decimal=decimal, thousands=thousands, **how)
-    table, mixed = (read_table([str(path)], reading, Running(), mixed=each) for each in (False, True))
+    reading = ReadingOptions(decimal=decimal, thousands=thousands, **how)
+    table, mixed = (read_table([str(path)], reading, RunningOptions(), mixed=each) for each in (False, True))
     assert list(table.source.names) == names
     np.testing.assert_array_equal(table.rows, expected)
     np.testing.assert_array_equal(mixed.source.to_numpy().astype(float), expected)
     for name, column in zip(names, expected.T, strict=True):
-        one = read_table([str(path)], Reading(decimal=decimal, thousands=thousands, id=name, **how), Running())
+        one = read_table(
+            [str(path)], ReadingOptions(decimal=decimal, thousands=thousands, id=name, **how), RunningOptions()
+        )
         np.testing.assert_array_equal(np.asarray(one.ids, dtype=float), column)
     source = scan(path, decimal=decimal, thousands=thousands, **how)
     np.testing.assert_array_equal(np.concatenate(list(source.rows())), expected)
@@ -111,7 +113,7 @@ def test_what_is_not_told_is_found_or_refused(tmp_path, separator, decimal, thou
     path = tmp_path / "t.csv"
     path.write_text(text.getvalue())
     try:
-        table = read_table([str(path)], Reading(), Running())
+        table = read_table([str(path)], ReadingOptions(), RunningOptions())
     except (DataError, CommandError, DataWarning):
         assert thousands in (" ", "'") or (separator == " " and thousands is not None)
         return
@@ -198,7 +200,7 @@ def test_marks_among_decimal_commas_are_advised_as_they_are_written(run, tmp_pat
 def test_a_mark_with_a_point_is_no_number_with_a_comma(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("a;b\n9,9;2\n1,5;3\n")
-    table = read_table([str(path)], Reading(na=["9.9"]), Running())
+    table = read_table([str(path)], ReadingOptions(na=["9.9"]), RunningOptions())
     np.testing.assert_array_equal(table.rows, [[9.9, 2.0], [1.5, 3.0]])
 
 
@@ -245,7 +247,7 @@ def test_digits_of_other_scripts_are_text(tmp_path):
     path.write_text("a,b\n1,2\n\u0663,3\n")
     for mixed in (False, True):
         with pytest.raises(DataError, match="has text"):
-            read_table([str(path)], Reading(), Running(), mixed=mixed)
+            read_table([str(path)], ReadingOptions(), RunningOptions(), mixed=mixed)
 
 
 def test_large_integers_stay_exact(run, tmp_path):

@@ -7,8 +7,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from eigenlens.cli.errors import refuse
-from eigenlens.cli.options import Reading
+from eigenlens.cli.errors import fail
+from eigenlens.cli.options import ReadingOptions
 from eigenlens.data.column_kinds import ColumnKind
 
 __all__ = ["COLUMN_TYPES", "ColumnRoles", "choose_columns", "choose_one_column", "choose_roles"]
@@ -51,7 +51,7 @@ def choose_one_column(name: str | None, kinds: Kinds, option: str) -> Any:
         return None
     found = choose_columns([name], kinds, option) or []
     if len(found) != 1:
-        refuse(f"--{option} {name} names {len(found)} columns", "name one")
+        fail(f"--{option} {name} names {len(found)} columns", "name one")
     return found[0]
 
 
@@ -61,7 +61,7 @@ def _choose_part(part: str, known: dict[str, Any], kinds: Kinds, option: str) ->
     if part in COLUMN_TYPES:
         return [name for name, kind in kinds.items() if kind in COLUMN_TYPES[part]]
     if part.startswith("@"):
-        refuse(f"--{option} {part} is no type of column", f"use one of {', '.join(COLUMN_TYPES)}")
+        fail(f"--{option} {part} is no type of column", f"use one of {', '.join(COLUMN_TYPES)}")
     return _choose_range(part, known, option) if ":" in part else _reject_unknown(part, known, option)
 
 
@@ -73,7 +73,7 @@ def _choose_range(part: str, known: dict[str, Any], option: str) -> list[Any]:
         if (not first or first in known) and (not last or last in known):
             low, high = names.index(first) if first else 0, names.index(last) if last else len(names) - 1
             if low > high:
-                refuse(f"--{option} {part} runs backwards: '{first}' comes after '{last}'", f"write {last}:{first}")
+                fail(f"--{option} {part} runs backwards: '{first}' comes after '{last}'", f"write {last}:{first}")
             return [known[name] for name in names[low : high + 1]]
     return _reject_unknown(next(end for end in part.split(":") if end and end not in known), known, option)
 
@@ -82,7 +82,7 @@ def _reject_unknown(part: str, known: Collection[str], option: str) -> NoReturn:
     near = difflib.get_close_matches(part, list(known), n=3, cutoff=0.5)
     listed = ", ".join(list(known)[:8]) + (", …" if len(known) > 8 else "")
     fix = f"did you mean {' or '.join(near)}?" if near else f"it has {listed}"
-    refuse(f"--{option} {part}: the file has no such column", fix)
+    fail(f"--{option} {part}: the file has no such column", fix)
 
 
 # ---- roles ----------------------------------------------------------------------------------------------------
@@ -103,7 +103,7 @@ class ColumnRoles:
     unused: tuple[Any, ...]
 
 
-def choose_roles(reading: Reading, kinds: Kinds, filters: Collection[Any], model: Any) -> ColumnRoles:
+def choose_roles(reading: ReadingOptions, kinds: Kinds, filters: Collection[Any], model: Any) -> ColumnRoles:
     """Return the role of each column, by the options and the model (None: none yet); `filters`: columns of --where."""
     beside = {role: choose_one_column(getattr(reading, role), kinds, role) for role in ("id", "label", "weight")}
     features = _choose_features(reading, kinds, beside, filters, model)
@@ -114,7 +114,7 @@ def choose_roles(reading: Reading, kinds: Kinds, filters: Collection[Any], model
 
 
 def _choose_features(
-    reading: Reading, kinds: Kinds, beside: dict[str, Any], filters: Collection[Any], model: Any
+    reading: ReadingOptions, kinds: Kinds, beside: dict[str, Any], filters: Collection[Any], model: Any
 ) -> list[Any]:
     """Return the columns to work on: those asked for, or the model's, or all; less those dropped or with a role."""
     wanted = choose_columns(reading.columns, kinds, "columns")
@@ -126,7 +126,7 @@ def _choose_features(
     dropped |= {name for name in filters if kinds.get(name) == ColumnKind.TEXT}
     left = [name for name in (kinds if wanted is None else wanted) if name not in dropped]
     if not left:
-        refuse("no column is left to work on", "drop fewer, or see the columns with eigenlens info", "data")
+        fail("no column is left to work on", "drop fewer, or see the columns with eigenlens info", "data")
     return left
 
 
@@ -134,12 +134,12 @@ def _features_of_model(known: list[str], kinds: Kinds, model: Any, wanted: list[
     """Return the columns of the model, in its order; others that are asked for are an error."""
     if wanted is not None and set(wanted) != set(known):
         what = f"--columns names {', '.join(map(str, wanted[:5]))}, and the model was fitted on {', '.join(known[:5])}"
-        refuse(what, "leave out --columns: a model finds its columns by their names", "data")
+        fail(what, "leave out --columns: a model finds its columns by their names", "data")
     lacking = [name for name in known if name not in kinds]
     if lacking:
         listed = ", ".join(f"'{name}'" for name in lacking[:5]) + (", …" if len(lacking) > 5 else "")
         called = f"{model.called} were" if hasattr(model, "called") else f"{type(model).__name__} was"
-        refuse(
+        fail(
             f"the file lacks {len(lacking)} of the {len(known)} columns that the {called} fitted on: {listed}",
             f"rename its columns, or fit a model to it; it has {', '.join(map(str, list(kinds)[:5]))}",
             "data",

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from eigenlens.cli.output import counted, one_line
+from eigenlens.cli.output import count_noun, one_line
 from eigenlens.data.column_kinds import ColumnKind
 from eigenlens.data.files.cells import BOOLEAN, INTEGER, as_number, describe_cell, plain_cells
 from eigenlens.data.files.dialect import Dialect
@@ -144,14 +144,14 @@ class Profile:
         if measured and self.numbers_rows:
             return "numbers the rows"
         if measured and self.padded:
-            return f"leading zeros in {counted(self.padded, 'row')}: names, perhaps"
+            return f"leading zeros in {count_noun(self.padded, 'row')}: names, perhaps"
         if measured and self.infinite:
-            return f"infinite in {counted(self.infinite, 'row')}"
+            return f"infinite in {count_noun(self.infinite, 'row')}"
         if measured:
             return "constant" if self.least == self.greatest else ""
         if self.perhaps_missing:
             listed = ", ".join(map(repr, self.perhaps_missing))
-            return f"numbers but for {listed} in {counted(self.rows - self.missing - self.numbers, 'row')}"
+            return f"numbers but for {listed} in {count_noun(self.rows - self.missing - self.numbers, 'row')}"
         count = f"{len(self.values):,}" if len(self.values) <= self.most else f"over {self.most:,}"
         if not self.values:
             return ""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from eigenlens.cli.errors import refuse
-from eigenlens.data.files.paths import expand
+from eigenlens.cli.errors import fail
+from eigenlens.data.files.paths import expand_paths
 
 __all__ = ["require_files"]
 
@@ -14,6 +14,6 @@ def require_files(*files: str | Sequence[str]) -> None:
     """Raise for standard input, files that are missing or empty, folders, and patterns that match nothing."""
     named = [each for one in files for each in ([one] if isinstance(one, str) else one)]
     if "-" in named:
-        refuse("'-' is standard input, and rows are read from files, by some models several times",
+        fail("'-' is standard input, and rows are read from files, by some models several times",
                "write it to a file first: … > rows.csv", "data")  # fmt: skip
-    expand(named)
+    expand_paths(named)

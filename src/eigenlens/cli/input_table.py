@@ -12,16 +12,16 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.cli.column_choice import ColumnRoles, choose_roles
-from eigenlens.cli.commands.apply import spelled
-from eigenlens.cli.errors import refuse
-from eigenlens.cli.options import Parsing, Reading, Running
-from eigenlens.cli.output import counted
-from eigenlens.cli.output_files import in_words
+from eigenlens.cli.commands.apply import class_name
+from eigenlens.cli.errors import fail
+from eigenlens.cli.options import ParsingOptions, ReadingOptions, RunningOptions
+from eigenlens.cli.output import count_noun
+from eigenlens.cli.output_files import format_size
 from eigenlens.cli.row_filter import KeptRows, RowTest, find_rows, parse_test
 from eigenlens.cli.scripts import reading_script
 from eigenlens.cli.table_checks import as_classes, as_weights, check_label, is_missing
 from eigenlens.data.column_kinds import ColumnKind
-from eigenlens.data.files.columns import Selection
+from eigenlens.data.files.base import Selection
 from eigenlens.data.files.decode import COMPRESSED
 from eigenlens.data.files.polars import import_polars
 from eigenlens.data.files.scan import FileSource, open_files
@@ -66,8 +66,8 @@ class Table:
         """(n, d) the rows as one array."""
         if self.missing is None:
             size = self.n * self.d * self.source.dtype.itemsize
-            refuse(
-                f"this needs all {self.n:,} rows in memory ({in_words(size)})",
+            fail(
+                f"this needs all {self.n:,} rows in memory ({format_size(size)})",
                 "raise --max-memory, or take fewer rows with --where, or fewer columns with --columns",
                 "resources",
             )
@@ -87,15 +87,15 @@ class Table:
 
     def __str__(self) -> str:
         files = str(self.paths[0]) if len(self.paths) == 1 else f"{len(self.paths)} files"
-        parts = [f"{counted(self.n, 'row')}, {counted(self.d, 'column')}"]
+        parts = [f"{count_noun(self.n, 'row')}, {count_noun(self.d, 'column')}"]
         if self.missing:
             parts.append(f"{self.missing:,} missing entries ({self.missing / (self.n * self.d):.1%})")
-        parts += [f"{counted(self.skipped, 'row')} left out"] if self.skipped else []
+        parts += [f"{count_noun(self.skipped, 'row')} left out"] if self.skipped else []
         parts += ["too large for memory, read by blocks"] if self.missing is None else []
         return f"{files}: {', '.join(parts)}"
 
 
-def open_input(paths: Sequence[str], parsing: Parsing, text: Sequence[str] = ()) -> FileSource:
+def open_input(paths: Sequence[str], parsing: ParsingOptions, text: Sequence[str] = ()) -> FileSource:
     """Open all columns of the files, of whatever kind, as the options say; `text`: columns read as text."""
     return open_files(list(paths), text=text, **{name: getattr(parsing, name) for name in TEXT_OPTIONS})
 
@@ -105,7 +105,7 @@ def column_kinds(source: FileSource) -> dict[Any, ColumnKind]:
     return {field.name: field.kind for field in source.fields}
 
 
-def memory_limit(running: Running, share: int = 4) -> int:
+def memory_limit(running: RunningOptions, share: int = 4) -> int:
     """Return the memory that rows may take: what the options say, or else a share of what is free."""
     from eigenlens import checks
     from eigenlens.resources import available_memory
@@ -118,8 +118,8 @@ def memory_limit(running: Running, share: int = 4) -> int:
 
 def read_table(
     paths: Sequence[str],
-    reading: Reading,
-    running: Running,
+    reading: ReadingOptions,
+    running: RunningOptions,
     *,
     model: Any = None,
     need_label: bool = False,
@@ -127,7 +127,7 @@ def read_table(
 ) -> Table:
     """Read the rows of the files, with the columns that the options, or else the model, ask for; `mixed`: text too."""
     if reading.text and not mixed:
-        refuse("--text is for nb, the only model that takes categories", "leave it out")
+        fail("--text is for nb, the only model that takes categories", "leave it out")
     files = open_input(paths, reading)
     kinds = column_kinds(files)
     tests = [parse_test(each, kinds) for each in reading.where or ()]
@@ -148,7 +148,7 @@ class _Request:
     files: FileSource
     roles: ColumnRoles
     tests: list[RowTest]
-    reading: Reading
+    reading: ReadingOptions
     need_label: bool
 
     def read(self, most: int, mixed: bool) -> Table:
@@ -233,12 +233,12 @@ class _Request:
 
 def _reject_unlabelled(request: _Request, model: Any) -> NoReturn:
     """Raise where no column of classes is named; a column with no entry but the model's classes is suggested."""
-    known = {spelled(each) for each in np.asarray(getattr(model, "classes_", ())).tolist()}
+    known = {class_name(each) for each in np.asarray(getattr(model, "classes_", ())).tolist()}
     for name in request.roles.unused if known else ():
-        if {spelled(each) for each in set(request.files.read_column(name).tolist())} <= known:
+        if {class_name(each) for each in set(request.files.read_column(name).tolist())} <= known:
             what = f"no column of classes is named, and '{name}' has those of the model in every row"
-            refuse(what, f"add --label {shlex.quote(str(name))}")
-    refuse("this model learns classes, and no column of classes is named", "add --label COLUMN")
+            fail(what, f"add --label {shlex.quote(str(name))}")
+    fail("this model learns classes, and no column of classes is named", "add --label COLUMN")
 
 
 def _blocks(rows: Any) -> Any:
@@ -272,4 +272,4 @@ def _keep_rows(rows: Any, keep: Array) -> Any:
 def _require_rows(keep: Array) -> None:
     if not keep.any():
         fix = "loosen --where or --skip-missing, or look at the columns with eigenlens info"
-        refuse(f"0 of the {keep.size:,} rows are left after the filters", fix, "data")
+        fail(f"0 of the {keep.size:,} rows are left after the filters", fix, "data")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from eigenlens.cli.errors import refuse
+from eigenlens.cli.errors import fail
 
 __all__ = ["MixtureChoice", "parse_mixture_choice", "select_best_mixture"]
 
@@ -32,7 +32,7 @@ def parse_mixture_choice(k: str | None) -> MixtureChoice | None:
         return None
     low, high = int(found[1]), int(found[2])
     if not 1 <= low <= high:
-        refuse(f"-k {k} is no range of numbers of Gaussians", "write the smaller one first, from 1 on: -k 1:6")
+        fail(f"-k {k} is no range of numbers of Gaussians", "write the smaller one first, from 1 on: -k 1:6")
     return "bic", range(low, high + 1)
 
 
@@ -50,9 +50,9 @@ def select_best_mixture(
             table.source, numbers or range(1, min(MAX_GAUSSIANS, table.n) + 1), structure, criterion,
             sample_weight=table.weight, random_state=estimator.random_state, verbose=progress, **options,
         )  # fmt: skip
-    now.check()
+    now.check_interrupt()
     if found.best is None:
-        refuse(f"no mixture could be fitted: {found.remarks[0]}", "look at the table with eigenlens info", "data")
+        fail(f"no mixture could be fitted: {found.remarks[0]}", "look at the table with eigenlens info", "data")
     _tell(found, now)
     return found.best.set_params(verbose=False), found
 
@@ -65,7 +65,7 @@ def _tell(found: Any, now: Any) -> None:
     now.show("\n".join([*kept, *([f"… {more} more"] if more > 0 else [])]))
     names = ("components", "loglik", "parameters", "bic", "aic", "icl", "seconds")
     rows = {"covariance": list(found.types)} | {name: getattr(found, name) for name in names}
-    now.tell(compared=rows | {"usable": found.usable}, criterion=found.criterion)
+    now.add_facts(compared=rows | {"usable": found.usable}, criterion=found.criterion)
     best, most = int(found.components[0]), int(max(found.components))
     if best == most > 1:
         now.say("note", f"{best} is the most that was tried: -k {best}:{2 * best} tries more")

@@ -10,7 +10,7 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.cli.column_choice import choose_one_column
-from eigenlens.cli.errors import refuse
+from eigenlens.cli.errors import fail
 from eigenlens.data.coerce import fields_of
 from eigenlens.data.column_kinds import ColumnKind
 from eigenlens.data.files.polars import import_polars
@@ -50,7 +50,7 @@ def parse_test(text: str, kinds: Mapping[Any, ColumnKind]) -> RowTest:
         if roots and all(root in kinds for root in roots):
             return RowTest(text, roots, expression=expression)
     if simple is None:
-        refuse(f"--where {text!r} is no test", "write column, comparison and value: 'age >= 18', 'site == north'")
+        fail(f"--where {text!r} is no test", "write column, comparison and value: 'age >= 18', 'site == north'")
     return RowTest(text, (choose_one_column(simple[1], kinds, "where"),), simple[2], _unquote(simple[3]))
 
 
@@ -91,12 +91,12 @@ def find_rows(test: RowTest, read: Callable[[Any], Array]) -> Array:
     if column.dtype.is_numeric() or column.dtype == pl.Boolean:
         value = _number(test.value)
         if value is None:
-            refuse(f"--where compares numbers with the text {test.value!r}", "give a number")
+            fail(f"--where compares numbers with the text {test.value!r}", "give a number")
         found = compare(column.cast(pl.Float64).fill_nan(None), value).fill_null(test.comparison == "!=")
     else:
         if test.comparison not in ("==", "!=", "=") and _number(test.value) is not None:
             what = f"--where compares a column of text with the number {test.value}"
-            refuse(what, "compare a column of numbers, or use ==")
+            fail(what, "compare a column of numbers, or use ==")
         found = compare(column.cast(pl.String).fill_null(""), test.value)
     return np.asarray(found)
 
@@ -117,9 +117,9 @@ def _evaluate(test: RowTest, frame: DataFrame) -> Array:
     try:
         found = frame.with_columns(pl.selectors.float().fill_nan(None)).select(test.expression).to_series()
     except pl.exceptions.PolarsError as error:
-        refuse(f"--where {test.text!r} cannot be evaluated ({str(error).splitlines()[0]})", "compare like with like")
+        fail(f"--where {test.text!r} cannot be evaluated ({str(error).splitlines()[0]})", "compare like with like")
     if found.dtype != pl.Boolean or len(found) != len(frame):
-        refuse(f"--where {test.text!r} is no test", "write a comparison such as 'age >= 18 and site = ''north'''")
+        fail(f"--where {test.text!r} is no test", "write a comparison such as 'age >= 18 and site = ''north'''")
     return np.asarray(found.fill_null(False))
 
 

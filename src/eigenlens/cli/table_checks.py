@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.cli.errors import refuse
-from eigenlens.cli.options import Reading
-from eigenlens.cli.output import counted
+from eigenlens.cli.errors import fail
+from eigenlens.cli.options import ReadingOptions
+from eigenlens.cli.output import count_noun
 from eigenlens.data.files.cells import describe_cell
 
 if TYPE_CHECKING:
@@ -26,22 +26,22 @@ MAX_CELLS = 100
 """The number of cells of a column that must look alike to be called numbers."""
 
 
-def as_weights(values: Array, reading: Reading) -> Array:
+def as_weights(values: Array, reading: ReadingOptions) -> Array:
     """Return a column as row weights; what cannot be that is an error with the column's name."""
     what = f"the weight column '{reading.weight}'"
     if values.dtype.kind not in "fiub":
-        refuse(f"{what} holds text (first: {str(values[0])!r})", "name a column of numbers with --weight", "data")
+        fail(f"{what} holds text (first: {str(values[0])!r})", "name a column of numbers with --weight", "data")
     odd = np.flatnonzero(~(np.isfinite(values.astype(np.float64)) & (values >= 0)))
     if odd.size:
         first = f"row {int(odd[0]) + 1}: {values[odd[0]]:g}"
         fix = "a weight says how often its row counts; leave such rows out with --where"
-        refuse(f"{what} is missing, infinite or negative in {counted(odd.size, 'row')} (first: {first})", fix, "data")
+        fail(f"{what} is missing, infinite or negative in {count_noun(odd.size, 'row')} (first: {first})", fix, "data")
     if not values.any():
-        refuse(f"{what} is zero in every row", "name another with --weight, or leave it out", "data")
+        fail(f"{what} is zero in every row", "name another with --weight, or leave it out", "data")
     return np.asarray(values, dtype=np.float64)
 
 
-def as_classes(label: Array | None, reading: Reading) -> Array | None:
+def as_classes(label: Array | None, reading: ReadingOptions) -> Array | None:
     """Return a column of labels as classes: whole numbers as integers; measurements are an error."""
     if label is None or label.dtype.kind != "f":
         return label
@@ -49,17 +49,17 @@ def as_classes(label: Array | None, reading: Reading) -> Array | None:
     if odd.size:
         first = f"row {int(odd[0]) + 1}, {label[odd[0]]:g}"
         what = f"the label column '{reading.label}' holds measurements (first: {first}), not classes"
-        refuse(what, "name a column of text or whole numbers with --label", "data")
+        fail(what, "name a column of text or whole numbers with --label", "data")
     return np.asarray(label, dtype=np.int64)
 
 
-def check_label(label: Array | None, reading: Reading, needed: bool) -> None:
+def check_label(label: Array | None, reading: ReadingOptions, needed: bool) -> None:
     """Raise for missing labels where classes are needed and rows with missing values are not left out."""
     if not needed or label is None or reading.skip_missing or not is_missing(label).any():
         return
     rows = np.flatnonzero(is_missing(label))
-    what = f"the label column '{reading.label}' is empty in {counted(rows.size, 'row')} (first: row {rows[0] + 1})"
-    refuse(what, "leave those rows out with --skip-missing", "data")
+    what = f"the label column '{reading.label}' is empty in {count_noun(rows.size, 'row')} (first: row {rows[0] + 1})"
+    fail(what, "leave those rows out with --skip-missing", "data")
 
 
 def is_missing(values: Array) -> Array:
@@ -98,7 +98,7 @@ def _reject_empty(columns: dict[str, Array]) -> None:
     if names:
         more = f"; nor have {len(names) - 1} more" if len(names) > 1 else ""
         fix = "leave it out with " + " ".join(f"--drop {shlex.quote(name)}" for name in names[:5])
-        refuse(f"column '{names[0]}' has no entry in any row{more}", fix, "data")
+        fail(f"column '{names[0]}' has no entry in any row{more}", fix, "data")
 
 
 def _warn_row_numbers(name: str, values: Any) -> None:
