@@ -65,6 +65,11 @@ class DecisionTable:
         """Return the most likely class (q, p)."""
         return np.asarray(self.proba.argmax(axis=2))
 
+    def against_next(self, c: int) -> Array:
+        """Return the probability (q, p) of class c against the most likely other class, of these two alone."""
+        mine, others = self.proba[:, :, c], np.delete(self.proba, c, axis=2).max(axis=2)
+        return np.asarray(mine / np.maximum(mine + others, 1e-300))
+
 
 def decision(
     model: Any, X: Any, y: Any = None, *, features: Sequence[Any] | None = None, grid: int = 200
