@@ -29,7 +29,7 @@ MAX_IMAGES_PER_POINT, MAX_IMAGE_ENTRIES, FEW_IMAGES_PER_POINT = 16.0, 30_000_000
 with fewer images per point than the last."""
 
 WIDE_CUT_OFF = 64.0
-"""h over the distance of the bounds: wider truncated kernels are integrated without differences of cdfs, which cancel."""
+"""h over the distance of the bounds: wider truncated kernels are integrated without differences of cdfs: they cancel."""
 
 UNIFORM_WIDTH = 1e7
 """h over the distance of the bounds: draws from kernels wider than this are uniform, as far as samples can show."""
@@ -38,7 +38,7 @@ IMAGE_REACHES: dict[str, Callable[[Array], Array]] = {
     "gaussian": lambda nearest: np.sqrt(nearest**2 + LOST_EXPONENT),
     "laplace": lambda nearest: nearest + LOST_EXPONENT / 2.0,
 }
-"""How far images matter, in units of h, when the nearest one is at this distance; other kernels have bounded support."""
+"""How far images matter, in units of h, when the nearest one is at this distance; other kernels are bounded."""
 
 
 def _reach(kernel: SmoothingKernel, nearest: float) -> float:

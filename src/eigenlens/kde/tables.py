@@ -170,7 +170,7 @@ def bandwidths(
     """
     (name,), f, rows, _ = _select(model, None, None if column is None else [column], 1)
     if not isinstance(f, KernelEstimate):
-        what = f"is a {type(model).__name__}, which has no bandwidth"
+        what = f"of type {type(model).__name__} has no bandwidth"
         raise OptionError(what, argument="model", fix="give a fitted KernelDensity")
     kind, count = checks.name("criterion", criterion, CROSS_VALIDATION_CURVES), checks.integer("count", count, 2)
     x, weight = np.ascontiguousarray(rows[:, 0]), None if np.all(f.weights == 1.0) else f.weights
@@ -231,7 +231,7 @@ def _select(model: Any, X: Any, columns: Any, count: int) -> tuple[tuple[str, ..
     whole = _frozen(model)
     drawn = np.asarray(whole.sample(RANGE_DRAWS, np.random.default_rng(0)))
     if drawn.dtype.kind != "f":
-        what = f"is a {type(model).__name__}, a density of categories, not of numbers along an axis"
+        what = f"of type {type(model).__name__} is a density of categories, not of numbers along an axis"
         raise OptionError(what, argument="model")
     d, known = drawn.shape[1], getattr(model, "feature_names_in_", None)
     if columns is None and d != count:
@@ -251,7 +251,7 @@ def _select(model: Any, X: Any, columns: Any, count: int) -> tuple[tuple[str, ..
 def _frozen(model: Any) -> Density:
     found = model.model_ if hasattr(type(model), "model_") else model
     if not (hasattr(found, "log_density") and hasattr(found, "sample")):
-        what = f"is a {type(model).__name__}, which is not a density"
+        what = f"of type {type(model).__name__} is not a density"
         raise OptionError(what, argument="model", fix="give a fitted KernelDensity, or any density")
     return found  # type: ignore[no-any-return]
 
