@@ -29,7 +29,8 @@ MAX_IMAGES_PER_POINT, MAX_IMAGE_ENTRIES, FEW_IMAGES_PER_POINT = 16.0, 30_000_000
 with fewer images per point than the last."""
 
 WIDE_CUT_OFF = 64.0
-"""h over the distance of the bounds: wider truncated kernels are integrated without differences of cdfs: they cancel."""
+"""h over the distance of the bounds: wider truncated kernels are integrated without differences of cdfs, to avoid
+cancellation."""
 
 UNIFORM_WIDTH = 1e7
 """h over the distance of the bounds: draws from kernels wider than this are uniform, as far as samples can show."""

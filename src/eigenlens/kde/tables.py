@@ -74,7 +74,8 @@ class BandwidthTable:
     Attributes:
         name: of the column. criterion: "lscv" or "mlcv". h: (m,), in the scale of the kernel. values: (m,).
         fitted: the bandwidth of the density. rules: {rule: its bandwidth}, in ascending order.
-        kernel: its name. remarks: warnings and errors of the rules.
+        kernel: its name. remarks: warnings and errors of the rules. hidden: {rule: its bandwidth} of rules that are too
+            far from the others to be shown.
     """
 
     name: str
@@ -85,6 +86,7 @@ class BandwidthTable:
     rules: dict[str, float]
     kernel: str
     remarks: tuple[str, ...]
+    hidden: dict[str, float]
 
     def at(self, h: float) -> float:
         """Return the criterion at a bandwidth, interpolated between those tried."""
@@ -180,15 +182,14 @@ def bandwidths(
         raise DataError(f"no rule has a bandwidth for these rows: {remarks[0]}")
     middle = float(np.median(list(found.values())))
     near = {rule: value for rule, value in found.items() if 1.0 / MAX_RULE_RATIO < value / middle < MAX_RULE_RATIO}
-    remarks += tuple(
-        f"{rule}: h = {factor * value:.3g}, not shown" for rule, value in found.items() if rule not in near
-    )
+    hidden = {rule: factor * value for rule, value in found.items() if rule not in near}
+    remarks += tuple(f"{rule}: h = {value:.3g}, not shown" for rule, value in hidden.items())
     fitted = float(f.bandwidth[0]) / factor
     about = [*near.values(), *([fitted] if 1.0 / MAX_RULE_RATIO < fitted / middle < MAX_RULE_RATIO else [])]
     h = np.geomspace(min(about) / 3.0, max(about) * 3.0, count)
     rules = {rule: factor * value for rule, value in sorted(near.items(), key=lambda item: item[1])}
     values = CROSS_VALIDATION_CURVES[kind](x, weight, h)
-    return BandwidthTable(name, kind, factor * h, values, factor * fitted, rules, f.kernel.name, remarks)
+    return BandwidthTable(name, kind, factor * h, values, factor * fitted, rules, f.kernel.name, remarks, hidden)
 
 
 def masses_of_plane(
