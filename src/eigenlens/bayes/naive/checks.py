@@ -222,12 +222,10 @@ def warn_identifier_columns(statistics: NaiveStatistics, plan: Plan) -> None:
             continue
         for j, categories, counts in zip(columns, part.categories, part.counts, strict=True):
             if plan.choices[j].reason == "text" and len(categories) > max(MANY, counts.sum() / 2.0):
-                warnings.warn(
-                    f"column {plan.fields[j].name!r} has {len(categories)} categories in {counts.sum():g} rows, like "
-                    "names of rows, which say nothing about others: leave it out (of a scan by id= or drop=).",
-                    DataWarning,
-                    stacklevel=3,
-                )
+                name = str(plan.fields[j].name)
+                what = f"column {name!r} has {len(categories)} categories in {counts.sum():g} rows, like names of rows"
+                warning = DataWarning(what, columns=[name], fix="leave it out", settings={"drop": [name]})
+                warnings.warn(warning, stacklevel=3)
 
 
 def check_smoothed_categories(model: NaiveModel, options: NaiveOptions) -> None:
