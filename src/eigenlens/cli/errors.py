@@ -136,7 +136,10 @@ DEFAULT_FIXES = {
 NOUNS = {"X": "the table", "y": "the label column", "path": "the file"}
 """Arguments that are not options of the command line, as a reader knows them there."""
 
-FLAGS = {"random_state": "--seed", "sample_weight": "--weight", "overwrite": "--force", "n_components": "-k"}
+FLAGS = {
+    "n_components": "-k", "random_state": "--seed", "sample_weight": "--weight", "overwrite": "--force",
+    "covariance_types": "--covariance",
+}  # fmt: skip
 """Flags whose names differ from those of the arguments; those of models are in the catalogue."""
 
 SHARED_OPTIONS = frozenset({
