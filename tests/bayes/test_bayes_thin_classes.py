@@ -100,7 +100,7 @@ def test_a_class_of_one_row_is_a_gaussian_with_the_covariance_within_all(name):
     twin = multivariate_normal(X[5], pooled(X, y)).logpdf(X)
     assert_allclose(found.predict_joint_log_proba(X)[:, 3], twin + np.log(1 / 120), rtol=1e-9)
     assert "class 9 of 1 row: too little spread" in said
-    assert "covariance within all classes." in said
+    assert "covariance within all classes; give such classes more rows" in said
     assert "more rows" in said
     assert np.all(np.isfinite(found.predict_proba(X)))
     # The other classes are what they are without the one.
@@ -450,7 +450,7 @@ def test_warnings_that_differ_are_told_apart_and_at_the_line_that_asked():
         BayesClassifier(Talking(1)).fit(X, y)
     said = [str(warning.message) for warning in caught]
     assert said[0].startswith("class 1 (40 rows): 1 of 4 columns are constant (1)")
-    assert said[1] == "class 2 (40 rows): something else"
+    assert said[1] == "class 2 (40 rows): something else."
     assert len(said) == 2
     assert {warning.filename for warning in caught} == {__file__}
 

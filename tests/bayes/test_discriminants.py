@@ -216,7 +216,7 @@ def test_shrinkage_helps_where_columns_are_many():
     means = 0.35 * rng.standard_normal((3, 200))
     y, truth = np.arange(45) % 3, np.arange(600) % 3
     X, Z = rng.standard_normal((45, 200)) + means[y], rng.standard_normal((600, 200)) + means[truth]
-    with pytest.warns(DataWarning, match="Give shrinkage"):
+    with pytest.warns(DataWarning, match="give shrinkage"):
         plain = LinearDiscriminant().fit(X, y).score(Z, truth)
     assert LinearDiscriminant(shrinkage="ledoit-wolf").fit(X, y).score(Z, truth) > plain + 0.02
 

@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.covariance import ledoit_wolf as peer
 
+from eigenlens import LinearDiscriminant, QuadraticDiscriminant
 from eigenlens.bayes.class_moments import attach_classes, split_by_class
 from eigenlens.bayes.discriminant.covariances import Shrinkage
 from eigenlens.bayes.discriminant.fit import (
@@ -242,3 +243,17 @@ def test_what_does_not_vary_is_left_out():
     assert_allclose(flat.matrix(), B.T @ B, rtol=1e-9, atol=1e-10 * (B.T @ B).max())
     pseudo = np.linalg.slogdet(B @ B.T)[1]
     assert flat.log_determinant + 5 * np.log(2 * np.pi) == pytest.approx(pseudo)
+
+
+@pytest.mark.parametrize("kind", [LinearDiscriminant, QuadraticDiscriminant])
+@pytest.mark.parametrize(("n", "missing"), [(90, False), (90, True), (24, False)])
+def test_a_function_serves_as_rule_and_as_target(kind, n, missing):
+    """By name or by function: from moments, from incomplete rows, and from fewer rows than columns."""
+    X, y = rows(n, 30), np.arange(n) % 3
+    X[y == 1] += 2.0
+    if missing:
+        X[::7, 3] = np.nan
+    named = kind(shrinkage="ledoit-wolf", target="identity").fit(X, y)
+    by_function = kind(shrinkage=ledoit_wolf, target=SHRINKAGE_TARGETS["identity"]).fit(X, y)
+    assert_allclose(by_function.shrinkage_, named.shrinkage_, rtol=0.0)
+    assert_allclose(by_function.predict_log_proba(X), named.predict_log_proba(X), rtol=0.0)

@@ -207,4 +207,4 @@ def test_warnings_speak_of_options(run, tmp_path):
     write(tmp_path / "t.csv", "who,a,b,y", [f"p{i},{row},{'uv'[i % 2]}" for i, row in enumerate(measured())])
     out = run("fit", "nb", "t.csv", "--label", "y")[1]
     assert "warning   column 'who' has 30 categories in 30 rows" in out
-    assert "leave it out with --drop who" in out
+    assert "drop it, or read it as the id of the rows" in out

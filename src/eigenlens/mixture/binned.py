@@ -144,8 +144,7 @@ def fit_binned_mixture(
     rng: np.random.Generator,
     progress: Progress | None = None,
 ) -> MixtureFit:
-    """Fit a mixture of K Gaussians to counts (m,) in bins with edges (m + 1,); EM starts as if rows were at the
-    centres.
+    """Fit a mixture of K Gaussians to counts (m,) in bins with edges (m + 1,), starting from the bin centres.
 
     >>> edges = np.linspace(-4.0, 4.0, 9)
     >>> counts = np.array([1.0, 21.0, 136.0, 341.0, 341.0, 136.0, 21.0, 1.0])

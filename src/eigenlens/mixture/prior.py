@@ -1,5 +1,4 @@
-"""The conjugate prior of Fraley and Raftery (2007), which keeps components from collapsing and does not depend on
-units.
+"""The conjugate prior of Fraley and Raftery (2007), which keeps components from collapsing whatever the units.
 
 A component's covariance is inverse Wishart with d + 2 degrees of freedom and scale cov(X) / K^(2/d), a K-th part of the
 volume that the rows take up; its mean is N(mean of X, C_k / 0.01). The prior acts as a few more rows: their scatter is

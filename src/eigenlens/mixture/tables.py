@@ -219,8 +219,7 @@ def line(
     bins: int | tuple[Any, Any] | None = None,
     names: Iterable[str] | None = None,
 ) -> LineTable:
-    """Return the marginal density of one column along a line, with the histogram of that column of X, or of counted
-    bins.
+    """Return the marginal density of one column along a line, with the histogram of that column of X or of bins.
 
     bins: how many, or None for the rule of Freedman and Diaconis, but at least √n; without X a pair (edges, counts), as
     `fit_binned` takes it, of which open bins are not drawn.
@@ -370,8 +369,7 @@ class Plane:
 
 
 def ellipse(mean: Array, C: Array, level: float) -> Ellipse:
-    """Return the ellipse (x − mean)ᵀ C⁻¹ (x − mean) = −2 ln(1 − level), which has the mass `level` of a Gaussian in the
-    plane.
+    """Return the ellipse (x − mean)ᵀ C⁻¹ (x − mean) = −2 ln(1 − level), which has the mass `level` of a Gaussian.
 
     >>> found = ellipse(np.zeros(2), np.diag([4.0, 1.0]), 0.5)
     >>> round(found.a, 3), round(found.b, 3), round(abs(found.angle), 3)
@@ -422,7 +420,7 @@ def uncertainty(proba: Array) -> Array:
 
 
 def weighted_bins(x: Array, weight: Array | None, most: int = 120) -> tuple[Array, Array]:
-    """Return edges (m + 1,) and weights (m,) of a histogram of values (n,); one bin per value where few are evenly
+    """Return edges (m + 1,) and weights (m,) of a histogram of values (n,), one bin per value where few are evenly
     spaced.
 
     Values that lie far off are counted in an open bin.

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array, read_only
-from eigenlens.bayes.classifier.class_density import draw_rows, log_density
+from eigenlens.bayes.classifier.class_density import log_density, sample_density
 from eigenlens.data.source import Source
 from eigenlens.densities.base import as_rows
 from eigenlens.densities.covariance import Diagonal
@@ -62,7 +62,7 @@ class InColumns:
     def sample(self, n: int, rng: np.random.Generator) -> Array:
         """Return n draws (n, d); a column that is left out has its mean."""
         rows = np.tile(self.mean, (n, 1))
-        rows[:, self.columns] = draw_rows(self.density, n, rng)
+        rows[:, self.columns] = sample_density(self.density, n, rng)
         if self.others.size:
             rows[:, self.others] = self.rest.sample(n, rng)
         return rows

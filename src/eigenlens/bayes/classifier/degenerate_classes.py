@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.base import clone
 
 from eigenlens.arrays import Array
-from eigenlens.bayes.class_moments import ClassMoments, ClassRows
+from eigenlens.bayes.class_moments import ClassDeviations, ClassMoments
 from eigenlens.bayes.classifier.class_density import log_density, run_for_class
 from eigenlens.bayes.classifier.column_subset import ChosenColumns, InColumns
 from eigenlens.bayes.classifier.fit_per_class import fit_to_class, read_class_variances, require_density, try_fit
@@ -35,13 +35,9 @@ from eigenlens.latent.families import FactorFamily, PPCAFamily
 from eigenlens.stats.moments import ColumnMoments, Moments
 
 __all__ = [
-    "Fallbacks",
-    "fit_fallback_estimators",
-    "fit_fallback_members",
-    "has_spread",
-    "no_spread_error",
+    "Fallbacks", "fit_fallback_estimators", "fit_fallback_members", "has_spread", "no_spread_error",
     "warn_about_fallbacks",
-]
+]  # fmt: skip
 
 Failed = Mapping[int, DataError | OptionError]
 
@@ -227,7 +223,7 @@ def _use_pooled_covariance(
     """Replace the densities of some classes in `found` by Gaussians with the covariance within all classes."""
     moments = _read_moments(source, codes, classes)
     for c in fallbacks.pooled_covariance:
-        varies = not isinstance(moments, ClassRows) and not variances.constant_by_class[c].any()
+        varies = not isinstance(moments, ClassDeviations) and not variances.constant_by_class[c].any()
         if varies and not _is_singular(moments.parts[c]):
             raise failed[c]  # for another reason than a lack of spread
     covariance, fallbacks.clamped = fit_covariance_within(moments)
@@ -290,9 +286,9 @@ def warn_about_fallbacks(
         sentences.append(_describe_pooled_variance(fallbacks, kind, labels, names))
     if fallbacks.pooled_covariance:
         sentences.append(_describe_pooled_covariance(fallbacks, kind, labels))
-    if fallbacks.pooled_variance or fallbacks.pooled_covariance:
-        sentences.append("Give such classes more rows, join them with others, or leave such columns out.")
-    warnings.warn(" ".join(sentences), DataWarning, stacklevel=2)
+    lacking = fallbacks.pooled_variance or fallbacks.pooled_covariance
+    fix = "give such classes more rows, join them with others, or leave such columns out" if lacking else ""
+    warnings.warn(DataWarning(" ".join(sentences), fix=fix), stacklevel=2)
 
 
 def _describe_pooled_variance(fallbacks: Fallbacks, kind: str, labels: list[str], names: Sequence[str] | None) -> str:

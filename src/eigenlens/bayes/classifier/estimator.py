@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from eigenlens import checks
 from eigenlens.arrays import Array, Like
 from eigenlens.bayes.classifier import storage
-from eigenlens.bayes.classifier.class_density import draw_rows, finite_blocks, log_densities, merge_class_warnings
+from eigenlens.bayes.classifier.class_density import finite_blocks, log_densities, merge_class_warnings, sample_density
 from eigenlens.bayes.classifier.densities import (
     accepts_missing,
     check_density,
@@ -147,7 +147,9 @@ class BayesClassifier(ClassCounts, BayesRule, BaseEstimator):  # type: ignore[mi
 
     def _draw(self, labels: Array, rng: np.random.Generator) -> Any:
         densities = self.densities_
-        return self._like(sample_by_class(labels, self.n_features_in_, lambda c, m: draw_rows(densities[c], m, rng)))
+        return self._like(
+            sample_by_class(labels, self.n_features_in_, lambda c, m: sample_density(densities[c], m, rng))
+        )
 
     @available_if(_has_explain)  # type: ignore[untyped-decorator]
     def explain(self, X: Any, *, of: Any = None, against: Any = None) -> Explanation:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.bayes.class_moments import ClassMoments, ClassRows, summarise_classes, summarise_pooled
+from eigenlens.bayes.class_moments import ClassDeviations, ClassMoments, summarise_classes, summarise_pooled
 from eigenlens.bayes.discriminant.shrinkage import QuarticMoments, Rule, Target, find_target, shrinkage_intensity
 from eigenlens.data.source import Block
 from eigenlens.densities.covariance import Covariance, Full
@@ -20,18 +20,9 @@ from eigenlens.errors import DataError
 from eigenlens.stats.moments import Moments
 
 __all__ = [
-    "VARIANCE_FLOOR",
-    "ClassCovariances",
-    "Shrinkage",
-    "choose_summary",
-    "class_covariances",
-    "covariance_within",
-    "has_density",
-    "is_constant",
-    "pooled_covariance",
-    "require_variance_range",
-    "variances_between",
-]
+    "VARIANCE_FLOOR", "ClassCovariances", "Shrinkage", "choose_summary", "class_covariances", "covariance_within",
+    "has_density", "is_constant", "pooled_covariance", "require_variance_range", "variances_between",
+]  # fmt: skip
 
 CONSTANT_TOLERANCE = 8.0 * float(np.finfo(np.float64).eps)
 """A column whose standard deviation is at most this share of its mean is constant: so much may be rounding."""
@@ -209,7 +200,7 @@ def has_density(C: Array, means: Array, constant: Array, min_share: float = 0.0)
     return not kept.any() or bool(np.linalg.eigvalsh(correlations)[0] > bound)
 
 
-def variances_between(found: ClassMoments | ClassRows) -> Array:
+def variances_between(found: ClassMoments | ClassDeviations) -> Array:
     """Return the variances (d,) of the means of the classes, weighted as the classes are."""
     share = found.weight / found.weight.sum()
     return np.asarray(share @ (found.mean - share @ found.mean) ** 2)

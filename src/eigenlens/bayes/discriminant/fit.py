@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array, read_only
-from eigenlens.bayes.class_moments import ClassRows, attach_classes, read_class_rows
+from eigenlens.bayes.class_moments import ClassDeviations, attach_classes, read_class_deviations
 from eigenlens.bayes.discriminant.covariances import (
     ClassCovariances,
     Shrinkage,
@@ -28,15 +28,8 @@ from eigenlens.densities.mixture import Mixture
 from eigenlens.linalg.spectrum import orient
 
 __all__ = [
-    "FisherRule",
-    "centred_product",
-    "choose_covariance_route",
-    "fit_class_covariances",
-    "fit_covariance_within",
-    "fit_pooled_covariance",
-    "gaussian_classes",
-    "read_class_moments",
-    "read_classes",
+    "FisherRule", "centred_product", "choose_covariance_route", "fit_class_covariances", "fit_covariance_within",
+    "fit_pooled_covariance", "gaussian_classes", "read_class_moments", "read_classes",
 ]  # fmt: skip
 
 
@@ -163,7 +156,7 @@ def read_classes(
     """Read the moments of the classes, or all rows, by the route of `choose_covariance_route`."""
     n = len(codes) if source.weight is None else int(np.count_nonzero(source.weight))
     if choose_covariance_route(n, source.n_features)[0] == "gram":
-        return read_class_rows(attach_classes(source, codes), n_classes)
+        return read_class_deviations(attach_classes(source, codes), n_classes)
     return read_class_moments(source, codes, n_classes, shrinkage, pooled=pooled, progress=progress)
 
 
@@ -183,17 +176,17 @@ def read_class_moments(
 
 def fit_pooled_covariance(found: Any, shrinkage: Shrinkage) -> tuple[Axes, Array]:
     """Return the covariance of all classes, and its intensity of shrinkage, from moments or rows."""
-    return (wide_pooled_covariance if isinstance(found, ClassRows) else pooled_covariance)(found, shrinkage)
+    return (wide_pooled_covariance if isinstance(found, ClassDeviations) else pooled_covariance)(found, shrinkage)
 
 
 def fit_class_covariances(found: Any, shrinkage: Shrinkage) -> ClassCovariances:
     """Return the covariance of each class, from moments or rows."""
-    return (wide_class_covariances if isinstance(found, ClassRows) else class_covariances)(found, shrinkage)
+    return (wide_class_covariances if isinstance(found, ClassDeviations) else class_covariances)(found, shrinkage)
 
 
 def fit_covariance_within(found: Any) -> tuple[Covariance, bool]:
     """Return the covariance within all classes, clamped to full rank, and whether it was: a class's fallback."""
-    return (wide_covariance_within if isinstance(found, ClassRows) else covariance_within)(found)
+    return (wide_covariance_within if isinstance(found, ClassDeviations) else covariance_within)(found)
 
 
 def gaussian_classes(prior: Array, means: Array, covariances: Sequence[Covariance]) -> Mixture:

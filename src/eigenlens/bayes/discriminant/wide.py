@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.bayes.class_moments import ClassRows
+from eigenlens.bayes.class_moments import ClassDeviations
 from eigenlens.bayes.discriminant.covariances import (
     VARIANCE_FLOOR,
     ClassCovariances,
@@ -20,7 +20,7 @@ from eigenlens.densities.covariance_axes import Axes
 __all__ = ["wide_class_covariances", "wide_covariance_within", "wide_pooled_covariance"]
 
 
-def wide_pooled_covariance(found: ClassRows, shrinkage: Shrinkage) -> tuple[Axes, Array]:
+def wide_pooled_covariance(found: ClassDeviations, shrinkage: Shrinkage) -> tuple[Axes, Array]:
     """Return `pooled_covariance` without a d×d matrix. Cost 4 n² d flops."""
     n = float(found.each.sum())
     B = found.deviations * np.sqrt(found.each / n)[:, None]
@@ -35,7 +35,7 @@ def wide_pooled_covariance(found: ClassRows, shrinkage: Shrinkage) -> tuple[Axes
     return _axes(B, diagonal, found.mean), a
 
 
-def wide_covariance_within(found: ClassRows) -> tuple[Axes, bool]:
+def wide_covariance_within(found: ClassDeviations) -> tuple[Axes, bool]:
     """Return `covariance_within` without a d×d matrix: with fewer rows than columns it is singular."""
     B = found.deviations * np.sqrt(found.each / found.each.sum())[:, None]
     return _axes(B, VARIANCE_FLOOR * (found.variances + variances_between(found)), found.mean), True
@@ -46,7 +46,7 @@ def _axes(B: Array, diagonal: Array, means: Array) -> Axes:
     return Axes.of_rows(B, diagonal, is_constant(np.sum(B * B, axis=0) + diagonal, means))
 
 
-def _shrink_by_class(found: ClassRows, shrinkage: Shrinkage) -> tuple[Array, Array]:
+def _shrink_by_class(found: ClassDeviations, shrinkage: Shrinkage) -> tuple[Array, Array]:
     """Return the diagonal (d,) that all classes add to the covariance, and their intensities (C,)."""
     diagonal, amounts = np.zeros(found.deviations.shape[1]), np.zeros(len(found.mean))
     for c, weight in enumerate(found.weight):
@@ -56,7 +56,7 @@ def _shrink_by_class(found: ClassRows, shrinkage: Shrinkage) -> tuple[Array, Arr
     return diagonal / found.weight.sum(), amounts
 
 
-def wide_class_covariances(found: ClassRows, shrinkage: Shrinkage) -> ClassCovariances:
+def wide_class_covariances(found: ClassDeviations, shrinkage: Shrinkage) -> ClassCovariances:
     """Return `class_covariances` without d×d matrices."""
     covariances: list[Covariance] = []
     amounts, clamped = np.zeros(len(found.mean)), np.zeros(len(found.mean), dtype=bool)

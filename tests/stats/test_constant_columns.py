@@ -1,4 +1,4 @@
-"""Columns of one value: no rounding of their mean may pass for a variance, whatever the rows are kept in."""
+"""Constant columns: rounding of their mean must never count as a variance, in any container."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def rows(value, n=3000):
 
 @pytest.mark.parametrize("value", VALUES)
 @pytest.mark.parametrize("weighted", [False, True])
-def test_what_is_there_of_a_column_of_one_value_does_not_vary(value, weighted):
+def test_the_observed_entries_of_a_constant_column_do_not_vary(value, weighted):
     X = rows(value)
     X[::7, 1] = np.nan
     w = np.random.default_rng(1).random(len(X)) if weighted else None
@@ -38,7 +38,7 @@ def test_what_is_there_of_a_column_of_one_value_does_not_vary(value, weighted):
 
 @pytest.mark.parametrize("value", VALUES)
 @pytest.mark.parametrize("weighted", [False, True])
-def test_sparse_columns_of_one_value_do_not_vary(value, weighted):
+def test_sparse_constant_columns_do_not_vary(value, weighted):
     X = rows(value)
     X[::2, 2] = 0.0
     w = np.random.default_rng(1).random(len(X)) if weighted else None
@@ -50,24 +50,24 @@ def test_sparse_columns_of_one_value_do_not_vary(value, weighted):
 
 
 @pytest.mark.filterwarnings("ignore:.*Heywood")
-@pytest.mark.parametrize("gaps", [False, True])
+@pytest.mark.parametrize("incomplete", [False, True])
 @pytest.mark.parametrize(
     "density",
     [GaussianFamily(), GaussianFamily("diagonal"), FactorAnalysis(1), GaussianMixture(1, n_init=1),
      KernelDensity(bandwidth="scott")],
     ids=["full", "diagonal", "factor", "mixture", "kernel"],
 )  # fmt: skip
-def test_a_class_with_such_a_column_is_lent_the_variance_within_all(density, gaps, tmp_path):
+def test_a_class_with_a_constant_column_has_the_pooled_variance(density, incomplete, tmp_path):
     X, y = rows(0.0, n=600), np.arange(600) % 3
     X[:, 1] = np.where(y == 1, 3.3, X[:, 0] + X[:, 2] + np.random.default_rng(2).standard_normal(600))
-    if gaps:
+    if incomplete:
         X[::11, 1] = np.nan
     np.save(tmp_path / "X.npy", X)
     found = []
     for Z in (X, scan(tmp_path / "X.npy", block_rows=37), X.astype(np.float32)):
-        with pytest.warns(DataWarning) as told:
+        with pytest.warns(DataWarning) as caught:
             found.append(BayesClassifier(density).fit(Z, y).predict_log_proba(X))
-        assert any("class 1 of" in str(w.message) and "is constant in column 1" in str(w.message) for w in told)
+        assert any("class 1 of" in str(w.message) and "is constant in column 1" in str(w.message) for w in caught)
     assert_allclose(found[1], found[0], rtol=1e-6, atol=1e-6)
     assert_allclose(found[2], found[0], rtol=1e-3, atol=1e-3)
 

@@ -15,7 +15,7 @@ from eigenlens.densities.mixture import Mixture
 from eigenlens.errors import DataError, OptionError
 from eigenlens.latent.factor.fit import fit_factor
 from eigenlens.latent.ppca.fit import fit_ppca
-from eigenlens.mixture import missing as mixture_gaps
+from eigenlens.mixture import missing as mixture_missing
 from eigenlens.mixture.fit import MixtureOptions, fit_mixture
 from eigenlens.mixture.missing import observed_e_step
 from eigenlens.mixture.starts import CENTRE_RULES, from_centres, from_mixture, from_responsibilities
@@ -92,8 +92,8 @@ def test_a_pass_is_that_of_conditional_gaussians(name):
 def test_pieces_and_batches_change_nothing(name, monkeypatch):
     X, mixture = rows(n=300, share=0.4), some_mixture(name)
     whole = observed_e_step(mixture.terms)(Block(X))
-    monkeypatch.setattr(mixture_gaps, "PATTERN_PIECE_ENTRIES", 60)
-    monkeypatch.setattr(mixture_gaps, "DEVIATION_ENTRIES", 40)
+    monkeypatch.setattr(mixture_missing, "PATTERN_PIECE_ENTRIES", 60)
+    monkeypatch.setattr(mixture_missing, "DEVIATION_ENTRIES", 40)
     parts = observed_e_step(mixture.terms)(Block(X))
     assert parts.logliks[0] == pytest.approx(whole.logliks[0], rel=1e-12)
     for field in vars(whole.moments):

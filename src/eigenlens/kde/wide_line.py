@@ -16,18 +16,18 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.kde.bounds import interval_masses
 from eigenlens.kde.kernels import SmoothingKernel
+from eigenlens.kde.periodic import periodic_kernel
 from eigenlens.kde.pieces import interpolate_polynomial
-from eigenlens.kde.rings import wound
 from eigenlens.native.kernel_sums import Interval, sorted_with_order, window_sums
 
-__all__ = ["Wide", "cut_off", "interpolated", "wrapped"]
+__all__ = ["WideLine", "interpolate_pieces", "reflected_line", "truncated_line"]
 
-STEPS = {"gaussian": 0.1, "laplace": 0.25, "cosine": 0.25}
+PIECE_STEPS = {"gaussian": 0.1, "laplace": 0.25, "cosine": 0.25}
 """The widths of pieces, in units of h, on which kernels are polynomials of that degree to the last digits."""
 
 
 @dataclass(frozen=True, eq=False)
-class Wide:
+class WideLine:
     """Σ_i w_i f((y − x_i) / W) / W, its derivative, and its integral.
 
     Attributes:
@@ -68,29 +68,29 @@ class Wide:
         return x, np.ascontiguousarray(self.weights[order])
 
 
-def wrapped(x: Array, weights: Array, h: float, kernel: SmoothingKernel, low: float, high: float) -> Wide:
+def reflected_line(x: Array, weights: Array, h: float, kernel: SmoothingKernel, low: float, high: float) -> WideLine:
     """Kernels reflected at both bounds."""
     W = high - low
     end = np.mod(h * kernel.radius / W, 2.0) if np.isfinite(kernel.radius) else 0.0
     ends = [sign * end + turn for sign in (-1.0, 1.0) for turn in (-2.0, 0.0, 2.0)]
-    edges = _edges(2.0, [0.0, *ends], STEPS.get(kernel.name, 1.0) * h / W)
+    edges = _edges(2.0, [0.0, *ends], PIECE_STEPS.get(kernel.name, 1.0) * h / W)
     scale = np.asarray(h)
-    pieces = interpolated(lambda t: W * wound(kernel, W * t, scale, W), edges)
-    primitives = interpolated(lambda t: wound(kernel, W * t, scale, W, -1), edges)
-    return Wide(np.concatenate([x, 2.0 * low - x]), np.tile(weights, 2), W, pieces, primitives)
+    pieces = interpolate_pieces(lambda t: W * periodic_kernel(kernel, W * t, scale, W), edges)
+    primitives = interpolate_pieces(lambda t: periodic_kernel(kernel, W * t, scale, W, -1), edges)
+    return WideLine(np.concatenate([x, 2.0 * low - x]), np.tile(weights, 2), W, pieces, primitives)
 
 
-def cut_off(x: Array, weights: Array, h: float, kernel: SmoothingKernel, low: float, high: float) -> Wide:
+def truncated_line(x: Array, weights: Array, h: float, kernel: SmoothingKernel, low: float, high: float) -> WideLine:
     """Kernels much wider than the bounds, cut off there and made whole again."""
     W = high - low
     scale = np.asarray(h / W)
     whole = interval_masses(kernel, (x - low) / W, np.broadcast_to(scale, x.shape), 0.0, np.asarray(1.0)) * scale
     edges = _edges(1.0, [0.0], 0.5)
-    pieces = interpolated(lambda t: kernel.profile(t / scale), edges)
-    primitives = interpolated(
+    pieces = interpolate_pieces(lambda t: kernel.profile(t / scale), edges)
+    primitives = interpolate_pieces(
         lambda t: scale * np.sign(t) * interval_masses(kernel, np.zeros(t.shape), scale, 0.0, np.abs(t)), edges
     )
-    return Wide(x, weights / whole, W, pieces, primitives)
+    return WideLine(x, weights / whole, W, pieces, primitives)
 
 
 def _edges(span: float, breaks: list[float], step: float) -> Array:
@@ -100,7 +100,7 @@ def _edges(span: float, breaks: list[float], step: float) -> Array:
     return np.concatenate([*parts, known[-1:]])
 
 
-def interpolated(function: Callable[[Array], Array], edges: Array) -> list[Interval]:
+def interpolate_pieces(function: Callable[[Array], Array], edges: Array) -> list[Interval]:
     """A function as a polynomial between any two neighbours of `edges` (k,), by its values within."""
     pairs = [(float(a), float(b)) for a, b in pairwise(edges)]
     return [(a, b, interpolate_polynomial(function, a, b), b == edges[-1]) for a, b in pairs]
