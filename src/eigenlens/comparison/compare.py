@@ -19,7 +19,7 @@ from eigenlens import checks
 from eigenlens.arrays import Array, is_tensor, read_only, to_numpy
 from eigenlens.comparison.jacobian import log_abs_det_jacobian
 from eigenlens.data.coerce import as_source
-from eigenlens.data.rows import picked
+from eigenlens.data.rows import select_rows
 from eigenlens.data.source import Source, accumulate
 from eigenlens.errors import DataError, OptionError
 from eigenlens.estimator.rows import count_rows, map_blocks
@@ -158,7 +158,7 @@ class _Sliced:
         return _log_density(fitted, self._rows(np.flatnonzero(self.folds == fold)))
 
     def _rows(self, index: Array) -> Any:
-        return picked(self.X, index) if is_tensor(self.X) else _safe_indexing(self.X, index)
+        return select_rows(self.X, index) if is_tensor(self.X) else _safe_indexing(self.X, index)
 
 
 @dataclass(frozen=True, eq=False)
