@@ -26,7 +26,7 @@ from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.errors import ModelFileError
 from eigenlens.latent.estimator import _imputed_chunk
 from eigenlens.latent.factor.estimator import FactorAnalysis
-from eigenlens.latent.options import warn_about
+from eigenlens.latent.options import warn_latent_fit
 from eigenlens.latent.ppca.estimator import ProbabilisticPCA
 from eigenlens.missing.result import LatentFit
 from references import tobamovirus
@@ -541,9 +541,9 @@ def ended(how):
 def test_the_way_out_depends_on_how_it_ended():
     source = ArraySource(rows(5, 2, 1))
     with pytest.warns(ConvergenceWarning, match=r"2 steps.*rounding hides further gains, so more steps would not help"):
-        warn_about(ended("rounding"), source, 1e-12, 7)
+        warn_latent_fit(ended("rounding"), source, 1e-12, 7)
     with pytest.warns(ConvergenceWarning, match=r"raise max_iter=7, or tol"):
-        warn_about(ended("max_iter"), source, 1e-12, 7)
+        warn_latent_fit(ended("max_iter"), source, 1e-12, 7)
 
 
 def test_what_is_left_is_said_as_it_is():
@@ -551,14 +551,14 @@ def test_what_is_left_is_said_as_it_is():
     said = {1e-3: "about 1.0e-03, above tol=1e-12", 1e-14: "about 1.0e-14, within tol=1e-12", np.inf: "cannot be told"}
     for gap, words in said.items():
         with pytest.warns(ConvergenceWarning, match=f"interrupted after 2 steps.*{words}") as caught:
-            warn_about(replace(ended("interrupted"), gap=gap, interrupted=True), source, 1e-12, 7)
+            warn_latent_fit(replace(ended("interrupted"), residual=gap, interrupted=True), source, 1e-12, 7)
         assert "inf" not in str(caught[0].message)
 
 
 def test_noise_at_its_floor_is_warned_of():
     source = ArraySource(rows(5, 2, 1))
     with pytest.warns(DataWarning, match=r"Heywood case: the noise variance.*more rows are needed"):
-        warn_about(replace(ended("converged"), converged=True, floored=True), source, 1e-12, 7)
+        warn_latent_fit(replace(ended("converged"), converged=True, floored=True), source, 1e-12, 7)
     X = load_iris().data
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     X[np.arange(4) % 3 == np.random.default_rng(5).integers(0, 3, 150)[:, None]] = np.nan

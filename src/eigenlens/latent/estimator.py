@@ -24,8 +24,8 @@ from eigenlens.errors import DataError
 from eigenlens.estimator.iterative import IterativeFit
 from eigenlens.estimator.rows import dense_blocks, map_blocks, to_frame_like, validate_rows
 from eigenlens.latent import storage as latent_files
-from eigenlens.latent.n_components import Choice
-from eigenlens.latent.options import warn_about_choice
+from eigenlens.latent.n_components import DimensionChoice
+from eigenlens.latent.options import warn_interrupted_choice
 from eigenlens.linalg.scores import concatenate, project_rows
 from eigenlens.linalg.spectrum import Outcome
 from eigenlens.missing.result import LatentFit, free_parameters
@@ -173,10 +173,10 @@ class LatentGaussian(IterativeFit[LatentFit], ClassNamePrefixFeaturesOutMixin, T
         return self._fitted.model
 
     @property
-    def selection_(self) -> Choice | None:
+    def selection_(self) -> DimensionChoice | None:
         """How the number of dimensions was chosen; None if it was given."""
         check_is_fitted(self)
-        choice: Choice | None = self._choice
+        choice: DimensionChoice | None = self._choice
         return choice
 
     @property
@@ -226,13 +226,13 @@ class LatentGaussian(IterativeFit[LatentFit], ClassNamePrefixFeaturesOutMixin, T
 
     # ---- for scikit-learn, and for the faces ------------------------------------------------------------
 
-    def _keep(self, X: Any, source: Source, fit: LatentFit, selection: Choice | None = None) -> None:
+    def _keep(self, X: Any, source: Source, fit: LatentFit, selection: DimensionChoice | None = None) -> None:
         """What was learned; a choice that the user cut short is warned of."""
         self._remember(fit, Like(X, source.dtype), selection)
         if selection is not None:
-            warn_about_choice(selection)
+            warn_interrupted_choice(selection)
 
-    def _remember(self, fit: LatentFit, like: Like, selection: Choice | None) -> None:
+    def _remember(self, fit: LatentFit, like: Like, selection: DimensionChoice | None) -> None:
         self._fit, self._rows_like, self._choice = fit, like, selection
 
     def __sklearn_tags__(self) -> Any:

@@ -14,8 +14,8 @@ from eigenlens.arrays import Array
 from eigenlens.data.source import Block
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.latent.factor.correlation_operator import DenseCorrelations
-from eigenlens.latent.factor.profile_likelihood import Climb, minimise_profile
-from eigenlens.latent.factor.solvers import FactorOptions, best_climb, canonical_factors
+from eigenlens.latent.factor.profile_likelihood import ProfileMinimum, minimise_profile
+from eigenlens.latent.factor.solvers import FactorOptions, canonical_factors, minimise_from_starts
 from eigenlens.linalg.spectrum import Requested, orient
 from eigenlens.linalg.symmetric import leading_eigenpairs
 from eigenlens.missing.result import free_parameters
@@ -24,7 +24,7 @@ from eigenlens.stats.moments import Moments
 
 __all__ = ["FactorFamily", "PPCAFamily"]
 
-FLAT, ROUNDING, TINY = 1e-12, 1e-26, 1e-200
+MIN_VARIANCE_SHARE, ROUNDING_VARIANCE_SHARE, MIN_VARIANCE = 1e-12, 1e-26, 1e-200
 """A variance is at least these shares of the columns' mean variance and of their mean square mean, and is not 0.
 
 So columns that are constant in a group, as all are in a group of one row, leave it a density.
@@ -108,7 +108,7 @@ class FactorFamily:
         scale = np.sqrt(np.diag(S))
         correlations = DenseCorrelations(S / np.outer(scale, scale))
         if start is None:
-            climb = best_climb(correlations, self.k, "quasi-newton", FactorOptions(floor=self.floor))
+            climb = minimise_from_starts(correlations, self.k, "quasi-newton", FactorOptions(floor=self.floor))
         else:
             climb = self._climb(correlations, np.minimum(start.noise / scale**2, 1.0))
         if climb.interrupted:  # the loop that called has the better answer to the user
@@ -116,7 +116,7 @@ class FactorFamily:
         model = LinearGaussian(moments.mean, climb.loadings * scale[:, None], climb.uniquenesses * scale**2)
         return canonical_factors(model, np.ones(len(S)))
 
-    def _climb(self, correlations: DenseCorrelations, psi: Array) -> Climb:
+    def _climb(self, correlations: DenseCorrelations, psi: Array) -> ProfileMinimum:
         """A few steps from uniquenesses psi (d,), which stay allowed where they are below the floor."""
         lowest = min(self.floor, float(psi.min()))
         with one_thread():
@@ -133,6 +133,6 @@ def _covariance(moments: Moments, prior: float | Array, prior_weight: float) -> 
     added = prior * np.eye(d) if np.ndim(prior) == 0 else np.asarray(prior)
     S = (moments.scatter + added) / (moments.weight + prior_weight)
     variance, centre = S.diagonal(), float(np.mean(moments.mean**2))
-    least = max(FLAT * float(variance.mean()), ROUNDING * centre, TINY)
+    least = max(MIN_VARIANCE_SHARE * float(variance.mean()), ROUNDING_VARIANCE_SHARE * centre, MIN_VARIANCE)
     np.fill_diagonal(S, np.maximum(variance, least))
     return np.asarray(S)

@@ -1,6 +1,6 @@
 """How many latent dimensions: the least BIC, or the best likelihood of rows that were held out.
 
-Both serve every model of which fits with 1, 2, … dimensions can be had in turn. They stop looking once `PATIENCE` more
+Both serve every model of which fits with 1, 2, … dimensions can be had in turn. They stop looking once `MAX_WORSE_IN_A_ROW` more
 dimensions in a row were no better.
 """
 
@@ -19,12 +19,12 @@ from eigenlens.data.source import Block, Source, accumulate
 from eigenlens.errors import DataError, OptionError
 from eigenlens.missing.result import LatentFit, free_parameters
 
-__all__ = ["RULES", "Choice", "FitEach", "choose_by_bic", "choose_by_likelihood"]
+__all__ = ["DIMENSION_RULES", "DimensionChoice", "FitEach", "choose_by_bic", "choose_by_likelihood"]
 
-FOLDS = 5
-PATIENCE = 5
-PIECE = 1 << 21
-LEAST_ROWS = 4
+N_FOLDS = 5
+MAX_WORSE_IN_A_ROW = 5
+MAX_DENSE_ENTRIES = 1 << 21
+MIN_ROWS = 4
 """With fewer rows a fold would leave less than three to fit."""
 
 FitEach = Callable[[Source, Sequence[int]], Iterator[LatentFit]]
@@ -32,7 +32,7 @@ FitEach = Callable[[Source, Sequence[int]], Iterator[LatentFit]]
 
 
 @dataclass(frozen=True, eq=False)
-class Choice:
+class DimensionChoice:
     """What was compared, and what won.
 
     Attributes:
@@ -53,7 +53,9 @@ class Choice:
     interrupted: bool = False
 
 
-def choose_by_bic(fit_each: FitEach, source: Source, counts: Sequence[int], rng: np.random.Generator) -> Choice:
+def choose_by_bic(
+    fit_each: FitEach, source: Source, counts: Sequence[int], rng: np.random.Generator
+) -> DimensionChoice:
     """The number of dimensions of least −2 log-likelihood + parameters log Σw (Schwarz 1978). Cost: a fit a number.
 
     Interrupted by the user, it is the best of those fitted by then, or the first as far as it got.
@@ -76,10 +78,12 @@ def choose_by_bic(fit_each: FitEach, source: Source, counts: Sequence[int], rng:
         interrupted = True
     tried = np.asarray(counts[: len(values)])
     k = int(tried[np.argmin(values)])
-    return Choice("bic", k, tried, np.asarray(values), np.zeros(len(values)), best, interrupted)
+    return DimensionChoice("bic", k, tried, np.asarray(values), np.zeros(len(values)), best, interrupted)
 
 
-def choose_by_likelihood(fit_each: FitEach, source: Source, counts: Sequence[int], rng: np.random.Generator) -> Choice:
+def choose_by_likelihood(
+    fit_each: FitEach, source: Source, counts: Sequence[int], rng: np.random.Generator
+) -> DimensionChoice:
     """The number of dimensions under which rows left out of the fit are likeliest, by cross-validation in five folds.
 
     A fold is a set of row weights, so that every source can be split; rows of weight 0 are in none. Cost: five fits and
@@ -104,7 +108,7 @@ def choose_by_likelihood(fit_each: FitEach, source: Source, counts: Sequence[int
         interrupted = True
     values, errors = np.mean(table, axis=1), np.std(table, axis=1, ddof=1) / np.sqrt(len(kept))
     tried = np.asarray(counts[: len(table)])
-    return Choice("cv", int(tried[np.argmax(values)]), tried, values, errors, None, interrupted)
+    return DimensionChoice("cv", int(tried[np.argmax(values)]), tried, values, errors, None, interrupted)
 
 
 def _folds(weight: Array, rng: np.random.Generator) -> Array:
@@ -115,13 +119,13 @@ def _folds(weight: Array, rng: np.random.Generator) -> Array:
     """
     counts = weight > 0.0
     n = int(np.count_nonzero(counts))
-    if n < LEAST_ROWS:
+    if n < MIN_ROWS:
         raise DataError(
-            f"n_components='cv' needs at least {LEAST_ROWS} rows that count, to leave some out and fit the others, but "
+            f"n_components='cv' needs at least {MIN_ROWS} rows that count, to leave some out and fit the others, but "
             f"n_samples={n}; give a number."
         )
     fold = np.full(weight.size, -1)
-    fold[counts] = rng.permutation(n) % min(FOLDS, n)
+    fold[counts] = rng.permutation(n) % min(N_FOLDS, n)
     return fold
 
 
@@ -146,7 +150,7 @@ def _whole(fit: LatentFit) -> LatentFit:
 
 
 def _no_better(values: Array) -> bool:
-    return bool(len(values) > PATIENCE and np.argmax(values) < len(values) - PATIENCE)
+    return bool(len(values) > MAX_WORSE_IN_A_ROW and np.argmax(values) < len(values) - MAX_WORSE_IN_A_ROW)
 
 
 def _held_out(source: Source, weight: Array, fit: LatentFit) -> float:
@@ -157,14 +161,14 @@ def _held_out(source: Source, weight: Array, fit: LatentFit) -> float:
 def _loglik(block: Block, model: Any) -> float:
     """Σ w log p(x observed) of a block, of the rows that count, dense a piece at a time."""
     counted = np.flatnonzero(block.weight)
-    step, total = max(1, PIECE // block.rows.shape[1]), 0.0
+    step, total = max(1, MAX_DENSE_ENTRIES // block.rows.shape[1]), 0.0
     for start in range(0, counted.size, step):
         some = counted[start : start + step]
         total += float(block.weight[some] @ model.log_density(dense(picked(block.rows, some))))
     return total
 
 
-RULES: dict[str, Callable[[FitEach, Source, Sequence[int], np.random.Generator], Choice]] = {
+DIMENSION_RULES: dict[str, Callable[[FitEach, Source, Sequence[int], np.random.Generator], DimensionChoice]] = {
     "bic": choose_by_bic,
     "cv": choose_by_likelihood,
 }

@@ -11,30 +11,30 @@ from eigenlens import checks
 from eigenlens.data.source import Source
 from eigenlens.errors import ConvergenceWarning, DataError, DataWarning
 from eigenlens.estimator.rows import count_rows
-from eigenlens.latent.n_components import RULES, Choice
+from eigenlens.latent.n_components import DIMENSION_RULES, DimensionChoice
 from eigenlens.missing.result import LatentFit
 
-__all__ = ["checked_components", "counts_to_try", "warn_about", "warn_about_choice"]
+__all__ = ["candidate_dimensions", "check_latent_dimensions", "warn_interrupted_choice", "warn_latent_fit"]
 
-MOST_TRIED = 100
+MAX_CANDIDATE = 100
 """Rules look at no more latent dimensions than this."""
 
 
-def checked_components(n_components: Any, d: int, most: int, bound: str) -> int | str:
+def check_latent_dimensions(n_components: Any, d: int, most: int, bound: str) -> int | str:
     """n_components at the gate: an integer from 1 to `most`, which `bound` says in words, or the name of a rule."""
     if d < 2:
         raise DataError(f"X has 1 feature(s) (n_features = {d}); a latent dimension and noise need at least 2.")
     if isinstance(n_components, str):
-        return checks.name("n_components", n_components, RULES)
+        return checks.name("n_components", n_components, DIMENSION_RULES)
     return checks.integer("n_components", n_components, 1, most, bound)
 
 
-def counts_to_try(most: int, source: Source) -> range:
+def candidate_dimensions(most: int, source: Source) -> range:
     """The numbers of latent dimensions that a rule compares."""
-    return range(1, max(1, min(most, _rows_that_count(source) - 2, MOST_TRIED)) + 1)
+    return range(1, max(1, min(most, _rows_that_count(source) - 2, MAX_CANDIDATE)) + 1)
 
 
-WAYS_OUT = {
+CONVERGENCE_ADVICE = {
     "max_iter": "raise max_iter={max_iter}, or tol",
     "rounding": "rounding hides further gains, so more steps would not help: divide columns of very different sizes by "
     "their standard deviations, use fewer components, or raise tol",
@@ -42,7 +42,7 @@ WAYS_OUT = {
 """What to do about a fit that did not converge, by how it ended."""
 
 
-def warn_about(fit: LatentFit, source: Source, tol: float, max_iter: int) -> None:
+def warn_latent_fit(fit: LatentFit, source: Source, tol: float, max_iter: int) -> None:
     """Warn the caller of `fit` of what deserves a second look: an early stop, empty rows, constant columns."""
     short = _still_to_gain(fit, tol, source.n_features)
     if fit.interrupted:
@@ -51,7 +51,7 @@ def warn_about(fit: LatentFit, source: Source, tol: float, max_iter: int) -> Non
             ConvergenceWarning,
         )
     elif not fit.converged:
-        way_out = WAYS_OUT.get(fit.ended, WAYS_OUT["max_iter"]).format(max_iter=max_iter)
+        way_out = CONVERGENCE_ADVICE.get(fit.ended, CONVERGENCE_ADVICE["max_iter"]).format(max_iter=max_iter)
         _warn(f"solver {fit.solver!r} stopped after {fit.n_iter} steps ({short}); {way_out}.", ConvergenceWarning)
     empty = _rows_that_count(source) - fit.rows if fit.solver == "em" else 0
     if empty > 0:
@@ -78,15 +78,15 @@ def warn_about(fit: LatentFit, source: Source, tol: float, max_iter: int) -> Non
 
 def _still_to_gain(fit: LatentFit, tol: float, d: int) -> str:
     """What an unfinished fit is short of, beside tol."""
-    if not np.isfinite(fit.gap):
+    if not np.isfinite(fit.residual):
         return "how much log-likelihood is still to gain cannot be told after so few"
-    entry = f"log-likelihood an entry still to gain: about {fit.gap:.1e}"
-    if fit.gap > tol:
+    entry = f"log-likelihood an entry still to gain: about {fit.residual:.1e}"
+    if fit.residual > tol:
         return f"{entry}, above tol={tol:g}"
-    return f"{entry}, within tol={tol:g}, and at most about {fit.gap * fit.weight * d:.1e} in all"
+    return f"{entry}, within tol={tol:g}, and at most about {fit.residual * fit.weight * d:.1e} in all"
 
 
-def warn_about_choice(choice: Choice) -> None:
+def warn_interrupted_choice(choice: DimensionChoice) -> None:
     """Warn the caller of `fit`, by way of `_keep`, of a comparison that the user cut short."""
     if not choice.interrupted:
         return

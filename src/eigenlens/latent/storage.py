@@ -11,13 +11,13 @@ from eigenlens import model_file as io
 from eigenlens.arrays import Array, Like
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.estimator.storage import named_features, storable_parameters
-from eigenlens.latent.n_components import Choice
+from eigenlens.latent.n_components import DimensionChoice
 from eigenlens.missing.result import LatentFit
 
 __all__ = ["restore", "save"]
 
-NUMBERS = ("loglik", "n_iter", "converged", "gap", "weight", "rows", "passes")
-WORDS = ("reason", "solver", "interrupted", "ended")
+STORED_NUMBERS = ("loglik", "n_iter", "converged", "weight", "rows", "passes")
+STORED_WORDS = ("reason", "solver", "interrupted", "ended")
 
 
 def save(estimator: Any, path: str | os.PathLike[str], arrays: Any = None, header: Any = None) -> None:
@@ -32,7 +32,7 @@ def save(estimator: Any, path: str | os.PathLike[str], arrays: Any = None, heade
         kept |= {"counts": choice.counts, "criterion": choice.values, "errors": choice.errors}
     values = {
         "parameters": storable_parameters(estimator),
-        "fit": {name: getattr(fit, name) for name in NUMBERS + WORDS},
+        "fit": {name: getattr(fit, name) for name in STORED_NUMBERS + STORED_WORDS} | {"gap": fit.residual},
         "selection": None if choice is None else [choice.rule, choice.k, choice.interrupted],
         "dtype": estimator._like.dtype.name,
         "feature_names": named_features(estimator),
@@ -46,7 +46,7 @@ def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
     noise = arrays["noise"]
     model = LinearGaussian(arrays["mean"], arrays["loadings"], noise if noise.ndim else float(noise))
     path, constant = tuple(arrays["path"].tolist()), tuple(arrays["constant"].tolist())
-    fit = LatentFit(model, path=path, constant=constant, **header["fit"])
+    fit = LatentFit(model, path=path, constant=constant, **_stored_fit(header["fit"]))
     estimator._remember(fit, Like(model.mean, np.dtype(header["dtype"])), _choice(arrays, header["selection"]))
     estimator._turn = arrays.get("turn")
     estimator.n_features_in_ = model.mean.size
@@ -55,8 +55,13 @@ def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
     return estimator
 
 
-def _choice(arrays: dict[str, Array], said: list[Any] | None) -> Choice | None:
+def _choice(arrays: dict[str, Array], said: list[Any] | None) -> DimensionChoice | None:
     if said is None:
         return None
     rule, k, *interrupted = said
-    return Choice(rule, k, arrays["counts"], arrays["criterion"], arrays["errors"], None, *interrupted)
+    return DimensionChoice(rule, k, arrays["counts"], arrays["criterion"], arrays["errors"], None, *interrupted)
+
+
+def _stored_fit(stored: dict[str, Any]) -> dict[str, Any]:
+    """Return the stored fields of a `LatentFit`; files call its residual "gap"."""
+    return {"residual" if name == "gap" else name: value for name, value in stored.items()}

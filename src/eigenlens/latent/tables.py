@@ -37,7 +37,7 @@ __all__ = [
     "rotation",
 ]
 
-ROTATED = {"PC": "RC", "F": "F"}
+ROTATED_STEMS = {"PC": "RC", "F": "F"}
 """What components and factors are called after a rotation: rotated components are not principal any more."""
 
 
@@ -208,7 +208,7 @@ def rotation(
     named = feature_names(model, len(before), names)
     first = _loadings(model, before, psi, np.eye(before.shape[1]), named)
     second = _loadings(model, found.loadings, psi, found.correlations, named)
-    second = replace(second, stem=ROTATED[first.stem])
+    second = replace(second, stem=ROTATED_STEMS[first.stem])
     name = wanted if isinstance(wanted, str) else getattr(wanted, "__name__", "rotated")
     return RotationTable(name, first, second, found.correlations)
 

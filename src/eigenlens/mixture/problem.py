@@ -15,7 +15,7 @@ from eigenlens.densities.covariance import Diagonal, Full
 from eigenlens.densities.gaussian import Gaussian
 from eigenlens.densities.mixture import Mixture
 from eigenlens.errors import DataError, OptionError
-from eigenlens.missing.result import constant_columns, explained_by_gaps
+from eigenlens.missing.result import constant_column_indices, missing_or_reraise
 from eigenlens.mixture.em import run_em
 from eigenlens.mixture.em_step import MakeEStep, Problem, complete_e_step, rows_unchanged
 from eigenlens.mixture.missing import observed_e_step
@@ -61,7 +61,7 @@ def make_problem(
     """What is asked of K components for these rows; more of them than rows are refused."""
     if whole.rows < K:
         raise OptionError(f"n_components={K} must be at most {whole.rows}, the number of rows that count.")
-    constant = constant_columns(whole.mean, floor_variances(whole.covariance))
+    constant = constant_column_indices(whole.mean, floor_variances(whole.covariance))
     covariance = _ensure_variance(whole.covariance, constant)
     return Problem(
         source=whole.source,
@@ -86,7 +86,7 @@ def summarise_rows(source: Source, structure: CovarianceStructure, progress: Pro
     try:
         return _summarise_complete(source, structure, progress)
     except DataError as error:
-        source, observed = explained_by_gaps(source, error)
+        source, observed = missing_or_reraise(source, error)
     if observed is None:
         return _summarise_complete(source, structure, progress)
     return _summarise_incomplete(source, structure, observed)
@@ -108,7 +108,7 @@ def _summarise_incomplete(source: Source, structure: CovarianceStructure, observ
     rows, weight, empty = accumulate(source, count_observed_rows)
     mean, variances = observed.mean, observed.square / observed.weight
     whole = Overall(source, int(rows), float(weight), mean, variances, observed_e_step, empty=int(empty))
-    constant = constant_columns(mean, variances)
+    constant = constant_column_indices(mean, variances)
     spread = _ensure_variance(variances, constant)
     one = _fit_single_gaussian(whole, np.diag(spread)) if structure.joint else Gaussian(mean, Diagonal(spread))
     varies = np.ones(mean.size)

@@ -14,13 +14,13 @@ from eigenlens.data.coerce import as_source
 from eigenlens.data.rows import counted
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError, OptionError
-from eigenlens.latent.factor.fit import correlations_from
+from eigenlens.latent.factor.fit import correlations_from_covariance
 from eigenlens.linalg.operators import CentredRows
-from eigenlens.missing.result import explained_by_gaps
+from eigenlens.missing.result import missing_or_reraise
 
-__all__ = ["Adequacy", "Sphericity", "adequacy_of", "bartlett_sphericity", "kmo", "sphericity_of"]
+__all__ = ["Adequacy", "Sphericity", "bartlett_sphericity", "correlation_adequacy", "correlation_sphericity", "kmo"]
 
-SINGULAR = 1e-12
+MIN_EIGENVALUE_RATIO = 1e-12
 """The least eigenvalue of a correlation matrix with an inverse, as a share of the largest."""
 
 
@@ -64,7 +64,7 @@ def kmo(X: Any, *, sample_weight: Any = None) -> Adequacy:
     True
     """
     S = _as_covariance(X)
-    return adequacy_of(_correlations(X, sample_weight)[0] if S is None else correlations_from(S))
+    return correlation_adequacy(_correlations(X, sample_weight)[0] if S is None else correlations_from_covariance(S))
 
 
 def bartlett_sphericity(X: Any, *, n_samples: float | None = None, sample_weight: Any = None) -> Sphericity:
@@ -83,16 +83,16 @@ def bartlett_sphericity(X: Any, *, n_samples: float | None = None, sample_weight
                 f"n_samples={n_samples!r} is the number of rows behind a correlation matrix, but X is not one: it must "
                 "be symmetric with a positive diagonal. Leave n_samples out if X holds rows."
             )
-        return sphericity_of(*_correlations(X, sample_weight))
+        return correlation_sphericity(*_correlations(X, sample_weight))
     if n_samples is None:
         raise OptionError("n_samples is needed: X is a correlation or covariance matrix, and does not say of how many.")
-    return sphericity_of(correlations_from(S), checks.real("n_samples", n_samples, 1.0))
+    return correlation_sphericity(correlations_from_covariance(S), checks.real("n_samples", n_samples, 1.0))
 
 
-def adequacy_of(R: Array) -> Adequacy:
+def correlation_adequacy(R: Array) -> Adequacy:
     """The Kaiser–Meyer–Olkin measure of a correlation matrix R (d, d) (Kaiser and Rice 1974).
 
-    >>> adequacy_of(np.array([[1.0, 0.5, 0.5], [0.5, 1.0, 0.5], [0.5, 0.5, 1.0]])).overall
+    >>> correlation_adequacy(np.array([[1.0, 0.5, 0.5], [0.5, 1.0, 0.5], [0.5, 0.5, 1.0]])).overall
     0.6923...
     """
     _require_inverse(R)
@@ -106,10 +106,10 @@ def adequacy_of(R: Array) -> Adequacy:
     return Adequacy(float(shared.sum() / total) if total > 0.0 else 0.0, shared / np.maximum(shared + alone, 1e-300))
 
 
-def sphericity_of(R: Array, n: float) -> Sphericity:
+def correlation_sphericity(R: Array, n: float) -> Sphericity:
     """Bartlett's test of a correlation matrix R (d, d) of n rows: chi² = −(n − 1 − (2d + 5)/6) log |R|.
 
-    >>> sphericity_of(np.eye(3), 100).p
+    >>> correlation_sphericity(np.eye(3), 100).p
     1.0
     """
     d = len(R)
@@ -127,7 +127,7 @@ def sphericity_of(R: Array, n: float) -> Sphericity:
 def _require_inverse(R: Array) -> None:
     """Refuse a singular R: it has no partial correlations, and the logarithm of its determinant is infinite."""
     values = np.linalg.eigvalsh(R)
-    if values[0] <= SINGULAR * values[-1]:
+    if values[0] <= MIN_EIGENVALUE_RATIO * values[-1]:
         raise DataError(
             f"the correlation matrix is singular (its least eigenvalue is {values[0]:.1e}): some column is a "
             "combination of others, or there are fewer rows than columns; leave such columns out, or take more rows."
@@ -152,7 +152,7 @@ def _correlations(X: Any, sample_weight: Any) -> tuple[Array, float]:
     try:
         R = rows.dense()
     except DataError as error:
-        explained_by_gaps(source, error)
+        missing_or_reraise(source, error)
         raise DataError(
             "X has missing entries (NaN), and correlations need complete rows; leave such rows out, or give the "
             f"covariance matrix that is likeliest for what is observed: ProbabilisticPCA({source.n_features - 1})"

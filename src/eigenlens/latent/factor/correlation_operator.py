@@ -17,21 +17,21 @@ from eigenlens.linalg.operators import CentredRows, Matrix, SymmetricOperator
 from eigenlens.linalg.spectrum import Requested
 from eigenlens.linalg.symmetric import leading_eigenpairs
 
-__all__ = ["Correlations", "DenseCorrelations", "RowCorrelations", "StreamedCorrelations", "correlations_of"]
+__all__ = ["Correlations", "DenseCorrelations", "RowCorrelations", "StreamedCorrelations", "choose_correlations"]
 
-REDUCED = 600
+MAX_LAPACK_COLUMNS = 600
 """Up to this many columns LAPACK finds the eigenpairs; beyond, Lanczos does, where few of them are wanted."""
 
-SMALL, APART = 300, 2.0
+MIN_LANCZOS_COLUMNS, MIN_EIGENVALUE_GAP_RATIO = 300, 2.0
 """From so many columns on Lanczos takes over where eigenvalues just found stood this many times above the next."""
 
-FEW = 1 / 10
-SQUARE_FEATURES = 12_000
+MAX_LANCZOS_SHARE = 1 / 10
+MAX_MATRIX_COLUMNS = 12_000
 """Up to here the matrix is formed at all (1.2 GB)."""
 
-ROW_BYTES = 1 << 30
-PRECISE = 1e-11
-SINGULAR = 1e-9
+MAX_ROW_BYTES = 1 << 30
+EIGENPAIR_TOL = 1e-11
+MIN_PIVOT = 1e-9
 
 
 class Correlations(Protocol):
@@ -70,12 +70,14 @@ class DenseCorrelations:
         a climb asks for those of matrices that differ little.
         """
         A = (self.matrix * r[:, None]) * r
-        if k <= FEW * self.size and (self.size > REDUCED or (self.size > SMALL and self._apart)):
-            found = lanczos(Matrix(A), Requested.count(k, self.size), PRECISE, np.random.default_rng(0))
+        if k <= MAX_LANCZOS_SHARE * self.size and (
+            self.size > MAX_LAPACK_COLUMNS or (self.size > MIN_LANCZOS_COLUMNS and self._apart)
+        ):
+            found = lanczos(Matrix(A), Requested.count(k, self.size), EIGENPAIR_TOL, np.random.default_rng(0))
             if found.outcome.converged:
                 return found.values, found.vectors
         values, w, V = leading_eigenpairs(A, Requested.count(k, self.size))
-        self._apart = bool(k < self.size and w[-1] > APART * values[k])
+        self._apart = bool(k < self.size and w[-1] > MIN_EIGENVALUE_GAP_RATIO * values[k])
         return w, V
 
     def matmat(self, V: Array) -> Array:
@@ -85,7 +87,7 @@ class DenseCorrelations:
     def uniquenesses(self, k: int) -> Array:
         """(1 − k/2d) / diag R⁻¹ (Jöreskog 1967): one less the squared multiple correlations, shrunk."""
         factor, failed = lapack.dpotrf(self.matrix, lower=1)
-        if failed or np.min(np.diag(factor)) ** 2 < SINGULAR:
+        if failed or np.min(np.diag(factor)) ** 2 < MIN_PIVOT:
             return _spectral_start(self, k)
         inverse, _ = lapack.dpotri(factor, lower=1)
         return np.asarray((1.0 - 0.5 * k / self.size) / np.diag(inverse))
@@ -126,7 +128,11 @@ class StreamedCorrelations:
     def leading(self, r: Array, k: int) -> tuple[Array, Array]:
         """By Lanczos."""
         found = lanczos(
-            _Scaled(self._rows, r), Requested.count(k, self.size), PRECISE, np.random.default_rng(0), block=max(8, k)
+            _Scaled(self._rows, r),
+            Requested.count(k, self.size),
+            EIGENPAIR_TOL,
+            np.random.default_rng(0),
+            block=max(8, k),
         )
         return found.values, found.vectors
 
@@ -162,7 +168,7 @@ def _spectral_start(correlations: Correlations, k: int) -> Array:
     return np.asarray(np.clip(1.0 - (V * V) @ np.maximum(w - noise, 0.0), 0.1, 1.0))
 
 
-def correlations_of(rows: CentredRows) -> tuple[Correlations, str]:
+def choose_correlations(rows: CentredRows) -> tuple[Correlations, str]:
     """The way to hold R for these standardised rows, and why.
 
     | if                                      | R is                              |
@@ -172,8 +178,8 @@ def correlations_of(rows: CentredRows) -> tuple[Correlations, str]:
     | anything larger                         | its products, each a pass         |
     """
     n, d = rows.source.n_rows, rows.size
-    if rows.source.in_memory and n is not None and 2 * n <= d and 8 * n * d <= ROW_BYTES:
+    if rows.source.in_memory and n is not None and 2 * n <= d and 8 * n * d <= MAX_ROW_BYTES:
         return RowCorrelations(np.concatenate(list(rows.centred_blocks()))), "rows are far fewer than columns"
-    if d <= SQUARE_FEATURES:
+    if d <= MAX_MATRIX_COLUMNS:
         return DenseCorrelations(rows.dense()), "the correlation matrix fits in memory"
     return StreamedCorrelations(rows), "the correlation matrix is too large to be formed"

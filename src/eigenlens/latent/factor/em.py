@@ -17,7 +17,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from eigenlens.arrays import Array
 from eigenlens.latent.factor.correlation_operator import Correlations
-from eigenlens.latent.factor.profile_likelihood import Climb, profile_at
+from eigenlens.latent.factor.profile_likelihood import ProfileMinimum, profile_point
 from eigenlens.optim.em import ParameterMap, run_em
 
 __all__ = ["minimise_by_em"]
@@ -32,7 +32,7 @@ def minimise_by_em(
     tol: float,
     max_iter: int,
     note: Callable[[int, float], None] = lambda step, f: None,
-) -> Climb:
+) -> ProfileMinimum:
     """The minimum of f (see `factor_profile`) by EM from uniquenesses `start` (d,).
 
     Stops where less than tol² an entry is left to gain, by the ratio of the last gains: near a maximum a
@@ -40,7 +40,7 @@ def minimise_by_em(
     step. Cost d² k flops a step.
     """
     psi, d = np.clip(start, floor, 1.0), correlations.size
-    W = profile_at(correlations, k, np.log(psi)).loadings
+    W = profile_point(correlations, k, np.log(psi)).loadings
     entries = 2.0 * d  # −f over this is the log-likelihood an entry
 
     def step(model: _Model) -> tuple[float, _Model]:
@@ -52,7 +52,7 @@ def minimise_by_em(
 
     found = run_em(step, (psi, W), _chart(floor), tol=tol**2, max_iter=max_iter, note=told)
     path = tuple(-entries * value for value in found.path)
-    return Climb(
+    return ProfileMinimum(
         *found.best, path, found.remaining_gain, found.remaining_gain <= tol**2, found.interrupted, found.ended
     )
 

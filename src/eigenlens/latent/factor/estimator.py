@@ -24,23 +24,23 @@ from eigenlens.latent.factor.adequacy import bartlett_sphericity, kmo
 from eigenlens.latent.factor.fit import fit_each_factor, fit_factor
 from eigenlens.latent.factor.goodness_of_fit import (
     GoodnessOfFit,
-    Likelihoods,
+    ReferenceLikelihoods,
     goodness_of_fit,
-    likelihoods_of,
-    likelihoods_of_gaps,
-    most_factors,
+    max_factors,
+    reference_likelihoods,
+    reference_likelihoods_missing,
 )
 from eigenlens.latent.factor.n_factors import FACTOR_RULES
 from eigenlens.latent.factor.options import (
-    checked_mean,
-    fit_matrix,
-    silenced,
-    warn_of_gradient,
-    warn_of_heywood,
-    warn_of_rotation,
+    check_mean,
+    fit_covariance_matrix,
+    warn_gradient,
+    warn_heywood,
+    warn_rotation,
+    without_reported_gradient,
 )
-from eigenlens.latent.factor.solvers import SOLVERS, FactorOptions
-from eigenlens.latent.options import checked_components, counts_to_try, warn_about
+from eigenlens.latent.factor.solvers import FACTOR_SOLVERS, FactorOptions
+from eigenlens.latent.options import candidate_dimensions, check_latent_dimensions, warn_latent_fit
 from eigenlens.latent.rotation import ROTATIONS, Rotation, rotate
 from eigenlens.missing.result import LatentFit
 
@@ -102,7 +102,7 @@ class FactorAnalysis(LatentGaussian):
 
     _kind = "FactorAnalysis"
     _scale: Array
-    _others: Likelihoods | None
+    _others: ReferenceLikelihoods | None
 
     def __init__(
         self,
@@ -145,7 +145,7 @@ class FactorAnalysis(LatentGaussian):
         with progress_callback(self.verbose) as progress:
             options["progress"] = progress
             if isinstance(wanted, str):
-                counts = counts_to_try(most_factors(source.n_features), source)
+                counts = candidate_dimensions(max_factors(source.n_features), source)
                 rule = FACTOR_RULES[wanted]
                 each = partial(fit_each_factor, **options, thorough=wanted != "cv")  # five folds of every number
                 selection = rule(each, source, counts, options["rng"])
@@ -155,9 +155,9 @@ class FactorAnalysis(LatentGaussian):
                 fit, selection = fit_factor(source, wanted, **options), None
         self._keep(X, source, fit, selection)
         self._rotate()
-        warn_of_gradient(fit, self)
-        warn_about(silenced(fit), source, self.tol**2, self.max_iter)
-        warn_of_heywood(fit, self)
+        warn_gradient(fit, self)
+        warn_latent_fit(without_reported_gradient(fit), source, self.tol**2, self.max_iter)
+        warn_heywood(fit, self)
         return self
 
     def fit_covariance(self, S: Any, n_samples: float, mean: Any = None) -> Self:
@@ -179,15 +179,15 @@ class FactorAnalysis(LatentGaussian):
         source = validate_rows(self, S, reset=True)
         matrix = np.concatenate(list(dense_blocks(source)))
         wanted, options = self._gate(source.n_features)
-        mu = checked_mean(mean, source.n_features)
+        mu = check_mean(mean, source.n_features)
         n = checks.real("n_samples", n_samples, 1.0)
         with progress_callback(self.verbose) as progress:
             options |= {"progress": progress, "mean": mu, "names": source.names}
-            fit, selection = fit_matrix(matrix, n, wanted, source, options)
+            fit, selection = fit_covariance_matrix(matrix, n, wanted, source, options)
         self._keep(S, source, fit, selection)
         self._rotate()
-        warn_of_gradient(fit, self)
-        warn_of_heywood(fit, self)
+        warn_gradient(fit, self)
+        warn_heywood(fit, self)
         return self
 
     def _gate(self, d: int) -> tuple[int | str, dict[str, Any]]:
@@ -196,13 +196,13 @@ class FactorAnalysis(LatentGaussian):
         named = isinstance(wanted, str)
         if named:
             checks.name("n_components", wanted, FACTOR_RULES)
-        count = checked_components(1 if named else wanted, d, d - 1, "one less than the number of features")
+        count = check_latent_dimensions(1 if named else wanted, d, d - 1, "one less than the number of features")
         if self.rotation is not None:
             checks.choice("rotation", self.rotation, ROTATIONS)
         if not isinstance(self.rotation_options, dict | None):
             raise OptionError(f"rotation_options={self.rotation_options!r} must be a dictionary, or None.")
         return wanted if isinstance(wanted, str) else count, {
-            "solver": checks.name("solver", self.solver, ["auto", *SOLVERS]),
+            "solver": checks.name("solver", self.solver, ["auto", *FACTOR_SOLVERS]),
             "standardize": checks.boolean("standardize", self.standardize),
             "tol": checks.real("tol", self.tol, 0.0, 1.0),
             "max_iter": checks.integer("max_iter", self.max_iter, 1),
@@ -223,7 +223,7 @@ class FactorAnalysis(LatentGaussian):
         found = self._rotation(model.loadings, deviations)
         self._turn = np.asarray(found.matrix)
         if not found.converged:
-            warn_of_rotation(self.rotation, found)
+            warn_rotation(self.rotation, found)
 
     def _rotation(self, W: Array, deviations: Array) -> Rotation:
         assert self.rotation is not None
@@ -242,7 +242,7 @@ class FactorAnalysis(LatentGaussian):
         method "regression" is `transform`: E[z | x], of least squared error and shrunken towards 0. "bartlett" is
         (Wᵀ Psi⁻¹ W)⁻¹ Wᵀ Psi⁻¹ (x − mu): unbiased given z, and wider.
         """
-        return SCORES[checks.name("method", method, SCORES)](self, X)
+        return SCORE_METHODS[checks.name("method", method, SCORE_METHODS)](self, X)
 
     def _bartlett_scores(self, X: Any) -> Any:
         """With C the posterior covariance, G = C⁻¹ − I, and G⁻¹ C⁻¹ E[z | x] = (I − C)⁻¹ E[z | x], for any gaps."""
@@ -271,12 +271,12 @@ class FactorAnalysis(LatentGaussian):
         d, k = self.model_.loadings.shape
         return goodness_of_fit(self.loglik_, self._likelihoods(X, sample_weight), self._fitted.weight, d, k)
 
-    def _likelihoods(self, X: Any, sample_weight: Any) -> Likelihoods:
+    def _likelihoods(self, X: Any, sample_weight: Any) -> ReferenceLikelihoods:
         fit = self._fitted
         if fit.rows <= fit.model.mean.size:  # a free covariance matrix would fit without error
-            return Likelihoods(np.inf, np.nan)
+            return ReferenceLikelihoods(np.inf, np.nan)
         if self._others is None and fit.moments is not None:
-            self._others = likelihoods_of(fit.moments)
+            self._others = reference_likelihoods(fit.moments)
         if X is None and self._others is None:
             raise DataError(
                 "goodness_of_fit needs the fitted rows, which had missing entries or very many columns: "
@@ -285,7 +285,7 @@ class FactorAnalysis(LatentGaussian):
         if X is not None and fit.moments is None:
             source = validate_rows(self, X, sample_weight)
             self._require_fitted_rows(source)
-            self._others = likelihoods_of_gaps(source)
+            self._others = reference_likelihoods_missing(source)
         assert self._others is not None
         return self._others
 
@@ -360,11 +360,11 @@ class FactorAnalysis(LatentGaussian):
     def _restored(cls, arrays: dict[str, Array], header: dict[str, Any]) -> Self:
         restored: Self = latent_files.restore(cls, arrays, header)
         restored._scale = arrays["scale"]
-        restored._others = None if header["others"] is None else Likelihoods(*header["others"])
+        restored._others = None if header["others"] is None else ReferenceLikelihoods(*header["others"])
         return restored
 
 
-SCORES: dict[str, Callable[[FactorAnalysis, Any], Any]] = {
+SCORE_METHODS: dict[str, Callable[[FactorAnalysis, Any], Any]] = {
     "regression": FactorAnalysis.transform,
     "bartlett": FactorAnalysis._bartlett_scores,
 }

@@ -17,14 +17,14 @@ from eigenlens.data.rows import row_count
 from eigenlens.data.source import Source
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.errors import DataError, OptionError
-from eigenlens.latent.factor.correlation_operator import Correlations, DenseCorrelations, correlations_of
-from eigenlens.latent.factor.missing import fit_gaps
-from eigenlens.latent.factor.solvers import FactorOptions, best_climb, canonical_factors
+from eigenlens.latent.factor.correlation_operator import Correlations, DenseCorrelations, choose_correlations
+from eigenlens.latent.factor.missing import fit_factor_missing
+from eigenlens.latent.factor.solvers import FactorOptions, canonical_factors, minimise_from_starts
 from eigenlens.linalg.operators import CentredRows
-from eigenlens.missing.result import LatentFit, explained_by_gaps
+from eigenlens.missing.result import LatentFit, missing_or_reraise
 from eigenlens.stats.moments import ColumnMoments, Moments
 
-__all__ = ["correlations_from", "fit_each_factor", "fit_factor", "fit_factor_covariance"]
+__all__ = ["correlations_from_covariance", "fit_each_factor", "fit_factor", "fit_factor_covariance"]
 
 
 def fit_factor(source: Source, k: int, *, solver: str = "auto", **options: Any) -> LatentFit:
@@ -57,14 +57,14 @@ def fit_each_factor(
     settings = FactorOptions(**options)
     try:
         rows = CentredRows(source, standardize=True, progress=settings.progress)
-        correlations, reason = correlations_of(rows)
+        correlations, reason = choose_correlations(rows)
     except DataError as error:
-        source, observed = explained_by_gaps(source, error)
+        source, observed = missing_or_reraise(source, error)
         if observed is not None:
             yield from _each_with_gaps(source, counts, observed, solver, settings)
             return
         rows = CentredRows(source, standardize=True, progress=settings.progress)
-        correlations, reason = correlations_of(rows)
+        correlations, reason = choose_correlations(rows)
     columns = rows.columns
     variance = columns.square / columns.weight
     _require_variance(variance, columns.mean, source.names)
@@ -82,7 +82,7 @@ def _each_with_gaps(
         )
     _require_variance(observed.square / observed.weight, observed.mean, source.names)
     for k in _possible(counts, row_count(source)):
-        yield fit_gaps(source, k, observed, settings)
+        yield fit_factor_missing(source, k, observed, settings)
 
 
 def _possible(counts: Sequence[int], n: int) -> Iterator[int]:
@@ -114,7 +114,7 @@ def fit_factor_covariance(
     array([0.8000, 0.7000, 0.6000])
     """
     S = np.asarray(S, dtype=np.float64)
-    R = correlations_from(S, names)
+    R = correlations_from_covariance(S, names)
     _require_rows(k, round(n))
     mu = np.zeros(len(S)) if mean is None else np.asarray(mean, dtype=np.float64)
     fit = _fit(DenseCorrelations(R), mu, S.diagonal().copy(), float(n), k, solver, FactorOptions(**options))
@@ -133,7 +133,7 @@ def _fit(
         return float(-0.5 * n * (constant + f))
 
     told, lead = _told(options, solver, loglik), 1.0 / variance
-    climb = best_climb(correlations, k, solver, replace(options, note=told, lead=lead))
+    climb = minimise_from_starts(correlations, k, solver, replace(options, note=told, lead=lead))
     path = tuple(map(loglik, climb.path))
     model = LinearGaussian(mean, climb.loadings * scale[:, None], climb.uniquenesses * variance)
     model = canonical_factors(model, scale if options.standardize else np.ones(d))
@@ -143,7 +143,7 @@ def _fit(
     )  # fmt: skip
 
 
-NAMES = {"quasi-newton": "quasi-Newton", "em": "EM"}
+PROGRESS_NAMES = {"quasi-newton": "quasi-Newton", "em": "EM"}
 """What progress calls the solvers."""
 
 
@@ -155,7 +155,7 @@ def _told(options: FactorOptions, solver: str, loglik: Callable[[float], float])
         nonlocal best
         best = min(best, f)
         if options.progress is not None:
-            what = f"{NAMES[solver]}: step {step}, log-likelihood {loglik(best):.8g}"
+            what = f"{PROGRESS_NAMES[solver]}: step {step}, log-likelihood {loglik(best):.8g}"
             options.progress(step, options.max_iter, what)
 
     return note
@@ -185,10 +185,10 @@ def _require_rows(k: int, n: int) -> None:
         )
 
 
-def correlations_from(S: Array, names: tuple[str, ...] | None = None) -> Array:
+def correlations_from_covariance(S: Array, names: tuple[str, ...] | None = None) -> Array:
     """The correlation matrix (d, d) of a covariance matrix S (d, d), which must be one.
 
-    >>> correlations_from(np.array([[4.0, 1.0], [1.0, 1.0]]))
+    >>> correlations_from_covariance(np.array([[4.0, 1.0], [1.0, 1.0]]))
     array([[1. , 0.5], [0.5, 1. ]])
     """
     if S.ndim != 2 or S.shape[0] != S.shape[1] or not np.all(np.isfinite(S)):

@@ -18,22 +18,22 @@ from eigenlens.data.memory import Mapped
 from eigenlens.data.rows import counted
 from eigenlens.data.source import Source, accumulate
 from eigenlens.latent.ppca.fit import fit_ppca
-from eigenlens.missing.result import free_parameters, observed_columns
+from eigenlens.missing.result import free_parameters, observed_moments
 from eigenlens.stats.moments import Moments
 
 __all__ = [
     "GoodnessOfFit",
-    "Likelihoods",
+    "ReferenceLikelihoods",
     "degrees_of_freedom",
     "goodness_of_fit",
-    "likelihoods_of",
-    "likelihoods_of_gaps",
-    "most_factors",
+    "max_factors",
+    "reference_likelihoods",
+    "reference_likelihoods_missing",
 ]
 
 
 @dataclass(frozen=True)
-class Likelihoods:
+class ReferenceLikelihoods:
     """The log-likelihoods of a free covariance matrix and of independent columns: what a model stands between.
 
     `exact` says whether the rows had no gaps: Bartlett's correction is for those.
@@ -93,19 +93,19 @@ def degrees_of_freedom(d: int, k: int) -> int:
     return ((d - k) ** 2 - d - k) // 2
 
 
-def most_factors(d: int) -> int:
+def max_factors(d: int) -> int:
     """The most factors of d variables with degrees_of_freedom ≥ 0 (Ledermann 1937), at least 1.
 
-    >>> most_factors(6), most_factors(24)
+    >>> max_factors(6), max_factors(24)
     (3, 17)
     """
     return max(1, int((2 * d + 1 - np.sqrt(8 * d + 1)) / 2))
 
 
-def likelihoods_of(moments: Moments) -> Likelihoods:
+def reference_likelihoods(moments: Moments) -> ReferenceLikelihoods:
     """Those of complete rows, from their moments; the first is infinite where the covariance matrix is singular.
 
-    >>> found = likelihoods_of(Moments(10.0, np.zeros(2), 10.0 * np.eye(2)))
+    >>> found = reference_likelihoods(Moments(10.0, np.zeros(2), 10.0 * np.eye(2)))
     >>> found.saturated == found.independent
     True
     """
@@ -113,19 +113,21 @@ def likelihoods_of(moments: Moments) -> Likelihoods:
     variance = moments.scatter.diagonal() / n
     scale = np.sqrt(variance)
     independent = float(-0.5 * n * (d * np.log(2.0 * np.pi) + np.log(variance).sum() + d))
-    return Likelihoods(independent - 0.5 * n * _log_det(moments.scatter / n / np.outer(scale, scale)), independent)
+    return ReferenceLikelihoods(
+        independent - 0.5 * n * _log_det(moments.scatter / n / np.outer(scale, scale)), independent
+    )
 
 
-SINGULAR = 1e-13
+MIN_EIGENVALUE_SHARE = 1e-13
 """The least eigenvalue of a correlation matrix with an inverse, a share of the largest: below it is rounding."""
 
 
 def _log_det(R: Array) -> float:
     values = np.linalg.eigvalsh(R)
-    return float(np.log(values).sum()) if values[0] > SINGULAR * values[-1] else -np.inf
+    return float(np.log(values).sum()) if values[0] > MIN_EIGENVALUE_SHARE * values[-1] else -np.inf
 
 
-def goodness_of_fit(loglik: float, others: Likelihoods, n: float, d: int, k: int) -> GoodnessOfFit:
+def goodness_of_fit(loglik: float, others: ReferenceLikelihoods, n: float, d: int, k: int) -> GoodnessOfFit:
     """The test and the indices for a model of log-likelihood `loglik` with k factors of d variables, from n rows.
 
     chi² = (n − 1 − (2d + 5)/6 − 2k/3) · F with F = 2 (saturated − loglik) / n, as R's factanal has it; without
@@ -172,7 +174,7 @@ def _noncentrality(chi2: float, df: int, point: float) -> float:
     return float(brentq(lambda value: chndtr(chi2, df, value) - point, 0.0, above, xtol=1e-10))
 
 
-def likelihoods_of_gaps(source: Source) -> Likelihoods:
+def reference_likelihoods_missing(source: Source) -> ReferenceLikelihoods:
     """The two log-likelihoods of the observed entries of a source.
 
     With d − 1 latent dimensions probabilistic PCA has a free covariance matrix, so its EM serves, on columns over their
@@ -182,20 +184,20 @@ def likelihoods_of_gaps(source: Source) -> Likelihoods:
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((50, 3))
     >>> X[0, 0] = np.nan
-    >>> found = likelihoods_of_gaps(ArraySource(X))
+    >>> found = reference_likelihoods_missing(ArraySource(X))
     >>> found.saturated > found.independent, found.exact
     (True, False)
     """
     source = counted(source)
-    observed = observed_columns(source)
+    observed = observed_moments(source)
     if not observed.missing.any():
-        return likelihoods_of(accumulate(source, Moments.of))
+        return reference_likelihoods(accumulate(source, Moments.of))
     variance = observed.square / observed.weight
     independent = -0.5 * float(np.sum(observed.weight * (np.log(2.0 * np.pi * variance) + 1.0)))
     scale = np.sqrt(np.where(variance > 0.0, variance, 1.0))
     scaled = fit_ppca(Mapped(source, partial(_divide, scale=scale)), source.n_features - 1, tol=1e-12).loglik
     saturated = scaled - float(observed.weight @ np.log(scale))
-    return Likelihoods(saturated, independent, exact=False)
+    return ReferenceLikelihoods(saturated, independent, exact=False)
 
 
 def _divide(rows: Any, scale: Array) -> Array:

@@ -21,29 +21,29 @@ import numpy as np
 
 from eigenlens.arrays import Array
 
-__all__ = ["Descent", "ProfileStack", "descend"]
+__all__ = ["NewtonMinimum", "ProfileStack", "minimise_by_newton"]
 
-LONGEST, LEAST_CURVATURE = 2.5, 1e-4
+MAX_LOG_STEP, MIN_CURVATURE = 2.5, 1e-4
 """The longest step in an entry of t, and the least curvature that is believed."""
 
-SMALL = 0.02
+SMALL_UNIQUENESS = 0.02
 """Below this uniqueness f is nearly linear in psi, and a step may go down to the floor at once."""
 
-TOGETHER = 0.05
+MERGE_DISTANCE = 0.05
 """Descents whose log psi differ nowhere by more than this go on as one."""
 
-STEEP = 1e-2
+MIN_SLOPE_TO_LEAVE = 1e-2
 """A slope of f in psi that is not to be left."""
 
-TIED = 1e-10
+MIN_EIGENVALUE_DISTANCE = 1e-10
 """Eigenvalues nearer than this share of theirs count as so far apart."""
 
-DAMPING, DAMPED = 0.1, 1e8
+FIRST_DAMPING, MAX_DAMPING = 0.1, 1e8
 """What is added to the second derivatives after a step that did not lead down, and where that is given up."""
 
 
 @dataclass(frozen=True, eq=False)
-class Points:
+class ProfilePoints:
     """f (s,), its gradient g (s, d) and second derivatives H (s, d, d) at s points t (s, d)."""
 
     t: Array
@@ -55,15 +55,15 @@ class Points:
         """(s,) the largest |t − P(t − g)|, P the projection on low ≤ t ≤ 0."""
         return np.asarray(np.abs(self.t - np.clip(self.t - self.g, low, 0.0)).max(axis=1))
 
-    def __getitem__(self, which: Array) -> Points:
-        return Points(self.t[which], self.f[which], self.g[which], self.H[which])
+    def __getitem__(self, which: Array) -> ProfilePoints:
+        return ProfilePoints(self.t[which], self.f[which], self.g[which], self.H[which])
 
-    def replaced(self, which: Array, by: Points) -> Points:
+    def replaced(self, which: Array, by: ProfilePoints) -> ProfilePoints:
         """These points, those at `which` replaced."""
         parts = [getattr(self, name).copy() for name in ("t", "f", "g", "H")]
         for part, new in zip(parts, (by.t, by.f, by.g, by.H), strict=True):
             part[which] = new
-        return Points(*parts)
+        return ProfilePoints(*parts)
 
 
 class ProfileStack:
@@ -83,13 +83,13 @@ class ProfileStack:
         self.rounding = 4.0 * len(R) * np.finfo(float).eps * float(spread)
         """How far f may be off."""
 
-    def at(self, t: Array) -> Points:
+    def at(self, t: Array) -> ProfilePoints:
         """f, g and H at t (s, d); d³ (k + 10) flops each."""
         w, V = self._eigenpairs(t)
         top = (np.arange(w.shape[1]) < self._k) & (w > 1.0)
         rest = np.where(top, 0.0, w)
         g = (V * V) @ np.where(top, 0.0, 1.0 - w)[:, :, None]
-        return Points(t, self._value(t, w, top), g[:, :, 0], self._second(w, V, top, rest))
+        return ProfilePoints(t, self._value(t, w, top), g[:, :, 0], self._second(w, V, top, rest))
 
     def _eigenpairs(self, t: Array) -> tuple[Array, Array]:
         """w (s, d), descending, and V (s, d, d)."""
@@ -113,7 +113,7 @@ class ProfileStack:
         H = ((V * ~top[:, None, :]) @ Vt) * ((V * rest[:, None, :]) @ Vt)
         for j in range(self._k):
             mine, pairs = w[:, j : j + 1], top[:, j : j + 1] & ~top
-            apart = np.maximum(mine - w, TIED * mine)
+            apart = np.maximum(mine - w, MIN_EIGENVALUE_DISTANCE * mine)
             share = np.where(pairs, (mine + w) * (1.0 - w) / np.where(pairs, apart, 1.0), 0.0)
             v = V[:, :, j]
             H += ((V * share[:, None, :]) @ Vt) * (v[:, :, None] * v[:, None, :])
@@ -121,7 +121,7 @@ class ProfileStack:
 
 
 @dataclass(frozen=True, eq=False)
-class Descent:
+class NewtonMinimum:
     """Where the lowest of several descents ended: t (d,), f after each step, its gradient, and by what (see `ENDS`)."""
 
     t: Array
@@ -130,7 +130,7 @@ class Descent:
     ended: str
 
 
-def descend(
+def minimise_by_newton(
     stack: ProfileStack,
     starts: Array,
     *,
@@ -138,14 +138,14 @@ def descend(
     tol: float,
     max_iter: int,
     note: Callable[[int, float], None] = lambda step, f: None,
-) -> Descent:
+) -> NewtonMinimum:
     """The lowest end of damped Newton steps from each of `starts` (s, d), uniquenesses between floor and 1.
 
     Descents that have come together go on as one. Stops where no entry of a projected gradient exceeds tol, or where no
     step leads down. `note(step, f)` is told of the lowest f. An interrupt ends all of them at the best so far.
 
     >>> R = np.array([[1.0, 0.56, 0.48], [0.56, 1.0, 0.42], [0.48, 0.42, 1.0]])
-    >>> found = descend(ProfileStack(R, 1, 1e-8), np.full((1, 3), 0.5), floor=1e-8, tol=1e-9, max_iter=50)
+    >>> found = minimise_by_newton(ProfileStack(R, 1, 1e-8), np.full((1, 3), 0.5), floor=1e-8, tol=1e-9, max_iter=50)
     >>> (1.0 - np.exp(found.t)).round(6)
     array([0.64, 0.49, 0.36])
     """
@@ -167,7 +167,7 @@ def descend(
             tried = stack.at(np.clip(here.t + _step(here, damping[live], low), low, 0.0))
             good = _better(tried, here, low, stack.rounding)
             points = points.replaced(live[good], tried[good])
-            damping[live] = np.where(good, _relaxed(damping[live]), np.maximum(4.0 * damping[live], DAMPING))
+            damping[live] = np.where(good, _relaxed(damping[live]), np.maximum(4.0 * damping[live], FIRST_DAMPING))
             paths.append(points.f)
             note(step + 1, float(points.f.min()))
     except KeyboardInterrupt:
@@ -177,60 +177,60 @@ def descend(
     if ended == "converged" and gap > tol:
         ended = "rounding"
     path = np.unique(np.minimum.accumulate([values[best] for values in paths]))[::-1]
-    return Descent(points.t[best], tuple(path[len(path) > 1 :].tolist()), gap, ended)
+    return NewtonMinimum(points.t[best], tuple(path[len(path) > 1 :].tolist()), gap, ended)
 
 
 def _relaxed(damping: Array) -> Array:
-    return np.where(damping > 1e-2 * DAMPING, 0.25 * damping, 0.0)
+    return np.where(damping > 1e-2 * FIRST_DAMPING, 0.25 * damping, 0.0)
 
 
-def _better(tried: Points, here: Points, low: float, rounding: float) -> Array:
+def _better(tried: ProfilePoints, here: ProfilePoints, low: float, rounding: float) -> Array:
     """(s,) whether f fell; where rounding hides that, whether the gradient did."""
     gain = here.f - tried.f
     return np.asarray((gain > rounding) | ((gain >= -rounding) & (tried.gaps(low) < here.gaps(low))))
 
 
-def _on_their_way(points: Points, live: Array, damping: Array, low: float, tol: float) -> Array:
+def _on_their_way(points: ProfilePoints, live: Array, damping: Array, low: float, tol: float) -> Array:
     """Those of `live` whose gradient is above tol, or that rest at a floor which they ought to leave."""
     restless = (points.gaps(low) > tol) | _rises(points).any(axis=1)
-    return np.asarray(live[restless[live] & (damping[live] < DAMPED)])
+    return np.asarray(live[restless[live] & (damping[live] < MAX_DAMPING)])
 
 
-def _apart(points: Points, live: Array) -> Array:
+def _apart(points: ProfilePoints, live: Array) -> Array:
     """Those of `live` that do not follow another, one that stands lower or has ended."""
     ended = np.setdiff1d(np.arange(len(points.f)), live)
     kept: list[int] = []
     for one in live[np.argsort(points.f[live], kind="stable")]:
         others = points.t[[*ended, *kept]]
-        if np.abs(others - points.t[one]).max(axis=1, initial=0.0).min(initial=np.inf) > TOGETHER:
+        if np.abs(others - points.t[one]).max(axis=1, initial=0.0).min(initial=np.inf) > MERGE_DISTANCE:
             kept.append(int(one))
     return np.sort(np.array(kept, dtype=np.intp))
 
 
-def _step(here: Points, damping: Array, low: float) -> Array:
-    """−(|H| + damping)⁻¹ g over the entries that their bounds leave free, at most `LONGEST` in each."""
+def _step(here: ProfilePoints, damping: Array, low: float) -> Array:
+    """−(|H| + damping)⁻¹ g over the entries that their bounds leave free, at most `MAX_LOG_STEP` in each."""
     t, g, d = here.t, here.g, here.t.shape[1]
     fixed = ((t <= low) & (g >= 0.0)) | ((t >= 0.0) & (g <= 0.0))
     free = ~fixed
     H = here.H * free[:, :, None] * free[:, None, :] + fixed[:, :, None] * np.eye(d)
     values, Q = np.linalg.eigh(H)
-    curvature = np.maximum(np.abs(values), LEAST_CURVATURE) + damping[:, None]
+    curvature = np.maximum(np.abs(values), MIN_CURVATURE) + damping[:, None]
     along = (Q.transpose(0, 2, 1) @ (g * free)[:, :, None])[:, :, 0] / curvature
-    step = np.clip(-(Q @ along[:, :, None])[:, :, 0], -LONGEST, LONGEST)
-    step = np.where(_falls(here) & free & (damping[:, None] < 10.0 * DAMPING), low - t, step)
-    return np.asarray(np.where(_rises(here), LONGEST / (1.0 + damping[:, None]), step))
+    step = np.clip(-(Q @ along[:, :, None])[:, :, 0], -MAX_LOG_STEP, MAX_LOG_STEP)
+    step = np.where(_falls(here) & free & (damping[:, None] < 10.0 * FIRST_DAMPING), low - t, step)
+    return np.asarray(np.where(_rises(here), MAX_LOG_STEP / (1.0 + damping[:, None]), step))
 
 
-def _falls(here: Points) -> Array:
+def _falls(here: ProfilePoints) -> Array:
     """(s, d) where the parabola in psi, of slope g/psi and curvature (h − g)/psi², has no minimum above 0."""
-    return np.asarray((here.t < np.log(SMALL)) & (here.g > 0.0) & (_bend(here) <= here.g))
+    return np.asarray((here.t < np.log(SMALL_UNIQUENESS)) & (here.g > 0.0) & (_bend(here) <= here.g))
 
 
-def _rises(here: Points) -> Array:
+def _rises(here: ProfilePoints) -> Array:
     """(s, d) where that minimum is far above psi: in log psi all slopes near the floor are small, and hide it."""
-    steep = here.g < -STEEP * np.exp(here.t)
-    return np.asarray((here.t < np.log(SMALL)) & steep & (np.exp(LONGEST) * _bend(here) <= -here.g))
+    steep = here.g < -MIN_SLOPE_TO_LEAVE * np.exp(here.t)
+    return np.asarray((here.t < np.log(SMALL_UNIQUENESS)) & steep & (np.exp(MAX_LOG_STEP) * _bend(here) <= -here.g))
 
 
-def _bend(here: Points) -> Array:
+def _bend(here: ProfilePoints) -> Array:
     return np.asarray(np.diagonal(here.H, axis1=1, axis2=2) - here.g)

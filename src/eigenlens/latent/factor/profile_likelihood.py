@@ -22,14 +22,14 @@ from scipy.optimize import minimize
 from eigenlens.arrays import Array
 from eigenlens.latent.factor.correlation_operator import Correlations
 
-__all__ = ["Climb", "Point", "minimise_profile", "profile_at"]
+__all__ = ["ProfileMinimum", "ProfilePoint", "minimise_profile", "profile_point"]
 
-POLISHING, NEAR, LARGEST_HESSIAN = 20, 1e-3, 2000
+MAX_GRADIENT_STEPS, MAX_GRADIENT_TO_POLISH, MAX_HESSIAN_SIZE = 20, 1e-3, 2000
 """The most steps by gradients alone, the gap from where they are tried, and the most variables they are tried for."""
 
 
 @dataclass(frozen=True, eq=False)
-class Point:
+class ProfilePoint:
     """f at t = log psi (d,), its gradient g (d,), and what is behind them: excess = (w − 1)₊ (k,) and V (d, k)."""
 
     t: Array
@@ -48,22 +48,22 @@ class Point:
         return np.asarray(np.exp(0.5 * self.t)[:, None] * self.V * np.sqrt(self.excess))
 
 
-def profile_at(correlations: Correlations, k: int, t: Array) -> Point:
+def profile_point(correlations: Correlations, k: int, t: Array) -> ProfilePoint:
     """f and its gradient.
 
     >>> from eigenlens.latent.factor.correlation_operator import DenseCorrelations
-    >>> point = profile_at(DenseCorrelations(np.eye(3)), 1, np.zeros(3))
+    >>> point = profile_point(DenseCorrelations(np.eye(3)), 1, np.zeros(3))
     >>> point.f, point.gap(-9.0)
     (3.0, 0.0)
     """
     w, V = correlations.leading(np.exp(-0.5 * t), k)
     excess, diagonal = np.maximum(w - 1.0, 0.0), np.exp(-t)
     f = float(t.sum() + diagonal.sum() + np.sum(np.log1p(excess) - excess))
-    return Point(np.array(t), f, 1.0 - diagonal + (V * V) @ excess, excess, V)
+    return ProfilePoint(np.array(t), f, 1.0 - diagonal + (V * V) @ excess, excess, V)
 
 
 @dataclass(frozen=True, eq=False)
-class Climb:
+class ProfileMinimum:
     """Where a minimisation stopped.
 
     Attributes:
@@ -88,10 +88,10 @@ class _Search:
 
     correlations: Correlations
     k: int
-    best: Point | None = None
+    best: ProfilePoint | None = None
 
     def __call__(self, t: Array) -> tuple[float, Array]:
-        point = profile_at(self.correlations, self.k, t)
+        point = profile_point(self.correlations, self.k, t)
         if self.best is None or point.f < self.best.f:
             self.best = point
         return point.f, point.g
@@ -106,7 +106,7 @@ def minimise_profile(
     tol: float,
     max_iter: int,
     note: Callable[[int, float], None] = lambda step, f: None,
-) -> Climb:
+) -> ProfileMinimum:
     """The minimum of f by L-BFGS with bounds floor ≤ psi ≤ 1, from `start` (d,).
 
     Stops where no entry of the projected gradient exceeds tol. `note(step, f)` is told of each step. An interrupt ends
@@ -135,28 +135,28 @@ def minimise_profile(
     falling = np.minimum.accumulate(path or [best.f])
     falling[-1] = min(falling[-1], best.f)
     ended = "converged" if gap <= tol else "max_iter" if len(path) >= max_iter else "rounding"
-    return Climb(
+    return ProfileMinimum(
         np.exp(best.t), best.loadings, tuple(falling.tolist()), gap, gap <= tol, interrupted,
         "interrupted" if interrupted else ended,
     )  # fmt: skip
 
 
-def _polished(correlations: Correlations, k: int, point: Point, low: float, tol: float) -> Point:
+def _polished(correlations: Correlations, k: int, point: ProfilePoint, low: float, tol: float) -> ProfilePoint:
     """Steps judged by the gradient alone: near a uniqueness of 1e-6, rounding in f stops a line search too soon.
 
     The step is −H⁻¹ g with H = (I − V Vᵀ)∘(I − V Vᵀ), the second derivatives where the model is true (Lawley and
     Maxwell 1971), over the psi that their bounds leave free.
     """
     gap = point.gap(low)
-    for _ in range(POLISHING if len(point.t) <= LARGEST_HESSIAN else 0):
-        if gap <= tol or gap > NEAR:
+    for _ in range(MAX_GRADIENT_STEPS if len(point.t) <= MAX_HESSIAN_SIZE else 0):
+        if gap <= tol or gap > MAX_GRADIENT_TO_POLISH:
             break
         free = np.abs(point.t - np.clip(point.t - point.g, low, 0.0)) > 0.0
         V = point.V[free]
         H = (np.eye(len(V)) - V @ V.T) ** 2
         step = np.zeros_like(point.t)
         step[free] = np.linalg.lstsq(H, point.g[free], rcond=1e-10)[0]
-        tried = profile_at(correlations, k, np.clip(point.t - step, low, 0.0))
+        tried = profile_point(correlations, k, np.clip(point.t - step, low, 0.0))
         if tried.gap(low) >= gap:
             break
         point, gap = tried, tried.gap(low)

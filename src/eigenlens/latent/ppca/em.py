@@ -30,27 +30,27 @@ from eigenlens.data.source import BLOCK_BYTES, Block, Progress, accumulate
 from eigenlens.linalg.operators import CentredRows
 from eigenlens.missing.result import step_label
 
-__all__ = ["Iterated", "best_within", "iterate", "products_and_rest"]
+__all__ = ["PPCAEMResult", "best_in_subspace", "products_and_rest", "run_ppca_em"]
 
-NEARLY_ALL = 1e-2
+MIN_REST_SHARE = 1e-2
 """A rest of the trace below this share of it is measured on the rows."""
 
-LEAST = 1e-36
+MIN_REST = 1e-36
 """What is left of the trace is at least this share of it, so that it has a logarithm."""
 
-MOST_ENTRIES = 2500.0
+MAX_ENTRIES_FOR_TOL = 2500.0
 """`tol` is of an entry, and of no more than this many: likelihoods are compared in total, however many the rows are."""
 
-EPS = float(np.finfo(np.float64).eps)
+FLOAT64_EPS = float(np.finfo(np.float64).eps)
 
-BLUR = 16.0 * EPS
+PRODUCT_ROUNDING = 16.0 * FLOAT64_EPS
 """Products are known to this share of the sizes that meet in them."""
 
-SLOWEST = 1.0 - 1e-7
+MAX_CONTRACTION = 1.0 - 1e-7
 """What is left is judged as if errors shrank at least so much a step."""
 
 
-class Iterated(NamedTuple):
+class PPCAEMResult(NamedTuple):
     """Where EM stopped: W (d, k), sigma², the log-likelihoods on the way, what was still to be gained, and why then."""
 
     loadings: Array
@@ -77,16 +77,16 @@ class _Left(NamedTuple):
     blurred: bool
 
 
-def iterate(
+def run_ppca_em(
     rows: CentredRows, k: int, tol: float, max_iter: int, rng: np.random.Generator, progress: Progress | None
-) -> Iterated:
+) -> PPCAEMResult:
     """EM from a random space, one pass and 4 n d k flops a step, until less than `tol` an entry is left to be gained.
 
-    Of more than `MOST_ENTRIES` entries it is that many times `tol` in all. A step never loses; where its value is less
+    Of more than `MAX_ENTRIES_FOR_TOL` entries it is that many times `tol` in all. A step never loses; where its value is less
     for rounding, the path has the value before it. An interrupt by the user ends it with the best so far.
     """
     n, d = rows.columns.weight, rows.size
-    trace, enough = rows.trace * rows.divisor / n, tol * min(n * d, MOST_ENTRIES)
+    trace, enough = rows.trace * rows.divisor / n, tol * min(n * d, MAX_ENTRIES_FOR_TOL)
     Q = np.linalg.qr(rng.standard_normal((d, k)))[0]
     best, path, moves, left, ended = (Q, trace / d), list[float](), list[Array](), _Left(np.inf, False), "max_iter"
     exact = rows.source.dtype == np.float32 and not isinstance(rows.source, SparseSource)
@@ -94,14 +94,14 @@ def iterate(
     try:
         while len(path) < max_iter:
             seen, exact = _seen_through(rows, Q, trace, exact)
-            excess, noise, deviance = best_within(seen.lam, seen.rest, d)
+            excess, noise, deviance = best_in_subspace(seen.lam, seen.rest, d)
             loglik = -0.5 * n * deviance
             moves = [*moves[-3:], _moved(Q, seen)]
             path.append(max([loglik, *path[-1:]]))
             best, left = ((Q @ seen.T) * np.sqrt(excess), noise), _left(n, seen, noise, moves, exact)
             if progress is not None:
                 progress(len(path), max_iter, step_label(len(path), path[-1]))
-            if left.gap <= max(enough, EPS * abs(loglik)) or left.blurred:
+            if left.gap <= max(enough, FLOAT64_EPS * abs(loglik)) or left.blurred:
                 ended = "converged" if left.gap <= enough else "rounding"
                 break
             Q = np.linalg.qr(seen.SQ @ seen.T)[0]
@@ -109,8 +109,8 @@ def iterate(
         if not path:
             raise
         ended = "interrupted"
-    converged = ended != "interrupted" and bool(left.gap <= max(enough, EPS * abs(loglik)))
-    return Iterated(*best, tuple(np.minimum(path, loglik).tolist()), converged, left.gap, ended)
+    converged = ended != "interrupted" and bool(left.gap <= max(enough, FLOAT64_EPS * abs(loglik)))
+    return PPCAEMResult(*best, tuple(np.minimum(path, loglik).tolist()), converged, left.gap, ended)
 
 
 # ---- what a pass finds ------------------------------------------------------------------------------------
@@ -122,7 +122,7 @@ def _seen_through(rows: CentredRows, Q: Array, trace: float, exact: bool) -> tup
     if not exact:
         SQ = rows.matmat(Q) * shrink
         rest = trace - float(np.sum(Q * SQ))
-        if rest > NEARLY_ALL * trace:
+        if rest > MIN_REST_SHARE * trace:
             return _Seen(SQ, *_eigenpairs(Q.T @ SQ), rest), False
     SQ, rest, R = products_and_rest(rows, Q)
     V = np.linalg.svd(R)[2].T
@@ -191,18 +191,18 @@ def _triangle(*parts: Array) -> Array:
 # ---- the best model of a space, and how far it is from the best of all -------------------------------------
 
 
-def best_within(lam: Array, rest: float, d: int) -> tuple[Array, float, float]:
+def best_in_subspace(lam: Array, rest: float, d: int) -> tuple[Array, float, float]:
     """The likeliest model whose loadings lie in the space of an orthonormal Q (d, k): W = Q T (L − sigma² I)^½.
 
     T (k, k) and L, here `lam` (k,), are the eigenvectors and eigenvalues of QᵀSQ, descending, and sigma² is the mean of
     the `rest` of the trace; an eigenvalue below that mean belongs to the rest. Returns the diagonal of L − sigma² I,
     sigma², and d log 2π + log |C| + tr C⁻¹S, twice the negative log-likelihood a row.
 
-    >>> best_within(np.array([4.0, 1.0]), 3.0, 4)[:2]
+    >>> best_in_subspace(np.array([4.0, 1.0]), 3.0, 4)[:2]
     (array([2.667, 0.   ]), 1.3333333333333333)
     """
     k = lam.size
-    least = LEAST * (float(lam.sum()) + max(rest, 0.0))
+    least = MIN_REST * (float(lam.sum()) + max(rest, 0.0))
     left = max(rest, least) + np.append(np.cumsum(lam[::-1])[::-1], 0.0)
     means = left / (d - np.arange(k + 1))
     kept = int(np.count_nonzero(lam > means[1:]))  # once an eigenvalue is below the mean of the rest, so are the next
@@ -229,12 +229,12 @@ def _left(n: float, seen: _Seen, noise: float, moves: Sequence[Array], exact: bo
 
     A step multiplies that part by mu / λ, and r² by the square of it, which tells mu.
     """
-    lam = np.maximum(seen.lam, LEAST * float(seen.lam.sum()) + np.finfo(np.float64).tiny)
+    lam = np.maximum(seen.lam, MIN_REST * float(seen.lam.sum()) + np.finfo(np.float64).tiny)
     if len(moves) < 2:
         return _Left(np.inf, False)
     steps = np.asarray(moves)
     shrunk = np.sqrt(np.max(steps[1:] / np.maximum(steps[:-1], np.finfo(np.float64).tiny), axis=0))
-    gains = 0.5 * n * np.abs(1.0 / noise - 1.0 / lam) * steps[-1] / (lam * (1.0 - np.minimum(shrunk, SLOWEST)))
+    gains = 0.5 * n * np.abs(1.0 / noise - 1.0 / lam) * steps[-1] / (lam * (1.0 - np.minimum(shrunk, MAX_CONTRACTION)))
     trace = float(seen.lam.sum()) + seen.rest
-    unseen = steps[-1] <= BLUR**2 * trace * (lam if exact else trace)
+    unseen = steps[-1] <= PRODUCT_ROUNDING**2 * trace * (lam if exact else trace)
     return _Left(float(gains.sum()), bool(np.all(unseen)))

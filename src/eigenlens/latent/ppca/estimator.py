@@ -12,9 +12,9 @@ from eigenlens import checks
 from eigenlens.estimator.progress import progress_callback
 from eigenlens.estimator.rows import validate_rows
 from eigenlens.latent.estimator import LatentGaussian
-from eigenlens.latent.n_components import RULES
-from eigenlens.latent.options import checked_components, counts_to_try, warn_about
-from eigenlens.latent.ppca.fit import SOLVERS, fit_each_ppca, fit_ppca
+from eigenlens.latent.n_components import DIMENSION_RULES
+from eigenlens.latent.options import candidate_dimensions, check_latent_dimensions, warn_latent_fit
+from eigenlens.latent.ppca.fit import PPCA_SOLVERS, fit_each_ppca, fit_ppca
 
 __all__ = ["ProbabilisticPCA"]
 
@@ -95,25 +95,27 @@ class ProbabilisticPCA(LatentGaussian):
         """
         source = validate_rows(self, X, sample_weight, reset=True)
         most = source.n_features - 1
-        wanted = checked_components(self.n_components, most + 1, most, "one less than the number of features")
+        wanted = check_latent_dimensions(self.n_components, most + 1, most, "one less than the number of features")
         options = self._options()
         with progress_callback(self.verbose) as progress:
             options["progress"] = progress
             if isinstance(wanted, str):
                 fit_each = partial(fit_each_ppca, **options, thorough=wanted != "cv")  # five folds of every number
-                selection = RULES[wanted](fit_each, source, counts_to_try(most, source), options["rng"])
+                selection = DIMENSION_RULES[wanted](
+                    fit_each, source, candidate_dimensions(most, source), options["rng"]
+                )
                 fit = selection.fit or fit_ppca(source, selection.k, **options)
                 selection = replace(selection, fit=None)
             else:
                 fit, selection = fit_ppca(source, wanted, **options), None
         self._keep(X, source, replace(fit, moments=None), selection)
-        warn_about(fit, source, self.tol, self.max_iter)
+        warn_latent_fit(fit, source, self.tol, self.max_iter)
         return self
 
     def _options(self) -> dict[str, Any]:
         """The parameters, checked once: the keywords of `fit_ppca`."""
         return {
-            "solver": checks.name("solver", self.solver, SOLVERS),
+            "solver": checks.name("solver", self.solver, PPCA_SOLVERS),
             "tol": checks.real("tol", self.tol, 0.0, 1.0),
             "max_iter": checks.integer("max_iter", self.max_iter, 1),
             "rng": checks.generator(self.random_state),

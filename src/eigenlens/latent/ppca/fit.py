@@ -17,37 +17,37 @@ from eigenlens.data.memory import ArraySource, Mapped
 from eigenlens.data.source import Progress, Source
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.errors import DataError, OptionError
-from eigenlens.latent.ppca.em import iterate, products_and_rest
+from eigenlens.latent.ppca.em import products_and_rest, run_ppca_em
 from eigenlens.linalg.covariance import MAX_LAPACK_SIZE
 from eigenlens.linalg.operators import CentredRows
 from eigenlens.linalg.solve import LOST_DIGITS
-from eigenlens.missing.fit import MissingFit, fit_best, random_starts
-from eigenlens.missing.result import LatentFit, canonical, constant_columns, explained_by_gaps
+from eigenlens.missing.fit import MissingFit, fit_incomplete_rows, random_starts
+from eigenlens.missing.result import LatentFit, constant_column_indices, missing_or_reraise, principal_form
 from eigenlens.pca.fit import PCAFit, principal_components, weighted_row_count
 from eigenlens.stats.moments import ColumnMoments
 
-__all__ = ["SOLVERS", "fit_each_ppca", "fit_ppca", "observed_start"]
+__all__ = ["PPCA_SOLVERS", "fit_each_ppca", "fit_ppca", "mean_filled_start"]
 
-ROUNDING = 8.0
+ROUNDING_UNITS = 8.0
 """Residuals that are no more than this many units in the last place of the rows are their rounding, not noise."""
 
-TOLD = 1e-4
+MIN_TRACE_SHARE = 1e-4
 """The least share of the trace that may be left over as a difference: it has twelve digits then."""
 
-NO_NOISE = 5e-12
+NO_NOISE_SHARE = 5e-12
 """With gaps a noise variance below this share of the mean variance is as good as at its floor, 1e-12 of it."""
 
 HIGHER_FLOORS = (1e-8, 1e-10)
 """What the likelihood is worth with these floors under the noise tells whether there is any, and whether it is bounded.
 """
 
-FLAT = 1e-6
+NEGLIGIBLE_GAIN = 1e-6
 """A log-likelihood a row that is not worth speaking of."""
 
-DENSE_ENTRIES = 1 << 27
+MAX_ENTRIES_AT_ONCE = 1 << 27
 """The most entries of rows that are made dense at once (1 GiB)."""
 
-LOOKED_AT = 64
+N_ROWS_INSPECTED = 64
 """So many rows of an array are looked at for gaps before it is taken for complete."""
 
 NEEDS_COMPLETE = "solver='closed-form' needs complete rows, but X has missing entries (NaN); use solver='auto' or 'em'."
@@ -88,7 +88,7 @@ def fit_ppca(source: Source, k: int, *, solver: str = "auto", **options: Any) ->
     >>> fit.model.noise, fit.model.loadings.ravel(), fit.solver
     (0.1875, array([1.346, 0.   , 0.   ]), 'closed-form')
     """
-    return SOLVERS[solver](source, k, _Options(**options))
+    return PPCA_SOLVERS[solver](source, k, _Options(**options))
 
 
 def fit_each_ppca(
@@ -104,7 +104,7 @@ def fit_each_ppca(
         try:
             spectrum = _spectrum(source, counts[-1], checked)
         except DataError as error:
-            source, gaps = explained_by_gaps(source, error)
+            source, gaps = missing_or_reraise(source, error)
             if gaps is not None and solver == "closed-form":
                 raise DataError(NEEDS_COMPLETE) from None
             spectrum = _spectrum(source, counts[-1], checked) if gaps is None else None
@@ -131,7 +131,7 @@ def _closed_form(source: Source, k: int, options: _Options) -> LatentFit:
     try:
         leading = _spectrum(source, k, options)
     except DataError as error:
-        source, gaps = explained_by_gaps(source, error)
+        source, gaps = missing_or_reraise(source, error)
         if gaps is not None:
             raise DataError(NEEDS_COMPLETE) from None
         leading = _spectrum(source, k, options)
@@ -143,10 +143,10 @@ def _spectrum(source: Source, k: int, options: _Options) -> _Leading:
     rows = CentredRows(source, progress=options.progress)
     found = principal_components(rows, k, "auto", 1e-9, options.generator)
     total = found.model.total
-    if len(constant_columns(found.model.mean, found.model.column_variances)) == rows.size:
+    if len(constant_column_indices(found.model.mean, found.model.column_variances)) == rows.size:
         raise DataError("X has no variance: every column is constant, so there is nothing to model.")
     rest = total - float(found.model.variances.sum())
-    if rest > max(TOLD, LOST_DIGITS[rows.single_products]) * total:
+    if rest > max(MIN_TRACE_SHARE, LOST_DIGITS[rows.single_products]) * total:
         return _Leading(found, rest)
     if found.spectrum.outcome.solver != "svd" and _is_small(rows):
         found = principal_components(rows, k, "svd", 1e-9, options.generator)
@@ -156,7 +156,7 @@ def _spectrum(source: Source, k: int, options: _Options) -> _Leading:
 def _is_small(rows: CentredRows) -> bool:
     """Whether "svd" may be asked: from a d×d triangle, or from all rows at once where they are fewer."""
     n, d = rows.n_rows, rows.size
-    return min(n, d) <= MAX_LAPACK_SIZE and (n >= d or n * d <= DENSE_ENTRIES)
+    return min(n, d) <= MAX_LAPACK_SIZE and (n >= d or n * d <= MAX_ENTRIES_AT_ONCE)
 
 
 def _from_spectrum(leading: _Leading, k: int) -> LatentFit:
@@ -173,7 +173,7 @@ def _from_spectrum(leading: _Leading, k: int) -> LatentFit:
     return LatentFit(
         LinearGaussian(pca.mean, W, noise), loglik, (loglik,), 1, True, 0.0, n, found.rows.n_rows, found.moments,
         "X has no missing entries", "closed-form", passes=found.rows.passes,
-        constant=constant_columns(pca.mean, pca.column_variances),
+        constant=constant_column_indices(pca.mean, pca.column_variances),
     )  # fmt: skip
 
 
@@ -185,7 +185,7 @@ def _require_noise(rest: float, values: Array, V: Array, rows: CentredRows) -> N
     """
     square = rows.columns.mean**2 + rows.variances
     outside = np.maximum(1.0 - np.einsum("jl,jl->j", V, V), 0.0)
-    stored, computed = (ROUNDING * float(np.finfo(dtype).eps) for dtype in (rows.source.dtype, np.float64))
+    stored, computed = (ROUNDING_UNITS * float(np.finfo(dtype).eps) for dtype in (rows.source.dtype, np.float64))
     least = stored**2 * float(square @ outside) + computed**2 * float(square.sum())
     if rest > least and values[-1] > 0.0:
         return
@@ -207,7 +207,7 @@ def _em(source: Source, k: int, options: _Options) -> LatentFit:
     try:
         return _complete_em(source, k, options)
     except DataError as error:
-        source, gaps = explained_by_gaps(source, error)
+        source, gaps = missing_or_reraise(source, error)
     if gaps is None:
         return _complete_em(source, k, options)
     return replace(_observed_em(source, k, gaps, options), reason="asked for")
@@ -217,11 +217,11 @@ def _complete_em(source: Source, k: int, options: _Options) -> LatentFit:
     rows = CentredRows(source, progress=options.progress)
     mean, n, d = rows.columns.mean, rows.columns.weight, rows.size
     _require_rows(k, rows.n_rows)
-    constant = constant_columns(mean, rows.variances)
+    constant = constant_column_indices(mean, rows.variances)
     if len(constant) == d:
         raise DataError("X has no variance: every column is constant, so there is nothing to model.")
-    found = iterate(rows, k, options.tol, options.max_iter, options.generator, options.progress)
-    model = canonical(LinearGaussian(mean, found.loadings, found.noise))
+    found = run_ppca_em(rows, k, options.tol, options.max_iter, options.generator, options.progress)
+    model = principal_form(LinearGaussian(mean, found.loadings, found.noise))
     lengths = np.linalg.norm(model.loadings, axis=0)
     axes = model.loadings / np.where(lengths > 0.0, lengths, 1.0)
     _require_noise(found.noise * (d - k), lengths**2 + found.noise, axes, rows)
@@ -250,7 +250,7 @@ def _auto(source: Source, k: int, options: _Options) -> LatentFit:
             raise DataError(NEEDS_COMPLETE)
         return _from_spectrum(_spectrum(source, k, options), k)
     except DataError as error:
-        source, gaps = explained_by_gaps(source, error)
+        source, gaps = missing_or_reraise(source, error)
     if gaps is None:
         return _from_spectrum(_spectrum(source, k, options), k)
     return _observed_em(source, k, gaps, options)
@@ -260,23 +260,23 @@ def _shows_gaps(source: Source) -> bool:
     """Whether some rows of an array have gaps already: then its closed form need not be tried."""
     if not isinstance(source, ArraySource) or source.array.dtype.kind != "f":
         return False
-    return bool(np.isnan(source.array[:: max(1, len(source.array) // LOOKED_AT)]).any())
+    return bool(np.isnan(source.array[:: max(1, len(source.array) // N_ROWS_INSPECTED)]).any())
 
 
 def _observed_em(source: Source, k: int, observed: ColumnMoments, options: _Options) -> LatentFit:
     """Maximum likelihood of the observed entries, from the principal components of rows filled with means."""
     _require_rows(k, weighted_row_count(source))
     variances = observed.square / observed.weight
-    constant = constant_columns(observed.mean, variances)
+    constant = constant_column_indices(observed.mean, variances)
     if len(constant) == variances.size:
         raise DataError("X has no variance: every column is constant, so there is nothing to model.")
     more = random_starts(observed, k) if options.thorough else []
-    found = fit_best(
-        source, [observed_start(source, k, observed.mean, options.generator), *more], tol=options.tol,
+    found = fit_incomplete_rows(
+        source, [mean_filled_start(source, k, observed.mean, options.generator), *more], tol=options.tol,
         max_iter=options.max_iter, observed=observed, progress=options.progress,
     )  # fmt: skip
     return LatentFit(
-        canonical(found.model), found.path[-1], found.path, len(found.path), found.converged, found.gap, found.weight,
+        principal_form(found.model), found.path[-1], found.path, len(found.path), found.converged, found.remaining_gain, found.weight,
         found.rows, None, "X has missing entries", "em", found.interrupted, found.passes + 4, constant, found.ended,
         floored=not _require_some_noise(found, source, observed),
     )  # fmt: skip
@@ -288,18 +288,18 @@ def _require_some_noise(found: MissingFit, source: Source, observed: ColumnMomen
     if model.noise > HIGHER_FLOORS[0] * variance or found.interrupted:
         return True
     before, last = _rises(found, source, observed, variance)
-    if before + last <= FLAT * found.weight:
+    if before + last <= NEGLIGIBLE_GAIN * found.weight:
         return False
-    if model.noise > NO_NOISE * variance:
+    if model.noise > NO_NOISE_SHARE * variance:
         return True
-    if last <= max(before / 3.0, FLAT * found.weight):
+    if last <= max(before / 3.0, NEGLIGIBLE_GAIN * found.weight):
         return False
     values = (model.loadings**2).sum(axis=0)
-    rank, (d, k) = int(np.count_nonzero(values > NO_NOISE * variance)), model.loadings.shape
+    rank, (d, k) = int(np.count_nonzero(values > NO_NOISE_SHARE * variance)), model.loadings.shape
     raise OptionError(
         f"n_components={k} keeps all the variance: what is observed of the rows (n_samples={found.rows}) fills only "
         f"{rank} of {d} dimensions, so the noise variance, {float(model.noise) / variance:.1e} of the mean variance, "
-        f"cannot be told from 0 (the bound is {NO_NOISE:g}), where the likelihood has no maximum; {_fewer(rank)}, or "
+        f"cannot be told from 0 (the bound is {NO_NOISE_SHARE:g}), where the likelihood has no maximum; {_fewer(rank)}, or "
         "divide columns of very different sizes by their standard deviations."
     )
 
@@ -313,16 +313,18 @@ def _rises(found: MissingFit, source: Source, observed: ColumnMoments, variance:
     model, values = found.model, list[float]()
     for floor in HIGHER_FLOORS:
         start = LinearGaussian(model.mean, model.loadings, max(float(model.noise), floor * variance))
-        values.append(fit_best(source, [start], floor=floor, observed=observed).path[-1])
+        values.append(fit_incomplete_rows(source, [start], floor=floor, observed=observed).path[-1])
     before, last = np.diff([*values, found.path[-1]])
     return float(before), float(last)
 
 
-def observed_start(source: Source, k: int, mean: Array, rng: np.random.Generator) -> LinearGaussian:
+def mean_filled_start(source: Source, k: int, mean: Array, rng: np.random.Generator) -> LinearGaussian:
     """Where EM starts: the probabilistic PCA of the rows with their gaps filled by `mean` (d,)."""
     filled: Source = Mapped(source, partial(_fill, mean=mean))
     n, d = source.n_rows, source.n_features
-    if source.in_memory and n is not None and 2 * n <= d and n * d <= DENSE_ENTRIES:  # half of a d×d matrix at most
+    if (
+        source.in_memory and n is not None and 2 * n <= d and n * d <= MAX_ENTRIES_AT_ONCE
+    ):  # half of a d×d matrix at most
         filled = ArraySource(np.concatenate(list(filled.rows()))).weighted(source.weight)
     first = principal_components(CentredRows(filled), k, "auto", 1e-9, rng).model.gaussian(floor=1e-6)
     return LinearGaussian(first.mean, first.loadings, float(np.mean(first.noise)))
@@ -334,7 +336,7 @@ def _fill(rows: Any, mean: Array) -> Array:
     return values
 
 
-SOLVERS: dict[str, Callable[[Source, int, _Options], LatentFit]] = {
+PPCA_SOLVERS: dict[str, Callable[[Source, int, _Options], LatentFit]] = {
     "auto": _auto,
     "closed-form": _closed_form,
     "em": _em,

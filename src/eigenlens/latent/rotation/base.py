@@ -12,9 +12,17 @@ from scipy.linalg import block_diag
 from eigenlens.arrays import Array, read_only
 from eigenlens.linalg.spectrum import orient
 
-__all__ = ["Found", "Rotation", "best", "starts", "unit_columns", "unit_rows", "within_rank"]
+__all__ = [
+    "Rotation",
+    "RotationSearch",
+    "best_search",
+    "rotate_within_rank",
+    "rotation_starts",
+    "unit_columns",
+    "unit_rows",
+]
 
-RANK = 1e-10
+MIN_SINGULAR_SHARE = 1e-10
 """Singular values of L below this share of the largest count as zero."""
 
 
@@ -60,7 +68,7 @@ class Rotation:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class RotationSearch:
     """Where a search ended; `value` is what it made small."""
 
     T: Array
@@ -70,14 +78,14 @@ class Found:
     converged: bool
 
 
-def within_rank(L: Array, search: Callable[[Array], Found]) -> Rotation:
+def rotate_within_rank(L: Array, search: Callable[[Array], RotationSearch]) -> Rotation:
     """The rotation that `search` finds for the columns of L V that are not zero, V from the SVD of L."""
     L = np.asarray(L, dtype=np.float64)
     k = L.shape[1]
     values, Vt = np.linalg.svd(np.linalg.qr(L, mode="r"))[1:]
-    r = int(np.sum(values > RANK * values.max(initial=0.0)))
+    r = int(np.sum(values > MIN_SINGULAR_SHARE * values.max(initial=0.0)))
     V = np.eye(k) if r == k else Vt.T
-    found = search(L @ V[:, :r]) if r > 1 else Found(np.eye(r), float("nan"), 0, 0.0, True)
+    found = search(L @ V[:, :r]) if r > 1 else RotationSearch(np.eye(r), float("nan"), 0, 0.0, True)
     T = _settled(L, V @ block_diag(found.T, np.eye(k - r)))
     outcome: dict[str, Any] = {"converged": found.converged, "criterion": found.value, "iterations": found.iterations}
     return replace(Rotation.by(L, T), **outcome, gap=found.gap)
@@ -103,7 +111,7 @@ def unit_columns(T: Array) -> Array:
     return np.asarray(T / np.linalg.norm(T, axis=0))
 
 
-def starts(k: int, n_starts: int, rng: np.random.Generator | None) -> Iterator[Array]:
+def rotation_starts(k: int, n_starts: int, rng: np.random.Generator | None) -> Iterator[Array]:
     """The identity, then random rotations (Haar measure)."""
     yield np.eye(k)
     rng = np.random.default_rng(0) if rng is None else rng
@@ -112,7 +120,7 @@ def starts(k: int, n_starts: int, rng: np.random.Generator | None) -> Iterator[A
         yield Q * np.sign(np.diag(R))
 
 
-def best(found: Iterator[Found]) -> Found:
+def best_search(found: Iterator[RotationSearch]) -> RotationSearch:
     """The lowest value; one must be lower by more than rounding to replace an earlier one."""
     lowest = next(found)
     for other in found:

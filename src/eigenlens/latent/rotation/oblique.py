@@ -7,7 +7,15 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.latent.rotation.base import Found, Rotation, best, starts, unit_columns, unit_rows, within_rank
+from eigenlens.latent.rotation.base import (
+    Rotation,
+    RotationSearch,
+    best_search,
+    rotate_within_rank,
+    rotation_starts,
+    unit_columns,
+    unit_rows,
+)
 from eigenlens.latent.rotation.orthogonal import varimax
 
 __all__ = ["oblimin", "promax"]
@@ -24,14 +32,14 @@ def promax(L: Array, *, power: float = 4.0, **options: Any) -> Rotation:
     array([[1., 0.], [0., 1.]])
     """
 
-    def search(A: Array) -> Found:
+    def search(A: Array) -> RotationSearch:
         straight = varimax(A, **options)
         B = straight.loadings
         U = np.linalg.lstsq(B, B * np.abs(B) ** (power - 1.0), rcond=None)[0]
         T = straight.matrix @ unit_columns(np.linalg.inv(U).T)
-        return Found(T, straight.criterion, straight.iterations, straight.gap, straight.converged)
+        return RotationSearch(T, straight.criterion, straight.iterations, straight.gap, straight.converged)
 
-    return within_rank(L, search)
+    return rotate_within_rank(L, search)
 
 
 def oblimin(
@@ -62,12 +70,14 @@ def oblimin(
     (True, array([[1. , 0.5], [0.5, 1. ]]))
     """
 
-    def search(A: Array) -> Found:
+    def search(A: Array) -> RotationSearch:
         B = unit_rows(A) if kaiser else A
         first = varimax(A, polish=True).matrix
-        return best(_descend(B, first @ T, gamma, tol, max_iter) for T in starts(A.shape[1], n_starts, rng))
+        return best_search(
+            _descend(B, first @ T, gamma, tol, max_iter) for T in rotation_starts(A.shape[1], n_starts, rng)
+        )
 
-    return within_rank(L, search)
+    return rotate_within_rank(L, search)
 
 
 def _oblimin_value(A: Array, T: Array, gamma: float) -> tuple[float, Array]:
@@ -81,7 +91,7 @@ def _oblimin_value(A: Array, T: Array, gamma: float) -> tuple[float, Array]:
     return 0.25 * float(np.sum(squares * others)), G
 
 
-def _descend(A: Array, T: Array, gamma: float, tol: float, max_iter: int) -> Found:
+def _descend(A: Array, T: Array, gamma: float, tol: float, max_iter: int) -> RotationSearch:
     """Gradient projection on matrices with columns of unit length, from T."""
     scale = float(np.sum(np.sum(A * A, axis=1) ** 2)) or 1.0
     f, G = _oblimin_value(A, T, gamma)
@@ -96,7 +106,7 @@ def _descend(A: Array, T: Array, gamma: float, tol: float, max_iter: int) -> Fou
         moved, changed = T - before[0], P - before[1]
         curvature = abs(float(np.sum(moved * changed)))
         step = float(np.sum(moved * moved)) / curvature if curvature > 0.0 else 1.0 / scale
-    return Found(T, f, iteration, gap, gap <= tol)
+    return RotationSearch(T, f, iteration, gap, gap <= tol)
 
 
 def _tangent(G: Array, T: Array) -> Array:

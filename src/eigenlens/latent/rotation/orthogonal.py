@@ -9,11 +9,18 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.latent.rotation.base import Found, Rotation, best, starts, unit_rows, within_rank
+from eigenlens.latent.rotation.base import (
+    Rotation,
+    RotationSearch,
+    best_search,
+    rotate_within_rank,
+    rotation_starts,
+    unit_rows,
+)
 
 __all__ = ["equamax", "orthomax", "quartimax", "varimax"]
 
-ROUGH = 1e-5
+R_VARIMAX_TOL = 1e-5
 """Where R's `varimax` stops: the relative growth of the sum of singular values in one step."""
 
 
@@ -68,21 +75,21 @@ def orthomax(
     Cost: O(d k²) a step or sweep; 5 to 20 of each.
     """
 
-    def climb(B: Array, T: Array) -> Found:
+    def climb(B: Array, T: Array) -> RotationSearch:
         if gamma > 1.0:  # where a polar step may lead down, or nowhere
             return _plane_sweeps(B, T, gamma, tol, max_iter)
         near, steps = _polar_steps(B, T, gamma, max_iter)
         if not polish:
-            return Found(near, -_orthomax_value(B @ near, gamma), steps, ROUGH, steps < max_iter)
+            return RotationSearch(near, -_orthomax_value(B @ near, gamma), steps, R_VARIMAX_TOL, steps < max_iter)
         higher = max(T, near, key=lambda start: _orthomax_value(B @ start, gamma))
         return _plane_sweeps(B, higher, gamma, tol, max_iter)
 
-    def search(A: Array) -> Found:
+    def search(A: Array) -> RotationSearch:
         B = unit_rows(A) if kaiser else A
-        found = best(climb(B, T) for T in starts(A.shape[1], n_starts, rng))
+        found = best_search(climb(B, T) for T in rotation_starts(A.shape[1], n_starts, rng))
         return replace(found, value=-found.value)
 
-    return within_rank(L, search)
+    return rotate_within_rank(L, search)
 
 
 def _orthomax_value(B: Array, gamma: float) -> float:
@@ -93,14 +100,14 @@ def _orthomax_value(B: Array, gamma: float) -> float:
 def _polar_steps(A: Array, T: Array, gamma: float, max_iter: int) -> tuple[Array, int]:
     """T ← polar factor of Aᵀ (B³ − gamma B diag(mean B²)), B = A T, until the singular values' sum grows by < 1e-5."""
     before, total, step = 0.0, np.inf, 0
-    while total >= before * (1.0 + ROUGH) and step < max_iter:
+    while total >= before * (1.0 + R_VARIMAX_TOL) and step < max_iter:
         B, before, step = A @ T, total if step else 0.0, step + 1
         U, values, Vt = np.linalg.svd(A.T @ (B**3 - gamma * B * np.mean(B * B, axis=0)))
         T, total = U @ Vt, float(values.sum())
     return T, step
 
 
-def _plane_sweeps(A: Array, T: Array, gamma: float, tol: float, max_iter: int) -> Found:
+def _plane_sweeps(A: Array, T: Array, gamma: float, tol: float, max_iter: int) -> RotationSearch:
     """Every pair of columns turned by its best angle, again and again; the criterion never falls."""
     B, T = np.ascontiguousarray((A @ T).T), np.ascontiguousarray(T.T)
     scale = float(np.sum(np.sum(A * A, axis=1) ** 2)) or 1.0
@@ -114,7 +121,7 @@ def _plane_sweeps(A: Array, T: Array, gamma: float, tol: float, max_iter: int) -
                 turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
                 B[[j, l]], T[[j, l]] = turn @ B[[j, l]], turn @ T[[j, l]]
     T = _orthonormal(T.T)
-    return Found(T, -_orthomax_value(A @ T, gamma), sweep, gap, gap <= tol)
+    return RotationSearch(T, -_orthomax_value(A @ T, gamma), sweep, gap, gap <= tol)
 
 
 def _plane_angle(x: Array, y: Array, gamma: float) -> tuple[float, float]:
