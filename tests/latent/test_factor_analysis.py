@@ -247,7 +247,7 @@ def test_scores_of_infinity_are_an_error_and_nothing_else():
     X, bad = table(), table()
     bad[0, 0] = np.inf
     for method in ("bartlett", "regression"):
-        with pytest.raises(DataError, match="infinity: 1 entries"):  # a warning of NumPy would be raised before
+        with pytest.raises(DataError, match="infinity: 1 entry"):  # a warning of NumPy would be raised before
             FactorAnalysis(2).fit(X).scores(bad, method=method)
 
 

@@ -14,7 +14,7 @@ from eigenlens.latent.factor.fit import fit_factor, fit_factor_covariance
 from eigenlens.latent.factor.newton import ProfileStack, minimise_by_newton
 from eigenlens.latent.factor.profile_likelihood import minimise_profile, profile_point
 from eigenlens.latent.factor.solvers import FactorOptions, first_starts, heywood_columns, minimise_from_starts
-from eigenlens.latent.factor.starts import CLEAR_IF_STARTS_ARE_CHEAP, alternate_updates, is_clear_maximum, many_starts
+from eigenlens.latent.factor.starts import CLEAR_IF_CHEAP, alternate_updates, is_clear_maximum, many_starts
 from references import factanal as numbers
 
 HARMAN = numbers.HARMAN_CORRELATIONS
@@ -160,7 +160,7 @@ def test_doubt():
     def clear(X, k):
         C = DenseCorrelations(np.corrcoef(X.T))
         ends = [minimise_from_starts(C, k, "em", options), *(_quasi(C, k, s) for s in first_starts(C, k, options))]
-        return is_clear_maximum(C, k, ends[1:], CLEAR_IF_STARTS_ARE_CHEAP)
+        return is_clear_maximum(C, k, ends[1:], CLEAR_IF_CHEAP)
 
     assert clear(table(2000, 10, 2, 0, noise=(0.8, 1.5)), 2)
     assert not clear(table(2000, 10, 2, 0, noise=(0.8, 1.5)), 3)  # a third factor does not stand out

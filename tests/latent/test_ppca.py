@@ -682,7 +682,7 @@ def test_bad_rows_with_gaps():
         fit_ppca(ArraySource(M[:2]), 1)
     with_infinity = M.copy()
     with_infinity[3, 4] = np.inf
-    with pytest.raises(DataError, match="infinity: 1 entries"):
+    with pytest.raises(DataError, match="infinity: 1 entry"):
         fit_ppca(ArraySource(with_infinity), 2)
     with pytest.raises(DataError, match="squares overflow"):
         fit_ppca(ArraySource(M * 1e160), 2)

@@ -24,7 +24,7 @@ from eigenlens import model_file as io
 from eigenlens.data.memory import ArraySource
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.errors import ModelFileError
-from eigenlens.latent.estimator import _imputed_chunk
+from eigenlens.latent.estimator import _impute_chunk
 from eigenlens.latent.factor.estimator import FactorAnalysis
 from eigenlens.latent.options import warn_latent_fit
 from eigenlens.latent.ppca.estimator import ProbabilisticPCA
@@ -358,7 +358,7 @@ def test_new_rows_that_cannot_be_used():
     X = rows(5)
     X[1, 1], X[2, 2] = np.inf, np.nan
     for method in (ppca.transform, ppca.impute, ppca.score, ppca.score_samples, ppca.posterior):
-        with pytest.raises(DataError, match="infinity: 1 entries"):
+        with pytest.raises(DataError, match="infinity: 1 entry"):
             method(X)
     with pytest.raises(ValueError, match="7 features"):
         ppca.transform(np.ones((2, 7)))
@@ -441,7 +441,7 @@ def test_information_criteria_of_weighted_rows(share):
     assert ppca.aic() == pytest.approx(ppca.aic(X, sample_weight=w), rel=1e-10)
     assert ppca.bic(X, w) == pytest.approx(ppca.bic(copies), rel=1e-10)
     assert ppca.bic(X) != pytest.approx(ppca.bic(X, w), rel=1e-3)
-    with pytest.raises(OptionError, match="sample_weight is of the rows of X"):
+    with pytest.raises(OptionError, match="sample_weight belongs to the rows of X"):
         ppca.bic(sample_weight=w)
 
 
@@ -609,7 +609,7 @@ def test_folds_do_not_make_every_start():
 def test_rows_without_gaps_are_imputed_as_copies():
     X = rows()
     ppca = ProbabilisticPCA(2).fit(X)
-    for filled in (ppca.impute(X), _imputed_chunk(X, ppca.model_, 0)):
+    for filled in (ppca.impute(X), _impute_chunk(X, ppca.model_, 0)):
         assert not np.shares_memory(filled, X)
         np.testing.assert_array_equal(filled, X)
 

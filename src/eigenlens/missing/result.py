@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,10 @@ __all__ = [
     "STOP_REASONS",
     "LatentFit",
     "constant_column_indices",
+    "fill_missing",
     "free_parameters",
     "missing_or_reraise",
+    "needs_complete_rows",
     "observed_moments",
     "principal_form",
     "step_label",
@@ -37,7 +40,7 @@ STOP_REASONS: dict[str, str] = {
 """Why an iteration ended, by the key that results keep."""
 
 CONSTANT_COLUMN_SHARE = 1e-26
-"""A variance below this share of the squared mean is rounding: (1e-13)², some hundred units in the last place."""
+"""A variance below this share of the squared mean is rounding: (1e-13)², 450 units in the last place."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +151,7 @@ def observed_moments(source: Source, progress: Progress | None = None) -> Column
     with np.errstate(all="ignore"):  # infinities are detected in the result, and explained
         observed = accumulate(source, ColumnMoments.of_observed, progress, "observed entries")
     if not np.all(np.isfinite(observed.square)):
-        raise explain_nonfinite(Mapped(source, _zero_missing))
+        raise explain_nonfinite(Mapped(source, partial(fill_missing, mean=0.0)))
     empty = np.flatnonzero(observed.weight == 0.0)
     if empty.size:
         name = source.names[empty[0]] if source.names else int(empty[0])
@@ -173,6 +176,18 @@ def missing_or_reraise(source: Source, error: DataError) -> tuple[Source, Column
     return rows, None
 
 
-def _zero_missing(rows: Any) -> Array:
+def needs_complete_rows(solver: str) -> DataError:
+    """Return the error of a solver that needs complete rows, for rows with missing values."""
+    return DataError(
+        "needs complete rows, but X has missing entries (NaN)",
+        argument="solver",
+        value=solver,
+        fix="use {solver} or 'em'",
+        settings={"solver": "auto"},
+    )
+
+
+def fill_missing(rows: Any, mean: Array | float) -> Array:
+    """Return rows (b, d) of any kind as a dense array, with missing entries replaced by `mean`, (d,) or a number."""
     values = dense(rows)
-    return np.asarray(np.where(np.isnan(values), 0.0, values))
+    return np.asarray(np.where(np.isnan(values), mean, values))
