@@ -4,20 +4,29 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 KERNELS := $(shell find src/eigenlens/native/src -name "*.[ch]pp")
 
-.PHONY: demo test docs browser browser-tools web web-check check format bench clean
+# Installed files are compiled when they are first imported, which is few of them.
+PIP := $(RUN) -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
+# One test process per processor, each with one thread.
+TESTS := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(RUN) -m pytest -q -n auto --dist worksteal
 
-demo: $(VENV)/plot.stamp
+.PHONY: demo test test-all docs browser browser-tools web web-check check format bench clean
+
+demo: $(VENV)/demo.stamp
 	$(RUN) -m eigenlens.cli.commands.demo
 
 test: $(VENV)/dev.stamp
-	$(RUN) -m pytest -q
+	$(TESTS) -m "not long"
+
+# The long campaigns too: minutes, not seconds.
+test-all: $(VENV)/dev.stamp
+	$(TESTS)
 
 # The report in a real browser: needs chromium, and says aloud where it is missing.
 browser: browser-tools
 	$(RUN) -m pytest -q tests/browser
 
 browser-tools: $(VENV)/dev.stamp
-	$(RUN) -m pip install --quiet --constraint constraints.txt "playwright>=1.45,<2"
+	$(RUN) requirements.py browser | $(PIP) --requirement /dev/stdin
 
 # The bundle of the report's page, from its TypeScript: needs node and npm. `web-check` compares it with what is committed.
 web: web/node_modules/.package-lock.json
@@ -54,18 +63,23 @@ clean:
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
-	$(RUN) -m pip install --quiet --upgrade "pip>=24"
 
-$(VENV)/plot.stamp: $(VENV)/bin/python pyproject.toml setup.py $(KERNELS)
-	$(RUN) -m pip install --quiet --constraint constraints.txt --editable ".[plot,app,tables]"
+# Kernels are compiled while pip fetches libraries; the editable install then finds them built.
+$(VENV)/%.stamp: $(VENV)/bin/python pyproject.toml setup.py constraints.txt docs/constraints.txt $(KERNELS)
+	$(MAKE) --no-print-directory --jobs=2 $(VENV)/kernels.built $(VENV)/$*.libraries
+	EIGENLENS_BUILD_KERNELS=0 $(PIP) --no-build-isolation --no-deps --editable .
 	touch $@
 
-$(VENV)/dev.stamp: $(VENV)/bin/python pyproject.toml setup.py constraints.txt $(KERNELS)
-	$(RUN) -m pip install --quiet --constraint constraints.txt --editable ".[dev]"
-	touch $@ $(VENV)/plot.stamp
+$(VENV)/kernels.built: $(VENV)/bin/python pyproject.toml setup.py $(KERNELS)
+	$(RUN) requirements.py --build | $(PIP) --requirement /dev/stdin
+	$(RUN) setup.py --quiet build_ext --inplace
+	touch $@
 
-$(VENV)/docs.stamp: $(VENV)/bin/python pyproject.toml setup.py constraints.txt docs/constraints.txt $(KERNELS)
-	$(RUN) -m pip install --quiet --constraint constraints.txt --constraint docs/constraints.txt --editable ".[docs]"
+EXTRAS_demo := plot app tables
+EXTRAS_dev := dev
+EXTRAS_docs := docs
+$(VENV)/%.libraries: $(VENV)/bin/python pyproject.toml constraints.txt docs/constraints.txt
+	$(RUN) requirements.py $(EXTRAS_$*) | $(PIP) $(if $(filter docs,$*),--constraint docs/constraints.txt) --requirement /dev/stdin
 	touch $@
 
 .venv-bench/bench.stamp: pyproject.toml setup.py benchmarks/requirements.txt $(KERNELS)

@@ -41,14 +41,14 @@ class TestEntries:
     @pytest.mark.parametrize("kind", ["numpy", "csr"])
     @pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (np.inf, "infinity")])
     def test_every_solver_refuses(self, solver, kind, value, word):
-        with pytest.raises(DataError, match=rf"X contains {word}: 1 entries in 1 of 4 columns \('2'\)"):
+        with pytest.raises(DataError, match=rf"X contains {word}: 1 entry in 1 of 4 columns \('2'\)"):
             PCA(2, solver=solver, random_state=0).fit(KINDS[kind](spoilt(value)))
 
     @pytest.mark.parametrize("kind", KINDS)
     @pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity")])
     def test_every_kind_of_rows_is_refused(self, kind, value, word):
         column = "'c'" if kind in ("pandas", "polars") else "'2'"
-        with pytest.raises(DataError, match=rf"X contains {word}: 1 entries in 1 of 4 columns \({column}\)"):
+        with pytest.raises(DataError, match=rf"X contains {word}: 1 entry in 1 of 4 columns \({column}\)"):
             PCA(2).fit(KINDS[kind](spoilt(value)))
 
     @pytest.mark.parametrize("standardize", [False, True])
@@ -541,7 +541,7 @@ class TestFiles:
     def test_missing_numbers_in_files(self, tmp_path, suffix):
         write(tmp_path / f"rows{suffix}", spoilt(np.nan))
         name = "'2'" if suffix == ".npy" else "'c'"
-        with pytest.raises(DataError, match=rf"X contains NaN: 1 entries in 1 of 4 columns \({name}\)"):
+        with pytest.raises(DataError, match=rf"X contains NaN: 1 entry in 1 of 4 columns \({name}\)"):
             PCA(2).fit(eigenlens.scan(tmp_path / f"rows{suffix}"))
 
     def test_a_file_of_one_row(self, tmp_path):

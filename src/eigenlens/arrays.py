@@ -1,6 +1,6 @@
-"""Array libraries and the dtype policy: NumPy is home, PyTorch and CuPy are guests.
+"""Array libraries and the dtype policy: NumPy by default, PyTorch and CuPy tensors where they are given.
 
-float32 in gives float32 out; everything else is computed in float64. Sums are float64 always.
+float32 in gives float32 out; everything else is computed in float64. Sums are always float64.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 def is_tensor(x: Any) -> bool:
-    """Whether x belongs to a guest library. Never imports one: a tensor's library is imported already."""
+    """Return whether x is a PyTorch or CuPy array. Imports neither: the library of a tensor is imported already."""
     torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
     return (torch is not None and isinstance(x, torch.Tensor)) or (cupy is not None and isinstance(x, cupy.ndarray))
 
 
 def is_sparse(x: Any) -> bool:
-    """Whether x is a SciPy sparse matrix or array. Never imports SciPy: who holds one has done so."""
+    """Return whether x is a SciPy sparse matrix or array. Does not import SciPy: the owner of one has done so."""
     sparse = sys.modules.get("scipy.sparse")
     return sparse is not None and bool(sparse.issparse(x))
 
 
 def namespace(x: Any) -> Any:
-    """The array-API namespace of x, so that one expression serves every library."""
+    """Return the array-API namespace of x, so that one expression serves every library."""
     if isinstance(x, np.ndarray):
         return np
     try:
@@ -53,7 +53,7 @@ def namespace(x: Any) -> Any:
 
 
 def to_numpy(x: Any) -> Array:
-    """x as a NumPy array on the host, without a copy where there can be none.
+    """Return x as a NumPy array on the host, without a copy where possible.
 
     >>> to_numpy([1.0, 2.0])
     array([1., 2.])
@@ -64,7 +64,7 @@ def to_numpy(x: Any) -> Array:
 
 
 def dense(rows: Any) -> Array:
-    """Rows of any kind, NumPy, sparse or tensor, as a dense float64 array; a copy only where one is needed.
+    """Return rows of any kind, NumPy, sparse or tensor, as a dense float64 array; a copy only where one is needed.
 
     >>> from scipy import sparse
     >>> dense(sparse.csr_matrix(np.eye(2)))
@@ -80,7 +80,7 @@ def as_floats(rows: Any) -> Array:
 
 
 def working_dtype(dtype: Any) -> np.dtype[Any]:
-    """float32 stays, everything else is float64.
+    """Return the dtype of computations: float32 for float32, float64 for everything else.
 
     >>> working_dtype(np.float32), working_dtype(np.int16)
     (dtype('float32'), dtype('float64'))
@@ -89,7 +89,7 @@ def working_dtype(dtype: Any) -> np.dtype[Any]:
 
 
 def read_only(value: Any, *names: str) -> None:
-    """Make array attributes of a frozen dataclass read-only views, so that no user of them changes the value."""
+    """Make array attributes of a frozen dataclass read-only views, so that the value cannot be changed by them."""
     for name in names:
         array = np.asarray(getattr(value, name)).view()
         array.flags.writeable = False
@@ -97,7 +97,7 @@ def read_only(value: Any, *names: str) -> None:
 
 
 class Like:
-    """Remembers the library, device and dtype of an array, and turns NumPy results into its kind.
+    """The library, device and dtype of an array, into which NumPy results are converted.
 
     Without a dtype, that of x: float32 if it is, else float64.
     """
@@ -109,10 +109,10 @@ class Like:
         self._device = x.device if self._library is not None else None
 
     def __call__(self, result: Any) -> Any:
-        """`result`, a NumPy array, in the dtype, library and device remembered."""
+        """Return a NumPy array in this dtype, library and device."""
         result = np.asarray(result)
-        narrowed = np.abs(result).max(initial=0.0) <= np.finfo(self.dtype).max  # a variance may overflow float32
-        result = np.asarray(result, dtype=self.dtype if narrowed else None)
+        fits = np.abs(result).max(initial=0.0) <= np.finfo(self.dtype).max  # a variance may overflow float32
+        result = np.asarray(result, dtype=self.dtype if fits else None)
         if self._library is None:
             return result
         library = importlib.import_module(f"array_api_compat.{self._library}")

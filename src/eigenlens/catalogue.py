@@ -94,7 +94,7 @@ def _same(*options: str) -> dict[str, str]:
 
 _K = {"k": "n_components"}
 
-_SHRINKAGE = OptionNames("eigenlens.bayes.discriminant.shrinkage.RULES", ("ledoit-wolf",))
+_SHRINKAGE = OptionNames("eigenlens.bayes.discriminant.shrinkage.SHRINKAGE_RULES", ("ledoit-wolf",))
 
 MODELS: dict[str, ModelEntry] = {
     "PCA": ModelEntry(
@@ -127,7 +127,7 @@ MODELS: dict[str, ModelEntry] = {
         defaults={"n_components": 10},
         names={
             "kernel": OptionNames(
-                "eigenlens.kernel_pca.kernels.mercer.KERNELS",
+                "eigenlens.kernel_pca.kernels.KERNELS",
                 ("linear", "poly", "rbf", "laplacian", "sigmoid", "cosine", "precomputed"),
             ),
             "gamma": OptionNames("eigenlens.kernel_pca.gamma.GAMMA_RULES", ("scale", "median")),
@@ -189,7 +189,7 @@ MODELS: dict[str, ModelEntry] = {
         names={
             "k": OptionNames("", ("bic", "icl", "aic")),  # of mixture.select.CRITERIA, those that need no folds
             "covariance": OptionNames(
-                "eigenlens.mixture.structures.families.COVARIANCE_STRUCTURES",
+                "eigenlens.mixture.structures.COVARIANCE_STRUCTURES",
                 ("full", "tied", "diag", "spherical", "ppca", "factor"),
             ),
             "prior": OptionNames("eigenlens.mixture.prior.PRIORS", ("none", "conjugate")),

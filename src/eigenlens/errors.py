@@ -43,21 +43,8 @@ def python_setting(argument: str, value: Any) -> str:
     return f"{argument}=…" if value is ... else f"{argument}={value!r}"
 
 
-class EigenlensError(Exception):
-    """The base of all errors that this package raises on purpose.
-
-    Attributes:
-        what: what is wrong; where `argument` is given, the words that follow it.
-        argument: the parameter at fault, by its Python name, or None. value: what it was, if that was given.
-        columns: names of the columns concerned.
-        fix: the way out, or "". It may refer to arguments as {name}, which `settings` gives values.
-        settings: {argument: value} for the {name}s of `what` and `fix`.
-
-    >>> print(OptionError("must be at most 8, the number of features", argument="n_components", value=12))
-    n_components=12 must be at most 8, the number of features.
-    >>> print(DataError("column 'ph' has text", columns=["ph"], fix="leave it out: {drop}", settings={"drop": "ph"}))
-    column 'ph' has text; leave it out: drop='ph'.
-    """
+class _Fields(Exception):
+    """The fields of errors and warnings, described at `EigenlensError`, and the sentence that is made of them."""
 
     def __init__(
         self,
@@ -100,6 +87,23 @@ class EigenlensError(Exception):
         names = ("argument", "columns", "fix", "settings", *(("value",) if self.has_value else ()))
         fields: dict[str, Any] = {name: getattr(self, name) for name in names}
         return functools.partial(type(self), self.what, **fields), ()
+
+
+class EigenlensError(_Fields):
+    """The base of all errors that this package raises on purpose; `DataWarning` has the same fields.
+
+    Attributes:
+        what: what is wrong; where `argument` is given, the words that follow it.
+        argument: the parameter at fault, by its Python name, or None. value: what it was, if that was given.
+        columns: names of the columns concerned.
+        fix: the way out, or "". It may refer to arguments as {name}, which `settings` gives values.
+        settings: {argument: value} for the {name}s of `what` and `fix`.
+
+    >>> print(OptionError("must be at most 8, the number of features", argument="n_components", value=12))
+    n_components=12 must be at most 8, the number of features.
+    >>> print(DataError("column 'ph' has text", columns=["ph"], fix="leave it out: {drop}", settings={"drop": "ph"}))
+    column 'ph' has text; leave it out: drop='ph'.
+    """
 
 
 class OptionError(EigenlensError, ValueError):
@@ -150,7 +154,7 @@ class MissingExtra(EigenlensError, ImportError):
         return functools.partial(type(self), self.library, extra=self.extra, need=self.need), ()
 
 
-class DataWarning(UserWarning):
+class DataWarning(_Fields, UserWarning):
     """The rows can be used, but the answer deserves a second look (a constant column, …)."""
 
 

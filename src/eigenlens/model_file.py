@@ -1,7 +1,10 @@
-"""Save and load frozen values: one safetensors file with a JSON header and a digest, no pickle.
+"""Model files: safetensors with a JSON header and a digest, no pickle; and frozen dataclasses as their content.
 
-A file is written whole or not at all, and read whole or not at all: a truncated, altered, foreign or newer
-file is a `ModelFileError` that says which of these it is. Nothing in a file is ever executed.
+A file is written whole or not at all, and read whole or not at all: a truncated, altered, foreign or newer file raises
+a `ModelFileError` that names which of these it is. Nothing in a file is ever executed.
+
+A `Layout` gives the fields of a frozen dataclass their names in the file, so that fields can be renamed while files
+keep their format: `pack` and `unpack` work for every dataclass of arrays, numbers, texts, tuples and dataclasses.
 """
 
 from __future__ import annotations
@@ -14,7 +17,8 @@ import math
 import os
 import secrets
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +29,7 @@ import safetensors.numpy
 from eigenlens.arrays import Array
 from eigenlens.errors import ModelFileError, OptionError
 
-__all__ = ["FORMAT", "read", "replace_file", "write"]
+__all__ = ["FORMAT", "Layout", "arrays_under", "pack", "read", "replace_file", "unpack", "write"]
 
 FORMAT = 1
 """The newest file format this version writes and reads."""
@@ -34,7 +38,7 @@ _KEY = "eigenlens"
 _DTYPES = frozenset(map(np.dtype, ["f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?"]))
 _LONGEST_HEADER = 100_000_000  # safetensors reads no longer one
 _NONFINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
-_AGAIN = "copy it again from its origin, or save the model again"
+_COPY_AGAIN = "copy it again from its origin, or save the model again"
 
 
 def write(
@@ -52,7 +56,7 @@ def write(
 
     Args:
         path: where to write; its folder must exist. A symbolic link stays a link.
-        kind: what the value is, for the reader to dispatch on.
+        kind: the kind of value, by which the reader chooses how to restore it.
         arrays: float32, float64, integer or boolean arrays of any shape, also 0-d and empty.
         header: numbers (NaN and infinities too), strings, booleans, None, and lists and dicts of these. NumPy
             scalars become Python's, tuples become lists.
@@ -66,21 +70,23 @@ def write(
     ('line', {'slope': array([2.])}, {'names': ['x'], 'missing': nan})
     """
     target = _target(path, overwrite)
-    tensors = {_checked_name(name): _storable(name, array) for name, array in arrays.items()}
+    tensors = {_check_name(name): _storable(name, array) for name, array in arrays.items()}
     envelope = {"format": FORMAT, "kind": str(kind), "version": _version(), "digest": ""}
     envelope["header"] = _encode(dict(header), "header")
     envelope["digest"] = _digest(envelope, tensors)
     data = safetensors.numpy.save(tensors, metadata={_KEY: _dumps(envelope)})
     if int.from_bytes(data[:8], "little") > _LONGEST_HEADER:
-        raise OptionError(f"header: its JSON is longer than {_LONGEST_HEADER} bytes; put large values in arrays.")
+        raise OptionError(
+            f"needs more than {_LONGEST_HEADER} bytes of JSON", argument="header", fix="put large values in arrays"
+        )
     replace_file(target, data)
 
 
 def read(path: str | os.PathLike[str]) -> tuple[str, dict[str, Array], dict[str, Any]]:
-    """The (kind, arrays, header) that `write` put into `path`; arrays by name, in alphabetical order.
+    """Return the (kind, arrays, header) that `write` put into `path`; arrays by name, in alphabetical order.
 
-    Every byte is accounted for: the digest covers kind, header, names, dtypes, shapes and values, and what it
-    does not cover (the container's own text) must have the one form that `write` gives it.
+    Every byte is checked: the digest covers kind, header, names, dtypes, shapes and values, and what it does not cover
+    (the container's own text) must have the one form that `write` gives it.
     """
     data = _bytes(path)
     text, container = _container(path, data)
@@ -100,8 +106,8 @@ def read(path: str | os.PathLike[str]) -> tuple[str, dict[str, Array], dict[str,
     return envelope["kind"], arrays, header
 
 
-def _error(path: str | os.PathLike[str], what: str, way_out: str = _AGAIN) -> ModelFileError:
-    return ModelFileError(f"{os.fspath(path)} {what}: {way_out}.")
+def _error(path: str | os.PathLike[str], what: str, fix: str = _COPY_AGAIN) -> ModelFileError:
+    return ModelFileError(f"{os.fspath(path)} {what}", fix=fix)
 
 
 def _version() -> str:
@@ -119,7 +125,7 @@ def _dumps(value: Any, *, sort_keys: bool = False) -> str:
 
 
 def _encode(value: Any, key: str) -> Any:
-    """`value` as plain JSON values; `key` is where it stands, for the error."""
+    """Return `value` as plain JSON values; `key` is its place, for the error."""
     if value is None or isinstance(value, (bool, np.bool_)):
         return None if value is None else bool(value)
     if isinstance(value, str):
@@ -134,14 +140,14 @@ def _encode(value: Any, key: str) -> Any:
     if isinstance(value, dict):
         return {_escaped(name, key): _encode(item, f"{key}[{name!r}]") for name, item in value.items()}
     raise OptionError(
-        f"{key} is of type {type(value).__name__}, which a model file's header cannot hold: "
-        "use numbers, strings, booleans, None, lists and dicts, and put arrays in arrays."
+        f"{key} is of type {type(value).__name__}, which a model file's header cannot hold",
+        fix="use numbers, strings, booleans, None, lists and dicts, and put arrays in arrays",
     )
 
 
 def _escaped(name: Any, key: str) -> str:
     if not isinstance(name, str):
-        raise OptionError(f"{key} has the key {name!r} of type {type(name).__name__}: keys must be strings.")
+        raise OptionError(f"{key} has the key {name!r} of type {type(name).__name__}, but keys must be strings")
     return f"${name}" if name.startswith("$") else str(name)
 
 
@@ -158,30 +164,30 @@ def _decode(value: Any) -> Any:
 # ---- the arrays -------------------------------------------------------------------------------------------
 
 
-def _checked_name(name: str) -> str:
+def _check_name(name: str) -> str:
     try:
         name.encode()
     except (AttributeError, UnicodeEncodeError):
-        raise OptionError(f"arrays: the name {name!r} must be a string of valid Unicode.") from None
+        raise OptionError(f"the name {name!r} of an array must be a string of valid Unicode") from None
     if name == "__metadata__":
-        raise OptionError("arrays: the name '__metadata__' is taken by the file format; choose another.")
+        raise OptionError("the name '__metadata__' of an array is reserved by the file format", fix="choose another")
     return name
 
 
 def _storable(name: str, array: Any) -> Array:
-    """The array in C order and native byte order: the container copies memory as it lies."""
+    """Return the array in C order and native byte order: the container copies its memory unchanged."""
     array = np.asarray(array)
     native = array.dtype.newbyteorder("=")
     if native not in _DTYPES:
         raise OptionError(
-            f"arrays[{name!r}] has dtype {array.dtype}, which a model file cannot hold: "
-            "use float32, float64, an integer type or bool, and put strings in the header."
+            f"arrays[{name!r}] has dtype {array.dtype}, which a model file cannot hold",
+            fix="use float32, float64, an integer type or bool, and put strings in the header",
         )
     return np.asarray(array, dtype=native, order="C")
 
 
 def _digest(envelope: Mapping[str, Any], arrays: Mapping[str, Array]) -> str:
-    """SHA-256 of the canonical envelope, and of each array's name, dtype, shape and little-endian bytes."""
+    """Return the SHA-256 of the canonical envelope and of each array's name, dtype, shape and little-endian bytes."""
     sha = hashlib.sha256()
     claims = {key: value for key, value in envelope.items() if key != "digest"}
     sha.update(_dumps(claims, sort_keys=True).encode() + b"\n")
@@ -197,17 +203,18 @@ def _digest(envelope: Mapping[str, Any], arrays: Mapping[str, Array]) -> str:
 
 def _target(path: str | os.PathLike[str], overwrite: bool) -> Path:
     target = Path(os.path.realpath(path))
+    named: dict[str, Any] = {"argument": "path", "value": os.fspath(path)}
     if not target.parent.is_dir():
-        raise OptionError(f"path={os.fspath(path)!r}: the folder {target.parent} does not exist; create it first.")
+        raise OptionError(f"is in the folder {target.parent}, which does not exist", **named, fix="create it first")
     if target.is_dir():
-        raise OptionError(f"path={os.fspath(path)!r} is a folder; name a file in it.")
+        raise OptionError("is a folder", **named, fix="name a file in it")
     if target.exists() and not overwrite:
-        raise OptionError(f"path={os.fspath(path)!r} exists already; choose another name or pass overwrite=True.")
+        raise OptionError("exists already", **named, fix="choose another name or pass overwrite=True")
     return target
 
 
 def replace_file(target: Path, data: bytes) -> None:
-    """The bytes in a file, whole or not at all: completed under another name in its folder, then renamed."""
+    """Write bytes to a file, whole or not at all: under another name in its folder, which is then renamed."""
     temporary = target.with_name(f".eigenlens-{secrets.token_hex(8)}.tmp")
     try:
         with open(temporary, "xb") as handle:
@@ -247,7 +254,7 @@ def _bytes(path: str | os.PathLike[str]) -> bytes:
 
 
 def _container(path: str | os.PathLike[str], data: bytes) -> tuple[bytes, dict[str, Any]]:
-    """The safetensors header of `data`, as text and parsed: 8 bytes of length, then a JSON object."""
+    """Return the safetensors header of `data`, as text and parsed: 8 bytes of length, then a JSON object."""
     if not data:
         raise _error(path, "is empty")
     length = int.from_bytes(data[:8], "little")
@@ -295,7 +302,7 @@ def _typed(envelope: Mapping[str, Any], kinds: Mapping[str, type]) -> bool:
 
 
 def _is_canonical(text: str, envelope: Mapping[str, Any]) -> bool:
-    """Whether `text` is spelled as `write` spells it: JSON has several spellings of one value."""
+    """Return whether `text` is written as `write` does: JSON has several spellings of one value."""
     try:
         return text == _dumps(envelope)
     except (ValueError, RecursionError):
@@ -303,7 +310,7 @@ def _is_canonical(text: str, envelope: Mapping[str, Any]) -> bool:
 
 
 def _extent(path: str | os.PathLike[str], container: Mapping[str, Any]) -> int:
-    """How many bytes of tensors the container announces."""
+    """Return the number of bytes of tensors that the container announces."""
     entries = [entry for name, entry in container.items() if name != "__metadata__"]
     try:
         return max((int(entry["data_offsets"][1]) for entry in entries), default=0)
@@ -314,3 +321,110 @@ def _extent(path: str | os.PathLike[str], container: Mapping[str, Any]) -> int:
 def _check_length(path: str | os.PathLike[str], found: int, announced: int, *, more: bool = False) -> None:
     if found < announced:
         raise _error(path, f"is truncated ({found} of {'at least ' if more else ''}{announced} bytes)")
+
+
+# ---- frozen dataclasses -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The names that the fields of a frozen dataclass have in a model file.
+
+    Attributes:
+        kind: the dataclass.
+        arrays: fields stored as arrays: a sequence of names, or {field: stored name}. Arrays, tuples of numbers, and
+            numbers; None is not stored.
+        header: fields stored in the header, likewise.
+        parts: {field: layout} of fields that are dataclasses themselves; None is stored as `place: null`.
+        prefix: what the stored names of the arrays begin with.
+        place: the header entry with the fields; by default they are entries themselves.
+        as_list: whether that entry is a list of their values, in order, rather than a dict.
+    """
+
+    kind: type[Any]
+    arrays: Iterable[str] | Mapping[str, str] = ()
+    header: Iterable[str] | Mapping[str, str] = ()
+    parts: Mapping[str, Layout] = field(default_factory=dict)
+    prefix: str = ""
+    place: str = ""
+    as_list: bool = False
+
+
+def pack(value: Any, layout: Layout) -> tuple[dict[str, Array], dict[str, Any]]:
+    """Return the arrays and the header entries of a frozen dataclass, for `write`.
+
+    >>> @dataclass(frozen=True)
+    ... class Line:
+    ...     slope: Array
+    ...     knots: tuple[int, ...]
+    ...     residual: float = 0.0
+    >>> layout = Layout(Line, arrays={"slope": "a", "knots": "knots"}, header=["residual"], place="fit")
+    >>> pack(Line(np.array([2.0]), (1, 2), 0.5), layout)
+    ({'a': array([2.]), 'knots': array([1, 2])}, {'fit': {'residual': 0.5}})
+    >>> unpack(layout, *pack(Line(np.array([2.0]), (1, 2), 0.5), layout))
+    Line(slope=array([2.]), knots=(1, 2), residual=0.5)
+    """
+    if value is None:
+        return {}, {layout.place: None}
+    types = _field_types(layout)
+    pairs = [(name, getattr(value, own), types[own]) for own, name in _stored_names(layout.arrays)]
+    arrays = {layout.prefix + name: _as_array(item, kind) for name, item, kind in pairs if item is not None}
+    entries = {name: getattr(value, own) for own, name in _stored_names(layout.header)}
+    header: dict[str, Any] = entries
+    if layout.place:
+        header = {layout.place: list(entries.values()) if layout.as_list else entries}
+    for own, part in layout.parts.items():
+        more, others = pack(getattr(value, own), part)
+        arrays, header = arrays | more, header | others
+    return arrays, header
+
+
+def unpack(layout: Layout, arrays: Mapping[str, Array], header: Mapping[str, Any], **others: Any) -> Any:
+    """Return the frozen dataclass of `pack`; fields that the file lacks are those given, or have their defaults."""
+    entries: Any = header[layout.place] if layout.place else header
+    if entries is None:
+        return None
+    names, types = _stored_names(layout.header), _field_types(layout)
+    if layout.as_list:  # a file of an earlier version may have fewer of them
+        entries = dict(zip((name for _, name in names), entries, strict=False))
+    values = {own: _from_json(entries[name], types[own]) for own, name in names if name in entries}
+    for own, name in _stored_names(layout.arrays):
+        if layout.prefix + name in arrays:
+            values[own] = _from_array(arrays[layout.prefix + name], types[own])
+    values |= {own: unpack(part, arrays, header) for own, part in layout.parts.items()}
+    return layout.kind(**values | others)
+
+
+def arrays_under(prefix: str, arrays: Mapping[str, Array]) -> dict[str, Array]:
+    """Return the arrays named `prefix`, or `prefix` and a point, by the rest of their names.
+
+    >>> arrays_under("a", {"a": np.zeros(1), "a.b": np.ones(1), "ab": np.ones(2)})
+    {'': array([0.]), 'b': array([1.])}
+    """
+    parts = ((name.partition("."), array) for name, array in arrays.items())
+    return {rest: array for (first, _, rest), array in parts if first == prefix}
+
+
+def _stored_names(names: Iterable[str] | Mapping[str, str]) -> list[tuple[str, str]]:
+    return list(names.items()) if isinstance(names, Mapping) else [(name, name) for name in names]
+
+
+def _field_types(layout: Layout) -> dict[str, str]:
+    """Return the annotations of the fields, as text: they tell tuples and whole numbers, which arrays forget."""
+    return {each.name: str(each.type) for each in fields(layout.kind)}
+
+
+def _as_array(value: Any, kind: str) -> Array:
+    if isinstance(value, tuple):  # an empty one has no type of its own
+        return np.asarray(value, dtype=np.int64 if "int" in kind else np.float64)
+    return np.asarray(value)
+
+
+def _from_array(array: Array, kind: str) -> Any:
+    if kind.startswith("tuple"):
+        return tuple(array.tolist())
+    return array if array.ndim else float(array)
+
+
+def _from_json(value: Any, kind: str) -> Any:
+    return tuple(value) if kind.startswith("tuple") and value is not None else value

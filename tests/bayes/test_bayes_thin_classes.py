@@ -125,7 +125,7 @@ def test_families_lend_within_their_structure():
 def test_a_column_of_one_value_has_the_variance_within_all_classes(name):
     X, y = flat()
     found, said = told(BayesClassifier(DENSITIES[name]), X, y)
-    assert "class 1 of 40 rows has one value in column 2" in said
+    assert "class 1 of 40 rows is constant in column 2" in said
     assert f"its {type(DENSITIES[name]).__name__} is that of the other columns" in said
     others = [0, 1, 3]
     alone = BayesClassifier(DENSITIES[name]).fit(X[:, others], y).predict_joint_log_proba(X[:, others])[:, 1]
@@ -159,7 +159,7 @@ def test_latent_families_are_lent_what_others_are():
     X, y = flat()
     y = np.where(np.arange(len(y)) == 5, 9, y)
     found, said = told(BayesClassifier(FactorFamily(1)), X, y)
-    assert "class 1 of 40 rows has one value in column 2" in said
+    assert "class 1 of 40 rows is constant in column 2" in said
     assert "class 9 of 1 row" in said
     assert_allclose(found.densities_[1].covariance().diagonal()[2], pooled(X, y)[2, 2], rtol=1e-6)
     within = FactorFamily(1).estimate(Moments(1.0, X[5], pooled(X, y)))
@@ -200,7 +200,7 @@ def test_everything_at_once(name, tmp_path):
     y = np.where(np.arange(len(y)) == 5, 9, y)
     X = np.insert(X, 0, 1.0, axis=1)
     found, said = told(BayesClassifier(DENSITIES[name]), pd.DataFrame(X, columns=list("abcde")), y)
-    assert said.index("column 'a' is constant") < said.index("value in column 'd'") < said.index("class 9 of 1 row")
+    assert said.index("column 'a' is constant") < said.index("constant in column 'd'") < said.index("class 9 of 1 row")
     twin = multivariate_normal(X[5, 1:], pooled(X[:, 1:], y)).logpdf(X[:, 1:])
     assert_allclose(found.predict_joint_log_proba(pd.DataFrame(X, columns=list("abcde")))[:, 3], twin - np.log(120))
     found.save(tmp_path / "model")
@@ -211,7 +211,7 @@ def test_everything_at_once(name, tmp_path):
 def test_more_columns_than_rows():
     X, y = data(n=30, d=40)
     found, said = told(BayesClassifier(GaussianFamily()), X, y)
-    assert "held at 1e-08 of the variances of all rows as it is singular too" in said
+    assert "clamped at 1e-08 of the variances of all rows as it is singular too" in said
     C = pooled(X, y) + np.diag(FLOOR * X.var(axis=0))
     twin = log_normal(X, X[y == 0].mean(axis=0), C)
     assert_allclose(found.predict_joint_log_proba(X)[:, 0], twin + np.log(1 / 3), rtol=1e-6)
@@ -384,7 +384,7 @@ def test_a_column_of_one_value_with_gaps_is_lent_the_variance_of_what_is_there(n
     X = np.insert(X, 1, 7.0, axis=1)
     density = {"factor family": FactorFamily(1)} | DENSITIES
     found, said = told(BayesClassifier(density[name]), X, y)
-    assert "class 1 of 40 rows has one value in column 3" in said
+    assert "class 1 of 40 rows is constant in column 3" in said
     assert "too little spread" not in said
     column = [X[y == c, 3][~np.isnan(X[y == c, 3])] for c in range(3)]
     near = sum(np.sum((x - x.mean()) ** 2) for x in column) / sum(map(len, column))
@@ -431,7 +431,7 @@ def test_what_several_classes_have_in_common_is_told_once_with_names():
     _, said = told(BayesClassifier(ProbabilisticPCA(1)), frame, y)
     assert said == (
         "class 0 (40 rows): 1 of 4 columns are constant ('width'); they count as columns without noise, so leave them "
-        "out. Much the same is so of class 1 (40 rows), class 2 (40 rows)."
+        "out. Similar warnings apply to class 1 (40 rows), class 2 (40 rows)."
     )
 
 
@@ -470,8 +470,8 @@ def test_many_classes_are_counted_not_listed():
     y = np.arange(400) % 8
     X[y > 0, 2] = 4.0
     _, said = told(BayesClassifier(GaussianFamily()), pd.DataFrame(X, columns=list("abcd")), y)
-    assert said.startswith("class 1 of 50 rows has one value in column 'c', class 2 of 50 rows in 1 column, ")
-    assert "class 5 of 50 rows in 1 column and 2 more classes: there it is given" in said
+    assert said.startswith("class 1 of 50 rows is constant in column 'c', class 2 of 50 rows in 1 column, ")
+    assert "class 5 of 50 rows in 1 column and 2 more classes: there it has" in said
 
 
 # ---- errors that stay ---------------------------------------------------------------------------------------

@@ -24,8 +24,9 @@ from eigenlens import DataError, DataWarning, OptionError, scan
 from eigenlens import model_file as io
 from eigenlens.bayes.classifier.estimator import BayesClassifier
 from eigenlens.bayes.discriminant.fit import FisherRule
-from eigenlens.bayes.discriminant.linear import LinearDiscriminant, QuadraticDiscriminant
-from eigenlens.bayes.discriminant.shrinkage import TARGETS, PairMoments, intensity_of_pairs
+from eigenlens.bayes.discriminant.linear import LinearDiscriminant
+from eigenlens.bayes.discriminant.quadratic import QuadraticDiscriminant
+from eigenlens.bayes.discriminant.shrinkage import SHRINKAGE_TARGETS, PairMoments, pairwise_intensity
 from eigenlens.data.memory import ArraySource
 from eigenlens.data.source import Block
 from eigenlens.densities import GaussianFamily
@@ -339,9 +340,9 @@ def test_rows_are_moved_to_the_centre_only_where_digits_would_be_lost():
     C = Axes.of_matrix(np.eye(2), np.zeros(2, dtype=bool))
     near, far = (FisherRule(np.full(2, 0.5), np.array([[0.0, 0.0], [1.0, 0.0]]) + shift, C) for shift in (8.0, 2.0**40))
     X = np.random.default_rng(0).integers(-20, 20, (50, 2)) / 8.0
-    plain = FisherRule(np.full(2, 0.5), np.array([[0.0, 0.0], [1.0, 0.0]]), C).likelihoods(X)
-    assert_array_equal(far.likelihoods(X + 2.0**40), plain)
-    assert_allclose(near.likelihoods(X + 8.0), plain, rtol=1e-13, atol=1e-13)
+    plain = FisherRule(np.full(2, 0.5), np.array([[0.0, 0.0], [1.0, 0.0]]), C).log_likelihoods(X)
+    assert_array_equal(far.log_likelihoods(X + 2.0**40), plain)
+    assert_allclose(near.log_likelihoods(X + 8.0), plain, rtol=1e-13, atol=1e-13)
 
 
 # ---- every kind of X ----------------------------------------------------------------------------------------
@@ -490,10 +491,10 @@ def test_gaps_keep_their_laws():
         assert_allclose(weighted.predict_log_proba(X), repeated.predict_log_proba(X), rtol=1e-6, atol=1e-6)
         blocks = kind().fit(ArraySource(X, block_rows=23), y)
         assert_allclose(blocks.predict_log_proba(X), kind().fit(X, y).predict_log_proba(X), rtol=1e-6, atol=1e-6)
-    with pytest.raises(OptionError, match="rows with gaps"):
+    with pytest.raises(OptionError, match="incomplete rows"):
         LinearDiscriminant().fit(X, y).partial_fit(X, y)
     X[y == 1, 2] = np.nan
-    with pytest.raises(DataError, match="column 2 of class 1 has no entry"):
+    with pytest.raises(DataError, match="column 2 of class 1 has no observed entry"):
         LinearDiscriminant().fit(X, y)
 
 
@@ -523,7 +524,9 @@ def test_rules_of_shrinkage_take_gaps(kind):
     D = Z - np.stack([np.nanmean(Z[y == c], axis=0) for c in range(3)])[y]
     groups = [D] if kind is LinearDiscriminant else [D[y == c] for c in range(3)]
     amounts = [
-        intensity_of_pairs("ledoit-wolf", PairMoments.of(Block(group), np.zeros(4), np.ones(4)), TARGETS["diagonal"])
+        pairwise_intensity(
+            "ledoit-wolf", PairMoments.of(Block(group), np.zeros(4), np.ones(4)), SHRINKAGE_TARGETS["diagonal"]
+        )
         for group in groups
     ]
     assert_allclose(np.ravel(found.shrinkage_), amounts, rtol=1e-10)
@@ -631,9 +634,9 @@ def test_bad_labels(kind):
         kind().fit(X, y).partial_fit(X, np.where(y == 2, 9, y))
     with pytest.raises(DataError, match="class 2"):
         kind().partial_fit(X, np.minimum(y, 1)).partial_fit(X, y)
-    with pytest.raises(OptionError, match="differ from those of the first call"):
+    with pytest.raises(OptionError, match="must be those of the first call"):
         kind().fit(X, y).partial_fit(X, y, classes=[0, 1])
-    with pytest.raises(DataError, match=r"class 5 \(0\): its rows have not come yet"):
+    with pytest.raises(DataError, match=r"class 5 \(0\) does not have; give the rows of every class"):
         kind().partial_fit(X, y, classes=[0, 1, 2, 5]).predict(X)
     with pytest.raises(DataError, match=r"np\.char\.decode"):
         kind().fit(X, np.array([b"a", b"b", b"c"])[y])
@@ -695,7 +698,7 @@ def test_a_class_with_one_row():
     y[0] = 9
     linear = LinearDiscriminant().fit(X, y)
     assert_allclose(linear.means_[3], X[0])
-    with pytest.raises(DataError, match=r"class 9 \(1\): one row has no spread"):
+    with pytest.raises(DataError, match=r"class 9 \(1\) does not have; one row has no covariance"):
         QuadraticDiscriminant().fit(X, y)
     with pytest.raises(DataError, match="every class has 1 row"):
         LinearDiscriminant().fit(X[:3], [0, 1, 2])

@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 from scipy import sparse, stats
 
+from eigenlens.bayes.naive.families import FACTORS
+from eigenlens.bayes.naive.families.base import NaiveOptions
 from eigenlens.bayes.naive.families.bernoulli import BernoulliColumns
 from eigenlens.bayes.naive.families.categorical import CategoricalColumns, CategoricalFactor, CategoryCounts
 from eigenlens.bayes.naive.families.gaussian import GaussianColumns, GaussianFactor
 from eigenlens.bayes.naive.families.kde import KdeFactor, class_bandwidth
 from eigenlens.bayes.naive.families.multinomial import MultinomialColumns
-from eigenlens.bayes.naive.families.per_class_density import DensityPerClass
+from eigenlens.bayes.naive.families.per_class_density import ClassRows, DensityPerClass
 from eigenlens.bayes.naive.fit import attach_labels, estimate_naive, summarise_naive
 from eigenlens.bayes.naive.inspect_columns import ColumnValues, DistinctValues
 from eigenlens.bayes.naive.model import Group, NaiveModel
-from eigenlens.bayes.naive.options import NaiveOptions
-from eigenlens.bayes.naive.plan import FACTORS, choose_family, make_plan
-from eigenlens.bayes.naive.rows_by_class import ClassRows
+from eigenlens.bayes.naive.plan import choose_family, make_plan
 from eigenlens.data.coerce import as_table
 from eigenlens.data.column_kinds import Field
 from eigenlens.data.memory import ArraySource, SparseSource
@@ -375,7 +375,7 @@ def test_what_the_values_show():
     assert families == ["gaussian", "bernoulli", "categorical", "gaussian", "gaussian"]
     families = [choice.family for choice in make_plan(as_table(X[:, 1:4].astype(int)), "auto").choices]
     assert families == ["bernoulli", "categorical", "gaussian"]
-    going_on = [choice.family for choice in make_plan(as_table(X[:, 1:4].astype(int)), "auto", settled=False).choices]
+    going_on = [choice.family for choice in make_plan(as_table(X[:, 1:4].astype(int)), "auto", complete=False).choices]
     assert going_on == ["categorical", "categorical", "gaussian"]
     counts = sparse.csr_matrix(rng.integers(0, 4, (30, 3)).astype(float))
     assert {choice.family for choice in make_plan(as_table(counts), "auto").choices} == {"multinomial"}
@@ -448,8 +448,8 @@ def test_families_by_column_make_groups():
     [
         ("gausian", "did you mean 'gaussian'"),
         ({"hight": "kde"}, "'hight'.*'height'"),
-        ({"colour": "gaussian"}, "'colour' holds text"),
-        ({"height": 3}, "no family"),
+        ({"colour": "gaussian"}, "'colour', which holds text"),
+        ({"height": 3}, "not a family"),
     ],
 )
 def test_features_that_are_wrong(features, words):

@@ -10,7 +10,8 @@ import pytest
 from scipy import sparse
 
 from eigenlens.bayes import tables as class_tables
-from eigenlens.bayes.discriminant.linear import LinearDiscriminant, QuadraticDiscriminant
+from eigenlens.bayes.discriminant.linear import LinearDiscriminant
+from eigenlens.bayes.discriminant.quadratic import QuadraticDiscriminant
 from eigenlens.bayes.naive.estimator import NaiveBayes
 from eigenlens.data.coerce import as_table
 from eigenlens.data.files.scan import scan
@@ -136,7 +137,7 @@ def test_families_do_not_depend_on_the_container(tmp_path):
         ("categorical", "whole numbers of 4 values"),
         ("bernoulli", "zeros and ones"),
         ("gaussian", "numbers"),
-        ("gaussian", "one value, which says nothing"),
+        ("gaussian", "constant column"),
         ("gaussian", "numbers"),
     ]
     probabilities = {}

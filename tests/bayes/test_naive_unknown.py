@@ -170,7 +170,7 @@ def test_a_column_that_is_empty_in_fit_takes_anything_and_says_nothing(smoothing
     """As in a fold of cross-validation that has none of the few entries."""
     known = pd.DataFrame({"a": ONES[:, 0], "b": pd.Series([None] * 20, dtype=dtype)})
     model = NaiveBayes(smoothing=smoothing).fit(known, Y)
-    assert model.features_[1] == ("b", "categorical", "no entry is there")
+    assert model.features_[1] == ("b", "categorical", "no observed entries")
     expected = NaiveBayes(smoothing=smoothing).fit(known[["a"]], Y).predict_proba(known[["a"]][:2])
     for came in (["x", "y"], [1.5, 2.5], [1, 0], [True, None], [None, None]):
         rows = pd.DataFrame({"a": ONES[:2, 0], "b": came})

@@ -7,18 +7,24 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.covariance import ledoit_wolf as peer
 
-from eigenlens.bayes.class_moments import by_class, labelled
-from eigenlens.bayes.discriminant.covariances import Shrinking
-from eigenlens.bayes.discriminant.fit import own_covariances, read_classes, read_moments, shared_covariance
+from eigenlens import LinearDiscriminant, QuadraticDiscriminant
+from eigenlens.bayes.class_moments import attach_classes, split_by_class
+from eigenlens.bayes.discriminant.covariances import Shrinkage
+from eigenlens.bayes.discriminant.fit import (
+    fit_class_covariances,
+    fit_pooled_covariance,
+    read_class_moments,
+    read_classes,
+)
 from eigenlens.bayes.discriminant.shrinkage import (
-    TARGETS,
+    SHRINKAGE_TARGETS,
     PairMoments,
     QuarticMoments,
-    intensity,
-    intensity_of_pairs,
     ledoit_wolf,
-    quartic_of_rows,
-    units_of,
+    pairwise_intensity,
+    power_of_two_units,
+    quartic_sums,
+    shrinkage_intensity,
 )
 from eigenlens.data.coerce import as_source
 from eigenlens.data.source import Block
@@ -74,12 +80,12 @@ def test_ledoit_wolf_is_scikit_learns(n, d):
     X = rows(n, d)
     m = QuarticMoments.of(Block(X))
     S = m.scatter / n
-    found = intensity("ledoit-wolf", S, m, TARGETS["identity"](S.diagonal()))
+    found = shrinkage_intensity("ledoit-wolf", S, m, SHRINKAGE_TARGETS["identity"](S.diagonal()))
     C, a = peer(X)
     assert found == pytest.approx(a, rel=1e-10)
-    assert_allclose(Shrinking(found, "identity").of(S, found), C, rtol=1e-9, atol=1e-12)
+    assert_allclose(Shrinkage(found, "identity").apply(S, found), C, rtol=1e-9, atol=1e-12)
     D = X - X.mean(axis=0)
-    by_rows = ledoit_wolf(n, d, *quartic_of_rows(D, np.ones(n), TARGETS["identity"](S.diagonal())))
+    by_rows = ledoit_wolf(n, d, *quartic_sums(D, np.ones(n), SHRINKAGE_TARGETS["identity"](S.diagonal())))
     assert by_rows == pytest.approx(a, rel=1e-10)
 
 
@@ -89,20 +95,20 @@ def test_the_diagonal_target_is_that_of_standardised_columns_and_units_do_not_ma
     for scale in (1.0, np.array([1e-3, 1.0, 1e4, 7.0, 0.2])):
         m = QuarticMoments.of(Block(X * scale))
         S = m.scatter / m.weight
-        found = intensity("ledoit-wolf", S, m, S.diagonal())
+        found = shrinkage_intensity("ledoit-wolf", S, m, S.diagonal())
         assert found == pytest.approx(a, rel=1e-9)
-        assert_allclose(Shrinking(found).of(S, found).diagonal(), S.diagonal(), rtol=1e-14)
+        assert_allclose(Shrinkage(found).apply(S, found).diagonal(), S.diagonal(), rtol=1e-14)
 
 
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("target", SHRINKAGE_TARGETS)
 def test_pairs_of_complete_rows_give_the_same_intensity(target):
     X, w = rows(), np.random.default_rng(1).integers(1, 4, 40).astype(float)
     m = QuarticMoments.of(Block(X, w))
     S = m.scatter / m.weight
-    whole = intensity("ledoit-wolf", S, m, TARGETS[target](S.diagonal()))
+    whole = shrinkage_intensity("ledoit-wolf", S, m, SHRINKAGE_TARGETS[target](S.diagonal()))
     u = np.array([1.0, 2.0, 0.5, 64.0, 1.0])
     pairs = PairMoments.of(Block(X[:15], w[:15]), m.mean, u) + PairMoments.of(Block(X[15:], w[15:]), m.mean, u)
-    assert intensity_of_pairs("ledoit-wolf", pairs, TARGETS[target]) == pytest.approx(whole, rel=1e-10)
+    assert pairwise_intensity("ledoit-wolf", pairs, SHRINKAGE_TARGETS[target]) == pytest.approx(whole, rel=1e-10)
 
 
 def test_pairs_of_rows_with_gaps_by_the_definition():
@@ -118,7 +124,7 @@ def test_pairs_of_rows_with_gaps_by_the_definition():
         error += (np.average(product**2, weights=each) - S[j, k] ** 2) / each.sum()
     mean = np.trace(S) / 5
     spread = np.sum((S - mean * np.eye(5)) ** 2)
-    found = intensity_of_pairs("ledoit-wolf", pairs, TARGETS["identity"])
+    found = pairwise_intensity("ledoit-wolf", pairs, SHRINKAGE_TARGETS["identity"])
     assert found == pytest.approx(min(1.0, error / spread), rel=1e-10)
 
 
@@ -127,7 +133,7 @@ def test_the_intensity_falls_with_more_rows_and_stays_within_bounds():
     for n in (5, 50, 500, 5000):
         m = QuarticMoments.of(Block(rows(n, seed=3)))
         S = m.scatter / n
-        amounts.append(intensity("ledoit-wolf", S, m, S.diagonal()))
+        amounts.append(shrinkage_intensity("ledoit-wolf", S, m, S.diagonal()))
     assert all(0.0 <= a <= 1.0 for a in amounts)
     assert np.all(np.diff(amounts) < 0.0)
     assert ledoit_wolf(4.0, 0, 0.0, 0.0, 0.0) == 0.0
@@ -140,12 +146,14 @@ def test_intensities_do_not_leave_the_range_of_numbers(scale):
     merged = QuarticMoments.of(Block(scale * X[:1])) + QuarticMoments.of(Block(scale * X[1:2]))
     merged = merged + QuarticMoments.of(Block(scale * X[2:]))
     S = merged.scatter / 6
-    assert intensity("ledoit-wolf", S, merged, TARGETS["identity"](S.diagonal())) == pytest.approx(expected, rel=1e-9)
-    D, u = scale * (X - X.mean(axis=0)), units_of(np.full(5, scale))
-    by_rows = ledoit_wolf(6, 5, *quartic_of_rows(D, np.ones(6), TARGETS["identity"](S.diagonal())))
+    assert shrinkage_intensity("ledoit-wolf", S, merged, SHRINKAGE_TARGETS["identity"](S.diagonal())) == pytest.approx(
+        expected, rel=1e-9
+    )
+    D, u = scale * (X - X.mean(axis=0)), power_of_two_units(np.full(5, scale))
+    by_rows = ledoit_wolf(6, 5, *quartic_sums(D, np.ones(6), SHRINKAGE_TARGETS["identity"](S.diagonal())))
     assert by_rows == pytest.approx(expected, rel=1e-9)
     pairs = PairMoments.of(Block(scale * X), scale * X.mean(axis=0), u)
-    assert intensity_of_pairs("ledoit-wolf", pairs, TARGETS["identity"]) == pytest.approx(expected, rel=1e-9)
+    assert pairwise_intensity("ledoit-wolf", pairs, SHRINKAGE_TARGETS["identity"]) == pytest.approx(expected, rel=1e-9)
 
 
 # ---- classes ------------------------------------------------------------------------------------------------
@@ -154,45 +162,45 @@ def test_intensities_do_not_leave_the_range_of_numbers(scale):
 def test_classes_travel_with_their_rows():
     X, y, w = rows(), np.arange(40) % 3, np.arange(40.0) % 4
     for source, weight in ((as_source(X), None), (as_source(X).weighted(w), w)):
-        (block,) = labelled(source, y).blocks()
-        for c, mine in by_class(block):
+        (block,) = attach_classes(source, y).blocks()
+        for c, mine in split_by_class(block):
             kept = (y == c) if weight is None else (y == c) & (w > 0.0)
             np.testing.assert_array_equal(mine.rows, X[kept])
             assert (mine.weight is None) if weight is None else np.array_equal(mine.weight, w[kept])
 
 
 SHRUNK = [
-    Shrinking(0.3),
-    Shrinking(0.3, "identity"),
-    Shrinking(1.0),
-    Shrinking("ledoit-wolf"),
-    Shrinking("ledoit-wolf", "identity"),
-    Shrinking("ledoit-wolf", by_class=True),
-    Shrinking(0.0),
+    Shrinkage(0.3),
+    Shrinkage(0.3, "identity"),
+    Shrinkage(1.0),
+    Shrinkage("ledoit-wolf"),
+    Shrinkage("ledoit-wolf", "identity"),
+    Shrinkage("ledoit-wolf", by_class=True),
+    Shrinkage(0.0),
 ]
 
 
-@pytest.mark.parametrize("shrinking", SHRUNK)
-def test_few_rows_and_moments_give_the_same_shared_covariance(shrinking):
+@pytest.mark.parametrize("shrinkage", SHRUNK)
+def test_few_rows_and_moments_give_the_same_shared_covariance(shrinkage):
     X, y, w = rows(20, 30), np.arange(20) % 3, np.random.default_rng(0).uniform(0.5, 2.0, 20)
     source = as_source(X).weighted(w)
-    by_rows = read_classes(source, y, 3, shrinking, pooled=True)
-    by_moments = read_moments(source, y, 3, shrinking, pooled=True)
+    by_rows = read_classes(source, y, 3, shrinkage, pooled=True)
+    by_moments = read_class_moments(source, y, 3, shrinkage, pooled=True)
     assert type(by_rows) is not type(by_moments)
-    (A, a), (B, b) = shared_covariance(by_rows, shrinking), shared_covariance(by_moments, shrinking)
+    (A, a), (B, b) = fit_pooled_covariance(by_rows, shrinkage), fit_pooled_covariance(by_moments, shrinkage)
     assert_allclose(a, b, rtol=1e-10)
     assert A.rank == B.rank
     assert_allclose(A.matrix(), B.matrix(), rtol=1e-8, atol=1e-10 * B.matrix().max())
     assert_allclose(A.solve(X[:4]), B.solve(X[:4]), rtol=1e-6, atol=1e-6 * np.abs(B.solve(X[:4])).max())
 
 
-@pytest.mark.parametrize("shrinking", [*SHRUNK[:5], Shrinking(0.0, reg=0.2), Shrinking(0.2, reg=0.2), Shrinking(0.0)])
-def test_few_rows_and_moments_give_the_same_covariances_of_classes(shrinking):
+@pytest.mark.parametrize("shrinkage", [*SHRUNK[:5], Shrinkage(0.0, reg=0.2), Shrinkage(0.2, reg=0.2), Shrinkage(0.0)])
+def test_few_rows_and_moments_give_the_same_covariances_of_classes(shrinkage):
     X, y = rows(20, 30), np.arange(20) % 3
-    by_rows = own_covariances(read_classes(as_source(X), y, 3, shrinking, pooled=False), shrinking)
-    by_moments = own_covariances(read_moments(as_source(X), y, 3, shrinking, pooled=False), shrinking)
-    np.testing.assert_array_equal(by_rows.held, by_moments.held)
-    assert by_rows.held.all() == (not shrinking.fills)
+    by_rows = fit_class_covariances(read_classes(as_source(X), y, 3, shrinkage, pooled=False), shrinkage)
+    by_moments = fit_class_covariances(read_class_moments(as_source(X), y, 3, shrinkage, pooled=False), shrinkage)
+    np.testing.assert_array_equal(by_rows.clamped, by_moments.clamped)
+    assert by_rows.clamped.all() == (shrinkage == Shrinkage(0.0))
     for A, B in zip(by_rows.covariances, by_moments.covariances, strict=True):
         assert_allclose(A.matrix(), B.matrix(), rtol=1e-8, atol=1e-10 * B.matrix().max())
         assert A.log_determinant == pytest.approx(B.log_determinant, rel=1e-6)
@@ -235,3 +243,17 @@ def test_what_does_not_vary_is_left_out():
     assert_allclose(flat.matrix(), B.T @ B, rtol=1e-9, atol=1e-10 * (B.T @ B).max())
     pseudo = np.linalg.slogdet(B @ B.T)[1]
     assert flat.log_determinant + 5 * np.log(2 * np.pi) == pytest.approx(pseudo)
+
+
+@pytest.mark.parametrize("kind", [LinearDiscriminant, QuadraticDiscriminant])
+@pytest.mark.parametrize(("n", "missing"), [(90, False), (90, True), (24, False)])
+def test_a_function_serves_as_rule_and_as_target(kind, n, missing):
+    """By name or by function: from moments, from incomplete rows, and from fewer rows than columns."""
+    X, y = rows(n, 30), np.arange(n) % 3
+    X[y == 1] += 2.0
+    if missing:
+        X[::7, 3] = np.nan
+    named = kind(shrinkage="ledoit-wolf", target="identity").fit(X, y)
+    by_function = kind(shrinkage=ledoit_wolf, target=SHRINKAGE_TARGETS["identity"]).fit(X, y)
+    assert_allclose(by_function.shrinkage_, named.shrinkage_, rtol=0.0)
+    assert_allclose(by_function.predict_log_proba(X), named.predict_log_proba(X), rtol=0.0)

@@ -253,7 +253,7 @@ def test_decimal_commas_no_names_and_missing_marks(run, tmp_path):
     np.testing.assert_allclose(bare["explained_variance"], PCA().fit(ROWS).explained_variance_)
     told = json.loads(done(run("info", "komma.csv", "--na", "?", "--json")))
     assert told["text"] == {"separator": ";", "header": True, "decimal": ",", "na": ["?"], "encoding": "utf-8",
-                            "thousands": None}  # fmt: skip
+                            "thousands": None, "comment": None}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -429,8 +429,8 @@ def test_info_by_small_blocks_is_info_of_the_whole(run, wine, monkeypatch, suffi
     else:
         (mixed.write_csv if suffix == ".csv" else mixed.write_parquet)(f"t{suffix}")
     whole = json.loads(done(run("info", f"t{suffix}", "--json")))
-    monkeypatch.setattr("eigenlens.cli.text_blocks.PIECE_BYTES", 700)
-    monkeypatch.setattr("eigenlens.cli.profiling.BLOCK_BYTES", 700)
+    monkeypatch.setattr("eigenlens.data.files.text.PIECE_BYTES", 700)
+    monkeypatch.setattr("eigenlens.data.files.parquet.FILE_BLOCK_BYTES", 700)
     found = json.loads(done(run("info", f"t{suffix}", "--json")))
     for one, other in zip(found.pop("columns"), whole.pop("columns"), strict=True):
         mean, wanted = one.pop("mean"), other.pop("mean")

@@ -52,14 +52,14 @@ BAD = {
     "latin.csv": (
         "caf\u00e9,b\n1,2\n3,4\n".encode("latin1"),
         "is not UTF-8 (byte 0xe9 at position 3, in line 1)",
-        "--encoding 'latin-1'",
+        "--encoding latin-1",
     ),
     "windows.csv": (
         "\u201ca\u201d,b\n1,2\n".encode("cp1252"),
         "is not UTF-8 (byte 0x93 at position 0, in line 1)",
-        "--encoding 'cp1252'",
+        "--encoding cp1252",
     ),
-    "wide.csv": ("a,b\n1,2\n".encode("utf-16-le"), "is UTF-16 without its mark", "--encoding utf-16-le"),
+    "wide.csv": ("a,b\n1,2\n".encode("utf-16-le"), "is UTF-16 without its byte order mark", "--encoding utf-16-le"),
     "broken.parquet": (b"PAR1 nothing else", "cannot be read", "write it again"),
     "broken.arrow": (b"ARROW1 nothing else", "cannot be read", "write it again"),
     "broken.npy": (b"\x93NUMPY\x01\x00", "", "numpy.save"),
@@ -84,7 +84,7 @@ LATE = {
     "long.csv": ("1,2,3,4", "is ragged: row 3001 has 4 cells, and the first has 3", "mend that row"),
     "short.csv": ("1,2", "is ragged: row 3001 has 2 cells, and the first has 3", "mend that row"),
     "quoted.csv": ('1,"2,3"', "is ragged: row 3001 has 2 cells, and the first has 3", "mend that row"),
-    "latin.csv": ("1,2,caf\u00e9", "is not UTF-8 (byte 0xe9", "--encoding 'latin-1'"),
+    "latin.csv": ("1,2,caf\u00e9", "is not UTF-8 (byte 0xe9", "--encoding latin-1"),
     "text.csv": ("1,many,3", "column 'b' has text in 1 row (first: row 3000, 'many')", "add --na many"),
 }
 
@@ -278,7 +278,7 @@ USAGE = {
     "models twice": (("compare", "good.csv", "-m", "kde,kde"), "names kde twice", "gmm:k=2"),
     "no density": (("compare", "good.csv", "-m", "kpca"), "kpca has no density", "ppca"),
     "folds": (("compare", "good.csv", "-m", "kde", "--cv", 50), "--cv 50 is more than the 20 rows", "at most --cv 20"),
-    "text option": (("fit", "pca", "good.parquet", "--na", "x"), "--na is an option of delimited text", "leave it out"),
+    "text option": (("fit", "pca", "good.parquet", "--na", "x"), "--na x is an option of delimited", "leave it out"),
 }  # fmt: skip
 
 

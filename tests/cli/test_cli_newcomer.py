@@ -101,16 +101,20 @@ def test_names_on_several_lines_stay_on_one(run, tmp_path):
 def test_tables_end_where_the_terminal_does(monkeypatch):
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     monkeypatch.setenv("COLUMNS", "30")
-    assert widths.cut("name       mean   greatest value") == "name       mean   greatest va…"
-    assert widths.cut("length  12.1234  123456.1234567") == "length  12.1234  …"
-    assert widths.wrapped("some words that are longer than the line", indent=4) == [
+    assert widths.cut_lines("name       mean   greatest value") == "name       mean   greatest va…"
+    assert widths.cut_lines("length  12.1234  123456.1234567") == "length  12.1234  …"
+    assert widths.wrap_line("some words that are longer than the line", indent=4) == [
         "some words that are longer", "than the line",
     ]  # fmt: skip
 
 
 SPECIAL = {
     "blank.csv": (b"\n\n\n", "holds nothing but blank lines", "write it again"),
-    "above.csv": (b"# made by us\na,b\n1,2\n3,4\n", "starts with a comment", "delete the lines above the names"),
+    "above.csv": (
+        b"made by us\na,b\n1,2\n3,4\n",
+        "row 2 has 2 cells, and the first has 1",
+        "delete the lines above the names",
+    ),
     "sheet.xlsx": (b"PK\x03\x04", "is a spreadsheet", "save its sheet as CSV"),
 }
 

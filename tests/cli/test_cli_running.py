@@ -164,9 +164,9 @@ def test_the_seed_decides_everything_random(run, folder):
         (("fit", "kde", "t.csv", "-c", "a:c"), "all 60 rows in memory"),
         (("fit", "kpca", "t.csv", "-c", "a:c", "-k", "2"), "--max-memory allows"),
         (("compare", "t.csv", "-c", "a:c", "-m", "ppca:k=1"), "all 60 rows in memory"),
-        (("denoise", "pca.safetensors", "t.csv"), "the result takes 1.4 kB, and 100 bytes may be taken"),
-        (("impute", "ppca.safetensors", "t.csv"), "the result takes 1.4 kB"),
-        (("sample", "pca.safetensors", "-n", "1000"), "the result takes 24.0 kB"),
+        (("denoise", "pca.safetensors", "t.csv"), "the result needs 1.4 kB of memory, and 100 bytes may be taken"),
+        (("impute", "ppca.safetensors", "t.csv"), "the result needs 1.4 kB"),
+        (("sample", "pca.safetensors", "-n", "1000"), "the result needs 24.0 kB"),
     ],
 )
 def test_too_little_memory_is_said(run, words, what):
@@ -200,10 +200,10 @@ def program(*words, **options):
 def test_threads_are_limited_in_libraries_loaded_and_not_yet_loaded():
     code = """
 import numpy
-from eigenlens.cli.options import Running
+from eigenlens.cli.options import RunningOptions
 from eigenlens.cli.session import session
 import os
-with session(Running(threads=1)):
+with session(RunningOptions(threads=1)):
     import scipy.linalg, polars, threadpoolctl
     from eigenlens.resources import thread_count
     most = max(pool["num_threads"] for pool in threadpoolctl.threadpool_info())

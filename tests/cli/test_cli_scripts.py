@@ -56,7 +56,7 @@ def test_the_script_runs_and_gives_the_same_model(folder, case):
 
 @pytest.mark.parametrize(
     ("file", "words"),
-    [("rows.csv", ["--where", "a > 0"]), ("rows.csv", ["--skip-missing"]), ("half.csv", [])],
+    [("rows.csv", ["--where", "a > 0"]), ("rows.csv", ["--skip-missing"])],
 )
 def test_what_scan_would_read_otherwise_is_said_in_words(folder, file, words):
     columns = ["--columns", "a,b,c", *words]

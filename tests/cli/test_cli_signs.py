@@ -19,10 +19,9 @@ import pytest
 from eigenlens import NaiveBayes, scan
 from eigenlens.cli import main
 from eigenlens.cli.errors import CommandError
-from eigenlens.cli.options import Parsing, Reading, Running
-from eigenlens.cli.reading import read_table
-from eigenlens.cli.sniffing import sniff
-from eigenlens.data.files.dialect import separator_of
+from eigenlens.cli.input_table import read_table
+from eigenlens.cli.options import ReadingOptions, RunningOptions
+from eigenlens.data.files.dialect import find_dialect, find_separator
 from eigenlens.errors import DataError, DataWarning
 
 
@@ -87,16 +86,18 @@ def test_every_dialect_gives_the_numbers_of_python(tmp_path, separator, decimal,
     path = tmp_path / f"t.csv{suffix}"
     path.write_bytes(pack(text.getvalue().encode(encoding)))
     how = {"separator": separator, "header": True, "encoding": told}
-    reading = Reading(decimal=decimal, thousands=thousands, **how)
-    table, mixed = (read_table([str(path)], reading, Running(), mixed=each) for each in (False, True))
+    reading = ReadingOptions(decimal=decimal, thousands=thousands, **how)
+    table, mixed = (read_table([str(path)], reading, RunningOptions(), mixed=each) for each in (False, True))
     assert list(table.source.names) == names
     np.testing.assert_array_equal(table.rows, expected)
     np.testing.assert_array_equal(mixed.source.to_numpy().astype(float), expected)
     for name, column in zip(names, expected.T, strict=True):
-        one = read_table([str(path)], Reading(decimal=decimal, thousands=thousands, id=name, **how), Running())
+        one = read_table(
+            [str(path)], ReadingOptions(decimal=decimal, thousands=thousands, id=name, **how), RunningOptions()
+        )
         np.testing.assert_array_equal(np.asarray(one.ids, dtype=float), column)
-    if decimal == "." and thousands is None:
-        np.testing.assert_array_equal(np.concatenate(list(scan(path, **how).rows())), expected)
+    source = scan(path, decimal=decimal, thousands=thousands, **how)
+    np.testing.assert_array_equal(np.concatenate(list(source.rows())), expected)
 
 
 @pytest.mark.parametrize(("separator", "decimal", "thousands", "quoting"), DIALECTS)
@@ -112,7 +113,7 @@ def test_what_is_not_told_is_found_or_refused(tmp_path, separator, decimal, thou
     path = tmp_path / "t.csv"
     path.write_text(text.getvalue())
     try:
-        table = read_table([str(path)], Reading(), Running())
+        table = read_table([str(path)], ReadingOptions(), RunningOptions())
     except (DataError, CommandError, DataWarning):
         assert thousands in (" ", "'") or (separator == " " and thousands is not None)
         return
@@ -143,8 +144,7 @@ SIGNS = {
 def test_signs_are_believed_where_numbers_can_be_nothing_else(tmp_path, separator, cells, signs):
     path = tmp_path / "t.csv"
     path.write_text(f"a{separator}b\n" + "".join(f"{cell}{separator}7\n" for cell in cells))
-    found = sniff(path, Parsing())
-    assert (found.decimal, found.thousands) == signs
+    assert find_dialect(path).numbers == signs
 
 
 def test_a_number_that_may_be_two_is_refused_or_told(run, tmp_path):
@@ -168,7 +168,7 @@ def test_points_between_semicolons_may_stand_between_thousands(run, tmp_path):
     (tmp_path / "t.csv").write_text("a;b\n1.234;1\n2.345;5\n9.345;3\n")
     told = json.loads(run("info", "t.csv", "--json")[1])
     assert told["columns"][0]["mean"] == pytest.approx(4.308)
-    assert "--thousands . if they mean 1234" in told["warnings"][0]
+    assert "thousands '.' if they mean 1234" in told["warnings"][0]
     assert "warnings" not in json.loads(run("info", "t.csv", "--decimal", ".", "--json")[1])
     told = json.loads(run("info", "t.csv", "--thousands", ".", "--json")[1])
     assert told["columns"][0]["mean"] == 4308.0
@@ -200,7 +200,7 @@ def test_marks_among_decimal_commas_are_advised_as_they_are_written(run, tmp_pat
 def test_a_mark_with_a_point_is_no_number_with_a_comma(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("a;b\n9,9;2\n1,5;3\n")
-    table = read_table([str(path)], Reading(na=["9.9"]), Running())
+    table = read_table([str(path)], ReadingOptions(na=["9.9"]), RunningOptions())
     np.testing.assert_array_equal(table.rows, [[9.9, 2.0], [1.5, 3.0]])
 
 
@@ -223,7 +223,7 @@ FIRST_LINES = {
 def test_a_first_row_is_not_lost_for_a_gap_or_an_infinity(tmp_path, line, names):
     path = tmp_path / "t.csv"
     path.write_text(f"{line}\n2,3.5\n4,5.5\n")
-    assert sniff(path, Parsing(na=["?"])).header is names
+    assert find_dialect(path, na=["?"]).header is names
 
 
 EVEN = {
@@ -235,8 +235,7 @@ EVEN = {
 
 @pytest.mark.parametrize(("text", "separator"), EVEN.items())
 def test_the_separator_cuts_lines_evenly_into_numbers(tmp_path, text, separator):
-    (tmp_path / "t.csv").write_text(text)
-    assert separator_of(tmp_path / "t.csv") == separator
+    assert find_separator(tmp_path / "t.csv", text) == separator
 
 
 # ---- digits ---------------------------------------------------------------------------------------------------
@@ -248,7 +247,7 @@ def test_digits_of_other_scripts_are_text(tmp_path):
     path.write_text("a,b\n1,2\n\u0663,3\n")
     for mixed in (False, True):
         with pytest.raises(DataError, match="has text"):
-            read_table([str(path)], Reading(), Running(), mixed=mixed)
+            read_table([str(path)], ReadingOptions(), RunningOptions(), mixed=mixed)
 
 
 def test_large_integers_stay_exact(run, tmp_path):

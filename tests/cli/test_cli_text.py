@@ -87,7 +87,7 @@ def test_a_wrong_encoding_or_none(run, tmp_path):
     assert "leave out --encoding" in err
     code, _, err = run("fit", "pca", "t.csv", "--encoding", "klingon")
     assert code == 2
-    assert "--encoding 'klingon' is no encoding of text" in err
+    assert "--encoding klingon is not an encoding of text" in err
     np.save(tmp_path / "t.npy", ROWS)
     assert run("fit", "pca", "t.npy", "--encoding", "latin-1")[0] == 2
 
@@ -168,8 +168,12 @@ def test_spaces_of_any_number_between_cells(run, tmp_path):
 
 
 BELOW = {
-    "comment.csv": ("# made by us, today\na,b\n1,2\n3,4\n", "starts with a comment", "grep -v '^#'"),
-    "inside.csv": ("a,b\n1,2\n# stop\n3,4\n", "row 3 has 1 cell", "delete comments"),
+    "comments.csv": (
+        "# made by us\n# a,b\n1,2\n3,4\n",
+        "the last of which may hold the names",
+        "--comment '#' and --no-header",
+    ),
+    "inside.csv": ("a,b\n1,2\n# stop\n3,4\n", "row 3 has 1 cell", "if that is a comment, add --comment '#'"),
     "rownames.csv": ('"a","b"\n"1",1.5,2\n"2",3,4\n', "row 2 has 3 cells", "if the first column names rows"),
     "rownames.txt": ('"a" "b"\n"1" 1.5 2\n"2" 3 4\n', "row 2 has 3 cells", "if the first column names rows"),
     "ends.csv": ("a,b\n1,2,\n3,4,\n", "row 2 has 3 cells", "end the first line with a separator too"),
@@ -193,6 +197,24 @@ def test_what_is_in_the_way_is_named(run, tmp_path, name):
         assert what in err
         assert fix in err
         assert not out
+
+
+COMMENTS = {
+    "above": ("# made by us, today\na,b\n1,2\n3,4\n", [], ["a", "b"]),
+    "several above": ("# made by us\n\n# today\na,b\n1,2\n3,4\n", [], ["a", "b"]),
+    "a line of names": ("#a,b\n1,2\n3,4\n", [], ["#a", "b"]),
+    "inside": ("a,b\n1,2\n# stop\n3,4\n", ["--comment", "#"], ["a", "b"]),
+    "two signs": ("// made by us\na,b\n1,2\n3,4\n// end\n", ["--comment", "//"], ["a", "b"]),
+    "no names": ("# made by us\n# a,b\n1,2\n3,4\n", ["--comment", "#", "--no-header"], ["column_1", "column_2"]),
+}
+
+
+@pytest.mark.parametrize("case", COMMENTS)
+def test_comments_are_skipped(run, tmp_path, case):
+    contents, words, names = COMMENTS[case]
+    (tmp_path / "t.csv").write_text(contents)
+    columns = json.loads(run("info", "t.csv", *words, "--json")[1])["columns"]
+    assert [(column["name"], column["mean"]) for column in columns] == list(zip(names, [2.0, 3.0], strict=True))
 
 
 def test_files_of_one_table_hold_one_kind(run, tmp_path):

@@ -20,7 +20,7 @@ mpl.use("Agg")
 
 def test_demo_prints_the_table_and_writes_two_pictures_and_a_report(tmp_path, capsys):
     open_before = plt.get_fignums()
-    written = demo.main(tmp_path / "new" / "report")
+    written = demo.show_first_example(tmp_path / "new" / "report")
     printed = capsys.readouterr().out
     assert "component  eigenvalue  share %  cumulative %" in printed
     assert "PC1         105073.35    67.44         67.44" in printed
@@ -42,14 +42,14 @@ def test_demo_prints_the_table_and_writes_two_pictures_and_a_report(tmp_path, ca
 
 def test_demo_replaces_older_pictures(tmp_path):
     (tmp_path / "scree.png").write_bytes(b"old")
-    demo.main(tmp_path)
+    demo.show_first_example(tmp_path)
     assert (tmp_path / "scree.png").read_bytes()[:4] == b"\x89PNG"
 
 
 def test_a_picture_that_cannot_be_put_in_place_leaves_nothing_behind(tmp_path):
     (tmp_path / "scree.png").mkdir()
     with pytest.raises(OSError):
-        demo.main(tmp_path)
+        demo.show_first_example(tmp_path)
     plt.close("all")
     assert [path.name for path in tmp_path.iterdir()] == ["scree.png"]
 

@@ -11,8 +11,10 @@ from scipy import sparse
 
 from eigenlens.arrays import to_numpy
 from eigenlens.errors import ModelFileError
-from eigenlens.kernel_pca.kernels.mercer import KERNELS, Custom, DistanceKernel, DotProductKernel, Kernel, make_kernel
-from eigenlens.kernel_pca.kernels.storing import from_dict, to_dict
+from eigenlens.kernel_pca.kernels import KERNELS, make_kernel
+from eigenlens.kernel_pca.kernels.base import DistanceKernel, DotProductKernel, Kernel
+from eigenlens.kernel_pca.kernels.custom import Custom
+from eigenlens.kernel_pca.storage import kernel_from_dict, kernel_to_dict
 
 GAMMA, DEGREE, COEF0 = 0.3, 3, 0.5
 
@@ -143,21 +145,21 @@ def test_a_named_kernel_is_its_name_and_numbers(name):
     kernel = a_kernel(name)
     assert isinstance(kernel, Kernel)
     assert kernel.name == name
-    assert from_dict(*to_dict(kernel)) == kernel
-    assert all(isinstance(number, int | float) for number in to_dict(kernel)[1].values())
+    assert kernel_from_dict(*kernel_to_dict(kernel)) == kernel
+    assert all(isinstance(number, int | float) for number in kernel_to_dict(kernel)[1].values())
     assert make_kernel(kernel) is kernel
 
 
 def test_a_callable_is_not_saved():
     with pytest.raises(ModelFileError, match="named kernels: 'linear'"):
-        to_dict(Custom(lambda X, Y: X @ Y.T))
+        kernel_to_dict(Custom(lambda X, Y: X @ Y.T))
 
 
 def test_a_file_with_another_kernel_is_refused():
     with pytest.raises(ModelFileError, match="'spline' is not known"):
-        from_dict("spline", {})
+        kernel_from_dict("spline", {})
     with pytest.raises(ModelFileError, match="'rbf' needs gamma"):
-        from_dict("rbf", {"degree": 3})
+        kernel_from_dict("rbf", {"degree": 3})
 
 
 @pytest.mark.parametrize("name", KERNELS)

@@ -115,7 +115,7 @@ def test_every_container_gives_the_same_codes(case):
 def test_counts_have_the_categories_of_the_encoder(case):
     column, entries, categories, declared = CASES[case]
     counts = Counts.of(column)
-    assert (counts.levels, counts.declared) == (categories, declared)
+    assert (counts.categories, counts.declared) == (categories, declared)
     assert counts.weight.tolist() == [sum(entry == category for entry in entries) for category in categories]
     assert counts.missing == entries.count(None)
 

@@ -11,7 +11,8 @@ import pytest
 
 from eigenlens import scan
 from eigenlens.data.files import decode as text_files
-from eigenlens.data.files.records import records
+from eigenlens.data.files.dialect import Dialect
+from eigenlens.data.files.records import iterate_pieces
 from eigenlens.errors import DataError, OptionError
 
 RNG = np.random.default_rng(5)
@@ -65,7 +66,7 @@ def test_compressed(tmp_path, pack):
     with pytest.raises(DataError, match="is truncated"):
         read(path)
     path.write_bytes(TEXT.encode())
-    with pytest.raises(DataError, match="is no intact"):
+    with pytest.raises(DataError, match="is not an intact"):
         read(path)
 
 
@@ -76,7 +77,7 @@ def test_what_cannot_be_decoded_is_named_by_its_place(tmp_path, monkeypatch, chu
     data = "\n".join(lines).encode("latin-1")
     (tmp_path / "t.csv").write_bytes(data)
     place = f"byte 0xe9 at position {data.index(0xE9)}, in line 32"
-    with pytest.raises(DataError, match=rf"is not UTF-8 \({place}\): .*encoding='latin-1'"):
+    with pytest.raises(DataError, match=rf"is not UTF-8 \({place}\); .*encoding='latin-1'"):
         scan(tmp_path / "t.csv", label="note").read_label()
     with pytest.raises(DataError, match=rf"is not ascii \({place}\)"):
         next(scan(tmp_path / "t.csv", label="note", encoding="ascii").rows())
@@ -96,20 +97,20 @@ def test_the_way_out_is_by_the_bytes(tmp_path):
 @pytest.mark.parametrize("name", ["nope", "base64", "rot13", "a\0b"])
 def test_names_of_no_encoding(tmp_path, name):
     (tmp_path / "t.csv").write_text(TEXT, encoding="utf-8")
-    with pytest.raises(OptionError, match="is no encoding of text: use one of 'utf-8'"):
+    with pytest.raises(OptionError, match="is not an encoding of text; use one of 'utf-8'"):
         scan(tmp_path / "t.csv", encoding=name)
 
 
 def test_an_encoding_is_for_text_only(tmp_path):
     np.save(tmp_path / "t.npy", ROWS)
-    with pytest.raises(OptionError, match="encoding is an option of delimited text"):
+    with pytest.raises(OptionError, match="encoding='latin-1' is an option of delimited text"):
         scan(tmp_path / "t.npy", encoding="latin-1")
 
 
 @pytest.mark.usefixtures("_chunks")
 def test_decoding_holds_a_piece_and_no_more(tmp_path):
     (tmp_path / "t.csv").write_bytes(TEXT.encode("utf-16"))
-    pieces = list(records(tmp_path / "t.csv", 200, skip=True, blanks=False))
+    pieces = list(iterate_pieces(tmp_path / "t.csv", 200, Dialect()))
     assert b"".join(pieces).decode() == TEXT.partition("\n")[2]
     assert len(pieces) > 3
     assert max(map(len, pieces)) < 300

@@ -50,7 +50,7 @@ def test_frames_as_they_are():
 
 def test_lists_and_other_shapes():
     np.testing.assert_allclose(MODEL.log_density(ROWS.tolist()), by_hand(ROWS))
-    with pytest.raises(DataError, match=r"shape \(2, 4\), and the density is of rows of 3 columns"):
+    with pytest.raises(DataError, match=r"shape \(2, 4\), and the density has 3 columns"):
         MODEL.log_density(np.zeros((2, 4)))
 
 

@@ -9,6 +9,7 @@ import pytest
 from golden_answers import FILES, LEAST, ask, difference, parameters, read_expected, tolerance
 
 import eigenlens
+from eigenlens.model_file import read
 
 RECORDS = read_expected()
 
@@ -39,6 +40,15 @@ def test_a_file_gives_the_same_numbers_and_so_does_its_copy(name, tmp_path):
     assert not differences(name, model, RECORDS[name])
     model.save(tmp_path / "copy.safetensors")
     assert not differences(name, eigenlens.load(tmp_path / "copy.safetensors"), RECORDS[name])
+    (kind, arrays, header), copy = (
+        read(path) for path in (FILES / f"{name}.safetensors", tmp_path / "copy.safetensors")
+    )
+    assert (kind, set(arrays), set(header)) == (
+        copy[0],
+        set(copy[1]),
+        set(copy[2]),
+    )  # earlier versions can read it, too
+    assert all(arrays[each].dtype == copy[1][each].dtype for each in arrays)
 
 
 def test_every_file_has_expectations_and_every_expectation_a_file():

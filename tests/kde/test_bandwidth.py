@@ -15,7 +15,6 @@ from eigenlens.kde.bandwidth import BANDWIDTH_RULES, bandwidth
 from eigenlens.kde.bandwidth import likelihood as bandwidth_likelihood
 from eigenlens.kde.bandwidth import pairs as bandwidth_pairs
 from eigenlens.kde.bandwidth.binned import make_sample
-from eigenlens.kde.bandwidth.multivariate import MATRIX_RULES
 from eigenlens.kde.bandwidth.pairs import sample_distinct_rows
 from eigenlens.kde.bandwidth.search import search_bandwidth
 from eigenlens.kde.bandwidth.ties import is_comb, usual_step
@@ -369,9 +368,9 @@ def test_a_rule_of_ones_own():
 )
 def test_what_a_rule_of_ones_own_gives_is_checked(value):
     for X in (normal(10), rows(10)):
-        with pytest.raises(OptionError, match="it must give a finite number above 0"):
+        with pytest.raises(OptionError, match="it must return a finite number above 0"):
             bandwidth(X, lambda x, weight: value)
-    with pytest.raises(OptionError, match="it must give a finite number above 0"):
+    with pytest.raises(OptionError, match="it must return a finite number above 0"):
         KernelDensity(bandwidth=lambda x, weight: value).fit(rows(10))
 
 
@@ -409,7 +408,7 @@ def rows(n=300, seed=0):
 @pytest.mark.parametrize("rule", RULES)
 def test_matrices_go_with_the_units_of_columns(rule):
     X, units = rows(), np.array([1000.0, 0.01])
-    H, scaled = MATRIX_RULES[rule](X, None), MATRIX_RULES[rule](X * units + 5.0, None)
+    H, scaled = BANDWIDTH_RULES[rule](X, None), BANDWIDTH_RULES[rule](X * units + 5.0, None)
     assert_allclose(scaled, H * (units if H.ndim == 1 else np.outer(units, units)), rtol=1e-6)
 
 
@@ -519,7 +518,7 @@ def test_other_kernels_have_one_bandwidth_a_column(rule):
     assert h.shape == (2,)
     assert_allclose(KernelDensity(kernel="epanechnikov", bandwidth=rule).fit(X).bandwidth_, h)
     ratio = SMOOTHING_KERNELS["epanechnikov"].canonical(2) / SMOOTHING_KERNELS["gaussian"].canonical(2)
-    assert_allclose(h, ratio * MATRIX_RULES[rule](X, None, True))
+    assert_allclose(h, ratio * BANDWIDTH_RULES[rule](X, None, True))
 
 
 @pytest.mark.parametrize("rule", ["silverman", "scott", "lscv", "mlcv"])

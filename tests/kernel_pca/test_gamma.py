@@ -91,5 +91,5 @@ def test_rows_that_do_not_vary_are_refused(rule, value):
 def test_missing_entries_are_explained(rule):
     X = rows()
     X[3, 1] = np.nan
-    with pytest.raises(DataError, match="contains NaN: 1 entries in 1 of 4 columns"):
+    with pytest.raises(DataError, match="contains NaN: 1 entry in 1 of 4 columns"):
         resolve_gamma(rule, X)

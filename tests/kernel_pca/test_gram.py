@@ -9,8 +9,15 @@ import pytest
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
+from eigenlens.kernel_pca.kernels.cosine import Cosine
+from eigenlens.kernel_pca.kernels.custom import Custom
 from eigenlens.kernel_pca.kernels.gram import CentredGram, KernelOperator, gram_matrix, upper_gram
-from eigenlens.kernel_pca.kernels.mercer import RBF, Cosine, Custom, Laplacian, Linear, Polynomial, Precomputed, Sigmoid
+from eigenlens.kernel_pca.kernels.laplacian import Laplacian
+from eigenlens.kernel_pca.kernels.linear import Linear
+from eigenlens.kernel_pca.kernels.polynomial import Polynomial
+from eigenlens.kernel_pca.kernels.precomputed import Precomputed
+from eigenlens.kernel_pca.kernels.rbf import RBF
+from eigenlens.kernel_pca.kernels.sigmoid import Sigmoid
 from eigenlens.linalg.lanczos import lanczos
 from eigenlens.linalg.spectrum import Requested
 

@@ -10,18 +10,16 @@ from scipy.optimize import minimize
 from sklearn.datasets import load_digits
 
 from eigenlens.errors import OptionError
-from eigenlens.kernel_pca.kernels.mercer import (
-    RBF,
-    Cosine,
-    Custom,
-    Kernel,
-    Laplacian,
-    Linear,
-    Polynomial,
-    Precomputed,
-    Sigmoid,
-    squared_distances,
-)
+from eigenlens.kernel_pca.kernels.base import Kernel
+from eigenlens.kernel_pca.kernels.cosine import Cosine
+from eigenlens.kernel_pca.kernels.custom import Custom
+from eigenlens.kernel_pca.kernels.distances import squared_distances
+from eigenlens.kernel_pca.kernels.laplacian import Laplacian
+from eigenlens.kernel_pca.kernels.linear import Linear
+from eigenlens.kernel_pca.kernels.polynomial import Polynomial
+from eigenlens.kernel_pca.kernels.precomputed import Precomputed
+from eigenlens.kernel_pca.kernels.rbf import RBF
+from eigenlens.kernel_pca.kernels.sigmoid import Sigmoid
 from eigenlens.kernel_pca.model import KernelComponents
 from eigenlens.kernel_pca.preimage import PREIMAGES, PreImageOptions, find_preimages, learn_inverse
 from eigenlens.kernel_pca.preimage import base as preimage_support

@@ -157,7 +157,7 @@ def test_one_dimension_has_a_cdf():
     fit = mixture().fit(x)
     assert kstest(fit.sample(2000).ravel(), fit.cdf).pvalue > 0.01
     assert kstest(x.ravel(), fit.cdf).pvalue > 0.01
-    with pytest.raises(OptionError, match="cdf is of one dimension"):
+    with pytest.raises(OptionError, match="cdf needs one dimension"):
         mixture().fit(rows()).cdf([0.0])
 
 

@@ -18,9 +18,10 @@ from eigenlens.densities.mixture import Mixture
 from eigenlens.errors import DataError, OptionError
 from eigenlens.latent.factor.fit import fit_factor
 from eigenlens.latent.ppca.fit import fit_ppca
-from eigenlens.mixture.em import run_em
+from eigenlens.mixture.em import run_from_start
+from eigenlens.mixture.em_step import clamped_components
 from eigenlens.mixture.fit import MixtureOptions, fit_mixture
-from eigenlens.mixture.problem import covariance_floor, make_problem, summarise_rows
+from eigenlens.mixture.problem import covariance_floor, make_problem
 from eigenlens.mixture.starts import (
     CENTRE_RULES,
     Start,
@@ -29,8 +30,9 @@ from eigenlens.mixture.starts import (
     from_responsibilities,
     inclusion_probabilities,
 )
-from eigenlens.mixture.structures.families import COVARIANCE_STRUCTURES
+from eigenlens.mixture.structures import COVARIANCE_STRUCTURES, make_structure
 from eigenlens.mixture.structures.parameters import PARAMETERS, raise_to_floor
+from eigenlens.mixture.summarise_rows import summarise_rows
 from references import crabs, mclust
 
 IRIS = load_iris().data
@@ -69,7 +71,7 @@ def test_at_least_as_likely_as_mclust(data, name, accuracy):
         what = f"mixture of {data}, {name}, K = {K}: log-likelihood"
         accuracy.at_least(what, fit.loglik, reference, system="mclust 6.0", slack=1e-6)
         assert fit.converged
-        assert not fit.held
+        assert not fit.clamped
         if abs(fit.loglik - reference) < 1e-3:
             assert fit.bic() == pytest.approx(-mclust.BIC[data, mclust.STRUCTURES[name]][K - 1], abs=1e-4)
 
@@ -118,15 +120,15 @@ def test_what_is_said_to_be_left_is_not_more(tol):
     cases = [(CRABS[0][:, None], CRABS[1], 2, "full"), (mclust.FAITHFUL, None, 3, "full"), (IRIS, None, 2, "tied")]
     cases += [(clusters(d=2, K=3, seed=seed, spread=0.8), None, 3, "diag") for seed in (1, 2)]
     for X, weight, K, name in cases:
-        structure = COVARIANCE_STRUCTURES[name](1)
+        structure = make_structure(name, 1)
         source = ArraySource(X).weighted(None if weight is None else weight.astype(float))
         problem = make_problem(summarise_rows(source, structure), K, structure)
         for seed in range(4):
             start = from_centres(CENTRE_RULES["random"], 1)(problem, K, np.random.default_rng(seed))[0].mixture
-            found = run_em(problem, start, tol=tol * problem.weight, max_iter=2000)
-            if not found.converged or problem.held(found.mixture).any():
+            found = run_from_start(problem, start, tol=tol * problem.weight, max_iter=2000)
+            if not found.converged or clamped_components(problem, found.mixture).any():
                 continue
-            further = run_em(problem, found.mixture, tol=0.0, max_iter=300)
+            further = run_from_start(problem, found.mixture, tol=0.0, max_iter=300)
             assert further.path[-1] - found.path[-1] <= tol * problem.weight
 
 
@@ -274,7 +276,7 @@ def test_float32_has_no_negative_variances(name):
     single, double = fitted(X, 3, structure=name), fitted(X.astype(np.float64), 3, structure=name)
     assert single.loglik == pytest.approx(double.loglik, rel=1e-6)
     assert np.linalg.eigvalsh(single.model.covariance()).min() > 0.0
-    assert not single.held
+    assert not single.clamped
 
 
 def test_same_seed_same_mixture_whatever_the_threads():
@@ -338,10 +340,10 @@ def test_the_prior_keeps_components_on_single_rows_wide():
     X = np.concatenate([clusters(K=1, d=2), [[50.0, 50.0]]])
     start = from_responsibilities(np.eye(2)[np.append(np.zeros(300, dtype=int), 1)])
     collapsed = fitted(X, 2, starting=start, in_order=True)
-    assert collapsed.held == (1,)
+    assert collapsed.clamped == (1,)
     assert np.all(np.diff(collapsed.path) >= 0.0)
     wide = fitted(X, 2, starting=start, in_order=True, prior="conjugate")
-    assert not wide.held
+    assert not wide.clamped
     assert np.linalg.eigvalsh(wide.model.components[1].covariance.matrix()).min() > 1e-3
 
 
@@ -356,8 +358,8 @@ def test_duplicated_rows_are_held_at_the_floor(name):
     assert np.all(np.diff(fit.path) >= 0.0)
     assert fit.weight == 360
     if name != "tied":
-        assert len(fit.held) == 1
-        assert fit.model.weights[fit.held[0]] == pytest.approx(1 / 6, abs=0.01)
+        assert len(fit.clamped) == 1
+        assert fit.model.weights[fit.clamped[0]] == pytest.approx(1 / 6, abs=0.01)
 
 
 def test_a_component_without_rows_is_removed():
@@ -375,7 +377,7 @@ def test_rows_in_a_plane_and_fewer_rows_than_columns():
     flat = np.column_stack([X, X.sum(axis=1)])
     fit = fitted(flat, 2)
     assert np.isfinite(fit.loglik)
-    assert len(fit.held) == 2
+    assert len(fit.clamped) == 2
     few = fitted(np.random.default_rng(0).standard_normal((6, 10)), 2)
     assert np.isfinite(few.loglik)
 
@@ -431,7 +433,7 @@ def impatient_from(monkeypatch, call):
     """From this call on, the climbs from guesses are stopped in their eighth pass; the list has an entry a call."""
     from eigenlens.mixture import starts as mixture_starts
 
-    calls, calm = [], mixture_starts.run_em_from_each
+    calls, calm = [], mixture_starts.run_from_starts
 
     def climb_all(problem, starts, **options):
         calls.append(len(starts))
@@ -440,7 +442,7 @@ def impatient_from(monkeypatch, call):
             problem = replace(problem, source=rows)
         return calm(problem, starts, **options)
 
-    monkeypatch.setattr(mixture_starts, "run_em_from_each", climb_all)
+    monkeypatch.setattr(mixture_starts, "run_from_starts", climb_all)
     return calls
 
 
@@ -540,7 +542,7 @@ def test_the_prior_of_fewer_rows_than_columns_is_no_plane(K):
     rng = np.random.default_rng(0)
     X, Y = rng.standard_normal((2, 20, 40))
     fit = fitted(X, K, prior="conjugate")
-    assert not fit.held
+    assert not fit.clamped
     assert np.linalg.eigvalsh(fit.model.components[0].covariance.matrix())[0] > 1e-3
     assert fit.model.log_density(Y).mean() > -5e3  # the prior of a plane has these rows at -1e11
 
@@ -572,9 +574,9 @@ def test_coordinates_go_there_and_back(name):
     array = arrays.get(name, rng.random((4, 2, 3)) + 0.1)
     s = np.array([1.0, 10.0, 0.1])
     part = PARAMETERS[name]
-    assert part.vector(array, s).shape == (4, part.size(array))
-    np.testing.assert_allclose(part.array(part.vector(array, s), s, array), array, rtol=1e-10)
-    far = part.array(part.vector(array, s) + 50.0, s, array)
+    assert part.to_vector(array, s).shape == (4, part.size(array))
+    np.testing.assert_allclose(part.from_vector(part.to_vector(array, s), s, array), array, rtol=1e-10)
+    far = part.from_vector(part.to_vector(array, s) + 50.0, s, array)
     assert np.all(np.isfinite(far))
 
 

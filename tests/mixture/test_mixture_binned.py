@@ -131,8 +131,8 @@ def test_the_prior_keeps_a_component_in_one_bin_wide():
     # of several starts, the one that stops short of the floor would be preferred
     one = from_centres(CENTRE_RULES["k-means++"], 1)
     collapsed, wide = (fitted(edges, counts, 2, prior=prior, starting=one) for prior in ("none", "conjugate"))
-    assert len(collapsed.held) == 1
-    assert not wide.held
+    assert len(collapsed.clamped) == 1
+    assert not wide.clamped
     assert replace(wide, loglik=0.0).bic() == pytest.approx(5 * np.log(76.0))
 
 

@@ -322,15 +322,19 @@ def wide(X):
         (lambda m, X: plot.embedding(m, X, (1, 2, 3)), OptionError, r"components=\(1, 2, 3\) must be two numbers"),
         (lambda m, X: plot.embedding(m, X, color=[1]), DataError, r"color has shape \(1,\), but X has 120 rows"),
         (lambda m, X: plot.embedding(m, X, labels="a"), DataError, "labels has 1 entries, but X has 120 rows"),
-        (lambda m, X: plot.embedding(PCA(), X), OptionError, "model=PCA has no components; give a fitted KernelPCA"),
+        (
+            lambda m, X: plot.embedding(PCA(), X),
+            OptionError,
+            "model is a PCA, which has no components",
+        ),
         (lambda m, X: plot.component_contours(m, X, 0), OptionError, "component=0 must be at least 1"),
         (lambda m, X: plot.component_contours(m, X, 5), OptionError, "component=5 must be at most 4, the number of"),
         (lambda m, X: plot.component_contours(m, X, resolution=1), OptionError, "resolution=1 must be at least 2"),
         (lambda m, X: plot.component_contours(m, X, names="abc"), OptionError, "names has 3 entries, but the model"),
         (lambda m, X: plot.component_contours(m, wide(X)), DataError, "X has 3 columns; contour lines are .* have 2"),
         (lambda m, X: plot.component_contours(m, X * np.nan), DataError, "X contains NaN or infinity"),
-        (lambda m, X: plot.denoising({}), OptionError, "panels=dict must be a dict with a name and rows"),
-        (lambda m, X: plot.denoising(X), OptionError, "panels=ndarray must be a dict"),
+        (lambda m, X: plot.denoising({}), OptionError, "panels must be a dict with a name and rows"),
+        (lambda m, X: plot.denoising(X), OptionError, "panels must be a dict with a name and rows .* not ndarray"),
         (lambda m, X: plot.denoising({"a": X, "b": X[1:]}), DataError, r"panels\['b'\] has shape \(119, 2\), but"),
         (lambda m, X: plot.denoising({"a": X * np.inf}), DataError, r"panels\['a'\] contains NaN or infinity"),
         (lambda m, X: plot.denoising({"a": X}, original="b"), OptionError, "original='b' is not a panel; known: 'a'"),
@@ -345,7 +349,7 @@ def test_wrong_arguments_are_named_and_leave_no_figure(rbf, circles, call, error
 
 def test_contours_need_a_model_of_two_columns(circles):
     X = wide(circles[0])
-    with pytest.raises(OptionError, match=r"model was fitted on 3 columns; .* must be 2: .*plot\.embedding"):
+    with pytest.raises(OptionError, match=r"model was fitted on 3 columns, .* plane of 2; .*plot\.embedding"):
         plot.component_contours(KernelPCA(2).fit(X), X)
     with pytest.raises(OptionError, match="model was fitted on 3 columns"):
         plot.component_contours(KernelPCA(2).fit(X).model_, X)
@@ -362,5 +366,5 @@ def test_contours_of_a_kernel_matrix_have_no_input_space(circles):
 
 def test_rows_are_no_name_of_a_panel():
     X = np.eye(4)
-    with pytest.raises(OptionError, match="original=ndarray must be the name of a panel"):
+    with pytest.raises(OptionError, match="original must be the name of a panel, not ndarray"):
         plot.denoising({"noisy": X}, original=X)

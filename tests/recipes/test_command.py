@@ -8,13 +8,13 @@ import pytest
 import typer
 
 from eigenlens.cli import COMMANDS, Command, main
-from eigenlens.cli.errors import refuse
-from eigenlens.cli.options import Running, takes
+from eigenlens.cli.errors import fail
+from eigenlens.cli.options import RunningOptions, takes
 
 
-@takes(running=Running)
+@takes(running=RunningOptions)
 def greet(
-    running: Running,
+    running: RunningOptions,
     name: Annotated[str, typer.Argument(help="Whom to greet.")] = "you",
     loud: Annotated[bool, typer.Option("--loud", help="Louder.")] = False,
 ) -> None:
@@ -23,7 +23,7 @@ def greet(
     As often as wanted.
     """
     if name == "nobody":
-        refuse("there is nobody to greet", "name somebody")
+        fail("there is nobody to greet", "name somebody")
     print(f"hello {name}{'!' if loud else ''}", running.seed)
 
 

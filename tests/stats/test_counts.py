@@ -28,7 +28,7 @@ def counted(values, weight=None):
 
 
 def as_dict(counts):
-    return {level: w for level, w in zip(counts.levels, counts.weight, strict=True) if w}, counts.missing
+    return {level: w for level, w in zip(counts.categories, counts.weight, strict=True) if w}, counts.missing
 
 
 RNG = np.random.default_rng(0)
@@ -93,18 +93,18 @@ def test_parts_merge_to_the_whole_in_any_order(name):
     parts = [Counts.of(column[i : i + 3]) for i in range(0, len(column), 3)]
     for order in (parts, parts[::-1]):
         merged = sum(order[1:], order[0])
-        assert merged.levels == whole.levels
+        assert merged.categories == whole.categories
         assert merged.declared == whole.declared
         np.testing.assert_allclose(merged.weight, whole.weight)
         assert merged.missing == whole.missing
 
 
 def test_levels_are_in_order_whichever_came_first():
-    assert Counts.of(["b", 2, "a", 10, 1.5, (1,)]).levels == (1.5, 2, 10, "a", "b", (1,))
+    assert Counts.of(["b", 2, "a", 10, 1.5, (1,)]).categories == (1.5, 2, 10, "a", "b", (1,))
 
 
 def test_booleans_are_two_levels_also_if_one_is_there():
-    assert Counts.of([True, True]).levels == (False, True)
+    assert Counts.of([True, True]).categories == (False, True)
     assert Counts.of(np.array([True])).declared
 
 
@@ -115,14 +115,14 @@ def test_masked_is_missing():
 def test_dates_are_levels():
     days = np.array(["2020-01-02", "2019-05-01", "NaT", "2020-01-02"], dtype="datetime64[ns]")
     found = Counts.of(days)
-    assert [str(level)[:10] for level in found.levels] == ["2019-05-01", "2020-01-02"]
+    assert [str(level)[:10] for level in found.categories] == ["2019-05-01", "2020-01-02"]
     assert found.missing == 1.0
-    assert Counts.of([datetime.date(2020, 1, 2)]).levels == (datetime.date(2020, 1, 2),)
+    assert Counts.of([datetime.date(2020, 1, 2)]).categories == (datetime.date(2020, 1, 2),)
 
 
 def test_declared_levels():
     found = Counts.of(["b", "a", "b"]).within(("c", "b", "a"))
-    assert found.levels == ("c", "b", "a")
+    assert found.categories == ("c", "b", "a")
     assert found.weight.tolist() == [0.0, 2.0, 1.0]
     assert found.declared
     with pytest.raises(DataError, match=r"x holds \('b'\), not among levels=\('a', 'c'\); add it to levels"):
@@ -153,7 +153,7 @@ def test_pandas_columns():
     numbers = pd.Series([1, None, 3, 1], dtype="Int64")
     assert as_dict(Counts.of(numbers)) == ({1: 2.0, 3: 1.0}, 1.0)
     flags = Counts.of(pd.Series([True, None], dtype="boolean"))
-    assert (flags.levels, flags.weight.tolist(), flags.missing, flags.declared) == (
+    assert (flags.categories, flags.weight.tolist(), flags.missing, flags.declared) == (
         (False, True),
         [0.0, 1.0],
         1.0,
@@ -167,7 +167,7 @@ def test_pandas_categoricals_declare_their_levels():
     column = pd.Categorical(["low", None, "low"], categories=["low", "mid", "high"], ordered=True)
     for given in (column, pd.Series(column), pd.DataFrame({"x": column})):
         found = Counts.of(given)
-        assert found.levels == ("low", "mid", "high")
+        assert found.categories == ("low", "mid", "high")
         assert found.weight.tolist() == [2.0, 0.0, 0.0]
         assert found.missing == 1.0
         assert found.declared
@@ -181,19 +181,19 @@ def test_polars_columns():
         assert as_dict(Counts.of(column)) == twin
         assert not Counts.of(column).declared
     enum = Counts.of(pl.Series(["b", None, "b"], dtype=pl.Enum(["a", "b"])))
-    assert (enum.levels, enum.weight.tolist(), enum.missing, enum.declared) == (("a", "b"), [0.0, 2.0], 1.0, True)
+    assert (enum.categories, enum.weight.tolist(), enum.missing, enum.declared) == (("a", "b"), [0.0, 2.0], 1.0, True)
     assert as_dict(Counts.of(pl.Series([1, None, 1]))) == ({1: 2.0}, 1.0)
     assert as_dict(Counts.of(pl.Series([1.5, float("nan"), None]))) == ({1.5: 1.0}, 2.0)
     flags = Counts.of(pl.Series([False, None]))
-    assert (flags.levels, flags.weight.tolist(), flags.missing) == ((False, True), [1.0, 0.0], 1.0)
-    assert Counts.of(pl.Series([True, True])).levels == (False, True)
+    assert (flags.categories, flags.weight.tolist(), flags.missing) == ((False, True), [1.0, 0.0], 1.0)
+    assert Counts.of(pl.Series([True, True])).categories == (False, True)
 
 
 def test_arrow_columns():
     pa = pytest.importorskip("pyarrow")
     for column in (pa.array(GAPPY), pa.chunked_array([GAPPY[:50], GAPPY[50:]]), pa.array(GAPPY).dictionary_encode()):
         assert as_dict(Counts.of(column)) == counted(GAPPY)
-    assert Counts.of(pa.array([True, None])).levels == (False, True)
+    assert Counts.of(pa.array([True, None])).categories == (False, True)
 
 
 # ---- rows of counts --------------------------------------------------------------------------------------------

@@ -1,11 +1,11 @@
-"""Rows and their classes: moments of each class, or of all about the means of their classes, from one pass.
+"""Statistics of each class from one pass over rows and their classes.
 
-Rows travel with their classes in the place of their weights, so that any source folds them, on a cluster too.
+The classes travel with the rows in the place of the weights, so that any source folds them, on a cluster too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -17,23 +17,29 @@ from eigenlens.data.source import Block, Source
 from eigenlens.stats.moments import Moments, merge_means
 
 __all__ = [
-    "ClassMoments", "ClassRows", "PooledMoments", "by_class", "class_summary", "labelled", "pooled_summary",
-    "rows_of_classes",
-]  # fmt: skip
+    "ClassDeviations",
+    "ClassMoments",
+    "PooledMoments",
+    "attach_classes",
+    "read_class_deviations",
+    "split_by_class",
+    "summarise_classes",
+    "summarise_pooled",
+]
 
-PIECE = 1 << 22
-"""Entries of rows that are shared out among the classes at a time."""
+CLASS_PIECE_ENTRIES = 1 << 22
+"""Entries of rows that are sorted by class at a time: the sorted copy takes 32 MB."""
 
 
-def labelled(source: Source, codes: Array) -> Source:
-    """The source with (n, 1) classes, or (n, 2) weights and classes, in the place of its weights."""
+def attach_classes(source: Source, codes: Array) -> Source:
+    """Return the source with (n, 1) classes, or (n, 2) weights and classes, in the place of its weights."""
     columns = [codes] if source.weight is None else [source.weight, codes]
     return source.weighted(np.column_stack(columns).astype(np.float64))
 
 
-def by_class(block: Block) -> Iterator[tuple[int, Block]]:
-    """The rows of a labelled block that count, class by class, a piece at a time."""
-    step = max(1, PIECE // block.rows.shape[1])
+def split_by_class(block: Block) -> Iterator[tuple[int, Block]]:
+    """Yield the rows with positive weight of a block with classes, class by class, one piece at a time."""
+    step = max(1, CLASS_PIECE_ENTRIES // block.rows.shape[1])
     for start in range(0, block.rows.shape[0], step):
         marks = block.weight[start : start + step]
         codes = marks[:, -1].astype(np.intp)
@@ -45,45 +51,73 @@ def by_class(block: Block) -> Iterator[tuple[int, Block]]:
             yield int(c), Block(rows, None if marks.shape[1] == 1 else np.ascontiguousarray(marks[mine, 0]))
 
 
+# ---- one statistic per class ----------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True, eq=False)
 class ClassMoments:
-    """The moments of each class: `Moments` or `QuarticMoments`, None for a class without rows."""
+    """One statistic per class, None for a class without rows; halves merge to the whole.
+
+    The properties are those of `Moments` or `QuarticMoments`; a family's own statistics merge in the same way.
+    """
 
     parts: tuple[Any, ...]
 
     def __add__(self, other: Self) -> Self:
-        return type(self)(tuple(_sum(a, b) for a, b in zip(self.parts, other.parts, strict=True)))
+        return type(self)(tuple(_merge(a, b) for a, b in zip(self.parts, other.parts, strict=True)))
 
     @property
     def rows(self) -> Array:
-        """Rows (C,) of positive weight."""
+        """The number of rows with positive weight (C,) of each class."""
         return np.array([part.rows if part is not None else 0 for part in self.parts])
 
     @property
     def weight(self) -> Array:
-        """Σw (C,)."""
+        """The total weight (C,) of each class."""
         return np.array([part.weight if part is not None else 0.0 for part in self.parts])
 
     @property
     def mean(self) -> Array:
-        """Means (C, d)."""
+        """The mean (C, d) of each class."""
         d = next(part for part in self.parts if part is not None).mean.size
         return np.stack([part.mean if part is not None else np.zeros(d) for part in self.parts])
 
     @property
     def scatter(self) -> Array:
-        """About the means of the classes, summed over these (d, d)."""
+        """The scatter (d, d) about the means of the classes, summed over the classes."""
         return np.asarray(sum(part.scatter for part in self.parts if part is not None))
 
     @property
     def variances(self) -> Array:
-        """Of the columns (d,), about the means of the classes."""
+        """The variances (d,) of the columns about the means of the classes."""
         return np.asarray(sum(part.scatter.diagonal() for part in self.parts if part is not None) / self.weight.sum())
+
+
+def summarise_classes(block: Block, summaries: Sequence[Callable[[Block], Any]]) -> ClassMoments:
+    """Return the statistics of each class in a block with classes, by one summary per class."""
+    parts: list[Any] = [None] * len(summaries)
+    for c, mine in split_by_class(block):
+        parts[c] = _merge(parts[c], summaries[c](mine))
+    return ClassMoments(tuple(parts))
+
+
+def _merge(a: Any, b: Any) -> Any:
+    if a is None or b is None:
+        return a if b is None else b
+    return a + b
+
+
+# ---- one scatter for all classes ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class PooledMoments:
-    """Rows and weight (C,), means (C, d), and one scatter (d, d) about the means of the classes; halves merge."""
+    """Means of the classes and one scatter about them; halves merge to the whole.
+
+    Attributes:
+        rows: (C,) rows with positive weight. weight: (C,). mean: (C, d).
+        scatter: (d, d), summed over the classes, so that memory does not grow with their number.
+    """
 
     rows: Array
     weight: Array
@@ -97,46 +131,33 @@ class PooledMoments:
 
     @property
     def variances(self) -> Array:
-        """Of the columns (d,), about the means of the classes."""
+        """The variances (d,) of the columns about the means of the classes."""
         return np.asarray(self.scatter.diagonal() / self.weight.sum())
 
 
-def class_summary(block: Block, n_classes: int, moments: Callable[[Block], Any]) -> ClassMoments:
-    """The moments of each class in a labelled block."""
-    parts: list[Any] = [None] * n_classes
-    for c, mine in by_class(block):
-        parts[c] = _sum(parts[c], moments(mine))
-    return ClassMoments(tuple(parts))
-
-
-def pooled_summary(block: Block, n_classes: int) -> PooledMoments:
-    """Means of the classes in a labelled block, and their common scatter. Cost b d² flops, whatever the classes."""
+def summarise_pooled(block: Block, n_classes: int) -> PooledMoments:
+    """Return the means of the classes in a block with classes, and their scatter. Cost b d² flops for any C."""
     d = block.rows.shape[1]
     rows, weight, mean = np.zeros(n_classes, dtype=np.int64), np.zeros(n_classes), np.zeros((n_classes, d))
     total = PooledMoments(rows, weight, mean, np.zeros((d, d)))
-    for c, mine in by_class(block):
-        found = Moments.of(mine)
-        total = total + _alone(found, c, n_classes)
+    for c, mine in split_by_class(block):
+        found, only = Moments.of(mine), np.arange(n_classes) == c
+        part = PooledMoments(only * found.rows, only * found.weight, only[:, None] * found.mean, found.scatter)
+        total = total + part
     return total
-
-
-def _alone(found: Moments, c: int, n_classes: int) -> PooledMoments:
-    chosen = np.arange(n_classes) == c
-    return PooledMoments(chosen * found.rows, chosen * found.weight, chosen[:, None] * found.mean, found.scatter)
-
-
-def _sum(a: Any, b: Any) -> Any:
-    if a is None or b is None:
-        return a if b is None else b
-    return a + b
 
 
 # ---- the rows themselves, where there are fewer of them than columns ------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
-class ClassRows:
-    """Rows (n, d) that count, their classes (n,), weights (n,), and the means (C, d) of the classes."""
+class ClassDeviations:
+    """The rows with positive weight as deviations from the means of their classes.
+
+    Attributes:
+        deviations: (n, d). codes: (n,) the class of each row. each: (n,) the weight of each row.
+        mean: (C, d) the means of the classes.
+    """
 
     deviations: Array
     codes: Array
@@ -145,36 +166,36 @@ class ClassRows:
 
     @property
     def rows(self) -> Array:
-        """Rows (C,)."""
+        """The number of rows (C,) of each class."""
         return np.bincount(self.codes, minlength=len(self.mean))
 
     @property
     def weight(self) -> Array:
-        """Σw (C,)."""
+        """The total weight (C,) of each class."""
         return np.bincount(self.codes, self.each, minlength=len(self.mean))
 
     @property
     def variances(self) -> Array:
-        """Of the columns (d,), about the means of the classes."""
+        """The variances (d,) of the columns about the means of the classes."""
         return np.asarray(self.each @ self.deviations**2 / self.each.sum())
 
-    def of(self, c: int) -> ClassRows:
-        """The rows of one class, as the only one."""
+    def of(self, c: int) -> ClassDeviations:
+        """Return the rows of class number c, as the only class."""
         mine = self.codes == c
         codes = np.zeros(int(mine.sum()), dtype=np.intp)
-        return ClassRows(self.deviations[mine], codes, self.each[mine], self.mean[c : c + 1])
+        return ClassDeviations(self.deviations[mine], codes, self.each[mine], self.mean[c : c + 1])
 
 
-def rows_of_classes(source: Source, n_classes: int) -> ClassRows:
-    """All rows of a labelled source in memory, as deviations from the means of their classes."""
-    parts = [(c, mine) for block in source.blocks() for c, mine in by_class(block)]
+def read_class_deviations(source: Source, n_classes: int) -> ClassDeviations:
+    """Read all rows of a source with classes into memory, as deviations from the means of their classes."""
+    parts = [(c, mine) for block in source.blocks() for c, mine in split_by_class(block)]
     codes = np.concatenate([np.full(mine.rows.shape[0], c) for c, mine in parts])
     each = np.concatenate([np.ones(mine.rows.shape[0]) if mine.weight is None else mine.weight for _, mine in parts])
     X = np.array(dense(stacked(tuple(mine.rows for _, mine in parts))))
     share = (codes == np.arange(n_classes)[:, None]) * each
     share /= np.where(share.any(axis=1), share.sum(axis=1), 1.0)[:, None]
-    centre = X[0].copy()
+    centre = X[0].copy()  # rows far from zero: means are taken about the first, so that no digits are lost
     X -= centre
     mean = share @ X
     X -= mean[codes]
-    return ClassRows(X, codes, each, centre + mean)
+    return ClassDeviations(X, codes, each, centre + mean)

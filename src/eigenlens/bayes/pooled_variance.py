@@ -1,7 +1,8 @@
-"""How far the columns of each class vary, and what a class is given where its own rows do not say.
+"""Variances of the columns in each class, and the pooled variance as a fallback for a class that has none.
 
-A class of one row, or with a column of one value, has no spread there, and the likelihood of most densities no maximum.
-What all classes vary by about their own means is then the best guess (Friedman 1989 with lambda = 1).
+A class of one row, or with a constant column, has no variance there, and the likelihood of most densities has no
+maximum. The variance within all classes, about their own means, is then the best guess (Friedman 1989 with
+lambda = 1).
 """
 
 from __future__ import annotations
@@ -13,19 +14,19 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.bayes.class_moments import ClassMoments
-from eigenlens.bayes.discriminant.covariances import FLOOR, constant_columns, held_covariance
+from eigenlens.bayes.discriminant.covariances import VARIANCE_FLOOR, covariance_within, is_constant
 from eigenlens.stats.moments import Moments
 
-__all__ = ["ClassSpread", "with_spread_within", "with_variances"]
+__all__ = ["ClassVariances", "replace_spread", "replace_variances"]
 
 
 @dataclass(frozen=True, eq=False)
-class ClassSpread:
-    """Weights, means and variances (C, d) of the entries of each column in each class.
+class ClassVariances:
+    """Weights, means and variances (C, d) of the observed entries of each column in each class.
 
     >>> parts = [Moments(2.0, np.array([1.0, 5.0]), np.diag([8.0, 0.0])), Moments(1.0, np.ones(2), np.zeros((2, 2)))]
-    >>> spread = ClassSpread.of(ClassMoments(tuple(parts)))
-    >>> spread.flat.tolist(), spread.within.round(3), spread.lent.round(10)
+    >>> found = ClassVariances.of(ClassMoments(tuple(parts)))
+    >>> found.constant_by_class.tolist(), found.within.round(3), found.fallback.round(10)
     ([[False, True], [True, True]], array([2.667, 0.   ]), array([2.66666667e+00, 3.56000000e-08]))
     """
 
@@ -34,67 +35,69 @@ class ClassSpread:
     variances: Array
 
     @classmethod
-    def of(cls, found: ClassMoments) -> ClassSpread:
-        """From `Moments` or `ColumnMoments` of each class."""
-        squares = [p.scatter.diagonal() if isinstance(p, Moments) else p.square for p in found.parts]
-        weight = np.stack([np.broadcast_to(p.weight, p.mean.shape) for p in found.parts])
+    def of(cls, found: ClassMoments) -> ClassVariances:
+        """Return the variances from `Moments` or `ColumnMoments` of each class."""
+        columns = [part.columns if isinstance(part, Moments) else part for part in found.parts]
+        weight = np.stack([np.broadcast_to(part.weight, part.mean.shape) for part in columns])
         with np.errstate(invalid="ignore", divide="ignore"):
-            return cls(weight, np.stack([p.mean for p in found.parts]), np.stack(squares) / weight)
+            variances = np.stack([part.square for part in columns]) / weight
+        return cls(weight, np.stack([part.mean for part in columns]), variances)
 
     @property
     def within(self) -> Array:
-        """Variances (d,) about the means of the classes."""
+        """The variances (d,) about the means of the classes."""
         return np.asarray(np.sum(self.weight * self.variances, axis=0) / self.weight.sum(axis=0))
 
     @property
     def total(self) -> Array:
-        """Variances (d,) of all rows."""
+        """The variances (d,) of all rows."""
         share = self.weight / self.weight.sum(axis=0)
         return np.asarray(self.within + np.sum(share * (self.mean - np.sum(share * self.mean, axis=0)) ** 2, axis=0))
 
     @property
     def constant(self) -> Array:
-        """Which columns (d,) have one value in all rows."""
-        return constant_columns(self.total, self.mean)
+        """The columns (d,) that are constant in all rows, as a mask."""
+        return is_constant(self.total, self.mean)
 
     @property
-    def still(self) -> Array:
-        """Which columns (d,) have one value in every class."""
-        return constant_columns(self.within, self.mean)
+    def constant_within(self) -> Array:
+        """The columns (d,) that are constant within every class, as a mask."""
+        return is_constant(self.within, self.mean)
 
     @property
-    def flat(self) -> Array:
-        """Where (C, d) a class has one value."""
+    def constant_by_class(self) -> Array:
+        """The columns that are constant within each class, as a mask (C, d)."""
         pairs = zip(self.variances, self.mean, strict=True)
-        return np.stack([constant_columns(v, mean[None]) for v, mean in pairs])
+        return np.stack([is_constant(v, mean[None]) for v, mean in pairs])
 
     @property
-    def lent(self) -> Array:
-        """The variances (d,) for a class that has none: those within all classes, or the floor where no class has any.
+    def fallback(self) -> Array:
+        """The variances (d,) for a class without any: those within all classes, or a floor where these are 0 too.
 
-        The floor is that of covariances, `FLOOR` times the variances of all rows.
+        The floor is that of covariances, `VARIANCE_FLOOR` times the variances of all rows.
         """
-        return np.asarray(self.within + np.where(self.still, FLOOR * self.total, 0.0))
+        return np.asarray(self.within + np.where(self.constant_within, VARIANCE_FLOOR * self.total, 0.0))
 
-    def part(self, columns: Array) -> ClassSpread:
-        """That of some columns."""
-        return ClassSpread(self.weight[:, columns], self.mean[:, columns], self.variances[:, columns])
-
-
-# ---- statistics of a class, changed ---------------------------------------------------------------------------
+    def subset(self, columns: Array) -> ClassVariances:
+        """Return the variances of some of the columns."""
+        return ClassVariances(self.weight[:, columns], self.mean[:, columns], self.variances[:, columns])
 
 
-def with_variances(part: Any, where: Array, variances: Array) -> Any:
-    """The statistics, but with the given variances (d,) in some columns, which are apart from all others there."""
+# ---- statistics of a class with another spread ----------------------------------------------------------------
+
+
+def replace_variances(part: Any, where: Array, variances: Array) -> Any:
+    """Return the statistics with the given variances (d,) in some columns, which no longer covary with any other."""
     if not isinstance(part, Moments):
         return replace(part, square=np.where(where, part.weight * variances, part.square))
     scatter = np.where(where[:, None] | where, 0.0, part.scatter)
     return replace(part, scatter=scatter + np.diag(np.where(where, part.weight * variances, 0.0)))
 
 
-def with_spread_within(part: Any, found: ClassMoments, spread: ClassSpread) -> tuple[Any, bool]:
-    """The statistics of a class with the spread of all about their means, and whether that is held at the floor."""
+def replace_spread(part: Any, found: ClassMoments, variances: ClassVariances) -> tuple[Any, bool]:
+    """Return the statistics of a class with the spread within all classes, and whether that is clamped at the floor."""
     if not isinstance(part, Moments):
-        return with_variances(part, np.ones(part.mean.size, dtype=bool), spread.lent), bool(spread.still.any())
-    covariance, held = held_covariance(found)
-    return replace(part, scatter=part.weight * covariance.matrix()), held
+        everywhere = np.ones(part.mean.size, dtype=bool)
+        return replace_variances(part, everywhere, variances.fallback), bool(variances.constant_within.any())
+    covariance, clamped = covariance_within(found)
+    return replace(part, scatter=part.weight * covariance.matrix()), clamped

@@ -1,6 +1,6 @@
 """The command line: `eigenlens fit pca wine.csv -k 0.9 --report wine.html`.
 
-Only what `--help` needs is imported here; each command imports the rest when it runs.
+Only what `--help` needs is imported here, so that it is quick; each command imports the rest when it runs.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import typer
 
 from eigenlens.catalogue import import_part
-from eigenlens.cli.errors import CODES, ReaderGone, Stopped, exit_status
-from eigenlens.cli.output import TYPED
+from eigenlens.cli.errors import EXIT_CODES, Interrupted, OutputClosed, exit_status
+from eigenlens.cli.output import TYPED_WORDS
 
 __all__ = ["COMMANDS", "main", "make_app"]
 
@@ -43,7 +43,7 @@ COMMANDS: dict[str, Command] = {
     ),
     "fit": Command(
         "eigenlens.cli.commands.fit.fit",
-        "Fit a model to a table, and say what was found.",
+        "Fit a model to a table, and describe the result.",
         (
             "fit pca wine.csv -k 0.9 --standardize --label cultivar -o wine.safetensors --report wine.html",
             "fit ppca sensors.parquet -k 4 -o ppca.safetensors",
@@ -58,7 +58,7 @@ COMMANDS: dict[str, Command] = {
     ),
     "transform": Command(
         "eigenlens.cli.commands.apply.transform",
-        "Scores of rows: principal components, factors, discriminants.",
+        "Compute the scores of rows: principal components, factors, discriminants.",
         (
             "transform wine.safetensors new.parquet -o scores.parquet",
             "transform wine.safetensors new.csv --id bottle | head",
@@ -66,45 +66,45 @@ COMMANDS: dict[str, Command] = {
     ),
     "denoise": Command(
         "eigenlens.cli.commands.apply.denoise",
-        "Rows as the model sees them: projected, and brought back.",
+        "Reconstruct rows from their scores, without the noise.",
         ("denoise kpca.safetensors noisy.npy -o clean.npy", "denoise wine.safetensors new.csv -o smooth.csv"),
     ),
     "impute": Command(
         "eigenlens.cli.commands.apply.impute",
-        "Fill missing entries with their means given the rest of the row.",
+        "Fill in missing values by their means given the rest of the row.",
         ("impute ppca.safetensors sensors.parquet --std -o filled.parquet",),
     ),
     "sample": Command(
         "eigenlens.cli.commands.sample.sample",
-        "New rows drawn from the model.",
+        "Draw new rows from the model.",
         ("sample gmm.safetensors -n 1000 --seed 7 -o drawn.csv", "sample nb.safetensors -n 5"),
     ),
     "score": Command(
         "eigenlens.cli.commands.score.score",
-        "How well the model fits rows: mean log density, or accuracy.",
+        "Score rows: their mean log-density, or the accuracy of their classes.",
         ("score gmm.safetensors faithful.csv", "score nb.safetensors test.csv --label species -o right.csv"),
     ),
     "predict": Command(
         "eigenlens.cli.commands.apply.predict",
-        "The class of each row, or its component of a mixture.",
+        "Predict the class of each row, or its component of a mixture.",
         (
             "predict nb.safetensors test.csv --proba -o classes.csv",
             "predict lda.safetensors test.csv --label species -o judged.csv",
         ),
     ),
     "compare": Command(
-        "eigenlens.cli.commands.compare.compare",
+        "eigenlens.cli.commands.compare.compare_densities",
         "Compare densities by the log-likelihood of held-out rows.",
         ("compare data.csv --models gmm,kde,ppca,fa --cv 5", "compare data.csv -m gmm:k=1:covariance=diag,pca:k=2"),
     ),
     "report": Command(
-        "eigenlens.cli.commands.report.report",
+        "eigenlens.cli.commands.report.report_models",
         "Write one self-contained HTML file with interactive charts.",
         ("report wine.safetensors wine.csv --label cultivar -o wine-again.html",),
     ),
     "export": Command(
         "eigenlens.cli.commands.export.export",
-        "Write what a model has learned for other programs.",
+        "Write the parameters of a model for other programs.",
         (
             "export wine.safetensors -o wine.json",
             "export wine.safetensors --only loadings -o loadings.csv",
@@ -115,8 +115,9 @@ COMMANDS: dict[str, Command] = {
 """The commands by name, in the order of the help."""
 
 SETTINGS = {"help_option_names": ["-h", "--help"]}
+FIRST_STEPS = ("demo", "info wine.csv", "fit pca wine.csv -k 0.9 --report wine.html")
 INTERRUPTED = "interrupted: nothing was written"
-EXIT_CODES = (
+EXIT_CODES_HELP = (
     "[bold]Exit codes[/]  0 done · 1 our fault · 2 usage · 3 data · 4 not converged under --strict · "
     "5 missing extra · 6 resources · 130 interrupted"
 )
@@ -136,14 +137,14 @@ def _version(wanted: bool) -> None:
 
 
 def make_app(name: str | None = None) -> typer.Typer:
-    """The typer application: the command of this name whole, the others by their one line; all whole if None."""
+    """Return the typer application: the command of this name in full, the others by one line; all in full if None."""
     app = typer.Typer(
         rich_markup_mode="rich",
         no_args_is_help=True,
         add_completion=False,
         context_settings=SETTINGS,
-        help=ABOUT,
-        epilog=_examples(["demo", "info wine.csv", "fit pca wine.csv -k 0.9 --report wine.html"]) + f"\n\n{EXIT_CODES}",
+        help=PROGRAM_HELP,
+        epilog=f"{_examples(FIRST_STEPS)}\n\n{EXIT_CODES_HELP}",
     )
     app.callback()(_eigenlens)
     for each in COMMANDS:
@@ -152,7 +153,7 @@ def make_app(name: str | None = None) -> typer.Typer:
 
 
 def _alone(name: str) -> typer.Typer:
-    """An application of one command: among others typer would load pydantic, for flags that nobody has given."""
+    """Return an application of one command: with several, typer would load pydantic, which takes time."""
     app = typer.Typer(rich_markup_mode="rich", add_completion=False, context_settings=SETTINGS)
     _add(app, name, _function(name))
     return app
@@ -160,11 +161,11 @@ def _alone(name: str) -> typer.Typer:
 
 def _add(app: typer.Typer, name: str, function: Callable[..., None]) -> None:
     command = COMMANDS[name]
-    told = command.about if function is _stub else _unwrapped(inspect.getdoc(function) or "")
-    app.command(name, help=told, epilog=_examples(command.examples) + f"\n\n{EXIT_CODES}")(function)
+    about = command.about if function is _stub else _unwrapped(inspect.getdoc(function) or "")
+    app.command(name, help=about, epilog=_examples(command.examples) + f"\n\n{EXIT_CODES_HELP}")(function)
 
 
-ABOUT = """Find structure and estimate densities in data: from a file to a picture in one command.
+PROGRAM_HELP = """Find structure and estimate densities in data: from a file to a report in one command.
 
 Start with [bold]eigenlens demo[/], or with [bold]eigenlens info FILE[/] on a table of your own. Results go to \
 standard output, progress to standard error; nothing is overwritten without --force."""
@@ -186,32 +187,32 @@ def _function(name: str) -> Callable[..., None]:
 
 
 def _unwrapped(text: str) -> str:
-    """Paragraphs on one line each: the terminal wraps them."""
+    """Return paragraphs on one line each, since the terminal wraps them."""
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Run a command line (that of the process if None); the exit code."""
+    """Run a command line (that of the process if None); return the exit code."""
     typed = list(sys.argv[1:] if words is None else words)
     if words is None and (not typed or {"-h", "--help"} & set(typed)):
-        gc.disable()  # help is quick then, and the process ends with it
+        gc.disable()  # help is quicker, and the process ends with it
     for name in ("stdout", "stderr"):  # None where the shell has closed them
         setattr(sys, name, getattr(sys, name) or open(os.devnull, "w"))  # noqa: SIM115
-    token = TYPED.set(tuple(typed))
+    token = TYPED_WORDS.set(tuple(typed))
     try:
         return _run(typed)
-    except (BrokenPipeError, ReaderGone):
+    except (BrokenPipeError, OutputClosed):
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115  # or Python would complain at its end
-        return CODES["done"]
-    except (KeyboardInterrupt, Stopped, typer.Abort):
+        return EXIT_CODES["done"]
+    except (KeyboardInterrupt, Interrupted, typer.Abort):
         print(INTERRUPTED, file=sys.stderr)
-        return CODES["interrupted"]
+        return EXIT_CODES["interrupted"]
     except Exception as error:
         if os.environ.get("EIGENLENS_TRACEBACK"):
             raise
         return _fail(*_described(error), typed)
     finally:
-        TYPED.reset(token)
+        TYPED_WORDS.reset(token)
 
 
 def _run(typed: list[str]) -> int:
@@ -221,29 +222,30 @@ def _run(typed: list[str]) -> int:
         app, words, name = make_app(""), typed, "eigenlens"
     result = typer.main.get_command(app).main(args=words, prog_name=name, standalone_mode=False)
     sys.stdout.flush()
-    if result == CODES["interrupted"]:  # typer has met the interrupt itself, while a command was still being loaded
+    if result == EXIT_CODES["interrupted"]:  # met by typer, while a command was being loaded
         print(INTERRUPTED, file=sys.stderr)
-    return result if isinstance(result, int) else CODES["done"]
+    return result if isinstance(result, int) else EXIT_CODES["done"]
 
 
 def _described(error: Exception) -> tuple[int, str, str]:
-    """Trouble with the words themselves is typer's to find; its class has moved between versions."""
+    """Return the exit code, message and fix; typer finds usage errors, by a class that has moved between versions."""
     if isinstance(error, typer.BadParameter.__mro__[1]):
         message: Any = getattr(error, "format_message", lambda: str(error))
-        said = " ".join(str(message()).split()).rstrip(".")
-        return CODES["usage"], said[:1].lower() + said[1:], ""
+        text = " ".join(str(message()).split()).rstrip(".")
+        return EXIT_CODES["usage"], text[:1].lower() + text[1:], ""
     return exit_status(error)
 
 
 def _fail(code: int, message: str, fix: str, typed: list[str]) -> int:
     command = next((word for word in typed if not word.startswith("-")), "")
-    if not message:  # a command line without words is answered with the help
+    if not message:  # a command line without words prints the help
         return code
-    fallback = f"see eigenlens {command + ' ' if command in COMMANDS else ''}--help" if code == CODES["usage"] else ""
+    see_help = f"see eigenlens {command + ' ' if command in COMMANDS else ''}--help"
+    fix = fix or (see_help if code == EXIT_CODES["usage"] else "")
     print(f"error: {message}", file=sys.stderr)
-    if fix or fallback:
-        print(f"  fix: {fix or fallback}", file=sys.stderr)
+    if fix:
+        print(f"  fix: {fix}", file=sys.stderr)
     if "--json" in typed:
-        told = {"error": message, "fix": fix or fallback or None, "exit_code": code}
-        print(json.dumps(told, indent=2, ensure_ascii=False))
+        fields = {"error": message, "fix": fix or None, "exit_code": code}
+        print(json.dumps(fields, indent=2, ensure_ascii=False))
     return code

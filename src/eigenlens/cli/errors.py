@@ -8,30 +8,28 @@ from __future__ import annotations
 import errno
 import inspect
 import os
-import re
 import shlex
 import sys
 from collections.abc import Iterator
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 from eigenlens.catalogue import MODELS
-from eigenlens.errors import EigenlensError, MissingValues, python_setting
+from eigenlens.errors import DataWarning, EigenlensError, MissingValues, python_setting
 
 __all__ = [
-    "CODES",
+    "EXIT_CODES",
     "CommandError",
-    "Look",
-    "ReaderGone",
-    "Stopped",
+    "Interrupted",
+    "OutputClosed",
     "exit_status",
+    "fail",
     "flag_name",
     "flag_setting",
-    "look_of",
     "message_line",
-    "refuse",
+    "warning_line",
 ]
 
-CODES = {
+EXIT_CODES = {
     "done": 0, "fault": 1, "usage": 2, "data": 3, "not-converged": 4, "extra": 5, "resources": 6, "interrupted": 130,
 }  # fmt: skip
 """Exit codes by what they mean."""
@@ -47,23 +45,23 @@ EXCEPTIONS = {
 """What an exception means, by the first of its classes that is named here."""
 
 
-class ReaderGone(Exception):
+class OutputClosed(Exception):
     """The reader of our standard output has stopped, as `head` does: not an error."""
 
 
-class Stopped(Exception):
+class Interrupted(Exception):
     """The user has interrupted the command."""
 
 
 class CommandError(EigenlensError):
-    """An error that only the command line raises; `kind`: a key of `CODES`."""
+    """An error that only the command line raises; `kind`: a key of `EXIT_CODES`."""
 
     def __init__(self, what: str, fix: str = "", kind: str = "usage") -> None:
         super().__init__(what, fix=fix)
         self.kind = kind
 
 
-def refuse(what: str, fix: str = "", kind: str = "usage") -> NoReturn:
+def fail(what: str, fix: str = "", kind: str = "usage") -> NoReturn:
     """Raise a `CommandError`."""
     raise CommandError(what, fix, kind)
 
@@ -77,20 +75,20 @@ def exit_status(error: BaseException) -> tuple[int, str, str]:
     (6, 'too large', 'raise --max-memory, use fewer rows or columns, or a machine with more memory')
     """
     if isinstance(error, CommandError):
-        return CODES[error.kind], *error.phrased(flag_setting, flag_name)
+        return EXIT_CODES[error.kind], *error.phrased(flag_setting, flag_name)
     if isinstance(error, OSError) and (error.errno in FULL_DISK or (error.strerror and error.filename)):
         return _system_error(error)
     kind = next((EXCEPTIONS[c.__name__] for c in type(error).__mro__ if c.__name__ in EXCEPTIONS), None)
     if kind is None:
         what = f"{type(error).__name__}: {message_line(error)}"
-        return CODES["fault"], f"this is a fault in eigenlens, not in your data: {what}", REPORT_FAULT
+        return EXIT_CODES["fault"], f"this is a fault in eigenlens, not in your data: {what}", REPORT_FAULT
     what, fix = message_line(error).rstrip("."), ""
     if isinstance(error, EigenlensError):
         what, fix = (" ".join(text.split()) for text in error.phrased(flag_setting, flag_name))
     if isinstance(error, MissingValues):
         able = ", ".join(entry.command for entry in MODELS.values() if entry.incomplete)
         fix = f"--skip-missing leaves those rows out, --missing em fits them with pca, and so do {able}"
-    return CODES[kind], what, fix or DEFAULT_FIXES.get(kind, "")
+    return EXIT_CODES[kind], what, fix or DEFAULT_FIXES.get(kind, "")
 
 
 def message_line(error: object) -> str:
@@ -98,14 +96,21 @@ def message_line(error: object) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
+def warning_line(warning: object) -> str:
+    """Return the message of a warning on one line, with the flags of the command line."""
+    if not isinstance(warning, DataWarning):
+        return message_line(warning)
+    return " ".join("; ".join(filter(None, warning.phrased(flag_setting, flag_name))).split()) + "."
+
+
 def _system_error(error: OSError) -> tuple[int, str, str]:
     if error.errno in FULL_DISK:
         what = f"nothing more can be written: {os.strerror(error.errno).lower()}"
-        return CODES["resources"], what, "make room on that disk, or write to another one"
+        return EXIT_CODES["resources"], what, "make room on that disk, or write to another one"
     what = f"'{error.filename}': {str(error.strerror).lower()}"
     forbidden = isinstance(error, PermissionError)
     look = "its permissions and those of its folder" if forbidden else "the path, and what is there,"
-    return CODES["data"], what, f"check {look} with ls -ld"
+    return EXIT_CODES["data"], what, f"check {look} with ls -ld"
 
 
 FULL_DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
@@ -135,6 +140,7 @@ SHARED_OPTIONS = frozenset({
 def flag_name(argument: str) -> str:
     """Return how the command line calls an argument of Python.
 
+    >>> from eigenlens import GaussianMixture  # whose parameters are known once it is imported
     >>> [flag_name(name) for name in ("n_components", "covariance_type", "sample_weight", "max_iter", "X", "other")]
     ['-k', '--covariance', '--weight', '--set max_iter', 'the table', 'other']
     """
@@ -174,42 +180,3 @@ def flag_setting(argument: str, value: Any) -> str:
     sign = "=" if flag.startswith("--set ") else " "
     each = value if isinstance(value, list | tuple) else [value]
     return " ".join(f"{flag}{sign}{shlex.quote(str(one))}" for one in each)
-
-
-# ---- cells that are nearly numbers --------------------------------------------------------------------------
-
-
-class Look(NamedTuple):
-    """How a cell is written, and what to do about that; `number`: it is one, so it never means missing."""
-
-    what: str
-    advice: str
-    number: bool = True
-
-
-LOOKS: dict[str, Look] = {
-    r"[+-]?\d{1,3}([,.\u2019' \u00a0\u202f]\d{3})+([.,]\d+)?": Look(
-        "numbers with signs between thousands", "name the sign between thousands with --thousands"
-    ),
-    r"[+-]?\d{1,3}(_\d{3})+(\.\d+)?": Look(
-        "numbers with signs between thousands", "name the sign between thousands with --thousands"
-    ),
-    r"[−–][\d.,]+": Look("numbers with a printer's minus", "write its numbers with a plain minus (-)"),
-    r"[+-]?[\d.,]+\s?%": Look("numbers with %", "write its numbers without %"),
-    r"[+-]?[$€£¥]\s?[\d.,]+|[\d.,]+\s?[$€£¥]": Look(
-        "numbers with signs of currency", "write its numbers without signs of currency"
-    ),
-    r"[+-]?\d*,\d+": Look("numbers with decimal commas", "say so with --decimal ','"),
-    r"(?i)yes|no|y|n|on|off": Look("yes and no", "write it as 1 and 0", number=False),
-    r"\d{4}-\d\d-\d\d.*|\d{1,2}[./]\d{1,2}[./]\d{2,4}.*": Look("dates", "write it as a number of days", number=False),
-}
-"""Cells that are nearly numbers, by their patterns."""
-
-
-def look_of(cell: str) -> Look | None:
-    """How a cell that is no number is written; None if it is any other text.
-
-    >>> look_of("9,695.54").what, look_of("9.7%").what, look_of("north")
-    ('numbers with signs between thousands', 'numbers with %', None)
-    """
-    return next((look for pattern, look in LOOKS.items() if re.fullmatch(pattern, cell.strip())), None)

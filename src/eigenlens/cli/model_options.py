@@ -15,8 +15,8 @@ from typing import Annotated, Any
 import typer
 
 from eigenlens.catalogue import MODELS, ModelEntry, entry_of, import_part, model_entry
-from eigenlens.cli.errors import refuse
-from eigenlens.cli.options import Running
+from eigenlens.cli.errors import fail
+from eigenlens.cli.options import RunningOptions
 
 __all__ = [
     "ModelOptions",
@@ -155,7 +155,7 @@ def model_parameters(words: Sequence[str] | None) -> dict[str, Any]:
     for word in words or ():
         name, sign, value = word.partition("=")
         if not sign or not name.strip():
-            refuse(f"--set {word!r} is not of the form NAME=VALUE", "write for instance --set max_iter=500")
+            fail(f"--set {word!r} is not of the form NAME=VALUE", "write for instance --set max_iter=500")
         found[name.strip()] = option_value(value.strip())
     return found
 
@@ -174,13 +174,13 @@ def option_value(text: Any) -> Any:
         return {"True": True, "False": False, "None": None}.get(text, text)
 
 
-def unfitted_model(model: str, options: ModelOptions, running: Running) -> tuple[Any, Any]:
+def unfitted_model(model: str, options: ModelOptions, running: RunningOptions) -> tuple[Any, Any]:
     """Return the estimator that the command line asks for, and how to choose its number of components (None: given)."""
-    from eigenlens.cli.choosing import asked_for
+    from eigenlens.cli.mixture_choice import parse_mixture_choice
 
     given = asdict(options)
     extra = model_parameters(given.pop("set"))
-    choice = asked_for(options.k) if find_model(model).chooses and "n_components" not in extra else None
+    choice = parse_mixture_choice(options.k) if find_model(model).chooses and "n_components" not in extra else None
     if choice is not None:
         given["k"] = None
     return make_estimator(model, given | {"max_memory": running.max_memory}, extra, running.seed), choice
@@ -193,7 +193,7 @@ def find_model(command: str) -> ModelEntry:
         known = {name: entry.command for entry in MODELS.values() for name in (entry.command, *entry.aliases)}
         near = difflib.get_close_matches(command.lower(), known, n=1, cutoff=0.5)
         guess = f"did you mean {known[near[0]]}? " if near else ""
-        refuse(f"{command!r} is not a model", f"{guess}use one of {', '.join(commands())}")
+        fail(f"{command!r} is not a model", f"{guess}use one of {', '.join(commands())}")
     return entry
 
 
@@ -215,7 +215,7 @@ def make_estimator(command: str, options: Mapping[str, Any], extra: Mapping[str,
     given = {option: value for option, value in options.items() if value is not None and value is not False}
     if entry.required and entry.required not in given and entry.options[entry.required] not in extra:
         fix = f"add --density {joined(commands('density'))}" if entry.wraps else f"see --help about {entry.required}"
-        refuse(f"{command} needs {flag_of(entry.required)}", fix)
+        fail(f"{command} needs {flag_of(entry.required)}", fix)
     _check_companions(given)
     own = {option: value for option, value in given.items() if option in entry.options or not entry.wraps}
     values = dict(entry.defaults) | {entry.options[option]: value for option, value in _check_taken(entry, own)}
@@ -226,7 +226,7 @@ def make_estimator(command: str, options: Mapping[str, Any], extra: Mapping[str,
     known = inspect.signature(made).parameters
     for parameter in extra:
         if parameter not in known:
-            refuse(f"--set {parameter}: {command} has no such parameter", f"it has {', '.join(known)}")
+            fail(f"--set {parameter}: {command} has no such parameter", f"it has {', '.join(known)}")
     random = {"random_state": seed} if "random_state" in known else {}
     return made(**(values | random | dict(extra)))
 
@@ -242,12 +242,12 @@ COMPANIONS: dict[str, tuple[str, tuple[str, ...]]] = {
 def _check_companions(given: Mapping[str, Any]) -> None:
     for option, (other, values) in COMPANIONS.items():
         if option in given and given.get(other) not in values:
-            refuse(f"--{option} has no effect without --{other} {joined(values)}", f"add --{other} {values[0]}")
+            fail(f"--{option} has no effect without --{other} {joined(values)}", f"add --{other} {values[0]}")
 
 
 def _make_density(command: str, options: Mapping[str, Any], seed: int) -> Any:
     if command not in commands("density"):
-        refuse(f"--density {command} is not a density of rows", f"use {joined(commands('density'))}")
+        fail(f"--density {command} is not a density of rows", f"use {joined(commands('density'))}")
     return make_estimator(command, options, {}, seed)
 
 
@@ -265,7 +265,7 @@ def _check_taken(entry: ModelEntry, given: Mapping[str, Any]) -> list[tuple[str,
             takers = ", ".join(other.command for other in MODELS.values() if option in other.options)
             own = ", ".join(flag_of(each) for each in entry.options if each != "max_memory")
             fix = f"{flag_of(option)} is for {takers}; {entry.command} takes {own}"
-            refuse(f"{flag_of(option)} is not an option of {entry.command}", fix)
+            fail(f"{flag_of(option)} is not an option of {entry.command}", fix)
     return taken
 
 
@@ -273,4 +273,4 @@ def require_method(model: Any, method: str, verb: str) -> None:
     """Raise an error that names the models with this method, unless the model has it."""
     if not hasattr(model, method):
         able = [entry.command for entry in MODELS.values() if hasattr(import_part(entry.estimator), method)]
-        refuse(f"a {type(model).__name__} cannot {verb}", f"fit {joined(able) or 'another model'}", "data")
+        fail(f"a {type(model).__name__} cannot {verb}", f"fit {joined(able) or 'another model'}", "data")

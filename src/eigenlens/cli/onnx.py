@@ -1,4 +1,4 @@
-"""A linear projection as an ONNX graph: (x − mean) V in float64; a linear rule beside it: softmax(C x + b)."""
+"""Linear projections as ONNX graphs: (x − mean) V in float64, with the rule softmax(C x + b) of a linear classifier."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.catalogue import entry_of, import_part
-from eigenlens.cli.errors import refuse
+from eigenlens.cli.errors import fail
 from eigenlens.errors import MissingExtra
 
 __all__ = ["write_projection"]
 
 OPSET = 17
 TOLERANCE = 1e-8
-"""How far ONNX may be from `transform`, over the largest score."""
+"""The largest difference between ONNX and `transform` that passes the check, relative to the largest score."""
 
 
 def principal_projection(model: Any) -> tuple[Array, Array]:
@@ -45,18 +45,18 @@ def discriminant_projection(model: Any) -> tuple[Array, Array]:
 
 
 def write_projection(model: Any, path: Path) -> str:
-    """Write the projection, and compare it with the model on rows around the mean; a note on what was done."""
+    """Write the projection, and compare it with the model on rows around the mean; return a note on the check."""
     entry = entry_of(model)
     if entry is None or not entry.projection:
         what = f"a {type(model).__name__} is not a linear projection, and only these are exported to ONNX"
-        refuse(what, "write .json or .csv", "data")
+        fail(what, "write .json or .csv", "data")
     try:
         onnx = importlib.import_module("onnx")
     except ImportError as error:
         raise MissingExtra("onnx", extra="onnx", need="writing ONNX") from error
     mu, V = import_part(entry.projection)(model)
     onnx.save(_graph(onnx, mu, V, model), str(path))
-    return _checked(model, mu, path)
+    return _check_graph(model, mu, path)
 
 
 def _graph(onnx: Any, mu: Array, V: Array, model: Any) -> Any:
@@ -73,7 +73,7 @@ def _graph(onnx: Any, mu: Array, V: Array, model: Any) -> Any:
         nodes, outputs, arrays = nodes + more[0], outputs + more[1], arrays + more[2]
     graph = helper.make_graph(nodes, f"eigenlens-{type(model).__name__}", [rows], outputs, arrays)
     made = helper.make_model(graph, producer_name="eigenlens", opset_imports=[helper.make_opsetid("", OPSET)])
-    made.ir_version = 8  # read by every runtime of the last years
+    made.ir_version = 8  # the oldest version that has these operators, for older runtimes
     names = [str(name) for name in getattr(model, "feature_names_in_", ())]
     helper.set_model_props(made, {"columns": json.dumps(names, ensure_ascii=False)})
     onnx.checker.check_model(made)
@@ -81,10 +81,10 @@ def _graph(onnx: Any, mu: Array, V: Array, model: Any) -> Any:
 
 
 def _rule(onnx: Any, mu: Array, model: Any) -> tuple[list[Any], list[Any], list[Any]]:
-    """softmax of C (x − mean) + C mean + b, and the class that is likeliest: nodes, outputs, constants."""
+    """Return softmax(C (x − mean) + C mean + b) and the most likely class: nodes, outputs, constants."""
     helper, C = onnx.helper, np.asarray(model.coef_, dtype=np.float64)
     b = np.asarray(model.intercept_, dtype=np.float64)
-    if len(C) == 1:  # of two classes, the second against the first
+    if len(C) == 1:  # with two classes, the second against the first
         C, b = np.vstack([np.zeros_like(C), C]), np.append(0.0, b)
     constants = {"C": C.T, "b": (C @ mu + b)[None, :], "classes": _classes(model)}
     nodes = [
@@ -101,12 +101,12 @@ def _rule(onnx: Any, mu: Array, model: Any) -> tuple[list[Any], list[Any], list[
 
 
 def _classes(model: Any) -> Array:
-    """Whole numbers as such, all else as text."""
+    """Return the classes: integers as integers, all others as text."""
     classes = np.asarray(model.classes_)
     return classes.astype(np.int64) if classes.dtype.kind in "iu" else np.array([str(each) for each in classes], object)
 
 
-def _checked(model: Any, mu: Array, path: Path) -> str:
+def _check_graph(model: Any, mu: Array, path: Path) -> str:
     try:
         onnxruntime = importlib.import_module("onnxruntime")
     except ImportError:
@@ -119,7 +119,7 @@ def _checked(model: Any, mu: Array, path: Path) -> str:
         agree = len(found) == 1 or np.array_equal(np.asarray(found[2]).astype(str), model.predict(X).astype(str))
     error = max(_distance(one, np.asarray(other)) for one, other in zip(found, wanted, strict=False))
     if not (error < TOLERANCE and agree):
-        refuse(f"the ONNX file disagrees with the model by {error:.1e} of the largest score", "report this", "fault")
+        fail(f"the ONNX file disagrees with the model by {error:.1e} of the largest score", "report this", "fault")
     return f"checked with onnxruntime: error {error:.0e}"
 
 

@@ -11,11 +11,18 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from eigenlens.cli.errors import ReaderGone, Stopped
+from eigenlens.cli.errors import Interrupted, OutputClosed
 
-__all__ = ["DataFiles", "ModelFile", "Output", "Parsing", "Reading", "Running", "flags", "takes"]
-
-READING, RUNNING = "Reading", "Running"
+__all__ = [
+    "DataFiles",
+    "ModelFile",
+    "Output",
+    "ParsingOptions",
+    "ReadingOptions",
+    "RunningOptions",
+    "given_flags",
+    "takes",
+]
 
 DataFiles = Annotated[
     list[str],
@@ -34,140 +41,147 @@ Output = Annotated[
 ]  # fmt: skip
 
 
-def _option(*names: str, panel: str, **settings: Any) -> Any:
-    # A flag takes no value, and its help must not look as if it did.
-    return typer.Option(*names, rich_help_panel=panel, **({"metavar": ""} | settings))
+def _reading(flag: str, about: str, *more: str, **settings: Any) -> Any:
+    # A flag without a value has no metavar, so that its help does not look as if it took one.
+    return typer.Option(flag, *more, help=about, rich_help_panel="Reading", **({"metavar": ""} | settings))
+
+
+def _running(flag: str, about: str, *more: str, **settings: Any) -> Any:
+    return typer.Option(flag, *more, help=about, rich_help_panel="Running", **({"metavar": ""} | settings))
 
 
 @dataclass(frozen=True)
-class Selecting:
-    """Which columns and rows of a table are used, and for what."""
+class SelectionOptions:
+    """Options that choose columns and rows of a table, and what they are used for."""
 
     columns: Annotated[
         list[str] | None,
-        _option(
-            "--columns", "-c", panel=READING, metavar="LIST",
-            help="Columns to use: names, ranges (a:f), or types (@number, @float, @integer, @boolean, @text); "
+        _reading(
+            "--columns",
+            "Columns to use: names, ranges (a:f), or types (@number, @float, @integer, @boolean, @text); "
             "separated by commas, or given several times; columns of .npy are 0, 1, … Default: all.",
+            "-c",
+            metavar="LIST",
         ),
-    ] = None  # fmt: skip
-    drop: Annotated[
-        list[str] | None,
-        _option("--drop", panel=READING, metavar="LIST", help="Columns to leave out, written as for --columns."),
     ] = None
-    id: Annotated[str | None, _option("--id", panel=READING, metavar="COLUMN", help="A column that names rows.")] = None
+    drop: Annotated[
+        list[str] | None, _reading("--drop", "Columns to leave out, written as for --columns.", metavar="LIST")
+    ] = None
+    id: Annotated[str | None, _reading("--id", "A column with names of the rows.", metavar="COLUMN")] = None
     label: Annotated[
-        str | None,
-        _option("--label", panel=READING, metavar="COLUMN", help="A column of classes or outcomes; it is not fitted."),
+        str | None, _reading("--label", "A column of classes or outcomes; it is not a feature.", metavar="COLUMN")
     ] = None
     weight: Annotated[
-        str | None,
-        _option("--weight", panel=READING, metavar="COLUMN", help="A column that says how often each row counts."),
+        str | None, _reading("--weight", "A column of weights: 3 means three copies of the row.", metavar="COLUMN")
     ] = None
     where: Annotated[
         list[str] | None,
-        _option(
-            "--where", panel=READING, metavar="TEST",
-            help="Keep rows that pass, e.g. 'age >= 18' or 'site == north'; may be repeated.",
+        _reading(
+            "--where", "Keep rows that pass, e.g. 'age >= 18' or 'site == north'; may be repeated.", metavar="TEST"
         ),
-    ] = None  # fmt: skip
-    skip_missing: Annotated[
-        bool, _option("--skip-missing", panel=READING, help="Leave out rows with a missing entry.")
-    ] = False
+    ] = None
+    skip_missing: Annotated[bool, _reading("--skip-missing", "Leave out rows with missing values.")] = False
 
 
 @dataclass(frozen=True)
-class Parsing:
-    """How delimited text is read."""
+class ParsingOptions:
+    """Options for reading delimited text."""
 
     na: Annotated[
-        list[str] | None,
-        _option("--na", panel=READING, metavar="TEXT", help="Text that means missing, in CSV; may be repeated."),
+        list[str] | None, _reading("--na", "A missing-value marker in CSV; may be repeated.", metavar="TEXT")
     ] = None
     separator: Annotated[
         str | None,
-        _option(
+        _reading(
             "--separator",
-            panel=READING,
+            "Separator of cells in CSV; tab, or ' ' for any number of spaces. Default: detected.",
             metavar="CHAR",
-            help="Between cells of CSV; tab, or ' ' for spaces of any number. Default: sniffed.",
         ),
     ] = None
     header: Annotated[
         bool | None,
-        _option("--header/--no-header", panel=READING, help="Whether the first line is names. Default: sniffed."),
+        _reading("--header/--no-header", "Whether the first line holds column names. Default: detected."),
     ] = None
     decimal: Annotated[
-        str | None,
-        _option("--decimal", panel=READING, metavar="CHAR", help="Of numbers in CSV: '.' or ','. Default: sniffed."),
+        str | None, _reading("--decimal", "Decimal sign in CSV: '.' or ','. Default: detected.", metavar="CHAR")
     ] = None
     thousands: Annotated[
         str | None,
-        _option(
-            "--thousands", panel=READING, metavar="CHAR",
-            help="Between thousands in CSV, as in 1.234,5 or 1,234.5. Default: none, unless such numbers are met.",
+        _reading(
+            "--thousands",
+            "Sign between thousands in CSV, as in 1.234,5 or 1,234.5. Default: none, unless detected.",
+            metavar="CHAR",
         ),
-    ] = None  # fmt: skip
+    ] = None
+    comment: Annotated[
+        str | None,
+        _reading(
+            "--comment",
+            "Start of lines of CSV that are skipped. Default: # in lines above the names.",
+            metavar="TEXT",
+        ),
+    ] = None
     encoding: Annotated[
         str | None,
-        _option(
-            "--encoding", panel=READING, metavar="NAME",
-            help="Of CSV: latin-1, cp1252, shift_jis, … Default: UTF-8, or UTF-16 where the file is marked so.",
+        _reading(
+            "--encoding",
+            "Encoding of CSV: latin-1, cp1252, shift_jis, … Default: UTF-8, or UTF-16 with a byte order mark.",
+            metavar="NAME",
         ),
-    ] = None  # fmt: skip
+    ] = None
 
 
 @dataclass(frozen=True)
-class Reading(Parsing, Selecting):
-    """How a table is read, and which of its columns and rows are used."""
+class ReadingOptions(ParsingOptions, SelectionOptions):
+    """Options for reading a table and choosing its columns and rows."""
 
     text: Annotated[
         list[str] | None,
-        _option(
-            "--text", panel=READING, metavar="LIST",
-            help="nb: columns of CSV that hold categories though their cells look like numbers (0, 1, 2, 3+); "
+        _reading(
+            "--text",
+            "nb: columns of CSV that hold categories though their cells look like numbers (0, 1, 2, 3+); "
             "written as for --columns.",
+            metavar="LIST",
         ),
-    ] = None  # fmt: skip
+    ] = None
 
 
 @dataclass(frozen=True)
-class Running:
-    """How a command works and what it says."""
+class RunningOptions:
+    """Options that all commands share: how they work and what they print."""
 
-    seed: Annotated[int, _option("--seed", panel=RUNNING, metavar="N", min=0, help="Seed of everything random.")] = 0
+    seed: Annotated[int, _running("--seed", "Seed of all random numbers.", metavar="N", min=0)] = 0
     threads: Annotated[
-        int | None, _option("--threads", panel=RUNNING, metavar="N", min=1, help="Most threads. Default: all cores.")
+        int | None, _running("--threads", "Maximal number of threads. Default: all cores.", metavar="N", min=1)
     ] = None
     max_memory: Annotated[
         str | None,
-        _option(
-            "--max-memory", panel=RUNNING, metavar="SIZE",
-            help="What rows and kernels may take in memory, e.g. 4GB; beyond it rows are read by blocks, pass by pass, "
-            "or where that cannot be the command stops with exit code 6. Default: a quarter of what is free.",
+        _running(
+            "--max-memory",
+            "Memory that rows and kernels may take, e.g. 4GB; beyond it rows are read in blocks, pass by pass, or, "
+            "where that is not possible, the command stops with exit code 6. Default: a quarter of what is free.",
+            metavar="SIZE",
         ),
-    ] = None  # fmt: skip
-    json: Annotated[bool, _option("--json", panel=RUNNING, help="Print one JSON value instead of words.")] = False
-    quiet: Annotated[
-        bool, _option("--quiet", "-q", panel=RUNNING, help="Print results and errors only, no words and no progress.")
-    ] = False
+    ] = None
+    json: Annotated[bool, _running("--json", "Print one JSON value instead of text.")] = False
+    quiet: Annotated[bool, _running("--quiet", "Print results and errors only.", "-q")] = False
     progress: Annotated[
         bool | None,
-        _option(
-            "--progress/--no-progress", panel=RUNNING,
-            help="Show progress on standard error after a second. Default: if that is a terminal.",
+        _running(
+            "--progress/--no-progress",
+            "Show progress on standard error after a second. Default: if that is a terminal.",
         ),
-    ] = None  # fmt: skip
+    ] = None
     dry_run: Annotated[
-        bool, _option("--dry-run", panel=RUNNING, help="Read and check everything, say what would be done, do nothing.")
+        bool, _running("--dry-run", "Read and check everything, print what would be done, write nothing.")
     ] = False
-    force: Annotated[bool, _option("--force", "-f", panel=RUNNING, help="Replace files that exist.")] = False
+    force: Annotated[bool, _running("--force", "Replace files that exist.", "-f")] = False
 
 
-def flags(group: Any, *names: str) -> list[str]:
-    """The words that would give these options of a group again, where they are not the default.
+def given_flags(group: Any, *names: str) -> list[str]:
+    """Return the words that give these options of a group again, where they are not the default.
 
-    >>> flags(Reading(na=["n/a", "-"], header=False), "na", "header", "decimal")
+    >>> given_flags(ReadingOptions(na=["n/a", "-"], header=False), "na", "header", "decimal")
     ['--na', 'n/a', '--na', '-', '--no-header']
     """
     words: list[str] = []
@@ -184,10 +198,10 @@ def flags(group: Any, *names: str) -> list[str]:
 
 
 def takes(**groups: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """A decorator: the parameters named here are option groups, whose fields become options of the command.
+    """Decorate a command: the parameters named here are option groups, whose fields become its options.
 
-    >>> @takes(running=Running)
-    ... def hello(name: str, running: Running) -> None:
+    >>> @takes(running=RunningOptions)
+    ... def hello(name: str, running: RunningOptions) -> None:
     ...     print(name, running.seed)
     >>> hello(name="you", seed=3)
     you 3
@@ -210,9 +224,9 @@ def takes(**groups: type) -> Callable[[Callable[..., None]], Callable[..., None]
             try:
                 function(**given, **made)
             except BrokenPipeError as error:  # typer would end the process on this and the next
-                raise ReaderGone from error
+                raise OutputClosed from error
             except KeyboardInterrupt as error:
-                raise Stopped from error
+                raise Interrupted from error
 
         flat = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in itertools.chain(own, *added.values())]
         command.__signature__ = inspect.Signature(flat)  # type: ignore[attr-defined]

@@ -1,9 +1,4 @@
-"""Tables in words: columns of text under their headings, numbers as text, and which of many columns are shown.
-
-Lines as wide as the terminal: tables are cut there, and words wrapped; what goes into a file or a pipe is whole.
-
-The words of the command line that is being run, for reports and for the command to try next.
-"""
+"""Text for the terminal: tables, numbers, counts, lines cut or wrapped at its width, and the command that was typed."""
 
 from __future__ import annotations
 
@@ -15,62 +10,63 @@ import textwrap
 from collections.abc import Sequence
 from contextvars import ContextVar
 
+from eigenlens.tables.text import align
+
 __all__ = [
-    "SHOWN",
-    "TYPED",
-    "aligned",
+    "TABLE_LINES",
+    "TYPED_WORDS",
     "command_line",
-    "counted",
-    "cut",
-    "figure",
+    "count_noun",
+    "cut_lines",
+    "drop_flags",
+    "format_figure",
+    "limited_table",
     "one_line",
-    "without",
-    "wrapped",
+    "wrap_line",
 ]
 
-SHOWN = 12
+TABLE_LINES = 12
 """The most lines of a table of columns."""
 
 
-def aligned(header: Sequence[str], lines: Sequence[Sequence[str]], most: int = SHOWN, sides: str = "") -> str:
-    """Columns of text, the first flush left, the others flush right, or by `sides`; of a long table the first lines.
+def limited_table(
+    header: Sequence[str], lines: Sequence[Sequence[str]], most: int = TABLE_LINES, sides: str = ""
+) -> str:
+    """Return the first `most` lines below a header, the first column flush left and the others right, or by `sides`.
 
-    >>> print(aligned(["name", "n"], [["a", "10"], ["bb", "5"]]))
+    >>> print(limited_table(["name", "n"], [["a", "10"], ["bb", "5"]], most=1))
     name   n
     a     10
-    bb     5
+    … 1 more
     """
-    shown = [[one_line(cell) for cell in header], *([one_line(line[0]), *line[1:]] for line in lines[:most])]
-    widths = [max(len(line[j]) for line in shown) for j in range(len(header))]
-    signs = sides or "<" + ">" * (len(header) - 1)
-    text = [
-        "  ".join(f"{cell:{side}{w}}" for side, cell, w in zip(signs, line, widths, strict=True)).rstrip()
-        for line in shown
-    ]
-    return "\n".join([*text, *([f"… {len(lines) - most:,} more"] if len(lines) > most else [])])
+    rows = [[one_line(line[0]), *line[1:]] for line in lines[:most]]
+    table = align([one_line(cell) for cell in header], rows, sides)
+    return f"{table}\n… {len(lines) - most:,} more" if len(lines) > most else table
 
 
-def figure(value: float, form: str) -> str:
-    """A number as text; one that is shown as zero has no sign.
+def format_figure(value: float, form: str) -> str:
+    """Return a number as text; one that is shown as zero has no sign.
 
-    >>> figure(-0.0, ".4g"), figure(-0.0001, ".3f"), figure(-1.25, ".3g")
+    >>> format_figure(-0.0, ".4g"), format_figure(-0.0001, ".3f"), format_figure(-1.25, ".3g")
     ('0', '0.000', '-1.25')
     """
     text = format(value, form)
     return text.removeprefix("-") if not text.strip("-0.") else text
 
 
-NARROW = 20
-"""Words are not wrapped into columns narrower than this."""
+NARROWEST_TEXT = 20
+"""Text is not wrapped into columns narrower than this: it would be a word or two per line."""
 
 
-def cut(text: str, width: int | None = None) -> str:
-    """The lines of a table, cut where the terminal ends; a number is shown whole or not at all.
+def cut_lines(text: str, width: int | None = None) -> str:
+    """Return the lines of a table cut at the width of the terminal; a number is shown whole or not at all.
 
-    >>> print(cut("name     mean   note\\nlength  12.125  in millimetres", 20))
+    Output to a file or a pipe is not cut.
+
+    >>> print(cut_lines("name     mean   note\\nlength  12.125  in millimetres", 20))
     name     mean   note
     length  12.125  in …
-    >>> print(cut("length  12.125  13.75", 18))
+    >>> print(cut_lines("length  12.125  13.75", 18))
     length  12.125  …
     """
     width = _width() if width is None else width
@@ -86,21 +82,21 @@ def _cut(line: str, width: int) -> str:
     return f"{kept}…"
 
 
-def wrapped(line: str, indent: int) -> list[str]:
-    """A line of words as several that fit into the terminal beside an indent; words after cells keep their column."""
+def wrap_line(line: str, indent: int) -> list[str]:
+    """Return a line of text as lines that fit into the terminal beside an indent; text after cells keeps its column."""
     width = _width()
     if width is None or len(line) <= width - indent:
         return [line]
     start = line.rstrip().rfind("  ") + 2 if "  " in line.strip() else 0
     room = width - indent - start
-    if room < NARROW or " " not in line[start:].strip():
+    if room < NARROWEST_TEXT or " " not in line[start:].strip():
         return [_cut(line, width - indent)]
     parts = textwrap.wrap(line[start:], room, break_long_words=False, break_on_hyphens=False)
     return [line[:start] + parts[0], *(" " * start + part for part in parts[1:])]
 
 
 def one_line(name: str, most: int = 40) -> str:
-    r"""A name as a cell of a table: on one line, its middle left out where it is long.
+    r"""Return a name as a cell of a table: on one line, without its middle where it is long.
 
     >>> one_line("two\nlines"), one_line("a" * 30 + "b" * 30, 11)
     ('two\\nlines', 'aaaaa…bbbbb')
@@ -113,19 +109,19 @@ def _width() -> int | None:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
-TYPED: ContextVar[tuple[str, ...]] = ContextVar("typed", default=())
-"""The words after the program's name."""
+TYPED_WORDS: ContextVar[tuple[str, ...]] = ContextVar("typed", default=())
+"""The words after the name of the program, as they were typed."""
 
 
 def command_line() -> str:
-    """The command as it was typed."""
-    return shlex.join(["eigenlens", *TYPED.get()])
+    """Return the command as it was typed."""
+    return shlex.join(["eigenlens", *TYPED_WORDS.get()])
 
 
-def without(words: Sequence[str], *flags: str, valued: str = "") -> list[str]:
-    """Words less some flags, and less one that has a value, with its value.
+def drop_flags(words: Sequence[str], *flags: str, valued: str = "") -> list[str]:
+    """Return words without some flags, and without an option and its value.
 
-    >>> without(["fit", "-q", "--report", "r.html", "a.csv"], "-q", valued="--report")
+    >>> drop_flags(["fit", "-q", "--report", "r.html", "a.csv"], "-q", valued="--report")
     ['fit', 'a.csv']
     """
     kept, skip = [], False
@@ -136,10 +132,10 @@ def without(words: Sequence[str], *flags: str, valued: str = "") -> list[str]:
     return kept
 
 
-def counted(n: int, what: str) -> str:
-    """A number and its noun.
+def count_noun(n: int, what: str) -> str:
+    """Return a number and its noun.
 
-    >>> counted(1, "row"), counted(2000, "row"), counted(3, "class")
+    >>> count_noun(1, "row"), count_noun(2000, "row"), count_noun(3, "class")
     ('1 row', '2,000 rows', '3 classes')
     """
     return f"{n:,} {what}" + ("" if n == 1 else "es" if what.endswith("s") else "s")

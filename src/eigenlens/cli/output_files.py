@@ -1,4 +1,4 @@
-"""Tables and texts into files: whole or not at all, never over an old one unasked."""
+"""Output files: written whole or not at all, and never over an old one without --force."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from eigenlens.cli.errors import refuse
+from eigenlens.cli.errors import fail
 
-__all__ = ["FORMATS", "checked_target", "free_name", "in_words", "size_of", "write_table", "write_whole"]
+__all__ = ["OUTPUT_FORMATS", "check_target", "file_size", "format_size", "free_name", "write_files", "write_table"]
 
 
-def checked_target(path: str | None, force: bool, suffixes: Mapping[str, Any] | tuple[str, ...]) -> Path | None:
-    """The path to write to, refused before any work is done if it cannot be or must not be written."""
+def check_target(path: str | None, force: bool, suffixes: Mapping[str, Any] | tuple[str, ...]) -> Path | None:
+    """Return the path to write to; before any work is done, check that it can and may be written."""
     if path is None:
         return None
     target = Path(os.path.expanduser(path))
     if suffixes and target.suffix.lower() not in suffixes:
         known = f"{'one of ' * (len(suffixes) > 1)}{', '.join(suffixes)}"
-        refuse(f"-o {path} has {f'the suffix {target.suffix!r}' if target.suffix else 'no suffix'}", f"use {known}")
+        fail(f"-o {path} has {f'the suffix {target.suffix!r}' if target.suffix else 'no suffix'}", f"use {known}")
     if target.is_dir():
-        refuse(f"'{path}' is a folder", "name a file in it")
+        fail(f"'{path}' is a folder", "name a file in it")
     if target.exists() and not force:
-        refuse(f"'{path}' exists already", "choose another name, or replace it with --force")
+        fail(f"'{path}' exists already", "choose another name, or replace it with --force")
     if not target.parent.is_dir():
-        refuse(f"the folder '{target.parent}' does not exist", f"create it first: mkdir -p '{target.parent}'")
+        fail(f"the folder '{target.parent}' does not exist", f"create it first: mkdir -p '{target.parent}'")
     if not os.access(target.parent, os.W_OK):
-        refuse(f"nothing may be written into the folder '{target.parent}'", "choose another place for it", "data")
+        fail(f"the folder '{target.parent}' is not writable", "choose another folder", "data")
     return target
 
 
-def write_whole(*files: tuple[Path, Callable[[Path], Any]], check: Callable[[], None] = lambda: None) -> None:
-    """Complete all files in folders of their own beside their places, then move them there.
+def write_files(*files: tuple[Path, Callable[[Path], Any]], check: Callable[[], None] = lambda: None) -> None:
+    """Write all files in temporary folders beside their targets, then move them there.
 
-    Whatever interrupts this, every file is what it was before or whole, and none is new unless all are ready. `check`
-    is asked before the move, and raises where an interrupt was taken for a wish to stop early.
+    Whatever interrupts this, every file is unchanged or complete, and none is new unless all are ready. `check` is
+    called before the move, and raises an interrupt that a fit took as a request to stop early.
     """
     ready: list[tuple[Path, Path]] = []
     try:
@@ -52,7 +52,7 @@ def write_whole(*files: tuple[Path, Callable[[Path], Any]], check: Callable[[], 
             folder = final.with_name(f".{final.stem}-{secrets.token_hex(6)}")
             ready.append((folder / final.name, final))
             folder.mkdir()
-            with _said_by_the_system():
+            with _system_errors():
                 fill(folder / final.name)
         check()
         for temporary, final in ready:
@@ -65,43 +65,43 @@ def write_whole(*files: tuple[Path, Callable[[Path], Any]], check: Callable[[], 
 
 
 @contextlib.contextmanager
-def _said_by_the_system() -> Iterator[None]:
-    """Libraries wrap what the system said, or leave it out: a full disk must still be known as one."""
+def _system_errors() -> Iterator[None]:
+    """Raise the system's own error where a library wraps it: a full disk must be recognised as one."""
     try:
         yield
     except Exception as error:
-        said = re.search(r"os error (\d+)", str(error))
-        short = isinstance(error, OSError) and error.errno is None
-        if said is None and not short:
+        code = re.search(r"os error (\d+)", str(error))  # Polars has it in the text only
+        short = isinstance(error, OSError) and error.errno is None  # NumPy: fewer bytes were written than asked for
+        if code is None and not short:
             raise
-        number = errno.ENOSPC if said is None else int(said[1])
+        number = errno.ENOSPC if code is None else int(code[1])
         raise OSError(number, os.strerror(number)) from error
 
 
 def free_name(name: str) -> str:
-    """The name, with a number in it if a file of this name exists: what a suggestion writes must not be there yet."""
+    """Return the name, with a number in it if such a file exists: a suggested command must not overwrite a file."""
     path = Path(name)
     names = itertools.chain([path], (path.with_name(f"{path.stem}-{i}{path.suffix}") for i in itertools.count(2)))
     return str(next(each for each in names if not each.exists()))
 
 
 def write_table(columns: Mapping[str, Any], target: Path | None, check: Callable[[], None] = lambda: None) -> None:
-    """Named columns (n,) into a file by its suffix, or as CSV to standard output; `check` as in `write_whole`."""
+    """Write named columns (n,) to a file by its suffix, or as CSV to standard output; `check` as in `write_files`."""
     if target is None:
         sys.stdout.write(_frame(columns).write_csv())
         return
-    write_whole((target, lambda path: FORMATS[target.suffix.lower()](columns, path)), check=check)
+    write_files((target, lambda path: OUTPUT_FORMATS[target.suffix.lower()](columns, path)), check=check)
 
 
-def size_of(*paths: Path) -> str:
-    """The size of files, together, in words."""
-    return in_words(sum(path.stat().st_size for path in paths))
+def file_size(*paths: Path) -> str:
+    """Return the total size of files as text."""
+    return format_size(sum(path.stat().st_size for path in paths))
 
 
-def in_words(size: float) -> str:
-    """Bytes in words.
+def format_size(size: float) -> str:
+    """Return a number of bytes as text.
 
-    >>> in_words(12), in_words(1234567)
+    >>> format_size(12), format_size(1234567)
     ('12 bytes', '1.2 MB')
     """
     for unit in ("bytes", "kB", "MB"):
@@ -132,7 +132,7 @@ def _to_npy(columns: Mapping[str, Any], path: Path) -> None:
     numbers = [array for array in arrays.values() if array.dtype.kind in "fiub"]
     if len(numbers) < len(arrays):
         text = next(name for name, array in arrays.items() if array.dtype.kind not in "fiub")
-        refuse(
+        fail(
             f"the column '{text}' is text, which .npy cannot hold",
             "write .parquet or .csv, or leave out --id and --label",
         )
@@ -140,12 +140,12 @@ def _to_npy(columns: Mapping[str, Any], path: Path) -> None:
 
 
 def _to_json(columns: Mapping[str, Any], path: Path) -> None:
-    from eigenlens.cli.session import plain
+    from eigenlens.cli.session import to_json
 
-    path.write_text(json.dumps(plain(dict(columns)), ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(to_json(dict(columns)), ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
 
 
-FORMATS: dict[str, Callable[[Mapping[str, Any], Path], None]] = {
+OUTPUT_FORMATS: dict[str, Callable[[Mapping[str, Any], Path], None]] = {
     ".csv": lambda columns, path: _frame(columns).write_csv(path),
     ".tsv": lambda columns, path: _frame(columns).write_csv(path, separator="\t"),
     ".parquet": lambda columns, path: _frame(columns).write_parquet(path),
@@ -154,4 +154,4 @@ FORMATS: dict[str, Callable[[Mapping[str, Any], Path], None]] = {
     ".npy": _to_npy,
     ".json": _to_json,
 }
-"""How columns are written, by suffix."""
+"""Writers of columns, by suffix."""

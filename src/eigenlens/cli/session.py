@@ -1,7 +1,4 @@
-"""Around every command: threads, warnings, interrupts, progress on standard error, words or JSON on standard output.
-
-Progress on standard error: a bar on a terminal, lines in a log, or nothing.
-"""
+"""The frame of every command: threads, warnings, interrupts, progress on standard error, text or JSON as output."""
 
 from __future__ import annotations
 
@@ -18,80 +15,85 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from eigenlens.cli.errors import message_line
-from eigenlens.cli.options import Running
-from eigenlens.cli.output import cut, wrapped
+from eigenlens.cli.errors import warning_line
+from eigenlens.cli.options import RunningOptions
+from eigenlens.cli.output import cut_lines, wrap_line
 
-__all__ = ["PATIENCE", "Session", "plain", "progress_of", "session"]
+__all__ = ["PROGRESS_DELAY", "Session", "make_progress", "session", "to_json"]
 
 
 @dataclass
 class Session:
-    """What a command has to say, and what it was warned of."""
+    """The output of a command and the warnings that it met.
 
-    running: Running
+    Attributes:
+        running: the options that all commands share. warnings: those caught so far. facts: what --json prints.
+        interrupted: whether the user has interrupted the command.
+    """
+
+    running: RunningOptions
     warnings: list[warnings.WarningMessage] = field(default_factory=list)
     facts: dict[str, Any] = field(default_factory=dict)
     interrupted: bool = False
 
     def say(self, heading: str, *lines: str) -> None:
-        """A heading in the margin, and lines beside it, on standard output; nothing if quiet or in JSON."""
+        """Print a heading in the margin and lines beside it, unless quiet or in JSON."""
         if not (self.running.quiet or self.running.json):
             whole = "\n".join(lines).splitlines()
             # A command is copied from the screen, so it stays on one line.
-            shown = whole if heading == "next" else [part for line in whole for part in wrapped(line, indent=10)]
+            shown = whole if heading == "next" else [part for line in whole for part in wrap_line(line, indent=10)]
             for i, line in enumerate(shown):
                 print(f"{heading if i == 0 else '':<9} {line}".rstrip())
 
     def show(self, text: str, always: bool = False) -> None:
-        """A result in words, set apart; alone if quiet, where it is all that a command gives (always)."""
+        """Print a table between blank lines; if quiet, only one that is the whole result of a command (always)."""
         if self.running.quiet and always and not self.running.json:
-            print(cut(text))
+            print(cut_lines(text))
         elif not (self.running.quiet or self.running.json):
-            print(f"\n{cut(text)}\n")
+            print(f"\n{cut_lines(text)}\n")
 
-    def tell(self, **facts: Any) -> None:
-        """Facts for --json."""
+    def add_facts(self, **facts: Any) -> None:
+        """Add values for --json."""
         self.facts |= facts
 
-    def told(self) -> list[str]:
-        """The warnings so far, in words, each once."""
-        return list(dict.fromkeys(message_line(each.message) for each in self.warnings))
+    def warning_texts(self) -> list[str]:
+        """Return the messages of the warnings so far, each once."""
+        return list(dict.fromkeys(warning_line(each.message) for each in self.warnings))
 
-    def would(self, *lines: str, **facts: Any) -> None:
-        """What a dry run leaves undone."""
+    def show_plan(self, *lines: str, **facts: Any) -> None:
+        """Print what a dry run would have done."""
         self.say("would", *lines)
-        self.tell(dry_run=True, would=list(lines), **facts)
+        self.add_facts(dry_run=True, would=list(lines), **facts)
 
-    def wrote(self, *targets: Path | None, note: str = "") -> None:
-        """The files that were written, with their sizes."""
-        from eigenlens.cli.output_files import size_of
+    def show_written(self, *targets: Path | None, note: str = "") -> None:
+        """Print the files that were written, with their sizes."""
+        from eigenlens.cli.output_files import file_size
 
         written = [target for target in targets if target is not None]
         for target in written:
-            self.say("wrote", f"{target} ({note and note + ', '}{size_of(target)})")
-        self.tell(written=written)
+            self.say("wrote", f"{target} ({note and note + ', '}{file_size(target)})")
+        self.add_facts(written=written)
 
-    def warned(self) -> None:
-        """Say what there was to warn of."""
-        for text in self.told():
+    def show_warnings(self) -> None:
+        """Print the warnings so far."""
+        for text in self.warning_texts():
             self.say("warning", text)
 
-    def aside(self, *lines: str) -> None:
-        """Words beside a table that goes to standard output."""
+    def say_aside(self, *lines: str) -> None:
+        """Print lines to standard error, beside a table that goes to standard output."""
         if lines and not (self.running.quiet or self.running.json):
             print(*lines, sep="\n", file=sys.stderr)
 
-    def check(self) -> None:
-        """Raise the interrupt that an iteration took for a wish to stop early."""
+    def check_interrupt(self) -> None:
+        """Raise the interrupt that an iteration took as a request to stop early."""
         if self.interrupted:
             raise KeyboardInterrupt
 
     @contextlib.contextmanager
     def progress(self, what: str) -> Iterator[Callable[[int, int | None, str], None]]:
-        """A callback (done, in all, what) whose news is shown once a second has passed."""
-        shown = progress_of(what, self.running)
-        timer = threading.Timer(PATIENCE, shown.start)
+        """Yield a callback (done, in all, what) whose progress is shown once a second has passed."""
+        shown = make_progress(what, self.running)
+        timer = threading.Timer(PROGRESS_DELAY, shown.start)
         timer.daemon = True
         timer.start()
         try:
@@ -102,30 +104,30 @@ class Session:
 
 
 @contextlib.contextmanager
-def session(running: Running) -> Iterator[Session]:
+def session(running: RunningOptions) -> Iterator[Session]:
     """Run a command: collect warnings, limit threads, notice interrupts; at the end print the JSON if wanted."""
-    with _limited(running.threads), warnings.catch_warnings(record=True) as said:
+    with _limit_threads(running.threads), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for noise in (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ImportWarning):
             warnings.simplefilter("ignore", noise)
-        current = Session(running, said)
-        with _interrupts(current):
+        current = Session(running, caught)
+        with _remember_interrupt(current):
             yield current
     if current.running.json:
-        told = {"warnings": current.told()} if current.told() else {}
-        print(json.dumps(plain(current.facts | told), indent=2, ensure_ascii=False, allow_nan=False))
+        texts = {"warnings": current.warning_texts()} if current.warnings else {}
+        print(json.dumps(to_json(current.facts | texts), indent=2, ensure_ascii=False, allow_nan=False))
 
 
 @contextlib.contextmanager
-def _limited(threads: int | None) -> Iterator[None]:
-    """At most so many threads, in libraries that are loaded and in those that will be."""
+def _limit_threads(threads: int | None) -> Iterator[None]:
+    """Limit the threads of libraries that are loaded and of those that will be."""
     if threads is None:
         yield
         return
     from threadpoolctl import threadpool_limits
 
-    before = {name: os.environ.get(name) for name in POOLS}
-    os.environ.update(dict.fromkeys(POOLS, str(threads)))
+    before = {name: os.environ.get(name) for name in THREAD_VARIABLES}
+    os.environ.update(dict.fromkeys(THREAD_VARIABLES, str(threads)))
     try:
         with threadpool_limits(threads):
             yield
@@ -134,13 +136,15 @@ def _limited(threads: int | None) -> Iterator[None]:
             os.environ.pop(name) if value is None else os.environ.update({name: value})
 
 
-POOLS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "POLARS_MAX_THREADS")
-"""What libraries look at when they are loaded."""
+THREAD_VARIABLES = (
+    "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "POLARS_MAX_THREADS",
+)  # fmt: skip
+"""Environment variables that libraries read when they are loaded."""
 
 
 @contextlib.contextmanager
-def _interrupts(current: Session) -> Iterator[None]:
-    """Remember an interrupt: a fit may answer it with the best so far, but a command that was stopped has stopped."""
+def _remember_interrupt(current: Session) -> Iterator[None]:
+    """Remember an interrupt: a fit may answer it with its best result so far, but the command must stop."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -156,40 +160,40 @@ def _interrupts(current: Session) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def plain(value: Any) -> Any:
-    """A value as JSON has it: arrays as lists, NaN and infinities as null, paths as text.
+def to_json(value: Any) -> Any:
+    """Return a value as JSON values: arrays as lists, NaN and infinities as null, paths as text.
 
-    >>> plain({"a": (1, float("nan"))})
+    >>> to_json({"a": (1, float("nan"))})
     {'a': [1, None]}
     """
     if isinstance(value, dict):
-        return {str(key): plain(each) for key, each in value.items()}
+        return {str(key): to_json(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(each) for each in value]
+        return [to_json(each) for each in value]
     if hasattr(value, "tolist"):
-        return plain(value.tolist())
+        return to_json(value.tolist())
     if isinstance(value, float):
         return value if abs(value) < float("inf") else None
     return value if value is None or isinstance(value, bool | int | str) else str(value)
 
 
-PATIENCE = 1.0
-"""Seconds of silence before progress is shown."""
+PROGRESS_DELAY = 1.0
+"""Seconds before progress is shown, so that quick commands show none."""
 
-LINES_APART = 10.0
-"""Seconds between lines of progress where standard error is no terminal."""
+SECONDS_BETWEEN_LINES = 10.0
+"""Seconds between lines of progress where standard error is not a terminal, which keeps logs short."""
 
 
-def progress_of(what: str, running: Running) -> Silence | Lines | Bar:
-    """On a terminal a bar; elsewhere lines, where they are asked for."""
+def make_progress(what: str, running: RunningOptions) -> NoProgress | ProgressLines | ProgressBar:
+    """Return a bar on a terminal, lines elsewhere if they are asked for, or nothing."""
     wanted = sys.stderr.isatty() if running.progress is None else running.progress
     if running.quiet or not wanted:
-        return Silence()
-    return Bar(what) if sys.stderr.isatty() else Lines(what)
+        return NoProgress()
+    return ProgressBar(what) if sys.stderr.isatty() else ProgressLines(what)
 
 
-class Silence:
-    """No progress."""
+class NoProgress:
+    """Progress that is not shown."""
 
     def start(self) -> None: ...
 
@@ -198,8 +202,8 @@ class Silence:
     def stop(self) -> None: ...
 
 
-class Lines:
-    """A line now and then, for logs."""
+class ProgressLines:
+    """Progress as a line now and then, for logs."""
 
     def __init__(self, what: str) -> None:
         self._what, self._on, self._last = what, False, 0.0
@@ -209,7 +213,7 @@ class Lines:
         print(f"{self._what} …", file=sys.stderr, flush=True)
 
     def update(self, done: int, total: int | None, what: str) -> None:
-        if self._on and time.monotonic() - self._last > LINES_APART:
+        if self._on and time.monotonic() - self._last > SECONDS_BETWEEN_LINES:
             self._last = time.monotonic()
             print(f"{what}: {done:,}" + ("" if total is None else f" of {total:,}"), file=sys.stderr, flush=True)
 
@@ -217,8 +221,8 @@ class Lines:
         self._on = False
 
 
-class Bar:
-    """A bar on the terminal, gone when the work is done."""
+class ProgressBar:
+    """Progress as a bar on the terminal, removed when the work is done."""
 
     def __init__(self, what: str) -> None:
         self._what, self._over = what, False

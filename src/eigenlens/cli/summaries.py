@@ -1,4 +1,4 @@
-"""What a fitted model comes to, in a line and a short table; the same as facts for --json."""
+"""Summaries of fitted models: a line, a short table, and the same as facts for --json."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.catalogue import entry_of, import_part
-from eigenlens.cli.output import SHOWN, aligned, counted, figure, one_line
+from eigenlens.cli.output import TABLE_LINES, count_noun, format_figure, limited_table, one_line
 from eigenlens.tables.names import feature_names
 from eigenlens.tables.values import VarianceTable
 
-__all__ = ["Summary", "axis_names", "call", "largest_first", "summary"]
+__all__ = ["Summary", "axis_names", "largest_first", "python_call", "summarise"]
 
 Summary = tuple[str, str, dict[str, Any]]
 
 
-def summary(model: Any) -> Summary:
+def summarise(model: Any) -> Summary:
     """Return the line, the table and the facts of a fitted model, by the function of its entry in the catalogue."""
     entry = entry_of(model)
     if entry is not None and entry.summary:
@@ -28,13 +28,13 @@ def summary(model: Any) -> Summary:
     return classes_summary(model) if hasattr(model, "classes_") else ("", "", {})
 
 
-def call(model: Any) -> str:
-    """The estimator as Python writes it, on one line."""
+def python_call(model: Any) -> str:
+    """Return the estimator as Python writes it, on one line."""
     return " ".join(repr(model).split())
 
 
-def largest_first(weight: Array, most: int = SHOWN) -> Array:
-    """The columns to show, by number: all in their order, or where they are too many those of most weight (d,) first.
+def largest_first(weight: Array, most: int = TABLE_LINES) -> Array:
+    """Return the columns to show: all in order, or, if they are more than `most`, those of largest weight (d,) first.
 
     >>> largest_first(np.array([1.0, 3.0, 2.0]), most=2), largest_first(np.array([1.0, 3.0]))
     (array([1, 2, 0]), array([0, 1]))
@@ -44,15 +44,15 @@ def largest_first(weight: Array, most: int = SHOWN) -> Array:
 
 
 def axis_names(model: Any, k: int) -> list[str]:
-    """The names of k scores: PC1, …; F1, … of factors; LD1, … of discriminants."""
+    """Return the names of k scores: PC1, …; F1, … of factors; LD1, … of discriminants."""
     entry = entry_of(model)
     return [f"{entry.axis if entry else 'PC'}{j + 1}" for j in range(k)]
 
 
 def _variances(model: Any, total: float) -> Summary:
     shown = VarianceTable(np.asarray(model.explained_variance_, dtype=np.float64), total)
-    k, held = shown.variances.size, float(shown.cumulative[-1]) if shown.variances.size else 0.0
-    line = f"{counted(k, 'component')} hold{'s' * (k == 1)} {held:.1f}% of the variance"
+    k, share = shown.variances.size, float(shown.cumulative[-1]) if shown.variances.size else 0.0
+    line = f"{count_noun(k, 'component')} hold{'s' * (k == 1)} {share:.1f}% of the variance"
     facts = {"n_components": k, "explained_variance": shown.variances, "explained_variance_ratio": shown.shares / 100.0}
     return line, str(shown), facts
 
@@ -80,13 +80,13 @@ def ppca_summary(model: Any) -> Summary:
 
 def factor_summary(model: Any) -> Summary:
     k = model.n_components_
-    line = f"{counted(k, 'factor')}, log-likelihood {model.loglik_:,.2f}"
+    line = f"{count_noun(k, 'factor')}, log-likelihood {model.loglik_:,.2f}"
     names = feature_names(model, model.n_features_in_)
     W, own = np.asarray(model.loadings_), np.asarray(model.uniquenesses_)
     shared = (W**2).sum(axis=1)
     order = largest_first(shared / (shared + own))
-    lines = [[names[j], *(figure(w, ".3f") for w in W[j]), figure(own[j], ".3f")] for j in order]
-    shown = aligned(["loadings", *axis_names(model, k), "uniqueness"], lines)
+    lines = [[names[j], *(format_figure(w, ".3f") for w in W[j]), format_figure(own[j], ".3f")] for j in order]
+    shown = limited_table(["loadings", *axis_names(model, k), "uniqueness"], lines)
     return line, shown, _likelihood(model) | {"n_components": k, "loadings": W, "uniquenesses": own, "columns": names}
 
 
@@ -94,24 +94,24 @@ def mixture_summary(model: Any) -> Summary:
     weights, means = np.asarray(model.weights_), np.asarray(model.means_)
     names = feature_names(model, model.n_features_in_)
     K, fit = weights.size, f"log-likelihood {model.loglik_:,.2f}, BIC {model.bic():,.2f}"
-    line = f"{counted(K, 'Gaussian')}, {fit}"
+    line = f"{count_noun(K, 'Gaussian')}, {fit}"
     within = weights @ [_diagonal(part) for part in model.model_.components]
-    order = largest_first(_apart(weights, means, within), most=MEANS)[:MEANS]
+    order = largest_first(_separation(weights, means, within), most=MEANS_SHOWN)[:MEANS_SHOWN]
     lines = [
-        [f"{i}", f"{w:.4f}", *(figure(mean[j], ".5g") for j in order)]
+        [f"{i}", f"{w:.4f}", *(format_figure(mean[j], ".5g") for j in order)]
         for i, (w, mean) in enumerate(zip(weights, means, strict=True))
     ]
-    shown = aligned(["component", "weight", *(f"mean of {names[j]}" for j in order)], lines)
-    shown += f"\n{means.shape[1] - MEANS:,} more columns differ less" if means.shape[1] > MEANS else ""
+    shown = limited_table(["component", "weight", *(f"mean of {names[j]}" for j in order)], lines)
+    shown += f"\n{means.shape[1] - MEANS_SHOWN:,} more columns differ less" if means.shape[1] > MEANS_SHOWN else ""
     return line, shown, _likelihood(model) | {"weights": weights, "means": means, "columns": names}
 
 
-MEANS = 6
-"""The most columns whose means are shown."""
+MEANS_SHOWN = 6
+"""The most columns whose means are shown: as many as fit beside one another."""
 
 
-def _apart(weights: Any, means: Any, within: Any) -> Any:
-    """How far the means (K, d) lie apart in each column (d,): their variance over that within components."""
+def _separation(weights: Any, means: Any, within: Any) -> Any:
+    """Return the variance of the means (K, d) in each column (d,), over the variance within components."""
     between = weights @ (means - weights @ means) ** 2
     return between / np.where(within > 0.0, within, np.inf)
 
@@ -127,17 +127,17 @@ def density_summary(model: Any) -> Summary:
     spread = np.sqrt(np.diag(h)) if h.ndim == 2 else h
     lines = [[name, f"{each:.5g}"] for name, each in zip(names, spread, strict=True)]
     line = f"{model.n_samples_:,} kernels, {model.kernel}, bandwidth {model.bandwidth}"
-    return line, aligned(["column", "bandwidth"], lines), {"bandwidth": model.bandwidth_, "columns": names}
+    return line, limited_table(["column", "bandwidth"], lines), {"bandwidth": model.bandwidth_, "columns": names}
 
 
 def classes_summary(model: Any) -> Summary:
-    """Any classifier: its classes, how many rows each has, and their prior probabilities."""
+    """Summarise any classifier: its classes, the rows of each, and their prior probabilities."""
     classes, prior = [str(each) for each in model.classes_], np.asarray(model.class_prior_)
     counts = getattr(model, "class_count_", None)
     rows = [""] * len(classes) if counts is None else [f"{count:,.6g}" for count in np.asarray(counts)]
     listed = [[name, count, f"{p:.4f}"] for name, count, p in zip(classes, rows, prior, strict=True)]
     facts = {"classes": classes, "prior": prior, "class_count": counts}
-    return counted(len(classes), "class"), aligned(["class", "rows", "prior"], listed), facts
+    return count_noun(len(classes), "class"), limited_table(["class", "rows", "prior"], listed), facts
 
 
 def naive_summary(model: Any) -> Summary:
@@ -145,14 +145,14 @@ def naive_summary(model: Any) -> Summary:
     choices = [(str(each.column), str(each.family), each.reason) for each in model.features_]
     kinds = Counter(family for _, family, _ in choices)
     families = ", ".join(f"{count} {family}" for family, count in kinds.items())
-    few = len(choices) <= SHOWN
-    table = aligned(["column", "family", "reason"], choices, sides="<<<") if few else _by_reason(choices)
-    told = [dict(zip(("column", "family", "reason"), choice, strict=True)) for choice in choices]
-    return f"{line}; columns: {families}", f"{shown}\n\n{table}", facts | {"families": told}
+    few = len(choices) <= TABLE_LINES
+    table = limited_table(["column", "family", "reason"], choices, sides="<<<") if few else _by_reason(choices)
+    named = [dict(zip(("column", "family", "reason"), choice, strict=True)) for choice in choices]
+    return f"{line}; columns: {families}", f"{shown}\n\n{table}", facts | {"families": named}
 
 
 def _by_reason(choices: list[tuple[str, str, str]]) -> str:
-    """Columns in counts, by their family and the reason for it, with the first of each."""
+    """Return a table of the numbers of columns by family and reason, with the first columns of each."""
     alike: dict[tuple[str, ...], list[tuple[str, str, str]]] = {}
     for column, family, reason in choices:
         alike.setdefault((family, *re.split(r"\d+", reason)), []).append((column, family, reason))
@@ -161,11 +161,11 @@ def _by_reason(choices: list[tuple[str, str, str]]) -> str:
          _joined([reason for *_, reason in same])]
         for same in sorted(alike.values(), key=len, reverse=True)
     ]  # fmt: skip
-    return aligned(["family", "columns", "such as", "reason"], lines, sides="<><<")
+    return limited_table(["family", "columns", "such as", "reason"], lines, sides="<><<")
 
 
 def _joined(reasons: list[str]) -> str:
-    """Reasons that differ by their numbers as one.
+    """Return reasons that differ by their numbers as one.
 
     >>> _joined(["whole numbers of 3 values", "whole numbers of 12 values"])
     'whole numbers of 3 to 12 values'
@@ -178,8 +178,8 @@ def _joined(reasons: list[str]) -> str:
 
 def bayes_summary(model: Any) -> Summary:
     line, shown, facts = classes_summary(model)
-    density = call(model.density)
-    return f"{line}, each with its own {density}", shown, facts | {"density": density}
+    density = python_call(model.density)
+    return f"{line}, with one {density} per class", shown, facts | {"density": density}
 
 
 def linear_summary(model: Any) -> Summary:
@@ -189,23 +189,23 @@ def linear_summary(model: Any) -> Summary:
     names = feature_names(model, model.n_features_in_)
     spread = np.sqrt(model.model_.covariance.variances)
     order = largest_first(np.abs(V * spread[:, np.newaxis]) @ shares)
-    lines = [[names[j], *(figure(v, ".4g") for v in V[j])] for j in order]
+    lines = [[names[j], *(format_figure(v, ".4g") for v in V[j])] for j in order]
     share = ["share %", *(f"{100.0 * each:.2f}" for each in shares)]
-    table = aligned(["discriminants", *axes], [share, *lines], most=SHOWN + 1)
-    said = f"{line}, {counted(len(axes), 'discriminant')}{_shrunk(model)}"
-    return said, f"{shown}\n\n{table}", facts | {
+    table = limited_table(["discriminants", *axes], [share, *lines], most=TABLE_LINES + 1)
+    about = f"{line}, {count_noun(len(axes), 'discriminant')}{_shrinkage(model)}"
+    return about, f"{shown}\n\n{table}", facts | {
         "columns": names, "explained_variance_ratio": shares, "scalings": V, "shrinkage": model.shrinkage_,
     }  # fmt: skip
 
 
 def quadratic_summary(model: Any) -> Summary:
     line, shown, facts = classes_summary(model)
-    return f"{line}, a Gaussian each{_shrunk(model)}", shown, facts | {"shrinkage": model.shrinkage_}
+    return f"{line}, one Gaussian per class{_shrinkage(model)}", shown, facts | {"shrinkage": model.shrinkage_}
 
 
-def _shrunk(model: Any) -> str:
+def _shrinkage(model: Any) -> str:
     amounts = np.atleast_1d(np.asarray(model.shrinkage_, dtype=np.float64))
-    return f", shrinkage {', '.join(f'{each:.3g}' for each in amounts[:SHOWN])}" if amounts.any() else ""
+    return f", shrinkage {', '.join(f'{each:.3g}' for each in amounts[:TABLE_LINES])}" if amounts.any() else ""
 
 
 def _outcome(model: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Which density fits best? Cross-validated log-likelihoods of any estimators, in the same units, with paired errors."""
+"""Comparison of densities by cross-validated log-likelihood, in the same units, with paired standard errors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 
@@ -21,22 +20,22 @@ from eigenlens.arrays import Array, is_tensor, read_only, to_numpy
 from eigenlens.comparison.jacobian import log_abs_det_jacobian
 from eigenlens.data.coerce import as_source
 from eigenlens.data.rows import picked
-from eigenlens.data.source import Source
+from eigenlens.data.source import Source, accumulate
 from eigenlens.errors import DataError, OptionError
-from eigenlens.estimator.rows import count_rows
+from eigenlens.estimator.rows import count_rows, map_blocks
 
 __all__ = ["Comparison", "compare"]
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """What each estimator came to on rows held out, best first; those that failed come last.
+    """The mean log density of held-out rows under each estimator, best first; those that failed come last.
 
     Attributes:
         names: (m,). means: (m,) log density of a held-out row, NaN where the estimator failed.
         errors: (m,) standard errors of the means.
         behind: (m,) by how much the mean lies below the best. behind_errors: (m,) standard errors of these differences,
-            from differences row by row: rows that are hard for all do not count.
+            from differences row by row, so that rows of low density under all estimators cancel.
         fit_seconds: (m,) of one fit, on average over the folds.
         values: (m, n) log density of every row, from the fit that did not see it.
         folds: (n,) the fold in which each row was held out. weight: (n,).
@@ -65,7 +64,7 @@ class Comparison:
         return self.names[0]
 
     def records(self) -> list[dict[str, Any]]:
-        """The table as one dictionary an estimator, best first, for a frame: `pandas.DataFrame(table.records())`."""
+        """Return one dictionary per estimator, best first, for a frame: `pandas.DataFrame(table.records())`."""
         columns = {
             "estimator": self.names,
             "log_density": self.means.tolist(),
@@ -98,18 +97,20 @@ class Comparison:
 def compare(
     estimators: Mapping[str, Any], X: Any, *, cv: int = 5, sample_weight: Any = None, random_state: Any = None
 ) -> Comparison:
-    """The mean log density of held-out rows under each estimator, best first, with paired standard errors.
+    """Return the mean log density of held-out rows under each estimator, best first, with paired standard errors.
 
-    Every estimator is fitted to the same cv − 1 folds and asked for `score_samples` of the fold left out. All are put
-    into the units of X: a Pipeline's density of the transformed row is multiplied by |det| of the transformation's
-    derivative there. A Pipeline whose steps have no inverse at the rows (they turn back, or press rows together) has no
-    density of X, and is named among the failures. Standard errors treat the rows as independent, which held-out rows
-    nearly are.
+    Every estimator is fitted to the same cv − 1 folds, and its `score_samples` is taken of the fold left out. All are
+    put into the units of X: a Pipeline's density of the transformed row is multiplied by |det| of the transformation's
+    derivative there. Scalers and other affine steps, power transformations, and logarithms and other functions of
+    `comparison.jacobian.LOG_DERIVATIVES` have one in closed form; a transformer of your own may have a method
+    `log_abs_det_jacobian(X)` -> (n,). A Pipeline with any other step is named among the failures. Standard errors treat
+    the rows as independent, which held-out rows nearly are.
 
     Args:
         estimators: {name: unfitted estimator} with `fit` and `score_samples`, of this package or of scikit-learn, or a
-            Pipeline that ends in one and keeps the number of columns. Each is cloned, none is changed.
-        X: rows of any kind the estimators take; of a Source and of Dask arrays folds are left out by zero weights.
+            Pipeline that ends in one and keeps the number of columns; or a `Family` of `eigenlens.densities` or of your
+            own. Each is cloned, none is changed.
+        X: rows of any kind that the estimators take; folds of a Source or Dask array are left out by zero weights.
         cv: the number of folds. sample_weight: (n,) counts of rows, in fits and in means. random_state: of the folds.
 
     An estimator that raises an error in a fold stays in the table, with the error. Cost: cv fits each.
@@ -122,20 +123,22 @@ def compare(
     ('normal', True)
     """
     if not isinstance(estimators, Mapping) or not estimators:
-        raise OptionError(f"estimators={estimators!r} must be a dictionary of at least one name and its estimator.")
+        raise OptionError(
+            "must be a dictionary of at least one name and its estimator", argument="estimators", value=estimators
+        )
     streamed = isinstance(X, Source) or hasattr(X, "to_delayed")
     n = count_rows(as_source(X)) if streamed else int(X.shape[0] if hasattr(X, "shape") else len(X))
     weight = checks.weights(sample_weight, n)
     k = checks.integer("cv", cv, 2, n, "the number of rows")
     folds = checks.generator(random_state).permutation(n) % k
     rows = _Streamed(X, weight, folds) if streamed else _Sliced(X, weight, folds)
-    results = {str(name): _held_out(estimator, rows, k) for name, estimator in estimators.items()}
-    return _ranked(results, folds, np.ones(n) if weight is None else weight)
+    results = {str(name): _cross_validate_one(estimator, rows, k) for name, estimator in estimators.items()}
+    return _rank_results(results, folds, np.ones(n) if weight is None else weight)
 
 
 @dataclass(frozen=True, eq=False)
 class _Sliced:
-    """Rows in memory, of which a fold is taken by number."""
+    """Rows in memory, of which a fold is taken by row numbers."""
 
     X: Any
     weight: Array | None
@@ -143,7 +146,7 @@ class _Sliced:
 
     def fit(self, estimator: Any, fold: int) -> Any:
         kept = np.flatnonzero(self.folds != fold)
-        return _fitted(estimator, self._rows(kept), None if self.weight is None else self.weight[kept])
+        return _fit_estimator(estimator, self._rows(kept), None if self.weight is None else self.weight[kept])
 
     def score(self, fitted: Any, fold: int) -> Array:
         return _log_density(fitted, self._rows(np.flatnonzero(self.folds == fold)))
@@ -154,7 +157,7 @@ class _Sliced:
 
 @dataclass(frozen=True, eq=False)
 class _Streamed:
-    """Rows that come in blocks: a fold is left out by weights of zero, and picked out of the scores of all."""
+    """Rows that come in blocks: a fold is left out by zero weights, and its scores are taken from those of all rows."""
 
     X: Any
     weight: Array | None
@@ -163,7 +166,7 @@ class _Streamed:
     def fit(self, estimator: Any, fold: int) -> Any:
         weight = np.ones(self.folds.size) if self.weight is None else self.weight
         with _quiet_dask():
-            return _fitted(estimator, self.X, np.where(self.folds == fold, 0.0, weight))
+            return _fit_estimator(estimator, self.X, np.where(self.folds == fold, 0.0, weight))
 
     def score(self, fitted: Any, fold: int) -> Array:
         with _quiet_dask():
@@ -172,7 +175,7 @@ class _Streamed:
 
 @contextmanager
 def _quiet_dask() -> Iterator[None]:
-    """Without what Dask says where scikit-learn asks about the memory of its arrays, which no caller can act on."""
+    """Silence the warnings of Dask where scikit-learn checks the memory of its arrays: no caller can act on them."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The `numpy.* function is not implemented by Dask", FutureWarning)
         yield
@@ -180,84 +183,78 @@ def _quiet_dask() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class _Failure:
-    """Why an estimator has no log density of held-out rows, and the exception if there was one."""
+    """The reason why an estimator has no log density of held-out rows, and the exception if there was one."""
 
     why: str
     cause: Exception | None = None
 
 
-def _held_out(estimator: Any, rows: _Sliced | _Streamed, k: int) -> tuple[Array, float] | _Failure:
-    """Log densities (n,) of the rows, each by the fit that did not see it, and seconds a fit; or what went wrong."""
+def _cross_validate_one(estimator: Any, rows: _Sliced | _Streamed, k: int) -> tuple[Array, float] | _Failure:
+    """Return log densities (n,) of the rows, each by the fit that did not see it, and seconds per fit; or a failure."""
     values, seconds = np.full(rows.folds.size, np.nan), 0.0
     for fold in range(k):
         try:
             start = time.perf_counter()
-            fitted = rows.fit(clone(estimator), fold)
+            fitted = rows.fit(clone(estimator, safe=False), fold)
             seconds += time.perf_counter() - start
             values[rows.folds == fold] = rows.score(fitted, fold)
-        except Exception as error:  # one estimator's trouble must not lose the others'
+        except Exception as error:  # one failure must not lose the other estimators
             return _Failure(f"in fold {fold + 1}: {type(error).__name__}: {error}", error)
     if np.isnan(values).any():
         return _Failure(f"its log density is NaN in {int(np.isnan(values).sum())} rows")
     return values, seconds / k
 
 
-def _fitted(estimator: Any, X: Any, weight: Array | None) -> Any:
+def _fit_estimator(estimator: Any, X: Any, weight: Array | None) -> Any:
+    if hasattr(estimator, "summarise"):  # a family of densities
+        source = as_source(X)
+        statistics = accumulate(source if weight is None else source.weighted(weight), estimator.summarise)
+        return estimator.estimate(statistics)
     if weight is None:
         return estimator.fit(X)
     if isinstance(estimator, Pipeline):
         taking = [name for name, step in estimator.steps if has_fit_parameter(step, "sample_weight")]
         if not taking or taking[-1] != estimator.steps[-1][0]:
-            raise OptionError(f"{type(estimator[-1]).__name__} takes no sample_weight.")
+            raise OptionError(f"{type(estimator[-1]).__name__} takes no sample_weight")
         return estimator.fit(X, **{f"{name}__sample_weight": weight for name in taking})
     if not has_fit_parameter(estimator, "sample_weight"):
-        raise OptionError(f"{type(estimator).__name__} takes no sample_weight.")
+        raise OptionError(f"{type(estimator).__name__} takes no sample_weight")
     return estimator.fit(X, sample_weight=weight)
 
 
 def _log_density(fitted: Any, X: Any) -> Array:
-    """log p(x) (n,) in the units of X."""
+    """Return log p(x) (n,) in the units of X."""
     fitted = getattr(fitted, "best_estimator_", fitted)
+    if not hasattr(fitted, "score_samples") and hasattr(fitted, "log_density"):
+        return map_blocks(as_source(X), fitted.log_density)
     values = np.asarray(to_numpy(fitted.score_samples(X)), dtype=np.float64)
     if values.ndim != 1:
-        raise DataError(f"score_samples gave an array of shape {values.shape}; it must be one log density a row.")
+        raise DataError(f"score_samples returned an array of shape {values.shape}; it must be one log density per row")
     if isinstance(fitted, Pipeline) and len(fitted.steps) > 1:
-        values = values + log_abs_det_jacobian(fitted[:-1].transform, X, _inverse(fitted[:-1]))
+        values = values + log_abs_det_jacobian(fitted[:-1], X)
     return values
 
 
-def _inverse(steps: Pipeline) -> Any:
-    """The way back, or None where a step has none; a FunctionTransformer has one only if it was given."""
-    given = all(_leads_back(step) for _, step in steps.steps)
-    return steps.inverse_transform if given and hasattr(steps, "inverse_transform") else None
-
-
-def _leads_back(step: Any) -> bool:
-    if isinstance(step, Pipeline):
-        return all(_leads_back(inner) for _, inner in step.steps)
-    return not isinstance(step, FunctionTransformer) or step.func is None or step.inverse_func is not None
-
-
-def _ranked(results: dict[str, tuple[Array, float] | _Failure], folds: Array, weight: Array) -> Comparison:
+def _rank_results(results: dict[str, tuple[Array, float] | _Failure], folds: Array, weight: Array) -> Comparison:
     failed = {name: found for name, found in results.items() if isinstance(found, _Failure)}
     failures = {name: found.why for name, found in failed.items()}
     causes = {name: found.cause for name, found in failed.items() if found.cause is not None}
     done = {name: found for name, found in results.items() if not isinstance(found, _Failure)}
-    order = sorted(done, key=lambda name: -_mean(done[name][0], weight)[0])
+    order = sorted(done, key=lambda name: -_mean_and_error(done[name][0], weight)[0])
     names = (*order, *failures)
     nothing = np.full(folds.size, np.nan)
     values = np.array([done[name][0] if name in done else nothing for name in names])
-    means, errors = np.array([_mean(row, weight) for row in values]).T
+    means, errors = np.array([_mean_and_error(row, weight) for row in values]).T
     with np.errstate(invalid="ignore"):
-        behind, behind_errors = np.array([_mean(values[0] - row, weight) for row in values]).T
+        behind, behind_errors = np.array([_mean_and_error(values[0] - row, weight) for row in values]).T
     seconds = np.array([done[name][1] if name in done else np.nan for name in names])
     return Comparison(names, means, errors, behind, behind_errors, seconds, values, folds, weight, failures, causes)
 
 
-def _mean(values: Array, weight: Array) -> tuple[float, float]:
-    """The weighted mean of values (n,), and its standard error; a weight of w is w values."""
-    n, counted = float(weight.sum()), weight > 0.0
+def _mean_and_error(values: Array, weight: Array) -> tuple[float, float]:
+    """Return the weighted mean of values (n,) and its standard error; a weight of w counts as w values."""
+    n, used = float(weight.sum()), weight > 0.0
     with np.errstate(invalid="ignore"):
-        mean = float(weight[counted] @ values[counted]) / n
-        variance = float(weight[counted] @ (values[counted] - mean) ** 2) / (n - 1.0) if n > 1.0 else np.nan
+        mean = float(weight[used] @ values[used]) / n
+        variance = float(weight[used] @ (values[used] - mean) ** 2) / (n - 1.0) if n > 1.0 else np.nan
     return mean, float(np.sqrt(variance / n))

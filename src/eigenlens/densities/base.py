@@ -1,7 +1,7 @@
-"""What a density and a family can do, and what they share: columns named by number, rows grouped by their gaps.
+"""The protocols `Density` and `Family`, and helpers for columns by number and rows with missing values.
 
 A class with the four methods of `Density` can be a mixture component, the density of a class or a naive Bayes factor;
-one with the two of `Family` can be fitted to any Source in one pass.
+a class with the two methods of `Family` can be fitted to any Source in one pass.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ __all__ = [
 ]
 
 Columns = Sequence[int] | Array
-"""Some columns by number, in the order wanted, each once."""
+"""Some columns by number, in any order, each once."""
 
 StatisticsT = TypeVar("StatisticsT", bound=Addable)
 
 
 class Density(Protocol):
-    """A density of rows x (d,). NaN, or None among levels, is a missing entry, and the density is that of what is left.
+    """A density of rows x (d,); NaN, or None among categories, is a missing value, over which it is marginalised.
 
-    So a row without entries has log density 0. Samples of discrete densities hold their levels.
+    So a row without observed entries has log density 0. Samples of discrete densities are their categories.
 
     >>> from eigenlens.densities import Gaussian
     >>> density: Density = Gaussian.fit(np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 3.0]]))
@@ -46,19 +46,19 @@ class Density(Protocol):
     """
 
     def log_density(self, X: Array) -> Array:
-        """ln p(x) (n,) of the rows X (n, d); for d = 1 also of X (n,)."""
+        """Return ln p(x) (n,) of the rows X (n, d); for d = 1 also of X (n,)."""
         ...
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
-        """n draws (n, d)."""
+        """Draw n rows (n, d)."""
         ...
 
     def marginal(self, columns: Columns) -> Density:
-        """The density of these columns, in this order."""
+        """Return the density of these columns, in this order."""
         ...
 
     def condition(self, columns: Columns, values: Any) -> Density:
-        """The density of the other columns, in their order, given these columns' values; a missing one says nothing."""
+        """Return the density of the other columns, in their order, given values of these, which may be missing."""
         ...
 
 
@@ -74,16 +74,16 @@ class Family(Protocol[StatisticsT]):
     """
 
     def summarise(self, block: Block) -> StatisticsT:
-        """The statistics of a block of rows; those of two blocks add to those of both."""
+        """Return the statistics of a block of rows; those of two blocks add to those of both."""
         ...
 
     def estimate(self, statistics: StatisticsT) -> Density:
-        """The member of the family with these statistics."""
+        """Return the member of the family with these statistics."""
         ...
 
 
 def as_rows(X: Any, d: int | None = None) -> Array:
-    """X as float64 rows (n, d); a single column may come as (n,). If d is given, another number of columns is an error.
+    """Return X as float64 rows (n, d); a single column may be (n,). Another number of columns than d is an error.
 
     >>> as_rows([1, None, 3]).ravel()
     array([ 1., nan,  3.])
@@ -91,12 +91,12 @@ def as_rows(X: Any, d: int | None = None) -> Array:
     rows = np.asarray(X, dtype=np.float64)
     rows = rows.reshape(-1, 1) if rows.ndim < 2 else rows
     if d is not None and rows.shape[1] != d:
-        raise DataError(f"X has shape {np.shape(X)}, and the density is of rows of {d} columns; give X as (n, {d}).")
+        raise DataError(f"X has shape {np.shape(X)}, and the density has {d} columns", fix=f"give X as (n, {d})")
     return rows
 
 
 def column_numbers(columns: Columns, d: int) -> Array:
-    """The numbers of some of d columns, each once.
+    """Return the numbers of some of d columns, each once.
 
     >>> column_numbers([2, 0], 3)
     array([2, 0])
@@ -107,25 +107,29 @@ def column_numbers(columns: Columns, d: int) -> Array:
     except (TypeError, ValueError):
         whole = False
     if not whole or np.any((found < 0) | (found >= d)) or len(set(found.tolist())) < len(found):
-        raise OptionError(f"columns={columns!r} must be a list of numbers of the {d} columns, from 0 on, each once.")
+        raise OptionError(
+            f"must be a list of column numbers from 0 to {d - 1}, each once", argument="columns", value=columns
+        )
     return found.astype(np.intp, copy=False)
 
 
 def known_values(columns: Columns, values: Any) -> tuple[Array, Array]:
-    """The columns (o,) whose values are not missing, and these values (o,), as floats."""
+    """Return the columns (o,) whose values are not missing, and these values (o,), as floats."""
     here = np.asarray(columns, dtype=np.intp)
     try:
         given = np.ravel(np.asarray(values, dtype=np.float64))
     except (TypeError, ValueError):
-        raise OptionError(f"values={values!r} must be numbers, one for each of columns={columns!r}.") from None
+        raise OptionError(f"must be numbers, one per column of {columns!r}", argument="values", value=values) from None
     if given.size != here.size:
-        raise OptionError(f"values has {given.size} entries for {here.size} columns; give one a column.")
+        raise OptionError(
+            f"has {given.size} entries for {here.size} columns", argument="values", fix="give one per column"
+        )
     known = ~np.isnan(given)
     return here[known], given[known]
 
 
 def other_columns(columns: Columns, d: int) -> Array:
-    """The columns of 0, …, d − 1 that are not among these.
+    """Return the columns of 0, …, d − 1 that are not among these.
 
     >>> other_columns([2, 0], 4)
     array([1, 3])
@@ -136,7 +140,7 @@ def other_columns(columns: Columns, d: int) -> Array:
 
 
 def observed_patterns(X: Array) -> tuple[Array, Array]:
-    """The different patterns (u, d) of observed entries, and which one (n,) each row has.
+    """Return the different patterns (u, d) of observed entries, and which one (n,) each row has.
 
     >>> observed_patterns(np.array([[1.0, np.nan], [2.0, 3.0], [np.nan, np.nan], [4.0, np.nan]]))[1]
     array([1, 2, 0, 1])
@@ -149,19 +153,20 @@ def observed_patterns(X: Array) -> tuple[Array, Array]:
 
 
 def distinct_patterns(seen: Array) -> tuple[Array, Array]:
-    """Where each different row of booleans (n, d) stands first (u,), and which of these each row is (n,).
+    """Return the first place (u,) of each different row of booleans (n, d), and which of these each row is (n,).
 
     >>> distinct_patterns(np.array([[True, False], [True, True], [True, False]]))
     (array([0, 1]), array([0, 1, 0]))
     """
-    packed = np.ascontiguousarray(np.packbits(seen, axis=1))  # of column-major rows it would be column-major too
+    # Column-major rows would make the packed bits column-major, and rows could not be viewed as keys.
+    packed = np.ascontiguousarray(np.packbits(seen, axis=1))
     keys = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
     _, first, which = np.unique(keys, return_index=True, return_inverse=True)
     return first, which.reshape(-1)
 
 
 def rows_by_pattern(X: Array) -> Iterator[tuple[Array | slice, Array]]:
-    """For each pattern of gaps: which rows of X have it, and the columns (o,) that they observe."""
+    """Yield, for each pattern of missing values, which rows of X have it, and the columns (o,) that they observe."""
     seen, which = observed_patterns(X)
     if len(seen) == 1:
         yield slice(None), np.flatnonzero(seen[0])

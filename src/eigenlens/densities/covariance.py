@@ -1,7 +1,4 @@
-"""Three structures of a covariance matrix, and all that a Gaussian wants of one; nothing else asks which it is.
-
-Deviations with missing entries under any covariance, one pattern of gaps after the other.
-"""
+"""Three structures of a covariance matrix, with all operations that a Gaussian needs of one."""
 
 from __future__ import annotations
 
@@ -30,15 +27,15 @@ __all__ = [
 ]
 
 MIN_PIVOT_SHARE = 8.0 * float(np.finfo(np.float64).eps)
-"""What is left of a column's variance by the columns before it is rounding if it is below d times this share."""
+"""The part of a column's variance that the columns before it leave is rounding if it is below d times this share."""
 
 
 class Covariance(Protocol):
-    """A positive definite matrix (d, d) by what it can do. |whiten(x)|² is the squared Mahalanobis distance of x."""
+    """A positive definite matrix (d, d), given by its operations; |whiten(x)|² is the squared Mahalanobis distance."""
 
     @property
     def size(self) -> int:
-        """d."""
+        """The number d of columns."""
         ...
 
     @property
@@ -48,48 +45,48 @@ class Covariance(Protocol):
 
     @property
     def log_determinant(self) -> float:
-        """ln |C|."""
+        """The logarithm ln |C|."""
         ...
 
     def matrix(self) -> Array:
-        """C (d, d)."""
+        """Return C (d, d)."""
         ...
 
     def whiten(self, deviations: Array) -> Array:
-        """Deviations (n, d) from the mean to (n, d) of covariance I."""
+        """Map deviations (n, d) from the mean to (n, d) of covariance I."""
         ...
 
     def colour(self, z: Array) -> Array:
-        """Standard normal draws (n, d) to draws of covariance C."""
+        """Map standard normal draws (n, d) to draws of covariance C."""
         ...
 
     @property
     def free(self) -> int:
-        """How many numbers can be chosen."""
+        """The number of free parameters."""
         ...
 
     def degrees(self, weight: Array) -> Array:
-        """The number (d,) of deviations behind each variance, if column j has weight_j of them."""
+        """Return the number (d,) of deviations behind each variance, if column j has weight_j of them."""
         ...
 
     def errors(self, weight: Array) -> Array:
-        """Standard errors of the covariances, estimated by maximum likelihood: (d, d), or (d,) if the others are 0."""
+        """Return standard errors of the maximum likelihood estimates: (d, d), or (d,) if the others are 0."""
         ...
 
     def part(self, columns: Columns) -> Covariance:
-        """The rows and columns of C that belong to these columns; the same structure."""
+        """Return the rows and columns of C that belong to these columns, in the same structure."""
         ...
 
     def given(self, columns: Columns, rest: Columns, deviations: Array) -> tuple[Array, Covariance]:
-        """Expected deviations (n, m) of the columns `rest`, given those (n, o) of `columns`, and their covariance."""
+        """Return expected deviations (n, m) of columns `rest` given those (n, o) of `columns`, and their covariance."""
         ...
 
     def observed_log_density(self, deviations: Array) -> Array:
-        """ln N(x_o | 0, C_oo) (n,) of finite deviations (n, d) in which NaN is missing; 0 where all are."""
+        """Return ln N(x_o | 0, C_oo) (n,) of finite deviations (n, d) in which NaN is missing; 0 where all are."""
         ...
 
     def expected(self, deviations: Array) -> tuple[Array, Array]:
-        """Those deviations with what is expected in the place of NaN, and its deviation there (n, d), else 0."""
+        """Return deviations with NaN replaced by its expectation, and its standard deviation there (n, d), else 0."""
         ...
 
 
@@ -98,7 +95,7 @@ class Full:
     """Any positive definite matrix.
 
     Attributes:
-        entries: C (d, d), symmetric; the lower triangle counts.
+        entries: C (d, d), symmetric; only the lower triangle is read.
 
     Factored once, when first needed: d³/3 flops; a row costs d² then.
 
@@ -114,7 +111,7 @@ class Full:
 
     @property
     def size(self) -> int:
-        """d."""
+        """The number d of columns."""
         return len(self.entries)
 
     @property
@@ -123,23 +120,23 @@ class Full:
         return np.asarray(self.entries.diagonal())
 
     def matrix(self) -> Array:
-        """C (d, d)."""
+        """Return C (d, d)."""
         return self.entries
 
     @cached_property
     def factor(self) -> Array:
-        """L (d, d), lower triangular, with L Lᵀ = C."""
+        """The Cholesky factor L (d, d), lower triangular, with L Lᵀ = C."""
         try:
             L = np.linalg.cholesky(self.entries)
         except np.linalg.LinAlgError:
             raise _singular_error(self.entries) from None
-        if not np.all(L.diagonal() ** 2 > self.size * MIN_PIVOT_SHARE * self.variances):  # NaN is refused too
+        if not np.all(L.diagonal() ** 2 > self.size * MIN_PIVOT_SHARE * self.variances):  # NaN is rejected too
             raise _singular_error(self.entries)
         return np.asarray(L)
 
     @cached_property
     def regular(self) -> bool:
-        """Whether there is a factor."""
+        """Whether there is a Cholesky factor."""
         try:
             return bool(self.factor.size == self.entries.size)
         except OptionError:
@@ -147,65 +144,65 @@ class Full:
 
     @cached_property
     def root(self) -> Array:
-        """L⁻¹ (d, d), lower triangular: what whitens."""
+        """The inverse L⁻¹ (d, d), lower triangular, which whitens."""
         return np.asarray(solve_triangular(self.factor, np.eye(self.size), lower=True, check_finite=False))
 
     @cached_property
     def log_determinant(self) -> float:
-        """ln |C|, twice the sum of ln L_jj."""
+        """The logarithm ln |C|, twice the sum of ln L_jj."""
         return float(2.0 * np.sum(np.log(self.factor.diagonal())))
 
     def whiten(self, deviations: Array) -> Array:
-        """L⁻¹ x for each row x."""
+        """Return L⁻¹ x for each row x."""
         return np.asarray(deviations @ self.root.T)
 
     def colour(self, z: Array) -> Array:
-        """L z for each row z."""
+        """Return L z for each row z."""
         return np.asarray(z @ self.factor.T)
 
     @property
     def free(self) -> int:
-        """d (d + 1) / 2."""
+        """The number of free parameters, d (d + 1) / 2."""
         return self.size * (self.size + 1) // 2
 
     def degrees(self, weight: Array) -> Array:
-        """weight (d,): each column has its own variance."""
+        """Return weight (d,): each column has its own variance."""
         return weight
 
     def errors(self, weight: Array) -> Array:
-        """√((c_jj c_kk + c_jk²) / n) (d, d), the inverse Fisher information (Anderson 2003, theorem 3.4.4)."""
+        """Return √((c_jj c_kk + c_jk²) / n) (d, d), the inverse Fisher information (Anderson 2003, theorem 3.4.4)."""
         v = self.variances
         return np.asarray(np.sqrt((np.outer(v, v) + self.entries**2) / np.sqrt(np.outer(weight, weight))))
 
     def part(self, columns: Columns) -> Full:
-        """The rows and columns of C that belong to these columns."""
+        """Return the rows and columns of C that belong to these columns."""
         return Full(_block(self.entries, columns, columns))
 
     def given(self, columns: Columns, rest: Columns, deviations: Array) -> tuple[Array, Full]:
-        """C_mo C_oo⁻¹ x_o (n, m), and C_mm − C_mo C_oo⁻¹ C_om, the Schur complement."""
+        """Return C_mo C_oo⁻¹ x_o (n, m), and C_mm − C_mo C_oo⁻¹ C_om, the Schur complement."""
         seen = self.part(columns)
         half = seen.root @ _block(self.entries, columns, rest)
         left = _block(self.entries, rest, rest) - half.T @ half
         return np.asarray(seen.whiten(deviations) @ half), Full(0.5 * (left + left.T))
 
     def observed_log_density(self, deviations: Array) -> Array:
-        """By one elimination for each pattern; if C is singular, each C_oo is looked at on its own."""
+        """Return log densities by one elimination per pattern; if C is singular, by each C_oo on its own."""
         if not self.regular:
             return log_density_by_pattern(self, deviations)
         return np.asarray(gaps_log_joint(deviations, *self._alone())[:, 0])
 
     def expected(self, deviations: Array) -> tuple[Array, Array]:
-        """As `observed_log_density`."""
+        """Return expectations by one elimination per pattern, as `observed_log_density` does."""
         return gaps_filled(deviations, *self._alone()) if self.regular else expected_by_pattern(self, deviations)
 
     def _alone(self) -> tuple[Array, Array, Array]:
-        """The logarithm of the weight, the mean and the covariance of a mixture of one."""
+        """Return the logarithm of the weight, the mean and the covariance of a mixture of one."""
         return np.zeros(1), np.zeros((1, self.size)), self.entries[None]
 
 
 @dataclass(frozen=True, eq=False)
 class Diagonal:
-    """Independent columns.
+    """The covariance of independent columns.
 
     Attributes:
         variances: (d,), positive.
@@ -221,72 +218,72 @@ class Diagonal:
 
     @property
     def size(self) -> int:
-        """d."""
+        """The number d of columns."""
         return len(self.variances)
 
     def matrix(self) -> Array:
-        """C (d, d)."""
+        """Return C (d, d)."""
         return np.diag(self.variances)
 
     @cached_property
     def deviations(self) -> Array:
-        """Standard deviations (d,)."""
+        """The standard deviations (d,)."""
         bad = np.flatnonzero(~(self.variances > 0.0))
         if bad.size:
-            raise OptionError(f"the variance {self.variances[bad[0]]:g} of column {bad[0]} must be above 0.")
+            raise OptionError(f"the variance {self.variances[bad[0]]:g} of column {bad[0]} must be above 0")
         return np.sqrt(self.variances)
 
     @cached_property
     def log_determinant(self) -> float:
-        """ln |C|."""
+        """The logarithm ln |C|."""
         return float(2.0 * np.sum(np.log(self.deviations)))
 
     def whiten(self, deviations: Array) -> Array:
-        """x_j / sigma_j for each row x."""
+        """Return x_j / sigma_j for each row x."""
         return np.asarray(deviations / self.deviations)
 
     def colour(self, z: Array) -> Array:
-        """sigma_j z_j for each row z."""
+        """Return sigma_j z_j for each row z."""
         return np.asarray(z * self.deviations)
 
     @property
     def free(self) -> int:
-        """d."""
+        """The number of free parameters, d."""
         return self.size
 
     def degrees(self, weight: Array) -> Array:
-        """weight (d,): each column has its own variance."""
+        """Return weight (d,): each column has its own variance."""
         return weight
 
     def errors(self, weight: Array) -> Array:
-        """c_j √(2 / n_j) (d,)."""
+        """Return c_j √(2 / n_j) (d,)."""
         return np.asarray(self.variances * np.sqrt(2.0 / self.degrees(weight)))
 
     def part(self, columns: Columns) -> Diagonal:
-        """The variances of these columns."""
+        """Return the variances of these columns."""
         return Diagonal(self.variances[np.asarray(columns, dtype=np.intp)])
 
     def given(self, columns: Columns, rest: Columns, deviations: Array) -> tuple[Array, Diagonal]:
-        """0 (n, m) and the variances as they are: one column says nothing of another."""
+        """Return 0 (n, m) and the variances unchanged: independent columns say nothing about each other."""
         return np.zeros((len(deviations), len(rest))), self.part(rest)
 
     def observed_log_density(self, deviations: Array) -> Array:
-        """The sum over the columns that are there."""
+        """Return the sum over the observed columns."""
         seen, z = ~np.isnan(deviations), self.whiten(deviations)
         return np.asarray(-0.5 * (np.nansum(z * z, axis=1) + seen @ np.log(2.0 * np.pi * self.variances)))
 
     def expected(self, deviations: Array) -> tuple[Array, Array]:
-        """0, and the deviation of the column."""
+        """Return 0, and the standard deviation of the column."""
         missing = np.isnan(deviations)
         return np.where(missing, 0.0, deviations), np.where(missing, self.deviations, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
 class Spherical:
-    """One variance for every column, none correlated.
+    """The covariance of uncorrelated columns with one variance.
 
     Attributes:
-        variance: positive. size: d.
+        variance: positive. size: the number d of columns.
 
     >>> Spherical(4.0, 2).matrix()
     array([[4., 0.], [0., 4.]])
@@ -301,61 +298,61 @@ class Spherical:
         return np.full(self.size, self.variance)
 
     def matrix(self) -> Array:
-        """C (d, d)."""
+        """Return C (d, d)."""
         return np.diag(self.variances)
 
     @property
     def deviation(self) -> float:
         """The standard deviation of every column."""
         if not self.variance > 0.0:
-            raise OptionError(f"the variance {self.variance:g} must be above 0.")
+            raise OptionError(f"the variance {self.variance:g} must be above 0")
         return float(np.sqrt(self.variance))
 
     @property
     def log_determinant(self) -> float:
-        """ln |C|."""
+        """The logarithm ln |C|."""
         return float(2.0 * self.size * np.log(self.deviation))
 
     def whiten(self, deviations: Array) -> Array:
-        """x / sigma for each row x."""
+        """Return x / sigma for each row x."""
         return np.asarray(deviations / self.deviation)
 
     def colour(self, z: Array) -> Array:
-        """sigma z for each row z."""
+        """Return sigma z for each row z."""
         return np.asarray(z * self.deviation)
 
     @property
     def free(self) -> int:
-        """1."""
+        """The number of free parameters, 1."""
         return 1
 
     def degrees(self, weight: Array) -> Array:
-        """Σ weight for every column: all of them share the variance."""
+        """Return Σ weight for every column: all of them share the variance."""
         return np.full(self.size, weight.sum())
 
     def errors(self, weight: Array) -> Array:
-        """c √(2 / Σ n_j) for every column (d,)."""
+        """Return c √(2 / Σ n_j) for every column (d,)."""
         return np.asarray(self.variances * np.sqrt(2.0 / self.degrees(weight)))
 
     def part(self, columns: Columns) -> Spherical:
-        """The same variance, fewer columns."""
+        """Return the same variance for fewer columns."""
         return Spherical(self.variance, len(columns))
 
     def given(self, columns: Columns, rest: Columns, deviations: Array) -> tuple[Array, Spherical]:
-        """0 (n, m) and the variance as it is: one column says nothing of another."""
+        """Return 0 (n, m) and the variance unchanged: uncorrelated columns say nothing about each other."""
         return np.zeros((len(deviations), len(rest))), self.part(rest)
 
     def observed_log_density(self, deviations: Array) -> Array:
-        """The sum over the columns that are there."""
+        """Return the sum over the observed columns."""
         return Diagonal(self.variances).observed_log_density(deviations)
 
     def expected(self, deviations: Array) -> tuple[Array, Array]:
-        """0, and the deviation of every column."""
+        """Return 0, and the standard deviation of every column."""
         return Diagonal(self.variances).expected(deviations)
 
 
 def dependent_column(C: Array) -> int | None:
-    """The first column of C (d, d) that the columns before it determine, all but for rounding; None if there is none.
+    """Return the first column of C (d, d) that those before it determine up to rounding; None if there is none.
 
     >>> dependent_column(np.array([[1.0, 1.0, 0.0], [1.0, 2.0, 1.0], [0.0, 1.0, 1.0]]))
     2
@@ -384,17 +381,17 @@ def _singular_error(C: Array) -> OptionError:
     if j is not None:
         what = f"column {j} has no variance that the columns before it do not explain" if j else "column 0 has none"
     return OptionError(
-        f"covariance ({len(C)}, {len(C)}) is singular: {what}. Leave that column out, add to the diagonal, "
-        "or take Diagonal or a model with fewer dimensions (LinearGaussian)."
+        f"covariance ({len(C)}, {len(C)}) is singular: {what}",
+        fix="leave that column out, add to the diagonal, or use Diagonal or the low-dimensional LinearGaussian",
     )
 
 
 COVARIANCES: dict[str, Callable[..., Covariance]] = {"full": Full, "diagonal": Diagonal, "spherical": Spherical}
-"""The structures by name."""
+"""Covariance structures by name."""
 
 
 def log_density_by_pattern(C: Covariance, deviations: Array) -> Array:
-    """ln N(x_o | 0, C_oo) (n,) of deviations (n, d) in which NaN is missing; 0 where all are."""
+    """Return ln N(x_o | 0, C_oo) (n,) of deviations (n, d) in which NaN is missing, one pattern after the other."""
     found = np.zeros(len(deviations))
     for mine, seen in rows_by_pattern(deviations):
         if seen.size:
@@ -405,11 +402,11 @@ def log_density_by_pattern(C: Covariance, deviations: Array) -> Array:
 
 
 def expected_by_pattern(C: Covariance, deviations: Array) -> tuple[Array, Array]:
-    """Those deviations with what is expected in the place of NaN, and its deviation there (n, d), else 0."""
+    """Return deviations with NaN replaced by its expectation, and its standard deviation there (n, d), else 0."""
     filled, spread, numbers = deviations.copy(), np.zeros(deviations.shape), np.arange(len(deviations))
     for mine, seen in rows_by_pattern(deviations):
-        gaps = other_columns(seen, deviations.shape[1])
-        shift, left = C.given(seen, gaps, deviations[mine][:, seen])
-        where = np.ix_(numbers[mine], gaps)
+        missing = other_columns(seen, deviations.shape[1])
+        shift, left = C.given(seen, missing, deviations[mine][:, seen])
+        where = np.ix_(numbers[mine], missing)
         filled[where], spread[where] = shift, np.sqrt(np.maximum(left.variances, 0.0))
     return filled, spread

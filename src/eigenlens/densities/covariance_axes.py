@@ -1,4 +1,4 @@
-"""A covariance by its axes: few of them, and what is left outside; no d×d matrix where they are few."""
+"""A covariance given by a few axes and the variance off them: without a d×d matrix where the axes are few."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from eigenlens.densities.covariance import Full, log_density_by_pattern
 __all__ = ["Axes"]
 
 MIN_AXIS_SHARE = 64.0 * float(np.finfo(np.float64).eps)
-"""A variance below d (or n) times this share of the largest is rounding."""
+"""A variance below d (or n) times this share of the largest is rounding, and its direction is left out."""
 
 
 @dataclass(frozen=True, eq=False)
 class Axes:
-    """C = diag(s) (V diag(v) Vᵀ + rest (I − V Vᵀ)) diag(s).
+    """The covariance C = diag(s) (V diag(v) Vᵀ + rest (I − V Vᵀ)) diag(s).
 
     Attributes:
         scale: s (d,). A column of scale 0 does not vary and is left out.
         axes: V (d, r), orthonormal.
         variances_along: v (r,), positive.
-        rest: 1.0, or 0.0 where nothing varies off the axes; then distances are along them (the pseudo-inverse).
+        rest: 1.0, or 0.0 where nothing varies off the axes, and distances are along them (the pseudo-inverse).
 
     A row costs O(dr).
 
@@ -43,13 +43,13 @@ class Axes:
     def __post_init__(self) -> None:
         read_only(self, "scale", "axes", "variances_along")
 
-    # ---- how it comes about -----------------------------------------------------------------------------
+    # ---- constructors -----------------------------------------------------------------------------------
 
     @classmethod
     def of_matrix(cls, C: Array, constant: Array) -> Self:
-        """From a matrix (d, d); columns that are `constant` (d,) are left out, and directions that do not vary.
+        """Return the axes of a matrix (d, d); `constant` columns (d,) and directions without variance are left out.
 
-        Columns are brought to unit variance first, so that their units decide nothing. Cost 9 d³.
+        Columns are scaled to unit variance first, so that the result does not depend on their units. Cost 9 d³.
         """
         scale = np.where(constant, 0.0, np.sqrt(np.maximum(C.diagonal(), 0.0)))
         inverse = _inverse(scale)
@@ -59,9 +59,9 @@ class Axes:
 
     @classmethod
     def of_rows(cls, B: Array, floor: Array, constant: Array) -> Self:
-        """C = Bᵀ B + diag(floor) from rows B (n, d), n below d, by their products (n, n). Cost 2 n² d.
+        """Return the axes of C = Bᵀ B + diag(floor) for rows B (n, d), n below d, by B Bᵀ (n, n). Cost 2 n² d.
 
-        Where the floor (d,) is 0 everywhere, C is Bᵀ B alone, and what does not vary is left out.
+        Where the floor (d,) is 0 everywhere, C is Bᵀ B alone, and directions without variance are left out.
         """
         shrunk = bool(np.any(floor > 0.0))
         scale = np.where(constant, 0.0, np.sqrt(floor if shrunk else np.sum(B * B, axis=0)))
@@ -72,16 +72,16 @@ class Axes:
         V = scaled.T @ (U[:, kept][:, ::-1] / np.sqrt(s))
         return cls(scale, V, s + float(shrunk), float(shrunk))
 
-    # ---- what a Gaussian wants of it --------------------------------------------------------------------
+    # ---- operations ------------------------------------------------------------------------------------
 
     @property
     def size(self) -> int:
-        """d."""
+        """The number d of columns."""
         return len(self.scale)
 
     @property
     def rank(self) -> int:
-        """How many directions vary."""
+        """The number of directions that vary."""
         return int(np.count_nonzero(self.scale)) if self.rest else len(self.variances_along)
 
     @property
@@ -91,7 +91,7 @@ class Axes:
 
     @cached_property
     def log_determinant(self) -> float:
-        """ln |C|; of what varies, where not all does, so that ½ (d ln 2π + this) still normalises its density."""
+        """The logarithm ln |C|, of the part that varies where not all does; its density is still normalised."""
         along, off = float(np.sum(np.log(self.variances_along))), self.size - self.rank
         if not self.rest and self.rank < np.count_nonzero(self.scale):
             inner = self.scale[:, None] * (self.axes * np.sqrt(self.variances_along))
@@ -101,13 +101,13 @@ class Axes:
         return along + logs - off * float(np.log(2.0 * np.pi))
 
     def matrix(self) -> Array:
-        """C (d, d)."""
+        """Return C (d, d)."""
         inner = (self.axes * (self.variances_along - self.rest)) @ self.axes.T
         inner[np.diag_indices_from(inner)] += self.rest
         return np.asarray(self.scale[:, None] * inner * self.scale)
 
     def whiten(self, deviations: Array) -> Array:
-        """Deviations (n, d) to (n, d), or (n, r) where nothing varies off the axes, of covariance I."""
+        """Map deviations (n, d) to (n, d), or (n, r) where nothing varies off the axes, of covariance I."""
         y = deviations * _inverse(self.scale)
         a = y @ self.axes
         if not self.rest:
@@ -115,7 +115,7 @@ class Axes:
         return np.asarray(y + (a * (1.0 / np.sqrt(self.variances_along) - 1.0)) @ self.axes.T)
 
     def solve(self, deviations: Array) -> Array:
-        """C⁻¹ x for each row x of deviations (n, d): (n, d); by the pseudo-inverse of what varies."""
+        """Return C⁻¹ x for each row x of deviations (n, d), by the pseudo-inverse of the part that varies."""
         inverse = _inverse(self.scale)
         y = deviations * inverse
         a = y @ self.axes
@@ -124,26 +124,26 @@ class Axes:
         return np.asarray((y + (a * (1.0 / self.variances_along - 1.0)) @ self.axes.T) * inverse)
 
     def colour(self, z: Array) -> Array:
-        """Standard normal draws (n, d) to draws of covariance C."""
+        """Map standard normal draws (n, d) to draws of covariance C."""
         a = z @ self.axes
         y = self.rest * z + (a * (np.sqrt(self.variances_along) - self.rest)) @ self.axes.T
         return np.asarray(y * self.scale)
 
     @property
     def free(self) -> int:
-        """d (d + 1) / 2."""
+        """The number of free parameters, d (d + 1) / 2."""
         return self.size * (self.size + 1) // 2
 
     def degrees(self, weight: Array) -> Array:
-        """weight (d,)."""
+        """Return weight (d,)."""
         return weight
 
     def errors(self, weight: Array) -> Array:
-        """Those of the full matrix."""
+        """Return the standard errors of the full matrix."""
         return Full(self.matrix()).errors(weight)
 
     def part(self, columns: Columns) -> Axes:
-        """The rows and columns of C that belong to these columns. Cost O(o r min(o, r))."""
+        """Return the rows and columns of C that belong to these columns. Cost O(o r min(o, r))."""
         chosen = np.asarray(columns, dtype=np.intp)
         factor = self.axes[chosen] * np.sqrt(self.variances_along - self.rest) * (self.scale[chosen] > 0.0)[:, None]
         U, s, _ = np.linalg.svd(factor, full_matrices=False)
@@ -151,20 +151,20 @@ class Axes:
         return Axes(self.scale[chosen], U[:, kept], s[kept] ** 2 + self.rest, self.rest)
 
     def given(self, columns: Columns, rest: Columns, deviations: Array) -> tuple[Array, Full]:
-        """As for the full matrix."""
+        """Return the conditional mean and covariance, by the full matrix."""
         return Full(self.matrix()).given(columns, rest, deviations)
 
     def observed_log_density(self, deviations: Array) -> Array:
-        """As for the full matrix; where directions do not vary, by the axes of what is left of each pattern."""
+        """Return log densities by the full matrix; where directions do not vary, by the axes of each pattern."""
         if self.rank == self.size and (C := Full(self.matrix())).regular:
             return C.observed_log_density(deviations)
         return log_density_by_pattern(self, deviations)
 
     def expected(self, deviations: Array) -> tuple[Array, Array]:
-        """As for the full matrix."""
+        """Return expectations by the full matrix."""
         return Full(self.matrix()).expected(deviations)
 
 
 def _inverse(scale: Array) -> Array:
-    """1 / scale, and 0 for 0."""
+    """Return 1 / scale, and 0 for 0."""
     return np.asarray(np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0.0))

@@ -1,4 +1,4 @@
-"""Densities of one column of levels: a coin and a die. Levels are strings, numbers or booleans as they came."""
+"""Densities of one column of categories, Bernoulli and categorical; categories are strings, numbers or booleans."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ __all__ = ["Bernoulli", "BernoulliFamily", "Categorical", "CategoricalFamily", "
 
 @dataclass(frozen=True, eq=False)
 class Categorical:
-    """One of K levels: P(x = level_k) = p_k.
+    """One of K categories: P(x = level_k) = p_k.
 
     Attributes:
         probabilities: p (K,), not negative.
-        levels: (K,) different values; 0, …, K − 1 if not given.
-        unknown: the probability of any level that is not among these. With Σ p it makes one.
-        fitted: what `fit` left, else None.
+        levels: (K,) the categories, different values; 0, …, K − 1 if not given.
+        unknown: the probability of all other categories together; Σ p + unknown = 1.
+        fitted: the record of `fit`, or None.
 
-    A level that is not known has log density ln unknown, −inf where that is 0; a missing value (NaN, None) has 0.
+    A category that is not known has log density ln unknown, −inf where that is 0; a missing value (NaN, None) has 0.
 
     >>> die = Categorical.fit(["red", "blue", "red", "red"])
     >>> print(die)
@@ -56,11 +56,15 @@ class Categorical:
         p, levels = self.probabilities, tuple(self.levels) or tuple(range(self.probabilities.size))
         object.__setattr__(self, "levels", levels)
         if len(levels) != p.size or len(set(levels)) < len(levels):
-            raise OptionError(f"levels={list(levels)!r} must be {p.size} different values, one a probability.")
+            raise OptionError(
+                f"must be {p.size} different values, one per probability", argument="levels", value=list(levels)
+            )
         if not (np.all(p >= 0.0) and self.unknown >= 0.0 and abs(p.sum() + self.unknown - 1.0) <= 1e-9):
             raise OptionError(
-                f"probabilities={p.tolist()} with unknown={self.unknown:g} must not be negative and sum to 1, "
-                f"not {p.sum() + self.unknown:.10g}: divide them by their sum."
+                f"with unknown={self.unknown:g} must not be negative and sum to 1, not {p.sum() + self.unknown:.10g}",
+                argument="probabilities",
+                value=p.tolist(),
+                fix="divide them by their sum",
             )
 
     @classmethod
@@ -73,47 +77,47 @@ class Categorical:
         levels: Sequence[Any] | None = None,
         reserve: float | None = None,
     ) -> Categorical:
-        """p_k = (n_k + smoothing) / (n + K smoothing + reserve), n_k the weight of the rows with level k.
+        """Fit p_k = (n_k + smoothing) / (n + K smoothing + reserve), n_k the weight of the rows with category k.
 
         Args:
-            x: (n,) values; a Series, list, array, Source or Dask array of one column. Missing ones are left out.
+            x: (n,) values; a Series, list, array, Source or Dask array of one column. Missing values are left out.
             sample_weight: (n,), a weight of 3 counting as three rows.
-            smoothing: 0 for maximum likelihood; 1 is Laplace's rule; one number a level is a Dirichlet prior.
-            levels: the levels there can be, in order, also those that do not occur. A column of booleans, a pandas
+            smoothing: 0 for maximum likelihood; 1 is Laplace's rule; one number per category is a Dirichlet prior.
+            levels: the possible categories, in order, also those that do not occur. A column of booleans, a pandas
                 categorical and a Polars Enum declare theirs.
-            reserve: how many rows smoothing adds for levels never met. If None, as many as for each level met
-                (smoothing), and 0 where the levels are declared or smoothing is a list.
+            reserve: how many rows smoothing adds for categories never met. If None, as many as for each category met
+                (smoothing), and 0 where the categories are declared or smoothing is a list.
         """
         family = CategoricalFamily(None if levels is None else tuple(levels), smoothing, reserve)
         return family.estimate(category_counts(x, sample_weight, family.summarise))
 
     def log_density(self, X: Any) -> Array:
-        """ln P(x) (n,) of values X (n,) or (n, 1). Cost: a hash a value, or less."""
+        """Return ln P(x) (n,) of values X (n,) or (n, 1). Cost: at most one hash per value."""
         codes, found, _ = encode(X)
         logs = np.array([*(self._logs.get(level, self._log_unknown) for level in found), 0.0])
         return np.asarray(logs[codes])
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
-        """n draws (n, 1) of the levels that are known."""
+        """Draw n rows (n, 1) of the known categories."""
         p = self.probabilities / self.probabilities.sum()
         return self._values[rng.choice(p.size, size=n, p=p)][:, None]
 
     def marginal(self, columns: Columns) -> Categorical | Product:
-        """Itself, for column 0."""
+        """Return the density itself, for column 0."""
         return self if len(columns) else Product(())
 
     def condition(self, columns: Columns, values: Any) -> Categorical | Product:
-        """The density of no columns, once the only one is known."""
+        """Return the density of no columns, once the only one is known."""
         return Product(()) if len(columns) else self
 
     def standard_errors(self) -> Array:
-        """√(p_k (1 − p_k) / n) (K,), n with the rows that smoothing added."""
+        """Return √(p_k (1 − p_k) / n) (K,), n with the rows that smoothing added."""
         return np.asarray(np.sqrt(self.probabilities * (1.0 - self.probabilities) / _effective(self)))
 
-    def confidence_intervals(self, level: float = 0.95, method: str = "wilson") -> Array:
-        """Limits (K, 2) for each probability on its own; methods in `models.fitted.INTERVALS`.
+    def confidence_intervals(self, level: float = 0.95, method: Any = "wilson") -> Array:
+        """Return limits (K, 2) for each probability on its own; methods in `intervals.PROPORTION_INTERVALS`.
 
-        "wilson" (the default: close to its level for few rows and for p near 0 or 1), "wald", "exact", "jeffreys".
+        The default, "wilson", is close to its level for few rows and for p near 0 or 1.
         """
         return proportion_intervals(self.probabilities, _effective(self), level, method)
 
@@ -135,7 +139,7 @@ class Categorical:
 
     @cached_property
     def _values(self) -> Array:
-        """The levels as an array of their own kind; of objects where there are several."""
+        """The categories as an array of their own type; of objects where there are several types."""
         kinds = {type(level) for level in self.levels}
         values = np.empty(len(self.levels), dtype=object)
         values[:] = self.levels
@@ -144,47 +148,53 @@ class Categorical:
 
 @dataclass(frozen=True)
 class CategoricalFamily:
-    """Categorical densities: counts of levels to shares. The options are those of `Categorical.fit`."""
+    """Categorical densities: counts of categories to shares. The options are those of `Categorical.fit`."""
 
     levels: tuple[Any, ...] | None = None
     smoothing: float | Sequence[float] = 0.0
     reserve: float | None = None
 
     def summarise(self, block: Block) -> Counts:
-        """The counts of a block of rows of one column."""
+        """Return the counts of a block of rows of one column."""
         counts = Counts.of(block.rows.toarray() if is_sparse(block.rows) else block.rows, block.weight)
         return counts if self.levels is None else counts.within(self.levels)
 
     def estimate(self, statistics: Counts) -> Categorical:
-        """The shares of the levels, smoothed."""
-        added = pseudo_counts(self.smoothing, len(statistics.levels))
+        """Return the density with the smoothed shares of the categories."""
+        added = pseudo_counts(self.smoothing, len(statistics.categories))
         reserve = self._reserved(statistics.declared)
         total = statistics.total + float(added.sum()) + reserve
-        if total <= 0.0 or not statistics.levels:
-            raise DataError("x has no value that counts (all are missing or of weight 0); smoothing=1 gives a prior.")
+        if total <= 0.0 or not statistics.categories:
+            raise DataError(
+                "x has no value that is not missing and has positive weight",
+                fix="{smoothing} gives a prior",
+                settings={"smoothing": 1},
+            )
         p = (statistics.weight + added) / total
         record = Fitted(
             statistics.total, _loglik(statistics.weight, p), p.size - (reserve == 0.0), total - statistics.total
         )
-        return Categorical(p, statistics.levels, reserve / total, record)
+        return Categorical(p, statistics.categories, reserve / total, record)
 
     def _reserved(self, declared: bool) -> float:
-        """The rows that smoothing adds for levels never met."""
+        """Return the number of rows that smoothing adds for categories never met."""
         if self.reserve is None:
             return 0.0 if declared or np.ndim(self.smoothing) else float(np.asarray(self.smoothing))
         given: Any = self.reserve
         if isinstance(given, bool) or not isinstance(given, Real) or not 0.0 <= float(given) < np.inf:
-            raise OptionError(f"reserve={self.reserve!r} must be finite and not negative; 0 leaves other levels out.")
+            raise OptionError(
+                "must be finite and not negative; 0 leaves other categories out", argument="reserve", value=self.reserve
+            )
         return float(self.reserve)
 
 
 @dataclass(frozen=True, eq=False)
 class Bernoulli:
-    """One of two levels: P(x = levels[1]) = p, P(x = levels[0]) = 1 − p.
+    """One of two categories: P(x = levels[1]) = p, P(x = levels[0]) = 1 − p.
 
     Attributes:
-        probability: p, of the second level. levels: (other, counted); (0, 1), which False and True equal.
-        fitted: what `fit` left, else None.
+        probability: p, of the second category. levels: (other, counted); (0, 1), which False and True equal.
+        fitted: the record of `fit`, or None.
 
     >>> coin = Bernoulli.fit(["H", "T", "H", "H"], levels=("T", "H"))
     >>> coin.probability, coin.standard_errors()
@@ -202,7 +212,7 @@ class Bernoulli:
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.probability <= 1.0:
-            raise OptionError(f"probability={self.probability!r} must be between 0 and 1.")
+            raise OptionError("must be between 0 and 1", argument="probability", value=self.probability)
 
     @classmethod
     def fit(
@@ -213,42 +223,42 @@ class Bernoulli:
         smoothing: float | tuple[float, float] = 0.0,
         levels: tuple[Any, Any] | None = None,
     ) -> Bernoulli:
-        """p = (H + b) / (n + a + b), H of n rows having the level that is counted, smoothing = (a, b) or one number.
+        """Fit p = (H + b) / (n + a + b), H of n rows having the counted category, smoothing = (a, b) or one number.
 
         Args:
-            x: (n,) values of at most two kinds; missing ones are left out.
+            x: (n,), at most two different values; missing values are left out.
             sample_weight: (n,), a weight of 3 counting as three rows.
-            smoothing: 0 for maximum likelihood; a number, or one for each level: the mean under a Beta prior.
+            smoothing: 0 for maximum likelihood; a number, or one per category: the mean under a Beta prior.
             levels: (other, counted). If not given: (0, 1) for zeros, ones and booleans; a categorical's; or else the
                 two values that occur, in order.
         """
         if levels is not None and (isinstance(levels, str) or len(levels) != 2):
-            raise OptionError(f"levels={levels!r} must be two values, (other, counted).")
+            raise OptionError("must be two values, (other, counted)", argument="levels", value=levels)
         family = BernoulliFamily(None if levels is None else (levels[0], levels[1]), smoothing)
         return family.estimate(category_counts(x, sample_weight, family.summarise))
 
     def log_density(self, X: Any) -> Array:
-        """ln P(x) (n,) of values X (n,) or (n, 1); −inf for a value that is neither level, 0 for a missing one."""
+        """Return ln P(x) (n,) of values X (n,) or (n, 1); −inf for a value that is neither category, 0 for NaN."""
         return self.categorical.log_density(X)
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
-        """n draws (n, 1)."""
+        """Draw n rows (n, 1)."""
         return self.categorical._values[(rng.random(n) < self.probability).astype(np.intp)][:, None]
 
     def marginal(self, columns: Columns) -> Bernoulli | Product:
-        """Itself, for column 0."""
+        """Return the density itself, for column 0."""
         return self if len(columns) else Product(())
 
     def condition(self, columns: Columns, values: Any) -> Bernoulli | Product:
-        """The density of no columns, once the only one is known."""
+        """Return the density of no columns, once the only one is known."""
         return Product(()) if len(columns) else self
 
     def standard_errors(self) -> float:
-        """√(p (1 − p) / n), n with the rows that smoothing added."""
+        """Return √(p (1 − p) / n), n with the rows that smoothing added."""
         return float(np.sqrt(self.probability * (1.0 - self.probability) / _effective(self)))
 
-    def confidence_intervals(self, level: float = 0.95, method: str = "wilson") -> tuple[float, float]:
-        """Limits for p; methods in `models.fitted.INTERVALS`: "wilson", "wald", "exact" or "jeffreys".
+    def confidence_intervals(self, level: float = 0.95, method: Any = "wilson") -> tuple[float, float]:
+        """Return limits for p; methods in `intervals.PROPORTION_INTERVALS`.
 
         >>> Bernoulli.fit([0] * 10).confidence_intervals()
         (0.0, 0.2775)
@@ -258,7 +268,7 @@ class Bernoulli:
 
     @cached_property
     def categorical(self) -> Categorical:
-        """The same density as that of two levels."""
+        """The same density as a `Categorical` of two categories."""
         return Categorical(np.array([1.0 - self.probability, self.probability]), self.levels, 0.0, self.fitted)
 
     def __str__(self) -> str:
@@ -267,24 +277,24 @@ class Bernoulli:
 
 @dataclass(frozen=True)
 class BernoulliFamily:
-    """Bernoulli densities: counts of two levels to a share. The options are those of `Bernoulli.fit`."""
+    """Bernoulli densities: counts of two categories to a share. The options are those of `Bernoulli.fit`."""
 
     levels: tuple[Any, Any] | None = None
     smoothing: float | tuple[float, float] = 0.0
 
     def summarise(self, block: Block) -> Counts:
-        """The counts of a block of rows of one column."""
+        """Return the counts of a block of rows of one column."""
         return CategoricalFamily(self.levels).summarise(block)
 
     def estimate(self, statistics: Counts) -> Bernoulli:
-        """The share of the second level, smoothed."""
+        """Return the density with the smoothed share of the second category."""
         counts = statistics.within(_two_levels(statistics))
         both = CategoricalFamily(None, self.smoothing).estimate(counts)
         return Bernoulli(float(both.probabilities[1]), (both.levels[0], both.levels[1]), both.fitted)
 
 
 def _two_levels(counts: Counts) -> tuple[Any, ...]:
-    levels = counts.levels
+    levels = counts.categories
     if len(levels) == 2:
         return levels
     if set(levels) <= {0, 1}:
@@ -293,16 +303,16 @@ def _two_levels(counts: Counts) -> tuple[Any, ...]:
     if counts.declared and len(levels) > 2:
         occurring = int(np.count_nonzero(counts.weight))
         raise DataError(
-            f"x declares {len(levels)} categories ({shown}), of which {occurring} occur; two are needed: drop the "
-            "unused ones, say levels=(other, counted), or use Categorical.fit(x)."
+            f"x declares {len(levels)} categories ({shown}), of which {occurring} occur; two are needed",
+            fix="drop the unused ones, give levels=(other, counted), or use Categorical.fit(x)",
         )
     if len(levels) > 2:
-        raise DataError(f"x holds {len(levels)} different values ({shown}); two are needed: use Categorical.fit(x).")
-    raise DataError(f"x holds one value only ({shown}); say what else it could be: levels=(other, {shown}).")
+        raise DataError(f"x has {len(levels)} different values ({shown}); two are needed", fix="use Categorical.fit(x)")
+    raise DataError(f"x is constant ({shown}), so the other category is not known", fix=f"give levels=(other, {shown})")
 
 
 def _effective(density: Any) -> float:
-    """The rows behind a probability, and those that smoothing added."""
+    """Return the number of rows behind a probability, with those that smoothing added."""
     record = fit_record(density)
     return float(record.weight + record.prior)
 
@@ -315,7 +325,7 @@ def _loglik(weight: Array, p: Array) -> float:
 def probability_table(
     density: Any, names: Sequence[str], p: Array, errors: Array | None, limits: Array | None, unknown: float = 0.0
 ) -> str:
-    """Levels, probabilities and, where fitted, their errors and 95% limits."""
+    """Return a table of categories, probabilities and, where fitted, their errors and 95% limits."""
     title, header, columns = type(density).__name__, ["level", "probability"], [list(names), format_numbers(p)]
     if errors is not None and limits is not None:
         record = fit_record(density)

@@ -1,4 +1,4 @@
-"""What `fit` of a family takes, checked once: rows of numbers as a Source, a column of levels as counts."""
+"""Validation of what `fit` of a density takes: rows of numbers as a Source, a column of categories as counts."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ __all__ = ["category_counts", "numeric_source", "pseudo_counts"]
 
 
 def numeric_source(x: Any, sample_weight: Any = None) -> Source:
-    """x (n,) or (n, d) as a Source with its weights: a list, array, Series, frame, sparse matrix, tensor or Source."""
+    """Return x (n,) or (n, d), an array, list, Series, frame, tensor or Source, as a Source with its weights."""
     source = as_source(_as_table(x))
     return source if sample_weight is None else source.weighted(checks.weights(sample_weight, source.n_rows))
 
 
 def _as_table(x: Any) -> Any:
-    """A single column as a table of one."""
+    """Return a single column as a table of one column."""
     if isinstance(x, Source) or is_sparse(x) or hasattr(x, "columns"):
         return x
     if getattr(x, "ndim", None) == 1 and (is_tensor(x) or isinstance(x, np.ndarray) or _is_dask(x)):
@@ -37,21 +37,22 @@ def _as_table(x: Any) -> Any:
 
 
 def category_counts(x: Any, sample_weight: Any, summarise: Callable[[Block], Counts]) -> Counts:
-    """The counts of a column of levels: a list, array, Series or frame of one column, a Dask array or a Source."""
+    """Return the counts of a column of categories, a list, array, Series, one-column frame, Dask array or Source."""
     if isinstance(x, Source) or _is_dask(x):
         source = numeric_source(x, sample_weight)
         if source.n_features != 1:
-            raise DataError(f"x has {source.n_features} columns; a column of levels is needed: choose one.")
+            raise DataError(f"x has {source.n_features} columns; one column of categories is needed", fix="choose one")
         return accumulate(source, summarise)
     if isinstance(x, str | bytes) or not hasattr(x, "__len__") or getattr(x, "ndim", 1) == 0:
-        raise DataError(f"x={x!r} is one value; a list, array or Series of values is needed.")
+        raise DataError("is one value; a list, array or Series of values is needed", argument="x", value=x)
     if isinstance(x, Mapping | Set):
         raise DataError(
-            f"x is a {type(x).__name__}, which does not say how often values come; give a list of values, or of levels "
-            "with sample_weight=their counts."
+            f"is a {type(x).__name__}, without the number of times that each value occurs",
+            argument="x",
+            fix="give a list of values, or of categories with their counts as sample_weight",
         )
     if not len(x):
-        raise DataError("x has 0 rows; at least 1 is needed.")
+        raise DataError("x has 0 rows; at least 1 is needed")
     return summarise(Block(x, checks.weights(sample_weight, len(x))))
 
 
@@ -60,13 +61,21 @@ def _is_dask(x: Any) -> bool:
 
 
 def pseudo_counts(smoothing: Any, k: int) -> Array:
-    """Smoothing, a number or one a level, as (k,) rows that are added before counting."""
+    """Return smoothing, a number or one per category, as (k,) rows that are added before counting."""
     try:
         added = np.asarray(smoothing, dtype=np.float64)
     except (TypeError, ValueError):
-        raise OptionError(f"smoothing={smoothing!r} must be a number, or one number a level.") from None
+        raise OptionError(
+            "must be a number, or one number per category", argument="smoothing", value=smoothing
+        ) from None
     if added.shape not in ((), (k,)):
-        raise OptionError(f"smoothing has {added.size} numbers for {k} levels; give one number, or one a level.")
+        raise OptionError(
+            f"has {added.size} numbers for {k} categories",
+            argument="smoothing",
+            fix="give one number, or one per category",
+        )
     if not np.all(np.isfinite(added) & (added >= 0.0)):
-        raise OptionError(f"smoothing={smoothing!r} must be finite and not negative; 0 is maximum likelihood.")
+        raise OptionError(
+            "must be finite and not negative; 0 is maximum likelihood", argument="smoothing", value=smoothing
+        )
     return np.broadcast_to(added, (k,))

@@ -1,4 +1,4 @@
-"""The Gaussian density: a mean and a covariance of some structure.
+"""The Gaussian density: a mean and a covariance of some structure, fitted by maximum likelihood.
 
 From moments to the covariance of largest likelihood, one pair of functions a structure.
 """
@@ -20,36 +20,36 @@ from eigenlens.densities.base import Columns, as_rows, column_numbers, known_val
 from eigenlens.densities.covariance import Covariance, Diagonal, Full, Spherical, dependent_column
 from eigenlens.densities.fitting import numeric_source
 from eigenlens.densities.intervals import (
-    GAUSSIAN_INTERVALS,
     Fitted,
     GaussianErrors,
     GaussianIntervals,
     fit_record,
     format_numbers,
+    gaussian_intervals,
 )
-from eigenlens.errors import DataError, OptionError
+from eigenlens.errors import DataError, MissingValues, OptionError
 from eigenlens.stats.moments import ColumnMoments, Moments
 from eigenlens.tables.text import titled_table
 
 __all__ = ["GAUSSIAN_FITS", "Gaussian", "GaussianFamily", "check_squares_in_range", "explain_unusable_moments"]
 
 PATTERN_ENTRIES, WHITENED_ENTRIES = 1 << 21, 1 << 17
-"""Entries of the rows whose gaps are compared at a time, and of those that are whitened: they stay in cache."""
+"""Entries of the rows whose missing values are compared at a time, and of those that are whitened, to stay in cache."""
 
 
 @dataclass(frozen=True, eq=False)
 class Gaussian:
-    """x ~ N(mean, C).
+    """The Gaussian density x ~ N(mean, C).
 
         ln p(x) = −½ (d ln 2π + ln |C| + (x − mean)ᵀ C⁻¹ (x − mean))
 
     Attributes:
         mean: (d,).
         covariance: `Full`, `Diagonal` or `Spherical`, of size d.
-        fitted: what `fit` left, else None.
+        fitted: the record of `fit`, or None.
 
-    NaN in a row is a missing entry, everywhere; rows with the same gaps are worked on together. Cost of a row d² (full)
-    or d, and of a pattern of gaps o³/3 for its o observed columns (full).
+    NaN in a row is a missing value, everywhere; rows that miss the same entries are worked on together. A row costs d²
+    (full) or d, and a pattern of missing values o³/3 for its o observed columns (full).
 
     >>> from eigenlens.densities.covariance import Full
     >>> model = Gaussian(np.zeros(2), Full(np.array([[2.0, 1.0], [1.0, 2.0]])))
@@ -66,9 +66,11 @@ class Gaussian:
     def __post_init__(self) -> None:
         read_only(self, "mean")
         if not hasattr(self.covariance, "whiten"):
-            raise OptionError("covariance must be Full(matrix), Diagonal(variances) or Spherical(variance, d).")
+            raise OptionError(
+                "must be Full(matrix), Diagonal(variances) or Spherical(variance, d)", argument="covariance"
+            )
         if self.mean.shape != (self.covariance.size,):
-            raise OptionError(f"mean has shape {self.mean.shape}, and covariance the size {self.covariance.size}.")
+            raise OptionError(f"mean has shape {self.mean.shape}, and covariance the size {self.covariance.size}")
 
     @classmethod
     def fit(cls, X: Any, sample_weight: Any = None, *, covariance: str = "full") -> Gaussian:
@@ -98,28 +100,28 @@ class Gaussian:
             raise
 
     def log_density(self, X: Any) -> Array:
-        """ln N(x_o | mean_o, C_oo) of each row of X (n, d), shape (n,); o are its observed entries."""
+        """Return ln N(x_o | mean_o, C_oo) (n,) of each row of X (n, d); o are its observed entries."""
         rows = as_rows(X, self.mean.size)
         found = np.empty(len(rows))
         for part in self._parts(len(rows)):
-            gaps = np.isnan(rows[part]).any(axis=1)
-            if not gaps.all():
-                found[part][~gaps] = self._complete(rows[part][~gaps] if gaps.any() else rows[part])
-            if gaps.any():
-                found[part][gaps] = self._observed(rows[part][gaps])
+            missing = np.isnan(rows[part]).any(axis=1)
+            if not missing.all():
+                found[part][~missing] = self._complete(rows[part][~missing] if missing.any() else rows[part])
+            if missing.any():
+                found[part][missing] = self._observed(rows[part][missing])
         return found
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
-        """n draws (n, d)."""
+        """Draw n rows (n, d)."""
         return np.asarray(self.mean + self.covariance.colour(rng.standard_normal((n, self.mean.size))))
 
     def marginal(self, columns: Columns) -> Gaussian:
-        """The Gaussian of these columns, in this order."""
+        """Return the Gaussian of these columns, in this order."""
         chosen = column_numbers(columns, self.mean.size)
         return Gaussian(self.mean[chosen], self.covariance.part(chosen))
 
     def condition(self, columns: Columns, values: Any) -> Gaussian:
-        """N(mean_m + C_mo C_oo⁻¹ (x_o − mean_o), C_mm − C_mo C_oo⁻¹ C_om), m the other columns."""
+        """Return N(mean_m + C_mo C_oo⁻¹ (x_o − mean_o), C_mm − C_mo C_oo⁻¹ C_om), m the other columns."""
         rest = other_columns(columns, self.mean.size)
         seen, given = known_values(columns, values)
         shift, left = self.covariance.given(seen, rest, (given - self.mean[seen])[None])
@@ -135,9 +137,9 @@ class Gaussian:
     def impute(self, X: Array, return_std: bool) -> Array | tuple[Array, Array]: ...
 
     def impute(self, X: Array, return_std: bool = False) -> Array | tuple[Array, Array]:
-        """X (n, d) with NaN replaced by its conditional mean given the observed entries of the row.
+        """Return X (n, d) with NaN replaced by its conditional mean given the observed entries of the row.
 
-        With return_std also the conditional standard deviations (n, d), 0 for observed entries.
+        With return_std, also the conditional standard deviations (n, d), 0 for observed entries.
         """
         filled = np.array(X)
         deviation = np.zeros(filled.shape if return_std else (0, 0))
@@ -153,35 +155,34 @@ class Gaussian:
         return (filled, deviation) if return_std else filled
 
     def cdf(self, x: Any) -> Array:
-        """P(X ≤ x) (n,) of a Gaussian of one dimension; NaN for NaN."""
+        """Return P(X ≤ x) (n,) in one dimension; NaN for NaN."""
         self._one_dimension("cdf")
         return np.asarray(ndtr(self.covariance.whiten(as_rows(x, 1) - self.mean)[:, 0]))
 
     def ppf(self, probability: Any) -> Array:
-        """The x (n,) with P(X ≤ x) = probability, in one dimension; NaN for NaN."""
+        """Return the x (n,) with P(X ≤ x) = probability, in one dimension; NaN for NaN."""
         self._one_dimension("ppf")
         share = as_rows(probability, 1)
         if np.any((share < 0.0) | (share > 1.0)):
-            raise OptionError(f"probability must be from 0 to 1; found {np.nanmin(share):g} to {np.nanmax(share):g}.")
+            raise OptionError(
+                f"must be from 0 to 1; found {np.nanmin(share):g} to {np.nanmax(share):g}", argument="probability"
+            )
         return np.asarray(self.mean + self.covariance.colour(ndtri(share)))[:, 0]
 
-    # ---- how well it is known ---------------------------------------------------------------------------
+    # ---- standard errors and intervals ------------------------------------------------------------------
 
     def standard_errors(self) -> GaussianErrors:
-        """√(c_jj / n_j) of the means, and those of the covariances, by the Fisher information."""
+        """Return √(c_jj / n_j) of the means, and those of the covariances, by the Fisher information."""
         n = self._counts()
         return GaussianErrors(np.sqrt(self.covariance.variances / n), self.covariance.errors(n))
 
-    def confidence_intervals(self, level: float = 0.95, method: str = "exact") -> GaussianIntervals:
-        """Limits for each mean and each variance on its own.
+    def confidence_intervals(self, level: float = 0.95, method: Any = "exact") -> GaussianIntervals:
+        """Return limits for each mean and each variance on its own.
 
-        "exact": Student's t for means, chi² for variances, which cover exactly as often as they say for Gaussian rows.
+        "exact": Student's t for means, chi² for variances, whose coverage is exactly the level for Gaussian rows.
         "wald": estimate ± z standard errors, for many rows.
         """
-        tail = 0.5 * (1.0 - checks.real("level", level, 0.0, 1.0))
-        return GAUSSIAN_INTERVALS[checks.name("method", method, GAUSSIAN_INTERVALS)](
-            self.mean, self.covariance, self._counts(), tail
-        )
+        return gaussian_intervals(self.mean, self.covariance, self._counts(), level, method)
 
     def __str__(self) -> str:
         d, v = self.mean.size, self.covariance.variances
@@ -200,11 +201,11 @@ class Gaussian:
     # ---- parts ------------------------------------------------------------------------------------------
 
     def _counts(self) -> Array:
-        """The number of rows (d,) behind each mean."""
+        """Return the number of rows (d,) behind each mean."""
         return np.broadcast_to(np.asarray(fit_record(self).weight, dtype=np.float64), self.mean.shape)
 
     def _complete(self, X: Array) -> Array:
-        """Log densities (n,) of rows without gaps, a tile at a time."""
+        """Return log densities (n,) of complete rows, a few at a time so that they stay in cache."""
         found = np.empty(len(X))
         step = max(1, WHITENED_ENTRIES // max(1, self.mean.size))
         for part in (slice(start, start + step) for start in range(0, len(X), step)):
@@ -212,27 +213,27 @@ class Gaussian:
                 z = self.covariance.whiten(X[part] - self.mean)
             found[part] = np.einsum("ij,ij->i", z, z)
         if np.isnan(found).any():
-            found[np.isinf(X).any(axis=1)] = np.inf  # where whitening made ∞ − ∞ of it
+            found[np.isinf(X).any(axis=1)] = np.inf  # whitening may turn an infinity into NaN, by ∞ − ∞
         found += self.mean.size * np.log(2.0 * np.pi) + self.covariance.log_determinant
         found *= -0.5
         return found
 
     def _observed(self, X: Array) -> Array:
-        """Log densities (n,) of what is observed of rows with gaps."""
+        """Return log densities (n,) of the observed entries of incomplete rows."""
         with np.errstate(invalid="ignore"):
             found = self.covariance.observed_log_density(X - self.mean)
         found[np.isinf(X).any(axis=1)] = -np.inf
         return found
 
     def _parts(self, n: int) -> Iterator[slice]:
-        """Ranges of n rows."""
+        """Yield ranges of n rows."""
         step = max(1, PATTERN_ENTRIES // max(1, self.mean.size))
         return (slice(start, start + step) for start in range(0, n, step))
 
     def _one_dimension(self, method: str) -> None:
         if self.mean.size != 1:
             raise OptionError(
-                f"{method} is of one dimension, and this Gaussian has {self.mean.size}: take marginal([j]) first."
+                f"{method} needs one dimension, and this Gaussian has {self.mean.size}", fix="take marginal([j]) first"
             )
 
 
@@ -248,11 +249,11 @@ class GaussianFamily:
     names: tuple[str, ...] | None = None
 
     def summarise(self, block: Block) -> Any:
-        """`Moments` of a block for full covariances, else `ColumnMoments`."""
+        """Return `Moments` of a block for full covariances, otherwise `ColumnMoments`."""
         return GAUSSIAN_FITS[self.covariance][0](block)
 
     def estimate(self, statistics: Any) -> Gaussian:
-        """The Gaussian with these moments."""
+        """Return the Gaussian with these moments."""
         names = self.names or tuple(map(str, range(statistics.mean.size)))
         covariance, weight = GAUSSIAN_FITS[self.covariance][1](statistics, names)
         n = np.broadcast_to(np.asarray(weight, dtype=np.float64), statistics.mean.shape)
@@ -267,7 +268,7 @@ MIN_NORMAL_FLOAT = float(np.finfo(np.float64).tiny)
 
 
 def _moments(block: Block) -> Moments:
-    """Moments of the rows that have an entry; NaN where rows miss some and not all."""
+    """Return the moments of the rows with an observed entry; NaN where rows miss some entries and not all."""
     found = Moments.of(block)
     if np.all(np.isfinite(found.mean)):
         return found
@@ -278,7 +279,7 @@ def _moments(block: Block) -> Moments:
 
 
 def _positive_weight_block(block: Block) -> Block:
-    """The rows that count: one of weight 0 is absent, whatever it holds."""
+    """Return the rows with positive weight: one of weight 0 is absent, whatever its entries."""
     if block.weight is None or np.all(block.weight > 0.0):
         return block
     counts = np.flatnonzero(block.weight > 0.0)
@@ -286,7 +287,7 @@ def _positive_weight_block(block: Block) -> Block:
 
 
 def _observed_moments(block: Block) -> ColumnMoments:
-    """Moments of the observed entries; the usual pass where none is missing."""
+    """Return the moments of the observed entries, by the pass for complete rows where none is missing."""
     found = ColumnMoments.of(block)
     if not np.all(np.isfinite(found.mean)):
         return ColumnMoments.of_observed(_positive_weight_block(block))
@@ -296,25 +297,29 @@ def _observed_moments(block: Block) -> ColumnMoments:
 
 def _estimate_full(moments: Moments, names: tuple[str, ...]) -> tuple[Full, float]:
     if not moments.weight > 0.0:
-        raise DataError("X has no row with an entry that counts; at least two are needed.")
+        raise DataError("X has no row with an observed entry and positive weight; at least two are needed")
     C = Full(moments.covariance(0.0))
     _check_not_constant(C.variances, moments.mean, _labels(names))
     try:
-        C.factor  # noqa: B018  (worked out now, kept, and refused here with the names of columns)
+        C.factor  # noqa: B018  (factored and kept now, so that an error has the names of columns)
     except OptionError:
         j = dependent_column(C.entries) or 0
         raise DataError(
             f"the covariance of {moments.weight:g} rows of {C.size} columns is singular: column {names[j]!r} follows "
-            "from those before it. Leave it out, use covariance='diagonal', or ProbabilisticPCA for few rows."
+            "from those before it",
+            columns=[names[j]],
+            fix="leave it out, use {covariance}, or ProbabilisticPCA for few rows",
+            settings={"covariance": "diagonal"},
         ) from None
     return C, moments.weight
 
 
 def _squares_and_weight(found: ColumnMoments, names: tuple[str, ...]) -> tuple[Array, float | Array]:
-    """Squared deviations (d,), and the weight of each column, or of all if they are the same."""
+    """Return squared deviations (d,), and the weight of each column, or of all if they are the same."""
     empty = np.flatnonzero(found.weight <= 0.0)
     if empty.size:
-        raise DataError(f"column {names[empty[0]]!r} has no entry that counts; leave it out.")
+        name = names[empty[0]]
+        raise DataError(f"column {name!r} has no observed entry", columns=[name], fix="leave it out")
     same = bool(np.all(found.weight == found.weight[0]))
     return found.square, float(found.weight[0]) if same else found.weight
 
@@ -338,19 +343,19 @@ def _labels(names: tuple[str, ...]) -> list[str]:
 
 
 def _check_not_constant(variances: Array, mean: Array, labels: list[str]) -> None:
-    """A column of one value has an infinite density there; deviations that are rounding of the mean are none."""
+    """Raise for a constant column, whose density is infinite; deviations that are rounding of the mean are none."""
     with np.errstate(over="ignore"):
         flat = np.flatnonzero(~(variances > np.maximum((8.0 * np.finfo(np.float64).eps * mean) ** 2, MIN_NORMAL_FLOAT)))
     if flat.size:
         more = f" (and {flat.size - 1} more)" if flat.size > 1 else ""
         raise DataError(
-            f"{labels[flat[0]]}{more} has one value only ({mean[flat[0]]:g}), so its variance is 0 and its density "
-            "infinite there; leave it out, or give more rows."
+            f"{labels[flat[0]]}{more} is constant ({mean[flat[0]]:g}): its variance is 0 and its density infinite",
+            fix="leave it out, or give more rows",
         )
 
 
 class _Range(tuple[Any, ...]):
-    """The least and the greatest entry of each column; they merge."""
+    """The min and max of each column, which merge."""
 
     def __add__(self, other: Any) -> _Range:
         return _Range((np.fmin(self[0], other[0]), np.fmax(self[1], other[1])))
@@ -358,34 +363,38 @@ class _Range(tuple[Any, ...]):
 
 def _range(block: Block) -> _Range:
     rows = dense(_positive_weight_block(block).rows)
-    gaps = np.isnan(rows)
-    least = np.min(np.where(gaps, np.inf, rows), axis=0, initial=np.inf)
-    return _Range((least, np.max(np.where(gaps, -np.inf, rows), axis=0, initial=-np.inf)))
+    missing = np.isnan(rows)
+    low = np.min(np.where(missing, np.inf, rows), axis=0, initial=np.inf)
+    return _Range((low, np.max(np.where(missing, -np.inf, rows), axis=0, initial=-np.inf)))
 
 
 def check_squares_in_range(source: Source, statistics: Any) -> None:
-    """Say so if a column has several values, but squared deviations that are no normal numbers."""
+    """Raise if a column has several values, but squared deviations that are not normal floats."""
     squares = np.diag(statistics.scatter) if isinstance(statistics, Moments) else statistics.square
     odd = ~(np.isfinite(squares) & (squares >= MIN_NORMAL_FLOAT))
-    low, high = accumulate(source, _range, label="looking at the range")
+    low, high = accumulate(source, _range, label="range of columns")
     bad = np.flatnonzero(odd & (high > low))
     if bad.size:
         j = int(bad[0])
         name = source.names[j] if source.names else str(j)
         raise DataError(
             f"column {name!r} has entries from {low[j]:g} to {high[j]:g}, whose squared deviations are out of the "
-            "range of numbers; multiply or divide it by a constant first."
+            "range of floats",
+            columns=[name],
+            fix="multiply or divide it by a constant first",
         )
 
 
 def explain_unusable_moments(source: Source) -> DataError:
-    """Why moments are not finite: infinities, or gaps that a full covariance needs EM for."""
+    """Return the error for moments that are not finite: infinities, or missing values that need EM."""
     found = explain_nonfinite(source)
-    if "contains NaN" not in str(found):
+    if not isinstance(found, MissingValues):
         return found
     return DataError(
-        "X has rows that miss some entries and not all: covariance='diagonal' or 'spherical' uses what is there; "
-        "for a full covariance fit GaussianMixture(1), which finds it by EM."
+        "X has rows with some missing values",
+        fix="use {covariance} or 'spherical', which use the observed entries; for a full covariance fit "
+        "GaussianMixture(1), which estimates it by EM",
+        settings={"covariance": "diagonal"},
     )
 
 
@@ -394,4 +403,4 @@ GAUSSIAN_FITS: dict[str, tuple[Callable[[Block], Any], Callable[[Any, tuple[str,
     "diagonal": (_observed_moments, _estimate_diagonal),
     "spherical": (_observed_moments, _estimate_spherical),
 }
-"""For each structure: a block to statistics, and statistics to the covariance and the weight behind it."""
+"""For each structure: from a block to statistics, and from statistics to the covariance and its weight."""

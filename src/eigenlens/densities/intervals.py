@@ -1,14 +1,12 @@
-"""What a fit leaves beside the value itself: how many rows, how likely; and from these, intervals and tables.
+"""The record of a fit, and the confidence intervals that follow from it: of proportions and of Gaussian parameters.
 
-Standard errors follow from the value and the number of rows, so they are worked out when asked for. A value built by
-hand has no record, and costs nothing.
-
-How well the parameters of a fitted Gaussian are known.
+Standard errors follow from the density and the number of rows, so they are computed on request. A density built by hand
+has no record.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -28,16 +26,17 @@ __all__ = [
     "GaussianIntervals",
     "fit_record",
     "format_numbers",
+    "gaussian_intervals",
     "proportion_intervals",
 ]
 
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """How a density was fitted.
+    """The record of the fit of a density.
 
     Attributes:
-        weight: Σw, the number n of rows that counted, or of throws in rows of counts; (d,) where columns have gaps.
+        weight: Σw, the number n of rows, or of trials in rows of counts; (d,) where columns have missing values.
         loglik: the log-likelihood of the rows, Σ w ln p(x).
         free: the number of free parameters.
         prior: the number of rows that smoothing added.
@@ -59,83 +58,91 @@ class Fitted:
 
     @property
     def aic(self) -> float:
-        """Akaike's criterion, 2 free − 2 loglik; the smaller the better."""
+        """Akaike's criterion, 2 free − 2 loglik; smaller is better."""
         return 2.0 * self.free - 2.0 * self.loglik
 
     @property
     def bic(self) -> float:
-        """Schwarz's criterion, free ln n − 2 loglik; the smaller the better."""
+        """Schwarz's criterion, free ln n − 2 loglik; smaller is better."""
         return float(self.free * np.log(np.max(self.weight)) - 2.0 * self.loglik)
 
 
 def fit_record(density: Any) -> Fitted:
-    """The record of a fitted density, or the error that says that there is none."""
+    """Return the record of a fitted density; one that was built by hand is an error."""
     if density.fitted is None:
         kind = type(density).__name__
-        raise OptionError(f"this {kind} was not fitted to rows, so it has no errors: make it with {kind}.fit(x).")
-    found: Fitted = density.fitted
-    return found
+        raise OptionError(f"this {kind} was not fitted to rows, so it has no errors", fix=f"make it with {kind}.fit(x)")
+    record: Fitted = density.fitted
+    return record
 
 
-# ---- intervals of proportions -------------------------------------------------------------------------------
+def format_numbers(values: Any) -> list[str]:
+    """Return numbers as text, with five significant digits."""
+    return [f"{float(value):.5g}" for value in np.ravel(values)]
 
 
-def proportion_intervals(p: Array, n: float, level: float = 0.95, method: str = "wilson") -> Array:
-    """Confidence limits (K, 2) of proportions p (K,) counted among n.
+def _rule_and_tail(method: Any, level: Any, rules: Mapping[str, Any]) -> tuple[Any, float]:
+    """Return the rule of a name, or the user's own, and the probability of one tail."""
+    rule = checks.choice("method", method, rules)
+    tail = 0.5 * (1.0 - checks.real("level", level, 0.0, 1.0))
+    return rule if callable(rule) else rules[rule], tail
+
+
+# ---- proportions --------------------------------------------------------------------------------------------
+
+
+def proportion_intervals(p: Array, n: float, level: float = 0.95, method: Any = "wilson") -> Array:
+    """Return confidence limits (K, 2) of proportions p (K,) counted among n.
+
+    `method` is a name in PROPORTION_INTERVALS, or a function of the same form.
 
     >>> proportion_intervals(np.array([0.5]), 10.0).round(4)
     array([[0.2366, 0.7634]])
     """
-    tail = 0.5 * (1.0 - checks.real("level", level, 0.0, 1.0))
-    rule = PROPORTION_INTERVALS[checks.name("method", method, PROPORTION_INTERVALS)]
+    rule, tail = _rule_and_tail(method, level, PROPORTION_INTERVALS)
     low, high = rule(np.asarray(p, dtype=np.float64), n, tail)
     return np.column_stack([np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)])
 
 
-def wilson_proportions(p: Array, n: float, tail: float) -> tuple[Array, Array]:
-    """The p₀ that a score test does not reject (Wilson 1927); good for few rows too (Brown, Cai and DasGupta 2001)."""
+def _wilson_proportions(p: Array, n: float, tail: float) -> tuple[Array, Array]:
+    """Return the p₀ that a score test does not reject (Wilson 1927); good for few rows too (Brown et al. 2001)."""
     z2 = float(ndtri(tail)) ** 2
     centre = (p + 0.5 * z2 / n) / (1.0 + z2 / n)
     half = np.sqrt(z2 * (p * (1.0 - p) / n + 0.25 * z2 / n**2)) / (1.0 + z2 / n)
     return np.where(p > 0.0, centre - half, 0.0), np.where(p < 1.0, centre + half, 1.0)
 
 
-def wald_proportions(p: Array, n: float, tail: float) -> tuple[Array, Array]:
-    """p ± z √(p (1 − p) / n): for many rows only; with smoothing=2 it is that of Agresti and Coull (1998)."""
+def _wald_proportions(p: Array, n: float, tail: float) -> tuple[Array, Array]:
+    """Return p ± z √(p (1 − p) / n), for many rows only; with smoothing=2 that of Agresti and Coull (1998)."""
     half = -float(ndtri(tail)) * np.sqrt(p * (1.0 - p) / n)
     return p - half, p + half
 
 
-def exact_proportions(p: Array, n: float, tail: float) -> tuple[Array, Array]:
-    """Clopper and Pearson (1934): covers at least as often as it says, mostly more often."""
+def _exact_proportions(p: Array, n: float, tail: float) -> tuple[Array, Array]:
+    """Return the limits of Clopper and Pearson (1934), whose coverage is at least the level, and mostly above it."""
     x, rest = p * n, (1.0 - p) * n
     low = np.where(x > 0.0, betaincinv(np.maximum(x, 1e-300), rest + 1.0, tail), 0.0)
     high = np.where(rest > 0.0, betaincinv(x + 1.0, np.maximum(rest, 1e-300), 1.0 - tail), 1.0)
     return low, high
 
 
-def jeffreys_proportions(p: Array, n: float, tail: float) -> tuple[Array, Array]:
-    """Quantiles of Beta(x + ½, n − x + ½), the posterior under Jeffreys' prior; 0 and 1 belong where x is 0 or n."""
+def _jeffreys_proportions(p: Array, n: float, tail: float) -> tuple[Array, Array]:
+    """Return quantiles of Beta(x + ½, n − x + ½), the posterior under Jeffreys' prior; 0 and 1 where x is 0 or n."""
     a, b = p * n + 0.5, (1.0 - p) * n + 0.5
     low, high = betaincinv(a, b, tail), betaincinv(a, b, 1.0 - tail)
     return np.where(p > 0.0, low, 0.0), np.where(p < 1.0, high, 1.0)
 
 
 PROPORTION_INTERVALS: dict[str, Callable[[Array, float, float], tuple[Array, Array]]] = {
-    "wilson": wilson_proportions,
-    "wald": wald_proportions,
-    "exact": exact_proportions,
-    "jeffreys": jeffreys_proportions,
+    "wilson": _wilson_proportions,
+    "wald": _wald_proportions,
+    "exact": _exact_proportions,
+    "jeffreys": _jeffreys_proportions,
 }
-"""Rules for intervals of proportions: p, n and the probability of one tail to lower and upper limits."""
+"""Rules for proportions: from p, n and the probability of one tail to lower and upper limits."""
 
 
-# ---- tables -------------------------------------------------------------------------------------------------
-
-
-def format_numbers(values: Any) -> list[str]:
-    """Numbers as text, five significant digits."""
-    return [f"{float(value):.5g}" for value in np.ravel(values)]
+# ---- Gaussian parameters ------------------------------------------------------------------------------------
 
 
 class GaussianErrors(NamedTuple):
@@ -152,12 +159,28 @@ class GaussianIntervals(NamedTuple):
     variances: Array
 
 
-def exact_gaussian(mean: Array, covariance: Covariance, n: Array, tail: float) -> GaussianIntervals:
-    """Means by Student's t, variances by chi², both with the deviations' degrees of freedom (one lost a mean)."""
+def gaussian_intervals(
+    mean: Array, covariance: Covariance, n: Array, level: float = 0.95, method: Any = "exact"
+) -> GaussianIntervals:
+    """Return confidence limits of the means (d,) and variances of a Gaussian fitted to n (d,) rows per column.
+
+    `method` is a name in GAUSSIAN_INTERVALS, or a function of the same form.
+    """
+    rule, tail = _rule_and_tail(method, level, GAUSSIAN_INTERVALS)
+    limits: GaussianIntervals = rule(mean, covariance, n, tail)
+    return limits
+
+
+def _exact_gaussian(mean: Array, covariance: Covariance, n: Array, tail: float) -> GaussianIntervals:
+    """Return limits of means by Student's t and of variances by chi², with one degree of freedom lost per mean."""
     if not np.all(n > 1.0):
         raise OptionError(
-            f"method='exact' needs more than 1 row behind each mean, and there are {n.min():g}; a weight says how "
-            "often its row counts, so scale sample_weight to sum to the number of rows, or take method='wald'."
+            f"needs more than 1 row behind each mean, and there are {n.min():g}; a weight is the number of times that "
+            "its row counts",
+            argument="method",
+            value="exact",
+            fix="scale sample_weight to sum to the number of rows, or use {method}",
+            settings={"method": "wald"},
         )
     freedom = covariance.degrees(n - 1.0)
     square = covariance.variances * covariance.degrees(n)
@@ -166,8 +189,8 @@ def exact_gaussian(mean: Array, covariance: Covariance, n: Array, tail: float) -
     return GaussianIntervals(np.column_stack([mean - half, mean + half]), np.column_stack(spread))
 
 
-def wald_gaussian(mean: Array, covariance: Covariance, n: Array, tail: float) -> GaussianIntervals:
-    """Estimate ± z standard errors: for many rows."""
+def _wald_gaussian(mean: Array, covariance: Covariance, n: Array, tail: float) -> GaussianIntervals:
+    """Return estimate ± z standard errors, for many rows."""
     z, v = -float(ndtri(tail)), covariance.variances
     half, spread = z * np.sqrt(v / n), z * v * np.sqrt(2.0 / covariance.degrees(n))
     means = np.column_stack([mean - half, mean + half])
@@ -175,7 +198,7 @@ def wald_gaussian(mean: Array, covariance: Covariance, n: Array, tail: float) ->
 
 
 GAUSSIAN_INTERVALS: dict[str, Callable[[Array, Covariance, Array, float], GaussianIntervals]] = {
-    "exact": exact_gaussian,
-    "wald": wald_gaussian,
+    "exact": _exact_gaussian,
+    "wald": _wald_gaussian,
 }
-"""Rules: the means, their covariance, the rows (d,) behind each mean and the probability of one tail to limits."""
+"""Rules for Gaussians: from means, covariance, rows (d,) behind each mean and the probability of one tail to limits."""

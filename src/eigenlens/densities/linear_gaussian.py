@@ -1,9 +1,7 @@
 """The linear-Gaussian model x = W z + mu + e: one frozen value, several algorithms.
 
-Rows of a linear-Gaussian model that may miss entries: their latent posteriors, a piece at a time.
-
-What is observed of a row is x_o = W_o z + mu_o + e_o, so its posterior needs M = I + W_oᵀ Psi_o⁻¹ W_o, which depends on
-which entries are there and not on their values. Rows that miss the same entries share it.
+The observed entries of a row are x_o = W_o z + mu_o + e_o, so its posterior needs M = I + W_oᵀ Psi_o⁻¹ W_o, which
+depends on which entries are observed and not on their values. Rows that miss the same entries share it.
 """
 
 from __future__ import annotations
@@ -29,23 +27,23 @@ __all__ = [
 ]
 
 KERNEL_FLOATS = (np.float32, np.float64)
-"""What kernels read."""
+"""The types that kernels read."""
 
 
 @dataclass(frozen=True, eq=False)
 class LinearGaussian:
-    """x ~ N(mu, W Wᵀ + Psi) with few latent dimensions (Tipping and Bishop 1999, eq. 2).
+    """The density x ~ N(mu, W Wᵀ + Psi) with few latent dimensions (Tipping and Bishop 1999, eq. 2).
 
     Attributes:
         mean: mu (d,).
         loadings: W (d, k).
         noise: variances Psi, a positive scalar or (d,).
 
-    NaN in a row is a missing entry, everywhere: what is said of the row is then exact for the entries that are there. A
-    row without any has log density 0 and the prior's posterior N(0, I).
+    NaN in a row is a missing value, everywhere: results are exact for the observed entries. A row without any has log
+    density 0 and the posterior N(0, I), the prior.
 
-    Every method is O(dk) a row by the Woodbury identity, and O(dk²) a pattern of missing entries; no d×d matrix is made
-    except by `covariance` and `precision`.
+    Every method costs O(dk) per row by the Woodbury identity, and O(dk²) per pattern of missing values; no d×d matrix
+    is made except by `covariance` and `precision`.
 
     >>> model = LinearGaussian(mean=np.zeros(2), loadings=np.array([[1.0], [1.0]]), noise=1.0)
     >>> model.covariance()
@@ -66,7 +64,7 @@ class LinearGaussian:
     # ---- densities and posteriors -----------------------------------------------------------------------
 
     def log_density(self, X: Array) -> Array:
-        """log N(x_o | mu_o, (W Wᵀ + Psi)_oo) for each row of X (n, d), shape (n,); o are its observed entries.
+        """Return log N(x_o | mu_o, (W Wᵀ + Psi)_oo) (n,) for each row of X (n, d); o are its observed entries.
 
         The distance is min over z of |x − mu − W z|²_Psi⁻¹ + |z|², in which an error of z counts squared; the textbook
         difference of two quadratic forms loses digits where the noise is small.
@@ -82,7 +80,7 @@ class LinearGaussian:
         return found
 
     def posterior(self, X: Array) -> tuple[Array, Array]:
-        """E[z | x_o] (n, k), and cov[z | x_o]: (k, k), the same for every row, or (n, k, k) if X has missing entries.
+        """Return E[z | x_o] (n, k), and cov[z | x_o]: (k, k) for all rows, or (n, k, k) if X has missing values.
 
         M⁻¹ W_oᵀ Psi_o⁻¹ (x_o − mu_o) and M⁻¹, with M = I + W_oᵀ Psi_o⁻¹ W_o; for noise sigma² these are
         (WᵀW + sigma² I)⁻¹ Wᵀ(x − mu) and sigma² (WᵀW + sigma² I)⁻¹ (Tipping and Bishop 1999, eq. 6).
@@ -96,7 +94,7 @@ class LinearGaussian:
         covariance = np.zeros((0, k, k))
         for rows in self._pieces(X):
             latent[rows.part] = rows.latent
-            if complete and not rows.complete:  # the first gap: from here on every row has its own
+            if complete and not rows.complete:  # the first missing value: from here on every row has its own
                 complete, covariance = False, np.tile(self._root.T @ self._root, (len(X), 1, 1))
             if not rows.complete:
                 covariance[rows.part] = (np.swapaxes(rows.root, 1, 2) @ rows.root)[rows.which]
@@ -104,28 +102,28 @@ class LinearGaussian:
 
     @property
     def latent_map(self) -> Array:
-        """A (d, k) with E[z | x] = (x − mu) A for a row without gaps: Psi⁻¹ W M⁻¹."""
+        """The matrix A (d, k) with E[z | x] = (x − mu) A for a complete row: Psi⁻¹ W M⁻¹."""
         return np.asarray((self.loadings / self._psi[:, None]) @ (self._root.T @ self._root))
 
     @cached_property
     def log_determinant(self) -> float:
-        """log |W Wᵀ + Psi| by the matrix determinant lemma."""
+        """The logarithm of |W Wᵀ + Psi|, by the matrix determinant lemma."""
         return float(np.sum(np.log(self._psi)) - 2.0 * np.sum(np.log(np.diag(self._root))))
 
     # ---- rows from latent values ------------------------------------------------------------------------
 
     def reconstruct(self, Z: Array) -> Array:
-        """The mean rows W z + mu (n, d) of latent values Z (n, k). For z = E[z | x] they are drawn towards mu."""
+        """Return the mean rows W z + mu (n, d) of latent values Z (n, k); for z = E[z | x] shrunk towards mu."""
         return np.asarray(Z @ self.loadings.T + self.mean)
 
     def reconstruct_orthogonal(self, Z: Array) -> Array:
-        """The projections (n, d) of the complete rows whose posterior means are Z (n, k).
+        """Return the projections (n, d) of the complete rows whose posterior means are Z (n, k).
 
         W G⁻¹ (I + G) z + mu with G = Wᵀ Psi⁻¹ W: orthogonal for one noise variance, and what `reconstruct` tends to as
         the noise tends to 0 (Tipping and Bishop 1999, section 3.3).
         """
         lam, Q = np.linalg.eigh(self.loadings.T @ (self.loadings / self._psi[:, None]))
-        alive = lam > 1e-14 * lam.max(initial=0.0)  # a latent dimension without loadings says nothing of x
+        alive = lam > 1e-14 * lam.max(initial=0.0)  # a latent dimension without loadings says nothing about x
         stretch = np.where(alive, 1.0 + 1.0 / np.where(alive, lam, 1.0), 0.0)
         return self.reconstruct((Z @ Q * stretch) @ Q.T)
 
@@ -139,9 +137,9 @@ class LinearGaussian:
     def impute(self, X: Array, return_std: bool) -> Array | tuple[Array, Array]: ...
 
     def impute(self, X: Array, return_std: bool = False) -> Array | tuple[Array, Array]:
-        """X (n, d) with NaN replaced by its conditional mean given the observed entries of the row.
+        """Return X (n, d) with NaN replaced by its conditional mean given the observed entries of the row.
 
-        E[x_m | x_o] = mu_m + W_m E[z | x_o]. With return_std also the standard deviations (n, d) of x_m | x_o, whose
+        E[x_m | x_o] = mu_m + W_m E[z | x_o]. With return_std, also the standard deviations (n, d) of x_m | x_o, whose
         squares are psi_m + w_mᵀ cov[z | x_o] w_m; 0 for observed entries.
         """
         if self._by_kernel(X):
@@ -152,15 +150,15 @@ class LinearGaussian:
         filled = np.where(missing, 0.0, X) if missing.any() else X
         deviation = np.zeros(X.shape if return_std else (0, 0))
         for rows in self._pieces(X) if missing.any() else ():
-            gaps = missing[rows.part]
-            filled[rows.part][gaps] = self.reconstruct(rows.latent)[gaps]
+            here = missing[rows.part]
+            filled[rows.part][here] = self.reconstruct(rows.latent)[here]
             if return_std:
                 spread = np.sqrt(conditional_variances(rows.root, self.loadings, self._psi))
-                deviation[rows.part][gaps] = spread[rows.which][gaps]
+                deviation[rows.part][here] = spread[rows.which][here]
         return (filled, deviation) if return_std else filled
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
-        """n draws (n, d)."""
+        """Draw n rows (n, d)."""
         z = rng.standard_normal((n, self.loadings.shape[1]))
         e = rng.standard_normal((n, self.mean.size))
         return np.asarray(self.mean + z @ self.loadings.T + e * np.sqrt(self._psi))
@@ -168,7 +166,7 @@ class LinearGaussian:
     # ---- fewer columns ----------------------------------------------------------------------------------
 
     def marginal(self, columns: Sequence[int] | Array) -> LinearGaussian:
-        """The model of these columns, in this order: their rows of W, mu and Psi.
+        """Return the model of these columns, in this order: their rows of W, mu and Psi.
 
         >>> LinearGaussian(np.arange(3.0), np.ones((3, 1)), 1.0).marginal([2, 0]).mean
         array([2., 0.])
@@ -178,9 +176,9 @@ class LinearGaussian:
         return LinearGaussian(self.mean[chosen], self.loadings[chosen], noise)
 
     def condition(self, columns: Sequence[int] | Array, values: Array) -> LinearGaussian:
-        """The model of the other columns given these columns' values: z | x_o ~ N(m, C) in the place of N(0, I).
+        """Return the model of the other columns given these columns' values: z | x_o ~ N(m, C) in place of N(0, I).
 
-        mu_m + W_m m and W_m C^½, with Psi_m as it was; NaN among the values says nothing. Cost O(dk²).
+        mu_m + W_m m and W_m C^½, with Psi_m unchanged; NaN among the values says nothing. Cost O(dk²).
 
         >>> model = LinearGaussian(np.zeros(2), np.ones((2, 1)), 1.0)
         >>> given = model.condition([0], np.array([4.0]))
@@ -199,13 +197,13 @@ class LinearGaussian:
     # ---- d×d matrices -----------------------------------------------------------------------------------
 
     def covariance(self) -> Array:
-        """W Wᵀ + Psi (d, d)."""
+        """Return W Wᵀ + Psi (d, d)."""
         C = np.asarray(self.loadings @ self.loadings.T)
         C[np.diag_indices_from(C)] += self._psi
         return C
 
     def precision(self) -> Array:
-        """(W Wᵀ + Psi)⁻¹ (d, d) by Woodbury."""
+        """Return (W Wᵀ + Psi)⁻¹ (d, d), by the Woodbury identity."""
         half = self._root @ (self.loadings / self._psi[:, None]).T
         P = np.asarray(-(half.T @ half))
         P[np.diag_indices_from(P)] += 1.0 / self._psi
@@ -219,7 +217,7 @@ class LinearGaussian:
 
     @cached_property
     def _root(self) -> Array:
-        """L⁻¹ (k, k), L the lower Cholesky factor of M = I + Wᵀ Psi⁻¹ W; so M⁻¹ = L⁻ᵀ L⁻¹."""
+        """The inverse L⁻¹ (k, k) of the lower Cholesky factor of M = I + Wᵀ Psi⁻¹ W; so M⁻¹ = L⁻ᵀ L⁻¹."""
         return np.asarray(posterior_roots(np.ones((1, self.mean.size), dtype=bool), self.loadings, self._psi)[0])
 
     @cached_property
@@ -227,14 +225,14 @@ class LinearGaussian:
         return Frame.of(self.mean, self.loadings, self._psi)
 
     def _by_kernel(self, X: Array) -> bool:
-        """Whether rows are best taken one by one: kernels are there, and hardly two rows miss the same entries."""
+        """Return whether to take rows one by one: kernels are there, and hardly two rows miss the same entries."""
         return latent_compiled(self.loadings.shape[1]) and X.dtype in KERNEL_FLOATS and has_scattered_patterns(X)
 
     def _pieces(self, X: Array) -> Iterator[ObservedRows]:
         return posterior_pieces(X, self.mean, self.loadings, self._psi, self._root)
 
     def _distance(self, rows: ObservedRows) -> Array:
-        """Squared Mahalanobis distances (n,) of the observed entries."""
+        """Return squared Mahalanobis distances (n,) of the observed entries."""
         error = rows.rest - rows.latent @ self.loadings.T
         if not rows.complete:
             error *= rows.patterns[rows.which]
@@ -243,7 +241,7 @@ class LinearGaussian:
 
 
 def _square(packed: Array, k: int) -> Array:
-    """Symmetric matrices (n, k, k) from their lower triangles (n, p)."""
+    """Return symmetric matrices (n, k, k) from their lower triangles (n, p)."""
     rows, columns = np.tril_indices(k)
     A = np.empty((len(packed), k, k))
     A[:, rows, columns] = A[:, columns, rows] = packed
@@ -251,11 +249,11 @@ def _square(packed: Array, k: int) -> Array:
 
 
 MAX_PIECE_ENTRIES = 1 << 21
-"""Entries of the largest array that a piece of rows, or a table of columns, may take."""
+"""Entries of the largest array for a piece of rows, or for a table of columns: 16 MB."""
 
 
 PATTERN_SAMPLE, MAX_PATTERN_SHARE = 1024, 1.0 / 16.0
-"""So many rows tell whether patterns repeat: where there are at most this many of them a row, grouping pays."""
+"""The rows that show whether patterns repeat; with at most this many patterns per row, grouping rows saves time."""
 
 
 class ObservedRows(NamedTuple):
@@ -282,9 +280,10 @@ class ObservedRows(NamedTuple):
 
 
 def posterior_pieces(X: Array, mean: Array, W: Array, psi: Array, root: Array) -> Iterator[ObservedRows]:
-    """The rows of X (n, d) with their posteriors; `root` (k, k) is L⁻¹ of a complete row.
+    """Yield the rows of X (n, d) with their posteriors; `root` (k, k) is L⁻¹ of a complete row.
 
-    Cost: n d k for complete rows; u d k² + u k³ more for u patterns with gaps. No array is larger than a piece.
+    Cost: n d k for complete rows; u d k² + u k³ more for u patterns with missing values. No array is larger than a
+    piece.
     """
     d, k = W.shape
     step = max(1, MAX_PIECE_ENTRIES // max(d, k * k))
@@ -307,7 +306,7 @@ def posterior_pieces(X: Array, mean: Array, W: Array, psi: Array, root: Array) -
 
 
 def has_scattered_patterns(X: Array) -> bool:
-    """Whether nearly every row of X (n, d) misses entries of its own, as far as some of them tell.
+    """Return whether nearly every row of X (n, d) misses entries of its own, judged by a sample of rows.
 
     >>> has_scattered_patterns(np.array([[1.0, np.nan], [np.nan, 2.0]])), has_scattered_patterns(np.ones((2, 2)))
     (True, False)
@@ -315,12 +314,12 @@ def has_scattered_patterns(X: Array) -> bool:
     seen = ~np.isnan(X[:: max(1, len(X) // PATTERN_SAMPLE)])
     if seen.all():
         return False
-    keys = seen @ np.random.default_rng(0).random(seen.shape[1])  # of each pattern its own number
+    keys = seen @ np.random.default_rng(0).random(seen.shape[1])  # each pattern has its own number, almost surely
     return np.unique(keys).size > MAX_PATTERN_SHARE * len(seen)
 
 
 def posterior_roots(patterns: Array, W: Array, psi: Array) -> Array:
-    """L⁻¹ (u, k, k) for each pattern (u, d), L Lᵀ = M = I + Σ_j seen_j w_j w_jᵀ / psi_j: a GEMM, then small ones."""
+    """Return L⁻¹ (u, k, k) for each pattern (u, d), L Lᵀ = M = I + Σ_j seen_j w_j w_jᵀ / psi_j, by one product."""
     k = W.shape[1]
     upper = np.triu_indices(k)
     sums = np.zeros((len(patterns), upper[0].size))
@@ -334,7 +333,7 @@ def posterior_roots(patterns: Array, W: Array, psi: Array) -> Array:
 
 
 def conditional_variances(root: Array, W: Array, psi: Array) -> Array:
-    """psi_j + w_jᵀ cov[z | x_o] w_j (u, d): what is not known of entry j, for each pattern; a GEMM."""
+    """Return psi_j + w_jᵀ cov[z | x_o] w_j (u, d), the variance of entry j given each pattern, by one large product."""
     k = W.shape[1]
     rows, columns = np.triu_indices(k)
     covariance = (np.swapaxes(root, 1, 2) @ root)[:, rows, columns] * np.where(rows == columns, 1.0, 2.0)
@@ -345,6 +344,6 @@ def conditional_variances(root: Array, W: Array, psi: Array) -> Array:
 
 
 def _column_parts(d: int, k: int) -> Iterator[slice]:
-    """Ranges of columns whose tables of w_j w_jᵀ are no larger than a piece."""
+    """Yield ranges of columns whose tables of w_j w_jᵀ are no larger than a piece."""
     step = max(1, MAX_PIECE_ENTRIES // max(1, k * k))
     return (slice(start, start + step) for start in range(0, d, step))

@@ -1,4 +1,4 @@
-"""A mixture: rows drawn from one of K densities, which one by chance."""
+"""A mixture: rows drawn from one of K densities, chosen at random."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ __all__ = ["Mixture", "covariance_matrix"]
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """p(x) = Σ_k pi_k p_k(x).
+    """A mixture of densities, p(x) = Σ_k pi_k p_k(x).
 
     Attributes:
         weights: pi (K,), positive, of sum 1.
         components: K densities of the same columns: `Gaussian`, `LinearGaussian`, or any other.
 
-    NaN in a row is a missing entry, everywhere: what is said of the row is exact for the entries that are there.
+    NaN in a row is a missing value, everywhere: results are exact for the observed entries.
 
     >>> from eigenlens.densities.covariance import Full
     >>> from eigenlens.densities.gaussian import Gaussian
@@ -45,7 +45,7 @@ class Mixture:
     # ---- densities --------------------------------------------------------------------------------------
 
     def log_joint(self, X: Any) -> Array:
-        """ln pi_k + ln p_k(x_i) (n, K) of rows X (n, d)."""
+        """Return ln pi_k + ln p_k(x_i) (n, K) of rows X (n, d)."""
         rows = as_rows(X)
         if self.terms is not None and not np.isnan(rows).any():
             return self.terms.log_joint(rows)
@@ -54,28 +54,28 @@ class Mixture:
         return np.stack([component.log_density(rows) for component in self.components], axis=1) + log_weights
 
     def log_density(self, X: Any) -> Array:
-        """ln p(x) (n,) of rows X (n, d)."""
+        """Return ln p(x) (n,) of rows X (n, d)."""
         return np.asarray(logsumexp(self.log_joint(X), axis=1))
 
     def responsibilities(self, X: Any) -> Array:
-        """P(component k | x_i) (n, K); the rows sum to 1."""
+        """Return P(component k | x_i) (n, K); the rows sum to 1."""
         joint = self.log_joint(X)
         shares = np.exp(joint - joint.max(axis=1, keepdims=True))
         return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
     def cdf(self, x: Any) -> Array:
-        """P(X ≤ x) (n,), of one dimension."""
+        """Return P(X ≤ x) (n,), in one dimension."""
         parts: list[Any] = list(self.components)
         return np.asarray(sum(pi * part.cdf(x) for pi, part in zip(self.weights, parts, strict=True)))
 
     # ---- draws ------------------------------------------------------------------------------------------
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
-        """n draws (n, d), in random order."""
+        """Draw n rows (n, d), in random order."""
         return self.sample_labelled(n, rng)[0]
 
     def sample_labelled(self, n: int, rng: np.random.Generator) -> tuple[Array, Array]:
-        """n draws (n, d), and the component (n,) that each came from."""
+        """Draw n rows (n, d), and return also the component (n,) that each came from."""
         labels = rng.choice(len(self.weights), size=n, p=self.weights)
         counts = np.bincount(labels, minlength=len(self.weights))
         draws = [part.sample(int(count), rng) for part, count in zip(self.components, counts, strict=True)]
@@ -86,11 +86,11 @@ class Mixture:
     # ---- parts ------------------------------------------------------------------------------------------
 
     def marginal(self, columns: Columns) -> Mixture:
-        """The mixture of these columns, in this order."""
+        """Return the mixture of these columns, in this order."""
         return Mixture(self.weights, tuple(component.marginal(columns) for component in self.components))
 
     def condition(self, columns: Columns, values: Any) -> Mixture:
-        """The mixture of the other columns, given these columns' values.
+        """Return the mixture of the other columns, given these columns' values.
 
         Its weights are P(component | values); its mean is the regression on those columns.
         """
@@ -108,9 +108,9 @@ class Mixture:
     def impute(self, X: Array, return_std: bool) -> Array | tuple[Array, Array]: ...
 
     def impute(self, X: Array, return_std: bool = False) -> Array | tuple[Array, Array]:
-        """X (n, d) with NaN replaced by its mean given the observed entries of the row, E[x_m | x_o].
+        """Return X (n, d) with NaN replaced by its mean given the observed entries of the row, E[x_m | x_o].
 
-        Σ_k r_k E_k[x_m | x_o] with r_k = P(component k | x_o). With return_std also the standard deviations (n, d),
+        Σ_k r_k E_k[x_m | x_o] with r_k = P(component k | x_o). With return_std, also the standard deviations (n, d),
         by the law of total variance: Σ_k r_k (var_k + (E_k − E)²); 0 for observed entries.
         """
         rows, shares = as_rows(X), self.responsibilities(X)
@@ -127,17 +127,17 @@ class Mixture:
 
     @cached_property
     def means(self) -> Array:
-        """(K, d), where components have means."""
+        """The means (K, d), where components have means."""
         parts: list[Any] = list(self.components)
         return np.stack([part.mean for part in parts])
 
     @property
     def mean(self) -> Array:
-        """E[x] (d,) = Σ pi_k mu_k."""
+        """The mean E[x] (d,) = Σ pi_k mu_k."""
         return np.asarray(self.weights @ self.means)
 
     def covariance(self) -> Array:
-        """cov[x] (d, d) = Σ pi_k (C_k + (mu_k − mu)(mu_k − mu)ᵀ)."""
+        """Return cov[x] (d, d) = Σ pi_k (C_k + (mu_k − mu)(mu_k − mu)ᵀ)."""
         parts: list[Any] = list(self.components)
         between = self.means - self.mean
         within = sum(pi * covariance_matrix(part) for pi, part in zip(self.weights, parts, strict=True))
@@ -150,6 +150,6 @@ class Mixture:
 
 
 def covariance_matrix(component: Any) -> Array:
-    """The covariance (d, d): a method of some densities, a value with a matrix of others."""
+    """Return the covariance (d, d) of a component: a method of some densities, a value with a matrix of others."""
     covariance = component.covariance
     return np.asarray(covariance() if callable(covariance) else covariance.matrix())

@@ -1,16 +1,16 @@
 """The terms of a mixture of Gaussians stacked in arrays, for passes over many rows: ln pi_k + ln N(x | mu_k, C_k).
 
-A term is a level less half a squared distance: levels_k − ½ |R_k (x − mu_k)|² with R_kᵀ R_k = C_k⁻¹ and
-levels_k = ln pi_k − ½ ln |C_k| − ½ d ln 2π. R_k is a triangle, or a diagonal where columns are independent.
+A term is a constant less half a squared distance: c_k − ½ |R_k (x − mu_k)|² with R_kᵀ R_k = C_k⁻¹ and
+c_k = ln pi_k − ½ ln |C_k| − ½ d ln 2π. R_k is a triangle, or a diagonal where columns are independent.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import reduce
 from operator import add
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Protocol, Self
 
 import numpy as np
 
@@ -19,17 +19,10 @@ from eigenlens.data.source import Block
 from eigenlens.densities.base import Density
 from eigenlens.densities.covariance import Diagonal, Full, Spherical
 from eigenlens.densities.linear_gaussian import LinearGaussian
-from eigenlens.native.mixture import (
-    diagonal_log_joint,
-    diagonal_pass,
-    diagonal_passes,
-    full_log_joint,
-    full_pass,
-    full_passes,
-)
+from eigenlens.native.mixture import diagonal_log_joint, diagonal_passes, full_log_joint, full_passes
 from eigenlens.stats.moments import ColumnMoments, Moments
 
-__all__ = ["DiagonalTerms", "EStep", "FullTerms", "StackedEStep", "Terms", "stack_terms"]
+__all__ = ["DiagonalTerms", "EStep", "FullTerms", "Terms", "stack_terms"]
 
 DENSE_PIECE_BYTES = 16 << 20
 """Sparse rows are made dense this much at a time."""
@@ -37,18 +30,11 @@ DENSE_PIECE_BYTES = 16 << 20
 
 @dataclass(frozen=True, eq=False)
 class EStep:
-    """What one pass of EM leaves: the log-likelihood, and the moments of the rows as the components share them."""
+    """The result of the E-step for S mixtures of K components, which merges over blocks of rows.
 
-    loglik: float
-    moments: Moments | ColumnMoments
-
-    def __add__(self, other: Self) -> Self:
-        return type(self)(self.loglik + other.loglik, self.moments + other.moments)  # type: ignore[operator]
-
-
-@dataclass(frozen=True, eq=False)
-class StackedEStep:
-    """What one pass for S mixtures of K components leaves: the log-likelihoods (S,), and the moments of S K groups."""
+    Attributes:
+        logliks: (S,) log-likelihoods. moments: of S K groups, the rows weighted by their responsibilities.
+    """
 
     logliks: Array
     moments: Moments | ColumnMoments
@@ -57,58 +43,56 @@ class StackedEStep:
         return type(self)(self.logliks + other.logliks, self.moments + other.moments)  # type: ignore[operator]
 
 
-EStepT = TypeVar("EStepT", EStep, StackedEStep)
-
-
 class Terms(Protocol):
-    """The K terms of a mixture; n rows of d columns."""
-
-    @property
-    def levels(self) -> Array:
-        """(K,)."""
-        ...
+    """The K terms of a mixture, for n rows of d columns."""
 
     @property
     def means(self) -> Array:
-        """mu_k (K, d)."""
+        """The means mu_k (K, d)."""
+        ...
+
+    @property
+    def log_constants(self) -> Array:
+        """The constants c_k (K,)."""
         ...
 
     @property
     def log_determinants(self) -> Array:
-        """ln |C_k| (K,)."""
+        """The logarithms ln |C_k| (K,)."""
         ...
 
     @property
     def log_weights(self) -> Array:
-        """ln pi_k (K,)."""
+        """The logarithms ln pi_k (K,)."""
         ...
 
     def log_joint(self, X: Array) -> Array:
-        """ln pi_k + ln N(x_i | mu_k, C_k) (n, K) of rows X (n, d)."""
+        """Return ln pi_k + ln N(x_i | mu_k, C_k) (n, K) of rows X (n, d)."""
         ...
 
-    def read(self, block: Block) -> EStep:
-        """The log-likelihood of a block, and its moments weighted by responsibilities."""
-        ...
-
-    def stacked_e_step(self, block: Block, S: int) -> StackedEStep:
-        """As `read`, the terms being those of S mixtures, one after the other."""
+    def e_step(self, block: Block, S: int = 1) -> EStep:
+        """Return the log-likelihoods of a block and its moments, the terms being those of S mixtures in turn."""
         ...
 
     def traces(self, scatter: Array) -> Array:
-        """tr C_k⁻¹ S (K,) of a scatter S (d, d), or of one that is diagonal (d,)."""
+        """Return tr C_k⁻¹ S (K,) of a scatter S (d, d), or of one that is diagonal (d,)."""
         ...
 
     def distances(self, x: Array) -> Array:
-        """(x − mu_k)ᵀ C_k⁻¹ (x − mu_k) (K,) of one point (d,)."""
+        """Return (x − mu_k)ᵀ C_k⁻¹ (x − mu_k) (K,) of one point (d,)."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class FullTerms:
-    """Levels (K,), means (K, d), C and triangles R (K, d, d), and ln |C_k| (K,) of components with full covariances."""
+    """The terms of components with full covariances.
 
-    levels: Array
+    Attributes:
+        log_constants: (K,). means: (K, d). covariances: (K, d, d). roots: triangles R (K, d, d).
+        log_determinants: ln |C_k| (K,).
+    """
+
+    log_constants: Array
     means: Array
     covariances: Array
     roots: Array
@@ -116,7 +100,7 @@ class FullTerms:
 
     @classmethod
     def of(cls, weights: Array, means: Array, covariances: Array) -> Self:
-        """From weights (K,), means (K, d) and covariances (K, d, d). Cost K d³.
+        """Return the terms of weights (K,), means (K, d) and covariances (K, d, d). Cost K d³.
 
         >>> terms = FullTerms.of(np.ones(1), np.zeros((1, 2)), np.diag([1.0, 4.0])[None])
         >>> terms.log_joint(np.array([[0.0, 2.0]])) + np.log(2.0 * np.pi) + np.log(2.0)
@@ -130,103 +114,88 @@ class FullTerms:
 
     @property
     def log_weights(self) -> Array:
-        """ln pi_k (K,)."""
+        """The logarithms ln pi_k (K,)."""
         return _log_weights(self)
 
     def log_joint(self, X: Array) -> Array:
-        """ln pi_k + ln N(x_i | mu_k, C_k) (n, K)."""
-        return full_log_joint(X, self.levels, self.means, self.roots)
+        """Return ln pi_k + ln N(x_i | mu_k, C_k) (n, K)."""
+        return full_log_joint(X, self.log_constants, self.means, self.roots)
 
-    def read(self, block: Block) -> EStep:
-        """The log-likelihood of a block, and its moments weighted by responsibilities. Cost 2 b K d² flops."""
-        return _sum_over_pieces(self._read, block)
+    def e_step(self, block: Block, S: int = 1) -> EStep:
+        """Return the log-likelihoods of a block and its moments, for S mixtures. Cost 2 b K d² flops."""
+        return reduce(add, (self._e_step(*piece, S) for piece in _pieces(block)))
 
-    def _read(self, rows: Array, weight: Array | None) -> EStep:
-        found = full_pass(rows, weight, self.levels, self.means, self.roots)
-        return EStep(found.loglik, Moments.about(self.means, found.weight, found.total, found.scatter))
-
-    def stacked_e_step(self, block: Block, S: int) -> StackedEStep:
-        """As `read`, the terms being those of S mixtures, one after the other."""
-        return _sum_over_pieces(partial(self._read_each, S=S), block)
-
-    def _read_each(self, rows: Array, weight: Array | None, S: int) -> StackedEStep:
-        found = full_passes(rows, weight, self.levels, self.means, self.roots, S)
-        return StackedEStep(found.loglik, Moments.about(self.means, found.weight, found.total, found.spread))
+    def _e_step(self, rows: Array, weight: Array | None, S: int) -> EStep:
+        found = full_passes(rows, weight, self.log_constants, self.means, self.roots, S)
+        return EStep(found.loglik, Moments.about(self.means, found.weight, found.total, found.spread))
 
     def traces(self, scatter: Array) -> Array:
-        """tr C_k⁻¹ S (K,)."""
+        """Return tr C_k⁻¹ S (K,)."""
         return np.asarray(np.einsum("kij,kil,jl->k", self.roots, self.roots, scatter, optimize=True))
 
     def distances(self, x: Array) -> Array:
-        """Squared distances (K,) of x (d,)."""
+        """Return the squared distances (K,) of x (d,)."""
         z = self.roots @ (x - self.means)[:, :, None]
         return np.asarray(np.sum(z * z, axis=(1, 2)))
 
 
 @dataclass(frozen=True, eq=False)
 class DiagonalTerms:
-    """Levels (K,), means (K, d) and precisions 1/sigma² (K, d) of components with independent columns."""
+    """The terms of components with independent columns.
 
-    levels: Array
+    Attributes:
+        log_constants: (K,). means: (K, d). precisions: 1 / sigma² (K, d). log_determinants: ln |C_k| (K,).
+    """
+
+    log_constants: Array
     means: Array
     precisions: Array
     log_determinants: Array
 
     @classmethod
     def of(cls, weights: Array, means: Array, variances: Array) -> Self:
-        """From weights (K,), means (K, d) and variances (K, d)."""
+        """Return the terms of weights (K,), means (K, d) and variances (K, d)."""
         log_determinants = np.log(variances).sum(axis=1)
-        return cls(_log_constants(weights, log_determinants, means.shape[1]), means, 1.0 / variances, log_determinants)
+        constants = _log_constants(weights, log_determinants, means.shape[1])
+        return cls(constants, means, 1.0 / variances, log_determinants)
 
     @property
     def log_weights(self) -> Array:
-        """ln pi_k (K,)."""
+        """The logarithms ln pi_k (K,)."""
         return _log_weights(self)
 
     def log_joint(self, X: Array) -> Array:
-        """ln pi_k + ln N(x_i | mu_k, C_k) (n, K)."""
-        return diagonal_log_joint(X, self.levels, self.means, self.precisions)
+        """Return ln pi_k + ln N(x_i | mu_k, C_k) (n, K)."""
+        return diagonal_log_joint(X, self.log_constants, self.means, self.precisions)
 
-    def read(self, block: Block) -> EStep:
-        """The log-likelihood of a block, and its moments weighted by responsibilities. Cost 4 b K d flops."""
-        return _sum_over_pieces(self._read, block)
+    def e_step(self, block: Block, S: int = 1) -> EStep:
+        """Return the log-likelihoods of a block and its moments, for S mixtures. Cost 4 b K d flops."""
+        return reduce(add, (self._e_step(*piece, S) for piece in _pieces(block)))
 
-    def _read(self, rows: Array, weight: Array | None) -> EStep:
-        found = diagonal_pass(rows, weight, self.levels, self.means, self.precisions)
-        return EStep(found.loglik, ColumnMoments.about(self.means, found.weight, found.total, found.square))
-
-    def stacked_e_step(self, block: Block, S: int) -> StackedEStep:
-        """As `read`, the terms being those of S mixtures, one after the other."""
-        return _sum_over_pieces(partial(self._read_each, S=S), block)
-
-    def _read_each(self, rows: Array, weight: Array | None, S: int) -> StackedEStep:
-        found = diagonal_passes(rows, weight, self.levels, self.means, self.precisions, S)
-        return StackedEStep(found.loglik, ColumnMoments.about(self.means, found.weight, found.total, found.spread))
+    def _e_step(self, rows: Array, weight: Array | None, S: int) -> EStep:
+        found = diagonal_passes(rows, weight, self.log_constants, self.means, self.precisions, S)
+        return EStep(found.loglik, ColumnMoments.about(self.means, found.weight, found.total, found.spread))
 
     def traces(self, scatter: Array) -> Array:
-        """tr C_k⁻¹ S (K,)."""
+        """Return tr C_k⁻¹ S (K,)."""
         return np.asarray(self.precisions @ (scatter if scatter.ndim == 1 else scatter.diagonal()))
 
     def distances(self, x: Array) -> Array:
-        """Squared distances (K,) of x (d,)."""
+        """Return the squared distances (K,) of x (d,)."""
         return np.asarray(np.sum(self.precisions * (x - self.means) ** 2, axis=1))
 
 
 def _log_constants(weights: Array, log_determinants: Array, d: int) -> Array:
-    with np.errstate(divide="ignore"):  # a component of weight 0 has no rows
+    with np.errstate(divide="ignore"):  # a component of weight 0 has no rows, and a constant of −∞
         return np.asarray(np.log(weights) - 0.5 * (log_determinants + d * np.log(2.0 * np.pi)))
 
 
 def _log_weights(terms: Terms) -> Array:
-    return np.asarray(terms.levels + 0.5 * (terms.log_determinants + terms.means.shape[1] * np.log(2.0 * np.pi)))
-
-
-def _sum_over_pieces(read: Callable[[Array, Array | None], EStepT], block: Block) -> EStepT:
-    return reduce(add, (read(*piece) for piece in _pieces(block)))
+    return np.asarray(terms.log_constants + 0.5 * (terms.log_determinants + terms.means.shape[1] * np.log(2.0 * np.pi)))
 
 
 def _pieces(block: Block) -> Iterator[tuple[Array, Array | None]]:
-    """Rows as the kernels read them, with their weights: arrays as they lie, sparse rows dense a piece at a time."""
+    """Yield rows in a form that kernels can read, with their weights: arrays uncopied, sparse rows dense in pieces."""
     rows, weight = block
     if not is_sparse(rows):
         yield to_numpy(rows), weight
@@ -241,7 +210,7 @@ def _pieces(block: Block) -> Iterator[tuple[Array, Array | None]]:
 
 
 def stack_terms(weights: Array, components: Sequence[Density]) -> Terms | None:
-    """The stacked terms of components that are all Gaussian with the same structure; None for any others.
+    """Return the stacked terms of components that are all Gaussian with the same structure; None for any others.
 
     >>> from eigenlens.densities.gaussian import Gaussian
     >>> type(stack_terms(np.ones(1), [Gaussian(np.zeros(2), Spherical(1.0, 2))])).__name__
@@ -256,15 +225,15 @@ def _covariance_kind(component: Any) -> type:
     return type(getattr(component, "covariance", None)) if not isinstance(component, LinearGaussian) else LinearGaussian
 
 
-def _full_terms(weights: Array, components: Sequence[Any]) -> Terms:
+def _stack_full(weights: Array, components: Sequence[Any]) -> Terms:
     return FullTerms.of(weights, _means(components), np.stack([c.covariance.matrix() for c in components]))
 
 
-def _diagonal_terms(weights: Array, components: Sequence[Any]) -> Terms:
+def _stack_diagonal(weights: Array, components: Sequence[Any]) -> Terms:
     return DiagonalTerms.of(weights, _means(components), np.stack([c.covariance.variances for c in components]))
 
 
-def _latent_terms(weights: Array, components: Sequence[Any]) -> Terms:
+def _stack_latent(weights: Array, components: Sequence[Any]) -> Terms:
     return FullTerms.of(weights, _means(components), np.stack([c.covariance() for c in components]))
 
 
@@ -273,9 +242,9 @@ def _means(components: Sequence[Any]) -> Array:
 
 
 TERMS_BY_COVARIANCE: dict[type, Callable[[Array, Sequence[Density]], Terms]] = {
-    Full: _full_terms,
-    Diagonal: _diagonal_terms,
-    Spherical: _diagonal_terms,
-    LinearGaussian: _latent_terms,
+    Full: _stack_full,
+    Diagonal: _stack_diagonal,
+    Spherical: _stack_diagonal,
+    LinearGaussian: _stack_latent,
 }
-"""How components are stacked, by the structure of their covariance."""
+"""How components are stacked, by the class of their covariance."""

@@ -25,17 +25,17 @@ __all__ = ["Multinomial", "MultinomialFamily"]
 
 @dataclass(frozen=True, eq=False)
 class Multinomial:
-    """Counts x (d,) of N independent throws, each falling into cell j with probability p_j.
+    """Counts x (d,) of N independent trials, each of which falls into cell j with probability p_j.
 
         ln P(x) = ln N! − Σ_j ln x_j! + Σ_j x_j ln p_j
 
     Attributes:
-        probabilities: p (d,). They may sum to less than 1 if trials is given: the rest is a cell that is not shown.
-        trials: N of every row; or None, and each row is judged given its own total.
-        fitted: what `fit` left, else None.
+        probabilities: p (d,). They may sum to less than 1 if trials is given: the rest is a hidden cell.
+        trials: N of every row; or None, and each row has its density given its own total.
+        fitted: the record of `fit`, or None.
 
-    A missing count (NaN) is marginalised: with N known, it joins the cell that is not shown; else the row is judged
-    given the total of what it shows. Negative and fractional counts, and a wrong total, have log density −inf.
+    A missing count (NaN) is marginalised: with N known, it joins the hidden cell; otherwise the row has its density
+    given the total of its observed counts. Negative and fractional counts, and a wrong total, have log density −inf.
 
     >>> print(Multinomial.fit([[3, 1, 0], [1, 2, 1]]))
     Multinomial, n = 8, log-likelihood -3.9233
@@ -56,7 +56,9 @@ class Multinomial:
         p, total = self.probabilities, float(self.probabilities.sum())
         short = self.trials is not None and total < 1.0
         if not np.all(p >= 0.0) or not (short or abs(total - 1.0) <= 1e-9 or not p.size):
-            raise OptionError(f"probabilities={p.tolist()} must not be negative and sum to 1, not {total:.10g}.")
+            raise OptionError(
+                f"must not be negative and sum to 1, not {total:.10g}", argument="probabilities", value=p.tolist()
+            )
 
     @classmethod
     def fit(
@@ -67,13 +69,13 @@ class Multinomial:
         smoothing: float | Sequence[float] = 0.0,
         trials: int | None = None,
     ) -> Multinomial:
-        """p_j = (n_j + smoothing) / (Σ n_j + d smoothing), n_j the total of column j.
+        """Fit p_j = (n_j + smoothing) / (Σ n_j + d smoothing), n_j the total of column j.
 
         Args:
             X: (n, d) counts, dense, sparse, a frame or a Source; (d,) is one row. Whole numbers, none missing.
             sample_weight: (n,), a weight of 3 counting as three rows.
-            smoothing: 0 for maximum likelihood; a number, or one a column (a Dirichlet prior).
-            trials: the total of every row, if it is the same and part of the model.
+            smoothing: 0 for maximum likelihood; a number, or one per column (a Dirichlet prior).
+            trials: the total of every row, if all are equal and it is part of the model.
         """
         flat = not is_sparse(X) and not hasattr(X, "columns") and np.ndim(X) == 1
         source = numeric_source(np.reshape(to_numpy(X), (1, -1)) if flat else X, sample_weight)
@@ -81,7 +83,7 @@ class Multinomial:
         return family.estimate(accumulate(source, partial(_check_and_count, trials=trials)))
 
     def log_density(self, X: Any) -> Array:
-        """ln P(x) (n,) of rows of counts X (n, d), dense or sparse."""
+        """Return ln P(x) (n,) of rows of counts X (n, d), dense or sparse."""
         if is_sparse(X):
             return self._sparse(sparse.csr_matrix(X, dtype=np.float64))
         d = self.probabilities.size
@@ -95,39 +97,41 @@ class Multinomial:
         return np.where(bad, -np.inf, np.where(seen.any(axis=1), found, 0.0))
 
     def sample(self, n: int, rng: np.random.Generator, trials: int | None = None) -> Array:
-        """n draws (n, d) of `trials` throws each, if the model does not say how many."""
+        """Draw n rows (n, d) of `trials` trials each; `trials` is needed where the model does not have it."""
         N = self.trials if trials is None else trials
         if N is None:
-            raise OptionError("how many throws make a row is not part of this model: pass trials=, here or to fit.")
+            raise OptionError(
+                "the number of trials of a row is not part of this model", fix="pass trials, here or to fit"
+            )
         p = np.append(self.probabilities, self._hidden)
         return rng.multinomial(N, p / p.sum(), size=n)[:, :-1]
 
     def marginal(self, columns: Columns) -> Multinomial:
-        """The counts of these columns; with trials, the others join the cell that is not shown."""
+        """Return the density of the counts of these columns; with trials, the others join the hidden cell."""
         p = self.probabilities[column_numbers(columns, self.probabilities.size)]
         return Multinomial(p, self.trials) if self.trials is not None else Multinomial(_shares(p))
 
     def condition(self, columns: Columns, values: Any) -> Multinomial:
-        """The other columns, whose throws are those that did not fall into these: p_m / (1 − Σ p_o), N − Σ x_o."""
+        """Return the density of the other columns, p_m / (1 − Σ p_o), with the N − Σ x_o trials that are left."""
         rest = other_columns(columns, self.probabilities.size)
         seen, given = known_values(columns, values)
         if np.any((given < 0.0) | (given != np.floor(given)) | np.isinf(given)):
-            raise OptionError(f"values={given.tolist()} must be counts: whole numbers from 0 on.")
+            raise OptionError("must be counts: whole numbers from 0 on", argument="values", value=given.tolist())
         if self.trials is None:
             return self.marginal(rest)
         left = self.trials - int(given.sum())
         if left < 0:
-            raise OptionError(f"values={given.tolist()} sum to more than trials={self.trials}.")
+            raise OptionError(f"sum to more than trials={self.trials}", argument="values", value=given.tolist())
         unknown = self._hidden + self.probabilities[other_columns(seen, self.probabilities.size)].sum()
         return Multinomial(self.probabilities[rest] / (unknown or 1.0), left)
 
     def standard_errors(self) -> Array:
-        """√(p_j (1 − p_j) / n) (d,), n all throws and those that smoothing added."""
-        return np.asarray(np.sqrt(self.probabilities * (1.0 - self.probabilities) / self._throws()))
+        """Return √(p_j (1 − p_j) / n) (d,), n all trials and those that smoothing added."""
+        return np.asarray(np.sqrt(self.probabilities * (1.0 - self.probabilities) / self._n_trials()))
 
-    def confidence_intervals(self, level: float = 0.95, method: str = "wilson") -> Array:
-        """Limits (d, 2) for each probability on its own; methods in `models.fitted.INTERVALS`."""
-        return proportion_intervals(self.probabilities, self._throws(), level, method)
+    def confidence_intervals(self, level: float = 0.95, method: Any = "wilson") -> Array:
+        """Return limits (d, 2) for each probability on its own; methods in `intervals.PROPORTION_INTERVALS`."""
+        return proportion_intervals(self.probabilities, self._n_trials(), level, method)
 
     def __str__(self) -> str:
         names = self.fitted.names if self.fitted is not None else None
@@ -140,16 +144,16 @@ class Multinomial:
 
     @property
     def _hidden(self) -> float:
-        """The probability of the cell that is not shown; rounding is none."""
+        """The probability of the hidden cell; a rest that is rounding is 0."""
         rest = 1.0 - float(self.probabilities.sum())
         return rest if self.trials is not None and rest > 1e-12 else 0.0
 
-    def _throws(self) -> float:
+    def _n_trials(self) -> float:
         record = fit_record(self)
         return float(record.weight + record.prior)
 
     def _log_given(self, x: Any, logs: Array, hidden: Array | float) -> Array:
-        """ln P (n,) of rows of counts with Σ x ln p = logs; throws that are not shown have probability `hidden`."""
+        """Return ln P (n,) of rows of counts with Σ x ln p = logs; hidden trials have probability `hidden`."""
         shown = np.asarray(x.sum(axis=1)).ravel()
         inner = logs - log_factorials(x)
         if self.trials is None:
@@ -174,23 +178,27 @@ class MultinomialFamily:
     names: tuple[str, ...] | None = None
 
     def summarise(self, block: Block) -> CountTotals:
-        """The totals of a block of rows."""
+        """Return the totals of a block of rows."""
         return CountTotals.of(block)
 
     def estimate(self, statistics: CountTotals) -> Multinomial:
-        """The shares of the columns, smoothed."""
+        """Return the density with the smoothed shares of the columns."""
         added = pseudo_counts(self.smoothing, statistics.total.size)
-        throws = float(statistics.total.sum())
-        total = throws + float(added.sum())
+        n = float(statistics.total.sum())
+        total = n + float(added.sum())
         if total <= 0.0:
-            raise DataError("X holds no counts above 0, so the shares are not known; smoothing=1 gives a prior.")
+            raise DataError(
+                "X has no counts above 0, so the shares are not known",
+                fix="{smoothing} gives a prior",
+                settings={"smoothing": 1},
+            )
         p = (statistics.total + added) / total
         loglik = statistics.coefficient + float(xlogy(statistics.total, p).sum())
-        return Multinomial(p, self.trials, Fitted(throws, loglik, p.size - 1, total - throws, self.names))
+        return Multinomial(p, self.trials, Fitted(n, loglik, p.size - 1, total - n, self.names))
 
 
 def _check_and_count(block: Block, trials: int | None) -> CountTotals:
-    """The totals of a block, once its entries are known to be counts; a row of weight 0 is absent."""
+    """Return the totals of a block after a check that its entries are counts; a row of weight 0 is absent."""
     if block.weight is not None and not np.all(block.weight > 0.0):
         counts = np.flatnonzero(block.weight > 0.0)
         block = Block(block.rows[counts], block.weight[counts])
@@ -198,13 +206,13 @@ def _check_and_count(block: Block, trials: int | None) -> CountTotals:
     bad = entries[~((entries >= 0.0) & (entries == np.floor(entries)) & np.isfinite(entries))]
     if bad.size:
         raise DataError(
-            f"X holds {bad[0]:g} (and {bad.size - 1} more that are no counts); whole numbers from 0 on are needed: "
-            "leave those rows out, or use Gaussian."
+            f"X has {bad[0]:g} (and {bad.size - 1} more that are not counts); whole numbers from 0 on are needed",
+            fix="leave those rows out, or use Gaussian",
         )
     totals = np.ravel(to_numpy(block.rows.sum(axis=1)))
     if trials is not None and np.any(totals != trials):
         raise DataError(
-            f"X has a row of {totals[totals != trials][0]:g} counts, not trials={trials}; leave trials out."
+            f"X has a row of {totals[totals != trials][0]:g} counts, not trials={trials}", fix="leave trials out"
         )
     return CountTotals.of(block)
 

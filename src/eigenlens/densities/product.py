@@ -1,4 +1,4 @@
-"""Independent columns, each with a density of its own: what naive Bayes assumes within a class."""
+"""Independent columns, each with a density of its own: the assumption of naive Bayes within a class."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ __all__ = ["ColumnStatistics", "Product", "ProductFamily", "take_column"]
 
 @dataclass(frozen=True, eq=False)
 class Product:
-    """p(x) = Π_j p_j(x_j), one density of one dimension a column. Without factors, the density of rows of no columns.
+    """p(x) = Π_j p_j(x_j), with one density of one dimension per column; without factors, that of rows of no columns.
 
     Attributes:
         factors: (d,) densities of one dimension, of any kinds.
 
-    Rows are a NumPy array (n, d), of objects where columns differ in kind, or a frame whose columns are in this order.
+    Rows are a NumPy array (n, d), of objects where columns differ in type, or a frame whose columns are in this order.
 
     >>> from eigenlens.densities.covariance import Spherical
     >>> from eigenlens.densities.discrete import Bernoulli
@@ -37,7 +37,7 @@ class Product:
     factors: tuple[Density, ...]
 
     def log_density(self, X: Any) -> Array:
-        """Σ_j ln p_j(x_j) (n,); a missing entry leaves its factor out."""
+        """Return Σ_j ln p_j(x_j) (n,); a missing value leaves its factor out."""
         rows = _table(X, len(self.factors))
         total = np.zeros(len(rows))
         for j, factor in enumerate(self.factors):
@@ -45,18 +45,18 @@ class Product:
         return total
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
-        """n draws (n, d): of floats where every factor draws numbers, else of objects."""
+        """Draw n rows (n, d): floats where every factor draws numbers, otherwise objects."""
         columns = [factor.sample(n, rng).reshape(n, 1) for factor in self.factors]
         numeric = all(column.dtype.kind in "fiub" for column in columns)
         kind = np.dtype(np.float64 if numeric else object)
         return np.hstack([np.empty((n, 0), kind), *(column.astype(kind) for column in columns)])
 
     def marginal(self, columns: Columns) -> Product:
-        """The factors of these columns, in this order."""
+        """Return the factors of these columns, in this order."""
         return Product(tuple(self.factors[j] for j in column_numbers(columns, len(self.factors))))
 
     def condition(self, columns: Columns, values: Any) -> Product:
-        """The factors of the other columns: the values say nothing of them."""
+        """Return the factors of the other columns: the values say nothing about them."""
         return self.marginal(other_columns(columns, len(self.factors)))
 
     def __str__(self) -> str:
@@ -75,7 +75,7 @@ class ColumnStatistics:
 
 @dataclass(frozen=True)
 class ProductFamily:
-    """Products of these families, one a column: each column is summarised and estimated on its own.
+    """Products of these families, one per column: each column is summarised and estimated on its own.
 
     >>> from eigenlens.densities.discrete import CategoricalFamily
     >>> from eigenlens.densities.gaussian import GaussianFamily
@@ -88,31 +88,31 @@ class ProductFamily:
     families: Sequence[Family[Any]]
 
     def summarise(self, block: Block) -> ColumnStatistics:
-        """The statistics of each column of a block."""
+        """Return the statistics of each column of a block."""
         columns = (Block(take_column(block.rows, j), block.weight) for j in range(len(self.families)))
         pairs = zip(self.families, columns, strict=True)
         return ColumnStatistics(tuple(family.summarise(column) for family, column in pairs))
 
     def estimate(self, statistics: ColumnStatistics) -> Product:
-        """The product of the columns' estimates."""
+        """Return the product of the columns' estimates."""
         found = zip(self.families, statistics.parts, strict=True)
         return Product(tuple(family.estimate(part) for family, part in found))
 
 
 def _table(X: Any, d: int) -> Any:
-    """Rows (n, d) as an array or a frame; lists become arrays of objects, which keep their kinds."""
+    """Return rows (n, d) as an array or a frame; lists become arrays of objects, which keep their types."""
     rows = np.array(X, dtype=object) if isinstance(X, list | tuple) else X
     if d == 1 and np.ndim(rows) == 1:
         rows = np.asarray(rows).reshape(-1, 1)
     if np.shape(rows)[1:] != (d,):
-        raise DataError(f"X has shape {np.shape(rows)}, and the density is of rows of {d} columns; give X as (n, {d}).")
+        raise DataError(f"X has shape {np.shape(rows)}, and the density has {d} columns", fix=f"give X as (n, {d})")
     return rows
 
 
 def take_column(X: Any, j: int) -> Any:
-    """Column j of rows, as rows of one column (n, 1); a frame's as its own kind of column.
+    """Return column j of rows as rows of one column (n, 1); a frame's as its own kind of column.
 
-    Of an array of objects, a column of numbers becomes floats, its gaps NaN.
+    In an array of objects, a column of numbers becomes floats, with NaN for missing values.
     """
     if not isinstance(X, np.ndarray):
         return X.iloc[:, j] if hasattr(X, "iloc") else X[:, j]

@@ -1,4 +1,4 @@
-"""Progress over blocks when asked: `verbose=True` draws a bar, a callable is told (done, total, what)."""
+"""Progress of a fit: `verbose=True` shows a bar, a callable is called with (done, total, label)."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ __all__ = ["progress_callback"]
 
 @contextlib.contextmanager
 def progress_callback(verbose: Any) -> Iterator[Progress | None]:
-    """The callback that `verbose` stands for: None for False, itself if callable, else a bar on stderr."""
+    """Provide the callback that `verbose` stands for: None for False, itself if callable, else a bar on stderr."""
     if callable(verbose):
         yield verbose
     elif not isinstance(verbose, bool | int):
-        raise OptionError(f"verbose={verbose!r} must be True, False or a callable (done, total, what).")
+        raise OptionError("must be True, False or a callable (done, total, label)", argument="verbose", value=verbose)
     elif not verbose:
         yield None
     else:
@@ -29,7 +29,7 @@ def progress_callback(verbose: Any) -> Iterator[Progress | None]:
 
 @contextlib.contextmanager
 def _bar() -> Iterator[Progress]:
-    """A rich bar, or plain lines where rich is not installed."""
+    """Provide a bar by rich, or plain lines where it is not installed."""
     try:
         from rich.console import Console
         from rich.progress import Progress as RichBar
@@ -40,7 +40,7 @@ def _bar() -> Iterator[Progress]:
         tasks: dict[str, Any] = {}
 
         def report(done: int, total: int | None, what: str) -> None:
-            kind = what.split(":")[0]  # "EM: step 3, …" goes on with the bar of "EM: step 2, …"
+            kind = what.split(":")[0]  # "EM: step 3, …" continues the bar of "EM: step 2, …"
             task = tasks.setdefault(kind, None)
             if task is None:
                 task = tasks[kind] = bar.add_task(what, total=total)

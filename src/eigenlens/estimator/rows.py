@@ -1,7 +1,4 @@
-"""What every estimator does with rows: X to a Source, names and counts compared, functions applied block by block.
-
-Rows back in the frame that they came in: the same kind, columns and index.
-"""
+"""The rows of X for an estimator: a validated Source, functions applied block by block, results as a frame like X."""
 
 from __future__ import annotations
 
@@ -35,7 +32,7 @@ __all__ = [
 
 
 def validate_rows(estimator: BaseEstimator, X: Any, sample_weight: Any = None, *, reset: bool = False) -> Source:
-    """X as a source with its weights; its feature names and count are kept (reset) or compared with the fit's."""
+    """Return X as a source with its weights; feature names and count are stored (reset) or compared with the fit's."""
     source = as_source(X)
     if isinstance(X, Source) or isinstance(source, LazySource):  # scikit-learn knows the names of neither
         _check_names(estimator, source, reset)
@@ -49,7 +46,7 @@ def validate_rows(estimator: BaseEstimator, X: Any, sample_weight: Any = None, *
 
 
 def _check_names(estimator: Any, source: Source, reset: bool) -> None:
-    """Feature names and count of a Source, as scikit-learn does for arrays."""
+    """Store or compare the feature names and count of a Source, as scikit-learn does for arrays."""
     if reset:
         estimator.n_features_in_ = source.n_features
         if source.names is not None:
@@ -72,7 +69,7 @@ def _check_count(estimator: Any, source: Source) -> None:
 
 
 def _names_that_differ(names: list[Any], known: list[Any]) -> str:
-    """How the columns of X differ from those of the fit: which are missing, which are new, or where their order does.
+    """Return how the columns of X differ from those of the fit: those missing, those new, or where the order differs.
 
     >>> _names_that_differ(["a", "c"], ["a", "b"])
     "the columns of X are not those the model was fitted on: X lacks 'b'; new are 'c'"
@@ -80,15 +77,15 @@ def _names_that_differ(names: list[Any], known: list[Any]) -> str:
     here, there = set(names), set(known)
     missing = [repr(name) for name in known if name not in here]
     new = [repr(name) for name in names if name not in there]
-    said = [f"X lacks {join_limited(missing, 8)}"] * bool(missing) + [f"new are {join_limited(new, 8)}"] * bool(new)
-    if not said:
+    parts = [f"X lacks {join_limited(missing, 8)}"] * bool(missing) + [f"new are {join_limited(new, 8)}"] * bool(new)
+    if not parts:
         j = next(j for j, (name, other) in enumerate(zip(names, known, strict=False)) if name != other)
-        said = [f"their order differs (column {j} is {names[j]!r}, not {known[j]!r})"]
-    return f"the columns of X are not those the model was fitted on: {'; '.join(said)}"
+        parts = [f"their order differs (column {j} is {names[j]!r}, not {known[j]!r})"]
+    return f"the columns of X are not those the model was fitted on: {'; '.join(parts)}"
 
 
 def join_limited(things: Sequence[str], shown: int = 5, of: str = "") -> str:
-    """The first of them, and how many more there are.
+    """Return the first few texts, joined by commas, and the number of those left out.
 
     >>> join_limited(["a", "b", "c"], 2, of=" letters")
     'a, b and 1 more letters'
@@ -98,7 +95,7 @@ def join_limited(things: Sequence[str], shown: int = 5, of: str = "") -> str:
 
 
 def dense_blocks(source: Source) -> Iterator[Array]:
-    """Dense float64 pieces of the rows, small beside the data."""
+    """Yield the rows as dense float64 blocks of at most 16 MiB."""
     step = max(1, (16 << 20) // (8 * source.n_features))
     for rows in source.rows():
         for start in range(0, rows.shape[0], step):
@@ -106,7 +103,7 @@ def dense_blocks(source: Source) -> Iterator[Array]:
 
 
 def map_blocks(source: Source, function: Callable[[Array], Array]) -> Array:
-    """`function` of the rows, a block at a time, put together; NaN in them is an error."""
+    """Apply a function to the rows, one block at a time, and return the results as one array; NaN raises an error."""
     result = np.concatenate([function(block) for block in dense_blocks(source)])
     if not np.all(np.isfinite(result)):
         raise explain_nonfinite(source)
@@ -114,7 +111,7 @@ def map_blocks(source: Source, function: Callable[[Array], Array]) -> Array:
 
 
 def collect_rows(source: Source) -> Any:
-    """All rows in memory, as they are kept: an array, a CSR matrix or a tensor; NaN and infinities are an error."""
+    """Return all rows in memory as an array, a CSR matrix or a tensor; NaN and infinities raise an error."""
     parts = list(source.rows())
     rows = parts[0] if len(parts) == 1 else stacked(tuple(parts))
     entries = rows.data if is_sparse(rows) else rows
@@ -124,19 +121,19 @@ def collect_rows(source: Source) -> Any:
 
 
 class MomentsOnlySource(Source):
-    """Stands for rows of which only the moments are left."""
+    """A source without rows, for a fit of which only the moments are left."""
 
     def __init__(self, moments: Moments) -> None:
         self.n_rows, self.n_features = max(moments.rows, int(moments.weight * (1.0 + 1e-12))), moments.mean.size
         self.dtype = np.dtype(np.float64)
 
     def rows(self) -> Iterator[Any]:
-        """There are none."""
-        raise OptionError("this rule needs the rows themselves, and after partial_fit only their moments are left.")
+        """Raise an error: the rows are gone."""
+        raise OptionError("this rule needs the rows themselves, but after partial_fit only their moments are left")
 
 
 def to_frame_like(values: Array, X: Any, source: Source) -> Any:
-    """`values` (n, d), rows of X (n, d): as a frame of X's kind, index and columns if X is one, else as they are.
+    """Return values (n, d) as a frame of X's kind, index and columns if X is one, else unchanged.
 
     >>> import numpy as np, pandas as pd
     >>> X = pd.DataFrame({"a": [1, 2]}, index=["first", "second"])

@@ -19,7 +19,7 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.kde.kernels import SmoothingKernel
-from eigenlens.kde.rings import NARROW, reflected
+from eigenlens.kde.periodic import SERIES_WIDTH, UNIFORM_GAUSSIAN, gaussian_turns, reflected_kernel
 
 __all__ = ["BOUNDARIES", "Boundary", "Column", "Extended", "Folded", "interval_masses", "open_bounds", "within_bounds"]
 
@@ -257,7 +257,7 @@ class Column:
     def derivative(self, y: Array) -> Array:
         """The derivative (m, n) by y between two bounds."""
         if self.boundary == "reflect":
-            return reflected(self.kernel, y, self.x, self.scale, self.low, self._width, 1)
+            return reflected_kernel(self.kernel, y, self.x, self.scale, self.low, self._width, 1)
         slope = self.kernel.derivative((y[:, None] - self.x) / self.scale) / (self.scale * self._mass)
         return np.asarray(slope / self.scale)
 
@@ -266,7 +266,7 @@ class Column:
         if self.boundary == "renormalize":
             return interval_masses(self.kernel, self.x, self.scale, self.low, y[:, None]) / self._mass
         if np.isfinite(self.low) and np.isfinite(self.high):
-            return reflected(self.kernel, y, self.x, self.scale, self.low, self._width, -1)
+            return reflected_kernel(self.kernel, y, self.x, self.scale, self.low, self._width, -1)
         total = interval_masses(self.kernel, self.x, self.scale, self.low, y[:, None])
         for bound in (self.low, self.high):
             if np.isfinite(bound):
@@ -295,34 +295,34 @@ class Column:
         return self.kernel.profile(u) / self.scale
 
     def _between(self, y: Array) -> tuple[Array, Array]:
-        """Kernels with tails keep their logarithms where they are narrow; the point is the nearest of its images."""
-        if np.isfinite(self.kernel.radius):
-            value = reflected(self.kernel, y, self.x, self.scale, self.low, self._width)
-            return np.zeros(value.shape), value
-        limit = NARROW if self.kernel.name == "gaussian" else 1.0
-        narrow = self.scale < limit * self._width
-        if not narrow.any():
-            value = reflected(self.kernel, y, self.x, self.scale, self.low, self._width)
+        """Return level and factor (m, n) between two bounds; kernels with tails keep their logarithms."""
+        wide = self.kernel.name == "gaussian" and np.all(self.scale >= SERIES_WIDTH * self._width)
+        if wide or np.isfinite(self.kernel.radius):
+            value = reflected_kernel(self.kernel, y, self.x, self.scale, self.low, self._width)
             return np.zeros(value.shape), value
         level, factor = self._open(y)
-        factor = self._images(y, level, factor)
-        wide = ~narrow
-        if wide.any():
-            level, factor = np.where(narrow, level, 0.0), np.array(factor)
-            factor[:, wide] = reflected(self.kernel, y, self.x[wide], self.scale[wide], self.low, self._width)
-        return level, factor
-
-    def _images(self, y: Array, level: Array, factor: Array) -> Array:
-        """The few images that count beside a narrow kernel; a geometric series counts the Laplace kernel's others."""
-        W = self._width
         if self.kernel.name == "laplace":
-            mirrors = [2.0 * self.low - self.x, 2.0 * self.high - self.x]
-            there = y[:, None] - self.x
-            around = np.exp(-2.0 * (W - np.abs(there)) / self.scale) / self.scale
-            total = factor + sum(self._at(image, y, level) for image in mirrors) + around
-            return np.asarray(total / -np.expm1(-2.0 * W / self.scale))
-        images = [self.x - 2.0 * W, self.x + 2.0 * W]
-        images += [2.0 * self.low - self.x + 2.0 * k * W for k in (-1, 0, 1, 2)]
+            return level, self._laplace_images(y, level, factor)
+        uniform = self.scale >= UNIFORM_GAUSSIAN * self._width
+        factor = self._gaussian_images(y, level, factor, self.scale[~uniform])
+        return np.where(uniform, 0.0, level), np.where(uniform, 1.0 / self._width, factor)
+
+    def _laplace_images(self, y: Array, level: Array, factor: Array) -> Array:
+        """Add the nearest mirror images and the next copy of the point; the others are a geometric series of these."""
+        W = self._width
+        mirrors = [2.0 * self.low - self.x, 2.0 * self.high - self.x]
+        around = np.exp(-2.0 * (W - np.abs(y[:, None] - self.x)) / self.scale) / self.scale
+        total = factor + sum(self._at(image, y, level) for image in mirrors) + around
+        return np.asarray(total / -np.expm1(-2.0 * W / self.scale))
+
+    def _gaussian_images(self, y: Array, level: Array, factor: Array, narrow: Array) -> Array:
+        """Add the images that matter for the widest of the `narrow` scales; the point is the nearest of its images."""
+        W = self._width
+        if not narrow.size:
+            return factor
+        turns = gaussian_turns(float(narrow.max()) / W)
+        shifts = 2.0 * W * np.arange(-turns, turns + 2)
+        images = [self.x + shift for shift in shifts[:-1] if shift] + [2.0 * self.low - self.x + s for s in shifts]
         return np.asarray(factor + sum(self._at(image, y, level) for image in images))
 
 

@@ -10,15 +10,13 @@ from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks
-from eigenlens import model_file as io
 from eigenlens.arrays import Array, Like
 from eigenlens.data.coerce import explain_nonfinite
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError, OptionError
 from eigenlens.estimator.rows import dense_blocks, validate_rows
-from eigenlens.estimator.storage import named_features, storable_parameters
+from eigenlens.kde import storage
 from eigenlens.kde.bounds import BOUNDARIES
-from eigenlens.kde.kernels import SMOOTHING_KERNELS
 from eigenlens.kde.model import KernelEstimate
 from eigenlens.kde.options import (
     check_bounds,
@@ -194,29 +192,13 @@ class KernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted rows and bandwidths to one safetensors file; read it with `eigenlens.load`."""
-        model, parameters = self.model_, storable_parameters(self)
-        arrays = {name: getattr(model, name) for name in _ARRAYS if getattr(model, name) is not None}
-        header = {
-            "parameters": {name: v.tolist() if isinstance(v, np.ndarray) else v for name, v in parameters.items()},
-            "kernel": model.kernel.name,
-            "boundary": model.boundary,
-            "tol": model.tol,
-            "dtype": self._like.dtype.name,
-            "feature_names": named_features(self),
-        }
-        io.write(path, "KernelDensity", arrays, header)
+        check_is_fitted(self)
+        storage.save(self, path)
 
     @classmethod
     def _restored(cls, arrays: dict[str, Array], header: dict[str, Any]) -> Self:
-        estimator = cls(**header["parameters"])
-        kept: dict[str, Any] = {name: arrays.get(name) for name in _ARRAYS}
-        kernel = SMOOTHING_KERNELS[header["kernel"]]
-        estimator._model = KernelEstimate(kernel=kernel, boundary=header["boundary"], tol=header["tol"], **kept)
-        estimator._like = Like(arrays["points"], np.dtype(header["dtype"]))
-        estimator.n_features_in_ = estimator._model.n_features
-        if header["feature_names"]:
-            estimator.feature_names_in_ = np.asarray(header["feature_names"], dtype=object)
-        return estimator
+        restored: Self = storage.restore(cls, arrays, header)
+        return restored
 
     # ---- for scikit-learn -------------------------------------------------------------------------------
 
@@ -240,7 +222,6 @@ class KernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
 
 
 MIN_KDE_TOL = 1e-15
-_ARRAYS = ("points", "weights", "bandwidth", "bounds", "scales")
 
 
 def _finite(block: Array, source: Source) -> Array:

@@ -17,14 +17,14 @@ from eigenlens.kde.kernels import SMOOTHING_KERNELS, SmoothingKernel
 from eigenlens.kde.line import Line
 from eigenlens.kde.quantiles import invert_cdf
 from eigenlens.kde.space import Space
-from eigenlens.kde.wide import Wide, cut_off, wrapped
+from eigenlens.kde.wide_line import WideLine, reflected_line, truncated_line
 
 __all__ = ["KernelEstimate"]
 
 MAX_KERNEL_REACH = 1e4
 """So many bandwidths away, nothing is left of any kernel."""
 
-WIDE_LINES = {"reflect": wrapped, "renormalize": cut_off}
+WIDE_LINES = {"reflect": reflected_line, "renormalize": truncated_line}
 """How kernels wide beside the bounds of a line are summed."""
 
 MAX_CDF_KNOTS, MIN_CDF_KNOTS = 2048, 64
@@ -263,7 +263,7 @@ class KernelEstimate:
         return own if origin is None or own is None else np.asarray(own[origin])
 
     @cached_property
-    def _line(self) -> Line | Wide | Folded:
+    def _line(self) -> Line | WideLine | Folded:
         h = float(self.bandwidth[0])
         if self._folds and self.scales is None:
             make = WIDE_LINES[self.boundary]

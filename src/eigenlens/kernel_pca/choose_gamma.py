@@ -1,4 +1,4 @@
-"""The width of a kernel by cross-validation: how well held-out rows are reconstructed from a few components."""
+"""The width of a kernel by cross-validation of how well a few components reconstruct held-out rows."""
 
 from __future__ import annotations
 
@@ -15,29 +15,31 @@ from eigenlens.data.rows import dense_rows
 from eigenlens.errors import DataError, OptionError
 from eigenlens.kernel_pca.fit import fit_kernel_pca
 from eigenlens.kernel_pca.gamma import resolve_gamma
-from eigenlens.kernel_pca.kernels.mercer import RBF
+from eigenlens.kernel_pca.kernels.rbf import RBF
 from eigenlens.kernel_pca.model import KernelComponents
 from eigenlens.kernel_pca.preimage import find_preimages
 
 __all__ = ["GammaChoice", "choose_gamma"]
 
 MEDIAN_MULTIPLES = tuple(2.0**power for power in range(-5, 6))
-"""Multiples of the median heuristic that are tried."""
+"""Multiples of the median heuristic that are tried by default."""
 
 MAX_CHOICE_ROWS = 2000
+"""Rows that are used; of more, a random sample. Every gamma and fold costs a Gram matrix of these."""
+
 GAMMA_CRITERIA = ("feature", "input")
 
 
 @dataclass(frozen=True, eq=False)
 class GammaChoice:
-    """What each gamma came to on rows held out.
+    """The reconstruction error of held-out rows for each gamma.
 
     Attributes:
         gammas: (g,) ascending.
         feature: (g,) |phi(x) − P phi(x)|² over |phi(x) − mean|², each summed over the held-out rows: the share of
-            the variance in feature space that k components leave.
+            the variance in feature space that k components do not explain.
         input: (g,) the same share in input space, |x − x̂|² over |x − mean|², with x̂ the pre-image of P phi(x).
-        best: the gamma of least error by the criterion asked for.
+        best: the gamma with the smallest error by the chosen criterion.
     """
 
     gammas: Array
@@ -61,18 +63,18 @@ def choose_gamma(
     cv: int = 5,
     random_state: Any = None,
 ) -> GammaChoice:
-    """The gamma of the Gaussian kernel with which k components reconstruct held-out rows best.
+    """Choose the gamma of the RBF kernel with which k components reconstruct held-out rows best.
 
     For every gamma and fold, kernel PCA is fitted to the other folds and the rows of this one are projected. In
-    feature space the error left is |phi(x) − mean|² − |z|², which costs nothing more; but as gamma falls, phi
-    becomes linear in x and its variance that of few directions, so from k = d on this error prefers the smallest
-    gamma on offer, and mostly before that. The error in input space, by pre-images, has a minimum worth the
-    name (Alam and Fukumizu 2014, "Hyperparameter selection in kernel PCA"), and is the default. Both are returned.
+    feature space the error is |phi(x) − mean|² − |z|², which costs nothing more; but as gamma falls, phi becomes linear
+    in x and its variance lies in few directions, so from k = d on, and often before, this error prefers the smallest
+    gamma tried. The error in input space, by pre-images, has a proper minimum (Alam and Fukumizu 2014,
+    "Hyperparameter selection in kernel PCA") and is the default. Both are returned.
 
     Args:
-        X: rows (n, d) of any kind, without missing entries.
+        X: rows (n, d) of any kind, without missing values.
         n_components: k, the same for every gamma.
-        gammas: to try; None for the median heuristic times 2⁻⁵ … 2⁵.
+        gammas: values to try; None for the median heuristic times 2⁻⁵ … 2⁵.
         criterion: "input" or "feature".
         cv: the number of folds.
         random_state: seed of the folds.
@@ -104,24 +106,24 @@ def _candidates(rows: Array, gammas: Sequence[float] | None, rng: np.random.Gene
         median = resolve_gamma("median", rows, None, rng)
         return [median * step for step in MEDIAN_MULTIPLES]
     if not hasattr(gammas, "__len__"):
-        raise OptionError(f"gammas={gammas!r} must be a list of numbers, or None.")
+        raise OptionError("must be a list of numbers, or None", argument="gammas", value=gammas)
     if not len(gammas):
-        raise DataError("gammas is empty; give at least one number, or None.")
+        raise DataError("is empty", argument="gammas", fix="give at least one number, or None")
     return gammas
 
 
 def _errors(rows: Array, folds: list[Array], gamma: float, k: int, rng: np.random.Generator) -> Array:
-    """The two shares (2,) that k components leave of the held-out rows."""
+    """Return the shares (2,) of the held-out variance, in feature and input space, that k components leave."""
     sums = np.zeros((2, 2))
-    for held in folds:
-        train = np.delete(rows, held, axis=0)
+    for test in folds:
+        train = np.delete(rows, test, axis=0)
         model = fit_kernel_pca(train, RBF(gamma), k, rng=rng).model
-        sums += _left_and_whole(model, rows[held], train.mean(axis=0))
+        sums += _error_and_variance(model, rows[test], train.mean(axis=0))
     return np.asarray(sums[0] / sums[1])
 
 
-def _left_and_whole(model: KernelComponents, X: Array, mean: Array) -> Array:
-    """Sums of squared errors and of squared distances from the mean, (2, 2): in feature space and in input space."""
+def _error_and_variance(model: KernelComponents, X: Array, mean: Array) -> Array:
+    """Return sums of squared errors and of squared distances from the mean (2, 2), in feature and in input space."""
     Z = model.scores(X)
     whole = model.kernel.diagonal(X) - 2.0 * (model.kernel(X, model.rows) @ model.centre) + model.centre_norm
     left = np.maximum(whole - np.sum(Z * Z, axis=1), 0.0)

@@ -1,4 +1,4 @@
-"""`KernelPCA`: the scikit-learn face of `fitting.kernel_pca`, `fitting.features` and `fitting.preimage`."""
+"""`KernelPCA`: the scikit-learn estimator for exact and approximate kernel PCA with pre-images."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from eigenlens.data.source import Source
 from eigenlens.errors import ConvergenceWarning, DataError, DataWarning
 from eigenlens.estimator.progress import progress_callback
 from eigenlens.estimator.rows import validate_rows
-from eigenlens.kernel_pca import storage as kernel_files
+from eigenlens.kernel_pca import storage
 from eigenlens.kernel_pca.features import APPROXIMATIONS, fit_landmark_components
 from eigenlens.kernel_pca.fit import KernelPCAFit, fit_kernel_pca
-from eigenlens.kernel_pca.kernels.mercer import Precomputed
+from eigenlens.kernel_pca.kernels.precomputed import Precomputed
 from eigenlens.kernel_pca.model import KernelComponents
 from eigenlens.kernel_pca.options import (
     check_kernel_components,
@@ -55,36 +55,36 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     Parameters:
         n_components: int; a float in (0, 1) for the share of variance in feature space; None for all there are.
-        kernel: "linear", "poly" (gamma x·y + coef0)^degree, "rbf" exp(−gamma|x − y|²), "laplacian" exp(−gamma|x − y|₁),
-            "sigmoid" tanh(gamma x·y + coef0), "cosine", "precomputed" (X is the kernel matrix), or a callable k(X, Y)
-            that gives a matrix (n, m).
+        kernel: a key of `eigenlens.kernel_pca.kernels.KERNELS`, "linear", "poly" (gamma x·y + coef0)^degree, "rbf"
+            exp(−gamma|x − y|²), "laplacian" exp(−gamma|x − y|₁), "sigmoid" tanh(gamma x·y + coef0), "cosine" or
+            "precomputed" (X is the kernel matrix); or a callable k(X, Y) that returns a matrix (n, m).
         gamma: a number; None for 1/d; "scale" for 1/(d var X); "median" for the median heuristic.
-        degree, coef0: of "poly" and "sigmoid". kernel_params: keywords for a callable.
+        degree, coef0: of "poly" and "sigmoid". kernel_params: a dict of a kernel's other options, or of keywords for a
+            callable.
         solver: "auto" (see `eigenlens.kernel_pca.route.choose_eigen_route`), "dense", "lanczos" or "randomized".
-        approximation: None for the exact answer; "rpcholesky" or "nystroem" for landmarks with a certificate of what
-            is left out; "fourier" for random features. These read a Source or a Dask array by passes.
-        n_landmarks: how many; or, below 1, the share of the trace that may be left out. None for 1000 or n.
-        preimage: how `inverse_transform` goes back: "fixed-point", "mds" or "ridge".
+        approximation: None for the exact solution; "rpcholesky" or "nystroem" for landmarks, with the exact share of
+            the trace that is left out; "fourier" for random features. These read a Source or a Dask array in passes.
+        n_landmarks: their number; or, below 1, the share of the trace that may be left out. None for 1000 or n.
+        preimage: the method of `inverse_transform` and `denoise`: "fixed-point", "mds" or "ridge".
         max_memory: bytes (or a text such as "4GB") that an exact fit may use beside the rows; None for 80 per cent of
-            what is free. A Gram matrix beyond it is never held: its tiles are made anew in every pass.
+            what is free. A Gram matrix beyond it is never stored: its tiles are recomputed in every pass.
         random_state: seed of the starts, landmarks and frequencies.
         tol: residual ‖K̄u − lam u‖ / lam₁ that iterative solvers must meet.
         verbose: True for a progress bar, or a callable (rows done, rows in all, what).
 
     Attributes:
         eigenvalues_: (k,) of the centred Gram matrix. eigenvectors_: (n, k), of an exact fit.
-        explained_variance_: (k,) eigenvalues_ over Σw − 1. explained_variance_ratio_: over the trace, which needs no
-            further eigenvalues.
+        explained_variance_: (k,) eigenvalues_ over Σw − 1. explained_variance_ratio_: eigenvalues_ over the trace.
         approximation_error_: the share of the trace of the Gram matrix that is left out; 0 for an exact fit. For
             "fourier" an estimate of the relative error of the kernel values.
-        gamma_: the number used. n_components_, n_samples_, n_landmarks_: k, n and the rows kept.
+        gamma_: the number used. n_components_, n_samples_, n_landmarks_: k, n and the number of rows stored.
         solver_: an `Outcome`: solver, reason, passes, residuals. model_: the frozen `KernelComponents`.
 
     Example:
         >>> from sklearn.datasets import make_circles
         >>> X, y = make_circles(200, factor=0.3, noise=0.05, random_state=0)
         >>> Z = KernelPCA(5, kernel="poly", degree=2, gamma=1.0).fit_transform(X)
-        >>> inner, outer = Z[y == 1, 4], Z[y == 0, 4]  # the fifth component is nearly the distance from the origin
+        >>> inner, outer = Z[y == 1, 4], Z[y == 0, 4]  # the fifth component is nearly a function of the radius
         >>> bool(inner.min() > outer.max() or outer.min() > inner.max())
         True
     """
@@ -129,12 +129,12 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     # ---- fitting ----------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Find the components of the rows of X (n, d), row i counting sample_weight[i] times."""
+        """Fit the components to the rows of X (n, d), row i counting sample_weight[i] times."""
         self._fit(X, sample_weight)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """`fit`, and the scores (n, k) of the same rows, which an exact fit has at hand."""
+        """Fit, and return the scores (n, k) of the same rows, which an exact fit computes anyway."""
         fit = self._fit(X, sample_weight)
         if fit is None or np.any(np.isnan(fit.scores)):
             return self.transform(X)
@@ -168,7 +168,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         found = fit_landmark_components(source, kernel, choose, asked, n_components, rng=rng, progress=progress)
         if not found.met:
             warnings.warn(
-                f"n_landmarks={asked:g} asked for an error that was not reached: {found.reason}, which leave out "
+                f"n_landmarks={asked:g} is an error that was not reached: {found.reason}, which leave out "
                 f"{found.model.left_out:.2g} of the trace.",
                 DataWarning,
                 stacklevel=5,
@@ -196,7 +196,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     # ---- rows to scores and back ------------------------------------------------------------------------
 
     def transform(self, X: Any) -> Any:
-        """Scores (n, k) of the rows of X, in X's dtype, on its device; a Dask array gives a Dask array.
+        """Return the scores (n, k) of the rows of X, in its dtype and on its device; a Dask array gives a Dask array.
 
         For kernel="precomputed", X (n, m) holds the kernel values of the new rows with the fitted ones.
         """
@@ -211,20 +211,19 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return found
 
     def inverse_transform(self, X: Any) -> Any:
-        """Rows (n, d) whose images are near the points with scores X (n, k), by the method of `preimage`."""
+        """Return rows (n, d) whose images are near the points with scores X (n, k), by the method of `preimage`."""
         check_is_fitted(self)
         scores = X if is_tensor(X) else np.asarray(X)
         Z = to_numpy(scores)
         if Z.ndim != 2 or Z.shape[1] != self.n_components_:
-            raise DataError(
-                f"X has shape {tuple(Z.shape)}, but scores have {self.n_components_} columns, one a component."
-            )
+            what = f"X has shape {tuple(Z.shape)}, but scores have {self.n_components_} columns, one per component"
+            raise DataError(what)
         if not np.all(np.isfinite(Z)):
-            raise DataError("X contains NaN or infinity, so there are no rows with these scores.")
+            raise DataError("X contains NaN or infinity, so there are no rows with these scores")
         return Like(scores)(self._back(self.model_, Z, None).rows)
 
     def denoise(self, X: Any, n_components: int | None = None) -> Any:
-        """Rows (n, d) like those of X whose images lie near the space of the first components: P phi(x), brought back.
+        """Return denoised rows (n, d): pre-images of P phi(x), the projections onto the first components.
 
         The search starts from the rows themselves. `n_components` may be fewer than were fitted.
         """
@@ -249,15 +248,15 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             first = int(np.flatnonzero(found.failed)[0])
             warnings.warn(
                 f"preimage={method!r} found no pre-image for {int(found.failed.sum())} of {len(found.failed)} rows "
-                f"(first: row {first}); the rows given for them are the nearest known ones. "
-                "Other rows are not affected; preimage='ridge' always answers.",
+                f"(first: row {first}); the nearest fitted rows were returned for them. "
+                "Other rows are not affected; preimage='ridge' always finds one.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
         return found
 
     def _learned(self, model: KernelComponents) -> InverseMap | None:
-        """The learned way back for this number of components, learned once."""
+        """Return the learned inverse map for this number of components, learned once."""
         k = model.coefficients.shape[1]
         if model.kernel.identity or isinstance(model.kernel, Precomputed):
             return None
@@ -269,14 +268,14 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     @property
     def eigenvalues_(self) -> Any:
-        """(k,) eigenvalues of the centred Gram matrix, descending."""
+        """The eigenvalues (k,) of the centred Gram matrix, descending."""
         return self._like(self.model_.eigenvalues)
 
     @property
     def eigenvectors_(self) -> Any:
-        """(n, k) eigenvectors of the centred, weighted Gram matrix, of unit length."""
+        """The eigenvectors (n, k) of the centred, weighted Gram matrix, of unit length."""
         if not self._exact_fit:
-            raise AttributeError("eigenvectors_ belongs to an exact fit; an approximation has model_.coefficients.")
+            raise AttributeError("eigenvectors_ exists after an exact fit; an approximation has model_.coefficients.")
         model = self.model_
         root = np.sqrt(model.centre * model.weight)[:, None]
         U = np.divide(model.coefficients, root, out=np.zeros_like(model.coefficients), where=root > 0.0)
@@ -284,12 +283,12 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     @property
     def explained_variance_(self) -> Any:
-        """(k,) variances of the scores."""
+        """The variances (k,) of the scores."""
         return self._like(self.model_.variances)
 
     @property
     def explained_variance_ratio_(self) -> Any:
-        """(k,) shares of the variance in feature space, by the trace of the centred Gram matrix."""
+        """The shares (k,) of the variance in feature space, by the trace of the centred Gram matrix."""
         return self._like(self.model_.ratio)
 
     @property
@@ -316,11 +315,11 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one safetensors file, whole or not at all; read it with `eigenlens.load`."""
         check_is_fitted(self)
-        kernel_files.save(self, path)
+        storage.save(self, path)
 
     @classmethod
     def _restored(cls, arrays: dict[str, Array], header: dict[str, Any]) -> Self:
-        restored: Self = kernel_files.restore(cls, arrays, header)
+        restored: Self = storage.restore(cls, arrays, header)
         return restored
 
     # ---- for scikit-learn -------------------------------------------------------------------------------
@@ -337,7 +336,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
 
 def _finite_scores(rows: Any, model: KernelComponents) -> Any:
-    """The scores of one chunk, which may be worked out far from here; NaN in its rows is an error there."""
+    """Return the scores of one chunk; raise where its rows contain NaN, in the worker that has them."""
     found = model.scores(rows)
     if not np.all(np.isfinite(found)):
         raise explain_nonfinite(as_source(rows))

@@ -1,4 +1,4 @@
-"""Kernel PCA through features: PCA of f(x) (p,) with f(x)·f(y) ≈ k(x, y), in a few passes and without a Gram matrix."""
+"""Approximate kernel PCA: PCA of features f(x) (p,) with f(x)·f(y) ≈ k(x, y), in a few passes without a Gram matrix."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from eigenlens.arrays import Array, dense, is_sparse
 from eigenlens.data.coerce import explain_nonfinite
 from eigenlens.data.source import Block, Progress, Source, accumulate
 from eigenlens.errors import OptionError
-from eigenlens.kernel_pca.kernels.mercer import Kernel
+from eigenlens.kernel_pca.kernels.base import Kernel
 from eigenlens.kernel_pca.landmarks import draw_pivoted_landmarks, draw_uniform_landmarks
 from eigenlens.kernel_pca.model import KernelComponents
 from eigenlens.kernel_pca.panels import no_variance_error, residual_diagonal, sum_panels, to_float64_rows
@@ -41,51 +41,51 @@ class FeatureMap(Protocol):
 
     @property
     def kernel(self) -> Kernel:
-        """What makes the kernel values."""
+        """The kernel that computes the values."""
 
     @property
     def rows(self) -> Any:
-        """The landmarks less the origin, or whatever stands in their place."""
+        """The landmarks less the origin, or what stands in their place."""
 
     @property
     def origin(self) -> Array | None:
-        """Taken off every row (d,) before the kernel sees it, or None."""
+        """The vector (d,) that is subtracted from every row before the kernel is evaluated, or None."""
 
     @property
     def reason(self) -> str:
-        """Why there are p features."""
+        """The reason why there are p features."""
 
     @property
     def met(self) -> bool:
-        """Whether the error asked for was met; true where a number was asked for."""
+        """Whether the requested error was met; true where a number of landmarks was requested."""
 
     @property
     def passes(self) -> int:
-        """Passes over the rows that it took to find."""
+        """The number of passes over the rows that finding it took."""
 
     @property
     def size(self) -> int:
         """The number p of features."""
 
     def features(self, X: Any) -> Array:
-        """F (n, p) of rows as they are, in float64 throughout."""
+        """Return F (n, p) of rows as given, in float64 throughout."""
 
     def spread(self, V: Array) -> Array:
-        """T V: directions (p, k) among the features as coefficients of kernel values."""
+        """Return T V: directions (p, k) among the features as coefficients of kernel values."""
 
     def error(self, left: float) -> float:
-        """The error to report where the share `left` of the trace was measured to be left out."""
+        """Return the error to report where the share `left` of the trace was measured to be left out."""
 
 
 @dataclass(frozen=True)
 class LandmarkFit:
-    """What fitting through features gives: the frozen model, and how its features were found.
+    """The result of an approximate fit: the frozen model, and how its features were found.
 
     Attributes:
         model: the components.
-        reason: why there are so many features.
-        met: whether the error asked for was met; true where a number was asked for.
-        passes: over the rows, in all.
+        reason: why there are this many features.
+        met: whether the requested error was met; true where a number of landmarks was requested.
+        passes: over the rows, in total.
         n_features: p, which is the number of landmarks, or that of Fourier features.
     """
 
@@ -106,21 +106,21 @@ def fit_landmark_components(
     rng: np.random.Generator,
     progress: Progress | None = None,
 ) -> LandmarkFit:
-    """Kernel PCA of the rows of a source through the features of an approximation in `APPROXIMATIONS`, or a callable.
+    """Fit kernel PCA to the rows of a source through an approximation: a key of `APPROXIMATIONS`, or a callable.
 
     Args:
         source: the rows, with their weights.
         kernel: k(x, y).
         approximation: a name, or a function (source, kernel, n_landmarks, rng, progress) → FeatureMap.
         n_landmarks: the number of features, or, as a float below 1, the share of the trace that may be left out.
-        n_components: their number, the share of variance that they explain (a float), or None for all there are.
+        n_components: a number, the share of variance to explain (a float), or None for all there are.
         rng: draws the landmarks.
-        progress: told of the rows done in each pass.
+        progress: called with the rows done in each pass.
 
     Cost: a few passes of n m (2d + m) flops, m³ for the solve; memory O(n + m²) and a block.
 
     >>> from eigenlens.data.memory import ArraySource
-    >>> from eigenlens.kernel_pca.kernels.mercer import Linear
+    >>> from eigenlens.kernel_pca.kernels.linear import Linear
     >>> X, rng = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]]), np.random.default_rng(0)
     >>> fit = fit_landmark_components(ArraySource(X), Linear(), "rpcholesky", 2, 1, rng=rng)
     >>> fit.model.variances, round(fit.model.left_out, 12), fit.reason
@@ -128,8 +128,10 @@ def fit_landmark_components(
     """
     if kernel.name == "precomputed":
         raise OptionError(
-            f"approximation={approximation!r} chooses among rows and kernel='precomputed' has none; use "
-            "approximation=None, or give the rows and a kernel."
+            "chooses among rows, and kernel='precomputed' has none",
+            argument="approximation",
+            value=approximation,
+            fix="use approximation=None, or give the rows and a kernel",
         )
     choose = approximation if callable(approximation) else APPROXIMATIONS[approximation]
     mapping = choose(source, kernel, n_landmarks, rng, progress)
@@ -140,16 +142,16 @@ def fit_landmark_components(
 def fit_feature_components(
     source: Source, mapping: FeatureMap, n_components: int | float | None = None, progress: Progress | None = None
 ) -> KernelComponents:
-    """Principal components of the features f(x) of the rows: one pass of n p² flops, one symmetric solve.
+    """Fit principal components to the features f(x) of the rows: one pass of n p² flops, one symmetric solve.
 
         S = Σ w_i (f_i − m)(f_i − m)ᵀ = V diag(lam) Vᵀ,    A = T V,    q = T m,    c = Vᵀm,    |centre|² = |m|²
 
     The trace reported is tr S + Σ w_i (k_ii − |f_i|²). It exceeds that of the centred Gram matrix by Σw times the
-    squared length of the mean of what the features leave out, which is at most the last sum: never by more than
-    `left_out` times the trace of the Gram matrix. Signs: the largest coefficient is positive; where phi(x) = x, the
-    largest loading, as in PCA. The rule of an exact fit, the largest score, would take one more pass over the rows.
+    squared length of the mean of the part that the features leave out, which is at most the last sum: never by more
+    than `left_out` times the trace of the Gram matrix. Signs: the largest coefficient is positive; where phi(x) = x,
+    the largest loading, as in PCA. The rule of an exact fit, the largest score, would take one more pass over the rows.
     """
-    with np.errstate(all="ignore"):  # what is not finite is found in the result, and explained
+    with np.errstate(all="ignore"):  # values that are not finite are found in the result and explained there
         sums = accumulate(source, partial(_summarise, mapping=mapping), progress, "features")
     if not np.isfinite(sums.trace) or not np.all(np.isfinite(sums.moments.mean)):
         raise explain_nonfinite(source)
@@ -173,7 +175,7 @@ def fit_feature_components(
 
 
 def _signs(mapping: FeatureMap, A: Array) -> Array:
-    """Signs (k,) that make the largest coefficient positive, or, where phi(x) = x, the largest loading."""
+    """Return signs (k,) that make the largest coefficient positive, or, where phi(x) = x, the largest loading."""
     rows = mapping.rows
     given = (rows if is_sparse(rows) else dense(rows)).T @ A if mapping.kernel.identity else A
     return np.where(np.einsum("ij,ij->j", given, orient(given)) < 0.0, -1.0, 1.0)
@@ -203,7 +205,7 @@ def _panel_sums(block: Block, mapping: FeatureMap) -> _Sums:
 
 
 def _eigenpairs(S: Array, n_components: int | float | None, total: float, floor: float) -> tuple[Array, Array]:
-    """The eigenpairs wanted: a number of them, a share of the total, or all above the floor."""
+    """Return the requested eigenpairs: a number of them, a share of the total, or all above the floor."""
     p = len(S)
 
     def choose(values: Array, _: float) -> int | None:
@@ -215,7 +217,7 @@ def _eigenpairs(S: Array, n_components: int | float | None, total: float, floor:
 
 
 def _chosen(n_components: int | float | None, rank: int, values: Array, total: float) -> int:
-    """The number of components, if the features have that many."""
+    """Return the number of components; raise if the features have fewer."""
     if not rank:
         raise no_variance_error()
     if n_components is None:
@@ -223,15 +225,19 @@ def _chosen(n_components: int | float | None, rank: int, values: Array, total: f
     if isinstance(n_components, int):
         if n_components > rank:
             raise OptionError(
-                f"n_components={n_components} must be at most {rank}, the rank of the centred features; "
-                "ask for fewer, or raise n_landmarks."
+                f"must be at most {rank}, the rank of the centred features",
+                argument="n_components",
+                value=n_components,
+                fix="ask for fewer, or raise n_landmarks",
             )
         return n_components
     k = select.share(values, total, n_components)
     if k is None:
         raise OptionError(
-            f"n_components={n_components:g} asks for a larger share of the variance than the features keep, "
-            f"{values.sum() / total:.4g}; ask for less, or raise n_landmarks."
+            f"is a larger share of the variance than the features keep, {values.sum() / total:.4g}",
+            argument="n_components",
+            value=n_components,
+            fix="ask for less, or raise n_landmarks",
         )
     return k
 

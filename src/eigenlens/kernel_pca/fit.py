@@ -1,4 +1,4 @@
-"""Kernel PCA of rows in memory: the Gram matrix, or its tiles, then an eigenproblem, then a frozen value."""
+"""Exact kernel PCA of rows in memory: the Gram matrix or its tiles, then an eigenproblem, then the frozen model."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from eigenlens.arrays import Array, Like, is_sparse, is_tensor, namespace, to_nu
 from eigenlens.data.coerce import as_source, explain_nonfinite
 from eigenlens.data.source import Progress
 from eigenlens.errors import DataError, OptionError
+from eigenlens.kernel_pca.kernels.base import Kernel
 from eigenlens.kernel_pca.kernels.gram import CentredGram, KernelOperator, upper_gram
-from eigenlens.kernel_pca.kernels.mercer import Kernel, Precomputed
+from eigenlens.kernel_pca.kernels.precomputed import Precomputed
 from eigenlens.kernel_pca.model import KernelComponents
 from eigenlens.kernel_pca.panels import no_variance_error
 from eigenlens.kernel_pca.route import LANCZOS_BLOCK, ROWS_PER_COMPONENT, EigenRoute, choose_eigen_route
@@ -32,21 +33,22 @@ ROUNDING_SHARE = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-6}
 """An eigenvalue below this share of the largest is rounding of a Gram matrix in this dtype."""
 
 INDEFINITE_SHARE = {np.dtype(np.float64): 1e-6, np.dtype(np.float32): 1e-4}
-"""A negative eigenvalue beyond this share of the largest is none: the kernel is not positive semidefinite."""
+"""A negative eigenvalue beyond this share of the largest is not rounding: the kernel is not positive semidefinite."""
 
 FLAT_GRAM_SHARE = 1e-3
 """Where centring leaves less than this share of the trace, float32 entries have lost three of their seven digits."""
 
 PROBES, PROBE_STEPS = 8, 8
+"""Random vectors and Lanczos steps that estimate the smallest eigenvalue of a kernel that may be indefinite."""
 
 
 @dataclass(frozen=True)
 class KernelPCAFit:
-    """What fitting gives: the frozen model, the scores of the fitted rows, and how they were found.
+    """The result of a fit: the frozen model, the scores of the fitted rows, and the outcome of the solver.
 
     Attributes:
         model: the components.
-        scores: (n, k) of the fitted rows; NaN for rows of weight 0, which took no part.
+        scores: (n, k) of the fitted rows; NaN for rows of weight 0.
         outcome: solver, reason, passes, residuals.
         negative: the share of the largest eigenvalue that the smallest one lies below zero, 0 where it does not.
     """
@@ -69,7 +71,7 @@ def fit_kernel_pca(
     rng: np.random.Generator | None = None,
     progress: Progress | None = None,
 ) -> KernelPCAFit:
-    """Exact kernel PCA of rows X (n, d): an array, a CSR matrix or a tensor; of K (n, n) itself if it is precomputed.
+    """Fit exact kernel PCA to rows X (n, d): an array, a CSR matrix or a tensor; or to K (n, n) if it is precomputed.
 
         A = S (I − 1 pᵀ) K (I − p 1ᵀ) S = U diag(lam) Uᵀ,    v_j = Σ_i a_ij phi(x_i),   a_ij = √w_i u_ij / √lam_j
 
@@ -82,9 +84,9 @@ def fit_kernel_pca(
         tol: ‖A u − lam u‖ / lam₁ that the iterations must meet.
         max_memory: bytes that may be used beside the rows.
 
-    Cost: n² d flops and n²/2 kernel values for K; 4/3 n³ flops (dense), or 2 n² b a step with b columns (iterations).
+    Cost: n² d flops and n²/2 kernel values for K; 4/3 n³ flops (dense), or 2 n² b per step with b columns (iterations).
 
-    >>> from eigenlens.kernel_pca.kernels.mercer import Linear
+    >>> from eigenlens.kernel_pca.kernels.linear import Linear
     >>> fit = fit_kernel_pca(np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]]), Linear(), 1)
     >>> fit.model.variances, fit.scores.ravel()
     (array([2.]), array([-1.4142,  0.    ,  1.4142]))
@@ -92,16 +94,16 @@ def fit_kernel_pca(
     rng = np.random.default_rng() if rng is None else rng
     origin = _origin(X, weight) if kernel.identity else None
     rows = X if origin is None else X - Like(X)(origin)
-    n, limit = X.shape[0], _checked_rows(X, weight) - 1
+    n, limit = X.shape[0], _check_row_count(X, weight) - 1
     k = n_components if isinstance(n_components, int) else None if n_components is None else max(10, limit // 20)
-    held = isinstance(kernel, Precomputed)
-    route = choose_eigen_route(n, k, Like(X).dtype.itemsize, max_memory, solver, held=held)
+    stored = isinstance(kernel, Precomputed)
+    route = choose_eigen_route(n, k, Like(X).dtype.itemsize, max_memory, solver, stored=stored)
     rows, operator = _centred(kernel, rows, weight, route, progress)
     nothing = ROUNDING_SHARE[Like(rows).dtype]
     most = limit if solver != "auto" or route.solver == "dense" else max(k or 0, n // ROWS_PER_COMPONENT)
     spectrum = GRAM_SOLVERS[route.solver](operator, _wanted(n_components, limit, most, nothing), tol, rng)
     if isinstance(n_components, float) and spectrum.values.sum() < n_components * spectrum.total and most < limit:
-        route = choose_eigen_route(n, None, Like(rows).dtype.itemsize, max_memory)  # so many that all cost less
+        route = choose_eigen_route(n, None, Like(rows).dtype.itemsize, max_memory)  # all cost less than so many
         spectrum = GRAM_SOLVERS[route.solver](operator, _wanted(n_components, limit, limit, nothing), tol, rng)
     rounding = 1e2 * np.finfo(Like(rows).dtype).eps * abs(operator.whole)
     if spectrum.values[0] <= rounding and abs(operator.trace) <= rounding:
@@ -113,21 +115,22 @@ def fit_kernel_pca(
     return KernelPCAFit(model, scores, outcome, negative)
 
 
-def _checked_rows(X: Any, weight: Array | None) -> int:
-    """The number of rows that count, which must be enough for a variance."""
+def _check_row_count(X: Any, weight: Array | None) -> int:
+    """Return the number of rows with positive weight, once there are enough for a variance."""
     count, total = (X.shape[0], X.shape[0]) if weight is None else (int(np.count_nonzero(weight)), float(weight.sum()))
     if count < 2:
-        raise DataError(f"n_samples={count}: at least 2 rows with a positive weight are needed for a component.")
+        raise DataError(f"n_samples={count}: a component needs at least 2 rows with positive weight")
     if total <= 1.0:
         raise DataError(
-            f"sample_weight sums to {total:g}, but a weight counts copies of its row, so the sum must exceed 1; "
-            "multiply the weights by the number of rows."
+            f"sums to {total:g}, but a weight counts copies of its row, so the sum must exceed 1",
+            argument="sample_weight",
+            fix="multiply the weights by the number of rows",
         )
     return count
 
 
 def _origin(X: Any, weight: Array | None) -> Array | None:
-    """The weighted mean (d,) of dense rows, as their dtype has it: where phi(x) = x, K about it keeps its digits."""
+    """Return the weighted mean (d,) of dense rows, rounded to their dtype: about it a linear K keeps its digits."""
     if is_sparse(X):
         return None
     mean = np.average(to_numpy(X).astype(np.float64, copy=False), axis=0, weights=weight)
@@ -137,7 +140,7 @@ def _origin(X: Any, weight: Array | None) -> Array | None:
 def _centred(
     kernel: Kernel, X: Any, weight: Array | None, route: EigenRoute, progress: Progress | None
 ) -> tuple[Any, Operator]:
-    """The rows and the operator of their Gram matrix, in float64 where that of float32 rows would be half rounding."""
+    """Return the rows and the operator of their Gram matrix, in float64 where float32 would lose its digits."""
     operator = _operator(kernel, X, weight, route, progress)
     if not np.isfinite(operator.trace) or not np.isfinite(operator.whole):
         raise explain_nonfinite(as_source(X))
@@ -159,18 +162,18 @@ def _operator(kernel: Kernel, X: Any, weight: Array | None, route: EigenRoute, p
 
 
 def _wanted(n_components: int | float | None, limit: int, most: int, nothing: float) -> Requested:
-    """What is wanted, in the words of the solvers: out of `limit` at all, looking for a share among `most`."""
+    """Return the request to a solver: at most `limit` eigenpairs, and at most `most` in the search for a share."""
     if n_components is None:
         return Requested(limit, limit, lambda values, total: max(1, int(np.sum(values > nothing * values[0]))))
     if isinstance(n_components, int):
         return Requested.count(n_components, max(limit, n_components))
     guess = min(most, max(10, limit // 20))
-    # Where eigenvalues are negative, the trace is less than what the others add up to.
+    # Where eigenvalues are negative, the trace is below the sum of the positive ones.
     return Requested(guess, most, lambda values, total: select.share(values, max(total, values.sum()), n_components))
 
 
 def _dense(operator: Operator, wanted: Requested, tol: float, rng: np.random.Generator) -> Spectrum:
-    """All eigenvalues of A; as many vectors as are wanted, and the smallest value behind the leading ones."""
+    """Return the leading eigenpairs of A; the smallest eigenvalue follows the leading ones."""
     values, leading, U = leading_eigenpairs(operator.dense(), wanted)
     outcome = Outcome("dense", residuals=residual_norms(operator, U, leading))
     total = max(operator.trace, float(values[values > 0.0].sum()))
@@ -195,9 +198,9 @@ GRAM_SOLVERS: dict[str, Callable[[Operator, Requested, float, np.random.Generato
 
 
 def _negative_share(operator: Operator, spectrum: Spectrum, rng: np.random.Generator) -> float:
-    """How far the smallest eigenvalue lies below zero, as a share of the largest.
+    """Return how far the smallest eigenvalue lies below zero, as a share of the largest.
 
-    The dense route knows it. Otherwise a few Lanczos steps on −A estimate it from inside: never too large.
+    The dense solver has it. Otherwise a few Lanczos steps estimate it from above, so the share is never too large.
     """
     largest = max(float(spectrum.values[0]), np.finfo(float).tiny)
     if spectrum.outcome.solver == "dense":
@@ -215,16 +218,17 @@ def _negative_share(operator: Operator, spectrum: Spectrum, rng: np.random.Gener
 
 
 def _of_full_rank(spectrum: Spectrum, n_components: int | float | None, nothing: float) -> Spectrum:
-    """The pairs that are not rounding; an error if more were asked for than there are."""
+    """Return the eigenpairs that are not rounding; raise if more were requested than there are."""
     values = spectrum.values[: spectrum.vectors.shape[1]]
     rank = int(np.count_nonzero(values > nothing * max(values.max(initial=0.0), np.finfo(float).tiny)))
     if rank == 0:
         raise DataError(
-            "the centred kernel matrix has no positive eigenvalue, so the kernel is not positive semidefinite on these "
-            "rows; use another kernel, or other numbers in it."
+            "the centred kernel matrix has no positive eigenvalue: it is not positive semidefinite on these rows",
+            fix="use another kernel, or other options of it",
         )
     if isinstance(n_components, int) and rank < n_components:
-        raise OptionError(f"n_components={n_components} must be at most {rank}, the rank of the centred Gram matrix.")
+        what = f"must be at most {rank}, the rank of the centred Gram matrix"
+        raise OptionError(what, argument="n_components", value=n_components)
     residuals = spectrum.outcome.residuals[:rank]
     return replace(
         spectrum,
@@ -238,7 +242,7 @@ def _of_full_rank(spectrum: Spectrum, n_components: int | float | None, nothing:
 def _components(
     kernel: Kernel, rows: Any, origin: Array | None, operator: Operator, spectrum: Spectrum
 ) -> tuple[KernelComponents, Array]:
-    """The model of eigenpairs, signs decided, and the scores of the rows."""
+    """Return the model of the eigenpairs, with their signs fixed, and the scores of the rows."""
     w, lam, U = operator.weight, spectrum.values, spectrum.vectors
     with np.errstate(divide="ignore", invalid="ignore"):
         Z = np.where(w[:, None] > 0.0, U * np.sqrt(lam) / np.sqrt(w)[:, None], np.nan)
@@ -264,21 +268,21 @@ def _components(
 
 
 def _own(rows: Any, origin: Array | None) -> Any:
-    """Rows that nobody else can change: those about an origin are ours already."""
+    """Return rows that the caller cannot change: those less an origin are a copy already."""
     if origin is not None:
         return rows
     return rows + 0.0 if is_tensor(rows) else rows.copy()
 
 
 def _signs(kernel: Kernel, rows: Any, A: Array, Z: Array) -> Array:
-    """Signs (k,) that make the score of largest modulus positive; where phi(x) = x, the largest loading, as in PCA."""
+    """Return signs (k,) that make the score of largest modulus positive; for a linear kernel the largest loading."""
     given = _spread(rows, A) if kernel.identity else np.nan_to_num(Z)
     signs = np.sign(np.einsum("ij,ij->j", given, orient(given)))
     return np.where(signs == 0.0, 1.0, signs)
 
 
 def _spread(rows: Any, A: Array) -> Array:
-    """Xᵀ A (d, k) in float64, worked out where the rows live."""
+    """Return Xᵀ A (d, k) in float64, computed on the device of the rows."""
     if not is_tensor(rows):
         return np.asarray(rows.T @ A)
     xp = namespace(rows)

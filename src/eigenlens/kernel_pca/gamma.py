@@ -1,4 +1,4 @@
-"""The width of a kernel: rules that find gamma from the rows."""
+"""Rules that choose gamma, the width of a kernel, from the rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,11 @@ from eigenlens.stats.moments import ColumnMoments
 __all__ = ["GAMMA_RULES", "median_gamma", "resolve_gamma", "scale_gamma"]
 
 MAX_MEDIAN_ROWS = 1000
+"""Rows whose pairwise distances the median heuristic takes: half a million pairs."""
+
 CONSTANT_ENTRIES = 1e-13
+"""A standard deviation below this share of the largest mean is rounding."""
+
 EQUAL_ROWS_DISTANCE = 1e-6
 """Rows nearer than this share of the largest distance are copies of each other, up to rounding."""
 
@@ -26,7 +30,7 @@ EQUAL_ROWS_DISTANCE = 1e-6
 def resolve_gamma(
     gamma: float | str | None, X: Any, weight: Array | None = None, generator: np.random.Generator | None = None
 ) -> float:
-    """gamma as a number: itself, or what the rule of that name in `GAMMA_RULES` finds in X, rows (n, d) or a Source.
+    """Return gamma as a number: unchanged, or by a rule of `GAMMA_RULES` from X, rows (n, d) or a Source.
 
     >>> X = np.array([[0.0, 0.0], [2.0, 0.0]])
     >>> resolve_gamma(0.25, X), resolve_gamma(None, X), resolve_gamma("scale", X), resolve_gamma("median", X)
@@ -40,7 +44,7 @@ def resolve_gamma(
 
 
 def scale_gamma(source: Source, generator: np.random.Generator) -> float:
-    """gamma = 1 / (d v), with v the weighted variance of all n d entries about their one mean m, in one pass.
+    """Return gamma = 1 / (d v), with v the weighted variance of all n d entries about their common mean m, in one pass.
 
     v = Σ_j [ Σ_i w_i (x_ij − m_j)² / Σw + (m_j − m)² ] / d,    m = Σ_j m_j / d
     """
@@ -56,7 +60,7 @@ def scale_gamma(source: Source, generator: np.random.Generator) -> float:
 
 
 def median_gamma(source: Source, generator: np.random.Generator) -> float:
-    """gamma = 1 / (2 m²), with m the median distance between two different rows: the width of exp(−|x−y|² / 2m²).
+    """Return gamma = 1 / (2 m²), m the median distance between two different rows: the width of exp(−|x−y|² / 2m²).
 
     The median is over the pairs of at most 1000 rows, sampled without replacement; pair (i, j) counts w_i w_j times,
     and pairs of equal rows are left out, so that many copies of one row cannot make the width zero.
@@ -70,7 +74,7 @@ def median_gamma(source: Source, generator: np.random.Generator) -> float:
         raise explain_nonfinite(source)
     different = distances > EQUAL_ROWS_DISTANCE * distances.max(initial=0.0)
     if not different.any():
-        raise _no_variance("median", "all rows that were looked at are equal")
+        raise _no_variance("median", "all sampled rows are equal")
     return 1.0 / (2.0 * _median(distances[different], counts[different]) ** 2)
 
 
@@ -83,13 +87,12 @@ GAMMA_RULES: dict[str | None, Callable[[Source, np.random.Generator], float]] = 
 
 
 def _no_variance(rule: str, found: str) -> DataError:
-    return DataError(
-        f"gamma={rule!r} needs rows that differ, but {found}; give gamma as a number, or rows that are not constant."
-    )
+    fix = "give gamma as a number, or rows that are not constant"
+    return DataError(f"needs rows that differ, but {found}", argument="gamma", value=rule, fix=fix)
 
 
 def _median(values: Array, weight: Array) -> float:
-    """The middle of values, each counted `weight` times; between the two middle ones if the middle lies between."""
+    """Return the weighted median: the mean of the two middle values where half the weight lies between them."""
     order = np.argsort(values)
     values, below = values[order], np.cumsum(weight[order])
     half = below[-1] / 2.0
@@ -102,9 +105,9 @@ def _sample(source: Source, generator: np.random.Generator) -> tuple[Any, Array]
     """Return at most `MAX_MEDIAN_ROWS` rows with positive weight, in float64, and their weights."""
     n = source.n_rows if source.n_rows is not None else sum(block.rows.shape[0] for block in source.blocks())
     weight = np.ones(n) if source.weight is None else source.weight
-    counting = np.flatnonzero(weight)
-    few = min(MAX_MEDIAN_ROWS, counting.size)
-    chosen = counting if few == counting.size else np.sort(generator.choice(counting, few, replace=False))
+    positive = np.flatnonzero(weight)
+    size = min(MAX_MEDIAN_ROWS, positive.size)
+    chosen = positive if size == positive.size else np.sort(generator.choice(positive, size, replace=False))
     parts: list[Any] = []
     start = 0
     for block in source.blocks():

@@ -1,8 +1,8 @@
-"""Landmarks: few rows whose images nearly span those of all rows, and the exact share of the trace that they miss.
+"""Landmarks: a few rows whose images nearly span those of all rows, and the exact share of the trace they leave out.
 
 With C Cᵀ = k(R, R) the Cholesky factor of the landmarks R, the features f(x) = C⁻¹ k(R, x) give the approximation
 K̂ = F Fᵀ of the Gram matrix, and K − K̂ is positive semidefinite, so its trace Σ w_i (k_ii − |f_i|²) bounds its other
-norms. Each pass works the kernel values of a block out anew: nothing of size n m is kept, only the residual (n,).
+norms. Each pass recomputes the kernel values of a block: nothing of size n m is stored, only the residual (n,).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from eigenlens.data.coerce import explain_nonfinite
 from eigenlens.data.rows import LOOK_UP, draw_rows, picked, stacked, take_rows
 from eigenlens.data.source import Block, Progress, Source, accumulate
 from eigenlens.errors import ResourceError
-from eigenlens.kernel_pca.kernels.mercer import Kernel
+from eigenlens.kernel_pca.kernels.base import Kernel
 from eigenlens.kernel_pca.panels import (
     dense_column_means,
     float64_values,
@@ -35,25 +35,27 @@ from eigenlens.resources import single_threaded_map, thread_count
 __all__ = ["Landmarks", "draw_pivoted_landmarks", "draw_uniform_landmarks"]
 
 PIVOT_CHUNK, SPARE_PROPOSALS = 128, 64
+"""Proposals that are eliminated together, and proposals drawn beyond four times the landmarks still missing."""
 
 MAX_SORTED_PROPOSALS = 2048
-"""The most rows that are brought into the order of their residuals at once."""
+"""Rows that are sorted by their residuals at once, at most: complete pivoting costs their cube."""
 
 SUBSTITUTION_BLOCK = 64
-"""Columns of a Cholesky factor that are eliminated at once."""
+"""Columns of the Cholesky factor per block of the substitution: large enough for BLAS 3."""
 
 TIE_BREAK = 1e-10
+"""Relative handicap per row, so that of rows with equal residuals the first is taken whatever rounding does."""
 
 FIRST_LANDMARKS, MAX_LANDMARKS = 128, 10_000
-"""Where the search for an error starts, and the most landmarks it may take: their factor alone is then 800 MB."""
+"""Landmarks with which the search for an error starts, and the most it may take: their factor alone takes 800 MB."""
 
 SPANNED_SHARE, NEARLY_SPANNED_SHARE = 1e-12, 1e-7
-"""A residual below ROUNDING k(x, x) is rounding: the row is spanned by the landmarks already. Where landmarks are drawn
-without regard to residuals, one below NEARLY times the largest of all rows has to wait: of rows as far away as that,
-features that divide by its root would be rounding."""
+"""A residual below the first share of k(x, x) is rounding: the landmarks span the row already. Where landmarks are
+drawn without regard to residuals, a row with a residual below the second share of the largest is postponed: features
+divide by its root, and those of distant rows would be rounding."""
 
 Draw = Callable[[Array, Array, int, np.random.Generator], tuple[Array, Array]]
-"""(residual (n,), weight (n,), count, rng) → rows drawn (count,), and what the residual of each must still exceed."""
+"""(residual (n,), weight (n,), count, rng) → rows drawn (count,), and the bar that the residual of each must exceed."""
 
 Eliminate = Callable[[Array, Array, int], tuple[Array, Array]]
 """(residual matrix H (c, c), bars (c,), most) → rows kept (r,) in their order, Cholesky factor of theirs (r, r)."""
@@ -61,13 +63,13 @@ Eliminate = Callable[[Array, Array, int], tuple[Array, Array]]
 
 @dataclass(frozen=True)
 class PivotRule:
-    """A way to choose landmarks.
+    """A rule for choosing landmarks.
 
     Attributes:
         draw: proposes rows.
         eliminate: keeps some of those proposed.
         at_once: landmarks still missing → the number of rows to propose together.
-        relative: whether its residuals are shares of k(x, x).
+        relative: whether its residuals are relative to k(x, x).
     """
 
     draw: Draw
@@ -78,7 +80,7 @@ class PivotRule:
 
 @dataclass(frozen=True, eq=False)
 class Landmarks:
-    """Rows R and the Cholesky factor of their kernel matrix: a map from x to m features, made in float64.
+    """Rows R and the Cholesky factor of their kernel matrix: a map from x to m features, in float64.
 
         f(x) = C⁻¹ k(R, x),    C Cᵀ = k(R, R),    f(x)·f(y) = k(x, R) k(R, R)⁻¹ k(R, y)
 
@@ -86,13 +88,13 @@ class Landmarks:
         kernel: k(x, y).
         rows: R (m, d), in the order of their choice, less the origin and in the dtype of the source.
         factor: C (m, m), lower triangular.
-        index: (m,) where the landmarks stand among the rows of the source.
-        origin: (d,), taken off every row before the kernel sees it, or None.
+        index: (m,) positions of the landmarks among the rows of the source.
+        origin: (d,), subtracted from every row before the kernel is evaluated, or None.
         reason: why there are m of them.
-        met: whether the error asked for was met; true where a number was asked for.
-        passes: over the rows, that it took.
+        met: whether the requested error was met; true where a number was requested.
+        passes: number of passes over the rows that it took.
 
-    >>> from eigenlens.kernel_pca.kernels.mercer import Linear
+    >>> from eigenlens.kernel_pca.kernels.linear import Linear
     >>> R = np.array([[1.0, 0.0], [1.0, 1.0]])
     >>> Landmarks(Linear(), R, np.array([[1.0, 0.0], [1.0, 1.0]]), np.arange(2)).features(np.array([[2.0, 3.0]]))
     array([[2., 3.]])
@@ -113,7 +115,7 @@ class Landmarks:
         return len(self.index)
 
     def features(self, X: Any) -> Array:
-        """F (n, m) of rows as they are, in float64. Cost n m (2d + m)."""
+        """Return F (n, m) of rows as given, in float64. Cost n m (2d + m)."""
         return self._features(to_float64_rows(X, self.origin))
 
     def _features(self, X: Any) -> Array:
@@ -128,24 +130,24 @@ class Landmarks:
 
     @cached_property
     def _inverses(self) -> list[Array]:
-        """Those of the diagonal blocks of C: substitution by blocks is all products, which DTRSM does at half speed."""
+        """Inverses of the diagonal blocks of C: substitution by blocks is all products, twice as fast as DTRSM."""
         parts = [slice(start, start + SUBSTITUTION_BLOCK) for start in range(0, self.size, SUBSTITUTION_BLOCK)]
         return [lapack.dtrtri(self.factor[part, part], lower=1)[0] for part in parts]
 
     def spread(self, V: Array) -> Array:
-        """C⁻ᵀ V (m, k): directions among the features as combinations Σ_i A_ij phi(r_i)."""
+        """Return C⁻ᵀ V (m, k): directions among the features as combinations Σ_i A_ij phi(r_i)."""
         return np.asarray(blas.dtrsm(1.0, self.factor, V, lower=1, trans_a=1))
 
     def error(self, left: float) -> float:
-        """The error to report where the share `left` of the trace was measured to be left out: that share."""
+        """Return the error to report where the share `left` of the trace was measured to be left out: that share."""
         return left
 
     def first(self, m: int) -> Landmarks:
-        """The first m landmarks: those that a shorter search would have found."""
+        """Return the first m landmarks: those that a shorter search would have found."""
         return replace(self, rows=self.rows[:m], factor=np.asfortranarray(self.factor[:m, :m]), index=self.index[:m])
 
     def extended(self, rows: Any, index: Array, factor: Array) -> Landmarks:
-        """With more landmarks (c, d), given the new rows (c, m + c) of the factor."""
+        """Return these and more landmarks (c, d), given the new rows (c, m + c) of the factor."""
         m, c = self.size, len(index)
         larger = np.zeros((m + c, m + c), order="F")
         larger[:m, :m], larger[m:] = self.factor, factor
@@ -155,7 +157,7 @@ class Landmarks:
 
 @dataclass(frozen=True, eq=False)
 class Residual:
-    """What landmarks leave of the diagonal of the Gram matrix; parts merge in the order of the rows.
+    """The part of the diagonal of the Gram matrix that landmarks leave; residuals of consecutive rows merge with +.
 
     Attributes:
         parts: arrays that together are k_ii − |f_i|² (n,), 0 where that is rounding; over k_ii if they are relative.
@@ -181,7 +183,7 @@ class Residual:
 
     @property
     def path(self) -> Array:
-        """The shares (m,) that are left by the first landmark, the first two, … and by all of them."""
+        """The shares (m,) left by the first landmark, the first two, … and by all of them."""
         later = np.cumsum(self.explained[::-1])[::-1] - self.explained
         return (self.left + later) / self.trace
 
@@ -195,25 +197,25 @@ def draw_pivoted_landmarks(
     *,
     most: int = MAX_LANDMARKS,
 ) -> Landmarks:
-    """Landmarks by randomly pivoted Cholesky: each drawn with a probability proportional to w_i times its residual.
+    """Draw landmarks by randomly pivoted Cholesky: each with a probability proportional to w_i times its residual.
 
-    Rows are proposed in great numbers by the residuals of the last pass, and one is accepted with the probability
-    (its residual now) / (its residual then): the law is that of one landmark and one pass at a time (Chen, Epperly,
+    Many rows are proposed by the residuals of the last pass, and each is accepted with the probability (its residual
+    now) / (its residual then): the distribution is that of one landmark and one pass at a time (Chen, Epperly,
     Tropp and Webber 2022, algorithm 2.1; with rejection: Epperly, Tropp and Webber 2024, "Embrace rejection").
 
     Args:
         source: the rows, with their weights.
         kernel: positive semidefinite.
-        n_landmarks: their number; or, as a float, the share of the trace that they may leave out, which gives as
-            many as a search one landmark at a time would have stopped at.
+        n_landmarks: their number; or, as a float, the share of the trace that they may leave out: as many as a
+            search one landmark at a time would have drawn.
         rng: draws them.
-        progress: told of the rows done in each pass.
-        most: the number beyond which the search for an error gives up.
+        progress: called with the rows done in each pass.
+        most: the number of landmarks at which the search for an error gives up.
 
     Cost: about log(1 / share left out) passes of n m (2d + m) flops; memory O(n + m²) and a block.
 
     >>> from eigenlens.data.memory import ArraySource
-    >>> from eigenlens.kernel_pca.kernels.mercer import Linear
+    >>> from eigenlens.kernel_pca.kernels.linear import Linear
     >>> X = np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 3.0], [0.0, 0.0]])
     >>> draw_pivoted_landmarks(ArraySource(X), Linear(), 4, np.random.default_rng(0)).reason
     'all rows are spanned by 2 landmarks, up to rounding; 4 were asked for'
@@ -230,12 +232,12 @@ def draw_uniform_landmarks(
     *,
     most: int = MAX_LANDMARKS,
 ) -> Landmarks:
-    """Landmarks drawn without replacement with probabilities proportional to w_i: the Nyström method.
+    """Draw landmarks without replacement with probabilities proportional to w_i: the Nyström method.
 
-    Rows that the others span up to rounding, such as copies, are passed over, and those that they nearly span while
+    Rows that the others span up to rounding, such as copies, are skipped, and so are those that they nearly span while
     other rows are far from it (Williams and Seeger 2000, "Using the Nyström method to speed up kernel machines"). Rows
-    drawn together stand in the order of what each adds, the largest share first, and an error asked for is met by the
-    first of them that meet it. Neither order nor omission changes the span by more than a share of 1e-7; they keep the
+    drawn together are ordered by what each adds, the largest first, and a requested error is met by the shortest list
+    that meets it. Neither order nor omission changes the span by more than a share of 1e-7; they keep the
     factor well conditioned, and so the certificate right. Arguments and cost as in `draw_pivoted_landmarks`.
     """
     return _choose(source, kernel, n_landmarks, BY_WEIGHT, rng, progress, most)
@@ -260,7 +262,7 @@ def _choose(
     progress: Progress | None,
     most: int,
 ) -> Landmarks:
-    """Rounds of three steps: measure the residual, draw rows by it, keep those that still have enough of it."""
+    """Choose landmarks in rounds: measure the residual, draw rows by it, keep those that still have enough of it."""
     error = n_landmarks if isinstance(n_landmarks, float) else 0.0
     count = most if error else int(n_landmarks)
     origin = dense_column_means(source, progress) if kernel.identity else None
@@ -290,13 +292,15 @@ def _spanned(m: int, n_landmarks: int | float, share: float) -> str:
 
 def _too_many(error: float, most: int, share: float) -> ResourceError:
     return ResourceError(
-        f"n_landmarks={error:g} asks for an error that {most:,} landmarks do not reach: they leave out {share:.2g} of "
-        "the trace. Ask for a larger error or for a number of landmarks, or take a smoother kernel (a smaller gamma)."
+        f"is an error that {most:,} landmarks do not reach: they leave out {share:.2g} of the trace",
+        argument="n_landmarks",
+        value=error,
+        fix="ask for a larger error or for a number of landmarks, or use a smoother kernel (a smaller gamma)",
     )
 
 
 def _next_size(residual: Residual, error: float) -> int:
-    """How many landmarks to try next: as the power law of the last half foretells, at most three times as many."""
+    """Return how many landmarks to try next: by a power law fitted to the last half, at most three times as many."""
     m = len(residual.explained)
     if m < FIRST_LANDMARKS:
         return max(FIRST_LANDMARKS, 2 * m)
@@ -306,8 +310,8 @@ def _next_size(residual: Residual, error: float) -> int:
 
 
 def _measure(source: Source, found: Landmarks, relative: bool, progress: Progress | None) -> Residual:
-    """The residual of every row, in one pass."""
-    with np.errstate(all="ignore"):  # what is not finite is found in the result, and explained
+    """Measure the residual of every row, in one pass."""
+    with np.errstate(all="ignore"):  # values that are not finite are found in the result and explained there
         residual = accumulate(
             source, partial(_residual, found=found, relative=relative), progress, "measuring landmarks"
         )
@@ -341,7 +345,7 @@ def _round(
     rng: np.random.Generator,
     progress: Progress | None,
 ) -> Landmarks:
-    """More landmarks, at most `target` in all, from rows drawn by the residual (n,) that those so far leave."""
+    """Add landmarks, up to `target` in total, from rows drawn by the residual (n,) that those so far leave."""
     n = len(residual)
     weight = np.ones(n) if source.weight is None else source.weight
     if not np.any(weight * residual):
@@ -362,7 +366,7 @@ def _round(
 
 
 def _extend(found: Landmarks, rows: Any, index: Array, bars: Array, choice: PivotRule, most: int) -> Landmarks:
-    """With those of the rows (c, d) as landmarks whose residual, when their turn comes, exceeds their bar (c,)."""
+    """Add those of the rows (c, d) as landmarks whose residual, in their turn, exceeds their bar (c,)."""
     rows = subtract_origin(rows, found.origin)
     X = to_float64_rows(rows)
     G = found._features(X)
@@ -377,7 +381,7 @@ def _extend(found: Landmarks, rows: Any, index: Array, bars: Array, choice: Pivo
 
 
 def _in_turn(H: Array, bars: Array, most: int) -> tuple[Array, Array]:
-    """Rows in the order of their proposal; H is overwritten."""
+    """Eliminate rows in the order of their proposal; H is overwritten."""
     kept: list[int] = []
     for i in range(len(H)):
         if len(kept) == most:
@@ -390,10 +394,12 @@ def _in_turn(H: Array, bars: Array, most: int) -> tuple[Array, Array]:
 
 
 def _largest_first(H: Array, bars: Array, most: int) -> tuple[Array, Array]:
-    """Rows in the order of their residuals, in units of their bars: Cholesky's method with complete pivoting."""
-    unit = np.sqrt(bars * (1.0 + TIE_BREAK * np.arange(len(bars))))  # of equals the first, whatever rounding says
+    """Eliminate rows in the order of their residuals over their bars: Cholesky factorisation with complete pivoting."""
+    unit = np.sqrt(
+        bars * (1.0 + TIE_BREAK * np.arange(len(bars)))
+    )  # of equal residuals the first, whatever rounding does
     C, order, rank, _ = lapack.dpstrf(H / np.outer(unit, unit), tol=1.0, lower=1)
-    rank = int(np.count_nonzero(np.diagonal(C)[:rank] > 1.0))  # the first pivot is taken untested
+    rank = int(np.count_nonzero(np.diagonal(C)[:rank] > 1.0))  # LAPACK takes the first pivot untested
     kept = order[: min(rank, most)] - 1
     return kept, np.tril(C[: len(kept), : len(kept)]) * unit[kept][:, None]
 

@@ -1,4 +1,4 @@
-"""Principal components of phi(x), written through kernel values alone."""
+"""The frozen model of kernel PCA: principal components of phi(x), expressed through kernel values alone."""
 
 from __future__ import annotations
 
@@ -9,20 +9,23 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array, Like, dense, is_sparse, is_tensor, namespace, to_numpy
-from eigenlens.kernel_pca.kernels.mercer import RBF, Custom, Kernel
+from eigenlens.kernel_pca.kernels.base import Kernel
+from eigenlens.kernel_pca.kernels.custom import Custom
+from eigenlens.kernel_pca.kernels.rbf import RBF
 from eigenlens.resources import single_threaded_map, thread_count
 
 __all__ = ["KernelComponents"]
 
 SCORE_BLOCK_BYTES = 4 << 20
+"""Bytes of the kernel values of one block of rows, which is one thread's work."""
 
 FLAT_KERNEL_VARIANCE = 1e-2
-"""A mean squared distance from the centre below this: kernel values near 1 whose float32 digits go into the 1."""
+"""Below this mean squared distance from the centre all kernel values are near 1, and float32 loses their digits."""
 
 
 @dataclass(frozen=True, eq=False)
 class KernelComponents:
-    """k directions v_j in feature space and a centre, all spanned by the images of m rows.
+    """Directions v_j (k of them) in feature space and a centre, all spanned by the images of m rows.
 
         v_j = Σ_i A_ij phi(r_i),    centre = Σ_i q_i phi(r_i),    z_j(x) = <phi(x) − centre, v_j> = k(x, R) A_j − c_j
 
@@ -66,7 +69,7 @@ class KernelComponents:
         return self.eigenvalues / self.trace
 
     def first(self, k: int) -> KernelComponents:
-        """The model of the first k components."""
+        """Return the model of the first k components."""
         return replace(
             self,
             coefficients=self.coefficients[:, :k],
@@ -75,7 +78,7 @@ class KernelComponents:
         )
 
     def scores(self, X: Any) -> Any:
-        """Scores (n, k) of rows (n, d) in their dtype and library, in blocks. Cost n m (d + k)."""
+        """Return the scores (n, k) of rows (n, d) in their dtype and library, computed in blocks. Cost n m (d + k)."""
         like = Like(X)
         if is_tensor(X):
             rows = self.rows if is_tensor(self.rows) else like(dense(self.rows))
@@ -85,15 +88,15 @@ class KernelComponents:
         values = _against(self.kernel, self._widened(to_numpy(self.rows) if is_tensor(self.rows) else self.rows, like))
 
         def part(block: Any) -> Array:
-            with np.errstate(all="ignore"):  # what is not finite is found in the result, and explained
+            with np.errstate(all="ignore"):  # values that are not finite are found in the result and explained there
                 return np.asarray(values(block) @ self.coefficients - self.offset, dtype=like.dtype)
 
-        # A user's function may not be ready for threads.
+        # A user's function may not be thread-safe.
         with single_threaded_map(1 if isinstance(self.kernel, Custom) else thread_count()) as each:
             return np.concatenate(list(each(part, self._blocks(X, like))))
 
     def _widened(self, rows: Any, like: Like) -> Any:
-        """The rows in float64 where float32 would not do: for float64 rows, and for a nearly constant kernel."""
+        """Return the model's rows in float64 where float32 is not precise enough: float64 input, or a flat kernel."""
         narrow = isinstance(rows, np.ndarray) and rows.dtype == np.float32
         wide = narrow and (like.dtype == np.float64 or self.trace < FLAT_KERNEL_VARIANCE * self.weight)
         return rows.astype(np.float64) if wide else rows
@@ -106,16 +109,16 @@ class KernelComponents:
             yield block if shift is None else (block.toarray() if is_sparse(block) else block) - shift
 
     def point(self, Z: Array) -> Array:
-        """Coefficients g (n, m) of the points with scores Z (n, k): P phi = Σ_j g_j phi(r_j)."""
+        """Return the coefficients g (n, m) of the points with scores Z (n, k): P phi = Σ_j g_j phi(r_j)."""
         return np.asarray(self.centre + Z @ self.coefficients.T)
 
     def point_norms(self, Z: Array) -> Array:
-        """Squared norms (n,) of those points: |centre|² + 2 c·z + |z|²."""
+        """Return the squared norms (n,) of those points: |centre|² + 2 c·z + |z|²."""
         return np.asarray(self.centre_norm + 2.0 * Z @ self.offset + np.sum(Z * Z, axis=1))
 
 
 def _against(kernel: Kernel, rows: Any) -> Callable[[Any], Any]:
-    """x → k(x, rows), the rows made ready once where the kernel can; in float64 there, as its products will be."""
+    """Return x → k(x, rows), with the rows prepared once, and values in float64, where the kernel can do so."""
     if isinstance(kernel, RBF) and isinstance(rows, np.ndarray):
         points = kernel.points(rows)
         return lambda X: kernel.values(X, points, np.float64) if isinstance(X, np.ndarray) else kernel(X, rows)

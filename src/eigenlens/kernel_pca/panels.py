@@ -1,4 +1,4 @@
-"""Features of a block of rows, a panel at a time: summed in threads, in an order that does not depend on them."""
+"""Sums over panels of rows, computed in threads and added in an order that does not depend on their number."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ import numpy as np
 from eigenlens.arrays import Array, Like, is_sparse, is_tensor, namespace, to_numpy
 from eigenlens.data.source import Block, Progress, S, Source, accumulate
 from eigenlens.errors import DataError, OptionError
-from eigenlens.kernel_pca.kernels.mercer import Custom, Kernel
+from eigenlens.kernel_pca.kernels.base import Kernel
+from eigenlens.kernel_pca.kernels.custom import Custom
 from eigenlens.resources import single_threaded_map, thread_count
 from eigenlens.stats.moments import ColumnMoments
 
@@ -28,24 +29,27 @@ __all__ = [
 ]
 
 PANEL_BYTES, MIN_PANEL_ROWS = 8 << 20, 1024
+"""The size of a panel: its features stay in cache, and its products are large enough for BLAS."""
 
 PANELS_PER_THREAD = 8
-"""Panels for each thread whose sums may wait to be added."""
+"""Panels per thread whose sums may wait to be added."""
 
 MAX_THREADED_FEATURES = 2048
-"""With more features than this threads share the products of one panel: a panel and its sums for each are too much."""
+"""With more features than this, threads share the products of one panel: one panel with its sums per thread would take
+too much memory."""
 
 INDEFINITE_RESIDUAL = 1e-6
-"""A residual below minus this share of k(x, x) is no rounding: the kernel is not positive semidefinite."""
+"""A residual below minus this share of k(x, x) is not rounding: the kernel is not positive semidefinite."""
 
 
 def sum_panels(summarise: Callable[[Block], S], block: Block, m: int, kernel: Kernel) -> S:
-    """Σ summarise(panel) over panels of a block whose m features stay small beside the data.
+    """Return Σ summarise(panel) over panels of a block whose m features stay small beside the data.
 
-    Each panel is one thread's work from kernel values to sums: BLAS libraries and kernels that take turns in one loop
-    spin beside each other. The panels and the order of their sums do not depend on the number of threads.
+    Each panel is one thread's work from kernel values to sums: thread pools of BLAS and of kernels that take turns in
+    one loop would spin beside each other. The panels and the order of their sums do not depend on the number of
+    threads.
     """
-    quiet = np.errstate(all="ignore")(summarise)  # a thread does not inherit what the caller ignores
+    quiet = np.errstate(all="ignore")(summarise)  # a thread does not inherit the error state of its caller
     shared = isinstance(kernel, Custom) or is_tensor(block.rows) or m > MAX_THREADED_FEATURES
     workers = 1 if shared else thread_count()
     panels = list(_panels(block, m))
@@ -66,27 +70,30 @@ def _panels(block: Block, m: int) -> Iterator[Block]:
 
 
 def residual_diagonal(kernel: Kernel, rows: Any, F: Array) -> tuple[Array, Array]:
-    """k(x_i, x_i) (n,) of float64 rows, and the part of it that the features F (n, m) leave, never negative."""
+    """Return k(x_i, x_i) (n,) of float64 rows, and the part of it that the features F (n, m) leave, never negative."""
     k = float64_values(kernel.diagonal(rows))
     left = k - np.einsum("ij,ij->i", F, F)
     if not kernel.definite and np.any(left < -INDEFINITE_RESIDUAL * np.abs(k)):
         raise OptionError(
-            f"kernel={kernel.name!r} is not positive semidefinite on these rows: of k(x, x) a projection leaves "
-            f"{left.min():.3g}. An approximation has no error bound then; use approximation=None. (Of a function whose "
-            "values are float32, rounding may do that; let it give float64.)"
+            f"is not positive semidefinite on these rows: a projection leaves {left.min():.3g} of k(x, x), so an "
+            "approximation has no error bound",
+            argument="kernel",
+            value=kernel.name,
+            fix="use {approximation}; if the kernel is a function that returns float32, let it return float64",
+            settings={"approximation": None},
         )
     return k, np.maximum(left, 0.0)
 
 
 def float64_values(K: Any) -> Array:
-    """Kernel values of any library as a C-ordered float64 array; a copy only where one is needed."""
+    """Return kernel values of any library as a C-ordered float64 array; a copy only where one is needed."""
     return np.ascontiguousarray(to_numpy(K), dtype=np.float64)
 
 
 def to_float64_rows(rows: Any, origin: Array | None = None) -> Any:
-    """Rows of any kind in float64, less the origin (d,); a copy only where one is needed.
+    """Return rows of any kind in float64, less the origin (d,); a copy only where one is needed.
 
-    Features divide kernel values by small pivots: what float32 kernel values lose there is not lost by float32 rows.
+    Features divide kernel values by small pivots: kernel values need float64 there, rows may be float32.
 
     >>> to_float64_rows(np.array([[3.0]], dtype=np.float32), np.array([1.0]))
     array([[2.]])
@@ -98,16 +105,16 @@ def to_float64_rows(rows: Any, origin: Array | None = None) -> Any:
 
 
 def subtract_origin(rows: Any, origin: Array | None) -> Any:
-    """Rows less the origin (d,), in their dtype."""
+    """Return rows less the origin (d,), in their dtype."""
     return rows if origin is None else rows - Like(rows)(origin)
 
 
 def dense_column_means(source: Source, progress: Progress | None = None) -> Array | None:
-    """The weighted mean (d,), rounded to the dtype of the rows, in one pass; None for sparse rows, which stay sparse.
+    """Return the weighted mean (d,), rounded to the dtype of the rows, in one pass; None for sparse rows.
 
-    Where phi(x) = x a projection about the mean has the digits of the variance, not those of the mean.
+    Where phi(x) = x a projection about the mean keeps the digits of the variance. Sparse rows stay sparse.
     """
-    with np.errstate(all="ignore"):  # what is not finite is found in what follows, and explained
+    with np.errstate(all="ignore"):  # values that are not finite are found and explained by the next pass
         mean = accumulate(source, _columns, progress, "column means").mean
     return mean.astype(source.dtype).astype(np.float64) if np.any(mean) else None
 
@@ -120,5 +127,7 @@ def _columns(block: Block) -> ColumnMoments:
 
 
 def no_variance_error() -> DataError:
-    """The error for rows that are all the same to the kernel."""
-    return DataError("X has no variance in feature space: all rows are the same to the kernel. Give rows that differ.")
+    """Return the error for rows that are all equal to the kernel."""
+    return DataError(
+        "X has no variance in feature space: all rows are equal to the kernel", fix="give rows that differ"
+    )

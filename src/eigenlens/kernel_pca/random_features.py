@@ -1,4 +1,4 @@
-"""Kernel PCA through random Fourier features: frequencies drawn from the transform of the kernel."""
+"""Random Fourier features: frequencies drawn from the Fourier transform of the kernel."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from eigenlens.arrays import Array, is_sparse, is_tensor, namespace
 from eigenlens.data.rows import LOOK_UP, draw_rows, row_count, take_rows
 from eigenlens.data.source import Progress, Source
 from eigenlens.errors import OptionError
+from eigenlens.kernel_pca.kernels.base import Kernel
 from eigenlens.kernel_pca.kernels.fourier import FourierFeatures
-from eigenlens.kernel_pca.kernels.mercer import Kernel
 from eigenlens.kernel_pca.panels import float64_values, to_float64_rows
 
 __all__ = ["FREQUENCIES", "FourierMap", "draw_fourier_features"]
 
 ERROR_SAMPLE_ROWS = 512
-"""Rows whose pairs tell the error of Fourier features."""
+"""Rows whose pairs estimate the error of Fourier features."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,10 +27,10 @@ class FourierMap:
     """Fourier features as a feature map, with the error that was measured: T is the identity.
 
     Attributes:
-        kernel: what makes the features.
+        kernel: computes the features.
         rows: (1 + m, d), the origin on top of the frequencies.
-        measured: ‖K − K̂‖_F / ‖K‖_F of a sample.
-        passes: over the rows, that it took.
+        measured: ‖K − K̂‖_F / ‖K‖_F of a sample of rows.
+        passes: number of passes over the rows that it took.
     """
 
     kernel: FourierFeatures
@@ -47,31 +47,31 @@ class FourierMap:
 
     @property
     def reason(self) -> str:
-        """Why there are 2m features."""
+        """The reason why there are 2m features."""
         return f"{self.size} features were asked for, the cosine and the sine of each of {self.size // 2} frequencies"
 
     def features(self, X: Any) -> Array:
-        """F (n, 2m) in float64."""
+        """Return F (n, 2m) in float64."""
         return float64_values(self.kernel(to_float64_rows(X), to_float64_rows(self.rows)))
 
     def spread(self, V: Array) -> Array:
-        """V itself."""
+        """Return V itself: T is the identity."""
         return V
 
     def error(self, left: float) -> float:
-        """The error measured on pairs of rows: the trace is always met, so what it leaves out says nothing."""
+        """Return the error measured on pairs of rows: the trace is always met exactly and has no information on it."""
         return self.measured
 
 
 def draw_fourier_features(
     source: Source, kernel: Kernel, n_landmarks: int | float, rng: np.random.Generator, progress: Progress | None = None
 ) -> FourierMap:
-    """Random Fourier features, `n_landmarks` of them (one more if odd), for a kernel in `FREQUENCIES`.
+    """Draw random Fourier features, `n_landmarks` of them (one more if odd), for a kernel in `FREQUENCIES`.
 
     k(x, y) = E cos ω·(x − y) with ω drawn from the Fourier transform of k (Rahimi and Recht 2007, theorem 1). There is
     no certificate: every k(x, x) is met exactly. The error reported is an estimate of ‖K − K̂‖_F / ‖K‖_F, the root of
     the ratio of two unbiased estimates from the pairs of 512 rows drawn with probabilities proportional to w_i.
-    It falls as 1 / √n_landmarks; features are no rows, so there may be more of them than rows.
+    It falls as 1 / √n_landmarks. There may be more features than rows.
     """
     _require_frequencies(kernel, n_landmarks)
     n = row_count(source)
@@ -97,18 +97,18 @@ def _require_frequencies(kernel: Kernel, n_landmarks: int | float) -> None:
 
 
 def _origin(sample: Any) -> Array:
-    """A point (1, d) amid the rows; zero for sparse rows, which are not shifted."""
+    """Return a point (1, d) amid the rows; zero for sparse rows, which are not shifted."""
     return np.zeros((1, sample.shape[1])) if is_sparse(sample) else float64_values(sample).mean(axis=0, keepdims=True)
 
 
 def _beside(sample: Any, rows: Array, dtype: np.dtype[Any]) -> Any:
-    """Rows in the dtype, library and device of the sample."""
+    """Return rows in the library and on the device of the sample."""
     rows = rows.astype(dtype)
     return namespace(sample).asarray(rows, device=sample.device) if is_tensor(sample) else rows
 
 
 def _pair_error(kernel: Kernel, rows: Any, sample: Any) -> float:
-    """‖K − K̂‖_F / ‖K‖_F over the pairs of two different draws; a row that was drawn twice counts as its own pair."""
+    """Return ‖K − K̂‖_F / ‖K‖_F over the pairs of two different draws, which may be draws of one row."""
     sample = to_float64_rows(sample)
     F, K = float64_values(FourierFeatures()(sample, to_float64_rows(rows))), float64_values(kernel(sample, sample))
     pairs = ~np.eye(len(K), dtype=bool)
@@ -116,14 +116,14 @@ def _pair_error(kernel: Kernel, rows: Any, sample: Any) -> float:
 
 
 def _gaussian_frequencies(kernel: Any, m: int, d: int, rng: np.random.Generator) -> Array:
-    """N(0, 2 gamma I), in orthogonal groups of d, which lowers the error (Yu et al. 2016, orthogonal features)."""
+    """Draw from N(0, 2 gamma I) in orthogonal groups of d, which lowers the error (Yu et al. 2016)."""
     groups = [np.linalg.qr(rng.standard_normal((d, min(d, m - start))))[0].T for start in range(0, m, d)]
     lengths = np.sqrt(2.0 * kernel.gamma * rng.chisquare(d, m))
     return np.asarray(np.vstack(groups) * lengths[:, None])
 
 
 def _cauchy_frequencies(kernel: Any, m: int, d: int, rng: np.random.Generator) -> Array:
-    """Cauchy of scale gamma in every column: the transform of exp(−gamma |t|)."""
+    """Draw from the Cauchy distribution of scale gamma in every column: the transform of exp(−gamma |t|)."""
     return np.asarray(kernel.gamma * rng.standard_cauchy((m, d)))
 
 

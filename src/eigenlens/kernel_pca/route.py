@@ -1,4 +1,4 @@
-"""What a fit on n rows needs in memory, what there is, and the route that follows from the two."""
+"""The memory that an exact fit needs, and the solver that follows from it and from what is available."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from eigenlens.resources import thread_count
 __all__ = ["EigenRoute", "MemoryNeeded", "choose_eigen_route", "gram_bytes", "memory_needed"]
 
 LANCZOS_BLOCK = {False: 8, True: 24}
-"""Columns of a Lanczos step with the Gram matrix at hand, and (True) with its tiles made anew, which cost more."""
+"""Columns per Lanczos step with the Gram matrix in memory, and (True) with tiles recomputed in every pass: those cost
+more, so that larger steps with fewer passes pay."""
 
 DENSE_ROWS = 500
-"""Up to here all eigenvalues cost no more than an iteration for a few."""
+"""Up to this number of rows all eigenvalues cost no more than an iteration for a few."""
 
 ROWS_PER_COMPONENT = 8
-"""From one component in so many rows on, all of them are found at once."""
+"""With more than one component per this many rows all eigenpairs are computed at once."""
 
 
 class MemoryNeeded(NamedTuple):
-    """Bytes that a fit needs beside its rows: with all eigenvalues, with an iteration on K, and without K."""
+    """Bytes that a fit needs beside its rows: for all eigenvalues, for an iteration on K, and for one without K."""
 
     dense: int
     matrix: int
@@ -29,11 +30,11 @@ class MemoryNeeded(NamedTuple):
 
 
 class EigenRoute(NamedTuple):
-    """How the eigenpairs of a Gram matrix are found.
+    """How the eigenpairs of a Gram matrix are computed.
 
     Attributes:
         solver: "dense", "lanczos" or "randomized".
-        free: whether the Gram matrix is never held.
+        free: whether the Gram matrix is never stored.
         reason: why.
     """
 
@@ -43,7 +44,7 @@ class EigenRoute(NamedTuple):
 
 
 def memory_needed(n: int, itemsize: int, k: int) -> MemoryNeeded:
-    """Estimates for n rows, a Gram matrix of 4 or 8 bytes an entry, and k components.
+    """Estimate the memory for n rows, a Gram matrix of 4 or 8 bytes per entry, and k components.
 
     | route       | bytes                                                                      |
     |-------------|----------------------------------------------------------------------------|
@@ -65,23 +66,23 @@ def memory_needed(n: int, itemsize: int, k: int) -> MemoryNeeded:
 
 
 def gram_bytes(n: int, itemsize: int) -> int:
-    """What the kept half of a Gram matrix (n, n) takes, its squares on the diagonal whole."""
+    """Return the bytes of the stored half of a Gram matrix (n, n), with whole tiles on the diagonal."""
     return n * (n + tile_side(n)) // 2 * itemsize
 
 
 def choose_eigen_route(
-    n: int, k: int | None, itemsize: int, budget: int, solver: str = "auto", held: bool = False
+    n: int, k: int | None, itemsize: int, budget: int, solver: str = "auto", stored: bool = False
 ) -> EigenRoute:
-    """The fastest exact route that fits the memory. The first line that fits:
+    """Choose the fastest exact route that fits the memory: the first line that applies.
 
     | if                                                      | route                                             |
     |---------------------------------------------------------|---------------------------------------------------|
-    | a solver was asked for                                  | that one; iterations with K if it fits, else not  |
+    | a solver is given                                       | that one; iterations with K if it fits, else not  |
     | n ≤ 500, or all components, or k > n/8                  | dense                                             |
-    | K and a basis fit the budget, or K is there already     | lanczos on K                                      |
-    | a basis fits                                            | lanczos, the tiles of K made anew in every pass   |
+    | K and a basis fit the budget, or K is given             | lanczos on K                                      |
+    | a basis fits                                            | lanczos, tiles of K recomputed in every pass      |
 
-    If nothing fits, the error says what would be needed and names the approximation. k is None for all components.
+    If nothing fits, the error has the memory needed and names the approximation. k is None for all components.
 
     >>> choose_eigen_route(20_000, 20, 8, 8 << 30).reason
     'k=20 of n=20000 are few, and half the Gram matrix takes 1.6 GB'
@@ -96,7 +97,7 @@ def choose_eigen_route(
         return EigenRoute("dense", False, "asked for" if solver == "dense" else reason)
     name = "lanczos" if solver == "auto" else solver
     asked = "" if solver == "auto" else "asked for; "
-    if held or needed.matrix <= budget:
+    if stored or needed.matrix <= budget:
         return EigenRoute(
             name, False, f"{asked}k={k} of n={n} are few, and half the Gram matrix takes {_gb(gram_bytes(n, itemsize))}"
         )
@@ -107,8 +108,9 @@ def choose_eigen_route(
 def _require(needed: int, budget: int, n: int, what: str, way: str) -> None:
     if needed > budget:
         raise ResourceError(
-            f"kernel PCA of n={n} rows needs {_gb(needed)} for {what}, and max_memory allows {_gb(budget)}; take "
-            f"{way}more memory, or approximation='rpcholesky', which needs little more than its landmarks."
+            f"kernel PCA of n={n} rows needs {_gb(needed)} for {what}, and max_memory allows {_gb(budget)}",
+            fix=f"use {way}more memory, or {{approximation}}, which needs little more than its landmarks",
+            settings={"approximation": "rpcholesky"},
         )
 
 

@@ -1,60 +1,56 @@
-"""`KernelPCA` to a file and back: numbers only, so a callable kernel cannot be saved."""
+"""`KernelPCA` in a model file: numbers only, so a model with a callable kernel cannot be saved."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from eigenlens import model_file as io
-from eigenlens.arrays import Array, Like, is_sparse, to_numpy
-from eigenlens.estimator.storage import named_features, outcome_of, outcome_values, storable_parameters
-from eigenlens.kernel_pca.kernels.storing import from_dict, to_dict
+from eigenlens.arrays import Array, is_sparse, to_numpy
+from eigenlens.errors import ModelFileError
+from eigenlens.estimator.storage import OUTCOME, new_estimator, stored_like, write_estimator
+from eigenlens.kernel_pca.kernels import KERNELS, kernel_options
+from eigenlens.kernel_pca.kernels.base import Kernel
+from eigenlens.kernel_pca.kernels.fourier import FourierFeatures
 from eigenlens.kernel_pca.model import KernelComponents
+from eigenlens.model_file import Layout, pack, unpack
 
-__all__ = ["restore", "save"]
+__all__ = ["kernel_from_dict", "kernel_to_dict", "restore", "save"]
 
-_ARRAYS = ("coefficients", "offset", "centre", "eigenvalues")
-_NUMBERS = ("centre_norm", "trace", "weight", "left_out")
+MODEL = Layout(
+    KernelComponents,
+    arrays=["coefficients", "offset", "centre", "eigenvalues", "origin"],
+    header=["centre_norm", "trace", "weight", "left_out"],
+    place="numbers",
+)
 
 
 def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted KernelPCA to `path`, whole or not at all."""
     model: KernelComponents = estimator.model_
-    name, numbers = to_dict(model.kernel)
-    arrays = {field: getattr(model, field) for field in _ARRAYS} | _rows_to_arrays(model.rows)
-    if model.origin is not None:
-        arrays["origin"] = model.origin
-    arrays["residuals"] = estimator.solver_.residuals
-    header = {
-        "parameters": storable_parameters(estimator),
-        "kernel": [name, numbers],
-        "numbers": {field: float(getattr(model, field)) for field in _NUMBERS},
+    (arrays, header), (residuals, outcome) = pack(model, MODEL), pack(estimator.solver_, OUTCOME)
+    header |= {
+        "kernel": kernel_to_dict(model.kernel),
         "gamma": estimator.gamma_,
         "exact": estimator._exact_fit,
         "n_samples": estimator.n_samples_,
         "n_features": estimator.n_features_in_,
-        "dtype": estimator._like.dtype.name,
-        "feature_names": named_features(estimator),
-        "solver": outcome_values(estimator.solver_),
     }
-    io.write(path, "KernelPCA", arrays, header)
+    write_estimator(estimator, path, arrays | residuals | _rows_to_arrays(model.rows), header | outcome)
 
 
 def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
-    """The estimator that `save` wrote."""
-    estimator = cls(**header["parameters"])
-    fields = {field: arrays[field] for field in _ARRAYS} | header["numbers"]
-    kernel = from_dict(*header["kernel"])
-    estimator.model_ = KernelComponents(kernel, _rows_from(arrays), origin=arrays.get("origin"), **fields)
-    estimator.solver_, estimator._inverse = outcome_of(header["solver"], arrays["residuals"]), {}
-    estimator._like = Like(estimator.model_.centre, np.dtype(header["dtype"]))
+    """Return the estimator that `save` wrote."""
+    estimator = new_estimator(cls, header, header["n_features"])
+    kernel, rows = kernel_from_dict(*header["kernel"]), _rows_from_arrays(arrays)
+    estimator.model_ = unpack(MODEL, arrays, header, kernel=kernel, rows=rows)
+    estimator.solver_, estimator._inverse = unpack(OUTCOME, arrays, header), {}
+    estimator._like = stored_like(header, estimator.model_.centre)
     estimator.gamma_, estimator.n_samples_, estimator._exact_fit = header["gamma"], header["n_samples"], header["exact"]
-    estimator.n_features_in_ = header["n_features"]
-    if header["feature_names"]:
-        estimator.feature_names_in_ = np.asarray(header["feature_names"], dtype=object)
     return estimator
 
 
@@ -65,9 +61,44 @@ def _rows_to_arrays(rows: Any) -> dict[str, Array]:
     return {"rows_data": rows.data, "rows_indices": rows.indices, "rows_indptr": rows.indptr, "rows_shape": shape}
 
 
-def _rows_from(arrays: dict[str, Array]) -> Any:
+def _rows_from_arrays(arrays: dict[str, Array]) -> Any:
     if "rows" in arrays:
         return arrays["rows"]
     parts = (arrays["rows_data"], arrays["rows_indices"], arrays["rows_indptr"])
     n, d = (int(size) for size in arrays["rows_shape"])
     return sparse.csr_matrix(parts, shape=(n, d))
+
+
+def kernel_to_dict(kernel: Kernel) -> tuple[str, dict[str, Any]]:
+    """Return the name of a kernel and its options, for a file.
+
+    >>> from eigenlens.kernel_pca.kernels.rbf import RBF
+    >>> kernel_to_dict(RBF(0.5))
+    ('rbf', {'gamma': 0.5})
+    """
+    if _storable_kernels().get(kernel.name) is not type(kernel):
+        what = "is a callable, and a file holds numbers, not code"
+        fix = f"save a model with one of the named kernels: {', '.join(map(repr, KERNELS))}"
+        raise ModelFileError(what, argument="kernel", value=kernel, fix=fix)
+    return kernel.name, asdict(kernel)  # type: ignore[call-overload]
+
+
+def kernel_from_dict(name: str, options: Mapping[str, Any]) -> Kernel:
+    """Return the kernel of `kernel_to_dict`; options that it does not take are ignored.
+
+    >>> from eigenlens.kernel_pca.kernels.polynomial import Polynomial
+    >>> kernel_from_dict(*kernel_to_dict(Polynomial(gamma=0.5, coef0=1.0, degree=3)))
+    Polynomial(gamma=0.5, coef0=1.0, degree=3)
+    """
+    known = _storable_kernels()
+    if name not in known:
+        raise ModelFileError(f"the kernel {name!r} is not known", fix=f"known: {', '.join(map(repr, known))}")
+    takes = kernel_options(known[name])
+    if missing := [option for option, required in takes.items() if required and option not in options]:
+        raise ModelFileError(f"the kernel {name!r} needs {', '.join(missing)}, which the file does not hold")
+    return known[name](**{option: value for option, value in options.items() if option in takes})
+
+
+def _storable_kernels() -> dict[str, type[Kernel]]:
+    """Return what a file may hold: every kernel that has a name, and random features in the place of one."""
+    return KERNELS | {FourierFeatures.name: FourierFeatures}

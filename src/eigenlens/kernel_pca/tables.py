@@ -1,7 +1,7 @@
-"""From a model whose components bend, kernel PCA, to plain arrays: scores, a component over the plane, denoised rows.
+"""Plain arrays of nonlinear components for plots and reports: scores, a component over the plane, denoised rows.
 
 A model here is any fitted estimator with `transform` and `explained_variance_ratio_` (`KernelPCA`, and `PCA` to compare
-it with), or the frozen `KernelComponents`. Components are counted from 1, as people do, and shares are per cent.
+it with), or the frozen `KernelComponents`. Components are counted from 1, and shares are per cent.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from eigenlens.tables.values import ScoreTable
 __all__ = ["ContourTable", "DenoisingTable", "contours", "denoising", "scores"]
 
 PLANE_MARGIN = 0.15
-"""How far the plane goes on beyond the rows, in their ranges."""
+"""How far the plane extends beyond the rows, as a share of their range."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,10 +47,10 @@ class ContourTable:
 
 @dataclass(frozen=True, eq=False)
 class DenoisingTable:
-    """The same rows as several panels show them: original, noisy, and what models make of the noisy ones.
+    """The same rows in several panels: original, noisy, and denoised by models.
 
     Attributes:
-        names: (p,) of the panels. labels: (n,) row names, or None. values: (p, n, d), the rows that are shown.
+        names: (p,) of the panels. labels: (n,) row names, or None. values: (p, n, d), the rows shown.
         original: the index of the panel that the others should equal, or None.
         errors: (p,) mean squared error of all N rows given, shown or not; NaN without an original, 0 for it.
         rows_given: N.
@@ -65,7 +65,7 @@ class DenoisingTable:
 
     @property
     def limits(self) -> Array:
-        """The lowest and the highest entry (n, 2) of each row: of its original, or of all panels without one."""
+        """The min and max entry (n, 2) of each row: of its original, or of all panels without one."""
         shown = self.values if self.original is None else self.values[self.original][None]
         return np.stack([shown.min(axis=(0, 2)), shown.max(axis=(0, 2))], axis=1)
 
@@ -73,7 +73,7 @@ class DenoisingTable:
 def scores(
     model: Any, X: Any, components: Sequence[int] | None = None, *, labels: Iterable[Any] | None = None
 ) -> ScoreTable:
-    """The scores (n, m) of the rows of X on some components, as `transform` gives them.
+    """Return the scores (n, m) of the rows of X on some components, as `transform` computes them.
 
     >>> from eigenlens import PCA
     >>> table = scores(PCA().fit([[0.0, 0.0], [3.0, 0.0], [0.0, 1.0], [3.0, 1.0]]), [[3.5, 0.5]], [1])
@@ -91,9 +91,9 @@ def scores(
 def contours(
     model: Any, X: Any, component: int = 1, *, names: Iterable[str] | None = None, resolution: int = 200
 ) -> ContourTable:
-    """The score of one component on a grid over the plane of the rows of X (n, 2), a little beyond them.
+    """Return the score of one component on a grid over the plane of the rows of X (n, 2), with a margin.
 
-    Cost: `resolution`² rows are projected, which takes that many times the fitted rows in kernel values.
+    Cost: `resolution`² rows are projected, each against all fitted rows.
 
     >>> from eigenlens import PCA
     >>> X = np.array([[0.0, 0.0], [3.0, 0.0], [0.0, 1.0], [3.0, 1.0]])
@@ -107,12 +107,12 @@ def contours(
     _check_plane(model)
     rows = first_rows(X)
     if rows.shape[1] != 2:
-        raise DataError(f"X has {rows.shape[1]} columns; contour lines are drawn over a plane, so it must have 2.")
+        raise DataError(f"X has {rows.shape[1]} columns; contour lines are drawn over a plane, so it must have 2")
     if not np.all(np.isfinite(rows)):
-        raise DataError("X contains NaN or infinity; leave those rows out, or impute them first.")
+        raise DataError("X contains NaN or infinity", fix="leave those rows out, or impute them first")
     x, y = (_axis(column, p) for column in rows.T)
     grid = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
-    # a Source carries no column names to be compared with those of the fit
+    # A Source has no column names that would be compared with those of the fit.
     Z = project(as_source(grid))[:, number - 1].reshape(p, p)
     return ContourTable(number, float(shares[number - 1]), _two_names(model, names), rows, x, y, Z)
 
@@ -124,7 +124,7 @@ def denoising(
     limit: int | None = None,
     labels: Iterable[Any] | None = None,
 ) -> DenoisingTable:
-    """The first `limit` rows of each panel, and each panel's mean squared error over all of its rows.
+    """Return the first `limit` rows of each panel, and each panel's mean squared error over all of its rows.
 
     `original` names the panel that the others should equal; "original", if there is one of that name and none is given.
 
@@ -134,7 +134,9 @@ def denoising(
     """
     if original is not None and not isinstance(original, str):
         raise OptionError(
-            f"original={type(original).__name__} must be the name of a panel; put the rows into panels as 'original'."
+            f"must be the name of a panel, not {type(original).__name__}",
+            argument="original",
+            fix="put the rows into panels as 'original'",
         )
     rows = _panels(panels)
     names = tuple(rows)
@@ -149,11 +151,12 @@ def denoising(
 
 
 def _projection(model: Any) -> tuple[Callable[[Any], Array], Array]:
-    """What makes scores (n, k) of rows of any kind, and the components' shares (k,) in per cent."""
+    """Return a function from rows of any kind to scores (n, k), and the components' shares (k,) in per cent."""
     if isinstance(model, KernelComponents):
         return lambda X: np.asarray(model.scores(first_rows(X)), dtype=np.float64), 100.0 * model.ratio
     if not hasattr(model, "transform") or not hasattr(model, "explained_variance_ratio_"):
-        raise OptionError(f"model={type(model).__name__} has no components; give a fitted KernelPCA or PCA.")
+        what = f"is a {type(model).__name__}, which has no components"
+        raise OptionError(what, argument="model", fix="give a fitted KernelPCA or PCA")
     shares = 100.0 * np.asarray(to_numpy(model.explained_variance_ratio_), dtype=np.float64)
     return lambda X: np.asarray(to_numpy(model.transform(X)), dtype=np.float64), shares
 
@@ -166,17 +169,19 @@ def _chosen(argument: str, components: Iterable[int], k: int) -> tuple[int, ...]
 def _check_plane(model: Any) -> None:
     kernel = getattr(model, "kernel", None)
     if getattr(kernel, "name", kernel) == "precomputed":
-        raise OptionError("kernel='precomputed' has no input space to draw over; fit the rows with a kernel by name.")
+        what = "has no input space to draw over"
+        raise OptionError(what, argument="kernel", value="precomputed", fix="fit the rows with a kernel by name")
     d = model.rows.shape[1] if isinstance(model, KernelComponents) else model.n_features_in_
     if d != 2:
         raise OptionError(
-            f"model was fitted on {d} columns; contour lines are drawn over a plane, so it must be 2: "
-            "fit two columns, or see the rows on two components with plot.embedding."
+            f"was fitted on {d} columns, but contour lines are drawn over a plane of 2",
+            argument="model",
+            fix="fit two columns, or plot the rows on two components with plot.embedding",
         )
 
 
 def _axis(column: Array, p: int) -> Array:
-    """p places from a little before the lowest value to a little after the highest."""
+    """Return p places over the range of a column, with a margin on both sides."""
     low, high = float(column.min()), float(column.max())
     more = PLANE_MARGIN * (high - low) or 1.0
     return np.linspace(low - more, high + more, p)
@@ -186,27 +191,30 @@ def _two_names(model: Any, names: Iterable[str] | None) -> tuple[str, str]:
     known = getattr(model, "feature_names_in_", ("x0", "x1")) if names is None else names
     found = tuple(map(str, known))
     if len(found) != 2:
-        raise OptionError(f"names has {len(found)} entries, but the model has 2 columns; give one a column.")
+        what = f"has {len(found)} entries, but the model has 2 columns"
+        raise OptionError(what, argument="names", fix="give one name per column")
     return found[0], found[1]
 
 
 def _panels(panels: Any) -> dict[str, Array]:
-    """The panels as dense rows of one shape."""
+    """Return the panels as dense rows of one shape."""
     if not isinstance(panels, Mapping) or not panels:
-        raise OptionError(f"panels={type(panels).__name__} must be a dict with a name and rows (n, d) for each panel.")
+        what = f"must be a dict with a name and rows (n, d) for each panel, not {type(panels).__name__}"
+        raise OptionError(what, argument="panels")
     found = {name: first_rows(rows) for name, rows in panels.items()}
     first, shape = next((name, rows.shape) for name, rows in found.items())
     for name, rows in found.items():
         if rows.shape != shape:
-            raise DataError(
-                f"panels[{name!r}] has shape {rows.shape}, but panels[{first!r}] has {shape}; give equal ones."
-            )
+            what = f"panels[{name!r}] has shape {rows.shape}, but panels[{first!r}] has {shape}"
+            raise DataError(what, fix="give panels of equal shape")
         if not np.all(np.isfinite(rows)):
-            raise DataError(f"panels[{name!r}] contains NaN or infinity; leave those rows out of every panel.")
+            what = f"panels[{name!r}] contains NaN or infinity"
+            raise DataError(what, fix="leave those rows out of every panel")
     return found
 
 
 def _known_panel(original: str, names: tuple[str, ...]) -> str:
     if original not in names:
-        raise OptionError(f"original={original!r} is not a panel; known: {', '.join(map(repr, names))}.")
+        known = f"known: {', '.join(map(repr, names))}"
+        raise OptionError("is not a panel", argument="original", value=original, fix=known)
     return original

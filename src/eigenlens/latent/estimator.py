@@ -45,7 +45,6 @@ class LatentGaussian(IterativeFit[LatentFit], ClassNamePrefixFeaturesOutMixin, T
     `_rotation_matrix` T (k, k) rotates the latent values z of the model to those reported, z T; None for no rotation.
     """
 
-    _kind: str
     _rotation_matrix: Array | None = None
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:

@@ -1,65 +1,61 @@
-"""Latent Gaussian models to a file and back; a file holds numbers and names only."""
+"""Probabilistic PCA and factor analysis in a model file."""
 
 from __future__ import annotations
 
 import os
 from typing import Any
 
-import numpy as np
-
-from eigenlens import model_file as io
-from eigenlens.arrays import Array, Like
+from eigenlens.arrays import Array
 from eigenlens.densities.linear_gaussian import LinearGaussian
-from eigenlens.estimator.storage import named_features, storable_parameters
+from eigenlens.estimator.storage import new_estimator, stored_like, write_estimator
+from eigenlens.latent.factor.goodness_of_fit import ReferenceLikelihoods
 from eigenlens.latent.n_components import DimensionChoice
 from eigenlens.missing.result import LatentFit
+from eigenlens.model_file import Layout, pack, unpack
 
-__all__ = ["restore", "save"]
+__all__ = ["LIKELIHOODS", "LINEAR_GAUSSIAN", "restore", "save"]
+
+LINEAR_GAUSSIAN = Layout(LinearGaussian, arrays=["mean", "loadings", "noise"])
 
 SAME_NAMES = ("loglik", "n_iter", "converged", "weight", "rows", "passes", "reason", "solver", "interrupted", "ended")
+"""Fields of a `LatentFit` that have the same names in files."""
 
-STORED_FIELDS = {name: name for name in SAME_NAMES} | {"residual": "gap"}
-"""Fields of a `LatentFit` that files hold beside its model, and their names in files."""
+FIT = Layout(
+    LatentFit,
+    arrays=["path", "constant"],
+    header={name: name for name in SAME_NAMES} | {"residual": "gap"},
+    parts={"model": LINEAR_GAUSSIAN},
+    place="fit",
+)
+
+SELECTION = Layout(
+    DimensionChoice,
+    arrays={"counts": "counts", "values": "criterion", "errors": "errors"},
+    header=["rule", "k", "interrupted"],
+    place="selection",
+    as_list=True,
+)
+
+LIKELIHOODS = Layout(ReferenceLikelihoods, header=["saturated", "independent", "exact"], place="others", as_list=True)
 
 
-def save(estimator: Any, path: str | os.PathLike[str], arrays: Any = None, header: Any = None) -> None:
-    """Write a fitted estimator to `path`; `arrays` and `header` are further entries of a subclass."""
-    fit: LatentFit = estimator._fitted
-    model, choice = fit.model, estimator.selection_
-    kept = {"mean": model.mean, "loadings": model.loadings, "noise": np.asarray(model.noise)}
-    kept |= {"path": np.asarray(fit.path), "constant": np.asarray(fit.constant, dtype=np.int64)}
+def save(
+    estimator: Any,
+    path: str | os.PathLike[str],
+    others: tuple[dict[str, Array], dict[str, Any]] = ({}, {}),
+) -> None:
+    """Write a fitted estimator to `path`; `others` are arrays and header entries that only some estimators have."""
+    (arrays, header), (criterion, selection) = pack(estimator._fitted, FIT), pack(estimator.selection_, SELECTION)
     if estimator._rotation_matrix is not None:
-        kept["turn"] = estimator._rotation_matrix
-    if choice is not None:
-        kept |= {"counts": choice.counts, "criterion": choice.values, "errors": choice.errors}
-    values = {
-        "parameters": storable_parameters(estimator),
-        "fit": {stored: getattr(fit, name) for name, stored in STORED_FIELDS.items()},
-        "selection": None if choice is None else [choice.rule, choice.k, choice.interrupted],
-        "dtype": estimator._like.dtype.name,
-        "feature_names": named_features(estimator),
-    }
-    io.write(path, estimator._kind, kept | (arrays or {}), values | (header or {}))
+        arrays["turn"] = estimator._rotation_matrix
+    write_estimator(estimator, path, arrays | criterion | others[0], header | selection | others[1])
 
 
 def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
     """Return the estimator that `save` wrote."""
-    estimator = cls(**header["parameters"])
-    noise = arrays["noise"]
-    model = LinearGaussian(arrays["mean"], arrays["loadings"], noise if noise.ndim else float(noise))
-    path, constant = tuple(arrays["path"].tolist()), tuple(arrays["constant"].tolist())
-    fields = {name: header["fit"][stored] for name, stored in STORED_FIELDS.items() if stored in header["fit"]}
-    fit = LatentFit(model, path=path, constant=constant, **fields)
-    estimator._remember(fit, Like(model.mean, np.dtype(header["dtype"])), _restore_choice(arrays, header["selection"]))
+    fit: LatentFit = unpack(FIT, arrays, header)
+    mean = fit.model.mean
+    estimator = new_estimator(cls, header, mean.size)
+    estimator._remember(fit, stored_like(header, mean), unpack(SELECTION, arrays, header))
     estimator._rotation_matrix = arrays.get("turn")
-    estimator.n_features_in_ = model.mean.size
-    if header["feature_names"]:
-        estimator.feature_names_in_ = np.asarray(header["feature_names"], dtype=object)
     return estimator
-
-
-def _restore_choice(arrays: dict[str, Array], stored: list[Any] | None) -> DimensionChoice | None:
-    if stored is None:
-        return None
-    rule, k, *interrupted = stored
-    return DimensionChoice(rule, k, arrays["counts"], arrays["criterion"], arrays["errors"], None, *interrupted)

@@ -2,7 +2,7 @@
 
 A bin from a to b has the probability Σ_k pi_k (Phi((b − mu_k) / s_k) − Phi((a − mu_k) / s_k)), and EM needs the first
 two moments of each component within it (McLachlan and Jones 1988). A row of the source here is a bin: its ends, the
-first of which may be −∞ and the last ∞, and its count as weight.
+first of which may be −∞ and the last ∞, with its count as weight.
 """
 
 from __future__ import annotations
@@ -18,26 +18,27 @@ from scipy.special import log_ndtr
 from eigenlens.arrays import Array
 from eigenlens.data.memory import ArraySource
 from eigenlens.data.source import Block, Progress
-from eigenlens.densities.mixture_terms import DiagonalTerms, FullTerms, StackedEStep, Terms
+from eigenlens.densities.mixture_terms import DiagonalTerms, EStep, FullTerms, Terms
 from eigenlens.mixture.fit import MixtureFit, MixtureOptions, best_fit
-from eigenlens.mixture.missing import responsibilities_and_loglik
-from eigenlens.mixture.problem import make_problem, summarise_rows
-from eigenlens.mixture.structures.families import COVARIANCE_STRUCTURES
+from eigenlens.mixture.missing import LOG_2PI, responsibilities_and_loglik
+from eigenlens.mixture.problem import make_problem
+from eigenlens.mixture.summarise_rows import summarise_rows
 from eigenlens.stats.moments import ColumnMoments, Moments
 
 __all__ = ["TruncatedMoments", "bin_centres", "fit_binned_mixture", "truncated_moments"]
 
 QUADRATURE_NODES, QUADRATURE_WEIGHTS = np.polynomial.legendre.leggauss(12)
-"""Of Gauss's quadrature over −1 to 1, exact to rounding over bins that are NARROW."""
+"""Nodes and weights of Gauss–Legendre quadrature over −1 to 1, exact to rounding over narrow bins."""
 
 NARROW_BIN = 0.5
-"""A bin is narrow if its width in deviations, times its distance from the mean if that is above 1, is less."""
+"""A bin is narrow if its width in standard deviations, times its distance from the mean if above 1, is below this.
 
-LOG_2PI = float(np.log(2.0 * np.pi))
+There differences of Phi would lose digits; elsewhere twelve nodes would not be enough.
+"""
 
 
 class TruncatedMoments(NamedTuple):
-    """Of a standard Gaussian within a ≤ z ≤ b: ln P(a ≤ z ≤ b), E[z] and E[z²]."""
+    """The moments of a standard Gaussian within a ≤ z ≤ b: ln P(a ≤ z ≤ b), E[z] and E[z²]."""
 
     log_mass: Array
     first: Array
@@ -45,15 +46,15 @@ class TruncatedMoments(NamedTuple):
 
 
 def truncated_moments(a: Array, b: Array) -> TruncatedMoments:
-    """The mass and moments of standard Gaussians between ends a < b of one shape, accurate in tails and narrow bins.
+    """Return the mass and moments of standard Gaussians between ends a < b of one shape.
 
-    Where the bin is narrow they are integrals by quadrature, since differences of Phi would lose digits.
+    They are accurate in tails and narrow bins: where a bin is narrow they are integrals by quadrature.
 
     >>> found = truncated_moments(np.array([0.0, 40.0]), np.array([np.inf, 40.001]))
     >>> np.exp(found.log_mass[0]), found.first, found.second[0]
     (np.float64(0.5), array([ 0.7979, 40.0005]), np.float64(1.0))
     """
-    flip = a < -b  # the tail of small numbers is the upper one
+    flip = a < -b  # small tail probabilities are computed in the upper tail, without cancellation
     low, high = np.where(flip, -b, a), np.where(flip, -a, b)
     with np.errstate(all="ignore"):
         narrow = (high - low) * np.maximum(1.0, np.abs(low)) < NARROW_BIN
@@ -63,7 +64,7 @@ def truncated_moments(a: Array, b: Array) -> TruncatedMoments:
 
 
 def _by_ends(a: Array, b: Array) -> TruncatedMoments:
-    """With P = Phi(b) − Phi(a), E[z] = (phi(a) − phi(b)) / P and E[z²] = 1 + (a phi(a) − b phi(b)) / P."""
+    """Return, with P = Phi(b) − Phi(a), E[z] = (phi(a) − phi(b)) / P and E[z²] = 1 + (a phi(a) − b phi(b)) / P."""
     above = log_ndtr(-a)
     log_mass = above + np.log1p(-np.exp(log_ndtr(-b) - above))
     at_a, at_b = (np.where(np.isinf(z), 0.0, np.exp(-0.5 * (z * z + LOG_2PI) - log_mass)) for z in (a, b))
@@ -80,7 +81,7 @@ def _by_quadrature(a: Array, b: Array) -> TruncatedMoments:
     return TruncatedMoments(log_mass, (p * z).sum(axis=-1) / mass, (p * z * z).sum(axis=-1) / mass)
 
 
-class _Read(NamedTuple):
+class _BinSums(NamedTuple):
     """The log-likelihoods (S,) of bins, and weight, total and square (S K,) about the means."""
 
     logliks: Array
@@ -89,40 +90,40 @@ class _Read(NamedTuple):
     square: Array
 
 
-def _read(block: Block, terms: Terms, S: int) -> _Read:
+def _sum_bins(block: Block, terms: Terms, S: int) -> _BinSums:
     ends, count = np.asarray(block.rows), block.weight
     mu, s = terms.means[:, 0], np.exp(0.5 * terms.log_determinants)
     with np.errstate(invalid="ignore"):
         a, b = ((ends[:, j] - mu[:, None]) / s[:, None] for j in (0, 1))
-    found = truncated_moments(a, b)
-    joint = terms.log_weights[:, None] + found.log_mass
+    within = truncated_moments(a, b)
+    joint = terms.log_weights[:, None] + within.log_mass
     logliks, shares = responsibilities_and_loglik(joint.reshape(S, -1, len(ends)), count)
     r = shares.reshape(joint.shape)
-    moments = (np.where(r > 0.0, r * each, 0.0).sum(axis=1) for each in (found.first, found.second))
-    return _Read(logliks, r.sum(axis=1), next(moments) * s, next(moments) * s * s)
+    sums = (np.where(r > 0.0, r * each, 0.0).sum(axis=1) for each in (within.first, within.second))
+    return _BinSums(logliks, r.sum(axis=1), next(sums) * s, next(sums) * s * s)
 
 
-def _by_matrices(block: Block, terms: FullTerms, S: int) -> StackedEStep:
-    logliks, weight, total, square = _read(block, terms, S)
-    return StackedEStep(logliks, Moments.about(terms.means, weight, total[:, None], square[:, None, None]))
+def _full_bins(block: Block, terms: FullTerms, S: int) -> EStep:
+    logliks, weight, total, square = _sum_bins(block, terms, S)
+    return EStep(logliks, Moments.about(terms.means, weight, total[:, None], square[:, None, None]))
 
 
-def _by_columns(block: Block, terms: DiagonalTerms, S: int) -> StackedEStep:
-    logliks, weight, total, square = _read(block, terms, S)
-    return StackedEStep(logliks, ColumnMoments.about(terms.means, weight, total[:, None], square[:, None]))
+def _diagonal_bins(block: Block, terms: DiagonalTerms, S: int) -> EStep:
+    logliks, weight, total, square = _sum_bins(block, terms, S)
+    return EStep(logliks, ColumnMoments.about(terms.means, weight, total[:, None], square[:, None]))
 
 
-BINNED_E_STEPS: dict[type, Callable[..., StackedEStep]] = {FullTerms: _by_matrices, DiagonalTerms: _by_columns}
-"""How bins are read, by how the components are stacked."""
+BINNED_E_STEPS: dict[type, Callable[..., EStep]] = {FullTerms: _full_bins, DiagonalTerms: _diagonal_bins}
+"""E-steps for counts in bins, by how the components are stacked."""
 
 
-def binned_e_step(terms: Terms, S: int) -> Callable[[Block], StackedEStep]:
-    """What a pass for S mixtures makes of bins (b, 2) and their counts. Cost b S K differences of Phi."""
+def binned_e_step(terms: Terms, S: int) -> Callable[[Block], EStep]:
+    """Return the E-step of S mixtures for bins (b, 2) and their counts. Cost b S K differences of Phi."""
     return partial(BINNED_E_STEPS[type(terms)], terms=terms, S=S)
 
 
 def bin_centres(edges: Array) -> Array:
-    """The middles (m,) of bins with edges (m + 1,); an open bin is taken to be as wide as its neighbour.
+    """Return the middles (m,) of bins with edges (m + 1,); an open bin is taken to be as wide as its neighbour.
 
     >>> bin_centres(np.array([-np.inf, 0.0, 1.0, np.inf]))
     array([-0.5,  0.5,  1.5])
@@ -143,7 +144,7 @@ def fit_binned_mixture(
     rng: np.random.Generator,
     progress: Progress | None = None,
 ) -> MixtureFit:
-    """A mixture of K Gaussians for counts (m,) in bins with edges (m + 1,); EM starts as if at the centres.
+    """Fit a mixture of K Gaussians to counts (m,) in bins with edges (m + 1,), starting from the bin centres.
 
     >>> edges = np.linspace(-4.0, 4.0, 9)
     >>> counts = np.array([1.0, 21.0, 136.0, 341.0, 341.0, 136.0, 21.0, 1.0])
@@ -151,10 +152,10 @@ def fit_binned_mixture(
     >>> fit.model.means.round(6), fit.model.covariance().round(2)
     (array([[0.]]), array([[1.]]))
     """
-    structure, some = COVARIANCE_STRUCTURES[options.structure](options.n_factors), counts > 0.0
-    whole = summarise_rows(ArraySource(bin_centres(edges)[some, None]).weighted(counts[some]), structure)
-    centres = make_problem(whole, K, structure, prior=options.prior, floor=options.floor)
+    structure, some = options.make_structure(), counts > 0.0
+    overall = summarise_rows(ArraySource(bin_centres(edges)[some, None]).weighted(counts[some]), structure)
+    centres = make_problem(overall, K, structure, prior=options.prior, floor=options.floor)
     bins = ArraySource(np.column_stack([edges[:-1], edges[1:]])[some]).weighted(counts[some])
     rows = max(1, round(float(counts.sum())))
-    problem = replace(centres, source=bins, rows=rows, reading=binned_e_step)
+    problem = replace(centres, source=bins, rows=rows, make_e_step=binned_e_step)
     return best_fit(problem, options.starting(centres, K, rng), options, progress)

@@ -1,7 +1,7 @@
-"""One EM for every mixture of Gaussians, from a start to where no more is to be gained.
+"""EM for every mixture of Gaussians, from a start until no more is to be gained.
 
-The state of a climb are the arrays of its mixture. `ascent` does the climbing and `mixture_steps` the steps; here is
-when a climb has really ended, and what happens when a component is lost.
+The state of an iteration are the arrays of its mixture. `optim.em` iterates and `em_step` takes the steps; here it is
+decided when an iteration has really converged, and what happens when a component is lost.
 """
 
 from __future__ import annotations
@@ -12,21 +12,27 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from eigenlens.densities.mixture import Mixture
-from eigenlens.mixture.em_step import ComponentLost, Problem, answer_requests
+from eigenlens.mixture.em_step import ComponentLost, answer_requests, clamped_components
+from eigenlens.mixture.problem import Problem
 from eigenlens.mixture.state import MixtureState
 from eigenlens.optim.em import EMResult, StepBudget, StepRequest, StepResult, em_iterations, run_together
 
-__all__ = ["LostComponent", "MixtureEMResult", "drop_component", "rank_result", "run_em", "run_em_from_each"]
+__all__ = ["LostComponent", "MixtureEMResult", "drop_component", "rank_result", "run_from_start", "run_from_starts"]
 
 CONFIRMATION_TOL = 0.1
-"""The climb that confirms the end of another goes on to this part of the tolerance."""
+"""The iteration that confirms the end of another goes on to this part of the tolerance."""
 
 ReportStep = Callable[[int, float], None]
+"""Called with the number of steps and the value after each accepted step."""
 
 
 @dataclass(frozen=True)
 class LostComponent:
-    """A component that was removed, since no row was left to it: where it was, and after how many steps."""
+    """A component that was removed because no rows were left to it.
+
+    Attributes:
+        mean: where it was. step: the number of steps by then.
+    """
 
     mean: tuple[float, ...]
     step: int
@@ -34,25 +40,25 @@ class LostComponent:
 
 @dataclass(frozen=True, eq=False)
 class MixtureEMResult:
-    """Where a climb ended.
+    """The end of EM from one start.
 
     Attributes:
-        mixture: the best. path: ln p after each accepted step, since the last component was lost.
-        steps: passes over the rows, those of guesses that were refused among them.
-        gap: what is estimated to be left to gain. converged: whether that is within the tolerance.
-        lost: the components removed on the way.
+        mixture: the best one. path: ln p after each accepted step, since the last component was lost.
+        steps: passes over the rows, rejected extrapolations included.
+        remaining_gain: an estimate of what more steps would gain. converged: whether that is within the tolerance.
+        interrupted: whether the user stopped it. lost: the components removed on the way.
     """
 
     mixture: Mixture
     path: tuple[float, ...]
     steps: int
-    gap: float
+    remaining_gain: float
     converged: bool
     interrupted: bool
     lost: tuple[LostComponent, ...]
 
 
-def run_em_from_each(
+def run_from_starts(
     problem: Problem,
     starts: Sequence[Mixture],
     *,
@@ -61,16 +67,16 @@ def run_em_from_each(
     accelerate: bool = True,
     note: ReportStep = lambda steps, value: None,
 ) -> list[MixtureEMResult | None]:
-    """As `run_em` from each start, side by side; None where an interrupt came before there was something to keep.
+    """Run EM from each start, side by side; None where an interrupt came before there was something to keep.
 
-    `note` is told of the steps of all. Each climb is the one that it would be alone.
+    `note` is called for the steps of all. Each result is the one that `run_from_start` would return.
     """
     states = [MixtureState.of(start, problem.structure) for start in starts]
-    climbs = [_run_one(problem, state, tol, StepBudget(max_iter), note) for state in states]
-    return run_together(climbs, answer_requests(problem, accelerate))
+    iterations = [_iterate(problem, state, tol, StepBudget(max_iter), note) for state in states]
+    return run_together(iterations, answer_requests(problem, accelerate))
 
 
-def run_em(
+def run_from_start(
     problem: Problem,
     start: Mixture,
     *,
@@ -79,55 +85,56 @@ def run_em(
     accelerate: bool = True,
     note: ReportStep = lambda steps, value: None,
 ) -> MixtureEMResult:
-    """EM from `start` until no more than tol is left to gain, or after max_iter passes; lost components are removed."""
-    (found,) = run_em_from_each(problem, [start], tol=tol, max_iter=max_iter, accelerate=accelerate, note=note)
-    if found is None:
+    """Run EM until no more than tol is left to gain, or for max_iter passes; lost components are removed."""
+    (result,) = run_from_starts(problem, [start], tol=tol, max_iter=max_iter, accelerate=accelerate, note=note)
+    if result is None:
         raise KeyboardInterrupt
-    return found
+    return result
 
 
-def rank_result(problem: Problem, found: MixtureEMResult) -> tuple[int, int, float]:
-    """Climbs in this order, the best first: most components left, fewest held by the bound, likeliest."""
-    return len(found.lost), int(problem.held(found.mixture).sum()), -found.path[-1]
+def rank_result(problem: Problem, result: MixtureEMResult) -> tuple[int, int, float]:
+    """Return the key by which results are sorted, best first: fewest components lost, fewest clamped, most likely."""
+    return len(result.lost), int(clamped_components(problem, result.mixture).sum()), -result.path[-1]
 
 
-def _run_one(
-    problem: Problem, start: MixtureState, tol: float, passes: StepBudget, note: ReportStep
+def _iterate(
+    problem: Problem, start: MixtureState, tol: float, budget: StepBudget, note: ReportStep
 ) -> Generator[StepRequest[MixtureState], StepResult[MixtureState], MixtureEMResult]:
     lost = tuple[LostComponent, ...]()
     while True:
         try:
-            found = yield from _run_and_confirm(start, passes, tol, note)
+            end = yield from _iterate_and_confirm(start, budget, tol, note)
             break
         except ComponentLost as gone:
-            lost += (LostComponent(tuple(gone.state.means[gone.k].tolist()), passes.steps),)
-            start = MixtureState.of(drop_component(gone.state.mixture(problem.structure), gone.k), problem.structure)
-    gap = 0.0 if found.ended == "rounding" else found.remaining_gain  # no gain is left that could be seen
-    mixture = found.best.mixture(problem.structure)
-    return MixtureEMResult(mixture, found.path, passes.steps, gap, gap <= tol, found.interrupted, lost)
+            lost += (LostComponent(tuple(gone.state.means[gone.k].tolist()), budget.steps),)
+            rest = drop_component(gone.state.mixture(problem.structure), gone.k)
+            start = MixtureState.of(rest, problem.structure)
+    remaining = 0.0 if end.ended == "rounding" else end.remaining_gain  # no gain is left that could be seen
+    mixture = end.best.mixture(problem.structure)
+    return MixtureEMResult(mixture, end.path, budget.steps, remaining, remaining <= tol, end.interrupted, lost)
 
 
-def _run_and_confirm(
-    start: MixtureState, passes: StepBudget, tol: float, note: ReportStep
+def _iterate_and_confirm(
+    start: MixtureState, budget: StepBudget, tol: float, note: ReportStep
 ) -> Generator[StepRequest[MixtureState], StepResult[MixtureState], EMResult[MixtureState]]:
-    """A climb that has ended twice: what is left to gain is estimated from gains, and extrapolated ones mislead.
+    """Iterate until the end is confirmed: the remaining gain is estimated from gains, and extrapolated ones mislead.
 
-    From the end of one climb another, which knows nothing of the first, goes on to a part of the tolerance. If it
+    From the end of one iteration another, which knows nothing of the first, goes on to a part of the tolerance. If it
     gained more than tol on the way, the first had stopped early, and the second must be confirmed in its turn.
     """
-    found = yield from em_iterations(start, passes, tol=tol, note=note)
-    while found.ended == "converged" and passes.steps < passes.limit:
-        before = found.path
-        again = yield from em_iterations(found.best, passes, tol=CONFIRMATION_TOL * tol, note=note, known=found.last)
+    end = yield from em_iterations(start, budget, tol=tol, note=note)
+    while end.ended == "converged" and budget.steps < budget.limit:
+        path = end.path
+        again = yield from em_iterations(end.best, budget, tol=CONFIRMATION_TOL * tol, note=note, known=end.last)
         left = again.remaining_gain
-        gap = left if np.isfinite(left) else found.remaining_gain  # too few passes were left for another estimate
-        found = replace(again, path=before + again.path[1:], remaining_gain=gap)
-        if found.path[-1] - before[-1] + found.remaining_gain <= tol:
+        remaining = left if np.isfinite(left) else end.remaining_gain  # too few passes were left for a new estimate
+        end = replace(again, path=path + again.path[1:], remaining_gain=remaining)
+        if end.path[-1] - path[-1] + end.remaining_gain <= tol:
             break
-    return found
+    return end
 
 
 def drop_component(mixture: Mixture, k: int) -> Mixture:
-    """The mixture of the other components."""
+    """Return the mixture of the other components, their weights scaled to sum to 1."""
     weights = np.delete(mixture.weights, k)
     return Mixture(weights / weights.sum(), mixture.components[:k] + mixture.components[k + 1 :])

@@ -1,4 +1,4 @@
-"""`GaussianMixture`: the scikit-learn face of `fitting.mixture`."""
+"""`GaussianMixture`: the scikit-learn estimator for mixtures of Gaussians."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from eigenlens.errors import DataError, OptionError
 from eigenlens.estimator.iterative import IterativeFit
 from eigenlens.estimator.progress import progress_callback
 from eigenlens.estimator.rows import dense_blocks, map_blocks, to_frame_like, validate_rows
-from eigenlens.mixture import storage as mixture_files
+from eigenlens.mixture import storage
 from eigenlens.mixture.binned import fit_binned_mixture
 from eigenlens.mixture.fit import MixtureFit, fit_mixture
 from eigenlens.mixture.online import OnlineFit, fit_first_chunk, fit_next_chunk, resume_fit
@@ -33,7 +33,6 @@ from eigenlens.mixture.options import (
     warn_mixture_fit,
 )
 from eigenlens.mixture.structures.base import CovarianceStructure
-from eigenlens.mixture.structures.families import COVARIANCE_STRUCTURES
 
 __all__ = ["GaussianMixture"]
 
@@ -41,43 +40,44 @@ __all__ = ["GaussianMixture"]
 class GaussianMixture(IterativeFit[MixtureFit], DensityMixin, BaseEstimator):  # type: ignore[misc]
     """A density of several Gaussians, p(x) = Σ_k pi_k N(x | mu_k, C_k), by maximum likelihood; also soft clustering.
 
-    EM (Dempster, Laird and Rubin 1977), its steps extrapolated where they crawl, and a guess that loses is not taken.
-    Each step is one pass over the rows, in memory O(block), so files and Dask arrays are fitted as arrays are. NaN is a
-    missing entry: the likelihood is that of what is observed, exactly, whatever the structure of the covariances.
+    EM (Dempster, Laird and Rubin 1977), whose steps are extrapolated where they gain slowly; an extrapolation that
+    loses likelihood is rejected. Each step is one pass over the rows, in memory O(block), so files and Dask arrays are
+    fitted as arrays are. NaN is a missing value: the likelihood is that of the observed entries, exactly, whatever the
+    structure of the covariances.
 
     Parameters:
         n_components: the number K of Gaussians.
         covariance_type: "full", "tied" (one for all), "diag", "spherical"; "ppca" (W Wᵀ + v I) or "factor" (W Wᵀ +
             diag v), mixtures of latent Gaussians with n_factors dimensions.
         n_factors: the latent dimensions of "ppca" and "factor", below the number of features.
-        init: where EM starts. "k-means++", "k-means" or "random": from guesses at centres, or a function
+        init: the start of EM. "k-means++", "k-means" or "random": from guesses at centres, or a function
             (rows (n, d), weights (n,), K, generator) -> centres (K, d); from a known mixture (weights, means,
             covariances) or `Mixture`; or from responsibilities (n, K).
-        n_init: guesses that are tried by a few steps each, in threads; the best are climbed to the end. Of "k-means++"
-            every other guess is "random"; where rows are few there are twice as many, and more steps of each.
+        n_init: guesses, from each of which EM takes a few steps; the best are iterated to the end. With "k-means++"
+            every other guess is "random"; where rows are few there are twice as many guesses, and more steps from each.
         prior: None, or "conjugate", the prior of Fraley and Raftery (2007): inverse Wishart with scale cov(X) / K^(2/d)
             and d + 2 degrees of freedom, which keeps small components from collapsing. A singular cov(X) is shrunk
             towards its diagonal.
-        floor: every component has at least this share of the variance of all rows in every direction. The likelihood
-            has no maximum without: a component on a single row has an infinite one.
+        floor: every component has at least this share of the variance of all rows in every direction. Without a floor
+            the likelihood has no maximum: a component on a single row has an infinite one.
         max_iter: the most passes of EM.
-        tol: EM stops when the log-likelihood is estimated to be within tol a row of its maximum.
-        accelerate: False for plain steps of EM.
+        tol: EM stops when the log-likelihood per row is estimated to be within tol of its maximum.
+        accelerate: False for plain EM steps.
         random_state: seed of guesses and samples; the same seed gives the same mixture with any number of threads.
-        verbose: True for a progress bar, or a callable (done, in all, what); what says the log-likelihood.
+        verbose: True for a progress bar, or a callable (done, in all, label); the label has the log-likelihood.
 
     Attributes:
         weights_: (K,) pi. means_: (K, d) mu. covariances_: (K, d, d); (d, d) for "tied", (K, d) for "diag", (K,) for
             "spherical". From guesses, the largest component comes first.
         loglik_: Σ log p(x) of the fitted rows. loglik_path_: after each accepted step, never decreasing; with a prior
             its logarithm is included.
-        n_iter_, converged_: passes of the last climb, refused guesses included, and whether tol was met.
-        n_components_, n_samples_: components (one without rows is removed, with a warning) and rows that count.
-        model_: the frozen `Mixture`.
+        n_iter_, converged_: passes of the last iteration, rejected extrapolations included, and whether tol was met.
+        n_components_, n_samples_: components (one without rows is removed, with a warning) and rows with positive
+        weight. model_: the frozen `Mixture`.
 
-    Bad cases: K above the number of rows, no variance at all, columns without entries and infinities are errors.
-    Components that collapse are held at the floor and those without rows removed, rows without entries left out, and
-    constant columns kept, each with a warning.
+    K above the number of rows, no variance at all, columns without observed entries, and infinities are errors.
+    Components that collapse are clamped at the floor, components without rows are removed, rows without observed
+    entries are left out, and constant columns are kept, each with a warning.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -88,8 +88,6 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityMixin, BaseEstimator):  #
         >>> mixture.condition([0], [4.0]).mean.round(1)
         array([4.])
     """
-
-    _kind = "GaussianMixture"
 
     def __init__(
         self,
@@ -131,7 +129,7 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityMixin, BaseEstimator):  #
         rng = checks.generator(self.random_state)
         with progress_callback(self.verbose) as progress:
             fit = fit_mixture(source, K, options, rng, progress)
-        self._remember(fit, COVARIANCE_STRUCTURES[options.structure](options.n_factors), Like(X, source.dtype))
+        self._remember(fit, options.make_structure(), Like(X, source.dtype))
         warn_mixture_fit(fit, source, options.tol, options.max_iter)
         return self
 
@@ -139,8 +137,8 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityMixin, BaseEstimator):  #
         """Maximise the likelihood of counts (m,) in bins between edges (m + 1,), for a mixture of one feature.
 
         A bin has the probability Σ_k pi_k (Phi(b) − Phi(a)) between its ends, so nothing is lost by rounding to centres
-        (McLachlan and Jones 1988). The first edge may be −inf and the last inf: bins that are open. `loglik_` is that
-        of the bins, Σ counts log P(bin), and n_samples_ the sum of the counts.
+        (McLachlan and Jones 1988). The first edge may be −inf and the last inf: open bins. `loglik_` is that of the
+        bins, Σ counts log P(bin), and n_samples_ the sum of the counts.
 
         >>> edges = [-float("inf"), -1.0, 0.0, 1.0, 2.0, float("inf")]
         >>> mixture = GaussianMixture(random_state=0).fit_binned(edges, [159, 341, 341, 136, 23])
@@ -154,32 +152,35 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityMixin, BaseEstimator):  #
         with progress_callback(self.verbose) as progress:
             fit = fit_binned_mixture(ends, weight, K, options, rng, progress)
         validate_rows(self, source, reset=True)
-        self._remember(fit, COVARIANCE_STRUCTURES[options.structure](options.n_factors), Like(ends))
+        self._remember(fit, options.make_structure(), Like(ends))
         warn_mixture_fit(fit, source, options.tol, options.max_iter)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, decay: float = 0.7) -> Self:
-        """Learn from a chunk of rows that need not be kept: EM by steps (Cappé and Moulines 2009).
+        """Learn from a chunk of rows that need not be kept: online EM (Cappé and Moulines 2009).
 
-        The first chunk, of at least K rows, is fitted to the end. Each further one of b rows makes a single step: the
-        moments of the components move towards those of the chunk by (b / N)^decay of the way, N being all rows so far.
-        With decay=1 every row counts the same for ever; the smaller it is, the sooner the first chunks are forgotten.
-        Between 0.5 and 1 the mixture settles at a maximum of the likelihood as chunks go on. Goes on from `fit` too.
+        The first chunk, of at least K rows, is fitted to convergence. Each further one of b rows makes a single step:
+        the moments of the components move towards those of the chunk by (b / N)^decay of the way, N being all rows so
+        far. With decay=1 every row counts the same for ever; the smaller it is, the sooner the first chunks are
+        forgotten. Between 0.5 and 1 the mixture settles at a maximum of the likelihood as chunks go on. It also goes on
+        from `fit`.
 
         Afterwards `loglik_` is the sum over the chunks, each but the first by the mixture before it learned from it;
-        aic and bic ask for rows. Chunks in random order do best, and small first chunks want prior="conjugate".
+        aic and bic need rows. Chunks in random order do best, and small first chunks need prior="conjugate".
         """
         first = not self.__sklearn_is_fitted__()
         share = checks.real("decay", decay, 0.5, 1.0 + 1e-12)
         source = validate_rows(self, X, sample_weight, reset=first)
         K, options = check_mixture_options(self, source, starts=first)
-        structure = COVARIANCE_STRUCTURES[options.structure](options.n_factors)
+        structure = options.make_structure()
         if first:
             check_total_weight(source)
             with progress_callback(self.verbose) as progress:
                 state = fit_first_chunk(source, K, options, checks.generator(self.random_state), progress)
         elif structure != self._structure:
-            raise OptionError("covariance_type or n_factors was changed since the first chunk; use fit, or a clone.")
+            raise OptionError(
+                "covariance_type or n_factors was changed since the first chunk", fix="use fit, or a clone"
+            )
         else:
             state = fit_next_chunk(self._chunks or resume_fit(self._fitted, options), source, options, share)
         self._remember(state.fit, structure, Like(X, source.dtype) if first else self._rows_like, state)
@@ -187,35 +188,35 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityMixin, BaseEstimator):  #
         return self
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
-        """`fit`, then `predict` of the same rows."""
+        """Fit to the rows of X, then predict their components."""
         return self.fit(X, y, sample_weight=sample_weight).predict(X)
 
     # ---- rows to components -----------------------------------------------------------------------------
 
     def predict(self, X: Any) -> Array:
-        """The likeliest component (n,) of each row."""
+        """Return the most likely component (n,) of each row."""
         joint = self._by_block(validate_rows(self, X), Mixture.log_joint)
         return np.asarray(joint.argmax(axis=1))
 
     def predict_proba(self, X: Any) -> Any:
-        """P(component k | x_i) (n, K)."""
+        """Return P(component k | x_i) (n, K)."""
         source = validate_rows(self, X)
         return Like(X, source.dtype)(self._by_block(source, Mixture.responsibilities))
 
     def impute(self, X: Any, return_std: bool = False) -> Any:
-        """X (n, d) with NaN replaced by its conditional mean given the observed entries of the row.
+        """Return X (n, d) with NaN replaced by its conditional mean given the observed entries of the row.
 
-        With return_std also the conditional standard deviations (n, d), 0 for observed entries. The distribution of an
-        entry is a mixture itself (`condition`), so its mean may lie where it hardly ever is. A frame gives frames of
+        With return_std, also the conditional standard deviations (n, d), 0 for observed entries. The distribution of an
+        entry is itself a mixture (`condition`), so its mean may lie where its density is low. A frame gives frames of
         the same kind, index and columns; everything else arrays.
         """
         source, with_std = validate_rows(self, X), checks.boolean("return_std", return_std)
-        parts = [self._imputed(block) for block in dense_blocks(source)]
+        parts = [self._impute_block(block) for block in dense_blocks(source)]
         like = Like(X, source.dtype)
         found = [to_frame_like(like(np.concatenate(part)), X, source) for part in zip(*parts, strict=True)]
         return tuple(found) if with_std else found[0]
 
-    def _imputed(self, rows: Array) -> tuple[Array, Array]:
+    def _impute_block(self, rows: Array) -> tuple[Array, Array]:
         if np.any(np.isinf(rows)):
             raise explain_nonfinite(as_source(rows))
         return self.model_.impute(rows, return_std=True)
@@ -223,31 +224,32 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityMixin, BaseEstimator):  #
     # ---- the density ------------------------------------------------------------------------------------
 
     def score_samples(self, X: Any) -> Array:
-        """Log density (n,) of what is observed of each row; 0 for a row without entries."""
+        """Return the log density (n,) of the observed entries of each row; 0 for a row without any."""
         return self._by_block(validate_rows(self, X), Mixture.log_density)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Mean log density per row."""
+        """Return the mean log density per row."""
         source = counted(validate_rows(self, X, sample_weight))
         return float(np.average(self._by_block(source, Mixture.log_density), weights=source.weight))
 
     def cdf(self, x: Any) -> Array:
-        """P(X ≤ x) (n,), for a mixture of one feature."""
+        """Return P(X ≤ x) (n,), for a mixture of one feature."""
         if self.model_.means.shape[1] != 1:
             raise OptionError(
-                f"cdf is of one dimension, and this mixture has {self.model_.means.shape[1]}: take marginal([j]) first."
+                f"cdf needs one dimension, and this mixture has {self.model_.means.shape[1]}",
+                fix="take marginal([j]) first",
             )
         return self.model_.cdf(x)
 
     def icl(self, X: Any, sample_weight: Any = None) -> float:
-        """BIC − 2 Σ w log P(likeliest component | x): BIC with a price for rows that could be of several components.
+        """Return BIC − 2 Σ w log P(most likely component | x): BIC with a penalty for rows between components.
 
         Biernacki, Celeux and Govaert (2000); the smaller the better.
         """
         source = counted(validate_rows(self, X, sample_weight))
-        unsure = self._by_block(source, _log_surest)
-        weight = np.ones(len(unsure)) if source.weight is None else source.weight
-        return self.bic(X, sample_weight) - 2.0 * float(weight @ unsure)
+        log_best = self._by_block(source, _log_most_likely)
+        weight = np.ones(len(log_best)) if source.weight is None else source.weight
+        return self.bic(X, sample_weight) - 2.0 * float(weight @ log_best)
 
     @property
     def _n_parameters(self) -> int:
@@ -258,11 +260,11 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityMixin, BaseEstimator):  #
 
     def _fitted_likelihood(self) -> tuple[float, float]:
         if self._fitted.n_iter > 1 and self._chunks is not None:
-            raise OptionError("after partial_fit the log-likelihood of the rows is not known; give them as X.")
+            raise OptionError("after partial_fit the log-likelihood of the rows is not known", fix="give them as X")
         return super()._fitted_likelihood()
 
     def _by_block(self, source: Source, method: Callable[[Mixture, Array], Array]) -> Array:
-        """A method of the mixture, of the rows of a source; infinities are an error."""
+        """Apply a method of the mixture to the rows of a source; infinities are an error."""
         check_is_fitted(self)
         model = self.model_
 
@@ -276,23 +278,27 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityMixin, BaseEstimator):  #
     # ---- other densities --------------------------------------------------------------------------------
 
     def sample(self, n_samples: int = 1, *, random_state: Any = None, return_labels: bool = False) -> Any:
-        """Rows (n_samples, d) drawn from the mixture; with return_labels also the component (n_samples,) of each."""
+        """Draw rows (n_samples, d) from the mixture; with return_labels also the component (n_samples,) of each."""
         rng = checks.generator(self.random_state if random_state is None else random_state)
         rows, labels = self.model_.sample_labelled(checks.integer("n_samples", n_samples, 1), rng)
         return (self._like(rows), labels) if checks.boolean("return_labels", return_labels) else self._like(rows)
 
     def marginal(self, columns: Any) -> Mixture:
-        """The mixture of some columns, by number or name, in this order."""
+        """Return the mixture of some columns, by number or name, in this order."""
         return self.model_.marginal(resolve_columns(self, columns))
 
     def condition(self, columns: Any, values: Any) -> Mixture:
-        """The mixture of the other columns given values of these; its `mean` is the regression on them."""
+        """Return the mixture of the other columns given values of these; its `mean` is the regression on them."""
         chosen = resolve_columns(self, columns)
         given = dense(np.atleast_1d(values))
         if given.shape != (len(chosen),) or not np.all(np.isfinite(given)):
-            raise DataError(f"values has shape {given.shape}; it must be {len(chosen)} finite numbers, one a column.")
+            raise DataError(
+                f"has shape {given.shape}; it must be {len(chosen)} finite numbers, one per column", argument="values"
+            )
         if len(chosen) == self.n_features_in_:
-            raise OptionError("columns names every column, so none is left; score_samples has their density.")
+            raise OptionError(
+                "names every column, so none is left", argument="columns", fix="score_samples has their density"
+            )
         return self.model_.condition(chosen, given)
 
     # ---- learned attributes: views of the model ---------------------------------------------------------
@@ -304,17 +310,17 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityMixin, BaseEstimator):  #
 
     @property
     def weights_(self) -> Any:
-        """(K,) pi."""
+        """The weights pi (K,)."""
         return self._like(self.model_.weights)
 
     @property
     def means_(self) -> Any:
-        """(K, d) mu."""
+        """The means mu (K, d)."""
         return self._like(self.model_.means)
 
     @property
     def covariances_(self) -> Any:
-        """(K, d, d); (d, d) for "tied", (K, d) for "diag", (K,) for "spherical"."""
+        """The covariances (K, d, d); (d, d) for "tied", (K, d) for "diag", (K,) for "spherical"."""
         structure: CovarianceStructure = self._structure
         return self._like(structure.covariances(self.model_.components))
 
@@ -328,11 +334,11 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityMixin, BaseEstimator):  #
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted mixture to one safetensors file, whole or not at all; read it with `eigenlens.load`."""
         check_is_fitted(self)
-        mixture_files.save(self, path)
+        storage.save(self, path)
 
     @classmethod
     def _restored(cls, arrays: dict[str, Array], header: dict[str, Any]) -> Self:
-        restored: Self = mixture_files.restore(cls, arrays, header)
+        restored: Self = storage.restore(cls, arrays, header)
         return restored
 
     # ---- for scikit-learn -------------------------------------------------------------------------------
@@ -350,11 +356,11 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityMixin, BaseEstimator):  #
 
 
 def _density_and_presence(model: Mixture, rows: Array) -> Array:
-    """(b, 2) the log density of what is observed of each row, and whether that is anything, 1 or 0."""
+    """Return (b, 2): the log density of the observed entries of each row, and 1 if there are any, else 0."""
     return np.column_stack([model.log_density(rows), ~np.isnan(rows).all(axis=1)])
 
 
-def _log_surest(model: Mixture, rows: Array) -> Array:
-    """log P(likeliest component | x) (b,); 0 for a row without entries, which counts for nothing."""
-    surest = np.log(model.responsibilities(rows).max(axis=1))
-    return np.asarray(np.where(np.isnan(rows).all(axis=1), 0.0, surest))
+def _log_most_likely(model: Mixture, rows: Array) -> Array:
+    """Return log P(most likely component | x) (b,); 0 for a row without observed entries, which does not count."""
+    log_best = np.log(model.responsibilities(rows).max(axis=1))
+    return np.asarray(np.where(np.isnan(rows).all(axis=1), 0.0, log_best))

@@ -11,27 +11,29 @@ import numpy as np
 from eigenlens.data.source import Progress, Source
 from eigenlens.densities.mixture import Mixture
 from eigenlens.missing.result import step_label
-from eigenlens.mixture.em import LostComponent, MixtureEMResult, rank_result, run_em_from_each
-from eigenlens.mixture.em_step import Problem, stacked_terms
-from eigenlens.mixture.problem import make_problem, summarise_rows
+from eigenlens.mixture.em import LostComponent, MixtureEMResult, rank_result, run_from_starts
+from eigenlens.mixture.em_step import clamped_components
+from eigenlens.mixture.problem import Problem, make_problem
 from eigenlens.mixture.starts import Start, StartRule, from_centres, k_means_plus_plus
-from eigenlens.mixture.structures.families import COVARIANCE_STRUCTURES
+from eigenlens.mixture.structures import make_structure
+from eigenlens.mixture.structures.base import CovarianceStructure
+from eigenlens.mixture.summarise_rows import summarise_rows
 
-__all__ = ["MixtureFit", "MixtureOptions", "best_fit", "fit_mixture"]
+__all__ = ["MixtureFit", "MixtureOptions", "best_fit", "fit_mixture", "mixture_parameters"]
 
 
 @dataclass(frozen=True, eq=False)
 class MixtureOptions:
-    """How a mixture is fitted.
+    """The options of a fit.
 
     Attributes:
-        structure: of the covariances, a name in STRUCTURES. n_factors: latent dimensions of "ppca" and "factor".
-        starting: makes the mixtures from which EM starts; see `mixture_starts`.
+        structure: of the covariances, a name in COVARIANCE_STRUCTURES. n_factors: latent dimensions, where it has some.
+        starting: makes the mixtures from which EM starts; see `starts`.
         prior: a name in PRIORS.
         floor: a component has at least this share of the variance of all rows in every direction.
-        tol: log-likelihood a row that may be left to gain. max_iter: the most passes of a climb.
+        tol: log-likelihood per row that may be left to gain. max_iter: the most passes from one start.
         accelerate: whether steps are extrapolated.
-        in_order: whether components stay in the order of the start; else the largest comes first.
+        in_order: whether components stay in the order of the start; otherwise the largest comes first.
     """
 
     structure: str = "full"
@@ -44,54 +46,58 @@ class MixtureOptions:
     accelerate: bool = True
     in_order: bool = False
 
+    def make_structure(self) -> CovarianceStructure:
+        """Return the covariance structure."""
+        return make_structure(self.structure, self.n_factors)
+
 
 @dataclass(frozen=True, eq=False)
 class MixtureFit:
-    """A mixture, and how it was found.
+    """A mixture, and how it was fitted.
 
     Attributes:
         model: the frozen `Mixture`.
         loglik: Σ w ln p(x) over the rows.
         path: ln p(rows) + ln p(model) after each accepted step, never decreasing; the second is 0 without a prior.
-        n_iter: passes of the climb. gap: log-likelihood a row that is estimated to be left to gain.
-        converged: whether that is within tol. interrupted: whether the user stopped it: the model is the best so far.
-        weight: Σw. rows: how many rows count. parameters: how many numbers of the mixture are free.
-        held: the components that would have collapsed, but for the bound of covariances.
-        lost: the components that were removed. constant: the columns without variance.
-        empty: how many rows have no entry at all, and were left out.
+        n_iter: passes of EM. remaining_gain: an estimate of the log-likelihood per row that is left to gain.
+        converged: whether that is within tol. interrupted: whether the user stopped it; the model is the best so far.
+        weight: Σw. rows: the number of rows with positive weight. parameters: the number of free parameters.
+        clamped: the components that would have collapsed, if it were not for the floor of covariances.
+        lost: the components that were removed. constant: the constant columns.
+        empty: the number of rows without an observed entry, which were left out.
     """
 
     model: Mixture
     loglik: float
     path: tuple[float, ...]
     n_iter: int
-    gap: float
+    remaining_gain: float
     converged: bool
     interrupted: bool
     weight: float
     rows: int
     parameters: int
-    held: tuple[int, ...] = ()
+    clamped: tuple[int, ...] = ()
     lost: tuple[LostComponent, ...] = ()
     constant: tuple[int, ...] = ()
     empty: int = 0
 
     def aic(self) -> float:
-        """−2 loglik + 2 parameters."""
+        """Return −2 loglik + 2 parameters; smaller is better."""
         return -2.0 * self.loglik + 2.0 * self.parameters
 
     def bic(self) -> float:
-        """−2 loglik + parameters ln Σw; the smaller the better."""
+        """Return −2 loglik + parameters ln Σw; smaller is better."""
         return -2.0 * self.loglik + self.parameters * float(np.log(self.weight))
 
 
 def fit_mixture(
     source: Source, K: int, options: MixtureOptions, rng: np.random.Generator, progress: Progress | None = None
 ) -> MixtureFit:
-    """A mixture of K Gaussians by EM, in memory O(block).
+    """Fit a mixture of K Gaussians by EM, in memory O(block).
 
-    A pass for the moments of all rows, one for a sample of them from which EM starts, and then a pass a step. NaN is a
-    missing entry: the likelihood is that of what is observed.
+    One pass for the moments of all rows, one for a sample of them from which EM starts, and then one pass per step. NaN
+    is a missing value: the likelihood is that of the observed entries.
 
     >>> from eigenlens.data.memory import ArraySource
     >>> rng = np.random.default_rng(0)
@@ -100,22 +106,22 @@ def fit_mixture(
     >>> np.sort(fit.model.means.ravel()).round(1), fit.converged
     (array([-0.1,  6. ]), True)
     """
-    structure = COVARIANCE_STRUCTURES[options.structure](options.n_factors)
-    whole = summarise_rows(source, structure, progress)
-    problem = make_problem(whole, K, structure, prior=options.prior, floor=options.floor)
+    structure = options.make_structure()
+    overall = summarise_rows(source, structure, progress)
+    problem = make_problem(overall, K, structure, prior=options.prior, floor=options.floor)
     fit = best_fit(problem, options.starting(problem, K, rng), options, progress)
-    return replace(fit, constant=problem.constant, empty=whole.empty)
+    return replace(fit, constant=problem.constant, empty=overall.empty)
 
 
 def best_fit(
     problem: Problem, starts: list[Start], options: MixtureOptions, progress: Progress | None = None
 ) -> MixtureFit:
-    """The best of the climbs from some starts, which go on side by side; an interrupt leaves the best so far.
+    """Return the best of the fits from some starts, which run side by side; an interrupt leaves the best so far.
 
-    A start that the user interrupted is climbed from by no more than a pass, for its value.
+    From a start that the user interrupted, EM takes no more than one pass, for its value.
     """
     stopped = any(start.interrupted for start in starts)
-    found = run_em_from_each(
+    ends = run_from_starts(
         problem,
         [start.mixture for start in starts],
         tol=options.tol * problem.weight,
@@ -123,18 +129,18 @@ def best_fit(
         accelerate=options.accelerate,
         note=_report_steps(progress, options.max_iter),
     )
-    pairs = zip(starts, found, strict=True)
-    climbs = [replace(one, lost=start.lost + one.lost) for start, one in pairs if one is not None]
-    if not climbs:
+    pairs = zip(starts, ends, strict=True)
+    results = [replace(end, lost=start.lost + end.lost) for start, end in pairs if end is not None]
+    if not results:
         raise KeyboardInterrupt
-    stopped |= any(one is None or one.interrupted for one in found)
-    best = replace(min(climbs, key=partial(rank_result, problem)), interrupted=stopped)
+    stopped |= any(end is None or end.interrupted for end in ends)
+    best = replace(min(results, key=partial(rank_result, problem)), interrupted=stopped)
     model = best.mixture if options.in_order else _largest_first(best.mixture)
     return _make_fit(model, best, problem)
 
 
 def _report_steps(progress: Progress | None, most: int) -> Callable[[int, float], None]:
-    """Tells of climbs that go on side by side: of the one that is ahead, once a step, and of the best value of all."""
+    """Return what reports runs that go on side by side: the one that is ahead, once per step, and the best value."""
     ahead, best = 0, -np.inf
 
     def note(step: int, value: float) -> None:
@@ -148,24 +154,30 @@ def _report_steps(progress: Progress | None, most: int) -> Callable[[int, float]
 
 
 def _largest_first(mixture: Mixture) -> Mixture:
-    """The same mixture whatever the start: without an order of their own, components come by their weight."""
+    """Sort components by weight: they have no order of their own, and the result should not depend on the start."""
     order = np.argsort(-mixture.weights, kind="stable")
     return Mixture(mixture.weights[order], tuple(mixture.components[k] for k in order))
 
 
-def _make_fit(model: Mixture, found: MixtureEMResult, problem: Problem) -> MixtureFit:
-    K, d = model.means.shape
+def mixture_parameters(model: Mixture, structure: CovarianceStructure) -> int:
+    """Return the number of free parameters: weights, means and covariances."""
+    K, d = map(int, model.means.shape)
+    return K - 1 + K * d + structure.n_parameters(d, K)
+
+
+def _make_fit(model: Mixture, result: MixtureEMResult, problem: Problem) -> MixtureFit:
+    assert model.terms is not None
     return MixtureFit(
         model=model,
-        loglik=found.path[-1] - float(problem.prior.log_densities(stacked_terms(model)).sum()),
-        path=found.path,
-        n_iter=found.steps,
-        gap=found.gap / problem.weight,
-        converged=found.converged,
-        interrupted=found.interrupted,
+        loglik=result.path[-1] - float(problem.prior.log_densities(model.terms).sum()),
+        path=result.path,
+        n_iter=result.steps,
+        remaining_gain=result.remaining_gain / problem.weight,
+        converged=result.converged,
+        interrupted=result.interrupted,
         weight=problem.weight,
         rows=problem.rows,
-        parameters=K - 1 + K * d + problem.structure.parameters(d, K),
-        held=tuple(np.flatnonzero(problem.held(model)).tolist()),
-        lost=found.lost,
+        parameters=mixture_parameters(model, problem.structure),
+        clamped=tuple(np.flatnonzero(clamped_components(problem, model)).tolist()),
+        lost=result.lost,
     )

@@ -1,9 +1,9 @@
-"""The pass of a mixture of Gaussians over rows with missing entries (Ghahramani and Jordan 1994), exact.
+"""The E-step of a mixture of Gaussians for rows with missing values (Ghahramani and Jordan 1994), exact.
 
-A pattern of gaps observes columns o and misses m. Of component k it needs one Cholesky factor of C_oo, the regression
-C_mo C_oo⁻¹ on the observed entries, and the covariance C_mm − C_mo C_oo⁻¹ C_om that is left: filled rows and what is
-left, weighted by responsibilities, are the moments of complete rows as far as these are known. So the M-step is that of
-complete rows, whatever the structure, and EM climbs the likelihood of the observed entries.
+A pattern of missing values observes columns o and misses m. For component k it needs one Cholesky factor of C_oo, the
+regression C_mo C_oo⁻¹ on the observed entries, and the covariance C_mm − C_mo C_oo⁻¹ C_om that remains: imputed rows
+and remaining covariances, weighted by responsibilities, are the expected moments of complete rows. So the M-step is
+that of complete rows, whatever the structure, and EM increases the likelihood of the observed entries.
 """
 
 from __future__ import annotations
@@ -17,51 +17,42 @@ import numpy as np
 
 from eigenlens.arrays import Array, dense
 from eigenlens.data.source import Block
-from eigenlens.densities.mixture import Mixture
-from eigenlens.densities.mixture_terms import DiagonalTerms, EStep, FullTerms, StackedEStep, Terms
+from eigenlens.densities.mixture_terms import DiagonalTerms, EStep, FullTerms, Terms
 from eigenlens.native.mixture_incomplete import gaps_passes
 from eigenlens.stats.moments import ColumnMoments, Moments
 
-__all__ = ["observed_e_step", "responsibilities_and_loglik", "single_observed_e_step"]
+__all__ = ["observed_e_step", "responsibilities_and_loglik"]
 
-PATTERN_PIECE_ENTRIES, DEVIATION_ENTRIES = 1 << 20, 1 << 19
-"""Entries of rows whose patterns are compared at a time, and of deviations that are worked on together."""
+PATTERN_PIECE_ENTRIES = 1 << 20
+"""Entries of the rows whose patterns are compared at a time: 8 MB, which bounds the memory of a large block."""
+
+DEVIATION_ENTRIES = 1 << 19
+"""Entries of the deviations from all means that are worked on together, so that they stay in cache."""
 
 LOG_2PI = float(np.log(2.0 * np.pi))
 
 
-def single_observed_e_step(mixture: Mixture) -> Callable[[Block], EStep]:
-    """What a pass for this mixture makes of a block of rows (b, d) in which NaN is missing.
+def observed_e_step(terms: Terms, S: int = 1) -> Callable[[Block], EStep]:
+    """Return the E-step of S mixtures, one after the other, for rows (b, d) in which NaN is a missing value.
 
-    Rows without entries say nothing, and are left out. Cost of a row as that of a complete one, and K d³ a pattern.
+    Rows without observed entries say nothing, and are left out. A row costs as much as a complete one, and a pattern
+    K d³ more.
 
     >>> from eigenlens.densities.covariance import Full
     >>> from eigenlens.densities.gaussian import Gaussian
+    >>> from eigenlens.densities.mixture import Mixture
     >>> model = Mixture(np.ones(1), (Gaussian(np.zeros(2), Full(np.array([[2.0, 1.0], [1.0, 2.0]]))),))
-    >>> moments = single_observed_e_step(model)(Block(np.array([[4.0, np.nan], [np.nan, np.nan]]))).moments
+    >>> moments = observed_e_step(model.terms)(Block(np.array([[4.0, np.nan], [np.nan, np.nan]]))).moments
     >>> moments.weight, moments.mean, moments.scatter[0]
     (array([1.]), array([[4., 2.]]), array([[0. , 0. ], [0. , 1.5]]))
     """
-    assert mixture.terms is not None
-    read = observed_e_step(mixture.terms, 1)
-
-    def one(block: Block) -> EStep:
-        found = read(block)
-        return EStep(float(found.logliks[0]), found.moments)
-
-    return one
+    return partial(_sum_over_pieces, e_step=partial(OBSERVED_E_STEPS[type(terms)], terms, S))
 
 
-def observed_e_step(terms: Terms, S: int) -> Callable[[Block], StackedEStep]:
-    """The same for S mixtures, whose terms stand one after the other."""
-    return partial(_summed, read=partial(OBSERVED_E_STEPS[type(terms)], terms, S))
-
-
-def _summed(block: Block, read: Callable[[Array, Array], StackedEStep]) -> StackedEStep:
-    """Σ read(rows, weights) over dense pieces of the rows."""
+def _sum_over_pieces(block: Block, e_step: Callable[[Array, Array], EStep]) -> EStep:
     step = max(1, PATTERN_PIECE_ENTRIES // block.rows.shape[1])
     parts = (slice(start, start + step) for start in range(0, max(1, block.rows.shape[0]), step))
-    return reduce(add, (read(*_piece(block, part)) for part in parts))
+    return reduce(add, (e_step(*_piece(block, part)) for part in parts))
 
 
 def _piece(block: Block, part: slice) -> tuple[Array, Array]:
@@ -70,30 +61,30 @@ def _piece(block: Block, part: slice) -> tuple[Array, Array]:
 
 
 def responsibilities_and_loglik(joint: Array, w: Array) -> tuple[Array, Array]:
-    """Σ w ln Σ_k exp(joint) (...) and the responsibilities times w, of joint (..., K, c) and w (..., c)."""
+    """Return Σ w ln Σ_k exp(joint) (...) and the responsibilities times w, for joint (..., K, c) and w (..., c)."""
     top = joint.max(axis=-2)
     shares = np.exp(joint - top[..., None, :])
     total = shares.sum(axis=-2)
     return np.sum(w * (top + np.log(total)), axis=-1), shares * (w / total)[..., None, :]
 
 
-def _by_matrices(terms: FullTerms, S: int, X: Array, w: Array) -> StackedEStep:
-    """Reads rows (n, d) with weights (n,) by covariance matrices."""
+def _full_e_step(terms: FullTerms, S: int, X: Array, w: Array) -> EStep:
+    """Take the E-step for rows (n, d) with weights (n,) by covariance matrices."""
     found = gaps_passes(X, w, terms.log_weights, terms.means, terms.covariances, S)
-    return StackedEStep(found.loglik, Moments.about(terms.means, found.weight, found.total, found.spread))
+    return EStep(found.loglik, Moments.about(terms.means, found.weight, found.total, found.spread))
 
 
-def _by_columns(terms: DiagonalTerms, S: int, X: Array, w: Array) -> StackedEStep:
-    """Reads rows (n, d) with weights (n,) by variances: a missing entry is as far off as its variance says."""
-    counts = (w > 0.0) & ~np.isnan(X).all(axis=1)
-    X, w, K = X[counts], w[counts], len(terms.means)
-    found = StackedEStep(np.zeros(S), ColumnMoments(np.zeros(K), terms.means, np.zeros(terms.means.shape)))
+def _diagonal_e_step(terms: DiagonalTerms, S: int, X: Array, w: Array) -> EStep:
+    """Take the E-step for rows (n, d) with weights (n,) by variances; a missing entry adds its variance."""
+    used = (w > 0.0) & ~np.isnan(X).all(axis=1)
+    X, w, K = X[used], w[used], len(terms.means)
+    nothing = EStep(np.zeros(S), ColumnMoments(np.zeros(K), terms.means, np.zeros(terms.means.shape)))
     step = max(1, DEVIATION_ENTRIES // terms.means.size)
     pieces = (slice(start, start + step) for start in range(0, len(X), step))
-    return reduce(add, (_columns_piece(terms, S, X[piece], w[piece]) for piece in pieces), found)
+    return reduce(add, (_diagonal_piece(terms, S, X[piece], w[piece]) for piece in pieces), nothing)
 
 
-def _columns_piece(terms: DiagonalTerms, S: int, X: Array, w: Array) -> StackedEStep:
+def _diagonal_piece(terms: DiagonalTerms, S: int, X: Array, w: Array) -> EStep:
     mu, seen, variances = terms.means, ~np.isnan(X), 1.0 / terms.precisions
     D = np.where(seen, X - mu[:, None, :], 0.0)
     square = D * D
@@ -102,11 +93,11 @@ def _columns_piece(terms: DiagonalTerms, S: int, X: Array, w: Array) -> StackedE
     logliks, shares = responsibilities_and_loglik(joint.reshape(S, -1, len(X)), w)
     r = shares.reshape(joint.shape)
     squares = np.einsum("kc,kcd->kd", r, square) + (r @ ~seen) * variances
-    return StackedEStep(logliks, ColumnMoments.about(mu, r.sum(axis=1), np.einsum("kc,kcd->kd", r, D), squares))
+    return EStep(logliks, ColumnMoments.about(mu, r.sum(axis=1), np.einsum("kc,kcd->kd", r, D), squares))
 
 
-OBSERVED_E_STEPS: dict[type, Callable[[Any, int, Array, Array], StackedEStep]] = {
-    FullTerms: _by_matrices,
-    DiagonalTerms: _by_columns,
+OBSERVED_E_STEPS: dict[type, Callable[[Any, int, Array, Array], EStep]] = {
+    FullTerms: _full_e_step,
+    DiagonalTerms: _diagonal_e_step,
 }
-"""How rows with gaps are read, by how the components are stacked."""
+"""E-steps for rows with missing values, by how the components are stacked."""

@@ -1,9 +1,9 @@
-"""Gaussian mixtures of rows that come in chunks and go: EM by steps (Cappé and Moulines 2009).
+"""Gaussian mixtures of rows that arrive in chunks and need not be kept: online EM (Cappé and Moulines 2009).
 
-What is kept of the rows are the moments of the components, s. A chunk of b rows out of N so far, itself among them,
-moves them to (1 − g) s + g s(chunk) with the step g = (b / N)^decay; the components are those that s asks for. With
-decay 1 every row counts the same, however bad the mixture was when it came; with less the first rows are forgotten, and
-above ½ the steps still become small enough for the mixture to settle at a maximum of the likelihood.
+The moments of the components, s, are kept of the rows. A chunk of b rows out of N so far, itself included, moves them
+to (1 − g) s + g s(chunk) with the step g = (b / N)^decay; the components are estimated from s. With decay 1 every row
+counts the same, however bad the mixture was when it came; with less the first rows are forgotten, and above ½ the steps
+still become small enough for the mixture to settle at a maximum of the likelihood.
 """
 
 from __future__ import annotations
@@ -21,16 +21,14 @@ from eigenlens.densities.mixture import Mixture
 from eigenlens.densities.mixture_terms import EStep
 from eigenlens.errors import DataError
 from eigenlens.mixture.em import LostComponent, drop_component
-from eigenlens.mixture.em_step import ComponentLost, Problem
-from eigenlens.mixture.fit import MixtureFit, MixtureOptions, fit_mixture
-from eigenlens.mixture.missing import observed_e_step, single_observed_e_step
-from eigenlens.mixture.problem import Overall, count_observed_rows, make_problem
-from eigenlens.mixture.structures.families import COVARIANCE_STRUCTURES
+from eigenlens.mixture.em_step import ComponentLost, clamped_components, estimate_mixture
+from eigenlens.mixture.fit import MixtureFit, MixtureOptions, fit_mixture, mixture_parameters
+from eigenlens.mixture.missing import observed_e_step
+from eigenlens.mixture.problem import Overall, Problem, make_problem
+from eigenlens.mixture.summarise_rows import count_observed_rows
 from eigenlens.stats.moments import ColumnMoments, Moments
 
 __all__ = ["OnlineFit", "fit_first_chunk", "fit_next_chunk", "resume_fit"]
-
-Grouped = Moments | ColumnMoments
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,26 +37,26 @@ class OnlineFit:
 
     Attributes:
         fit: the mixture; its loglik is the sum over the chunks, each by the mixture before it learned from it.
-        moments: of the components, Σ weight being that of all rows.
-        chunks: how many there were.
+        moments: of the components, with Σ weight that of all rows.
+        chunks: the number of chunks.
     """
 
     fit: MixtureFit
-    moments: Grouped
+    moments: Moments | ColumnMoments
     chunks: int
 
 
 def fit_first_chunk(
     source: Source, K: int, options: MixtureOptions, rng: np.random.Generator, progress: Progress | None = None
 ) -> OnlineFit:
-    """The mixture of the first chunk, fitted to the end; it has at least K rows."""
+    """Fit a mixture to the first chunk, of at least K rows, to convergence."""
     fit = fit_mixture(source, K, options, rng, progress)
-    return OnlineFit(fit, _read(source, fit.model).moments, 1)
+    return OnlineFit(fit, _e_step(source, fit.model).moments, 1)
 
 
 def resume_fit(fit: MixtureFit, options: MixtureOptions) -> OnlineFit:
-    """Further chunks after a fit: the moments are those that its components have."""
-    structure, weight = COVARIANCE_STRUCTURES[options.structure](options.n_factors), fit.weight * fit.model.weights
+    """Return the state for further chunks after a fit: the moments are those that its components imply."""
+    structure, weight = options.make_structure(), fit.weight * fit.model.weights
     parts: list[Any] = list(fit.model.components)
     if not structure.joint:
         v = np.stack([part.covariance.variances for part in parts])
@@ -68,42 +66,42 @@ def resume_fit(fit: MixtureFit, options: MixtureOptions) -> OnlineFit:
 
 
 def fit_next_chunk(state: OnlineFit, source: Source, options: MixtureOptions, decay: float) -> OnlineFit:
-    """One step of EM for another chunk; NaN is missing. One pass over its rows."""
-    fit, found = state.fit, _read(source, state.fit.model)
+    """Take one EM step for another chunk, in which NaN is a missing value, in one pass over its rows."""
+    fit, step = state.fit, _e_step(source, state.fit.model)
     rows, weight, empty = accumulate(counted(source), count_observed_rows)
     if not rows:
-        raise DataError("X has no observed entry in any row (NaN everywhere); leave this chunk out.")
+        raise DataError("X has no observed entry in any row (NaN everywhere)", fix="leave this chunk out")
     N = fit.weight + weight
     g = (weight / N) ** decay
-    before, chunk = state.moments.scaled((1.0 - g) * N / fit.weight), found.moments.scaled(g * N / weight)
+    before, chunk = state.moments.scaled((1.0 - g) * N / fit.weight), step.moments.scaled(g * N / weight)
     moments: Any = before + chunk  # type: ignore[operator]
-    whole = _overall(source, fit.rows + int(rows), moments)
-    structure = COVARIANCE_STRUCTURES[options.structure](options.n_factors)
-    problem = make_problem(whole, len(moments.weight), structure, prior=options.prior, floor=options.floor)
+    overall = _overall(source, fit.rows + int(rows), moments)
+    structure = options.make_structure()
+    problem = make_problem(overall, len(moments.weight), structure, prior=options.prior, floor=options.floor)
     model, moments, lost = _estimate(problem, moments, fit.model, state.chunks + 1)
-    K, d = model.means.shape
-    kept = replace(
-        fit, model=model, loglik=fit.loglik + found.loglik, path=(), n_iter=state.chunks + 1, gap=np.nan,
-        converged=False, interrupted=False, weight=float(N), rows=whole.rows,
-        parameters=K - 1 + K * d + structure.parameters(d, K), lost=lost,
-        held=tuple(np.flatnonzero(problem.held(model)).tolist()), constant=problem.constant, empty=int(empty),
+    new = replace(
+        fit, model=model, loglik=fit.loglik + float(step.logliks[0]), path=(), n_iter=state.chunks + 1,
+        remaining_gain=np.nan, converged=False, interrupted=False, weight=float(N), rows=overall.rows,
+        parameters=mixture_parameters(model, structure), lost=lost, constant=problem.constant, empty=int(empty),
+        clamped=tuple(np.flatnonzero(clamped_components(problem, model)).tolist()),
     )  # fmt: skip
-    return OnlineFit(kept, moments, state.chunks + 1)
+    return OnlineFit(new, moments, state.chunks + 1)
 
 
-def _read(source: Source, model: Mixture) -> EStep:
-    with np.errstate(all="ignore"):  # what is not finite is found in the result, and explained
-        found = accumulate(counted(source), single_observed_e_step(model))
-    if not (np.isfinite(found.loglik) and np.all(np.isfinite(found.moments.mean))):
+def _e_step(source: Source, model: Mixture) -> EStep:
+    assert model.terms is not None
+    with np.errstate(all="ignore"):  # entries that are not finite show up in the result, and are explained below
+        found = accumulate(counted(source), observed_e_step(model.terms))
+    if not (np.isfinite(found.logliks[0]) and np.all(np.isfinite(found.moments.mean))):
         raise explain_nonfinite(source)
     return found
 
 
-def _overall(source: Source, rows: int, moments: Grouped) -> Overall:
-    """All rows so far, by the moments of the components."""
+def _overall(source: Source, rows: int, moments: Moments | ColumnMoments) -> Overall:
+    """Return the overall moments of all rows so far, from those of the components."""
     pooled = moments.pooled
-    spread: Array = pooled.scatter if isinstance(moments, Moments) else pooled.square  # type: ignore[union-attr]
-    return Overall(source, rows, pooled.weight, pooled.mean, spread / pooled.weight, observed_e_step)
+    squares: Array = pooled.scatter if isinstance(moments, Moments) else pooled.square  # type: ignore[union-attr]
+    return Overall(source, rows, pooled.weight, pooled.mean, squares / pooled.weight, observed_e_step)
 
 
 def _estimate(
@@ -112,9 +110,9 @@ def _estimate(
     lost = tuple[LostComponent, ...]()
     while True:
         try:
-            return problem.estimate(moments, start), moments, lost
+            return estimate_mixture(problem, moments, start), moments, lost
         except ComponentLost as gone:
-            lost += (LostComponent(tuple(start.means[gone.k].tolist()), step),)
-            start = drop_component(start, gone.k)
             k = gone.k
+            lost += (LostComponent(tuple(start.means[k].tolist()), step),)
+            start = drop_component(start, k)
             moments = moments.regroup(lambda a, k=k: np.delete(a, k, axis=0))

@@ -1,4 +1,4 @@
-"""The gate of Gaussian mixtures, and what is said about a fit that deserves a second look."""
+"""Validation of the options of Gaussian mixtures, and the warnings of a fit."""
 
 from __future__ import annotations
 
@@ -17,31 +17,28 @@ from eigenlens.estimator.rows import count_rows
 from eigenlens.mixture.fit import MixtureFit, MixtureOptions
 from eigenlens.mixture.prior import PRIORS
 from eigenlens.mixture.starts import CENTRE_RULES, StartRule, from_centres, from_mixture, from_responsibilities
+from eigenlens.mixture.structures import COVARIANCE_STRUCTURES, has_factors, make_structure
 from eigenlens.mixture.structures.base import CovarianceStructure
-from eigenlens.mixture.structures.families import COVARIANCE_STRUCTURES
 
 __all__ = ["check_bins", "check_mixture_options", "check_total_weight", "resolve_columns", "warn_mixture_fit"]
 
-LATENT = ("ppca", "factor")
-
 
 def check_mixture_options(estimator: Any, source: Source, *, starts: bool = True) -> tuple[int, MixtureOptions]:
-    """The parameters of a `GaussianMixture`, checked once: K, and the options of `fit_mixture`.
+    """Check the parameters of a `GaussianMixture`; return K and the options of `fit_mixture`.
 
-    Without `starts`, for a mixture that goes on, `init` is not looked at.
+    Without `starts`, for a mixture that goes on learning, `init` is ignored.
     """
     K, d = checks.integer("n_components", estimator.n_components, 1), source.n_features
-    structure = checks.name("covariance_type", estimator.covariance_type, COVARIANCE_STRUCTURES)
-    bound = f"one less than the number of features, for covariance_type={structure!r}"
-    most = d - 1 if structure in LATENT else None
+    name = checks.name("covariance_type", estimator.covariance_type, COVARIANCE_STRUCTURES)
+    most = d - 1 if has_factors(name) else None
     if most == 0:
-        raise OptionError(f"covariance_type={structure!r} needs at least 2 features, but X has 1 feature(s).")
+        raise OptionError("needs at least 2 features, but X has 1 feature(s)", argument="covariance_type", value=name)
+    bound = f"one less than the number of features, for covariance_type={name!r}"
     n_factors = checks.integer("n_factors", estimator.n_factors, 1, most, bound)
-    made = COVARIANCE_STRUCTURES[structure](n_factors)
-    given = {"starting": _make_start_rule(estimator, made, K, source)} if starts else {}
+    given = {"starting": _make_start_rule(estimator, make_structure(name, n_factors), K, source)} if starts else {}
     return K, MixtureOptions(
         **given,
-        structure=structure,
+        structure=name,
         n_factors=n_factors,
         prior="none" if estimator.prior is None else checks.name("prior", estimator.prior, PRIORS),
         floor=checks.real("floor", estimator.floor, 0.0, 1.0),
@@ -53,13 +50,17 @@ def check_mixture_options(estimator: Any, source: Source, *, starts: bool = True
 
 
 def check_total_weight(source: Source) -> None:
-    """Refuse weights that count as no more than one row: likelihoods and criteria by them would mean nothing."""
+    """Check that weights count as more than one row: with less, likelihoods and criteria would mean nothing."""
     w = source.weight
     if w is not None and np.count_nonzero(w) > 1 and not w.sum() > 1.0:
         raise DataError(
-            f"sample_weight sums to {w.sum():g}, but a weight counts copies of its row, so the sum must exceed 1; "
-            "multiply the weights by the number of rows."
+            f"sums to {w.sum():g}, but a weight counts copies of its row, so the sum must exceed 1",
+            argument="sample_weight",
+            fix="multiply the weights by the number of rows",
         )
+
+
+# ---- init ---------------------------------------------------------------------------------------------------
 
 
 def _is_given(init: Any) -> bool:
@@ -80,54 +81,64 @@ def _make_start_rule(estimator: Any, structure: CovarianceStructure, K: int, sou
 
 def _check_init_structure(structure: CovarianceStructure, init: Mixture, K: int, d: int, name: str) -> Mixture:
     try:
-        spread = structure.arrays(init.components)
+        arrays = structure.arrays(init.components)
     except AttributeError:
         raise OptionError(
-            f"init is a Mixture whose components are not of covariance_type={name!r}; give "
-            "(weights, means, covariances) instead."
+            f"is a Mixture whose components are not of covariance_type={name!r}",
+            argument="init",
+            fix="give (weights, means, covariances) instead",
         ) from None
     _check_init_shapes({"weights": (init.weights, (K,)), "means": (init.means, (K, d))})
-    return Mixture(init.weights, structure.components(init.means, spread))
+    return Mixture(init.weights, structure.components(init.means, arrays))
 
 
 def _from_arrays(structure: CovarianceStructure, init: tuple[Any, ...], K: int, d: int) -> Mixture:
     if len(init) != 3:
-        raise OptionError(f"init is a tuple of {len(init)}; it must be (weights, means, covariances).")
+        raise OptionError(f"is a tuple of {len(init)}; it must be (weights, means, covariances)", argument="init")
     weights, means, covariances = (np.asarray(to_numpy(part), dtype=np.float64) for part in init)
-    shape = structure.shape(d, K)
+    shape = structure.covariance_shape(d, K)
     _check_init_shapes({"weights": (weights, (K,)), "means": (means, (K, d)), "covariances": (covariances, shape)})
     if not np.all(weights > 0.0):
-        raise OptionError(f"init has the weights {weights.tolist()[:8]}; they must be positive.")
-    mixture = Mixture(weights / weights.sum(), structure.components(means, structure.given(covariances)))
+        raise OptionError(f"has the weights {weights.tolist()[:8]}; they must be positive", argument="init")
+    mixture = Mixture(weights / weights.sum(), structure.components(means, structure.from_covariances(covariances)))
     try:
-        levels = mixture.terms.levels if mixture.terms is not None else weights
+        constants = mixture.terms.log_constants if mixture.terms is not None else weights
     except np.linalg.LinAlgError:
-        levels = np.full(K, np.nan)
-    if not np.all(np.isfinite(levels)):
-        raise OptionError("init has covariances that are not positive definite; add to their diagonals.")
+        constants = np.full(K, np.nan)
+    if not np.all(np.isfinite(constants)):
+        raise OptionError(
+            "has covariances that are not positive definite", argument="init", fix="add to their diagonals"
+        )
     return mixture
 
 
 def _check_init_shapes(arrays: dict[str, tuple[Array, tuple[int, ...]]]) -> None:
     for name, (array, shape) in arrays.items():
         if array.shape != shape:
-            raise OptionError(f"init has {name} of shape {array.shape}; for this X and n_components it is {shape}.")
+            raise OptionError(
+                f"has {name} of shape {array.shape}; for this X and n_components it is {shape}", argument="init"
+            )
         if not np.all(np.isfinite(array)):
-            raise OptionError(f"init has {name} that are NaN or infinite.")
+            raise OptionError(f"has {name} that are NaN or infinite", argument="init")
 
 
 def _check_responsibilities(init: Any, K: int, source: Source) -> Array:
-    """Responsibilities (n, K): not negative, and each row sums to 1, or is made to."""
+    """Return responsibilities (n, K), none negative, each row scaled to sum to 1."""
     shares, n = np.asarray(to_numpy(init), dtype=np.float64), count_rows(source)
     if shares.shape != (n, K):
-        raise OptionError(f"init has shape {shares.shape}; responsibilities of X and n_components are ({n}, {K}).")
+        raise OptionError(
+            f"has shape {shares.shape}; responsibilities of X and n_components are ({n}, {K})", argument="init"
+        )
     if not np.all(shares >= 0.0) or not np.all(np.isfinite(shares)) or not np.all(shares.any(axis=1)):
-        raise OptionError("init has responsibilities that are negative, not finite, or all 0 in a row.")
+        raise OptionError("has responsibilities that are negative, not finite, or all 0 in a row", argument="init")
     return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
 
+# ---- columns and bins ---------------------------------------------------------------------------------------
+
+
 def resolve_columns(estimator: Any, columns: Any) -> list[int]:
-    """Columns by number or name, each once, as numbers.
+    """Return columns given by number or name, each once, as numbers.
 
     >>> resolve_columns(type("Fitted", (), {"n_features_in_": 3}), [2, 0])
     [2, 0]
@@ -138,67 +149,75 @@ def resolve_columns(estimator: Any, columns: Any) -> list[int]:
     for column in given:
         if column not in names and not (isinstance(column, int | np.integer) and 0 <= column < d):
             known = f"names {names[:8]} or " if names else ""
-            raise OptionError(f"columns has {column!r}; columns are {known}numbers from 0 to {d - 1}.")
+            raise OptionError(f"has {column!r}; columns are {known}numbers from 0 to {d - 1}", argument="columns")
     found = [names.index(column) if column in names else int(column) for column in given]
     if not found or len(set(found)) < len(found):
-        raise OptionError(f"columns={given!r} must name at least one column, and each once.")
+        raise OptionError("must name at least one column, and each once", argument="columns", value=given)
     return found
 
 
 def check_bins(edges: Any, counts: Any, n_components: Any) -> tuple[Array, Array]:
-    """Edges (m + 1,) that ascend, the outer ones perhaps infinite, and counts (m,), none negative."""
+    """Return edges (m + 1,) that ascend, the outer ones perhaps infinite, and counts (m,), none negative."""
     ends, weight = (np.asarray(to_numpy(part), dtype=np.float64) for part in (edges, counts))
     if ends.ndim != 1 or weight.shape != (max(0, ends.size - 1),):
         raise DataError(
-            f"edges has shape {ends.shape} and counts {weight.shape}; they must be (m + 1,) and (m,), a count a bin."
+            f"has shape {ends.shape} and counts {weight.shape}; they must be (m + 1,) and (m,), one count per bin",
+            argument="edges",
         )
     inner = ends[1:-1]
     if not np.all(np.diff(ends) > 0.0) or not np.all(np.isfinite(inner)) or np.count_nonzero(np.isfinite(ends)) < 2:
-        raise DataError("edges must ascend, with at least 2 that are finite; only the first and last may be infinite.")
+        raise DataError(
+            "must ascend, with at least 2 that are finite; only the first and last may be infinite", argument="edges"
+        )
     if not np.all((weight >= 0.0) & np.isfinite(weight)):
-        raise DataError("counts has entries that are negative, NaN or infinite; they must be numbers of rows.")
+        raise DataError(
+            "has entries that are negative, NaN or infinite; they must be numbers of rows", argument="counts"
+        )
     filled = int(np.count_nonzero(weight))
     if filled < 2:
-        raise DataError(f"counts is positive in {filled} bins; at least 2 are needed to know of any spread.")
+        raise DataError(
+            f"is positive in {filled} bins; at least 2 are needed to estimate a variance", argument="counts"
+        )
     checks.integer("n_components", n_components, 1, filled, "the number of bins with a count")
     return ends, weight
 
 
-# ---- a second look ------------------------------------------------------------------------------------------
+# ---- warnings -----------------------------------------------------------------------------------------------
 
 
 _Message = tuple[str, type[Warning]]
 
 
 def warn_mixture_fit(fit: MixtureFit, source: Source, tol: float, max_iter: int) -> None:
-    """Warn the caller of `fit` of what deserves a second look: an early stop, components or columns without spread."""
-    climbed = _convergence_messages(fit, tol, max_iter) if fit.path else []
-    for message, kind in (*climbed, *_component_messages(fit), *_row_messages(fit, source)):
+    """Warn the caller of `fit` of an early stop, components that collapsed or were lost, and constant columns."""
+    convergence = _convergence_messages(fit, tol, max_iter) if fit.path else []
+    for message, kind in (*convergence, *_component_messages(fit), *_row_messages(fit, source)):
         warnings.warn(message, kind, stacklevel=3)
 
 
 def _convergence_messages(fit: MixtureFit, tol: float, max_iter: int) -> Iterator[_Message]:
-    about = f"about {fit.gap:.1e}" if np.isfinite(fit.gap) else "not known after so few steps"
-    short = f"log-likelihood a row still to gain: {about}, tol={tol:g}"
+    known = np.isfinite(fit.remaining_gain)
+    about = f"about {fit.remaining_gain:.1e}" if known else "not known after so few steps"
+    left = f"log-likelihood per row still to gain: {about}, tol={tol:g}"
     if fit.interrupted:
-        yield f"fit was interrupted after {fit.n_iter} steps; the best mixture is kept ({short}).", ConvergenceWarning
+        yield f"fit was interrupted after {fit.n_iter} steps; the best mixture is kept ({left}).", ConvergenceWarning
     elif not fit.converged:
-        yield f"EM stopped after {fit.n_iter} steps ({short}); raise max_iter={max_iter}, or tol.", ConvergenceWarning
+        yield f"EM stopped after {fit.n_iter} steps ({left}); raise max_iter={max_iter}, or tol.", ConvergenceWarning
 
 
 def _component_messages(fit: MixtureFit) -> Iterator[_Message]:
     for lost in fit.lost:
         yield (
-            f"the component at {_point(lost.mean)} had no rows left after {lost.step} steps and was removed; "
+            f"the component at {_format_point(lost.mean)} had no rows left after {lost.step} steps and was removed; "
             f"{len(fit.model.weights)} are left. Ask for fewer, or give prior='conjugate'.",
             DataWarning,
         )
-    if fit.held:
+    if fit.clamped:
         sizes = fit.model.weights * fit.weight
-        which = [f"{k} at {_point(fit.model.means[k])} of {sizes[k]:.4g} rows" for k in fit.held[:5]]
+        which = [f"{k} at {_format_point(fit.model.means[k])} of {sizes[k]:.4g} rows" for k in fit.clamped[:5]]
         yield (
-            f"{len(fit.held)} of {len(sizes)} components have collapsed: in some direction their rows have no spread, "
-            f"and they are held at the least variance that floor allows (component {', '.join(which)}). Give "
+            f"{len(fit.clamped)} of {len(sizes)} components have collapsed: in some direction their rows have no "
+            f"variance, and theirs is clamped at the smallest that floor allows (component {', '.join(which)}). Give "
             "prior='conjugate', or fewer components.",
             DataWarning,
         )
@@ -216,6 +235,6 @@ def _row_messages(fit: MixtureFit, source: Source) -> Iterator[_Message]:
         )
 
 
-def _point(mean: Sequence[float] | Array) -> str:
+def _format_point(mean: Sequence[float] | Array) -> str:
     shown = ", ".join(f"{value:.4g}" for value in mean[:4])
     return f"({shown}{', …' if len(mean) > 4 else ''})"

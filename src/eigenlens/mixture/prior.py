@@ -1,9 +1,9 @@
-"""The conjugate prior of Fraley and Raftery (2007), which keeps components from collapsing and knows no units.
+"""The conjugate prior of Fraley and Raftery (2007), which keeps components from collapsing whatever the units.
 
 A component's covariance is inverse Wishart with d + 2 degrees of freedom and scale cov(X) / K^(2/d), a K-th part of the
-volume that the rows take up; its mean is N(mean of X, C_k / 0.01). All of that acts as a few more rows: their scatter
-is added to that of the component, and the estimate is then that of maximum likelihood. A cov(X) that is singular, as
-that of fewer rows than columns is, would not keep components from collapsing: it is shrunk towards its diagonal.
+volume that the rows take up; its mean is N(mean of X, C_k / 0.01). The prior acts as a few more rows: their scatter is
+added to that of the component, and the estimate is then that of maximum likelihood. A singular cov(X), as that of fewer
+rows than columns is, would not keep components from collapsing, so it is shrunk towards its diagonal.
 """
 
 from __future__ import annotations
@@ -20,50 +20,50 @@ from eigenlens.stats.moments import ColumnMoments, Moments
 
 __all__ = ["PRIORS", "ConjugatePrior", "NoPrior", "Prior"]
 
-SHRINKAGE = 0.01
-"""Rows that the mean of all rows counts as, beside those of a component."""
+MEAN_ROWS = 0.01
+"""The number of rows that the overall mean counts as, beside those of a component (Fraley and Raftery 2007)."""
 
 MIN_DIRECTION_VARIANCE = 1e-7
-"""A direction has no variance if it has less than this, in units of the columns."""
+"""A direction counts as without variance below this, in units of the columns."""
 
-G = TypeVar("G", Moments, ColumnMoments)
+MomentsT = TypeVar("MomentsT", Moments, ColumnMoments)
 
 
 class Prior(Protocol):
-    """What is believed of the components before rows are seen."""
+    """A prior density of the components, in a form that acts as additional rows."""
 
-    def applied(self, moments: G) -> G:
-        """The moments of the components with the rows that the prior stands for."""
+    def add_rows(self, moments: MomentsT) -> MomentsT:
+        """Return the moments of the components with the rows that the prior stands for."""
         ...
 
     def log_densities(self, terms: Terms) -> Array:
-        """ln p(component k) (K,), but for a constant."""
+        """Return ln p(component k) (K,), up to a constant."""
         ...
 
 
 @dataclass(frozen=True)
 class NoPrior:
-    """Maximum likelihood."""
+    """The flat prior of maximum likelihood."""
 
-    def applied(self, moments: G) -> G:
-        """The moments as they are."""
+    def add_rows(self, moments: MomentsT) -> MomentsT:
+        """Return the moments unchanged."""
         return moments
 
     def log_densities(self, terms: Terms) -> Array:
-        """0 (K,)."""
-        return np.zeros(len(terms.levels))
+        """Return zeros (K,)."""
+        return np.zeros(len(terms.means))
 
 
 @dataclass(frozen=True, eq=False)
 class ConjugatePrior:
-    """ln p(mu_k, C_k) = −½ (a ln |C_k| + tr C_k⁻¹ S + kappa (mu_k − m)ᵀ C_k⁻¹ (mu_k − m)), but for a constant.
+    """ln p(mu_k, C_k) = −½ (a ln |C_k| + tr C_k⁻¹ S + kappa (mu_k − m)ᵀ C_k⁻¹ (mu_k − m)), up to a constant.
 
     Attributes:
-        rows: a, what is added to the weight of a component. scatter: S (d, d), or its diagonal (d,).
-        mean: m (d,). shrinkage: kappa.
+        rows: a, which is added to the weight of a component. scatter: S (d, d), or its diagonal (d,).
+        mean: m (d,). mean_rows: kappa.
 
     >>> prior = ConjugatePrior(6.0, np.array([2.0]), np.zeros(1), 1.0)
-    >>> some = prior.applied(ColumnMoments(np.array([3.0]), np.array([[4.0]]), np.array([[1.0]])))
+    >>> some = prior.add_rows(ColumnMoments(np.array([3.0]), np.array([[4.0]]), np.array([[1.0]])))
     >>> some.weight, some.mean, some.square
     (array([9.]), array([[3.]]), array([[15.]]))
     """
@@ -71,43 +71,43 @@ class ConjugatePrior:
     rows: float
     scatter: Array
     mean: Array
-    shrinkage: float = SHRINKAGE
+    mean_rows: float = MEAN_ROWS
 
-    def applied(self, moments: G) -> G:
-        """Weights n_k + a, means (n_k m_k + kappa m) / (n_k + kappa), scatters with S and what the means are off."""
+    def add_rows(self, moments: MomentsT) -> MomentsT:
+        """Return weights n_k + a, means (n_k m_k + kappa m) / (n_k + kappa), and scatters with S added."""
         centre = type(moments)(
-            np.full(len(moments.weight), self.shrinkage),
+            np.full(len(moments.weight), self.mean_rows),
             np.broadcast_to(self.mean, moments.mean.shape),
             np.broadcast_to(self.scatter, (len(moments.weight), *self.scatter.shape)),
         )
         return replace(moments + centre, weight=moments.weight + self.rows)
 
     def log_densities(self, terms: Terms) -> Array:
-        """ln p(component k) (K,), but for a constant."""
-        spread = terms.traces(self.scatter) + self.shrinkage * terms.distances(self.mean)
-        return -0.5 * (self.rows * terms.log_determinants + spread)
+        """Return ln p(component k) (K,), up to a constant."""
+        distances = terms.traces(self.scatter) + self.mean_rows * terms.distances(self.mean)
+        return -0.5 * (self.rows * terms.log_determinants + distances)
 
 
-class HasPseudoRows(Protocol):
-    """A structure, as far as the prior asks."""
+class HasPriorRows(Protocol):
+    """The part of a covariance structure that the prior needs."""
 
-    def pseudo(self, d: int, K: int) -> tuple[float, float]:
-        """How many rows the prior of one component adds, and which share of the scale."""
+    def prior_rows(self, d: int, K: int) -> tuple[float, float]:
+        """Return how many rows the prior of one component adds, and its share of the scale."""
         ...
 
 
-def _none(structure: HasPseudoRows, mean: Array, covariance: Array, K: int) -> Prior:
+def _none(structure: HasPriorRows, mean: Array, covariance: Array, K: int) -> Prior:
     return NoPrior()
 
 
-def _conjugate(structure: HasPseudoRows, mean: Array, covariance: Array, K: int) -> Prior:
+def _conjugate(structure: HasPriorRows, mean: Array, covariance: Array, K: int) -> Prior:
     d = mean.size
-    rows, share = structure.pseudo(d, K)
+    rows, share = structure.prior_rows(d, K)
     return ConjugatePrior(rows, shrink_if_singular(covariance) * (share / K ** (2.0 / d)), mean)
 
 
 def shrink_if_singular(covariance: Array) -> Array:
-    """The covariance (d, d), shrunk towards its diagonal by the share of directions in which it has no variance.
+    """Return the covariance (d, d), shrunk towards its diagonal by the share of directions without variance.
 
     >>> shrink_if_singular(np.array([[1.0, 2.0], [2.0, 4.0]]))
     array([[1., 1.], [1., 4.]])
@@ -119,5 +119,5 @@ def shrink_if_singular(covariance: Array) -> Array:
     return (1.0 - share) * covariance + share * np.diag(covariance.diagonal())
 
 
-PRIORS: dict[str, Callable[[HasPseudoRows, Array, Array, int], Prior]] = {"none": _none, "conjugate": _conjugate}
+PRIORS: dict[str, Callable[[HasPriorRows, Array, Array, int], Prior]] = {"none": _none, "conjugate": _conjugate}
 """Priors by name, made from the mean (d,) and covariance (d, d) or variances (d,) of all rows, for K components."""

@@ -1,48 +1,62 @@
-"""What is asked of a mixture: its rows, what they are like as a whole, and what its components may not fall below."""
+"""The problem that EM solves for a mixture: the rows, their overall moments, and the options of the components."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from eigenlens.arrays import Array, dense
-from eigenlens.data.coerce import explain_nonfinite
-from eigenlens.data.source import Block, Progress, Source, accumulate
-from eigenlens.densities.covariance import Diagonal, Full
-from eigenlens.densities.gaussian import Gaussian
-from eigenlens.densities.mixture import Mixture
+from eigenlens.arrays import Array
+from eigenlens.data.source import Block, Source
+from eigenlens.densities.mixture_terms import EStep, Terms
 from eigenlens.errors import DataError, OptionError
-from eigenlens.missing.result import constant_column_indices, missing_or_reraise
-from eigenlens.mixture.em import run_em
-from eigenlens.mixture.em_step import MakeEStep, Problem, complete_e_step, rows_unchanged
-from eigenlens.mixture.missing import observed_e_step
-from eigenlens.mixture.prior import PRIORS, NoPrior
+from eigenlens.missing.result import constant_column_indices
+from eigenlens.mixture.prior import PRIORS, Prior
 from eigenlens.mixture.structures.base import CovarianceStructure
-from eigenlens.mixture.structures.families import FullStructure
 from eigenlens.mixture.structures.parameters import floor_variances
-from eigenlens.stats.moments import ColumnMoments
 
-__all__ = ["Overall", "count_observed_rows", "covariance_floor", "make_problem", "summarise_rows"]
+__all__ = [
+    "MakeEStep",
+    "Overall",
+    "Problem",
+    "complete_e_step",
+    "covariance_floor",
+    "ensure_variance",
+    "make_problem",
+    "rows_unchanged",
+]
 
 MIN_OVERALL_VARIANCE, MIN_COMPONENT_VARIANCE = 1e-8, 1e-10
-"""The least variance in any direction, of all rows and of a component, in units of the columns: rows that fill no more
-than a plane have a density then."""
+"""The smallest variance in any direction, of all rows and of a component, in units of the columns' variances.
 
-SINGLE_GAUSSIAN_TOL, SINGLE_GAUSSIAN_STEPS = 1e-6, 30
-"""One Gaussian for rows with gaps is climbed to this much a row, or by so many steps: starts need no more."""
+Rows that fill no more than a plane have a density then. A component may be a hundred times narrower than the rows.
+"""
+
+MakeEStep = Callable[[Terms, int], Callable[[Block], EStep]]
+"""From the terms of S mixtures, one after the other, to the E-step that a pass takes on a block of rows."""
+
+
+def complete_e_step(terms: Terms, S: int) -> Callable[[Block], EStep]:
+    """Return the E-step for complete rows."""
+    return partial(terms.e_step, S=S)
+
+
+def rows_unchanged(rows: Array) -> Array:
+    """Return complete rows, which have nothing to fill in, unchanged."""
+    return rows
 
 
 @dataclass(frozen=True, eq=False)
 class Overall:
-    """All rows together.
+    """The rows of a source, and their moments taken together.
 
     Attributes:
-        source: the rows that count. rows: how many have an entry. weight: their Σw. empty: how many have none.
-        mean: (d,). covariance: theirs (d, d), or variances (d,) where the structure needs no more.
-        reading: what a pass for some mixtures makes of a block of them. filled: dense rows to complete ones.
+        source: the rows with positive weight. rows: how many have an observed entry. weight: the sum of their weights.
+        mean: (d,). covariance: (d, d), or variances (d,) where the structure needs no more.
+        make_e_step: makes the E-step for these rows. fill_missing: maps dense rows (b, d) to complete ones.
+        empty: how many rows have no observed entry.
     """
 
     source: Source
@@ -50,108 +64,79 @@ class Overall:
     weight: float
     mean: Array
     covariance: Array
-    reading: MakeEStep = complete_e_step
-    filled: Callable[[Array], Array] = rows_unchanged
+    make_e_step: MakeEStep = complete_e_step
+    fill_missing: Callable[[Array], Array] = rows_unchanged
     empty: int = 0
 
 
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """The rows, and the structure, prior and floor of the mixture to be fitted to them.
+
+    Attributes:
+        source: the rows. rows: how many have positive weight. weight: the sum of their weights.
+        mean: (d,) of all rows. covariance: (d, d) of all rows, or variances (d,) where the structure needs no more.
+        structure: of the components' covariances. prior: of the components.
+        floor: the covariance (d, d), or variances (d,), that no component may be below.
+        make_e_step: makes the E-step for these rows.
+        fill_missing: maps dense rows (b, d) to complete ones, as far as a start needs it.
+        constant: the constant columns.
+    """
+
+    source: Source
+    rows: int
+    weight: float
+    mean: Array
+    covariance: Array
+    structure: CovarianceStructure
+    prior: Prior
+    floor: Array
+    make_e_step: MakeEStep = complete_e_step
+    fill_missing: Callable[[Array], Array] = rows_unchanged
+    constant: tuple[int, ...] = ()
+
+    @property
+    def deviations(self) -> Array:
+        """The standard deviations s (d,) of the columns."""
+        return np.sqrt(floor_variances(self.covariance))
+
+
 def make_problem(
-    whole: Overall, K: int, structure: CovarianceStructure, *, prior: str = "none", floor: float = 1e-8
+    overall: Overall, K: int, structure: CovarianceStructure, *, prior: str = "none", floor: float = 1e-8
 ) -> Problem:
-    """What is asked of K components for these rows; more of them than rows are refused."""
-    if whole.rows < K:
-        raise OptionError(f"n_components={K} must be at most {whole.rows}, the number of rows that count.")
-    constant = constant_column_indices(whole.mean, floor_variances(whole.covariance))
-    covariance = _ensure_variance(whole.covariance, constant)
+    """Return the problem of K components for these rows; K must not exceed their number."""
+    if overall.rows < K:
+        raise OptionError(
+            f"must be at most {overall.rows}, the number of rows with positive weight",
+            argument="n_components",
+            value=K,
+        )
+    constant = constant_column_indices(overall.mean, floor_variances(overall.covariance))
+    covariance = ensure_variance(overall.covariance, constant)
     return Problem(
-        source=whole.source,
-        rows=whole.rows,
-        weight=whole.weight,
-        mean=whole.mean,
+        source=overall.source,
+        rows=overall.rows,
+        weight=overall.weight,
+        mean=overall.mean,
         covariance=covariance,
         structure=structure,
-        prior=PRIORS[prior](structure, whole.mean, covariance, K),
-        least=covariance_floor(covariance, floor),
-        reading=whole.reading,
-        filled=whole.filled,
+        prior=PRIORS[prior](structure, overall.mean, covariance, K),
+        floor=covariance_floor(covariance, floor),
+        make_e_step=overall.make_e_step,
+        fill_missing=overall.fill_missing,
         constant=constant,
     )
 
 
-def summarise_rows(source: Source, structure: CovarianceStructure, progress: Progress | None = None) -> Overall:
-    """The rows of a source together, in one pass; a few more where entries are missing.
+def ensure_variance(covariance: Array, constant: tuple[int, ...]) -> Array:
+    """Return the covariance (d, d) or variances (d,) of all rows, raised so that every direction has some variance.
 
-    That there is NaN is found by that pass, so complete rows are never searched for it.
-    """
-    try:
-        return _summarise_complete(source, structure, progress)
-    except DataError as error:
-        source, observed = missing_or_reraise(source, error)
-    if observed is None:
-        return _summarise_complete(source, structure, progress)
-    return _summarise_incomplete(source, structure, observed)
-
-
-def _summarise_complete(source: Source, structure: CovarianceStructure, progress: Progress | None) -> Overall:
-    with np.errstate(all="ignore"):  # what is not finite is found in the result, and explained
-        moments = accumulate(source, structure.overall, progress, "moments")
-    spread = moments.scatter if structure.joint else moments.square
-    if not np.all(np.isfinite(spread)):
-        raise explain_nonfinite(source)
-    return Overall(source, moments.rows, moments.weight, moments.mean, spread / moments.weight)
-
-
-# ---- rows with gaps -----------------------------------------------------------------------------------------
-
-
-def _summarise_incomplete(source: Source, structure: CovarianceStructure, observed: ColumnMoments) -> Overall:
-    rows, weight, empty = accumulate(source, count_observed_rows)
-    mean, variances = observed.mean, observed.square / observed.weight
-    whole = Overall(source, int(rows), float(weight), mean, variances, observed_e_step, empty=int(empty))
-    constant = constant_column_indices(mean, variances)
-    spread = _ensure_variance(variances, constant)
-    one = _fit_single_gaussian(whole, np.diag(spread)) if structure.joint else Gaussian(mean, Diagonal(spread))
-    varies = np.ones(mean.size)
-    varies[list(constant)] = 0.0  # constant columns keep the variance that they have
-    covariance = one.covariance.matrix() * np.outer(varies, varies) if structure.joint else variances
-    return replace(whole, mean=one.mean, covariance=covariance, filled=partial(_impute, one))
-
-
-def count_observed_rows(block: Block) -> Array:
-    """How many rows have an entry, their Σw, and how many have none."""
-    there = ~np.isnan(dense(block.rows)).all(axis=1)
-    w = np.ones(there.size) if block.weight is None else block.weight
-    return np.array([np.count_nonzero(there & (w > 0.0)), w @ there, np.count_nonzero(~there & (w > 0.0))])
-
-
-def _fit_single_gaussian(whole: Overall, covariance: Array) -> Gaussian:
-    """One Gaussian for all rows, by EM from independent columns."""
-    problem = Problem(
-        whole.source, whole.rows, whole.weight, whole.mean, covariance, FullStructure(), NoPrior(),
-        covariance_floor(covariance, MIN_OVERALL_VARIANCE), observed_e_step,
-    )  # fmt: skip
-    start = Mixture(np.ones(1), (Gaussian(whole.mean, Full(covariance)),))
-    found = run_em(problem, start, tol=SINGLE_GAUSSIAN_TOL * whole.weight, max_iter=SINGLE_GAUSSIAN_STEPS)
-    if found.interrupted:  # there is no mixture yet that could be kept
-        raise KeyboardInterrupt
-    return Gaussian(found.mixture.means[0], Full(found.mixture.covariance()))
-
-
-def _impute(one: Gaussian, rows: Array) -> Array:
-    return one.impute(rows) if np.isnan(rows).any() else rows
-
-
-# ---- bounds -------------------------------------------------------------------------------------------------
-
-
-def _ensure_variance(covariance: Array, constant: tuple[int, ...]) -> Array:
-    """The covariance (d, d) or variances (d,) of all rows, such that there is some variance in every direction.
-
-    A constant column has the mean variance of the others, and no direction less than FLAT in units of the columns.
+    A constant column gets the mean variance of the others, and no direction has less than MIN_OVERALL_VARIANCE in
+    units of the columns.
     """
     each = floor_variances(covariance).copy()
     if len(constant) == each.size:
-        raise DataError("X has no variance: every column is constant (n_samples=1, or equal rows); nothing to model.")
+        raise DataError("X has no variance: every column is constant (n_samples=1, or equal rows); nothing to model")
     each[list(constant)] = np.delete(each, constant).mean()
     if covariance.ndim == 1:
         return each
@@ -161,9 +146,9 @@ def _ensure_variance(covariance: Array, constant: tuple[int, ...]) -> Array:
 
 
 def covariance_floor(covariance: Array, floor: float) -> Array:
-    """What no component may be below: `floor` times the covariance (d, d) or variances (d,) of all rows.
+    """Return the floor of the components: `floor` times the covariance (d, d) or variances (d,) of all rows.
 
-    In units of the columns no eigenvalue of it is less than FLATTEST.
+    In units of the columns no eigenvalue of it is below MIN_COMPONENT_VARIANCE.
 
     >>> covariance_floor(np.array([[1.0, 1.0], [1.0, 1.0]]), 1e-8)
     array([[1.0e-08, 1.0e-08], [1.0e-08, 1.0e-08]])
@@ -171,9 +156,9 @@ def covariance_floor(covariance: Array, floor: float) -> Array:
     return covariance * floor if covariance.ndim == 1 else _scale_and_floor(covariance, floor, MIN_COMPONENT_VARIANCE)
 
 
-def _scale_and_floor(covariance: Array, factor: float, least: float) -> Array:
-    """A multiple of the covariance (d, d); in units of the columns no eigenvalue is below `least`."""
+def _scale_and_floor(covariance: Array, factor: float, smallest: float) -> Array:
+    """Return a multiple of the covariance (d, d), its eigenvalues in units of the columns raised to `smallest`."""
     s = np.sqrt(covariance.diagonal())
     lam, V = np.linalg.eigh(covariance / np.outer(s, s))
-    half = s[:, None] * V * np.sqrt(np.maximum(factor * lam, least))
+    half = s[:, None] * V * np.sqrt(np.maximum(factor * lam, smallest))
     return np.asarray(half @ half.T)

@@ -1,4 +1,4 @@
-"""How many components, and which covariances: every mixture asked for, in one table, and the best of them."""
+"""Selection of the number of components and the covariance structure: all candidate mixtures in one table."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ from eigenlens.estimator.progress import progress_callback
 from eigenlens.estimator.rows import validate_rows
 from eigenlens.mixture.estimator import GaussianMixture
 from eigenlens.mixture.options import check_mixture_options
-from eigenlens.mixture.structures.families import COVARIANCE_STRUCTURES
+from eigenlens.mixture.structures import COVARIANCE_STRUCTURES
 
 __all__ = ["SELECTION_CRITERIA", "MixtureSelection", "select_mixture"]
 
 SELECTION_CRITERIA: dict[str, float] = {"bic": 1.0, "aic": 1.0, "icl": 1.0, "held_out": -1.0}
-"""Criteria by name, with the sign that makes the least the best."""
+"""Criteria by name, with the sign that makes the smallest the best."""
 
 CRITERION_TITLES = {"bic": "BIC", "aic": "AIC", "icl": "ICL", "held_out": "held-out"}
 
 DEFAULT_TYPES = ("spherical", "diag", "tied", "full")
 DEFAULT_TYPES_1D = ("tied", "full")
-"""What is compared unless said otherwise; of a single column all but these are alike."""
+"""The structures compared by default, in several columns and in one, where the others are equal to these."""
 
 
 @dataclass(frozen=True, eq=False)
 class MixtureSelection:
-    """Mixtures compared by one criterion, best first; those with a component that collapsed, and failures, come last.
+    """Mixtures compared by one criterion, best first; those with a collapsed component, and failures, come last.
 
     Attributes:
         criterion: "bic", "aic", "icl" or "held_out".
         types: (m,) covariance structures. components: (m,) numbers K.
-        loglik, parameters: (m,) of the fits. bic, aic, icl: (m,), the smaller the better.
-        held_out: (m,) mean log density of a row that was left out of the fit, the larger the better; NaN without cv.
+        loglik, parameters: (m,) of the fits. bic, aic, icl: (m,), smaller is better.
+        held_out: (m,) mean log density of a row that was left out of the fit, larger is better; NaN without cv.
         held_out_errors: (m,) their standard errors. seconds: (m,) of a fit to all rows.
-        usable: (m,) whether the fit succeeded and no component collapsed: a likelihood without bound says nothing.
-        remarks: {row: what is to be said of it}, why it failed or what its fit warned of.
+        usable: (m,) whether the fit succeeded and no component collapsed: an unbounded likelihood is not comparable.
+        remarks: {row: why it failed, or what its fit warned of}.
         best: the fitted `GaussianMixture` of the first row; None if all failed.
     """
 
@@ -69,7 +69,7 @@ class MixtureSelection:
 
     @property
     def values(self) -> Array:
-        """(m,) the criterion."""
+        """The criterion (m,)."""
         return np.asarray(getattr(self, self.criterion))
 
     def __str__(self) -> str:
@@ -94,7 +94,7 @@ class MixtureSelection:
 
 
 COLUMNS = ("loglik", "parameters", "bic", "aic", "icl", "held_out", "held_out_errors", "seconds")
-"""The numbers of each row."""
+"""The numbers of each row of the table."""
 
 
 def _number(value: float, column: str) -> str:
@@ -113,22 +113,22 @@ def select_mixture(
     verbose: Any = False,
     **options: Any,
 ) -> MixtureSelection:
-    """Mixtures over numbers of components and covariance structures, compared by one criterion.
+    """Fit mixtures over numbers of components and covariance structures, and compare them by one criterion.
 
-    BIC tends to the right number of components as rows grow, ICL asks besides that they lie apart, AIC and rows held
-    out look for the best prediction (Biernacki, Celeux and Govaert 2000; Fraley and Raftery 2002).
+    BIC tends to the right number of components as rows grow, ICL also requires that they lie apart, AIC and held-out
+    rows look for the best prediction (Biernacki, Celeux and Govaert 2000; Fraley and Raftery 2002).
 
     Args:
         X: rows (n, d) of any kind; NaN is missing.
         n_components: numbers K. covariance_types: names; None for "spherical", "diag", "tied" and "full".
         criterion: "bic", "aic", "icl", or "held_out", which needs cv.
-        cv: the number of folds for the log-likelihood of rows held out; None for none.
+        cv: the number of folds for the log-likelihood of held-out rows; None for none.
         sample_weight: (n,). random_state: a seed, the same for every fit. verbose: True for a bar, or a callable.
         options: of `GaussianMixture`: n_init, prior, n_factors, max_iter, …
 
-    What no fit would take, or several all fail with alike, is an error. A fit that fails, or whose components collapse,
-    stays in the table and comes last. Interrupted, the table has what was compared by then. Cost: a fit for each pair,
-    and cv more.
+    An option that no fit takes, or the same failure of all of several fits, is an error. A fit that fails, or whose
+    components collapse, stays in the table and comes last. Interrupted, the table has what was compared by then. Cost:
+    one fit for each pair, and cv more.
 
     >>> rng = np.random.default_rng(0)
     >>> X = np.concatenate([rng.normal(0.0, 1.0, (200, 2)), rng.normal(6.0, 1.0, (100, 2))])
@@ -138,7 +138,9 @@ def select_mixture(
     """
     checks.name("criterion", criterion, SELECTION_CRITERIA)
     if criterion == "held_out" and cv is None:
-        raise OptionError("criterion='held_out' needs rows to hold out; give cv=5.")
+        raise OptionError(
+            "needs rows to hold out", argument="criterion", value=criterion, fix="give {cv}", settings={"cv": 5}
+        )
     pairs = _pairs(n_components, covariance_types, as_source(X).n_features)
     _check_common(X, sample_weight, options)
     rows = list[_Row]()
@@ -160,14 +162,14 @@ def select_mixture(
 
 
 def _check_common(X: Any, sample_weight: Any, options: dict[str, Any]) -> None:
-    """Refuse what no fit would take, before any is tried; what `init` must be depends on the fit."""
+    """Check options that no fit would take, before any is tried; whether `init` is valid depends on the fit."""
     known = {name: value for name, value in options.items() if name != "init"}
     estimator = GaussianMixture(**known)
     check_mixture_options(estimator, validate_rows(estimator, X, sample_weight, reset=True))
 
 
 def _raise_common(rows: list[_Row]) -> None:
-    """Raise the error that every fit of several failed with: it is of X or the options, and no table would say more."""
+    """Raise the error that every one of several fits failed with: it concerns X or the options, not one fit."""
     first = rows[0].error
     if first is not None and len(rows) > 1 and {str(row.error) for row in rows} == {str(first)}:
         raise first
@@ -179,14 +181,14 @@ def _pairs(n_components: Any, covariance_types: Any, d: int) -> list[tuple[str, 
     given = known if covariance_types is None else covariance_types
     names = [given] if isinstance(given, str) else list(given)
     if not numbers or not names:
-        raise OptionError("n_components and covariance_types must name at least one of each.")
+        raise OptionError("n_components and covariance_types must name at least one of each")
     checked = [checks.integer("n_components", K, 1) for K in numbers]
     return [(checks.name("covariance_types", name, COVARIANCE_STRUCTURES), K) for name in names for K in checked]
 
 
 @dataclass(frozen=True, eq=False)
 class _Row:
-    """One fit; what is NaN of it failed."""
+    """One fit, and its numbers, which are NaN where it failed."""
 
     name: str
     K: int
@@ -202,17 +204,17 @@ def _fit_row(estimator: GaussianMixture, X: Any, sample_weight: Any, cv: int | N
     name, K, nothing = estimator.covariance_type, estimator.n_components, dict.fromkeys(COLUMNS, np.nan)
     start = time.perf_counter()
     try:
-        with warnings.catch_warnings(record=True) as told:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             estimator.fit(X, sample_weight=sample_weight)
         seconds = time.perf_counter() - start
         numbers = _criteria(estimator, X, sample_weight) | {"seconds": seconds}
         held_out, failure = _cross_validate(estimator, X, sample_weight, cv, random_state)
-    except EigenlensError as error:  # one fit's trouble must not lose the others'
+    except EigenlensError as error:  # one failure must not lose the other fits
         return _Row(name, K, nothing, remark=str(error), error=error)
-    remark = "; ".join(filter(None, (*_short_messages(estimator, told), failure)))
+    remark = "; ".join(filter(None, (*_short_messages(estimator, caught), failure)))
     fit = estimator._fitted
-    return _Row(name, K, nothing | numbers | held_out, not fit.held, remark, estimator, fit.interrupted)
+    return _Row(name, K, nothing | numbers | held_out, not fit.clamped, remark, estimator, fit.interrupted)
 
 
 def _criteria(estimator: GaussianMixture, X: Any, sample_weight: Any) -> dict[str, float]:
@@ -227,7 +229,9 @@ def _cross_validate(
     if cv is None:
         return {}, ""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # what is wrong shows in the fit to all rows
+        warnings.simplefilter(
+            "ignore", ConvergenceWarning
+        )  # the fit to all rows has the same warnings, and they are reported
         warnings.simplefilter("ignore", DataWarning)
         table = compare({"": clone(estimator)}, X, cv=cv, sample_weight=sample_weight, random_state=random_state)
     if table.failures:
@@ -235,14 +239,14 @@ def _cross_validate(
     return {"held_out": float(table.means[0]), "held_out_errors": float(table.errors[0])}, ""
 
 
-def _short_messages(estimator: GaussianMixture, told: list[warnings.WarningMessage]) -> list[str]:
-    """What was warned of a fit, in few words."""
+def _short_messages(estimator: GaussianMixture, caught: list[warnings.WarningMessage]) -> list[str]:
+    """Return the warnings of a fit in few words."""
     fit = estimator._fitted
-    said = ["collapsed"] if fit.held else []
-    said += [f"only {len(fit.model.weights)} components left"] if fit.lost else []
-    said += ["interrupted"] if fit.interrupted else [] if fit.converged else ["not converged"]
+    messages = ["collapsed"] if fit.clamped else []
+    messages += [f"only {len(fit.model.weights)} components left"] if fit.lost else []
+    messages += ["interrupted"] if fit.interrupted else [] if fit.converged else ["not converged"]
     known = (ConvergenceWarning, DataWarning)
-    return said + [str(warning.message) for warning in told if not issubclass(warning.category, known)]
+    return messages + [str(warning.message) for warning in caught if not issubclass(warning.category, known)]
 
 
 def _table(criterion: str, rows: list[_Row]) -> MixtureSelection:

@@ -1,7 +1,7 @@
-"""Where EM starts: several guesses, a short climb from each, and the best of them (Biernacki, Celeux and Govaert 2003).
+"""Starts of EM: several guesses, a short run from each, and the best of them (Biernacki, Celeux and Govaert 2003).
 
 Guesses are made on rows in memory, a sample where there are many. Each has a generator of its own, drawn from the one
-given, so what comes out does not depend on the number of threads.
+given, so the result does not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from eigenlens.data.memory import ArraySource
 from eigenlens.data.rows import counted, dense_rows, draw_rows, take_rows
 from eigenlens.data.source import Block, Source
 from eigenlens.densities.mixture import Mixture
-from eigenlens.mixture.em import LostComponent, MixtureEMResult, rank_result, run_em_from_each
-from eigenlens.mixture.em_step import Problem, rows_unchanged
+from eigenlens.mixture.em import LostComponent, MixtureEMResult, rank_result, run_from_starts
+from eigenlens.mixture.em_step import estimate_mixture
 from eigenlens.mixture.prior import PRIORS
+from eigenlens.mixture.problem import Problem, rows_unchanged
 from eigenlens.resources import thread_count
 
 __all__ = [
@@ -37,32 +38,34 @@ __all__ = [
 ]
 
 ROWS_PER_COMPONENT, MIN_SAMPLE_ROWS, MAX_SAMPLE_ENTRIES = 500, 10_000, 1 << 24
-"""Guesses are made on so many rows for each component, and on no fewer than that, but on less where rows are long."""
+"""Guesses are made on so many rows per component, at least on the second number, and on fewer where rows are long."""
 
 SHORT_RUN_STEPS = 15
-"""Steps of a short climb."""
+"""The steps of a short run: enough to rank guesses, few enough to try many (Biernacki, Celeux and Govaert 2003)."""
 
 K_MEANS_STEPS = 10
-"""Steps of k-means after its seeds."""
+"""The steps of k-means after k-means++."""
 
 LONG_RUN_STEPS, LONG_RUN_TOL = 200, 1e-5
-"""Steps of a climb where rows are few, so that none is judged too soon, or until so much a row is left to gain."""
+"""Where rows are few, a run has so many steps, or stops at this remaining gain per row, so that none is judged too
+soon.
+"""
 
 MAX_CHEAP_PASS_FLOPS = 1 << 21
 """Rows are few if a pass over them for all guesses takes no more multiplications than this."""
 
 MAX_STACKED_ENTRIES = 1 << 17
-"""Entries of the covariances of all guesses that are climbed from side by side."""
+"""The entries of the covariances of all guesses that are run side by side: they should stay in cache."""
 
 MAX_FINAL_STARTS = 3
-"""How many guesses are climbed to the end where that is the only way to know which is best."""
+"""The number of guesses that are run to the end where that is the only way to find the best."""
 
 CentreRule = Callable[[Array, Array, int, np.random.Generator], Array]
 """Centres (K, d) for rows (n, d) with weights (n,), in coordinates where all directions or columns are alike."""
 
 
 def k_means_plus_plus(Y: Array, weight: Array, K: int, rng: np.random.Generator) -> Array:
-    """K rows far from each other (Arthur and Vassilvitskii 2007), of a few candidates each the best.
+    """Return K rows far from each other (Arthur and Vassilvitskii 2007), each the best of a few candidates.
 
     A row is drawn with probability proportional to its squared distance from the rows before it. Cost n d K log K.
 
@@ -83,7 +86,7 @@ def k_means_plus_plus(Y: Array, weight: Array, K: int, rng: np.random.Generator)
 
 
 def k_means_centres(Y: Array, weight: Array, K: int, rng: np.random.Generator) -> Array:
-    """The centres of k-means after a few steps from `k_means_plus_plus`."""
+    """Return the centres of k-means after a few steps from `k_means_plus_plus`."""
     centres = k_means_plus_plus(Y, weight, K, rng)
     for _ in range(K_MEANS_STEPS):
         labels = _squared_distances(Y, centres).argmin(axis=1)
@@ -98,7 +101,7 @@ def _random_rows(Y: Array, weight: Array, K: int, rng: np.random.Generator) -> A
 
 
 def _squared_distances(Y: Array, centres: Array) -> Array:
-    """Squared distances (n, K)."""
+    """Return squared distances (n, K)."""
     return np.stack([np.sum((Y - centre) ** 2, axis=1) for centre in centres], axis=1)
 
 
@@ -107,7 +110,7 @@ CENTRE_RULES: dict[str, CentreRule] = {
     "k-means": k_means_centres,
     "random": _random_rows,
 }
-"""How centres are guessed, by name."""
+"""Rules for guessing centres, by name."""
 
 
 class Start(NamedTuple):
@@ -119,18 +122,18 @@ class Start(NamedTuple):
 
 
 StartRule = Callable[[Problem, int, np.random.Generator], list[Start]]
-"""Where EM starts for a problem and K components, the most promising first."""
+"""The starts of EM for a problem and K components, the most promising first."""
 
 
 def from_mixture(mixture: Mixture) -> StartRule:
-    """EM starts from a mixture that is known."""
+    """Return the rule that starts EM from a known mixture."""
     return lambda problem, K, rng: [Start(mixture)]
 
 
 def from_responsibilities(shares: Array, weight: Array | None = None) -> StartRule:
-    """EM starts from responsibilities (n, K), one row of them a row; the rows have these weights (n,).
+    """Return the rule that starts EM from responsibilities (n, K), one row of them per row, of weights (n,).
 
-    A source may have dropped its rows of weight 0 by then, so theirs are dropped here too.
+    A source may have dropped its rows of weight 0 by then, so their responsibilities are dropped here too.
     """
     kept = shares if weight is None else shares[weight > 0.0]
 
@@ -138,15 +141,17 @@ def from_responsibilities(shares: Array, weight: Array | None = None) -> StartRu
         parts, first = [], 0
         for block in counted(problem.source).blocks():
             stop = first + block.rows.shape[0]
-            parts.append(problem.structure.grouped(_fill_block(problem, block), kept[first:stop]))
+            parts.append(problem.structure.group_moments(_fill_block(problem, block), kept[first:stop]))
             first = stop
-        return [Start(problem.estimate(sum(parts[1:], parts[0])))]
+        return [Start(estimate_mixture(problem, sum(parts[1:], parts[0])))]
 
     return start
 
 
 def _fill_block(problem: Problem, block: Block) -> Block:
-    return block if problem.filled is rows_unchanged else Block(problem.filled(dense(block.rows)), block.weight)
+    if problem.fill_missing is rows_unchanged:
+        return block
+    return Block(problem.fill_missing(dense(block.rows)), block.weight)
 
 
 def from_centres(centres: CentreRule, n_init: int) -> StartRule:
@@ -163,45 +168,53 @@ def from_centres(centres: CentreRule, n_init: int) -> StartRule:
         small = replace(problem, source=source, rows=len(sample.X), weight=float(sample.weight.sum()))
         n = max(small.rows, small.weight)  # the same for weights as for copies
         few = n * small.mean.size**2 * K * n_init <= MAX_CHEAP_PASS_FLOPS
-        steps, near = (LONG_RUN_STEPS, LONG_RUN_TOL * small.weight) if few else (SHORT_RUN_STEPS, 0.0)
+        steps, tol = (LONG_RUN_STEPS, LONG_RUN_TOL * small.weight) if few else (SHORT_RUN_STEPS, 0.0)
         twice = few and centres is k_means_plus_plus
-        guesses = n_init * (2 if twice else 1) if K > 1 else 1  # one component has but one start
+        guesses = n_init * (2 if twice else 1) if K > 1 else 1  # one component has only one start
         make = partial(_guess, problem=small, centres=centres, K=K, sample=sample)
         each = map(make, range(guesses), rng.spawn(guesses))
-        made, interrupted = _run_starts(small, each, _starts_at_once(small, K), near, steps)
-        found = sorted(made, key=partial(rank_result, small))
+        results, interrupted = _run_guesses(small, each, _starts_at_once(small, K), tol, steps)
+        best = sorted(results, key=partial(rank_result, small))
         most = MAX_FINAL_STARTS if small.rows == problem.rows and not interrupted else 1
-        return [Start(one.mixture, one.lost, interrupted) for one in found[:most]]
+        return [Start(one.mixture, one.lost, interrupted) for one in best[:most]]
 
     return start
 
 
 def _starts_at_once(problem: Problem, K: int) -> int:
-    """How many guesses are climbed from side by side: as many as their arrays fit in cache, and one for each thread."""
+    """Return how many guesses are run side by side: as many as their arrays fit in cache, and one for each thread."""
     d = problem.mean.size
     return max(thread_count(), MAX_STACKED_ENTRIES // (K * d * (d if problem.structure.joint else 1)))
 
 
-def _run_starts(
+def _run_guesses(
     problem: Problem, guesses: Iterable[Mixture], at_once: int, tol: float, steps: int
 ) -> tuple[list[MixtureEMResult], bool]:
-    """Climbs from guesses, some at once, and whether an interrupt ended them: it goes on if there is none to keep."""
-    made, left, interrupted = list[MixtureEMResult](), iter(guesses), False
+    """Run EM from guesses, some at once; return the results, and whether an interrupt ended the runs.
+
+    The interrupt is raised again if there is no result to keep.
+    """
+    results, left, interrupted = list[MixtureEMResult](), iter(guesses), False
     try:
         while not interrupted and (some := list(islice(left, at_once))):
-            found = run_em_from_each(problem, some, tol=tol, max_iter=steps)
-            made += [one for one in found if one is not None]
-            interrupted = any(one is None or one.interrupted for one in found)
+            ends = run_from_starts(problem, some, tol=tol, max_iter=steps)
+            results += [one for one in ends if one is not None]
+            interrupted = any(one is None or one.interrupted for one in ends)
     except KeyboardInterrupt:  # while guesses were made
         interrupted = True
-    if not made:
+    if not results:
         raise KeyboardInterrupt
-    return made, interrupted
+    return results, interrupted
 
 
 @dataclass(frozen=True, eq=False)
 class _Sample:
-    """Rows in memory: as they are (n, d), without gaps, as starts see them in turn (n, d), and their weights (n,)."""
+    """Rows in memory.
+
+    Attributes:
+        X: (n, d), as given. filled: (n, d) without missing values. weight: (n,).
+        views: the rows (n, d) in each of the structure's start coordinates.
+    """
 
     X: Array
     filled: Array
@@ -211,25 +224,25 @@ class _Sample:
 
 def _sample(problem: Problem, K: int, rng: np.random.Generator) -> _Sample:
     enough = max(MIN_SAMPLE_ROWS, ROWS_PER_COMPONENT * K) * problem.source.n_features
-    source = problem.source if problem.filled is rows_unchanged else _nonempty_rows(problem.source)
+    source = problem.source if problem.fill_missing is rows_unchanged else _nonempty_rows(problem.source)
     X, w = _draw_sample(counted(source), rng, min(enough, max(MAX_SAMPLE_ENTRIES, 20 * K * source.n_features)))
-    order = np.lexsort(X.T)  # so that guesses depend neither on the order of rows nor on copies standing for weights
+    order = np.lexsort(X.T)  # so that guesses depend neither on the order of rows nor on weights given as copies
     X, w = X[order], w[order]
-    filled = problem.filled(X)
-    centred, ways = filled - problem.mean, problem.structure.views(problem.covariance)
-    return _Sample(X, filled, tuple(centred * A if A.ndim == 1 else centred @ A for A in ways), w)
+    filled = problem.fill_missing(X)
+    centred, coordinates = filled - problem.mean, problem.structure.start_coordinates(problem.covariance)
+    return _Sample(X, filled, tuple(centred * A if A.ndim == 1 else centred @ A for A in coordinates), w)
 
 
 def _nonempty_rows(source: Source) -> Source:
-    """The rows of which something is observed: the others have the weight 0."""
-    there = np.concatenate([~np.isnan(dense(block.rows)).all(axis=1) for block in source.blocks()])
-    if there.all():
+    """Return the rows with an observed entry; the others have weight 0."""
+    observed = np.concatenate([~np.isnan(dense(block.rows)).all(axis=1) for block in source.blocks()])
+    if observed.all():
         return source
-    return source.weighted(there * (1.0 if source.weight is None else source.weight))
+    return source.weighted(observed * (1.0 if source.weight is None else source.weight))
 
 
 def _draw_sample(source: Source, rng: np.random.Generator, limit: int) -> tuple[Array, Array]:
-    """Rows (m, d) and weights (m,), about limit / d of them where there are more; heavy rows are likelier drawn.
+    """Draw rows (m, d) and weights (m,), about limit / d of them where there are more; heavy rows more often.
 
     A row drawn with probability p has the weight w / p.
     """
@@ -243,33 +256,33 @@ def _draw_sample(source: Source, rng: np.random.Generator, limit: int) -> tuple[
 
 
 def inclusion_probabilities(weight: Array, m: int) -> Array:
-    """Probabilities (n,) proportional to weights (n,), but for those that would be above 1, with the sum m < n.
+    """Return probabilities (n,) of sum m < n, proportional to weights (n,) except where they would exceed 1.
 
     >>> inclusion_probabilities(np.array([1.0, 1.0, 98.0]), 2)
     array([0.5, 0.5, 1. ])
     """
     p = weight * (m / weight.sum())
-    sure = np.zeros(p.size, dtype=bool)
-    while np.any((p > 1.0) & ~sure):
-        sure |= p > 1.0
-        p = np.where(sure, 1.0, weight * ((m - np.count_nonzero(sure)) / weight[~sure].sum()))
+    certain = np.zeros(p.size, dtype=bool)
+    while np.any((p > 1.0) & ~certain):
+        certain |= p > 1.0
+        p = np.where(certain, 1.0, weight * ((m - np.count_nonzero(certain)) / weight[~certain].sum()))
     return np.asarray(p)
 
 
 def _guess(i: int, rng: np.random.Generator, problem: Problem, centres: CentreRule, K: int, sample: _Sample) -> Mixture:
     turn, view = divmod(i, len(sample.views))
-    Y, guess = sample.views[view], _random_rows if centres is k_means_plus_plus and turn % 2 else centres
-    labels = _squared_distances(Y, guess(Y, sample.weight, K, rng)).argmin(axis=1)
+    Y, rule = sample.views[view], _random_rows if centres is k_means_plus_plus and turn % 2 else centres
+    labels = _squared_distances(Y, rule(Y, sample.weight, K, rng)).argmin(axis=1)
     return _estimate_from_groups(problem, sample, labels, K)
 
 
 def _estimate_from_groups(problem: Problem, sample: _Sample, labels: Array, K: int) -> Mixture:
-    """The mixture of K groups of rows, with the conjugate prior: a group may have too few rows for a covariance.
+    """Return the mixture of K groups of rows, with the conjugate prior: a group may be too small for a covariance.
 
-    A group without rows is as wide as that prior thinks, and counts as one row.
+    A group without rows is as wide as that prior says, and counts as one row.
     """
     prior = PRIORS["conjugate"](problem.structure, problem.mean, problem.covariance, K)
-    groups = problem.structure.grouped(Block(sample.filled, sample.weight), np.eye(K)[labels])
-    found = replace(problem, prior=prior).estimate(groups)
-    weights = found.weights + 1.0 / max(len(labels), float(sample.weight.sum()))  # as for copies
-    return Mixture(weights / weights.sum(), found.components)
+    groups = problem.structure.group_moments(Block(sample.filled, sample.weight), np.eye(K)[labels])
+    mixture = estimate_mixture(replace(problem, prior=prior), groups)
+    weights = mixture.weights + 1.0 / max(len(labels), float(sample.weight.sum()))  # the same for weights as for copies
+    return Mixture(weights / weights.sum(), mixture.components)

@@ -1,4 +1,4 @@
-"""Mixtures as plain arrays, and several of them stacked: what climbs work on, until one is worth a `Mixture`."""
+"""Mixtures as plain arrays, and several of them stacked: the state of EM, until one is worth a `Mixture`."""
 
 from __future__ import annotations
 
@@ -17,28 +17,31 @@ __all__ = ["MixtureState", "StackedStates"]
 
 @dataclass(eq=False, slots=True)
 class MixtureState:
-    """One mixture: weights (K,), means (K, d), the arrays of its covariances, and its coordinates once they are known.
+    """One mixture as arrays.
 
-    >>> from eigenlens.mixture.structures.families import COVARIANCE_STRUCTURES
-    >>> structure = COVARIANCE_STRUCTURES["spherical"](0)
+    Attributes:
+        weights: (K,). means: (K, d). arrays: those of its covariances. vector: its coordinates once they are known.
+
+    >>> from eigenlens.mixture.structures import make_structure
+    >>> structure = make_structure("spherical")
     >>> state = MixtureState(np.ones(1), np.zeros((1, 2)), {"variances": np.ones(1)})
-    >>> MixtureState.of(state.mixture(structure), structure).spread
+    >>> MixtureState.of(state.mixture(structure), structure).arrays
     {'variances': array([1.])}
     """
 
     weights: Array
     means: Array
-    spread: CovarianceArrays
+    arrays: CovarianceArrays
     vector: Array | None = None
 
     @classmethod
     def of(cls, mixture: Mixture, structure: CovarianceStructure) -> MixtureState:
-        """The arrays of a mixture whose components have that structure."""
+        """Return the arrays of a mixture whose components have that structure."""
         return cls(mixture.weights, mixture.means, structure.arrays(mixture.components))
 
     def mixture(self, structure: CovarianceStructure) -> Mixture:
-        """The frozen value."""
-        return Mixture(self.weights, structure.components(self.means, self.spread))
+        """Return the frozen mixture."""
+        return Mixture(self.weights, structure.components(self.means, self.arrays))
 
 
 class StackedStates(NamedTuple):
@@ -46,31 +49,31 @@ class StackedStates(NamedTuple):
 
     weights: Array
     means: Array
-    spread: CovarianceArrays
+    arrays: CovarianceArrays
 
     @classmethod
     def of(cls, states: Sequence[MixtureState]) -> StackedStates:
-        """From one mixture after the other."""
+        """Stack one mixture after the other."""
         return cls(
             _stack(state.weights for state in states),
             _stack(state.means for state in states),
-            {name: _stack(state.spread[name] for state in states) for name in states[0].spread},
+            {name: _stack(state.arrays[name] for state in states) for name in states[0].arrays},
         )
 
     def states(self) -> list[MixtureState]:
-        """One mixture after the other."""
-        spreads = ({name: array[s] for name, array in self.spread.items()} for s in range(len(self.weights)))
-        return [MixtureState(*parts) for parts in zip(self.weights, self.means, spreads, strict=True)]
+        """Return one mixture after the other."""
+        arrays = ({name: array[s] for name, array in self.arrays.items()} for s in range(len(self.weights)))
+        return [MixtureState(*parts) for parts in zip(self.weights, self.means, arrays, strict=True)]
 
-    def some(self, which: Array) -> StackedStates:
-        """Those that are chosen (S,)."""
+    def select(self, which: Array) -> StackedStates:
+        """Return the mixtures that are chosen by booleans (S,)."""
         if which.all():
             return self
-        spread = {name: array[which] for name, array in self.spread.items()}
-        return StackedStates(self.weights[which], self.means[which], spread)
+        arrays = {name: array[which] for name, array in self.arrays.items()}
+        return StackedStates(self.weights[which], self.means[which], arrays)
 
 
 def _stack(arrays: Iterable[Array]) -> Array:
-    """As np.stack, which checks more and takes longer."""
+    """Return np.stack of arrays; NumPy's own checks take longer than the copy, and this runs in every step."""
     rows = list(arrays)
     return rows[0][None] if len(rows) == 1 else np.concatenate(rows).reshape(len(rows), *rows[0].shape)

@@ -1,86 +1,73 @@
-"""Gaussian mixtures to a file and back: numbers only."""
+"""Gaussian mixtures in a model file."""
 
 from __future__ import annotations
 
 import os
 from typing import Any
 
-import numpy as np
-
-from eigenlens import model_file as io
-from eigenlens.arrays import Array, Like
+from eigenlens.arrays import Array
 from eigenlens.densities.mixture import Mixture
-from eigenlens.estimator.storage import named_features, storable_parameters
+from eigenlens.estimator.storage import new_estimator, storable_parameters, stored_like, write_estimator
 from eigenlens.mixture.em import LostComponent
 from eigenlens.mixture.fit import MixtureFit
 from eigenlens.mixture.online import OnlineFit
-from eigenlens.mixture.structures.base import CovarianceStructure
-from eigenlens.mixture.structures.families import COVARIANCE_STRUCTURES
+from eigenlens.mixture.structures import make_structure, structure_name
+from eigenlens.model_file import Layout, pack, unpack
 from eigenlens.stats.moments import ColumnMoments, Moments
 
 __all__ = ["restore", "save"]
 
-STORED_NUMBERS = ("loglik", "n_iter", "gap", "converged", "interrupted", "weight", "rows", "parameters", "empty")
+SAME = ("loglik", "n_iter", "converged", "interrupted", "weight", "rows", "parameters", "empty")
+
+FIT = Layout(
+    MixtureFit,
+    arrays={"path": "path", "clamped": "held", "constant": "constant"},
+    header={"remaining_gain": "gap"}
+    | {
+        name: name for name in ("loglik", "n_iter", "converged", "interrupted", "weight", "rows", "parameters", "empty")
+    },
+    place="fit",
+)
+
+MOMENTS = {
+    True: Layout(Moments, arrays=["weight", "mean", "scatter"], prefix="moments."),
+    False: Layout(ColumnMoments, arrays=["weight", "mean", "square"], prefix="moments."),
+}
+"""The moments of `partial_fit`, of all columns together (True) or of each on its own."""
 
 
 def save(estimator: Any, path: str | os.PathLike[str]) -> None:
-    """Write a fitted estimator to `path`."""
-    fit: MixtureFit = estimator._fitted
-    parameters = storable_parameters(estimator)
-    if not isinstance(parameters["init"], str):
-        parameters["init"] = "k-means++"  # a start is not part of the model
-    arrays = {"weights": fit.model.weights, "means": fit.model.means, "path": np.asarray(fit.path)}
-    arrays |= {"held": np.asarray(fit.held, dtype=np.int64), "constant": np.asarray(fit.constant, dtype=np.int64)}
-    if estimator._chunks is not None:  # so that partial_fit can go on
-        spread = "scatter" if estimator._structure.joint else "square"
-        moments = estimator._chunks.moments
-        arrays |= {f"moments.{name}": getattr(moments, name) for name in ("weight", "mean", spread)}
-    header = {
-        "parameters": parameters,
-        "structure": _structure_name(estimator._structure),
-        "fit": {name: getattr(fit, name) for name in STORED_NUMBERS},
+    """Write a fitted mixture to `path`, with the moments with which `partial_fit` can go on."""
+    fit, structure, chunks = estimator._fitted, estimator._structure, estimator._chunks
+    arrays, header = pack(fit, FIT)
+    arrays |= {"weights": fit.model.weights, "means": fit.model.means} | structure.arrays(fit.model.components)
+    if chunks is not None:
+        arrays |= pack(chunks.moments, MOMENTS[structure.joint])[0]
+    header |= {
+        "parameters": _parameters(estimator),
+        "structure": structure_name(structure),  # parameters may have been set since the fit
         "lost": [[list(lost.mean), lost.step] for lost in fit.lost],
-        "dtype": estimator._like.dtype.name,
-        "chunks": 0 if estimator._chunks is None else estimator._chunks.chunks,
-        "feature_names": named_features(estimator),
+        "chunks": 0 if chunks is None else chunks.chunks,
     }
-    io.write(path, estimator._kind, arrays | estimator._structure.arrays(fit.model.components), header)
+    write_estimator(estimator, path, arrays, header)
 
 
-def _structure_name(structure: CovarianceStructure) -> tuple[str, int]:
-    """The name and number of factors of a structure: parameters may have been set since it was fitted."""
-    n_factors = int(getattr(structure, "q", 1))
-    return next((name, n_factors) for name, make in COVARIANCE_STRUCTURES.items() if make(n_factors) == structure)
+def _parameters(estimator: Any) -> dict[str, Any]:
+    """Return the parameters without a start of one's own, which is not part of the model."""
+    parameters = storable_parameters(estimator)
+    return parameters if isinstance(parameters["init"], str) else parameters | {"init": "k-means++"}
 
 
 def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
-    """The estimator that `save` wrote."""
-    estimator = cls(**header["parameters"])
+    """Return the estimator that `save` wrote."""
     means = arrays["means"]
-    name, n_factors = header.get("structure", (estimator.covariance_type, estimator.n_factors))
-    structure = COVARIANCE_STRUCTURES[name](n_factors)
-    fit = MixtureFit(
-        model=Mixture(arrays["weights"], structure.components(means, arrays)),
-        path=tuple(arrays["path"].tolist()),
-        held=tuple(arrays["held"].tolist()),
-        constant=tuple(arrays["constant"].tolist()),
-        lost=tuple(LostComponent(tuple(mean), step) for mean, step in header["lost"]),
-        **header["fit"],
-    )
-    estimator._remember(fit, structure, Like(means, np.dtype(header["dtype"])), _chunks(fit, structure, arrays, header))
-    estimator.n_features_in_ = means.shape[1]
-    if header["feature_names"]:
-        estimator.feature_names_in_ = np.asarray(header["feature_names"], dtype=object)
+    estimator = new_estimator(cls, header, means.shape[1])
+    structure = make_structure(*header.get("structure", (estimator.covariance_type, estimator.n_factors)))
+    model = Mixture(arrays["weights"], structure.components(means, arrays))
+    lost = tuple(LostComponent(tuple(mean), step) for mean, step in header["lost"])
+    fit = unpack(FIT, arrays, header, model=model, lost=lost)
+    chunks = None
+    if header["chunks"]:
+        chunks = OnlineFit(fit, unpack(MOMENTS[structure.joint], arrays, header), header["chunks"])
+    estimator._remember(fit, structure, stored_like(header, means), chunks)
     return estimator
-
-
-def _chunks(
-    fit: MixtureFit, structure: CovarianceStructure, arrays: dict[str, Array], header: dict[str, Any]
-) -> OnlineFit | None:
-    if not header["chunks"]:
-        return None
-    parts: dict[str, Any] = {
-        name.removeprefix("moments."): array for name, array in arrays.items() if name.startswith("moments.")
-    }
-    moments = Moments(**parts) if structure.joint else ColumnMoments(**parts)
-    return OnlineFit(fit, moments, header["chunks"])

@@ -1,8 +1,6 @@
-"""From a mixture of Gaussians to plain arrays: ellipses in a plane, densities along a line, responsibilities, criteria.
+"""Tables of Gaussian mixtures for plots and reports: ellipses in a plane, densities on a line, responsibilities.
 
-A model here is a fitted `GaussianMixture` or the frozen `Mixture`. Components are counted from 1, as people do.
-
-Mixtures in a plane: rows and ellipses on two directions, weighted bins, and how sure rows are of their component.
+A model here is a fitted `GaussianMixture` or the frozen `Mixture`. Components are numbered from 1.
 """
 
 from __future__ import annotations
@@ -43,21 +41,21 @@ __all__ = [
 ]
 
 POINTS, GRID, MOST_BINS = 181, 400, 200
-"""Points around an ellipse and along a line, and the most bins of a histogram."""
+"""Points around an ellipse and along a line, which look smooth at any size, and the most bins of a histogram."""
 
 LINE_REACH = 4.0
-"""A line goes on to this many standard deviations on either side of each component."""
+"""A line goes to this many standard deviations on either side of each component."""
 
 
 @dataclass(frozen=True, eq=False)
 class EllipseTable:
-    """The components in the plane of two columns.
+    """The components in the plane of two columns, as ellipses.
 
     Attributes:
         names: of the columns. weights: (K,). means: (K, 2).
-        levels: (p,) the share of its component's mass that each ellipse holds. outlines: (K, p, m, 2) its border.
-        rows: (n, 2) those that are complete in these columns. labels: (n,) their likeliest component, counted from 1.
-        hidden: how many rows are not, for gaps.
+        levels: (p,) the share of its component's mass in each ellipse. outlines: (K, p, m, 2) their borders.
+        rows: (n, 2) those that are complete in these columns. labels: (n,) their most likely component, from 1.
+        hidden: the number of rows left out because of missing values.
     """
 
     names: tuple[str, str]
@@ -72,12 +70,12 @@ class EllipseTable:
 
 @dataclass(frozen=True, eq=False)
 class LineTable:
-    """The density of one column, and what it is made of.
+    """The density of one column along a line, and its components.
 
     Attributes:
         name: of the column. x: (p,). parts: (K, p) pi_k N(x | mu_k, s_k²). weights: (K,).
         edges: (m + 1,) of a histogram, finite; heights: (m,) its density. Both are empty without rows.
-        beyond: how many rows lie so far off that the line does not reach them.
+        beyond: the number of rows beyond the ends of the line.
     """
 
     name: str
@@ -96,10 +94,10 @@ class LineTable:
 
 @dataclass(frozen=True, eq=False)
 class ShareTable:
-    """Responsibilities of rows in order: by their likeliest component, and within it the surest first.
+    """Responsibilities of rows, sorted by their most likely component and within it the most certain first.
 
     Attributes:
-        order: (n,) which rows of X. values: (n, K). labels: (n,) likeliest components, counted from 1.
+        order: (n,) which rows of X. values: (n, K). labels: (n,) most likely components, from 1.
     """
 
     order: Array
@@ -108,17 +106,17 @@ class ShareTable:
 
     @property
     def uncertain(self) -> int:
-        """How many rows have no component with at least nine tenths of them."""
+        """The number of rows without a component of probability 0.9 or more."""
         return int(np.count_nonzero(self.values.max(axis=1) < 0.9))
 
 
 @dataclass(frozen=True, eq=False)
 class CurveTable:
-    """A criterion over the number of components, a curve for each covariance structure.
+    """A criterion over the number of components, one curve per covariance structure.
 
     Attributes:
-        criterion: its name. types: (t,). components: one array (m,) a type, ascending, and values and usable likewise.
-        best: the type and number of components of the best.
+        criterion: its name. types: (t,). components: one array (m,) per type, ascending, and values and usable
+        likewise. best: the type and number of components of the best.
         failed: (type, number) pairs without a value.
     """
 
@@ -132,16 +130,18 @@ class CurveTable:
 
     @property
     def best_value(self) -> float:
-        """The criterion of the best."""
+        """The criterion of the best mixture."""
         t = self.types.index(self.best[0])
         return float(self.values[t][self.components[t] == self.best[1]][0])
 
 
 def frozen_mixture(model: Any) -> Mixture:
-    """The mixture itself, of an estimator or as it is."""
+    """Return the frozen mixture of an estimator, or the mixture itself."""
     found = model if isinstance(model, Mixture) else getattr(model, "model_", None)
     if not isinstance(found, Mixture):
-        raise OptionError(f"model={type(model).__name__} is no mixture; give a fitted GaussianMixture.")
+        raise OptionError(
+            f"is a {type(model).__name__}, not a mixture", argument="model", fix="give a fitted GaussianMixture"
+        )
     return found
 
 
@@ -153,7 +153,7 @@ def ellipses(
     levels: Sequence[float] = (0.5, 0.95),
     names: Iterable[str] | None = None,
 ) -> EllipseTable:
-    """Ellipses of the components' marginal densities in two columns, and the rows of X with their components.
+    """Return ellipses of the components' marginal densities in two columns, and the rows of X with their components.
 
     Rows belong to components by all of their columns, not only by those two.
 
@@ -167,18 +167,18 @@ def ellipses(
     known = feature_names(model, mixture.means.shape[1], names)
     pair = [_column(column, known) for column in columns]
     if len(pair) != 2 or pair[0] == pair[1]:
-        raise OptionError(f"columns={tuple(columns)!r} must be two different columns, by number or name.")
-    shares_held = np.array([checks.real("levels", level, 0.0, 1.0) for level in levels])
+        raise OptionError("must be two different columns, by number or name", argument="columns", value=tuple(columns))
+    masses = np.array([checks.real("levels", level, 0.0, 1.0) for level in levels])
     plane = mixture.marginal(pair)
     rows, labels, hidden = _label_rows(model, mixture, X, pair)
-    outlines = np.stack([_outlines(part, shares_held) for part in plane.components])
+    outlines = np.stack([_outlines(part, masses) for part in plane.components])
     return EllipseTable(
-        (known[pair[0]], known[pair[1]]), mixture.weights, plane.means, shares_held, outlines, rows, labels, hidden
+        (known[pair[0]], known[pair[1]]), mixture.weights, plane.means, masses, outlines, rows, labels, hidden
     )
 
 
 def _outlines(component: Any, levels: Array) -> Array:
-    """(p, m, 2): the ellipse x = mu + r L u that holds the share 1 − exp(−r²/2) of a Gaussian in the plane."""
+    """Return ellipses (p, m, 2), x = mu + r L u, that have the mass 1 − exp(−r²/2) of a Gaussian in the plane."""
     turn = np.linspace(0.0, 2.0 * np.pi, POINTS)
     circle = np.column_stack([np.cos(turn), np.sin(turn)])
     r = np.sqrt(-2.0 * np.log1p(-levels))
@@ -194,19 +194,19 @@ def _label_rows(model: Any, mixture: Mixture, X: Any, pair: list[int]) -> tuple[
 
 
 def _responsibilities(model: Any, mixture: Mixture, X: Any) -> Array:
-    """(n, K): an estimator knows every kind of X, and checks its columns."""
+    """Return P(component | row) (n, K); an estimator takes every kind of X, and checks its columns."""
     if hasattr(model, "predict_proba"):
         return np.asarray(to_numpy(model.predict_proba(X)), dtype=np.float64)
     rows, d = first_rows(X), mixture.means.shape[1]
     if rows.shape[1] != d:
-        raise DataError(f"X has {rows.shape[1]} columns, but the mixture has {d}.")
+        raise DataError(f"X has {rows.shape[1]} columns, but the mixture has {d}")
     return mixture.responsibilities(rows)
 
 
 def _column(column: Any, names: tuple[str, ...]) -> int:
     if isinstance(column, str):
         if column not in names:
-            raise OptionError(f"columns has {column!r}; the names are {list(names)[:8]}.")
+            raise OptionError(f"has {column!r}; the names are {list(names)[:8]}", argument="columns")
         return names.index(column)
     return checks.integer("columns", column, 0, len(names) - 1, "the last column")
 
@@ -219,7 +219,7 @@ def line(
     bins: int | tuple[Any, Any] | None = None,
     names: Iterable[str] | None = None,
 ) -> LineTable:
-    """The marginal density of one column along a line, and the histogram of that column of X, or of counted bins.
+    """Return the marginal density of one column along a line, with the histogram of that column of X or of bins.
 
     bins: how many, or None for the rule of Freedman and Diaconis, but at least √n; without X a pair (edges, counts), as
     `fit_binned` takes it, of which open bins are not drawn.
@@ -244,22 +244,22 @@ def line(
 
 
 def _values(X: Any, j: int, d: int) -> Array:
-    """Column j of the rows where it is not missing."""
+    """Return the observed values of column j."""
     rows = first_rows(X)
     if rows.shape[1] != d:
-        raise DataError(f"X has {rows.shape[1]} columns, but the mixture has {d}.")
+        raise DataError(f"X has {rows.shape[1]} columns, but the mixture has {d}")
     return np.asarray(rows[np.isfinite(rows[:, j]), j])
 
 
 def _component_points(alone: Mixture) -> Array:
-    """(K, q) places along each component, to four standard deviations on either side."""
+    """Return points (K, q) along each component, to four standard deviations on either side."""
     parts: list[Any] = list(alone.components)
     s = np.sqrt([covariance_matrix(part)[0, 0] for part in parts])[:, None]
     return np.asarray(alone.means + s * np.linspace(-LINE_REACH, LINE_REACH, 81))
 
 
 def _ends(alone: Mixture, values: Array | None, bins: Any) -> tuple[float, float]:
-    """Where the components, the rows and the counted bins are, but for what lies far off and hardly counts."""
+    """Return the interval that has the components, the rows and the bins, except what lies far off with little mass."""
     each = _component_points(alone)
     found = [visible_range(each.ravel(), np.repeat(alone.weights, each.shape[1]))]
     if values is not None and values.size:
@@ -271,7 +271,7 @@ def _ends(alone: Mixture, values: Array | None, bins: Any) -> tuple[float, float
 
 
 def _histogram(values: Array | None, bins: Any, ends: tuple[float, float]) -> tuple[Array, Array]:
-    """Edges and heights; heights are shares of all rows, so that those beyond the ends are not told to be within."""
+    """Return edges and heights; heights are shares of all rows, also of those beyond the ends."""
     if values is None and not isinstance(bins, tuple):
         return np.empty(0), np.empty(0)
     if values is None:
@@ -288,19 +288,20 @@ def _histogram(values: Array | None, bins: Any, ends: tuple[float, float]) -> tu
 def _edges(values: Array, bins: int | None) -> Array:
     if bins is not None:
         return np.histogram_bin_edges(values, checks.integer("bins", bins, 1))
-    # Of a mixture the quartiles lie far apart, and their rule alone would hide narrow components.
+    # The quartiles of a mixture lie far apart, so that the rule of Freedman and Diaconis alone would hide narrow
+    # components.
     count = max(len(np.histogram_bin_edges(values, rule)) - 1 for rule in ("fd", "sqrt"))
     return np.histogram_bin_edges(values, min(count, MOST_BINS))
 
 
 def _grid(alone: Mixture, ends: tuple[float, float]) -> Array:
-    """(p,) evenly between the ends, and closer where components are narrow."""
+    """Return points (p,) evenly between the ends, and closer where components are narrow."""
     each = _component_points(alone).ravel()
     return np.unique(np.append(each[(each >= ends[0]) & (each <= ends[1])], np.linspace(*ends, GRID)))
 
 
 def shares(model: Any, X: Any) -> ShareTable:
-    """P(component | row) of the rows of X, in an order in which they can be looked at.
+    """Return P(component | row) of the rows of X, sorted by component and then by certainty.
 
     >>> from eigenlens.densities.covariance import Full
     >>> from eigenlens.densities.gaussian import Gaussian
@@ -315,11 +316,11 @@ def shares(model: Any, X: Any) -> ShareTable:
 
 
 def curves(table: MixtureSelection, criterion: str | None = None) -> CurveTable:
-    """The table of `select_mixture` as curves over the number of components."""
+    """Return the table of `select_mixture` as curves over the number of components."""
     chosen = table.criterion if criterion is None else checks.name("criterion", criterion, SELECTION_CRITERIA)
     values, found = np.asarray(getattr(table, chosen)), np.isfinite(getattr(table, chosen))
     if not found.any():
-        raise DataError(f"the table has no {chosen}: no fit succeeded, or select_mixture was called without cv.")
+        raise DataError(f"the table has no {chosen}: no fit succeeded, or select_mixture was called without cv")
     types = tuple(dict.fromkeys(sorted(table.types, key=table.types.index)))
     index = [
         np.flatnonzero([name == kind and ok for name, ok in zip(table.types, found, strict=True)]) for kind in types
@@ -336,7 +337,7 @@ def curves(table: MixtureSelection, criterion: str | None = None) -> CurveTable:
 
 @dataclass(frozen=True)
 class Ellipse:
-    """An ellipse: its middle, half axes a ≥ b, and the angle of the longer one, in radians from the x axis."""
+    """An ellipse: its centre, half axes a ≥ b, and the angle of the longer one, in radians from the x axis."""
 
     x: float
     y: float
@@ -347,11 +348,11 @@ class Ellipse:
 
 @dataclass(frozen=True, eq=False)
 class Plane:
-    """A plane on which a mixture is looked at.
+    """A plane on which a mixture is shown.
 
     Attributes:
         centre: (d,). axes: (d, 2) what is multiplied by x − centre. points: (n, 2) the rows on it.
-        ellipses: (K,), of which each holds `level` of its component's mass. shares: (2,) per cent of the rows' variance
+        ellipses: (K,), each with the share `level` of its component's mass. shares: (2,) per cent of the rows' variance
             along each axis.
     """
 
@@ -363,12 +364,12 @@ class Plane:
     shares: Array
 
     def project(self, rows: Array) -> Array:
-        """(n, 2) of rows (n, d)."""
+        """Return the coordinates (n, 2) of rows (n, d)."""
         return np.asarray((rows - self.centre) @ self.axes)
 
 
 def ellipse(mean: Array, C: Array, level: float) -> Ellipse:
-    """The ellipse (x − mean)ᵀ C⁻¹ (x − mean) = −2 ln(1 − level), which holds `level` of a Gaussian in the plane.
+    """Return the ellipse (x − mean)ᵀ C⁻¹ (x − mean) = −2 ln(1 − level), which has the mass `level` of a Gaussian.
 
     >>> found = ellipse(np.zeros(2), np.diag([4.0, 1.0]), 0.5)
     >>> round(found.a, 3), round(found.b, 3), round(abs(found.angle), 3)
@@ -382,7 +383,7 @@ def ellipse(mean: Array, C: Array, level: float) -> Ellipse:
 
 
 def principal_plane(mixture: Mixture, X: Array, weight: Array | None = None, level: float = 0.95) -> Plane:
-    """The two directions along which rows (n, d) vary most; entries that are missing are taken as what is expected.
+    """Return the plane of the two directions along which rows (n, d) vary most; missing values are imputed.
 
     Cost: one PCA of the rows.
     """
@@ -398,7 +399,7 @@ def principal_plane(mixture: Mixture, X: Array, weight: Array | None = None, lev
 
 
 def pair_plane(mixture: Mixture, X: Array, pair: tuple[int, int], level: float = 0.95) -> Plane:
-    """The plane of two columns, of rows (n, d) as they are: one with a gap there has no place in it."""
+    """Return the plane of two columns; a row with a missing value there has no place in it."""
     d = mixture.means.shape[1]
     axes = np.zeros((d, 2))
     axes[pair[0], 0] = axes[pair[1], 1] = 1.0
@@ -414,14 +415,15 @@ def _plane(mixture: Mixture, X: Array, centre: Array, V: Array, level: float, sh
 
 
 def uncertainty(proba: Array) -> Array:
-    """1 − P(likeliest component) (n,) of responsibilities (n, K)."""
+    """Return 1 − P(most likely component) (n,) of responsibilities (n, K)."""
     return np.asarray(np.maximum(0.0, 1.0 - proba.max(axis=1)))
 
 
 def weighted_bins(x: Array, weight: Array | None, most: int = 120) -> tuple[Array, Array]:
-    """Edges (m + 1,) and weights (m,) of a histogram of values (n,): a bin a value where few values are evenly spaced.
+    """Return edges (m + 1,) and weights (m,) of a histogram of values (n,), one bin per value where few are evenly
+    spaced.
 
-    Values that lie far off are counted in a bin without an end.
+    Values that lie far off are counted in an open bin.
 
     >>> weighted_bins(np.array([1.0, 2.0, 3.0]), np.array([5.0, 1.0, 2.0]))
     (array([0.5, 1.5, 2.5, 3.5]), array([5., 1., 2.]))
@@ -437,8 +439,8 @@ def weighted_bins(x: Array, weight: Array | None, most: int = 120) -> tuple[Arra
 
 def _bin_edges(x: Array, most: int) -> Array:
     values = np.unique(x)
-    gaps = np.diff(values)
-    if 1 < values.size <= most and np.ptp(gaps) < 1e-6 * gaps.mean():
-        return np.append(values - 0.5 * gaps.mean(), values[-1] + 0.5 * gaps.mean())
+    widths = np.diff(values)
+    if 1 < values.size <= most and np.ptp(widths) < 1e-6 * widths.mean():
+        return np.append(values - 0.5 * widths.mean(), values[-1] + 0.5 * widths.mean())
     count = int(np.clip(max(len(np.histogram_bin_edges(x, rule)) - 1 for rule in ("fd", "sqrt")), 5, most))
     return np.histogram_bin_edges(x, count)

@@ -1,53 +1,45 @@
-"""`PCA` to a file and back: numbers only."""
+"""`PCA` in a model file."""
 
 from __future__ import annotations
 
 import os
 from typing import Any
 
-import numpy as np
-
-from eigenlens import model_file as io
-from eigenlens.arrays import Array, Like
-from eigenlens.estimator.storage import named_features, outcome_of, outcome_values, storable_parameters
+from eigenlens.arrays import Array
+from eigenlens.estimator.storage import OUTCOME, new_estimator, stored_like, write_estimator
+from eigenlens.model_file import Layout, pack, unpack
 from eigenlens.pca.model import PrincipalComponents
 from eigenlens.stats.moments import Moments
 
 __all__ = ["restore", "save"]
 
-ARRAYS = ("mean", "scale", "components", "variances", "column_variances")
+MODEL = Layout(
+    PrincipalComponents,
+    arrays=["mean", "scale", "components", "variances", "column_variances"],
+    header=["total", "weight"],
+)
 
 
 def save(estimator: Any, path: str | os.PathLike[str]) -> None:
-    """Write a fitted PCA to `path`, whole or not at all, with its moments if it holds them."""
-    model: PrincipalComponents = estimator.model_
+    """Write a fitted PCA to `path`, with its moments if it has them; their mean and weight are the model's."""
+    (arrays, header), (residuals, outcome) = pack(estimator.model_, MODEL), pack(estimator.solver_, OUTCOME)
+    header |= {"n_samples": estimator.n_samples_}
     moments: Moments | None = estimator._moments
-    arrays = {name: getattr(model, name) for name in ARRAYS} | {"residuals": estimator.solver_.residuals}
-    header = {
-        "parameters": storable_parameters(estimator),
-        "total": model.total,
-        "weight": model.weight,
-        "n_samples": estimator.n_samples_,
-        "dtype": estimator._like.dtype.name,
-        "feature_names": named_features(estimator),
-        "solver": outcome_values(estimator.solver_),
-    }
     if moments is not None:
-        arrays["moments_scatter"] = moments.scatter
-        header["moments_rows"] = moments.rows
-    io.write(path, "PCA", arrays, header)
+        arrays, header = arrays | {"moments_scatter": moments.scatter}, header | {"moments_rows": moments.rows}
+    write_estimator(estimator, path, arrays | residuals, header | outcome)
 
 
 def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
-    """The estimator that `save` wrote."""
-    estimator = cls(**header["parameters"])
-    residuals, scatter = arrays.pop("residuals"), arrays.pop("moments_scatter", None)
-    model = PrincipalComponents(**arrays, total=header["total"], weight=header["weight"])
-    estimator._model, estimator._fitted_source = model, None
-    estimator._outcome = outcome_of(header["solver"], residuals)
-    estimator._like = Like(model.mean, np.dtype(header["dtype"]))
-    estimator._moments = None if scatter is None else Moments(model.weight, model.mean, scatter, header["moments_rows"])
-    estimator.n_features_in_, estimator.n_samples_ = model.mean.size, header["n_samples"]
-    if header["feature_names"]:
-        estimator.feature_names_in_ = np.asarray(header["feature_names"], dtype=object)
+    """Return the estimator that `save` wrote."""
+    model = unpack(MODEL, arrays, header)
+    estimator = new_estimator(cls, header, model.mean.size)
+    estimator._model, estimator._outcome, estimator._fitted_source = model, unpack(OUTCOME, arrays, header), None
+    estimator._like, estimator.n_samples_, estimator._moments = (
+        stored_like(header, model.mean),
+        header["n_samples"],
+        None,
+    )
+    if "moments_scatter" in arrays:
+        estimator._moments = Moments(model.weight, model.mean, arrays["moments_scatter"], header["moments_rows"])
     return estimator

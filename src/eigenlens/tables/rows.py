@@ -1,7 +1,4 @@
-"""Rows to look at: all of a small table, a random sample of a large one, read in one pass and never all held.
-
-Which part of an axis is worth showing: all of it, or all but a few rows so far off that the others are a spike.
-"""
+"""Rows to show: all of a small table, a random sample of a large one; and the range of an axis that shows most rows."""
 
 from __future__ import annotations
 
@@ -31,7 +28,7 @@ __all__ = [
 ]
 
 MAX_DENSE_ENTRIES = 2_000_000
-"""Entries that are made dense at a time."""
+"""Entries that are made dense at a time: 16 MB."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,8 +36,8 @@ class RowSample:
     """Some rows of a table.
 
     Attributes:
-        source: all rows. numbers: (m, d) float64, NaN where missing or text. texts: (m,) objects, by column of text.
-        chosen: (m,) places of the rows, ascending. total: how many there are.
+        source: all rows. numbers: (m, d) float64, NaN where missing or text. texts: (m,) objects, by text column.
+        chosen: (m,) positions of the rows, ascending. total: the number of all rows.
     """
 
     source: Source
@@ -51,10 +48,10 @@ class RowSample:
 
 
 def sample_rows(source: Source, limit: int, rng: np.random.Generator) -> RowSample:
-    """All rows if there are at most `limit`, else so many drawn without replacement, in one pass.
+    """Return all rows if there are at most `limit`, else that many drawn without replacement, in one pass.
 
-    Every row draws a number, and those of the `limit` smallest are kept (a reservoir, Vitter 1985): every set of rows
-    is as likely as any other, and how many rows there are need not be known. Memory: `limit` rows and a block.
+    Every row draws a random number, and those with the `limit` smallest are kept (a reservoir, Vitter 1985): every set
+    of rows is as likely as any other, and the number of rows need not be known. Memory: `limit` rows and a block.
 
     >>> from eigenlens.data.memory import ArraySource
     >>> sample_rows(ArraySource(np.arange(20.0)[:, None]), 5, np.random.default_rng(0)).numbers.ravel().size
@@ -62,21 +59,21 @@ def sample_rows(source: Source, limit: int, rng: np.random.Generator) -> RowSamp
     """
     text = [j for j, field in enumerate(fields_of(source)) if field.kind == "text"]
     kept: list[tuple[Array, Array, Array, list[Array]]] = []
-    total, held, most = 0, 0, np.inf
+    total, kept_count, most = 0, 0, np.inf
     for rows in source.rows():
         b = rows.shape[0]
         draws = rng.random(b)
         inside = np.flatnonzero(draws < most)
         if inside.size > limit:
             inside = np.sort(inside[np.argsort(draws[inside])[:limit]])
-        numbers, texts = _entries(_taken(rows, inside, b), text, source.n_features)
+        numbers, texts = _entries(_take_rows(rows, inside, b), text, source.n_features)
         kept.append((draws[inside], total + inside, numbers, texts))
-        total, held = total + b, held + inside.size
-        if held > 2 * limit:
+        total, kept_count = total + b, kept_count + inside.size
+        if kept_count > 2 * limit:
             kept, most = [_smallest(kept, limit)], np.inf
-            held, most = limit, float(kept[0][0].max())
+            kept_count, most = limit, float(kept[0][0].max())
     if not total:
-        raise DataError("X has 0 rows; at least 1 is needed.")
+        raise DataError("X has 0 rows, but at least 1 is needed")
     draws, places, numbers, texts = _smallest(kept, limit)
     return RowSample(source, numbers, dict(zip(text, texts, strict=True)), places, total)
 
@@ -93,8 +90,8 @@ def first_rows(X: Any, limit: int | None = None) -> Array:
     return np.concatenate(parts)
 
 
-def _taken(rows: Any, index: Array, b: int) -> Any:
-    """The rows of these numbers: all of them as they are."""
+def _take_rows(rows: Any, index: Array, b: int) -> Any:
+    """Return the rows of these positions."""
     if index.size == b:
         return rows
     if isinstance(rows, MixedRows):
@@ -112,7 +109,7 @@ def _entries(rows: Any, text: list[int], d: int) -> tuple[Array, list[Array]]:
 
 
 def _smallest(kept: list[Any], limit: int) -> tuple[Array, Array, Array, list[Array]]:
-    """The rows of the smallest draws, in their own order."""
+    """Return the rows with the smallest draws, in their own order."""
     draws, places, numbers = (np.concatenate(parts) for parts in list(zip(*kept, strict=True))[:3])
     texts = [np.concatenate(parts) for parts in zip(*(each[3] for each in kept), strict=True)]
     if len(draws) <= limit:
@@ -122,7 +119,7 @@ def _smallest(kept: list[Any], limit: int) -> tuple[Array, Array, Array, list[Ar
 
 
 def numeric_blocks(source: Source, columns: Array) -> Iterator[Array]:
-    """All rows of some columns as dense pieces (b, d), text as NaN, in one pass."""
+    """Yield all rows of some columns as dense blocks (b, d), text as NaN, in one pass."""
     step = max(1, MAX_DENSE_ENTRIES // max(1, source.n_features))
     for rows in source.rows():
         for start in range(0, rows.shape[0], step):
@@ -131,10 +128,10 @@ def numeric_blocks(source: Source, columns: Array) -> Iterator[Array]:
 
 @dataclass(frozen=True, eq=False)
 class PlaneCounts:
-    """Rows counted in the cells of a plane.
+    """Counts of rows in the cells of a plane.
 
     Attributes:
-        x, y: ends of the plane. counts: (h, w), from the lowest y upwards. outside: how many rows lie beyond it.
+        x, y: ends of the plane. counts: (h, w), from the lowest y upwards. outside: the number of rows outside it.
     """
 
     x: tuple[float, float]
@@ -146,9 +143,9 @@ class PlaneCounts:
 def plane_counts(
     places: Iterator[Array], pairs: list[tuple[int, int]], shown: Array, cells: tuple[int, int]
 ) -> list[PlaneCounts]:
-    """Rows, as places (b, k) on k axes, counted in the planes of pairs of axes, all in one pass.
+    """Count rows, given as coordinates (b, k) on k axes, in the planes of pairs of axes, all in one pass.
 
-    The planes reach as far as the places `shown` (m, k), and a little beyond.
+    The planes extend over the coordinates `shown` (m, k), with a small margin.
     """
     ends = [_ends(shown[:, j]) for j in range(shown.shape[1])]
     counts = [np.zeros((cells[1], cells[0])) for _ in pairs]
@@ -173,17 +170,17 @@ def _ends(values: Array) -> tuple[float, float]:
 
 
 MIN_VISIBLE_SHARE, BULK_SHARE = 0.995, 0.95
-"""The share of the weight that is always shown, and the share whose range says how wide the rows lie."""
+"""The share of the weight that is always shown, and the share whose range measures how spread out the rows are."""
 
 FAR_OFF_RANGES = 10.0
-"""Where all rows take up more than so many such ranges, those that are off are left out."""
+"""Where all rows extend over more than this many such ranges, rows far off are left out."""
 
 
 def visible_range(values: Array, weight: Array | None = None, kept: float = MIN_VISIBLE_SHARE) -> tuple[float, float]:
-    """The ends of what to show of values (n,): the least and the greatest, or where 99.5% of the weight lies.
+    """Return the ends of the range of values (n,) to show: min and max, or an interval with 99.5% of the weight.
 
-    The smaller range is taken where the whole is ten times as wide as what 95% of the weight needs: it leaves out half
-    a per cent of the weight at most (1 − kept), or a single row where that is more. Cost: one sort.
+    The interval is used where the whole range is ten times as wide as the shortest interval with 95% of the weight: it
+    leaves out at most half a per cent of the weight (1 − kept), or a single row where that is more. Cost: one sort.
 
     >>> x = np.append(np.arange(300.0), 1e6)
     >>> visible_range(x), visible_range(x[:-1])
@@ -195,12 +192,12 @@ def visible_range(values: Array, weight: Array | None = None, kept: float = MIN_
         return whole
     one = 1.0 / values.size if weight is None else float(weight.min() / weight.sum())
     found = shortest_interval(values, weight, min(kept, 1.0 - one))
-    # Where more than these few lie far off they are no stray rows, and nothing is gained by leaving some of them out.
+    # Where more rows than these few lie far off they are not outliers, and leaving some of them out gains nothing.
     return found if found[1] - found[0] < 0.5 * (whole[1] - whole[0]) else whole
 
 
 def shortest_interval(values: Array, weight: Array | None, share: float) -> tuple[float, float]:
-    """The ends of the shortest interval between values (n,) that holds a share of their weight.
+    """Return the ends of the shortest interval between values (n,) that contains a share of their weight.
 
     >>> shortest_interval(np.array([0.0, 5.0, 6.0, 7.0, 90.0]), None, 0.6)
     (5.0, 7.0)
@@ -208,10 +205,10 @@ def shortest_interval(values: Array, weight: Array | None, share: float) -> tupl
     order = np.argsort(values, kind="stable")
     x = values[order]
     w = np.ones(x.size) if weight is None else np.asarray(weight, dtype=np.float64)[order]
-    held = np.cumsum(w)
-    before = held - w
-    wanted = before + share * held[-1] * (1.0 - 1e-9)
-    last = np.searchsorted(held, wanted)
+    cumulated = np.cumsum(w)
+    before = cumulated - w
+    wanted = before + share * cumulated[-1] * (1.0 - 1e-9)
+    last = np.searchsorted(cumulated, wanted)
     there = last < x.size
     wide = np.where(there, x[np.minimum(last, x.size - 1)] - x, np.inf)
     first = int(np.argmin(wide))
@@ -219,5 +216,5 @@ def shortest_interval(values: Array, weight: Array | None, share: float) -> tupl
 
 
 def count_outside(rows: Array, low: Array, high: Array) -> int:
-    """How many rows (n, d) lie outside low (d,) to high (d,) in some column."""
+    """Return how many rows (n, d) lie outside low (d,) to high (d,) in some column."""
     return int(np.count_nonzero(np.any((rows < low) | (rows > high), axis=1)))

@@ -1,4 +1,4 @@
-"""What the tables are: plain arrays with names, frozen, that print themselves."""
+"""The types of tables: frozen values of plain arrays with names, with a text form."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["BiplotTable", "ReconstructionTable", "ScoreTable", "ValueTable", "Va
 
 @dataclass(frozen=True, eq=False)
 class VarianceTable:
-    """How much of the variance each component holds.
+    """The share of the variance that each component holds.
 
     Attributes:
         variances: (k,) eigenvalues. total: the sum of all eigenvalues, kept or not.
@@ -41,7 +41,7 @@ class VarianceTable:
         return np.cumsum(self.shares)
 
     def reaching(self, percent: float = 90.0) -> int | None:
-        """The fewest components that hold `percent` of the variance, or None if those kept hold less."""
+        """Return the smallest number of components that hold `percent` of the variance; None if those kept do not."""
         enough = np.flatnonzero(self.cumulative >= percent - 1e-9)  # all shares sum to 100 but for rounding
         return int(enough[0]) + 1 if enough.size else None
 
@@ -61,9 +61,9 @@ class ValueTable:
     """One number for each name and component: loadings, correlations or contributions.
 
     Attributes:
-        what: what the numbers are. names: (d,) columns, or rows.
+        what: the name of the numbers. names: (d,) columns, or rows.
         components: (m,) numbers counted from 1. shares: (m,) per cent of the variance that each holds.
-        values: (d, m). stem: what their numbers follow, "PC", or "F" for factors.
+        values: (d, m). stem: the letters before a component's number, "PC", or "F" for factors.
     """
 
     what: str
@@ -74,11 +74,11 @@ class ValueTable:
     stem: str = "PC"
 
     def largest(self, top: int) -> ValueTable:
-        """The `top` names with the longest rows of values, longest first."""
+        """Return the `top` names with the longest rows of values, longest first."""
         return self.rows(np.argsort(-np.linalg.norm(self.values, axis=1), kind="stable")[:top])
 
     def rows(self, order: Array) -> ValueTable:
-        """The names of these indices, in this order."""
+        """Return the names of these indices, in this order."""
         return replace(self, names=tuple(self.names[j] for j in order), values=self.values[order])
 
     def __str__(self) -> str:
@@ -88,7 +88,7 @@ class ValueTable:
 
 @dataclass(frozen=True, eq=False)
 class ScoreTable:
-    """Where the rows lie on some components.
+    """The scores of rows on some components.
 
     Attributes:
         labels: (n,) row names, or None. components: (m,) numbers counted from 1. shares: (m,) per cent.
@@ -125,7 +125,7 @@ class BiplotTable:
 
 @dataclass(frozen=True, eq=False)
 class ReconstructionTable:
-    """Rows beside what a few components make of them.
+    """Rows beside their reconstructions from a few components.
 
     Attributes:
         counts: (q,) numbers of components. labels: (n,) row names, or None. names: (d,) column names.
@@ -157,7 +157,7 @@ def _percents(values: Iterable[float]) -> list[str]:
 
 
 def _numbers(values: Iterable[float]) -> list[str]:
-    """Six significant digits of the largest, at least two decimals, the same for all; noise reads as zero."""
+    """Return numbers as text: six significant digits of the largest, at least two decimals; noise as zero."""
     given = [float(value) for value in values]
     largest = max(map(abs, given), default=0.0)
     if largest and not 1e-4 <= largest < 1e9:

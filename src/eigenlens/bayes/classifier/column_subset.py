@@ -1,4 +1,4 @@
-"""A density of some columns only: the others are Gaussian on their own, or left out."""
+"""Densities of some of the columns: the other columns are independent Gaussians, or left out."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array, read_only
-from eigenlens.bayes.classifier.class_density import drawn, log_density
+from eigenlens.bayes.classifier.class_density import log_density, sample_density
 from eigenlens.data.source import Source
 from eigenlens.densities.base import as_rows
 from eigenlens.densities.covariance import Diagonal
@@ -21,11 +21,13 @@ __all__ = ["ChosenColumns", "InColumns"]
 
 @dataclass(frozen=True, eq=False)
 class InColumns:
-    """p(x) = p(x_columns) Π_j N(x_j | mean_j, variances_j) over the other columns that have a variance.
+    """A density of some columns, times independent Gaussians for the other columns that have a variance.
+
+        p(x) = p(x_columns) Π_j N(x_j | mean_j, variances_j)
 
     Attributes:
         density: a fitted estimator or frozen density of the columns. columns: (o,).
-        mean: (d,). variances: (d,), 0 in `columns`, and where a column is left out.
+        mean: (d,). variances: (d,), 0 in `columns` and where a column is left out.
 
     >>> inner = Gaussian(np.zeros(1), Diagonal(np.ones(1)))
     >>> both = InColumns(inner, np.array([1]), np.array([5.0, 0.0, 7.0]), np.array([1.0, 0.0, 0.0]))
@@ -43,31 +45,31 @@ class InColumns:
 
     @cached_property
     def others(self) -> Array:
-        """The columns (q,) that are Gaussian."""
+        """The columns (q,) that are independent Gaussians."""
         return np.flatnonzero(self.variances > 0.0)
 
     @cached_property
     def rest(self) -> Gaussian:
-        """The Gaussian of these."""
+        """The Gaussian of the other columns."""
         return Gaussian(self.mean[self.others], Diagonal(self.variances[self.others]))
 
     def log_density(self, X: Any) -> Array:
-        """ln p(x) (n,) of rows X (n, d), of what is there of them."""
+        """Return ln p(x) (n,) of the observed entries of rows X (n, d)."""
         rows = as_rows(X, self.mean.size)
         found = log_density(self.density, rows[:, self.columns])
         return found + self.rest.log_density(rows[:, self.others]) if self.others.size else found
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
-        """n draws (n, d); a column that is left out has its mean."""
+        """Return n draws (n, d); a column that is left out has its mean."""
         rows = np.tile(self.mean, (n, 1))
-        rows[:, self.columns] = drawn(self.density, n, rng)
+        rows[:, self.columns] = sample_density(self.density, n, rng)
         if self.others.size:
             rows[:, self.others] = self.rest.sample(n, rng)
         return rows
 
 
 class ChosenColumns(Source):
-    """Some of the columns of a source, by their names there, or else their numbers."""
+    """A source with some of the columns of another, named as there, or else by their numbers."""
 
     def __init__(self, source: Source, columns: Array) -> None:
         self.source, self.columns = source.weighted(None), columns
@@ -76,6 +78,6 @@ class ChosenColumns(Source):
         self.weight, self.in_memory, self.reads_ahead = source.weight, source.in_memory, source.reads_ahead
 
     def rows(self) -> Iterator[Any]:
-        """The chosen columns of each block."""
+        """Yield the chosen columns of each block."""
         for rows in self.source.rows():
             yield rows[:, self.columns]

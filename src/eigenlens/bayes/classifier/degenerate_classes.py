@@ -1,11 +1,9 @@
-"""Densities for classes whose own likelihood has no maximum: what all classes vary by stands in.
+"""Fallbacks for classes whose own likelihood has no maximum: the spread within all classes replaces theirs.
 
-A class of one row, one with a column of one value, or one whose rows fill too few dimensions says nothing of some of
-its spread. A column of one value is given the variance within all classes, apart from the others; what cannot be fitted
-even so is a Gaussian about the mean of the class with the covariance within all classes, as in regularised discriminant
-analysis with lambda = 1 (Friedman 1989). Columns that are constant in all rows are left out, for every class.
-
-What is said about classes whose rows leave their density without a maximum.
+A class of one row, one with a constant column, or one whose rows fill too few dimensions does not determine its own
+spread. A constant column has the pooled variance within all classes, independent of the other columns; a class that
+cannot be fitted even so is a Gaussian about its mean with the pooled covariance within all classes, as in regularised
+discriminant analysis with lambda = 1 (Friedman 1989). Columns that are constant in all rows are left out.
 """
 
 from __future__ import annotations
@@ -20,15 +18,15 @@ import numpy as np
 from sklearn.base import clone
 
 from eigenlens.arrays import Array
-from eigenlens.bayes.class_moments import ClassMoments, ClassRows
-from eigenlens.bayes.classifier.class_density import log_density, of_class
+from eigenlens.bayes.class_moments import ClassDeviations, ClassMoments
+from eigenlens.bayes.classifier.class_density import log_density, run_for_class
 from eigenlens.bayes.classifier.column_subset import ChosenColumns, InColumns
-from eigenlens.bayes.classifier.fit_per_class import ask, attempted, fitted_to_class, read_spread
-from eigenlens.bayes.discriminant.covariances import FLOOR, Shrinking, has_density
-from eigenlens.bayes.discriminant.fit import covariance_within, read_classes
+from eigenlens.bayes.classifier.fit_per_class import fit_to_class, read_class_variances, require_density, try_fit
+from eigenlens.bayes.discriminant.covariances import VARIANCE_FLOOR, Shrinkage, has_density
+from eigenlens.bayes.discriminant.fit import fit_covariance_within, read_classes
 from eigenlens.bayes.discriminant.fit_missing import complete_classes
-from eigenlens.bayes.discriminant.options import columns_of_classes
-from eigenlens.bayes.pooled_variance import ClassSpread, with_spread_within, with_variances
+from eigenlens.bayes.discriminant.options import name_class_columns
+from eigenlens.bayes.pooled_variance import ClassVariances, replace_spread, replace_variances
 from eigenlens.data.source import Source
 from eigenlens.densities.gaussian import Gaussian, GaussianFamily
 from eigenlens.errors import DataError, DataWarning, OptionError
@@ -36,15 +34,39 @@ from eigenlens.estimator.rows import join_limited
 from eigenlens.latent.families import FactorFamily, PPCAFamily
 from eigenlens.stats.moments import ColumnMoments, Moments
 
-__all__ = ["Amends", "amended_estimators", "amended_members", "has_spread", "no_spread", "warn_about_amends"]
+__all__ = [
+    "Fallbacks",
+    "fit_fallback_estimators",
+    "fit_fallback_members",
+    "has_spread",
+    "no_spread_error",
+    "warn_about_fallbacks",
+]
 
 Failed = Mapping[int, DataError | OptionError]
+
+
+@dataclass
+class Fallbacks:
+    """What replaces the density of a class where it has none of its own.
+
+    Attributes:
+        left_out: the columns that are constant in all rows, by number.
+        pooled_variance: for a class, by number, the columns in which it is constant and has the pooled variance.
+        pooled_covariance: the classes, by number, that have the pooled covariance.
+        clamped: whether the pooled covariance is singular, and clamped at the floor.
+    """
+
+    left_out: Array
+    pooled_variance: dict[int, Array] = field(default_factory=dict)
+    pooled_covariance: list[int] = field(default_factory=list)
+    clamped: bool = False
 
 
 # ---- members of a family, from statistics ---------------------------------------------------------------------
 
 
-def amended_members(
+def fit_fallback_members(
     family: Any,
     found: ClassMoments,
     classes: Array,
@@ -53,71 +75,81 @@ def amended_members(
     first: DataError,
     names: tuple[str, ...] | None,
 ) -> tuple[Any, ...]:
-    """The member of the family for each class, some of which could not be estimated as they are; `own` are the others.
+    """Return the member of the family for each class, where some could not be estimated; `own` are the others.
 
-    Those that are `singular` are so in the columns that vary in them too; `first` is the error of the first to fail.
+    Classes that are `singular` are so in the columns that vary in them too; `first` is the error of the first to fail.
     """
     if not all(isinstance(part, Moments | ColumnMoments) for part in found.parts):
         raise first
-    spread = _required(ClassSpread.of(found), family, first)
-    kept, mean = np.flatnonzero(~spread.constant), spread.mean
-    amends, counts = Amends(np.flatnonzero(spread.constant)), spread.weight.max(axis=1)
-    if amends.columns.size:
-        found, spread, own = ClassMoments(tuple(p.subset(kept) for p in found.parts)), spread.part(kept), {}
-        family = replace(family, names=tuple(family.names[j] for j in kept)) if _named(family) else family
+    variances = _require_spread(ClassVariances.of(found), family, first)
+    kept, mean = np.flatnonzero(~variances.constant), variances.mean
+    fallbacks, counts = Fallbacks(np.flatnonzero(variances.constant)), variances.weight.max(axis=1)
+    if fallbacks.left_out.size:
+        found, variances, own = ClassMoments(tuple(p.subset(kept) for p in found.parts)), variances.subset(kept), {}
+        family = replace(family, names=tuple(family.names[j] for j in kept)) if _has_names(family) else family
     labels = enumerate(classes.tolist())
-    made = [own[c] if c in own else _member(family, c, found, spread, label, singular, amends) for c, label in labels]
-    lent = {c: kept[columns] for c, columns in amends.lent.items()}
-    warn_about_amends(replace(amends, lent=lent), type(family).__name__, classes, counts, names)
-    return tuple(_placed(density, kept, mean[c]) for c, density in enumerate(made))
+    made = [
+        own[c] if c in own else _fit_member(family, c, found, variances, label, singular, fallbacks)
+        for c, label in labels
+    ]
+    numbers = {c: kept[columns] for c, columns in fallbacks.pooled_variance.items()}
+    warn_about_fallbacks(replace(fallbacks, pooled_variance=numbers), type(family).__name__, classes, counts, names)
+    return tuple(_place(density, kept, mean[c]) for c, density in enumerate(made))
 
 
 def has_spread(family: Any, part: Any) -> bool:
-    """Whether the statistics of a class give a member of the family a spread of its own.
+    """Return whether the statistics of a class give a member of the family a spread of its own.
 
-    A full covariance needs rows that fill all dimensions, which rounding would let it have in some orders of columns. A
-    latent family would hold a column of one value at a floor that goes by the other columns.
+    A full covariance needs rows that fill all dimensions; rounding would hide that in some orders of the columns. A
+    latent family would clamp a constant column at a floor that depends on the other columns.
     """
     if isinstance(family, GaussianFamily) and family.covariance == "full" and isinstance(part, Moments):
         return not _is_singular(part)
     if not isinstance(family, FactorFamily | PPCAFamily) or np.any(family.prior):
         return True
-    flat = ClassSpread.of(ClassMoments((part,))).flat
-    return not bool(flat.any() if isinstance(family, FactorFamily) else flat.all())
+    constant = ClassVariances.of(ClassMoments((part,))).constant_by_class
+    return not bool(constant.any() if isinstance(family, FactorFamily) else constant.all())
 
 
 def _is_singular(part: Moments) -> bool:
     return not has_density(part.scatter / part.weight, part.mean, np.zeros(part.mean.size, dtype=bool))
 
 
-def _named(family: Any) -> bool:
+def _has_names(family: Any) -> bool:
     return getattr(family, "names", None) is not None
 
 
-def _member(
-    family: Any, c: int, found: ClassMoments, spread: ClassSpread, label: Any, singular: tuple[int, ...], amends: Amends
+def _fit_member(
+    family: Any,
+    c: int,
+    found: ClassMoments,
+    variances: ClassVariances,
+    label: Any,
+    singular: tuple[int, ...],
+    fallbacks: Fallbacks,
 ) -> Any:
-    """The member for class number c by its own statistics, or with what all classes lend it."""
-    part, flat = found.parts[c], spread.flat[c]
-    made = None if c in singular else _estimated(family, part, label)
+    """Return the member for class number c from its own statistics, or from those of a fallback, which is recorded."""
+    part, constant = found.parts[c], variances.constant_by_class[c]
+    made = None if c in singular else _try_estimate(family, part, label)
     if made is not None:
         return made
-    if c not in singular and 0 < flat.sum() < flat.size:
-        made = _estimated(family, with_variances(part, flat, spread.lent), label)
+    if c not in singular and 0 < constant.sum() < constant.size:
+        made = _try_estimate(family, replace_variances(part, constant, variances.fallback), label)
     if made is not None:
-        amends.lent[c] = np.flatnonzero(flat)
+        fallbacks.pooled_variance[c] = np.flatnonzero(constant)
     else:
-        statistics, amends.held = with_spread_within(part, found, spread)
-        made = of_class(label, None, partial(family.estimate, statistics))
-        amends.pooled.append(c)
+        statistics, fallbacks.clamped = replace_spread(part, found, variances)
+        made = run_for_class(label, None, partial(family.estimate, statistics))
+        fallbacks.pooled_covariance.append(c)
     return replace(made, fitted=None) if isinstance(made, Gaussian) else made
 
 
-def _estimated(family: Any, part: Any, label: Any) -> Any:
+def _try_estimate(family: Any, part: Any, label: Any) -> Any:
+    """Return the member of the family with these statistics, or None if it has none."""
     try:
         if not has_spread(family, part):
             return None
-        return of_class(label, None, partial(family.estimate, part))
+        return run_for_class(label, None, partial(family.estimate, part))
     except DataError:
         return None
 
@@ -125,40 +157,39 @@ def _estimated(family: Any, part: Any, label: Any) -> Any:
 # ---- estimators, fitted to rows -------------------------------------------------------------------------------
 
 
-def amended_estimators(
+def fit_fallback_estimators(
     fresh: list[Any], source: Source, codes: Array, classes: Array, found: list[Any], failed: Failed
 ) -> tuple[Any, ...]:
-    """The density of each class, some of which could not be fitted as they are; `fresh` are unfitted ones."""
+    """Return the density of each class, where some could not be fitted; `fresh` are unfitted estimators."""
     first, kind = next(iter(failed.values())), type(fresh[0]).__name__
-    if getattr(fresh[0], "bounds", None) is not None:  # no Gaussian keeps to them
+    if getattr(fresh[0], "bounds", None) is not None:  # a Gaussian does not keep to bounds
         raise first
-    spread = read_spread(source, codes, len(classes))
-    if len(failed) == len(classes) and not _fits_rows_with_spread(fresh[0], spread):
+    variances = read_class_variances(source, codes, len(classes))
+    if len(failed) == len(classes) and not _fits_rows_with_spread(fresh[0], variances):
         raise first
-    spread, names = _required(spread, fresh[0], first), source.names
-    kept, mean = np.flatnonzero(~spread.constant), spread.mean
-    amends, counts = Amends(np.flatnonzero(spread.constant)), spread.weight.max(axis=1)
-    if amends.columns.size:
-        source, spread = ChosenColumns(source, kept), spread.part(kept)
-        found, failed = attempted([clone(estimator) for estimator in fresh], source, codes, classes)
-    for c, label in enumerate(classes.tolist()):
-        if c in failed:
-            made = _of_varying_columns(clone(fresh[c]), c, label, source, codes, spread)
-            if made is not None:
-                found[c], amends.lent[c] = made, kept[spread.flat[c]]
-            else:
-                amends.pooled.append(c)
-    if amends.pooled:
-        found, amends.held = _with_pooled(found, amends.pooled, source, codes, classes, failed, spread)
-    warn_about_amends(amends, kind, classes, counts, names)
-    return tuple(_placed(density, kept, mean[c]) for c, density in enumerate(found))
+    variances, names = _require_spread(variances, fresh[0], first), source.names
+    kept, mean = np.flatnonzero(~variances.constant), variances.mean
+    fallbacks, counts = Fallbacks(np.flatnonzero(variances.constant)), variances.weight.max(axis=1)
+    if fallbacks.left_out.size:
+        source, variances = ChosenColumns(source, kept), variances.subset(kept)
+        found, failed = try_fit([clone(estimator) for estimator in fresh], source, codes, classes)
+    for c in failed:
+        made = _fit_varying_columns(clone(fresh[c]), c, classes.tolist()[c], source, codes, variances)
+        if made is not None:
+            found[c], fallbacks.pooled_variance[c] = made, kept[variances.constant_by_class[c]]
+        else:
+            fallbacks.pooled_covariance.append(c)
+    if fallbacks.pooled_covariance:
+        _use_pooled_covariance(found, fallbacks, source, codes, classes, failed, variances)
+    warn_about_fallbacks(fallbacks, kind, classes, counts, names)
+    return tuple(_place(density, kept, mean[c]) for c, density in enumerate(found))
 
 
-def _fits_rows_with_spread(estimator: Any, spread: ClassSpread) -> bool:
-    """Whether rows of the same units that vary in every column can be fitted: else its parameters are at fault."""
-    d, rng = spread.mean.shape[1], np.random.default_rng(0)
-    scale = np.sqrt(np.where(spread.constant, 1.0, spread.total))
-    rows = spread.mean.mean(axis=0) + scale * rng.standard_normal((max(60, 2 * d + 2), d))
+def _fits_rows_with_spread(estimator: Any, variances: ClassVariances) -> bool:
+    """Return whether rows in the same units that vary in every column can be fitted; if not, a parameter is wrong."""
+    d, rng = variances.mean.shape[1], np.random.default_rng(0)
+    scale = np.sqrt(np.where(variances.constant, 1.0, variances.total))
+    rows = variances.mean.mean(axis=0) + scale * rng.standard_normal((max(60, 2 * d + 2), d))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -168,125 +199,123 @@ def _fits_rows_with_spread(estimator: Any, spread: ClassSpread) -> bool:
     return True
 
 
-def _of_varying_columns(estimator: Any, c: int, label: Any, source: Source, codes: Array, spread: ClassSpread) -> Any:
-    """The density of the columns that vary in a class, beside those of one value; None if there is none."""
-    flat = spread.flat[c]
-    if not 0 < flat.sum() < flat.size:
+def _fit_varying_columns(
+    estimator: Any, c: int, label: Any, source: Source, codes: Array, variances: ClassVariances
+) -> Any:
+    """Return the density of the columns that vary in a class, with the constant ones beside; None if there is none."""
+    constant = variances.constant_by_class[c]
+    if not 0 < constant.sum() < constant.size:
         return None
-    columns = np.flatnonzero(~flat)
-    chosen = ChosenColumns(source, columns)
+    columns = np.flatnonzero(~constant)
     try:
-        fitted_to_class(estimator, "fit", chosen, codes, c, label)
-        ask(estimator, columns.size, label)
+        fit_to_class(estimator, "fit", ChosenColumns(source, columns), codes, c, label)
+        require_density(estimator, columns.size, label)
     except (DataError, OptionError):
         return None
-    return InColumns(estimator, columns, spread.mean[c], np.where(flat, spread.lent, 0.0))
+    return InColumns(estimator, columns, variances.mean[c], np.where(constant, variances.fallback, 0.0))
 
 
-def _with_pooled(
+def _use_pooled_covariance(
     found: list[Any],
-    pooled: list[int],
+    fallbacks: Fallbacks,
     source: Source,
     codes: Array,
     classes: Array,
     failed: Failed,
-    spread: ClassSpread,
-) -> tuple[list[Any], bool]:
-    """The densities, those of some classes with the covariance within all, and whether that is held at the floor."""
-    moments = _moments(source, codes, classes)
-    for c in pooled:
-        if not isinstance(moments, ClassRows) and not spread.flat[c].any() and not _is_singular(moments.parts[c]):
-            raise failed[c]  # for another reason than want of spread
-    covariance, held = covariance_within(moments)
-    means = moments.mean
-    return [Gaussian(means[c], covariance) if c in pooled else density for c, density in enumerate(found)], held
+    variances: ClassVariances,
+) -> None:
+    """Replace the densities of some classes in `found` by Gaussians with the covariance within all classes."""
+    moments = _read_moments(source, codes, classes)
+    for c in fallbacks.pooled_covariance:
+        varies = not isinstance(moments, ClassDeviations) and not variances.constant_by_class[c].any()
+        if varies and not _is_singular(moments.parts[c]):
+            raise failed[c]  # for another reason than a lack of spread
+    covariance, fallbacks.clamped = fit_covariance_within(moments)
+    for c in fallbacks.pooled_covariance:
+        found[c] = Gaussian(moments.mean[c], covariance)
 
 
-def _moments(source: Source, codes: Array, classes: Array) -> Any:
-    """Moments of the classes, or their rows where these are few; by EM where they have gaps."""
-    called = columns_of_classes(source, classes)
+def _read_moments(source: Source, codes: Array, classes: Array) -> Any:
+    """Read the moments of the classes, or their rows where these are few; by EM where they are incomplete."""
+    C = len(classes)
     with np.errstate(invalid="ignore", over="ignore"):
-        found = read_classes(source, codes, len(classes), Shrinking(), pooled=False)
+        found = read_classes(source, codes, C, Shrinkage(), pooled=False)
         if np.all(np.isfinite(found.mean)):
             return found
-        return complete_classes(source, codes, len(classes), Shrinking(), pooled=True, called=called).moments
+        name_column = name_class_columns(source, classes)
+        return complete_classes(source, codes, C, Shrinkage(), pooled=True, name_column=name_column).moments
 
 
 # ---- both -----------------------------------------------------------------------------------------------------
 
 
-def _required(spread: ClassSpread, density: Any, first: DataError | OptionError) -> ClassSpread:
-    """The spread, if something is known of it: `first` says what is wrong if not."""
-    if not np.all(np.isfinite(spread.mean)) or not np.all(np.isfinite(spread.variances)) or not np.all(spread.weight):
+def _require_spread(variances: ClassVariances, density: Any, first: DataError | OptionError) -> ClassVariances:
+    """Return the variances if they are known and some column varies within a class; else raise `first`."""
+    known = (np.isfinite(variances.mean), np.isfinite(variances.variances), variances.weight)
+    if not all(np.all(values) for values in known):
         raise first
-    if spread.still.all():
-        raise no_spread(type(density).__name__) from first
-    return spread
+    if variances.constant_within.all():
+        raise no_spread_error(type(density).__name__) from first
+    return variances
 
 
-def _placed(density: Any, kept: Array, mean: Array) -> Any:
-    """A density of the columns that are kept as one of all of them."""
+def _place(density: Any, kept: Array, mean: Array) -> Any:
+    """Return a density of the columns that are kept as one of all columns."""
     return density if len(kept) == mean.size else InColumns(density, kept, mean, np.zeros(mean.size))
 
 
-@dataclass
-class Amends:
-    """What classes were given in the place of a density of their own.
-
-    Attributes:
-        columns: the columns (d,) that are constant in all rows, and left out.
-        lent: for a class, by number, the columns in which it has one value, and a variance from all classes.
-        pooled: the classes that have the covariance within all classes. held: whether it is singular.
-    """
-
-    columns: Array
-    lent: dict[int, Array] = field(default_factory=dict)
-    pooled: list[int] = field(default_factory=list)
-    held: bool = False
-
-
-def warn_about_amends(
-    amends: Amends, kind: str, classes: Array, counts: Array, names: Sequence[str] | None = None
-) -> None:
-    """One warning that names classes and columns, what stands in the place of their density, and the way out."""
-    labels = [f"class {label!r} of {count:g} rows" for label, count in zip(classes.tolist(), counts, strict=True)]
-    labels = [label.removesuffix("s") if count == 1.0 else label for label, count in zip(labels, counts, strict=True)]
-    said = []
-    if amends.columns.size:
-        said.append(f"{_columns(amends.columns, names)} constant in all rows and left out.")
-    if amends.lent:
-        sizes = ((c, len(columns)) for c, columns in amends.lent.items())
-        cases = [f"{labels[c]} in {size} column{'s' * (size > 1)}" for c, size in sizes]
-        first, columns = next(iter(amends.lent.items()))
-        cases[0] = f"{labels[first]} has one value in {_listed(columns, names)}"
-        said.append(
-            f"{join_limited(cases, of=' classes')}: there it is given the variance within all classes, and its {kind} "
-            "is that of the other columns."
-        )
-    if amends.pooled:
-        held = f", held at {FLOOR:g} of the variances of all rows as it is singular too" if amends.held else ""
-        own, each = ("its", "it") if len(amends.pooled) == 1 else ("their", "each")
-        said.append(
-            f"{join_limited([labels[c] for c in amends.pooled], of=' classes')}: too little spread for a {kind} of "
-            f"{own} own; {each} is given a Gaussian about its mean, with the covariance within all classes{held}."
-        )
-    if amends.lent or amends.pooled:
-        said.append("Give such classes more rows, join them with others, or leave such columns out.")
-    warnings.warn(" ".join(said), DataWarning, stacklevel=2)
-
-
-def no_spread(kind: str) -> DataError:
-    """The error about classes of one row each, or the like."""
+def no_spread_error(kind: str) -> DataError:
+    """Return the error about classes none of which varies, such as classes of one row each."""
     return DataError(
-        f"no column varies within any class, so nothing says how far the rows of a class spread, and a {kind} has no "
-        "maximum of its likelihood; give more rows, check X and y, or give the spread: KernelDensity(bandwidth=number)."
+        f"no column varies within any class, so the spread of a class is not known, and the likelihood of a {kind} has "
+        "no maximum",
+        fix="give more rows, check X and y, or give the spread: KernelDensity(bandwidth=number)",
     )
 
 
-def _columns(columns: Array, names: Sequence[str] | None) -> str:
-    return f"{_listed(columns, names)} {'is' if len(columns) == 1 else 'are'}"
+# ---- warnings -------------------------------------------------------------------------------------------------
 
 
-def _listed(columns: Array, names: Sequence[str] | None) -> str:
+def warn_about_fallbacks(
+    fallbacks: Fallbacks, kind: str, classes: Array, counts: Array, names: Sequence[str] | None = None
+) -> None:
+    """Warn once, naming classes and columns, what replaces their density, and the way out."""
+    labels = [f"class {label!r} of {count:g} rows" for label, count in zip(classes.tolist(), counts, strict=True)]
+    labels = [label.removesuffix("s") if count == 1.0 else label for label, count in zip(labels, counts, strict=True)]
+    sentences = []
+    if fallbacks.left_out.size:
+        verb = "is" if len(fallbacks.left_out) == 1 else "are"
+        sentences.append(f"{_name_columns(fallbacks.left_out, names)} {verb} constant in all rows and left out.")
+    if fallbacks.pooled_variance:
+        sentences.append(_describe_pooled_variance(fallbacks, kind, labels, names))
+    if fallbacks.pooled_covariance:
+        sentences.append(_describe_pooled_covariance(fallbacks, kind, labels))
+    if fallbacks.pooled_variance or fallbacks.pooled_covariance:
+        sentences.append("Give such classes more rows, join them with others, or leave such columns out.")
+    warnings.warn(" ".join(sentences), DataWarning, stacklevel=2)
+
+
+def _describe_pooled_variance(fallbacks: Fallbacks, kind: str, labels: list[str], names: Sequence[str] | None) -> str:
+    sizes = ((c, len(columns)) for c, columns in fallbacks.pooled_variance.items())
+    cases = [f"{labels[c]} in {size} column{'s' * (size > 1)}" for c, size in sizes]
+    first, columns = next(iter(fallbacks.pooled_variance.items()))
+    cases[0] = f"{labels[first]} is constant in {_name_columns(columns, names)}"
+    return (
+        f"{join_limited(cases, of=' classes')}: there it has the pooled variance within all classes, and its {kind} is "
+        "that of the other columns."
+    )
+
+
+def _describe_pooled_covariance(fallbacks: Fallbacks, kind: str, labels: list[str]) -> str:
+    clamped = f", clamped at {VARIANCE_FLOOR:g} of the variances of all rows as it is singular too"
+    own, each = ("its", "it") if len(fallbacks.pooled_covariance) == 1 else ("their", "each")
+    cases = join_limited([labels[c] for c in fallbacks.pooled_covariance], of=" classes")
+    return (
+        f"{cases}: too little spread for a {kind} of {own} own; {each} is a Gaussian about its mean with the pooled "
+        f"covariance within all classes{clamped if fallbacks.clamped else ''}."
+    )
+
+
+def _name_columns(columns: Array, names: Sequence[str] | None) -> str:
     chosen = [repr(str(names[j])) if names is not None else str(j) for j in np.asarray(columns).tolist()]
     return f"column{'s' * (len(chosen) > 1)} {join_limited(chosen)}"

@@ -1,4 +1,4 @@
-"""The densities of classes: estimators cloned and fitted to the rows of each, or families that read all in one pass."""
+"""The densities of classes: estimators fitted to the rows of each class, or families that read all in one pass."""
 
 from __future__ import annotations
 
@@ -10,82 +10,95 @@ import numpy as np
 from sklearn.base import clone
 
 from eigenlens.arrays import Array
-from eigenlens.bayes.class_moments import ClassMoments, class_summary, labelled
-from eigenlens.bayes.classifier.class_density import of_class
-from eigenlens.bayes.classifier.degenerate_classes import amended_estimators, amended_members, has_spread
-from eigenlens.bayes.classifier.fit_per_class import attempted, fitted_to_class, fresh_estimators
-from eigenlens.bayes.classifier.missing import completed, fills_gaps, whole_rows
+from eigenlens.bayes.class_moments import ClassMoments, attach_classes, summarise_classes
+from eigenlens.bayes.classifier.class_density import run_for_class
+from eigenlens.bayes.classifier.degenerate_classes import fit_fallback_estimators, fit_fallback_members, has_spread
+from eigenlens.bayes.classifier.fit_per_class import clone_per_class, fit_to_class, try_fit
+from eigenlens.bayes.classifier.missing import complete_statistics, drop_incomplete_rows, fits_incomplete_rows
 from eigenlens.data.coerce import explain_nonfinite
 from eigenlens.data.source import Block, Source, accumulate
 from eigenlens.errors import DataError, OptionError
 
 __all__ = [
-    "Estimated", "OfFamily", "can_go_on", "checked_density", "densities_of", "densities_with", "is_family",
-    "takes_gaps",
+    "FamilyDensities",
+    "FittedDensities",
+    "accepts_missing",
+    "check_density",
+    "fit_densities",
+    "is_family",
+    "supports_partial_fit",
+    "update_densities",
 ]  # fmt: skip
 
 
 def is_family(density: Any) -> bool:
-    """Whether it makes densities of statistics that merge."""
+    """Return whether it is a family, which makes densities of statistics that merge."""
     return hasattr(density, "summarise") and hasattr(density, "estimate")
 
 
-def can_go_on(density: Any) -> bool:
-    """Whether more rows can be added to what was fitted."""
+def supports_partial_fit(density: Any) -> bool:
+    """Return whether more rows can be added to a fitted density."""
     return is_family(density) or hasattr(density, "partial_fit")
 
 
-def takes_gaps(density: Any) -> bool:
-    """Whether rows may have missing entries: by what it says, by what a family makes of a gap, or on whole rows."""
+def accepts_missing(density: Any) -> bool:
+    """Return whether rows may have missing values: by its tags, by a family's statistics, or on complete rows alone."""
     if not is_family(density):
-        return _learns_from_gaps(density) or hasattr(density, "marginal")
+        return _fits_missing(density) or hasattr(density, "marginal")
     try:
         probe = Block(np.array([[np.nan, 1.0], [2.0, 5.0], [3.0, 4.0]]))
-        return fills_gaps(density) or not _lost(density.summarise(probe))
-    except (ValueError, TypeError, AttributeError, IndexError):  # of a family for other rows than these
+        return fits_incomplete_rows(density) or not _is_nonfinite(density.summarise(probe))
+    except (ValueError, TypeError, AttributeError, IndexError):  # a family for another kind of rows
         return False
 
 
-def _learns_from_gaps(estimator: Any) -> bool:
+def _fits_missing(estimator: Any) -> bool:
+    """Return whether an estimator fits incomplete rows, by its tags."""
     tags = getattr(estimator, "__sklearn_tags__", None)
     return tags is not None and bool(tags().input_tags.allow_nan)
 
 
-def _lost(part: Any) -> bool:
-    """Whether statistics have taken up a value that is not finite."""
-    return hasattr(part, "mean") and not bool(np.all(np.isfinite(part.mean)))
+def _is_nonfinite(part: Any) -> bool:
+    """Return whether the mean of some statistics, or statistics that are an array, are not finite."""
+    mean = part if isinstance(part, np.ndarray) else getattr(part, "mean", 0.0)
+    return not bool(np.all(np.isfinite(mean)))
 
 
-def checked_density(density: Any) -> Any:
-    """`density` if it is a family, or an estimator that has a density."""
+def check_density(density: Any) -> Any:
+    """Return `density` if it is a family, or an estimator that has a density."""
     known = is_family(density) or (hasattr(density, "fit") and hasattr(density, "score_samples"))
     if known and not isinstance(density, type):
         return density
     raise OptionError(
-        f"density={density!r} must be a density estimator with fit and score_samples, such as GaussianMixture(1), "
-        "KernelDensity() or ProbabilisticPCA(2), or a Family, such as GaussianFamily()."
+        "must be a density estimator with fit and score_samples, or a Family",
+        argument="density",
+        value=density,
+        fix="use GaussianMixture(1), KernelDensity(), ProbabilisticPCA(2) or GaussianFamily(), for example",
     )
 
 
 @dataclass(frozen=True, eq=False)
-class Estimated:
-    """Fitted estimators, one a class, or what stands in for one."""
+class FittedDensities:
+    """Fitted estimators, one per class, or the densities that replace them."""
 
     densities: tuple[Any, ...]
-    can_go_on: bool = True
+    can_continue: bool = True
 
 
 @dataclass(frozen=True, eq=False)
-class OfFamily:
-    """A family and the statistics of each class; the densities are made when they are first asked for.
+class FamilyDensities:
+    """A family and the statistics of each class; the densities are computed on first use.
 
-    `singular` are the numbers of classes whose rows are known to fill too few dimensions; `names` are of the columns.
+    Attributes:
+        family, statistics, classes: the family, its statistics of each class, and the labels (C,).
+        can_continue: whether further rows can be added. names: of the columns, or None.
+        singular: the classes, by number, whose rows are known to fill too few dimensions.
     """
 
     family: Any
     statistics: ClassMoments
     classes: Array
-    can_go_on: bool = True
+    can_continue: bool = True
     names: tuple[str, ...] | None = None
     singular: tuple[int, ...] = ()
 
@@ -96,66 +109,69 @@ class OfFamily:
         first = None
         for c, (label, part) in enumerate(zip(self.classes.tolist(), self.statistics.parts, strict=True)):
             if part is None:
-                raise DataError(f"class {label!r} has no rows yet.")
+                raise DataError(f"class {label!r} has no rows yet", fix="give its rows first")
             try:
-                made[c] = of_class(label, None, partial(self._member, c, part))
+                made[c] = run_for_class(label, None, partial(self._estimate, c, part))
             except DataError as error:
                 first = first or error
         if first is None:
             return tuple(made.values())
-        return amended_members(self.family, self.statistics, self.classes, made, self.singular, first, self.names)
+        return fit_fallback_members(self.family, self.statistics, self.classes, made, self.singular, first, self.names)
 
-    def _member(self, c: int, part: Any) -> Any:
+    def _estimate(self, c: int, part: Any) -> Any:
         if c in self.singular or not has_spread(self.family, part):
-            raise DataError("its rows have too little spread for a density of their own.")
+            raise DataError("its rows have too little spread for a density of their own")
         return self.family.estimate(part)
 
 
-def densities_of(
+def fit_densities(
     density: Any, source: Source, codes: Array, classes: Array, seeds: np.random.Generator | None = None
-) -> Estimated | OfFamily:
-    """A density for each class of a source; those that draw are seeded by `seeds`, if not by themselves."""
+) -> FittedDensities | FamilyDensities:
+    """Fit a density to each class of a source; those that draw and have no seed of their own are seeded by `seeds`."""
     if is_family(density):
-        kept = _read(density, source, codes, classes, gaps=True)
-        kept.densities  # noqa: B018  what cannot be estimated should fail here
+        kept = _read_family(density, source, codes, classes, incomplete=True)
+        kept.densities  # noqa: B018  an error of the estimates belongs here, not to the first prediction
         return kept
-    if takes_gaps(density) and not _learns_from_gaps(density):
-        source = whole_rows(density, source, codes, classes)
-    fresh = fresh_estimators(density, len(classes), seeds)
-    found, failed = attempted([clone(estimator) for estimator in fresh], source, codes, classes)
+    if accepts_missing(density) and not _fits_missing(density):
+        source = drop_incomplete_rows(density, source, codes, classes)
+    fresh = clone_per_class(density, len(classes), seeds)
+    found, failed = try_fit([clone(estimator) for estimator in fresh], source, codes, classes)
     if not failed:
-        return Estimated(tuple(found))
-    return Estimated(amended_estimators(fresh, source, codes, classes, found, failed), can_go_on=False)
+        return FittedDensities(tuple(found))
+    return FittedDensities(fit_fallback_estimators(fresh, source, codes, classes, found, failed), can_continue=False)
 
 
-def densities_with(
+def update_densities(
     before: Any, density: Any, source: Source, codes: Array, classes: Array, seeds: np.random.Generator | None = None
-) -> Estimated | OfFamily:
-    """Those of `before` with further rows, or None before the first."""
+) -> FittedDensities | FamilyDensities:
+    """Add further rows to the densities of `before`, which is None for the first rows."""
     if is_family(density):
-        found = _read(density, source, codes, classes)
+        found = _read_family(density, source, codes, classes)
         statistics = found.statistics if before is None else before.statistics + found.statistics
-        return OfFamily(density, statistics, classes, names=found.names)
-    parts = fresh_estimators(density, len(classes), seeds) if before is None else before.densities
+        return FamilyDensities(density, statistics, classes, names=found.names)
+    parts = clone_per_class(density, len(classes), seeds) if before is None else before.densities
     pairs = zip(classes.tolist(), parts, strict=True)
-    return Estimated(
-        tuple(fitted_to_class(part, "partial_fit", source, codes, c, label) for c, (label, part) in enumerate(pairs))
+    return FittedDensities(
+        tuple(fit_to_class(part, "partial_fit", source, codes, c, label) for c, (label, part) in enumerate(pairs))
     )
 
 
-def _read(family: Any, source: Source, codes: Array, classes: Array, gaps: bool = False) -> OfFamily:
-    """The statistics of the classes in one pass, or by EM if rows with gaps are allowed, and the family fills them."""
+def _read_family(
+    family: Any, source: Source, codes: Array, classes: Array, incomplete: bool = False
+) -> FamilyDensities:
+    """Read the statistics of the classes in one pass, or by EM if incomplete rows are allowed and can be fitted."""
     if getattr(family, "k", 0) >= source.n_features:
         raise OptionError(
-            f"density={type(family).__name__}(k={family.k}) must have k below the columns of X: {source.n_features} "
-            "feature(s)."
+            f"must have k below the number of columns of X, {source.n_features} feature(s)",
+            argument="density",
+            value=family,
         )
-    summarise = partial(class_summary, n_classes=len(classes), moments=family.summarise)
+    summarise = partial(summarise_classes, summaries=[family.summarise] * len(classes))
     with np.errstate(invalid="ignore", over="ignore"):
-        statistics = accumulate(labelled(source, codes), summarise, None, "reading classes")
-    if not any(_lost(part) for part in statistics.parts if part is not None):
-        return OfFamily(family, statistics, classes, names=source.names)
-    if not gaps or not fills_gaps(family):
+        statistics = accumulate(attach_classes(source, codes), summarise, None, "reading classes")
+    if not any(_is_nonfinite(part) for part in statistics.parts if part is not None):
+        return FamilyDensities(family, statistics, classes, names=source.names)
+    if not incomplete or not fits_incomplete_rows(family):
         raise explain_nonfinite(source)
-    statistics, singular = completed(family, source, codes, classes)
-    return OfFamily(family, statistics, classes, can_go_on=False, names=source.names, singular=singular)
+    statistics, singular = complete_statistics(family, source, codes, classes)
+    return FamilyDensities(family, statistics, classes, can_continue=False, names=source.names, singular=singular)

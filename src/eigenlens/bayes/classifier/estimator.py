@@ -1,4 +1,4 @@
-"""`BayesClassifier`: the Bayes rule with one density of any kind a class."""
+"""`BayesClassifier`: Bayes' rule with one density of any kind per class."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks
 from eigenlens.arrays import Array, Like
-from eigenlens.bayes.classifier import storage as bayes_files
-from eigenlens.bayes.classifier.class_density import drawn, finite_blocks, log_densities, told_together
+from eigenlens.bayes.classifier import storage
+from eigenlens.bayes.classifier.class_density import finite_blocks, log_densities, merge_class_warnings, sample_density
 from eigenlens.bayes.classifier.densities import (
-    can_go_on,
-    checked_density,
-    densities_of,
-    densities_with,
+    accepts_missing,
+    check_density,
+    fit_densities,
     is_family,
-    takes_gaps,
+    supports_partial_fit,
+    update_densities,
 )
-from eigenlens.bayes.classifier.explain_gaussian import explained_by_gaussians, is_gaussian
+from eigenlens.bayes.classifier.explain_gaussian import explain_gaussian_classes, is_gaussian
 from eigenlens.bayes.explain import Explanation
 from eigenlens.bayes.labels import codes_among_classes, encode_labels, partial_fit_classes, require_two_classes
 from eigenlens.bayes.rule import BayesRule, ClassCounts, sample_by_class
@@ -34,20 +34,22 @@ from eigenlens.estimator.rows import count_rows, validate_rows
 __all__ = ["BayesClassifier"]
 
 
-def _partial(estimator: Any) -> bool:
-    if not can_go_on(estimator.density):
-        raise AttributeError(f"{type(estimator.density).__name__} cannot be fitted in parts, so neither can this.")
+def _has_partial_fit(estimator: Any) -> bool:
+    if not supports_partial_fit(estimator.density):
+        raise AttributeError(
+            f"{type(estimator.density).__name__} cannot be fitted in parts, so this classifier cannot either."
+        )
     return True
 
 
-def _explains(estimator: Any) -> bool:
+def _has_explain(estimator: Any) -> bool:
     if not is_gaussian(estimator.density):
-        raise AttributeError(f"explain is of Gaussian classes; {type(estimator.density).__name__} has no closed form.")
+        raise AttributeError(f"explain is for Gaussian classes; {type(estimator.density).__name__} has no closed form.")
     return True
 
 
 class BayesClassifier(ClassCounts, BayesRule, BaseEstimator):  # type: ignore[misc]
-    """argmax over classes c of ln p(c) + ln p(x | c), with any density for p(x | c): one copy of it is fitted a class.
+    """Bayes' rule with any density: argmax over classes c of ln p(c) + ln p(x | c), one density fitted per class.
 
     Parameters:
         density: an unfitted density estimator with `fit` and `score_samples`: `GaussianMixture` (with one component a
@@ -57,21 +59,22 @@ class BayesClassifier(ClassCounts, BayesRule, BaseEstimator):  # type: ignore[mi
         random_state: seed of `sample`, and of those densities that draw and have none of their own.
 
     Attributes:
-        classes_: (C,). class_prior_: (C,). class_count_: (C,) Σw. n_samples_: rows that count.
+        classes_: (C,). class_prior_: (C,). class_count_: (C,) Σw. n_samples_: number of rows with positive weight.
         densities_: the C fitted estimators, or the C frozen densities of a family.
 
-    NaN is a missing entry, in rows to be classified and in `fit`: what is there of a row counts by its likelihood (for
-    families with full covariances by EM). With a KernelDensity, whose kernels stand on whole rows, rows with gaps count
-    for the prior alone, with a warning. Densities of scikit-learn refuse NaN.
+    NaN is a missing value, in rows to be classified and in `fit`: the observed entries of a row count by their
+    likelihood (for families with full covariances by EM). With a KernelDensity, whose kernels need complete rows,
+    incomplete rows only count for the prior, with a warning. Densities of scikit-learn reject NaN.
 
-    A class whose likelihood has no maximum is lent what all classes vary by, with one warning that names it. A column
-    in which it has one value is given the variance within all classes, apart from its other columns. A class that has
-    no density even so (of one row, or of rows that fill too few dimensions) is a Gaussian about its mean with the
-    covariance within all classes, as in regularised discriminant analysis (Friedman 1989); where that is singular it is
-    held at 1e-8 of the variances of all rows. Columns that are constant in all rows are then left out.
+    A class whose likelihood has no maximum falls back on the spread of all classes, with one warning that names it. A
+    column that is constant in the class has the pooled variance within all classes, independent of its other columns. A
+    class that has no density even so (of one row, or of rows that fill too few dimensions) is a Gaussian about its mean
+    with the pooled covariance within all classes, as in regularised discriminant analysis (Friedman 1989); where that
+    is singular it is clamped at 1e-8 of the variances of all rows. Columns that are constant in all rows are then left
+    out.
 
-    Bad cases: one class only, labels that are missing, classes none of which has any spread, and parameters that suit
-    no rows of a class, are errors; those of a density name the class.
+    A single class, missing labels, classes none of which varies, and parameters that suit the rows of no class are
+    errors; those of a density name the class.
 
     Example:
         >>> from eigenlens.densities import GaussianFamily
@@ -81,7 +84,6 @@ class BayesClassifier(ClassCounts, BayesRule, BaseEstimator):  # type: ignore[mi
         (['a', 'b', 'b'], array([[0.609, 0.391]]))
     """
 
-    _kind = "BayesClassifier"
     _double = True
 
     def __init__(self, density: Any, *, prior: Any = None, random_state: Any = None) -> None:
@@ -90,45 +92,46 @@ class BayesClassifier(ClassCounts, BayesRule, BaseEstimator):  # type: ignore[mi
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit a density to the rows of X (n, d) of each class of y (n,), row i counting sample_weight[i] times.
+        """Fit a density to the rows of X (n, d) of each class of y (n,), row i weighted by sample_weight[i].
 
         y None is the label column of a scanned file.
         """
         self.__dict__.pop("_kept", None)  # should this fail, nothing is fitted
-        density = checked_density(self.density)
+        density = check_density(self.density)
         source = validate_rows(self, X, sample_weight, reset=True)
         labels = require_two_classes(encode_labels(y, X, count_rows(source)), source.weight)
-        with told_together():
-            kept = densities_of(density, source, labels.codes, labels.classes, self._seeds())
+        with merge_class_warnings():
+            kept = fit_densities(density, source, labels.codes, labels.classes, self._seeds())
         self._remember(labels.classes, labels.codes, source, X)
         self._kept = kept
         return self
 
-    @available_if(_partial)  # type: ignore[untyped-decorator]
+    @available_if(_has_partial_fit)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Add the rows of X (n, d) and their classes y (n,); for a family exactly what `fit` of all of them would find.
+        """Add the rows of X (n, d) and their classes y (n,); for a family the result is that of `fit` on all rows.
 
-        The first call may name all classes; else they are those of its y. There for families, and for estimators that
-        have a `partial_fit`, as good as that is.
+        The first call may name all classes; by default they are those of its y. Available for families, and for
+        estimators that have a `partial_fit`, whose result it is.
         """
         first = not hasattr(self, "_kept")
-        if not first and not self._kept.can_go_on:
+        if not first and not self._kept.can_continue:
             raise OptionError(
-                "partial_fit cannot go on from here: this model was loaded from a file, or fitted to rows with gaps or "
-                "to classes without a density of their own. Begin with partial_fit."
+                "partial_fit cannot continue: this model was loaded from a file, or fitted to incomplete rows or to "
+                "classes without a density of their own",
+                fix="fit a new model by partial_fit from the first rows on",
             )
         source = validate_rows(self, X, sample_weight, reset=first)
         labels = encode_labels(y, X, count_rows(source))
         known = partial_fit_classes(classes, labels, None if first else self.classes_)
         codes = codes_among_classes(labels, known)
         before = None if first else self._kept
-        with told_together():
-            self._kept = densities_with(before, checked_density(self.density), source, codes, known, self._seeds())
+        with merge_class_warnings():
+            self._kept = update_densities(before, check_density(self.density), source, codes, known, self._seeds())
         self._remember(known, codes, source, X, more=not first)
         return self
 
     def _seeds(self) -> np.random.Generator | None:
-        """Where densities that draw have their seeds from; None leaves them as they are."""
+        """Return the generator of the seeds of densities that draw, or None to leave them unchanged."""
         return None if self.random_state is None else checks.generator(self.random_state)
 
     def _remember(self, classes: Array, codes: Array, source: Source, X: Any, more: bool = False) -> None:
@@ -136,7 +139,7 @@ class BayesClassifier(ClassCounts, BayesRule, BaseEstimator):  # type: ignore[mi
         self._count(codes, source.weight, more)
         self._like = Like(X, source.dtype)
 
-    # ---- what a rule needs ------------------------------------------------------------------------------
+    # ---- likelihoods and draws --------------------------------------------------------------------------
 
     def _log_likelihoods(self, X: Any) -> Iterator[Array]:
         for rows in finite_blocks(self, X):
@@ -144,21 +147,23 @@ class BayesClassifier(ClassCounts, BayesRule, BaseEstimator):  # type: ignore[mi
 
     def _draw(self, labels: Array, rng: np.random.Generator) -> Any:
         densities = self.densities_
-        return self._like(sample_by_class(labels, self.n_features_in_, lambda c, m: drawn(densities[c], m, rng)))
+        return self._like(
+            sample_by_class(labels, self.n_features_in_, lambda c, m: sample_density(densities[c], m, rng))
+        )
 
-    @available_if(_explains)  # type: ignore[untyped-decorator]
+    @available_if(_has_explain)  # type: ignore[untyped-decorator]
     def explain(self, X: Any, *, of: Any = None, against: Any = None) -> Explanation:
-        """What each feature adds to the log-odds of each row's class, sorted; with the prior it sums to them.
+        """Return what each feature adds to the log-odds of each row's class, sorted; with the prior they sum to them.
 
             t_aj − t_bj,   t_cj = −½ (ln 2π + ln C_jj + (ln R)_jj + (x − m)_j (C⁻¹ (x − m))_j)
 
         with mean m, covariance C and correlations R of class c: half of a cross term goes to each of its features (the
-        Shapley values of the quadratic form). The likeliest class a of each row against the next likeliest b, if not
-        given. A missing entry adds 0, and C is then that of the entries that are there. ln |C| is shared out by the
+        Shapley values of the quadratic form). By default the most likely class a of each row is compared with the next
+        most likely b. A missing value adds 0, and C is then that of the observed entries. ln |C| is divided up by the
         diagonal of the logarithm of the correlations, which is 0 for a feature that is uncorrelated with the others;
-        units do not matter. Only for Gaussian classes: of other densities there is no closed form.
+        units do not matter. Only for Gaussian classes: other densities have no closed form.
         """
-        return explained_by_gaussians(self, self.densities_, X, of, against)
+        return explain_gaussian_classes(self, self.densities_, X, of, against)
 
     # ---- learned attributes -----------------------------------------------------------------------------
 
@@ -166,7 +171,7 @@ class BayesClassifier(ClassCounts, BayesRule, BaseEstimator):  # type: ignore[mi
     def densities_(self) -> tuple[Any, ...]:
         """The density of each class."""
         check_is_fitted(self)
-        with told_together():
+        with merge_class_warnings():
             densities: tuple[Any, ...] = self._kept.densities
         return densities
 
@@ -175,11 +180,11 @@ class BayesClassifier(ClassCounts, BayesRule, BaseEstimator):  # type: ignore[mi
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one safetensors file, whole or not at all; read it with `eigenlens.load`."""
         check_is_fitted(self)
-        bayes_files.save(self, path)
+        storage.save(self, path)
 
     @classmethod
     def _restored(cls, arrays: dict[str, Array], header: dict[str, Any]) -> Self:
-        restored: Self = bayes_files.restore(cls, arrays, header)
+        restored: Self = storage.restore(cls, arrays, header)
         return restored
 
     # ---- for scikit-learn -------------------------------------------------------------------------------
@@ -191,5 +196,5 @@ class BayesClassifier(ClassCounts, BayesRule, BaseEstimator):  # type: ignore[mi
         tags = super().__sklearn_tags__()
         inner = None if is_family(self.density) else getattr(self.density, "__sklearn_tags__", None)
         tags.input_tags.sparse = inner is None or inner().input_tags.sparse
-        tags.input_tags.allow_nan = takes_gaps(self.density)
+        tags.input_tags.allow_nan = accepts_missing(self.density)
         return tags

@@ -1,4 +1,4 @@
-"""What each feature adds to the log density of a Gaussian: shares that sum to it."""
+"""Shares of the features in the log density of a Gaussian, which sum to it, and explanations by them."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from eigenlens.latent.families import FactorFamily, PPCAFamily
 from eigenlens.latent.ppca.estimator import ProbabilisticPCA
 from eigenlens.mixture.estimator import GaussianMixture
 
-__all__ = ["explained_by_gaussians", "gaussian_shares", "is_gaussian"]
+__all__ = ["explain_gaussian_classes", "gaussian_shares", "is_gaussian"]
 
 LOG_TAU = float(np.log(2.0 * np.pi))
 
 
 def is_gaussian(density: Any) -> bool:
-    """Whether an unfitted density, or a family, gives Gaussians whatever the rows are."""
+    """Return whether an unfitted density, or a family, is Gaussian whatever the rows are."""
     if isinstance(density, GaussianMixture):
         return density.n_components == 1
     return isinstance(density, GaussianFamily | PPCAFamily | FactorFamily | ProbabilisticPCA | FactorAnalysis)
 
 
-def explained_by_gaussians(estimator: Any, densities: Sequence[Any], X: Any, of: Any, against: Any) -> Explanation:
-    """The explanation of the rows of X (n, d) by a classifier whose classes have these densities."""
+def explain_gaussian_classes(estimator: Any, densities: Sequence[Any], X: Any, of: Any, against: Any) -> Explanation:
+    """Explain the rows of X (n, d) by a classifier whose classes have these densities."""
     rows = np.concatenate(list(finite_blocks(estimator, X)))
     terms = np.stack([gaussian_shares(density, rows) for density in densities], axis=2)
     chosen = (
@@ -51,13 +51,13 @@ def explained_by_gaussians(estimator: Any, densities: Sequence[Any], X: Any, of:
 
 
 def gaussian_shares(density: Any, X: Array) -> Array:
-    """Shares (n, d) of ln N(x | m, C) for rows X (n, d); 0 where an entry is missing.
+    """Return the shares (n, d) of the features in ln N(x | m, C) for rows X (n, d); 0 where an entry is missing.
 
         t_j = −½ (ln 2π + ln C_jj + (ln R)_jj + (x − m)_j (C⁻¹ (x − m))_j)
 
     R is the correlation matrix and ln R its logarithm, whose trace is ln |R|, so that Σ_j t_j = ln N(x). Half of a
     cross term goes to each of its features: the Shapley values of the quadratic form. Units do not matter, and t_j is
-    ln p(x_j) if features are uncorrelated. Cost 9 d³ for each pattern of gaps, then d² a row.
+    ln p(x_j) if features are uncorrelated. Cost 9 d³ per pattern of missing values, then d² per row.
 
     >>> part = Gaussian(np.zeros(2), Full(np.array([[2.0, 1.0], [1.0, 2.0]])))
     >>> X = np.array([[1.0, 0.0], [1.0, np.nan]])
@@ -65,8 +65,8 @@ def gaussian_shares(density: Any, X: Array) -> Array:
     (array([[-1.5269, -1.1936], [-1.5155,  0.    ]]), array([-2.7205, -1.5155]))
     """
     if isinstance(density, InColumns):
-        return _in_columns(density, X)
-    model = _gaussian(density)
+        return _shares_of_columns(density, X)
+    model = _find_gaussian(density)
     found = np.zeros(X.shape)
     for rows, seen in rows_by_pattern(X):
         if len(seen):
@@ -76,7 +76,7 @@ def gaussian_shares(density: Any, X: Array) -> Array:
     return found
 
 
-def _gaussian(density: Any) -> Gaussian:
+def _find_gaussian(density: Any) -> Gaussian:
     model = getattr(density, "model_", density)
     if isinstance(model, Mixture) and len(model.components) == 1:
         model = model.components[0]
@@ -85,12 +85,12 @@ def _gaussian(density: Any) -> Gaussian:
     if isinstance(model, Gaussian):
         return model
     raise OptionError(
-        f"explain is of Gaussian classes, and the shares of features in a {type(density).__name__} have no closed "
-        "form; use GaussianFamily(), GaussianMixture(1), ProbabilisticPCA or FactorAnalysis, or NaiveBayes."
+        f"explain is for Gaussian classes; the shares of features in a {type(density).__name__} have no closed form",
+        fix="use GaussianFamily(), GaussianMixture(1), ProbabilisticPCA or FactorAnalysis, or NaiveBayes",
     )
 
 
-def _in_columns(density: InColumns, X: Array) -> Array:
+def _shares_of_columns(density: InColumns, X: Array) -> Array:
     found = np.zeros(X.shape)
     found[:, density.columns] = gaussian_shares(density.density, X[:, density.columns])
     if density.others.size:
@@ -99,13 +99,13 @@ def _in_columns(density: InColumns, X: Array) -> Array:
 
 
 def _shares(deviations: Array, C: Covariance) -> Array:
-    """Shares (n, o) of rows without gaps."""
-    quadratic = deviations * _solved(C, deviations)
+    """Return the shares (n, o) of complete rows."""
+    quadratic = deviations * _solve(C, deviations)
     return np.asarray(-0.5 * (quadratic + _volumes(C)))
 
 
-def _solved(C: Covariance, deviations: Array) -> Array:
-    """C⁻¹ x for each row x."""
+def _solve(C: Covariance, deviations: Array) -> Array:
+    """Return C⁻¹ x for each row x."""
     if isinstance(C, Axes):
         return C.solve(deviations)
     if isinstance(C, Full):
@@ -114,7 +114,7 @@ def _solved(C: Covariance, deviations: Array) -> Array:
 
 
 def _volumes(C: Covariance) -> Array:
-    """ln 2π + ln C_jj + (ln R)_jj (o,), of sum o ln 2π + ln |C|; 0 for a column that is left out."""
+    """Return ln 2π + ln C_jj + (ln R)_jj (o,), whose sum is o ln 2π + ln |C|; 0 for a column that is left out."""
     kept = np.flatnonzero(C.variances > 0.0)
     found = np.zeros(C.size)
     found[kept] = LOG_TAU + np.log(C.variances[kept])
@@ -122,5 +122,5 @@ def _volumes(C: Covariance) -> Array:
         scale = np.sqrt(C.variances[kept])
         values, V = np.linalg.eigh(C.matrix()[np.ix_(kept, kept)] / np.outer(scale, scale))
         found[kept] += V**2 @ np.log(np.maximum(values, np.finfo(np.float64).tiny))
-        found[kept] += (C.size * LOG_TAU + C.log_determinant - found.sum()) / kept.size  # what rounding left
+        found[kept] += (C.size * LOG_TAU + C.log_determinant - found.sum()) / kept.size  # distribute the rounding error
     return found

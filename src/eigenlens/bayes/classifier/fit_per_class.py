@@ -1,4 +1,4 @@
-"""Estimators of densities, one a class, fitted to the rows of theirs."""
+"""Density estimators, one per class, fitted to the rows of that class."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from eigenlens.arrays import Array
-from eigenlens.bayes.class_moments import class_summary, labelled
-from eigenlens.bayes.classifier.class_density import is_own, log_density, of_class
-from eigenlens.bayes.pooled_variance import ClassSpread
+from eigenlens.bayes.class_moments import attach_classes, summarise_classes
+from eigenlens.bayes.classifier.class_density import is_eigenlens_estimator, log_density, run_for_class
+from eigenlens.bayes.pooled_variance import ClassVariances
 from eigenlens.data.coerce import as_source
 from eigenlens.data.rows import picked, take_rows
 from eigenlens.data.source import Source, accumulate
@@ -24,85 +24,85 @@ from eigenlens.kde.estimator import KernelDensity
 from eigenlens.mixture.estimator import GaussianMixture
 from eigenlens.stats.moments import ColumnMoments
 
-__all__ = ["ask", "attempted", "fitted_to_class", "fresh_estimators", "read_spread"]
+__all__ = ["clone_per_class", "fit_to_class", "read_class_variances", "require_density", "try_fit"]
 
-ROUND = ("spherical", "ppca")
-"""Structures with one variance for all columns, which a column of one value has too."""
-
-
-def fresh_estimators(density: Any, n: int, seeds: np.random.Generator | None) -> list[Any]:
-    """n unfitted copies; those that draw are seeded by `seeds`, if not by themselves."""
-    return [_seeded(clone(density), seeds) for _ in range(n)]
+ONE_VARIANCE_STRUCTURES = ("spherical", "ppca")
+"""Covariance structures with one variance for all columns, which a constant column has too."""
 
 
-def _seeded(estimator: Any, seeds: np.random.Generator | None) -> Any:
-    """The estimator, with a seed from `seeds` if it takes one and has none."""
+def clone_per_class(density: Any, n: int, seeds: np.random.Generator | None) -> list[Any]:
+    """Return n unfitted copies; those that draw and have no seed of their own are seeded by `seeds`."""
+    return [_seed(clone(density), seeds) for _ in range(n)]
+
+
+def _seed(estimator: Any, seeds: np.random.Generator | None) -> Any:
+    """Return the estimator, with a seed from `seeds` if it takes one and has none."""
     given = estimator.get_params(deep=False) if hasattr(estimator, "get_params") else {}
     if seeds is None or given.get("random_state", seeds) is not None:
         return estimator
     return estimator.set_params(random_state=int(seeds.integers(2**31)))
 
 
-def attempted(
+def try_fit(
     fresh: Sequence[Any], source: Source, codes: Array, classes: Array
 ) -> tuple[list[Any], dict[int, DataError | OptionError]]:
-    """The estimators of all classes, fitted and found to have a density, and the errors of those that have none."""
-    flat = _flat_classes(fresh[0], source, codes, len(classes))
+    """Return the estimators of all classes, fitted where they have a density, and the errors of the others."""
+    rejected = _has_constant_columns(fresh[0], source, codes, len(classes))
     failed: dict[int, DataError | OptionError] = {}
     for c, (label, estimator) in enumerate(zip(classes.tolist(), fresh, strict=True)):
         try:
-            if flat[c]:
-                raise DataError(f"class {label!r}: a column has one value only, and no variance but the floor's.")
-            fitted_to_class(estimator, "fit", source, codes, c, label)
-            ask(estimator, source.n_features, label)
+            if rejected[c]:
+                raise DataError(f"class {label!r}: a column is constant, and has no variance but the floor's")
+            fit_to_class(estimator, "fit", source, codes, c, label)
+            require_density(estimator, source.n_features, label)
         except (DataError, OptionError) as error:
             failed[c] = error
     return list(fresh), failed
 
 
-def _flat_classes(estimator: Any, source: Source, codes: Array, n_classes: int) -> Array:
-    """Which classes (C,) have a column of one value that is no trouble to the density, but makes nonsense of it.
+def _has_constant_columns(estimator: Any, source: Source, codes: Array, n_classes: int) -> Array:
+    """Return which classes (C,) have a constant column that the estimator would accept, but not make sense of.
 
-    A mixture would hold it at a floor from the other columns: their units would then decide how far a class reaches. A
-    rule for the width of kernels would go by what rounding leaves of its variance.
+    A mixture would clamp its variance at a floor from the other columns, whose units would then decide how far the
+    class reaches. A rule for the bandwidth would use what rounding leaves of its variance.
     """
-    mixed = isinstance(estimator, GaussianMixture) and estimator.covariance_type not in ROUND
+    mixed = isinstance(estimator, GaussianMixture) and estimator.covariance_type not in ONE_VARIANCE_STRUCTURES
     if not mixed and not (isinstance(estimator, KernelDensity) and isinstance(estimator.bandwidth, str)):
         return np.zeros(n_classes, dtype=bool)
-    return np.asarray(read_spread(source, codes, n_classes).flat.any(axis=1))
+    return np.asarray(read_class_variances(source, codes, n_classes).constant_by_class.any(axis=1))
 
 
-def read_spread(source: Source, codes: Array, n_classes: int) -> ClassSpread:
-    """How far the columns of each class vary, in one pass."""
-    summarise = partial(class_summary, n_classes=n_classes, moments=ColumnMoments.of_observed)
+def read_class_variances(source: Source, codes: Array, n_classes: int) -> ClassVariances:
+    """Read the variances of the columns in each class, in one pass."""
+    summarise = partial(summarise_classes, summaries=[ColumnMoments.of_observed] * n_classes)
     with np.errstate(invalid="ignore", over="ignore"):
-        return ClassSpread.of(accumulate(labelled(source, codes), summarise))
+        return ClassVariances.of(accumulate(attach_classes(source, codes), summarise))
 
 
-def fitted_to_class(estimator: Any, method: str, source: Source, codes: Array, c: int, label: Any) -> Any:
-    """The estimator, with the rows of class number c given to its `fit` or `partial_fit`, if there are any."""
+def fit_to_class(estimator: Any, method: str, source: Source, codes: Array, c: int, label: Any) -> Any:
+    """Call `fit` or `partial_fit` of the estimator with the rows of class number c, if there are any, and return it."""
     mine = np.flatnonzero(codes == c if source.weight is None else (codes == c) & (source.weight > 0.0))
     if mine.size:
-        X, weight = _rows_of_class(source, mine, named=is_own(estimator))
-        given = {} if weight is None else {"sample_weight": _accepted(estimator, weight)}
-        of_class(label, mine.size, partial(getattr(estimator, method), X, **given))
-        if isinstance(X, Source):  # names are for what it says of columns; rows to be classified come without
+        X, weight = _rows_of_class(source, mine, named=is_eigenlens_estimator(estimator))
+        given = {} if weight is None else {"sample_weight": _check_weight(estimator, weight)}
+        run_for_class(label, mine.size, partial(getattr(estimator, method), X, **given))
+        if isinstance(X, Source):  # names serve its messages about columns; rows to be classified come without
             estimator.__dict__.pop("feature_names_in_", None)
     return estimator
 
 
-def ask(estimator: Any, d: int, label: Any) -> None:
-    """Have the density of a row (d,), so that an estimator that knows only then that it has none says so."""
+def require_density(estimator: Any, d: int, label: Any) -> None:
+    """Evaluate the density of one row (d,): some estimators only then raise an error that they have none."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        of_class(label, None, partial(log_density, estimator, np.zeros((1, d))))
+        run_for_class(label, None, partial(log_density, estimator, np.zeros((1, d))))
 
 
 def _rows_of_class(source: Source, mine: Array, named: bool) -> tuple[Any, Array | None]:
-    """Rows as an array if they are in memory, else as a source that picks them out of each pass; that has names too."""
+    """Return rows as an array if they are in memory, else as a source that picks them out of each pass."""
     weight = None if source.weight is None else source.weight[mine]
     if not source.in_memory:
-        return Some(source, mine), weight
+        return ChosenRows(source, mine), weight
     rows = take_rows(source, mine, count_rows(source))
     if not named or source.names is None:
         return rows, weight
@@ -111,8 +111,8 @@ def _rows_of_class(source: Source, mine: Array, named: bool) -> tuple[Any, Array
     return chosen, weight
 
 
-class Some(Source):
-    """Some of the rows of a source, in its order."""
+class ChosenRows(Source):
+    """A source with some of the rows of another, in the same order."""
 
     def __init__(self, source: Source, which: Array) -> None:
         self.source, self.which = source.weighted(None), which
@@ -120,7 +120,7 @@ class Some(Source):
         self.names, self.reads_ahead = source.names, source.reads_ahead
 
     def rows(self) -> Iterator[Any]:
-        """The chosen rows of each block."""
+        """Yield the chosen rows of each block."""
         start = 0
         for rows in self.source.rows():
             stop = start + rows.shape[0]
@@ -130,7 +130,7 @@ class Some(Source):
             start = stop
 
 
-def _accepted(estimator: Any, weight: Array) -> Array:
+def _check_weight(estimator: Any, weight: Array) -> Array:
     if not has_fit_parameter(estimator, "sample_weight"):
-        raise OptionError(f"sample_weight is given, but density={estimator!r} takes none in fit.")
+        raise OptionError("takes no sample_weight in fit, but one is given", argument="density", value=estimator)
     return weight

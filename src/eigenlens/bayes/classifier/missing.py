@@ -1,4 +1,4 @@
-"""Rows with missing entries: the statistics of each class as EM expects them, or whole rows alone for kernels."""
+"""Incomplete rows of classes: the moments that EM expects, or complete rows alone for densities that need them."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.bayes.class_moments import ClassMoments
-from eigenlens.bayes.classifier.fit_per_class import read_spread
-from eigenlens.bayes.discriminant.covariances import FLOOR, Shrinking, has_density
-from eigenlens.bayes.discriminant.estimator import TOL, count_infinite
-from eigenlens.bayes.discriminant.fit_missing import complete_classes, complete_members
-from eigenlens.bayes.discriminant.options import columns_of_classes, warn_about_steps
-from eigenlens.bayes.pooled_variance import with_variances
+from eigenlens.bayes.classifier.fit_per_class import read_class_variances
+from eigenlens.bayes.discriminant.covariances import VARIANCE_FLOOR, Shrinkage, has_density
+from eigenlens.bayes.discriminant.estimator import count_infinite
+from eigenlens.bayes.discriminant.fit_missing import EM_TOLERANCE, complete_classes, complete_family_members
+from eigenlens.bayes.discriminant.options import name_class_columns, warn_about_convergence
+from eigenlens.bayes.pooled_variance import replace_variances
 from eigenlens.data.coerce import explain_nonfinite
 from eigenlens.data.source import Source, accumulate
 from eigenlens.densities.gaussian import GaussianFamily
@@ -24,59 +24,64 @@ from eigenlens.latent.families import FactorFamily, PPCAFamily
 from eigenlens.linalg.spectrum import Outcome
 from eigenlens.stats.moments import Moments
 
-__all__ = ["completed", "fills_gaps", "whole_rows"]
+__all__ = ["complete_statistics", "drop_incomplete_rows", "fits_incomplete_rows"]
 
 
-def fills_gaps(family: Any) -> bool:
-    """Whether EM finds the members of the family for rows with gaps: those that are Gaussians of full moments."""
+def fits_incomplete_rows(family: Any) -> bool:
+    """Return whether EM fits members of the family to incomplete rows: they are Gaussians of full moments."""
     full = isinstance(family, GaussianFamily) and family.covariance == "full"
     return full or isinstance(family, PPCAFamily | FactorFamily)
 
 
-def completed(family: Any, source: Source, codes: Array, classes: Array) -> tuple[ClassMoments, tuple[int, ...]]:
-    """The expected moments of the classes, and the numbers of those whose covariance is singular; infinity is an error.
+def complete_statistics(
+    family: Any, source: Source, codes: Array, classes: Array
+) -> tuple[ClassMoments, tuple[int, ...]]:
+    """Return the expected moments of the classes, and the numbers of those whose covariance is singular.
 
-    They maximise the likelihood of what is there, over the members of the family. A column of one value in a class has
-    no variance there, whatever EM, which comes near its end and no further, has left of it; a covariance is singular if
-    it is so in the other columns.
+    They maximise the likelihood of the observed entries over the members of the family; infinity is an error. A column
+    that is constant in a class has no variance there, whatever EM, which only comes near its fixed point, has left of
+    it; a covariance is singular if it is so in the other columns.
     """
     if accumulate(source, count_infinite):
         raise explain_nonfinite(source)
-    C, called = len(classes), columns_of_classes(source, classes)
+    C, name_column = len(classes), name_class_columns(source, classes)
     if isinstance(family, GaussianFamily):
-        done = complete_classes(source, codes, C, Shrinking(), pooled=False, called=called, tol=TOL)
+        done = complete_classes(source, codes, C, Shrinkage(), pooled=False, name_column=name_column)
     else:
-        done = complete_members(source, codes, C, family.estimate, called=called, tol=TOL)
-    outcome = Outcome("em", "X has missing entries", done.steps, done.steps, converged=done.change <= TOL)
-    warn_about_steps(outcome, done.change, TOL)
-    flat = read_spread(source, codes, C).flat
-    parts = tuple(with_variances(part, flat[c], np.zeros(flat.shape[1])) for c, part in enumerate(done.moments.parts))
-    return ClassMoments(parts), tuple(c for c in range(C) if _is_singular(family, parts[c], flat[c]))
+        done = complete_family_members(source, codes, C, family.estimate, name_column=name_column)
+    reason, converged = "X has missing entries", done.change <= EM_TOLERANCE
+    outcome = Outcome("em", reason, done.steps, done.steps, converged=converged)
+    warn_about_convergence(outcome, done.change, EM_TOLERANCE)
+    constant = read_class_variances(source, codes, C).constant_by_class
+    pairs = zip(done.moments.parts, constant, strict=True)
+    parts = tuple(replace_variances(part, where, np.zeros(len(where))) for part, where in pairs)
+    return ClassMoments(parts), tuple(c for c in range(C) if _is_singular(family, parts[c], constant[c]))
 
 
-def _is_singular(family: Any, part: Moments, flat: Array) -> bool:
+def _is_singular(family: Any, part: Moments, constant: Array) -> bool:
     full = isinstance(family, GaussianFamily)
-    return full and not has_density(part.scatter / part.weight, part.mean, flat, least=FLOOR)
+    return full and not has_density(part.scatter / part.weight, part.mean, constant, min_share=VARIANCE_FLOOR)
 
 
-def whole_rows(density: Any, source: Source, codes: Array, classes: Array) -> Source:
-    """The source, with weight 0 for rows that have gaps: they count for the prior alone, which a warning says."""
-    counts = np.ones(len(codes), dtype=bool) if source.weight is None else source.weight > 0.0
-    gaps = np.concatenate([np.isnan(rows).any(axis=1) for rows in dense_blocks(source)]) & counts
-    if not gaps.any():
+def drop_incomplete_rows(density: Any, source: Source, codes: Array, classes: Array) -> Source:
+    """Return the source with weight 0 for incomplete rows, which only count for the prior, with a warning."""
+    positive = np.ones(len(codes), dtype=bool) if source.weight is None else source.weight > 0.0
+    incomplete = np.concatenate([np.isnan(rows).any(axis=1) for rows in dense_blocks(source)]) & positive
+    if not incomplete.any():
         return source
-    n, lost = (np.bincount(codes[which], minlength=len(classes)) for which in (counts, gaps))
+    n, lost = (np.bincount(codes[which], minlength=len(classes)) for which in (positive, incomplete))
     names, kind = classes.tolist(), type(density).__name__
     if np.any(lost == n):
         raise DataError(
-            f"class {names[int(np.argmax(lost == n))]!r} has no row without gaps (Input X contains NaN), and a {kind} "
-            "needs whole ones; fill them in with ProbabilisticPCA(k).fit(X).impute(X), or use a GaussianMixture."
+            f"class {names[int(np.argmax(lost == n))]!r} has no complete row (Input X contains NaN), and a {kind} "
+            "needs complete rows",
+            fix="fill missing values in with ProbabilisticPCA(k).fit(X).impute(X), or use a GaussianMixture",
         )
-    said = ", ".join(f"{lost[c]} of {n[c]} of class {names[c]!r}" for c in np.flatnonzero(lost)[:5])
+    counts = ", ".join(f"{lost[c]} of {n[c]} of class {names[c]!r}" for c in np.flatnonzero(lost)[:5])
     warnings.warn(
-        f"{int(gaps.sum())} rows with gaps count for the prior of their class alone, as a {kind} stands on whole rows: "
-        f"{said}. A GaussianMixture learns from what is there of them.",
+        f"{int(incomplete.sum())} incomplete rows only count for the prior of their class, as a {kind} needs complete "
+        f"rows: {counts}. A GaussianMixture learns from their observed entries.",
         DataWarning,
         stacklevel=2,
     )
-    return source.weighted(np.where(gaps, 0.0, 1.0 if source.weight is None else source.weight))
+    return source.weighted(np.where(incomplete, 0.0, 1.0 if source.weight is None else source.weight))

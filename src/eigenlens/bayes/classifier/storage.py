@@ -1,164 +1,175 @@
-"""Bayes classifiers to a file and back: the file of each density inside one, numbers only."""
+"""Bayes classifiers in a model file: the arrays and header of each density inside one file."""
 
 from __future__ import annotations
 
 import os
 import tempfile
-from dataclasses import asdict
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
-from eigenlens import model_file as io
-from eigenlens.arrays import Array, Like
+from eigenlens import model_file
+from eigenlens.arrays import Array
 from eigenlens.bayes.classifier.column_subset import InColumns
-from eigenlens.bayes.classifier.densities import Estimated, is_family
-from eigenlens.bayes.discriminant.storage import covariance_arrays, covariance_from
+from eigenlens.bayes.classifier.densities import FittedDensities, is_family
+from eigenlens.bayes.discriminant.storage import STORED_COVARIANCES
+from eigenlens.bayes.storage import pack_classes, restore_classes
 from eigenlens.catalogue import estimator_class
-from eigenlens.densities.covariance import COVARIANCES
-from eigenlens.densities.covariance_axes import Axes
 from eigenlens.densities.gaussian import Gaussian, GaussianFamily
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.errors import OptionError
-from eigenlens.estimator.storage import named_features, storable_parameters
+from eigenlens.estimator.storage import new_estimator, storable_parameters, stored_like, write_estimator
 from eigenlens.latent.families import FactorFamily, PPCAFamily
+from eigenlens.latent.storage import LINEAR_GAUSSIAN
+from eigenlens.model_file import Layout, arrays_under, pack, unpack
 
-__all__ = ["restore", "save"]
+__all__ = ["STORED_DENSITIES", "STORED_FAMILIES", "StoredDensity", "restore", "save"]
 
-FAMILIES: dict[str, Any] = {family.__name__: family for family in (GaussianFamily, PPCAFamily, FactorFamily)}
-"""Families whose members can be saved."""
+STORED_FAMILIES: dict[str, Any] = {family.__name__: family for family in (GaussianFamily, PPCAFamily, FactorFamily)}
+"""Families that can be saved, by name."""
 
 
 def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted classifier to `path`."""
-    arrays = {"prior": estimator.class_prior_, "counts": estimator.class_count_}
-    parts = []
+    arrays, header = pack_classes(estimator)
+    densities, family = [], is_family(estimator.density)
     for c, density in enumerate(estimator.densities_):
-        kind, kept, said = _parts(density)
-        arrays |= {f"{c}.{name}": array for name, array in kept.items()}
-        parts.append([kind, said])
-    parameters = storable_parameters(estimator) | {"density": None}
-    if not isinstance(parameters["prior"], str | None):
-        parameters["prior"] = estimator.class_prior_.tolist()
-    header = {
-        "classes": estimator.classes_.tolist(),
-        "class_dtype": estimator.classes_.dtype.str,
-        "parameters": parameters,
-        "densities": parts,
-        "family": _said_family(estimator.density) if is_family(estimator.density) else None,
-        "estimator": None if is_family(estimator.density) else _said_estimator(estimator),
-        "rows": estimator.n_samples_,
+        kind, parts, about = _pack_density(density)
+        arrays |= {f"{c}.{name}": array for name, array in parts.items()}
+        densities.append([kind, about])
+    header["parameters"]["density"] = None
+    header |= {
+        "densities": densities,
+        "family": _pack_family(estimator.density) if family else None,
+        "estimator": None if family else _pack_unfitted(estimator),
         "features": estimator.n_features_in_,
         "seedless": getattr(estimator.density, "random_state", 0) is None,
-        "dtype": estimator._like.dtype.name,
-        "feature_names": named_features(estimator),
     }
-    io.write(path, estimator._kind, arrays, header)
+    write_estimator(estimator, path, arrays, header)
 
 
 def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
-    """The classifier that `save` wrote."""
+    """Return the classifier that `save` wrote."""
     pairs = enumerate(header["densities"])
-    densities = tuple(_density(kind, said, _under(str(c), arrays)) for c, (kind, said) in pairs)
-    density = _unfitted(header, densities)
+    densities = tuple(_unpack_density(kind, arrays_under(str(c), arrays), about) for c, (kind, about) in pairs)
+    density = _restore_unfitted(header, densities)
     if header.get("seedless"):
-        density.set_params(random_state=None)  # the fitted ones have their seeds from the classifier
-    estimator = cls(**header["parameters"] | {"density": density})
-    estimator._kept = Estimated(densities, can_go_on=False)
-    estimator.classes_ = np.asarray(header["classes"], dtype=np.dtype(header["class_dtype"]))
-    estimator.class_prior_, estimator._counts, estimator._rows = arrays["prior"], arrays["counts"], header["rows"]
-    estimator._like = Like(arrays["prior"], np.dtype(header["dtype"]))
-    estimator.n_features_in_ = header["features"]
-    if header["feature_names"]:
-        estimator.feature_names_in_ = np.asarray(header["feature_names"], dtype=object)
+        density.set_params(random_state=None)  # the seeds of the fitted densities came from the classifier
+    estimator = new_estimator(cls, header, header["features"], density=density)
+    restore_classes(estimator, arrays, header)
+    estimator._kept = FittedDensities(densities, can_continue=False)
+    estimator._like = stored_like(header, arrays["prior"])
     return estimator
 
 
-def _parts(density: Any) -> tuple[str, dict[str, Array], Any]:
-    """Kind, arrays and header of a density: those of its own file, or of a frozen value."""
-    if isinstance(density, InColumns):
-        kind, kept, said = _parts(density.density)
-        placed = {"columns": density.columns, "mean": density.mean, "variances": density.variances}
-        return "InColumns", placed | {f"density.{name}": array for name, array in kept.items()}, [kind, said]
-    if isinstance(density, Gaussian) and isinstance(density.covariance, Axes):
-        spread = {f"spread.{name}": array for name, array in covariance_arrays(density.covariance).items()}
-        return "Gaussian", {"mean": density.mean} | spread, "axes"
-    if isinstance(density, Gaussian):
-        kind = next(name for name, structure in COVARIANCES.items() if isinstance(density.covariance, structure))  # type: ignore[arg-type]
-        return "Gaussian", {"mean": density.mean, "spread": _spread(density.covariance, kind)}, kind
-    if isinstance(density, LinearGaussian):
-        kept = {"mean": density.mean, "loadings": density.loadings, "noise": np.asarray(density.noise)}
-        return "LinearGaussian", kept, None
+# ---- densities ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class StoredDensity:
+    """How a kind of density is stored: its arrays and a JSON value, and the density from these."""
+
+    type: type
+    pack: Callable[[Any], tuple[dict[str, Array], Any]]
+    unpack: Callable[[dict[str, Array], Any], Any]
+
+
+IN_COLUMNS = Layout(InColumns, arrays=["columns", "mean", "variances"])
+
+
+def _pack_in_columns(density: InColumns) -> tuple[dict[str, Array], Any]:
+    kind, parts, about = _pack_density(density.density)
+    arrays = pack(density, IN_COLUMNS)[0]
+    return arrays | {f"density.{name}": array for name, array in parts.items()}, [kind, about]
+
+
+def _unpack_in_columns(arrays: dict[str, Array], about: Any) -> Any:
+    inner = _unpack_density(about[0], arrays_under("density", arrays), about[1])
+    return unpack(IN_COLUMNS, arrays, {}, density=inner)
+
+
+def _pack_gaussian(density: Gaussian) -> tuple[dict[str, Array], Any]:
+    C = density.covariance
+    name, stored = next((name, stored) for name, stored in STORED_COVARIANCES.items() if isinstance(C, stored.type))
+    parts = {f"spread.{part}".rstrip("."): array for part, array in stored.pack(C).items()}
+    return {"mean": density.mean} | parts, name
+
+
+def _unpack_gaussian(arrays: dict[str, Array], about: Any) -> Gaussian:
+    mean = arrays["mean"]
+    return Gaussian(mean, STORED_COVARIANCES[about].unpack(arrays_under("spread", arrays), mean.size))
+
+
+STORED_DENSITIES: dict[str, StoredDensity] = {
+    "InColumns": StoredDensity(InColumns, _pack_in_columns, _unpack_in_columns),
+    "Gaussian": StoredDensity(Gaussian, _pack_gaussian, _unpack_gaussian),
+    "LinearGaussian": StoredDensity(
+        LinearGaussian,
+        lambda density: (pack(density, LINEAR_GAUSSIAN)[0], None),
+        lambda arrays, about: unpack(LINEAR_GAUSSIAN, arrays, {}),
+    ),
+}
+"""Kinds of frozen densities by their name in a file; every other density is an estimator with a file of its own."""
+
+
+def _pack_density(density: Any) -> tuple[str, dict[str, Array], Any]:
+    """Return kind, arrays and header of a density: of a frozen value, or of the estimator's own file."""
+    for kind, stored in STORED_DENSITIES.items():
+        if isinstance(density, stored.type):
+            return kind, *stored.pack(density)
     if not hasattr(density, "save"):
-        raise OptionError(f"a density of type {type(density).__name__} cannot be saved; use an estimator of eigenlens.")
+        what = f"a density of type {type(density).__name__} cannot be saved"
+        raise OptionError(what, fix="use an estimator of eigenlens")
     with tempfile.TemporaryDirectory() as folder:
         density.save(Path(folder, "density"))
-        return io.read(Path(folder, "density"))
+        return model_file.read(Path(folder, "density"))
 
 
-def _density(kind: str, said: Any, mine: dict[str, Array]) -> Any:
-    if kind == "InColumns":
-        inner = _density(said[0], said[1], _under("density", mine))
-        return InColumns(inner, mine["columns"], mine["mean"], mine["variances"])
-    if kind == "Gaussian" and said == "axes":
-        return Gaussian(mine["mean"], covariance_from(mine, "spread"))
-    if kind == "Gaussian":
-        return Gaussian(mine["mean"], _covariance(said, mine["spread"], mine["mean"].size))
-    if kind == "LinearGaussian":
-        noise = mine["noise"]
-        return LinearGaussian(mine["mean"], mine["loadings"], noise if noise.ndim else float(noise))
-    return estimator_class(kind)._restored(mine, said)
+def _unpack_density(kind: str, arrays: dict[str, Array], about: Any) -> Any:
+    """Return the density of `_pack_density`."""
+    if kind in STORED_DENSITIES:
+        return STORED_DENSITIES[kind].unpack(arrays, about)
+    return estimator_class(kind)._restored(arrays, about)
 
 
-def _under(prefix: str, arrays: dict[str, Array]) -> dict[str, Array]:
-    """The arrays whose names begin with a prefix and a point, by what follows."""
-    parts = ((name.partition("."), array) for name, array in arrays.items())
-    return {rest: array for (first, _, rest), array in parts if first == prefix}
+# ---- the density parameter, unfitted --------------------------------------------------------------------------
 
 
-# ---- what is fitted, before it is -----------------------------------------------------------------------------
-
-
-def _said_estimator(estimator: Any) -> list[Any] | None:
-    """The density by name and parameters, where no class has one to tell them by."""
-    if any(_estimator_in(density) is not None for density in estimator.densities_):
+def _pack_unfitted(estimator: Any) -> list[Any] | None:
+    """Return the density's name and parameters, if no class has a fitted one that tells them."""
+    if any(_find_estimator(density) is not None for density in estimator.densities_):
         return None
     parameters = storable_parameters(estimator.density)
     plain = {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in parameters.items()}
     return [type(estimator.density).__name__, plain]
 
 
-def _estimator_in(density: Any) -> Any:
-    """The estimator that a density is, or is of some columns; None if it is a frozen value."""
+def _find_estimator(density: Any) -> Any:
+    """Return the estimator that a density is, or is of some columns; None if it is a frozen value."""
     if isinstance(density, InColumns):
-        return _estimator_in(density.density)
+        return _find_estimator(density.density)
     return density if hasattr(density, "get_params") else None
 
 
-def _unfitted(header: dict[str, Any], densities: tuple[Any, ...]) -> Any:
-    family, said = header["family"], header.get("estimator")
+def _restore_unfitted(header: dict[str, Any], densities: tuple[Any, ...]) -> Any:
+    family, unfitted = header["family"], header.get("estimator")
     if family:
-        return FAMILIES[family[0]](**family[1])
-    if said:
-        return estimator_class(said[0])(**said[1])
-    return clone(next(found for found in map(_estimator_in, densities) if found is not None))
+        return STORED_FAMILIES[family[0]](**family[1])
+    if unfitted:
+        return estimator_class(unfitted[0])(**unfitted[1])
+    return clone(next(found for found in map(_find_estimator, densities) if found is not None))
 
 
-def _spread(covariance: Any, kind: str) -> Array:
-    return np.asarray(covariance.matrix() if kind == "full" else covariance.variances)
-
-
-def _covariance(kind: str, spread: Array, d: int) -> Any:
-    return COVARIANCES[kind](float(spread[0]), d) if kind == "spherical" else COVARIANCES[kind](spread)
-
-
-def _said_family(family: Any) -> list[Any]:
+def _pack_family(family: Any) -> list[Any]:
     name = type(family).__name__
-    if name not in FAMILIES:
-        raise OptionError(f"density={family!r} cannot be saved; families that can are {', '.join(FAMILIES)}.")
-    said = asdict(family)
-    if any(isinstance(value, np.ndarray) for value in said.values()):
-        raise OptionError(f"density={name}(prior=…) has an array as its prior and cannot be saved.")
-    return [name, said]
+    if name not in STORED_FAMILIES:
+        fix = f"use one of {', '.join(STORED_FAMILIES)}"
+        raise OptionError("cannot be saved", argument="density", value=family, fix=fix)
+    parameters = asdict(family)
+    if any(isinstance(value, np.ndarray) for value in parameters.values()):
+        raise OptionError("has an array as its prior and cannot be saved", argument="density", value=family)
+    return [name, parameters]

@@ -1,4 +1,4 @@
-"""Covariances of classes, shrunk or not, one for all or one each, from moments."""
+"""Covariances of classes from moments: one for all classes or one per class, shrunk or not."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.bayes.class_moments import ClassMoments, ClassRows, class_summary, pooled_summary
-from eigenlens.bayes.discriminant.shrinkage import TARGETS, QuarticMoments, intensity
+from eigenlens.bayes.class_moments import ClassDeviations, ClassMoments, summarise_classes, summarise_pooled
+from eigenlens.bayes.discriminant.shrinkage import QuarticMoments, Rule, Target, find_target, shrinkage_intensity
 from eigenlens.data.source import Block
 from eigenlens.densities.covariance import Covariance, Full
 from eigenlens.densities.covariance_axes import MIN_AXIS_SHARE, Axes
@@ -20,198 +20,214 @@ from eigenlens.errors import DataError
 from eigenlens.stats.moments import Moments
 
 __all__ = [
-    "FLOOR", "OwnCovariances", "Shrinking", "class_covariances", "constant_columns", "has_density", "held_covariance",
-    "pooled_covariance", "require_range", "summary", "variances_between",
-]  # fmt: skip
+    "VARIANCE_FLOOR",
+    "ClassCovariances",
+    "Shrinkage",
+    "choose_summary",
+    "class_covariances",
+    "covariance_within",
+    "has_density",
+    "is_constant",
+    "pooled_covariance",
+    "require_variance_range",
+    "variances_between",
+]
 
-ROUNDING = 8.0 * float(np.finfo(np.float64).eps)
-"""A column that varies by no more than this share of its values is constant."""
+CONSTANT_TOLERANCE = 8.0 * float(np.finfo(np.float64).eps)
+"""A column whose standard deviation is at most this share of its mean is constant: so much may be rounding."""
 
-LEAST, MOST = 1e-290, 1e300
-"""The variances that double precision has enough digits for; 0 is none."""
+MIN_VARIANCE, MAX_VARIANCE = 1e-290, 1e300
+"""The variances whose products and inverses stay within the range of double precision; 0 is a constant column."""
 
-FLOOR = 1e-8
-"""The share of the variances of all rows that is added to the covariance of a class that is singular."""
+VARIANCE_FLOOR = 1e-8
+"""The share of the variances of all rows that is added to the covariance of a class that is singular.
+
+The root of the relative rounding of a variance: far above what rounding leaves, far below any variance that matters.
+"""
 
 
 @dataclass(frozen=True)
-class Shrinking:
-    """How covariances S are regularised: (1 − reg) ((1 − a) S + a T) + reg I.
+class Shrinkage:
+    """The regularisation of covariances S: (1 − reg) ((1 − a) S + a T) + reg I.
 
     Attributes:
-        amount: a, or the name of a rule for it. target: T, a key of `TARGETS`.
+        amount: a; or a rule for it, a key of `SHRINKAGE_RULES` or a function like those.
+        target: T, a key of `SHRINKAGE_TARGETS` or a function like those.
         by_class: whether a pooled covariance shrinks class by class. reg: in [0, 1].
-        settled: what a rule has found, one for all classes or one for each; () before.
-        least: a covariance of a class counts as singular if it has less than this share of its variances in some
-            direction: what EM, which comes near its end and no further, takes for 0.
+        intensities: the a that a rule has found already, one for all classes or one per class; () before.
+        min_share: a covariance of a class counts as singular if some direction has at most this share of its
+            columns' variances. EM only comes near its fixed point, so what it leaves of 0 is not 0.
     """
 
-    amount: float | str = 0.0
-    target: str = "diagonal"
+    amount: float | str | Rule = 0.0
+    target: str | Target = "diagonal"
     by_class: bool = False
     reg: float = 0.0
-    settled: tuple[float, ...] = ()
-    least: float = 0.0
+    intensities: tuple[float, ...] = ()
+    min_share: float = 0.0
 
     @property
-    def by_rule(self) -> bool:
-        """Whether the amount is yet to be found from the rows, by fourth moments."""
-        return isinstance(self.amount, str) and not self.settled
+    def needs_rule(self) -> bool:
+        """Whether a rule is yet to find the intensity from the rows, by fourth moments."""
+        return not isinstance(self.amount, float) and not self.intensities
 
-    @property
-    def fills(self) -> bool:
-        """Whether the result has full rank, however few the rows are."""
-        return isinstance(self.amount, str) or self.amount > 0.0 or self.reg > 0.0
-
-    def of(self, S: Array, a: float) -> Array:
-        """The regularised matrix (d, d)."""
+    def apply(self, S: Array, a: float) -> Array:
+        """Return the regularised matrix (d, d)."""
         C = (1.0 - self.reg) * (1.0 - a) * S
-        C[np.diag_indices_from(C)] += self.floor(S.diagonal(), a)
+        C[np.diag_indices_from(C)] += self.added_diagonal(S.diagonal(), a)
         return np.asarray(C)
 
-    def floor(self, variances: Array, a: float) -> Array:
-        """What is added to the diagonal (d,)."""
-        return np.asarray((1.0 - self.reg) * a * TARGETS[self.target](variances) + self.reg)
+    def added_diagonal(self, variances: Array, a: float) -> Array:
+        """Return the (d,) numbers that are added to the diagonal."""
+        return np.asarray((1.0 - self.reg) * a * find_target(self.target)(variances) + self.reg)
 
 
-SUMMARIES: dict[bool, Callable[[Block], Any]] = {False: Moments.of, True: QuarticMoments.of}
-"""What is kept of a class, by whether a rule wants fourth moments."""
+CLASS_SUMMARIES: dict[bool, Callable[[Block], Any]] = {False: Moments.of, True: QuarticMoments.of}
+"""The statistics of a class, by whether a rule needs fourth moments."""
 
 
-def summary(n_classes: int, shrinking: Shrinking, pooled: bool) -> Callable[[Block], Any]:
-    """What one pass keeps of a labelled block."""
-    if pooled and not shrinking.by_rule:
-        return partial(pooled_summary, n_classes=n_classes)
-    return partial(class_summary, n_classes=n_classes, moments=SUMMARIES[shrinking.by_rule])
+def choose_summary(n_classes: int, shrinkage: Shrinkage, pooled: bool) -> Callable[[Block], Any]:
+    """Return the function that summarises a block with classes in one pass."""
+    if pooled and not shrinkage.needs_rule:
+        return partial(summarise_pooled, n_classes=n_classes)
+    return partial(summarise_classes, summaries=[CLASS_SUMMARIES[shrinkage.needs_rule]] * n_classes)
 
 
-def require_range(variances: Array) -> None:
-    """An error if a column (d,) is in units in which squares leave the range of numbers."""
-    odd = np.flatnonzero(~(variances <= MOST) | ((variances > 0.0) & (variances < LEAST)))
+def require_variance_range(variances: Array) -> None:
+    """Raise an error if the variance of a column (d,) is outside the range of double precision."""
+    odd = np.flatnonzero(~(variances <= MAX_VARIANCE) | ((variances > 0.0) & (variances < MIN_VARIANCE)))
     if odd.size:
-        far = "above 1e150" if not variances[odd[0]] <= MOST else "below 1e-145"
+        far = "above 1e150" if not variances[odd[0]] <= MAX_VARIANCE else "below 1e-145"
         raise DataError(
-            f"column {odd[0]} of X (and {odd.size - 1} more) varies by {far}, and squares of that leave the range of "
-            "double precision; change its unit, or standardise it."
+            f"column {odd[0]} of X (and {odd.size - 1} more) varies by {far}, whose square is outside the range of "
+            "double precision",
+            fix="change the unit of the column, or standardise it",
         )
 
 
 # ---- covariances from moments ---------------------------------------------------------------------------------
 
 
-def pooled_covariance(found: Any, shrinking: Shrinking) -> tuple[Axes, Array]:
-    """The covariance (divisor Σw) that all classes share, and its intensity a (1,), or (C,) class by class."""
-    n = found.weight.sum()
-    S = found.scatter / n
-    if shrinking.by_class:
-        C, a = _shrunk_by_class(found, shrinking)
+def pooled_covariance(found: Any, shrinkage: Shrinkage) -> tuple[Axes, Array]:
+    """Return the covariance (divisor Σw) of all classes, and its intensity a (1,), or (C,) class by class."""
+    if shrinkage.by_class:
+        C, a = _shrink_by_class(found, shrinkage)
     else:
-        together = _together(found) if shrinking.by_rule else None
-        amount = _amount(shrinking, 0, S, together)
-        C, a = shrinking.of(S, amount), np.array([amount])
-    return Axes.of_matrix(C, constant_columns(C.diagonal(), found.mean)), a
+        S, together = found.scatter / found.weight.sum(), _pool(found) if shrinkage.needs_rule else None
+        amount = _choose_intensity(shrinkage, 0, S, together)
+        C, a = shrinkage.apply(S, amount), np.array([amount])
+    return Axes.of_matrix(C, is_constant(C.diagonal(), found.mean)), a
 
 
-def _together(found: ClassMoments) -> QuarticMoments:
-    """The moments of all rows about the means of their classes."""
+def _pool(found: ClassMoments) -> QuarticMoments:
+    """Return the moments of all rows about the means of their classes."""
     parts: list[QuarticMoments] = [part for part in found.parts if part is not None]
     return reduce(operator.add, [replace(part, mean=np.zeros_like(part.mean)) for part in parts])
 
 
-def _shrunk_by_class(found: ClassMoments, shrinking: Shrinking) -> tuple[Array, Array]:
+def _shrink_by_class(found: ClassMoments, shrinkage: Shrinkage) -> tuple[Array, Array]:
     parts = [part for part in found.parts if part is not None]
-    amounts = _amounts(shrinking, parts)
-    shrunk = [part.weight * shrinking.of(part.scatter / part.weight, a) for part, a in zip(parts, amounts, strict=True)]
+    amounts = _choose_intensities(shrinkage, parts)
+    pairs = zip(parts, amounts, strict=True)
+    shrunk = [part.weight * shrinkage.apply(part.scatter / part.weight, a) for part, a in pairs]
     return np.asarray(sum(shrunk) / found.weight.sum()), np.array(amounts)
 
 
 @dataclass(frozen=True, eq=False)
-class OwnCovariances:
-    """A covariance for each class, its intensity of shrinkage (C,), and which classes (C,) are held at the floor.
+class ClassCovariances:
+    """One covariance per class.
 
-    Columns that are `constant` (d,) in all rows are left out. A singular covariance has no density: `FLOOR` times the
-    variances of all rows is added to its diagonal, so that a column that only differs between classes keeps them apart.
+    A singular covariance has no density: `VARIANCE_FLOOR` times the variances of all rows is then added to its
+    diagonal, so that a column that only differs between classes still separates them.
+
+    Attributes:
+        covariances: C of them. amounts: (C,) their intensities of shrinkage.
+        clamped: (C,) which of them were singular, and have the floor.
+        constant: (d,) which columns are constant in all rows, and left out.
     """
 
     covariances: tuple[Covariance, ...]
     amounts: Array
-    held: Array
+    clamped: Array
     constant: Array
 
 
-def class_covariances(found: ClassMoments, shrinking: Shrinking) -> OwnCovariances:
-    """The covariance (divisor Σw) of each class."""
+def class_covariances(found: ClassMoments, shrinkage: Shrinkage) -> ClassCovariances:
+    """Return the covariance (divisor Σw) of each class."""
     parts = list(found.parts)
-    amounts = _amounts(shrinking, parts)
-    matrices = [shrinking.of(part.scatter / part.weight, a) for part, a in zip(parts, amounts, strict=True)]
+    amounts = _choose_intensities(shrinkage, parts)
+    matrices = [shrinkage.apply(part.scatter / part.weight, a) for part, a in zip(parts, amounts, strict=True)]
     total = found.variances + variances_between(found)
-    constant = constant_columns(total + shrinking.reg, found.mean)
+    constant = is_constant(total + shrinkage.reg, found.mean)
     pairs = zip(matrices, found.mean, strict=True)
-    held = ~np.array([has_density(C, mean, constant, shrinking.least) for C, mean in pairs])
-    floor = np.diag(FLOOR * total)
+    singular = ~np.array([has_density(C, mean, constant, shrinkage.min_share) for C, mean in pairs])
+    floor = np.diag(VARIANCE_FLOOR * total)
     made = [
-        _held(C, floor, constant, shrinking.least) if bad else _plain(C, constant)
-        for C, bad in zip(matrices, held, strict=True)
+        _clamp(C, floor, constant, shrinkage.min_share) if bad else _leave_out(C, constant)
+        for C, bad in zip(matrices, singular, strict=True)
     ]
-    return OwnCovariances(tuple(made), np.array(amounts), held, constant)
+    return ClassCovariances(tuple(made), np.array(amounts), singular, constant)
 
 
-def held_covariance(found: Any) -> tuple[Covariance, bool]:
-    """The covariance within all classes, held at the floor as a class's is where it is singular, and whether it is."""
+def covariance_within(found: Any) -> tuple[Covariance, bool]:
+    """Return the covariance within all classes, clamped at the floor where it is singular, and whether it is."""
     S, total = found.scatter / found.weight.sum(), found.variances + variances_between(found)
-    constant = constant_columns(total, found.mean)
-    held = not has_density(S, found.mean, constant)
-    return (_held(S, np.diag(FLOOR * total), constant, 0.0) if held else _plain(S, constant)), held
+    constant = is_constant(total, found.mean)
+    if has_density(S, found.mean, constant):
+        return _leave_out(S, constant), False
+    return _clamp(S, np.diag(VARIANCE_FLOOR * total), constant, 0.0), True
 
 
-def _plain(C: Array, constant: Array) -> Covariance:
+def _leave_out(C: Array, constant: Array) -> Covariance:
+    """Return a covariance without the columns that are constant in all rows."""
     return Axes.of_matrix(C, constant) if constant.any() else Full(C)
 
 
-def _held(C: Array, floor: Array, constant: Array, least: float) -> Covariance:
-    """C and the floor; what it has in directions of less than `least` is chance, and would differ between classes."""
+def _clamp(C: Array, floor: Array, constant: Array, min_share: float) -> Covariance:
+    """Return C and the floor; variances of at most `min_share` in some direction are chance, and set to 0 before."""
     root = np.sqrt(np.maximum(C.diagonal(), 0.0))
     inverse = np.divide(1.0, root, out=np.zeros_like(root), where=root > 0.0)
     values, V = np.linalg.eigh(inverse[:, None] * C * inverse)
-    flat = root[:, None] * (V * np.where(values > least, values, 0.0)) @ V.T * root
-    return Axes.of_matrix(flat + floor, constant)
+    kept = root[:, None] * (V * np.where(values > min_share, values, 0.0)) @ V.T * root
+    return Axes.of_matrix(kept + floor, constant)
 
 
-def has_density(C: Array, means: Array, constant: Array, least: float = 0.0) -> bool:
-    """Whether every direction of C (d, d) has a variance above `least`, as a share of its columns', and above rounding.
+def has_density(C: Array, means: Array, constant: Array, min_share: float = 0.0) -> bool:
+    """Return whether every direction of C (d, d) has a variance above rounding and `min_share` of its columns'.
 
     Columns that are `constant` (d,) in all rows are left out; one that does not vary about the means (d,) or (C, d) of
-    the rows has none. By the eigenvalues of the correlations, so that neither units nor the order of columns matter.
+    the rows has no variance. The eigenvalues of the correlations decide, so that neither units nor the order of the
+    columns matter.
     """
     kept = ~constant
     variances = C.diagonal()[kept]
-    if np.any(constant_columns(variances, np.atleast_2d(means)[:, kept])) or not np.all(np.isfinite(C)):
+    if np.any(is_constant(variances, np.atleast_2d(means)[:, kept])) or not np.all(np.isfinite(C)):
         return False
     inverse = 1.0 / np.sqrt(variances)
     correlations = inverse[:, None] * C[np.ix_(kept, kept)] * inverse
-    bound = max(least, kept.sum() * MIN_AXIS_SHARE)
+    bound = max(min_share, kept.sum() * MIN_AXIS_SHARE)
     return not kept.any() or bool(np.linalg.eigvalsh(correlations)[0] > bound)
 
 
-def variances_between(found: ClassMoments | ClassRows) -> Array:
-    """Variances (d,) of the means of the classes, by the weights of these."""
+def variances_between(found: ClassMoments | ClassDeviations) -> Array:
+    """Return the variances (d,) of the means of the classes, weighted as the classes are."""
     share = found.weight / found.weight.sum()
     return np.asarray(share @ (found.mean - share @ found.mean) ** 2)
 
 
-def _amounts(shrinking: Shrinking, parts: list[Any]) -> list[float]:
-    """The intensity of each class."""
-    return [_amount(shrinking, c, part.scatter / part.weight, part) for c, part in enumerate(parts)]
+def is_constant(variances: Array, means: Array) -> Array:
+    """Return which columns (d,) do not vary about the means (C, d) except by rounding."""
+    return np.asarray(np.sqrt(np.maximum(variances, 0.0)) <= CONSTANT_TOLERANCE * np.abs(means).max(axis=0))
 
 
-def _amount(shrinking: Shrinking, c: int, S: Array, moments: Any) -> float:
-    if shrinking.settled:
-        return shrinking.settled[c]
-    if not isinstance(shrinking.amount, str):
-        return float(shrinking.amount)
-    return intensity(shrinking.amount, S, moments, TARGETS[shrinking.target](S.diagonal()))
+def _choose_intensities(shrinkage: Shrinkage, parts: list[Any]) -> list[float]:
+    """Return the intensity of each class."""
+    return [_choose_intensity(shrinkage, c, part.scatter / part.weight, part) for c, part in enumerate(parts)]
 
 
-def constant_columns(variances: Array, means: Array) -> Array:
-    """Which columns (d,) do not vary about the means (C, d), but for rounding."""
-    return np.asarray(np.sqrt(np.maximum(variances, 0.0)) <= ROUNDING * np.abs(means).max(axis=0))
+def _choose_intensity(shrinkage: Shrinkage, c: int, S: Array, moments: Any) -> float:
+    if shrinkage.intensities:
+        return shrinkage.intensities[c]
+    if isinstance(shrinkage.amount, float):
+        return shrinkage.amount
+    return shrinkage_intensity(shrinkage.amount, S, moments, find_target(shrinkage.target)(S.diagonal()))

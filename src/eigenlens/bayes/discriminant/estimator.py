@@ -1,4 +1,4 @@
-"""What the discriminants share: one pass over rows with classes, more of them later, and files."""
+"""The base of the discriminants: fitting Gaussian classes in one pass, `partial_fit`, prediction and saving."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from eigenlens.arrays import Array, Like, is_sparse, to_numpy
-from eigenlens.bayes.class_moments import ClassRows
+from eigenlens.bayes.class_moments import ClassDeviations
 from eigenlens.bayes.classifier.class_density import finite_blocks
 from eigenlens.bayes.discriminant import storage as discriminant_files
-from eigenlens.bayes.discriminant.covariances import Shrinking, require_range
-from eigenlens.bayes.discriminant.fit import choose_route, read_classes, read_moments
-from eigenlens.bayes.discriminant.fit_missing import Completed, complete_classes
-from eigenlens.bayes.discriminant.options import columns_of_classes, warn_about_steps
+from eigenlens.bayes.discriminant.covariances import Shrinkage, require_variance_range
+from eigenlens.bayes.discriminant.fit import choose_covariance_route, read_class_moments, read_classes
+from eigenlens.bayes.discriminant.fit_missing import EM_TOLERANCE, ExpectedMoments, complete_classes
+from eigenlens.bayes.discriminant.options import name_class_columns, warn_about_convergence
 from eigenlens.bayes.labels import (
     ClassLabels,
     codes_among_classes,
@@ -37,82 +37,83 @@ from eigenlens.linalg.spectrum import Outcome
 
 __all__ = ["GaussianClasses", "count_infinite"]
 
-TOL = 1e-9
-"""EM stops when no mean or covariance changes by more than this, in standard deviations."""
-
 
 class GaussianClasses(ClassCounts, BayesRule, BaseEstimator):  # type: ignore[misc]
-    """Gaussian classes. A face says what its options are, and makes its model of moments or of few rows."""
+    """Gaussian classes, the base of `LinearDiscriminant` and `QuadraticDiscriminant`.
 
-    _kind: str
+    A subclass checks its options and estimates its model from moments, or from rows where these are few.
+    """
+
     _pooled: bool
     _double = True
     verbose: Any
 
-    def _options(self, n_classes: int) -> Shrinking:
+    def _check_options(self, n_classes: int) -> Shrinkage:
         raise NotImplementedError
 
-    def _estimate(self, found: Any, shrinking: Shrinking) -> tuple[Any, Array]:
+    def _estimate(self, found: Any, shrinkage: Shrinkage) -> tuple[Any, Array]:
         raise NotImplementedError
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Estimate the classes y (n,) of the rows of X (n, d), row i counting sample_weight[i] times.
+        """Estimate the classes y (n,) of the rows of X (n, d), row i weighted by sample_weight[i].
 
         X may be any Source; it is read once. y None is the label column of a scanned file.
         """
         self.__dict__.pop("_made", None)  # should this fail, nothing is fitted
         source = validate_rows(self, X, sample_weight, reset=True)
         labels = require_two_classes(encode_labels(y, X, count_rows(source)), source.weight)
-        C, shrinking = len(labels.classes), self._options(len(labels.classes))
+        C, shrinkage = len(labels.classes), self._check_options(len(labels.classes))
         with progress_callback(self.verbose) as progress, np.errstate(invalid="ignore", over="ignore"):
-            found = read_classes(source, labels.codes, C, shrinking, pooled=self._pooled, progress=progress)
+            found = read_classes(source, labels.codes, C, shrinkage, pooled=self._pooled, progress=progress)
             whole = np.all(np.isfinite(found.mean))
-            done = None if whole else self._completed(source, labels, shrinking, progress)
+            done = None if whole else self._complete(source, labels, shrinkage, progress)
         self.classes_ = labels.classes
         self._count(labels.codes, source.weight)
         self._keep(found if done is None else done.moments, X, source)
         if done is not None:
-            self._moments = None  # what they expect of gaps would change with further rows
-            self.solver_ = Outcome("em", "X has missing entries", done.steps, done.steps, converged=done.change <= TOL)
-            warn_about_steps(self.solver_, done.change, TOL)
-            found, shrinking = done.moments, done.shrinking
-        self._made: tuple[Any, Array] | None = self._estimated(found, shrinking)
+            self._moments = None  # further rows would change what is expected of the missing values
+            reason, converged = "X has missing entries", done.change <= EM_TOLERANCE
+            self.solver_ = Outcome("em", reason, done.steps, done.steps, converged=converged)
+            warn_about_convergence(self.solver_, done.change, EM_TOLERANCE)
+            found, shrinkage = done.moments, done.shrinkage
+        self._made: tuple[Any, Array] | None = self._solve(found, shrinkage)
         return self
 
-    def _estimated(self, found: Any, shrinking: Shrinking) -> tuple[Any, Array]:
+    def _solve(self, found: Any, shrinkage: Shrinkage) -> tuple[Any, Array]:
         with np.errstate(over="ignore", invalid="ignore"):
-            require_range(found.variances)
-        return self._estimate(found, shrinking)
+            require_variance_range(found.variances)
+        return self._estimate(found, shrinkage)
 
-    def _completed(
-        self, source: Source, labels: ClassLabels, shrinking: Shrinking, progress: Progress | None
-    ) -> Completed:
-        """The classes of rows with gaps; infinities are an error."""
+    def _complete(
+        self, source: Source, labels: ClassLabels, shrinkage: Shrinkage, progress: Progress | None
+    ) -> ExpectedMoments:
+        """Fit the classes of incomplete rows by EM; infinity is an error."""
         if accumulate(source, count_infinite):
             raise explain_nonfinite(source)
-        C, called = len(labels.classes), columns_of_classes(source, labels.classes)
+        C, name_column = len(labels.classes), name_class_columns(source, labels.classes)
         return complete_classes(
-            source, labels.codes, C, shrinking, pooled=self._pooled, called=called, tol=TOL, progress=progress
+            source, labels.codes, C, shrinkage, pooled=self._pooled, name_column=name_column, progress=progress
         )
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Add the rows of X (n, d) and their classes y (n,): exactly what `fit` of all of them would find.
+        """Add the rows of X (n, d) and their classes y (n,); the result is exactly that of `fit` on all rows.
 
-        The first call may name all classes; else they are those of its y. The model is worked out when it is asked for,
-        so a class may have too few rows at first. Needs memory O(d²) also where there are fewer rows than columns.
+        The first call may name all classes; by default they are those of its y. The model is computed when it is first
+        used, so a class may have too few rows at first. Memory is O(d²) also where there are fewer rows than columns.
         """
         first = not hasattr(self, "_made")
         if not first and self._moments is None:
             raise OptionError(
-                "partial_fit cannot go on from here: this model was loaded from a file, or fitted to fewer rows than "
-                "columns or to rows with gaps, and has no moments. Begin with partial_fit."
+                "partial_fit cannot continue: this model has no moments, since it was loaded from a file, or fitted to "
+                "fewer rows than columns or to incomplete rows",
+                fix="fit a new model by partial_fit from the first rows on",
             )
         source = validate_rows(self, X, sample_weight, reset=first)
         labels = encode_labels(y, X, count_rows(source))
         known = partial_fit_classes(classes, labels, None if first else self.classes_)
         codes = codes_among_classes(labels, known)
         with np.errstate(invalid="ignore", over="ignore"):
-            found = read_moments(source, codes, len(known), self._options(len(known)), pooled=self._pooled)
+            found = read_class_moments(source, codes, len(known), self._check_options(len(known)), pooled=self._pooled)
         if not np.all(np.isfinite(found.mean)):
             raise explain_nonfinite(source)
         self.classes_ = known
@@ -122,19 +123,19 @@ class GaussianClasses(ClassCounts, BayesRule, BaseEstimator):  # type: ignore[mi
         return self
 
     def _keep(self, found: Any, X: Any, source: Source) -> None:
-        self._moments = None if isinstance(found, ClassRows) else found
+        self._moments = None if isinstance(found, ClassDeviations) else found
         self._like = Like(X, source.dtype)
         solver = "gram" if self._moments is None else "moments"
-        self.solver_ = Outcome(solver, choose_route(self._rows, source.n_features)[1], passes=1)
+        self.solver_ = Outcome(solver, choose_covariance_route(self._rows, source.n_features)[1], passes=1)
 
-    # ---- what a rule needs ------------------------------------------------------------------------------
+    # ---- likelihoods and draws --------------------------------------------------------------------------
 
     @property
     def _solved(self) -> tuple[Any, Array]:
-        """The frozen model and intensities of shrinkage; after `partial_fit` they are made when first asked for."""
+        """The frozen model and the intensities of shrinkage; after `partial_fit` they are computed on first use."""
         check_is_fitted(self)
         if self._made is None:
-            self._made = self._estimated(self._moments, self._options(len(self.classes_)))
+            self._made = self._solve(self._moments, self._check_options(len(self.classes_)))
         return self._made
 
     @property
@@ -145,7 +146,7 @@ class GaussianClasses(ClassCounts, BayesRule, BaseEstimator):  # type: ignore[mi
         return map(self._log_densities, finite_blocks(self, X))
 
     def _log_densities(self, rows: Array) -> Array:
-        """ln p(x | c) (n, C) of rows (n, d), but for a number a row."""
+        """Return ln p(x | c) (n, C) of rows (n, d), up to one number per row."""
         mixture = self._mixture
         if np.all(mixture.weights > 0.0):
             return np.asarray(mixture.log_joint(rows) - np.log(mixture.weights))  # by one kernel for all classes
@@ -179,6 +180,6 @@ class GaussianClasses(ClassCounts, BayesRule, BaseEstimator):  # type: ignore[mi
 
 
 def count_infinite(block: Block) -> int:
-    """How many entries of the rows that count are infinite."""
+    """Return how many entries of the rows with positive weight are infinite."""
     rows = block.rows if block.weight is None else picked(block.rows, np.flatnonzero(block.weight > 0.0))
     return int(np.isinf(rows.data if is_sparse(rows) else to_numpy(rows)).sum())

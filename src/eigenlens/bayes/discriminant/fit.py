@@ -1,4 +1,4 @@
-"""Gaussian classes: one covariance for all (linear discriminants) or one each (quadratic)."""
+"""Gaussian classes from rows: one covariance for all (linear discriminants) or one per class (quadratic)."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array, read_only
-from eigenlens.bayes.class_moments import ClassRows, labelled, rows_of_classes
+from eigenlens.bayes.class_moments import ClassDeviations, attach_classes, read_class_deviations
 from eigenlens.bayes.discriminant.covariances import (
-    OwnCovariances,
-    Shrinking,
+    ClassCovariances,
+    Shrinkage,
+    choose_summary,
     class_covariances,
-    held_covariance,
+    covariance_within,
     pooled_covariance,
-    summary,
 )
-from eigenlens.bayes.discriminant.wide import wide_class_covariances, wide_held_covariance, wide_pooled_covariance
+from eigenlens.bayes.discriminant.wide import wide_class_covariances, wide_covariance_within, wide_pooled_covariance
 from eigenlens.data.source import Progress, Source, accumulate
 from eigenlens.densities.covariance import Covariance
 from eigenlens.densities.covariance_axes import MIN_AXIS_SHARE, Axes
@@ -28,19 +28,25 @@ from eigenlens.densities.mixture import Mixture
 from eigenlens.linalg.spectrum import orient
 
 __all__ = [
-    "FisherRule", "centred_product", "choose_route", "covariance_within", "gaussian_classes", "own_covariances",
-    "read_classes", "read_moments", "shared_covariance",
+    "FisherRule",
+    "centred_product",
+    "choose_covariance_route",
+    "fit_class_covariances",
+    "fit_covariance_within",
+    "fit_pooled_covariance",
+    "gaussian_classes",
+    "read_class_moments",
+    "read_classes",
 ]  # fmt: skip
 
 
-EPS = float(np.finfo(np.float64).eps)
-LOST = 1e-11
-"""What the logarithm of a probability, or a score, may lose because rows are far from zero."""
+MAX_ROUNDING = 1e-11
+"""The most that the logarithm of a probability, or a score, may lose to rounding because rows are far from zero."""
 
 
 @dataclass(frozen=True, eq=False)
 class FisherRule:
-    """Gaussian classes with one covariance C: ln p(c | x) = w_c·x + b_c + what is the same for all classes.
+    """The linear rule of Gaussian classes with one covariance C: ln p(c | x) = w_c·x + b_c + a constant.
 
         w_c = C⁻¹ (m_c − m),   b_c = ln pi_c − ½ |m_c − m|²_C − w_c·m,   m = Σ pi_c m_c
 
@@ -62,44 +68,44 @@ class FisherRule:
 
     @property
     def centre(self) -> Array:
-        """m (d,)."""
+        """The mean m (d,) of the classes."""
         return np.asarray(self.prior @ self.means)
 
     @cached_property
     def coef(self) -> Array:
-        """w (C, d)."""
+        """The coefficients w (C, d)."""
         return self.covariance.solve(self.means - self.centre)
 
     @cached_property
-    def levels(self) -> Array:
-        """−½ |m_c − m|²_C (C,)."""
+    def offsets(self) -> Array:
+        """The offsets −½ |m_c − m|²_C (C,)."""
         return np.asarray(-0.5 * np.einsum("cj,cj->c", self.coef, self.means - self.centre))
 
     @property
     def intercept(self) -> Array:
-        """b (C,)."""
+        """The intercepts b (C,)."""
         with np.errstate(divide="ignore"):  # a class of prior 0 is never chosen
-            return np.asarray(np.log(self.prior) + self.levels - self.coef @ self.centre)
+            return np.asarray(np.log(self.prior) + self.offsets - self.coef @ self.centre)
 
-    def likelihoods(self, X: Array) -> Array:
-        """w_c·x + b_c − ln pi_c (n, C) of complete rows X (n, d): ln p(x | c), but for a number a row. Cost n C d."""
-        return centred_product(X, self.centre, self.coef.T, self.levels)
+    def log_likelihoods(self, X: Array) -> Array:
+        """Return ln p(x | c) (n, C) of complete rows X (n, d), up to one number per row. Cost n C d."""
+        return centred_product(X, self.centre, self.coef.T, self.offsets)
 
     @cached_property
     def classes(self) -> Mixture:
-        """The classes as a mixture, of which all densities can be had; also of rows with gaps."""
+        """The classes as a mixture, which has all densities, also those of incomplete rows."""
         return Mixture(self.prior, tuple(Gaussian(mean, self.covariance) for mean in self.means))
 
     # ---- Fisher's directions ----------------------------------------------------------------------------
 
     @property
     def directions(self) -> Array:
-        """V (d, q) with Vᵀ C V = I, q below the number of classes: those that set the means of classes most apart."""
+        """The directions V (d, q), Vᵀ C V = I, q below the number of classes, that best separate the class means."""
         return self._fisher[1]
 
     @property
     def ratios(self) -> Array:
-        """The variance (q,) between classes along each, over that within them."""
+        """The variance (q,) between classes along each direction, divided by the variance within classes."""
         return self._fisher[0]
 
     @cached_property
@@ -107,39 +113,39 @@ class FisherRule:
         """Eigenpairs of M C⁻¹ Mᵀ (C, C), M = √pi_c (m_c − m): Fisher's problem, whatever d is."""
         M = np.sqrt(self.prior)[:, None] * (self.means - self.centre)
         solved = np.sqrt(self.prior)[:, None] * self.coef
-        values, U = np.linalg.eigh(_symmetric(M @ solved.T))
+        products = M @ solved.T
+        values, U = np.linalg.eigh(0.5 * (products + products.T))
         values, U = values[::-1][: len(M) - 1], U[:, ::-1][:, : len(M) - 1]
         kept = values > len(M) * MIN_AXIS_SHARE * values.max(initial=0.0)
         V = solved.T @ (U[:, kept] / np.sqrt(values[kept]))
         return values[kept], orient(V)
 
 
-def centred_product(X: Array, centre: Array, V: Array, level: Array | float = 0.0) -> Array:
-    """(X − 1 mᵀ) V + level (n, q), for X (n, d): one product, rows being moved only where `LOST` would be exceeded.
+def centred_product(X: Array, centre: Array, V: Array, offset: Array | float = 0.0) -> Array:
+    """Return (X − 1 mᵀ) V + offset (n, q) for X (n, d), by one product.
+
+    X is only centred, which takes a copy, where rounding would otherwise exceed `MAX_ROUNDING`.
 
     >>> centred_product(np.array([[2.0, 3.0]]), np.array([1.0, 1.0]), np.eye(2))
     array([[1., 2.]])
     """
-    near = float(np.max(np.abs(centre) @ np.abs(V), initial=0.0)) * EPS < LOST
+    rounding = float(np.max(np.abs(centre) @ np.abs(V), initial=0.0)) * float(np.finfo(np.float64).eps)
+    near = rounding < MAX_ROUNDING
     found = X @ V if near else (X - centre) @ V
-    found += level - centre @ V if near else level
+    found += offset - centre @ V if near else offset
     return np.asarray(found)
-
-
-def _symmetric(A: Array) -> Array:
-    return np.asarray(0.5 * (A + A.T))
 
 
 # ---- from rows to classes -------------------------------------------------------------------------------------
 
 
-def choose_route(n: int, d: int) -> tuple[str, str]:
-    """How covariances are found, and why.
+def choose_covariance_route(n: int, d: int) -> tuple[str, str]:
+    """Return how covariances are found, and why.
 
         n < d     "gram"       products of the rows with one another (n, n); no d×d matrix is made
         else      "moments"    one pass over the rows, in memory O(d²)
 
-    >>> choose_route(50, 2000), choose_route(1000, 3)[0]
+    >>> choose_covariance_route(50, 2000), choose_covariance_route(1000, 3)[0]
     (('gram', '50 rows of 2000 columns'), 'moments')
     """
     return "gram" if n < d else "moments", f"{n} rows of {d} columns"
@@ -149,48 +155,47 @@ def read_classes(
     source: Source,
     codes: Array,
     n_classes: int,
-    shrinking: Shrinking,
+    shrinkage: Shrinkage,
     *,
     pooled: bool,
     progress: Progress | None = None,
 ) -> Any:
-    """What is needed of the rows, by the route that `choose_route` takes: moments, which merge, or the rows."""
-    rows = labelled(source, codes)
-    counted = len(codes) if source.weight is None else int(np.count_nonzero(source.weight))
-    if choose_route(counted, source.n_features)[0] == "gram":
-        return rows_of_classes(rows, n_classes)
-    return read_moments(source, codes, n_classes, shrinking, pooled=pooled, progress=progress)
+    """Read the moments of the classes, or all rows, by the route of `choose_covariance_route`."""
+    n = len(codes) if source.weight is None else int(np.count_nonzero(source.weight))
+    if choose_covariance_route(n, source.n_features)[0] == "gram":
+        return read_class_deviations(attach_classes(source, codes), n_classes)
+    return read_class_moments(source, codes, n_classes, shrinkage, pooled=pooled, progress=progress)
 
 
-def read_moments(
+def read_class_moments(
     source: Source,
     codes: Array,
     n_classes: int,
-    shrinking: Shrinking,
+    shrinkage: Shrinkage,
     *,
     pooled: bool,
     progress: Progress | None = None,
 ) -> Any:
-    """Moments of the classes, from one pass; those of further rows can be added."""
-    rows = labelled(source, codes)
-    return accumulate(rows, summary(n_classes, shrinking, pooled), progress, "reading classes")
+    """Read the moments of the classes in one pass; those of further rows can be added."""
+    rows = attach_classes(source, codes)
+    return accumulate(rows, choose_summary(n_classes, shrinkage, pooled), progress, "reading classes")
 
 
-def shared_covariance(found: Any, shrinking: Shrinking) -> tuple[Axes, Array]:
-    """The covariance of all classes, and its intensity of shrinkage."""
-    return (wide_pooled_covariance if isinstance(found, ClassRows) else pooled_covariance)(found, shrinking)
+def fit_pooled_covariance(found: Any, shrinkage: Shrinkage) -> tuple[Axes, Array]:
+    """Return the covariance of all classes, and its intensity of shrinkage, from moments or rows."""
+    return (wide_pooled_covariance if isinstance(found, ClassDeviations) else pooled_covariance)(found, shrinkage)
 
 
-def own_covariances(found: Any, shrinking: Shrinking) -> OwnCovariances:
-    """The covariance of each class."""
-    return (wide_class_covariances if isinstance(found, ClassRows) else class_covariances)(found, shrinking)
+def fit_class_covariances(found: Any, shrinkage: Shrinkage) -> ClassCovariances:
+    """Return the covariance of each class, from moments or rows."""
+    return (wide_class_covariances if isinstance(found, ClassDeviations) else class_covariances)(found, shrinkage)
 
 
-def covariance_within(found: Any) -> tuple[Covariance, bool]:
-    """The covariance within all classes, of full rank, and whether that took a floor: what a class lacks of its own."""
-    return (wide_held_covariance if isinstance(found, ClassRows) else held_covariance)(found)
+def fit_covariance_within(found: Any) -> tuple[Covariance, bool]:
+    """Return the covariance within all classes, clamped to full rank, and whether it was: a class's fallback."""
+    return (wide_covariance_within if isinstance(found, ClassDeviations) else covariance_within)(found)
 
 
 def gaussian_classes(prior: Array, means: Array, covariances: Sequence[Covariance]) -> Mixture:
-    """Classes with a covariance each, as a mixture."""
+    """Return classes with one covariance each as a mixture."""
     return Mixture(prior, tuple(Gaussian(mean, C) for mean, C in zip(means, covariances, strict=True)))

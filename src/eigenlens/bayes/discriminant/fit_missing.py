@@ -1,9 +1,10 @@
-"""Gaussian classes from rows with missing entries: expectation-maximisation (Dempster, Laird and Rubin 1977).
+"""Gaussian classes from incomplete rows by expectation-maximisation (Dempster, Laird and Rubin 1977).
 
-A step fills each gap with its expectation given what is there of the row, and adds to the scatter what is uncertain
-of it; then it takes means and covariances as if the rows were complete. Its fixed point maximises the likelihood of
-what is there, if covariances are not regularised. How far they shrink is settled before, from pairs of entries: what is
-filled in follows the shrunk covariances, and would call for more shrinkage at every step.
+An EM step replaces each missing value by its expectation given the observed entries of the row, adds the covariance
+that is left to the scatter, and takes means and covariances as if the rows were complete. Its fixed point maximises the
+likelihood of the observed entries, if covariances are not regularised. A rule chooses how far they shrink before the
+first step, from pairs of entries: the values that are filled in follow the shrunk covariances, and would call for more
+shrinkage at every step.
 """
 
 from __future__ import annotations
@@ -17,15 +18,15 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array, dense
-from eigenlens.bayes.class_moments import ClassMoments, by_class, class_summary, labelled
+from eigenlens.bayes.class_moments import ClassMoments, attach_classes, summarise_classes
 from eigenlens.bayes.discriminant.covariances import (
-    FLOOR,
-    Shrinking,
+    VARIANCE_FLOOR,
+    Shrinkage,
     class_covariances,
     pooled_covariance,
-    require_range,
+    require_variance_range,
 )
-from eigenlens.bayes.discriminant.shrinkage import TARGETS, PairMoments, intensity_of_pairs, units_of
+from eigenlens.bayes.discriminant.shrinkage import PairMoments, pairwise_intensity, power_of_two_units
 from eigenlens.data.source import Block, Progress, Source, accumulate
 from eigenlens.densities.base import rows_by_pattern
 from eigenlens.densities.covariance import Covariance, Full
@@ -34,18 +35,26 @@ from eigenlens.densities.mixture import covariance_matrix
 from eigenlens.errors import DataError, OptionError
 from eigenlens.stats.moments import ColumnMoments, Moments
 
-__all__ = ["Completed", "complete_classes", "complete_members"]
+__all__ = ["EM_TOLERANCE", "ExpectedMoments", "complete_classes", "complete_family_members"]
+
+EM_TOLERANCE = 1e-9
+"""EM stops when no mean or covariance changes by more than this, in standard deviations."""
+
+MAX_EM_STEPS = 2000
+"""EM converges linearly; rows of which so many steps are not enough are mostly missing."""
 
 
 @dataclass(frozen=True, eq=False)
-class Completed:
-    """The expected moments of the classes, after so many steps; `change` is the last one's, in standard deviations.
+class ExpectedMoments:
+    """The moments that EM expects of the complete rows of each class.
 
-    `shrinking` is how their covariances are regularised, with amounts that are settled.
+    Attributes:
+        moments: of each class. shrinkage: the regularisation of their covariances, with known intensities.
+        steps: number of EM steps. change: the largest change of the last step, in standard deviations.
     """
 
     moments: ClassMoments
-    shrinking: Shrinking
+    shrinkage: Shrinkage
     steps: int
     change: float
 
@@ -54,109 +63,82 @@ def complete_classes(
     source: Source,
     codes: Array,
     n_classes: int,
-    shrinking: Shrinking,
+    shrinkage: Shrinkage,
     *,
     pooled: bool,
-    called: Callable[[int, int], str],
-    tol: float = 1e-9,
-    max_iter: int = 2000,
+    name_column: Callable[[int, int], str],
+    tol: float = EM_TOLERANCE,
+    max_iter: int = MAX_EM_STEPS,
     progress: Progress | None = None,
-) -> Completed:
-    """Moments of the classes as if their rows were complete, until no mean and no covariance changes by tol.
+) -> ExpectedMoments:
+    """Iterate the moments of the classes until no mean and no covariance changes by more than tol.
 
-    A step is a pass over the rows, and costs O(d³) for each pattern of gaps. `called(c, j)` names a class and a column
-    in the error about one without entries.
+    An EM step is one pass over the rows, and costs O(d³) per pattern of missing values. `name_column(c, j)` names a
+    class and a column in the error about one without observed entries.
     """
-    rows, observed = _observed(source, codes, n_classes, called)
-    shrinking = replace(_settled(rows, observed, shrinking, pooled), least=FLOOR)
-    spread = partial(_covariances, shrinking=shrinking, pooled=pooled)
-    found, steps, change = _climbed(rows, _start(observed), spread, tol, max_iter, progress)
-    return Completed(found, shrinking, steps, change)
+    rows, observed = _read_observed(source, codes, n_classes, name_column)
+    shrinkage = replace(_choose_intensities(rows, observed, shrinkage, pooled), min_share=VARIANCE_FLOOR)
+    covariances = partial(_covariances, shrinkage=shrinkage, pooled=pooled)
+    found, steps, change = _iterate(rows, _start(observed), covariances, tol, max_iter, progress)
+    return ExpectedMoments(found, shrinkage, steps, change)
 
 
-def complete_members(
+def complete_family_members(
     source: Source,
     codes: Array,
     n_classes: int,
     estimate: Callable[[Moments], Any],
     *,
-    called: Callable[[int, int], str],
-    tol: float = 1e-9,
-    max_iter: int = 2000,
-) -> Completed:
-    """The same for classes that are members of a family of Gaussians, made of moments by `estimate`."""
-    rows, observed = _observed(source, codes, n_classes, called)
+    name_column: Callable[[int, int], str],
+    tol: float = EM_TOLERANCE,
+    max_iter: int = MAX_EM_STEPS,
+) -> ExpectedMoments:
+    """Iterate as `complete_classes` does, for classes whose Gaussians `estimate` makes of moments."""
+    rows, observed = _read_observed(source, codes, n_classes, name_column)
 
-    def members(found: ClassMoments) -> list[Covariance]:
+    def covariances(found: ClassMoments) -> list[Covariance]:
         return [Full(covariance_matrix(estimate(part))) for part in found.parts]
 
-    found, steps, change = _climbed(rows, _start(observed), members, tol, max_iter, None)
-    return Completed(found, Shrinking(), steps, change)
+    found, steps, change = _iterate(rows, _start(observed), covariances, tol, max_iter, None)
+    return ExpectedMoments(found, Shrinkage(), steps, change)
 
 
-def _observed(
-    source: Source, codes: Array, n_classes: int, called: Callable[[int, int], str]
+# ---- before the first step ------------------------------------------------------------------------------------
+
+
+def _read_observed(
+    source: Source, codes: Array, n_classes: int, name_column: Callable[[int, int], str]
 ) -> tuple[Source, ClassMoments]:
-    """The rows with their classes, and the moments of the entries that are there."""
-    rows = labelled(source, codes)
-    observed = accumulate(rows, partial(class_summary, n_classes=n_classes, moments=ColumnMoments.of_observed))
+    """Return the rows with their classes, and the moments of the observed entries of each class."""
+    rows = attach_classes(source, codes)
+    observed = accumulate(rows, partial(summarise_classes, summaries=[ColumnMoments.of_observed] * n_classes))
     for c, part in enumerate(observed.parts):
         if not np.all(part.weight > 0.0):
             raise DataError(
-                f"{called(c, int(np.argmin(part.weight)))} has no entry, so nothing is known of its mean there."
+                f"{name_column(c, int(np.argmin(part.weight)))} has no observed entry, so its mean is not known",
+                fix="leave the column out, or give rows of the class that have it",
             )
-    require_range(np.max([part.square / part.weight for part in observed.parts], axis=0))
+    require_variance_range(np.max([part.square / part.weight for part in observed.parts], axis=0))
     return rows, observed
 
 
-def _climbed(
-    rows: Source,
-    found: ClassMoments,
-    covariances: Callable[[ClassMoments], Sequence[Covariance]],
-    tol: float,
-    max_iter: int,
-    progress: Progress | None,
-) -> tuple[ClassMoments, int, float]:
-    """Steps of EM from `found` until nothing changes by tol: the moments, how many, and the last change."""
-    steps, change = 0, np.inf
-    while change > tol and steps < max_iter:
-        spread = [Full(C.matrix()) for C in covariances(found)]
-        after = accumulate(rows, partial(_expected, means=found.mean, covariances=spread))
-        change, found, steps = _change(found, after), after, steps + 1
-        if progress is not None:
-            progress(steps, max_iter, f"EM: step {steps}, change {change:.1e}")
-    return found, steps, change
+def _choose_intensities(rows: Source, observed: ClassMoments, shrinkage: Shrinkage, pooled: bool) -> Shrinkage:
+    """Return the shrinkage with the intensities that a rule finds from pairs of entries.
 
-
-def _covariances(found: ClassMoments, shrinking: Shrinking, pooled: bool) -> Sequence[Covariance]:
-    """A covariance for each class."""
-    if pooled:
-        return [pooled_covariance(found, shrinking)[0]] * len(found.parts)
-    return class_covariances(found, shrinking).covariances
-
-
-def _settled(rows: Source, observed: ClassMoments, shrinking: Shrinking, pooled: bool) -> Shrinking:
-    """The amounts that a rule finds from the pairs of entries of each class, or of all about the means of theirs."""
-    if not shrinking.by_rule:
-        return shrinking
-    means = [part.mean for part in observed.parts]
-    unit = units_of(np.sqrt(np.max([part.square / part.weight for part in observed.parts], axis=0)))
-    pairs = accumulate(rows, partial(_pairs, means=means, unit=unit)).parts
-    chosen = pairs if shrinking.by_class or not pooled else (reduce(operator.add, pairs),)
-    target = TARGETS[shrinking.target]
-    return replace(shrinking, settled=tuple(intensity_of_pairs(str(shrinking.amount), part, target) for part in chosen))
-
-
-def _pairs(block: Block, means: Sequence[Array], unit: Array) -> ClassMoments:
-    parts: list[Any] = [None] * len(means)
-    for c, mine in by_class(block):
-        found = PairMoments.of(mine, means[c], unit)
-        parts[c] = found if parts[c] is None else parts[c] + found
-    return ClassMoments(tuple(parts))
+    The pairs are those of each class, or of all classes about their means.
+    """
+    if isinstance(shrinkage.amount, float) or shrinkage.intensities:
+        return shrinkage
+    unit = power_of_two_units(np.sqrt(np.max([part.square / part.weight for part in observed.parts], axis=0)))
+    summaries = [partial(PairMoments.of, centre=part.mean, unit=unit) for part in observed.parts]
+    pairs = accumulate(rows, partial(summarise_classes, summaries=summaries)).parts
+    chosen = pairs if shrinkage.by_class or not pooled else (reduce(operator.add, pairs),)
+    found = tuple(pairwise_intensity(shrinkage.amount, part, shrinkage.target) for part in chosen)
+    return replace(shrinkage, intensities=found)
 
 
 def _start(observed: ClassMoments) -> ClassMoments:
-    """Independent columns, with the means and variances of what is there of them in each class."""
+    """Return independent columns, with the mean and variance of the observed entries in each class."""
     parts = []
     for part in observed.parts:
         n = float(np.max(part.weight))
@@ -164,46 +146,68 @@ def _start(observed: ClassMoments) -> ClassMoments:
     return ClassMoments(tuple(parts))
 
 
-def _expected(block: Block, means: Array, covariances: Sequence[Full]) -> ClassMoments:
-    """The expected moments of each class in a labelled block; rows without entries say nothing."""
-    parts: list[Any] = [None] * len(means)
-    for c, mine in by_class(block):
-        found = _filled(mine, means[c], covariances[c])
-        parts[c] = found if parts[c] is None else parts[c] if found is None else parts[c] + found
-    return ClassMoments(tuple(parts))
+def _covariances(found: ClassMoments, shrinkage: Shrinkage, pooled: bool) -> Sequence[Covariance]:
+    """Return the covariance of each class."""
+    if pooled:
+        return [pooled_covariance(found, shrinkage)[0]] * len(found.parts)
+    return class_covariances(found, shrinkage).covariances
 
 
-def _filled(mine: Block, mean: Array, C: Full) -> Moments | None:
-    X = np.array(dense(mine.rows))
-    w = np.ones(len(X)) if mine.weight is None else mine.weight
+# ---- EM steps -------------------------------------------------------------------------------------------------
+
+
+def _iterate(
+    rows: Source,
+    found: ClassMoments,
+    covariances: Callable[[ClassMoments], Sequence[Covariance]],
+    tol: float,
+    max_iter: int,
+    progress: Progress | None,
+) -> tuple[ClassMoments, int, float]:
+    """Return the moments after EM steps from `found`, the number of steps, and the change of the last one."""
+    steps, change = 0, np.inf
+    while change > tol and steps < max_iter:
+        pairs = zip(found.mean, covariances(found), strict=True)
+        summaries = [partial(_expect, mean=mean, C=Full(C.matrix())) for mean, C in pairs]
+        after = accumulate(rows, partial(summarise_classes, summaries=summaries))
+        change, found, steps = _largest_change(found, after), after, steps + 1
+        if progress is not None:
+            progress(steps, max_iter, f"EM: step {steps}, change {change:.1e}")
+    return found, steps, change
+
+
+def _expect(block: Block, mean: Array, C: Full) -> Moments | None:
+    """Return the expected moments of the rows of a class; rows without observed entries are left out."""
+    X = np.array(dense(block.rows))
+    w = np.ones(len(X)) if block.weight is None else block.weight
     some = ~np.isnan(X).all(axis=1)
     if not some.any():
         return None
-    X, w, unsure = X[some], w[some], np.zeros((mean.size, mean.size))
+    X, w, uncertain = X[some], w[some], np.zeros((mean.size, mean.size))
     for rows, seen in rows_by_pattern(X):
-        gaps = np.setdiff1d(np.arange(mean.size), seen)
-        if gaps.size:
+        missing = np.setdiff1d(np.arange(mean.size), seen)
+        if missing.size:
             which = np.arange(len(X))[rows]
-            shift, left = _given(C, seen, gaps, X[np.ix_(which, seen)] - mean[seen])
-            X[np.ix_(which, gaps)] = mean[gaps] + shift
-            unsure[np.ix_(gaps, gaps)] += float(w[which].sum()) * left
+            shift, left = _condition(C, seen, missing, X[np.ix_(which, seen)] - mean[seen])
+            X[np.ix_(which, missing)] = mean[missing] + shift
+            uncertain[np.ix_(missing, missing)] += float(w[which].sum()) * left
     filled = Moments.of(Block(X, w))
-    return replace(filled, scatter=filled.scatter + unsure)
+    return replace(filled, scatter=filled.scatter + uncertain)
 
 
-def _given(C: Full, seen: Array, gaps: Array, deviations: Array) -> tuple[Array, Array]:
-    """Expected deviations (n, m) in the gaps, given those (n, o) that are seen, and their covariance (m, m)."""
+def _condition(C: Full, seen: Array, missing: Array, deviations: Array) -> tuple[Array, Array]:
+    """Return the expected deviations (n, m) of missing values, given the observed ones (n, o), and their covariance."""
     try:
-        shift, left = C.given(seen, gaps, deviations)
+        shift, left = C.given(seen, missing, deviations)
         return shift, left.matrix()
-    except OptionError:  # columns are constant, or follow from others: by the directions that vary
-        block, cross = C.entries[np.ix_(seen, seen)], C.entries[np.ix_(seen, gaps)]
+    except OptionError:  # columns are constant or depend on others: use the directions that vary
+        block, cross = C.entries[np.ix_(seen, seen)], C.entries[np.ix_(seen, missing)]
         solved = Axes.of_matrix(block, block.diagonal() <= 0.0).solve(cross.T)
-        return deviations @ solved.T, C.entries[np.ix_(gaps, gaps)] - solved @ cross
+        return deviations @ solved.T, C.entries[np.ix_(missing, missing)] - solved @ cross
 
 
-def _change(before: ClassMoments, after: ClassMoments) -> float:
-    """The largest change of a mean or covariance, in standard deviations of the columns within all classes."""
+def _largest_change(before: ClassMoments, after: ClassMoments) -> float:
+    """Return the largest change of a mean or covariance, in standard deviations of the columns within all classes."""
     scale = np.sqrt(after.scatter.diagonal() / after.weight.sum())
     scale = np.where(scale > 0.0, scale, 1.0)
     pairs = [(a, b) for a, b in zip(before.parts, after.parts, strict=True) if a is not None and b is not None]

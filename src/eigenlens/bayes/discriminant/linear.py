@@ -1,4 +1,4 @@
-"""`LinearDiscriminant`, the scikit-learn face of `fitting.discriminant`; `QuadraticDiscriminant` beside it."""
+"""`LinearDiscriminant`: Gaussian classes with one covariance, and the directions that separate them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,17 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from eigenlens.arrays import Array, Like, dense, to_numpy
-from eigenlens.bayes.classifier.class_density import finite_blocks, without_infinity
-from eigenlens.bayes.discriminant import predict_missing as gaps
-from eigenlens.bayes.discriminant.covariances import Shrinking
+from eigenlens.bayes.classifier.class_density import finite_blocks, require_no_infinity
+from eigenlens.bayes.discriminant.covariances import Shrinkage
 from eigenlens.bayes.discriminant.estimator import GaussianClasses
-from eigenlens.bayes.discriminant.fit import FisherRule, centred_product, shared_covariance
-from eigenlens.bayes.discriminant.options import checked_linear, require_rows, row_counts, warn_about_linear
-from eigenlens.bayes.discriminant.quadratic import QuadraticDiscriminant
+from eigenlens.bayes.discriminant.fit import FisherRule, centred_product, fit_pooled_covariance
+from eigenlens.bayes.discriminant.options import check_linear_options, require_rows, row_counts, warn_about_linear
+from eigenlens.bayes.discriminant.predict_missing import (
+    expected_scores,
+    incomplete_log_likelihoods,
+    linear_contributions,
+)
+from eigenlens.bayes.discriminant.shrinkage import Rule, Target
 from eigenlens.bayes.explain import Explanation, classes_to_compare
 from eigenlens.bayes.labels import class_positions
 from eigenlens.data.rows import picked
@@ -26,7 +30,7 @@ from eigenlens.errors import DataError
 from eigenlens.estimator.rows import dense_blocks, validate_rows
 from eigenlens.linalg.scores import concatenate, project_rows
 
-__all__ = ["LinearDiscriminant", "QuadraticDiscriminant"]
+__all__ = ["LinearDiscriminant"]
 
 
 class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GaussianClasses):  # type: ignore[misc]
@@ -38,30 +42,32 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
     the variance between classes, vᵀ B v with B = Σ pi_c (m_c − m)(m_c − m)ᵀ, for vᵀ S v = 1 (Fisher 1936; Rao 1948).
 
     Parameters:
-        n_components: columns of `transform`, at most C − 1 and d; None for all that tell classes apart.
-        shrinkage: None; a number a in [0, 1] for (1 − a) S + a T; "ledoit-wolf" for the a of least expected error
-            (Ledoit and Wolf 2004), from the deviations of all rows; or "ledoit-wolf-by-class", which shrinks the
-            covariance of each class on its own before pooling, with the target "diagonal" as scikit-learn's "auto"
-            does: that word is taken for it too.
+        n_components: columns of `transform`, at most C − 1 and d; None for all that separate classes.
+        shrinkage: None; a number a in [0, 1] for (1 − a) S + a T; "ledoit-wolf" for the a that minimises the expected
+            error (Ledoit and Wolf 2004), from the deviations of all rows; or "ledoit-wolf-by-class", which shrinks the
+            covariance of each class before pooling. With the target "diagonal" the last is scikit-learn's "auto",
+            which is accepted too. Or a function (n, d, trace, square, quartic) → a.
         target: T. "diagonal" keeps the variances, so that units do not matter; "identity", the mean variance times I,
-            is what a number means to scikit-learn.
+            is the target of scikit-learn where shrinkage is a number. Or a function from the variances (d,) to the
+            diagonal (d,) of T.
         prior: None for the shares of the classes; "uniform"; probabilities in the order of `classes_`; or a dict. It
-            weighs classes, not their rows: S stays the covariance of all rows about the means of theirs, whereas the
-            solvers "lsqr" and "eigen" of scikit-learn weigh the covariances of classes by given priors.
+            weights classes, not their rows: S stays the covariance of all rows about the means of their classes,
+            whereas the solvers "lsqr" and "eigen" of scikit-learn weight the covariances of classes by given priors.
         random_state: seed of `sample`.
         verbose: True for a progress bar, or a callable (done, in all, what).
 
     Attributes:
-        classes_: (C,). class_prior_: (C,) pi. means_: (C, d) m_c. covariance_: (d, d) S, made when asked for.
+        classes_: (C,). class_prior_: (C,) pi. means_: (C, d) m_c. covariance_: (d, d) S, computed on first use.
         coef_: (C, d) w. intercept_: (C,) b. predict_proba is the softmax of X coef_ᵀ + intercept_.
         scalings_: (d, q) the directions v. explained_variance_ratio_: (q,) shares of the variance between classes.
         centre_: (d,) m, which `transform` subtracts. shrinkage_: a, or (C,) by class.
-        class_count_: (C,) Σw. n_samples_: rows that count. solver_: how S was found. model_: the frozen `FisherRule`.
+        class_count_: (C,) Σw. n_samples_: number of rows with positive weight. solver_: how S was found.
+        model_: the frozen `FisherRule`.
 
-    With fewer rows than columns no d×d matrix is made, and rows are held in memory. Without shrinkage directions in
-    which no class varies are then left out, with a warning; so are columns that are constant within every class.
-    NaN is a missing entry: what is there of a row counts by its likelihood in `fit` (by EM, in memory O(d²)), and
-    decides in `predict`. A rule of shrinkage then goes by the pairs of entries that are there.
+    With fewer rows than columns no d×d matrix is made, and rows are kept in memory during `fit`. Without shrinkage,
+    directions in which no class varies are then left out, with a warning; so are columns that are constant within every
+    class. NaN is a missing value: the observed entries of a row count by their likelihood in `fit` (by EM, in memory
+    O(d²)), and decide in `predict`. A rule of shrinkage then uses the pairs of observed entries.
 
     Example:
         >>> X = np.array([[0.0, 0.0], [1.0, 0.5], [0.0, 1.0], [4.0, 3.0], [5.0, 3.0], [4.0, 4.5]])
@@ -70,15 +76,14 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
         (['a', 'b'], array([[-3.93]]))
     """
 
-    _kind = "LinearDiscriminant"
     _pooled = True
 
     def __init__(
         self,
         n_components: int | None = None,
         *,
-        shrinkage: float | str | None = None,
-        target: str = "diagonal",
+        shrinkage: float | str | Rule | None = None,
+        target: str | Target = "diagonal",
         prior: Any = None,
         random_state: Any = None,
         verbose: Any = False,
@@ -90,33 +95,33 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
         self.random_state = random_state
         self.verbose = verbose
 
-    def _options(self, n_classes: int) -> Shrinking:
-        return checked_linear(self, n_classes)
+    def _check_options(self, n_classes: int) -> Shrinkage:
+        return check_linear_options(self, n_classes)
 
-    def _estimate(self, found: Any, shrinking: Shrinking) -> tuple[FisherRule, Array]:
-        require_rows(found, self.classes_, 0.0, "its rows have not come yet")
+    def _estimate(self, found: Any, shrinkage: Shrinkage) -> tuple[FisherRule, Array]:
+        require_rows(found, self.classes_, 0.0, "give the rows of every class before asking for results")
         if not np.any(row_counts(found) > 1.0):
             raise DataError(
-                f"every class has 1 row (n_samples = {len(found.rows)}), so none varies; more rows than classes are "
-                "needed."
+                f"every class has 1 row (n_samples={len(found.rows)}), so no class varies",
+                fix="give more rows than classes",
             )
-        covariance, amounts = shared_covariance(found, shrinking)
+        covariance, amounts = fit_pooled_covariance(found, shrinkage)
         if not covariance.rank:
-            raise DataError("no column varies within any class, so there is no covariance; check X and y.")
+            raise DataError("no column varies within any class, so there is no covariance", fix="check X and y")
         rule = FisherRule(self.class_prior_, found.mean, covariance)
         warn_about_linear(rule, self)
         return rule, amounts
 
     @property
     def model_(self) -> FisherRule:
-        """The frozen rule; after `partial_fit` it is made when first asked for."""
+        """The frozen rule; after `partial_fit` it is computed on first use."""
         rule: FisherRule = self._solved[0]
         return rule
 
     # ---- rows to classes --------------------------------------------------------------------------------
 
     def decision_function(self, X: Any) -> Array:
-        """w_c·x + b_c (n, C), but for a number a row; of the second class less the first (n,) if there are two."""
+        """Return w_c·x + b_c (n, C), up to one number per row; for two classes the second less the first (n,)."""
         check_is_fitted(self)
         with np.errstate(divide="ignore"):
             found = np.concatenate(list(self._log_likelihoods(X)))
@@ -124,7 +129,7 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
         return np.asarray(found[:, 1] - found[:, 0] if len(self.classes_) == 2 else found)
 
     def predict_joint_log_proba(self, X: Any) -> Any:
-        """ln p(x, c) = ln p(c) + ln p(x | c), (n, C)."""
+        """Return ln p(x, c) = ln p(c) + ln p(x | c), (n, C)."""
         found = np.concatenate([self._mixture.log_joint(rows) for rows in finite_blocks(self, X)])
         return Like(X, np.dtype(np.float64))(found)
 
@@ -132,21 +137,23 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
         return map(self._log_densities, dense_blocks(validate_rows(self, X)))
 
     def _log_densities(self, rows: Array) -> Array:
-        """One product for all classes; where it is not finite, rows have gaps."""
+        """Return ln p(x | c) (n, C) by one product for all classes; rows where it is not finite are incomplete."""
         with np.errstate(invalid="ignore", over="ignore"):
-            found = self.model_.likelihoods(rows)
+            found = self.model_.log_likelihoods(rows)
             whole = np.isfinite(found.sum())
-        odd = np.empty(0) if whole else _odd(found)
+        odd = np.empty(0) if whole else _nonfinite_rows(found)
         if odd.size:
-            found[odd] = gaps.likelihoods(self.model_, without_infinity(rows[odd]))
+            found[odd] = incomplete_log_likelihoods(self.model_, require_no_infinity(rows[odd]))
         return found
 
     def explain(self, X: Any, *, of: Any = None, against: Any = None) -> Explanation:
-        """What each feature adds to the log-odds of each row's class: (w_a − w_b)_j (x_j − (m_a + m_b)_j / 2), sorted.
+        """Return what each feature adds to the log-odds of each row's class, sorted by size.
 
-        The likeliest class a of each row against the next likeliest b, if not given. A missing entry adds 0, and w
-        is then that of the entries that are there. The sum is the same as of `QuadraticDiscriminant` with equal
-        covariances, but not the shares: the terms in x_j x_k, which that halves, cancel here.
+            (w_a − w_b)_j (x_j − (m_a + m_b)_j / 2)
+
+        By default the most likely class a of each row is compared with the next most likely b. A missing value adds 0,
+        and w is then that of the observed entries. The sum is that of `QuadraticDiscriminant` with equal covariances,
+        but not the single terms: those in x_j x_k, which that halves, cancel here.
         """
         check_is_fitted(self)
         rows = np.concatenate(list(finite_blocks(self, X)))
@@ -155,7 +162,7 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
         with np.errstate(divide="ignore"):
             log_prior = np.log(rule.prior)
         a, b = classes_to_compare(self._log_densities(rows) + log_prior, *chosen)
-        parts = gaps.contributions(rule, rows, a, b)
+        parts = linear_contributions(rule, rows, a, b)
         labels = np.asarray(self.classes_)
         names = getattr(self, "feature_names_in_", range(self.n_features_in_))
         return Explanation(tuple(names), labels[a], labels[b], parts, log_prior[a] - log_prior[b])
@@ -167,18 +174,18 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
     # ---- rows to directions -----------------------------------------------------------------------------
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """`fit`, then `transform` of the same rows."""
+        """Fit, then transform the same rows."""
         return self.fit(X, y, sample_weight=sample_weight).transform(X)
 
     def transform(self, X: Any) -> Any:
-        """(x − m)·v (n, q): rows on the discriminant directions, in which every class has covariance I.
+        """Return (x − m)·v (n, q): rows on the discriminant directions, in which every class has covariance I.
 
-        In X's dtype, on its device; a Dask array gives a Dask array. Of a row with gaps it is what is expected of
-        it, given the entries that are there.
+        In X's dtype, on its device; a Dask array gives a Dask array. For an incomplete row it is the expectation given
+        the observed entries.
         """
         check_is_fitted(self)
         source, V = validate_rows(self, X), self._directions
-        project = partial(_projected, rule=self.model_, V=V)
+        project = partial(_project, rule=self.model_, V=V)
         if hasattr(source, "map_rows"):
             return source.map_rows(project, V.shape[1])
         return concatenate([project(rows) for rows in source.rows()])
@@ -192,43 +199,43 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
 
     @property
     def coef_(self) -> Any:
-        """(C, d) w."""
+        """The coefficients w (C, d)."""
         return self._like(self.model_.coef)
 
     @property
     def intercept_(self) -> Any:
-        """(C,) b."""
+        """The intercepts b (C,)."""
         return self._like(self.model_.intercept)
 
     @property
     def scalings_(self) -> Any:
-        """(d, q) the discriminant directions."""
+        """The discriminant directions (d, q)."""
         return self._like(self._directions)
 
     @property
     def explained_variance_ratio_(self) -> Any:
-        """(q,) shares of the variance between classes, of all directions."""
+        """The shares (q,) of the variance between classes, of that of all directions."""
         ratios = self.model_.ratios
         return self._like((ratios / (ratios.sum() or 1.0))[: self._directions.shape[1]])
 
     @property
     def centre_(self) -> Any:
-        """(d,) m."""
+        """The mean m (d,) of the classes."""
         return self._like(self.model_.centre)
 
     @property
     def means_(self) -> Any:
-        """(C, d) m_c."""
+        """The means (C, d) of the classes."""
         return self._like(self.model_.means)
 
     @property
     def covariance_(self) -> Any:
-        """(d, d) S."""
+        """The covariance S (d, d)."""
         return self._like(self.model_.covariance.matrix())
 
     @property
     def shrinkage_(self) -> Any:
-        """a, or (C,) by class."""
+        """The intensity of shrinkage, or (C,) one per class."""
         amounts = self._solved[1]
         return float(amounts[0]) if len(amounts) == 1 else amounts
 
@@ -237,21 +244,21 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
         return int(self._directions.shape[1])
 
 
-def _odd(found: Array) -> Array:
-    """The rows of a result that are not finite."""
+def _nonfinite_rows(found: Array) -> Array:
+    """Return the numbers of the rows that are not finite."""
     return np.flatnonzero(~np.isfinite(found).all(axis=1))
 
 
-def _projected(rows: Any, rule: FisherRule, V: Array) -> Any:
-    """(x − m)·v of rows of any kind, in their kind, gaps filled with what the classes expect there."""
+def _project(rows: Any, rule: FisherRule, V: Array) -> Any:
+    """Return (x − m)·v of rows of any kind, in their kind; missing values are replaced by their expectations."""
     plain = isinstance(rows, np.ndarray) and rows.dtype == np.float64
     with np.errstate(invalid="ignore", over="ignore"):
         found = (centred_product if plain else project_rows)(rows, rule.centre, V)
         if np.isfinite(to_numpy(found).sum()):
             return found
-    odd = _odd(to_numpy(found))
-    if not odd.size:  # only the sum was beyond all numbers
+    odd = _nonfinite_rows(to_numpy(found))
+    if not odd.size:  # only the sum overflowed
         return found
     values = np.array(to_numpy(found))
-    values[odd] = gaps.expected_scores(rule, without_infinity(dense(picked(rows, odd))), V)
+    values[odd] = expected_scores(rule, require_no_infinity(dense(picked(rows, odd))), V)
     return Like(found)(values)

@@ -1,4 +1,4 @@
-"""The gate of the discriminants, and what is said about a fit that deserves a second look."""
+"""Parameters of the discriminants, checked once, and the warnings about a fit that deserves a second look."""
 
 from __future__ import annotations
 
@@ -11,135 +11,148 @@ import numpy as np
 
 from eigenlens import checks
 from eigenlens.arrays import Array
-from eigenlens.bayes.discriminant.covariances import FLOOR, OwnCovariances, Shrinking, constant_columns
+from eigenlens.bayes.discriminant.covariances import VARIANCE_FLOOR, ClassCovariances, Shrinkage, is_constant
 from eigenlens.bayes.discriminant.fit import FisherRule
-from eigenlens.bayes.discriminant.shrinkage import RULES, TARGETS
+from eigenlens.bayes.discriminant.shrinkage import SHRINKAGE_RULES, SHRINKAGE_TARGETS, Rule
 from eigenlens.data.source import Source
 from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, OptionError
 from eigenlens.linalg.spectrum import Outcome
 
 __all__ = [
-    "checked_linear",
-    "checked_quadratic",
-    "columns_of_classes",
+    "check_linear_options",
+    "check_quadratic_options",
+    "name_class_columns",
     "require_rows",
     "row_counts",
+    "warn_about_convergence",
     "warn_about_linear",
-    "warn_about_own",
-    "warn_about_steps",
+    "warn_about_quadratic",
 ]
 
 BY_CLASS = "-by-class"
+"""The end of the name of a rule that shrinks the covariance of each class before pooling."""
 
 AUTO = "auto"
-"""scikit-learn's word for the rule of Ledoit and Wolf for the standardised rows of each class."""
+"""scikit-learn's word for the rule of Ledoit and Wolf applied to the standardised rows of each class."""
+
+MAX_NAMED = 5
+"""Classes or columns that a message names before it only counts the others."""
 
 
-def checked_linear(estimator: Any, n_classes: int) -> Shrinking:
-    """The parameters of a `LinearDiscriminant` whose columns are known."""
-    most = min(n_classes - 1, estimator.n_features_in_)
+def check_linear_options(estimator: Any, n_classes: int) -> Shrinkage:
+    """Return the shrinkage of a `LinearDiscriminant` whose columns are known, after checking its parameters."""
+    max_components = min(n_classes - 1, estimator.n_features_in_)
     if estimator.n_components is not None:
         bound = f"the smaller of {n_classes} classes less one and {estimator.n_features_in_} features"
-        checks.integer("n_components", estimator.n_components, 1, most, bound)
-    names = [*RULES, *(name + BY_CLASS for name in RULES), AUTO]
-    amount, target = _shrinkage(estimator.shrinkage, names), checks.name("target", estimator.target, TARGETS)
+        checks.integer("n_components", estimator.n_components, 1, max_components, bound)
+    names = [*SHRINKAGE_RULES, *(name + BY_CLASS for name in SHRINKAGE_RULES), AUTO]
+    amount = _check_shrinkage(estimator.shrinkage, names)
+    target = checks.choice("target", estimator.target, SHRINKAGE_TARGETS)
     amount = f"ledoit-wolf{BY_CLASS}" if amount == AUTO else amount
     if isinstance(amount, str) and amount.endswith(BY_CLASS):
-        return Shrinking(amount.removesuffix(BY_CLASS), target, by_class=True)
-    return Shrinking(amount, target)
+        return Shrinkage(amount.removesuffix(BY_CLASS), target, by_class=True)
+    return Shrinkage(amount, target)
 
 
-def checked_quadratic(estimator: Any) -> Shrinking:
-    """The parameters of a `QuadraticDiscriminant`."""
-    amount, target = _shrinkage(estimator.shrinkage, [*RULES, AUTO]), checks.name("target", estimator.target, TARGETS)
+def check_quadratic_options(estimator: Any) -> Shrinkage:
+    """Return the shrinkage of a `QuadraticDiscriminant`, after checking its parameters."""
+    amount = _check_shrinkage(estimator.shrinkage, [*SHRINKAGE_RULES, AUTO])
+    target = checks.choice("target", estimator.target, SHRINKAGE_TARGETS)
     amount = "ledoit-wolf" if amount == AUTO else amount
-    return Shrinking(amount, target, reg=_share("reg", estimator.reg))
+    return Shrinkage(amount, target, reg=_check_share("reg", estimator.reg))
 
 
-def _shrinkage(value: Any, names: list[str]) -> float | str:
+def _check_shrinkage(value: Any, names: list[str]) -> float | str | Rule:
     if value is None:
         return 0.0
-    return checks.name("shrinkage", value, names) if isinstance(value, str) else _share("shrinkage", value)
+    if isinstance(value, str) or callable(value):
+        rule: str | Rule = checks.choice("shrinkage", value, names)
+        return rule
+    return _check_share("shrinkage", value)
 
 
-def _share(name: str, value: Any) -> float:
+def _check_share(name: str, value: Any) -> float:
     if value is True or value is False or not isinstance(value, Real) or not 0.0 <= float(value) <= 1.0:
-        raise OptionError(f"{name}={value!r} must be a number from 0 to 1.")
+        raise OptionError("must be a number from 0 to 1", argument=name, value=value)
     return float(value)
 
 
 # ---- enough rows ----------------------------------------------------------------------------------------------
 
 
-def require_rows(found: Any, classes: Array, least: float, way_out: str) -> None:
-    """Every class must have more than `least` rows, or a weight above it; the error names those that have not."""
+def require_rows(found: Any, classes: Array, minimum: float, fix: str) -> None:
+    """Raise an error that names the classes with no more than `minimum` rows, and no weight above it."""
     count = row_counts(found)
-    few = [f"{classes.tolist()[c]!r} ({count[c]:g})" for c in np.flatnonzero(count <= least)]
+    few = [f"{classes.tolist()[c]!r} ({count[c]:g})" for c in np.flatnonzero(count <= minimum)]
     if few:
-        way_out = "its rows have not come yet" if np.any(count == 0.0) else way_out
-        others = f" and {len(few) - 5} others" if len(few) > 5 else ""
+        fix = "give the rows of every class before asking for results" if np.any(count == 0.0) else fix
+        others = f" and {len(few) - MAX_NAMED} others" if len(few) > MAX_NAMED else ""
         raise DataError(
-            f"each class needs more than {least:g} row{'s' * (least != 1)}, but not so class {', '.join(few[:5])}"
-            f"{others}: {way_out}."
+            f"each class needs more than {minimum:g} row{'s' * (minimum != 1)}, which class "
+            f"{', '.join(few[:MAX_NAMED])}{others} does not have",
+            fix=fix,
         )
 
 
 def row_counts(found: Any) -> Array:
-    """Rows (C,) of each class, or its weight where that is more: a row of weight 2 is two, and so are two of ½."""
+    """Return the rows (C,) of each class, or its weight where that is more: a row of weight 2 is two rows."""
     return np.asarray(np.maximum(found.rows, found.weight))
 
 
-def columns_of_classes(source: Source, classes: Array) -> Callable[[int, int], str]:
-    """What names column j of class number c in an error."""
+def name_class_columns(source: Source, classes: Array) -> Callable[[int, int], str]:
+    """Return the function that names column j of class number c in an error."""
     labels = classes.tolist()
     return lambda c, j: f"column {source.names[j] if source.names else j!r} of class {labels[c]!r}"
 
 
-def _column(estimator: Any, j: int) -> str:
+def _name_columns(estimator: Any, columns: Array) -> str:
     names = getattr(estimator, "feature_names_in_", None)
-    return str(j) if names is None else repr(str(names[j]))
+    return ", ".join(str(j) if names is None else repr(str(names[j])) for j in columns[:MAX_NAMED].tolist())
 
 
-# ---- a second look --------------------------------------------------------------------------------------------
+# ---- warnings -------------------------------------------------------------------------------------------------
 
 
 def warn_about_linear(rule: FisherRule, estimator: Any) -> None:
-    """Warn of columns and directions that no class varies in, and that the rule leaves out."""
+    """Warn of columns and directions in which no class varies, and which the rule leaves out."""
     covariance = rule.covariance
-    flat = np.flatnonzero(covariance.scale == 0.0)
-    if flat.size:
-        telling = flat[~constant_columns(np.var(rule.means[:, flat], axis=0), rule.means[:, flat])]
-        names = ", ".join(_column(estimator, int(j)) for j in flat[:5])
-        apart = f" although {_column(estimator, int(telling[0]))} differs between classes" if telling.size else ""
-        _warn(f"{flat.size} columns are constant within every class ({names}) and are left out{apart}.")
-    if covariance.rank < covariance.size - flat.size:
+    constant = np.flatnonzero(covariance.scale == 0.0)
+    if constant.size:
+        means = rule.means[:, constant]
+        differing = constant[~is_constant(np.var(means, axis=0), means)]
+        names = _name_columns(estimator, constant)
+        apart = f" although {_name_columns(estimator, differing[:1])} differs between classes" if differing.size else ""
+        _warn(f"{constant.size} columns are constant within every class ({names}) and are left out{apart}.")
+    if covariance.rank < covariance.size - constant.size:
         _warn(
             f"the classes vary in {covariance.rank} directions of {covariance.size}; the others are left out, although "
             "classes may differ there. Give shrinkage='ledoit-wolf' to use them."
         )
 
 
-def warn_about_own(own: OwnCovariances, rows: Array, estimator: Any) -> None:
+def warn_about_quadratic(own: ClassCovariances, rows: Array, estimator: Any) -> None:
     """Warn of columns that are constant in all rows, and of classes whose covariance is singular."""
-    flat, held = np.flatnonzero(own.constant), own.held
-    if flat.size:
-        names = ", ".join(_column(estimator, int(j)) for j in flat[:5])
-        _warn(f"{flat.size} columns are constant in all rows ({names}) and are left out.")
-    classes = estimator.classes_.tolist()
-    named = ", ".join(f"{classes[c]!r} of {int(rows[c])} rows" for c in np.flatnonzero(held)[:5])
-    if named:
+    constant, clamped = np.flatnonzero(own.constant), np.flatnonzero(own.clamped)
+    if constant.size:
+        names = _name_columns(estimator, constant)
+        _warn(f"{constant.size} columns are constant in all rows ({names}) and are left out.")
+    if clamped.size:
+        classes = estimator.classes_.tolist()
+        names = ", ".join(f"{classes[c]!r} of {int(rows[c])} rows" for c in clamped[:MAX_NAMED])
         _warn(
-            f"{int(held.sum())} of {len(classes)} classes have a singular covariance ({named}): columns are constant "
-            f"or follow from others, or there are no more rows than {estimator.n_features_in_} columns. It is held at "
-            f"{FLOOR:g} of the variances of all rows; give shrinkage='ledoit-wolf' or reg=, or use LinearDiscriminant."
+            f"{clamped.size} of {len(classes)} classes have a singular covariance ({names}): columns are constant or "
+            f"depend on others, or there are no more rows than {estimator.n_features_in_} columns. It is clamped at "
+            f"{VARIANCE_FLOOR:g} of the variances of all rows; give shrinkage='ledoit-wolf' or reg=, or use "
+            "LinearDiscriminant."
         )
 
 
-def warn_about_steps(outcome: Outcome, change: float, tol: float) -> None:
-    """Warn of an EM that has not come to rest."""
+def warn_about_convergence(outcome: Outcome, change: float, tol: float) -> None:
+    """Warn of an EM that stopped before its tolerance."""
     if not outcome.converged:
         steps = f"EM stopped after {outcome.iterations} steps, at a change of {change:.1e} above {tol:g}"
-        _warn(f"{steps}: X has too many gaps; leave out columns that are mostly missing.", ConvergenceWarning)
+        fix = "X has too many missing values; leave out columns that are mostly missing"
+        _warn(f"{steps}: {fix}.", ConvergenceWarning)
 
 
 def _warn(message: str, kind: type[Warning] = DataWarning) -> None:

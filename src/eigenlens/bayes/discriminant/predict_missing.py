@@ -1,8 +1,9 @@
-"""A linear rule and rows with missing entries: what is there of a row follows the rule of its columns alone.
+"""The linear rule for incomplete rows: the observed entries of a row follow the rule of their columns alone.
 
-    w_c = C_oo⁻¹ (m_c − m)_o,    o the columns that are there
+    w_c = C_oo⁻¹ (m_c − m)_o,    o the observed columns
 
-No d×d matrix is made where the covariance has few axes; rows with the same gaps are worked on together.
+No d×d matrix is made where the covariance has few axes; rows with the same pattern of missing values are worked on
+together.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from eigenlens.bayes.discriminant.fit import FisherRule
 from eigenlens.densities.base import rows_by_pattern
 from eigenlens.densities.covariance_axes import Axes
 
-__all__ = ["contributions", "expected_scores", "likelihoods"]
+__all__ = ["expected_scores", "incomplete_log_likelihoods", "linear_contributions"]
 
 
 def _by_pattern(rule: FisherRule, X: Array) -> Iterator[tuple[Array, Array, FisherRule]]:
-    """Rows with the same entries, which these are, and the rule of their columns; rows without any are skipped."""
+    """Yield the rows with each pattern, their observed columns, and the rule of these; rows without any are skipped."""
     for rows, seen in rows_by_pattern(X):
         if len(seen):
             which = np.arange(len(X))[rows]
@@ -31,24 +32,24 @@ def _of_columns(rule: FisherRule, seen: Array) -> FisherRule:
     return FisherRule(rule.prior, rule.means[:, seen], rule.covariance.part(seen))
 
 
-def likelihoods(rule: FisherRule, X: Array) -> Array:
-    """ln p(x_o | c) (n, C) of rows X (n, d) with gaps, but for a number a row; 0 where nothing is there.
+def incomplete_log_likelihoods(rule: FisherRule, X: Array) -> Array:
+    """Return ln p(x_o | c) (n, C) of incomplete rows X (n, d), up to one number per row; 0 where nothing is observed.
 
     >>> C = Axes.of_matrix(np.array([[1.0, 0.5], [0.5, 1.0]]), np.zeros(2, dtype=bool))
     >>> rule = FisherRule(np.array([0.5, 0.5]), np.array([[0.0, 0.0], [2.0, 0.0]]), C)
-    >>> likelihoods(rule, np.array([[1.0, np.nan], [np.nan, 3.0], [2.0, np.nan]]))
+    >>> incomplete_log_likelihoods(rule, np.array([[1.0, np.nan], [np.nan, 3.0], [2.0, np.nan]]))
     array([[-0.5, -0.5], [ 0. ,  0. ], [-1.5,  0.5]])
     """
     found = np.zeros((len(X), len(rule.prior)))
     for which, seen, here in _by_pattern(rule, X):
-        found[which] = here.likelihoods(X[np.ix_(which, seen)])
+        found[which] = here.log_likelihoods(X[np.ix_(which, seen)])
     return found
 
 
-def contributions(rule: FisherRule, X: Array, a: Array, b: Array) -> Array:
-    """What each entry adds to the log-odds of class a (n,) against b (n,): (w_a − w_b)_j (x_j − (m_a + m_b)_j / 2).
+def linear_contributions(rule: FisherRule, X: Array, a: Array, b: Array) -> Array:
+    """Return what each entry of rows X (n, d) adds to the log-odds of class a (n,) against b (n,), (n, d).
 
-    Of rows X (n, d), shape (n, d); 0 where the entry is missing.
+    (w_a − w_b)_j (x_j − (m_a + m_b)_j / 2),    0 where the entry is missing
     """
     found = np.zeros(X.shape)
     for which, seen, here in _by_pattern(rule, X):
@@ -59,27 +60,29 @@ def contributions(rule: FisherRule, X: Array, a: Array, b: Array) -> Array:
 
 
 def expected_scores(rule: FisherRule, X: Array, V: Array) -> Array:
-    """E (x − m)·v (n, q) given what is there of each row of X (n, d), over the classes and the gaps, v columns of V.
+    """Return E (x − m)·v (n, q), v the columns of V, given the observed entries of each row of X (n, d).
 
-    Σ_c p(c | x_o) ((C v)_oᵀ C_oo⁻¹ (x − m_c)_o + (m_c − m)·v)
+        Σ_c p(c | x_o) ((C v)_oᵀ C_oo⁻¹ (x − m_c)_o + (m_c − m)·v)
+
+    The expectation is over the classes and the missing values.
     """
     product, centres = _times(rule.covariance, V), (rule.means - rule.centre) @ V
     found = np.zeros((len(X), V.shape[1]))
     for which, seen, here in _by_pattern(rule, X):
         rows, U = X[np.ix_(which, seen)], here.covariance.solve(product[seen].T).T
-        shares = _shares(here.likelihoods(rows), rule.prior)
+        shares = _posterior(here.log_likelihoods(rows), rule.prior)
         found[which] = (rows - here.centre) @ U + shares @ (centres - (here.means - here.centre) @ U)
     return found
 
 
-def _shares(likelihoods: Array, prior: Array) -> Array:
-    """p(c | x) (n, C)."""
-    shares = prior * np.exp(likelihoods - likelihoods[:, prior > 0.0].max(axis=1, keepdims=True))
+def _posterior(log_likelihoods: Array, prior: Array) -> Array:
+    """Return p(c | x) (n, C)."""
+    shares = prior * np.exp(log_likelihoods - log_likelihoods[:, prior > 0.0].max(axis=1, keepdims=True))
     return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
 
 def _times(C: Axes, V: Array) -> Array:
-    """C V (d, q)."""
+    """Return C V (d, q)."""
     Y = C.scale[:, None] * V
     along = C.axes @ ((C.variances_along - C.rest)[:, None] * (C.axes.T @ Y))
     return np.asarray(C.scale[:, None] * (along + C.rest * Y))

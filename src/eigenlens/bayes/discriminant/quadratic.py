@@ -1,4 +1,4 @@
-"""`QuadraticDiscriminant`: Gaussian classes with a covariance each."""
+"""`QuadraticDiscriminant`: Gaussian classes with one covariance per class."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.bayes.classifier.explain_gaussian import explained_by_gaussians
-from eigenlens.bayes.discriminant.covariances import Shrinking
+from eigenlens.bayes.classifier.explain_gaussian import explain_gaussian_classes
+from eigenlens.bayes.discriminant.covariances import Shrinkage
 from eigenlens.bayes.discriminant.estimator import GaussianClasses
-from eigenlens.bayes.discriminant.fit import gaussian_classes, own_covariances
-from eigenlens.bayes.discriminant.options import checked_quadratic, require_rows, warn_about_own
+from eigenlens.bayes.discriminant.fit import fit_class_covariances, gaussian_classes
+from eigenlens.bayes.discriminant.options import check_quadratic_options, require_rows, warn_about_quadratic
+from eigenlens.bayes.discriminant.shrinkage import Rule, Target
 from eigenlens.bayes.explain import Explanation
 from eigenlens.densities.mixture import Mixture
 from eigenlens.errors import DataError
@@ -20,13 +21,14 @@ __all__ = ["QuadraticDiscriminant"]
 
 
 class QuadraticDiscriminant(GaussianClasses):
-    """Gaussian classes with a covariance each: ln p(c | x) = ln pi_c − ½ ln |S_c| − ½ |x − m_c|²_(S_c) + const.
+    """Gaussian classes with one covariance each: ln p(c | x) = ln pi_c − ½ ln |S_c| − ½ |x − m_c|²_(S_c) + const.
 
     Parameters:
-        shrinkage: None; a number a in [0, 1] for (1 − a) S_c + a T_c; or "ledoit-wolf" for the a of each class that has
-            the least expected error (Ledoit and Wolf 2004): with the target "diagonal" scikit-learn's "auto", which is
-            taken for it too.
-        target: T_c. "diagonal" keeps the variances, so that units do not matter; "identity" is their mean times I.
+        shrinkage: None; a number a in [0, 1] for (1 − a) S_c + a T_c; or "ledoit-wolf" for the a of each class that
+            minimises the expected error (Ledoit and Wolf 2004). With the target "diagonal" that is scikit-learn's
+            "auto", which is accepted too. Or a function (n, d, trace, square, quartic) → a.
+        target: T_c. "diagonal" keeps the variances, so that units do not matter; "identity" is their mean times I. Or a
+            function from the variances (d,) to the diagonal (d,) of T_c.
         reg: in [0, 1], for (1 − reg) S_c + reg I, in the units of the columns: scikit-learn's reg_param.
         prior: None for the shares of the classes; "uniform"; probabilities in the order of `classes_`; or a dict.
         random_state: seed of `sample`.
@@ -34,13 +36,13 @@ class QuadraticDiscriminant(GaussianClasses):
 
     Attributes:
         classes_: (C,). class_prior_: (C,) pi. means_: (C, d) m_c. covariances_: (C, d, d) S_c, of divisor Σw.
-        shrinkage_: (C,) a. class_count_: (C,) Σw. n_samples_: rows that count.
+        shrinkage_: (C,) a. class_count_: (C,) Σw. n_samples_: number of rows with positive weight.
         solver_: how the covariances were found. model_: the classes as a frozen `Mixture` of Gaussians.
 
     With fewer rows than columns in all, and shrinkage or reg, no d×d matrix is made. Columns that are constant in all
-    rows are left out, and a class whose covariance is singular all the same is held at a floor, both with a warning;
-    a class of one row is an error. NaN is a missing entry: what is there of a row counts by its likelihood in `fit`
-    (by EM), and decides in `predict`. A rule of shrinkage then goes by the pairs of entries that are there.
+    rows are left out, and the covariance of a class that is singular all the same is clamped at a floor, both with a
+    warning; a class of one row is an error. NaN is a missing value: the observed entries of a row count by their
+    likelihood in `fit` (by EM), and decide in `predict`. A rule of shrinkage then uses the pairs of observed entries.
 
     Example:
         >>> X = np.array([[0.0], [0.1], [-0.1], [3.0], [-3.0], [2.0], [-2.0]])
@@ -49,14 +51,13 @@ class QuadraticDiscriminant(GaussianClasses):
         (['a', 'b', 'b'], array([0.007, 6.5  ]))
     """
 
-    _kind = "QuadraticDiscriminant"
     _pooled = False
 
     def __init__(
         self,
         *,
-        shrinkage: float | str | None = None,
-        target: str = "diagonal",
+        shrinkage: float | str | Rule | None = None,
+        target: str | Target = "diagonal",
         reg: float = 0.0,
         prior: Any = None,
         random_state: Any = None,
@@ -69,20 +70,21 @@ class QuadraticDiscriminant(GaussianClasses):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _options(self, n_classes: int) -> Shrinking:
-        return checked_quadratic(self)
+    def _check_options(self, n_classes: int) -> Shrinkage:
+        return check_quadratic_options(self)
 
-    def _estimate(self, found: Any, shrinking: Shrinking) -> tuple[Mixture, Array]:
-        require_rows(found, self.classes_, 1.0, "one row has no spread; leave it out, or use LinearDiscriminant")
-        own = own_covariances(found, shrinking)
+    def _estimate(self, found: Any, shrinkage: Shrinkage) -> tuple[Mixture, Array]:
+        fix = "one row has no covariance: leave the class out, or use LinearDiscriminant"
+        require_rows(found, self.classes_, 1.0, fix)
+        own = fit_class_covariances(found, shrinkage)
         if not all(getattr(C, "rank", 1) for C in own.covariances):
-            raise DataError("no column varies within any class, so there is no covariance; check X and y.")
-        warn_about_own(own, found.rows, self)
+            raise DataError("no column varies within any class, so there is no covariance", fix="check X and y")
+        warn_about_quadratic(own, found.rows, self)
         return gaussian_classes(self.class_prior_, found.mean, own.covariances), own.amounts
 
     @property
     def model_(self) -> Mixture:
-        """The frozen mixture of classes; after `partial_fit` it is made when first asked for."""
+        """The frozen mixture of classes; after `partial_fit` it is computed on first use."""
         mixture: Mixture = self._solved[0]
         return mixture
 
@@ -91,33 +93,33 @@ class QuadraticDiscriminant(GaussianClasses):
         return self.model_
 
     def explain(self, X: Any, *, of: Any = None, against: Any = None) -> Explanation:
-        """What each feature adds to the log-odds of each row's class, sorted; with the prior it sums to them.
+        """Return what each feature adds to the log-odds of each row's class, sorted; with the prior they sum to them.
 
             t_aj − t_bj,   t_cj = −½ (ln 2π + ln C_jj + (ln R)_jj + (x − m)_j (C⁻¹ (x − m))_j)
 
         with mean m, covariance C and correlations R of class c: half of a cross term goes to each of its features (the
-        Shapley values of the quadratic form). The likeliest class a of each row against the next likeliest b, if not
-        given. A missing entry adds 0, and C is then that of the entries that are there. ln |C| is shared out by the
+        Shapley values of the quadratic form). By default the most likely class a of each row is compared with the next
+        most likely b. A missing value adds 0, and C is then that of the observed entries. ln |C| is divided up by the
         diagonal of the logarithm of the correlations, which is 0 for a feature that is uncorrelated with the others;
-        units do not matter. Where two classes have one covariance the sum is that of `LinearDiscriminant`, which
-        shares it out otherwise: by (C⁻¹ (m_a − m_b))_j, and no half of a term in x_j x_k.
+        units do not matter. Where two classes have the same covariance the sum is that of `LinearDiscriminant`, which
+        divides it up differently: by (C⁻¹ (m_a − m_b))_j, and no half of a term in x_j x_k.
         """
-        return explained_by_gaussians(self, self.model_.components, X, of, against)
+        return explain_gaussian_classes(self, self.model_.components, X, of, against)
 
     # ---- learned attributes -----------------------------------------------------------------------------
 
     @property
     def means_(self) -> Any:
-        """(C, d) m_c."""
+        """The means (C, d) of the classes."""
         return self._like(self.model_.means)
 
     @property
     def covariances_(self) -> Any:
-        """(C, d, d) S_c."""
+        """The covariances (C, d, d) of the classes."""
         parts: list[Any] = list(self.model_.components)
         return self._like(np.stack([part.covariance.matrix() for part in parts]))
 
     @property
     def shrinkage_(self) -> Array:
-        """(C,) a."""
+        """The intensity of shrinkage (C,) of each class."""
         return self._solved[1]

@@ -1,4 +1,4 @@
-"""Covariances pulled towards something simpler, and how far: for few rows, or more columns than rows.
+"""Shrinkage of covariances towards a simpler target, for few rows or more columns than rows, and how far.
 
     C = (1 − a) S + a T,    T the diagonal of S, or its mean variance times I
 
@@ -20,41 +20,63 @@ from eigenlens.data.source import Block
 from eigenlens.stats.moments import merge_means
 
 __all__ = [
-    "RULES", "TARGETS", "PairMoments", "QuarticMoments", "intensity", "intensity_of_pairs", "ledoit_wolf",
-    "quartic_of_rows", "units_of",
-]  # fmt: skip
+    "SHRINKAGE_RULES",
+    "SHRINKAGE_TARGETS",
+    "PairMoments",
+    "QuarticMoments",
+    "Rule",
+    "Target",
+    "find_rule",
+    "find_target",
+    "ledoit_wolf",
+    "pairwise_intensity",
+    "power_of_two_units",
+    "quartic_sums",
+    "shrinkage_intensity",
+]
 
-SMALLEST = float(np.finfo(np.float64).tiny)
+SMALLEST_NORMAL = float(np.finfo(np.float64).tiny)
+"""The smallest positive number of full precision: the unit of a column without any deviation."""
 
-PIECE = 1 << 20
-"""Entries of rows that are worked on at a time."""
+QUARTIC_PIECE_ENTRIES = 1 << 20
+"""Entries of rows that are worked on at a time; their squares and fourth powers are as large."""
+
+Target = Callable[[Array], Array]
+Rule = Callable[[float, int, float, float, float], float]
 
 
-# ---- towards what -------------------------------------------------------------------------------------------
+# ---- targets --------------------------------------------------------------------------------------------------
 
 
 def own_variances(variances: Array) -> Array:
-    """The variances (d,) themselves: covariances shrink, variances stay."""
+    """Return the variances (d,) themselves: covariances shrink, variances stay."""
     return variances
 
 
 def mean_variance(variances: Array) -> Array:
-    """The mean variance, for each of d columns."""
+    """Return the mean variance, once for each of d columns."""
     return np.full_like(variances, variances.mean())
 
 
-TARGETS: dict[str, Callable[[Array], Array]] = {"diagonal": own_variances, "identity": mean_variance}
-"""From the variances (d,) to the diagonal (d,) of the target T."""
+SHRINKAGE_TARGETS: dict[str, Target] = {"diagonal": own_variances, "identity": mean_variance}
+"""Targets T by name: each returns the diagonal (d,) of T for the variances (d,) of the columns."""
 
 
-# ---- how far ------------------------------------------------------------------------------------------------
+def find_target(target: str | Target) -> Target:
+    """Return the target of a name, or the user's own function."""
+    return SHRINKAGE_TARGETS[target] if isinstance(target, str) else target
+
+
+# ---- intensities ----------------------------------------------------------------------------------------------
 
 
 def ledoit_wolf(n: float, d: int, trace: float, square: float, quartic: float) -> float:
-    """The a in [0, 1] of least expected squared error of C in Frobenius norm (Ledoit and Wolf 2004, lemma 3.2 to 3.5).
+    """Return the a in [0, 1] that minimises the expected squared error of C in Frobenius norm.
+
+    Ledoit and Wolf (2004), lemmas 3.2 to 3.5.
 
     Args:
-        n: Σw. d: columns, in units in which T is a multiple of I.
+        n: Σw. d: number of columns, in units in which T is a multiple of I.
         trace: tr S. square: Σ_jk S_jk². quartic: Σ_i w_i |x_i − mean|⁴; S has the divisor n.
 
     >>> ledoit_wolf(4.0, 2, trace=2.0, square=4.0, quartic=32.0)
@@ -66,71 +88,78 @@ def ledoit_wolf(n: float, d: int, trace: float, square: float, quartic: float) -
     return min(1.0, error / spread)
 
 
-RULES: dict[str, Callable[[float, int, float, float, float], float]] = {"ledoit-wolf": ledoit_wolf}
-"""Rules for the intensity a, by name, as `ledoit_wolf` is called."""
+SHRINKAGE_RULES: dict[str, Rule] = {"ledoit-wolf": ledoit_wolf}
+"""Rules for the intensity a by name, with the arguments of `ledoit_wolf`."""
 
 
-def intensity(rule: str, S: Array, moments: QuarticMoments, target: Array) -> float:
-    """The intensity a for a covariance S (d, d), of divisor Σw, from the moments of its rows, and a target (d,).
+def find_rule(rule: str | Rule) -> Rule:
+    """Return the rule of a name, or the user's own function."""
+    return SHRINKAGE_RULES[rule] if isinstance(rule, str) else rule
 
-    Columns are divided by the root of the target; those of target 0 are left out.
+
+def shrinkage_intensity(rule: str | Rule, S: Array, moments: QuarticMoments, target: Array) -> float:
+    """Return the intensity a for a covariance S (d, d) of divisor Σw, from the moments of its rows.
+
+    Columns are divided by the root of the target's diagonal (d,); those of target 0 are left out.
     """
-    root = _inverse(np.sqrt(target))
+    root = _invert(np.sqrt(target))
     R, share = root[:, None] * S * root, (moments.unit * root) ** 2
     quartic = float(share @ moments.fourth @ share)
     d = int(np.count_nonzero(root))
-    return RULES[rule](moments.weight, d, float(np.trace(R)), float(np.sum(R * R)), quartic)
+    return find_rule(rule)(moments.weight, d, float(np.trace(R)), float(np.sum(R * R)), quartic)
 
 
-def quartic_of_rows(D: Array, weight: Array, target: Array) -> tuple[float, float, float]:
-    """trace and square of S, and the quartic sum, of deviations D (n, d) in units of the target, by D Dᵀ (n, n)."""
-    scaled = D * _inverse(np.sqrt(target))
+def quartic_sums(D: Array, weight: Array, target: Array) -> tuple[float, float, float]:
+    """Return trace and square of S, and the quartic sum, of deviations D (n, d) in units of the target, by D Dᵀ."""
+    scaled = D * _invert(np.sqrt(target))
     G = scaled @ scaled.T
     lengths, n = G.diagonal(), float(weight.sum())
     return float(weight @ lengths) / n, float(weight @ (G * G) @ weight) / n**2, float(weight @ lengths**2)
 
 
-def intensity_of_pairs(rule: str, pairs: PairMoments, target: Callable[[Array], Array]) -> float:
-    """The intensity a from rows with gaps: each covariance by the rows that have both entries, and its error by these.
+def pairwise_intensity(rule: str | Rule, pairs: PairMoments, target: str | Target) -> float:
+    """Return the intensity a from incomplete rows: each covariance by the rows that have both entries.
 
-    Of complete rows it is that of `intensity`.
+    For complete rows it is that of `shrinkage_intensity`.
     """
     n = np.where(pairs.weight > 0.0, pairs.weight, 1.0)
     S = pairs.second / n
-    root = _inverse(np.sqrt(target(S.diagonal() * pairs.unit**2))) * pairs.unit
+    root = _invert(np.sqrt(find_target(target)(S.diagonal() * pairs.unit**2))) * pairs.unit
     R = root[:, None] * S * root
     errors = np.outer(root, root) ** 2 * (pairs.fourth / n - S * S) / n
     square, error = float(np.sum(R * R)), float(np.sum(errors))
-    return RULES[rule](1.0, int(np.count_nonzero(root)), float(np.trace(R)), square, square + error)  # n is in it
+    # Each error is divided by its own number of rows above, so the rule is called as if for one row.
+    return find_rule(rule)(1.0, int(np.count_nonzero(root)), float(np.trace(R)), square, square + error)
 
 
-def _inverse(root: Array) -> Array:
-    """1 / root, and 0 for 0."""
+def _invert(root: Array) -> Array:
+    """Return 1 / root, and 0 for 0."""
     return np.asarray(np.divide(1.0, root, out=np.zeros_like(root), where=root > 0.0))
 
 
-def units_of(reach: Array) -> Array:
-    """Powers of two (d,) just above the reach (d,) of columns: a change to these units is exact, but for underflow.
+def power_of_two_units(reach: Array) -> Array:
+    """Return powers of two (d,) just above the largest deviations (d,): such a change of units rounds nothing.
 
-    >>> units_of(np.array([3.0, 100.0, 0.25])), units_of(np.zeros(1)) > 0.0
+    >>> power_of_two_units(np.array([3.0, 100.0, 0.25])), power_of_two_units(np.zeros(1)) > 0.0
     (array([  4. , 128. ,   0.5]), array([ True]))
     """
-    exponent = np.frexp(np.where(reach > 0.0, reach, SMALLEST))[1]
+    exponent = np.frexp(np.where(reach > 0.0, reach, SMALLEST_NORMAL))[1]
     return np.ldexp(1.0, np.minimum(exponent, 1023))
 
 
-# ---- moments for it, which merge ------------------------------------------------------------------------------
+# ---- moments of fourth order, which merge ---------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class QuarticMoments:
-    """Moments of rows up to those of fourth order that Ledoit and Wolf's rule needs; halves merge to the whole.
+    """Moments of rows up to those of fourth order that the rule of Ledoit and Wolf needs; halves merge to the whole.
 
         scatter_jk = Σ w y_j y_k,   third_jk = Σ w z_j² z_k,   fourth_jk = Σ w z_j² z_k²;   y = x − mean,  z = y / u
 
     Attributes:
-        rows: rows of positive weight. weight: Σw. mean: (d,). unit: u (d,), powers of two; fourth powers of what is
-            large or small in other units would leave the range of numbers. scatter, third, fourth: (d, d).
+        rows: number of rows with positive weight. weight: Σw. mean: (d,).
+        unit: u (d,), powers of two; without them fourth powers of large or small numbers overflow or underflow.
+        scatter, third, fourth: (d, d).
 
     >>> X = np.array([[1.0, 0.0], [2.0, 3.0], [6.0, 3.0]])
     >>> whole, halves = QuarticMoments.of(Block(X)), QuarticMoments.of(Block(X[:1])) + QuarticMoments.of(Block(X[1:]))
@@ -148,15 +177,15 @@ class QuarticMoments:
 
     @classmethod
     def of(cls, block: Block) -> Self:
-        """The moments of rows (b, d). Cost 3 b d² flops."""
-        return reduce(operator.add, (cls._piece(X, w) for X, w in _pieces(block)))
+        """Return the moments of one block of rows (b, d). Cost 3 b d² flops."""
+        return reduce(operator.add, (cls._of_piece(X, w) for X, w in _pieces(block)))
 
     @classmethod
-    def _piece(cls, X: Array, w: Array) -> Self:
+    def _of_piece(cls, X: Array, w: Array) -> Self:
         total = float(w.sum())
         mean = X[0] + (w @ (X - X[0])) / (total or 1.0)
         Y = X - mean
-        unit = units_of(np.max(np.abs(Y), axis=0))
+        unit = power_of_two_units(np.max(np.abs(Y), axis=0))
         Z = Y / unit
         squares = Z * Z
         weighted = squares * w[:, None]
@@ -164,14 +193,14 @@ class QuarticMoments:
         return cls(int(np.count_nonzero(w)), total, mean, unit, scatter, weighted.T @ Z, weighted.T @ squares)
 
     def __add__(self, other: Self) -> Self:
-        weight, mean, apart, _ = merge_means(self, other)
-        unit = np.maximum(np.maximum(self.unit, other.unit), units_of(np.abs(apart)))
+        weight, mean, delta, _ = merge_means(self, other)
+        unit = np.maximum(np.maximum(self.unit, other.unit), power_of_two_units(np.abs(delta)))
         a, b = self._about(mean, unit), other._about(mean, unit)
         sums = (left + right for left, right in zip(a, b, strict=True))
         return type(self)(self.rows + other.rows, weight, mean, unit, *sums)
 
     def _about(self, centre: Array, unit: Array) -> tuple[Array, Array, Array]:
-        """scatter, third and fourth about another centre in other units: z + δ in the place of z, where Σ w z = 0."""
+        """Return scatter, third and fourth about another centre in other units: z + δ for z, where Σ w z = 0."""
         n, shift, share = self.weight, self.mean - centre, self.unit / unit
         scatter = self.scatter + n * shift[:, None] * shift
         C, row = self.scatter / unit / unit[:, None], shift / unit
@@ -186,7 +215,7 @@ class QuarticMoments:
 
 @dataclass(frozen=True, eq=False)
 class PairMoments:
-    """Sums over the rows that have both of two entries, about a centre and in units that are given; these sums add up.
+    """Sums over the rows that have both of two entries, about a given centre and in given units.
 
     Attributes:
         unit: u (d,), powers of two. weight: (d, d) Σw. second: (d, d) Σ w z_j z_k. fourth: (d, d) Σ w z_j² z_k²,
@@ -204,14 +233,14 @@ class PairMoments:
 
     @classmethod
     def of(cls, block: Block, centre: Array, unit: Array) -> Self:
-        """The sums of rows (b, d) about a centre (d,), in units (d,). Cost 3 b d² flops."""
-        return reduce(operator.add, (cls._piece(X, w, centre, unit) for X, w in _pieces(block)))
+        """Return the sums of rows (b, d) about a centre (d,), in units (d,). Cost 3 b d² flops."""
+        return reduce(operator.add, (cls._of_piece(X, w, centre, unit) for X, w in _pieces(block)))
 
     @classmethod
-    def _piece(cls, X: Array, w: Array, centre: Array, unit: Array) -> Self:
-        there = ~np.isnan(X)
-        Z, each = np.where(there, (X - centre) / unit, 0.0), w[:, None]
-        M, squares = there.astype(np.float64), Z * Z
+    def _of_piece(cls, X: Array, w: Array, centre: Array, unit: Array) -> Self:
+        observed = ~np.isnan(X)
+        Z, each = np.where(observed, (X - centre) / unit, 0.0), w[:, None]
+        M, squares = observed.astype(np.float64), Z * Z
         return cls(unit, (M * each).T @ M, (Z * each).T @ Z, (squares * each).T @ squares)
 
     def __add__(self, other: Self) -> Self:
@@ -220,7 +249,8 @@ class PairMoments:
 
 
 def _pieces(block: Block) -> Iterator[tuple[Array, Array]]:
-    step = max(1, PIECE // block.rows.shape[1])
+    """Yield dense rows and their weights, one piece of a block at a time."""
+    step = max(1, QUARTIC_PIECE_ENTRIES // block.rows.shape[1])
     for start in range(0, block.rows.shape[0], step):
         rows = dense(block.rows[start : start + step])
         yield rows, np.ones(len(rows)) if block.weight is None else block.weight[start : start + step]

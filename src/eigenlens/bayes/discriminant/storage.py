@@ -1,83 +1,80 @@
-"""Discriminants to a file and back: numbers only."""
+"""Discriminants in a model file, and the covariances that they share with other classifiers."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
-from eigenlens import model_file as io
-from eigenlens.arrays import Array, Like
+from eigenlens.arrays import Array
 from eigenlens.bayes.discriminant.fit import FisherRule, gaussian_classes
-from eigenlens.densities.covariance import Covariance, Full
+from eigenlens.bayes.storage import pack_classes, restore_classes
+from eigenlens.densities.covariance import Covariance, Diagonal, Full, Spherical
 from eigenlens.densities.covariance_axes import Axes
-from eigenlens.estimator.storage import named_features, outcome_of, outcome_values, storable_parameters
+from eigenlens.estimator.storage import OUTCOME, new_estimator, stored_like, write_estimator
+from eigenlens.model_file import Layout, arrays_under, pack, unpack
 
-__all__ = ["covariance_arrays", "covariance_from", "restore", "save"]
+__all__ = ["STORED_COVARIANCES", "StoredCovariance", "restore", "save"]
 
-SINGLE, EACH = "covariance", "covariance{}"
+AXES = Layout(Axes, arrays={"scale": "scale", "axes": "axes", "variances_along": "along", "rest": "rest"})
+
+DIRECT = replace(OUTCOME, arrays=())
+"""The outcome of a solver that has no residuals."""
+
+POOLED, OWN = "covariance", "covariance{}"
+"""Names of the covariance of all classes, and of that of class number c, in a file."""
+
+
+@dataclass(frozen=True)
+class StoredCovariance:
+    """How a kind of covariance is stored: its arrays by name, and the covariance of d columns from these arrays."""
+
+    type: type
+    pack: Callable[[Any], dict[str, Array]]
+    unpack: Callable[[dict[str, Array], int], Covariance]
+
+
+STORED_COVARIANCES: dict[str, StoredCovariance] = {
+    "axes": StoredCovariance(Axes, lambda C: pack(C, AXES)[0], lambda arrays, d: unpack(AXES, arrays, {})),
+    "full": StoredCovariance(Full, lambda C: {"": C.matrix()}, lambda arrays, d: Full(arrays[""])),
+    "diagonal": StoredCovariance(Diagonal, lambda C: {"": C.variances}, lambda arrays, d: Diagonal(arrays[""])),
+    "spherical": StoredCovariance(
+        Spherical, lambda C: {"": C.variances}, lambda arrays, d: Spherical(float(arrays[""][0]), d)
+    ),
+}
+"""Kinds of covariances by their name in a file; a single array has no name of its own."""
 
 
 def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted discriminant to `path`."""
     model, amounts = estimator._solved
-    spread = (
-        {SINGLE: model.covariance}
-        if isinstance(model, FisherRule)
-        else {EACH.format(c): part.covariance for c, part in enumerate(model.components)}
-    )
-    arrays = {"prior": estimator.class_prior_, "means": model.means, "counts": estimator.class_count_}
-    arrays["amounts"] = amounts
-    for name, covariance in spread.items():
-        arrays |= {f"{name}.{part}": array for part, array in covariance_arrays(covariance).items()}
-    parameters = storable_parameters(estimator)
-    if not isinstance(parameters["prior"], str | None):
-        parameters["prior"] = estimator.class_prior_.tolist()
-    header = {
-        "classes": estimator.classes_.tolist(),
-        "class_dtype": estimator.classes_.dtype.str,
-        "parameters": parameters,
-        "rows": estimator.n_samples_,
-        "solver": outcome_values(estimator.solver_),
-        "dtype": estimator._like.dtype.name,
-        "feature_names": named_features(estimator),
-    }
-    io.write(path, estimator._kind, arrays, header)
+    if isinstance(model, FisherRule):
+        covariances = {POOLED: model.covariance}
+    else:
+        covariances = {OWN.format(c): part.covariance for c, part in enumerate(model.components)}
+    arrays, header = pack_classes(estimator)
+    arrays |= {"means": model.means, "amounts": amounts}
+    for name, covariance in covariances.items():
+        parts = pack(covariance, AXES)[0] if isinstance(covariance, Axes) else {"entries": covariance.matrix()}
+        arrays |= {f"{name}.{part}": array for part, array in parts.items()}
+    write_estimator(estimator, path, arrays, header | pack(estimator.solver_, DIRECT)[1])
 
 
 def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
-    """The estimator that `save` wrote."""
-    estimator = cls(**header["parameters"])
+    """Return the estimator that `save` wrote."""
     prior, means = arrays["prior"], arrays["means"]
-    if f"{SINGLE}.axes" in arrays:
-        model: Any = FisherRule(prior, means, _axes(arrays, SINGLE))
+    if f"{POOLED}.axes" in arrays:
+        model: Any = FisherRule(prior, means, unpack(AXES, arrays_under(POOLED, arrays), {}))
     else:
-        model = gaussian_classes(prior, means, [covariance_from(arrays, EACH.format(c)) for c in range(len(means))])
-    estimator.classes_ = np.asarray(header["classes"], dtype=np.dtype(header["class_dtype"]))
-    estimator.class_prior_, estimator._made, estimator._moments = prior, (model, arrays["amounts"]), None
-    estimator._counts, estimator._rows = arrays["counts"], header["rows"]
-    estimator._like = Like(means, np.dtype(header["dtype"]))
-    estimator.solver_ = outcome_of(header["solver"], np.zeros(0))
-    estimator.n_features_in_ = means.shape[1]
-    if header["feature_names"]:
-        estimator.feature_names_in_ = np.asarray(header["feature_names"], dtype=object)
+        model = gaussian_classes(prior, means, [_own_covariance(arrays, c) for c in range(len(means))])
+    estimator = new_estimator(cls, header, means.shape[1])
+    restore_classes(estimator, arrays, header)
+    estimator._made, estimator._moments = (model, arrays["amounts"]), None
+    estimator._like, estimator.solver_ = stored_like(header, means), unpack(DIRECT, arrays, header)
     return estimator
 
 
-def covariance_arrays(covariance: Covariance) -> dict[str, Array]:
-    """What is written of a covariance."""
-    if not isinstance(covariance, Axes):
-        return {"entries": covariance.matrix()}
-    parts = {"scale": covariance.scale, "axes": covariance.axes, "along": covariance.variances_along}
-    return parts | {"rest": np.asarray(covariance.rest)}
-
-
-def covariance_from(arrays: dict[str, Array], name: str) -> Covariance:
-    """The covariance whose arrays have names that begin with `name` and a point."""
-    return Full(arrays[f"{name}.entries"]) if f"{name}.entries" in arrays else _axes(arrays, name)
-
-
-def _axes(arrays: dict[str, Array], name: str) -> Axes:
-    scale, axes, along, rest = (arrays[f"{name}.{part}"] for part in ("scale", "axes", "along", "rest"))
-    return Axes(scale, axes, along, float(rest))
+def _own_covariance(arrays: dict[str, Array], c: int) -> Any:
+    parts = arrays_under(OWN.format(c), arrays)
+    return Full(parts["entries"]) if "entries" in parts else unpack(AXES, parts, {})

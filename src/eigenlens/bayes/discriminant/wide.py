@@ -1,80 +1,82 @@
-"""Covariances of classes from rows, where there are fewer of them than columns: no d×d matrix is made."""
+"""Covariances of classes from rows, where there are fewer rows than columns: no d×d matrix is made."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.bayes.class_moments import ClassRows
+from eigenlens.bayes.class_moments import ClassDeviations
 from eigenlens.bayes.discriminant.covariances import (
-    FLOOR,
-    OwnCovariances,
-    Shrinking,
-    constant_columns,
+    VARIANCE_FLOOR,
+    ClassCovariances,
+    Shrinkage,
+    is_constant,
     variances_between,
 )
-from eigenlens.bayes.discriminant.shrinkage import RULES, TARGETS, quartic_of_rows
+from eigenlens.bayes.discriminant.shrinkage import find_rule, find_target, quartic_sums
 from eigenlens.densities.covariance import Covariance
 from eigenlens.densities.covariance_axes import Axes
 
-__all__ = ["wide_class_covariances", "wide_held_covariance", "wide_pooled_covariance"]
+__all__ = ["wide_class_covariances", "wide_covariance_within", "wide_pooled_covariance"]
 
 
-def wide_pooled_covariance(found: ClassRows, shrinking: Shrinking) -> tuple[Axes, Array]:
-    """`pooled_covariance` without a d×d matrix. Cost 4 n² d flops."""
+def wide_pooled_covariance(found: ClassDeviations, shrinkage: Shrinkage) -> tuple[Axes, Array]:
+    """Return `pooled_covariance` without a d×d matrix. Cost 4 n² d flops."""
     n = float(found.each.sum())
     B = found.deviations * np.sqrt(found.each / n)[:, None]
     variances = np.sum(B * B, axis=0)
-    if shrinking.by_class:
-        floor, a = _floors_by_class(found, shrinking)
-        B *= np.sqrt((1.0 - shrinking.reg) * (1.0 - a))[found.codes, None]
+    if shrinkage.by_class:
+        diagonal, a = _shrink_by_class(found, shrinkage)
+        B *= np.sqrt((1.0 - shrinkage.reg) * (1.0 - a))[found.codes, None]
     else:
-        amount = _wide_amount(shrinking, found.deviations, found.each, variances)
-        floor, a = shrinking.floor(variances, amount), np.array([amount])
-        B *= np.sqrt((1.0 - shrinking.reg) * (1.0 - amount))
-    return _axes(B, floor, found.mean), a
+        amount = _choose_intensity(shrinkage, found.deviations, found.each, variances)
+        diagonal, a = shrinkage.added_diagonal(variances, amount), np.array([amount])
+        B *= np.sqrt((1.0 - shrinkage.reg) * (1.0 - amount))
+    return _axes(B, diagonal, found.mean), a
 
 
-def wide_held_covariance(found: ClassRows) -> tuple[Axes, bool]:
-    """`held_covariance` without a d×d matrix: of fewer rows than columns it is singular."""
+def wide_covariance_within(found: ClassDeviations) -> tuple[Axes, bool]:
+    """Return `covariance_within` without a d×d matrix: with fewer rows than columns it is singular."""
     B = found.deviations * np.sqrt(found.each / found.each.sum())[:, None]
-    return _axes(B, FLOOR * (found.variances + variances_between(found)), found.mean), True
+    return _axes(B, VARIANCE_FLOOR * (found.variances + variances_between(found)), found.mean), True
 
 
-def _axes(B: Array, floor: Array, means: Array) -> Axes:
-    return Axes.of_rows(B, floor, constant_columns(np.sum(B * B, axis=0) + floor, means))
+def _axes(B: Array, diagonal: Array, means: Array) -> Axes:
+    """Return Bᵀ B plus a diagonal (d,), without the columns that are constant about the means (C, d)."""
+    return Axes.of_rows(B, diagonal, is_constant(np.sum(B * B, axis=0) + diagonal, means))
 
 
-def _floors_by_class(found: ClassRows, shrinking: Shrinking) -> tuple[Array, Array]:
-    floor, amounts = np.zeros(found.deviations.shape[1]), np.zeros(len(found.mean))
+def _shrink_by_class(found: ClassDeviations, shrinkage: Shrinkage) -> tuple[Array, Array]:
+    """Return the diagonal (d,) that all classes add to the covariance, and their intensities (C,)."""
+    diagonal, amounts = np.zeros(found.deviations.shape[1]), np.zeros(len(found.mean))
     for c, weight in enumerate(found.weight):
         mine = found.of(c)
-        amounts[c] = _wide_amount(shrinking, mine.deviations, mine.each, mine.variances)
-        floor += weight * shrinking.floor(mine.variances, float(amounts[c]))
-    return floor / found.weight.sum(), amounts
+        amounts[c] = _choose_intensity(shrinkage, mine.deviations, mine.each, mine.variances)
+        diagonal += weight * shrinkage.added_diagonal(mine.variances, float(amounts[c]))
+    return diagonal / found.weight.sum(), amounts
 
 
-def wide_class_covariances(found: ClassRows, shrinking: Shrinking) -> OwnCovariances:
-    """`class_covariances` without d×d matrices."""
+def wide_class_covariances(found: ClassDeviations, shrinkage: Shrinkage) -> ClassCovariances:
+    """Return `class_covariances` without d×d matrices."""
     covariances: list[Covariance] = []
-    amounts, held = np.zeros(len(found.mean)), np.zeros(len(found.mean), dtype=bool)
+    amounts, clamped = np.zeros(len(found.mean)), np.zeros(len(found.mean), dtype=bool)
     total = found.variances + variances_between(found)
-    constant = constant_columns(total + shrinking.reg, found.mean)
+    constant = is_constant(total + shrinkage.reg, found.mean)
     for c, weight in enumerate(found.weight):
         mine = found.of(c)
         B = mine.deviations * np.sqrt(mine.each / weight)[:, None]
         variances = np.sum(B * B, axis=0)
-        a = amounts[c] = _wide_amount(shrinking, mine.deviations, mine.each, variances)
-        B *= np.sqrt((1.0 - shrinking.reg) * (1.0 - a))
-        floor = shrinking.floor(variances, float(a))
-        held[c] = bool(np.any(constant_columns(floor, mine.mean) & ~constant))
-        covariances.append(_axes(B, floor + FLOOR * total if held[c] else floor, found.mean))
-    return OwnCovariances(tuple(covariances), amounts, held, constant)
+        a = amounts[c] = _choose_intensity(shrinkage, mine.deviations, mine.each, variances)
+        B *= np.sqrt((1.0 - shrinkage.reg) * (1.0 - a))
+        diagonal = shrinkage.added_diagonal(variances, float(a))
+        clamped[c] = bool(np.any(is_constant(diagonal, mine.mean) & ~constant))
+        covariances.append(_axes(B, diagonal + VARIANCE_FLOOR * total if clamped[c] else diagonal, found.mean))
+    return ClassCovariances(tuple(covariances), amounts, clamped, constant)
 
 
-def _wide_amount(shrinking: Shrinking, D: Array, weight: Array, variances: Array) -> float:
-    if not isinstance(shrinking.amount, str):
-        return float(shrinking.amount)
-    target = TARGETS[shrinking.target](variances)
-    trace, square, quartic = quartic_of_rows(D, weight, target)
-    return RULES[shrinking.amount](float(weight.sum()), int(np.count_nonzero(target)), trace, square, quartic)
+def _choose_intensity(shrinkage: Shrinkage, D: Array, weight: Array, variances: Array) -> float:
+    if isinstance(shrinkage.amount, float):
+        return shrinkage.amount
+    target = find_target(shrinkage.target)(variances)
+    trace, square, quartic = quartic_sums(D, weight, target)
+    return find_rule(shrinkage.amount)(float(weight.sum()), int(np.count_nonzero(target)), trace, square, quartic)

@@ -1,4 +1,4 @@
-"""`NaiveBayes`: the scikit-learn face of `fitting.naive`."""
+"""`NaiveBayes`: the scikit-learn estimator for naive Bayes."""
 
 from __future__ import annotations
 
@@ -13,24 +13,25 @@ from sklearn.utils.validation import check_is_fitted
 from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.bayes.explain import Explanation, explain_terms
-from eigenlens.bayes.labels import ClassLabels, class_positions, codes_among_classes, encode_labels, require_two_classes
-from eigenlens.bayes.naive import storage as naive_files
-from eigenlens.bayes.naive.checks import (
-    FeatureTable,
-    check_naive_options,
-    check_no_fractions,
-    check_smoothed_categories,
-    frame_kind,
-    rows_from_columns,
-    table_to_fit,
-    table_to_predict,
-    warn_constant_columns,
-    warn_identifier_columns,
+from eigenlens.bayes.labels import (
+    ClassLabels,
+    class_positions,
+    codes_among_classes,
+    encode_labels,
+    require_two_classes,
 )
+from eigenlens.bayes.naive import storage
+from eigenlens.bayes.naive.families.base import LinearRule, NaiveOptions
 from eigenlens.bayes.naive.fit import NaiveStatistics, estimate_naive, row_slices, summarise_naive
-from eigenlens.bayes.naive.model import LinearRule, NaiveModel
-from eigenlens.bayes.naive.options import NaiveOptions
-from eigenlens.bayes.naive.plan import Plan, column_position, make_plan
+from eigenlens.bayes.naive.model import NaiveModel
+from eigenlens.bayes.naive.options import (
+    check_naive_options,
+    check_partial_fit,
+    check_smoothed_categories,
+    warn_naive_fit,
+)
+from eigenlens.bayes.naive.plan import FeatureTable, Plan, column_position, make_plan
+from eigenlens.bayes.naive.table_checks import frame_kind, rows_from_columns, table_to_fit, table_to_predict
 from eigenlens.bayes.rule import BayesRule, check_prior
 from eigenlens.data.coerce import fields_of
 from eigenlens.data.source import Source
@@ -41,56 +42,56 @@ from eigenlens.estimator.rows import count_rows
 
 __all__ = ["NaiveBayes"]
 
-STEP = 1 << 18
-"""Numbers ln p(x, c) that are held at a time."""
+JOINT_ENTRIES = 1 << 18
+"""Numbers ln p(x, c) computed at a time: 2 MB, which stays in the cache of a core."""
 
 
 class NaiveBayes(BayesRule, BaseEstimator):  # type: ignore[misc]
     """A classifier that takes columns to be independent given the class: argmax ln p(c) + Σ_j ln p(x_j | c).
 
-    The table may come as it is: numbers, booleans, text and categories, in a pandas, Polars or Arrow frame, an array, a
-    Dask array, or a `scan` of files, which is read by blocks and may name the column of classes: fit(scan(…, label=…)).
+    The table may hold numbers, booleans, text and categories, in a pandas, Polars or Arrow frame, an array, a Dask
+    array, or a `scan` of files, which is read by blocks and may name the column of classes: fit(scan(…, label=…)).
     In predict the columns of files are found by name; those of a frame must be the same. Each column has a family of
     densities. A missing entry leaves its factor out, in fit and in predict. One pass over the rows, in memory O(block).
 
     With features="auto" the values of a column choose its family, the same in every container: text and categories are
     "categorical"; booleans, and numbers that are 0 and 1, both occurring, "bernoulli"; whole numbers of 2 to 20
     different values with at least 5 rows for each (two values: any number), as integers or floats, "categorical"; a
-    sparse matrix of nothing but 0 and 1 "bernoulli", of other counts "multinomial"; all other numbers "gaussian"; a
-    column without an entry says nothing, whatever it holds in predict. Rows count with their weights. Only columns
-    whose first 2000 rows leave it open cost another pass.
+    sparse matrix of nothing but 0 and 1 "bernoulli", of other counts "multinomial"; all other numbers "gaussian". A
+    column in which every entry is missing does not influence the classes, whatever it holds in predict. Rows count with
+    their weights. Only columns whose first 2000 rows leave it open cost another pass.
 
     Categories that a type declares and that never occur (pandas' categories, Polars' Enum, Arrow's dictionaries) are
     smoothed like those that do; Polars' Categorical declares none, so that its categories are those that occur.
 
     Parameters:
-        features: "auto" (see `features_` for what was chosen and why), a family for all columns, or {column: family},
-            by name or number; columns left out are automatic. Families: "gaussian", "shared-gaussian" (one
-            variance for all classes: the rule is then linear), "categorical", "bernoulli" (0 and 1, or text of two
+        features: "auto" (see `features_` for the families chosen, and why), a family for all columns, or
+            {column: family}, by name or number; columns left out are automatic. Families: "gaussian", "shared-gaussian"
+            (one variance for all classes: the rule is then linear), "categorical", "bernoulli" (0 and 1, or text of two
             categories), "multinomial" (all such columns are one block of counts; {("a", "b"): "multinomial"} is a
             block of its own), "kde", "mixture", or a family of your own with `summarise` and `estimate`.
-        prior: class probabilities: None for the shares of the rows, "uniform", one a class, or {class: p}.
-        smoothing: rows added to each category in each class (1 is Laplace's rule, 0 counted fractions); by column
+        prior: class probabilities: None for the shares of the rows, "uniform", one per class, or {class: p}.
+        smoothing: rows added to each category in each class (1 is Laplace's rule, 0 the observed shares); by column
             {column: number}, or {column: {category: number}} for any Dirichlet prior.
-        unknown: a category that was not met in fit, and a value of a "bernoulli" column that is neither 0 nor 1:
-            "smooth" (the probability of one more category without rows, a / (n + a L + a), n the rows of the class, L
-            the number of categories and a the smoothing; with smoothing 0 that is 0 in every class, so that only the
-            prior is left, with a warning), "ignore" (its factor is left out) or "error".
-        floor: the least variance of a Gaussian, as a share of the variance of its column over all rows: units do not
+        unknown: the rule for a category that was not met in fit, and for a value of a "bernoulli" column that is
+            neither 0 nor 1: "smooth" (the probability of one more category without rows, a / (n + a L + a), n the rows
+            of the class, L the number of categories and a the smoothing; with smoothing 0 that is 0 in every class, so
+            that only the prior is left, with a warning), "ignore" (its factor is left out) or "error".
+        floor: the smallest variance of a Gaussian, as a share of the variance of its column over all rows: units do not
             matter.
         added_variance: added to the variances of Gaussian columns, a number or {column: number}, in squared units.
             scikit-learn's GaussianNB adds 1e-9 times the largest variance of any column.
         bandwidth: of "kde": "john-langley", (max − min) / √n in each class (John and Langley 1995), a rule of
-            `eigenlens.bandwidth` by name, a function (x, weights) -> h, or a number. To what a rule says come the
-            errors of rounding, h² + r² / 12, where values are met more than once, r the mean distance between
-            neighbouring values of the column.
-        max_components: the most Gaussians of a "mixture"; BIC chooses.
+            `eigenlens.bandwidth` by name, a function (x, weights) -> h, or a number. Where values occur more than once,
+            the variance of rounding is added to the square of a rule's bandwidth, h² + r² / 12, r the mean distance
+            between neighbouring values of the column.
+        max_components: the largest number of Gaussians of a "mixture"; BIC chooses.
         random_state: seed of `sample`.
         verbose: True for a progress bar, or a callable (done, in all, what).
 
     Attributes:
         classes_: (C,). class_count_: (C,) Σ w of each. class_prior_: (C,).
-        features_: the family of each column, and why; print it.
+        features_: the family of each column, and the reason; print it.
         coef_, intercept_: (C, d) and (C,) where the rule is linear (shared Gaussians, zeros and ones, counts), so that
             predict_proba is softmax(coef_ x + intercept_).
         model_: the frozen `NaiveModel`.
@@ -112,8 +113,6 @@ class NaiveBayes(BayesRule, BaseEstimator):  # type: ignore[misc]
         reads          0.6931
         prior               0
     """
-
-    _kind = "NaiveBayes"
 
     def __init__(
         self,
@@ -145,8 +144,8 @@ class NaiveBayes(BayesRule, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from rows X (n, d) with classes y (n,), row i counting sample_weight[i] times.
 
-        y may be left out for a scan with a label column. Rows of weight 0, and classes that only they have, do not
-        count. Families that keep rows ("kde", "mixture") need them in memory.
+        y may be left out for a scan with a label column. Rows of weight 0, and classes that have no others, are left
+        out. Families that keep rows ("kde", "mixture") need them in memory.
         """
         source = table_to_fit(self, X, reset=True)
         options = check_naive_options(self, fields_of(source))
@@ -155,17 +154,16 @@ class NaiveBayes(BayesRule, BaseEstimator):  # type: ignore[misc]
         plan = make_plan(source, self.features, weight=weight)
         with progress_callback(self.verbose) as progress:
             statistics = summarise_naive(source, labels.codes, weight, plan, len(labels.classes), progress)
-        warn_constant_columns(statistics, plan, options, labels.classes)
-        warn_identifier_columns(statistics, plan)
+        warn_naive_fit(statistics, plan, options, labels.classes)
         return self._remember(labels.classes, statistics, plan, options, frame_kind(X))
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from more rows: the result is that of `fit` on all rows so far, exactly up to rounding.
 
         Args:
-            classes: all classes there will be; needed in the first call only, and there those of y if not given. The
-                families are chosen in the first call too, 0 and 1 being categories since others may come: name them in
-                `features` if its rows are not like all.
+            classes: all classes there will be, for the first call; those of its y if not given. The families are chosen
+                in the first call too, 0 and 1 being categories since other values may come: name them in `features` if
+                its rows are not like the later ones.
         """
         first = not hasattr(self, "_statistics")
         source = table_to_fit(self, X, reset=True) if first else table_to_predict(self, X)
@@ -173,10 +171,10 @@ class NaiveBayes(BayesRule, BaseEstimator):  # type: ignore[misc]
         found, weight = self._labelled(source, X, y, sample_weight)
         known = self._known_classes(found, classes, first)
         codes = codes_among_classes(found, known)
-        plan = make_plan(source, self.features, weight=weight, settled=False) if first else self._plan
+        plan = make_plan(source, self.features, weight=weight, complete=False) if first else self._plan
         with progress_callback(self.verbose) as progress:
             more = summarise_naive(source, codes, weight, plan, len(known), progress)
-        check_no_fractions(more, plan)
+        check_partial_fit(more, plan)
         total = more if first else self._statistics + more
         return self._remember(known, total, plan, options, frame_kind(X) if first else self._frame)
 
@@ -190,45 +188,47 @@ class NaiveBayes(BayesRule, BaseEstimator):  # type: ignore[misc]
             return found.classes if given is None else given
         if given is not None and given.tolist() != self.classes_.tolist():
             raise OptionError(
-                f"classes={given.tolist()} must be those of the first call, {self.classes_.tolist()}, or None; for "
-                "others fit anew."
+                f"must be those of the first call, {self.classes_.tolist()}, or None",
+                argument="classes",
+                value=given.tolist(),
+                fix="fit anew for other classes",
             )
         return self.classes_
 
     def _remember(
         self, classes: Array, statistics: NaiveStatistics, plan: Plan, options: NaiveOptions, frame: str | None
     ) -> Self:
-        """Keep what was learned, all of it or, where something is wrong with it, nothing."""
+        """Keep the result of a fit, all of it or, where something is wrong with it, nothing."""
         model = estimate_naive(statistics, plan, check_prior(self.prior, classes, statistics.weight), options)
-        check_smoothed_categories(model, options)
+        check_smoothed_categories(model, plan, options)
         self.classes_, self._frame = classes, frame
         self._statistics, self._plan, self._model = statistics, plan, model
         return self
 
-    # ---- what predict needs -----------------------------------------------------------------------------
+    # ---- prediction -----------------------------------------------------------------------------------
 
     def _log_likelihoods(self, X: Any) -> Iterator[Array]:
         model, source = self.model_, table_to_predict(self, X)
-        most = max(1024, STEP // len(self.classes_))
+        most = max(1024, JOINT_ENTRIES // len(self.classes_))
         for rows in source.rows():
             for block in row_slices(rows, copied=len(model.groups) > 1):
                 for piece in row_slices(block, copied=False, step=min(most, max(1, block.shape[0]))):
                     found = model.log_likelihood(piece)
                     if not np.all(np.isfinite(found[:, 0])):
-                        self._refuse_infinity(piece)
+                        self._check_infinity(piece)
                     yield found
 
-    def _refuse_infinity(self, rows: Any) -> None:
+    def _check_infinity(self, rows: Any) -> None:
         if np.isinf(numbers_of(rows, np.arange(rows.shape[1]))).any():
-            raise DataError("Input X contains infinity; replace it by NaN, which is a missing entry.")
+            raise DataError("Input X contains infinity", fix="replace it by NaN, which is a missing entry")
 
     def _draw(self, labels: Array, rng: np.random.Generator) -> Any:
         return rows_from_columns(self.model_.sample(labels, rng), self._plan.fields, self._frame)
 
     def explain(self, X: Any, *, of: Any = None, against: Any = None) -> Explanation:
-        """What each feature adds to the log-odds of each row's class: ln p(x_j | of) − ln p(x_j | against), sorted.
+        """Return each feature's part of the log-odds of a row's class: ln p(x_j | of) − ln p(x_j | against).
 
-        The likeliest class of each row against the next likeliest, if not given.
+        The classes are the most likely one of each row against the next, if not given.
         """
         model, source = self.model_, table_to_predict(self, X)
         terms = np.concatenate(
@@ -242,35 +242,35 @@ class NaiveBayes(BayesRule, BaseEstimator):  # type: ignore[misc]
 
     @property
     def model_(self) -> NaiveModel:
-        """The frozen model."""
+        """Return the frozen model."""
         check_is_fitted(self)
         return self._model
 
     @property
     def class_count_(self) -> Array:
-        """(C,) Σ w of the rows of each class."""
+        """Return Σ w (C,) of the rows of each class."""
         check_is_fitted(self)
         return self._statistics.weight
 
     @property
     def class_prior_(self) -> Array:  # type: ignore[override]
-        """(C,) p(c)."""
+        """Return p(c) (C,)."""
         return self.model_.prior
 
     @property
     def features_(self) -> FeatureTable:
-        """The family of each column, and why it was chosen."""
+        """Return the family of each column, and why it was chosen."""
         check_is_fitted(self)
         return FeatureTable(self._plan.choices)
 
     @property
     def coef_(self) -> Array:
-        """(C, d) where the rule is linear."""
+        """Return the coefficients (C, d) where the rule is linear."""
         return self._linear.coef
 
     @property
     def intercept_(self) -> Array:
-        """(C,) where the rule is linear."""
+        """Return the intercepts (C,) where the rule is linear."""
         return self._linear.intercept
 
     @property
@@ -285,30 +285,29 @@ class NaiveBayes(BayesRule, BaseEstimator):  # type: ignore[misc]
         return rule
 
     def density(self, column: Any, label: Any) -> Any:
-        """The density p(x_j | c) of a column, by name or number, in a class: a value of `eigenlens.densities`.
+        """Return the density p(x_j | c) of a column, by name or number, in a class: a value of `eigenlens.densities`.
 
-        For "multinomial" the density of the whole block.
+        For "multinomial" it is the density of the whole block.
         """
         model = self.model_
-        places = {field.name: j for j, field in enumerate(self._plan.fields)}
-        place = column_position(column, places, len(places), "column")
+        place = column_position(column, self._plan.fields, "column")
         which = class_positions(self.classes_, "label", label, 1)
         return model.density(int(which[0]) if which is not None else 0, place)
 
     def to_logistic(self) -> Any:
-        """The scikit-learn LogisticRegression with the same predict_proba, where the rule is linear."""
-        return naive_files.logistic(self, self._linear)
+        """Return the scikit-learn LogisticRegression with the same predict_proba, where the rule is linear."""
+        return storage.logistic(self, self._linear)
 
-    # ---- saving -----------------------------------------------------------------------------------------
+    # ---- storage ----------------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the classifier, with what partial_fit needs, to one safetensors file; read it with `eigenlens.load`."""
         check_is_fitted(self)
-        naive_files.save(self, path)
+        storage.save(self, path)
 
     @classmethod
     def _restored(cls, arrays: dict[str, Array], header: dict[str, Any]) -> Self:
-        restored: Self = naive_files.restore(cls, arrays, header)
+        restored: Self = storage.restore(cls, arrays, header)
         return restored
 
     # ---- for scikit-learn -------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Naive Bayes: from labelled rows to statistics of each class, in one pass, and from these to the model."""
+"""Fit naive Bayes: labelled rows to statistics of each class, in one pass, and these to the model."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any, Self
 import numpy as np
 
 from eigenlens.arrays import Array, is_sparse
+from eigenlens.bayes.naive.families.base import NaiveOptions
 from eigenlens.bayes.naive.model import Group, NaiveModel
-from eigenlens.bayes.naive.options import NaiveOptions
 from eigenlens.bayes.naive.plan import Plan
 from eigenlens.data.source import Block, Progress, Source, accumulate
 from eigenlens.data.table import MixedRows, is_integer
@@ -21,14 +21,14 @@ from eigenlens.errors import DataError
 __all__ = ["NaiveStatistics", "attach_labels", "estimate_naive", "row_slices", "summarise_naive"]
 
 COPIED_ENTRIES = 1 << 21
-"""Entries of rows that are read at a time where they are copied, from sparse rows or from between other columns."""
+"""Entries that are copied at a time, out of sparse rows or from between other columns: 16 MB of floats."""
 
-LABELLED = np.dtype([("label", np.int32), ("weight", np.float64)])
+LABEL_AND_WEIGHT = np.dtype([("label", np.int32), ("weight", np.float64)])
 
 
 @dataclass(frozen=True, eq=False)
 class NaiveStatistics:
-    """What naive Bayes learns from rows: weights (C,) of the classes and the statistics of each group of columns."""
+    """The statistics of a fit: weights (C,) of the classes, and the statistics of each group of columns."""
 
     weight: Array
     parts: tuple[Any, ...]
@@ -39,10 +39,10 @@ class NaiveStatistics:
 
 
 def attach_labels(source: Source, y: Array, weight: Array | None) -> Source:
-    """The source whose blocks carry, in the place of weights, the classes (n,) int32 of rows, and weights if any."""
+    """Return the source whose blocks carry the classes (n,) int32 of rows, and any weights, as their weights."""
     if weight is None:
         return source.weighted(y)
-    both: Array = np.empty(len(y), dtype=LABELLED)
+    both: Array = np.empty(len(y), dtype=LABEL_AND_WEIGHT)
     both["label"], both["weight"] = y, weight
     return source.weighted(both)
 
@@ -50,15 +50,17 @@ def attach_labels(source: Source, y: Array, weight: Array | None) -> Source:
 def summarise_naive(
     source: Source, y: Array, weight: Array | None, plan: Plan, C: int, progress: Progress | None = None
 ) -> NaiveStatistics:
-    """The statistics of rows with classes y (n,) int32 and weights (n,), in one pass.
+    """Return the statistics of rows with classes y (n,) int32 and weights (n,), in one pass.
 
-    Families that keep the rows are refused for rows that are not in memory.
+    Raises for families that keep the rows where these are not in memory.
     """
     kept = [plan.choices[columns[0]] for factor, columns in plan.groups if factor.keeps_rows]
     if kept and not source.in_memory:
         raise DataError(
             f"column {kept[0].column!r} has the family {kept[0].family!r}, which keeps all rows in memory, and X is "
-            "read from files or a cluster; load it first, or give the column another family, such as 'gaussian'."
+            "read from files or a cluster",
+            columns=[str(kept[0].column)],
+            fix="load it first, or give the column another family, such as 'gaussian'",
         )
     return accumulate(
         attach_labels(source, y, weight), partial(_summarise, plan=plan, C=C), progress, "class statistics"
@@ -69,35 +71,36 @@ def _summarise(block: Block, plan: Plan, C: int) -> NaiveStatistics:
     y, weight = block.weight, None
     if y.dtype.names is not None:
         y, weight = np.ascontiguousarray(y["label"]), np.ascontiguousarray(y["weight"])
-    return reduce(add, (_piece(*piece, plan, C) for piece in _labelled_pieces(block.rows, y, weight, plan)))
+    return reduce(add, (_summarise_slice(*part, plan, C) for part in _labelled_slices(block.rows, y, weight, plan)))
 
 
-def _labelled_pieces(
+def _labelled_slices(
     rows: Any, y: Array, weight: Array | None, plan: Plan
 ) -> Iterator[tuple[Any, Array, Array | None]]:
     start = 0
-    codes = any(factor.takes_text for factor, _ in plan.groups) and not is_integer(rows)  # which are made of numbers
-    for part in row_slices(rows, copied=len(plan.groups) > 1 or codes):
+    # Several groups copy their columns, and codes of anything but integers are copies.
+    copies = len(plan.groups) > 1 or (not is_integer(rows) and any(factor.takes_text for factor, _ in plan.groups))
+    for part in row_slices(rows, copied=copies):
         which = slice(start, start + part.shape[0])
         yield part, y[which], None if weight is None else weight[which]
         start = which.stop
 
 
 def row_slices(rows: Any, *, copied: bool, step: int | None = None) -> Iterator[Any]:
-    """A block in pieces of which copies stay small; whole where columns are read in place."""
+    """Yield a block in slices of which copies stay small; the whole block where columns are read in place."""
     whole = not (copied or is_sparse(rows) or isinstance(rows, MixedRows))
     size = step or (rows.shape[0] if whole else max(1024, COPIED_ENTRIES // max(1, rows.shape[1])))
     for start in range(0, rows.shape[0], size):
         yield rows if size >= rows.shape[0] else rows[start : start + size]
 
 
-def _piece(rows: Any, y: Array, weight: Array | None, plan: Plan, C: int) -> NaiveStatistics:
+def _summarise_slice(rows: Any, y: Array, weight: Array | None, plan: Plan, C: int) -> NaiveStatistics:
     parts = [factor.summarise(rows, np.array(columns), y, weight, C) for factor, columns in plan.groups]
     return NaiveStatistics(np.bincount(y, weight, minlength=C).astype(np.float64), tuple(parts))
 
 
 def estimate_naive(statistics: NaiveStatistics, plan: Plan, prior: Array, options: NaiveOptions) -> NaiveModel:
-    """The model of statistics, with the class probabilities (C,) given.
+    """Return the model of statistics, with the given class probabilities (C,).
 
     >>> from eigenlens.data.memory import ArraySource
     >>> from eigenlens.bayes.naive.plan import make_plan

@@ -1,4 +1,4 @@
-"""What the values of columns show, so that a family can be chosen: the same whatever container they come in."""
+"""Inspect the values of columns, by which a family is chosen: the same in every container."""
 
 from __future__ import annotations
 
@@ -21,38 +21,38 @@ from eigenlens.native.class_sums import code_ranges
 __all__ = ["MAX_CATEGORIES", "ColumnValues", "DistinctValues", "inspect_columns"]
 
 MAX_CATEGORIES = 20
-"""Whole numbers of at most so many different values are categories,"""
+"""Whole numbers of at most so many different values are categories, …"""
 
 MIN_ROWS_PER_CATEGORY = 5
-"""if there are so many rows for each of them: 18 ages of 18 people are numbers. Two values always are categories."""
+"""… if there are so many rows for each of them: 18 ages of 18 people are numbers. Two values always are categories."""
 
 FIRST_ROWS = 2000
-"""Rows that are looked at first: most columns show there what they are not."""
+"""Rows that are inspected first: most columns of numbers have a fraction or too many values there."""
 
 
 INSPECTED_ENTRIES = 1 << 21
-"""Entries that are looked at at a time where they are copied."""
+"""Entries that are copied at a time: 16 MB of floats."""
 
 
 class ColumnValues(NamedTuple):
-    """What the values of a column are.
+    """The distinct values of a column.
 
     Attributes:
-        values: the different ones, if they are few whole numbers; None if they are others, or were not looked at.
-        rows: Σ w of the entries that are there.
+        values: the values, if they are few whole numbers; None if they are not, or were not inspected.
+        rows: Σ w of the observed entries.
     """
 
     values: frozenset[Any] | None = None
     rows: float = 0.0
 
     @property
-    def binary(self) -> bool:
-        """Whether they are 0 and 1, both occurring."""
+    def are_binary(self) -> bool:
+        """Return whether they are 0 and 1, both occurring."""
         return self.values == frozenset({0, 1})
 
     @property
-    def categories(self) -> bool:
-        """Whether they are categories: whole numbers, at least two of them, and enough rows for each."""
+    def are_categories(self) -> bool:
+        """Return whether they are categories: at least two whole numbers, and enough rows for each."""
         return self.values is not None and 2 <= len(self.values) <= max(
             2, min(MAX_CATEGORIES, int(self.rows // MIN_ROWS_PER_CATEGORY))
         )
@@ -60,7 +60,7 @@ class ColumnValues(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class DistinctValues:
-    """The values of columns that are few whole numbers so far, by number; halves merge to the whole.
+    """The values of columns, by number, that are few whole numbers so far; those of halves merge.
 
     >>> halves = [DistinctValues.of(Block(np.array([[x, 0.5], [3.0, 1.0]])), (0, 1)) for x in (1.0, np.nan)]
     >>> (halves[0] + halves[1]).columns
@@ -71,23 +71,23 @@ class DistinctValues:
 
     @classmethod
     def of(cls, block: Block, columns: Sequence[int]) -> Self:
-        """Those of one block. A row of weight 0 is absent."""
+        """Return the values of columns of one block, in rows of positive weight."""
         rows: Any = block.rows if isinstance(block.rows, MixedRows) else to_numpy(block.rows)
         weight = block.weight
         if weight is not None and not np.all(weight > 0.0):
             rows, weight = rows[weight > 0.0], weight[weight > 0.0]
         if not rows.shape[0]:
             return cls({j: ColumnValues(frozenset()) for j in columns})
-        perhaps = _perhaps_whole(rows, columns)
+        candidates = _begin_whole(rows, columns)
         if is_integer(rows):
-            return cls._of(rows, weight, perhaps)
+            return cls._of(rows, weight, candidates)
         step = max(FIRST_ROWS, INSPECTED_ENTRIES // rows.shape[1])  # what is made of numbers stays small
         parts = (slice(start, start + step) for start in range(0, rows.shape[0], step))
-        return reduce(add, (cls._of(rows[p], None if weight is None else weight[p], perhaps) for p in parts))
+        return reduce(add, (cls._of(rows[p], None if weight is None else weight[p], candidates) for p in parts))
 
     @classmethod
     def _of(cls, rows: Any, weight: Array | None, columns: Sequence[int]) -> Self:
-        """Those of rows that all count, of columns that begin with whole numbers."""
+        """Return the values of columns that begin with whole numbers, in rows of positive weight."""
         codes = integers_of(rows, np.array(columns)) if columns else None
         if codes is None:
             found = {j: _of_numbers(rows, j, weight) for j in columns}
@@ -104,18 +104,18 @@ class DistinctValues:
 
 
 def _of_integers(column: Array, low: int, high: int, weight: Array | None) -> ColumnValues:
-    """Of a column of integers from low to high."""
+    """Return the values of a column of integers from low to high."""
     rows = float(len(column) if weight is None else weight.sum())
     head = frozenset(np.unique(column[:FIRST_ROWS]).tolist())
     if len(head) > MAX_CATEGORIES:
         return ColumnValues()
-    if len(head) == high - low + 1:  # none is missing of the range that all rows have
+    if len(head) == high - low + 1:  # the first rows have every value of the range
         return ColumnValues(head, rows)
     return _few(encode_numbers(column).categories, rows)
 
 
-def _perhaps_whole(rows: Any, columns: Sequence[int]) -> list[int]:
-    """The columns whose first entries are whole numbers, all at once, since most are not."""
+def _begin_whole(rows: Any, columns: Sequence[int]) -> list[int]:
+    """Return the columns whose first entries are whole numbers, found for all at once since most are not."""
     head = numbers_of(rows[:FIRST_ROWS], np.array(columns))
     whole = np.all((head == np.floor(head)) | np.isnan(head), axis=0)
     return [j for j, kept in zip(columns, whole, strict=True) if kept]
@@ -124,11 +124,11 @@ def _perhaps_whole(rows: Any, columns: Sequence[int]) -> list[int]:
 def _of_numbers(rows: Any, j: int, weight: Array | None) -> ColumnValues:
     for part in (rows[:FIRST_ROWS], rows):
         column = numbers_of(part, np.array([j]))[:, 0]
-        seen = ~np.isnan(column)
-        values = column[seen]
+        observed = ~np.isnan(column)
+        values = column[observed]
         if not np.all(values == np.floor(values)) or np.isinf(values).any():
             return ColumnValues()
-        total = float(seen.sum() if weight is None else weight[: len(seen)] @ seen)
+        total = float(observed.sum() if weight is None else weight[: len(observed)] @ observed)
         found = _few(_categories(part, j, values), total)
         if found.values is None:
             return found
@@ -136,7 +136,7 @@ def _of_numbers(rows: Any, j: int, weight: Array | None) -> ColumnValues:
 
 
 def _categories(rows: Any, j: int, values: Array) -> Collection[Any]:
-    """The different values of a column, by `values` (m,), those that are there; by the rows where floats round."""
+    """Return the distinct values of a column: of its observed `values` (m,), or of the rows where floats round."""
     if not values.size or np.abs(values).max() < EXACT:
         return encode_numbers(values).categories
     coded = codes_of(rows, np.array([j]))
@@ -151,10 +151,10 @@ def _few(values: Collection[Any], rows: float) -> ColumnValues:
 def inspect_columns(
     source: Source, which: Sequence[int], weight: Array | None = None
 ) -> tuple[list[ColumnValues], bool | None]:
-    """What rows of weights (n,) show of the columns in question; and of a sparse matrix whether it holds counts.
+    """Return the values of the columns in question, in rows of weights (n,), and whether a sparse matrix holds counts.
 
-    The first rows leave few columns to be looked at whole: only for these is there another pass, of these columns alone
-    where they can be read apart. What is not sparse has None for the second answer.
+    The first rows leave few columns to be inspected as a whole: only for these is there another pass, over these
+    columns alone where they can be read alone. The second answer is None for rows that are not sparse.
     """
     fields = fields_of(source)
     columns = [j for j in which if fields[j].kind in ("number", "integer", "mixed")]
@@ -166,12 +166,12 @@ def inspect_columns(
     places = range(len(columns)) if isinstance(source, MixedSource) else columns
     shown = DistinctValues.of(Block(head, None if weight is None else weight[: head.shape[0]]), places)
     left = [j for place, j in zip(places, columns, strict=True) if place in shown.columns]
-    found = _whole(source, left, weight) if left else {}
+    found = _inspect_all(source, left, weight) if left else {}
     return [found.get(j, ColumnValues()) for j in range(len(fields))], None
 
 
 def _head(source: Source, columns: Sequence[int]) -> Any:
-    """The first rows: of a table in memory these columns alone."""
+    """Return the first rows: of a table in memory, these columns alone."""
     stream = source.part(columns, FIRST_ROWS).rows() if isinstance(source, MixedSource) else source.rows()
     rows = next(iter(stream))
     if hasattr(stream, "close"):
@@ -179,8 +179,8 @@ def _head(source: Source, columns: Sequence[int]) -> Any:
     return rows if is_sparse(rows) else rows[:FIRST_ROWS]
 
 
-def _whole(source: Source, columns: Sequence[int], weight: Array | None) -> dict[int, ColumnValues]:
-    """What all rows show of some columns."""
+def _inspect_all(source: Source, columns: Sequence[int], weight: Array | None) -> dict[int, ColumnValues]:
+    """Return the values of some columns over all rows."""
     if hasattr(source, "part"):
         narrow: Source = source.part(columns)
         met = accumulate(
@@ -191,7 +191,7 @@ def _whole(source: Source, columns: Sequence[int], weight: Array | None) -> dict
 
 
 def _of_sparse(source: Source, d: int) -> tuple[list[ColumnValues], bool]:
-    """Of sparse rows all columns alike: 0 and 1 in a matrix of nothing else, or counts."""
+    """Return zeros and ones for all columns of a matrix of nothing else, and whether it holds other counts."""
     whole = binary = True
     for rows, weight in source.blocks():
         values = rows.data if weight is None or np.all(weight > 0.0) else rows[np.flatnonzero(weight > 0.0)].data

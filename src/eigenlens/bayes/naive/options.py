@@ -1,99 +1,91 @@
-"""How naive Bayes is fitted, and what is said about a fit: shared by its families."""
+"""The options of `NaiveBayes`, each checked into the frozen `NaiveOptions`, and the warnings of a fit."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Protocol
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
+from eigenlens import checks
 from eigenlens.arrays import Array
-from eigenlens.bayes.naive.model import Conditional
+from eigenlens.bayes.naive.families.base import UNKNOWN_RULES, NaiveOptions
+from eigenlens.bayes.naive.families.kde import CLASS_BANDWIDTHS
+from eigenlens.bayes.naive.fit import NaiveStatistics
+from eigenlens.bayes.naive.model import NaiveModel
+from eigenlens.bayes.naive.plan import Plan, column_position
+from eigenlens.data.categories import format_categories
 from eigenlens.data.column_kinds import Field
+from eigenlens.errors import DataWarning, OptionError
 
-__all__ = ["UNKNOWN", "Factor", "NaiveOptions"]
-
-
-def _smooth(n: Array, added: Array) -> Array:
-    """Return the probability of one more category without rows: a / (n + Σ a + a), a the mean smoothing."""
-    a = float(added.mean()) if added.size else 1.0
-    total = n + added.sum() + a
-    return np.asarray(np.divide(a, total, out=np.zeros_like(total), where=total > 0.0))
+__all__ = ["check_naive_options", "check_partial_fit", "check_smoothed_categories", "warn_naive_fit"]
 
 
-UNKNOWN: dict[str, Callable[[Array, Array], Array]] = {
-    "smooth": _smooth,
-    "ignore": lambda n, added: np.ones(len(n)),
-    "error": lambda n, added: np.full(len(n), np.nan),
-}
-"""What a category that was not met counts in each class, from the rows (C,) of each class and the smoothing (L,)."""
+def check_naive_options(estimator: Any, fields: Sequence[Field]) -> NaiveOptions:
+    """Return the options of an estimator for a table of these columns, each checked."""
+    bandwidth = estimator.bandwidth
+    if isinstance(bandwidth, str) or callable(bandwidth):
+        checks.choice("bandwidth", bandwidth, CLASS_BANDWIDTHS)
+    else:
+        bandwidth = checks.real("bandwidth", bandwidth, 0.0)
+    return NaiveOptions(
+        smoothing=_check_by_column("smoothing", estimator.smoothing, fields, categories=True),
+        unknown=checks.name("unknown", estimator.unknown, UNKNOWN_RULES),
+        floor=_check_not_negative("floor", estimator.floor),
+        added_variance=_check_by_column("added_variance", estimator.added_variance, fields),
+        bandwidth=bandwidth,
+        max_components=checks.integer("max_components", estimator.max_components, 1),
+    )
 
 
-@dataclass(frozen=True, eq=False)
-class NaiveOptions:
-    """Options of all families.
-
-    Attributes:
-        smoothing: rows added to each category, or by column name: a number, or one a category {category: number}.
-        unknown: what a category that was not met is: "smooth", "ignore" or "error".
-        floor: the least variance in a class, as a share of the column's variance over all rows.
-        added_variance: added to every variance, or by column name.
-        bandwidth: rule of kernel densities, a name or a function, or a number.
-        max_components: the most Gaussians of a mixture; BIC chooses.
-    """
-
-    smoothing: float | Mapping[Any, Any] = 1.0
-    unknown: str = "smooth"
-    floor: float = 1e-9
-    added_variance: float | Mapping[Any, float] = 0.0
-    bandwidth: Any = "john-langley"
-    max_components: int = 4
-
-    def smoothing_of(self, name: Any, categories: tuple[Any, ...]) -> Array:
-        """Rows (L,) added to each category of a column."""
-        given = self.smoothing.get(name, 1.0) if isinstance(self.smoothing, Mapping) else self.smoothing
-        if isinstance(given, Mapping):
-            return np.array([float(given.get(category, 0.0)) for category in categories])
-        return np.full(len(categories), float(given))
-
-    def unknown_of(self, n: Array, added: Array) -> Array:
-        """Return the factor (C,) of an unknown category, by the rows (C,) and the smoothing (L,) of the known ones."""
-        return UNKNOWN[self.unknown](n, added)
-
-    def added_to(self, fields: tuple[Field, ...]) -> Array:
-        """What is added to the variances (g,) of columns."""
-        given = self.added_variance
-        if isinstance(given, Mapping):
-            return np.array([float(given.get(column.name, 0.0)) for column in fields])
-        return np.full(len(fields), float(given))
+def _check_by_column(argument: str, value: Any, fields: Sequence[Field], categories: bool = False) -> Any:
+    """Return a number, or numbers by the names of columns, which may be given by number too."""
+    if not isinstance(value, Mapping):
+        return _check_not_negative(argument, value)
+    checked = {
+        column: {key: _check_not_negative(f"{argument}[{column!r}][{key!r}]", n) for key, n in given.items()}
+        if categories and isinstance(given, Mapping)
+        else _check_not_negative(f"{argument}[{column!r}]", given)
+        for column, given in value.items()
+    }
+    return {fields[column_position(column, fields, argument)].name: given for column, given in checked.items()}
 
 
-class Factor(Protocol):
-    """One family of columns: labelled rows to statistics that merge, and these to densities of each class.
+def _check_not_negative(argument: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0.0 <= float(value) < np.inf:
+        raise OptionError("must be a finite number from 0 on", argument=argument, value=value)
+    return float(value)
 
-    Attributes:
-        takes_text: whether columns of text may have this family.
-        keeps_rows: whether the statistics are the rows themselves, so that files and Dask arrays do not fit in memory.
-    """
 
-    takes_text: bool
-    keeps_rows: bool
+def check_smoothed_categories(model: NaiveModel, plan: Plan, options: NaiveOptions) -> None:
+    """Raise where smoothing is given for a category that its column does not have."""
+    given = options.smoothing if isinstance(options.smoothing, Mapping) else {}
+    known = {
+        plan.fields[column].name: conditional.categories_of(place)
+        for columns, conditional in model.groups
+        for place, column in enumerate(columns)
+    }
+    for name, asked in given.items():
+        unknown = [category for category in asked if category not in known[name]] if isinstance(asked, Mapping) else []
+        if unknown:
+            listed = format_categories(known[name])
+            raise OptionError(
+                f"names the category {unknown[0]!r}, which the column does not have",
+                argument=f"smoothing[{name!r}]",
+                fix=f"its categories are {listed}" if known[name] else "its family has none: give a number",
+            )
 
-    def summarise(self, rows: Any, columns: Array, y: Array, weight: Array | None, C: int) -> Any:
-        """The statistics of columns (g,) of a block whose rows have the classes y (b,) int32; they merge with `+`."""
-        ...
 
-    def estimate(self, statistics: Any, fields: tuple[Field, ...], options: NaiveOptions) -> Conditional:
-        """The densities of the g columns in each class."""
-        ...
+def check_partial_fit(more: NaiveStatistics, plan: Plan) -> None:
+    """Raise where rows of a later `partial_fit` contradict the families that were chosen by the first ones."""
+    for (factor, columns), part in zip(plan.groups, more.parts, strict=True):
+        factor.check_more(part, plan.fields_in(columns), plan.reasons_in(columns))
 
-    def pack(self, statistics: Any, conditional: Any) -> tuple[dict[str, Array], Any]:
-        """Arrays, and values for a header, that hold all of it."""
-        ...
 
-    def unpack(
-        self, arrays: Mapping[str, Array], header: Any, fields: tuple[Field, ...], options: NaiveOptions
-    ) -> tuple[Any, Conditional]:
-        """The statistics and the densities of `pack`."""
-        ...
+def warn_naive_fit(statistics: NaiveStatistics, plan: Plan, options: NaiveOptions, classes: Array) -> None:
+    """Warn of columns whose fit deserves a second look: constant in a class, or the names of rows."""
+    for (factor, columns), part in zip(plan.groups, statistics.parts, strict=True):
+        fields, reasons = plan.fields_in(columns), plan.reasons_in(columns)
+        for message in factor.fit_warnings(part, fields, reasons, options, classes):
+            warnings.warn(message, DataWarning, stacklevel=3)

@@ -1,4 +1,4 @@
-"""Naive Bayes to a file and back: statistics and options, from which the model follows; and to scikit-learn."""
+"""Store naive Bayes in a file, as statistics and options, from which the model follows; export it to scikit-learn."""
 
 from __future__ import annotations
 
@@ -8,30 +8,32 @@ from typing import Any
 
 import numpy as np
 
-from eigenlens import model_file as io
 from eigenlens.arrays import Array
-from eigenlens.bayes.naive.checks import check_naive_options
+from eigenlens.bayes.naive.families import FACTORS
+from eigenlens.bayes.naive.families.base import LinearRule, NaiveOptions
 from eigenlens.bayes.naive.families.categorical import CategoricalFactor
 from eigenlens.bayes.naive.fit import NaiveStatistics
-from eigenlens.bayes.naive.model import Group, LinearRule, NaiveModel
-from eigenlens.bayes.naive.options import NaiveOptions
-from eigenlens.bayes.naive.plan import FACTORS, FamilyChoice, Plan
+from eigenlens.bayes.naive.model import Group, NaiveModel
+from eigenlens.bayes.naive.options import check_naive_options
+from eigenlens.bayes.naive.plan import FamilyChoice, Plan
 from eigenlens.data.category_storage import pack_categories, unpack_categories
 from eigenlens.data.column_kinds import Field
 from eigenlens.errors import OptionError
-from eigenlens.estimator.storage import named_features, storable_parameters
+from eigenlens.estimator.storage import new_estimator, storable_parameters, write_estimator
+from eigenlens.model_file import arrays_under
 
 __all__ = ["logistic", "restore", "save"]
 
-STORED = FACTORS | {"two levels": CategoricalFactor(two=True)}
+STORED_FACTORS = FACTORS | {"two levels": CategoricalFactor(two=True)}
+"""Families by the name that a file has for them."""
 
 
 def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted classifier to `path`."""
     plan: Plan = estimator._plan
-    arrays, groups = _packed(plan, estimator._statistics, estimator.model_)
+    arrays, groups = _pack_groups(plan, estimator._statistics, estimator.model_)
     header = {
-        "parameters": {name: _pairs(value, name) for name, value in storable_parameters(estimator).items()},
+        "parameters": {name: _pack_parameter(value, name) for name, value in storable_parameters(estimator).items()},
         "classes": pack_categories(estimator.classes_.tolist(), "y"),
         "class_dtype": estimator.classes_.dtype.str,
         "fields": [
@@ -41,52 +43,51 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
         "choices": [[choice.family, choice.reason] for choice in plan.choices],
         "groups": groups,
         "frame": estimator._frame,
-        "feature_names": named_features(estimator),
     }
-    io.write(path, estimator._kind, arrays, header)
+    write_estimator(estimator, path, arrays, header)
 
 
-def _packed(plan: Plan, statistics: NaiveStatistics, model: NaiveModel) -> tuple[dict[str, Array], list[Any]]:
-    """The arrays of all groups by name, and what the header says of each."""
+def _pack_groups(plan: Plan, statistics: NaiveStatistics, model: NaiveModel) -> tuple[dict[str, Array], list[Any]]:
+    """Return the arrays of all groups by name, and the entry of each in the header."""
     arrays: dict[str, Array] = {"weight": statistics.weight, "prior": model.prior}
     groups = []
     for g, ((factor, columns), part) in enumerate(zip(plan.groups, statistics.parts, strict=True)):
-        packed, said = factor.pack(part, model.groups[g].conditional)
+        packed, entry = factor.pack(part, model.groups[g].conditional)
         arrays |= {f"group{g}.{name}": array for name, array in packed.items()}
-        family = next(name for name, known in STORED.items() if known == factor and type(known) is type(factor))
-        groups.append({"family": family, "columns": list(columns), "said": said})
+        family = next(name for name, known in STORED_FACTORS.items() if known == factor and type(known) is type(factor))
+        groups.append({"family": family, "columns": list(columns), "said": entry})
     return arrays, groups
 
 
-def _pairs(value: Any, name: str) -> Any:
-    """A mapping as pairs, since its keys may be numbers, and other categories; arrays as lists."""
+def _pack_parameter(value: Any, name: str) -> Any:
+    """Return a parameter for the header: a mapping as pairs, since its keys need not be text, and arrays as lists."""
     if isinstance(value, Mapping):
-        return {"$pairs": [[*pack_categories([key], name), _pairs(inner, name)] for key, inner in value.items()]}
+        return {
+            "$pairs": [[*pack_categories([key], name), _pack_parameter(inner, name)] for key, inner in value.items()]
+        }
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     if value is None or isinstance(value, str | int | float | bool | list | tuple):
         return value
-    raise OptionError(f"{name} holds {value!r}, which cannot be saved; use names and numbers.")
+    raise OptionError(f"holds {value!r}, which cannot be saved", argument=name, fix="use names and numbers")
 
 
-def _unpaired(value: Any) -> Any:
+def _unpack_parameter(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
-    return {unpack_categories([key])[0]: _unpaired(inner) for key, inner in value["$pairs"]}
+    return {unpack_categories([key])[0]: _unpack_parameter(inner) for key, inner in value["$pairs"]}
 
 
 def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
-    """The classifier that `save` wrote."""
-    estimator = cls(**{name: _unpaired(value) for name, value in header["parameters"].items()})
+    """Return the classifier that `save` wrote."""
     plan = _plan(header)
+    parameters = {name: _unpack_parameter(value) for name, value in header["parameters"].items()}
+    estimator = new_estimator(cls, header, len(plan.fields), **parameters)
     options = check_naive_options(estimator, plan.fields)
-    estimator._statistics, estimator._model = _unpacked(plan, arrays, header["groups"], options)
+    estimator._statistics, estimator._model = _unpack_groups(plan, arrays, header["groups"], options)
     estimator._plan, estimator._frame = plan, header["frame"]
     estimator.classes_ = np.empty(len(header["classes"]), dtype=np.dtype(header["class_dtype"]))
     estimator.classes_[:] = unpack_categories(header["classes"])
-    estimator.n_features_in_ = len(plan.fields)
-    if header["feature_names"]:
-        estimator.feature_names_in_ = np.asarray(header["feature_names"], dtype=object)
     return estimator
 
 
@@ -95,26 +96,25 @@ def _plan(header: dict[str, Any]) -> Plan:
         Field(unpack_categories([name])[0], kind, None if categories is None else unpack_categories(categories))
         for name, kind, categories in header["fields"]
     )
-    choices = tuple(FamilyChoice(f.name, *said) for f, said in zip(fields, header["choices"], strict=True))
-    return Plan(fields, choices, tuple((STORED[g["family"]], tuple(g["columns"])) for g in header["groups"]))
+    choices = tuple(FamilyChoice(f.name, *entry) for f, entry in zip(fields, header["choices"], strict=True))
+    return Plan(fields, choices, tuple((STORED_FACTORS[g["family"]], tuple(g["columns"])) for g in header["groups"]))
 
 
-def _unpacked(
-    plan: Plan, arrays: dict[str, Array], said: list[Any], options: NaiveOptions
+def _unpack_groups(
+    plan: Plan, arrays: dict[str, Array], entries: list[Any], options: NaiveOptions
 ) -> tuple[NaiveStatistics, NaiveModel]:
-    """The statistics and the model of `_packed`."""
+    """Return the statistics and the model that `_pack_groups` stored."""
     parts, groups = [], []
     for g, (factor, columns) in enumerate(plan.groups):
-        start = f"group{g}."
-        own = {name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)}
-        part, conditional = factor.unpack(own, said[g]["said"], plan.fields_in(columns), options)
+        own = arrays_under(f"group{g}", arrays)
+        part, conditional = factor.unpack(own, entries[g]["said"], plan.fields_in(columns), options)
         parts.append(part)
         groups.append(Group(np.array(columns), conditional))
     return NaiveStatistics(arrays["weight"], tuple(parts)), NaiveModel(arrays["prior"], tuple(groups))
 
 
 def logistic(estimator: Any, rule: LinearRule) -> Any:
-    """The LogisticRegression of a linear rule: for two classes the difference of their lines."""
+    """Return the LogisticRegression of a linear rule; for two classes, of the difference of their lines."""
     from sklearn.linear_model import LogisticRegression
 
     two = len(estimator.classes_) == 2

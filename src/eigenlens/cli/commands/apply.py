@@ -1,9 +1,4 @@
-"""Commands that apply a fitted model to rows: transform, denoise, impute, predict.
-
-A fitted model, rows and an output: what the commands that apply models share.
-
-Predicted classes held against those that a table says: how many are right, and which are taken for which.
-"""
+"""Commands that apply a fitted model to rows: `eigenlens transform`, `denoise`, `impute` and `predict`."""
 
 from __future__ import annotations
 
@@ -15,37 +10,39 @@ import numpy as np
 import typer
 
 from eigenlens.arrays import Array
-from eigenlens.cli.errors import refuse
-from eigenlens.cli.options import DataFiles, ModelFile, Output, Reading, Running, takes
-from eigenlens.cli.output import aligned, counted
-from eigenlens.cli.present import require_files
+from eigenlens.cli.errors import fail
+from eigenlens.cli.input_files import require_files
+from eigenlens.cli.options import DataFiles, ModelFile, Output, ReadingOptions, RunningOptions, takes
+from eigenlens.cli.output import count_noun, limited_table
 
 __all__ = [
-    "Judged",
-    "apply",
-    "beside",
+    "Confusion",
+    "apply_model",
+    "class_name",
     "columns_of",
+    "compare_classes",
     "denoise",
     "free_column",
-    "give",
+    "give_columns",
+    "id_and_label",
     "impute",
-    "judge",
     "predict",
     "require_memory",
     "row_names",
-    "spelled",
     "transform",
     "weighted_mean",
     "would_write",
 ]
 
 
-@takes(reading=Reading, running=Running)
-def transform(model: ModelFile, files: DataFiles, reading: Reading, running: Running, output: Output = None) -> None:
-    """Scores of rows: principal components, factors, discriminants.
+@takes(reading=ReadingOptions, running=RunningOptions)
+def transform(
+    model: ModelFile, files: DataFiles, reading: ReadingOptions, running: RunningOptions, output: Output = None
+) -> None:
+    """Compute the scores of rows: principal components, factors, discriminants.
 
-    The model's columns are taken from the table by their names; other columns do not matter. The columns of --id and
-    --label are copied beside the scores.
+    The columns of the model are taken from the table by their names; other columns do not matter. The columns of --id
+    and --label are copied beside the scores.
     """
 
     def scores(found: Any, table: Any) -> dict[str, Any]:
@@ -54,21 +51,21 @@ def transform(model: ModelFile, files: DataFiles, reading: Reading, running: Run
         Z = found.transform(table.source)
         return dict(zip(axis_names(found, Z.shape[1]), Z.T, strict=True))
 
-    apply(model, files, reading, running, output, ("transform", "transform rows"), scores)
+    apply_model(model, files, reading, running, output, ("transform", "transform rows"), scores)
 
 
-@takes(reading=Reading, running=Running)
+@takes(reading=ReadingOptions, running=RunningOptions)
 def denoise(
     model: ModelFile,
     files: DataFiles,
-    reading: Reading,
-    running: Running,
+    reading: ReadingOptions,
+    running: RunningOptions,
     components: Annotated[
         int | None, typer.Option("--components", "-k", metavar="K", help="kpca: use only the first K components.")
     ] = None,
     output: Output = None,
 ) -> None:
-    """Rows as the model sees them: projected, and brought back.
+    """Reconstruct rows from their scores, without the noise.
 
     For pca, ppca and fa this is the reconstruction; for kpca the pre-image of the projection in feature space.
     """
@@ -77,34 +74,34 @@ def denoise(
         X = _denoised(found, table.source, components)
         return dict(zip(row_names(found, X.shape[1]), X.T, strict=True))
 
-    apply(model, files, reading, running, output, ("inverse_transform", "denoise rows"), rows)
+    apply_model(model, files, reading, running, output, ("inverse_transform", "denoise rows"), rows)
 
 
 def _denoised(found: Any, source: Any, k: int | None) -> Any:
     if hasattr(found, "denoise"):
         return found.denoise(source, n_components=k)
     if k is not None:
-        refuse("-k is for kernel components here", "fit the model with fewer components, and denoise with that")
+        fail("-k is only for kernel PCA here", "fit the model with fewer components, and denoise with that")
     return found.inverse_transform(found.transform(source))
 
 
-@takes(reading=Reading, running=Running)
+@takes(reading=ReadingOptions, running=RunningOptions)
 def impute(
     model: ModelFile,
     files: DataFiles,
-    reading: Reading,
-    running: Running,
+    reading: ReadingOptions,
+    running: RunningOptions,
     std: Annotated[
         bool,
         typer.Option(
-            "--std", metavar="", help="Add a column NAME_std a column: standard deviations of what was filled in."
+            "--std", metavar="", help="Add a column NAME_std per column: the standard deviations of imputed values."
         ),
     ] = False,
     output: Output = None,
 ) -> None:
-    """Fill missing entries with their means given the rest of the row.
+    """Fill in missing values by their means given the rest of the row.
 
-    With --std, a value that was filled in lies within 1.96 standard deviations with probability 0.95.
+    With --std, the true value lies within 1.96 standard deviations with probability 0.95.
     """
 
     def rows(found: Any, table: Any) -> dict[str, Any]:
@@ -115,22 +112,24 @@ def impute(
         filled = dict(zip(names, X.T, strict=True))
         return filled | {f"{name}_std": column for name, column in zip(names, deviations.T, strict=True)}
 
-    apply(model, files, reading, running, output, ("impute", "impute"), rows)
+    apply_model(model, files, reading, running, output, ("impute", "impute"), rows)
 
 
-@takes(reading=Reading, running=Running)
+@takes(reading=ReadingOptions, running=RunningOptions)
 def predict(
     model: ModelFile,
     files: DataFiles,
-    reading: Reading,
-    running: Running,
-    proba: Annotated[bool, typer.Option("--proba", metavar="", help="Add a column a class: its probability.")] = False,
+    reading: ReadingOptions,
+    running: RunningOptions,
+    proba: Annotated[
+        bool, typer.Option("--proba", metavar="", help="Add one column per class: its probability.")
+    ] = False,
     output: Output = None,
 ) -> None:
-    """The class of each row, or its component of a mixture.
+    """Predict the class of each row, or its component of a mixture.
 
-    With --proba also the probability of every class. With --label a classifier's accuracy is said too, and which
-    classes it takes for which.
+    With --proba also the probability of every class. With --label also the accuracy of a classifier, and its
+    confusion matrix.
     """
 
     def classes(found: Any, table: Any) -> dict[str, Any]:
@@ -141,133 +140,140 @@ def predict(
             columns |= {f"p({name})": p for name, p in zip(names, P.T, strict=True)}
         return columns
 
-    apply(model, files, reading, running, output, ("predict", "predict classes"), classes, _judged)
+    apply_model(model, files, reading, running, output, ("predict", "predict classes"), classes, _confusion)
 
 
-def _judged(found: Any, table: Any, columns: dict[str, Any]) -> Any:
-    """What predictions are worth, by the rows whose class the table says."""
-    from eigenlens.cli.roles import gaps_of
+def _confusion(found: Any, table: Any, columns: dict[str, Any]) -> Any:
+    """Return the confusion matrix of the rows whose class the table has."""
+    from eigenlens.cli.table_checks import is_missing
 
     if table.label is None or not hasattr(found, "classes_"):
         return None
-    known = ~gaps_of(table.label)
+    known = ~is_missing(table.label)
     weight = None if table.weight is None else table.weight[known]
-    return judge(found.classes_, columns["predicted"][known], table.label[known], weight) if known.any() else None
+    return (
+        compare_classes(found.classes_, columns["predicted"][known], table.label[known], weight)
+        if known.any()
+        else None
+    )
 
 
-def apply(
+def apply_model(
     model: str,
     files: list[str],
-    reading: Reading,
-    running: Running,
+    reading: ReadingOptions,
+    running: RunningOptions,
     output: str | None,
     able: tuple[str, str],
     work: Callable[[Any, Any], dict[str, Any]],
-    judged: Callable[[Any, Any, dict[str, Any]], Any] = lambda found, table, columns: None,
+    confusion: Callable[[Any, Any, dict[str, Any]], Any] = lambda found, table, columns: None,
 ) -> None:
-    """Load, read, work, write. `able`: the method that the model must have, and what it is for."""
+    """Load the model, read the rows, do the work and write. `able`: the method that is needed, and what it is for."""
     require_files(model, files)
+    from eigenlens.cli.input_table import read_table
     from eigenlens.cli.model_options import require_method, takes_text
-    from eigenlens.cli.output_files import FORMATS, checked_target
-    from eigenlens.cli.reading import read_table
+    from eigenlens.cli.output_files import OUTPUT_FORMATS, check_target
     from eigenlens.cli.session import session
     from eigenlens.estimator.storage import load
 
     with session(running) as now:
-        target = checked_target(output, running.force, FORMATS)
+        target = check_target(output, running.force, OUTPUT_FORMATS)
         found = load(model)
         require_method(found, *able)
         with now.progress("reading"):
             table = read_table(files, reading, running, model=found, mixed=takes_text(found))
-        now.tell(read=table.facts)
+        now.add_facts(read=table.facts)
         if target is not None or running.dry_run:
             now.say("read", str(table))
         if running.dry_run:
-            return now.would(f"{able[1]} with {type(found).__name__}", *would_write(target))
-        if able[0] in WIDE:
+            return now.show_plan(f"{able[1]} with {type(found).__name__}", *would_write(target))
+        if able[0] in AS_WIDE_AS_ROWS:
             require_memory(table.n * table.d, running)
         with now.progress(able[1]):
             columns = work(found, table)
-        now.check()
-        verdict = judged(found, table, columns)
-        give(now, beside(table, reading) | columns, target, verdict)
+        now.check_interrupt()
+        give_columns(now, id_and_label(table, reading) | columns, target, confusion(found, table, columns))
     return None
 
 
-WIDE = {"inverse_transform", "impute"}
-"""What gives as many numbers as it takes."""
+AS_WIDE_AS_ROWS = {"inverse_transform", "impute"}
+"""Methods whose result has as many numbers as the rows."""
 
 
-def require_memory(entries: int, running: Running) -> None:
-    """Refuse a result that is larger than what may be held."""
-    from eigenlens.cli.opening import memory_limit
-    from eigenlens.cli.output_files import in_words
+def require_memory(entries: int, running: RunningOptions) -> None:
+    """Raise an error if a result is larger than the memory that may be taken."""
+    from eigenlens.cli.input_table import memory_limit
+    from eigenlens.cli.output_files import format_size
 
     size, most = 8 * entries, memory_limit(running, share=1)
     if size > most:
-        what = f"the result takes {in_words(size)}, and {in_words(most)} may be taken"
-        refuse(what, "raise --max-memory, or take rows in parts, with --where or -n", "resources")
+        what = f"the result needs {format_size(size)} of memory, and {format_size(most)} may be taken"
+        fail(what, "raise --max-memory, or work on the rows in parts, with --where or -n", "resources")
 
 
 def would_write(target: Any) -> list[str]:
-    """What a dry run would write."""
+    """Return the file that a dry run would write, as a line of its plan."""
     return [] if target is None else [f"write {target}"]
 
 
 def row_names(model: Any, d: int) -> tuple[str, ...]:
-    """The names of the columns of a model's rows."""
+    """Return the names of the columns of a model's rows."""
     from eigenlens.tables.names import feature_names
 
     return feature_names(model, d)
 
 
 def columns_of(X: Any, model: Any) -> dict[str, Any]:
-    """Rows as named columns, be they an array or a frame."""
+    """Return rows, an array or a frame, as named columns."""
     if hasattr(X, "columns"):
         return {str(name): X[name].to_numpy() for name in X.columns}
     return dict(zip(row_names(model, X.shape[1]), X.T, strict=True))
 
 
 def free_column(name: str, taken: Any) -> str:
-    """The name, with _ behind it as long as a column has it."""
+    """Return the name, with _ appended as long as a column has it."""
     return name if name not in taken else free_column(f"{name}_", taken)
 
 
-def beside(table: Any, reading: Reading) -> dict[str, Any]:
-    """The columns of ids and labels."""
+def id_and_label(table: Any, reading: ReadingOptions) -> dict[str, Any]:
+    """Return the columns of ids and labels."""
     pairs = ((reading.id, table.ids), (reading.label, table.label))
     return {str(name): values for name, values in pairs if values is not None}
 
 
-def give(now: Any, columns: dict[str, Any], target: Any, judged: Any = None) -> None:
-    """The columns into the file, or to standard output as CSV or JSON; with what predictions are worth, if known."""
+def give_columns(now: Any, columns: dict[str, Any], target: Any, confusion: Any = None) -> None:
+    """Write columns to the file, or to standard output as CSV or JSON; with the accuracy of predictions, if known."""
     from eigenlens.cli.output_files import write_table
 
     n = len(next(iter(columns.values())))
-    now.tell(rows=n, **({} if judged is None else judged.facts))
+    now.add_facts(rows=n, **({} if confusion is None else confusion.facts))
     if target is None and now.running.json:
-        now.tell(columns=columns)
+        now.add_facts(columns=columns)
         return
-    write_table(columns, target, now.check)
+    write_table(columns, target, now.check_interrupt)
     if target is None:
-        now.aside(*([] if judged is None else [judged.line]), *(f"warning: {text}" for text in now.told()))
+        now.say_aside(
+            *([] if confusion is None else [confusion.line]), *(f"warning: {text}" for text in now.warning_texts())
+        )
         return
-    if judged is not None:
-        now.say("score", judged.line)
-        now.show(str(judged))
-    now.wrote(target, note=f"{counted(n, 'row')}, {counted(len(columns), 'column')}")
-    now.tell(names=list(columns))
-    now.warned()
+    if confusion is not None:
+        now.say("score", confusion.line)
+        now.show(str(confusion))
+    now.show_written(target, note=f"{count_noun(n, 'row')}, {count_noun(len(columns), 'column')}")
+    now.add_facts(names=list(columns))
+    now.show_warnings()
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
-    """Classes by their names, true (rows) and predicted (columns).
+class Confusion:
+    """Confusion matrix of classes by their names, true (rows) and predicted (columns).
 
     Attributes:
-        true: names of the rows of `counts`, classes that the model does not know last. predicted: of its columns.
-        counts: (t, p) Σ w of the rows of a class that were taken for another. right: (n,) 1.0 where they agree.
-        accuracy, error: the share that is right, and its standard error.
+        true: names of the rows of `counts`, with classes that the model does not know at the end.
+        predicted: names of the columns of `counts`.
+        counts: (t, p) total weight of the rows of one class that were predicted as another.
+        right: (n,) 1.0 where the two agree.
+        accuracy, error: the weighted share of correct rows, and its standard error.
     """
 
     true: list[str]
@@ -284,11 +290,11 @@ class Judged:
             [name, *(f"{count:,.6g}" for count in row[:most]), *([""] if len(self.predicted) > most else [])]
             for name, row in zip(self.true, self.counts, strict=True)
         ]
-        return aligned(header, lines)
+        return limited_table(header, lines)
 
     @property
     def line(self) -> str:
-        """The accuracy in words."""
+        """The accuracy as a line of text."""
         return f"accuracy {self.accuracy:.6g} ± {self.error:.2g}"
 
     @property
@@ -298,27 +304,27 @@ class Judged:
         return {"accuracy": self.accuracy, "standard_error": self.error, "confusion": table}
 
 
-def judge(classes: Any, predicted: Any, label: Array, weight: Array | None) -> Judged:
-    """Compare predicted classes (n,) with labels (n,) by their names.
+def compare_classes(classes: Any, predicted: Any, label: Array, weight: Array | None) -> Confusion:
+    """Return the confusion matrix of predicted classes (n,) and labels (n,), compared by name.
 
-    >>> found = judge([0, 1], np.array([0, 1, 1]), np.array([0.0, 1.0, 0.0]), None)
+    >>> found = compare_classes([0, 1], np.array([0, 1, 1]), np.array([0.0, 1.0, 0.0]), None)
     >>> found.counts.tolist(), round(found.accuracy, 3)
     ([[1.0, 1.0], [0.0, 1.0]], 0.667)
     """
-    known, said, true = ([*map(spelled, np.asarray(each).tolist())] for each in (classes, predicted, label))
+    known, guess, true = ([*map(class_name, np.asarray(each).tolist())] for each in (classes, predicted, label))
     names = list(dict.fromkeys([*known, *sorted(set(true) - set(known))]))
     rows, columns = ({name: i for i, name in enumerate(each)} for each in (names, known))
     counts = np.zeros((len(names), len(known)))
     w = np.ones(len(true)) if weight is None else weight
-    np.add.at(counts, ([rows[name] for name in true], [columns[name] for name in said]), w)
-    right = np.array([a == b for a, b in zip(true, said, strict=True)], dtype=np.float64)
-    return Judged(names, known, counts, right, *weighted_mean(right, weight))
+    np.add.at(counts, ([rows[name] for name in true], [columns[name] for name in guess]), w)
+    right = np.array([a == b for a, b in zip(true, guess, strict=True)], dtype=np.float64)
+    return Confusion(names, known, counts, right, *weighted_mean(right, weight))
 
 
-def spelled(value: Any) -> str:
-    """A class by its name: 1 and 1.0 are one class, and a gap is none.
+def class_name(value: Any) -> str:
+    """Return the name of a class: 1 and 1.0 are the same class.
 
-    >>> spelled(1.0), spelled(1), spelled("a"), spelled(None)
+    >>> class_name(1.0), class_name(1), class_name("a"), class_name(None)
     ('1', '1', 'a', '(missing)')
     """
     if value is None or value != value or value == "":
@@ -327,7 +333,7 @@ def spelled(value: Any) -> str:
 
 
 def weighted_mean(values: Array, weight: Array | None) -> tuple[float, float]:
-    """The weighted mean and its standard error."""
+    """Return the weighted mean and its standard error."""
     w = np.ones(len(values)) if weight is None else weight
     mean, n = float(np.average(values, weights=w)), float(w.sum())
     return mean, float(np.sqrt(np.average((values - mean) ** 2, weights=w) / max(n - 1.0, 1.0)))

@@ -1,4 +1,4 @@
-"""`eigenlens compare`: which density fits best on rows held out."""
+"""`eigenlens compare`: densities compared by the log-likelihood of held-out rows."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Annotated, Any
 
 import typer
 
-from eigenlens.cli.errors import exit_status, refuse
+from eigenlens.cli.errors import exit_status, fail
+from eigenlens.cli.input_files import require_files
 from eigenlens.cli.model_options import commands, find_model, flag_of, joined, make_estimator, option_value
-from eigenlens.cli.options import DataFiles, Output, Reading, Running, flags, takes
-from eigenlens.cli.present import require_files
+from eigenlens.cli.options import DataFiles, Output, ReadingOptions, RunningOptions, given_flags, takes
 from eigenlens.errors import EigenlensError, OptionError
 
-__all__ = ["compare"]
+__all__ = ["compare_densities"]
 
 
-@takes(reading=Reading, running=Running)
-def compare(
+@takes(reading=ReadingOptions, running=RunningOptions)
+def compare_densities(
     files: DataFiles,
-    reading: Reading,
-    running: Running,
+    reading: ReadingOptions,
+    running: RunningOptions,
     models: Annotated[
         list[str] | None,
         typer.Option(
@@ -31,102 +31,102 @@ def compare(
             help="Models, separated by commas, each with options after colons: gmm:k=3,kde:bandwidth=scott,fa:k=2.",
         ),
     ] = None,
-    cv: Annotated[int, typer.Option("--cv", metavar="N", min=2, help="How many folds.")] = 5,
+    cv: Annotated[int, typer.Option("--cv", metavar="N", min=2, help="Number of folds.")] = 5,
     output: Output = None,
 ) -> None:
     """Compare densities by the log-likelihood of held-out rows.
 
-    Every model is fitted to all folds but one and asked for the log density of the rows of that one. A difference of
-    more than about two of its standard errors is a real one. Default models: ppca, fa, gmm with 1 to 3 Gaussians, kde.
+    Every model is fitted to all folds but one, and scored by the log-density of the rows of that one. A difference is
+    real if it is more than about two of its standard errors. Default: ppca, fa, gmm with 1 to 3 Gaussians, and kde.
 
-    With --quiet the name of the best model is all that is printed.
+    With --quiet only the name of the best model is printed.
     """  # fmt: skip
     require_files(files)
-    from eigenlens.cli.output_files import FORMATS, checked_target, write_table
-    from eigenlens.cli.reading import read_table
+    from eigenlens.cli.input_table import read_table
+    from eigenlens.cli.output_files import OUTPUT_FORMATS, check_target, write_table
     from eigenlens.cli.session import session
 
     with session(running) as now:
-        target = checked_target(output, running.force, FORMATS)
-        estimators = dict(_model(word, running) for word in _words(models))
+        target = check_target(output, running.force, OUTPUT_FORMATS)
+        estimators = dict(_make_model(word, running) for word in _model_words(models))
         with now.progress("reading"):
             table = read_table(files, reading, running)
         now.say("read", str(table))
-        now.tell(read=table.facts, cv=cv)
+        now.add_facts(read=table.facts, cv=cv)
         if running.dry_run:
             written = [] if target is None else [f"write {target}"]
-            return now.would(f"compare {', '.join(estimators)} in {cv} folds", *written, models=list(estimators))
-        found = _compared(estimators, table, cv, running, now)
+            return now.show_plan(f"compare {', '.join(estimators)} in {cv} folds", *written, models=list(estimators))
+        found = _compare_models(estimators, table, cv, running, now)
         now.show(str(found))
-        rows = _rows(found)
-        now.tell(best=found.best, table=rows, failures=found.failures)
+        rows = _table_columns(found)
+        now.add_facts(best=found.best, table=rows, failures=found.failures)
         if running.quiet and not running.json:
             print(found.best)
         if target is not None:
-            write_table(rows, target, now.check)
-        now.wrote(target)
-        now.warned()
-        following = _next(found.best, files, reading)
+            write_table(rows, target, now.check_interrupt)
+        now.show_written(target)
+        now.show_warnings()
+        following = _next_command(found.best, files, reading)
         now.say("next", following)
-        now.tell(next=following)
+        now.add_facts(next=following)
     return None
 
 
-DEFAULT = ["ppca", "fa", "gmm:k=1", "gmm:k=2", "gmm:k=3", "kde"]
+DEFAULT_MODELS = ["ppca", "fa", "gmm:k=1", "gmm:k=2", "gmm:k=3", "kde"]
 
 
-def _words(models: list[str] | None) -> list[str]:
-    typed = [word.strip() for each in models or DEFAULT for word in each.split(",") if word.strip()]
+def _model_words(models: list[str] | None) -> list[str]:
+    typed = [word.strip() for each in models or DEFAULT_MODELS for word in each.split(",") if word.strip()]
     given = [each for word in typed for each in _numbered(word)]
     doubled = [word for i, word in enumerate(given) if word in given[:i]]
     if doubled:
-        refuse(f"--models names {doubled[0]} twice", "name each once, or give them different options: gmm:k=2,gmm:k=3")
+        fail(f"--models names {doubled[0]} twice", "name each once, or give them different options: gmm:k=2,gmm:k=3")
     return given
 
 
 def _numbered(word: str) -> list[str]:
-    """A mixture whose number of Gaussians nobody has said is tried with one, two and three.
+    """Return a mixture without a number of Gaussians as three, with one, two and three.
 
     >>> _numbered("gmm:covariance=diag"), _numbered("kde")
     (['gmm:k=1:covariance=diag', 'gmm:k=2:covariance=diag', 'gmm:k=3:covariance=diag'], ['kde'])
     """
     name, *settings = word.split(":")
-    said = any(setting.startswith(("k=", "n_components=")) for setting in settings)
-    return [":".join([name, f"k={k}", *settings]) for k in (1, 2, 3)] if name == "gmm" and not said else [word]
+    given = any(setting.startswith(("k=", "n_components=")) for setting in settings)
+    return [":".join([name, f"k={k}", *settings]) for k in (1, 2, 3)] if name == "gmm" and not given else [word]
 
 
-def _model(word: str, running: Running) -> tuple[str, Any]:
-    """The name of a model and its options, and the estimator."""
+def _make_model(word: str, running: RunningOptions) -> tuple[str, Any]:
+    """Return a word of --models, and its estimator."""
     name, *settings = word.split(":")
     pairs = [setting.partition("=") for setting in settings]
     if any(not sign for _, sign, _ in pairs):
-        refuse(f"--models {word} has an option without a value", "write NAME:OPTION=VALUE, for instance gmm:k=3")
+        fail(f"--models {word} has an option without a value", "write NAME:OPTION=VALUE, for instance gmm:k=3")
     entry = find_model(name)
     if not entry.density:
-        refuse(f"{name} has no density of rows, so it cannot be compared", f"use {joined(commands('density'))}")
+        fail(f"{name} has no density of rows, so it cannot be compared", f"use {joined(commands('density'))}")
     options = {key: option_value(value) for key, _, value in pairs if key in entry.options}
     extra = {key: option_value(value) for key, _, value in pairs if key not in entry.options}
     return word, make_estimator(name, options, extra, running.seed)
 
 
-def _compared(estimators: dict[str, Any], table: Any, cv: int, running: Running, now: Any) -> Any:
+def _compare_models(estimators: dict[str, Any], table: Any, cv: int, running: RunningOptions, now: Any) -> Any:
     from eigenlens.comparison.compare import compare as held_out
 
     if cv > table.n:
-        refuse(f"--cv {cv} is more than the {table.n} rows", f"use at most --cv {table.n}")
+        fail(f"--cv {cv} is more than the {table.n} rows", f"use at most --cv {table.n}")
     with now.progress(f"{len(estimators)} models in {cv} folds"):
         found = held_out(estimators, table.named_rows, cv=cv, sample_weight=table.weight, random_state=running.seed)
-    now.check()
+    now.check_interrupt()
     if len(found.failures) == len(found.names):
         first, cause = next((why, found.causes.get(name)) for name, why in found.failures.items())
         if isinstance(cause, OptionError):
             raise cause
-        refuse(f"no model could be fitted: {first}", "look at the table with eigenlens info", "data")
+        fail(f"no model could be fitted: {first}", "look at the table with eigenlens info", "data")
     flagged = {name: exit_status(error)[1] for name, error in found.causes.items() if isinstance(error, EigenlensError)}
     return replace(found, failures=dict(found.failures) | flagged)
 
 
-def _rows(found: Any) -> dict[str, Any]:
+def _table_columns(found: Any) -> dict[str, Any]:
     return {
         "model": list(found.names),
         "log_density": found.means,
@@ -137,19 +137,19 @@ def _rows(found: Any) -> dict[str, Any]:
     }
 
 
-def _next(best: str, files: list[str], reading: Reading) -> str:
-    """The command that fits the best model to the same rows."""
+def _next_command(best: str, files: list[str], reading: ReadingOptions) -> str:
+    """Return the command that fits the best model to the same rows."""
     from eigenlens.cli.output_files import free_name
 
-    name, *rest = _as_fit(best)
-    same = flags(reading, *(field.name for field in fields(reading)))
+    name, *rest = _fit_words(best)
+    same = given_flags(reading, *(field.name for field in fields(reading)))
     return shlex.join(["eigenlens", "fit", name, *files, *rest, *same, "-o", free_name(f"{name}.safetensors")])
 
 
-def _as_fit(word: str) -> list[str]:
-    """A model of --models as `fit` wants it.
+def _fit_words(word: str) -> list[str]:
+    """Return a model of --models as the words of `fit`.
 
-    >>> _as_fit("gmm:k=3"), _as_fit("kde:bandwidth=scott"), _as_fit("gmm:k=2:n_init=3")
+    >>> _fit_words("gmm:k=3"), _fit_words("kde:bandwidth=scott"), _fit_words("gmm:k=2:n_init=3")
     (['gmm', '-k', '3'], ['kde', '--bandwidth', 'scott'], ['gmm', '-k', '2', '--set', 'n_init=3'])
     """
     name, *settings = word.split(":")

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eigenlens.catalogue import page_of
-from eigenlens.cli.errors import refuse
+from eigenlens.cli.errors import fail
 from eigenlens.cli.model_options import flag_of, make_estimator
-from eigenlens.cli.options import Running, takes
-from eigenlens.cli.output import counted
+from eigenlens.cli.options import RunningOptions, takes
+from eigenlens.cli.output import count_noun
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from eigenlens.data.memory import ArraySource
     from eigenlens.pca.estimator import PCA
 
-__all__ = ["DEMO_MODELS", "demo", "findings", "main", "run_demo", "targets"]
+__all__ = ["DEMO_MODELS", "demo", "findings", "run_demo", "show_first_example", "targets"]
 
 DEMO_MODELS: dict[str, tuple[str, dict[str, Any]]] = {
     "uk-food": ("pca", {}),
@@ -48,9 +48,9 @@ FIRST = "uk-food"
 """The example that is shown unless another is asked for; the only one with plots and findings in sentences."""
 
 
-@takes(running=Running)
+@takes(running=RunningOptions)
 def demo(
-    running: Running,
+    running: RunningOptions,
     example: Annotated[
         str, typer.Argument(metavar="[EXAMPLE]", help="An embedded example; --list names them.")
     ] = FIRST,
@@ -76,27 +76,27 @@ def demo(
         if example not in EXAMPLES:
             near = difflib.get_close_matches(example, EXAMPLES, n=1)
             guess = f"did you mean {near[0]}? " if near else ""
-            refuse(f"{example!r} is not an example", f"{guess}use one of {', '.join(EXAMPLES)}")
+            fail(f"{example!r} is not an example", f"{guess}use one of {', '.join(EXAMPLES)}")
         if data is not None:
             return _write_example(example, data, now)
         _check_folder(example, output, running)
         if running.dry_run:
             files = targets(example, output)
-            return now.would(f"write {', '.join(map(str, files))}", would_write=files)
+            return now.show_plan(f"write {', '.join(map(str, files))}", would_write=files)
         with now.progress("making the report"):
             written = run_demo(example, output, say=None if running.quiet or running.json else print)
-        now.check()
-        now.tell(example=example, written=written, next=_next_command(example))
+        now.check_interrupt()
+        now.add_facts(example=example, written=written, next=_next_command(example))
         now.say("next", _next_command(example))
     return None
 
 
-def _check_folder(example: str, output: str, running: Running) -> None:
+def _check_folder(example: str, output: str, running: RunningOptions) -> None:
     if Path(output).exists() and not Path(output).is_dir():
-        refuse(f"-o {output} is a file, and several are written", "name a folder")
+        fail(f"-o {output} is a file, and several are written", "name a folder")
     for each in targets(example, output):
         if each.exists() and not running.force:
-            refuse(f"'{each}' exists already", "choose another folder with -o, or replace it with --force")
+            fail(f"'{each}' exists already", "choose another folder with -o, or replace it with --force")
 
 
 def _next_command(example: str) -> str:
@@ -113,30 +113,30 @@ def _list_examples(now: Any) -> None:
     lines = [(each.name, f"{each.data.shape[0]} × {each.data.shape[1]}", each.about) for each in found]
     wide, tall = (max(len(line[j]) for line in lines) for j in (0, 1))
     now.say("examples", *(f"{name:<{wide}}  {shape:>{tall}}  {about}" for name, shape, about in lines))
-    now.tell(examples={each.name: {"shape": each.data.shape, "about": each.about} for each in found})
+    now.add_facts(examples={each.name: {"shape": each.data.shape, "about": each.about} for each in found})
 
 
 def _write_example(name: str, path: str, now: Any) -> None:
     import numpy as np
 
-    from eigenlens.cli.output_files import FORMATS, checked_target, write_table
+    from eigenlens.cli.output_files import OUTPUT_FORMATS, check_target, write_table
     from eigenlens.data.examples import load
 
-    target = checked_target(path, now.running.force, FORMATS)
+    target = check_target(path, now.running.force, OUTPUT_FORMATS)
     assert target is not None
     if now.running.dry_run:
-        now.would(f"write {target}", would_write=[target])
+        now.show_plan(f"write {target}", would_write=[target])
         return
     example = load(name)
     columns: dict[str, Any] = {} if target.suffix.lower() == ".npy" else {"id": np.array(example.rows)}
     if target.suffix.lower() != ".npy":
         columns |= {} if example.labels is None else {"label": np.array(example.labels)}
         columns |= {} if example.weight is None else {"weight": example.weight}
-    write_table(columns | dict(zip(example.columns, example.data.T, strict=True)), target, now.check)
-    now.wrote(target, note=counted(len(example.data), "row"))
+    write_table(columns | dict(zip(example.columns, example.data.T, strict=True)), target, now.check_interrupt)
+    now.show_written(target, note=count_noun(len(example.data), "row"))
     following = _fit_command(name, target, list(columns))
     now.say("next", following)
-    now.tell(next=following)
+    now.add_facts(next=following)
 
 
 def _fit_command(name: str, target: Path, roles: list[str]) -> str:
@@ -152,7 +152,7 @@ def _fit_command(name: str, target: Path, roles: list[str]) -> str:
 # ---- the demonstration itself -------------------------------------------------------------------------------
 
 
-def main(folder: str | os.PathLike[str] = "report") -> list[Path]:
+def show_first_example(folder: str | os.PathLike[str] = "report") -> list[Path]:
     """Print the variance table and what it means, write two plots and report.html into `folder`; return the paths."""
     return run_demo(FIRST, folder)
 
@@ -167,7 +167,7 @@ def run_demo(
     name: str, folder: str | os.PathLike[str] = "report", *, say: Callable[..., None] | None = print
 ) -> list[Path]:
     """Fit a model to an embedded example, describe it, and write plots and a report into `folder`; return the paths."""
-    from eigenlens.cli.summaries import call, summary
+    from eigenlens.cli.summaries import python_call, summarise
     from eigenlens.data.examples import load
 
     show = say or (lambda *words, **more: None)
@@ -176,8 +176,8 @@ def run_demo(
     estimator = make_estimator(model, options, {}, seed=0)
     weight = {} if example.weight is None else {"sample_weight": example.weight}
     estimator.fit(_named_rows(example), **weight)
-    line, table, _ = summary(estimator)
-    sentences = "\n".join(findings(estimator, example)) if name == FIRST else f"{call(estimator)}: {line}."
+    line, table, _ = summarise(estimator)
+    sentences = "\n".join(findings(estimator, example)) if name == FIRST else f"{python_call(estimator)}: {line}."
     show(example.about, table, sentences, sep="\n\n", end="\n\n")
     jobs = _plots(estimator, example, Path(folder)) if name == FIRST else []
     if page_of(estimator):
@@ -194,12 +194,12 @@ Job = tuple[Path, Callable[[Path], Any]]
 
 def _write_all(folder: Path, jobs: list[Job]) -> None:
     """Write all files or none; a folder that was made for them is removed if they cannot be written."""
-    from eigenlens.cli.output_files import write_whole
+    from eigenlens.cli.output_files import write_files
 
     new = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        write_whole(*jobs)
+        write_files(*jobs)
     except BaseException:
         if new:
             with contextlib.suppress(OSError):
@@ -285,4 +285,4 @@ def _most_isolated(z: Array) -> int:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:2])
+    show_first_example(*sys.argv[1:2])

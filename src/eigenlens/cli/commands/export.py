@@ -1,7 +1,4 @@
-"""`eigenlens export`: the parameters of a model as plain JSON or CSV, or a linear projection as ONNX.
-
-What a fitted model has learned, as plain numbers and texts with names along every axis: for other programs.
-"""
+"""`eigenlens export`: the parameters of a model as JSON or CSV, with names along every axis, or as ONNX."""
 
 from __future__ import annotations
 
@@ -15,19 +12,19 @@ import numpy as np
 import typer
 
 from eigenlens.catalogue import entry_of, import_part
-from eigenlens.cli.errors import refuse
-from eigenlens.cli.options import ModelFile, Running, takes
-from eigenlens.cli.present import require_files
+from eigenlens.cli.errors import fail
+from eigenlens.cli.input_files import require_files
+from eigenlens.cli.options import ModelFile, RunningOptions, takes
 from eigenlens.cli.summaries import axis_names
 from eigenlens.tables.names import feature_names
 
 __all__ = ["Parameter", "export", "parameters"]
 
 
-@takes(running=Running)
+@takes(running=RunningOptions)
 def export(
     model: ModelFile,
-    running: Running,
+    running: RunningOptions,
     output: Annotated[
         str | None,
         typer.Option(
@@ -39,25 +36,25 @@ def export(
         typer.Option("--only", metavar="NAME", help="One parameter, as a table with named rows and columns in CSV."),
     ] = None,
 ) -> None:
-    """Write what a model has learned for other programs.
+    """Write the parameters of a model for other programs.
 
-    JSON holds every parameter by its name in Python, and the names of the places along its axes. CSV has a line an
-    entry (parameter, row, column, value, text), or with --only a plain table of one parameter.
+    JSON holds every parameter by its name in Python, and the names along its axes. CSV has one line per entry
+    (parameter, row, column, value, text), or with --only a plain table of one parameter.
 
-    ONNX holds the projection of pca, ppca, fa and lda: X in, scores out, in float64; of lda also the label and the
+    ONNX holds the projection of pca, ppca, fa and lda: X in, scores out, in float64; for lda also the label and the
     probabilities. It is checked against this package where onnxruntime is installed (the extra onnx).
     """
     require_files(model)
-    from eigenlens.cli.output_files import checked_target, write_whole
+    from eigenlens.cli.output_files import check_target, write_files
     from eigenlens.cli.session import session
     from eigenlens.estimator.storage import load
 
     with session(running) as now:
-        target = checked_target(output, running.force, WRITERS)
+        target = check_target(output, running.force, EXPORT_FORMATS)
         found = load(model)
         values = _chosen(parameters(found), only, found)
         if running.dry_run:
-            return now.would(f"export {', '.join(values)}", *([] if target is None else [f"write {target}"]))
+            return now.show_plan(f"export {', '.join(values)}", *([] if target is None else [f"write {target}"]))
         if target is None:
             _print(found, values)
             now.running = replace(running, json=False)  # the document is the JSON value
@@ -65,12 +62,12 @@ def export(
         notes: list[str] = []
 
         def fill(path: Path) -> None:
-            notes.append(WRITERS[target.suffix.lower()](found, values, path, only is not None) or "")
+            notes.append(EXPORT_FORMATS[target.suffix.lower()](found, values, path, only is not None) or "")
 
         with now.progress("exporting"):
-            write_whole((target, fill), check=now.check)
-        now.wrote(target, note=notes[0])
-        now.tell(parameters=list(values), note=notes[0] or None)
+            write_files((target, fill), check=now.check_interrupt)
+        now.show_written(target, note=notes[0])
+        now.add_facts(parameters=list(values), note=notes[0] or None)
     return None
 
 
@@ -79,45 +76,51 @@ def _chosen(values: dict[str, Parameter], only: str | None, model: Any) -> dict[
         return values
     found = {name: value for name, value in values.items() if name.rstrip("_") == only.rstrip("_")}
     if not found:
-        refuse(f"--only {only}: a {type(model).__name__} has no such parameter", f"it has {', '.join(values)}")
+        fail(f"--only {only}: a {type(model).__name__} has no such parameter", f"it has {', '.join(values)}")
     return found
 
 
 def _print(found: Any, values: dict[str, Parameter]) -> None:
-    from eigenlens.cli.session import plain
+    from eigenlens.cli.session import to_json
 
-    print(json.dumps(plain(_document(found, values)), indent=2, ensure_ascii=False, allow_nan=False))
+    print(json.dumps(to_json(_document(found, values)), indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def _document(model: Any, values: dict[str, Parameter]) -> dict[str, Any]:
-    from eigenlens.cli.summaries import call
+    from eigenlens.cli.summaries import python_call
 
     names = [str(name) for name in getattr(model, "feature_names_in_", ())]
     numbers = {name: each.value for name, each in values.items()}
     places = {name: each.axes for name, each in values.items() if each.axes}
-    return {"model": type(model).__name__, "call": call(model), "columns": names, "parameters": numbers, "axes": places}
+    return {
+        "model": type(model).__name__,
+        "call": python_call(model),
+        "columns": names,
+        "parameters": numbers,
+        "axes": places,
+    }
 
 
 def _to_json(model: Any, values: dict[str, Parameter], path: Path, one: bool) -> None:
-    from eigenlens.cli.session import plain
+    from eigenlens.cli.session import to_json
 
-    text = json.dumps(plain(_document(model, values)), indent=1, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(to_json(_document(model, values)), indent=1, ensure_ascii=False, allow_nan=False)
     path.write_text(text + "\n", encoding="utf-8")
 
 
 def _to_csv(model: Any, values: dict[str, Parameter], path: Path, one: bool) -> None:
-    from eigenlens.cli.output_files import FORMATS
+    from eigenlens.cli.output_files import OUTPUT_FORMATS
 
-    FORMATS[".csv"](_wide(*next(iter(values.items()))) if one else _long(values), path)
+    OUTPUT_FORMATS[".csv"](_wide(*next(iter(values.items()))) if one else _long(values), path)
 
 
 def _wide(name: str, found: Parameter) -> dict[str, Any]:
-    """One parameter as a table: a name a row, and the values."""
+    """Return one parameter as a table, with the names of its rows."""
     import numpy as np
 
     array = np.asarray(found.value)
     if array.ndim > 2:
-        refuse(f"{name} has {array.ndim} axes, which no table has", "leave out --only, or write .json")
+        fail(f"{name} has {array.ndim} axes, and a table has two", "leave out --only, or write .json")
     rows = found.axes[0] if found.axes else [name.rstrip("_")]
     if array.ndim < 2:
         return {"name": rows, name.rstrip("_"): np.atleast_1d(array)}
@@ -125,7 +128,7 @@ def _wide(name: str, found: Parameter) -> dict[str, Any]:
 
 
 def _long(values: dict[str, Parameter]) -> dict[str, Any]:
-    """A line an entry: numbers in one column, texts in another."""
+    """Return one line per entry: numbers in one column, texts in another."""
     import numpy as np
 
     lines: list[tuple[str, str, str, float | None, str | None]] = []
@@ -144,12 +147,12 @@ def _to_onnx(model: Any, values: dict[str, Parameter], path: Path, one: bool) ->
     from eigenlens.cli.onnx import write_projection
 
     if one:
-        refuse("--only is for .json and .csv, and an ONNX file holds the whole projection", "leave out --only")
+        fail("--only is for .json and .csv, and an ONNX file holds the whole projection", "leave out --only")
     return write_projection(model, path)
 
 
-WRITERS = {".json": _to_json, ".csv": _to_csv, ".onnx": _to_onnx}
-"""How parameters are written, by suffix."""
+EXPORT_FORMATS = {".json": _to_json, ".csv": _to_csv, ".onnx": _to_onnx}
+"""Writers of parameters, by suffix."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,13 +164,13 @@ class Parameter:
 
 
 def parameters(model: Any) -> dict[str, Parameter]:
-    """{name: what it is} of a fitted model: its public attributes that end in `_`, and what its class keeps besides."""
+    """Return the parameters of a fitted model by name: its attributes that end in `_`, and what its entry exports."""
     entry = entry_of(model)
     more: dict[str, Parameter] = import_part(entry.export)(model) if entry and entry.export else {}
-    return _learned(model) | more
+    return _attributes(model) | more
 
 
-def _learned(model: Any) -> dict[str, Parameter]:
+def _attributes(model: Any) -> dict[str, Parameter]:
     found = {}
     for name in sorted(set(dir(type(model))) | set(vars(model))):
         if not name.endswith("_") or name.startswith("_"):
@@ -188,9 +191,9 @@ def _is_plain(value: Any) -> bool:
     return isinstance(value, bool | int | float | str | np.generic | np.ndarray)
 
 
-# ---- what the places along an axis are ----------------------------------------------------------------------
+# ---- names along the axes ----------------------------------------------------------------------
 
-AXES: dict[str, tuple[str, ...]] = {
+PARAMETER_AXES: dict[str, tuple[str, ...]] = {
     "components_": ("axis", "column"),
     "loadings_": ("column", "axis"),
     "scalings_": ("column", "axis"),
@@ -224,11 +227,11 @@ AXES: dict[str, tuple[str, ...]] = {
     "bounds": ("column", "bound"),
     "scales": ("row",),
 }
-"""What the places along each axis of a parameter are; those not listed are numbered."""
+"""What lies along each axis of a parameter; axes that are not listed are numbered."""
 
 
 def _axes(model: Any, name: str, value: Any) -> tuple[list[str], ...]:
-    kinds = AXES.get(name, ())
+    kinds = PARAMETER_AXES.get(name, ())
     if name == "covariances_" and getattr(model, "covariance_type", "") == "tied":
         kinds = ("column", "column")
     return tuple(_places(model, kinds[i] if i < len(kinds) else "", size) for i, size in enumerate(np.shape(value)))
@@ -244,35 +247,35 @@ def _places(model: Any, kind: str, size: int) -> list[str]:
     return axis_names(model, size) if kind == "axis" else [str(i) for i in range(size)]
 
 
-# ---- what some models keep besides ----------------------------------------------------------------------------
+# ---- parameters besides attributes ----------------------------------------------------------------------------
 
 
 def kernel_parameters(model: Any) -> dict[str, Parameter]:
-    """The rows that kernels are about, and what is done with them."""
+    """Return the rows that kernels are centred at, and their coefficients."""
     names = ("points", "weights", "bounds", "scales", "rows", "coefficients", "offset", "centre")
     found = {name: value for name, value in _parts(model.model_) if name in names and value is not None}
     return {name: Parameter(value, _axes(model, name, value)) for name, value in found.items()}
 
 
 def density_parameters(model: Any) -> dict[str, Parameter]:
-    """Those of the density of each class, after the name of the class."""
+    """Return the parameters of the density of each class, prefixed by the name of the class."""
     found: dict[str, Parameter] = {}
     for name, density in zip(model.classes_, model.densities_, strict=True):
-        found |= {f"{name}.{each}": value for each, value in _of_density(density).items()}
+        found |= {f"{name}.{each}": value for each, value in _one_density(density).items()}
     return found
 
 
-def _of_density(density: Any) -> dict[str, Parameter]:
-    """Those of an estimator, or the numbers of a frozen value; of one that is of some columns also what is in it."""
+def _one_density(density: Any) -> dict[str, Parameter]:
+    """Return the parameters of an estimator or a frozen value; of a density of some columns also those inside it."""
     if hasattr(density, "get_params"):
         return {name: value for name, value in parameters(density).items() if name != "feature_names_in_"}
     inner = getattr(density, "density", None)
-    inside = {} if inner is None else {f"density.{name}": value for name, value in _of_density(inner).items()}
+    inside = {} if inner is None else {f"density.{name}": value for name, value in _one_density(inner).items()}
     return dict(_flat(density)) | inside
 
 
 def family_parameters(model: Any) -> dict[str, Parameter]:
-    """Those of the columns of naive Bayes: by family, a class a line and a column a column."""
+    """Return the parameters of naive Bayes by family: one row per class, one column per feature."""
     classes, names = [str(each) for each in model.classes_], feature_names(model, model.n_features_in_)
     families = [str(choice.family) for choice in model.features_]
     found = {"families": Parameter(np.array(families), (list(names),))}
@@ -298,12 +301,12 @@ def _of_columns(name: str, value: Any, classes: list[str], own: list[str], condi
 
 
 def _parts(value: Any) -> Iterator[tuple[str, Any]]:
-    """The fields of a frozen value."""
+    """Yield the fields of a frozen value."""
     yield from ((each.name, getattr(value, each.name)) for each in fields(value) if each.repr)
 
 
 def _flat(value: Any) -> Iterator[tuple[str, Parameter]]:
-    """The numbers and texts in a frozen value, those of values in it after their names."""
+    """Yield the numbers and texts in a frozen value, and those of values inside it, prefixed by their names."""
     if not is_dataclass(value):
         return
     for name, part in _parts(value):

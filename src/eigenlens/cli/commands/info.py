@@ -8,10 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
-from eigenlens.cli.errors import refuse
-from eigenlens.cli.options import Parsing, Running, flags, takes
-from eigenlens.cli.output import counted
-from eigenlens.cli.present import require_files
+from eigenlens.cli.errors import fail
+from eigenlens.cli.input_files import require_files
+from eigenlens.cli.options import ParsingOptions, RunningOptions, given_flags, takes
+from eigenlens.cli.output import count_noun
 
 __all__ = ["info"]
 
@@ -19,13 +19,13 @@ SHOWN = 50
 """The most columns listed in words; --json has all."""
 
 
-@takes(reading=Parsing, running=Running)
+@takes(reading=ParsingOptions, running=RunningOptions)
 def info(
     files: Annotated[
         list[str], typer.Argument(metavar="FILE…", help="Data files of one table, or one model file (.safetensors).")
     ],
-    reading: Parsing,
-    running: Running,
+    reading: ParsingOptions,
+    running: RunningOptions,
 ) -> None:
     """Describe a data file (types, missing values, ranges) or a model file.
 
@@ -37,7 +37,7 @@ def info(
     with session(running) as now:
         models = [file for file in files if file.lower().endswith(".safetensors")]
         if models and len(files) > 1:
-            refuse("info describes one model at a time", f"give {models[0]} alone")
+            fail("info describes one model at a time", f"give {models[0]} alone")
         if models:
             _describe_model(Path(models[0]), now)
         else:
@@ -49,67 +49,82 @@ def info(
 
 def _describe_model(path: Path, now: Any) -> None:
     """By the file's header and shapes; the digest is checked, and the estimator itself is made for its summary only."""
-    from eigenlens import model_file as io
+    from eigenlens import model_file
     from eigenlens.catalogue import MODELS
-    from eigenlens.cli.output import aligned
-    from eigenlens.cli.output_files import size_of
-    from eigenlens.cli.summaries import call, summary
+    from eigenlens.cli.output import limited_table
+    from eigenlens.cli.output_files import file_size
+    from eigenlens.cli.summaries import python_call, summarise
     from eigenlens.estimator.storage import load
 
-    kind, arrays, header = io.read(path)
+    kind, arrays, header = model_file.read(path)
     listed = [[name, str(array.dtype), " × ".join(map(str, array.shape)) or "1"] for name, array in arrays.items()]
-    now.say("file", f"{path}: {kind} ({size_of(path)}, digest intact)")
-    now.tell(file=path, kind=kind, arrays={name: list(array.shape) for name, array in arrays.items()})
+    now.say("file", f"{path}: {kind} ({file_size(path)}, digest intact)")
+    now.add_facts(file=path, kind=kind, arrays={name: list(array.shape) for name, array in arrays.items()})
     if kind in MODELS:
         model = load(path)
-        line, shown, facts = summary(model)
+        line, shown, facts = summarise(model)
         names = [str(name) for name in getattr(model, "feature_names_in_", ())]
-        now.say("model", call(model))
+        now.say("model", python_call(model))
         now.say("fitted to", _fitted_to(model, names))
         now.say("found", line)
         now.show(shown, always=True)
-        now.tell(model=call(model), columns=names, **{key: value for key, value in facts.items() if key != "columns"})
-    now.say("holds", aligned(["array", "type", "shape"], listed, most=SHOWN))
-    now.tell(header={key: value for key, value in header.items() if key in ("parameters", "dtype")})
+        now.add_facts(
+            model=python_call(model), columns=names, **{key: value for key, value in facts.items() if key != "columns"}
+        )
+    now.say("holds", limited_table(["array", "type", "shape"], listed, most=SHOWN))
+    now.add_facts(header={key: value for key, value in header.items() if key in ("parameters", "dtype")})
 
 
 def _fitted_to(model: Any, names: list[str]) -> str:
     n = getattr(model, "n_samples_", None)
-    rows = "" if n is None else f"{counted(n, 'row')}, "
+    rows = "" if n is None else f"{count_noun(n, 'row')}, "
     listed = f": {', '.join(names[:8])}{', …' if len(names) > 8 else ''}" if names else ""
-    return f"{rows}{counted(model.n_features_in_, 'column')}{listed}"
+    return f"{rows}{count_noun(model.n_features_in_, 'column')}{listed}"
 
 
 # ---- a table ------------------------------------------------------------------------------------------------
 
 
-def _describe_table(files: list[str], reading: Parsing, now: Any) -> None:
-    from eigenlens.cli.opening import opened
-    from eigenlens.cli.output import aligned
-    from eigenlens.cli.profiling import profile
-    from eigenlens.data.files.decode import encoding_of
+def _describe_table(files: list[str], reading: ParsingOptions, now: Any) -> None:
+    from eigenlens.cli.column_profile import profile_columns
+    from eigenlens.cli.input_table import open_input
+    from eigenlens.cli.output import limited_table
 
     with now.progress("reading"):
-        table = opened(files, reading)
-        paths, text = table.files, table.text
-        columns, n = _of_arrays(paths, table.kinds) if table.is_array else profile(paths, text)
-    found = [column.facts for column in columns]
-    now.say("file", f"{_place(files, paths)}: {counted(n, 'row')}, {counted(len(columns), 'column')} ({_size(paths)})")
-    written = None if text is None else text.__dict__ | {"encoding": encoding_of(paths[0], text.encoding)}
-    if text is not None and written is not None:
-        cut = SEPARATORS.get(text.separator, repr(text.separator))
-        names = "first line is names" if text.header else "no line of names"
-        signs = f"decimal sign '{text.decimal}'" + (f", '{text.thousands}' between thousands" if text.thousands else "")
+        source = open_input(files, reading)
+        columns, n = profile_columns(source)
+    paths, found = source.paths, [column.facts for column in columns]
+    now.say(
+        "file", f"{_place(files, paths)}: {count_noun(n, 'row')}, {count_noun(len(columns), 'column')} ({_size(paths)})"
+    )
+    written = _written(source)
+    if written is not None:
+        cut = SEPARATORS.get(written["separator"], repr(written["separator"]))
+        names = "first line is names" if written["header"] else "no line of names"
+        thousands = f", '{written['thousands']}' between thousands" if written["thousands"] else ""
+        signs = f"decimal sign '{written['decimal']}'{thousands}"
         now.say("text", f"separator {cut}, {signs}, {names}, encoding {written['encoding']}")
     missing = sum(column["missing"] for column in found)
     now.say("missing", f"{missing:,} of {n * len(found):,} entries ({missing / (n * len(found)):.1%})")
     lines = [_line(column) for column in found]
-    now.show(aligned(TITLES, lines, most=SHOWN, sides="<<>>>><"), always=True)
-    now.warned()
+    now.show(limited_table(TITLES, lines, most=SHOWN, sides="<<>>>><"), always=True)
+    now.show_warnings()
     marks = list(dict.fromkeys(mark for column in columns for mark in column.perhaps_missing))
     following = _next(files, columns, reading, marks)
     now.say(*(("next", following) if following else ("note", NO_NUMBERS)))
-    now.tell(files=paths, rows=n, missing=missing, columns=found, text=written, next=following)
+    now.add_facts(files=paths, rows=n, missing=missing, columns=found, text=written, next=following)
+
+
+def _written(source: Any) -> dict[str, Any] | None:
+    """Return how delimited text is written, for --json; None for other formats."""
+    from eigenlens.data.files.decode import file_encoding
+
+    dialect = source.dialect
+    if dialect is None:
+        return None
+    written = {"separator": dialect.separator, "header": dialect.header, "decimal": dialect.numbers.decimal}
+    written |= {"na": dialect.na, "encoding": file_encoding(source.paths[0], dialect.encoding)}
+    return written | {"thousands": dialect.numbers.thousands, "comment": dialect.comment}
 
 
 SEPARATORS = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar", " ": "spaces"}
@@ -123,12 +138,12 @@ def _place(files: list[str], paths: tuple[Path, ...]) -> str:
 
 
 def _size(paths: tuple[Path, ...]) -> str:
-    from eigenlens.cli.output_files import size_of
+    from eigenlens.cli.output_files import file_size
 
-    return size_of(*paths) if len(paths) == 1 else f"{len(paths)} files, {size_of(*paths)}"
+    return file_size(*paths) if len(paths) == 1 else f"{len(paths)} files, {file_size(*paths)}"
 
 
-def _next(files: list[str], columns: list[Any], reading: Parsing, marks: list[str]) -> str | None:
+def _next(files: list[str], columns: list[Any], reading: ParsingOptions, marks: list[str]) -> str | None:
     """A fit of what the table holds: numbers, with marks of what is missing taken for that; None if it holds none."""
     names = [columns[0]] if _names_rows(columns) else []
     rest = columns[len(names) :]
@@ -141,7 +156,7 @@ def _next(files: list[str], columns: list[Any], reading: Parsing, marks: list[st
         "fit",
         model,
         *files,
-        *flags(reading, "na", "separator", "header", "decimal", "thousands", "encoding"),
+        *given_flags(reading, "na", "separator", "header", "decimal", "thousands", "comment", "encoding"),
     ]
     words += [word for mark in marks for word in ("--na", mark)]
     words += [word for column in names for word in ("--id", str(column.name))]
@@ -162,26 +177,9 @@ def _usable(column: Any) -> bool:
 
 
 def _line(column: dict[str, Any]) -> list[str]:
-    from eigenlens.cli.output import figure
+    from eigenlens.cli.output import format_figure
 
     number = column["mean"] is not None
-    shown = [figure(column[key], ".6g") if number else "" for key in ("least", "mean", "greatest")]
+    shown = [format_figure(column[key], ".6g") if number else "" for key in ("least", "mean", "greatest")]
     missing = f"{column['missing']:,}" if column["missing"] else ""
     return [str(column["name"]), column["type"], missing, *shown, column["note"]]
-
-
-def _of_arrays(paths: tuple[Path, ...], kinds: dict[Any, str]) -> tuple[list[Any], int]:
-    import numpy as np
-
-    from eigenlens.cli.profile import Numbers, Profile
-    from eigenlens.data.files.scan import scan
-
-    source = scan(paths)
-    found = [Profile(name, kind) for name, kind in kinds.items()]
-    for rows in source.rows():
-        X = np.asarray(rows, dtype=np.float64)
-        total, infinite = np.nansum(X, axis=0), np.isinf(X).sum(axis=0)
-        told = (np.isfinite(X).sum(axis=0) + infinite, infinite, np.fmin.reduce(X), np.fmax.reduce(X), total)
-        for column, numbers in zip(found, zip(*(each.tolist() for each in told), strict=True), strict=True):
-            column.add(len(X), numbers[0], Numbers(*numbers))
-    return found, source.n_rows

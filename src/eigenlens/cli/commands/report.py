@@ -8,63 +8,65 @@ from typing import Annotated, Any
 import typer
 
 from eigenlens.catalogue import MODELS, page_of
-from eigenlens.cli.errors import refuse
-from eigenlens.cli.options import Reading, Running, takes
+from eigenlens.cli.errors import fail
+from eigenlens.cli.input_files import require_files
+from eigenlens.cli.options import ReadingOptions, RunningOptions, takes
 from eigenlens.cli.output import command_line
-from eigenlens.cli.present import require_files
 
-__all__ = ["report", "require_page", "write_report"]
+__all__ = ["report_models", "require_page", "write_report"]
 
 
-@takes(reading=Reading, running=Running)
-def report(
+@takes(reading=ReadingOptions, running=RunningOptions)
+def report_models(
     files: Annotated[
         list[str],
         typer.Argument(metavar="MODEL… FILE…", help="Model files (.safetensors), and the data files to show them on."),
     ],
-    reading: Reading,
-    running: Running,
+    reading: ReadingOptions,
+    running: RunningOptions,
     output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Write here (.html).")] = "report.html",
 ) -> None:
     """Write one self-contained HTML file with interactive charts.
 
-    An overview, and a page for each model. It needs no network and no server: open it in any browser, send it by
-    mail. Points can be coloured by --label and found by --id.
+    It has an overview and a page for each model, and needs no network and no server: open it in any browser, or send
+    it by mail. Points can be coloured by --label and found by --id.
     """
     require_files(files)
+    from eigenlens.cli.input_table import read_table
     from eigenlens.cli.model_options import takes_text
-    from eigenlens.cli.output_files import checked_target, write_whole
-    from eigenlens.cli.reading import read_table
+    from eigenlens.cli.output_files import check_target, write_files
     from eigenlens.cli.session import session
     from eigenlens.estimator.storage import load
 
     with session(running) as now:
-        target = checked_target(output, running.force, (".html", ".htm"))
+        target = check_target(output, running.force, (".html", ".htm"))
         models = [file for file in files if file.lower().endswith(".safetensors")]
         tables = [file for file in files if file not in models]
         if not models or not tables:
             lacking = "model file (.safetensors)" if not models else "data file"
-            refuse(f"report needs a {lacking}", "write: eigenlens report MODEL.safetensors FILE -o report.html")
-        found = _named([load(path) for path in models], models)
+            fail(f"report needs a {lacking}", "write: eigenlens report MODEL.safetensors FILE -o report.html")
+        found = _name_models([load(path) for path in models], models)
         for each in found.values():
             require_page(each, target)
-        together, mixed = _together(list(found.values())), any(map(takes_text, found.values()))
+        group, mixed = _group_models(list(found.values())), any(map(takes_text, found.values()))
         with now.progress("reading"):
-            table = read_table(tables, reading, running, model=together, mixed=mixed)
+            table = read_table(tables, reading, running, model=group, mixed=mixed)
         now.say("read", str(table))
-        now.tell(read=table.facts, models=list(found))
+        now.add_facts(read=table.facts, models=list(found))
         if running.dry_run or target is None:
-            return now.would(f"write {target}", would_write=[target])
+            return now.show_plan(f"write {target}", would_write=[target])
         with now.progress("writing the report"):
-            write_whole((target, lambda path: write_report(found, table, path, reading, running)), check=now.check)
-        now.warned()
-        now.wrote(target)
+            write_files(
+                (target, lambda path: write_report(found, table, path, reading, running)), check=now.check_interrupt
+            )
+        now.show_warnings()
+        now.show_written(target)
         now.say("next", f"open {target} in a browser")
     return None
 
 
-class Together:
-    """Several models, for a table that has the columns of all of them."""
+class ModelGroup:
+    """Several models, for reading a table that has the columns of all of them."""
 
     called = "models"
 
@@ -72,15 +74,15 @@ class Together:
         self.models, self.feature_names_in_ = models, columns
 
 
-def _together(models: list[Any]) -> Any:
+def _group_models(models: list[Any]) -> Any:
     names = [list(getattr(model, "feature_names_in_", ())) for model in models]
     if len(models) == 1 or not all(names):
         return models[0]
-    return Together(models, list(dict.fromkeys(name for own in names for name in own)))
+    return ModelGroup(models, list(dict.fromkeys(name for own in names for name in own)))
 
 
-def _named(models: list[Any], paths: list[str]) -> dict[str, Any]:
-    """Models by the names of their classes, and of their files where two are of one class."""
+def _name_models(models: list[Any], paths: list[str]) -> dict[str, Any]:
+    """Return models by the names of their classes, and of their files where two have the same class."""
     classes = [type(model).__name__ for model in models]
     names = [
         name if classes.count(name) == 1 else f"{name} ({Path(path).stem})"
@@ -93,10 +95,12 @@ def require_page(estimator: Any, page: Path | None) -> None:
     """Raise an error if a report is wanted of a model that has no page, before the fit."""
     if page is not None and not page_of(estimator):
         fix = f"there is one for {', '.join(name for name, entry in MODELS.items() if entry.page)}"
-        refuse(f"there is no report for a {type(estimator).__name__}", fix)
+        fail(f"there is no report for a {type(estimator).__name__}", fix)
 
 
-def write_report(models: dict[str, Any], table: Any, page: Path, reading: Reading, running: Running) -> None:
+def write_report(
+    models: dict[str, Any], table: Any, page: Path, reading: ReadingOptions, running: RunningOptions
+) -> None:
     """Write the HTML report of models on the rows of a table."""
     from eigenlens.reporting import report
 

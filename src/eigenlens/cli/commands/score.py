@@ -1,78 +1,82 @@
-"""`eigenlens score`: how well a model fits rows."""
+"""`eigenlens score`: the mean log-density of rows, or the accuracy of a classifier on them."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from eigenlens.cli.commands.apply import beside, would_write
-from eigenlens.cli.options import DataFiles, ModelFile, Output, Reading, Running, takes
-from eigenlens.cli.output import counted
-from eigenlens.cli.present import require_files
+from eigenlens.cli.commands.apply import id_and_label, would_write
+from eigenlens.cli.input_files import require_files
+from eigenlens.cli.options import DataFiles, ModelFile, Output, ReadingOptions, RunningOptions, takes
+from eigenlens.cli.output import count_noun
 
 __all__ = ["score"]
 
 
-@takes(reading=Reading, running=Running)
-def score(model: ModelFile, files: DataFiles, reading: Reading, running: Running, output: Output = None) -> None:
-    """How well the model fits rows: mean log density, or accuracy.
+@takes(reading=ReadingOptions, running=RunningOptions)
+def score(
+    model: ModelFile, files: DataFiles, reading: ReadingOptions, running: RunningOptions, output: Output = None
+) -> None:
+    """Score rows: their mean log-density, or the accuracy of their classes.
 
-    Accuracy is that of a classifier on the classes in --label; the table shows which it takes for which.
+    A classifier is compared with the classes in --label; the table is its confusion matrix.
 
-    -o writes the log density of every row (for a classifier, 1 where it was right). With --quiet the number is all
-    that is printed.
+    -o writes the log-density of every row (for a classifier, 1 where it was correct). With --quiet only the number is
+    printed.
     """
     require_files(model, files)
+    from eigenlens.cli.input_table import read_table
     from eigenlens.cli.model_options import takes_text
-    from eigenlens.cli.output_files import FORMATS, checked_target, write_table
-    from eigenlens.cli.reading import read_table
+    from eigenlens.cli.output_files import OUTPUT_FORMATS, check_target, write_table
     from eigenlens.cli.session import session
     from eigenlens.estimator.storage import load
 
     with session(running) as now:
-        target = checked_target(output, running.force, FORMATS)
+        target = check_target(output, running.force, OUTPUT_FORMATS)
         found = load(model)
-        classifier = _scorable(found)
+        classifier = _is_classifier(found)
         with now.progress("reading"):
             table = read_table(files, reading, running, model=found, need_label=classifier, mixed=takes_text(found))
         now.say("read", str(table))
-        now.tell(read=table.facts)
+        now.add_facts(read=table.facts)
         if running.dry_run:
-            return now.would(f"score {counted(table.n, 'row')} with {type(found).__name__}", *would_write(target))
+            return now.show_plan(
+                f"score {count_noun(table.n, 'row')} with {type(found).__name__}", *would_write(target)
+            )
         with now.progress("scoring"):
-            name, values, mean = _scored(found, table, classifier, now)
+            name, values, mean = _score_rows(found, table, classifier, now)
         if running.quiet and not running.json:
             print(f"{mean:.10g}")
-        now.check()
+        now.check_interrupt()
         if target is not None:
-            write_table(beside(table, reading) | {name: values}, target, now.check)
-        now.wrote(target)
-        now.warned()
+            write_table(id_and_label(table, reading) | {name: values}, target, now.check_interrupt)
+        now.show_written(target)
+        now.show_warnings()
     return None
 
 
-def _scorable(found: Any) -> bool:
-    """Whether the model is a classifier; one that is neither this nor a density is refused."""
+def _is_classifier(found: Any) -> bool:
+    """Return whether the model is a classifier; one that is neither a classifier nor a density is an error."""
     from eigenlens.cli.model_options import require_method
 
     if not hasattr(found, "classes_"):
-        require_method(found, "score_samples", "score rows: it has no density")
+        require_method(found, "score_samples", "score rows, since it has no density")
     return hasattr(found, "classes_")
 
 
-def _scored(found: Any, table: Any, classifier: bool, now: Any) -> tuple[str, Any, float]:
-    """The name of the score, its values (n,) and their mean, after they were told."""
+def _score_rows(found: Any, table: Any, classifier: bool, now: Any) -> tuple[str, Any, float]:
+    """Return the name of the score, its values (n,) and their mean, and print them."""
     import numpy as np
 
-    from eigenlens.cli.commands.apply import judge, weighted_mean
+    from eigenlens.cli.commands.apply import compare_classes, weighted_mean
 
     if classifier:
-        judged = judge(found.classes_, found.predict(table.source), table.label, table.weight)
-        now.say("score", judged.line)
-        now.show(str(judged))
-        now.tell(rows=table.n, **judged.facts)
-        return "accuracy", judged.right, judged.accuracy
+        confusion = compare_classes(found.classes_, found.predict(table.source), table.label, table.weight)
+        now.say("score", confusion.line)
+        now.show(str(confusion))
+        now.add_facts(rows=table.n, **confusion.facts)
+        return "accuracy", confusion.right, confusion.accuracy
     values = np.asarray(found.score_samples(table.source), dtype=np.float64)
     mean, error = weighted_mean(values, table.weight)
     now.say("score", f"log density {mean:.6g} ± {error:.2g}")
-    now.tell(rows=table.n, log_density=mean, standard_error=error)
+    now.add_facts(rows=table.n, log_density=mean, standard_error=error)
     return "log_density", values, mean

@@ -1,118 +1,111 @@
-"""What the cells of delimited text are: numbers, true and false, missing, or text."""
+"""The cells of delimited text: numbers however they are written, booleans, missing-value markers, or text."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from eigenlens.data.column_kinds import ColumnKind
+from eigenlens.data.files.number_format import is_number
 from eigenlens.data.files.polars import import_polars
+from eigenlens.errors import DataError
 
 if TYPE_CHECKING:
     from polars import DataFrame, Expr, Series
 
-__all__ = ["Found", "cell_kinds", "exact", "joined_kind", "number", "plainest", "text_places", "without_missing"]
+    from eigenlens.data.files.dialect import Dialect
+
+__all__ = [
+    "BOOLEAN",
+    "CELL_FORMATS",
+    "INTEGER",
+    "CellFormat",
+    "TextCells",
+    "as_exact_integers",
+    "as_number",
+    "cell_kinds",
+    "describe_cell",
+    "join_kinds",
+    "mask_missing",
+    "missing_numbers",
+    "narrow_type",
+    "plain_cells",
+    "text_error",
+]
+
+INTEGER = "^[+-]?[0-9]+$"
+BOOLEAN = "^(?i)(true|false)$"
+
+MAX_MARKERS = 3
+"""A column of numbers with at most so many different texts has missing-value markers rather than text."""
 
 
-@dataclass
-class Found:
-    """The text met in one column: its first place and value, how often, and a few different values."""
-
-    path: Path
-    row: int
-    value: str
-    count: int = 0
-    values: set[str] = field(default_factory=set)
-
-    def add(self, texts: Sequence[str]) -> None:
-        """Take in the texts of one more piece."""
-        self.count += len(texts)
-        if len(self.values) <= 3:
-            self.values |= set(itertools.islice(dict.fromkeys(text.strip() for text in texts), 4))
-
-    def perhaps_missing(self, rows: int) -> list[str]:
-        """The texts that may stand for missing numbers: a handful, and not in every row."""
-        return sorted(self.values) if len(self.values) <= 3 and self.count < rows else []
+# ---- reading cells --------------------------------------------------------------------------------------------
 
 
-def number(name: str) -> Expr:
-    """A text column as numbers: spaces are forgiven, true and false are 1 and 0, the rest is null."""
+def plain_cells(cells: Expr, dialect: Dialect) -> Expr:
+    """Return columns of text without spaces around cells, null where one is missing, points in their numbers."""
     pl = import_polars()
-    cell = pl.col(name).str.strip_chars()
-    word = cell.str.to_lowercase()
-    flag = pl.when(word == "true").then(1.0).when(word == "false").then(0.0)
-    found: Expr = flag.otherwise(cell.cast(pl.Float64, strict=False)).alias(name)
+    numbers = dialect.numbers
+    bare = cells.str.strip_chars()
+    present = pl.when(~bare.is_in(["", *dialect.na])).then(bare)
+    if numbers.thousands:
+        ungrouped = bare.str.replace_all(numbers.thousands, "", literal=True)
+        present = pl.when(bare.str.contains(f"^{numbers.grouped}$")).then(ungrouped).otherwise(present)
+    # As `NumberFormat.to_plain`: a point among decimal commas is not a decimal sign.
+    plain = present.str.replace_many([",", "."], [".", ","]) if numbers.decimal == "," else present
+    missing = missing_numbers(dialect)
+    if missing:
+        plain = pl.when(~plain.cast(pl.Float64, strict=False).is_in(missing).fill_null(False)).then(plain)
+    found: Expr = plain
     return found
 
 
-def exact(cells: Series, numbers: Series) -> Series:
-    """The numbers of a text column as integers of 64 bits, which floats may have rounded; as they are if one is none.
+def as_number(cells: Expr, dialect: Dialect) -> Expr:
+    """Return columns of text as floats: true and false are 1 and 0, text and missing cells are null."""
+    pl = import_polars()
+    word = plain_cells(cells, dialect)
+    lower = word.str.to_lowercase()
+    boolean = pl.when(lower.is_in(["true", "false"])).then((lower == "true").cast(pl.Float64))
+    found: Expr = boolean.otherwise(word.cast(pl.Float64, strict=False))
+    return found
+
+
+def missing_numbers(dialect: Dialect) -> list[float]:
+    """Return the missing-value markers that are numbers: -999 also means -999.0 and ' -999 '.
+
+    >>> from eigenlens.data.files.dialect import Dialect
+    >>> missing_numbers(Dialect(na=("NA", "-999", "nan")))
+    [-999.0]
+    """
+    plain = [dialect.numbers.to_plain(token.strip()) for token in dialect.na]
+    return [float(token) for token in plain if is_number(token)]
+
+
+def mask_missing(cells: Expr, dialect: Dialect) -> Expr:
+    """Return columns of text as they are written, null where a cell is a missing-value marker."""
+    pl = import_polars()
+    found: Expr = pl.when(~cells.str.strip_chars().is_in(list(dialect.na))).then(cells) if dialect.na else cells
+    return found
+
+
+def as_exact_integers(cells: Series, numbers: Series) -> Series:
+    """Return plain cells as integers of 64 bits, which floats may have rounded; the floats if one is not whole.
 
     >>> import polars as pl
-    >>> exact(pl.Series(["9007199254740993", None]), pl.Series([2.0**53, None])).to_list()
+    >>> as_exact_integers(pl.Series(["9007199254740993", None]), pl.Series([2.0**53, None])).to_list()
     [9007199254740993, None]
     """
     pl = import_polars()
-    integers = cells.str.strip_chars().cast(pl.Int64, strict=False)
+    integers = cells.cast(pl.Int64, strict=False)
     return integers if integers.null_count() == numbers.null_count() else numbers
 
 
-def without_missing(name: str, na: Sequence[str]) -> Expr:
-    """A text column as it is written, null where a cell means missing, spaces around that forgiven."""
-    pl = import_polars()
-    missing = pl.col(name).str.strip_chars().is_in(list(na))
-    found: Expr = pl.when(missing).then(None).otherwise(pl.col(name)).alias(name)
-    return found
-
-
-def text_places(cells: Series, numbers: Series, na: Sequence[str]) -> Series:
-    """The places (0-based) where a cell holds something, and it is neither a number nor missing."""
-    bare = cells.str.strip_chars()
-    return (numbers.is_null() & cells.is_not_null() & ~bare.is_in(["", *na])).arg_true()
-
-
-def cell_kinds(frame: DataFrame, na: Sequence[str]) -> list[str]:
-    """What the cells of text columns are: "text", "boolean" or "number" where all that are there are, else "mixed".
-
-    Numbers among true and false are "flags"; a column without an entry is "empty".
-
-    >>> import polars as pl
-    >>> frame = pl.DataFrame({"a": ["x", None], "b": ["1", "?"], "c": [" True", "false"]})
-    >>> cell_kinds(frame, ()), cell_kinds(frame, ["?"])[1]
-    (['text', 'mixed', 'boolean'], 'number')
-    """
-    pl = import_polars()
-    every = pl.all()
-    numbers = frame.select(number(name) for name in frame.columns)
-    held = frame.select(every.is_not_null() & ~every.str.strip_chars().is_in(["", *na])).sum().row(0)
-    words = frame.select(every.str.contains(r"(?i)^\s*(true|false)\s*$")).sum().row(0)
-    gaps = numbers.null_count().row(0)
-    return [_kind(len(frame) - gap, n, word or 0) for n, gap, word in zip(held, gaps, words, strict=True)]
-
-
-def _kind(numbers: int, held: int, words: int) -> str:
-    """The kind of a column of which so many cells are numbers or words for them, hold something, and are words."""
-    if not numbers:
-        return "text" if held else "empty"
-    return "mixed" if held > numbers else "boolean" if words == numbers else "flags" if words else "number"
-
-
-def joined_kind(kinds: Sequence[str]) -> str:
-    """The kind of a column that has these kinds in several files; text in one and numbers in another are mixed.
-
-    >>> joined_kind(["empty", "text"]), joined_kind(["number", "text"]), joined_kind(["boolean", "number"])
-    ('text', 'mixed', 'flags')
-    """
-    met = set(kinds) - {"empty"}
-    if len(met) < 2:
-        return met.pop() if met else "empty"
-    return "mixed" if met & {"text", "mixed"} else "whole" if met == {"number", "whole"} else "flags"
-
-
-def plainest(text: Series) -> Series:
-    """Text as integers, or else floats, where every entry is one; 007 is a name, not a number."""
+def narrow_type(text: Series) -> Series:
+    """Return text as integers, or else floats, where every entry is one; 007 is a name, not a number."""
     pl = import_polars()
     integers = text.cast(pl.Int64, strict=False)
     if (integers.cast(pl.String) == text).all() and integers.null_count() == text.null_count():
@@ -121,3 +114,145 @@ def plainest(text: Series) -> Series:
     if floats.null_count() == text.null_count() and not text.str.contains(r"^[+-]?0\d").any():
         return floats
     return text
+
+
+# ---- kinds of columns -----------------------------------------------------------------------------------------
+
+
+def cell_kinds(frame: DataFrame, dialect: Dialect) -> list[ColumnKind]:
+    """Return what the cells of columns of text hold, missing ones aside.
+
+    All columns are looked at together: one at a time, ten thousand of them take ten seconds.
+
+    >>> import polars as pl
+    >>> from eigenlens.data.files.dialect import Dialect
+    >>> frame = pl.DataFrame({"a": ["1", "?", ""], "b": ["1", "2.5", "x"], "c": ["true", None, " False"]})
+    >>> cell_kinds(frame, Dialect(na=("?",)))
+    ['integer', 'mixed', 'boolean']
+    """
+    if not frame.columns:
+        return []
+    pl = import_polars()
+    every = pl.all()
+    cells = frame.select(plain_cells(every, dialect))
+    tests = (every.count(), every.str.contains(BOOLEAN).sum(), every.cast(pl.Int64, strict=False).count(),
+             every.cast(pl.Float64, strict=False).count())  # fmt: skip
+    return [_kind(*counts) for counts in zip(*(cells.select(test).row(0) for test in tests), strict=True)]
+
+
+def _kind(present: int, booleans: int, integers: int, numbers: int) -> ColumnKind:
+    """Return the kind of a column by how many cells are present, true or false, integers of 64 bits, any numbers."""
+    if not present:
+        return ColumnKind.EMPTY
+    if booleans == present:
+        return ColumnKind.BOOLEAN
+    if integers == present:
+        return ColumnKind.INTEGER
+    if numbers + booleans == present:
+        return ColumnKind.NUMBER
+    return ColumnKind.MIXED if numbers + booleans else ColumnKind.TEXT
+
+
+def join_kinds(kinds: Iterable[ColumnKind]) -> ColumnKind:
+    """Return the kind of a column that has these kinds in several files; text among numbers is mixed.
+
+    >>> K = ColumnKind
+    >>> join_kinds([K.EMPTY, K.TEXT]), join_kinds([K.NUMBER, K.TEXT]), join_kinds([K.BOOLEAN, K.INTEGER])
+    ('text', 'mixed', 'number')
+    """
+    distinct = set(kinds) - {ColumnKind.EMPTY}
+    if len(distinct) < 2:
+        return distinct.pop() if distinct else ColumnKind.EMPTY
+    return ColumnKind.MIXED if distinct & {ColumnKind.TEXT, ColumnKind.MIXED} else ColumnKind.NUMBER
+
+
+# ---- cells that are not numbers -------------------------------------------------------------------------------
+
+
+class CellFormat(NamedTuple):
+    """How a cell that is not a number is written, and the advice; `number`: it is one, so it never means missing."""
+
+    what: str
+    advice: str
+    number: bool = True
+    argument: str = ""
+
+
+THOUSANDS = CellFormat(
+    "numbers with signs between thousands", "name the sign between thousands with {thousands}", argument="thousands"
+)
+
+CELL_FORMATS: dict[str, CellFormat] = {
+    r"[+-]?\d{1,3}([,.\u2019' \u00a0\u202f]\d{3})+([.,]\d+)?": THOUSANDS,
+    r"[+-]?\d{1,3}(_\d{3})+(\.\d+)?": THOUSANDS,
+    r"[−–][\d.,]+": CellFormat("numbers with a printer's minus", "write its numbers with a plain minus (-)"),
+    r"[+-]?[\d.,]+\s?%": CellFormat("numbers with %", "write its numbers without %"),
+    r"[+-]?[$€£¥]\s?[\d.,]+|[\d.,]+\s?[$€£¥]": CellFormat(
+        "numbers with signs of currency", "write its numbers without signs of currency"
+    ),
+    r"[+-]?\d*,\d+": CellFormat("numbers with decimal commas", "say so with {decimal}", argument="decimal"),
+    r"(?i)yes|no|y|n|on|off": CellFormat("yes and no", "write it as 1 and 0", number=False),
+    r"\d{4}-\d\d-\d\d.*|\d{1,2}[./]\d{1,2}[./]\d{2,4}.*": CellFormat(
+        "dates", "write it as a number of days", number=False
+    ),
+}
+"""Cells that are nearly numbers, by their patterns."""
+
+
+def describe_cell(cell: str) -> CellFormat | None:
+    """Return how a cell that is not a number is written; None if it is any other text.
+
+    >>> describe_cell("9,695.54").what, describe_cell("9.7%").what, describe_cell("north")
+    ('numbers with signs between thousands', 'numbers with %', None)
+    """
+    return next((look for pattern, look in CELL_FORMATS.items() if re.fullmatch(pattern, cell.strip())), None)
+
+
+@dataclass
+class TextCells:
+    """The text found in one column of numbers: its first place and value, how often, and a few different values."""
+
+    where: str
+    value: str
+    count: int = 0
+    values: set[str] = field(default_factory=set)
+
+    def add(self, texts: Sequence[str]) -> None:
+        """Count the texts of one more piece."""
+        self.count += len(texts)
+        if len(self.values) <= MAX_MARKERS:
+            self.values |= set(itertools.islice(dict.fromkeys(text.strip() for text in texts), MAX_MARKERS + 1))
+
+    def markers(self, rows: int) -> list[str]:
+        """Return the texts that may mean missing: a handful, and not in every row."""
+        return sorted(self.values) if len(self.values) <= MAX_MARKERS and self.count < rows else []
+
+
+def text_error(
+    names: Sequence[str], found: TextCells, na: Sequence[str] = (), *, levels: bool = False, commas: bool = False
+) -> DataError:
+    """Return the error for text in columns that should hold numbers, with the ways out.
+
+    `na`: texts that may mean missing. `levels`: the column could be read as text. `commas`: numbers have decimal
+    commas, so a cell with a point is not one.
+    """
+    more = f"; so do{'es' * (len(names) == 2)} {len(names) - 1} more" if len(names) > 1 else ""
+    rows = f"in {found.count} row{'s' * (found.count != 1)} (first: {found.where}, {found.value!r}){more}"
+    what = "text among numbers" if levels else "text, or a point where numbers have commas," if commas else "text"
+    ways = _ways_out(found.value, bool(na), levels)
+    settings: dict[str, Any] = {"drop": list(names), "na": list(na), "text": list(names[:1]), "id": ..., "label": ...}
+    settings |= {"thousands": ..., "decimal": ","}
+    settings = {name: value for name, value in settings.items() if f"{{{name}}}" in ways}
+    return DataError(f"column {names[0]!r} has {what} {rows}", columns=list(names), fix=ways, settings=settings)
+
+
+def _ways_out(cell: str, markers: bool, levels: bool) -> str:
+    """Return what to do about text in a column of numbers, by its first cell."""
+    looks = describe_cell(cell)
+    ways = [looks.advice] if looks is not None else []
+    if looks is None or not looks.number:
+        ways += ["read it as text with {text}"] * levels + ["add {na}"] * markers
+    ways += ["leave it out with {drop}"]
+    if not markers and not levels and (looks is None or not looks.number):
+        ways += ["name it with {id} or {label}"]
+    return ", or ".join(filter(None, [", ".join(ways[:-1]), ways[-1]]))

@@ -1,4 +1,4 @@
-"""Text files as bytes in UTF-8: decompressed, decoded and with ordinary line ends, as they are read."""
+"""Decode text files of any encoding and compression to UTF-8 with ordinary line ends, as they are read."""
 
 from __future__ import annotations
 
@@ -18,64 +18,65 @@ from eigenlens.errors import DataError, OptionError
 
 __all__ = [
     "COMPRESSED",
-    "encoding_of",
-    "guessed_encoding",
+    "detect_encoding",
+    "file_encoding",
     "open_bytes",
     "open_text",
-    "refuse_undecodable",
+    "reject_undecodable",
     "text_encoding",
     "text_head",
 ]
 
 CHUNK_BYTES = 1 << 20
-HEAD = 1 << 16
-FEWEST_LINES = 3
-LONGEST_HEAD = 1 << 26
+HEAD_BYTES = 1 << 16
+MIN_HEAD_LINES = 3
+MAX_HEAD_BYTES = 1 << 26
+"""The start of a file that shows how it is written: 64 kB, or more where three lines are longer."""
 
 COMPRESSED: dict[str, Callable[[Path], Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 """How files that are compressed are opened, by their last suffix."""
 
-MARKS = {codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32", codecs.BOM_UTF16_LE: "utf-16",
+BYTE_ORDER_MARKS = {codecs.BOM_UTF32_LE: "utf-32", codecs.BOM_UTF32_BE: "utf-32", codecs.BOM_UTF16_LE: "utf-16",
          codecs.BOM_UTF16_BE: "utf-16"}  # fmt: skip
-"""How text is encoded, by its first bytes; the mark of UTF-32 starts with that of UTF-16, so it comes first."""
+"""Encodings by their byte order marks; the mark of UTF-32 starts with that of UTF-16, so it comes first."""
 
 
 SEPARATOR_LINE = re.compile(rb'(\xef\xbb\xbf)?"?sep=.?"?\r?\n', re.IGNORECASE)
-"""What some spreadsheets put above the names, for themselves."""
+"""The line that some spreadsheets put above the names, for themselves."""
 
 
 @contextmanager
 def open_bytes(path: Path) -> Iterator[BinaryIO]:
-    """The file's bytes, decompressed."""
+    """Open a file as bytes, decompressed."""
     try:
-        with COMPRESSED.get(path.suffix.lower(), _plainly)(path) as file:
+        with COMPRESSED.get(path.suffix.lower(), _open_plain)(path) as file:
             yield cast("BinaryIO", file)
     except (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError) as error:
-        raise _undecompressed(path, error) from error
+        raise _not_intact(path, error) from error
     except OSError as error:
         if error.errno is not None or path.suffix.lower() not in COMPRESSED:
             raise
-        raise _undecompressed(path, error) from error  # bz2 says no more than this
+        raise _not_intact(path, error) from error  # bz2 reports no more than this
 
 
-def _plainly(path: Path) -> BinaryIO:
+def _open_plain(path: Path) -> BinaryIO:
     return path.open("rb")
 
 
-def _undecompressed(path: Path, error: Exception) -> DataError:
-    what = "is truncated" if isinstance(error, EOFError) else f"is no intact {path.suffix} file"
-    return DataError(f"'{path}' {what}: copy or write it again.")
+def _not_intact(path: Path, error: Exception) -> DataError:
+    what = "is truncated" if isinstance(error, EOFError) else f"is not an intact {path.suffix} file"
+    return DataError(f"'{path}' {what}", fix="copy or write it again")
 
 
 @contextmanager
 def open_text(path: Path, encoding: str | None = None) -> Iterator[BinaryIO]:
-    """The file's text in UTF-8, each line ended by a line feed, perhaps with a carriage return before it.
+    """Open a file as text in UTF-8, each line ended by a line feed, perhaps with a carriage return before it.
 
     UTF-8 is passed on as it is; anything else is decoded a megabyte at a time.
     """
     with open_bytes(path) as file:
         head = _peek(file)
-        name = encoding or _marked(head)
+        name = encoding or _marked_encoding(head)
         plain = name is None and not _has_returns_alone(head.decode("latin-1"))
         text = file if plain else cast("BinaryIO", io.BufferedReader(_Decoded(path, file, name)))
         if SEPARATOR_LINE.match(_peek(text)):
@@ -84,7 +85,7 @@ def open_text(path: Path, encoding: str | None = None) -> Iterator[BinaryIO]:
 
 
 def text_encoding(name: str) -> str | None:
-    """The name of an encoding of text if Python knows it; None for UTF-8, which needs no decoding.
+    """Return the name of an encoding that Python knows; None for UTF-8, which needs no decoding.
 
     >>> text_encoding("latin1"), text_encoding("utf8")
     ('latin1', None)
@@ -95,45 +96,46 @@ def text_encoding(name: str) -> str | None:
             raise LookupError
     except (LookupError, ValueError) as error:  # ValueError: a name with a null character
         known = "'utf-8', 'utf-16', 'latin-1', 'cp1252', 'shift_jis' and others that Python knows"
-        raise OptionError(f"encoding={name!r} is no encoding of text: use one of {known}.") from error
+        what = "is not an encoding of text"
+        raise OptionError(what, argument="encoding", value=name, fix=f"use one of {known}") from error
     return None if found.name in ("utf-8", "utf-8-sig") else name
 
 
 def text_head(path: Path, encoding: str | None = None) -> str:
-    """The start of the text in whole lines: 64 kB, or more where three lines are longer, as those of names may be."""
+    """Return the start of the text in whole lines: 64 kB, or more where three lines are longer, as names may be."""
     with open_text(path, encoding) as file:
-        head = file.read(HEAD)
-        while head.count(b"\n") < FEWEST_LINES and len(head) < LONGEST_HEAD and (more := file.read(len(head))):
+        head = file.read(HEAD_BYTES)
+        while head.count(b"\n") < MIN_HEAD_LINES and len(head) < MAX_HEAD_BYTES and (more := file.read(len(head))):
             head += more
-    whole = head if len(head) < HEAD else head[: head.rfind(b"\n") + 1] or head
+    whole = head if len(head) < HEAD_BYTES else head[: head.rfind(b"\n") + 1] or head
     try:
         return whole.decode("utf-8-sig")
     except UnicodeDecodeError:
-        refuse_undecodable(path, encoding)
+        reject_undecodable(path, encoding)
         raise
 
 
-def encoding_of(path: Path, encoding: str | None = None) -> str:
-    """The name of the encoding that a file is read with: what is given, or its byte order mark says, or UTF-8."""
+def file_encoding(path: Path, encoding: str | None = None) -> str:
+    """Return the encoding that a file is read with: as given, or by its byte order mark, or UTF-8."""
     with open_bytes(path) as file:
-        return encoding or _marked(_peek(file)) or "utf-8"
+        return encoding or _marked_encoding(_peek(file)) or "utf-8"
 
 
 def _peek(file: BinaryIO) -> bytes:
     return cast("io.BufferedReader", file).peek(io.DEFAULT_BUFFER_SIZE)
 
 
-def _marked(head: bytes) -> str | None:
-    return next((name for mark, name in MARKS.items() if head.startswith(mark)), None)
+def _marked_encoding(head: bytes) -> str | None:
+    return next((name for mark, name in BYTE_ORDER_MARKS.items() if head.startswith(mark)), None)
 
 
 def _has_returns_alone(text: str) -> bool:
-    """Whether lines end as on old Macintoshes, with a carriage return and no line feed."""
+    """Return whether lines end as on old Macintoshes, with a carriage return and no line feed."""
     return "\n" not in text and re.search("\r[^\r]", text) is not None
 
 
 class _Decoded(io.RawIOBase):
-    """Text of another encoding, or with other line ends, as UTF-8; what cannot be decoded is refused by its place."""
+    """Text of another encoding, or with other line ends, as UTF-8; errors name the place of a byte."""
 
     def __init__(self, path: Path, file: BinaryIO, encoding: str | None) -> None:
         self._path, self._file, self._encoding = path, file, encoding or "utf-8"
@@ -142,11 +144,11 @@ class _Decoded(io.RawIOBase):
         self._returns = _has_returns_alone(_peek(file).decode(self._encoding, errors="ignore"))
 
     def readable(self) -> bool:
-        """It is."""
+        """Return True, as file objects that can be read do."""
         return True
 
     def readinto(self, target: Any) -> int:
-        """The next bytes; 0 at the end."""
+        """Read the next bytes into a buffer and return their number, 0 at the end."""
         while not self._ready and not self._over:
             self._ready = memoryview(self._next())
         size = min(len(target), len(self._ready))
@@ -159,48 +161,44 @@ class _Decoded(io.RawIOBase):
         try:
             text = self._decoder.decode(chunk, final=self._over)
         except UnicodeDecodeError as error:
-            raise self._refused(error) from error
+            raise self._decode_error(error) from error
         except UnicodeError as error:  # UTF-16 without the mark that says in which order its bytes are
-            raise DataError(f"'{self._path}' is not {self._called} ({error}): {_way_out(chunk)}.") from error
+            raise self._error(str(error), chunk) from error
         text = text.replace("\r", "\n") if self._returns else text
         self._lines += text.count("\n")
         return text.encode("utf-8", errors="replace")  # half a pair of UTF-16 alone is in no text
 
-    def _refused(self, error: UnicodeDecodeError) -> DataError:
+    def _decode_error(self, error: UnicodeDecodeError) -> DataError:
         whole = bytes(error.object)
         place = self._taken - len(whole) + error.start
         before = whole[: error.start].decode(self._encoding, errors="replace")
         line = self._lines + before.count("\r" if self._returns else "\n") + 1
         what = f"byte 0x{whole[error.start]:02x} at position {place:,}, in line {line:,}" if whole else "it ends early"
-        return DataError(f"'{self._path}' is not {self._called} ({what}): {_way_out(whole)}.")
+        return self._error(what, whole)
 
-    @property
-    def _called(self) -> str:
-        return self._encoding.upper() if self._encoding.lower().startswith("utf") else self._encoding
-
-
-def _way_out(sample: bytes) -> str:
-    guess = guessed_encoding(sample)
-    if guess == "utf-8":
-        return "leave out encoding: it may be UTF-8"
-    return f"say how it is written with encoding={guess!r}, or save it as UTF-8"
+    def _error(self, reason: str, sample: bytes) -> DataError:
+        called = self._encoding.upper() if self._encoding.lower().startswith("utf") else self._encoding
+        guess = detect_encoding(sample)
+        fix = "leave out {encoding}, it may be UTF-8" if guess == "utf-8" else "add {encoding}, or save it as UTF-8"
+        settings = {"encoding": self._encoding if guess == "utf-8" else guess}
+        return DataError(f"'{self._path}' is not {called} ({reason})", fix=fix, settings=settings)
 
 
-def refuse_undecodable(path: Path, encoding: str | None = None) -> None:
-    """Raise where the file cannot be decoded, by a pass over it."""
+def reject_undecodable(path: Path, encoding: str | None = None) -> None:
+    """Raise where a file cannot be decoded, by a pass over it."""
     with open_bytes(path) as file:
-        name = encoding or _marked(_peek(file))
+        name = encoding or _marked_encoding(_peek(file))
         text = _Decoded(path, file, name)
         while text.read(CHUNK_BYTES):
             pass
 
 
-def guessed_encoding(sample: bytes) -> str:
-    """What text that cannot be decoded may be: by nulls in every other place, or by signs that only Windows has.
+def detect_encoding(sample: bytes) -> str:
+    """Return what text that is not UTF-8 may be: by nulls in every other place, or by signs that only Windows has.
 
-    >>> guessed_encoding("naïve".encode("latin-1")), guessed_encoding("“naïve”".encode("cp1252"))
+    >>> detect_encoding("naïve".encode("latin-1")), detect_encoding("“naïve”".encode("cp1252"))
     ('latin-1', 'cp1252')
-    >>> guessed_encoding("a,b".encode("utf-16-be"))
+    >>> detect_encoding("a,b".encode("utf-16-be"))
     'utf-16-be'
     """
     nulls = sample[0::2].count(0), sample[1::2].count(0)

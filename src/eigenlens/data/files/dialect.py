@@ -1,71 +1,219 @@
-"""How delimited text is written: what stands between cells, and the names in its first line."""
+"""How delimited text is written: its encoding, separator, comments, header and numbers, as given or found."""
 
 from __future__ import annotations
 
+import csv
+import io
+import itertools
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
-from eigenlens.data.files.decode import refuse_undecodable, text_head
+from eigenlens.data.files.decode import (
+    detect_encoding,
+    file_encoding,
+    open_bytes,
+    reject_undecodable,
+    text_encoding,
+    text_head,
+)
+from eigenlens.data.files.number_format import (
+    MISSING_WORDS,
+    PLAIN_NUMBERS,
+    THOUSANDS_LIKE,
+    NumberFormat,
+    detect_number_format,
+    is_number,
+)
 from eigenlens.data.files.polars import import_polars, unreadable
-from eigenlens.data.files.records import first_record
+from eigenlens.data.files.records import first_record, remove_comments, squeeze_spaces
 from eigenlens.errors import DataError, OptionError
 
-__all__ = ["LOOKED_AT", "MISSING", "Dialect", "column_names", "is_number", "missing_numbers", "refuse_numbers",
-           "separator_of"]  # fmt: skip
+__all__ = ["Dialect", "column_names", "find_dialect", "find_separator", "read_cells"]
 
 SEPARATORS = ",\t;|"
-NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-MISSING = {"", "na", "nan", "null", "none"}
-"""What is passed over when cells are judged."""
+NAMED_SEPARATORS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";"}
 
-LOOKED_AT = 100
-"""So many lines show how a file is written."""
+MAX_LINES = 100
+"""The number of lines that show how a file is written."""
+
+HEAD_BYTES = 1 << 16
+MAX_CELL = 1 << 30
+INFINITE = {f"{sign}{word}" for sign in ("", "+", "-") for word in ("inf", "infinity")}
+ARCHIVES = {b"PK\x03\x04": "a zip archive or spreadsheet", b"PAR1": "Parquet", b"\x93NUMPY": ".npy", b"ARROW1": "Arrow"}
 
 
-class Dialect(NamedTuple):
-    """How the text is cut into cells, whether its first line holds names, which cells mean missing, and its encoding.
+@dataclass(frozen=True)
+class Dialect:
+    """How delimited text is written.
 
-    An encoding of None means that of each file's byte order mark, and UTF-8 where there is none.
+    Attributes:
+        separator: between cells; a space stands for any number of spaces and tabs.
+        header: whether the first line holds names.
+        numbers: the decimal sign and the sign between thousands.
+        comment: what lines start with that are skipped, or None; `comment_everywhere`: also below the names.
+        encoding: None for UTF-8, or for what each file's byte order mark says.
+        na: missing-value markers; an empty cell is always missing.
     """
 
-    separator: str
-    header: bool
-    na: tuple[str, ...]
+    separator: str = ","
+    header: bool = True
+    numbers: NumberFormat = PLAIN_NUMBERS
+    comment: str | None = None
+    comment_everywhere: bool = False
     encoding: str | None = None
+    na: tuple[str, ...] = ()
 
 
-def is_number(cell: str) -> bool:
-    """Whether a cell is a number with a decimal point, or a whole one."""
-    return NUMBER.fullmatch(cell) is not None
+def find_dialect(
+    path: Path,
+    *,
+    separator: str | None = None,
+    header: bool | None = None,
+    decimal: str | None = None,
+    thousands: str | None = None,
+    comment: str | None = None,
+    encoding: str | None = None,
+    na: Sequence[str] = (),
+) -> Dialect:
+    """Return how a file is written: what is given, and for the rest what its first lines show."""
+    encoding = None if encoding is None else text_encoding(encoding)
+    _check_is_text(path, encoding)
+    _check_comment(comment)
+    head = text_head(path, encoding)
+    separator = _one_character(separator)
+    prefix = comment or _find_comment(path, head, separator)
+    text = remove_comments(head.encode(), prefix, everywhere=comment is not None).decode() if prefix else head
+    separator = separator or find_separator(path, text)
+    rows = list(itertools.islice(read_cells(path, _squeeze(text, separator), separator), MAX_LINES))
+    rows = [[cell.strip() for cell in row] for row in rows if row]
+    if not rows and text:
+        raise DataError(f"'{path}' holds nothing but blank lines", fix="write it again, with names and rows")
+    _check_widths(path, rows)
+    numbers = detect_number_format(rows, separator, decimal=decimal, thousands=thousands, na=na)
+    if numbers.decimal == "," == separator:
+        what = "numbers with decimal commas cannot also be separated by commas"
+        raise OptionError(what, fix="say what separates them: {separator}", settings={"separator": ";"})
+    # 1'234 in the first line is hardly a name, though only `thousands` makes it a number.
+    plain = [[numbers.to_plain(cell).translate(THOUSANDS_LIKE) for cell in row] for row in rows]
+    found = _is_header(plain, na) if header is None else header
+    return Dialect(separator, found, numbers, prefix, comment is not None, encoding, tuple(na))
 
 
-def missing_numbers(na: Sequence[str]) -> list[float]:
-    """Those texts for missing entries that are numbers: -999 also means -999.0, and spaces around it change nothing.
+def read_cells(path: Path, text: str, separator: str) -> Iterator[list[str]]:
+    """Yield the rows of delimited text, cell by cell; a carriage return inside a line is an error."""
+    csv.field_size_limit(MAX_CELL)  # a setting of the whole process, and by default that of a short cell
+    rows = csv.reader(io.StringIO(text), delimiter=separator)
+    try:
+        yield from rows
+    except csv.Error as error:
+        if "\r" not in text.replace("\r\n", ""):
+            raise unreadable(path, error) from error
+        raise DataError(
+            f"'{path}' has a carriage return inside a line, near line {rows.line_num}",
+            fix=f"end all lines alike, for instance with: tr '\\r' '\\n' < '{path}' > rows.csv",
+        ) from error
 
-    >>> missing_numbers(["NA", "-999", "nan"])
-    [-999.0]
+
+# ---- comments above the names ---------------------------------------------------------------------------------
+
+
+def _check_comment(comment: str | None) -> None:
+    if comment is not None and (not comment.strip() or "\n" in comment or '"' in comment):
+        raise OptionError("must be what comments start with", argument="comment", value=comment, fix="it is often '#'")
+
+
+def _find_comment(path: Path, head: str, separator: str | None) -> str | None:
+    """Return # where lines that start with it stand above the names, else None.
+
+    One such line with as many cells as the numbers below it is the line of names itself; if others stand above it,
+    nobody knows.
     """
-    return [float(token) for token in na if is_number(token.strip())]
+    lines = [line for line in head.splitlines()[:MAX_LINES] if line.strip()]
+    above = list(itertools.takewhile(lambda line: line.startswith("#"), lines))
+    below = lines[len(above) :]
+    if not above or not below:
+        return None
+    cut = separator or find_separator(path, "\n".join(below))
+    names, first = (next(read_cells(path, _squeeze(line, cut), cut)) for line in (above[-1], below[0]))
+    if len(names) < len(first) or not any(is_number(cell.strip().replace(",", ".")) for cell in first):
+        return "#"
+    if len(above) == 1:
+        return None
+    what = f"'{path}' starts with comments, the last of which may hold the names of its columns"
+    fix = "remove the # from the line of names, or if there are no names add {comment} and {header}"
+    raise DataError(what, fix=fix, settings={"comment": "#", "header": False})
 
 
-def separator_of(path: Path, encoding: str | None = None) -> str:
-    """A tab in .tsv; elsewhere what cuts most lines into the same number of cells, and more than one.
+def _squeeze(text: str, separator: str) -> str:
+    return squeeze_spaces(text.encode()).decode() if separator == " " else text
+
+
+# ---- what is wrong with the first lines -----------------------------------------------------------------------
+
+
+def _check_is_text(path: Path, encoding: str | None) -> None:
+    """Raise for files of other formats that are called text, by their first bytes."""
+    with open_bytes(path) as file:
+        head = file.read(HEAD_BYTES)
+    kind = next((what for start, what in ARCHIVES.items() if head.startswith(start)), None)
+    if kind is not None or (b"\x00" in head and file_encoding(path, encoding) == "utf-8"):
+        if kind is None and (guess := detect_encoding(head)).startswith("utf-16"):
+            what, settings = f"'{path}' is UTF-16 without its byte order mark", {"encoding": guess}
+            raise DataError(what, fix="say so with {encoding}", settings=settings)
+        fix = "give it the suffix of its format, or write it as CSV"
+        raise DataError(f"'{path}' is {kind or 'binary'}, not text", fix=fix)
+
+
+def _check_widths(path: Path, rows: list[list[str]]) -> None:
+    """Raise where rows have different lengths, with advice that depends on the first lines."""
+    fix = ""
+    if len(rows) > 1 and all(len(row) == len(rows[0]) + 1 for row in rows[1:]):
+        first = f"put a name, or nothing, and a separator before '{rows[0][0]}'"
+        last = all(not row[-1] for row in rows[1:])
+        fix = "end the first line with a separator too" if last else f"if the first column names rows, {first}"
+    for place, row in enumerate(rows):
+        if len(row) != len(rows[0]):
+            fix = "delete the lines above the names" if len(rows[0]) == 1 else fix
+            raise ragged_row(path, place + 1, row, len(rows[0]), fix)
+
+
+def ragged_row(path: Path, row: int, cells: Sequence[str], d: int, fix: str = "") -> DataError:
+    """Return the error for a row, counted from 1 with the line of names, that has not d cells."""
+    what = f"'{path}' is ragged: row {row} has {len(cells)} cell{'s' * (len(cells) != 1)}, and the first has {d}"
+    usual = "mend that row, quote cells that hold the separator, or say what it is with {separator}"
+    if cells and cells[0].startswith("#"):
+        usual = "if that is a comment, add {comment}"
+    return DataError(what, fix=fix or usual, settings={"separator": ..., "comment": "#"})
+
+
+# ---- separator and header -------------------------------------------------------------------------------------
+
+
+def _one_character(given: str | None) -> str | None:
+    found = NAMED_SEPARATORS.get(given or "", given)
+    if found is not None and len(found.encode()) != 1:
+        fix = "write it as ',', ';', '|' or tab"
+        raise OptionError("must be one character", argument="separator", value=given, fix=fix)
+    return found
+
+
+def find_separator(path: Path, text: str) -> str:
+    """Return a tab for .tsv; else what cuts most lines into the same number of cells, and more than one.
 
     Spaces are tried last: they must cut all lines alike, and leave a number in each but the first.
     """
     if ".tsv" in [suffix.lower() for suffix in path.suffixes]:
         return "\t"
-    text = text_head(path, encoding)
-    lines = [line for line in re.sub(r'"[^"]*"', "", text).splitlines()[:LOOKED_AT] if line.strip() or '"' in text]
+    lines = [line for line in re.sub(r'"[^"]*"', "", text).splitlines()[:MAX_LINES] if line.strip() or '"' in text]
     best = max(SEPARATORS, key=lambda separator: _evenness(lines, separator))
-    return " " if not _evenness(lines, best)[0] and _spaced(text) else best
+    return " " if not _evenness(lines, best)[0] and _is_spaced(text) else best
 
 
 def _evenness(lines: list[str], separator: str) -> tuple[bool, int, float, int]:
-    """Whether the first line has the separator, how many lines as often, the share of numbers, and how often.
+    """Return whether the first line has the separator, how many lines as often, the share of numbers, how often.
 
     Numbers may have decimal commas: 1,5;2,5 is two of them, and cut at its commas 5;2 is none.
     """
@@ -76,40 +224,58 @@ def _evenness(lines: list[str], separator: str) -> tuple[bool, int, float, int]:
     return True, counts.count(counts[0]), sum(map(is_number, cells)) / len(cells), counts[0]
 
 
-def _spaced(text: str) -> bool:
-    """Whether spaces cut all lines into the same number of cells, and each of those below the first has numbers."""
-    cells = [re.findall(r'"[^"]*"|[^ \t]+', line) for line in text.splitlines()[:LOOKED_AT] if line.strip()]
+def _is_spaced(text: str) -> bool:
+    """Return whether spaces cut all lines into the same number of cells, with numbers in each below the first."""
+    cells = [re.findall(r'"[^"]*"|[^ \t]+', line) for line in text.splitlines()[:MAX_LINES] if line.strip()]
     widths = {len(row) for row in cells[1:]} or {len(row) for row in cells}
     # Rows may have names, and the names of columns none above these.
     even = len(widths) == 1 and len(cells[0]) in (max(widths), max(widths) - 1) and max(widths) > 1
     known = ([cell.strip('"') for cell in row] for row in cells[1:])
-    return even and all(any(is_number(cell) or cell.lower() in MISSING for cell in row) for row in known)
+    return even and all(any(is_number(cell) or cell.lower() in MISSING_WORDS for cell in row) for row in known)
+
+
+def _is_header(rows: list[list[str]], na: Sequence[str]) -> bool:
+    """Return whether the first line is names: one of its cells is not a number, unless the column below never is.
+
+    A cell that may be a missing or an infinite number is not taken for a name by itself.
+    """
+    if len(rows) < 2:
+        return True
+    first, rest = rows[0], rows[1:]
+    given = {token.lower() for token in na}
+    if all(is_number(cell) or cell.lower() in given for cell in first if cell):
+        years = _is_consecutive(first) and 1500 <= int(first[0]) < 2100
+        return years and not any(set(first) & set(row) for row in rest)
+    odd = MISSING_WORDS | INFINITE | given
+    for place, cell in enumerate(first):
+        below = [row[place] for row in rest if place < len(row) and row[place].lower() not in odd]
+        if not is_number(cell) and cell.lower() not in odd and below and all(is_number(other) for other in below):
+            return True
+    numbers = [cell for cell in first if cell and is_number(cell)]
+    return not numbers or _is_consecutive(numbers)
+
+
+def _is_consecutive(cells: list[str]) -> bool:
+    """Return whether the cells count on, as years in a line of names do."""
+    if len(cells) < 2 or not all(cell.isdigit() for cell in cells):
+        return False
+    values = [int(cell) for cell in cells]
+    return all(after == before + 1 for before, after in itertools.pairwise(values))
 
 
 def column_names(path: Path, dialect: Dialect) -> list[str]:
-    """The column names, by the first record; an unnamed column is called by its place."""
+    """Return the column names, by the first record; an unnamed column is called by its place."""
     pl = import_polars()
-    record = first_record(path, dialect.encoding, dialect.separator)
+    record = first_record(path, dialect)
     try:
         cells = pl.read_csv(record, has_header=False, separator=dialect.separator, infer_schema=False).row(0)
     except pl.exceptions.PolarsError as error:
-        refuse_undecodable(path, dialect.encoding)
+        reject_undecodable(path, dialect.encoding)
         raise unreadable(path, error) from error
     given = [str(cell or "").strip() if dialect.header else "" for cell in cells]
     names = [name or f"column_{place}" for place, name in enumerate(given, 1)]
     for name, times in Counter(names).items():
         if times > 1:
-            raise DataError(f"'{path}' has {times} columns named {name!r}: rename them, so that each has its own name.")
+            what, fix = f"'{path}' has {times} columns named {name!r}", "rename them, so that each has its own name"
+            raise DataError(what, columns=[name], fix=fix)
     return names
-
-
-def refuse_numbers(path: Path, names: Sequence[str]) -> None:
-    """A first line of numbers is hardly a line of names; taking it for one would lose a row in silence."""
-    try:
-        [float(name) for name in names]
-    except ValueError:
-        return
-    raise OptionError(
-        f"the first line of '{path}' holds numbers ({names[0]}, …): pass header=False if it is a row, "
-        "header=True if these are names."
-    )

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import copy
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Self
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from eigenlens.arrays import Array, working_dtype
 from eigenlens.data.column_kinds import ColumnKind, Field
-from eigenlens.data.files.columns import Selection
+from eigenlens.data.files.reader import Reader
 from eigenlens.data.source import FILE_BLOCK_BYTES
 from eigenlens.errors import DataError
 
@@ -22,7 +21,7 @@ __all__ = ["NpyReader"]
 
 @dataclass(frozen=True)
 class Header:
-    """What the first bytes of a .npy file say of the rest."""
+    """The header of a .npy file: the shape, order and type of its array, and where it starts."""
 
     path: Path
     shape: tuple[int, int]
@@ -38,52 +37,49 @@ class Header:
             header = cls(path, shape, fortran, dtype, file.tell())
         need, have = header.offset + shape[0] * shape[1] * dtype.itemsize, path.stat().st_size
         if have < need:
-            raise DataError(f"'{path}' is truncated: {have:,} bytes of {need:,}. Copy or write it again.")
+            what = f"'{path}' is truncated: {have:,} bytes of {need:,}"
+            raise DataError(what, fix="copy or write it again")
         return header
 
 
 def _parse(path: Path, file: BinaryIO) -> tuple[tuple[int, int], bool, np.dtype[Any]]:
     read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
     try:
-        # Version 3 differs only in the names of record fields, and records are refused below anyway.
+        # Version 3 differs only in the names of record fields, and records are rejected below anyway.
         shape, fortran, dtype = read[np.lib.format.read_magic(file)](file)
     except (ValueError, KeyError, EOFError) as error:
-        raise DataError(f"'{path}' is not a .npy file of plain numbers: write it with numpy.save.") from error
+        what = f"'{path}' is not a .npy file of plain numbers"
+        raise DataError(what, fix="write it with numpy.save") from error
     if dtype.kind not in "fiub":
         way = "astype(float)" if dtype.names is None else "numpy.lib.recfunctions.structured_to_unstructured"
-        raise DataError(f"'{path}' holds {dtype} entries; numbers are needed: convert it with {way}.")
+        raise DataError(f"'{path}' holds {dtype} entries; numbers are needed", fix=f"convert it with {way}")
     if len(shape) != 2:
         hint = "reshape(len(X), -1)" if len(shape) > 2 else "reshape(-1, 1)"
         axes = f"{len(shape)} dimension{'s' * (len(shape) != 1)}"
-        raise DataError(f"'{path}' has {axes} (shape {shape}); 2 are needed: save X.{hint}.")
+        raise DataError(f"'{path}' has {axes} (shape {shape}); 2 are needed", fix=f"save X.{hint}")
     return (int(shape[0]), int(shape[1])), bool(fortran), dtype
 
 
-class NpyReader:
-    """Blocks of the rows of .npy files with equal numbers of columns, in either order."""
+class NpyReader(Reader):
+    """Columns of .npy files with equal numbers of columns, in either order."""
 
-    names = None
+    named = False
 
-    def __init__(self, paths: tuple[Path, ...], selection: Selection, *, block_rows: int | None = None) -> None:
+    def __init__(self, paths: tuple[Path, ...], *, block_rows: int | None = None) -> None:
         self.headers = [Header.of(path) for path in paths]
         width = self.headers[0].shape[1]
         for header in self.headers:
             if header.shape[1] != width:
                 raise DataError(
-                    f"'{header.path}' has {header.shape[1]} columns, '{paths[0]}' has {width}: "
-                    "the files of one scan need the same columns."
+                    f"'{header.path}' has {header.shape[1]} columns, '{paths[0]}' has {width}",
+                    fix="files that are read together need the same columns",
                 )
-        self._features = selection.features(range(width)) if width else ()
         single = all(working_dtype(header.dtype.newbyteorder("=")) == np.float32 for header in self.headers)
         self.dtype = np.dtype(np.float32 if single else np.float64)
         self._block_rows = block_rows
-
-    @property
-    def fields(self) -> tuple[Field, ...]:
-        """The features, which are numbers, or integers or booleans where all files hold these."""
         boolean = all(header.dtype.kind == "b" for header in self.headers)
         kind = ColumnKind.BOOLEAN if boolean else ColumnKind.INTEGER if self._whole else ColumnKind.NUMBER
-        return tuple(Field(place, kind) for place in range(len(self._features)))
+        self.fields = tuple(Field(place, kind) for place in range(width))
 
     @property
     def _whole(self) -> bool:
@@ -91,27 +87,21 @@ class NpyReader:
         first = self.headers[0].dtype
         return first.kind in "iu" and first.isnative and all(header.dtype == first for header in self.headers)
 
-    def only(self, columns: Sequence[int]) -> Self:
-        """A reader of some of the features, by number."""
-        other = copy.copy(self)
-        other._features = tuple(self._features[j] for j in columns)
-        return other
-
     def count(self) -> int:
-        """The number of rows, by the headers."""
+        """Return the number of rows, by the headers."""
         return sum(header.shape[0] for header in self.headers)
 
     def blocks(self) -> Iterator[Array]:
-        """One pass over the features; C-ordered files give C-ordered blocks, others Fortran's."""
-        yield from self._read(self._features, self.dtype)
+        """Yield the columns; C-ordered files give C-ordered blocks, others Fortran's."""
+        yield from self._read(self.names, self.dtype)
 
     def tables(self) -> Iterator[Array]:
-        """The same, as there is no text; integers as they are."""
-        return self._read(self._features, None if self._whole else self.dtype)
+        """Yield the same blocks, integers unchanged."""
+        return self._read(self.names, None if self._whole else self.dtype)
 
-    def column(self, position: int) -> Array:
-        """One whole column (n,) in the file's own dtype."""
-        return np.concatenate([block[:, 0] for block in self._read((position,), None)])
+    def column(self, name: int) -> Array:
+        """Return one whole column (n,) in the file's own dtype."""
+        return np.concatenate([block[:, 0] for block in self._read((name,), None)])
 
     def _read(self, positions: tuple[int, ...], dtype: np.dtype[Any] | None) -> Iterator[Array]:
         memory = _Memory()
@@ -173,5 +163,5 @@ def _fill(file: Any, header: Header, entry: int, target: Array) -> None:
     while waiting:  # one read call may return less than was asked for, and at most 2 GB
         got = file.readinto(waiting)
         if not got:
-            raise DataError(f"'{header.path}' ended early while it was read: copy or write it again.")
+            raise DataError(f"'{header.path}' ended early while it was read", fix="copy or write it again")
         waiting = waiting[got:]

@@ -19,9 +19,10 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.data.categories import encode
-from eigenlens.data.column_kinds import Field, stored_field
-from eigenlens.data.files.columns import Selection
-from eigenlens.data.files.polars import as_array, fill, import_polars, same_columns, text_error, unreadable
+from eigenlens.data.column_kinds import ColumnKind, Field, stored_field
+from eigenlens.data.files.cells import TextCells, text_error
+from eigenlens.data.files.polars import as_array, fill, import_polars, same_columns, unreadable
+from eigenlens.data.files.reader import Reader
 from eigenlens.data.source import FILE_BLOCK_BYTES
 from eigenlens.data.table import MixedRows, large, with_text
 from eigenlens.errors import DataError
@@ -29,16 +30,16 @@ from eigenlens.errors import DataError
 if TYPE_CHECKING:
     from polars import DataFrame, LazyFrame
 
-__all__ = ["TableReader", "arrow_reader", "as_array", "import_polars", "parquet_reader", "same_columns", "unreadable"]
+__all__ = ["TableReader", "arrow_reader", "parquet_reader"]
 
 SLAB_BYTES = 192 << 20
-"""What one slab of decoded rows may take."""
+"""The memory that one slab of decoded rows may take."""
 
 GROUP_BYTES = 16 << 20
-"""About what the columns being decoded may take in the file: Polars fetches whole column chunks."""
+"""The size in the file of the columns decoded at once, about: Polars fetches whole column chunks."""
 
 TEXT_BYTES = 48
-"""About what an entry of a column of text takes."""
+"""The memory that an entry of a column of text takes, about."""
 
 WORKERS = max(2, min(8, os.cpu_count() or 2))
 
@@ -52,51 +53,44 @@ class Slab(NamedTuple):
     columns: int
 
 
-class TableReader:
-    """Blocks of the columns of Parquet or Arrow files; `open_table` makes a file a LazyFrame."""
+class TableReader(Reader):
+    """Columns of Parquet or Arrow files; `open_table` makes a LazyFrame of a file."""
 
     def __init__(
-        self,
-        paths: tuple[Path, ...],
-        selection: Selection,
-        open_table: Callable[[Path], LazyFrame],
-        *,
-        block_rows: int | None = None,
+        self, paths: tuple[Path, ...], open_table: Callable[[Path], LazyFrame], *, block_rows: int | None = None
     ) -> None:
         # Opened once: a wide file's metadata takes longer to parse than some of its columns.
         self._tables = {path: open_table(path) for path in paths}
-        schemas = {path: _schema(path, table) for path, table in self._tables.items()}
-        first = schemas[paths[0]]
-        same_columns(paths, [list(schema) for schema in schemas.values()], ordered=False)
-        self._width = len(first)
-        self.names: tuple[str, ...] = selection.features(list(first))
-        single = all(str(schema[name]) == "Float32" for schema in schemas.values() for name in self.names)
-        self.dtype = np.dtype(np.float32 if single else np.float64)
-        self._block_rows = block_rows
-        types = ({path: schema[name] for path, schema in schemas.items()} for name in self.names)
-        self._set_fields(tuple(map(stored_field, self.names, types)))
+        self._schemas = {path: _schema(path, table) for path, table in self._tables.items()}
+        same_columns(paths, [list(schema) for schema in self._schemas.values()])
+        first = self._schemas[paths[0]]
+        self._width, self._block_rows = len(first), block_rows
+        types = ({path: schema[name] for path, schema in self._schemas.items()} for name in first)
+        self._set_fields(tuple(map(stored_field, first, types)))
 
     def _set_fields(self, fields: tuple[Field, ...]) -> None:
-        self.fields, self.names = fields, tuple(field.name for field in fields)
-        self._numeric = [field.name for field in fields if field.kind != "text"]
-        self._text = [field.name for field in fields if field.kind == "text"]
-        self._row_bytes = len(self._numeric) * self.dtype.itemsize + len(self._text) * TEXT_BYTES
+        self.fields = fields
+        single = all(str(schema[name]) == "Float32" for schema in self._schemas.values() for name in self.names)
+        self.dtype = np.dtype(np.float32 if single else np.float64)
+        self._numeric = [field.name for field in fields if field.kind != ColumnKind.TEXT]
+        self._text = [field.name for field in fields if field.kind == ColumnKind.TEXT]
+        self._row_bytes = max(1, len(self._numeric) * self.dtype.itemsize + len(self._text) * TEXT_BYTES)
         self._block = self._block_rows or max(1, FILE_BLOCK_BYTES // self._row_bytes)
         self._slabs: list[Slab] | None = None
 
     def only(self, columns: Sequence[int]) -> Self:
-        """A reader of some of the features, by number."""
+        """Return a reader of some of the columns, by their places."""
         other = copy.copy(self)
         other._set_fields(tuple(self.fields[j] for j in columns))
         return other
 
     def count(self) -> int:
-        """The number of rows, by the files' own metadata."""
+        """Return the number of rows, by the files' own metadata."""
         pl = import_polars()
         return sum(int(table.select(pl.len()).collect().item()) for table in self._tables.values())
 
     def blocks(self) -> Iterator[Array]:
-        """One pass over the features: Fortran-ordered blocks, missing entries NaN; text is refused."""
+        """Yield Fortran-ordered blocks, missing entries NaN; text is an error."""
         if self._text:
             raise self._text_error()
         for _, blocks, _ in self._decoded():
@@ -105,7 +99,7 @@ class TableReader:
                 yield blocks.pop()
 
     def tables(self) -> Iterator[MixedRows]:
-        """One pass over the features: text as levels, and integers that floats would round; the rest as numbers."""
+        """Yield blocks with text as categories, and integers that floats would round; the rest as numbers."""
         for slab, blocks, text in self._decoded():
             whole = self._rounded(slab, blocks)
             start = 0
@@ -115,6 +109,13 @@ class TableReader:
                 yield with_text(numbers, list(text[rows].iter_columns()), self.fields, exact)
                 start = rows.stop
 
+    def frames(self) -> Iterator[DataFrame]:
+        """Yield the rows as frames of the types that the files declare."""
+        for slab in self._all_slabs():
+            for start in range(slab.start, slab.start + slab.length, self._block):
+                length = min(self._block, slab.start + slab.length - start)
+                yield self._collect(slab._replace(start=start, length=length), list(self.names))
+
     def _rounded(self, slab: Slab, blocks: list[Array]) -> dict[str, Any]:
         """The columns of integers that floats have rounded in the blocks of a slab, read once more as they are."""
         import narwhals.stable.v2 as nw
@@ -123,28 +124,31 @@ class TableReader:
         names = [
             name
             for place, name in enumerate(self._numeric)
-            if kinds[name] == "integer" and any(large(block[:, place]) for block in blocks)
+            if kinds[name] == ColumnKind.INTEGER and any(large(block[:, place]) for block in blocks)
         ]
         return {name: nw.from_native(self._collect(slab, [name])[name], series_only=True) for name in names}
 
-    def column(self, name: str) -> Array:
-        """One whole column (n,): numbers as they are, text as text."""
+    def column(self, name: Any) -> Array:
+        """Return one whole column (n,): numbers unchanged, text as text."""
         pl = import_polars()
         tables = [table.select(name) for table in self._tables.values()]
         return as_array(pl.concat(tables, how="vertical_relaxed").collect().to_series())
 
     def _decoded(self) -> Iterator[tuple[Slab, list[Array], DataFrame]]:
-        """Slab by slab, the blocks of the columns of numbers, and the columns of text."""
+        """Yield slab by slab the blocks of the columns of numbers, and the columns of text."""
+        with ThreadPoolExecutor(WORKERS, thread_name_prefix="eigenlens-decoder") as pool:
+            for slab in self._all_slabs():
+                yield slab, *self._fill(pool, slab)
+
+    def _all_slabs(self) -> list[Slab]:
         if self._slabs is None:
             self._slabs = [slab for path in self._tables for slab in self._cut(path)]
-        with ThreadPoolExecutor(WORKERS, thread_name_prefix="eigenlens-decoder") as pool:
-            for slab in self._slabs:
-                yield slab, *self._fill(pool, slab)
+        return self._slabs
 
     def _cut(self, path: Path) -> Iterator[Slab]:
         """Slabs of one file, cut where its row groups end."""
         most = max(self._block, SLAB_BYTES // self._row_bytes)
-        # Polars keeps one chunk a row group, so one column tells where they end.
+        # Polars keeps one chunk per row group, so one column shows where they end.
         groups = self._tables[path].select([*self._numeric, *self._text][0]).collect().to_series().chunk_lengths()
         share = min(1.0, max(most, *groups, 1) / max(1, sum(groups)))
         column_bytes = path.stat().st_size * share / self._width
@@ -183,24 +187,25 @@ class TableReader:
             present = text.is_not_null().arg_true()
             if len(present):
                 where = f"row {present[0] + 1}" + (f" of {path.name}" if len(texts) > 1 else "")
-                return text_error(names, count, where, str(text[present[0]]))
-        return DataError(f"column {names[0]!r} is a text column without entries: leave it out with drop={names}.")
+                return text_error(names, TextCells(where, str(text[present[0]]), count))
+        what, fix = f"column {names[0]!r} is a text column without entries", "leave it out with {drop}"
+        return DataError(what, columns=names, fix=fix, settings={"drop": names})
 
 
-def parquet_reader(paths: tuple[Path, ...], selection: Selection, *, block_rows: int | None = None) -> TableReader:
-    """A reader of Parquet files."""
+def parquet_reader(paths: tuple[Path, ...], *, block_rows: int | None = None) -> TableReader:
+    """Return a reader of Parquet files."""
     pl = import_polars()
-    return TableReader(paths, selection, lambda path: pl.scan_parquet(path, glob=False), block_rows=block_rows)
+    return TableReader(paths, lambda path: pl.scan_parquet(path, glob=False), block_rows=block_rows)
 
 
-def arrow_reader(paths: tuple[Path, ...], selection: Selection, *, block_rows: int | None = None) -> TableReader:
-    """A reader of Arrow IPC files, which Feather files are too."""
+def arrow_reader(paths: tuple[Path, ...], *, block_rows: int | None = None) -> TableReader:
+    """Return a reader of Arrow IPC files, which Feather files are too."""
     pl = import_polars()
-    return TableReader(paths, selection, lambda path: pl.scan_ipc(path, glob=False), block_rows=block_rows)
+    return TableReader(paths, lambda path: pl.scan_ipc(path, glob=False), block_rows=block_rows)
 
 
 def cut_slabs(chunks: Sequence[int], most: int) -> Iterator[tuple[int, int]]:
-    """(start, count) of slabs of at most `most` rows, cut where chunks end as far as that goes.
+    """Yield (start, count) of slabs of at most `most` rows, cut where chunks end as far as possible.
 
     >>> list(cut_slabs([3, 3, 3, 10], most=6))
     [(0, 6), (6, 3), (9, 5), (14, 5)]
@@ -227,4 +232,19 @@ def _schema(path: Path, table: LazyFrame) -> dict[str, Any]:
     try:
         return dict(table.collect_schema())
     except (pl.exceptions.PolarsError, OSError) as error:
+        _reject_relatives(path)
         raise unreadable(path, error) from error
+
+
+RELATIVES = {
+    b"\xff\xff\xff\xff": ("an Arrow stream", "an Arrow file: polars.read_ipc_stream(…).write_ipc(…)"),
+    b"FEA1": ("Feather version 1", "version 2: pyarrow.feather.write_feather(pyarrow.feather.read_table(…), …)"),
+}
+"""Formats that share their suffixes with those that are read, by their first bytes: what they are, what to write."""
+
+
+def _reject_relatives(path: Path) -> None:
+    with path.open("rb") as file:
+        found = RELATIVES.get(file.read(4))
+    if found:
+        raise DataError(f"'{path}' is {found[0]}, which cannot be read by blocks", fix=f"write it as {found[1]}")

@@ -1,4 +1,4 @@
-"""Which files a path means, and whether they are still the same ones a pass later."""
+"""The files that a path or a pattern means, and whether they changed between two passes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from eigenlens.errors import DataError, SourceChanged
 __all__ = ["PathLike", "Stamp", "expand", "still_the_same"]
 
 PathLike = str | os.PathLike[str]
-USUAL = (".parquet", ".csv", ".tsv", ".txt", ".arrow", ".feather", ".npy")
+COMMON_SUFFIXES = (".parquet", ".csv", ".tsv", ".txt", ".arrow", ".feather", ".npy")
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Stamp:
 
     @classmethod
     def of(cls, path: Path) -> Stamp:
-        """The stamp of the file as it is now."""
+        """Return the stamp of a file as it is now."""
         status = path.stat()
         return cls(path, status.st_size, status.st_mtime_ns)
 
@@ -37,19 +37,19 @@ class Stamp:
         try:
             now = Stamp.of(self.path)
         except OSError as error:
-            raise SourceChanged(
-                f"'{self.path}' has vanished since it was scanned: restore it, and scan again."
-            ) from error
+            what = f"'{self.path}' has vanished since it was scanned"
+            raise SourceChanged(what, fix="restore it, and scan again") from error
         if now != self:
             raise SourceChanged(
                 f"'{self.path}' has changed since it was scanned ({self.size:,} bytes, now {now.size:,}): "
-                "two passes would see different rows. Let its writer finish, and scan again."
+                "two passes would see different rows",
+                fix="let its writer finish, and scan again",
             )
 
 
 @contextmanager
 def still_the_same(stamps: Iterable[Stamp]) -> Iterator[None]:
-    """The files are checked before and after; a failure while they changed is a SourceChanged."""
+    """Check the files before and after the block; a failure while they changed is a SourceChanged."""
     stamps = tuple(stamps)
     for stamp in stamps:
         stamp.check()
@@ -66,16 +66,16 @@ def still_the_same(stamps: Iterable[Stamp]) -> Iterator[None]:
 
 
 def expand(path: PathLike | Iterable[PathLike]) -> tuple[Path, ...]:
-    """The files that a path, a pattern or a list of either means, in sorted order, each once.
+    """Return the files that a path, a pattern or a list of either means, in sorted order, each once.
 
     >>> expand("no/such/file.csv")
     Traceback (most recent call last):
       ...
-    eigenlens.errors.DataError: path='no/such/file.csv' does not exist: check the spelling and the folder.
+    eigenlens.errors.DataError: 'no/such/file.csv' does not exist; check the spelling and the folder.
     """
     given = [path] if isinstance(path, str | os.PathLike) else list(path)
     if not given:
-        raise DataError("path=[] names no file; at least 1 is needed.")
+        raise DataError("names no file; at least 1 is needed", argument="path", value=[])
     files = {file for one in given for file in _matches(os.path.expanduser(os.fspath(one)))}
     return tuple(_readable(file) for file in sorted(files))
 
@@ -87,17 +87,17 @@ def _matches(path: str) -> list[Path]:
     found = [Path(name) for name in glob.glob(path, recursive=True)]
     files = [file for file in found if not file.is_dir()]
     if not files:
-        raise DataError(f"path='{path}' matches no file: check the pattern and the folder.")
+        raise DataError(f"'{path}' matches no file", fix="check the pattern and the folder")
     return files
 
 
 def _readable(path: Path) -> Path:
     if path.is_dir():
-        met = Counter(file.suffix for file in path.iterdir() if file.suffix in USUAL)
-        suffix = met.most_common(1)[0][0] if met else USUAL[0]
-        raise DataError(f"path='{path}' is a folder: name its files, for instance '{path}/*{suffix}'.")
+        met = Counter(file.suffix for file in path.iterdir() if file.suffix in COMMON_SUFFIXES)
+        suffix = met.most_common(1)[0][0] if met else COMMON_SUFFIXES[0]
+        raise DataError(f"'{path}' is a folder", fix=f"name its files, for instance '{path}/*{suffix}'")
     if not path.exists():
-        raise DataError(f"path='{path}' does not exist: check the spelling and the folder.")
+        raise DataError(f"'{path}' does not exist", fix="check the spelling and the folder")
     if path.stat().st_size == 0:
-        raise DataError(f"'{path}' is empty (0 bytes): write it again, or leave it out.")
+        raise DataError(f"'{path}' is empty (0 bytes)", fix="write it again, or leave it out")
     return path

@@ -1,8 +1,7 @@
-"""What readers of delimited text and of tables share: Polars, frames as arrays, and what is said of files."""
+"""Polars for the readers of files: its import, frames as arrays, and its errors."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,11 +15,11 @@ from eigenlens.errors import DataError, MissingExtra
 if TYPE_CHECKING:
     from polars import DataFrame, Series
 
-__all__ = ["as_array", "fill", "import_polars", "listed", "same_columns", "text_error", "unreadable"]
+__all__ = ["as_array", "fill", "import_polars", "same_columns", "unreadable"]
 
 
 def import_polars() -> Any:
-    """The polars module, or the error that says how to install it."""
+    """Import polars, or raise the error that says how to install it."""
     try:
         import polars
     except ImportError as error:
@@ -39,7 +38,7 @@ def fill(blocks: list[Array], frame: DataFrame, first: int = 0) -> None:
 
 
 def as_array(column: Series) -> Array:
-    """A column for the user: numbers as they are, text as NumPy strings, or objects with None where it is missing."""
+    """Return a column for the user: numbers unchanged, text as NumPy strings, or objects with None where missing."""
     pl = import_polars()
     if column.dtype not in (pl.String, pl.Categorical, pl.Enum):
         return column.to_numpy()
@@ -49,41 +48,19 @@ def as_array(column: Series) -> Array:
     return encoded.values()
 
 
-def text_error(
-    names: Sequence[str], count: int, where: str, value: str, na: Sequence[str] = (), levels: bool = False
-) -> DataError:
-    """The error for text in columns that should hold numbers, with the ways out; `levels`: it could be read as text."""
-    more = f"; so do{'es' * (len(names) == 2)} {len(names) - 1} more" if len(names) > 1 else ""
-    out = f"pass na={listed(na)} if that means missing, or leave" if na else "leave"
-    beside, read = (" among numbers", f"read it as text with text={listed(names[:1])}, ") if levels else ("", "")
-    return DataError(
-        f"column {names[0]!r} has text{beside} in {count} row{'s' * (count != 1)} (first: {where}, {value!r}){more}: "
-        f"{read}{out} it out with drop={listed(names)}, id= or label=."
-    )
-
-
-def listed(names: Sequence[str]) -> str:
-    r"""Names as Python writes a list of them, each between double quotes.
-
-    >>> print(listed(["n/a", 'q"q']))
-    ["n/a", "q\"q"]
-    """
-    return json.dumps(list(names), ensure_ascii=False)
-
-
-def same_columns(paths: Sequence[Path], columns: list[list[str]], *, ordered: bool = True) -> None:
-    """Raise unless every file has the columns of the first, in the same order if `ordered`."""
+def same_columns(paths: Sequence[Path], columns: list[list[str]]) -> None:
+    """Raise unless every file has the columns of the first, in any order."""
     for path, names in zip(paths, columns, strict=True):
-        if names != columns[0] and (ordered or set(names) != set(columns[0])):
-            odd = [name for name in names if name not in columns[0]] or [n for n in columns[0] if n not in names]
-            differ = f"{odd[0]!r} is in one only" if odd else "their order differs"
+        odd = sorted(set(names) ^ set(columns[0]), key=[*names, *columns[0]].index)
+        if odd:
             raise DataError(
-                f"'{path}' and '{paths[0]}' have different columns ({differ}): "
-                f"the files of one scan need the same columns{' in the same order' * ordered}."
+                f"'{path}' and '{paths[0]}' have different columns ({odd[0]!r} is in one only)",
+                columns=odd,
+                fix="files that are read together need the same columns",
             )
 
 
 def unreadable(path: Path, error: Exception) -> DataError:
-    """What a library said about a file, with the file's name."""
+    """Return the error for a file that a library cannot read, with the first line of its message."""
     reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-    return DataError(f"'{path}' cannot be read: {reason}. Write it again, or check its suffix.")
+    return DataError(f"'{path}' cannot be read ({reason.rstrip('.')})", fix="write it again, or check its suffix")

@@ -3,51 +3,29 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Protocol
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from eigenlens.arrays import Array
-from eigenlens.data.column_kinds import ColumnKind, Field
+from eigenlens.data.column_kinds import ColumnKind
 from eigenlens.data.files.columns import Selection
 from eigenlens.data.files.decode import COMPRESSED
 from eigenlens.data.files.npy import NpyReader
 from eigenlens.data.files.parquet import arrow_reader, parquet_reader
 from eigenlens.data.files.paths import PathLike, Stamp, expand, still_the_same
+from eigenlens.data.files.reader import Reader
 from eigenlens.data.files.text import DelimitedReader
 from eigenlens.data.source import Source
-from eigenlens.errors import DataError, OptionError
+from eigenlens.errors import DataError, DataWarning, OptionError
 
-__all__ = ["FORMATS", "FileSource", "scan"]
+if TYPE_CHECKING:
+    from polars import DataFrame
 
+    from eigenlens.data.files.dialect import Dialect
 
-class Reader(Protocol):
-    """What a file format has to offer: see `FORMATS`."""
-
-    names: Any
-    dtype: np.dtype[Any]
-
-    @property
-    def fields(self) -> tuple[Field, ...]:
-        """The features and what they hold."""
-
-    def count(self) -> int:
-        """The number of rows."""
-
-    def blocks(self) -> Iterator[Array]:
-        """One pass over the features, as arrays (b, d); text is an error."""
-
-    def tables(self) -> Iterator[Any]:
-        """One pass over the features, text as levels."""
-
-    def only(self, columns: Sequence[int], /) -> Reader:
-        """A reader of some of the features, by number."""
-
-    def column(self, name: Any, /) -> Array:
-        """One whole column (n,), numeric or not."""
-
+__all__ = ["FORMATS", "FileSource", "open_files", "scan"]
 
 FORMATS: dict[str, Callable[..., Reader]] = {
     ".csv": DelimitedReader,
@@ -60,29 +38,40 @@ FORMATS: dict[str, Callable[..., Reader]] = {
     ".ipc": arrow_reader,
     ".npy": NpyReader,
 }
-"""A reader a suffix: called as reader(paths, selection, block_rows=…), text also with its own options."""
+"""One reader per suffix, called as reader(paths, block_rows=…), of text also with its own options.
+
+A new format is a subclass of `Reader` and one entry here; `scan` and the command line then read it.
+"""
 
 
 class FileSource(Source):
     """Rows of files. Every pass reads them anew, and fails if they changed since the scan.
 
-    `fields` says what each column holds. Text is refused by `rows`; `table()` has it as levels.
+    `fields` has the kind of each column. Text is an error in `rows`; `table()` has it as categories.
     """
 
     reads_ahead = True
 
-    def __init__(self, stamps: tuple[Stamp, ...], reader: Reader, selection: Selection) -> None:
+    def __init__(self, stamps: tuple[Stamp, ...], reader: Reader, selection: Selection | None = None) -> None:
         self.paths = tuple(stamp.path for stamp in stamps)
-        self._opened(reader)
-        self._selection = selection
+        self._files = reader
+        self._set_reader(reader)
+        self._selection = selection or Selection()
         self._stamps = stamps
-        self._text = False
+        self._as_table = False
         self._count: int | None = None
 
-    def _opened(self, reader: Reader) -> None:
-        self._reader = reader
-        self.names, self.dtype, self.fields = reader.names, reader.dtype, reader.fields
+    def _set_reader(self, reader: Reader) -> None:
+        self._reader, self.dtype = reader, reader.dtype
+        self.names = tuple(map(str, reader.names)) if reader.named else None
+        # Columns without names are numbered from 0, whichever of the file's they are.
+        self.fields = tuple(f if reader.named else f._replace(name=j) for j, f in enumerate(reader.fields))
         self.n_features = len(self.fields)
+
+    @property
+    def dialect(self) -> Dialect | None:
+        """How delimited text is written; None for other formats."""
+        return self._files.dialect
 
     @property
     def n_rows(self) -> int:  # type: ignore[override]  # known on demand: counting text takes a pass
@@ -93,37 +82,66 @@ class FileSource(Source):
         return self._count
 
     def rows(self) -> Iterator[Any]:
-        """One pass over the features: arrays (b, d), or blocks of numbers and levels of a `table()`."""
+        """Yield the features: arrays (b, d), or blocks of numbers and categories of a `table()`."""
         with still_the_same(self._stamps):
-            yield from self._reader.tables() if self._text else self._reader.blocks()
+            yield from self._reader.tables() if self._as_table else self._reader.blocks()
+
+    def frames(self) -> Iterator[DataFrame]:
+        """Yield the features as Polars frames of numbers and text, null where an entry is missing."""
+        with still_the_same(self._stamps):
+            yield from self._reader.frames()
+
+    def cells(self) -> Iterator[DataFrame]:
+        """Yield the columns of delimited text as they are written; those of other formats as `frames` has them."""
+        with still_the_same(self._stamps):
+            yield from getattr(self._reader, "cells", self._reader.frames)()
 
     def table(self) -> FileSource:
-        """The same rows for a model that takes text, and integers that floats would round, as levels; or itself."""
-        if not any(field.kind in ("text", "mixed", "integer") for field in self.fields):
+        """Return the same rows for a model that takes text, and integers that floats would round, as categories."""
+        if not any(f.kind in (ColumnKind.TEXT, ColumnKind.MIXED, ColumnKind.INTEGER) for f in self.fields):
             return self
         other = copy.copy(self)
-        other._text = True
+        other._as_table = True
         return other
 
     def part(self, columns: Sequence[int]) -> FileSource:
-        """Some features, by number; the others are not read, as far as the format allows."""
+        """Return some features, by number; the others are not read, as far as the format allows."""
         other = copy.copy(self)
-        other._opened(self._reader.only(columns))
+        other._set_reader(self._reader.only(columns))
         return other
 
+    def select(self, selection: Selection) -> FileSource:
+        """Return the features that a selection names; dates, times and nested values are an error."""
+        names = list(self._files.names)
+        available: Sequence[Any] = names if self._files.named else range(len(names))
+        features = selection.features(available) if names else ()
+        places = {name: place for place, name in enumerate(names)}
+        other = self.part([places[name] for name in features])
+        other._selection = selection
+        for field in other.fields:
+            if field.kind == ColumnKind.OTHER:
+                fix = "leave it out with {drop}, or write it as numbers first"
+                what, columns = f"column {field.name!r} holds {field.holds}", [str(field.name)]
+                raise DataError(what, columns=columns, fix=fix, settings={"drop": columns})
+        return other
+
+    def read_column(self, name: Any) -> Array:
+        """Return one whole column (n,) of the files, a feature or not, in one pass over it."""
+        with still_the_same(self._stamps):
+            return self._files.column(name)
+
     def read_ids(self) -> Array:
-        """The column named by `id=` (n,), in one pass over that column."""
-        return self._column(self._selection.id, "id")
+        """Return the column named by `id=` (n,), in one pass over that column."""
+        return self._role(self._selection.id, "id")
 
     def read_label(self) -> Array:
-        """The column named by `label=` (n,), in one pass over that column."""
-        return self._column(self._selection.label, "label")
+        """Return the column named by `label=` (n,), in one pass over that column."""
+        return self._role(self._selection.label, "label")
 
-    def _column(self, name: Any, option: str) -> Array:
+    def _role(self, name: Any, option: str) -> Array:
         if name is None:
-            raise OptionError(f"{option}=None: no column was named; scan with {option}=<its name>.")
-        with still_the_same(self._stamps):
-            return self._reader.column(name)
+            raise OptionError("names no column", argument=option, value=None, fix=f"scan with {option}=<its name>")
+        return self.read_column(name)
 
 
 def scan(
@@ -137,15 +155,21 @@ def scan(
     text: Sequence[str] = (),
     separator: str | None = None,
     header: bool | None = None,
+    decimal: str | None = None,
+    thousands: str | None = None,
+    comment: str | None = None,
     encoding: str | None = None,
     block_rows: int | None = None,
 ) -> FileSource:
-    """Rows in CSV, Parquet, Arrow/Feather or .npy files, as a source that never holds them all.
+    """Return the rows in CSV, Parquet, Arrow/Feather or .npy files, as a source that never holds them all.
 
     Several files (a pattern such as "sales/*.parquet", or a list) are one stream in sorted order, their columns found
     by name. Missing entries become NaN. float32 stays where all features are float32, everything else becomes float64.
-    Columns of text, categories and bytes are levels for `NaiveBayes`; models that need numbers refuse them, unless
-    they are named by `drop`, `id` or `label`. Dates and nested values are always refused.
+    Columns of text, categories and bytes are categories for `NaiveBayes`; for models that need numbers they are an
+    error, unless they are named by `drop`, `id` or `label`. Dates and nested values are always an error.
+
+    How delimited text is written is found by its first lines, unless it is given: 0,5;1,25 and 1.234,5 are numbers.
+    What can be read in two ways, and a row with a cell too few or too many, is an error that names the place.
 
     Args:
         path: a file, a pattern with * and ?, or a list of these.
@@ -153,12 +177,15 @@ def scan(
         drop: columns to leave out.
         id: a column that names the rows; `read_ids()` gives it.
         label: a column of classes or other outcomes; `read_label()` gives it, and classifiers fit it if y is not given.
-        na: text that means missing, in delimited text; an empty cell always does.
-        text: columns of delimited text that hold levels although some or all of their cells are numbers (0, 1, 2, 3+).
+        na: missing-value markers of delimited text; an empty cell is always missing.
+        text: columns of delimited text that hold categories though some or all of their cells are numbers (0, 1, 3+).
         separator: between cells of delimited text; None means a tab in .tsv, else what cuts the lines evenly.
-        header: whether delimited text starts with a line of names; None means yes, and refuses numbers there.
-        encoding: how delimited text is encoded: "latin-1", "cp1252", "shift_jis", … as Python names it; None means
-            UTF-8, or UTF-16 or UTF-32 where a file starts with the mark of one.
+        header: whether delimited text starts with a line of names; None means that the first lines show it.
+        decimal: the decimal sign, "." or ","; None means that the cells show it.
+        thousands: the sign between thousands; None means none, unless numbers can be written in no other way.
+        comment: what lines of delimited text start with that are skipped; None skips lines with # above the names.
+        encoding: of delimited text: "latin-1", "cp1252", "shift_jis", … as Python names it; None means UTF-8, or
+            UTF-16 or UTF-32 where a file starts with the byte order mark of one.
         block_rows: the most rows in one block; None means blocks near 16 MB.
 
     >>> import pathlib, tempfile
@@ -173,46 +200,79 @@ def scan(
            [nan, 2. ]])
     >>> folder.cleanup()
     """
+    written = {"na": na, "text": text, "separator": separator, "header": header, "decimal": decimal,
+               "thousands": thousands, "comment": comment, "encoding": encoding}  # fmt: skip
+    source = open_files(path, block_rows=block_rows, **written)
+    if source.dialect is not None and decimal is None and thousands is None:
+        _warn_found_signs(source.dialect)
+    return source.select(Selection(columns, drop, id, label))
+
+
+def open_files(path: PathLike | Iterable[PathLike], *, block_rows: int | None = None, **written: Any) -> FileSource:
+    """Return all columns of files, of whatever kind, as a source; `written`: how text is written, as for `scan`."""
     if block_rows is not None and block_rows < 1:
-        raise OptionError(f"block_rows={block_rows} must be at least 1, or None for blocks near 16 MB.")
+        fix = "or None for blocks near 16 MB"
+        raise OptionError("must be at least 1", argument="block_rows", value=block_rows, fix=fix)
     paths = expand(path)
-    make = _format(paths)
-    written = {"na": na, "text": text, "separator": separator, "header": header, "encoding": encoding}
+    make = _find_format(paths)
     given = {option: value for option, value in written.items() if value not in (None, (), [])}
     if given and make is not DelimitedReader:
-        raise OptionError(f"{next(iter(given))} is an option of delimited text (.csv, .tsv, .txt): leave it out.")
-    selection = Selection(columns, drop, id, label)
+        option, value = next(iter(given.items()))
+        what = f"is an option of delimited text (.csv, .tsv, .txt), and '{paths[0]}' is not that"
+        raise OptionError(what, argument=option, value=value, fix="leave it out")
     # The stamps come first: a change while the schema is read must not go unnoticed.
     stamps = tuple(Stamp.of(path) for path in paths)
-    source = FileSource(stamps, make(paths, selection, block_rows=block_rows, **given), selection)
-    _require_usable(source)
+    source = FileSource(stamps, make(paths, block_rows=block_rows, **given))
     if source.n_features == 0 or (make is not DelimitedReader and source.n_rows == 0):
-        raise DataError(f"'{paths[0]}' has no rows or no columns; at least 1 of each is needed.")
+        raise DataError(f"'{paths[0]}' has no rows or no columns; at least 1 of each is needed")
     return source
 
 
-def _require_usable(source: FileSource) -> None:
-    """Raise where a feature holds what no model takes."""
-    for field in source.fields:
-        if field.kind == ColumnKind.OTHER:
-            raise DataError(
-                f"column {field.name!r} holds {field.holds}",
-                columns=[str(field.name)],
-                fix="leave it out with {drop}, or write it as numbers first",
-                settings={"drop": [str(field.name)]},
-            )
+def _warn_found_signs(dialect: Dialect) -> None:
+    """Warn that numbers are read that were text for version 0.1: to be removed with the release after the next."""
+    if dialect.numbers.is_plain:
+        return
+    signs = {"decimal": dialect.numbers.decimal, "thousands": dialect.numbers.thousands}
+    given = ", ".join(f"{name}={sign!r}" for name, sign in signs.items() if sign is not None)
+    warnings.warn(
+        f"numbers are read with {given}, as the file shows: pass these to confirm.", DataWarning, stacklevel=3
+    )
 
 
-def _format(paths: tuple[Path, ...]) -> Callable[..., Reader]:
-    """The one format of all the files, by their suffixes; text may be compressed."""
+OTHER_SUFFIXES = {
+    (".xls", ".xlsx", ".xlsm", ".ods", ".numbers"): (
+        "is a spreadsheet", "save its sheet as CSV (UTF-8) and name that file"
+    ),
+    (".zst", ".zip", ".7z", ".tar", ".tgz", ".lz4", ".br", ".z", *COMPRESSED): (
+        "is packed in a way that is not read",
+        f"unpack it first, for instance with unzip or zstd -d; only CSV may be compressed, as {', '.join(COMPRESSED)}",
+    ),
+    (".npz",): ("holds several arrays", "save one of them: numpy.save('rows.npy', numpy.load('….npz')['…'])"),
+    (".pkl", ".pickle", ".joblib"): ("is a pickle, which could run anything", "write its table as Parquet or CSV"),
+    (".safetensors",): ("is a model, and a table is needed", "give the model first, and a data file after it"),
+}  # fmt: skip
+"""Files that are known and not read, by suffix: what they are, and the way out."""
+
+
+def _find_format(paths: tuple[Path, ...]) -> Callable[..., Reader]:
+    """Return the one format of all the files, by their suffixes; only text may be compressed."""
     makes = [FORMATS.get(_suffix(path)) for path in paths]
     for path, make in zip(paths, makes, strict=True):
         if make is None or (path.suffix.lower() in COMPRESSED and make is not DelimitedReader):
-            known, packed = ", ".join(FORMATS), ", ".join(COMPRESSED)
-            raise OptionError(f"path='{path}' has no known suffix: {known} are read, and {packed} after a text one.")
+            raise _unknown_suffix(path)
         if make is not makes[0]:
-            raise OptionError(f"'{path}' and '{paths[0]}' are of different formats: scan them apart.")
-    return makes[0]  # type: ignore[return-value]  # not None: the loop has looked at every one
+            fix = "give files of one format"
+            raise DataError(f"'{path}' and '{paths[0]}' are of different formats", fix=fix)
+    assert makes[0] is not None
+    return makes[0]
+
+
+def _unknown_suffix(path: Path) -> DataError:
+    known = f"{', '.join(FORMATS)} are read, and {', '.join(COMPRESSED)} after a text one"
+    usual = "has no known suffix", f"write it in a format that is read, or rename it if it is in one: {known}"
+    found = (said for suffixes, said in OTHER_SUFFIXES.items() if path.suffix.lower() in suffixes)
+    what, fix = next(found, usual)
+    return DataError(f"'{path}' {what}", fix=fix)
 
 
 def _suffix(path: Path) -> str:

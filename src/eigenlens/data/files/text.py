@@ -1,260 +1,315 @@
 """Rows of CSV and other delimited text, a piece of the file at a time, compressed or not.
 
-Pieces end where a record ends. Polars parses each as numbers; where it cannot, the cells are looked at one by
-one: spaces are forgiven, true and false are 1 and 0, and text among numbers is an error that counts it over the whole
-file. Columns of text alone are levels for models that take them, and an error for those that need numbers.
+Pieces end where a record ends, and each is checked to have rows of one length. Polars parses them as numbers; where
+it cannot, the cells are looked at one by one: spaces are forgiven, true and false are 1 and 0, and text among numbers
+is an error that counts it over the whole file. Columns of nothing but text are categories for models that take them,
+and an error for those that need numbers.
 """
 
 from __future__ import annotations
 
-import copy
 import itertools
+import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.data.column_kinds import ColumnKind, Field
+from eigenlens.data.column_kinds import ColumnKind, Field, polars_kind
 from eigenlens.data.files.cells import (
-    Found,
+    TextCells,
+    as_exact_integers,
+    as_number,
     cell_kinds,
-    exact,
-    joined_kind,
-    number,
-    plainest,
-    text_places,
-    without_missing,
+    join_kinds,
+    mask_missing,
+    missing_numbers,
+    narrow_type,
+    plain_cells,
+    text_error,
 )
-from eigenlens.data.files.columns import Selection, listed_columns
-from eigenlens.data.files.decode import refuse_undecodable, text_encoding
-from eigenlens.data.files.dialect import Dialect, column_names, missing_numbers, refuse_numbers, separator_of
-from eigenlens.data.files.polars import as_array, fill, import_polars, same_columns, text_error, unreadable
-from eigenlens.data.files.records import HEAD_BYTES, PIECE_BYTES, records
+from eigenlens.data.files.columns import listed_columns
+from eigenlens.data.files.decode import reject_undecodable
+from eigenlens.data.files.dialect import Dialect, column_names, find_dialect, ragged_row, read_cells
+from eigenlens.data.files.polars import as_array, fill, import_polars, same_columns, unreadable
+from eigenlens.data.files.reader import Reader
+from eigenlens.data.files.records import HEAD_BYTES, PIECE_BYTES, iterate_pieces
 from eigenlens.data.source import BLOCK_BYTES
-from eigenlens.data.table import MixedRows, large, mixed_rows
+from eigenlens.data.table import MixedRows, mixed_rows
 from eigenlens.errors import DataError
 
 if TYPE_CHECKING:
-    from polars import DataFrame, Series
+    from polars import DataFrame
 
 __all__ = ["DelimitedReader"]
 
-FIELD_KINDS = {
-    "text": "text", "boolean": "boolean", "number": "number", "flags": "number", "empty": "number", "mixed": "mixed",
-    "whole": "integer",
-}  # fmt: skip
-"""The kinds of fields by those of cells; a pass over a column that is mixed of text and numbers is an error."""
+QUOTED = re.compile(rb'"[^"]*"')
 
 
-class DelimitedReader:
-    """Blocks of the columns of delimited text files.
+class DelimitedReader(Reader):
+    """Columns of delimited text files. How they are written is given, or found by the first lines of the first file.
 
-    A first line of names is expected. `header=False` says that there is none (columns are then column_1, …),
-    `header=True` that a first line of numbers is names all the same. Whether a column holds numbers or text is seen in
-    the first megabyte of each file, unless it is named in `text`. Text that is not UTF-8 is decoded as it is read.
+    Whether a column holds numbers or text is decided by the first megabyte of each file, unless it is named in `text`.
     """
+
+    dialect: Dialect
 
     def __init__(
         self,
         paths: tuple[Path, ...],
-        selection: Selection,
         *,
-        separator: str | None = None,
-        header: bool | None = None,
         na: Sequence[str] = (),
         text: Sequence[str] = (),
-        encoding: str | None = None,
         block_rows: int | None = None,
+        **written: Any,
     ) -> None:
-        na = (na,) if isinstance(na, str) else tuple(na)
         self.paths = paths
-        encoding = None if encoding is None else text_encoding(encoding)
-        self.dialect = Dialect(separator or separator_of(paths[0], encoding), header is not False, na, encoding)
+        self.dialect = find_dialect(paths[0], na=(na,) if isinstance(na, str) else tuple(na), **written)
         columns = [column_names(path, self.dialect) for path in paths]
-        same_columns(paths, columns, ordered=False)
-        if header is None:
-            refuse_numbers(paths[0], columns[0])
-        self._places = {path: _numbered(names) for path, names in zip(paths, columns, strict=True)}
-        self.names: tuple[str, ...] = selection.features(columns[0])
-        self.dtype = np.dtype(np.float64)
+        same_columns(paths, columns)
+        # What Polars calls the columns of a file without names, by the names that they have here.
+        self._places = {
+            path: {name: f"column_{place}" for place, name in enumerate(names, 1)}
+            for path, names in zip(paths, columns, strict=True)
+        }
         self._block_rows = block_rows
-        self._kinds = self._look_at_heads(listed_columns(text, "text", columns[0]))
-
-    @property
-    def fields(self) -> tuple[Field, ...]:
-        """The features and what they hold."""
-        return tuple(Field(name, ColumnKind(FIELD_KINDS[self._kinds[name]])) for name in self.names)
-
-    def only(self, columns: Sequence[int]) -> Self:
-        """A reader of some of the features, by number."""
-        other = copy.copy(self)
-        other.names = tuple(self.names[j] for j in columns)
-        return other
+        self._rows: dict[Path, int] = {}
+        kinds = self._find_kinds(columns[0], listed_columns(text, "text", columns[0]))
+        self.fields = tuple(Field(name, kind) for name, kind in kinds.items())
 
     def count(self) -> int:
-        """The number of rows, by a pass over the text."""
-        return sum(self._length(path, piece) for path, piece in self._pieces())
+        """Return the number of rows, by a pass over the text unless one has counted them."""
+        if len(self._rows) < len(self.paths):
+            for _ in self._pieces():
+                pass
+        return sum(self._rows.values())
 
     def blocks(self) -> Iterator[Array]:
-        """One pass over the features: Fortran-ordered float64 blocks, empty cells NaN; text is refused."""
-        if self._of_kind("text", "mixed"):
+        """Yield Fortran-ordered float64 blocks, missing cells NaN; text is an error."""
+        if self._of_kind(ColumnKind.TEXT, ColumnKind.MIXED):
             raise self._text_error()
-        for part in self._frames():
+        for part in self._cut(self._typed(path, piece) for path, piece in self._pieces()):
             block = np.empty(part.shape, order="F")
             fill([block], part)
             yield block
 
     def tables(self) -> Iterator[MixedRows]:
-        """One pass over the features: text as levels, and integers that floats would round; the rest as numbers."""
-        if self._of_kind("mixed"):
-            raise self._found_error(levels=True)
-        for part in self._frames(levels=True):
+        """Yield blocks with text as categories, and integers that floats would round; the rest as numbers."""
+        coded = (ColumnKind.TEXT, ColumnKind.INTEGER)
+        for part in self._cut(self.frames()):
             paired = zip(part.iter_columns(), self.fields, strict=True)
-            coded = ("text", "integer")
             yield mixed_rows([c if field.kind in coded else c.to_numpy() for c, field in paired], self.fields)
 
-    def column(self, name: str) -> Array:
-        """One whole column (n,): integers or floats where every entry is one, else text as it is written."""
+    def frames(self) -> Iterator[DataFrame]:
+        """Yield the rows as frames: numbers and exact integers, text as it is written, null where a cell is missing."""
+        if self._of_kind(ColumnKind.MIXED):
+            raise self._text_error(levels=True)
+        return (self._typed(path, piece, levels=True) for path, piece in self._pieces())
+
+    def cells(self) -> Iterator[DataFrame]:
+        """Yield the columns as they are written, as text."""
+        return (self._parse(path, piece, self.names, self.names) for path, piece in self._pieces())
+
+    def column(self, name: Any) -> Array:
+        """Return one whole column (n,): integers or floats where every entry is one, else text as it is written."""
         pl = import_polars()
-        parts = [self._parse(path, piece, [name], text=[name]) for path, piece in self._pieces()]
-        cells = pl.concat(parts).select(without_missing(name, self.dialect.na)).to_series()
-        numbers = plainest(self._spelled(cells.str.strip_chars().replace("", None)))
-        if numbers.dtype.is_numeric():
-            cells = self._without_numbers(numbers.to_frame(), [name]).to_series()
-        return as_array(cells)
+        cells = pl.concat([self._parse(path, piece, [name], [name]) for path, piece in self._pieces()])
+        numbers = narrow_type(cells.select(plain_cells(pl.all(), self.dialect)).to_series())
+        text = numbers if numbers.dtype.is_numeric() else cells.select(mask_missing(pl.all(), self.dialect)).to_series()
+        return as_array(text)
 
-    def _spelled(self, cells: Series) -> Series:
-        """Text whose numbers are written as Polars reads them."""
-        return cells
+    def _of_kind(self, *kinds: ColumnKind) -> list[str]:
+        return [field.name for field in self.fields if field.kind in kinds]
 
-    def _in_file(self, cell: str) -> str:
-        """A cell as the file has it, of text that this reader has changed to see its numbers."""
-        return cell
-
-    def _of_kind(self, *kinds: str) -> list[str]:
-        return [name for name in self.names if self._kinds[name] in kinds]
-
-    def _frames(self, levels: bool = False) -> Iterator[DataFrame]:
-        for path, piece in self._pieces():
-            frame = self._typed(path, piece, levels)
-            step = self._block_rows or max(1, BLOCK_BYTES // (8 * len(self.names)))
-            for start in range(0, len(frame), step):
-                yield frame[start : start + step]
-
-    def _length(self, path: Path, piece: bytes) -> int:
-        if len(self._places[path]) > 1 and b'"' not in piece:  # then a line is a row, and counting them is quick
-            return piece.count(b"\n") + (not piece.endswith(b"\n"))
-        first = [next(iter(self._places[path]))]
-        return len(self._parse(path, piece, first, text=first))
+    # ---- pieces -----------------------------------------------------------------------------------------------
 
     def _pieces(self) -> Iterator[tuple[Path, bytes]]:
+        """Yield the text of all files; the first pass over a file checks that its rows have one length."""
         for path in self.paths:
+            row, first_pass = int(self.dialect.header), path not in self._rows
             for piece in self._records(path):
+                if first_pass:
+                    row += _check_rows(path, piece, self.dialect, len(self._places[path]), row)
                 yield path, piece
+            if first_pass:
+                self._rows[path] = row - int(self.dialect.header)
 
     def _records(self, path: Path, size: int | None = None) -> Iterator[bytes]:
         # A blank line is a row of its own only where a row is one cell.
-        how = {"skip": self.dialect.header, "blanks": len(self._places[path]) == 1}
-        return records(
-            path, size or PIECE_BYTES, **how, encoding=self.dialect.encoding, separator=self.dialect.separator
-        )
+        return iterate_pieces(path, size or PIECE_BYTES, self.dialect, blanks=len(self._places[path]) == 1)
 
-    def _parse(self, path: Path, piece: bytes, names: Sequence[str], text: Collection[str]) -> DataFrame:
-        """The named columns of a piece, some as text and some as numbers; ValueError where these are none."""
+    def _cut(self, frames: Iterator[DataFrame]) -> Iterator[DataFrame]:
+        step = self._block_rows or max(1, BLOCK_BYTES // (8 * len(self.fields)))
+        for frame in frames:
+            for start in range(0, len(frame), step):
+                yield frame[start : start + step]
+
+    def _parse(
+        self, path: Path, piece: bytes, names: Sequence[str], text: Collection[str], integers: Collection[str] = ()
+    ) -> DataFrame:
+        """Return the named columns of a piece, some as text, some as integers, the others as floats; or raise."""
         pl = import_polars()
+        kinds = dict.fromkeys(self._places[path].values(), pl.Float64)
+        kinds |= {self._places[path][name]: pl.String for name in text}
+        kinds |= {self._places[path][name]: pl.Int64 for name in integers}
         places = {name: self._places[path][name] for name in names}
-        kinds = {place: pl.String if name in text else pl.Float64 for name, place in self._places[path].items()}
-        how = {
-            "has_header": False,
-            "separator": self.dialect.separator,
-            "null_values": list(self.dialect.na) or None,
-        }
+        how = self._how() | {"decimal_comma": self.dialect.numbers.decimal == ","}
         try:
             frame = pl.read_csv(piece, schema=kinds, columns=list(places.values()), **how)
         except pl.exceptions.PolarsError as error:
-            if "utf-8" in str(error).lower():
-                refuse_undecodable(path, self.dialect.encoding)
             raise unreadable(path, error) from error
         chosen: DataFrame = frame.select(pl.col(place).alias(name) for name, place in places.items())
         return chosen
 
-    def _typed(self, path: Path, piece: bytes, levels: bool = False) -> DataFrame:
-        """The features of a piece as numbers and text; cell by cell where Polars found something that is no number."""
-        text, whole = self._of_kind("text"), self._of_kind("whole") if levels else []
-        words = self._of_kind("boolean", "flags") + whole
-        try:
-            frame = self._parse(path, piece, self.names, {*text, *words})
-        except DataError:
-            words = [name for name in self.names if self._kinds[name] != "text"]
-            frame = self._parse(path, piece, self.names, self.names)
-        typed = frame.with_columns(number(name) for name in words) if words else frame
-        if any(len(text_places(frame[name], typed[name], self.dialect.na)) for name in words):
-            raise self._found_error(levels=True) if levels else self._text_error()
-        typed = typed.with_columns(without_missing(name, self.dialect.na) for name in text) if text else typed
-        typed = typed.with_columns(exact(frame[name], typed[name]) for name in whole) if whole else typed
-        return self._without_numbers(typed, [name for name in self.names if name not in text])
+    def _how(self) -> dict[str, Any]:
+        na = list(self.dialect.na) or None
+        return {"has_header": False, "separator": self.dialect.separator, "null_values": na}
 
-    def _without_numbers(self, frame: DataFrame, names: Sequence[str]) -> DataFrame:
-        """Columns of numbers, null where one means missing however it is written."""
-        missing = missing_numbers(self.dialect.na)
-        if not missing:
-            return frame
+    # ---- from text to numbers ---------------------------------------------------------------------------------
+
+    def _typed(self, path: Path, piece: bytes, *, levels: bool = False) -> DataFrame:
+        """Return a piece as numbers and text; cell by cell where Polars found what is not a number."""
         pl = import_polars()
-        return frame.with_columns(
-            pl.when(pl.col(name).cast(pl.Float64).is_in(missing)).then(None).otherwise(pl.col(name)).alias(name)
-            for name in names
-        )
+        text, integers = self._of_kind(ColumnKind.TEXT), self._of_kind(ColumnKind.INTEGER) if levels else []
+        words = self._of_kind(ColumnKind.BOOLEAN)
+        frame = self._parse_numbers(path, piece, {*text, *words}, integers)
+        if frame is None:
+            frame = self._parse(path, piece, self.names, self.names)
+            words = [name for name in self.names if name not in text]
+        typed = frame.with_columns(as_number(pl.col(words), self.dialect)) if words else frame
+        if words:
+            plain = frame.select(plain_cells(pl.col(words), self.dialect))
+            if any(plain[name].null_count() < typed[name].null_count() for name in words):
+                raise self._text_error(levels=levels)
+            whole = [name for name in integers if name in plain.columns]
+            typed = typed.with_columns(as_exact_integers(plain[name], typed[name]) for name in whole)
+        return self._mask_missing(typed, text, [name for name in self.names if name not in (*text, *words)])
 
-    def _look_at_heads(self, text: Collection[str]) -> dict[str, str]:
-        """The kind of each feature, by the first megabyte of each file; those named in `text` are that."""
+    def _parse_numbers(
+        self, path: Path, piece: bytes, text: Collection[str], integers: Collection[str]
+    ) -> DataFrame | None:
+        """Return a piece parsed by Polars alone; None where numbers are not as Polars reads them."""
+        numbers = self.dialect.numbers
+        # Polars takes 3.14 for a number among decimal commas, where it may mean 314.
+        if numbers.thousands or (numbers.decimal == "," and b"." in piece):
+            return None
+        try:
+            return self._parse(path, piece, self.names, text, integers)
+        except DataError:
+            return None
+
+    def _mask_missing(self, frame: DataFrame, text: Sequence[str], numbers: Sequence[str]) -> DataFrame:
+        """Return a frame with null for missing-value markers, in text and in numbers however these are written."""
+        pl = import_polars()
+        missing = missing_numbers(self.dialect)
+        if text and self.dialect.na:
+            frame = frame.with_columns(mask_missing(pl.col(text), self.dialect))
+        if numbers and missing:
+            every = pl.col(numbers)
+            frame = frame.with_columns(pl.when(~every.cast(pl.Float64).is_in(missing).fill_null(False)).then(every))
+        return frame
+
+    def _find_kinds(self, names: Sequence[str], text: Collection[str]) -> dict[str, ColumnKind]:
+        """Return the kind of each column, by the first megabyte of each file; those named in `text` are text."""
         heads = [(path, piece) for path in self.paths for piece in itertools.islice(self._records(path, HEAD_BYTES), 1)]
         if not heads:
-            raise DataError(f"'{self.paths[0]}' has a line of names and no rows; at least 1 row is needed.")
+            what = f"'{self.paths[0]}' has a line of names and no rows"
+            raise DataError(what, fix="write it again, with at least one row")
         found = [self._head_kinds(path, piece) for path, piece in heads]
-        kinds = zip(self.names, map(joined_kind, zip(*found, strict=True)), strict=True)
-        return {name: "text" if name in text else kind for name, kind in kinds}
+        return {name: ColumnKind.TEXT if name in text else join_kinds(kinds[name] for kinds in found) for name in names}
 
-    def _head_kinds(self, path: Path, piece: bytes) -> list[str]:
-        """The kind of each feature in a piece; where Polars can read all of it as numbers, no cell is looked at."""
-        try:
-            numbers = self._parse(path, piece, self.names, ())
-            kinds = ["number" if gaps < len(numbers) else "empty" for gaps in numbers.null_count().row(0)]
-        except DataError:
-            cells = self._parse(path, piece, self.names, self.names)
-            numbers, kinds = cells.select(number(name) for name in self.names), cell_kinds(cells, self.dialect.na)
-        paired = zip(self.names, kinds, strict=True)
-        rounded = [name for name, kind in paired if kind == "number" and large(numbers[name].to_numpy())]
-        texts = self._parse(path, piece, rounded, rounded) if rounded else numbers
-        whole = {name for name in rounded if exact(texts[name], numbers[name]).dtype.is_integer()}
-        return ["whole" if name in whole else kind for name, kind in zip(self.names, kinds, strict=True)]
+    def _head_kinds(self, path: Path, piece: bytes) -> Mapping[str, ColumnKind]:
+        """Return the kinds of all columns in a piece; the cells are looked at where Polars found no numbers."""
+        pl = import_polars()
+        _check_rows(path, piece, self.dialect, len(self._places[path]), int(self.dialect.header))
+        kinds: dict[str, ColumnKind] = {}
+        if self.dialect.numbers.decimal == ".":
+            try:
+                frame = pl.read_csv(piece, infer_schema_length=None, **self._how())
+                paired = zip(self._places[path], frame.iter_columns(), strict=True)
+                kinds = {name: _numeric_kind(c.dtype) for name, c in paired if _is_numeric(c)}
+            except pl.exceptions.PolarsError:
+                kinds = {}
+        rest = [name for name in self._places[path] if name not in kinds]
+        cells = self._parse(path, piece, rest, rest) if rest else pl.DataFrame()
+        return kinds | dict(zip(rest, cell_kinds(cells, self.dialect), strict=True))
 
-    def _text_error(self) -> DataError:
-        """The error for text where numbers are needed."""
-        return self._found_error(levels=False)
+    # ---- text among numbers -----------------------------------------------------------------------------------
 
-    def _found_error(self, levels: bool) -> DataError:
-        """Where the text is, by a pass over everything; `levels`: where columns of nothing else are taken as such."""
-        names = [name for name in self.names if not (levels and self._kinds[name] == "text")]
-        found: dict[str, Found] = {}
+    def _text_error(self, *, levels: bool = False) -> DataError:
+        """Return the error that says where the text is, by a pass over everything.
+
+        `levels`: columns of nothing but text are accepted, and text among numbers could be.
+        """
+        pl = import_polars()
+        names = [f.name for f in self.fields if not (levels and f.kind == ColumnKind.TEXT)]
+        found: dict[str, TextCells] = {}
         rows: Counter[Path] = Counter()
         for path, piece in self._pieces():
             frame = self._parse(path, piece, names, names)
-            numbers = frame.select(number(name) for name in names)
+            plain = frame.select(plain_cells(pl.all(), self.dialect))
+            numbers = frame.select(as_number(pl.all(), self.dialect))
             for name in names:
-                places = text_places(frame[name], numbers[name], self.dialect.na)
+                places = (plain[name].is_not_null() & numbers[name].is_null()).arg_true()
                 if len(places):
-                    texts = [self._in_file(text) for text in frame[name].gather(places)]
-                    found.setdefault(name, Found(path, rows[path] + int(places[0]) + 1, texts[0])).add(texts)
+                    texts = frame[name].gather(places).to_list()
+                    where = f"row {rows[path] + int(places[0]) + 1}" + f" of {path.name}" * (len(self.paths) > 1)
+                    found.setdefault(name, TextCells(where, texts[0])).add(texts)
             rows[path] += len(frame)
         names = [name for name in names if name in found]
-        first = found[names[0]]
-        where = f"row {first.row}" + (f" of {first.path.name}" if len(self.paths) > 1 else "")
-        return text_error(names, first.count, where, first.value, first.perhaps_missing(rows.total()), levels)
+        first, commas = found[names[0]], self.dialect.numbers.decimal == ","
+        return text_error(names, first, first.markers(rows.total()), levels=levels, commas=commas)
 
 
-def _numbered(names: Sequence[str]) -> dict[str, str]:
-    """What Polars calls the columns of a file without names."""
-    return {name: f"column_{place}" for place, name in enumerate(names, 1)}
+def _is_numeric(column: Any) -> bool:
+    return bool(column.dtype.is_numeric() and column.null_count() < len(column))
+
+
+def _numeric_kind(dtype: Any) -> ColumnKind:
+    """Return the kind of a numeric Polars type; integers of more than 64 bits are read as floats."""
+    return ColumnKind.NUMBER if str(dtype).endswith("128") else polars_kind(dtype)
+
+
+def _check_rows(path: Path, piece: bytes, dialect: Dialect, d: int, before: int) -> int:
+    """Check that each row of a piece has d cells, in UTF-8, and return the number of rows.
+
+    Polars would fill a row that is too short with missing values. `before`: the number of rows above the piece.
+    """
+    if not piece.isascii():
+        try:
+            piece.decode("utf-8")
+        except UnicodeDecodeError:
+            reject_undecodable(path, dialect.encoding)
+    if piece.count(b'"') % 2:
+        _reject_open_quote(path, piece, before)
+    bare = QUOTED.sub(b"", piece) if b'"' in piece else piece
+    bare = bare if bare.endswith(b"\n") else bare + b"\n"
+    text = np.frombuffer(bare, dtype=np.uint8)
+    ends = np.flatnonzero(text == ord("\n"))
+    separators = np.flatnonzero(text == ord(dialect.separator))
+    if not _is_even(ends, separators, d - 1):
+        # Cell by cell: signs in quotes that are no quotes may have misled the count.
+        for place, cells in enumerate(read_cells(path, piece.decode(errors="replace"), dialect.separator), 1):
+            if cells and len(cells) != d:
+                raise ragged_row(path, before + place, cells, d)
+    return len(ends)
+
+
+def _is_even(ends: Array, separators: Array, each: int) -> bool:
+    """Return whether lines that end at these places have so many separators each."""
+    if separators.size != ends.size * each:
+        return False
+    return each == 0 or bool(np.all(separators[each - 1 :: each] < ends) and np.all(separators[each::each] > ends[:-1]))
+
+
+def _reject_open_quote(path: Path, piece: bytes, before: int) -> NoReturn:
+    """Raise for the quote that opens the last cell of a file and is never closed, or stands inside a cell."""
+    opened, odd = 0, False
+    for place, line in enumerate(piece.split(b"\n"), 1):
+        if line.count(b'"') % 2:
+            opened, odd = (place, True) if not odd else (opened, False)
+    what = f"'{path}' has a quote (\") in line {before + opened} that is never closed"
+    raise DataError(what, fix='close it; inside a quoted cell write it twice (""), and elsewhere leave it out')

@@ -1,8 +1,12 @@
-"""The bandwidth of a kernel density, by any rule: `eigenlens.bandwidth(x, "sheather-jones")`."""
+"""The bandwidth of a kernel density by any rule: `eigenlens.bandwidth(x, "sheather-jones")`.
+
+`BANDWIDTH_RULES` is the one list of rules, for one column and for several: one more is one entry in it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,51 +17,60 @@ from eigenlens.data.coerce import as_source, explain_nonfinite
 from eigenlens.errors import DataError, OptionError
 from eigenlens.kde.bandwidth.cross_validation import lscv, mlcv
 from eigenlens.kde.bandwidth.isj import isj
-from eigenlens.kde.bandwidth.multivariate import MATRIX_RULES, bandwidth_matrix
+from eigenlens.kde.bandwidth.multivariate import (
+    BandwidthRule,
+    cross_validated,
+    each_column,
+    normal_reference,
+    scaled_covariance,
+    scott_factor,
+)
 from eigenlens.kde.bandwidth.plug_in import scott, sheather_jones, sheather_jones_direct, silverman
 from eigenlens.kde.kernels import SMOOTHING_KERNELS, SmoothingKernel, smoothing_kernel
 
-__all__ = ["BANDWIDTH_RULES", "bandwidth", "bandwidth_by_rule", "bandwidth_matrix"]
+__all__ = ["BANDWIDTH_RULES", "BandwidthRule", "bandwidth", "bandwidth_by_rule"]
 
-Rule = Callable[[Array, Array | None], float]
-
-BANDWIDTH_RULES: dict[str, Rule] = {
-    "silverman": silverman,
-    "scott": scott,
-    "sheather-jones": sheather_jones,
-    "sheather-jones-dpi": sheather_jones_direct,
-    "isj": isj,
-    "lscv": lscv,
-    "mlcv": mlcv,
+BANDWIDTH_RULES: dict[str, BandwidthRule] = {
+    "silverman": BandwidthRule(silverman, partial(scaled_covariance, factor=normal_reference)),
+    "scott": BandwidthRule(scott, partial(scaled_covariance, factor=scott_factor)),
+    "sheather-jones": BandwidthRule(sheather_jones, partial(each_column, rule=sheather_jones)),
+    "sheather-jones-dpi": BandwidthRule(sheather_jones_direct, partial(each_column, rule=sheather_jones_direct)),
+    "isj": BandwidthRule(isj, partial(each_column, rule=isj)),
+    "lscv": BandwidthRule(lscv, partial(cross_validated, rule="lscv")),
+    "mlcv": BandwidthRule(mlcv, partial(cross_validated, rule="mlcv")),
 }
-"""Rules of one column, by name: from x (n,) and weights (n,) or None to the bandwidth of the Gaussian kernel."""
+"""Every bandwidth rule that has a name, for one column and for several."""
 
 
 def bandwidth(
-    x: Any, rule: str | Rule = "sheather-jones", *, sample_weight: Any = None, kernel: str | Any = "gaussian"
+    x: Any,
+    rule: str | Callable[..., Any] = "sheather-jones",
+    *,
+    sample_weight: Any = None,
+    kernel: str | Any = "gaussian",
 ) -> float | Array:
-    """The bandwidth h of a kernel density of x by a rule: the Gaussian kernel's standard deviation, or another's scale.
+    """Return the bandwidth h of a kernel density of x: the Gaussian kernel's standard deviation, or another's scale.
 
-    Every rule goes with the data: h of a + b x is |b| times h of x. A weight of w is w copies of its row.
+    Every rule is equivariant: h of a + b x is |b| times h of x. A weight of w is w copies of its row.
 
     Args:
         x: numbers (n,), or rows (n, d) of any kind. rule: a key of `BANDWIDTH_RULES`, or a function of x and weights.
-        sample_weight: (n,). kernel: a key of `kernels.smoothing.SMOOTHERS` or a function K(u); h is converted from the
+        sample_weight: (n,). kernel: a key of `SMOOTHING_KERNELS` or a function K(u); h is converted from the
             Gaussian's by the ratio of canonical bandwidths (Marron and Nolan 1988).
 
     Returns:
-        h for one column. For d columns of a Gaussian: one h each (d,) by plug-in rules, or the kernel's covariance
-        H (d, d) by "silverman", "scott", "lscv" and "mlcv", which keep the shape of the data's covariance. Other
-        kernels are products over columns and have one h each by every rule; "lscv" and "mlcv" fit them to correlated
-        columns, while the others look at one column at a time and are too wide there.
+        h for one column. For d columns of a Gaussian: one h per column (d,) by plug-in rules, or the kernel's
+        covariance H (d, d) by "silverman", "scott", "lscv" and "mlcv", which keep the shape of the data's covariance.
+        Other kernels are products over columns and have one h per column by every rule; "lscv" and "mlcv" fit them to
+        correlated columns, while the others look at one column at a time and are too wide there.
 
-    Where values repeat, so that h says more of their rounding than of the density, a `DataWarning` says what was done.
+    Where values repeat, so that h depends on their rounding more than on the density, a `DataWarning` is issued.
 
     >>> x = np.random.default_rng(0).standard_normal(1000)
     >>> [round(bandwidth(x, rule), 2) for rule in ("silverman", "scott", "sheather-jones", "isj")]
     [0.22, 0.26, 0.26, 0.28]
     """
-    rows, smoother = _rows(x), smoothing_kernel(kernel)
+    rows, smoother = _read_rows(x), smoothing_kernel(kernel)
     weight = checks.weights(sample_weight, len(rows))
     chosen = checks.choice("rule", rule, BANDWIDTH_RULES)
     h = bandwidth_by_rule(rows, weight, chosen, smoother, smoother.name != "gaussian")
@@ -67,29 +80,26 @@ def bandwidth(
 def bandwidth_by_rule(
     X: Array, weight: Array | None, rule: str | Callable[..., Any], kernel: SmoothingKernel, product: bool
 ) -> Array:
-    """h of the rows X (n, d): (), (d,) or (d, d), the last only where the kernel is no product over columns.
+    """Return h of the rows X (n, d): (), (d,) or (d, d), the last only where the kernel is not a product over columns.
 
-    The rule's answer is for a Gaussian; another kernel gets it times the ratio of canonical bandwidths.
+    The rule's result is for a Gaussian; another kernel gets it times the ratio of canonical bandwidths.
     """
     d = X.shape[1]
-    of_rule: Any = np.ascontiguousarray(X[:, 0]) if d == 1 else X
-    if callable(rule):
-        h = _checked(rule, rule(of_rule, weight), d)
-    else:
-        h = np.asarray(
-            BANDWIDTH_RULES[rule](of_rule, weight) if d == 1 else MATRIX_RULES[rule](of_rule, weight, product)
-        )
+    rows = np.ascontiguousarray(X[:, 0]) if d == 1 else X
+    value = rule(rows, weight) if callable(rule) else BANDWIDTH_RULES[rule](rows, weight, product)
+    h = _check_result(rule, value, d)
     if h.ndim == 2 and product and d > 1:
         raise OptionError(
-            f"the rule {rule!r} gave a matrix {h.shape}, but the kernel {kernel.name!r} is a product over columns "
-            f"here (not Gaussian, or with bounds); it must give {d} bandwidths, one a column."
+            f"the rule {rule!r} returned a matrix {h.shape}, but the kernel {kernel.name!r} is a product over columns "
+            "here (not Gaussian, or with bounds)",
+            fix=f"it must return {d} bandwidths, one per column",
         )
     factor = kernel.canonical(d) / SMOOTHING_KERNELS["gaussian"].canonical(d)
     return np.asarray(h * (factor**2 if h.ndim == 2 else factor))
 
 
-def _checked(rule: Any, value: Any, d: int) -> Array:
-    """What a rule of the user's gave: a positive number, one a column (d,), or a covariance (d, d)."""
+def _check_result(rule: Any, value: Any, d: int) -> Array:
+    """Return what a rule returned as an array: a positive number, one per column (d,), or a covariance (d, d)."""
     try:
         h = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
@@ -99,24 +109,25 @@ def _checked(rule: Any, value: Any, d: int) -> Array:
         good = np.allclose(h, h.T, rtol=1e-10) and float(np.linalg.eigvalsh(h)[0]) > 0.0
     if not good or (h.ndim < 2 and not np.all(h > 0.0)):
         raise OptionError(
-            f"the rule {rule!r} gave {value!r} as a bandwidth; it must give a finite number above 0, {d} of them, one "
-            f"a column, or a symmetric positive definite matrix ({d}, {d})."
+            f"the rule {rule!r} returned {value!r} as a bandwidth",
+            fix=f"it must return a finite number above 0, {d} of them, one per column, or a symmetric positive "
+            f"definite matrix ({d}, {d})",
         )
     return h
 
 
-def _rows(x: Any) -> Array:
-    """x as finite float64 rows (n, d); numbers (n,) are one column."""
+def _read_rows(x: Any) -> Array:
+    """Return x as finite float64 rows (n, d); numbers (n,) are one column."""
     one = np.ndim(x) == 1 and not hasattr(x, "columns")
     source = as_source(np.reshape(np.asarray(x), (-1, 1)) if one else x)
     rows = np.concatenate([dense(part) for part in source.rows()])
-    gaps = int(np.isnan(rows).any(axis=1).sum())
-    if gaps and not np.isinf(rows).any():
-        raise DataError(
-            f"x contains NaN in {gaps} of {len(rows)} rows, and a kernel stands on a whole one; leave them out."
-        )
+    incomplete = int(np.isnan(rows).any(axis=1).sum())
+    if incomplete and not np.isinf(rows).any():
+        what = f"contains NaN in {incomplete} of {len(rows)} rows, and a bandwidth needs complete rows"
+        raise DataError(what, argument="x", fix="leave them out")
     if not np.all(np.isfinite(rows)):
         raise explain_nonfinite(source)
     if len(rows) < 2:
-        raise DataError(f"x has {len(rows)} row; a bandwidth rule needs at least 2. Give the bandwidth as a number.")
+        what = f"has {len(rows)} row; a bandwidth rule needs at least 2"
+        raise DataError(what, argument="x", fix="give the bandwidth as a number")
     return rows

@@ -23,7 +23,7 @@ def usual_step(sample: Sample) -> float:
     """The median, over the mass, of the distance from a value to the nearest other one.
 
     >>> from eigenlens.kde.bandwidth.binned import make_sample
-    >>> usual_step(sample_of(np.array([0.0, 0.0, 1.0, 1.0, 2.0, 10.0]), None))
+    >>> usual_step(make_sample(np.array([0.0, 0.0, 1.0, 1.0, 2.0, 10.0]), None))
     0.1
     """
     points, copies = sample.values

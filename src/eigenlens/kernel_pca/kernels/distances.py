@@ -1,6 +1,6 @@
 """Dot products and distances between all rows of X (n, d) and Y (m, d): arrays, CSR matrices or tensors.
 
-The answers are dense (n, m), new, and of the rows' dtype.
+The results are dense (n, m), new, and of the rows' dtype.
 """
 
 from __future__ import annotations
@@ -27,17 +27,22 @@ __all__ = [
 ]
 
 TILE_BYTES = 1 << 20
+"""Bytes of a tile that is changed in place: it stays in the second-level cache."""
+
 MIN_CITYBLOCK_SIDE = 64
+"""The smallest side of a tile of city-block distances: below it the calls cost more than the sums."""
+
 MEDIAN_SAMPLE_ROWS = 128
+"""Rows whose median is the shift of all: a robust centre, not a precise one."""
 
 
 def squared_distances(X: Any, Y: Any, error: float = np.inf) -> Any:
-    """|x_i − y_j|² (n, m) by one matrix product on rows shifted by a median m of Y.
+    """Return |x_i − y_j|² (n, m) by one matrix product on rows shifted by a median m of Y.
 
         |x − y|² = [x', |x'|², 1] · [−2 y', 1, |y'|²]   with x' = x − m, y' = y − m
 
     The shift keeps the digits of rows whose mean is large beside their spread; sparse rows are not shifted. Where
-    float32 could be wrong by more than `error`, the products are made in float64. Symmetric and exactly 0 on the
+    float32 could be wrong by more than `error`, the products are computed in float64. Symmetric and exactly 0 on the
     diagonal if X is Y. Cost 2 n m d.
 
     >>> squared_distances(np.array([[1e8, 0.0]]), np.array([[1e8, 1.0], [1e8 + 2.0, 0.0]]))
@@ -54,7 +59,7 @@ def squared_distances(X: Any, Y: Any, error: float = np.inf) -> Any:
 
 
 def _shifted(X: Any, Y: Any) -> tuple[Any, Any]:
-    """Both about a median of Y; sparse rows as they are."""
+    """Return both less a median of Y; sparse rows unchanged."""
     if is_sparse(X) or is_sparse(Y):
         return X, Y
     centre = sample_median(Y)
@@ -63,14 +68,14 @@ def _shifted(X: Any, Y: Any) -> tuple[Any, Any]:
 
 
 def sample_median(Y: Any) -> Any:
-    """The median (d,) of some rows, in their dtype: any shift that both sides share will do, if no outlier moves it."""
+    """Return the median (d,) of some rows, in their dtype: any shift that both sides share will do, if robust."""
     some = Y[:: max(1, Y.shape[0] // MEDIAN_SAMPLE_ROWS)]
     middle = np.median(to_numpy(some), axis=0).astype(to_numpy(some).dtype)
     return namespace(Y).asarray(middle, device=Y.device) if is_tensor(Y) else middle
 
 
 def float32_suffices(error: float, *shifted: Any) -> bool:
-    """Whether the products of these rows leave an error of |x − y|² that may be ignored; float64 always does."""
+    """Return whether products of these rows in their dtype keep |x − y|² within `error`; float64 always does."""
     if "float32" not in str(shifted[0].dtype):
         return True
     with np.errstate(over="ignore"):
@@ -79,7 +84,7 @@ def float32_suffices(error: float, *shifted: Any) -> bool:
 
 
 def _widened(X: Any, Y: Any) -> Any:
-    """The distances of float32 rows by float64 products, shifted in float64 too, a block at a time, rounded once."""
+    """Return the distances of float32 rows by float64 products of shifted rows, block by block, rounded once."""
     xp = namespace(X) if is_tensor(X) else np
     thin = is_sparse(X) or is_sparse(Y)
     centre = 0.0 if thin else _float64(sample_median(Y))
@@ -116,14 +121,14 @@ def _sparse_distances(X: Any, Y: Any) -> Array:
 
 
 def symmetrize(K: Any, diagonal: Any) -> Any:
-    """A square matrix made symmetric to the last digit, in place, with this diagonal."""
+    """Make a square matrix symmetric to the last digit, in place, with this diagonal."""
     i = namespace(K).arange(K.shape[0])
     _mirrored(K)[i, i] = diagonal
     return K
 
 
 def _mirrored(K: Any) -> Any:
-    """A nearly symmetric matrix made symmetric to the last digit, in place: rounding follows the order of its sums."""
+    """Make a nearly symmetric matrix symmetric to the last digit, in place: rounding depends on the order of sums."""
     for rows in row_tiles(K):
         K[rows.stop :, rows] = K[rows, rows.stop :].T
         square = K[rows, rows]
@@ -132,18 +137,18 @@ def _mirrored(K: Any) -> Any:
 
 
 def dot_products(X: Any, Y: Any) -> Any:
-    """x_i·y_j (n, m), always a new dense array."""
+    """Return x_i·y_j (n, m), always a new dense array."""
     if is_sparse(X):
         P = X @ Y.T
         return P.toarray() if is_sparse(P) else P
     if is_sparse(Y):
         return (Y @ X.T).T
     P = namespace(X).matmul(X, Y.T)
-    return _mirrored(P) if X is Y and is_tensor(X) else P  # NumPy knows X Xᵀ and makes it symmetric
+    return _mirrored(P) if X is Y and is_tensor(X) else P  # NumPy recognises X Xᵀ and returns a symmetric matrix
 
 
 def squared_norms(X: Any) -> Any:
-    """|x_i|² (n,) in the dtype of X; float64 sums for NumPy and sparse rows."""
+    """Return |x_i|² (n,) in the dtype of X, summed in float64 for NumPy and sparse rows."""
     if is_sparse(X):
         return np.asarray(X.multiply(X).sum(axis=1, dtype=np.float64), dtype=X.dtype).reshape(-1)
     if is_tensor(X):
@@ -152,14 +157,14 @@ def squared_norms(X: Any) -> Any:
 
 
 def nonzero_norms(X: Any) -> Any:
-    """|x_i| (n,), and 1 for a row of zeros, which no division changes."""
+    """Return |x_i| (n,), and 1 for a row of zeros, so that dividing by it leaves zeros."""
     length = squared_norms(X) ** 0.5
     length[length == 0.0] = 1.0
     return length
 
 
 def cityblock_distances(X: Any, Y: Any) -> Any:
-    """Σ_j |x_j − y_j| (n, m) a tile at a time, in float64; sparse rows become dense a panel at a time."""
+    """Return Σ_j |x_j − y_j| (n, m), tile by tile in float64; sparse rows become dense panel by panel."""
     if is_tensor(X):
         return _tensor_cityblock(X, Y)
     D = np.empty((X.shape[0], Y.shape[0]), dtype=X.dtype)
@@ -172,7 +177,7 @@ def cityblock_distances(X: Any, Y: Any) -> Any:
 
 
 def _tensor_cityblock(X: Any, Y: Any) -> Any:
-    """The same for tensors, a column at a time, so that nothing larger than the result is made."""
+    """Return the city-block distances of tensors, column by column: nothing larger than the result is allocated."""
     xp = namespace(X)
     D = xp.zeros((X.shape[0], Y.shape[0]), dtype=X.dtype, device=X.device)
     for j in range(X.shape[1]):
@@ -181,18 +186,18 @@ def _tensor_cityblock(X: Any, Y: Any) -> Any:
 
 
 def constant_vector(X: Any, value: float) -> Any:
-    """A vector (n,) of one value, of the kind of X."""
+    """Return a constant vector (n,) of the library, device and dtype of X."""
     xp = namespace(X) if is_tensor(X) else np
     return xp.full((X.shape[0],), value, dtype=X.dtype, **_place(X))
 
 
 def _place(X: Any) -> dict[str, Any]:
-    """Where a new array beside X belongs."""
+    """Return the keyword that puts a new array on the device of X."""
     return {"device": X.device} if is_tensor(X) else {}
 
 
 def row_tiles(K: Any) -> Iterator[slice]:
-    """Ranges of rows of K that fit a cache."""
+    """Yield ranges of rows of K that fit a cache."""
     wide = K.shape[1] if K.ndim > 1 else 1
     step = max(1, TILE_BYTES // (8 * max(1, wide)))
     for start in range(0, K.shape[0], step):

@@ -13,7 +13,7 @@ __all__ = ["FourierFeatures"]
 
 @dataclass(frozen=True)
 class FourierFeatures:
-    """In the place of a kernel: k(x, Y) is the row of features whose dot products are, in the mean, kernel values.
+    """Random features in the place of a kernel: k(x, Y) is a row whose dot products are kernel values in expectation.
 
         Y = (o, ω_1, …, ω_m):    k(x, Y) = [cos ω_j·(x − o), …, sin ω_j·(x − o), …] / √m    (2m values)
 
@@ -29,12 +29,12 @@ class FourierFeatures:
     definite: ClassVar[bool] = True
 
     def __call__(self, X: Any, Y: Any) -> Any:
-        """Features (n, 2m) of X (n, d), with Y (1 + m, d) the origin on top of the frequencies."""
+        """Return the features (n, 2m) of X (n, d), with Y (1 + m, d) the origin on top of the frequencies."""
         origin, frequencies = Y[:1], Y[1:]
         phase = X @ frequencies.T - origin @ frequencies.T if is_sparse(X) else (X - origin) @ frequencies.T
         xp = namespace(phase)
         return xp.concat([xp.cos(phase), xp.sin(phase)], axis=1) / frequencies.shape[0] ** 0.5
 
     def diagonal(self, X: Any) -> Any:
-        """Ones (n,), as cos² + sin² = 1."""
+        """Return ones (n,), as cos² + sin² = 1."""
         return constant_vector(X, 1.0)

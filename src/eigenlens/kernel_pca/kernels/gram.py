@@ -1,4 +1,4 @@
-"""Gram matrices as operators: built once or never, centred without a copy, weighted.
+"""Weighted, centred Gram matrices as operators: built once or never, and centred without a copy.
 
 With weights w, p = w / Σw and S = diag(w)^½, the matrix of all inner products of phi about its weighted mean is
 
@@ -20,22 +20,26 @@ import numpy as np
 
 from eigenlens.arrays import Array, is_tensor, namespace, to_numpy
 from eigenlens.data.source import Progress
-from eigenlens.kernel_pca.kernels.mercer import RBF, Custom, Kernel, Precomputed
+from eigenlens.kernel_pca.kernels.base import Kernel
+from eigenlens.kernel_pca.kernels.custom import Custom
+from eigenlens.kernel_pca.kernels.precomputed import Precomputed
+from eigenlens.kernel_pca.kernels.rbf import RBF
 from eigenlens.native import Upper, gaussian_gram, symmetric_product
 from eigenlens.resources import single_threaded_map, thread_count
 
 __all__ = ["CentredGram", "KernelOperator", "gram_matrix", "tile_side", "upper_gram"]
 
 MIN_TILE_SIDE, MAX_TILE_SIDE = 64, 512
-"""Sides of the square tiles of a Gram matrix: what a kernel makes beside the matrix is a tile for each thread."""
+"""Sides of the square tiles of a Gram matrix: beside the matrix a kernel needs one tile per thread."""
 
 GRAM_PANEL_ROWS = 64
+"""Rows that are centred or converted at once."""
 
 
 def upper_gram(kernel: Kernel, X: Any, progress: Progress | None = None) -> Any:
-    """K (n, n) = k(x_i, x_j) of rows X (n, d), in their dtype: the half on and above the diagonal (`Upper`).
+    """Return K (n, n) = k(x_i, x_j) of rows X (n, d), in their dtype: the half on and above the diagonal (`Upper`).
 
-    Cost n² d flops and n²/2 values of the kernel; memory n²/2 and a few tiles. A device makes the whole matrix.
+    Cost n² d flops and n²/2 values of the kernel; memory n²/2 and a few tiles. For tensors the matrix is whole.
     """
     if is_tensor(X):
         return kernel(X, X)
@@ -57,9 +61,9 @@ def upper_gram(kernel: Kernel, X: Any, progress: Progress | None = None) -> Any:
 
 
 def gram_matrix(kernel: Kernel, X: Any, progress: Progress | None = None) -> Any:
-    """K (n, n) in full: symmetric to the last digit.
+    """Return K (n, n) in full, symmetric to the last digit.
 
-    >>> from eigenlens.kernel_pca.kernels.mercer import Linear
+    >>> from eigenlens.kernel_pca.kernels.linear import Linear
     >>> gram_matrix(Linear(), np.array([[1.0, 2.0], [3.0, 4.0]]))
     array([[ 5., 11.], [11., 25.]])
     """
@@ -68,7 +72,7 @@ def gram_matrix(kernel: Kernel, X: Any, progress: Progress | None = None) -> Any
 
 
 class _Centred(ABC):
-    """What both operators share, given products with K and its diagonal."""
+    """The centring that both operators share, given products with K and its diagonal."""
 
     size: int
     weight: Array
@@ -76,34 +80,34 @@ class _Centred(ABC):
 
     @abstractmethod
     def product(self, V: Array) -> Array:
-        """K V (n, b) in float64."""
+        """Return K V (n, b) in float64."""
 
     @abstractmethod
     def diagonal(self) -> Array:
-        """k_ii (n,)."""
+        """Return the diagonal k_ii (n,)."""
 
     @cached_property
     def row_means(self) -> Array:
-        """r (n,): the weighted mean of each row of K."""
+        """The weighted mean r (n,) of each row of K."""
         return np.asarray(self.product((self.weight / self.weight.sum())[:, None])[:, 0])
 
     @cached_property
     def grand_mean(self) -> float:
-        """g: the weighted mean of all entries of K, the squared norm of the mean of phi."""
+        """The weighted mean g of all entries of K, the squared norm of the mean of phi."""
         return float(self.weight @ self.row_means / self.weight.sum())
 
     @cached_property
     def whole(self) -> float:
-        """Σ w_i k_ii: the trace before centring."""
+        """The trace Σ w_i k_ii before centring."""
         return float(self.weight @ self.diagonal())
 
     @cached_property
     def trace(self) -> float:
-        """Σ w_i (k_ii − 2 r_i + g), the sum of all eigenvalues of A: nothing large is subtracted from a sum."""
+        """The sum Σ w_i (k_ii − 2 r_i + g) of all eigenvalues of A: nothing large is subtracted from a sum."""
         return float(self.weight @ (self.diagonal() - 2.0 * self.row_means + self.grand_mean))
 
     def matmat(self, V: Array) -> Array:
-        """A V = S (I − 1 pᵀ) K (I − p 1ᵀ) S V (n, b) for V (n, b), in float64. Cost 2 n² b, and K if it is not held."""
+        """Return A V = S (I − 1 pᵀ) K (I − p 1ᵀ) S V (n, b), in float64. Cost 2 n² b, and K where it is not stored."""
         s, p = np.sqrt(self.weight)[:, None], (self.weight / self.weight.sum())[:, None]
         Y = s * V
         Y -= p * Y.sum(axis=0)
@@ -114,10 +118,10 @@ class _Centred(ABC):
 
 
 class CentredGram(_Centred):
-    """The operator A (n, n) of a Gram matrix K (n, n) held in memory: whole, or half of it (`Upper`).
+    """The operator A (n, n) of a Gram matrix K (n, n) in memory: whole, or half of it (`Upper`).
 
     Products use the factored form above: both centrings act on the vectors, so the large constant part of K cancels
-    before it is multiplied. A float32 matrix is multiplied in float64, widened in cache: the residuals of an
+    before it is multiplied. A float32 matrix is multiplied in float64, converted in cache: the residuals of an
     eigensolver then reach 1e-12, and its eigenvalues differ by the rounding of the entries alone, about 4e-8.
 
     Attributes:
@@ -132,13 +136,13 @@ class CentredGram(_Centred):
 
     def __init__(self, K: Any, weight: Array | None = None) -> None:
         self._K = Upper.of(K) if isinstance(K, np.ndarray) else K
-        self._workers = thread_count()  # also while BLAS is held to one, as its threads would spin beside ours
+        self._workers = thread_count()  # also while BLAS is limited to one, as its threads would spin beside ours
         self.size = self._K.n if isinstance(self._K, Upper) else int(K.shape[0])
         self.weight = np.ones(self.size) if weight is None else np.asarray(weight, dtype=np.float64)
         self.passes = 0
 
     def dense(self) -> Array:
-        """A itself (n, n), in float64 and in memory of its own."""
+        """Return A itself (n, n), in float64 and in memory of its own."""
         K, r, s = self._K, self.row_means, np.sqrt(self.weight)
         A = K.full(np.float64) if isinstance(K, Upper) else to_numpy(K).astype(np.float64)
         for part in _parts(self.size, GRAM_PANEL_ROWS):
@@ -149,28 +153,29 @@ class CentredGram(_Centred):
         return A
 
     def product(self, V: Array) -> Array:
-        """K V (n, b) in float64."""
+        """Return K V (n, b) in float64."""
         self.passes += 1
         return _tensor_product(self._K, V) if is_tensor(self._K) else symmetric_product(self._K, V, self._workers)
 
     def diagonal(self) -> Array:
-        """k_ii (n,)."""
+        """Return the diagonal k_ii (n,)."""
         K = self._K
         found = K.diagonal() if isinstance(K, Upper) else to_numpy(namespace(K).linalg.diagonal(K))
         return found.astype(np.float64)
 
 
 class KernelOperator(_Centred):
-    """The same operator A (n, n) without K: the tiles above the diagonal are made anew in each pass, each used twice.
+    """The operator A (n, n) without K in memory: tiles on and above the diagonal are recomputed in every pass.
 
-    Memory: a tile for each thread. Cost of a product with b columns: n² (d + 2b) flops and n²/2 kernel values.
+    Each tile is used twice. Memory: one tile per thread. Cost of a product with b columns: n² (d + 2b) flops and n²/2
+    kernel values.
 
     Attributes:
         size: n.
         weight: w (n,) in float64.
-        passes: how many times all tiles were made.
+        passes: how many times all tiles were computed.
 
-    >>> from eigenlens.kernel_pca.kernels.mercer import Linear
+    >>> from eigenlens.kernel_pca.kernels.linear import Linear
     >>> KernelOperator(Linear(), np.array([[1.0], [3.0]])).dense()
     array([[ 1., -1.], [-1.,  1.]])
     """
@@ -190,19 +195,19 @@ class KernelOperator(_Centred):
         self.passes = 0
 
     def dense(self) -> Array:
-        """A itself (n, n): what this operator is there to avoid, for comparison."""
+        """Return A itself (n, n), which this operator is there to avoid: for comparison."""
         return CentredGram(gram_matrix(self._kernel, self._X), self.weight).dense()
 
     def diagonal(self) -> Array:
-        """k_ii (n,)."""
+        """Return the diagonal k_ii (n,)."""
         return np.asarray(to_numpy(self._kernel.diagonal(self._X)), dtype=np.float64)
 
     def product(self, V: Array) -> Array:
-        """K V (n, b); the tiles' parts are added in one order, whatever the number of threads."""
+        """Return K V (n, b); products of tiles are added in one order, whatever the number of threads."""
         self.passes += 1
         tiles, out = self._tiles, np.zeros(V.shape)
         with single_threaded_map(tiles.workers) as each:
-            for i in range(tiles.count):  # a row of tiles at a time: few products wait to be added
+            for i in range(tiles.count):  # one row of tiles at a time: few products wait to be added
                 for j, right, left in each(partial(tiles.times, V, i), range(i, tiles.count)):
                     out[tiles.part(i)] += right
                     out[tiles.part(j)] += left
@@ -212,12 +217,12 @@ class KernelOperator(_Centred):
 
 
 def tile_side(n: int) -> int:
-    """The side of the tiles of a Gram matrix (n, n): small beside it, not too small for BLAS, a multiple of 64."""
+    """Return the side of the tiles of a Gram matrix (n, n): small beside it, large for BLAS, a multiple of 64."""
     return int(np.clip(n // 8 // MIN_TILE_SIDE * MIN_TILE_SIDE, MIN_TILE_SIDE, MAX_TILE_SIDE))
 
 
 class _Tiles:
-    """The square tiles K_ij of a Gram matrix, made when asked for."""
+    """The square tiles K_ij of a Gram matrix, computed on demand."""
 
     def __init__(self, kernel: Kernel, X: Any, side: int | None = None) -> None:
         self.n = int(X.shape[0])
@@ -225,20 +230,20 @@ class _Tiles:
         self.count = -(-self.n // self.side)
         self._kernel = kernel
         self._rows = [X[self.part(i)] for i in range(self.count)]
-        # A user's function may not be ready for threads; a device has its own.
+        # A user's function may not be thread-safe; a device has threads of its own.
         self.workers = 1 if isinstance(kernel, Custom) or is_tensor(X) else thread_count()
 
     def part(self, i: int) -> slice:
-        """The rows of tile i."""
+        """Return the range of rows of tile i."""
         return slice(i * self.side, min((i + 1) * self.side, self.n))
 
     def __call__(self, i: int, j: int) -> Any:
-        """K_ij; the same object twice for a tile on the diagonal, whose kernel then makes it symmetric."""
+        """Return K_ij; on the diagonal the kernel gets one object twice, and makes the tile symmetric."""
         tile = self._kernel(self._rows[i], self._rows[j])
         return tile[:, self.part(j)] if isinstance(self._kernel, Precomputed) else tile
 
     def times(self, V: Array, i: int, j: int) -> tuple[int, Array, Array]:
-        """j, K_ij V_j and, off the diagonal, K_ijᵀ V_i."""
+        """Return j, K_ij V_j and, off the diagonal, K_ijᵀ V_i (zeros on it)."""
         tile = self(i, j)
         if is_tensor(tile):
             right, left = (_device_product(M, V[self.part(a)]) for M, a in ((tile, j), (tile.T, i)))
@@ -249,7 +254,7 @@ class _Tiles:
 
 
 def _tensor_product(K: Any, V: Array) -> Array:
-    """K V (n, b) on the device of K, a panel of rows in float64 at a time."""
+    """Return K V (n, b), computed on the device of K with one panel of rows in float64 at a time."""
     return np.concatenate([_device_product(K[part], V) for part in _parts(K.shape[0], 16 * GRAM_PANEL_ROWS)])
 
 
@@ -260,6 +265,6 @@ def _device_product(K: Any, V: Array) -> Array:
 
 
 def _parts(n: int, step: int) -> Iterator[slice]:
-    """Consecutive ranges of at most `step` out of n."""
+    """Yield consecutive ranges of at most `step` out of n."""
     for start in range(0, n, step):
         yield slice(start, min(start + step, n))

@@ -1,4 +1,4 @@
-"""What every route back from feature space shares: the rows that span it, their images, and the form of an answer."""
+"""The options, the rows of a model and the form of a result that all pre-image methods share."""
 
 from __future__ import annotations
 
@@ -9,23 +9,24 @@ from typing import Self
 import numpy as np
 
 from eigenlens.arrays import Array, dense
-from eigenlens.kernel_pca.kernels.mercer import DistanceKernel
+from eigenlens.kernel_pca.kernels.base import DistanceKernel
 from eigenlens.kernel_pca.model import KernelComponents
 
 __all__ = ["PreImageOptions", "RawPreImages", "Support", "nearest_columns"]
 
 PREIMAGE_BLOCK_BYTES = 16 << 20
+"""Bytes of the kernel values of one block of points against all rows."""
 
 
 @dataclass(frozen=True)
 class PreImageOptions:
-    """How far to go.
+    """The options of all pre-image methods.
 
     Attributes:
-        tol: a fixed point has come when it moves by less than this, relative to the spread of the rows.
+        tol: a fixed point is reached when it moves by less than this, relative to the spread of the rows.
         max_iter: the most steps from one start.
-        restarts: the nearest rows to start from, one after the other, where the first start fails.
-        neighbours: rows whose distances place a point ("mds").
+        restarts: number of nearest rows to start from, one after the other, where the first start fails.
+        neighbours: number of rows whose distances place a point ("mds").
         learned: a map from scores (n, k) to rows (n, d), learned before ("ridge"); None learns it now.
     """
 
@@ -38,7 +39,7 @@ class PreImageOptions:
 
 @dataclass(frozen=True, eq=False)
 class RawPreImages:
-    """Rows (n, d) found for n points, which of them are makeshift (n,), and the steps taken (n,)."""
+    """The rows (n, d) that a method found for n points, which of them are substitutes (n,), and steps taken (n,)."""
 
     rows: Array
     failed: Array
@@ -46,12 +47,12 @@ class RawPreImages:
 
     @classmethod
     def at_once(cls, rows: Array) -> Self:
-        """Rows that needed no iteration and cannot fail."""
+        """Return the result of a method without iterations that cannot fail."""
         return cls(rows, np.zeros(len(rows), dtype=bool), np.zeros(len(rows), dtype=np.int64))
 
     @classmethod
     def joined(cls, parts: Sequence[RawPreImages]) -> Self:
-        """The parts below each other."""
+        """Return the results of consecutive blocks as one."""
         return cls(
             np.concatenate([part.rows for part in parts]),
             np.concatenate([part.failed for part in parts]),
@@ -61,12 +62,12 @@ class RawPreImages:
 
 @dataclass(frozen=True, eq=False)
 class Support:
-    """The rows of a model, dense and in float64, about their mean where the kernel does not mind a shift.
+    """The rows of a model, dense and in float64, less their mean where the kernel is invariant to shifts.
 
     Attributes:
-        model: whose points are to be brought back.
+        model: the fitted components.
         rows: R (m, d) less the shift.
-        shift: (d,), zeros for a kernel that depends on more than x − y.
+        shift: (d,), zeros for a kernel that does not depend on x − y alone.
     """
 
     model: KernelComponents
@@ -75,7 +76,7 @@ class Support:
 
     @classmethod
     def of(cls, model: KernelComponents) -> Self:
-        """The support of a model. Rows with a large mean lose no digits to it hereafter."""
+        """Return the support of a model; without their mean, rows far from zero keep their digits."""
         R = dense(model.rows)
         shift = R.mean(axis=0) if isinstance(model.kernel, DistanceKernel) else np.zeros(R.shape[1])
         return cls(model, R - shift, shift)
@@ -86,24 +87,24 @@ class Support:
         return float(np.sqrt(np.sum(self.rows.var(axis=0)))) or 1.0
 
     def images(self, rows: Array) -> Array:
-        """<phi(r), centre> and <phi(r), v_j> (c, 1 + k) of some rows (c, d), a block at a time. Cost c m (d + k)."""
+        """Return <phi(r), centre> and <phi(r), v_j> (c, 1 + k) of rows (c, d), block by block. Cost c m (d + k)."""
         onto = np.column_stack([self.model.centre, self.model.coefficients]).astype(np.float64, copy=False)
         return np.concatenate([self.model.kernel(rows[part], self.rows) @ onto for part in self.blocks(len(rows))])
 
     def blocks(self, n: int, width: int = 1) -> Iterator[slice]:
-        """Ranges of n points whose kernel values against all rows, or `width` numbers each, fit one block."""
+        """Yield ranges of n points whose kernel values against all rows, or `width` numbers each, fit one block."""
         step = max(1, PREIMAGE_BLOCK_BYTES // (8 * max(len(self.rows), width)))
         for start in range(0, max(n, 1), step):
             yield slice(start, start + step)
 
 
-def nearest_columns(gap: Array, count: int) -> Array:
-    """Columns (n, count) of the smallest entries of each row of gap (n, c), in ascending order.
+def nearest_columns(distances: Array, count: int) -> Array:
+    """Return the columns (n, count) of the smallest entries of each row of distances (n, c), in ascending order.
 
     >>> nearest_columns(np.array([[3.0, 1.0, 2.0]]), 2)
     array([[1, 2]])
     """
-    count = min(count, gap.shape[1])
-    found = np.argpartition(gap, count - 1, axis=1)[:, :count]
-    order = np.argsort(np.take_along_axis(gap, found, axis=1), axis=1, kind="stable")
+    count = min(count, distances.shape[1])
+    found = np.argpartition(distances, count - 1, axis=1)[:, :count]
+    order = np.argsort(np.take_along_axis(distances, found, axis=1), axis=1, kind="stable")
     return np.asarray(np.take_along_axis(found, order, axis=1))

@@ -1,4 +1,4 @@
-"""Pre-images placed by their distances to the nearest rows: linear algebra alone (Kwok and Tsang 2004)."""
+"""Pre-images placed by their distances to the nearest rows, with linear algebra alone (Kwok and Tsang 2004)."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.errors import OptionError
-from eigenlens.kernel_pca.kernels.mercer import DistanceKernel, DotProductKernel, Kernel
+from eigenlens.kernel_pca.kernels.base import DistanceKernel, DotProductKernel, Kernel
 from eigenlens.kernel_pca.preimage.base import PreImageOptions, RawPreImages, Support, nearest_columns
 
 __all__ = ["mds_preimages"]
 
 MIN_SINGULAR_VALUE = 1e-7
-"""Directions in which the neighbours are flatter than this, relative to their widest, say nothing about the point."""
+"""Directions in which the neighbours spread less than this share of their largest have no information on the point."""
 
 
 def mds_preimages(support: Support, Z: Array, start: Array | None, options: PreImageOptions) -> RawPreImages:
-    """Pre-images of the points with scores Z (n, k), in the span of their nearest rows; `start` is not needed.
+    """Find pre-images of the points with scores Z (n, k) in the span of their nearest rows; `start` is not used.
 
         |P phi − phi(r_i)|² = |P phi|² − 2 <P phi, phi(r_i)> + k(r_i, r_i)
 
     finds the neighbours, the kernel's inverse turns <P phi, phi(r_i)> into the input distance, and least squares
-    turns distances into a place. A point fails, and becomes its nearest row, where even that row's phi is not on
-    its side of the origin, which leaves a kernel of the distance without one. Cost: m² d once, n m k, n q² d.
+    turns distances into a place. A point fails, and becomes its nearest row, where even that row has no positive inner
+    product with it: a kernel of the distance then has no distance for it. Cost: m² d once, n m k, n q² d.
     """
     kernel, R = support.model.kernel, support.rows
     _require_inverse(kernel)
@@ -43,13 +43,13 @@ def mds_preimages(support: Support, Z: Array, start: Array | None, options: PreI
 
 
 def place_by_distances(X: Array, D: Array) -> Array:
-    """The points z (n, d) in the span of their neighbours X (n, q, d) with |z − x_i|² nearest to D (n, q).
+    """Return the points z (n, d) in the span of their neighbours X (n, q, d) with |z − x_i|² nearest to D (n, q).
 
     With c the mean of the neighbours and x̃_i = x_i − c, the differences of the q equations are linear in z − c:
 
         2 x̃_i·(z − c) = |x̃_i|² − D_i + const ,      z = c + ½ X̃⁺ (|x̃_i|² − D_i)
 
-    and z is no further from c than the triangle through any neighbour allows, whatever the distances claim.
+    and z is no farther from c than the triangle inequality with any neighbour allows, however inconsistent D is.
 
     >>> place_by_distances(np.array([[[0.0, 0.0], [2.0, 0.0], [0.0, 2.0]]]), np.array([[2.0, 2.0, 2.0]]))
     array([[1., 1.]])
@@ -65,11 +65,11 @@ def place_by_distances(X: Array, D: Array) -> Array:
 
 
 def _input_distances(support: Support, inner: Array, norm: Array, near: Array) -> Array:
-    """Squared distances (n, q) in input space to the rows `near` (n, q), from <P phi, phi(r)> and |P phi|².
+    """Return squared distances (n, q) in input space to the rows `near` (n, q), from <P phi, phi(r)> and |P phi|².
 
-    All phi(x) of a kernel of the distance have one length, and P phi is stretched to it first. Kwok and Tsang take
-    P phi as it is; what the projection cut off its length then bends all distances towards each other, and
-    denoising suffers. None exceeds twice the diameter of the rows.
+    All phi(x) of a kernel of the distance have one length, and P phi is scaled to it first. Kwok and Tsang take P phi
+    unchanged; the length that the projection lost then pulls all distances towards each other, and denoising suffers.
+    None exceeds twice the diameter of the rows.
     """
     kernel: Any = support.model.kernel
     R = support.rows
@@ -85,6 +85,8 @@ def _require_inverse(kernel: Kernel) -> None:
         return
     name = f"{kernel.name!r}" + (f" of degree {kernel.degree}" if hasattr(kernel, "degree") else "")
     raise OptionError(
-        f"preimage='mds' needs a kernel whose values determine distances ('rbf', 'sigmoid', 'poly' of odd degree), "
-        f"not {name}; use preimage='ridge', which goes with every kernel."
+        f"needs a kernel whose values determine distances ('rbf', 'sigmoid', 'poly' of odd degree), not {name}",
+        argument="preimage",
+        value="mds",
+        fix="use preimage='ridge', which works with every kernel",
     )

@@ -9,13 +9,15 @@ from scipy.linalg import eigh
 
 from eigenlens.arrays import Array
 from eigenlens.kernel_pca.gamma import resolve_gamma
-from eigenlens.kernel_pca.kernels.mercer import RBF
+from eigenlens.kernel_pca.kernels.rbf import RBF
 from eigenlens.kernel_pca.model import KernelComponents
 from eigenlens.kernel_pca.preimage.base import PreImageOptions, RawPreImages, Support
 
 __all__ = ["InverseMap", "learn_inverse", "ridge_preimages"]
 
 MAX_RIDGE_ROWS = 2000
+"""Rows that the map is learned from: it costs their cube."""
+
 RIDGE_GAMMA_FACTOR = 4.0
 """gamma over that of the median heuristic: on digits 8 denoises better, 1 inverts clean scores better, 4 is between."""
 
@@ -25,10 +27,10 @@ RIDGE_POWERS = tuple(float(power) for power in range(-10, 1))
 
 @dataclass(frozen=True, eq=False)
 class InverseMap:
-    """x(z) = mean + Σ_i k(z, z_i) w_i, k a Gaussian kernel in the space of scores.
+    """A map from scores to rows, x(z) = mean + Σ_i k(z, z_i) w_i, k an RBF kernel in the space of scores.
 
     Attributes:
-        scores: z_i (m, k). weights: w (m, d). mean: (d,), the answer far from all scores.
+        scores: z_i (m, k). weights: w (m, d). mean: (d,), the row returned far from all scores.
         gamma: of k. ridge: the penalty chosen. error: its leave-one-out estimate of the mean of |x − x(z)|² over
             new rows.
     """
@@ -41,7 +43,7 @@ class InverseMap:
     error: float
 
     def __call__(self, Z: Array) -> Array:
-        """Rows (n, d) for scores (n, k). Cost n m (k + d)."""
+        """Return rows (n, d) for scores (n, k). Cost n m (k + d)."""
         step = max(1, (16 << 20) // (8 * len(self.scores)))
         k = RBF(self.gamma)
         parts = [k(Z[i : i + step], self.scores) @ self.weights for i in range(0, max(len(Z), 1), step)]
@@ -49,19 +51,18 @@ class InverseMap:
 
 
 def ridge_preimages(support: Support, Z: Array, start: Array | None, options: PreImageOptions) -> RawPreImages:
-    """Pre-images of the points with scores Z (n, k) by the learned map, which is learned now if it is not at hand."""
+    """Return pre-images of the points with scores Z (n, k) by the map in `options`, or by one learned now."""
     learned = options.learned or _learn(support)
     return RawPreImages.at_once(learned(Z) - support.shift)
 
 
 def learn_inverse(model: KernelComponents) -> InverseMap:
-    """The map from the scores of a model's rows to the rows, of at most 2000 of them, evenly spaced.
+    """Learn the map from scores to rows from the model's rows: at most 2000 of them, evenly spaced.
 
         w = (K + ridge I)⁻¹ R̃,    ridge minimises  Σ_i |((I − H) R̃)_i / (1 − H_ii)|² ,    H = K (K + ridge I)⁻¹
 
-    the exact leave-one-out error at a given mean, for all ridges from one eigendecomposition of K. Generalised
-    cross-validation, which puts the mean of H_ii for each of them, takes near-interpolation for a perfect
-    fit here. Cost m³ + m² d.
+    the exact leave-one-out error at a given mean, for all ridges from one eigendecomposition of K. Generalised cross-
+    validation, which replaces each H_ii by their mean, takes near-interpolation for a perfect fit here. Cost m³ + m² d.
     """
     return _learn(Support.of(model))
 
@@ -80,7 +81,7 @@ def _learn(support: Support) -> InverseMap:
 
 
 def _best_ridge(lam: Array, U: Array, Y: Array) -> tuple[float, float]:
-    """The ridge of least leave-one-out error, to a quarter of a decade, and that error. Cost 15 m² d."""
+    """Return the ridge of smallest leave-one-out error, to a quarter of a decade, and that error. Cost 15 m² d."""
     square = U * U
 
     def error(power: float) -> float:

@@ -47,6 +47,7 @@ from eigenlens.latent.factor.solvers import FACTOR_SOLVERS, FactorOptions
 from eigenlens.latent.options import candidate_dimensions, check_latent_dimensions, warn_latent_fit
 from eigenlens.latent.rotation import ROTATIONS, Rotation, rotate
 from eigenlens.missing.result import LatentFit
+from eigenlens.model_file import pack, unpack
 
 __all__ = ["FactorAnalysis", "bartlett_sphericity", "kmo"]
 
@@ -105,7 +106,6 @@ class FactorAnalysis(LatentGaussian):
         4
     """
 
-    _kind = "FactorAnalysis"
     _scale: Array
     _others: ReferenceLikelihoods | None
 
@@ -372,15 +372,14 @@ class FactorAnalysis(LatentGaussian):
         check_is_fitted(self)
         if self._fitted.moments is not None:
             self._likelihoods(None, None)
-        others = self._others
-        header = {"others": None if others is None else [others.saturated, others.independent, others.exact]}
-        storage.save(self, path, {"scale": self._scale}, header)
+        arrays, header = pack(self._others, storage.LIKELIHOODS)
+        storage.save(self, path, (arrays | {"scale": self._scale}, header))
 
     @classmethod
     def _restored(cls, arrays: dict[str, Array], header: dict[str, Any]) -> Self:
         restored: Self = storage.restore(cls, arrays, header)
         restored._scale = arrays["scale"]
-        restored._others = None if header["others"] is None else ReferenceLikelihoods(*header["others"])
+        restored._others = unpack(storage.LIKELIHOODS, arrays, header)
         return restored
 
 

@@ -67,8 +67,6 @@ class ProbabilisticPCA(LatentGaussian):
         em X has missing entries
     """
 
-    _kind = "ProbabilisticPCA"
-
     def __init__(
         self,
         n_components: int | str,

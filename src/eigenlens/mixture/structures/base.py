@@ -1,95 +1,155 @@
-"""What a structure of covariances can do for a mixture."""
+"""The protocol of covariance structures, and the parts that structures share.
+
+A structure ties down the covariances of the K components of a mixture. To add one, subclass `JointStructure` or
+`IndependentStructure`, write what is left of `CovarianceStructure`, and add a line to `COVARIANCE_STRUCTURES`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.data.source import Block
 from eigenlens.densities.base import Density
+from eigenlens.densities.mixture import covariance_matrix
 from eigenlens.densities.mixture_terms import DiagonalTerms, FullTerms, Terms
 from eigenlens.stats.moments import ColumnMoments, Moments
 
-__all__ = ["CovarianceArrays", "CovarianceStructure", "diagonal_terms", "full_terms"]
+__all__ = [
+    "CovarianceArrays",
+    "CovarianceStructure",
+    "IndependentStructure",
+    "JointStructure",
+    "diagonal_terms",
+    "full_terms",
+    "positive_weight",
+]
 
 CovarianceArrays = Mapping[str, Array]
-"""The arrays that covariances are made of, by the names of `mixture_parts.PARTS`."""
+"""The arrays that covariances are made of, by the names in `parameters.PARAMETERS`."""
 
 
 class CovarianceStructure(Protocol):
-    """From the moments of K groups to K components, and from components to arrays and back."""
+    """The map from the moments of K groups to K components, and between components and arrays."""
 
     @property
     def joint(self) -> bool:
-        """Whether columns vary together: moments hold scatters then, else squares."""
+        """Whether columns are correlated: moments have scatters then, and squares otherwise."""
         ...
 
-    def overall(self, block: Block) -> Any:
-        """The moments of all rows that the structure needs: `Moments`, or `ColumnMoments` where columns are apart."""
+    def moments(self, block: Block) -> Any:
+        """Return the moments of all rows: `Moments`, or `ColumnMoments` where columns are independent."""
         ...
 
-    def grouped(self, block: Block, shares: Array) -> Moments | ColumnMoments:
-        """The moments of K groups that have these shares (b, K) of the rows."""
+    def group_moments(self, block: Block, shares: Array) -> Moments | ColumnMoments:
+        """Return the moments of K groups that have these shares (b, K) of the rows."""
         ...
 
-    def spread(self, moments: Any, least: Array, start: CovarianceArrays | None) -> CovarianceArrays:
-        """The likeliest covariances of groups with these moments that are nowhere below `least`.
+    def estimate(self, moments: Any, floor: Array, start: CovarianceArrays | None) -> CovarianceArrays:
+        """Return the most likely covariances of groups with these moments, nowhere below the floor.
 
-        From a `start` it is enough to be likelier than that. Moments and arrays are those of S mixtures: all have a
-        first axis (S, …) more than with one.
+        From a `start`, covariances that are more likely than those of the start are enough. Moments and arrays are
+        those of S mixtures, so all of them have a first axis (S, …).
         """
         ...
 
-    def terms(self, weights: Array, means: Array, spread: CovarianceArrays) -> Terms:
-        """The terms of S mixtures, one after the other: weights (S, K), means (S, K, d) and arrays (S, …)."""
+    def terms(self, weights: Array, means: Array, arrays: CovarianceArrays) -> Terms:
+        """Return the terms of S mixtures, one after the other: weights (S, K), means (S, K, d), arrays (S, …)."""
         ...
 
-    def components(self, means: Array, spread: CovarianceArrays) -> tuple[Density, ...]:
-        """The densities with these means (K, d) and covariances."""
+    def components(self, means: Array, arrays: CovarianceArrays) -> tuple[Density, ...]:
+        """Return the densities with means (K, d) and the covariances that the arrays stand for."""
         ...
 
     def arrays(self, components: Sequence[Any]) -> CovarianceArrays:
-        """The arrays of which `components` were made."""
+        """Return the arrays from which `components` made these densities."""
         ...
 
     def covariances(self, components: Sequence[Any]) -> Array:
-        """The covariances as users see them."""
+        """Return the covariances as users see them."""
         ...
 
-    def shape(self, d: int, K: int) -> tuple[int, ...]:
-        """The shape of `covariances`."""
+    def covariance_shape(self, d: int, K: int) -> tuple[int, ...]:
+        """Return the shape of `covariances`."""
         ...
 
-    def given(self, covariances: Array) -> CovarianceArrays:
-        """The arrays of covariances as users give them, of that shape."""
+    def from_covariances(self, covariances: Array) -> CovarianceArrays:
+        """Return the arrays of covariances that the user gives in that shape."""
         ...
 
-    def parameters(self, d: int, K: int) -> int:
-        """How many numbers of the covariances are free."""
+    def n_parameters(self, d: int, K: int) -> int:
+        """Return the number of free parameters of the covariances."""
         ...
 
-    def pseudo(self, d: int, K: int) -> tuple[float, float]:
-        """How many rows the conjugate prior of one component adds, and which share of its scale."""
+    def prior_rows(self, d: int, K: int) -> tuple[float, float]:
+        """Return how many rows the conjugate prior of one component adds, and its share of the prior's scale."""
         ...
 
-    def views(self, covariance: Array) -> tuple[Array, ...]:
-        """(d, d) or (d,), for a diagonal: starts are looked for among the rows x A, for one A after the other."""
+    def start_coordinates(self, covariance: Array) -> tuple[Array, ...]:
+        """Return matrices A (d, d), or diagonals (d,): starts look for centres among the rows x A, for each A in turn.
+
+        A must make distances comparable where the structure does not depend on the units of the columns.
+        """
         ...
+
+
+class JointStructure:
+    """The part that structures with correlated columns share."""
+
+    joint: ClassVar[bool] = True
+
+    def moments(self, block: Block) -> Moments:
+        """Return the mean and scatter of all rows."""
+        return Moments.of(block)
+
+    def group_moments(self, block: Block, shares: Array) -> Moments:
+        """Return the means and scatters of the groups."""
+        return Moments.of_groups(block, shares)
+
+    def covariances(self, components: Sequence[Any]) -> Array:
+        """Return the covariances (K, d, d)."""
+        return np.stack([covariance_matrix(component) for component in components])
+
+    def covariance_shape(self, d: int, K: int) -> tuple[int, ...]:
+        """Return (K, d, d)."""
+        return K, d, d
+
+    def prior_rows(self, d: int, K: int) -> tuple[float, float]:
+        """Return 2 d + 4 and 1: the prior of C_k has the exponent d + 2 + d + 1, and that of mu_k adds one."""
+        return 2.0 * d + 4.0, 1.0
+
+
+class IndependentStructure:
+    """The part that structures with independent columns share."""
+
+    joint: ClassVar[bool] = False
+
+    def moments(self, block: Block) -> ColumnMoments:
+        """Return the means and squares of all rows."""
+        return ColumnMoments.of(block)
+
+    def group_moments(self, block: Block, shares: Array) -> ColumnMoments:
+        """Return the means and squares of the groups."""
+        return ColumnMoments.of_groups(block, shares)
+
+
+def positive_weight(moments: Moments | ColumnMoments) -> Array:
+    """Return the weight of each group, and 1 for an empty one: its scatter is 0, and so is its covariance."""
+    return np.asarray(np.where(moments.weight > 0.0, moments.weight, 1.0))
 
 
 def full_terms(weights: Array, means: Array, covariances: Array) -> Terms:
-    """Of covariances that spread out to (S, K, d, d)."""
+    """Return the terms of S mixtures, one after the other, with covariances that broadcast to (S, K, d, d)."""
     d = means.shape[-1]
-    spread = np.broadcast_to(covariances, (*means.shape, d))
-    return FullTerms.of(weights.ravel(), means.reshape(-1, d), spread.reshape(-1, d, d))
+    each = np.broadcast_to(covariances, (*means.shape, d))
+    return FullTerms.of(weights.ravel(), means.reshape(-1, d), each.reshape(-1, d, d))
 
 
 def diagonal_terms(weights: Array, means: Array, variances: Array) -> Terms:
-    """Of variances that spread out to (S, K, d)."""
+    """Return the terms of S mixtures, one after the other, with variances that broadcast to (S, K, d)."""
     d = means.shape[-1]
-    return DiagonalTerms.of(
-        weights.ravel(), means.reshape(-1, d), np.broadcast_to(variances, means.shape).reshape(-1, d)
-    )
+    each = np.broadcast_to(variances, means.shape)
+    return DiagonalTerms.of(weights.ravel(), means.reshape(-1, d), each.reshape(-1, d))

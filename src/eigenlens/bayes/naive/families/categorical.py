@@ -1,11 +1,8 @@
-"""Columns of categories, each class with probabilities of its own: looked up in tables.
-
-Columns of categories of naive Bayes: counts of each category in each class, in one pass.
-"""
+"""Columns of categories: in each class a probability for every category, looked up in a table."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import repeat
@@ -14,8 +11,13 @@ from typing import Any, Self
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.bayes.naive.model import LinearRule, contains_infinity, unknown_category_error
-from eigenlens.bayes.naive.options import NaiveOptions
+from eigenlens.bayes.naive.families.base import (
+    Factor,
+    LinearRule,
+    NaiveOptions,
+    contains_infinity,
+    unknown_category_error,
+)
 from eigenlens.data.categories import (
     MAX_LOOKUP_RANGE,
     EncodedColumn,
@@ -35,6 +37,13 @@ from eigenlens.native.class_sums import Lines, add_gathered, class_counts, code_
 __all__ = ["CategoricalColumns", "CategoricalFactor", "CategoryCounts", "count_codes", "stack_codes"]
 
 
+SAMPLED_ROWS = 4096
+"""Rows that are read first for the range of integers: it is mostly that of all rows, which saves a pass over them."""
+
+MANY_CATEGORIES = 20
+"""A column of text with fewer categories is not taken for identifiers of rows, however few rows there are."""
+
+
 @dataclass(frozen=True, eq=False)
 class CategoricalColumns:
     """P(x_j = category | c) of g columns.
@@ -42,8 +51,7 @@ class CategoricalColumns:
     Attributes:
         categories: (g,) the categories of each column.
         probabilities: (g,) arrays (C, categories of the column), which sum to one over the categories.
-        unknown: (g, C) what a category that is not known counts in each class; 1 for leaving the factor out, NaN for an
-            error.
+        unknown: (g, C) the factor of an unknown category in each class; 1 leaves the column out, NaN is an error.
         names: (g,) of the columns, for that error.
 
     >>> p = np.array([[0.75, 0.25], [0.5, 0.5]])
@@ -58,35 +66,39 @@ class CategoricalColumns:
     names: tuple[Any, ...]
 
     def add_log(self, rows: Any, columns: Array, joint: Array) -> None:
-        """Adds the log probabilities of the entries that are there to joint (n, C)."""
+        """Add the log probabilities of the observed entries to joint (n, C)."""
         codes, lines, table = self._tables(codes_of(rows, columns))
         add_gathered(codes, lines, table, joint)
 
     def terms(self, rows: Any, columns: Array) -> Array:
-        """ln P(x_ij | c) (n, g, C)."""
+        """Return ln P(x_ij | c) (n, g, C), 0 where an entry is missing."""
         codes, lines, table = self._tables(codes_of(rows, columns))
         C = self.unknown.shape[1]
         return np.stack([table[lines.places(codes[:, j], j), :C] for j in range(codes.shape[1])], axis=1)
 
     def sample(self, labels: Array, rng: np.random.Generator) -> list[Array]:
-        """Draws of each column: its categories, as numbers where all of them are."""
+        """Draw a category (n,) of each column, as objects."""
         return [self._draw(j, labels, rng) for j in range(len(self.categories))]
 
     def linear(self) -> LinearRule | None:
-        """None: categories have no places on a line."""
+        """Return None: categories are not numbers."""
         return None
 
     def density(self, label: int, place: int) -> Categorical:
-        """The probabilities of a column in a class."""
+        """Return the probabilities of a column in a class."""
         return Categorical(self.probabilities[place][label], self.categories[place])
+
+    def categories_of(self, place: int) -> tuple[Any, ...]:
+        """Return the categories of a column."""
+        return self.categories[place]
 
     # ---- tables -----------------------------------------------------------------------------------------
 
     def _tables(self, coded: Array | list[EncodedColumn]) -> tuple[Array, Lines, Array]:
-        """Codes (n, g), the lines that they stand on, and the table (lines, ≥ C) of log probabilities."""
+        """Return codes (n, g), their lines in a table, and that table (lines, ≥ C) of log probabilities."""
         if isinstance(coded, np.ndarray):
             if self._integers is not None and not (coded.dtype == np.uint64 and coded.max(initial=0) > 2**62):
-                self._refuse_unknown_integers(coded)
+                self._check_integers(coded)
                 return coded, *self._integers
             coded = [encode_numbers(column) for column in coded.T]
         lines = Lines.of(np.full(len(coded), -1), np.array([len(column.categories) + 1 for column in coded]))
@@ -94,15 +106,15 @@ class CategoricalColumns:
         return stack_codes(coded), lines, padded(table)
 
     def _lines(self, j: int, column: EncodedColumn) -> Array:
-        """The lines of a column: missing, each of its own categories, and none of these."""
-        places = np.fromiter(map(self._places[j].get, column.categories, repeat(-1)), np.intp, len(column.categories))
-        odd = [column.categories[k] for k in np.flatnonzero(places < 0)]
-        if odd and (np.isnan(self.unknown[j, 0]) or contains_infinity(odd)):
-            met = np.bincount(column.codes + 1, minlength=len(places) + 1)[1:] > 0
-            self._refuse(j, [column.categories[k] for k in np.flatnonzero((places < 0) & met)])
-        known = self._logs[j]
-        inner = known[places] if len(places) else known[:0]
-        return np.concatenate([np.zeros((1, known.shape[1])), inner, known[-1:]])
+        """Return the log probabilities of a missing entry, of each category of the column, and of an unknown one."""
+        known, met = self._places[j], column.categories
+        places = np.fromiter(map(known.get, met, repeat(-1)), np.intp, len(met))
+        unknown = [met[k] for k in np.flatnonzero(places < 0)]
+        if unknown and (np.isnan(self.unknown[j, 0]) or contains_infinity(unknown)):
+            self._check_known(j, [category for category in column.drop_unused().categories if category not in known])
+        logs = self._logs[j]
+        inner = logs[places] if len(places) else logs[:0]
+        return np.concatenate([np.zeros((1, logs.shape[1])), inner, logs[-1:]])
 
     @cached_property
     def _places(self) -> tuple[dict[Any, int], ...]:
@@ -116,7 +128,7 @@ class CategoricalColumns:
 
     @cached_property
     def _integers(self) -> tuple[Lines, Array] | None:
-        """Lines and table for codes that are their own categories, by value; None where their range is too wide."""
+        """Return lines and table for integers that are their own categories; None where their range is too wide."""
         whole = [_whole(places) for places in self._places]
         low = np.array([min(values, default=0) for values in whole])
         high = np.array([max(values, default=0) for values in whole])
@@ -133,20 +145,20 @@ class CategoricalColumns:
         table[np.concatenate(at)] = np.concatenate(known)
         return lines, padded(table)
 
-    def _refuse_unknown_integers(self, codes: Array) -> None:
+    def _check_integers(self, codes: Array) -> None:
         if not np.isnan(self.unknown).any():
             return
         for j, column in enumerate(codes.T):
             met = encode_numbers(column).categories
-            self._refuse(j, [category for category in met if category not in self._places[j]])
+            self._check_known(j, [category for category in met if category not in self._places[j]])
 
-    def _refuse(self, j: int, odd: list[Any]) -> None:
-        if odd:
-            raise unknown_category_error(self.names[j], odd)
+    def _check_known(self, j: int, unknown: list[Any]) -> None:
+        if unknown:
+            raise unknown_category_error(self.names[j], unknown)
 
     def _draw(self, j: int, labels: Array, rng: np.random.Generator) -> Array:
         categories = self.categories[j]
-        if not categories:  # a column that had no entry
+        if not categories:  # every entry was missing
             return np.full(len(labels), None, dtype=object)
         cumulated = np.cumsum(self.probabilities[j], axis=1)
         at, places = rng.random(len(labels)) * cumulated[labels, -1], np.empty(len(labels), dtype=np.intp)
@@ -159,12 +171,12 @@ class CategoricalColumns:
 
 
 def _whole(places: dict[Any, int]) -> dict[int, int]:
-    """The categories that are whole numbers, and where they stand."""
+    """Return the categories that are whole numbers, with their positions."""
     return {int(v): k for v, k in places.items() if isinstance(v, int) or (isinstance(v, float) and v.is_integer())}
 
 
 def stack_codes(coded: list[EncodedColumn]) -> Array:
-    """The codes of columns as one array (n, g), column after column."""
+    """Return the codes of columns as one array (n, g) in column-major order."""
     codes = np.empty((len(coded[0].codes), len(coded)), dtype=np.int32, order="F")
     for j, column in enumerate(coded):
         codes[:, j] = column.codes
@@ -172,21 +184,17 @@ def stack_codes(coded: list[EncodedColumn]) -> Array:
 
 
 def count_codes(codes: Array, lines: Lines, y: Array, weight: Array | None, C: int) -> list[Array]:
-    """Σ w of each class and code, (C, width + 1) a column; the last is of codes out of its range."""
+    """Return Σ w of each class and code, (C, width + 1) per column; the last is that of codes outside the range."""
     counts = class_counts(codes, lines, y, weight, C)
     return [counts[start : start + width + 1].T for start, width in zip(lines.start, lines.width, strict=True)]
 
 
-SHOWN = 4096
-"""Rows that show the range of integers."""
-
-
 @dataclass(frozen=True, eq=False)
 class CategoryCounts:
-    """How often each category occurs in each class, column by column; halves merge to the whole.
+    """Counts of each category in each class, per column; those of halves merge to those of the whole.
 
     Attributes:
-        categories: (g,) the categories met in each column, in order. counts: (g,) arrays (C, L) of Σ w.
+        categories: (g,) the categories that occur in each column, in order. counts: (g,) arrays (C, L) of Σ w.
 
     >>> y = np.zeros(2, dtype=np.int32)
     >>> halves = [CategoryCounts.of(np.array(part), y, None, 1) for part in ([[3], [1]], [[1], [2]])]
@@ -199,7 +207,7 @@ class CategoryCounts:
 
     @classmethod
     def of(cls, coded: Array | list[EncodedColumn], y: Array, weight: Array | None, C: int) -> Self:
-        """The counts of codes, of integers that are their own categories or of encoded columns."""
+        """Return the counts of encoded columns, or of integers (n, g) that are their own categories."""
         if isinstance(coded, np.ndarray):
             found = cls._of_integers(coded, y, weight, C)
             if found is not None:
@@ -207,25 +215,25 @@ class CategoryCounts:
             coded = [encode_numbers(column) for column in coded.T]
         lines = Lines.of(np.full(len(coded), -1), np.array([len(column.categories) + 1 for column in coded]))
         counts = count_codes(stack_codes(coded), lines, y, weight, C)
-        return cls._met([column.categories for column in coded], [part[:, 1:-1] for part in counts])
+        return cls._sorted([column.categories for column in coded], [part[:, 1:-1] for part in counts])
 
     @classmethod
     def _of_integers(cls, codes: Array, y: Array, weight: Array | None, C: int) -> Self | None:
-        """Counted by value; None where a range is too wide. Some rows mostly show the range, which saves a pass."""
-        for some in (codes[:: max(1, len(codes) // SHOWN)], codes):
+        """Return the counts of integers by value; None where a range is too wide."""
+        for some in (codes[:: max(1, len(codes) // SAMPLED_ROWS)], codes):
             low, high = code_ranges(some)
             if np.any(high.astype(np.float64) - low.astype(np.float64) >= MAX_LOOKUP_RANGE):
                 return None
             counts = count_codes(codes, Lines.of(low, high - low + 1), y, weight, C)
             if not any(part[:, -1].any() for part in counts):
                 categories = [range(int(a), int(b) + 1) for a, b in zip(low, high, strict=True)]
-                return cls._met(categories, [part[:, :-1] for part in counts])
+                return cls._sorted(categories, [part[:, :-1] for part in counts])
         return None
 
     @classmethod
-    def _met(cls, categories: list[Any], counts: list[Array]) -> Self:
-        """In order, without the categories that have no weight."""
-        found = [_sorted(values, part) for values, part in zip(categories, counts, strict=True)]
+    def _sorted(cls, categories: list[Any], counts: list[Array]) -> Self:
+        """Return the counts in order, without the categories that have no weight."""
+        found = [_sort_counts(values, part) for values, part in zip(categories, counts, strict=True)]
         return cls(tuple(values for values, _ in found), tuple(part for _, part in found))
 
     def __add__(self, other: Self) -> Self:
@@ -234,8 +242,8 @@ class CategoryCounts:
         return type(self)(tuple(categories for categories, _ in found), tuple(counts for _, counts in found))
 
 
-def _sorted(categories: Sequence[Any], counts: Array) -> tuple[tuple[Any, ...], Array]:
-    """The categories that have weight, in order, and their counts (C, L)."""
+def _sort_counts(categories: Sequence[Any], counts: Array) -> tuple[tuple[Any, ...], Array]:
+    """Return the categories that have weight, in order, and their counts (C, L)."""
     kept = np.flatnonzero(counts.any(axis=0))
     names = tuple(categories) if len(kept) == len(categories) else tuple(map(categories.__getitem__, kept.tolist()))
     order = category_order(names)
@@ -257,63 +265,87 @@ def _spread(categories: tuple[Any, ...], counts: Array, wanted: tuple[Any, ...])
 
 
 @dataclass(frozen=True)
-class CategoricalFactor:
-    """Each class has a probability for every category. `two`: columns of two categories only."""
+class CategoricalFactor(Factor):
+    """The categorical family; `two` rejects columns of more than two categories."""
 
     two: bool = False
     takes_text = True
-    keeps_rows = False
 
     def summarise(self, rows: Any, columns: Array, y: Array, weight: Array | None, C: int) -> CategoryCounts:
-        """The counts in each class."""
+        """Return the counts in each class."""
         return CategoryCounts.of(codes_of(rows, columns), y, weight, C)
 
     def estimate(
         self, statistics: CategoryCounts, fields: tuple[Field, ...], options: NaiveOptions
     ) -> CategoricalColumns:
-        """p_l = (n_l + a_l) / (n + Σ a), a the smoothing: the mean under a Dirichlet prior; with 0, as counted."""
+        """Return p_l = (n_l + a_l) / (n + Σ a), the mean under a Dirichlet prior, a being the smoothing."""
         found = [
             self._column(categories, counts, field, options)
             for categories, counts, field in zip(statistics.categories, statistics.counts, fields, strict=True)
         ]
-        names = tuple(field.name for field in fields)
-        return CategoricalColumns(
-            tuple(f[0] for f in found), tuple(f[1] for f in found), np.array([f[2] for f in found]), names
-        )
+        categories, probabilities, unknown = zip(*found, strict=True)
+        return CategoricalColumns(categories, probabilities, np.array(unknown), tuple(field.name for field in fields))
 
     def _column(
         self, met: tuple[Any, ...], counts: Array, field: Field, options: NaiveOptions
     ) -> tuple[tuple[Any, ...], Array, Array]:
-        known = set(field.categories or ())
-        categories = (
-            (*field.categories, *(category for category in met if category not in known)) if field.categories else met
-        )
+        """Return the categories of a column, declared ones first, their probabilities, and those of unknown ones."""
+        declared = field.categories or ()
+        known = set(declared)
+        categories = (*declared, *(category for category in met if category not in known))
         if self.two and len(categories) > 2:
             raise DataError(
                 f"column {field.name!r} holds {len(categories)} categories {format_categories(categories)}, and "
-                "'bernoulli' takes two: use 'categorical'."
+                "'bernoulli' takes two",
+                columns=[str(field.name)],
+                fix="use 'categorical'",
             )
         n = _spread(met, counts, categories)
         added = options.smoothing_of(field.name, categories)
-        p = _fractions(n + added)
-        return categories, p, options.unknown_of(n.sum(axis=1), added)
+        return categories, _shares(n + added), options.unknown_of(n.sum(axis=1), added)
 
     def pack(self, statistics: CategoryCounts, conditional: CategoricalColumns) -> tuple[dict[str, Array], Any]:
-        """The counts, and the categories in the header."""
+        """Return the counts, and the categories for the header."""
         arrays = {f"counts.{j}": counts for j, counts in enumerate(statistics.counts)}
         return arrays, list(map(pack_categories, statistics.categories, conditional.names))
 
     def unpack(
         self, arrays: Mapping[str, Array], header: Any, fields: tuple[Field, ...], options: NaiveOptions
     ) -> tuple[CategoryCounts, CategoricalColumns]:
-        """The counts, and what follows from them."""
+        """Return the stored counts, and the densities that follow from them."""
         categories = tuple(map(unpack_categories, header))
         statistics = CategoryCounts(categories, tuple(arrays[f"counts.{j}"] for j in range(len(categories))))
         return statistics, self.estimate(statistics, fields, options)
 
+    def fit_warnings(
+        self, statistics: CategoryCounts, fields: tuple[Field, ...], chosen: Sequence[str], options: NaiveOptions,
+        classes: Array,
+    ) -> Iterator[str]:  # fmt: skip
+        """Yield a warning for a column of text with few rows per category: identifiers, which new rows do not share."""
+        for field, reason, counts in zip(fields, chosen, statistics.counts, strict=True):
+            total, L = counts.sum(), counts.shape[1]
+            if reason == "text" and max(MANY_CATEGORIES, total / 2.0) < L:
+                yield (
+                    f"column {field.name!r} has {L} categories in {total:g} rows, like names of rows, which say "
+                    "nothing about other rows: leave it out (of a scan by id= or drop=)."
+                )
 
-def _fractions(n: Array) -> Array:
-    """Each line of counts (C, L) as shares; one without counts has the shares of all lines, or equal ones."""
+    def check_more(self, statistics: CategoryCounts, fields: tuple[Field, ...], chosen: Sequence[str]) -> None:
+        """Raise for fractions in a column of numbers whose first rows were taken for categories."""
+        for field, reason, categories in zip(fields, chosen, statistics.categories, strict=True):
+            fractions = [value for value in categories if isinstance(value, float) and not value.is_integer()]
+            if fractions and field.kind != "text" and reason != "as given":
+                raise DataError(
+                    f"column {field.name!r} was taken for categories in the first call of partial_fit ({reason}), and "
+                    f"holds {fractions[0]!r} now",
+                    columns=[str(field.name)],
+                    fix="name its family from the first call on: {features}",
+                    settings={"features": {field.name: "gaussian"}},
+                )
+
+
+def _shares(n: Array) -> Array:
+    """Return each line of counts (C, L) as shares; a line without counts has the shares of all lines, or equal ones."""
     total = n.sum(axis=1, keepdims=True)
     if np.all(total > 0.0):
         return np.asarray(n / total)

@@ -1,4 +1,4 @@
-"""The user's own families as columns of naive Bayes."""
+"""The user's own family, anything with `summarise` and `estimate`, as a column of naive Bayes."""
 
 from __future__ import annotations
 
@@ -9,63 +9,74 @@ from operator import add
 from typing import Any, Self
 
 from eigenlens.arrays import Array
+from eigenlens.bayes.naive.families.base import Factor, NaiveOptions, no_values_error
 from eigenlens.bayes.naive.families.per_class_density import DensityPerClass, column_values, missing_rows
-from eigenlens.bayes.naive.options import NaiveOptions
 from eigenlens.data.column_kinds import Field
 from eigenlens.data.source import Block
-from eigenlens.densities.base import Family
-from eigenlens.errors import DataError, OptionError
+from eigenlens.densities.base import Density, Family
+from eigenlens.errors import OptionError
 
-__all__ = ["ClassParts", "FamilyFactor"]
+__all__ = ["ClassStatistics", "FamilyFactor"]
 
 
 @dataclass(frozen=True, eq=False)
-class ClassParts:
-    """The statistics of each class (C,), None for one without rows; halves merge to the whole."""
+class ClassStatistics:
+    """A family's statistics of each column (g,) and class (C,), None for a class without entries; they merge."""
 
-    parts: tuple[Any, ...]
+    parts: tuple[tuple[Any, ...], ...]
 
     def __add__(self, other: Self) -> Self:
         pairs = zip(self.parts, other.parts, strict=True)
-        return type(self)(tuple(b if a is None else a if b is None else a + b for a, b in pairs))
+        return type(self)(tuple(tuple(map(_merge, a, b)) for a, b in pairs))
+
+
+def _merge(a: Any, b: Any) -> Any:
+    return b if a is None else a if b is None else a + b
 
 
 @dataclass(frozen=True)
-class FamilyFactor:
-    """A column whose density in each class is of a family: anything with `summarise` and `estimate`."""
+class FamilyFactor(Factor):
+    """Columns whose density in each class is a member of the user's family."""
 
     family: Family[Any]
     takes_text = True
-    keeps_rows = False
 
-    def summarise(self, rows: Any, columns: Array, y: Array, weight: Array | None, C: int) -> ClassParts:
-        """The family's statistics of the entries that are there, class by class."""
-        values = column_values(rows, int(columns[0]))
-        seen = ~missing_rows(values) & (True if weight is None else weight > 0.0)
-        return ClassParts(tuple(self._class(values, weight, seen & (y == c)) for c in range(C)))
+    def summarise(self, rows: Any, columns: Array, y: Array, weight: Array | None, C: int) -> ClassStatistics:
+        """Return the family's statistics of the observed entries of each column and class."""
+        return ClassStatistics(tuple(self._column(column_values(rows, int(j)), y, weight, C) for j in columns))
+
+    def _column(self, values: Array, y: Array, weight: Array | None, C: int) -> tuple[Any, ...]:
+        observed = ~missing_rows(values) & (True if weight is None else weight > 0.0)
+        return tuple(self._class(values, weight, observed & (y == c)) for c in range(C))
 
     def _class(self, values: Array, weight: Array | None, members: Array) -> Any:
         if not members.any():
             return None
         return self.family.summarise(Block(values[members], None if weight is None else weight[members]))
 
-    def estimate(self, statistics: ClassParts, fields: tuple[Field, ...], options: NaiveOptions) -> DensityPerClass:
-        """A member for each class; one without entries has that of all."""
-        met = [part for part in statistics.parts if part is not None]
-        if not met:
-            raise DataError(f"column {fields[0].name!r} has no entry at all, so it has no density: leave it out.")
-        everywhere = reduce(add, met) if len(met) < len(statistics.parts) else None
-        parts = (everywhere if part is None else part for part in statistics.parts)
-        return DensityPerClass((tuple(self.family.estimate(part) for part in parts),))
+    def estimate(
+        self, statistics: ClassStatistics, fields: tuple[Field, ...], options: NaiveOptions
+    ) -> DensityPerClass:
+        """Return a member of the family per column and class; a class without entries has that of all rows."""
+        return DensityPerClass(tuple(map(self._densities, statistics.parts, fields)))
 
-    def pack(self, statistics: ClassParts, conditional: DensityPerClass) -> tuple[dict[str, Array], Any]:
-        """Refused: what a family of the user's own is made of is not known here."""
+    def _densities(self, parts: tuple[Any, ...], field: Field) -> tuple[Density, ...]:
+        met = [part for part in parts if part is not None]
+        if not met:
+            raise no_values_error(field.name)
+        everywhere = reduce(add, met) if len(met) < len(parts) else None
+        return tuple(self.family.estimate(everywhere if part is None else part) for part in parts)
+
+    def pack(self, statistics: ClassStatistics, conditional: DensityPerClass) -> tuple[dict[str, Array], Any]:
+        """Raise: the parts of a family of the user's own are not known here."""
         raise OptionError(
-            f"features holds {self.family!r}, a family of your own, which a model file cannot hold; use a name."
+            f"holds {self.family!r}, a family of your own, which a model file cannot hold",
+            argument="features",
+            fix="use the name of a family",
         )
 
     def unpack(
         self, arrays: Mapping[str, Array], header: Any, fields: tuple[Field, ...], options: NaiveOptions
-    ) -> tuple[ClassParts, DensityPerClass]:
-        """Never written, so never read."""
-        raise OptionError("a family of the user's own is in no model file.")
+    ) -> tuple[ClassStatistics, DensityPerClass]:
+        """Raise: such a family is never written."""
+        raise OptionError("a family of the user's own is in no model file")

@@ -1,11 +1,8 @@
-"""Columns that are Gaussian in each class.
-
-Gaussian columns of naive Bayes: means and squares within classes, in one pass.
-"""
+"""Gaussian columns: in each class a mean, and a variance of its own or shared by all classes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array, read_only
-from eigenlens.bayes.naive.model import LinearRule
-from eigenlens.bayes.naive.options import NaiveOptions
+from eigenlens.bayes.naive.families.base import Factor, LinearRule, NaiveOptions
 from eigenlens.data.column_kinds import Field
 from eigenlens.data.table import numbers_of
 from eigenlens.densities.covariance import Diagonal
@@ -28,7 +24,7 @@ __all__ = ["GaussianColumns", "GaussianFactor"]
 
 @dataclass(frozen=True, eq=False)
 class GaussianColumns:
-    """p(x_j | c) = N(x_j | mean_cj, variance_cj), with one variance for all classes if there is one line of them.
+    """p(x_j | c) = N(x_j | mean_cj, variance_cj) of g columns.
 
     Attributes:
         means: (C, g). variances: (C, g), positive; or (1, g), the same in every class.
@@ -54,27 +50,28 @@ class GaussianColumns:
         return np.broadcast_to(-0.5 * np.log(2.0 * np.pi * self.variances), self.means.shape)
 
     def add_log(self, rows: Any, columns: Array, joint: Array) -> None:
-        """Adds the log densities of the entries that are there to joint (n, C)."""
-        with np.errstate(over="ignore"):  # so far out the density is 0
+        """Add the log densities of the observed entries to joint (n, C)."""
+        with np.errstate(over="ignore"):  # the density of a value so far away is 0
             add_normal(numbers_of(rows, columns), self.means, self._scales, self._log_peaks, joint)
 
     def terms(self, rows: Any, columns: Array) -> Array:
-        """ln p(x_ij | c) (n, g, C)."""
+        """Return ln p(x_ij | c) (n, g, C), 0 where an entry is missing."""
         x = numbers_of(rows, columns)[:, :, None].astype(np.float64)
         with np.errstate(over="ignore"):
             found = self._log_peaks.T - ((x - self.means.T) * self._scales.T) ** 2
         return np.where(np.isnan(x), 0.0, found)
 
     def sample(self, labels: Array, rng: np.random.Generator) -> list[Array]:
-        """Draws of each column."""
+        """Draw a value (n,) of each column."""
         z = rng.standard_normal((len(labels), self.means.shape[1]))
         sd = np.sqrt(np.broadcast_to(self.variances, self.means.shape))
         return list((self.means[labels] + sd[labels] * z).T)
 
     def linear(self) -> LinearRule | None:
-        """With shared variances: (mean_c − g) / v and −½ Σ (mean_c − g)(mean_c + g) / v, g the mean over classes.
+        """Return, with shared variances v, (mean_c − g) / v and −½ Σ (mean_c − g)(mean_c + g) / v; else None.
 
-        So the squares of x, which all classes share, are left out, and no more digits are lost than need be.
+        g is the mean over classes. The squares of x, which all classes share, are left out; subtracting g before
+        dividing keeps the digits that a difference of large terms would lose.
         """
         if len(self.variances) > 1:
             return None
@@ -83,32 +80,34 @@ class GaussianColumns:
         return LinearRule(coef, -0.5 * (coef * (self.means + middle)).sum(axis=1))
 
     def density(self, label: int, place: int) -> Gaussian:
-        """The Gaussian of a column in a class."""
+        """Return the Gaussian of a column in a class."""
         variance = np.broadcast_to(self.variances, self.means.shape)[label, place : place + 1]
         return Gaussian(self.means[label, place : place + 1], Diagonal(variance))
 
+    def categories_of(self, place: int) -> tuple[Any, ...]:
+        """Return (): the columns hold numbers."""
+        return ()
+
 
 @dataclass(frozen=True)
-class GaussianFactor:
-    """Each class has means, and variances of its own or, if shared, the same."""
+class GaussianFactor(Factor):
+    """The Gaussian family; `shared` gives all classes one variance, so that the rule is linear."""
 
     shared: bool = False
-    takes_text = False
-    keeps_rows = False
 
     def summarise(self, rows: Any, columns: Array, y: Array, weight: Array | None, C: int) -> ColumnMoments:
-        """The moments of each class."""
+        """Return the moments of each class."""
         return ColumnMoments.of_classes(numbers_of(rows, columns), y, weight, C)
 
     def estimate(self, statistics: ColumnMoments, fields: tuple[Field, ...], options: NaiveOptions) -> GaussianColumns:
-        """Means and variances of maximum likelihood, the variances at least `floor` of the column's own.
+        """Return means and variances by maximum likelihood, the variances at least `floor` times the column's own.
 
-        A class without an entry in a column has the mean and variance of all rows there, and that variance too where
-        it has none and the floor is 0. A column that is constant says nothing: it has the variance 1 in every class.
+        A class without an observed entry in a column has the mean and variance of all rows there; it has that variance
+        too where its own is 0 and the floor is 0. A constant column has variance 1 in every class, so that it does not
+        influence the classes.
         """
-        _refuse_nonfinite(statistics, fields)
-        pooled = statistics.pooled
-        middle, total = pooled.mean, pooled.square / np.where(pooled.weight > 0.0, pooled.weight, 1.0)
+        _check_finite(statistics, fields)
+        middle, total = statistics.pooled.mean, _pooled_variance(statistics)
         empty = statistics.weight <= 0.0
         if self.shared:
             n = statistics.weight.sum(axis=0)
@@ -116,35 +115,74 @@ class GaussianFactor:
         else:
             variances = statistics.square / np.where(empty, 1.0, statistics.weight)
             variances = np.where(empty, total, variances)
-        flat = _flat(statistics, middle, total)
+        constant = _is_constant(statistics, total)
         variances = np.maximum(variances, options.floor * total) + options.added_to(fields)
         variances = np.where(variances > 0.0, variances, total)
-        variances = np.where(flat | (variances <= 0.0), 1.0, variances)
-        return GaussianColumns(np.where(empty | flat, middle, statistics.mean), variances)
+        variances = np.where(constant | (variances <= 0.0), 1.0, variances)
+        return GaussianColumns(np.where(empty | constant, middle, statistics.mean), variances)
 
     def pack(self, statistics: ColumnMoments, conditional: GaussianColumns) -> tuple[dict[str, Array], Any]:
-        """The moments."""
+        """Return the moments, from which the densities follow."""
         return {"weight": statistics.weight, "mean": statistics.mean, "square": statistics.square}, None
 
     def unpack(
         self, arrays: Mapping[str, Array], header: Any, fields: tuple[Field, ...], options: NaiveOptions
     ) -> tuple[ColumnMoments, GaussianColumns]:
-        """The moments, and what follows from them."""
+        """Return the stored moments, and the densities that follow from them."""
         statistics = ColumnMoments(arrays["weight"], arrays["mean"], arrays["square"])
         return statistics, self.estimate(statistics, fields, options)
 
+    def fit_warnings(
+        self, statistics: ColumnMoments, fields: tuple[Field, ...], chosen: Sequence[str], options: NaiveOptions,
+        classes: Array,
+    ) -> Iterator[str]:  # fmt: skip
+        """Yield a warning where a column is constant in a class, so that its variance is the floor, or raise if 0."""
+        clamped = self._is_clamped(statistics, options)
+        if not clamped.any():
+            return
+        c, j = (int(place[0]) for place in np.nonzero(clamped))
+        where = f"column {fields[j].name!r} is constant in class {classes[c].item()!r}"
+        if options.floor == 0.0 and not np.all(options.added_to(fields)[clamped.any(axis=0)]):
+            raise DataError(
+                f"{where}, and floor=0 leaves it without a variance",
+                columns=[str(fields[j].name)],
+                fix="give floor above 0 (1e-9), added_variance, or 'shared-gaussian'",
+            )
+        yield (
+            f"{where} ({statistics.weight[c, j]:g} rows; {int(clamped.sum())} such cases in all): its variance there "
+            f"is clamped at floor={options.floor:g} times the column's. 'shared-gaussian' or a larger floor is safer."
+        )
 
-def _flat(statistics: ColumnMoments, mean: Array, variance: Array) -> Array:
-    """Which columns (g,) have no variance but rounding: whose values are all the same."""
+    def _is_clamped(self, statistics: ColumnMoments, options: NaiveOptions) -> Array:
+        """Return where (C, g) the floor is above the variance of a class."""
+        if self.shared:
+            return np.zeros(statistics.weight.shape, dtype=bool)
+        with np.errstate(invalid="ignore"):  # values that are not finite are reported by the estimate
+            total = _pooled_variance(statistics)
+        below = statistics.square <= options.floor * total * statistics.weight
+        return np.asarray((statistics.weight > 0.0) & below & (total > 0.0))
+
+
+def _pooled_variance(statistics: ColumnMoments) -> Array:
+    """Return the variance (g,) of each column over the rows of all classes."""
+    pooled = statistics.pooled
+    return np.asarray(pooled.square / np.where(pooled.weight > 0.0, pooled.weight, 1.0))
+
+
+def _is_constant(statistics: ColumnMoments, variance: Array) -> Array:
+    """Return which columns (g,) are constant: their variance (g,) is not above the square of rounding errors."""
     size = np.where(statistics.weight > 0.0, np.abs(statistics.mean), 0.0).max(axis=0)
     return np.asarray(variance <= (4.0 * np.finfo(np.float64).eps * size) ** 2)
 
 
-def _refuse_nonfinite(statistics: ColumnMoments, fields: tuple[Field, ...]) -> None:
+def _check_finite(statistics: ColumnMoments, fields: tuple[Field, ...]) -> None:
     bad = ~np.isfinite(statistics.mean).all(axis=0) | ~np.isfinite(statistics.square).all(axis=0)
     if bad.any():
-        names = ", ".join(repr(fields[j].name) for j in np.flatnonzero(bad)[:5])
+        names = [str(fields[j].name) for j in np.flatnonzero(bad)]
+        listed = ", ".join(repr(fields[j].name) for j in np.flatnonzero(bad)[:5])
         raise DataError(
-            f"Input X contains infinity, or numbers whose squares overflow, in {int(bad.sum())} of {len(fields)} "
-            f"Gaussian columns ({names}{', …' if bad.sum() > 5 else ''}); replace them by NaN, a missing entry."
+            f"Input X contains infinity, or numbers whose squares overflow, in {len(names)} of {len(fields)} Gaussian "
+            f"columns ({listed}{', …' if len(names) > 5 else ''})",
+            columns=names,
+            fix="replace them by NaN, a missing entry",
         )

@@ -1,4 +1,4 @@
-"""Kernel densities as columns of naive Bayes."""
+"""Kernel densities: in each class one of the rows of a column."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.bayes.naive.families.per_class_density import DensityPerClass
-from eigenlens.bayes.naive.options import NaiveOptions
-from eigenlens.bayes.naive.rows_by_class import ClassRows, KeptRowsFactor, fit_per_class
+from eigenlens.bayes.naive.families.base import NaiveOptions
+from eigenlens.bayes.naive.families.per_class_density import ClassRows, DensityPerClass, KeptRowsFactor, fit_per_class
 from eigenlens.data.column_kinds import Field
 from eigenlens.kde.bandwidth import BANDWIDTH_RULES
 from eigenlens.kde.model import KernelEstimate
@@ -20,23 +19,24 @@ __all__ = ["CLASS_BANDWIDTHS", "KdeFactor", "class_bandwidth"]
 
 
 def john_langley(x: Array, weight: Array) -> float:
-    """h = (max − min) / √n (John and Langley 1995, section 3.2, in units of the range).
+    """Return h = (max − min) / √n (John and Langley 1995, section 3.2, in units of the range).
 
-    Narrower in many rows than rules for the density itself, which pays for a class; ties do not make it nothing.
+    For many rows this is narrower than the rules for a density on its own, which classifies better; ties do not make
+    it 0.
     """
     return float((x.max() - x.min()) / np.sqrt(weight.sum()))
 
 
 CLASS_BANDWIDTHS: dict[str, Callable[[Array, Array], float]] = {"john-langley": john_langley, **BANDWIDTH_RULES}
-"""Rules by name: that of classifiers, and those of densities."""
+"""Bandwidth rules by name: that of classifiers, and those of densities."""
 
 
 @dataclass(frozen=True)
 class KdeFactor(KeptRowsFactor):
-    """Each class has a kernel density of its rows in each column."""
+    """The family of kernel densities."""
 
     def estimate(self, statistics: ClassRows, fields: tuple[Field, ...], options: NaiveOptions) -> DensityPerClass:
-        """Bandwidths by the rule, for each class and column on their own; one density is a thread's work."""
+        """Return kernel densities with bandwidths by the rule, for each class and column on its own."""
         rule = CLASS_BANDWIDTHS[options.bandwidth] if isinstance(options.bandwidth, str) else options.bandwidth
 
         def fit(x: Array, w: Array, everywhere: tuple[Array, Array]) -> KernelEstimate:
@@ -46,16 +46,16 @@ class KdeFactor(KeptRowsFactor):
         return fit_per_class(statistics, fields, fit)
 
     def pack(self, statistics: ClassRows, conditional: DensityPerClass) -> tuple[dict[str, Array], Any]:
-        """The rows and the bandwidths (g, C)."""
+        """Return the rows and the bandwidths (g, C)."""
         kept: list[list[Any]] = [list(column) for column in conditional.densities]
         bandwidths = np.array([[density.bandwidth[0] for density in column] for column in kept])
-        return statistics.packed() | {"bandwidths": bandwidths}, statistics.classes
+        return statistics.pack() | {"bandwidths": bandwidths}, statistics.classes
 
     def unpack(
         self, arrays: Mapping[str, Array], header: Any, fields: tuple[Field, ...], options: NaiveOptions
     ) -> tuple[ClassRows, DensityPerClass]:
-        """The rows, and densities of the bandwidths that were found."""
-        statistics, given = ClassRows.unpacked(arrays, header), arrays["bandwidths"]
+        """Return the stored rows, and their densities with the stored bandwidths."""
+        statistics, given = ClassRows.unpack(arrays, header), arrays["bandwidths"]
         found = []
         for j in range(len(fields)):
             parts = [statistics.column(j, c) for c in range(header)]
@@ -65,11 +65,11 @@ class KdeFactor(KeptRowsFactor):
 
 
 def class_bandwidth(x: Array, w: Array, everywhere: tuple[Array, Array], rule: Any) -> float:
-    """The bandwidth of the rows x (n,) of a class, `everywhere` being those of all classes: by a rule or a number.
+    """Return the bandwidth of the rows x (n,) of a class, by a rule or a number; `everywhere` has those of all classes.
 
-    Rows that are all equal give no bandwidth: then it is s / √n, s the standard deviation of the column. Where values
-    are met more than once, each stands for all that would be rounded to it, so h² = (that of the rule)² + r² / 12, r
-    the mean distance between neighbouring values of the column: ties are no peaks. All of it goes with the units.
+    No rule has a bandwidth for rows that are all equal: then it is s / √n, s the standard deviation of the column.
+    Where values occur more than once, each represents all that would be rounded to it, so that ties are not peaks:
+    h² = (that of the rule)² + r² / 12, r the mean distance between neighbouring values of the column.
     """
     if not callable(rule):
         return float(rule)

@@ -1,4 +1,4 @@
-"""Mixtures of Gaussians as columns of naive Bayes."""
+"""Mixtures of Gaussians: in each class one per column, with the number of components chosen by BIC."""
 
 from __future__ import annotations
 
@@ -9,9 +9,14 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.bayes.naive.families.per_class_density import DensityPerClass
-from eigenlens.bayes.naive.options import NaiveOptions
-from eigenlens.bayes.naive.rows_by_class import ClassRows, KeptRowsFactor, check_values, fit_per_class
+from eigenlens.bayes.naive.families.base import NaiveOptions
+from eigenlens.bayes.naive.families.per_class_density import (
+    ClassRows,
+    DensityPerClass,
+    KeptRowsFactor,
+    check_values,
+    fit_per_class,
+)
 from eigenlens.data.column_kinds import Field
 from eigenlens.data.memory import ArraySource
 from eigenlens.densities.base import Density
@@ -23,21 +28,22 @@ from eigenlens.mixture.starts import from_centres, from_mixture, k_means_plus_pl
 
 __all__ = ["MixtureFactor"]
 
-LARGEST = 1e153
+MAX_SQUARABLE = 1e153
 """The largest number whose square is a finite variance."""
 
-STARTS = 4
-"""Guesses from which EM of a mixture starts."""
+N_STARTS = 4
+"""Starts of EM: in one dimension few local maxima are left after four."""
 
 
 @dataclass(frozen=True)
 class MixtureFactor(KeptRowsFactor):
-    """Each class has a mixture of Gaussians in each column, BIC choosing how many."""
+    """The family of mixtures of Gaussians."""
 
     def estimate(self, statistics: ClassRows, fields: tuple[Field, ...], options: NaiveOptions) -> DensityPerClass:
-        """Mixtures of 1, 2, … Gaussians, max_components at most, for as long as BIC falls.
+        """Return mixtures of 1, 2, … Gaussians, at most max_components, for as long as BIC falls.
 
-        They are fitted in a unit near the deviation of the column, so that no square is lost whatever its own unit is.
+        They are fitted in a unit near the standard deviation of the column, so that squares neither overflow nor
+        underflow whatever its own unit is.
         """
 
         def fit(x: Array, w: Array, everywhere: tuple[Array, Array]) -> Density:
@@ -45,29 +51,31 @@ class MixtureFactor(KeptRowsFactor):
             unit = _unit(rows, weight)
             return _in_units(_mixture(x / unit, w, (rows / unit, weight), options), unit)
 
-        check_values(statistics, fields, lambda x: np.abs(x) > LARGEST, "infinity, or a number whose square overflows,")
+        check_values(
+            statistics, fields, lambda x: np.abs(x) > MAX_SQUARABLE, "infinity, or a number whose square overflows,"
+        )
         return fit_per_class(statistics, fields, fit)
 
     def pack(self, statistics: ClassRows, conditional: DensityPerClass) -> tuple[dict[str, Array], Any]:
-        """The rows, and weights, means and variances (g, C, 3, K), weight 0 where there are fewer than K."""
+        """Return the rows, and weights, means and variances (g C, 3, K), weight 0 where there are fewer than K."""
         kept: list[Any] = [density for column in conditional.densities for density in column]
         K = max(len(density.weights) for density in kept)
         table = np.zeros((len(kept), 3, K))
         for line, density in zip(table, kept, strict=True):
             line[:, : len(density.weights)] = density.weights, density.means[:, 0], _variances(density)
-        return statistics.packed() | {"mixtures": table}, statistics.classes
+        return statistics.pack() | {"mixtures": table}, statistics.classes
 
     def unpack(
         self, arrays: Mapping[str, Array], header: Any, fields: tuple[Field, ...], options: NaiveOptions
     ) -> tuple[ClassRows, DensityPerClass]:
-        """The rows, and the mixtures that were found."""
+        """Return the stored rows and mixtures."""
         found = [_normals(line[0][line[0] > 0.0], line[1], line[2]) for line in arrays["mixtures"]]
         columns = tuple(tuple(found[start : start + header]) for start in range(0, len(found), header))
-        return ClassRows.unpacked(arrays, header), DensityPerClass(columns)
+        return ClassRows.unpack(arrays, header), DensityPerClass(columns)
 
 
 def _unit(x: Array, w: Array) -> float:
-    """A power of two near the deviation of numbers x (n,), so that dividing by it rounds nothing."""
+    """Return a power of two near the standard deviation of x (n,), by which dividing is exact."""
     top = float(np.abs(x).max(initial=0.0))
     size = 2.0 ** np.frexp(top)[1] if top > 0.0 else 1.0  # whose squares cannot overflow
     deviation = np.sqrt(_moments(x / size, w)[1])
@@ -75,7 +83,7 @@ def _unit(x: Array, w: Array) -> float:
 
 
 def _in_units(mixture: Mixture, unit: float) -> Mixture:
-    """A mixture of x / unit as that of x."""
+    """Return a mixture of x / unit as that of x."""
     return _normals(mixture.weights, mixture.means[:, 0] * unit, np.array(_variances(mixture)) * unit * unit)
 
 
@@ -85,7 +93,7 @@ def _variances(mixture: Mixture) -> list[float]:
 
 
 def _mixture(x: Array, w: Array, everywhere: tuple[Array, Array], options: NaiveOptions) -> Mixture:
-    """The mixture of the rows x (n,) of a class, `everywhere` being those of all classes, which floor its variances."""
+    """Return the mixture of the rows x (n,) of a class; the floor of its variances is a share of that `everywhere`."""
     if not len(x):
         x, w = everywhere
     total = _moments(*everywhere)[1]
@@ -101,10 +109,10 @@ def _moments(x: Array, w: Array) -> tuple[float, float]:
 
 
 def _best_mixture(x: Array, w: Array, one: Mixture, options: NaiveOptions) -> Mixture:
-    """One Gaussian, or the first of more whose BIC the next does not lower; fitted to the end once it is chosen."""
+    """Return one Gaussian, or the first mixture whose BIC the next does not lower, then fitted to a tight tolerance."""
     source = ArraySource(x[:, None]).weighted(w)
     floor = min(0.5, max(options.floor, 1e-4))
-    starting = from_centres(k_means_plus_plus, STARTS)
+    starting = from_centres(k_means_plus_plus, N_STARTS)
     fitting = MixtureOptions("diag", starting=starting, floor=floor, tol=1e-6, max_iter=200)
     best, mixture = float(2.0 * np.log(w.sum()) - 2.0 * (w @ one.log_density(x))), one
     for K in range(2, min(options.max_components, np.unique(x).size // 2) + 1):
@@ -114,8 +122,8 @@ def _best_mixture(x: Array, w: Array, one: Mixture, options: NaiveOptions) -> Mi
         best, mixture = fit.bic(), fit.model
     if mixture is one:
         return one
-    to_the_end = replace(fitting, starting=from_mixture(mixture), tol=1e-11, max_iter=2000)
-    return fit_mixture(source, len(mixture.weights), to_the_end, np.random.default_rng(0)).model
+    final = replace(fitting, starting=from_mixture(mixture), tol=1e-11, max_iter=2000)
+    return fit_mixture(source, len(mixture.weights), final, np.random.default_rng(0)).model
 
 
 def _normals(weights: Array, means: Array, variances: Array) -> Mixture:

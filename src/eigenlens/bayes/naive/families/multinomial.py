@@ -1,33 +1,47 @@
-"""Blocks of counts: a rule that is linear in the rows, dense or sparse."""
+"""Blocks of counts: each row of a class is a draw from its multinomial, a rule that is linear in the rows.
+
+The sums of entries per class, dense or sparse, are those of `bernoulli` too.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 
 from eigenlens.arrays import Array, is_sparse, read_only
-from eigenlens.bayes.naive.model import LinearRule
+from eigenlens.bayes.naive.families.base import Conditional, Factor, LinearRule, NaiveOptions
+from eigenlens.data.column_kinds import Field
 from eigenlens.data.table import numbers_of
 from eigenlens.densities.multinomial import Multinomial
 from eigenlens.errors import DataError
+from eigenlens.native.class_sums import class_sums
 
-__all__ = ["MultinomialColumns", "entries_of", "filled", "product"]
+__all__ = [
+    "ClassTotals",
+    "MultinomialColumns",
+    "MultinomialFactor",
+    "TotalsFactor",
+    "fill_missing",
+    "log_product",
+    "observed_entries_of",
+]
 
 
 @dataclass(frozen=True, eq=False)
 class MultinomialColumns:
-    """A block of counts, each row of class c a draw from a multinomial: ln p(x | c) = Σ_j x_j ln θ_cj.
+    """A block of counts in which each row of class c is a multinomial draw: ln p(x | c) = Σ_j x_j ln θ_cj.
 
     The coefficient N! / Π x_j!, the same in every class, is left out. Where a count is missing, the row is judged given
-    the total of the others.
+    the total of its observed counts.
 
     Attributes:
         shares: θ (C, g), each line summing to one.
-        trials: (C,) counts of a row, for draws.
+        trials: (C,) the mean total of a row, for draws.
         names: (g,) of the columns, for errors.
     """
 
@@ -44,75 +58,182 @@ class MultinomialColumns:
             return np.asarray(np.log(self.shares))
 
     def add_log(self, rows: Any, columns: Array, joint: Array) -> None:
-        """Adds Σ_j x_j ln θ_cj to joint (n, C), by a product."""
-        x, seen = entries_of(rows, columns)
-        _require(x, lambda v: (v >= 0.0) & (v < np.inf), "a count", self.names)
-        joint += product(x, self._logs)
-        if seen is not None:
-            joint -= x.sum(axis=1, keepdims=True) * _log_shown(seen @ self.shares.T)
+        """Add Σ_j x_j ln θ_cj to joint (n, C), by a matrix product."""
+        x, observed = observed_entries_of(rows, columns)
+        self._check_counts(x)
+        joint += log_product(x, self._logs)
+        if observed is not None:
+            joint -= x.sum(axis=1, keepdims=True) * _log_observed_share(observed @ self.shares.T)
 
     def terms(self, rows: Any, columns: Array) -> Array:
-        """x_j ln θ_cj (n, g, C)."""
+        """Return x_j ln θ_cj (n, g, C), 0 where a count is missing."""
         found = numbers_of(rows, columns)
-        seen = ~np.isnan(found)
-        x = np.where(seen, found, 0.0)[:, :, None]
+        observed = ~np.isnan(found)
+        x = np.where(observed, found, 0.0)[:, :, None]
         with np.errstate(invalid="ignore"):
-            logs = self._logs.T - _log_shown(seen @ self.shares.T)[:, None, :]
+            logs = self._logs.T - _log_observed_share(observed @ self.shares.T)[:, None, :]
             return np.where(x == 0.0, 0.0, x * logs)
 
     def sample(self, labels: Array, rng: np.random.Generator) -> list[Array]:
-        """Draws of as many counts a row as rows of the class had on average."""
+        """Draw counts (n,) of each column; their total is the mean total of the class."""
         drawn = np.empty((len(labels), self.shares.shape[1]))
         for c in np.unique(labels):
             drawn[labels == c] = rng.multinomial(round(self.trials[c]), self.shares[c], size=int((labels == c).sum()))
         return list(drawn.T)
 
     def linear(self) -> LinearRule | None:
-        """ln θ and 0."""
+        """Return ln θ and 0; None where a share is 0."""
         return LinearRule(self._logs, np.zeros(len(self.shares))) if np.all(np.isfinite(self._logs)) else None
 
     def density(self, label: int, place: int) -> Multinomial:
-        """The multinomial of the whole block in a class."""
+        """Return the multinomial of the whole block in a class."""
         return Multinomial(self.shares[label])
 
+    def categories_of(self, place: int) -> tuple[Any, ...]:
+        """Return (): the columns hold numbers."""
+        return ()
 
-def entries_of(rows: Any, columns: Array) -> tuple[Any, Array | None]:
-    """Columns of a block, sparse where they are and without gaps, else dense with 0 for them, and which are there (or
-    None where all are)."""
+    def _check_counts(self, x: Any) -> None:
+        values = np.asarray(x.data if is_sparse(x) else x)
+        valid = (values >= 0.0) & (values < np.inf)
+        if not valid.all():
+            columns = x.indices[~valid] if is_sparse(x) else np.nonzero(~valid)[1]
+            name = self.names[columns[0]] if self.names else columns[0]
+            raise DataError(
+                f"column {name!r} holds {values[~valid][0]:g} (and there are {columns.size - 1} more such values), "
+                "which is not a count, as in fit",
+                columns=[str(name)],
+                fix="replace it by NaN, a missing entry, or fit the column as 'categorical'",
+            )
+
+
+def observed_entries_of(rows: Any, columns: Array) -> tuple[Any, Array | None]:
+    """Return columns of a block with 0 for missing entries, and 1.0 where an entry is observed; None if all are.
+
+    Sparse rows stay sparse where nothing is missing.
+    """
     if is_sparse(rows):
         part = rows if len(columns) == rows.shape[1] else rows[:, columns]
         if not np.isnan(part.data).any():
             return part, None
     x = numbers_of(rows, columns)
-    return filled(x) if np.isnan(x).any() else (x, None)
+    return fill_missing(x) if np.isnan(x).any() else (x, None)
 
 
-def filled(x: Array) -> tuple[Array, Array]:
-    """Entries (n, g) with 0 for gaps, and 1 where they are there."""
-    gaps = np.isnan(x)
-    return np.where(gaps, 0.0, x), (~gaps).astype(np.float64)
+def fill_missing(x: Array) -> tuple[Array, Array]:
+    """Return entries (n, g) with 0 for missing ones, and 1.0 where they are observed."""
+    missing = np.isnan(x)
+    return np.where(missing, 0.0, x), (~missing).astype(np.float64)
 
 
-def _require(x: Any, test: Callable[[Array], Array], takes: str, names: tuple[Any, ...]) -> None:
-    values = np.asarray(x.data if is_sparse(x) else x)
-    taken = test(values)
-    if not taken.all():
-        columns = x.indices[~taken] if is_sparse(x) else np.nonzero(~taken)[1]
-        name = repr(names[columns[0]]) if names else f"number {columns[0]} of its family"
-        raise DataError(
-            f"column {name} holds {values[~taken][0]:g} (and there are {columns.size - 1} more such values), which is "
-            f"not {takes}, as in fit; replace it by NaN, a missing entry, or fit the column as 'categorical'."
-        )
-
-
-def product(x: Any, logs: Array) -> Array:
-    """x (n, g) · logs (C, g), with 0 · −∞ = 0."""
+def log_product(x: Any, logs: Array) -> Array:
+    """Return x (n, g) · logs (C, g), with 0 · −∞ = 0."""
     finite = np.where(np.isfinite(logs), logs, 0.0)
     found = np.asarray(x @ finite.T, dtype=np.float64)
-    if finite is not logs and not np.all(np.isfinite(logs)):
+    if not np.all(np.isfinite(logs)):
         found[np.asarray((x != 0) @ (~np.isfinite(logs)).T.astype(np.float64)) > 0.0] = -np.inf
     return found
 
 
-def _log_shown(shown: Array) -> Array:
-    return np.asarray(np.log(np.where(shown > 0.0, np.minimum(shown, 1.0), 1.0)))
+def _log_observed_share(share: Array) -> Array:
+    return np.asarray(np.log(np.where(share > 0.0, np.minimum(share, 1.0), 1.0)))
+
+
+# ---- from rows to shares ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class ClassTotals:
+    """Sums of the observed entries of each column in each class; those of halves merge to those of the whole.
+
+    Attributes:
+        weight: (C, g) Σ w of the observed entries. total: (C, g) Σ w x. rows: (C,) Σ w of all rows.
+        bad: (g,) the number of entries that the family does not take.
+    """
+
+    weight: Array
+    total: Array
+    rows: Array
+    bad: Array
+
+    @classmethod
+    def of(
+        cls, rows: Any, columns: Array, y: Array, weight: Array | None, C: int, invalid: Callable[[Array], Array]
+    ) -> Self:
+        """Return the sums of columns of a block; `invalid` says which entries the family does not take."""
+        x, observed = observed_entries_of(rows, columns)
+        w = np.ones(len(y)) if weight is None else weight
+        per_class = np.bincount(y, w, minlength=C)
+        bad = _apply(invalid, x)
+        bad = bad if weight is None or np.all(weight > 0.0) else bad[np.flatnonzero(weight > 0.0)]
+        bad = np.asarray(bad.sum(axis=0)).ravel()
+        if is_sparse(x):
+            members = sparse.csr_matrix((w, (y, np.arange(len(y)))), shape=(C, len(y)))
+            total = np.asarray((members @ x).todense(), dtype=np.float64)
+            return cls(np.repeat(per_class[:, None], x.shape[1], axis=1), total, per_class, bad)
+        given = x if observed is None else np.where(observed > 0.0, x, np.nan)
+        with np.errstate(invalid="ignore", over="ignore"):  # values that are not finite are reported by the estimate
+            found, total, _ = class_sums(given, y, weight, np.zeros((C, x.shape[1])))
+        return cls(found, total, per_class, bad)
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(
+            self.weight + other.weight, self.total + other.total, self.rows + other.rows, self.bad + other.bad
+        )
+
+    def check(self, fields: tuple[Field, ...], takes: str, fix: str) -> None:
+        """Raise for columns with entries that the family does not take."""
+        bad = np.flatnonzero(self.bad)
+        if bad.size:
+            name, count = fields[bad[0]].name, int(self.bad[bad[0]])
+            more = f" (and {bad.size - 1} more columns some)" * (bad.size > 1)
+            raise DataError(
+                f"column {name!r} holds {count} other value{'s' * (count > 1)}{more}, and {takes}",
+                columns=[str(fields[j].name) for j in bad],
+                fix=fix,
+            )
+
+
+def _apply(invalid: Callable[[Array], Array], x: Any) -> Any:
+    """Return where entries are invalid; of sparse rows, those that are stored, as a sparse matrix."""
+    if not is_sparse(x):
+        return invalid(x)
+    found = x.copy()
+    found.data = invalid(x.data).astype(np.float64)
+    return found
+
+
+class TotalsFactor(Factor):
+    """A family whose statistics are the totals of each class."""
+
+    def pack(self, statistics: ClassTotals, conditional: Conditional) -> tuple[dict[str, Array], Any]:
+        """Return the totals, from which the densities follow."""
+        names = ("weight", "total", "rows", "bad")
+        return {name: getattr(statistics, name) for name in names}, None
+
+    def unpack(
+        self, arrays: Mapping[str, Array], header: Any, fields: tuple[Field, ...], options: NaiveOptions
+    ) -> tuple[ClassTotals, Conditional]:
+        """Return the stored totals, and the densities that follow from them."""
+        statistics = ClassTotals(**arrays)
+        return statistics, self.estimate(statistics, fields, options)
+
+
+@dataclass(frozen=True)
+class MultinomialFactor(TotalsFactor):
+    """The multinomial family: in each class a share for every column of the block."""
+
+    def summarise(self, rows: Any, columns: Array, y: Array, weight: Array | None, C: int) -> ClassTotals:
+        """Return the totals of each class."""
+        return ClassTotals.of(rows, columns, y, weight, C, lambda v: ~(v >= 0.0) | np.isinf(v))
+
+    def estimate(self, statistics: ClassTotals, fields: tuple[Field, ...], options: NaiveOptions) -> MultinomialColumns:
+        """Return θ_j = (n_j + a) / (Σ n_j + g a), a the smoothing; a class without counts has the shares of all."""
+        statistics.check(fields, "'multinomial' is for counts (Negative values in data are none)", "use 'gaussian'")
+        added = np.array([options.smoothing_of(field.name, (0,))[0] for field in fields])
+        n = statistics.total + added
+        total, overall = n.sum(axis=1, keepdims=True), n.sum(axis=0)
+        overall = overall / overall.sum() if overall.any() else np.full(overall.size, 1.0 / overall.size)
+        shares = np.where(total > 0.0, n / np.where(total > 0.0, total, 1.0), overall)
+        trials = statistics.total.sum(axis=1) / np.where(statistics.rows > 0.0, statistics.rows, 1.0)
+        return MultinomialColumns(shares, trials, tuple(field.name for field in fields))

@@ -1,19 +1,30 @@
-"""Columns with any density of one dimension in each class: kernel estimates, mixtures, the user's own."""
+"""Columns with any density of one dimension per class, and the families that keep rows to fit one."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.bayes.naive.model import LinearRule
+from eigenlens.bayes.naive.families.base import Factor, LinearRule, infinity_error, no_values_error
+from eigenlens.data.categories import EncodedColumn
+from eigenlens.data.column_kinds import Field
 from eigenlens.data.table import MixedRows, numbers_of
 from eigenlens.densities.base import Density
 from eigenlens.resources import single_threaded_map, thread_count
 
-__all__ = ["DensityPerClass", "column_values", "missing_rows"]
+__all__ = [
+    "ClassRows",
+    "DensityPerClass",
+    "KeptRowsFactor",
+    "check_values",
+    "column_values",
+    "fit_per_class",
+    "missing_rows",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,12 +38,12 @@ class DensityPerClass:
     densities: tuple[tuple[Density, ...], ...]
 
     def add_log(self, rows: Any, columns: Array, joint: Array) -> None:
-        """Adds Σ_j ln p(x_ij | c) to joint (n, C): one density of one column is a thread's work."""
+        """Add Σ_j ln p(x_ij | c) to joint (n, C), one density of one column per thread."""
         for _, c, found in self._logs(rows, columns):
             joint[:, c] += found
 
     def terms(self, rows: Any, columns: Array) -> Array:
-        """ln p(x_ij | c) (n, g, C)."""
+        """Return ln p(x_ij | c) (n, g, C), 0 where an entry is missing."""
         out = np.empty((rows.shape[0], len(columns), len(self.densities[0])))
         for j, c, found in self._logs(rows, columns):
             out[:, j, c] = found
@@ -47,13 +58,13 @@ class DensityPerClass:
         def log_density(pair: tuple[int, int]) -> tuple[int, int, Array]:
             j, c = pair
             found = np.where(infinite[j], -np.inf, self.densities[j][c].log_density(values[j]))
-            return j, c, np.where(missing[j], 0.0, found)  # whatever a density makes of gaps and infinity
+            return j, c, np.where(missing[j], 0.0, found)  # whatever the density returns for missing values
 
         with single_threaded_map(thread_count()) as each:
             return list(each(log_density, pairs))
 
     def sample(self, labels: Array, rng: np.random.Generator) -> list[Array]:
-        """Draws of each column."""
+        """Draw a value (n,) of each column."""
         return [self._draw(column, labels, rng) for column in self.densities]
 
     def _draw(self, densities: tuple[Density, ...], labels: Array, rng: np.random.Generator) -> Array:
@@ -64,26 +75,106 @@ class DensityPerClass:
         return drawn
 
     def linear(self) -> LinearRule | None:
-        """None: nothing is known of the densities."""
+        """Return None: nothing is known of the densities."""
         return None
 
     def density(self, label: int, place: int) -> Density:
-        """The density of a column in a class."""
+        """Return the density of a column in a class."""
         return self.densities[place][label]
+
+    def categories_of(self, place: int) -> tuple[Any, ...]:
+        """Return (): nothing is known of the densities."""
+        return ()
 
 
 def column_values(rows: Any, column: int) -> Array:
-    """A column (n, 1) of a block: float64 numbers, or its categories as objects, None where missing."""
+    """Return a column (n, 1) of a block: float64 numbers, or its categories as objects, None where missing."""
     if isinstance(rows, MixedRows) and rows.places[column] < 0 and not rows.large(column):
         place = -1 - int(rows.places[column])
-        categories = np.empty(len(rows.categories[place]) + 1, dtype=object)
-        categories[:-1] = rows.categories[place]
-        return categories[rows.codes[:, place]][:, None]
+        return EncodedColumn(rows.codes[:, place], rows.categories[place]).values()[:, None]
     return numbers_of(rows, np.array([column])).astype(np.float64, copy=False)
 
 
 def missing_rows(values: Array) -> Array:
-    """Where (n,) the entries of `column_values` are missing."""
+    """Return where (n,) the entries of `column_values` are missing."""
     if values.dtype == object:
         return np.array([value is None for value in values[:, 0]], dtype=bool)
     return np.isnan(values[:, 0])
+
+
+# ---- families that keep rows --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class ClassRows:
+    """Columns of labelled rows with positive weight; halves merge to the whole.
+
+    Attributes:
+        values: (n, g), NaN where missing. y: (n,) classes. weight: (n,). classes: C.
+    """
+
+    values: Array
+    y: Array
+    weight: Array
+    classes: int
+
+    @classmethod
+    def of(cls, values: Array, y: Array, weight: Array | None, C: int) -> Self:
+        """Return the rows of a block that have positive weight."""
+        kept = slice(None) if weight is None or np.all(weight > 0.0) else np.flatnonzero(weight > 0.0)
+        w = np.ones(len(y)) if weight is None else weight
+        return cls(np.array(values[kept], dtype=np.float64), y[kept], w[kept], C)
+
+    def __add__(self, other: Self) -> Self:
+        pairs = ((self.values, other.values), (self.y, other.y), (self.weight, other.weight))
+        values, y, weight = (np.concatenate(pair) for pair in pairs)
+        return type(self)(values, y, weight, self.classes)
+
+    def column(self, j: int, c: int | None = None) -> tuple[Array, Array]:
+        """Return the observed values of a column, in a class or in all, and their weights."""
+        x = self.values[:, j]
+        kept = ~np.isnan(x) if c is None else ~np.isnan(x) & (self.y == c)
+        return x[kept], self.weight[kept]
+
+    def pack(self) -> dict[str, Array]:
+        """Return the rows as arrays by name."""
+        return {"values": self.values, "y": self.y, "weight": self.weight}
+
+    @classmethod
+    def unpack(cls, arrays: Mapping[str, Array], C: int) -> Self:
+        """Return the rows that `pack` stored."""
+        return cls(arrays["values"], arrays["y"], arrays["weight"], C)
+
+
+class KeptRowsFactor(Factor):
+    """A family that keeps the rows of its columns."""
+
+    keeps_rows = True
+
+    def summarise(self, rows: Any, columns: Array, y: Array, weight: Array | None, C: int) -> ClassRows:
+        """Return the rows."""
+        return ClassRows.of(numbers_of(rows, columns), y, weight, C)
+
+
+def fit_per_class(statistics: ClassRows, fields: tuple[Field, ...], fit: Callable[..., Any]) -> DensityPerClass:
+    """Return the densities fit(x, w, everywhere) of each class and column, one per thread.
+
+    x and w are the observed values and weights of the class, perhaps none; `everywhere` has those of all classes.
+    """
+    check_values(statistics, fields, np.isinf, "infinity")
+    everywhere = [statistics.column(j) for j in range(len(fields))]
+    for field, (x, _) in zip(fields, everywhere, strict=True):
+        if not len(x):
+            raise no_values_error(field.name)
+    pairs = [(j, c) for j in range(len(fields)) for c in range(statistics.classes)]
+    with single_threaded_map(thread_count()) as each:
+        found = list(each(lambda pair: fit(*statistics.column(*pair), everywhere[pair[0]]), pairs))
+    C = statistics.classes
+    return DensityPerClass(tuple(tuple(found[j * C : (j + 1) * C]) for j in range(len(fields))))
+
+
+def check_values(statistics: ClassRows, fields: tuple[Field, ...], test: Callable[[Array], Array], what: str) -> None:
+    """Raise where `test` finds values of a column that the family does not take, which `what` describes."""
+    bad = np.flatnonzero(test(statistics.values).any(axis=0))
+    if bad.size:
+        raise infinity_error(fields[bad[0]].name, what)

@@ -1,0 +1,153 @@
+"""The columns that options name: names, ranges such as a:f and kinds such as @number; and the role of each."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from eigenlens.cli.errors import fail
+from eigenlens.cli.options import ReadingOptions
+from eigenlens.data.column_kinds import ColumnKind
+
+__all__ = ["COLUMN_TYPES", "ColumnRoles", "choose_columns", "choose_one_column", "choose_roles"]
+
+COLUMN_TYPES: dict[str, frozenset[ColumnKind]] = {
+    "@number": frozenset({ColumnKind.NUMBER, ColumnKind.INTEGER, ColumnKind.BOOLEAN, ColumnKind.EMPTY}),
+    "@float": frozenset({ColumnKind.NUMBER, ColumnKind.EMPTY}),
+    "@integer": frozenset({ColumnKind.INTEGER}),
+    "@boolean": frozenset({ColumnKind.BOOLEAN}),
+    "@text": frozenset({ColumnKind.TEXT, ColumnKind.MIXED}),
+    "@other": frozenset({ColumnKind.OTHER}),
+}
+"""The kinds of columns that a name of a type means."""
+
+Kinds = Mapping[Any, ColumnKind]
+
+
+def choose_columns(words: Sequence[str] | None, kinds: Kinds, option: str) -> list[Any] | None:
+    """Return the columns that the words of an option mean, in that order, each once; None where there are no words.
+
+    `kinds` maps each column of the file, in its order, to its kind. A word that is a column's whole name means that
+    column, whatever signs are in it.
+
+    >>> K = ColumnKind
+    >>> kinds = {"id": K.TEXT, "a": K.NUMBER, "b": K.INTEGER, "c": K.NUMBER, "x,y": K.NUMBER}
+    >>> choose_columns(["a:c"], kinds, "columns"), choose_columns(["@float,b"], kinds, "columns")
+    (['a', 'b', 'c'], ['a', 'c', 'x,y', 'b'])
+    """
+    if not words:
+        return None
+    known = {str(name): name for name in kinds}
+    parts = [part for word in words for part in ([word] if word in known else word.split(","))]
+    found = [name for part in parts if part.strip() for name in _choose_part(part.strip(), known, kinds, option)]
+    return list(dict.fromkeys(found))
+
+
+def choose_one_column(name: str | None, kinds: Kinds, option: str) -> Any:
+    """Return the one column that a word means, or None for None."""
+    if name is None:
+        return None
+    found = choose_columns([name], kinds, option) or []
+    if len(found) != 1:
+        fail(f"--{option} {name} names {len(found)} columns", "name one")
+    return found[0]
+
+
+def _choose_part(part: str, known: dict[str, Any], kinds: Kinds, option: str) -> list[Any]:
+    if part in known:
+        return [known[part]]
+    if part in COLUMN_TYPES:
+        return [name for name, kind in kinds.items() if kind in COLUMN_TYPES[part]]
+    if part.startswith("@"):
+        fail(f"--{option} {part} is no type of column", f"use one of {', '.join(COLUMN_TYPES)}")
+    return _choose_range(part, known, option) if ":" in part else _reject_unknown(part, known, option)
+
+
+def _choose_range(part: str, known: dict[str, Any], option: str) -> list[Any]:
+    """Return the columns a:f, :f or a: in the order of the file, both ends included; an end may hold colons itself."""
+    names = list(known)
+    for cut in (i for i, c in enumerate(part) if c == ":"):
+        first, last = part[:cut], part[cut + 1 :]
+        if (not first or first in known) and (not last or last in known):
+            low, high = names.index(first) if first else 0, names.index(last) if last else len(names) - 1
+            if low > high:
+                fail(f"--{option} {part} runs backwards: '{first}' comes after '{last}'", f"write {last}:{first}")
+            return [known[name] for name in names[low : high + 1]]
+    return _reject_unknown(next(end for end in part.split(":") if end and end not in known), known, option)
+
+
+def _reject_unknown(part: str, known: Collection[str], option: str) -> NoReturn:
+    near = difflib.get_close_matches(part, list(known), n=3, cutoff=0.5)
+    listed = ", ".join(list(known)[:8]) + (", …" if len(known) > 8 else "")
+    fix = f"did you mean {' or '.join(near)}?" if near else f"it has {listed}"
+    fail(f"--{option} {part}: the file has no such column", fix)
+
+
+# ---- roles ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ColumnRoles:
+    """Columns by their role.
+
+    Attributes:
+        features: those to work on, in order. beside: {"id", "label", "weight": column or None}.
+        text: features that hold categories though their cells may look like numbers. unused: columns without a role.
+    """
+
+    features: list[Any]
+    beside: dict[str, Any]
+    text: list[Any]
+    unused: tuple[Any, ...]
+
+
+def choose_roles(reading: ReadingOptions, kinds: Kinds, filters: Collection[Any], model: Any) -> ColumnRoles:
+    """Return the role of each column, by the options and the model (None: none yet); `filters`: columns of --where."""
+    beside = {role: choose_one_column(getattr(reading, role), kinds, role) for role in ("id", "label", "weight")}
+    features = _choose_features(reading, kinds, beside, filters, model)
+    asked = set(choose_columns(reading.text, kinds, "text") or ()) | _fitted_text(model)
+    taken = {*features, *beside.values()}
+    unused = tuple(name for name in kinds if name not in taken)
+    return ColumnRoles(features, beside, [name for name in features if name in asked], unused)
+
+
+def _choose_features(
+    reading: ReadingOptions, kinds: Kinds, beside: dict[str, Any], filters: Collection[Any], model: Any
+) -> list[Any]:
+    """Return the columns to work on: those asked for, or the model's, or all; less those dropped or with a role."""
+    wanted = choose_columns(reading.columns, kinds, "columns")
+    known = getattr(model, "feature_names_in_", None)
+    if known is not None and str in {type(name) for name in kinds}:
+        return _features_of_model(list(known), kinds, model, wanted)
+    dropped = set(choose_columns(reading.drop, kinds, "drop") or ()) | {n for n in beside.values() if n is not None}
+    # A column of text that only filters rows need not be dropped by hand.
+    dropped |= {name for name in filters if kinds.get(name) == ColumnKind.TEXT}
+    left = [name for name in (kinds if wanted is None else wanted) if name not in dropped]
+    if not left:
+        fail("no column is left to work on", "drop fewer, or see the columns with eigenlens info", "data")
+    return left
+
+
+def _features_of_model(known: list[str], kinds: Kinds, model: Any, wanted: list[Any] | None) -> list[str]:
+    """Return the columns of the model, in its order; others that are asked for are an error."""
+    if wanted is not None and set(wanted) != set(known):
+        what = f"--columns names {', '.join(map(str, wanted[:5]))}, and the model was fitted on {', '.join(known[:5])}"
+        fail(what, "leave out --columns: a model finds its columns by their names", "data")
+    lacking = [name for name in known if name not in kinds]
+    if lacking:
+        listed = ", ".join(f"'{name}'" for name in lacking[:5]) + (", …" if len(lacking) > 5 else "")
+        called = f"{model.called} were" if hasattr(model, "called") else f"{type(model).__name__} was"
+        fail(
+            f"the file lacks {len(lacking)} of the {len(known)} columns that the {called} fitted on: {listed}",
+            f"rename its columns, or fit a model to it; it has {', '.join(map(str, list(kinds)[:5]))}",
+            "data",
+        )
+    return known
+
+
+def _fitted_text(model: Any) -> set[Any]:
+    """Return the columns that a model, or one of several, was fitted to as text: new cells may look like numbers."""
+    plans = [getattr(each, "_plan", None) for each in getattr(model, "models", (model,))]
+    return {f.name for plan in plans if plan is not None for f in plan.fields if f.kind == ColumnKind.TEXT}

@@ -1,0 +1,239 @@
+"""Profiles of the columns of files: type, missing entries, range, a few values, by one pass over blocks."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from eigenlens.cli.output import count_noun, one_line
+from eigenlens.data.column_kinds import ColumnKind
+from eigenlens.data.files.cells import BOOLEAN, INTEGER, as_number, describe_cell, plain_cells
+from eigenlens.data.files.dialect import Dialect
+from eigenlens.data.files.polars import import_polars
+from eigenlens.data.files.scan import FileSource
+
+if TYPE_CHECKING:
+    from polars import DataFrame
+
+__all__ = ["Profile", "profile_columns"]
+
+TYPE_NAMES = {ColumnKind.NUMBER: "float", ColumnKind.EMPTY: "float"}
+"""How kinds of columns are called where that is not their name."""
+
+NUMERIC = (ColumnKind.NUMBER, ColumnKind.EMPTY, ColumnKind.INTEGER, ColumnKind.BOOLEAN)
+
+MAX_VALUES = 10_000
+"""The number of different texts of a column that are told apart; fewer where there are hundreds of columns."""
+
+MAX_LOOKS = 20
+"""The number of different texts of a column that must look alike to be called numbers with %, dates, …"""
+
+MARKERS = {"na", "n/a", "n.a.", "#n/a", "nan", "null", "none", "nil", "missing", "unknown", "?", "-", "--", ".", "*"}
+"""Texts that often mean missing."""
+
+MAX_ODD_MARKERS = 3
+"""A column of numbers with at most so many unusual texts has missing-value markers, rather than text."""
+
+MIN_ROWS = 10
+"""Of fewer rows it cannot be told whether a column numbers or names them."""
+
+
+class Numbers(NamedTuple):
+    """The numbers of a column in a block: how many, how many of them infinite, the min, the max, the sum."""
+
+    n: int
+    infinite: int
+    least: float
+    greatest: float
+    total: float
+
+
+@dataclass
+class Profile:
+    """A column, as far as it has been read.
+
+    Attributes:
+        rows, missing: entries, and those that are missing. numbers: entries that are numbers.
+        flags, integers: whether all entries so far are true or false, or whole numbers.
+        least, greatest, total: of the numbers. infinite: how many of them are. padded: those such as 007.
+        values: different texts, at most `most` and one.
+        kind: the kind that the file declares; None for delimited text, where the entries show it.
+        marks: different texts that are not numbers, a few.
+    """
+
+    name: Any
+    kind: ColumnKind | None = None
+    most: int = MAX_VALUES
+    rows: int = 0
+    missing: int = 0
+    numbers: int = 0
+    flags: bool = True
+    integers: bool = True
+    least: float = float("inf")
+    greatest: float = float("-inf")
+    total: float = 0.0
+    infinite: int = 0
+    padded: int = 0
+    values: dict[str, None] = field(default_factory=dict)
+    marks: dict[str, None] = field(default_factory=dict)
+
+    def add(self, rows: int, held: int, numbers: Numbers) -> None:
+        """Add a block: its rows, the entries that are present, and a summary of those that are numbers."""
+        self.rows, self.missing = self.rows + rows, self.missing + rows - held
+        self.numbers, self.infinite = self.numbers + numbers.n, self.infinite + numbers.infinite
+        if numbers.n:
+            self.least, self.greatest = min(self.least, numbers.least), max(self.greatest, numbers.greatest)
+            self.total += numbers.total
+
+    def remember(self, values: Iterable[Any]) -> None:
+        """Keep different values as text, in the order in which they come, up to one more than `most`."""
+        _keep(values, self.values, self.most)
+
+    def mark(self, values: Iterable[Any]) -> None:
+        """Keep texts that are not numbers, up to one more than may mean missing."""
+        _keep(values, self.marks, MAX_ODD_MARKERS + len(MARKERS))
+
+    @property
+    def type(self) -> str:
+        """float, integer, boolean, text or other."""
+        if self.kind is not None:
+            return TYPE_NAMES.get(self.kind, str(self.kind))
+        seen = self.rows - self.missing
+        if seen and self.flags:
+            return "boolean"
+        if self.numbers < seen:
+            return "text"
+        return "integer" if seen and self.integers else "float"
+
+    @property
+    def perhaps_missing(self) -> list[str]:
+        """Texts among numbers that may mean missing, such as n/a."""
+        strange = [mark for mark in self.marks if mark.lower() not in MARKERS]
+        numbers = any(look.number for look in map(describe_cell, strange) if look)
+        most = 2 * self.numbers > self.rows - self.missing
+        perhaps = self.type == "text" and most and len(strange) <= MAX_ODD_MARKERS and not numbers
+        return list(self.marks) if perhaps else []
+
+    @property
+    def numbers_rows(self) -> bool:
+        """Whether the entries are 0, 1, 2, … or 1, 2, 3, …, in any order: names of rows rather than measurements."""
+        whole = self.type == "integer" and self.missing == 0 and self.rows >= MIN_ROWS and self.least in (0.0, 1.0)
+        ends = self.least + self.greatest
+        return whole and self.greatest - self.least == self.rows - 1 and 2.0 * self.total == ends * self.rows
+
+    @property
+    def names_rows(self) -> bool:
+        """Whether every entry is another, as names are; of a text."""
+        words = self.type in ("text", "other") and 2 * self.numbers <= self.rows
+        return words and self.rows >= MIN_ROWS and len(self.values) == self.rows
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The column in words and numbers, for --json."""
+        measured = self.type in ("float", "integer", "boolean") and self.numbers > 0
+        span = (self.least, self.total / self.numbers, self.greatest) if measured else (None, None, None)
+        return {"name": self.name, "type": self.type, "missing": self.missing, "note": self._note(measured)} | dict(
+            zip(("least", "mean", "greatest"), span, strict=True)
+        )
+
+    def _note(self, measured: bool) -> str:
+        if self.rows == self.missing:
+            return "empty"
+        if measured and self.numbers_rows:
+            return "numbers the rows"
+        if measured and self.padded:
+            return f"leading zeros in {count_noun(self.padded, 'row')}: names, perhaps"
+        if measured and self.infinite:
+            return f"infinite in {count_noun(self.infinite, 'row')}"
+        if measured:
+            return "constant" if self.least == self.greatest else ""
+        if self.perhaps_missing:
+            listed = ", ".join(map(repr, self.perhaps_missing))
+            return f"numbers but for {listed} in {count_noun(self.rows - self.missing - self.numbers, 'row')}"
+        count = f"{len(self.values):,}" if len(self.values) <= self.most else f"over {self.most:,}"
+        if not self.values:
+            return ""
+        first = next(iter(self.marks or self.values))
+        looks = {describe_cell(value) for value in itertools.islice(self.marks or self.values, MAX_LOOKS)}
+        look = looks.pop() if len(looks) == 1 else None
+        return f"{count} different, e.g. '{one_line(first, 24)}'{f': {look.what}' if look else ''}"
+
+
+def _keep(values: Iterable[Any], into: dict[str, None], most: int) -> None:
+    for value in values:
+        if len(into) > most:
+            return
+        into.setdefault(str(value), None)
+
+
+# ---- the pass over blocks -------------------------------------------------------------------------------------
+
+MAX_ALL_VALUES = 1_000_000
+"""The number of different texts of all columns that are told apart."""
+
+PADDED = "^[+-]?0[0-9]+$"
+
+
+def profile_columns(source: FileSource) -> tuple[list[Profile], int]:
+    """Return profiles of all columns of files and the number of rows; memory O(block)."""
+    most = min(MAX_VALUES, max(100, MAX_ALL_VALUES // source.n_features))
+    dialect = source.dialect
+    found = [Profile(f.name, None if dialect else f.kind, most) for f in source.fields]
+    for frame in source.cells():
+        # All columns of a block are looked at together: one at a time, thousands of them take seconds.
+        if dialect is None:
+            _add_values(found, frame)
+        else:
+            _add_cells(found, frame, dialect)
+    return found, found[0].rows
+
+
+def _add_cells(found: list[Profile], frame: DataFrame, dialect: Dialect) -> None:
+    pl = import_polars()
+    every = pl.all()
+    cells, numbers = frame.select(plain_cells(every, dialect)), frame.select(as_number(every, dialect))
+    raw = frame.select(pl.when(plain_cells(every, dialect).is_not_null()).then(every.str.strip_chars()))
+    integers, flags, padded = (cells.select(every.str.contains(p).sum()).row(0) for p in (INTEGER, BOOLEAN, PADDED))
+    nans = numbers.select(every.is_nan().sum()).row(0)
+    values = raw.select(every.drop_nulls().unique(maintain_order=True).head(found[0].most + 1).implode()).row(0)
+    present, known = raw.select(every.count()).row(0), _summarise(numbers)
+    for j, column in enumerate(found):
+        column.add(len(frame), present[j] - nans[j], known[j])
+        column.integers &= integers[j] == present[j]
+        column.flags &= flags[j] == present[j]
+        column.padded += padded[j] or 0
+        column.remember(values[j])
+        if known[j].n + nans[j] < present[j]:
+            odd = raw.to_series(j).filter(numbers.to_series(j).is_null()).drop_nulls()
+            column.mark(odd.unique(maintain_order=True).head(10))
+
+
+def _add_values(found: list[Profile], frame: DataFrame) -> None:
+    pl = import_polars()
+    columns = list(zip(found, frame.columns, strict=True))
+    measured = [column for column, _ in columns if column.kind in NUMERIC]
+    names = [name for column, name in columns if column.kind in NUMERIC]
+    known = _summarise(frame.select(pl.col(names).cast(pl.Float64))) if names else []
+    for column, numbers in zip(measured, known, strict=True):
+        column.add(len(frame), numbers.n, numbers)
+    for column, name in columns:
+        if column.kind not in NUMERIC:
+            cells = frame[name]
+            column.add(len(cells), len(cells) - cells.null_count(), Numbers(0, 0, 0.0, 0.0, 0.0))
+            column.remember(_distinct(cells.drop_nulls()))
+
+
+def _summarise(frame: DataFrame) -> list[Numbers]:
+    """Return a summary of each column of floats; NaN is missing."""
+    pl = import_polars()
+    every = pl.all()
+    plain = frame.select(every.fill_nan(None))
+    asked = (every.count(), every.is_infinite().sum(), every.min(), every.max(), every.sum())
+    return [Numbers(*each) for each in zip(*(plain.select(what).row(0) for what in asked), strict=True)]
+
+
+def _distinct(cells: Any) -> Sequence[Any]:
+    """Return different values in order, of lists and the like all of them: Polars cannot tell all kinds apart."""
+    return list(cells.to_list() if cells.dtype.is_nested() else cells.unique(maintain_order=True).to_list())

@@ -1,0 +1,121 @@
+"""Checks of a table before a fit: labels and weights, columns without an entry, and columns that look wrong."""
+
+from __future__ import annotations
+
+import shlex
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from eigenlens.arrays import Array
+from eigenlens.cli.errors import fail
+from eigenlens.cli.options import ReadingOptions
+from eigenlens.cli.output import count_noun
+from eigenlens.data.files.cells import describe_cell
+
+if TYPE_CHECKING:
+    from eigenlens.cli.input_table import Table
+
+__all__ = ["as_classes", "as_weights", "check_label", "is_missing", "warn_suspicious_columns"]
+
+MIN_ROWS = 10
+"""Of fewer rows it cannot be told whether a column numbers them."""
+
+MAX_CELLS = 100
+"""The number of cells of a column that must look alike to be called numbers."""
+
+
+def as_weights(values: Array, reading: ReadingOptions) -> Array:
+    """Return a column as row weights; what cannot be that is an error with the column's name."""
+    what = f"the weight column '{reading.weight}'"
+    if values.dtype.kind not in "fiub":
+        fail(f"{what} holds text (first: {str(values[0])!r})", "name a column of numbers with --weight", "data")
+    odd = np.flatnonzero(~(np.isfinite(values.astype(np.float64)) & (values >= 0)))
+    if odd.size:
+        first = f"row {int(odd[0]) + 1}: {values[odd[0]]:g}"
+        fix = "a weight says how often its row counts; leave such rows out with --where"
+        fail(f"{what} is missing, infinite or negative in {count_noun(odd.size, 'row')} (first: {first})", fix, "data")
+    if not values.any():
+        fail(f"{what} is zero in every row", "name another with --weight, or leave it out", "data")
+    return np.asarray(values, dtype=np.float64)
+
+
+def as_classes(label: Array | None, reading: ReadingOptions) -> Array | None:
+    """Return a column of labels as classes: whole numbers as integers; measurements are an error."""
+    if label is None or label.dtype.kind != "f":
+        return label
+    odd = np.flatnonzero(label != np.floor(label))
+    if odd.size:
+        first = f"row {int(odd[0]) + 1}, {label[odd[0]]:g}"
+        what = f"the label column '{reading.label}' holds measurements (first: {first}), not classes"
+        fail(what, "name a column of text or whole numbers with --label", "data")
+    return np.asarray(label, dtype=np.int64)
+
+
+def check_label(label: Array | None, reading: ReadingOptions, needed: bool) -> None:
+    """Raise for missing labels where classes are needed and rows with missing values are not left out."""
+    if not needed or label is None or reading.skip_missing or not is_missing(label).any():
+        return
+    rows = np.flatnonzero(is_missing(label))
+    what = f"the label column '{reading.label}' is empty in {count_noun(rows.size, 'row')} (first: row {rows[0] + 1})"
+    fail(what, "leave those rows out with --skip-missing", "data")
+
+
+def is_missing(values: Array) -> Array:
+    """Return which entries (n,) of a column are missing."""
+    if values.dtype.kind == "f":
+        return np.isnan(values)
+    return np.array([value is None or value == "" for value in values.tolist()])
+
+
+def warn_suspicious_columns(table: Table) -> None:
+    """Raise for columns without an entry, warn of a first column that counts 0, 1, 2, … and of numbers as categories.
+
+    Rows that stay in files are not looked at.
+    """
+    if table.missing is None:
+        return
+    columns = _columns(table.source)
+    if not hasattr(table.source, "iter_columns"):
+        _reject_empty(columns)
+    if table.n >= MIN_ROWS and table.d > 1:
+        _warn_row_numbers(*next(iter(columns.items())))
+    if hasattr(table.source, "iter_columns"):
+        _warn_number_categories(table.source)
+
+
+def _columns(source: Any) -> dict[str, Any]:
+    """Return the columns of a frame or of an array in memory, by name."""
+    if hasattr(source, "iter_columns"):
+        return {column.name: column for column in source.iter_columns()}
+    names = source.names or tuple(map(str, range(source.array.shape[1])))
+    return dict(zip(names, np.asarray(source.array).T, strict=True))
+
+
+def _reject_empty(columns: dict[str, Array]) -> None:
+    names = [name for name, values in columns.items() if values.dtype.kind == "f" and np.isnan(values).all()]
+    if names:
+        more = f"; nor have {len(names) - 1} more" if len(names) > 1 else ""
+        fix = "leave it out with " + " ".join(f"--drop {shlex.quote(name)}" for name in names[:5])
+        fail(f"column '{names[0]}' has no entry in any row{more}", fix, "data")
+
+
+def _warn_row_numbers(name: str, values: Any) -> None:
+    first = np.asarray(values)
+    if first.dtype.kind in "iuf" and first[0] in (0, 1) and np.all(np.diff(first) == 1):
+        counts = f"counts the rows ({first[0]:g}, {first[1]:g}, …) and is fitted as if it were measured"
+        message = f"column '{name}' {counts}: if it only names them, add --id {shlex.quote(name)}."
+        warnings.warn(message, UserWarning, stacklevel=2)
+
+
+def _warn_number_categories(frame: Any) -> None:
+    """Warn of columns of text that look like numbers: as categories they are neither larger nor smaller."""
+    for column in frame.iter_columns():
+        values = column.drop_nulls().head(MAX_CELLS).to_list() if str(column.dtype) == "String" else []
+        looks = {describe_cell(str(value)) for value in values}
+        look = looks.pop() if len(looks) == 1 else None
+        if look is not None and look.number:
+            advice = look.advice.replace(f"{{{look.argument}}}", f"--{look.argument}")
+            message = f"column '{column.name}' is taken for categories and has {look.what} (first: '{values[0]}')"
+            warnings.warn(f"{message}: {advice}, or leave it so.", UserWarning, stacklevel=2)

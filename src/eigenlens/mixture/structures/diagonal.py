@@ -1,0 +1,64 @@
+"""One variance per component and column, diag(v_k)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from eigenlens.arrays import Array
+from eigenlens.densities.base import Density
+from eigenlens.densities.covariance import Diagonal
+from eigenlens.densities.gaussian import Gaussian
+from eigenlens.densities.mixture_terms import Terms
+from eigenlens.mixture.structures.base import CovarianceArrays, IndependentStructure, diagonal_terms, positive_weight
+from eigenlens.stats.moments import ColumnMoments
+
+__all__ = ["DiagonalStructure"]
+
+
+@dataclass(frozen=True)
+class DiagonalStructure(IndependentStructure):
+    """Components with independent columns, of variances v_k (VVI in mclust)."""
+
+    def estimate(self, moments: ColumnMoments, floor: Array, start: CovarianceArrays | None) -> CovarianceArrays:
+        """Return v_k = square_k / weight_k, raised to the floor."""
+        return {"variances": np.maximum(moments.square / positive_weight(moments)[..., None], floor)}
+
+    def terms(self, weights: Array, means: Array, arrays: CovarianceArrays) -> Terms:
+        """Return terms with variances (d,) each."""
+        return diagonal_terms(weights, means, arrays["variances"])
+
+    def components(self, means: Array, arrays: CovarianceArrays) -> tuple[Density, ...]:
+        """Return K Gaussians."""
+        return tuple(Gaussian(mean, Diagonal(v)) for mean, v in zip(means, arrays["variances"], strict=True))
+
+    def arrays(self, components: Sequence[Any]) -> CovarianceArrays:
+        """Return the variances (K, d)."""
+        return {"variances": self.covariances(components)}
+
+    def covariances(self, components: Sequence[Any]) -> Array:
+        """Return the variances (K, d)."""
+        return np.stack([component.covariance.variances for component in components])
+
+    def covariance_shape(self, d: int, K: int) -> tuple[int, ...]:
+        """Return (K, d)."""
+        return K, d
+
+    def from_covariances(self, covariances: Array) -> CovarianceArrays:
+        """Return the variances (K, d) unchanged."""
+        return {"variances": covariances}
+
+    def n_parameters(self, d: int, K: int) -> int:
+        """Return K d."""
+        return K * d
+
+    def prior_rows(self, d: int, K: int) -> tuple[float, float]:
+        """Return d + 5 and 1: each variance has an inverse gamma prior of exponent d + 4, and the mean adds one."""
+        return d + 5.0, 1.0
+
+    def start_coordinates(self, covariance: Array) -> tuple[Array, ...]:
+        """Return coordinates of unit variance, since units do not matter here."""
+        return (1.0 / np.sqrt(covariance),)

@@ -1,0 +1,158 @@
+"""Mixtures of factor analysers: each component is x = W_k z + mu_k + e, with C_k = W_k W_kᵀ + diag(v_k).
+
+The M-step has no closed form. A few scoring steps raise the likelihood of the noise variances, with the best loadings
+for them, which is enough for EM to increase the likelihood of the mixture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from eigenlens.arrays import Array
+from eigenlens.densities.base import Density
+from eigenlens.densities.linear_gaussian import LinearGaussian
+from eigenlens.densities.mixture_terms import Terms
+from eigenlens.missing.result import free_parameters
+from eigenlens.mixture.structures.base import CovarianceArrays, JointStructure
+from eigenlens.mixture.structures.parameters import floor_variances
+from eigenlens.mixture.structures.ppca import group_covariances, latent_terms, rotate_towards
+from eigenlens.stats.moments import Moments
+
+__all__ = ["FactorStructure"]
+
+FIRST_STEPS, LATER_STEPS = 10, 2
+"""Scoring steps of the first M-step, which starts from a rule of thumb, and of later ones, which start near the end."""
+
+MAX_LOG_STEP = 2.0
+"""A scoring step changes the logarithm of a variance by at most this: far from the maximum f is not quadratic."""
+
+MAX_HALVINGS = 6
+"""A step that does not increase the likelihood is halved this often before it is given up."""
+
+MIN_CURVATURE_SHARE = 1e-14
+"""Directions with less than this share of the largest curvature are rounding error, and a step leaves them alone."""
+
+
+@dataclass(frozen=True)
+class FactorStructure(JointStructure):
+    """Components with C_k = W_k W_kᵀ + diag(v_k), where W_k has n_factors columns."""
+
+    n_factors: int
+
+    def estimate(self, moments: Moments, floor: Array, start: CovarianceArrays | None) -> CovarianceArrays:
+        """Return the result of a few scoring steps from the variances of `start`, with the best loadings. Cost K d³."""
+        S, low, q = group_covariances(moments), np.log(floor_variances(floor)), self.n_factors
+        C, shape = S.reshape(-1, *S.shape[-2:]), moments.mean.shape
+        first = _first_logarithms(C, q) if start is None else np.log(start["uniquenesses"]).reshape(-1, low.size)
+        found = _run_scoring(C, q, np.maximum(first, low), low, FIRST_STEPS if start is None else LATER_STEPS)
+        W, noise = found.loadings.reshape(*shape, -1), np.exp(found.t).reshape(shape)
+        return {"loadings": W if start is None else rotate_towards(W, start["loadings"]), "uniquenesses": noise}
+
+    def terms(self, weights: Array, means: Array, arrays: CovarianceArrays) -> Terms:
+        """Return terms with W_k W_kᵀ + diag(v_k) each."""
+        return latent_terms(weights, means, arrays["loadings"], arrays["uniquenesses"])
+
+    def components(self, means: Array, arrays: CovarianceArrays) -> tuple[Density, ...]:
+        """Return K linear-Gaussian models."""
+        parts = zip(means, arrays["loadings"], arrays["uniquenesses"], strict=True)
+        return tuple(LinearGaussian(mean, W, v) for mean, W, v in parts)
+
+    def arrays(self, components: Sequence[Any]) -> CovarianceArrays:
+        """Return loadings (K, d, q) and uniquenesses (K, d)."""
+        loadings = np.stack([component.loadings for component in components])
+        return {"loadings": loadings, "uniquenesses": np.stack([component.noise for component in components])}
+
+    def from_covariances(self, covariances: Array) -> CovarianceArrays:
+        """Return likely loadings and uniquenesses for covariances (K, d, d)."""
+        K, d = covariances.shape[:2]
+        floor = 1e-12 * np.einsum("kii->ki", covariances).min(axis=0)
+        return self.estimate(Moments(np.ones(K), np.zeros((K, d)), covariances), floor, None)
+
+    def n_parameters(self, d: int, K: int) -> int:
+        """Return K (d q − q (q − 1) / 2 + d)."""
+        return K * (free_parameters(d, self.n_factors, scalar_noise=False) - d)
+
+    def start_coordinates(self, covariance: Array) -> tuple[Array, ...]:
+        """Return coordinates of unit variance, since units do not matter here."""
+        return (1.0 / np.sqrt(covariance.diagonal()),)
+
+
+class _Profile(NamedTuple):
+    """Minus twice the log-likelihood per row at noise variances exp(t), up to a constant, for m components at once.
+
+    f = Σ t_j + tr A + Σ_l (ln w_l + 1 − w_l) over the q largest eigenvalues w_l > 1 of A = Psi^-½ S Psi^-½, with the
+    gradient 1 − diag A + Σ_l (w_l − 1) V_l ∘ V_l and the best loadings Psi^½ V (w − 1)^½; see
+    `latent.factor.profile_likelihood`.
+    """
+
+    t: Array  # (m, d)
+    f: Array  # (m,)
+    gradient: Array  # (m, d)
+    V: Array  # (m, d, q)
+    excess: Array  # (m, q)
+
+    @property
+    def loadings(self) -> Array:
+        return np.asarray(np.exp(0.5 * self.t)[:, :, None] * self.V * np.sqrt(self.excess)[:, None, :])
+
+
+def _profile(S: Array, q: int, t: Array) -> _Profile:
+    s = np.exp(-0.5 * t)
+    A = S * s[:, None, :] * s[:, :, None]
+    lam, vectors = np.linalg.eigh(A)
+    V, excess = vectors[:, :, : -q - 1 : -1], np.maximum(lam[:, : -q - 1 : -1] - 1.0, 0.0)
+    diagonal = np.einsum("mii->mi", A)
+    f = (t + diagonal).sum(axis=1) + np.sum(np.log1p(excess) - excess, axis=1)
+    return _Profile(t, f, 1.0 - diagonal + np.einsum("mdq,mdq,mq->md", V, V, excess), V, excess)
+
+
+def _first_logarithms(S: Array, q: int) -> Array:
+    """Return ln of (1 − q / 2d) / diag S⁻¹ (Jöreskog 1967) for S (m, d, d); a ridge lets a singular S pass."""
+    d, ridged = S.shape[1], S.copy()
+    diagonal = np.einsum("mii->mi", ridged)
+    diagonal += 1e-6 * diagonal + np.finfo(float).tiny
+    return np.asarray(np.log((1.0 - 0.5 * q / d) / np.einsum("mii->mi", np.linalg.inv(ridged))))
+
+
+def _run_scoring(S: Array, q: int, t: Array, low: Array, steps: int) -> _Profile:
+    """Take scoring steps from t (m, d) for S (m, d, d), none of which loses, within t ≥ low (d,)."""
+    point = _profile(S, q, t)
+    for _ in range(steps):
+        point = _take_gaining_step(S, q, point, _scoring_step(point, low), low)
+    return point
+
+
+def _scoring_step(point: _Profile, low: Array) -> Array:
+    """Return the scoring step (m, d), which is 0 for a variance that its floor stops.
+
+    The second derivatives of f are near (I − V Vᵀ) ∘ (I − V Vᵀ) (Lawley and Maxwell 1971), V those with w > 1. Where a
+    variance tends to 0 they vanish, and f is near a exp(t) + b, whose second derivative is its first: that is added.
+    """
+    free = (point.t > low) | (point.gradient < 0.0)
+    g = np.where(free, point.gradient, 0.0)
+    V = point.V * free[:, :, None] * (point.excess > 0.0)[:, None, :]
+    left = np.eye(low.size) - V @ np.swapaxes(V, 1, 2)
+    A = left * left
+    np.einsum("mii->mi", A)[...] += np.abs(g)
+    lam, U = np.linalg.eigh(A)
+    some = lam > MIN_CURVATURE_SHARE * lam[:, -1:]
+    along = (g[:, None, :] @ U)[:, 0] * some / np.where(some, lam, 1.0)
+    return np.asarray(np.clip((U @ along[:, :, None])[:, :, 0] * free, -MAX_LOG_STEP, MAX_LOG_STEP))
+
+
+def _take_gaining_step(S: Array, q: int, point: _Profile, move: Array, low: Array) -> _Profile:
+    """Return each component after its step, or the first half, quarter, … of it that gains; unchanged if none does."""
+    best, left = _Profile(*(array.copy() for array in point)), np.arange(len(S))
+    for i in range(MAX_HALVINGS):
+        tried = _profile(S[left], q, np.maximum(point.t[left] - move[left] / 2.0**i, low))
+        better = tried.f < point.f[left]
+        for array, values in zip(best, tried, strict=True):
+            array[left[better]] = values[better]
+        left = left[~better]
+        if not left.size:
+            break
+    return best

@@ -1,0 +1,137 @@
+"""What families take and refuse: rows of weight 0 are absent, reasons are true, and no bare error comes through."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from eigenlens.densities import Bernoulli, Categorical, Gaussian, Multinomial
+from eigenlens.densities.product import Product
+from eigenlens.errors import DataError, OptionError
+from eigenlens.kde.model import KernelEstimate
+from eigenlens.stats.counts import Counts
+
+# ---- a row of weight 0 is absent ------------------------------------------------------------------------------
+
+
+def test_levels_of_weight_zero_never_came():
+    weighted = Categorical.fit(list("abc"), sample_weight=[1.0, 0.0, 2.0], smoothing=1.0)
+    repeated = Categorical.fit(list("acc"), smoothing=1.0)
+    assert weighted.levels == repeated.levels
+    assert weighted.fitted.free == repeated.fitted.free
+    np.testing.assert_array_equal(weighted.probabilities, repeated.probabilities)
+    assert weighted.unknown == repeated.unknown
+    assert Bernoulli.fit(list("abc"), sample_weight=[1.0, 1.0, 0.0]).levels == ("a", "b")
+    assert Counts.of(pd.Series(["x"], dtype=pd.CategoricalDtype(["x", "y"])), np.ones(1)).categories == ("x", "y")
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("covariance", ["full", "diagonal", "spherical"])
+def test_a_gaussian_does_not_look_at_rows_of_weight_zero(covariance, bad):
+    X = np.random.default_rng(0).standard_normal((8, 2))
+    spoiled = np.vstack([X, [[bad, 1.0]]])
+    weighted = Gaussian.fit(spoiled, sample_weight=np.append(np.ones(8), 0.0), covariance=covariance)
+    plain = Gaussian.fit(X, covariance=covariance)
+    np.testing.assert_allclose(weighted.mean, plain.mean, rtol=1e-14)
+    np.testing.assert_allclose(weighted.covariance.matrix(), plain.covariance.matrix(), rtol=1e-13)
+
+
+def test_a_multinomial_does_not_look_at_rows_of_weight_zero():
+    weighted = Multinomial.fit([[2, 3], [-1, 0.5]], sample_weight=[1.0, 0.0], trials=5)
+    np.testing.assert_array_equal(weighted.probabilities, [0.4, 0.6])
+
+
+# ---- reasons --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("covariance", ["full", "diagonal", "spherical"])
+@pytest.mark.parametrize("scale", [1e200, 1e-200, 1e-160])
+def test_squares_out_of_range_are_not_called_constant(scale, covariance):
+    X = scale * np.random.default_rng(1).standard_normal((20, 2))
+    with pytest.raises(DataError, match=r"'0' has entries from .* out of the range of floats"):
+        Gaussian.fit(X, covariance=covariance)
+
+
+@pytest.mark.parametrize("value", [0.0, 1e-200, 1e200, 3.0])
+def test_a_constant_is(value):
+    with pytest.raises(DataError, match="is constant"):
+        Gaussian.fit([value] * 4)
+
+
+def test_large_and_small_scales_that_can_be_held():
+    z = np.random.default_rng(2).standard_normal(30)
+    for scale in (1e150, 1e-150):
+        assert Gaussian.fit(scale * z).mean[0] / scale == pytest.approx(z.mean(), rel=1e-12)
+
+
+def test_intervals_need_more_than_one_row():
+    model = Gaussian.fit([1.0, 2.0, 4.0], sample_weight=[0.3, 0.3, 0.3])
+    with pytest.raises(OptionError, match=r"more than 1 row .* 0\.9; .*scale sample_weight"):
+        model.confidence_intervals()
+    assert np.all(np.isfinite(model.confidence_intervals(method="wald").mean))
+    assert "nan" not in str(model)
+
+
+def test_declared_levels_that_do_not_occur():
+    x = pd.Series(["a", "b", "a"], dtype=pd.CategoricalDtype(["a", "b", "c"]))
+    with pytest.raises(DataError, match=r"declares 3 categories \('a', 'b', 'c'\), of which 2 occur"):
+        Bernoulli.fit(x)
+    assert Bernoulli.fit(x, levels=("a", "b")).probability == pytest.approx(1.0 / 3.0)
+
+
+# ---- refused, and said so -------------------------------------------------------------------------------------
+
+GAUSSIAN = Gaussian.fit(np.random.default_rng(3).standard_normal((20, 2)))
+CELLS = Multinomial.fit([[2, 3, 5], [1, 4, 5]], trials=10)
+KERNELS = KernelEstimate(np.random.default_rng(4).standard_normal((20, 2)), 0.5)
+
+REFUSED = [
+    (lambda: GAUSSIAN.condition([5], [1.0]), r"columns=\[5\]"),
+    (lambda: GAUSSIAN.condition([0], ["a"]), r"values=\['a'\]"),
+    (lambda: GAUSSIAN.condition([0], [1.0, 2.0]), "2 entries for 1 columns"),
+    (lambda: GAUSSIAN.marginal([7]), r"columns=\[7\]"),
+    (lambda: GAUSSIAN.marginal([0, 0]), "each once"),
+    (lambda: GAUSSIAN.marginal([-1]), "numbers from 0 to 1"),
+    (lambda: GAUSSIAN.marginal(["a"]), "column numbers from 0 to 1"),
+    (lambda: GAUSSIAN.marginal([0.5]), "column numbers from 0 to 1"),
+    (lambda: GAUSSIAN.marginal([0]).ppf(1.5), "from 0 to 1"),
+    (lambda: KERNELS.marginal([2]), r"columns=\[2\]"),
+    (lambda: KERNELS.condition([0], ["a"]), r"values=\['a'\]"),
+    (lambda: Product((GAUSSIAN.marginal([0]),)).marginal([1]), r"columns=\[1\]"),
+    (lambda: CELLS.condition([0], [2.5]), "whole numbers"),
+    (lambda: CELLS.condition([0], [-1]), "whole numbers"),
+    (lambda: CELLS.condition([9], [1]), r"columns=\[9\]"),
+    (lambda: Categorical.fit(list("ab"), reserve="a"), "reserve='a'"),
+]
+
+
+@pytest.mark.parametrize(("call", "words"), REFUSED)
+def test_refused_with_the_argument_named(call, words):
+    with pytest.raises(OptionError, match=words):
+        call()
+
+
+# ---- small things ---------------------------------------------------------------------------------------------
+
+
+def test_plain_numbers_and_signs():
+    for model in (GAUSSIAN, CELLS, Categorical.fit(list("aab")), Bernoulli.fit([0, 1])):
+        assert type(model.fitted.loglik) is float
+    assert not np.signbit(GAUSSIAN.log_density([[np.nan, np.nan]]))[0]
+    np.testing.assert_array_equal(GAUSSIAN.marginal([0]).ppf([0.0, 1.0, np.nan]), [-np.inf, np.inf, np.nan])
+
+
+def test_true_among_zeros_and_ones_is_one():
+    levels = Bernoulli.fit([0, True, 1]).levels
+    assert levels == (0, 1)
+    assert [type(level) for level in levels] == [int, int]
+    assert Bernoulli.fit([True, False]).levels[1] is True
+    assert Bernoulli.fit([0, True, 1]).probability == pytest.approx(2.0 / 3.0)
+
+
+def test_a_kernel_estimate_prints_itself_in_a_line():
+    many = KernelEstimate(np.zeros((5000, 9)), 0.25, bounds=np.tile([-1.0, 1.0], (9, 1)))
+    assert repr(many).startswith("KernelEstimate(5,000 points of 9 columns, kernel='gaussian', bandwidth=(0.25,")
+    assert len(repr(many)) < 160
+    assert "matrix (2, 2)" in repr(KernelEstimate(np.zeros((3, 2)), np.eye(2)))
