@@ -257,7 +257,7 @@ def test_a_fold_in_which_a_column_does_not_vary_is_not_blamed_on_the_rows():
     with pytest.raises(DataError, match=r"^column 2 of X is constant"):
         FactorAnalysis("cv", random_state=0).fit(X)
     X[0, 2] = 1.0
-    with pytest.raises(DataError, match=r"'cv' leaves out some rows.* column 2 .* constant.*All rows can: use 'bic'"):
+    with pytest.raises(DataError, match=r"'cv' leaves out some rows.* column 2 .* constant.*All rows can; use 'bic'"):
         FactorAnalysis("cv", random_state=0).fit(X)
 
 

@@ -453,7 +453,7 @@ def test_little_noise_beside_gaps(small):
 def test_collinear_rows_with_gaps_are_refused(seed):
     rng = np.random.default_rng(seed)
     X = gaps(rng.standard_normal((100, 2)) @ rng.standard_normal((2, 6)), 0.1)
-    with pytest.raises(OptionError, match=r"fills only 2 of 6 dimensions.*cannot be told from 0"):
+    with pytest.raises(OptionError, match=r"fill only 2 of 6 dimensions.*cannot be distinguished from 0"):
         fit_ppca(ArraySource(X), 2)
 
 

@@ -284,7 +284,7 @@ def test_an_interrupt_keeps_the_best_so_far():
 
 @pytest.mark.parametrize("share", [0.0, 0.2])
 def test_stopping_early_is_said(share):
-    with pytest.warns(ConvergenceWarning, match=r"stopped after 3 steps.*to gain: about .*raise max_iter=3"):
+    with pytest.warns(ConvergenceWarning, match=r"stopped after 3 steps.*to be gained: about .*raise max_iter=3"):
         ppca = ProbabilisticPCA(2, solver="em", max_iter=3, random_state=0).fit(gaps(rows(), share))
     assert not ppca.converged_
 
@@ -546,12 +546,16 @@ def test_the_way_out_depends_on_how_it_ended():
         warn_latent_fit(ended("max_iter"), source, 1e-12, 7)
 
 
-def test_what_is_left_is_said_as_it_is():
+def test_the_gain_still_to_come_is_reported():
     source = ArraySource(rows(5, 2, 1))
-    said = {1e-3: "about 1.0e-03, above tol=1e-12", 1e-14: "about 1.0e-14, within tol=1e-12", np.inf: "cannot be told"}
-    for gap, words in said.items():
+    reports = {
+        1e-3: "about 1.0e-03, above tol=1e-12",
+        1e-14: "about 1.0e-14, within tol=1e-12",
+        np.inf: "not known after so few steps",
+    }
+    for gain, words in reports.items():
         with pytest.warns(ConvergenceWarning, match=f"interrupted after 2 steps.*{words}") as caught:
-            warn_latent_fit(replace(ended("interrupted"), residual=gap, interrupted=True), source, 1e-12, 7)
+            warn_latent_fit(replace(ended("interrupted"), residual=gain, interrupted=True), source, 1e-12, 7)
         assert "inf" not in str(caught[0].message)
 
 

@@ -31,8 +31,8 @@ __all__ = [
     "PathTable",
     "RotationTable",
     "imputed",
+    "latent_loadings",
     "likelihood_paths",
-    "loadings",
     "noise",
     "rotation",
 ]
@@ -144,13 +144,15 @@ def _wrong_model(model: Any, what: str) -> OptionError:
     return OptionError(f"model={type(model).__name__} {what}", fix="give a fitted ProbabilisticPCA or FactorAnalysis")
 
 
-def loadings(model: Any, components: Sequence[int] | None = None, *, names: Iterable[str] | None = None) -> ValueTable:
+def latent_loadings(
+    model: Any, components: Sequence[int] | None = None, *, names: Iterable[str] | None = None
+) -> ValueTable:
     """Return loadings (d, m), rotated if the model has a rotation; for a PCA those of `pca.tables.loadings`.
 
     The share of a factor is its part of the variance of all variables together, diag(Φ Wᵀ W) / tr(W Φ Wᵀ + Psi).
 
     >>> model = LinearGaussian(np.zeros(2), np.array([[1.0], [1.0]]), np.array([1.0, 2.0]))
-    >>> print(loadings(model, names=["height", "weight"]))
+    >>> print(latent_loadings(model, names=["height", "weight"]))
     loading        F1
     height    1.00000
     weight    1.00000

@@ -22,7 +22,7 @@ __all__ = [
     "STOP_REASONS",
     "LatentFit",
     "constant_column_indices",
-    "fill_missing",
+    "fill_with_mean",
     "free_parameters",
     "missing_or_reraise",
     "needs_complete_rows",
@@ -151,7 +151,7 @@ def observed_moments(source: Source, progress: Progress | None = None) -> Column
     with np.errstate(all="ignore"):  # infinities are detected in the result, and explained
         observed = accumulate(source, ColumnMoments.of_observed, progress, "observed entries")
     if not np.all(np.isfinite(observed.square)):
-        raise explain_nonfinite(Mapped(source, partial(fill_missing, mean=0.0)))
+        raise explain_nonfinite(Mapped(source, partial(fill_with_mean, mean=0.0)))
     empty = np.flatnonzero(observed.weight == 0.0)
     if empty.size:
         name = source.names[empty[0]] if source.names else int(empty[0])
@@ -187,7 +187,7 @@ def needs_complete_rows(solver: str) -> DataError:
     )
 
 
-def fill_missing(rows: Any, mean: Array | float) -> Array:
+def fill_with_mean(rows: Any, mean: Array | float) -> Array:
     """Return rows (b, d) of any kind as a dense array, with missing entries replaced by `mean`, (d,) or a number."""
     values = dense(rows)
     return np.asarray(np.where(np.isnan(values), mean, values))

@@ -17,7 +17,7 @@ from eigenlens.latent.factor.solvers import FACTOR_SOLVERS, FactorOptions, canon
 from eigenlens.latent.factor.starts import random_uniquenesses
 from eigenlens.linalg.operators import CentredRows
 from eigenlens.missing.fit import fit_incomplete_rows, more_start_count
-from eigenlens.missing.result import LatentFit, fill_missing
+from eigenlens.missing.result import LatentFit, fill_with_mean
 from eigenlens.stats.moments import ColumnMoments
 
 __all__ = ["fit_factor_missing"]
@@ -45,7 +45,7 @@ def fit_factor_missing(source: Source, k: int, observed: ColumnMoments, options:
 
 def _starting_models(source: Source, k: int, observed: ColumnMoments, options: FactorOptions) -> tuple[Models, Models]:
     """Return models to start from, and more of them for where these leave doubt about the highest maximum."""
-    filled = CentredRows(Mapped(source, partial(fill_missing, mean=observed.mean)), standardize=True)
+    filled = CentredRows(Mapped(source, partial(fill_with_mean, mean=observed.mean)), standardize=True)
     correlations, _ = choose_correlations(filled)
     first, *others = first_starts(correlations, k, options)
     rough = replace(options, floor=MIN_START_UNIQUENESS, tol=1e-3)

@@ -12,7 +12,7 @@ from eigenlens.data.source import Source
 from eigenlens.latent.n_components import DIMENSION_RULES, DimensionChoice, DimensionRule, FitEach
 from eigenlens.linalg.operators import CentredRows
 from eigenlens.linalg.resampling import parallel, permuted_spectra
-from eigenlens.missing.result import fill_missing, observed_moments
+from eigenlens.missing.result import fill_with_mean, observed_moments
 
 __all__ = ["FACTOR_RULES", "choose_by_parallel_analysis"]
 
@@ -34,7 +34,7 @@ def choose_by_parallel_analysis(
     """
     X, weight = dense_rows(source, rng)
     if np.isnan(X).any():
-        X = fill_missing(X, observed_moments(ArraySource(X)).mean)
+        X = fill_with_mean(X, observed_moments(ArraySource(X)).mean)
     rows = CentredRows(ArraySource(X).weighted(weight), standardize=True)
     values = np.linalg.eigvalsh(rows.dense())[::-1]
     shuffled = permuted_spectra(X, N_PERMUTATIONS, rng, standardize=True, weight=weight)

@@ -25,7 +25,7 @@ from eigenlens.missing.fit import MissingFit, fit_incomplete_rows, random_starts
 from eigenlens.missing.result import (
     LatentFit,
     constant_column_indices,
-    fill_missing,
+    fill_with_mean,
     missing_or_reraise,
     needs_complete_rows,
     principal_form,
@@ -341,7 +341,7 @@ def _gains_of_lower_floors(
 
 def mean_filled_start(source: Source, k: int, mean: Array, rng: np.random.Generator) -> LinearGaussian:
     """Return the model that EM starts from: the probabilistic PCA of rows with missing values replaced by `mean`."""
-    filled: Source = Mapped(source, partial(fill_missing, mean=mean))
+    filled: Source = Mapped(source, partial(fill_with_mean, mean=mean))
     n, d = source.n_rows, source.n_features
     if (
         source.in_memory and n is not None and 2 * n <= d and n * d <= MAX_ENTRIES_AT_ONCE

@@ -77,7 +77,7 @@ def _factors(model: Any, rows: ShownRows) -> list[Chart]:
     noise = latent_tables.noise(model, names=rows.labels)
     spread = np.sqrt(noise.noise + noise.common)
     if model.n_components_ < 2:
-        return [_loadings("Loadings", latent_tables.loadings(model, names=rows.labels), spread)]
+        return [_loadings("Loadings", latent_tables.latent_loadings(model, names=rows.labels), spread)]
     found = latent_tables.rotation(model, names=rows.labels)
     charts = [
         _loadings("Loadings before rotation", found.before, spread),
