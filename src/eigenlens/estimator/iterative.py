@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from eigenlens.arrays import Array, Like
-from eigenlens.data.rows import counted
+from eigenlens.data.rows import positive_weight_rows
 from eigenlens.data.source import Source
 from eigenlens.errors import OptionError
 from eigenlens.estimator.rows import validate_rows
@@ -33,16 +33,16 @@ class _FitResult(Protocol):
     def rows(self) -> int: ...
 
 
-F = TypeVar("F", bound=_FitResult)
+R = TypeVar("R", bound=_FitResult)
 
 
-class IterativeFit(Generic[F]):
+class IterativeFit(Generic[R]):
     """Learned attributes and criteria of an estimator that keeps its fit (`_fit`) and its kind of rows (`_rows_like`).
 
     The estimator has the number of free parameters (`_n_parameters`) and log densities (`_density_and_presence`).
     """
 
-    _fit: F
+    _fit: R
     _rows_like: Like
 
     @property
@@ -78,7 +78,7 @@ class IterativeFit(Generic[F]):
                 )
             return self._fitted_likelihood()
         check_is_fitted(self)
-        source = counted(validate_rows(self, X, sample_weight))
+        source = positive_weight_rows(validate_rows(self, X, sample_weight))
         found = self._density_and_presence(source)
         weight = np.ones(len(found)) if source.weight is None else source.weight
         return float(weight @ found[:, 0]), float(weight @ found[:, 1])
@@ -89,7 +89,7 @@ class IterativeFit(Generic[F]):
     # ---- learned attributes -----------------------------------------------------------------------------
 
     @property
-    def _fitted(self) -> F:
+    def _fitted(self) -> R:
         check_is_fitted(self)
         return self._fit
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.densities.linear_gaussian import LinearGaussian
-from eigenlens.linalg.packed import apply_packed, packed_diagonal, packed_size, unpack
+from eigenlens.linalg.packed import apply_packed, packed_diagonal, packed_size, unpack_symmetric
 from eigenlens.missing.expectation import (
     REFINED_SIGNAL,
     ExpectedStatistics,
@@ -170,7 +170,7 @@ def _gains_from_spreads(
     W, psi, k = model.loadings, np.asarray(model.noise), model.loadings.shape[1]
     V = W / psi[:, None]
     dV = along.loadings / psi[:, None] - V * along.log_psi[:, None]
-    K, dK = unpack(spread, k), unpack(derivative, k)
+    K, dK = unpack_symmetric(spread, k), unpack_symmetric(derivative, k)
     KdV, dKV = np.einsum("jab,jb->ja", K, dV), np.einsum("jab,jb->ja", dK, V)
     quadratic = np.einsum("ja,ja->j", W, 2.0 * KdV + dKV)
     return KdV + dKV, -along.log_psi * weight - quadratic
@@ -271,11 +271,11 @@ class Preconditioner:
     ) -> None:
         W = model.loadings
         self._W, k = W, W.shape[1]
-        blocks = unpack(information.blocks, k)
+        blocks = unpack_symmetric(information.blocks, k)
         blocks[:, np.arange(k), np.arange(k)] += INFORMATION_RIDGE * information.mean[:, None]
         self._blocks, self._mean = np.linalg.inv(blocks), information.mean
         self._log_psi = noise.sum_by_phi(information.noise) + np.abs(noise.sum_by_phi(by_log_psi))
-        lam, self._axes = np.linalg.eigh(unpack(information.latent[:, None], k)[0])
+        lam, self._axes = np.linalg.eigh(unpack_symmetric(information.latent[:, None], k)[0])
         self._weight = max(float(lam[-1]), 1e-300)
         self._lam = np.maximum(lam, INFORMATION_RIDGE * self._weight)
 

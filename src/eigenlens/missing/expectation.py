@@ -20,7 +20,7 @@ from eigenlens.arrays import Array, as_floats
 from eigenlens.data.source import Block
 from eigenlens.densities.base import distinct_patterns
 from eigenlens.densities.linear_gaussian import LinearGaussian, has_scattered_patterns
-from eigenlens.linalg.packed import apply_packed, invert_packed, packed_diagonal, packed_size, unpack
+from eigenlens.linalg.packed import apply_packed, invert_packed, packed_diagonal, packed_size, unpack_symmetric
 from eigenlens.missing.low_noise import PatternRotations, rotate_patterns
 from eigenlens.native.incomplete_rows import Frame, latent_compiled, latent_expected
 
@@ -300,5 +300,5 @@ def _gain_sums(spread: Array, weight: Array, model: LinearGaussian) -> tuple[Arr
     Both sums, and the Σ w in `weight` (d,), are over the rows that observe a column.
     """
     V = model.loadings / np.asarray(model.noise)[:, None]
-    gain = np.einsum("jab,jb->ja", unpack(spread, V.shape[1]), V)
+    gain = np.einsum("jab,jb->ja", unpack_symmetric(spread, V.shape[1]), V)
     return gain, weight - np.einsum("ja,ja->j", gain, model.loadings)

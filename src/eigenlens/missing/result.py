@@ -10,8 +10,8 @@ import numpy as np
 
 from eigenlens.arrays import Array, dense
 from eigenlens.data.coerce import explain_nonfinite
-from eigenlens.data.memory import Mapped
-from eigenlens.data.rows import Counted, counted
+from eigenlens.data.memory import MappedSource
+from eigenlens.data.rows import PositiveWeightRows, positive_weight_rows
 from eigenlens.data.source import Progress, Source, accumulate
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.errors import DataError
@@ -147,11 +147,11 @@ def observed_moments(source: Source, progress: Progress | None = None) -> Column
     >>> observed_moments(ArraySource(np.array([[1.0, np.nan], [3.0, 5.0]]))).missing
     array([0, 1])
     """
-    source = counted(source)
+    source = positive_weight_rows(source)
     with np.errstate(all="ignore"):  # infinities are detected in the result, and explained
         observed = accumulate(source, ColumnMoments.of_observed, progress, "observed entries")
     if not np.all(np.isfinite(observed.square)):
-        raise explain_nonfinite(Mapped(source, partial(fill_with_mean, mean=0.0)))
+        raise explain_nonfinite(MappedSource(source, partial(fill_with_mean, mean=0.0)))
     empty = np.flatnonzero(observed.weight == 0.0)
     if empty.size:
         name = source.names[empty[0]] if source.names else int(empty[0])
@@ -168,10 +168,10 @@ def missing_or_reraise(source: Source, error: DataError) -> tuple[Source, Column
     then never searched for NaN. The moments are None if only rows of weight 0 were at fault. If missing values do not
     explain the error, it is raised again.
     """
-    observed, rows = observed_moments(source), counted(source)
+    observed, rows = observed_moments(source), positive_weight_rows(source)
     if observed.missing.any():
         return rows, observed
-    if not isinstance(rows, Counted):
+    if not isinstance(rows, PositiveWeightRows):
         raise error
     return rows, None
 

@@ -17,19 +17,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenlens.arrays import Array, to_numpy
 from eigenlens.data.coerce import as_source, explain_nonfinite
-from eigenlens.errors import DataError, EigenlensError, OptionError
+from eigenlens.errors import DataError, EigenlensError, MissingExtra, OptionError
 from eigenlens.estimator.rows import dense_blocks, join_limited, validate_rows
 
 __all__ = [
-    "finite_blocks",
-    "is_eigenlens_estimator",
-    "log_densities",
-    "log_density",
-    "merge_class_warnings",
-    "require_no_infinity",
-    "run_for_class",
-    "sample_density",
-]
+    "finite_blocks", "is_eigenlens_estimator", "log_densities", "log_density", "merge_class_warnings",
+    "require_no_infinity", "run_for_class", "sample_density",
+]  # fmt: skip
 
 
 # ---- messages that name the class -----------------------------------------------------------------------------
@@ -57,6 +51,8 @@ def run_for_class(label: Any, rows: int | None, work: Callable[[], Any]) -> Any:
             found = work()
         except NotFittedError as error:
             raise DataError(f"class {label!r} has no rows yet", fix="give its rows first") from error
+        except MissingExtra:
+            raise
         except EigenlensError as error:
             raise _name_class(stem, error) from error
         except ValueError as error:

@@ -35,13 +35,9 @@ from eigenlens.latent.families import FactorFamily, PPCAFamily
 from eigenlens.stats.moments import ColumnMoments, Moments
 
 __all__ = [
-    "Fallbacks",
-    "fit_fallback_estimators",
-    "fit_fallback_members",
-    "has_spread",
-    "no_spread_error",
+    "Fallbacks", "fit_fallback_estimators", "fit_fallback_members", "has_spread", "no_spread_error",
     "warn_about_fallbacks",
-]
+]  # fmt: skip
 
 Failed = Mapping[int, DataError | OptionError]
 
@@ -290,9 +286,9 @@ def warn_about_fallbacks(
         sentences.append(_describe_pooled_variance(fallbacks, kind, labels, names))
     if fallbacks.pooled_covariance:
         sentences.append(_describe_pooled_covariance(fallbacks, kind, labels))
-    if fallbacks.pooled_variance or fallbacks.pooled_covariance:
-        sentences.append("Give such classes more rows, join them with others, or leave such columns out.")
-    warnings.warn(" ".join(sentences), DataWarning, stacklevel=2)
+    lacking = fallbacks.pooled_variance or fallbacks.pooled_covariance
+    fix = "give such classes more rows, join them with others, or leave such columns out" if lacking else ""
+    warnings.warn(DataWarning(" ".join(sentences), fix=fix), stacklevel=2)
 
 
 def _describe_pooled_variance(fallbacks: Fallbacks, kind: str, labels: list[str], names: Sequence[str] | None) -> str:

@@ -20,14 +20,8 @@ from eigenlens.data.source import Block, Source, accumulate
 from eigenlens.errors import DataError, OptionError
 
 __all__ = [
-    "FamilyDensities",
-    "FittedDensities",
-    "accepts_missing",
-    "check_density",
-    "fit_densities",
-    "is_family",
-    "supports_partial_fit",
-    "update_densities",
+    "FamilyDensities", "FittedDensities", "accepts_missing", "check_density", "fit_densities", "is_family",
+    "supports_partial_fit", "update_densities",
 ]  # fmt: skip
 
 

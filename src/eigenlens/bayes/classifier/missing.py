@@ -12,7 +12,7 @@ from eigenlens.bayes.class_moments import ClassMoments
 from eigenlens.bayes.classifier.fit_per_class import read_class_variances
 from eigenlens.bayes.discriminant.covariances import VARIANCE_FLOOR, Shrinkage, has_density
 from eigenlens.bayes.discriminant.estimator import count_infinite
-from eigenlens.bayes.discriminant.fit_missing import EM_TOLERANCE, complete_classes, complete_family_members
+from eigenlens.bayes.discriminant.fit_missing import complete_classes, complete_family_members
 from eigenlens.bayes.discriminant.options import name_class_columns, warn_about_convergence
 from eigenlens.bayes.pooled_variance import replace_variances
 from eigenlens.data.coerce import explain_nonfinite
@@ -21,7 +21,6 @@ from eigenlens.densities.gaussian import GaussianFamily
 from eigenlens.errors import DataError, DataWarning
 from eigenlens.estimator.rows import dense_blocks
 from eigenlens.latent.families import FactorFamily, PPCAFamily
-from eigenlens.linalg.spectrum import Outcome
 from eigenlens.stats.moments import Moments
 
 __all__ = ["complete_statistics", "drop_incomplete_rows", "fits_incomplete_rows"]
@@ -49,9 +48,7 @@ def complete_statistics(
         done = complete_classes(source, codes, C, Shrinkage(), pooled=False, name_column=name_column)
     else:
         done = complete_family_members(source, codes, C, family.estimate, name_column=name_column)
-    reason, converged = "X has missing entries", done.change <= EM_TOLERANCE
-    outcome = Outcome("em", reason, done.steps, done.steps, converged=converged)
-    warn_about_convergence(outcome, done.change, EM_TOLERANCE)
+    warn_about_convergence(done)
     constant = read_class_variances(source, codes, C).constant_by_class
     pairs = zip(done.moments.parts, constant, strict=True)
     parts = tuple(replace_variances(part, where, np.zeros(len(where))) for part, where in pairs)
@@ -78,10 +75,10 @@ def drop_incomplete_rows(density: Any, source: Source, codes: Array, classes: Ar
             fix="fill missing values in with ProbabilisticPCA(k).fit(X).impute(X), or use a GaussianMixture",
         )
     counts = ", ".join(f"{lost[c]} of {n[c]} of class {names[c]!r}" for c in np.flatnonzero(lost)[:5])
-    warnings.warn(
+    what = (
         f"{int(incomplete.sum())} incomplete rows only count for the prior of their class, as a {kind} needs complete "
-        f"rows: {counts}. A GaussianMixture learns from their observed entries.",
-        DataWarning,
-        stacklevel=2,
+        f"rows: {counts}"
     )
+    fix = "a GaussianMixture learns from their observed entries too"
+    warnings.warn(DataWarning(what, fix=fix), stacklevel=2)
     return source.weighted(np.where(incomplete, 0.0, 1.0 if source.weight is None else source.weight))

@@ -13,10 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 from eigenlens.arrays import Array, Like, is_sparse, to_numpy
 from eigenlens.bayes.class_moments import ClassDeviations
 from eigenlens.bayes.classifier.class_density import finite_blocks
-from eigenlens.bayes.discriminant import storage as discriminant_files
+from eigenlens.bayes.discriminant import storage
 from eigenlens.bayes.discriminant.covariances import Shrinkage, require_variance_range
 from eigenlens.bayes.discriminant.fit import choose_covariance_route, read_class_moments, read_classes
-from eigenlens.bayes.discriminant.fit_missing import EM_TOLERANCE, ExpectedMoments, complete_classes
+from eigenlens.bayes.discriminant.fit_missing import ExpectedMoments, complete_classes
 from eigenlens.bayes.discriminant.options import name_class_columns, warn_about_convergence
 from eigenlens.bayes.labels import (
     ClassLabels,
@@ -27,7 +27,7 @@ from eigenlens.bayes.labels import (
 )
 from eigenlens.bayes.rule import BayesRule, ClassCounts, sample_by_class
 from eigenlens.data.coerce import explain_nonfinite
-from eigenlens.data.rows import picked
+from eigenlens.data.rows import select_rows
 from eigenlens.data.source import Block, Progress, Source, accumulate
 from eigenlens.densities.mixture import Mixture
 from eigenlens.errors import OptionError
@@ -65,17 +65,15 @@ class GaussianClasses(ClassCounts, BayesRule, BaseEstimator):  # type: ignore[mi
         C, shrinkage = len(labels.classes), self._check_options(len(labels.classes))
         with progress_callback(self.verbose) as progress, np.errstate(invalid="ignore", over="ignore"):
             found = read_classes(source, labels.codes, C, shrinkage, pooled=self._pooled, progress=progress)
-            whole = np.all(np.isfinite(found.mean))
-            done = None if whole else self._complete(source, labels, shrinkage, progress)
+            complete = np.all(np.isfinite(found.mean))
+            done = None if complete else self._complete(source, labels, shrinkage, progress)
         self.classes_ = labels.classes
         self._count(labels.codes, source.weight)
         self._keep(found if done is None else done.moments, X, source)
         if done is not None:
             self._moments = None  # further rows would change what is expected of the missing values
-            reason, converged = "X has missing entries", done.change <= EM_TOLERANCE
-            self.solver_ = Outcome("em", reason, done.steps, done.steps, converged=converged)
-            warn_about_convergence(self.solver_, done.change, EM_TOLERANCE)
-            found, shrinkage = done.moments, done.shrinkage
+            self.solver_, found, shrinkage = done.outcome, done.moments, done.shrinkage
+            warn_about_convergence(done)
         self._made: tuple[Any, Array] | None = self._solve(found, shrinkage)
         return self
 
@@ -160,11 +158,11 @@ class GaussianClasses(ClassCounts, BayesRule, BaseEstimator):  # type: ignore[mi
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one safetensors file, whole or not at all; read it with `eigenlens.load`."""
-        discriminant_files.save(self, path)
+        storage.save(self, path)
 
     @classmethod
     def _restored(cls, arrays: dict[str, Array], header: dict[str, Any]) -> Self:
-        restored: Self = discriminant_files.restore(cls, arrays, header)
+        restored: Self = storage.restore(cls, arrays, header)
         return restored
 
     # ---- for scikit-learn -------------------------------------------------------------------------------
@@ -181,5 +179,5 @@ class GaussianClasses(ClassCounts, BayesRule, BaseEstimator):  # type: ignore[mi
 
 def count_infinite(block: Block) -> int:
     """Return how many entries of the rows with positive weight are infinite."""
-    rows = block.rows if block.weight is None else picked(block.rows, np.flatnonzero(block.weight > 0.0))
+    rows = block.rows if block.weight is None else select_rows(block.rows, np.flatnonzero(block.weight > 0.0))
     return int(np.isinf(rows.data if is_sparse(rows) else to_numpy(rows)).sum())

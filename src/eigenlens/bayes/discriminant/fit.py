@@ -28,15 +28,8 @@ from eigenlens.densities.mixture import Mixture
 from eigenlens.linalg.spectrum import orient
 
 __all__ = [
-    "FisherRule",
-    "centred_product",
-    "choose_covariance_route",
-    "fit_class_covariances",
-    "fit_covariance_within",
-    "fit_pooled_covariance",
-    "gaussian_classes",
-    "read_class_moments",
-    "read_classes",
+    "FisherRule", "centred_product", "choose_covariance_route", "fit_class_covariances", "fit_covariance_within",
+    "fit_pooled_covariance", "gaussian_classes", "read_class_moments", "read_classes",
 ]  # fmt: skip
 
 

@@ -33,6 +33,7 @@ from eigenlens.densities.covariance import Covariance, Full
 from eigenlens.densities.covariance_axes import Axes
 from eigenlens.densities.mixture import covariance_matrix
 from eigenlens.errors import DataError, OptionError
+from eigenlens.linalg.spectrum import Outcome
 from eigenlens.stats.moments import ColumnMoments, Moments
 
 __all__ = ["EM_TOLERANCE", "ExpectedMoments", "complete_classes", "complete_family_members"]
@@ -57,6 +58,12 @@ class ExpectedMoments:
     shrinkage: Shrinkage
     steps: int
     change: float
+
+    @property
+    def outcome(self) -> Outcome:
+        """How the moments were found, as `solver_` records it."""
+        converged = self.change <= EM_TOLERANCE
+        return Outcome("em", "X has missing entries", self.steps, self.steps, converged=converged)
 
 
 def complete_classes(

@@ -13,21 +13,15 @@ from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.bayes.discriminant.covariances import VARIANCE_FLOOR, ClassCovariances, Shrinkage, is_constant
 from eigenlens.bayes.discriminant.fit import FisherRule
+from eigenlens.bayes.discriminant.fit_missing import EM_TOLERANCE, ExpectedMoments
 from eigenlens.bayes.discriminant.shrinkage import SHRINKAGE_RULES, SHRINKAGE_TARGETS, Rule
 from eigenlens.data.source import Source
 from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, OptionError
-from eigenlens.linalg.spectrum import Outcome
 
 __all__ = [
-    "check_linear_options",
-    "check_quadratic_options",
-    "name_class_columns",
-    "require_rows",
-    "row_counts",
-    "warn_about_convergence",
-    "warn_about_linear",
-    "warn_about_quadratic",
-]
+    "check_linear_options", "check_quadratic_options", "name_class_columns", "require_rows", "row_counts",
+    "warn_about_convergence", "warn_about_linear", "warn_about_quadratic",
+]  # fmt: skip
 
 BY_CLASS = "-by-class"
 """The end of the name of a rule that shrinks the covariance of each class before pooling."""
@@ -122,12 +116,13 @@ def warn_about_linear(rule: FisherRule, estimator: Any) -> None:
         differing = constant[~is_constant(np.var(means, axis=0), means)]
         names = _name_columns(estimator, constant)
         apart = f" although {_name_columns(estimator, differing[:1])} differs between classes" if differing.size else ""
-        _warn(f"{constant.size} columns are constant within every class ({names}) and are left out{apart}.")
+        _warn(DataWarning(f"{constant.size} columns are constant within every class ({names}) and are left out{apart}"))
     if covariance.rank < covariance.size - constant.size:
-        _warn(
+        what = (
             f"the classes vary in {covariance.rank} directions of {covariance.size}; the others are left out, although "
-            "classes may differ there. Give shrinkage='ledoit-wolf' to use them."
+            "classes may differ there"
         )
+        _warn(DataWarning(what, fix="give {shrinkage} to use them", settings={"shrinkage": "ledoit-wolf"}))
 
 
 def warn_about_quadratic(own: ClassCovariances, rows: Array, estimator: Any) -> None:
@@ -135,25 +130,26 @@ def warn_about_quadratic(own: ClassCovariances, rows: Array, estimator: Any) -> 
     constant, clamped = np.flatnonzero(own.constant), np.flatnonzero(own.clamped)
     if constant.size:
         names = _name_columns(estimator, constant)
-        _warn(f"{constant.size} columns are constant in all rows ({names}) and are left out.")
+        _warn(DataWarning(f"{constant.size} columns are constant in all rows ({names}) and are left out"))
     if clamped.size:
         classes = estimator.classes_.tolist()
         names = ", ".join(f"{classes[c]!r} of {int(rows[c])} rows" for c in clamped[:MAX_NAMED])
-        _warn(
+        what = (
             f"{clamped.size} of {len(classes)} classes have a singular covariance ({names}): columns are constant or "
             f"depend on others, or there are no more rows than {estimator.n_features_in_} columns. It is clamped at "
-            f"{VARIANCE_FLOOR:g} of the variances of all rows; give shrinkage='ledoit-wolf' or reg=, or use "
-            "LinearDiscriminant."
+            f"{VARIANCE_FLOOR:g} of the variances of all rows"
         )
+        fix = "give {shrinkage} or {reg}, or use LinearDiscriminant"
+        _warn(DataWarning(what, fix=fix, settings={"shrinkage": "ledoit-wolf", "reg": ...}))
 
 
-def warn_about_convergence(outcome: Outcome, change: float, tol: float) -> None:
+def warn_about_convergence(done: ExpectedMoments) -> None:
     """Warn of an EM that stopped before its tolerance."""
-    if not outcome.converged:
-        steps = f"EM stopped after {outcome.iterations} steps, at a change of {change:.1e} above {tol:g}"
+    if not done.outcome.converged:
+        steps = f"EM stopped after {done.steps} steps, at a change of {done.change:.1e} above {EM_TOLERANCE:g}"
         fix = "X has too many missing values; leave out columns that are mostly missing"
-        _warn(f"{steps}: {fix}.", ConvergenceWarning)
+        _warn(ConvergenceWarning(f"{steps}: {fix}."))
 
 
-def _warn(message: str, kind: type[Warning] = DataWarning) -> None:
-    warnings.warn(message, kind, stacklevel=5)
+def _warn(warning: Warning) -> None:
+    warnings.warn(warning, stacklevel=5)

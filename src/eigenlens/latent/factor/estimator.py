@@ -372,14 +372,14 @@ class FactorAnalysis(LatentGaussian):
         check_is_fitted(self)
         if self._fitted.moments is not None:
             self._likelihoods(None, None)
-        arrays, header = pack(self._others, storage.LIKELIHOODS)
+        arrays, header = pack(self._others, storage.LIKELIHOODS_LAYOUT)
         storage.save(self, path, (arrays | {"scale": self._scale}, header))
 
     @classmethod
     def _restored(cls, arrays: dict[str, Array], header: dict[str, Any]) -> Self:
         restored: Self = storage.restore(cls, arrays, header)
         restored._scale = arrays["scale"]
-        restored._others = unpack(storage.LIKELIHOODS, arrays, header)
+        restored._others = unpack(storage.LIKELIHOODS_LAYOUT, arrays, header)
         return restored
 
 

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.data.memory import Mapped
+from eigenlens.data.memory import MappedSource
 from eigenlens.data.source import Source
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.latent.factor.correlation_operator import choose_correlations
@@ -45,7 +45,7 @@ def fit_factor_missing(source: Source, k: int, observed: ColumnMoments, options:
 
 def _starting_models(source: Source, k: int, observed: ColumnMoments, options: FactorOptions) -> tuple[Models, Models]:
     """Return models to start from, and more of them for where these leave doubt about the highest maximum."""
-    filled = CentredRows(Mapped(source, partial(fill_with_mean, mean=observed.mean)), standardize=True)
+    filled = CentredRows(MappedSource(source, partial(fill_with_mean, mean=observed.mean)), standardize=True)
     correlations, _ = choose_correlations(filled)
     first, *others = first_starts(correlations, k, options)
     rough = replace(options, floor=MIN_START_UNIQUENESS, tol=1e-3)

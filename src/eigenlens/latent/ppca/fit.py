@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.data.memory import ArraySource, Mapped
+from eigenlens.data.memory import ArraySource, MappedSource
 from eigenlens.data.source import Progress, Source
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.errors import DataError, OptionError
@@ -341,7 +341,7 @@ def _gains_of_lower_floors(
 
 def mean_filled_start(source: Source, k: int, mean: Array, rng: np.random.Generator) -> LinearGaussian:
     """Return the model that EM starts from: the probabilistic PCA of rows with missing values replaced by `mean`."""
-    filled: Source = Mapped(source, partial(fill_with_mean, mean=mean))
+    filled: Source = MappedSource(source, partial(fill_with_mean, mean=mean))
     n, d = source.n_rows, source.n_features
     if (
         source.in_memory and n is not None and 2 * n <= d and n * d <= MAX_ENTRIES_AT_ONCE
