@@ -247,9 +247,8 @@ class CentredRows:
         if not (np.all(np.isfinite(columns.mean)) and np.all(np.isfinite(columns.square))):
             raise explain_nonfinite(self.source)
         if columns.rows < 2:
-            raise DataError(
-                f"X has n_samples={columns.rows}, but at least 2 rows with positive weight are needed for a variance"
-            )
+            what = f"has n_samples={columns.rows}, but at least 2 rows with positive weight are needed for a variance"
+            raise DataError(what, argument="X", fix="give more rows")
         if columns.weight <= 1.0:
             raise DataError(
                 f"sums to {columns.weight:g}, but a weight counts copies of its row, so the sum must exceed 1",

@@ -203,6 +203,7 @@ def _require_variance(variance: Array, mean: Array, names: tuple[str, ...] | Non
             f"column {name} of X is constant{others}, so its uniqueness would be 0 and the likelihood has no maximum",
             columns=columns,
             fix="leave it out",
+            settings={"drop": columns},
         )
 
 
