@@ -17,15 +17,12 @@ from eigenlens.stats.moments import ColumnMoments, Moments
 
 __all__ = ["restore", "save"]
 
-SAME = ("loglik", "n_iter", "converged", "interrupted", "weight", "rows", "parameters", "empty")
+_NUMBERS = ("loglik", "n_iter", "converged", "interrupted", "weight", "rows", "parameters", "empty")
 
-FIT = Layout(
+FIT_LAYOUT = Layout(
     MixtureFit,
     arrays={"path": "path", "clamped": "held", "constant": "constant"},
-    header={"remaining_gain": "gap"}
-    | {
-        name: name for name in ("loglik", "n_iter", "converged", "interrupted", "weight", "rows", "parameters", "empty")
-    },
+    header={"remaining_gain": "gap"} | {name: name for name in _NUMBERS},
     place="fit",
 )
 
@@ -39,7 +36,7 @@ MOMENTS = {
 def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted mixture to `path`, with the moments with which `partial_fit` can go on."""
     fit, structure, chunks = estimator._fitted, estimator._structure, estimator._chunks
-    arrays, header = pack(fit, FIT)
+    arrays, header = pack(fit, FIT_LAYOUT)
     arrays |= {"weights": fit.model.weights, "means": fit.model.means} | structure.arrays(fit.model.components)
     if chunks is not None:
         arrays |= pack(chunks.moments, MOMENTS[structure.joint])[0]
@@ -65,7 +62,7 @@ def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
     structure = make_structure(*header.get("structure", (estimator.covariance_type, estimator.n_factors)))
     model = Mixture(arrays["weights"], structure.components(means, arrays))
     lost = tuple(LostComponent(tuple(mean), step) for mean, step in header["lost"])
-    fit = unpack(FIT, arrays, header, model=model, lost=lost)
+    fit = unpack(FIT_LAYOUT, arrays, header, model=model, lost=lost)
     chunks = None
     if header["chunks"]:
         chunks = OnlineFit(fit, unpack(MOMENTS[structure.joint], arrays, header), header["chunks"])
