@@ -75,3 +75,18 @@ def test_the_catalogue_imports_nothing_of_the_package():
         for node in ast.walk(ast.parse(inspect.getsource(catalogue)))
         if isinstance(node, ast.ImportFrom)
     }
+
+
+def test_no_module_shadows_a_public_name():
+    """`import eigenlens.compare` would replace the function of that name, were there a module of it."""
+    code = """
+import importlib, pkgutil
+import eigenlens, eigenlens.plot
+before = [{name: getattr(each, name) for name in each.__all__} for each in (eigenlens, eigenlens.plot)]
+for module in pkgutil.walk_packages(eigenlens.__path__, "eigenlens."):
+    if not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
+for each, names in zip((eigenlens, eigenlens.plot), before):
+    assert all(getattr(each, name) is value for name, value in names.items()), each
+"""
+    loaded_by(code)

@@ -282,7 +282,7 @@ MODELS: dict[str, ModelEntry] = {
 
 PAGES: dict[str, str] = {
     "eigenlens.mixture.select.MixtureSelection": "eigenlens.reporting.pages.mixture_selection.selection_page",
-    "eigenlens.comparison.compare.Comparison": "eigenlens.reporting.pages.comparison.compared_page",
+    "eigenlens.comparison.compare.Comparison": "eigenlens.reporting.pages.comparison.comparison_page",
 }
 """Report pages of results that are not models, by the dotted path of their class; those of models are in `MODELS`."""
 

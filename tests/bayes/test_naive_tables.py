@@ -355,7 +355,7 @@ def test_regions_of_mixed_tables():
     flags = class_tables.decision(rule, table, features=["h", "b"], grid=4)
     np.testing.assert_array_equal(flags.proba[0], flags.proba[1])  # both at the category 0
     assert np.any(flags.proba[1] != flags.proba[2])
-    with pytest.raises(OptionError, match="'w' holds text"):
+    with pytest.raises(OptionError, match="'w', which holds text"):
         class_tables.decision(rule, table, features=["h", "w"])
 
 

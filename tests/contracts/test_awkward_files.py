@@ -14,7 +14,7 @@ import pytest
 from eigenlens import scan
 from eigenlens.cli import main
 from eigenlens.cli.input_table import read_table
-from eigenlens.cli.options import Reading, Running
+from eigenlens.cli.options import ReadingOptions, RunningOptions
 from eigenlens.data.coerce import as_table
 from eigenlens.data.table import codes_of, numbers_of
 from eigenlens.errors import DataError
@@ -113,7 +113,9 @@ def path(request, tmp_path, monkeypatch):
 def test_both_doors_read_the_same(path, memory, capsys):
     expected = FILES[path][1]
     scanned = outcome(lambda: scan(path).table())
-    typed = outcome(lambda: as_table(read_table([path], Reading(), Running(max_memory=memory), mixed=True).source))
+    typed = outcome(
+        lambda: as_table(read_table([path], ReadingOptions(), RunningOptions(max_memory=memory), mixed=True).source)
+    )
     assert scanned == typed
     if not isinstance(expected, str):
         assert scanned == (expected[0], [list(row) for row in expected[1]])

@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from eigenlens.data.files import decode as records
 from eigenlens.data.files import parquet as tables
-from eigenlens.data.files import records
 from eigenlens.data.files.scan import FORMATS, scan
 from eigenlens.data.source import accumulate
 from eigenlens.errors import DataError, OptionError, SourceChanged

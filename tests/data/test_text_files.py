@@ -11,8 +11,8 @@ import pytest
 
 from eigenlens import scan
 from eigenlens.data.files import decode as text_files
+from eigenlens.data.files.decode import iterate_pieces
 from eigenlens.data.files.dialect import Dialect
-from eigenlens.data.files.records import iterate_pieces
 from eigenlens.errors import DataError, OptionError
 
 RNG = np.random.default_rng(5)

@@ -10,7 +10,7 @@ import pytest
 from eigenlens import PCA, NaiveBayes, scan
 from eigenlens.cli import main
 from eigenlens.data.column_kinds import ColumnKind, Field
-from eigenlens.data.files.reader import Reader
+from eigenlens.data.files.base import Reader
 from eigenlens.data.files.scan import FORMATS
 
 RNG = np.random.default_rng(0)

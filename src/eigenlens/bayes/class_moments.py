@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from eigenlens.arrays import Array, dense
-from eigenlens.data.rows import picked, stacked
+from eigenlens.data.rows import select_rows, stack_rows
 from eigenlens.data.source import Block, Source
 from eigenlens.stats.moments import Moments, merge_means
 
@@ -41,7 +41,7 @@ def split_by_class(block: Block) -> Iterator[tuple[int, Block]]:
         order = index[np.argsort(codes[index], kind="stable")]
         present, first = np.unique(codes[order], return_index=True)
         for c, mine in zip(present, np.split(order, first[1:]), strict=True):
-            rows = picked(block.rows, start + mine)
+            rows = select_rows(block.rows, start + mine)
             yield int(c), Block(rows, None if marks.shape[1] == 1 else np.ascontiguousarray(marks[mine, 0]))
 
 
@@ -185,7 +185,7 @@ def read_class_deviations(source: Source, n_classes: int) -> ClassDeviations:
     parts = [(c, mine) for block in source.blocks() for c, mine in split_by_class(block)]
     codes = np.concatenate([np.full(mine.rows.shape[0], c) for c, mine in parts])
     each = np.concatenate([np.ones(mine.rows.shape[0]) if mine.weight is None else mine.weight for _, mine in parts])
-    X = np.array(dense(stacked(tuple(mine.rows for _, mine in parts))))
+    X = np.array(dense(stack_rows(tuple(mine.rows for _, mine in parts))))
     share = (codes == np.arange(n_classes)[:, None]) * each
     share /= np.where(share.any(axis=1), share.sum(axis=1), 1.0)[:, None]
     centre = X[0].copy()  # rows far from zero: means are taken about the first, so that no digits are lost

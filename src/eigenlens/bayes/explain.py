@@ -1,4 +1,4 @@
-"""Why a row was given its class: what each feature adds to the log-odds."""
+"""Explanations of predictions: the part of each feature in the log-odds of a row's class."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ __all__ = ["Explanation", "classes_to_compare", "explain_terms"]
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """ln p(a | x) / p(b | x) = prior + Σ_j contribution_j, class a against class b, for each row.
+    """The log-odds of each row, class a against class b: ln p(a | x) / p(b | x) = prior + Σ_j contribution_j.
 
     Attributes:
         names: (d,) the features. of: (n,) the class a of each row. against: (n,) its class b.
         contributions: (n, d) ln p(x_j | a) − ln p(x_j | b), 0 where the entry is missing.
         prior: (n,) ln p(a) − ln p(b).
-        order: (n, d) the features of each row, those that add or take most first.
+        order: (n, d) the features of each row by the size of their contributions, the largest first.
 
     >>> terms = np.array([[[-1.0, -4.0], [-2.0, -1.5]]])
     >>> print(explain_terms(["height", "words"], ["child", "adult"], terms, np.zeros(2)))
@@ -42,16 +42,16 @@ class Explanation:
 
     @property
     def log_odds(self) -> Array:
-        """(n,) the sum of it all."""
+        """Return the log-odds (n,): all contributions and the prior."""
         return np.asarray(self.contributions.sum(axis=1) + self.prior)
 
     @property
     def order(self) -> Array:
-        """(n, d) the features of each row by the size of what they add."""
+        """Return the features (n, d) of each row by the size of their contributions, the largest first."""
         return np.argsort(-np.abs(self.contributions), axis=1, kind="stable")
 
     def row(self, i: int) -> list[tuple[Any, float]]:
-        """(feature, contribution) of a row, the largest first."""
+        """Return (feature, contribution) of a row, the largest first."""
         return [(self.names[j], float(self.contributions[i, j])) for j in self.order[i]]
 
     def __str__(self) -> str:
@@ -67,9 +67,9 @@ class Explanation:
 def explain_terms(
     names: Any, classes: Any, terms: Array, log_prior: Array, of: Array | None = None, against: Array | None = None
 ) -> Explanation:
-    """The explanation of rows with ln p(x_j | c) terms (n, d, C): of the likeliest class against the next, or as given.
+    """Return the explanation of rows with the terms ln p(x_j | c) (n, d, C): the most likely class against the next.
 
-    `of` and `against` are numbers of classes (n,). Of a row that is possible in no class only the prior speaks.
+    `of` and `against` (n,) give other classes by number. A row of density 0 in every class is explained by the prior.
     """
     joint = terms.sum(axis=1) + log_prior
     lost = ~(joint.max(axis=1) > -np.inf)
@@ -85,7 +85,7 @@ def explain_terms(
 
 
 def classes_to_compare(joint: Array, of: Array | None, against: Array | None) -> tuple[Array, Array]:
-    """The numbers (n,) of two classes of each row: those given, else the likeliest by ln p(x, c) (n, C), and the next.
+    """Return two classes (n,) of each row by number: those given, else the most likely by ln p(x, c) and the next.
 
     >>> classes_to_compare(np.array([[-1.0, -3.0, -2.0]]), None, np.array([0]))
     (array([2]), array([0]))
@@ -95,5 +95,5 @@ def classes_to_compare(joint: Array, of: Array | None, against: Array | None) ->
     a = of if of is not None else first if against is None else np.where(first == against, second, first)
     b = against if against is not None else np.where(first == a, second, first)
     if of is not None and against is not None and np.any(a == b):
-        raise OptionError("of and against name the same class; give two that differ.")
+        raise OptionError("of and against name the same class", fix="give two that differ")
     return a, b

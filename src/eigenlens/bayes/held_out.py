@@ -1,7 +1,7 @@
-"""What a classifier says of rows that it has not seen, which columns tell classes apart, and what each adds.
+"""Cross-validated predictions of a classifier, which columns separate the classes, and the part of each column.
 
-A model here is any fitted classifier with `classes_` and `predict_proba`. Rows come as a function from row numbers to
-what the model takes, so that frames, mixed columns and arrays are one case.
+A model here is any fitted classifier with `classes_` and `predict_proba`. Rows are given as a function of row numbers,
+so that frames, mixed columns and arrays are one case.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ __all__ = [
 ]  # fmt: skip
 
 Take = Callable[[Array], Any]
-"""Row numbers (q,) → rows as a model takes them."""
+"""A function from row numbers (q,) to rows as a model takes them."""
 
 
 @dataclass(frozen=True, eq=False)
 class CrossValidatedModel:
-    """Probabilities that are known already, as a model that repeats them for the same rows.
+    """A model that returns stored probabilities: those of the rows it was cross-validated on.
 
     Attributes:
-        classes_: (C,). proba: (n, C), each row from a fit that did not see it, or from the fit to all.
-        folds: (n,) in which fold each row was held out; None if it was not. failure: why not, in words.
+        classes_: (C,). proba: (n, C), each row from a fit without it, or from the fit to all rows.
+        folds: (n,) the fold in which each row was held out; None if cross-validation failed. failure: why, in words.
     """
 
     classes_: Array
@@ -48,16 +48,16 @@ class CrossValidatedModel:
     failure: str = ""
 
     def predict_proba(self, X: Any) -> Array:
-        """(n, C), whatever X is."""
+        """Return the stored probabilities (n, C), whatever X is."""
         return self.proba
 
     def predict(self, X: Any) -> Array:
-        """The likeliest class (n,)."""
+        """Return the most likely class (n,)."""
         return np.asarray(np.asarray(self.classes_)[self.proba.argmax(axis=1)])
 
 
 def stratified_folds(codes: Array, k: int, rng: np.random.Generator) -> Array:
-    """The fold (n,) of each row, from 0: in every fold as many rows of each class as in any other, but for one.
+    """Return the fold (n,) of each row, from 0: the folds have equally many rows of each class, up to one.
 
     >>> folds = stratified_folds(np.array([0, 0, 0, 0, 1, 1]), 2, np.random.default_rng(0))
     >>> np.bincount(folds[:4]), np.bincount(folds[4:])
@@ -66,7 +66,7 @@ def stratified_folds(codes: Array, k: int, rng: np.random.Generator) -> Array:
     folds, start = np.empty(len(codes), dtype=np.intp), 0
     for c in np.unique(codes):
         mine = np.flatnonzero(codes == c)
-        # Classes go on where the last one ended, so that the folds are equally long.
+        # Each class starts in the fold after the last one's, so that the folds are equally long.
         folds[rng.permutation(mine)] = (start + np.arange(mine.size)) % k
         start += mine.size
     return folds
@@ -75,33 +75,33 @@ def stratified_folds(codes: Array, k: int, rng: np.random.Generator) -> Array:
 def cross_validate_classifier(
     model: Any, take: Take, y: Array, codes: Array, k: int, rng: np.random.Generator, weight: Array | None = None
 ) -> CrossValidatedModel:
-    """P(class | row) (n, C) of every row by a clone of the model that was fitted without the row's fold.
+    """Return P(class | row) (n, C) of every row by a clone of the model that was fitted without the row's fold.
 
-    A class that a fit has not met has probability 0 there. Where a fit fails the rows are given to the model itself,
-    and `failure` says why. Cost: k fits.
+    A class without rows in a fit has probability 0 there. Where a fit fails, the probabilities are those of the model
+    itself, and `failure` has the reason. Cost: k fits.
     """
     n, classes = len(codes), np.asarray(model.classes_)
     folds, proba = stratified_folds(codes, k, rng), np.zeros((n, len(classes)))
     places = {label: c for c, label in enumerate(classes.tolist())}
     try:
         for fold in range(k):
-            fit, held = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-            if not held.size:
+            fit, held_out = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+            if not held_out.size:
                 continue
-            fitted = _fitted(clone(model), take(fit), y[fit], None if weight is None else weight[fit])
-            found = np.asarray(to_numpy(fitted.predict_proba(take(held))), dtype=np.float64)
+            fitted = _fit(clone(model), take(fit), y[fit], None if weight is None else weight[fit])
+            found = np.asarray(to_numpy(fitted.predict_proba(take(held_out))), dtype=np.float64)
             columns = [places[label] for label in np.asarray(fitted.classes_).tolist()]
-            proba[np.ix_(held, np.array(columns))] = found
-    except Exception as error:  # a class of one row, say: what the model itself says is still worth seeing
+            proba[np.ix_(held_out, np.array(columns))] = found
+    except Exception as error:  # a class of one row, say: the predictions of the model itself are still worth seeing
         words = f"{type(error).__name__}: {error}"
         return CrossValidatedModel(classes, _proba(model, take(np.arange(n))), None, words)
     return CrossValidatedModel(classes, proba, folds)
 
 
-def _fitted(estimator: Any, X: Any, y: Array, weight: Array | None) -> Any:
+def _fit(estimator: Any, X: Any, y: Array, weight: Array | None) -> Any:
     taken = weight is not None and has_fit_parameter(estimator, "sample_weight")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what is to be said of the fit was said of the fit to all rows
+        warnings.simplefilter("ignore")  # the fit to all rows has warned already
         return estimator.fit(X, y, **({"sample_weight": weight} if taken else {}))
 
 
@@ -110,7 +110,7 @@ def _proba(model: Any, X: Any) -> Array:
 
 
 def log_loss(proba: Array, codes: Array, weight: Array | None = None) -> float:
-    """Mean of −ln P(true class), probabilities below 1e−12 taken as that.
+    """Return the mean of −ln P(true class), with probabilities of at least 1e−12.
 
     >>> round(log_loss(np.array([[0.5, 0.5], [0.9, 0.1]]), np.array([0, 0])), 4)
     0.3993
@@ -123,16 +123,16 @@ def log_loss(proba: Array, codes: Array, weight: Array | None = None) -> float:
 
 
 def separation(X: Array, codes: Array) -> Array:
-    """η² (d,) of each column: the share of its variance that lies between classes; NaN where it is all text or gaps.
+    """Return η² (d,), the share of each column's variance that lies between classes; NaN for text and empty columns.
 
     >>> separation(np.array([[0.0, 1.0], [0.0, 2.0], [4.0, 1.0], [4.0, 2.0]]), np.array([0, 0, 1, 1]))
     array([1., 0.])
     """
     found = np.full(X.shape[1], np.nan)
     for j, column in enumerate(X.T):
-        seen = np.isfinite(column) & (codes >= 0)
-        if seen.any():
-            x, c = column[seen] - column[seen].mean(), codes[seen]
+        observed = np.isfinite(column) & (codes >= 0)
+        if observed.any():
+            x, c = column[observed] - column[observed].mean(), codes[observed]
             count = np.bincount(c)
             between = float(np.sum(np.bincount(c, x)[count > 0] ** 2 / count[count > 0]))
             whole = float(x @ x)
@@ -142,11 +142,11 @@ def separation(X: Array, codes: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class ColumnLogOdds:
-    """What columns add to the log-odds of the likeliest class against the next.
+    """The parts of columns in the log-odds of the most likely class against the next.
 
     Attributes:
         names: (d,). of, against: (n,) the two classes of each row. values: (n, d). prior: (n,), or None where it is
-            part of the others. what: what the values are, in words.
+            part of the others. what: a description of the values.
     """
 
     names: tuple[str, ...]
@@ -158,12 +158,12 @@ class ColumnLogOdds:
 
     @property
     def mean(self) -> Array:
-        """(d,) mean |contribution| over the rows; what is infinite counts as 700, the log of a very large number."""
+        """Return the mean |contribution| (d,) over the rows, infinite ones as 700, near ln of the largest float."""
         return np.asarray(np.abs(np.clip(self.values, -700.0, 700.0)).mean(axis=0))
 
 
 def column_log_odds(model: Any, X: Any, rows: Array, names: tuple[str, ...]) -> ColumnLogOdds | None:
-    """By the model's own `explain`, or by leaving columns out where it can do without them; None if neither works.
+    """Return parts by the model's own `explain`, or by leaving columns out; None where it needs every column.
 
     X: the rows as the model takes them. rows: (n, d) the same as numbers.
     """
@@ -178,7 +178,7 @@ def column_log_odds(model: Any, X: Any, rows: Array, names: tuple[str, ...]) -> 
 
 
 def contributions_by_omission(model: Any, rows: Array, names: tuple[str, ...]) -> ColumnLogOdds:
-    """By how much the log-odds of each row (n, d) change when a column is left out of it (marginalised).
+    """Return by how much the log-odds of each row (n, d) change when a column is left out (marginalised).
 
     Cost: d + 1 predictions.
     """

@@ -1,10 +1,6 @@
-"""From a classifier to plain arrays: regions in a plane, how far probabilities can be trusted, errors, reasons.
+"""Tables of a classifier for plots and reports: decision regions, calibration, confusion, explanations.
 
 A model here is any fitted classifier with `classes_` and `predict_proba`, of this package or another.
-
-How a classifier fares on rows whose classes are known: how far its probabilities can be trusted, and its errors.
-
-Why a row has its class: what its features add to the log-odds, as a table.
 """
 
 from __future__ import annotations
@@ -39,8 +35,8 @@ __all__ = [
     "row_entries",
 ]
 
-MARGIN = 0.06
-"""How far a plane reaches beyond the rows, as a share of their range."""
+PLANE_MARGIN = 0.06
+"""How far a plane reaches beyond the rows, as a share of their range: points at the edge stay visible."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +46,8 @@ class DecisionTable:
     Attributes:
         names: of the two columns. classes: (C,) as text. x: (p,), y: (q,) the grid.
         proba: (q, p, C). points: (n, 2) rows. codes: (n,) their classes, or None.
-        others: what was done with the other columns, in words; "" if there are none.
-        steps: the least distance between the levels of each of the two columns; 0 if its numbers are no levels.
+        others: how the other columns were treated, in words; "" if there are none.
+        steps: the smallest distance between the categories of each of the two columns; 0 if it has none.
     """
 
     names: tuple[str, str]
@@ -66,28 +62,34 @@ class DecisionTable:
 
     @property
     def regions(self) -> Array:
-        """The likeliest class (q, p)."""
+        """Return the most likely class (q, p)."""
         return np.asarray(self.proba.argmax(axis=2))
+
+    def against_next(self, c: int) -> Array:
+        """Return the probability (q, p) of class c against the most likely other class, of these two alone."""
+        mine, others = self.proba[:, :, c], np.delete(self.proba, c, axis=2).max(axis=2)
+        return np.asarray(mine / np.maximum(mine + others, 1e-300))
 
 
 def decision(
     model: Any, X: Any, y: Any = None, *, features: Sequence[Any] | None = None, grid: int = 200
 ) -> DecisionTable:
-    """The probabilities over the range of two columns of X, by number or name; the first two of numbers if None.
+    """Return the probabilities over the range of two columns of X, by number or name; the first two of numbers if None.
 
-    Other columns are left out by the model where it can do without them (NaN), else held at their medians. Where a
-    column of naive Bayes has levels, the plane has the nearest of them.
+    Other columns are left out where the model takes missing values, else set to their medians. Where a column of naive
+    Bayes has categories, the plane has the nearest of them.
     """
     source, size = as_table(X), checks.integer("grid", grid, 2)
     rows = _numbers(source, X)
     names, pair = _columns(model, source, rows.shape[1], features)
     points = rows[:, pair]
     if not np.isfinite(points).any(axis=0).all():
-        raise DataError(f"columns {names[pair[0]]!r} and {names[pair[1]]!r} of X have no finite entries to draw.")
-    levels = [_levels(model, j, rows[:, j]) for j in pair]
-    steps = (_step(levels[0]), _step(levels[1]))
+        chosen = [names[j] for j in pair]
+        raise DataError(f"columns {chosen[0]!r} and {chosen[1]!r} of X have no finite entries to plot", columns=chosen)
+    categories = [_numeric_categories(model, j, rows[:, j]) for j in pair]
+    steps = (_step(categories[0]), _step(categories[1]))
     x, ordinate = (_range(points[:, j], size, steps[j]) for j in (0, 1))
-    grids = [_nearest(known, places) for known, places in zip(levels, (x, ordinate), strict=True)]
+    grids = [_nearest(known, places) for known, places in zip(categories, (x, ordinate), strict=True)]
     C = len(model.classes_)
     proba, others = _over_plane(rows, pair, grids, C, lambda plane: _proba(model, plane, source, X))
     classes = tuple(map(str, model.classes_))
@@ -97,9 +99,9 @@ def decision(
 
 
 def _columns(model: Any, source: Source, d: int, features: Sequence[Any] | None) -> tuple[list[str], list[int]]:
-    """The names of all d columns, and the numbers of the two that span the plane."""
+    """Return the names of all d columns, and the numbers of the two that span the plane."""
     if d < 2:
-        raise DataError("X has 1 column; a plane needs two: plot the densities of that column instead.")
+        raise DataError("X has 1 column; a plane needs two", fix="plot the densities of that column instead")
     known: Any = source.names if source.names is not None else getattr(model, "feature_names_in_", None)
     names = [str(name) for name in (range(d) if known is None else known)]
     numeric = [j for j, field in enumerate(fields_of(source)) if field.kind != "text"]
@@ -107,33 +109,34 @@ def _columns(model: Any, source: Source, d: int, features: Sequence[Any] | None)
 
 
 def _numbers(source: Source, X: Any) -> Array:
-    """The rows (n, d) as numbers, text as NaN."""
+    """Return the rows (n, d) as numbers, text as NaN."""
     if not isinstance(source, MixedSource):
         return first_rows(X)
     return np.concatenate([numbers_of(rows, np.arange(source.n_features)) for rows in source.rows()])
 
 
-def _levels(model: Any, column: int, values: Array) -> Array:
-    """The values (k,) of a column whose family in naive Bayes takes levels alone; none of any other."""
+def _numeric_categories(model: Any, column: int, values: Array) -> Array:
+    """Return the values (k,) of a column whose family in naive Bayes takes categories alone; none for any other."""
     choices = getattr(model, "features_", None)
     if choices is None or getattr(choices[column], "family", None) not in ("categorical", "bernoulli"):
         return np.empty(0)
     return np.unique(values[np.isfinite(values)])
 
 
-def _nearest(levels: Array, x: Array) -> Array:
-    """The places x (p,) along an axis, or the level nearest to each."""
-    return np.asarray(levels[np.searchsorted((levels[1:] + levels[:-1]) / 2.0, x)]) if levels.size else x
+def _nearest(categories: Array, x: Array) -> Array:
+    """Return the places x (p,) along an axis, or the category nearest to each."""
+    middles = (categories[1:] + categories[:-1]) / 2.0
+    return np.asarray(categories[np.searchsorted(middles, x)]) if categories.size else x
 
 
-def _step(levels: Array) -> float:
-    return float(np.diff(levels).min()) if levels.size > 1 else 0.0
+def _step(categories: Array) -> float:
+    return float(np.diff(categories).min()) if categories.size > 1 else 0.0
 
 
 def _two_columns(features: Sequence[Any] | None, names: list[str], numeric: list[int]) -> list[int]:
-    """The two columns that are asked for, by number; they must hold numbers."""
+    """Return the numbers of the two columns asked for; raise unless they hold numbers."""
     if features is None and len(numeric) < 2:
-        raise DataError(f"X has {len(numeric)} columns of numbers; a plane needs two: columns of text have no axis.")
+        raise DataError(f"X has {len(numeric)} columns of numbers; a plane needs two, and text has no axis")
     given = numeric[:2] if features is None else list(features)
     found = []
     for feature in given:
@@ -143,23 +146,25 @@ def _two_columns(features: Sequence[Any] | None, names: list[str], numeric: list
             found.append(int(feature))
         else:
             raise OptionError(
-                f"features has {feature!r}; columns are {names[:8]}, or numbers from 0 to {len(names) - 1}."
+                f"has {feature!r}; columns are {names[:8]}, or numbers from 0 to {len(names) - 1}", argument="features"
             )
     if len(found) != 2 or found[0] == found[1]:
-        raise OptionError(f"features={given!r} must be two different columns.")
+        raise OptionError("must be two different columns", argument="features", value=given)
     text = [names[j] for j in found if j not in numeric]
     if text:
         raise OptionError(
-            f"features={given!r}: column {text[0]!r} holds text, which has no axis; of numbers are "
-            f"{[names[j] for j in numeric[:8]]}."
+            f"has column {text[0]!r}, which holds text and so has no axis",
+            argument="features",
+            value=given,
+            fix=f"columns of numbers are {[names[j] for j in numeric[:8]]}",
         )
     return found
 
 
 def _range(values: Array, size: int, step: float) -> Array:
-    """Places along an axis: the range of the values and a margin, or half a step between levels if that is more."""
+    """Return places along an axis: the range of the values, and a margin of at least half a step between categories."""
     low, high = np.nanmin(values), np.nanmax(values)
-    reach = max(MARGIN * (high - low), 0.5 * step) or 1.0
+    reach = max(PLANE_MARGIN * (high - low), 0.5 * step) or 1.0
     return np.linspace(low - reach, high + reach, size)
 
 
@@ -184,7 +189,7 @@ def _over_plane(
 
 
 def _proba(model: Any, rows: Array, source: Source, X: Any) -> Array:
-    """Probabilities (n, C) of rows with the names that those of the source have, in a frame if X is one."""
+    """Return the probabilities (n, C) of rows with the names of the source, in a frame if X is one."""
     given: Any = rows
     backend: Any = type(X).__module__.split(".")[0]
     if backend in ("pandas", "polars", "pyarrow"):
@@ -199,10 +204,10 @@ def _proba(model: Any, rows: Array, source: Source, X: Any) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class CalibrationTable:
-    """How often what was predicted with some probability came true, in bins of that probability.
+    """The share of predictions that came true, in bins of their probability.
 
     Attributes:
-        what: whose probability, in words. edges: (b + 1,). weight: (b,) Σw of the rows in each bin.
+        what: the class predicted, in words. edges: (b + 1,). weight: (b,) Σw of the rows in each bin.
         predicted: (b,) mean probability. observed: (b,) share that came true. limits: (b, 2) of that share (Wilson).
         level: the coverage of the limits. brier: mean squared error. error: Σ weight |observed − predicted| / Σ weight.
     """
@@ -220,7 +225,7 @@ class CalibrationTable:
 
 @dataclass(frozen=True, eq=False)
 class ConfusionTable:
-    """Rows of each class by the class they were given.
+    """The rows of each class by the class predicted for them.
 
     Attributes:
         classes: (C,) as text. counts: (C, C) Σw, true classes down, predicted across.
@@ -231,7 +236,7 @@ class ConfusionTable:
 
     @property
     def shares(self) -> Array:
-        """Per cent (C, C) of the rows of each true class; NaN for a class without rows."""
+        """Return per cent (C, C) of the rows of each true class; NaN for a class without rows."""
         total = self.counts.sum(axis=1, keepdims=True)
         return np.asarray(
             100.0 * np.divide(self.counts, total, out=np.full_like(self.counts, np.nan), where=total > 0.0)
@@ -239,26 +244,26 @@ class ConfusionTable:
 
     @property
     def accuracy(self) -> float:
-        """The share of rows that were given their class."""
+        """Return the share of rows whose class was predicted."""
         return float(np.trace(self.counts) / self.counts.sum())
 
 
 def class_codes(model: Any, y: Any, n: int) -> Array:
-    """The number (n,) of each label among the classes of the model; −1 for a class that it does not know."""
+    """Return the position (n,) of each label among the classes of the model; −1 for a class that it does not know."""
     labels = np.asarray(to_numpy(y)).ravel().tolist()
     if len(labels) != n:
-        raise DataError(f"y has {len(labels)} labels, but X has {n} rows; give one a row.")
+        raise DataError(f"y has {len(labels)} labels, but X has {n} rows", fix="give one label per row")
     places = {label: k for k, label in enumerate(np.asarray(model.classes_).tolist())}
     return np.array([places.get(label, -1) for label in labels], dtype=np.intp)
 
 
 def _known_codes(model: Any, y: Any, n: int) -> Array:
-    """`class_codes` of labels that must all be classes of the model."""
+    """Return `class_codes`; raise for labels that are not classes of the model."""
     codes = class_codes(model, y, n)
     if np.any(codes < 0):
         labels, classes = np.asarray(to_numpy(y)).ravel().tolist(), np.asarray(model.classes_).tolist()
-        odd = sorted({str(label) for label, c in zip(labels, codes, strict=True) if c < 0})
-        raise DataError(f"y has classes that the model does not know: {odd[:5]}; its classes are {classes[:8]}.")
+        unknown = sorted({str(label) for label, c in zip(labels, codes, strict=True) if c < 0})
+        raise DataError(f"y has classes that the model does not know: {unknown[:5]}; its classes are {classes[:8]}")
     return codes
 
 
@@ -272,9 +277,9 @@ def calibration(
     level: float = 0.95,
     sample_weight: Any = None,
 ) -> CalibrationTable:
-    """How often predictions came true, in bins of equal width: those of class `label`, or of the class predicted.
+    """Return the share of predictions that came true, in bins of equal width, for class `label` or the one predicted.
 
-    A bin has its upper edge, not its lower one, but for the first, which has both: 0.3 is in the third of ten.
+    A bin includes its upper edge, and only the first its lower one: 0.3 is in the third of ten bins.
     """
     proba = np.asarray(to_numpy(model.predict_proba(X)), dtype=np.float64)
     n, classes = len(proba), np.asarray(model.classes_).tolist()
@@ -288,16 +293,18 @@ def calibration(
         c = classes.index(label)
         p, came, what = proba[:, c], (codes == c).astype(float), f"class {label}"
     else:
-        raise OptionError(f"label={label!r} must be one of the classes {classes[:8]}, or None for the predicted one.")
-    return _binned(p, came, w, edges, checks.real("level", level, 0.0, 1.0), what)
+        raise OptionError(
+            f"must be one of the classes {classes[:8]}, or None for the predicted one", argument="label", value=label
+        )
+    return _calibration_bins(p, came, w, edges, checks.real("level", level, 0.0, 1.0), what)
 
 
-def _binned(p: Array, came: Array, w: Array, edges: Array, level: float, what: str) -> CalibrationTable:
+def _calibration_bins(p: Array, came: Array, w: Array, edges: Array, level: float, what: str) -> CalibrationTable:
     bins = len(edges) - 1
     place = np.searchsorted(edges[1:-1], p)
     weight, sums, true = (np.bincount(place, values, minlength=bins) for values in (w, w * p, w * came))
-    held = np.where(weight > 0.0, weight, np.nan)
-    predicted, observed = sums / held, true / held
+    per_bin = np.where(weight > 0.0, weight, np.nan)
+    predicted, observed = sums / per_bin, true / per_bin
     limits = np.full((bins, 2), np.nan)
     for b in np.flatnonzero(weight > 0.0):
         limits[b] = proportion_intervals(observed[b : b + 1], float(weight[b]), level)[0]
@@ -309,7 +316,7 @@ def _binned(p: Array, came: Array, w: Array, edges: Array, level: float, what: s
 
 
 def confusion(model: Any, X: Any, y: Any, *, sample_weight: Any = None) -> ConfusionTable:
-    """Rows of each class by the class that the model gives them."""
+    """Return the rows of each class by the class that the model predicts."""
     given = np.asarray(model.predict(X))
     n, classes = len(given), np.asarray(model.classes_).tolist()
     true, found = _known_codes(model, y, n), class_codes(model, given, n)
@@ -320,11 +327,11 @@ def confusion(model: Any, X: Any, y: Any, *, sample_weight: Any = None) -> Confu
 
 @dataclass(frozen=True, eq=False)
 class ExplanationTable:
-    """What each feature adds to the log-odds of one row, the largest first.
+    """The part of each feature in the log-odds of one row, the largest first.
 
     Attributes:
-        of, against: the two classes. names: (m,). values: (m,) contributions; the last may stand for all others, then
-            the prior. entries: (m,) what the row holds there, as text; "" where that is no feature, or not known.
+        of, against: the two classes. names: (m,). values: (m,) contributions; the last but one may be the sum of all
+            others, the last is the prior. entries: (m,) the row's own values as text; "" where there are none.
         total: the log-odds.
     """
 
@@ -337,28 +344,28 @@ class ExplanationTable:
 
 
 def explanation(explanation: Any, row: int = 0, *, top: int = 12, entries: tuple[str, ...] = ()) -> ExplanationTable:
-    """One row of what `explain` gave: its `top` features, the sum of the others, and the prior.
+    """Return one row of an `Explanation`: its `top` features, the sum of the others, and the prior.
 
-    `entries` (d,) is what the row holds, as text; () if that is not known.
+    `entries` (d,) are the row's values as text; () if they are not known.
     """
     i = checks.integer("row", row, 0, len(explanation.of) - 1, "the last row")
     most, order = checks.integer("top", top, 1), explanation.order[i]
     shown, values = order[:most], explanation.contributions[i]
     names, numbers = [str(explanation.names[j]) for j in shown], [float(values[j]) for j in shown]
-    held = [entries[j] if entries else "" for j in shown]
+    shown_entries = [entries[j] if entries else "" for j in shown]
     if len(order) > most:
         rest = len(order) - most
-        names, held = [*names, f"{rest} other{'s' * (rest > 1)}"], [*held, ""]
+        names, shown_entries = [*names, f"{rest} other{'s' * (rest > 1)}"], [*shown_entries, ""]
         numbers.append(float(values[order[most:]].sum()))
     table = np.array([*numbers, float(explanation.prior[i])])
     return ExplanationTable(
-        str(explanation.of[i]), str(explanation.against[i]), (*names, "prior"), table, (*held, ""),
+        str(explanation.of[i]), str(explanation.against[i]), (*names, "prior"), table, (*shown_entries, ""),
         float(explanation.log_odds[i]),
     )  # fmt: skip
 
 
 def row_entries(X: Any, row: int) -> tuple[str, ...]:
-    """What row number `row` of X holds (d,), as text: of a frame or of anything with numbers.
+    """Return the values (d,) of a row of X as text: of a frame, or of anything with numbers.
 
     >>> row_entries([[1.0, 2.5], [np.nan, 1e6 / 3]], 1)
     ('missing', '3.333e+05')
@@ -368,11 +375,11 @@ def row_entries(X: Any, row: int) -> tuple[str, ...]:
 
         frame = nw.from_native(X)
         some = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
-        return tuple(map(_said, some.row(row)))
-    return tuple(map(_said, first_rows(X, row + 1)[row].tolist()))
+        return tuple(map(_format_entry, some.row(row)))
+    return tuple(map(_format_entry, first_rows(X, row + 1)[row].tolist()))
 
 
-def _said(entry: Any) -> str:
+def _format_entry(entry: Any) -> str:
     if entry is None or entry != entry:
         return "missing"
     return f"{float(entry):.4g}" if isinstance(entry, float | np.floating) else str(entry)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from eigenlens.cli.errors import fail
-from eigenlens.data.files.paths import expand
+from eigenlens.data.files.paths import expand_paths
 
 __all__ = ["require_files"]
 
@@ -16,4 +16,4 @@ def require_files(*files: str | Sequence[str]) -> None:
     if "-" in named:
         fail("'-' is standard input, and rows are read from files, by some models several times",
                "write it to a file first: … > rows.csv", "data")  # fmt: skip
-    expand(named)
+    expand_paths(named)

@@ -21,7 +21,7 @@ from eigenlens.cli.row_filter import KeptRows, RowTest, find_rows, parse_test
 from eigenlens.cli.scripts import reading_script
 from eigenlens.cli.table_checks import as_classes, as_weights, check_label, is_missing
 from eigenlens.data.column_kinds import ColumnKind
-from eigenlens.data.files.columns import Selection
+from eigenlens.data.files.base import Selection
 from eigenlens.data.files.decode import COMPRESSED
 from eigenlens.data.files.polars import import_polars
 from eigenlens.data.files.scan import FileSource, open_files

@@ -19,7 +19,7 @@ from eigenlens import checks
 from eigenlens.arrays import Array, is_tensor, read_only, to_numpy
 from eigenlens.comparison.jacobian import log_abs_det_jacobian
 from eigenlens.data.coerce import as_source
-from eigenlens.data.rows import picked
+from eigenlens.data.rows import select_rows
 from eigenlens.data.source import Source, accumulate
 from eigenlens.errors import DataError, OptionError
 from eigenlens.estimator.rows import count_rows, map_blocks
@@ -62,6 +62,12 @@ class Comparison:
     def best(self) -> str:
         """The name of the estimator with the largest mean."""
         return self.names[0]
+
+    def margins(self, level: float = 0.95) -> Array:
+        """Return half the widths (m,) of confidence intervals of `behind`, by the normal approximation."""
+        from scipy.special import ndtri
+
+        return np.asarray(float(ndtri(0.5 + 0.5 * checks.real("level", level, 0.0, 1.0))) * self.behind_errors)
 
     def records(self) -> list[dict[str, Any]]:
         """Return one dictionary per estimator, best first, for a frame: `pandas.DataFrame(table.records())`."""
@@ -152,7 +158,7 @@ class _Sliced:
         return _log_density(fitted, self._rows(np.flatnonzero(self.folds == fold)))
 
     def _rows(self, index: Array) -> Any:
-        return picked(self.X, index) if is_tensor(self.X) else _safe_indexing(self.X, index)
+        return select_rows(self.X, index) if is_tensor(self.X) else _safe_indexing(self.X, index)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ There is one vocabulary, `ColumnKind`, and one decision for each container: `fra
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,7 +17,16 @@ from eigenlens.arrays import Array
 from eigenlens.data.categories import declared_categories, encode
 from eigenlens.errors import DataError
 
-__all__ = ["ColumnKind", "Field", "array_kind", "frame_field", "plain_column", "polars_kind", "stored_field"]
+__all__ = [
+    "ColumnKind",
+    "Field",
+    "array_kind",
+    "frame_field",
+    "join_kinds",
+    "plain_column",
+    "polars_kind",
+    "stored_field",
+]
 
 
 class ColumnKind(StrEnum):
@@ -48,6 +57,19 @@ class Field(NamedTuple):
     kind: ColumnKind
     categories: tuple[Any, ...] | None = None
     holds: str = ""
+
+
+def join_kinds(kinds: Iterable[ColumnKind]) -> ColumnKind:
+    """Return the kind of a column that has these kinds in several files; text among numbers is mixed.
+
+    >>> K = ColumnKind
+    >>> join_kinds([K.EMPTY, K.TEXT]), join_kinds([K.NUMBER, K.TEXT]), join_kinds([K.BOOLEAN, K.INTEGER])
+    ('text', 'mixed', 'number')
+    """
+    distinct = set(kinds) - {ColumnKind.EMPTY}
+    if len(distinct) < 2:
+        return distinct.pop() if distinct else ColumnKind.EMPTY
+    return ColumnKind.MIXED if distinct & {ColumnKind.TEXT, ColumnKind.MIXED} else ColumnKind.NUMBER
 
 
 def frame_field(name: Any, column: Any) -> Field:

@@ -1,6 +1,6 @@
-"""Sources over rows that are in memory already: arrays, memory maps, sparse matrices, tensors, frames.
+"""Sources of rows that are in memory (arrays, memory maps, sparse matrices, tensors, frames), and of lazy frames.
 
-Nothing is copied whole. Integers become float64 a block at a time.
+Nothing is copied whole. Integers become float64 one block at a time.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from eigenlens.arrays import Array, namespace, working_dtype
 from eigenlens.data.source import BLOCK_BYTES, Block, Progress, S, Source
 from eigenlens.errors import DataError
 
-__all__ = ["ArraySource", "FrameSource", "LazySource", "Mapped", "SparseSource", "TensorSource"]
+__all__ = ["ArraySource", "FrameSource", "LazySource", "MappedSource", "SparseSource", "TensorSource"]
 
 
 VIEW_BYTES = 1 << 30
-"""The size of a block that is a mere view: large, because it costs nothing."""
+"""The size of a block that is a view of rows in memory: large, because it costs nothing."""
 
 
 def _block_rows(n_features: int, itemsize: int, block_rows: int | None, target: int = BLOCK_BYTES) -> int:
@@ -46,7 +46,7 @@ class ArraySource(Source):
         self._step = _block_rows(self.n_features, X.dtype.itemsize, block_rows, VIEW_BYTES if free else BLOCK_BYTES)
 
     def rows(self) -> Iterator[Array]:
-        """Views of the array; only integers are converted, and float32 is left alone."""
+        """Yield views of the array; only integers are converted, and float32 stays float32."""
         X = np.asarray(self.array)
         for start in range(0, X.shape[0], self._step):
             yield np.asarray(X[start : start + self._step], dtype=self.dtype)
@@ -72,7 +72,7 @@ class SparseSource(Source):
         return float(self.matrix.nnz) / max(1, self.matrix.shape[0] * self.matrix.shape[1])
 
     def rows(self) -> Iterator[Any]:
-        """CSR slices whose values and column indices are views of the whole matrix's."""
+        """Yield CSR slices whose values and column indices are views of the whole matrix's."""
         m = self.matrix
         if self._step >= m.shape[0] and m.dtype == self.dtype:
             yield m
@@ -99,7 +99,7 @@ class TensorSource(Source):
         self._step = _block_rows(self.n_features, self.dtype.itemsize, block_rows, VIEW_BYTES)
 
     def rows(self) -> Iterator[Any]:
-        """Views of the tensor; integers are converted a block at a time."""
+        """Yield views of the tensor; integers are converted one block at a time."""
         xp = namespace(self.tensor)
         dtype = xp.float32 if self.dtype == np.float32 else xp.float64
         for start in range(0, self.tensor.shape[0], self._step):
@@ -107,7 +107,7 @@ class TensorSource(Source):
 
 
 class FrameSource(Source):
-    """Rows of a pandas, Polars or PyArrow frame of numeric columns, converted a block at a time."""
+    """Rows of a pandas, Polars or PyArrow frame of numeric columns, converted one block at a time."""
 
     in_memory = True
 
@@ -117,7 +117,7 @@ class FrameSource(Source):
         names = [str(name) for name in getattr(frame, "columns", ())]
         if len(set(names)) < len(names):
             twice = next(name for i, name in enumerate(names) if name in names[:i])
-            raise DataError(f"X has two columns named {twice!r}; give them different names.")
+            raise DataError(f"X has two columns named {twice!r}", columns=[twice], fix="give them different names")
         self.frame = nw.from_native(frame, eager_only=True)
         self.n_rows, self.n_features = self.frame.shape
         self.names = tuple(map(str, self.frame.columns))
@@ -128,7 +128,7 @@ class FrameSource(Source):
         self._step = _block_rows(self.n_features, self.dtype.itemsize, block_rows)
 
     def rows(self) -> Iterator[Array]:
-        """Arrays in column order, as frames keep their columns; nulls become NaN."""
+        """Yield arrays in column order, as frames keep their columns; nulls become NaN."""
         assert self.n_rows is not None
         for start in range(0, self.n_rows, self._step):
             part = self.frame[start : start + self._step]
@@ -139,9 +139,9 @@ class FrameSource(Source):
 
 
 class LazySource(Source):
-    """Rows of a Polars LazyFrame of numeric columns, collected a block at a time.
+    """Rows of a Polars LazyFrame of numeric columns, collected in batches and in order by Polars.
 
-    Rows are collected in batches by Polars' streaming engine, in order; nothing is held but the batch.
+    Every pass runs the query anew, and only the batch is in memory.
     """
 
     reads_ahead = True
@@ -161,7 +161,7 @@ class LazySource(Source):
         self._step = _block_rows(self.n_features, self.dtype.itemsize, block_rows)
 
     def rows(self) -> Iterator[Array]:
-        """Arrays in column order; nulls become NaN."""
+        """Yield arrays in column order; nulls become NaN."""
         import polars as pl
 
         kind = pl.Float32 if self.dtype == np.float32 else pl.Float64
@@ -172,7 +172,7 @@ class LazySource(Source):
             yield rows
 
 
-class Mapped(Source):
+class MappedSource(Source):
     """The rows of another source, each block passed through a function that keeps its shape and gives float64."""
 
     def __init__(self, source: Source, function: Callable[[Any], Array]) -> None:
@@ -182,11 +182,11 @@ class Mapped(Source):
         self.dtype = np.dtype(np.float64)
 
     def rows(self) -> Iterator[Array]:
-        """The mapped blocks."""
+        """Yield the blocks after the function."""
         return map(self.function, self.source.rows())
 
     def fold(self, summarise: Callable[[Block], S], progress: Progress | None = None, label: str = "") -> S:
-        """The fold of the source behind, where its rows are."""
+        """Fold the source behind, where its rows are."""
         through = partial(_summarise_mapped, function=self.function, summarise=summarise)
         return self.source.weighted(self.weight).fold(through, progress, label)
 
@@ -196,7 +196,7 @@ def _summarise_mapped(block: Block, function: Callable[[Any], Array], summarise:
 
 
 def _floats(column: Any) -> Array:
-    """The column as floats, its nulls as NaN."""
+    """Return a column as floats, its nulls as NaN."""
     import narwhals.stable.v2 as nw
 
     if column.dtype == nw.Boolean:
@@ -206,7 +206,7 @@ def _floats(column: Any) -> Array:
 
 
 def _require_numbers(name: str, column: Any) -> None:
-    """Refuse a column that does not hold numbers, naming the first value that is none."""
+    """Raise for a column that does not hold numbers, naming the first value that is not one."""
     import narwhals.stable.v2 as nw
 
     if column.dtype.is_numeric() or column.dtype == nw.Boolean:
@@ -215,9 +215,8 @@ def _require_numbers(name: str, column: Any) -> None:
     bad = [i for i, value in enumerate(values) if value is not None and not _is_number(value)]
     if bad or column.dtype != nw.Object:
         what = f"{values[bad[0]]!r} in row {bad[0] + 1}" if bad else f"dtype {column.dtype}"
-        raise DataError(
-            f"column {name!r} does not hold numbers ({what}); leave it out of X, or convert it to numbers first."
-        )
+        fix = "leave it out of X, or convert it to numbers first"
+        raise DataError(f"column {name!r} does not hold numbers ({what})", columns=[name], fix=fix)
 
 
 def _is_number(value: Any) -> bool:

@@ -1,6 +1,7 @@
-"""The rows that count: those of positive weight. What stands in a row of weight 0, NaN or infinity, says nothing.
+"""Rows with positive weight, random rows, and rows by number.
 
-Rows in memory for methods that need entries, not moments: all, a random sample, or those of given numbers.
+A row of weight 0 is absent, whatever its entries, NaN and infinity among them. Methods that need entries rather than
+moments take rows into memory here: all of them, a random sample, or those of given numbers.
 """
 
 from __future__ import annotations
@@ -18,25 +19,36 @@ from eigenlens.arrays import Array, dense, is_sparse, is_tensor, namespace
 from eigenlens.data.memory import ArraySource, SparseSource, TensorSource
 from eigenlens.data.source import BLOCK_BYTES, Block, Progress, S, Source, accumulate
 
-__all__ = ["Counted", "counted", "dense_rows", "draw_rows", "picked", "row_count", "stacked", "take_rows"]
+__all__ = [
+    "ROW_LOOKUPS",
+    "PositiveWeightRows",
+    "dense_rows",
+    "draw_rows",
+    "positive_weight_rows",
+    "row_count",
+    "select_rows",
+    "stack_rows",
+    "take_rows",
+]
 
 
-def counted(source: Source) -> Source:
-    """The rows of positive weight, sparse ones in blocks that are small (16 MB) when they are made dense.
+def positive_weight_rows(source: Source) -> Source:
+    """Return the rows with positive weight, sparse ones in blocks that are small (16 MB) when they are made dense.
 
     >>> from eigenlens.data.memory import ArraySource
-    >>> source = counted(ArraySource(np.array([[1.0], [np.nan], [3.0]])).weighted(np.array([1.0, 0.0, 2.0])))
+    >>> source = ArraySource(np.array([[1.0], [np.nan], [3.0]])).weighted(np.array([1.0, 0.0, 2.0]))
+    >>> source = positive_weight_rows(source)
     >>> source.n_rows, [block.rows.ravel().tolist() for block in source.blocks()]
     (2, [[1.0, 3.0]])
     """
     if isinstance(source, SparseSource):
         small = SparseSource(source.matrix, names=source.names, block_rows=_portion(source.n_features))
         source = small.weighted(source.weight)
-    return source if source.weight is None or np.all(source.weight > 0.0) else Counted(source)
+    return source if source.weight is None or np.all(source.weight > 0.0) else PositiveWeightRows(source)
 
 
-class Counted(Source):
-    """The rows of positive weight of another source, which has weights."""
+class PositiveWeightRows(Source):
+    """The rows with positive weight of another source, which has weights."""
 
     def __init__(self, source: Source) -> None:
         assert source.weight is not None
@@ -48,25 +60,25 @@ class Counted(Source):
         self.in_memory, self.reads_ahead = source.in_memory, source.reads_ahead
 
     def rows(self) -> Iterator[Any]:
-        """One pass over the rows that count."""
+        """Yield the rows with positive weight."""
         return (block.rows for block in self.blocks())
 
     def blocks(self) -> Iterator[Block]:
-        """The same with their weights, in portions of about 16 MB."""
+        """Yield the same rows with their weights, in portions of about 16 MB."""
         return (portion for block in self.source.blocks() for portion in _portions(block))
 
     def weighted(self, weight: Array | None) -> Self:
-        """The rows that count, row i of them counting weight[i] times."""
+        """Return these rows, row i of them counting weight[i] times."""
         full = np.zeros(self._counts.size)
         full[self._counts] = 1.0 if weight is None else weight
         return type(self)(self.source.weighted(full))
 
     def fold(self, summarise: Callable[[Block], S], progress: Progress | None = None, label: str = "") -> S:
-        """The fold of the source behind, where its rows are."""
-        return self.source.fold(partial(_summarise_counted, summarise=summarise), progress, label)
+        """Fold the source behind, where its rows are."""
+        return self.source.fold(partial(_summarise_positive, summarise=summarise), progress, label)
 
 
-def _summarise_counted(block: Block, summarise: Callable[[Block], S]) -> S:
+def _summarise_positive(block: Block, summarise: Callable[[Block], S]) -> S:
     if not np.any(block.weight > 0.0):
         return summarise(Block(block.rows[:0], block.weight[:0]))
     return functools.reduce(operator.add, map(summarise, _portions(block)))
@@ -78,19 +90,20 @@ def _portions(block: Block) -> Iterator[Block]:
         weight = block.weight[start : start + step]
         counts = np.flatnonzero(weight > 0.0)
         if counts.size:
-            yield Block(picked(block.rows[start : start + step], counts), weight[counts])
+            yield Block(select_rows(block.rows[start : start + step], counts), weight[counts])
 
 
 def _portion(d: int) -> int:
-    """Rows whose dense form takes a block."""
+    """Return the number of rows whose dense form takes a block."""
     return max(1, BLOCK_BYTES // (8 * d))
 
 
-MAX_ENTRIES = 50_000_000
+MAX_DENSE_ENTRIES = 50_000_000
+"""Entries of a dense sample of rows: 400 MB of float64."""
 
 
-def dense_rows(source: Source, rng: np.random.Generator, limit: int = MAX_ENTRIES) -> tuple[Array, Array | None]:
-    """Rows (m, d) as float64 and their weights (m,) or None; a random subset of rows if n d exceeds `limit`.
+def dense_rows(source: Source, rng: np.random.Generator, limit: int = MAX_DENSE_ENTRIES) -> tuple[Array, Array | None]:
+    """Return rows (m, d) as float64 and their weights (m,) or None; a random subset if n d exceeds `limit`.
 
     >>> from eigenlens.data.memory import ArraySource
     >>> dense_rows(ArraySource(np.eye(100)), np.random.default_rng(0), limit=1000)[0].shape[1]
@@ -108,7 +121,7 @@ def dense_rows(source: Source, rng: np.random.Generator, limit: int = MAX_ENTRIE
 
 
 def row_count(source: Source) -> int:
-    """The number n of rows, counted in a pass of its own where the source does not know it."""
+    """Return the number n of rows, counted in a pass of its own where the source does not know it."""
     return source.n_rows if source.n_rows is not None else accumulate(source, _length)
 
 
@@ -117,7 +130,7 @@ def _length(block: Block) -> int:
 
 
 def draw_rows(mass: Array, count: int, rng: np.random.Generator) -> Array:
-    """Rows (count,) drawn independently with probabilities proportional to `mass` (n,); weights draw as copies do.
+    """Draw rows (count,) independently with probabilities proportional to `mass` (n,); weights draw as copies do.
 
     >>> draw_rows(np.array([0.0, 2.0, 0.0]), 3, np.random.default_rng(0))
     array([1, 1, 1])
@@ -128,33 +141,34 @@ def draw_rows(mass: Array, count: int, rng: np.random.Generator) -> Array:
 
 
 def take_rows(source: Source, index: Array, n: int, progress: Progress | None = None) -> Any:
-    """The rows (c, d) of these numbers out of n: looked up where rows are in memory, else picked out in one pass."""
+    """Return the rows (c, d) of these numbers out of n: looked up where rows are in memory, else in one pass."""
     wanted, place = np.unique(index, return_inverse=True)
-    look_up = LOOK_UP.get(type(source))
-    return picked(_picked_out(source, wanted, n, progress) if look_up is None else look_up(source, wanted), place)
+    look_up = ROW_LOOKUPS.get(type(source))
+    found = _collect_marked(source, wanted, n, progress) if look_up is None else look_up(source, wanted)
+    return select_rows(found, place)
 
 
-def _picked_out(source: Source, wanted: Array, n: int, progress: Progress | None) -> Any:
+def _collect_marked(source: Source, wanted: Array, n: int, progress: Progress | None) -> Any:
     mark = np.zeros(n)
-    mark[wanted] = 1.0  # blocks do not know where they stand, but their weights come with them
-    return stacked(accumulate(source.weighted(mark), _marked, progress, "fetching landmarks"))
+    mark[wanted] = 1.0  # blocks do not know their row numbers, but their weights come with them
+    return stack_rows(accumulate(source.weighted(mark), _marked, progress, "fetching landmarks"))
 
 
 def _marked(block: Block) -> tuple[Any, ...]:
     inside = np.flatnonzero(block.weight)
-    return (picked(block.rows, inside),) if inside.size else ()
+    return (select_rows(block.rows, inside),) if inside.size else ()
 
 
-def picked(rows: Any, index: Any) -> Any:
-    """The rows (c, d) of these numbers, of any kind."""
+def select_rows(rows: Any, index: Any) -> Any:
+    """Return the rows (c, d) of these numbers, of an array, a sparse matrix or a tensor."""
     if not is_tensor(rows):
         return rows[index]
     xp = namespace(rows)
     return xp.take(rows, xp.asarray(np.asarray(index), device=rows.device), axis=0)
 
 
-def stacked(parts: tuple[Any, ...]) -> Any:
-    """Rows of one kind under each other."""
+def stack_rows(parts: tuple[Any, ...]) -> Any:
+    """Return blocks of rows of one kind as one block, one below the other."""
     if is_sparse(parts[0]):
         return sparse.csr_matrix(sparse.vstack(parts, format="csr"))
     return namespace(parts[0]).concat(parts, axis=0)
@@ -162,12 +176,12 @@ def stacked(parts: tuple[Any, ...]) -> Any:
 
 def _tensor_rows(source: TensorSource, index: Array) -> Any:
     xp = namespace(source.tensor)
-    return xp.astype(picked(source.tensor, index), getattr(xp, source.dtype.name))
+    return xp.astype(select_rows(source.tensor, index), getattr(xp, source.dtype.name))
 
 
-LOOK_UP: dict[type[Source], Callable[[Any, Array], Any]] = {
+ROW_LOOKUPS: dict[type[Source], Callable[[Any, Array], Any]] = {
     ArraySource: lambda source, index: np.asarray(source.array[index], dtype=source.dtype),
     SparseSource: lambda source, index: source.matrix[index].astype(source.dtype),
     TensorSource: _tensor_rows,
 }
-"""Sources whose rows can be had by number."""
+"""How rows are taken by number, of the sources that hold them in memory."""

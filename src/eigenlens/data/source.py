@@ -1,7 +1,7 @@
 """A Source is a re-iterable stream of row blocks; `accumulate` folds it with `+`.
 
-Everything the package fits reads its rows through these two, so chunked, sparse, weighted, filed and
-distributed rows are one case. Two passes over a source give the same rows in the same order.
+Every model reads its rows through these two, so rows that are chunked, sparse, weighted, in files or
+distributed are one case. Two passes over a source give the same rows in the same order.
 """
 
 from __future__ import annotations
@@ -80,10 +80,10 @@ class Source(ABC):
 
     @abstractmethod
     def rows(self) -> Iterator[Any]:
-        """One pass over the rows: arrays (b, d) in order, missing entries NaN."""
+        """Yield the rows: arrays (b, d) in order, missing entries NaN."""
 
     def blocks(self) -> Iterator[Block]:
-        """One pass: the rows with their weights.
+        """Yield the rows with their weights.
 
         >>> from eigenlens.data.memory import ArraySource
         >>> source = ArraySource(np.ones((5, 2)), block_rows=3).weighted(np.arange(5.0))
@@ -97,17 +97,17 @@ class Source(ABC):
             start = stop
 
     def table(self) -> Source:
-        """The same rows for a model that takes text: one that holds some gives it here, and refuses it in `rows`."""
+        """Return the same rows for a model that takes text; `rows` of a source that has some raises."""
         return self
 
     def weighted(self, weight: np.ndarray[Any, np.dtype[np.float64]] | None) -> Self:
-        """The same rows, row i counting weight[i] times."""
+        """Return the same rows, row i counting weight[i] times."""
         other = copy.copy(self)
         other.weight = weight
         return other
 
     def fold(self, summarise: Callable[[Block], S], progress: Progress | None = None, label: str = "") -> S:
-        """Sum of `summarise(block)` over one pass. A cluster overrides this with a tree of sums."""
+        """Return the sum of `summarise(block)` over one pass. A cluster overrides this with a tree of sums."""
         stream = read_ahead(self.blocks()) if self.reads_ahead else self.blocks()
         total: S | None = None
         done = 0
@@ -118,7 +118,7 @@ class Source(ABC):
             if progress is not None:
                 progress(done, self.n_rows, label)
         if total is None:
-            raise DataError("X has 0 rows; at least 1 is needed.")
+            raise DataError("has 0 rows; at least 1 is needed", argument="X")
         return total
 
 
@@ -139,7 +139,7 @@ def accumulate(
 
 
 def read_ahead(blocks: Iterator[Block], depth: int = 1) -> Iterator[Block]:
-    """The same blocks, fetched by a second thread while the first works on what came before.
+    """Yield the same blocks, fetched by a second thread while the first works on the block before.
 
     At most `depth` blocks wait; an error of the reader is raised here; leaving early stops the reader.
     """

@@ -16,18 +16,18 @@ from eigenlens.data.categories import EncodedColumn, encode, encode_numbers
 from eigenlens.data.column_kinds import Field
 
 __all__ = [
-    "EXACT",
+    "EXACT_FLOAT_LIMIT",
     "MixedRows",
     "codes_of",
+    "exceeds_float_precision",
     "integers_of",
     "is_integer",
-    "large",
+    "join_text_columns",
     "mixed_rows",
     "numbers_of",
-    "with_text",
 ]
 
-EXACT = 2.0**53
+EXACT_FLOAT_LIMIT = 2.0**53
 """Below this whole numbers are floats without rounding."""
 
 
@@ -59,7 +59,7 @@ class MixedRows:
         """Whether a column has codes for integers that floats would round."""
         categories = self.categories[-1 - self.places[column]] if self.places[column] < 0 else ()
         return all(isinstance(category, int) for category in categories) and any(
-            abs(category) >= EXACT for category in categories
+            abs(category) >= EXACT_FLOAT_LIMIT for category in categories
         )
 
     def __getitem__(self, rows: Any) -> MixedRows:
@@ -83,7 +83,7 @@ def mixed_rows(columns: Sequence[Any], fields: Sequence[Field]) -> MixedRows:
     return _placed(numbers, encoded, [isinstance(part, EncodedColumn) for part in kept])
 
 
-def with_text(
+def join_text_columns(
     numbers: Array, text: Sequence[Any], fields: Sequence[Field], exact: Mapping[int, EncodedColumn] | None = None
 ) -> MixedRows:
     """A block of the columns of numbers (b, p) and those of text, (b,) each, which are encoded here.
@@ -121,19 +121,19 @@ def _values(column: Any, kind: str) -> Array | EncodedColumn:
     if values.dtype.kind in "iu":
         return values
     floats = _numbers(values)
-    return encode(column) if kind == "integer" and large(floats) else floats
+    return encode(column) if kind == "integer" and exceeds_float_precision(floats) else floats
 
 
 def _exact(values: Array) -> Array | EncodedColumn:
     """Integers that stand among floats: as such, or as codes where they would be rounded."""
-    return encode_numbers(values) if values.dtype.kind in "iu" and large(values) else values
+    return encode_numbers(values) if values.dtype.kind in "iu" and exceeds_float_precision(values) else values
 
 
-def large(values: Array) -> bool:
+def exceeds_float_precision(values: Array) -> bool:
     """Whether floats round whole numbers of this size."""
     if not values.size or (values.dtype.kind in "iu" and values.itemsize < 8):
         return False
-    return bool(np.nanmax(values, initial=0) >= EXACT or np.nanmin(values, initial=0) <= -EXACT)
+    return bool(np.nanmax(values, initial=0) >= EXACT_FLOAT_LIMIT or np.nanmin(values, initial=0) <= -EXACT_FLOAT_LIMIT)
 
 
 def _read(column: Any) -> Array:

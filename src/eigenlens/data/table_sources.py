@@ -18,7 +18,7 @@ __all__ = ["IntegerSource", "MixedSource", "UniformSource", "is_uniform"]
 
 
 class MixedSource(Source):
-    """Rows of named columns of different kinds, cut and encoded a block at a time.
+    """Rows of named columns of different kinds, cut and encoded one block at a time.
 
     >>> import pandas as pd
     >>> source = MixedSource.of_frame(pd.DataFrame({"a": [1.5, None], "b": ["x", "y"]}))
@@ -45,14 +45,14 @@ class MixedSource(Source):
         self._step = block_rows or max(1, BLOCK_BYTES // (8 * max(1, self.n_features)))
 
     def rows(self) -> Iterator[MixedRows]:
-        """One pass over the rows."""
+        """Yield the rows as blocks of numbers and codes."""
         assert self.n_rows is not None
         for start in range(0, self.n_rows, self._step):
             stop = min(start + self._step, self.n_rows)
             yield mixed_rows(self._cut(start, stop, range(self.n_features)), self.fields)
 
     def part(self, columns: Sequence[int], n_rows: int | None = None) -> MixedSource:
-        """Some columns, by number, of all rows or of the first; the others are not read."""
+        """Return some columns, by number, of all rows or of the first; the others are not read."""
         assert self.n_rows is not None
         least, fields = min(self.n_rows, n_rows or self.n_rows), [self.fields[j] for j in columns]
 
@@ -63,10 +63,10 @@ class MixedSource(Source):
 
     @classmethod
     def of_frame(cls, frame: Any, *, block_rows: int | None = None) -> MixedSource:
-        """The columns of a pandas, Polars or Arrow frame."""
+        """Return a source of the columns of a pandas, Polars or Arrow frame."""
         import narwhals.stable.v2 as nw
 
-        _refuse_names(list(map(str, getattr(frame, "column_names", None) or frame.columns)), len(frame))
+        _check_names(list(map(str, getattr(frame, "column_names", None) or frame.columns)), len(frame))
         table = nw.from_native(_without_sparse(frame), eager_only=True)
         fields = [frame_field(name, column) for name, column in zip(table.columns, table.iter_columns(), strict=True)]
         kept = [_in_place(column) for column in table.iter_columns()]
@@ -78,12 +78,12 @@ class MixedSource(Source):
 
     @classmethod
     def of_lazy(cls, frame: Any, *, block_rows: int | None = None) -> MixedSource:
-        """The columns of a Polars LazyFrame, collected a block at a time."""
+        """Return a source of the columns of a Polars LazyFrame, collected one block at a time."""
         import narwhals.stable.v2 as nw
         import polars as pl
 
         empty = nw.from_native(frame.head(0).collect(), eager_only=True)
-        _refuse_objects(empty)
+        _check_types(empty)
         fields = [frame_field(name, empty[name]) for name in empty.columns]
         n = int(frame.select(pl.len()).collect().item())
 
@@ -95,7 +95,7 @@ class MixedSource(Source):
 
     @classmethod
     def of_columns(cls, columns: Sequence[Array], names: Sequence[Any] | None = None) -> MixedSource:
-        """Columns (n,) of NumPy arrays, each of its own kind; arrays of objects hold numbers if all of them are."""
+        """Return a source of NumPy columns (n,), each of its own kind; objects that are all numbers are numbers."""
         labels = range(len(columns)) if names is None else names
         kept = [plain_column(column) for column in columns]
         fields = [Field(name, array_kind(name, column)) for name, column in zip(labels, kept, strict=True)]
@@ -121,13 +121,13 @@ class UniformSource(Source):
         self.frame = frame
         self.n_rows, self.n_features = frame.shape
         self.names = tuple(map(str, frame.columns))
-        _refuse_names(self.names, len(frame))
+        _check_names(self.names, len(frame))
         self.dtype = np.dtype(np.float64)
         kind = array_kind("", np.empty(0, dtype=frame.dtypes.iloc[0]))
         self.fields = tuple(Field(name, kind, (False, True) if kind == "boolean" else None) for name in frame.columns)
 
     def rows(self) -> Iterator[Array]:
-        """Blocks of rows."""
+        """Yield blocks of rows."""
         some = self.frame.iloc[:1]
         views = np.may_share_memory(some.to_numpy(), some.to_numpy())
         step = max(1, (VIEW_BYTES if views else BLOCK_BYTES) // (8 * self.n_features))
@@ -136,7 +136,7 @@ class UniformSource(Source):
 
 
 def is_uniform(frame: Any) -> bool:
-    """Whether a frame is pandas' and all its columns have one NumPy type of numbers."""
+    """Return whether a frame is pandas' and all its columns have one NumPy type of numbers."""
     if type(frame).__module__.split(".")[0] != "pandas" or not frame.shape[1]:
         return False
     first = frame.dtypes.iloc[0]
@@ -145,7 +145,7 @@ def is_uniform(frame: Any) -> bool:
 
 
 class IntegerSource(Source):
-    """Rows of an array (n, d) of integers or booleans, as views of what they are: codes stay codes.
+    """Rows of an array (n, d) of integers or booleans, as views: codes stay codes.
 
     >>> next(IntegerSource(np.array([[1, 2]])).rows())
     array([[1, 2]])
@@ -162,7 +162,7 @@ class IntegerSource(Source):
         )
 
     def rows(self) -> Iterator[Array]:
-        """The array itself; of a memory map, pieces of it."""
+        """Yield the array itself; of a memory map, pieces of it."""
         step = max(1, BLOCK_BYTES // (self.array.itemsize * max(1, self.n_features)))
         step = step if isinstance(self.array, np.memmap) else max(1, len(self.array))
         for start in range(0, len(self.array), step):
@@ -170,33 +170,32 @@ class IntegerSource(Source):
 
 
 def _in_place(column: Any) -> Any:
-    """A narwhals column; of pandas' with a NumPy type the array itself, whose slices cost nothing."""
+    """Return a narwhals column; of pandas' with a NumPy type the array itself, whose slices cost nothing."""
     native = column.to_native()
     pandas = type(native).__module__.split(".")[0] == "pandas" and isinstance(native.dtype, np.dtype)
     return native.to_numpy() if pandas else column
 
 
 def _without_sparse(frame: Any) -> Any:
-    """A pandas frame whose sparse columns are dense: only their values count here. Any other frame is itself."""
+    """Return a pandas frame with its sparse columns made dense; any other frame unchanged."""
     if type(frame).__module__.split(".")[0] != "pandas":
         return frame
     kinds = {name: kind.subtype for name, kind in frame.dtypes.items() if type(kind).__name__ == "SparseDtype"}
     return frame.astype(kinds) if kinds else frame
 
 
-def _refuse_names(names: Sequence[str], n: int) -> None:
+def _check_names(names: Sequence[str], n: int) -> None:
     if not names:
-        raise DataError(f"X has 0 feature(s) (shape=({n}, 0)) while a minimum of 1 is required: it has no column.")
+        # The words that scikit-learn's checks of estimators look for.
+        raise DataError(f"has 0 feature(s) (shape=({n}, 0)) while a minimum of 1 is required", argument="X")
     if len(set(names)) < len(names):
         twice = next(name for i, name in enumerate(names) if name in names[:i])
-        raise DataError(f"X has two columns named {twice!r}; give them different names.")
+        raise DataError(f"X has two columns named {twice!r}", columns=[twice], fix="give them different names")
 
 
-def _refuse_objects(table: Any) -> None:
+def _check_types(table: Any) -> None:
     """Raise where a column of a lazy frame has no type that says what it holds."""
     untyped = [name for name, dtype in table.schema.items() if str(dtype) == "Object"]
     if untyped:
-        raise DataError(
-            f"column {untyped[0]!r} of a LazyFrame holds Python objects, whose kind only their values show: give "
-            "X.collect(), or cast it."
-        )
+        what = f"column {untyped[0]!r} of a LazyFrame holds Python objects, whose kind only their values show"
+        raise DataError(what, columns=untyped[:1], fix="give X.collect(), or cast it")

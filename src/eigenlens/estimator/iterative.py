@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from eigenlens.arrays import Array, Like
-from eigenlens.data.rows import counted
+from eigenlens.data.rows import positive_weight_rows
 from eigenlens.data.source import Source
 from eigenlens.errors import OptionError
 from eigenlens.estimator.rows import validate_rows
@@ -78,7 +78,7 @@ class IterativeFit(Generic[F]):
                 )
             return self._fitted_likelihood()
         check_is_fitted(self)
-        source = counted(validate_rows(self, X, sample_weight))
+        source = positive_weight_rows(validate_rows(self, X, sample_weight))
         found = self._density_and_presence(source)
         weight = np.ones(len(found)) if source.weight is None else source.weight
         return float(weight @ found[:, 0]), float(weight @ found[:, 1])

@@ -14,7 +14,7 @@ from eigenlens.arrays import Array, dense, is_sparse, namespace
 from eigenlens.data.coerce import as_source, explain_nonfinite
 from eigenlens.data.memory import FrameSource, LazySource
 from eigenlens.data.rows import row_count as count_rows
-from eigenlens.data.rows import stacked
+from eigenlens.data.rows import stack_rows
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError, OptionError
 from eigenlens.stats.moments import Moments
@@ -113,7 +113,7 @@ def map_blocks(source: Source, function: Callable[[Array], Array]) -> Array:
 def collect_rows(source: Source) -> Any:
     """Return all rows in memory as an array, a CSR matrix or a tensor; NaN and infinities raise an error."""
     parts = list(source.rows())
-    rows = parts[0] if len(parts) == 1 else stacked(tuple(parts))
+    rows = parts[0] if len(parts) == 1 else stack_rows(tuple(parts))
     entries = rows.data if is_sparse(rows) else rows
     if not bool(namespace(entries).all(namespace(entries).isfinite(entries))):
         raise explain_nonfinite(source)

@@ -17,7 +17,7 @@ from scipy.linalg import blas, lapack
 
 from eigenlens.arrays import Array
 from eigenlens.data.coerce import explain_nonfinite
-from eigenlens.data.rows import LOOK_UP, draw_rows, picked, stacked, take_rows
+from eigenlens.data.rows import ROW_LOOKUPS, draw_rows, select_rows, stack_rows, take_rows
 from eigenlens.data.source import Block, Progress, Source, accumulate
 from eigenlens.errors import ResourceError
 from eigenlens.kernel_pca.kernels.base import Kernel
@@ -151,7 +151,7 @@ class Landmarks:
         m, c = self.size, len(index)
         larger = np.zeros((m + c, m + c), order="F")
         larger[:m, :m], larger[m:] = self.factor, factor
-        together = stacked((self.rows, rows) if m else (rows,))
+        together = stack_rows((self.rows, rows) if m else (rows,))
         return replace(self, rows=together, factor=larger, index=np.append(self.index, index))
 
 
@@ -352,7 +352,7 @@ def _round(
         return found
     drawn, bars = choice.draw(residual, weight, 4 * (target - found.size) + SPARE_PROPOSALS, rng)
     rows = take_rows(source, drawn, n, progress)
-    found, start = replace(found, passes=found.passes + (type(source) not in LOOK_UP)), 0
+    found, start = replace(found, passes=found.passes + (type(source) not in ROW_LOOKUPS)), 0
     with single_threaded_map(thread_count()):
         while start < len(drawn) and found.size < target:
             part = slice(start, start + choice.at_once(target - found.size))
@@ -377,7 +377,7 @@ def _extend(found: Landmarks, rows: Any, index: Array, bars: Array, choice: Pivo
     kept, factor = choice.eliminate(H, bars, most - found.size)
     if not kept.size:
         return found
-    return found.extended(picked(rows, kept), index[kept], np.hstack([G[kept], factor]))
+    return found.extended(select_rows(rows, kept), index[kept], np.hstack([G[kept], factor]))
 
 
 def _in_turn(H: Array, bars: Array, most: int) -> tuple[Array, Array]:

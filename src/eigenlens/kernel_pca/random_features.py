@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from eigenlens.arrays import Array, is_sparse, is_tensor, namespace
-from eigenlens.data.rows import LOOK_UP, draw_rows, row_count, take_rows
+from eigenlens.data.rows import ROW_LOOKUPS, draw_rows, row_count, take_rows
 from eigenlens.data.source import Progress, Source
 from eigenlens.errors import OptionError
 from eigenlens.kernel_pca.kernels.base import Kernel
@@ -79,7 +79,7 @@ def draw_fourier_features(
     sample = take_rows(source, drawn, n, progress)
     frequencies = FREQUENCIES[kernel.name](kernel, (int(n_landmarks) + 1) // 2, source.n_features, rng)
     rows = _beside(sample, np.vstack([_origin(sample), frequencies]), source.dtype)
-    passes = (source.n_rows is None) + (type(source) not in LOOK_UP)
+    passes = (source.n_rows is None) + (type(source) not in ROW_LOOKUPS)
     return FourierMap(FourierFeatures(), rows, _pair_error(kernel, rows, sample), passes)
 
 

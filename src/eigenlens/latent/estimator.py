@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from eigenlens import checks
 from eigenlens.arrays import Array, Like, dense, is_tensor, to_numpy
 from eigenlens.data.coerce import as_source, explain_nonfinite
-from eigenlens.data.rows import picked
+from eigenlens.data.rows import select_rows
 from eigenlens.data.source import BLOCK_BYTES, Source
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.errors import DataError
@@ -255,7 +255,7 @@ def _latent_means(rows: Any, model: LinearGaussian, turn: Array | None, V: Array
             return found
         step = max(1, BLOCK_BYTES // (8 * model.mean.size))  # only these rows become dense, a few at a time
         parts = [gaps[start : start + step] for start in range(0, gaps.size, step)]
-        means = np.concatenate([_turned(model.posterior(dense(picked(rows, part)))[0], turn) for part in parts])
+        means = np.concatenate([_turned(model.posterior(dense(select_rows(rows, part)))[0], turn) for part in parts])
     if not np.all(np.isfinite(means)):
         raise explain_nonfinite(as_source(rows))
     values = np.array(to_numpy(found))

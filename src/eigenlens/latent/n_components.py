@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array, dense
-from eigenlens.data.rows import picked, row_count
+from eigenlens.data.rows import row_count, select_rows
 from eigenlens.data.source import Block, Source, accumulate
 from eigenlens.errors import DataError, OptionError
 from eigenlens.missing.result import LatentFit, free_parameters
@@ -160,7 +160,7 @@ def _loglik(block: Block, model: Any) -> float:
     step, total = max(1, PIECE // block.rows.shape[1]), 0.0
     for start in range(0, counted.size, step):
         some = counted[start : start + step]
-        total += float(block.weight[some] @ model.log_density(dense(picked(block.rows, some))))
+        total += float(block.weight[some] @ model.log_density(dense(select_rows(block.rows, some))))
     return total
 
 

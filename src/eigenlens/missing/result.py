@@ -9,8 +9,8 @@ import numpy as np
 
 from eigenlens.arrays import Array, dense
 from eigenlens.data.coerce import explain_nonfinite
-from eigenlens.data.memory import Mapped
-from eigenlens.data.rows import Counted, counted
+from eigenlens.data.memory import MappedSource
+from eigenlens.data.rows import PositiveWeightRows, positive_weight_rows
 from eigenlens.data.source import Progress, Source, accumulate
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.errors import DataError
@@ -140,11 +140,11 @@ def observed_columns(source: Source, progress: Progress | None = None) -> Column
     >>> observed_columns(ArraySource(np.array([[1.0, np.nan], [3.0, 5.0]]))).missing
     array([0, 1])
     """
-    source = counted(source)
+    source = positive_weight_rows(source)
     with np.errstate(all="ignore"):  # infinities are found in the result, and explained
         observed = accumulate(source, ColumnMoments.of_observed, progress, "observed entries")
     if not np.all(np.isfinite(observed.square)):
-        raise explain_nonfinite(Mapped(source, _without_gaps))
+        raise explain_nonfinite(MappedSource(source, _without_gaps))
     empty = np.flatnonzero(observed.weight == 0.0)
     if empty.size:
         name = source.names[empty[0]] if source.names else int(empty[0])
@@ -158,10 +158,10 @@ def explained_by_gaps(source: Source, error: DataError) -> tuple[Source, ColumnM
     None in the place of the moments if only rows of weight 0, which are left out of the source returned, were at fault.
     Where it was something else, the error is raised.
     """
-    observed, rows = observed_columns(source), counted(source)
+    observed, rows = observed_columns(source), positive_weight_rows(source)
     if observed.missing.any():
         return rows, observed
-    if not isinstance(rows, Counted):
+    if not isinstance(rows, PositiveWeightRows):
         raise error
     return rows, None
 

@@ -14,7 +14,7 @@ from eigenlens import checks
 from eigenlens.arrays import Array, Like, dense
 from eigenlens.data.coerce import as_source, explain_nonfinite
 from eigenlens.data.memory import ArraySource
-from eigenlens.data.rows import counted
+from eigenlens.data.rows import positive_weight_rows
 from eigenlens.data.source import Source
 from eigenlens.densities.mixture import Mixture
 from eigenlens.errors import DataError, OptionError
@@ -229,7 +229,7 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityMixin, BaseEstimator):  #
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the mean log density per row."""
-        source = counted(validate_rows(self, X, sample_weight))
+        source = positive_weight_rows(validate_rows(self, X, sample_weight))
         return float(np.average(self._by_block(source, Mixture.log_density), weights=source.weight))
 
     def cdf(self, x: Any) -> Array:
@@ -246,7 +246,7 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityMixin, BaseEstimator):  #
 
         Biernacki, Celeux and Govaert (2000); the smaller the better.
         """
-        source = counted(validate_rows(self, X, sample_weight))
+        source = positive_weight_rows(validate_rows(self, X, sample_weight))
         log_best = self._by_block(source, _log_most_likely)
         weight = np.ones(len(log_best)) if source.weight is None else source.weight
         return self.bic(X, sample_weight) - 2.0 * float(weight @ log_best)

@@ -15,7 +15,7 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.data.coerce import explain_nonfinite
-from eigenlens.data.rows import counted
+from eigenlens.data.rows import positive_weight_rows
 from eigenlens.data.source import Progress, Source, accumulate
 from eigenlens.densities.mixture import Mixture
 from eigenlens.densities.mixture_terms import EStep
@@ -68,7 +68,7 @@ def resume_fit(fit: MixtureFit, options: MixtureOptions) -> OnlineFit:
 def fit_next_chunk(state: OnlineFit, source: Source, options: MixtureOptions, decay: float) -> OnlineFit:
     """Take one EM step for another chunk, in which NaN is a missing value, in one pass over its rows."""
     fit, step = state.fit, _e_step(source, state.fit.model)
-    rows, weight, empty = accumulate(counted(source), count_observed_rows)
+    rows, weight, empty = accumulate(positive_weight_rows(source), count_observed_rows)
     if not rows:
         raise DataError("X has no observed entry in any row (NaN everywhere)", fix="leave this chunk out")
     N = fit.weight + weight
@@ -91,7 +91,7 @@ def fit_next_chunk(state: OnlineFit, source: Source, options: MixtureOptions, de
 def _e_step(source: Source, model: Mixture) -> EStep:
     assert model.terms is not None
     with np.errstate(all="ignore"):  # entries that are not finite show up in the result, and are explained below
-        found = accumulate(counted(source), observed_e_step(model.terms))
+        found = accumulate(positive_weight_rows(source), observed_e_step(model.terms))
     if not (np.isfinite(found.logliks[0]) and np.all(np.isfinite(found.moments.mean))):
         raise explain_nonfinite(source)
     return found

@@ -16,7 +16,7 @@ import numpy as np
 
 from eigenlens.arrays import Array, dense
 from eigenlens.data.memory import ArraySource
-from eigenlens.data.rows import counted, dense_rows, draw_rows, take_rows
+from eigenlens.data.rows import dense_rows, draw_rows, positive_weight_rows, take_rows
 from eigenlens.data.source import Block, Source
 from eigenlens.densities.mixture import Mixture
 from eigenlens.mixture.em import LostComponent, MixtureEMResult, rank_result, run_from_starts
@@ -139,7 +139,7 @@ def from_responsibilities(shares: Array, weight: Array | None = None) -> StartRu
 
     def start(problem: Problem, K: int, rng: np.random.Generator) -> list[Start]:
         parts, first = [], 0
-        for block in counted(problem.source).blocks():
+        for block in positive_weight_rows(problem.source).blocks():
             stop = first + block.rows.shape[0]
             parts.append(problem.structure.group_moments(_fill_block(problem, block), kept[first:stop]))
             first = stop
@@ -225,7 +225,9 @@ class _Sample:
 def _sample(problem: Problem, K: int, rng: np.random.Generator) -> _Sample:
     enough = max(MIN_SAMPLE_ROWS, SAMPLE_ROWS_PER_COMPONENT * K) * problem.source.n_features
     source = problem.source if problem.fill_missing is rows_unchanged else _nonempty_rows(problem.source)
-    X, w = _draw_sample(counted(source), rng, min(enough, max(MAX_SAMPLE_ENTRIES, 20 * K * source.n_features)))
+    X, w = _draw_sample(
+        positive_weight_rows(source), rng, min(enough, max(MAX_SAMPLE_ENTRIES, 20 * K * source.n_features))
+    )
     order = np.lexsort(X.T)  # so that guesses depend neither on the order of rows nor on weights given as copies
     X, w = X[order], w[order]
     filled = problem.fill_missing(X)

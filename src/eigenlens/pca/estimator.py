@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from eigenlens import checks
 from eigenlens.arrays import Array, Like, dense, is_tensor, to_numpy
 from eigenlens.data.coerce import as_source, explain_nonfinite
-from eigenlens.data.rows import counted
+from eigenlens.data.rows import positive_weight_rows
 from eigenlens.data.source import Source, accumulate
 from eigenlens.errors import DataError, OptionError
 from eigenlens.estimator.progress import progress_callback
@@ -111,7 +111,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         After a KeyboardInterrupt, missing="em" keeps the best model so far, with a warning.
         """
         source = validate_rows(self, X, sample_weight, reset=True)
-        rows = counted(source) if self.missing == "em" else source
+        rows = positive_weight_rows(source) if self.missing == "em" else source
         n_components, options = check_pca_options(self, rows)
         if n_components is None and self.missing == "em":
             n_components = min(weighted_row_count(rows), rows.n_features)  # the saturated model has one axis less

@@ -11,7 +11,7 @@ import numpy as np
 
 from eigenlens.arrays import Array, dense
 from eigenlens.data.coerce import explain_nonfinite
-from eigenlens.data.memory import ArraySource, Mapped
+from eigenlens.data.memory import ArraySource, MappedSource
 from eigenlens.data.source import Progress, Source, accumulate
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.errors import DataError
@@ -50,8 +50,8 @@ def fit_pca_missing(
         )
     _require_columns(observed, source)
     scale = _observed_scale(observed) if standardize else np.ones(source.n_features)
-    scaled = Mapped(source, partial(_divide, scale=scale))
-    filled = CentredRows(Mapped(source, partial(_fill, mean=observed.mean, scale=scale)))
+    scaled = MappedSource(source, partial(_divide, scale=scale))
+    filled = CentredRows(MappedSource(source, partial(_fill, mean=observed.mean, scale=scale)))
     limit = min(weighted_row_count(source), filled.size)
     if filled.size == 1:
         return _one_column(source, n_components, standardize, tol, rng)

@@ -1,7 +1,9 @@
-"""Pictures of the tables, by matplotlib. Nothing here estimates anything; each function returns the Axes it drew on."""
+"""Plots of the tables, by matplotlib. Nothing here estimates anything; each function returns the Axes it drew on."""
 
-from eigenlens.plot._classifier import calibration, confusion, decision, explanation
+from eigenlens.plot._classifier import calibration, confusion
 from eigenlens.plot._comparison import comparison
+from eigenlens.plot._decision import decision
+from eigenlens.plot._explanation import explanation
 from eigenlens.plot._kde import bandwidth_curve, density, density_contours
 from eigenlens.plot._kernel_pca import component_contours, denoising, embedding
 from eigenlens.plot._latent import imputed, likelihood_path, noise, rotation

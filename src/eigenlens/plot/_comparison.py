@@ -1,4 +1,4 @@
-"""Densities compared: how far each lies behind the best on rows held out, and how sure that is."""
+"""The plot of a comparison of densities: the distance of each from the best on held-out rows, with intervals."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eigenlens import checks
 from eigenlens.errors import DataError
-from eigenlens.plot._names import shortened
-from eigenlens.plot._style import BLUE, VERMILLION, grey, ink, new_axes, note, plain, quiet, small, tick_names
+from eigenlens.plot import _style
+from eigenlens.plot._style import BLUE, VERMILLION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,10 +19,10 @@ __all__ = ["comparison"]
 
 
 def comparison(table: Comparison, *, level: float = 0.95, ax: Axes | None = None) -> Axes:
-    """A dot for each estimator's mean held-out log density less that of the best, with its paired interval.
+    """Draw each estimator's mean held-out log density less that of the best, with its paired interval.
 
     Args:
-        table: what `eigenlens.compare` gave. level: the coverage of the intervals, by the normal approximation.
+        table: the result of `eigenlens.compare`. level: the coverage of the intervals, by the normal approximation.
         ax: where to draw; a new figure if None.
 
     Estimators that failed, and those with density zero at a held-out row, are named above the axes.
@@ -35,36 +34,34 @@ def comparison(table: Comparison, *, level: float = 0.95, ax: Axes | None = None
     >>> [text.get_text() for text in comparison(table).get_yticklabels()]
     ['one', 'three']
     """
-    from scipy.special import ndtri
-
-    widths = float(ndtri(0.5 + 0.5 * checks.real("level", level, 0.0, 1.0))) * np.asarray(table.behind_errors)
+    widths = table.margins(level)
     shown = np.flatnonzero(np.isfinite(table.behind))
     if not shown.size:
-        raise DataError("no estimator of the comparison has a finite mean log density, so there is nothing to draw.")
-    ax = new_axes(ax, (6.0, 1.2 + 0.42 * shown.size))
+        raise DataError("no estimator of the comparison has a finite mean log density, so there is nothing to draw")
+    ax = _style.new_axes(ax, (6.0, 1.2 + 0.42 * shown.size))
     heights = np.arange(shown.size)
-    ax.axvline(0.0, color=grey(), linewidth=0.9, linestyle=(0, (4, 3)))
+    ax.axvline(0.0, color=_style.muted_color(), linewidth=0.9, linestyle=(0, (4, 3)))
     ax.errorbar(-table.behind[shown], heights, xerr=widths[shown], fmt="none", ecolor=BLUE, elinewidth=1.4, capsize=3.0)
     colors = [VERMILLION, *[BLUE] * (shown.size - 1)]
     ax.scatter(-table.behind[shown], heights, s=34.0, c=colors, zorder=3)
     _beside(ax, table, shown)
-    quiet(ax, "x")
-    tick_names(ax, "y", heights, [table.names[i] for i in shown])
+    _style.style_axes(ax, "x")
+    _style.name_ticks(ax, "y", heights, [table.names[i] for i in shown])
     ax.set_ylim(shown.size - 0.5, -0.5)
-    best = shortened(table.best, 28)
-    said = f"held-out log density per row, less that of {best} ({100 * level:g}% paired intervals)"
-    plain(ax.set_xlabel(said, wrap=True))
-    note(ax, *_left_out(table))
+    best = _style.shorten(table.best, 28)
+    label = f"held-out log density per row, less that of {best} ({100 * level:g}% paired intervals)"
+    _style.as_plain_text(ax.set_xlabel(label, wrap=True))
+    _style.write_note(ax, *_left_out(table))
     return ax
 
 
 def _beside(ax: Axes, table: Comparison, shown: np.ndarray[tuple[int, ...], np.dtype[np.intp]]) -> None:
-    """Mean log density and the time of a fit, beside each line."""
+    """Write the mean log density and the time of a fit beside each line."""
     for height, i in enumerate(shown):
         words = f"{table.means[i]:.3f}   {table.fit_seconds[i]:.2g} s"
         ax.annotate(
             words, (1.0, height), (4, 0), xycoords=("axes fraction", "data"), textcoords="offset points", va="center",
-            fontsize=small(), color=ink(), annotation_clip=False,
+            fontsize=_style.small_size(), color=_style.text_color(), annotation_clip=False,
         )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Classifiers in the plane of two columns: regions, boundaries, rows."""
+"""Plots of classifiers over two columns: regions, boundaries, rows."""
 
 from __future__ import annotations
 
@@ -9,38 +9,24 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.bayes import tables as class_tables
-from eigenlens.plot._names import told_apart
-from eigenlens.plot._points import CROWD
-from eigenlens.plot._style import (
-    MARKERS,
-    PALETTE,
-    grey,
-    ink,
-    legend,
-    name_axes,
-    new_axes,
-    note,
-    paper,
-    plain,
-    quiet,
-    shade,
-    small,
-)
+from eigenlens.plot import _style
+from eigenlens.plot._points import MAX_VECTOR_POINTS
+from eigenlens.plot._style import MARKERS, PALETTE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from eigenlens.bayes.tables import DecisionTable
 
-__all__ = ["class_color", "decision"]
+__all__ = ["decision"]
 
-FAINT, STRONG = 0.06, 0.38
-"""How much of a class's colour its region has where the classes are equally likely, and where it is certain."""
+MIN_OPACITY, MAX_OPACITY = 0.06, 0.38
+"""The opacity of a region where the classes are equally likely, and where its class is certain."""
 
-LONGEST = 28
+MAX_REGION_LETTERS = 28
 """Characters of the name of a class."""
 
-MOST_KEYS = 24
+MAX_CLASS_KEYS = 24
 """With more classes than this, regions have names and no key."""
 
 
@@ -53,13 +39,13 @@ def decision(
     grid: int = 200,
     ax: Axes | None = None,
 ) -> Axes:
-    """The regions of a classifier in the plane of two columns, the stronger coloured the surer it is there.
+    """Draw the regions of a classifier in the plane of two columns, more opaque where it is more certain.
 
     Args:
         model: a fitted classifier with predict_proba. X: rows; they set the range. y: their classes, to draw them.
         features: two columns, by number or name; the first two if None. Other columns are left out of the rule where
-            the model can do without them, else held at their medians; a note says which.
-        grid: places along each axis. ax: where to draw; a new figure if None.
+            the model can do without them, else fixed at their medians; a note names which.
+        grid: points along each axis. ax: where to draw; a new figure if None.
 
     >>> from sklearn.naive_bayes import GaussianNB
     >>> X, y = np.array([[0.0, 0.0], [1.0, 0.5], [4.0, 3.0], [5.0, 4.0]]), ["a", "a", "b", "b"]
@@ -67,66 +53,63 @@ def decision(
     '1'
     """
     table = class_tables.decision(model, X, y, features=features, grid=grid)
-    ax = new_axes(ax, (6.0, 4.8))
-    quiet(ax, None)
+    ax = _style.new_axes(ax, (6.0, 4.8))
+    _style.style_axes(ax, None)
     extent = (table.x[0], table.x[-1], table.y[0], table.y[-1])
     ax.imshow(_shades(table), origin="lower", extent=extent, aspect="auto", interpolation="bilinear", zorder=0)
     _draw_boundaries(ax, table)
     _draw_rows(ax, table)
     if len(table.classes) > len(PALETTE):
         _draw_names(ax, table)
-    name_axes(ax, *table.names)
-    note(ax, table.others, "rows spread about their levels" if any(table.steps) else "")
+    _style.name_axes(ax, *table.names)
+    _style.write_note(ax, table.others, "rows spread about their levels" if any(table.steps) else "")
     return ax
 
 
-def class_color(c: int) -> str:
-    """The colour of class number c, or of model number c."""
-    return shade(c)
-
-
 def _shades(table: DecisionTable) -> Array:
-    """Colours (q, p, 4): that of the likeliest class, the more opaque the likelier than chance it is."""
+    """Return colours (q, p, 4): that of the most likely class, more opaque where it is more likely."""
     from matplotlib.colors import to_rgb
 
     C = len(table.classes)
-    colors = np.array([to_rgb(class_color(c)) for c in range(C)])
+    colors = np.array([to_rgb(_style.category_color(c)) for c in range(C)])
     top = np.clip(table.proba.max(axis=2), 1.0 / C, 1.0)
-    strength = FAINT + (STRONG - FAINT) * (top - 1.0 / C) / (1.0 - 1.0 / C)
+    strength = MIN_OPACITY + (MAX_OPACITY - MIN_OPACITY) * (top - 1.0 / C) / (1.0 - 1.0 / C)
     return np.concatenate([colors[table.regions], strength[:, :, None]], axis=2)
 
 
 def _draw_boundaries(ax: Axes, table: DecisionTable) -> None:
-    """Where a class is as likely as the likeliest other, with lines where it has 0.9 of the probability of the two."""
+    """Draw lines where a class is as likely as the most likely other."""
     two = len(table.classes) == 2
     for c in range(1 if two else len(table.classes)):
         if not np.any(table.regions == c) or np.all(table.regions == c):
             continue
-        mine, others = table.proba[:, :, c], np.delete(table.proba, c, axis=2).max(axis=2)
-        share = mine / np.maximum(mine + others, 1e-300)
-        ax.contour(table.x, table.y, share, levels=[0.5], colors=ink(), linewidths=1.1, zorder=1)
+        ax.contour(
+            table.x, table.y, table.against_next(c), levels=[0.5], colors=_style.text_color(), linewidths=1.1, zorder=1
+        )
 
 
 def _draw_rows(ax: Axes, table: DecisionTable) -> None:
     n = len(table.points)
     style: dict[str, Any] = {
-        "s": float(np.clip(237.0 / np.sqrt(n), 2.0, 30.0)), "linewidths": 0.4 if n < CROWD else 0.0,
-        "edgecolors": paper(), "rasterized": n >= CROWD, "zorder": 2,
+        "s": float(np.clip(237.0 / np.sqrt(n), 2.0, 30.0)), "linewidths": 0.4 if n < MAX_VECTOR_POINTS else 0.0,
+        "edgecolors": _style.page_color(), "rasterized": n >= MAX_VECTOR_POINTS, "zorder": 2,
     }  # fmt: skip
     points, handles = _spread(table), []
     for c in range(len(table.classes)):
-        look: dict[str, Any] = {"color": class_color(c), "marker": MARKERS[c % len(MARKERS)]}
+        look: dict[str, Any] = {"color": _style.category_color(c), "marker": MARKERS[c % len(MARKERS)]}
         mine = points[table.codes == c] if table.codes is not None else points[:0]
         handles.append(ax.scatter(mine[:, 0], mine[:, 1], **look, **style))
     if table.codes is None:
-        ax.scatter(points[:, 0], points[:, 1], color=grey(), **style)
+        ax.scatter(points[:, 0], points[:, 1], color=_style.muted_color(), **style)
     names = list(table.classes)
     if table.codes is not None and np.any(table.codes < 0):
         odd = points[table.codes < 0]
-        handles.append(ax.scatter(odd[:, 0], odd[:, 1], color=grey(), marker="x", s=style["s"], zorder=2))
+        handles.append(ax.scatter(odd[:, 0], odd[:, 1], color=_style.muted_color(), marker="x", s=style["s"], zorder=2))
         names.append("not known")
-    if len(names) <= MOST_KEYS:
-        made = legend(ax, handles, told_apart(names, LONGEST), loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    if len(names) <= MAX_CLASS_KEYS:
+        made = _style.draw_legend(
+            ax, handles, _style.shorten_names(names, MAX_REGION_LETTERS), loc="upper left", bbox_to_anchor=(1.0, 1.0)
+        )
         for handle in made.legend_handles:
             handle.set(sizes=[26.0], alpha=1.0)  # type: ignore[union-attr]
     ax.set_xlim(table.x[0], table.x[-1])
@@ -134,7 +117,7 @@ def _draw_rows(ax: Axes, table: DecisionTable) -> None:
 
 
 def _spread(table: DecisionTable) -> Array:
-    """The rows (n, 2), those on levels moved a little, as they would hide one another."""
+    """Return the rows (n, 2), those of few distinct values jittered, as they would hide one another."""
     if not any(table.steps):
         return table.points
     moves = np.random.default_rng(0).uniform(-0.3, 0.3, table.points.shape)
@@ -142,25 +125,28 @@ def _spread(table: DecisionTable) -> Array:
 
 
 def _draw_names(ax: Axes, table: DecisionTable) -> None:
-    """The name of each class amid its region, where there are more classes than colours; the largest regions first."""
+    """Write the names of classes into their regions, where there are more classes than colours; largest first."""
     from matplotlib.patheffects import withStroke
 
-    names, size = told_apart(table.classes, 12), small(1.25 if len(table.classes) <= MOST_KEYS else 1.0)
+    names, size = (
+        _style.shorten_names(table.classes, 12),
+        _style.small_size(1.25 if len(table.classes) <= MAX_CLASS_KEYS else 1.0),
+    )
     area = np.bincount(table.regions.ravel(), minlength=len(names))
     inches, taken = np.asarray(ax.bbox.size) / ax.figure.dpi, list[Array]()
     for c in np.argsort(-area, kind="stable")[: np.count_nonzero(area)]:
         half = 0.5 * np.array([0.6 * len(names[c]), 1.1]) * size / 72.0 / inches
         middle = np.clip(_amid(table, int(c)), half, 1.0 - half)
         if any(np.all(np.abs(middle - other) < half + extent) for other, extent in taken):
-            continue  # its colour and marks must do
+            continue  # no room: its colour and markers identify it
         taken.append(np.array([middle, half]))
         style: dict[str, Any] = {"ha": "center", "va": "center", "weight": "bold", "fontsize": size, "zorder": 4}
-        text = ax.text(*_in_plane(table, middle), names[c], color=ink(), **style)
-        plain(text).set_path_effects([withStroke(linewidth=3.0, foreground=paper())])
+        text = ax.text(*_in_plane(table, middle), names[c], color=_style.text_color(), **style)
+        _style.as_plain_text(text).set_path_effects([withStroke(linewidth=3.0, foreground=_style.page_color())])
 
 
 def _amid(table: DecisionTable, c: int) -> Array:
-    """The place (2,) of a region that is nearest to its middle, in shares of the plane; surer places count more."""
+    """Return the point (2,) of a region nearest to its centre, weighted by certainty, in shares of the plane."""
     up, across = np.nonzero(table.regions == c)
     places = np.column_stack([across, up]) / [len(table.x) - 1.0, len(table.y) - 1.0]
     centre = np.average(places, axis=0, weights=table.proba[up, across, c])

@@ -1,4 +1,4 @@
-"""Densities: along a line with its rows and a band, against the bandwidth, and over a plane by shares of the mass."""
+"""Plots of densities: a curve with its rows and a band, bandwidth criteria, contours of the mass over a plane."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.kde import tables as density_tables
-from eigenlens.plot._points import CROWD, scatter
-from eigenlens.plot._style import BLUE, VERMILLION, grey, ink, legend, name_axes, new_axes, note, quiet, small
+from eigenlens.plot import _style
+from eigenlens.plot._points import MAX_VECTOR_POINTS, draw_points
+from eigenlens.plot._style import BLUE, VERMILLION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,11 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["bandwidth_curve", "density", "density_contours"]
 
-MOST_STROKES = 5_000
-"""Of more rows, so many at even ranks stand for all in a rug."""
-
-EQUAL_UNITS = 3.0
-"""Two columns whose ranges differ by no more than this factor are drawn with one unit as long on both axes."""
+MAX_RUG_STROKES = 5_000
+"""Of more rows, this many at even ranks stand for all in a rug."""
 
 
 def density(
@@ -39,18 +37,18 @@ def density(
     random_state: Any = 0,
     ax: Axes | None = None,
 ) -> Axes:
-    """A density of one column as a curve, with a band about it and a stroke for each row below.
+    """Draw the density of one column as a curve, with a band around it and a stroke for each row below.
 
-    The band holds, at each place, the mean of the estimate with the probability `level`: the true density as the same
-    kernel would smooth it, not the true density itself. "asymptotic": from the variance of a kernel density on the
-    scale of √f, where it is nearly level; "bootstrap": percentiles of 200 densities of rows drawn again, the bandwidth
-    kept.
+    The band covers, at each point, the mean of the estimate with the probability `level`: the true density smoothed by
+    the same kernel, not the true density itself. "asymptotic": from the variance of a kernel density on the scale of
+    √f, where it is nearly constant; "bootstrap": percentiles of 200 densities of resampled rows with the same
+    bandwidth.
 
     Args:
         model: a fitted KernelDensity, or another estimator with a density, or any density of `eigenlens.densities`.
         X: rows for the strokes; those of the kernel density if None. column: which of several, by number or name.
-        band: "asymptotic" or "bootstrap", for kernel densities; None for none; "auto" the first where it can be.
-        level: its coverage. rug: whether to draw the strokes. color: of all of it.
+        band: "asymptotic" or "bootstrap", for kernel densities; None for none; "auto" for the first where possible.
+        level: its coverage. rug: whether to draw the strokes. color: of curve, band and strokes.
         label: a name in the legend, for several densities on the same axes. random_state: of the bootstrap.
         ax: where to draw; a new figure if None.
 
@@ -61,27 +59,27 @@ def density(
     """
     table = density_tables.density(model, X, column=column, band=band, level=level, random_state=random_state)
     shared = ax is not None and bool(ax.lines)
-    ax = new_axes(ax)
+    ax = _style.new_axes(ax)
     if table.low is not None and table.high is not None:
         ax.fill_between(table.x, table.low, table.high, color=color, alpha=0.2, linewidth=0.0)
     (curve,) = ax.plot(table.x, table.values, color=color, linewidth=1.6)
     drawn = rug and (X is not None or table.kernel != "")
     if drawn:
         _rug(ax, table.rows[(table.rows >= table.x[0]) & (table.rows <= table.x[-1])], color)
-    quiet(ax)
+    _style.style_axes(ax)
     ax.set_ylim(bottom=0.0)
     if label is not None:
         _add_to_legend(ax, curve, label)
-    if not shared:  # what stands on the axes already is about the first density
-        name_axes(ax, table.name)
+    if not shared:  # the names on shared axes belong to the first density
+        _style.name_axes(ax, table.name)
         ax.set_ylabel("density")
-        note(ax, *_said(table, drawn))
+        _style.write_note(ax, *_remarks(table, drawn))
     return ax
 
 
 def _rug(ax: Axes, rows: Array, color: str) -> None:
-    """A stroke from the axis down for each row, fainter where there are many."""
-    ranks = np.linspace(0, rows.size - 1, min(rows.size, MOST_STROKES)).round().astype(np.intp)
+    """Draw a stroke at the axis for each row, fainter where there are many."""
+    ranks = np.linspace(0, rows.size - 1, min(rows.size, MAX_RUG_STROKES)).round().astype(np.intp)
     strokes = np.sort(rows)[ranks]
     faint = float(np.clip(8.0 / np.sqrt(strokes.size), 0.1, 0.8))
     ax.plot(
@@ -90,37 +88,43 @@ def _rug(ax: Axes, rows: Array, color: str) -> None:
     )  # fmt: skip
 
 
-def _said(table: DensityTable, rug: bool) -> list[str]:
+def _remarks(table: DensityTable, rug: bool) -> list[str]:
     kernel = f"{table.kernel} kernel, h = {table.bandwidth:.4g}" if table.kernel else ""
     band = f"band: {100.0 * table.level:g}% at each place, {table.band}" if table.band else ""
-    thinned = f"strokes: {MOST_STROKES:,} of {table.rows.size:,} rows" if rug and table.rows.size > MOST_STROKES else ""
-    return [thinned + "\n" * bool(thinned and table.kernel) + kernel, band, off_the_frame(table.beyond if rug else 0)]
+    thinned = (
+        f"strokes: {MAX_RUG_STROKES:,} of {table.rows.size:,} rows" if rug and table.rows.size > MAX_RUG_STROKES else ""
+    )
+    return [
+        thinned + "\n" * bool(thinned and table.kernel) + kernel,
+        band,
+        describe_hidden_rows(table.beyond if rug else 0),
+    ]
 
 
-def off_the_frame(count: int) -> str:
-    """How many rows are not to be seen, "" if all are."""
+def describe_hidden_rows(count: int) -> str:
+    """Return a remark on the number of rows outside the frame, "" if there are none."""
     return f"{count:,} row{'s lie' if count > 1 else ' lies'} far off, beyond the frame" if count else ""
 
 
 def _add_to_legend(ax: Axes, curve: Any, label: str) -> None:
-    """One name more; those that are there stay."""
+    """Add one name to the legend."""
     made = ax.get_legend()
     handles = [] if made is None else list(made.legend_handles)
     names = [] if made is None else [text.get_text() for text in made.get_texts()]
-    legend(ax, [*handles, curve], [*names, label], loc="best")
+    _style.draw_legend(ax, [*handles, curve], [*names, label], loc="best")
 
 
 def bandwidth_curve(
     model: Any, criterion: str = "lscv", *, column: int | str | None = None, ax: Axes | None = None
 ) -> Axes:
-    """What bandwidths come to by cross-validation, with the bandwidths of all rules marked on the curve.
+    """Draw a cross-validation criterion against the bandwidth, with the bandwidths of all rules marked on the curve.
 
-    "lscv": ∫f̂² − 2 Σ f̂_{−i}(x_i) / n, the squared error but for a constant; its least is best. "mlcv": the mean log
-    density of a row left out; its largest is best.
+    "lscv": ∫f̂² − 2 Σ f̂_{−i}(x_i) / n, the squared error but for a constant; its minimum is best. "mlcv": the mean log
+    density of a row left out; its maximum is best.
 
     Args:
-        model: a fitted KernelDensity; its rows are looked at. criterion: "lscv" or "mlcv".
-        column: which of several, by number or name; a column is then looked at for itself. ax: where to draw; a new
+        model: a fitted KernelDensity; its rows are used. criterion: "lscv" or "mlcv".
+        column: which of several, by number or name; that column alone is used. ax: where to draw; a new
             figure if None.
 
     >>> from eigenlens import KernelDensity
@@ -129,33 +133,33 @@ def bandwidth_curve(
     'mean log density of rows left out'
     """
     table = density_tables.bandwidths(model, criterion, column=column)
-    ax = new_axes(ax, (7.0, 4.5))
+    ax = _style.new_axes(ax, (7.0, 4.5))
     ax.plot(table.h, table.values, color=BLUE, linewidth=1.6, zorder=2)
     ax.set_xscale("log")
     ax.set_xlim(table.h[0], table.h[-1])
     ax.set_ylim(*_height(table))
-    quiet(ax)
+    _style.style_axes(ax)
     _mark_rules(ax, table)
     _round_ticks(ax)
     name = f"bandwidth h of {table.name}" + ("" if table.kernel == "gaussian" else f" ({table.kernel} kernel)")
     # Below, for the names of the rules stand above.
     ax.set_xlabel("\n".join([name, *_short(table.remarks)]), parse_math=False)
-    ax.set_ylabel(CRITERIA[table.criterion])
+    ax.set_ylabel(CURVE_LABELS[table.criterion])
     return ax
 
 
-CRITERIA = {"lscv": "squared error, less ∫f²", "mlcv": "mean log density of rows left out"}
+CURVE_LABELS = {"lscv": "squared error, less ∫f²", "mlcv": "mean log density of rows left out"}
 
 
 def _short(remarks: Sequence[str]) -> list[str]:
-    """Remarks that fit below an axis."""
+    """Return remarks that fit below an axis."""
     ties = any("equal values" in remark for remark in remarks)
     lost = [remark for remark in remarks if remark.endswith("out of sight")]
     return ["equal values: a criterion has no bound as h tends to 0"] * ties + lost
 
 
 def _height(table: BandwidthTable) -> tuple[float, float]:
-    """Limits that hold what lies between the rules, and somewhat more: the ends of the curve may run away."""
+    """Return limits for the part of the curve between the rules, with a margin: its ends may diverge."""
     rules = list(table.rules.values())
     inner = table.values[(table.h > 0.6 * rules[0]) & (table.h < 1.7 * rules[-1])]
     low, high = float(inner.min()), float(inner.max())
@@ -164,26 +168,29 @@ def _height(table: BandwidthTable) -> tuple[float, float]:
 
 
 def _mark_rules(ax: Axes, table: BandwidthTable) -> None:
-    """A dot on the curve and a line up to a name for each rule, the names in steps so that neighbours stay apart."""
+    """Mark each rule by a dot on the curve and a line to its name; the names are in steps and do not overlap."""
     above = ax.get_xaxis_transform()
     for i, (rule, h) in enumerate(reversed(table.rules.items())):
         chosen = bool(np.isclose(h, table.fitted, rtol=1e-6))
-        colour = VERMILLION if chosen else grey()
+        colour = VERMILLION if chosen else _style.muted_color()
         ax.plot([h, h], [table.at(h), ax.get_ylim()[1]], color=colour, linewidth=0.7, zorder=1)
         ax.plot([h], [table.at(h)], "o", color=colour, markersize=4.5, zorder=3)
         stalk = {"arrowstyle": "-", "color": colour, "linewidth": 0.7, "shrinkA": 0.0, "shrinkB": 0.0, "relpos": (0, 0)}
         ax.annotate(
             f" {rule}  {h:.3g}", (h, 1.0), (0.0, 5.0 + 11.0 * i), xycoords=above, textcoords="offset points",
-            fontsize=small(), color=colour if chosen else ink(), annotation_clip=False, arrowprops=stalk,
+            fontsize=_style.small_size(), color=colour if chosen else _style.text_color(),
+            annotation_clip=False, arrowprops=stalk,
         )  # fmt: skip
     if not np.isclose(list(table.rules.values()), table.fitted, rtol=1e-6).any():
         ax.axvline(table.fitted, color=VERMILLION, linewidth=0.9, linestyle=(0, (4, 3)))
         words = f" h = {table.fitted:.3g}"
-        ax.text(table.fitted, 0.02, words, transform=above, fontsize=small(), color=VERMILLION, clip_on=True)
+        ax.text(
+            table.fitted, 0.02, words, transform=above, fontsize=_style.small_size(), color=VERMILLION, clip_on=True
+        )
 
 
 def _round_ticks(ax: Axes) -> None:
-    """1, 2, 5 and their decades as they are written, not as powers."""
+    """Label ticks at 1, 2, 5 and their decades by plain numbers, not powers."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
@@ -201,7 +208,7 @@ def density_contours(
     points: bool = True,
     ax: Axes | None = None,
 ) -> Axes:
-    """A density over the plane of two columns: the smallest regions that hold given shares of its mass.
+    """Draw a density over the plane of two columns: the smallest regions that contain given shares of its mass.
 
     The edge of a region is a level of the density: no other region with that share is smaller (Hyndman 1996). From
     5,000 rows on only those outside all regions are drawn.
@@ -209,7 +216,7 @@ def density_contours(
     Args:
         model: a fitted KernelDensity or GaussianMixture, or any density. X: rows to show; those of the kernel density
             if None. columns: two of more, by number or name: their marginal is drawn. masses: the shares.
-        resolution: the grid has as many places along each axis. points: whether to draw the rows.
+        resolution: the number of grid points along each axis. points: whether to draw the rows.
         ax: where to draw; a new figure if None.
 
     >>> from eigenlens import KernelDensity
@@ -219,24 +226,23 @@ def density_contours(
     ('x0', 'x2')
     """
     table = density_tables.masses_of_plane(model, X, columns=columns, masses=masses, resolution=resolution)
-    equal = bool(1.0 / EQUAL_UNITS <= np.ptp(table.x) / np.ptp(table.y) <= EQUAL_UNITS)
-    ax = new_axes(ax, (5.4, 5.0))
-    quiet(ax, None)
-    crowd = points and len(table.rows) >= CROWD
+    ax = _style.new_axes(ax, (5.4, 5.0))
+    _style.style_axes(ax, None)
+    crowd = points and len(table.rows) >= MAX_VECTOR_POINTS
     remarks = [*_doubts(table), "points: rows outside the regions" if crowd else ""]
-    remarks.append(off_the_frame(table.beyond) if points else "")
+    remarks.append(describe_hidden_rows(table.beyond) if points else "")
     _regions(ax, table, 1.05 if any(remarks) else 1.0)
     if points:
-        scatter(ax, table.outside() if crowd else table.rows, grey())
+        draw_points(ax, table.outside() if crowd else table.rows, _style.muted_color())
     ax.set(xlim=(table.x[0], table.x[-1]), ylim=(table.y[0], table.y[-1]))
-    ax.set_aspect("equal" if equal else "auto", adjustable="box")
-    name_axes(ax, *table.names)
-    note(ax, *remarks)
+    _style.set_aspect(ax, np.ptp(table.x), np.ptp(table.y))
+    _style.name_axes(ax, *table.names)
+    _style.write_note(ax, *remarks)
     return ax
 
 
 def _regions(ax: Axes, table: MassTable, top: float) -> None:
-    """Pale areas, the darker the less mass they hold, their edges, and their shares in a legend above."""
+    """Draw pale areas, darker for smaller shares of the mass, their edges, and their shares in a legend above."""
     from matplotlib.patches import Patch
 
     seen = np.isfinite(table.mass.levels) & (table.mass.levels > 0.0)
@@ -249,11 +255,13 @@ def _regions(ax: Axes, table: MassTable, top: float) -> None:
     patches = [Patch(facecolor=shade, edgecolor=BLUE, linewidth=0.9) for shade in shades[::-1]]
     words = [f"{100.0 * share:g}%" for share in table.mass.masses[seen][first][::-1]]
     words[-1] += " of the mass"
-    legend(ax, patches, words, loc="lower left", bbox_to_anchor=(0.0, top), ncols=len(words), columnspacing=1.2)
+    _style.draw_legend(
+        ax, patches, words, loc="lower left", bbox_to_anchor=(0.0, top), ncols=len(words), columnspacing=1.2
+    )
 
 
 def _shade(share: float) -> tuple[float, float, float, float]:
-    """Blue, from nearly clear to half opaque, so that it is pale on a light page and dim on a dark one."""
+    """Return blue, from nearly transparent to half opaque: pale on a light page, dim on a dark one."""
     from matplotlib.colors import to_rgba
 
     return to_rgba(BLUE, 0.1 + 0.38 * share)

@@ -1,7 +1,4 @@
-"""Components that bend: where they put the rows, and their contour lines over the plane of two columns.
-
-Images before and after noise, and what models make of them: one line a row, one column a panel.
-"""
+"""Plots of kernel PCA: rows on two components, contours of a component over two columns, denoised images."""
 
 from __future__ import annotations
 
@@ -15,23 +12,11 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.errors import OptionError
 from eigenlens.kernel_pca import tables as kernel_tables
-from eigenlens.plot._plane import component_pair, on_two_components
-from eigenlens.plot._points import CROWD, FEW_KEYS, colouring, scatter
-from eigenlens.plot._reconstruction import checked_shape, mosaic_of
-from eigenlens.plot._style import (
-    component_label,
-    grey,
-    ink,
-    is_dark,
-    legend,
-    name_axes,
-    new_axes,
-    note,
-    paper,
-    quiet,
-    small,
-    tick_names,
-)
+from eigenlens.plot import _style
+from eigenlens.plot._plane import component_pair, draw_scores
+from eigenlens.plot._points import MAX_INNER_KEYS, MAX_VECTOR_POINTS, check_color, draw_points
+from eigenlens.plot._reconstruction import check_image_shape, make_mosaic
+from eigenlens.plot._style import MAX_RANGE_RATIO
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,11 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["component_contours", "denoising", "embedding"]
 
-LEVELS = 14
-"""Bands at most; more of them hide the rows."""
-
-EQUAL_UNITS = 3.0
-"""Two columns whose ranges differ by no more than this factor are drawn with one unit as long on both axes."""
+MAX_CONTOUR_LEVELS = 14
+"""The largest number of bands; more of them hide the rows."""
 
 
 def embedding(
@@ -57,12 +39,12 @@ def embedding(
     color: Any = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """The rows of X on two components in feature space, one unit as long on both.
+    """Draw the rows of X on two components in feature space, with equal units.
 
     Args:
         model: a fitted KernelPCA (or PCA). X: rows (n, d), fitted or new. components: two numbers counted from 1.
-        labels: one a row, written beside it where there is room.
-        color: a colour; or one value a row: categories get a legend, numbers a scale.
+        labels: one per row, written beside it where there is room.
+        color: a colour; or one value per row: categories get a legend, numbers a scale.
         ax: where to draw; a new figure if None.
 
     >>> from eigenlens import PCA, datasets, plot
@@ -70,7 +52,7 @@ def embedding(
     >>> plot.embedding(PCA().fit(food.data), food.data, labels=food.rows).get_ylabel()
     'PC2 (29.1%)'
     """
-    return on_two_components(kernel_tables.scores(model, X, component_pair(components), labels=labels), color, ax)
+    return draw_scores(kernel_tables.scores(model, X, component_pair(components), labels=labels), color, ax)
 
 
 def component_contours(
@@ -83,15 +65,15 @@ def component_contours(
     resolution: int = 200,
     ax: Axes | None = None,
 ) -> Axes:
-    """Contour lines of one component's score over the plane of two columns, the rows on top (Schölkopf et al. 1998).
+    """Draw contour lines of a component's score over the plane of two columns, under the rows (Schölkopf et al. 1998).
 
-    Rows between the same two lines look alike to the component. Lines below zero are dashed, the one at zero is
-    thick: those of PCA are straight and evenly spaced, those of kernel PCA follow the shape of the data.
+    Rows between the same two lines have similar scores. Lines below zero are dashed, the one at zero is thick: those of
+    PCA are straight and evenly spaced, those of kernel PCA follow the shape of the data.
 
     Args:
         model: a fitted KernelPCA (or PCA) of two columns. X: rows (n, 2), fitted or new. component: counted from 1.
         names: column names, if the model has none. color: as for `embedding`.
-        resolution: the grid has as many places along each axis.
+        resolution: the number of grid points along each axis.
         ax: where to draw; a new figure if None.
 
     >>> from eigenlens import PCA, plot
@@ -101,44 +83,41 @@ def component_contours(
     ('height', 'width')
     """
     table = kernel_tables.contours(model, X, component, names=names, resolution=resolution)
-    colours = colouring(color, len(table.rows))
-    ax = new_axes(ax, _size(table))
-    quiet(ax, None)
+    colours = check_color(color, len(table.rows))
+    ax = _style.new_axes(ax, _size(table))
+    _style.style_axes(ax, None)
     _surface(ax, table)
     _rows(ax, table.rows, colours)
     ax.set(xlim=(table.x[0], table.x[-1]), ylim=(table.y[0], table.y[-1]))
-    ax.set_aspect("equal" if _equal_units(table) else "auto", adjustable="box")
-    name_axes(ax, *table.names)
+    _style.set_aspect(ax, np.ptp(table.x), np.ptp(table.y))
+    _style.name_axes(ax, *table.names)
     return ax
 
 
-def _equal_units(table: ContourTable) -> bool:
-    return bool(1.0 / EQUAL_UNITS <= np.ptp(table.x) / np.ptp(table.y) <= EQUAL_UNITS)
-
-
 def _size(table: ContourTable) -> tuple[float, float]:
-    """Inches that fit the plane, so that the scale beside it is as high as it is."""
-    ratio = float(np.ptp(table.y) / np.ptp(table.x)) if _equal_units(table) else 0.9
+    """Return a size in inches that fits the plane, so that the scale beside it is as high."""
+    ratio = float(np.ptp(table.y) / np.ptp(table.x))
+    ratio = ratio if 1.0 / MAX_RANGE_RATIO <= ratio <= MAX_RANGE_RATIO else 0.9
     return 1.5 + 4.2 * min(1.0, 1.0 / ratio), 0.8 + 4.2 * min(1.0, ratio)
 
 
 def _rows(ax: Axes, rows: Array, colours: str | Array) -> None:
-    """The rows with white rims, apart from the lines below them, and their legend above, where it hides nothing."""
+    """Draw the rows with white rims, distinct from the lines below them, and their legend above the axes."""
     before = len(ax.collections)
-    scatter(ax, rows, colours)
+    draw_points(ax, rows, colours)
     for points in list(ax.collections)[before:]:
-        points.set(edgecolor=paper(), linewidth=0.3 if len(rows) < CROWD else 0.0)
+        points.set(edgecolor=_style.page_color(), linewidth=0.3 if len(rows) < MAX_VECTOR_POINTS else 0.0)
     made = ax.get_legend()
-    if made is not None and len(made.get_texts()) > FEW_KEYS:
+    if made is not None and len(made.get_texts()) > MAX_INNER_KEYS:
         made.remove()  # no room beside the scale
-        note(ax, f"{np.unique(colours).size} categories, without a key")
+        _style.write_note(ax, f"{np.unique(colours).size} categories, without a key")
     elif made is not None:
         names = [text.get_text() for text in made.get_texts()]
-        legend(ax, list(made.legend_handles), names, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4)
+        _style.draw_legend(ax, list(made.legend_handles), names, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4)
 
 
 def _surface(ax: Axes, table: ContourTable) -> None:
-    """Pale bands, the lines between them, and a scale."""
+    """Draw pale bands, the lines between them, and a scale."""
     levels = _levels(table.values)
     limit = float(np.abs(levels).max())
     colours: Any = {"cmap": _pale(), "vmin": -limit, "vmax": limit}
@@ -147,34 +126,43 @@ def _surface(ax: Axes, table: ContourTable) -> None:
     if inner.size:
         widths = np.where(inner == 0.0, 1.4, 0.7)
         dashes = ["dashed" if level < 0.0 else "solid" for level in inner]
-        ax.contour(table.x, table.y, table.values, inner, colors=grey(), linewidths=widths, linestyles=dashes, zorder=1)
+        ax.contour(
+            table.x,
+            table.y,
+            table.values,
+            inner,
+            colors=_style.muted_color(),
+            linewidths=widths,
+            linestyles=dashes,
+            zorder=1,
+        )
     even = np.round(levels / (levels[1] - levels[0])) % 2 == 0  # every other level, zero among them
     bar = ax.figure.colorbar(bands, ax=ax, shrink=0.8, pad=0.02, ticks=levels[even])
-    bar.set_label(f"score on {component_label(table.component, table.share)}", fontsize=small())
-    bar.ax.tick_params(labelsize=small(), colors=grey(), labelcolor=ink())
+    bar.set_label(f"score on {_style.component_label(table.component, table.share)}", fontsize=_style.small_size())
+    bar.ax.tick_params(labelsize=_style.small_size(), colors=_style.muted_color(), labelcolor=_style.text_color())
     bar.outline.set_visible(False)
 
 
 def _levels(values: Array) -> Array:
-    """Round numbers, zero among them where the values change sign, that hold all values between them."""
+    """Return round numbers that enclose all values, zero among them where the values change sign."""
     from matplotlib.ticker import MaxNLocator
 
     return np.asarray(
-        MaxNLocator(LEVELS, steps=[1, 2, 2.5, 5, 10]).tick_values(float(values.min()), float(values.max()))
+        MaxNLocator(MAX_CONTOUR_LEVELS, steps=[1, 2, 2.5, 5, 10]).tick_values(float(values.min()), float(values.max()))
     )
 
 
 def _pale() -> Colormap:
-    """As near to the page as points of any colour need: cool below zero, the page itself at zero, warm above."""
+    """Return a pale colour map, on which points of any colour are visible: cool below zero, warm above."""
     from matplotlib.colors import LinearSegmentedColormap
 
-    below, above = ("#2C4257", "#57472C") if is_dark(paper()) else ("#B9CBDD", "#E6D3B3")
-    return LinearSegmentedColormap.from_list("eigenlens-pale", [below, paper(), above])
+    below, above = ("#2C4257", "#57472C") if _style.is_dark(_style.page_color()) else ("#B9CBDD", "#E6D3B3")
+    return LinearSegmentedColormap.from_list("eigenlens-pale", [below, _style.page_color(), above])
 
 
-MOST_LINES = 5
+MAX_IMAGE_LINES = 5
 
-GAP = 1
+PIXELS_BETWEEN = 1
 """Blank pixels between images, as in a mosaic."""
 
 
@@ -187,7 +175,7 @@ def denoising(
     labels: Iterable[Any] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """The first rows of each panel as images side by side, and each panel's mean squared error over all of its rows.
+    """Draw the first rows of each panel as images side by side, with each panel's mean squared error over all rows.
 
     Every line of images has one scale of grey, that of its original; without one, that of the whole line.
 
@@ -195,7 +183,7 @@ def denoising(
         panels: a name and rows (n, d) for each column: `{"original": X, "noisy": Y, "kernel PCA": model.denoise(Y)}`.
         image_shape: (height, width) of a row; a square if None.
         original: the panel that the others should equal; "original" if None, and no errors if there is none.
-        n_rows: how many rows to show; 5 at most if None. labels: one a row.
+        n_rows: how many rows to show; 5 at most if None. labels: one per row.
         ax: where to draw; a new figure if None.
 
     >>> from eigenlens import plot
@@ -204,48 +192,53 @@ def denoising(
     >>> [text.get_text() for text in ax.get_xticklabels()]
     ['original', 'noisy\\nMSE 0.25']
     """
-    limit = MOST_LINES if n_rows is None else n_rows
+    limit = MAX_IMAGE_LINES if n_rows is None else n_rows
     table = kernel_tables.denoising(panels, original=original, limit=limit, labels=labels)
     shape = _shape(image_shape, table.values.shape[2])
-    ax = new_axes(ax, _image_size(table, shape))
+    ax = _style.new_axes(ax, _image_size(table, shape))
     _images(ax, table, shape)
     p, n = table.values.shape[:2]
-    letters = ax.bbox.width / ax.figure.dpi * 72.0 / p / small(0.6)
-    tick_names(ax, "x", _middles(p, shape[1]), _captions(table, int(letters)), fontsize=small())
-    tick_names(ax, "y", _middles(n, shape[0]), table.labels or [""] * n, fontsize=small())
-    ax.tick_params(length=0, labelcolor=ink(), top=False, bottom=False, labeltop=True, labelbottom=False)
+    letters = ax.bbox.width / ax.figure.dpi * 72.0 / p / _style.small_size(0.6)
+    _style.name_ticks(ax, "x", _middles(p, shape[1]), _captions(table, int(letters)), fontsize=_style.small_size())
+    _style.name_ticks(ax, "y", _middles(n, shape[0]), table.labels or [""] * n, fontsize=_style.small_size())
+    ax.tick_params(length=0, labelcolor=_style.text_color(), top=False, bottom=False, labeltop=True, labelbottom=False)
     ax.spines[:].set_visible(False)
-    ax.set_anchor("NW")  # where the names stand: the layout leaves room beside the frame, not beside the images in it
+    ax.set_anchor("NW")  # beside the names: the layout leaves room around the frame, not around the images in it
     measured = "" if table.original is None else f"; errors over all {table.rows_given}"
-    said = f"{n} of {table.rows_given} rows{measured}" if n < table.rows_given else ""
-    ax.set_xlabel(said, loc="left", fontsize=small(), color=grey())  # below: the captions stand above
+    remark = f"{n} of {table.rows_given} rows{measured}" if n < table.rows_given else ""
+    ax.set_xlabel(
+        remark, loc="left", fontsize=_style.small_size(), color=_style.muted_color()
+    )  # below: the captions are above
     return ax
 
 
 def _shape(image_shape: tuple[int, int] | None, d: int) -> tuple[int, int]:
     if image_shape is not None:
-        return checked_shape(image_shape, d)
+        return check_image_shape(image_shape, d)
     side = isqrt(d)
     if side * side != d:
         raise OptionError(
-            f"image_shape=None needs rows that are square images, but {d} columns are no square; give it."
+            f"needs rows that are square images, but {d} columns are not a square",
+            argument="image_shape",
+            value=None,
+            fix="give (height, width)",
         )
     return side, side
 
 
 def _image_size(table: DenoisingTable, shape: tuple[int, int]) -> tuple[float, float]:
-    """Inches for images of about one, smaller where there are many, never too small for a caption."""
+    """Return a size in inches: images of about one inch, smaller where there are many, but wide enough for captions."""
     (p, n), ratio = table.values.shape[:2], shape[0] / shape[1]
     width = min(1.15, 5.4 / p, max(7.5 / (n * ratio), 0.6))
     return max(2.0, 0.4 + p * width), 0.6 + n * width * ratio
 
 
 def _middles(count: int, length: int) -> Array:
-    return np.arange(count) * (length + GAP) + length / 2.0
+    return np.arange(count) * (length + PIXELS_BETWEEN) + length / 2.0
 
 
 def _captions(table: DenoisingTable, letters: int) -> list[str]:
-    """The panels' names in lines of so many letters, each with its error if there is an original to compare with."""
+    """Return the panels' names, wrapped, each with its error if there is an original to compare with."""
     captions = []
     for j, (name, error) in enumerate(zip(table.names, table.errors, strict=True)):
         measured = [] if table.original in (None, j) else [f"MSE {error:.3g}"]
@@ -254,12 +247,12 @@ def _captions(table: DenoisingTable, letters: int) -> list[str]:
 
 
 def _images(ax: Axes, table: DenoisingTable, shape: tuple[int, int]) -> None:
-    """One image a line, since each line has a scale of its own."""
+    """Draw one image per line, since each line has its own scale."""
     height, width = shape
     p, n = table.values.shape[:2]
-    right, bottom = p * (width + GAP) - GAP, n * (height + GAP) - GAP
+    right, bottom = p * (width + PIXELS_BETWEEN) - PIXELS_BETWEEN, n * (height + PIXELS_BETWEEN) - PIXELS_BETWEEN
     for i, (low, high) in enumerate(table.limits):
-        top = i * (height + GAP)
-        line, where = mosaic_of(table.values[None, :, i], shape), (0.0, right, top + height, top)
+        top = i * (height + PIXELS_BETWEEN)
+        line, where = make_mosaic(table.values[None, :, i], shape), (0.0, right, top + height, top)
         ax.imshow(line, cmap="gray", vmin=low, vmax=high, extent=where, interpolation="nearest")
     ax.set(xlim=(0.0, right), ylim=(bottom, 0.0))

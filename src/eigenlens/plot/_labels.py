@@ -1,4 +1,4 @@
-"""Labels that do not cover one another: each takes the cheapest free place around its anchor."""
+"""Placement of labels that do not overlap: each takes the cheapest free position around its anchor."""
 
 from __future__ import annotations
 
@@ -8,33 +8,32 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.plot._names import told_apart
-from eigenlens.plot._style import grey, paper, plain, small
+from eigenlens.plot import _style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Labels", "arrange"]
+__all__ = ["LabelPlacer", "arrange_labels"]
 
 DIRECTIONS = 24
-GAPS = (4.0, 8.0, 14.0, 22.0, 32.0, 44.0)
+LABEL_DISTANCES = (4.0, 8.0, 14.0, 22.0, 32.0, 44.0)
 """Distances in points between an anchor and its label, tried from the nearest."""
 
-LEADER = 10.0
-"""A label farther than this, in points, is tied to its anchor by a thin line."""
+MIN_LEADER_DISTANCE = 10.0
+"""A label farther away than this, in points, is connected to its anchor by a thin line."""
 
-MOST = 100
-"""More labels than these nobody reads; the outermost are tried."""
+MAX_LABELS = 100
+"""More labels than this nobody reads; the outermost are tried."""
 
-CROWDED = 30
-"""Among more labels than these, lines to far ones would only tangle: a label stands at its anchor or not at all."""
+MAX_LABELS_WITH_LEADERS = 30
+"""Among more labels than this, lines to distant ones would cross: a label is drawn at its anchor or not at all."""
 
-LONGEST = 32
+MAX_LABEL_LETTERS = 32
 """Letters of a label; a longer one loses its middle, since names often differ at their ends."""
 
 
-class Labels:
-    """Texts wanted on one Axes, collected first and placed together, so that all of them keep clear of all."""
+class LabelPlacer:
+    """Texts for one Axes, collected first and placed together, so that they do not overlap."""
 
     def __init__(self, ax: Axes) -> None:
         self.ax = ax
@@ -46,26 +45,26 @@ class Labels:
         self.weights: list[float] = []
 
     def want(self, anchors: Array, texts: Sequence[str], colour: str, directions: Array | None = None) -> None:
-        """A label at each anchor (m, 2), in data units, by preference on the side of its direction (m, 2)."""
+        """Request a label at each anchor (m, 2), in data units, preferably on the side of its direction (m, 2)."""
         right_and_up = np.broadcast_to(np.array([1.0, 0.4]), anchors.shape)
         self.anchors.extend(anchors)
         self.directions.extend(right_and_up if directions is None else directions)
-        self.texts.extend(told_apart(texts, LONGEST))
+        self.texts.extend(_style.shorten_names(texts, MAX_LABEL_LETTERS))
         self.colours.extend([colour] * len(texts))
         self.keep_clear(anchors, 3.0)
 
     def keep_clear(self, points: Array, weight: float = 0.7) -> None:
-        """Points (p, 2), in data units, that labels should not cover where they have a choice."""
+        """Avoid covering points (p, 2), in data units, where there is a choice."""
         self.avoid.extend(points)
         self.weights.extend([weight] * len(points))
 
     def draw(self) -> int:
-        """Place the labels; the number of those that found no room and are left out."""
+        """Place the labels; return the number of those left out for lack of room."""
         if not self.texts:
             return 0
         order = _outermost_first(np.array(self.anchors))
-        tried = order[:MOST]
-        self.ax.figure.canvas.figure.draw_without_rendering()  # settles the layout and the aspect
+        tried = order[:MAX_LABELS]
+        self.ax.figure.canvas.figure.draw_without_rendering()  # fixes the layout and the aspect
         offsets, kept = self._offsets(tried)
         for i, offset, keep in zip(tried, offsets, kept, strict=True):
             if keep:
@@ -81,11 +80,11 @@ class Labels:
         toward = np.array(self.directions)[tried]
         frame = np.array([box.x0, box.y0, box.x1, box.y1]) / point
         taken = self._taken() / point
-        centres, kept = arrange(anchors / point, sizes / point, toward, avoid, frame, taken)
+        centres, kept = arrange_labels(anchors / point, sizes / point, toward, avoid, frame, taken)
         return centres - anchors / point, kept
 
     def _taken(self) -> Array:
-        """The legend's box (0 or 1, 4: centre, size), in pixels."""
+        """Return the legend's box (0 or 1, 4: centre, size), in pixels."""
         drawn = self.ax.get_legend()
         if drawn is None:
             return np.empty((0, 4))
@@ -93,7 +92,9 @@ class Labels:
         return np.array([[(box.x0 + box.x1) / 2.0, (box.y0 + box.y1) / 2.0, box.width, box.height]])
 
     def _size(self, text: str) -> tuple[float, float]:
-        drawn = plain(self.ax.text(0.5, 0.5, text, fontsize=small(), transform=self.ax.transAxes))
+        drawn = _style.as_plain_text(
+            self.ax.text(0.5, 0.5, text, fontsize=_style.small_size(), transform=self.ax.transAxes)
+        )
         extent = drawn.get_window_extent()
         drawn.remove()
         return extent.width, extent.height
@@ -101,38 +102,39 @@ class Labels:
     def _annotate(self, anchor: Array, text: str, colour: str, offset: Array) -> None:
         from matplotlib.patheffects import withStroke
 
-        far = _beyond(offset, *self._size(text), self.ax.figure.dpi / 72.0) > LEADER
-        leader: Any = {"arrowstyle": "-", "color": grey(), "linewidth": 0.5, "shrinkA": 0, "shrinkB": 2}
+        far = _beyond(offset, *self._size(text), self.ax.figure.dpi / 72.0) > MIN_LEADER_DISTANCE
+        leader: Any = {"arrowstyle": "-", "color": _style.muted_color(), "linewidth": 0.5, "shrinkA": 0, "shrinkB": 2}
         label = self.ax.annotate(
             text, (anchor[0], anchor[1]), (offset[0], offset[1]), textcoords="offset points", ha="center",
-            va="center_baseline", fontsize=small(), color=colour, arrowprops=leader if far else None, zorder=5,
+            va="center_baseline", fontsize=_style.small_size(), color=colour, zorder=5,
+            arrowprops=leader if far else None,
         )  # fmt: skip
-        plain(label).set_path_effects([withStroke(linewidth=2.0, foreground=paper())])
+        _style.as_plain_text(label).set_path_effects([withStroke(linewidth=2.0, foreground=_style.page_color())])
 
 
-def arrange(
+def arrange_labels(
     anchors: Array, sizes: Array, directions: Array, avoid: Array, frame: Array, taken: Array
 ) -> tuple[Array, Array]:
-    """Centres (m, 2) for labels of the given sizes (m, 2), and which of them (m,) are free of one another.
+    """Return centres (m, 2) for labels of the given sizes (m, 2), and which of them (m,) do not overlap.
 
-    Greedy in the order given, then twice more with all others in place. The cost of a place is what it covers,
-    then its distance, then its turn away from the preferred direction; outside the frame (4,) counts as covered,
-    and so do the boxes taken already (t, 4: centre, size). Points to avoid (p, 3) carry a weight beside their place.
+    Greedy in the order given, then twice more with all others in place. The cost of a position is what it covers, then
+    its distance, then its angle to the preferred direction; the outside of the frame (4,) counts as covered, and so do
+    boxes that are occupied (t, 4: centre, size). Points to avoid (p, 3) have a weight beside their coordinates.
 
     >>> anchors, sizes = np.array([[50.0, 50.0], [52.0, 50.0]]), np.array([[30.0, 10.0], [30.0, 10.0]])
     >>> right, frame = np.array([[1.0, 0.0], [1.0, 0.0]]), np.array([0.0, 0.0, 100.0, 100.0])
-    >>> centres, free = arrange(anchors, sizes, right, np.empty((0, 3)), frame, np.empty((0, 4)))
+    >>> centres, free = arrange_labels(anchors, sizes, right, np.empty((0, 3)), frame, np.empty((0, 4)))
     >>> free.tolist(), bool(abs(centres[0] - centres[1])[1] >= 10 or abs(centres[0] - centres[1])[0] >= 30)
     ([True, True], True)
     """
     centres = np.full(anchors.shape, np.inf)
     crowding = np.zeros(len(anchors))
-    gaps = np.array(GAPS if len(anchors) <= CROWDED else GAPS[:2])
+    distances = np.array(LABEL_DISTANCES if len(anchors) <= MAX_LABELS_WITH_LEADERS else LABEL_DISTANCES[:2])
     for _ in range(3):
         for i in range(len(anchors)):
             others = np.delete(np.column_stack([centres, sizes]), i, axis=0)
             others = np.concatenate([taken, others[np.isfinite(others[:, 0])]])
-            places, price = _places(anchors[i], sizes[i], directions[i], gaps)
+            places, price = _places(anchors[i], sizes[i], directions[i], distances)
             covered = _overlap(places, sizes[i], others) + _outside(places, sizes[i], frame)
             hidden = np.minimum(_inside(places, sizes[i], avoid), 8.0)
             best = int(np.argmin(100.0 * covered + hidden + price))
@@ -141,7 +143,7 @@ def arrange(
 
 
 def _free(centres: Array, sizes: Array, crowding: Array, frame: Array, taken: Array) -> Array:
-    """Which labels stay: each that, with those before it that stay, covers next to nothing."""
+    """Return which labels to draw: each that hardly overlaps with those kept before it."""
     kept = np.zeros(len(centres), dtype=bool)
     for i in np.argsort(crowding > 0.02, kind="stable"):
         others = np.concatenate([taken, np.column_stack([centres, sizes])[kept]])
@@ -151,44 +153,44 @@ def _free(centres: Array, sizes: Array, crowding: Array, frame: Array, taken: Ar
 
 
 def _outermost_first(anchors: Array) -> Array:
-    """The order of anchors from the farthest from their middle to the nearest, each axis in its own scale."""
+    """Return the order of anchors from the farthest from their mean to the nearest, each axis in its own scale."""
     spread = anchors.std(axis=0)
     scaled = (anchors - anchors.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
     return np.argsort(-np.linalg.norm(scaled, axis=1), kind="stable")
 
 
-def _places(anchor: Array, size: Array, direction: Array, gaps: Array) -> tuple[Array, Array]:
-    """Centres (c, 2) around an anchor, and the price (c,) of each: distance, and turn from the direction."""
+def _places(anchor: Array, size: Array, direction: Array, distances: Array) -> tuple[Array, Array]:
+    """Return centres (c, 2) around an anchor, and the price (c,) of each: distance, and angle to the direction."""
     angle = np.arctan2(direction[1], direction[0]) + np.arange(DIRECTIONS) * (2.0 * np.pi / DIRECTIONS)
     u = np.column_stack([np.cos(angle), np.sin(angle)])
     edge = u / np.abs(u).max(axis=1, keepdims=True) * size / 2.0  # from the centre to the border of the box
     turn = 1.0 - u @ (direction / (np.linalg.norm(direction) or 1.0))
-    gap = np.repeat(gaps, DIRECTIONS)[:, None]
-    places = anchor + np.tile(edge, (gaps.size, 1)) + gap * np.tile(u, (gaps.size, 1))
-    return places, gap[:, 0] / 6.0 + np.tile(turn, gaps.size)
+    distance = np.repeat(distances, DIRECTIONS)[:, None]
+    places = anchor + np.tile(edge, (distances.size, 1)) + distance * np.tile(u, (distances.size, 1))
+    return places, distance[:, 0] / 6.0 + np.tile(turn, distances.size)
 
 
 def _overlap(places: Array, size: Array, others: Array) -> Array:
-    """Share (c,) of a box of this size, at each place, that the other boxes (m, 4: centre, size) cover."""
+    """Return the share (c,) of a box of this size, at each position, covered by other boxes (m, 4: centre, size)."""
     reach = (size + 1.0 + others[None, :, 2:]) / 2.0
     common = np.clip(reach - np.abs(places[:, None] - others[None, :, :2]), 0.0, np.minimum(size, others[None, :, 2:]))
     return np.asarray(common.prod(axis=2).sum(axis=1) / max(float(size.prod()), 1.0))
 
 
 def _outside(places: Array, size: Array, frame: Array) -> Array:
-    """How far (c,) boxes stick out of the frame, as shares of their sides."""
+    """Return how far (c,) boxes reach outside the frame, as shares of their sides."""
     low = np.clip(frame[:2] - (places - size / 2.0), 0.0, None)
     high = np.clip(places + size / 2.0 - frame[2:], 0.0, None)
     return np.asarray(((low + high) / np.maximum(size, 1.0)).sum(axis=1))
 
 
 def _inside(places: Array, size: Array, points: Array) -> Array:
-    """The weight (c,) of the points (p, 3) that a box of this size covers at each place."""
+    """Return the weight (c,) of the points (p, 3) that a box of this size covers at each position."""
     near = np.abs(points[None, :, :2] - places[:, None]) < size / 2.0 + 1.5
     return np.asarray(near.all(axis=2) @ points[:, 2])
 
 
 def _beyond(offset: Array, width: float, height: float, point: float) -> float:
-    """The distance, in points, from the anchor to the nearest side of its label."""
+    """Return the distance, in points, from the anchor to the nearest side of its label."""
     away = np.clip(np.abs(offset) - np.array([width, height]) / point / 2.0, 0.0, None)
     return float(np.linalg.norm(away))

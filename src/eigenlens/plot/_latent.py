@@ -1,4 +1,4 @@
-"""Latent Gaussians: how the likelihood rose, loadings before and after rotation, noise by variable, imputed values."""
+"""Plots of latent Gaussian models: log-likelihood by step, rotated loadings, noise by variable, imputed values."""
 
 from __future__ import annotations
 
@@ -11,25 +11,9 @@ from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.errors import OptionError
 from eigenlens.latent import tables as latent_tables
-from eigenlens.plot._loadings import MOST_BARS, captions, draw_cells
-from eigenlens.plot._names import told_apart
-from eigenlens.plot._style import (
-    BLUE,
-    VERMILLION,
-    grey,
-    ink,
-    legend,
-    name_axes,
-    new_axes,
-    note,
-    paper,
-    plain,
-    quiet,
-    rule,
-    shade,
-    small,
-    tick_names,
-)
+from eigenlens.plot import _style
+from eigenlens.plot._loadings import MAX_BARS, captions, draw_cells
+from eigenlens.plot._style import BLUE, VERMILLION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,12 +22,12 @@ if TYPE_CHECKING:
 
 __all__ = ["imputed", "likelihood_path", "noise", "rotation"]
 
-MOST_ROWS = 160
-"""Rows of a picture of imputations; more points than these stand in one another's place."""
+MAX_IMPUTED_ROWS = 160
+"""Rows of a plot of imputations; more points than these overlap."""
 
-MOST_COLUMNS = 6
+MAX_IMPUTED_COLUMNS = 6
 
-HEYWOOD = 1.0
+HEYWOOD_PERCENT = 1.0
 """A variable with less noise than this, in per cent of its variance, is worth a second look."""
 
 
@@ -51,11 +35,11 @@ HEYWOOD = 1.0
 
 
 def likelihood_path(model: Any, *, log: bool = False, ax: Axes | None = None) -> Axes:
-    """The log-likelihood after each step of a fit, or how far each step is below the highest on a logarithmic axis.
+    """Draw the log-likelihood after each step of a fit, or its distance from the maximum on a logarithmic axis.
 
     Args:
         model: a fitted ProbabilisticPCA or FactorAnalysis, or a dict with a name for each of several.
-        log: show the distance from the highest value that any of them reached.
+        log: show the distance from the maximum over all of them.
         ax: where to draw; a new figure if None.
 
     >>> from types import SimpleNamespace
@@ -67,16 +51,21 @@ def likelihood_path(model: Any, *, log: bool = False, ax: Axes | None = None) ->
     paths, log = latent_tables.likelihood_paths(model), checks.boolean("log", log)
     highest = max(float(path.values[-1]) for path in paths)
     if log and not any(path.below(highest).any() for path in paths):
-        raise OptionError("log=True needs a step below the highest, and there is one step only; use log=False.")
-    ax = new_axes(ax)
-    quiet(ax)
-    handles = [_draw_path(ax, path, highest if log else None, shade(i)) for i, path in enumerate(paths)]
+        raise OptionError(
+            "needs a step below the maximum, but there is only one step",
+            argument="log",
+            value=True,
+            fix="use log=False",
+        )
+    ax = _style.new_axes(ax)
+    _style.style_axes(ax)
+    handles = [_draw_path(ax, path, highest if log else None, _style.category_color(i)) for i, path in enumerate(paths)]
     _path_axes(ax, log)
     if len(paths) > 1:
         names = [f"{path.name}: {_ending(path)}" for path in paths]
-        legend(ax, handles, names, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=1)
+        _style.draw_legend(ax, handles, names, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=1)
     else:
-        note(ax, _ending(paths[0]))
+        _style.write_note(ax, _ending(paths[0]))
     return ax
 
 
@@ -93,7 +82,15 @@ def _draw_path(ax: Axes, path: PathTable, highest: float | None, colour: str) ->
     shown = np.ones(y.size, dtype=bool) if highest is None else y > 0.0  # a logarithmic axis has no zero
     line = ax.plot(steps[shown], y[shown], color=colour, linewidth=1.4, **few)[0]
     if shown[-1]:
-        ax.plot(steps[-1], y[-1], "o", color=colour, markersize=7.0, markerfacecolor=paper(), markeredgewidth=1.6)
+        ax.plot(
+            steps[-1],
+            y[-1],
+            "o",
+            color=colour,
+            markersize=7.0,
+            markerfacecolor=_style.page_color(),
+            markeredgewidth=1.6,
+        )
     return line
 
 
@@ -125,7 +122,7 @@ def rotation(
     top: int | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Loadings before and after a rotation, side by side: a rotation is worth it where cells on the right turn white.
+    """Draw loadings before and after a rotation, side by side: simple structure shows as white cells on the right.
 
     Args:
         model: a fitted FactorAnalysis, ProbabilisticPCA or PCA.
@@ -149,10 +146,14 @@ def rotation(
             table.name, table.before.rows(order), table.after.rows(order), table.correlations
         )
     table = table.grouped() if checks.boolean("sort", sort) else table
-    ax = new_axes(ax, (min(3.2 + 1.15 * k, 12.0), max(3.5, 1.2 + 0.19 * shown)))
+    ax = _style.new_axes(ax, (min(3.2 + 1.15 * k, 12.0), max(3.5, 1.2 + 0.19 * shown)))
     _side_by_side(ax, table)
     remarks = f"{shown} of {d} columns, those with the largest loadings" if shown < d else "", _correlated(table)
-    plain(ax.set_xlabel("; ".join(remark for remark in remarks if remark), fontsize=small(), color=grey()))
+    _style.as_plain_text(
+        ax.set_xlabel(
+            "; ".join(remark for remark in remarks if remark), fontsize=_style.small_size(), color=_style.muted_color()
+        )
+    )
     return ax
 
 
@@ -163,11 +164,21 @@ def _side_by_side(ax: Axes, table: RotationTable) -> None:
     draw_cells(ax, values, before.names, [*captions(before), "", *captions(after)], most=13)
     for middle, words in (((k - 1) / 2, "unrotated"), (k + 1 + (k - 1) / 2, table.name)):
         place: Any = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "ha": "center"}
-        plain(ax.annotate(words, (middle, 1.0), (0, 4), va="bottom", fontsize=small(1.25), color=ink(), **place))
+        _style.as_plain_text(
+            ax.annotate(
+                words,
+                (middle, 1.0),
+                (0, 4),
+                va="bottom",
+                fontsize=_style.small_size(1.25),
+                color=_style.text_color(),
+                **place,
+            )
+        )
 
 
 def _correlated(table: RotationTable) -> str:
-    """In words, how the factors of an oblique rotation correlate."""
+    """Return a remark on the correlations of the factors of an oblique rotation."""
     k = len(table.correlations)
     between = table.correlations[np.triu_indices(k, 1)]
     if not np.any(np.abs(between) > 1e-9):
@@ -188,7 +199,7 @@ def noise(
     top: int | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Bars by variable, most noise first: how much of its variance is its own, and how much the factors explain.
+    """Draw bars by variable, most noise first: the part of its variance that is its own, and the part explained.
 
     Args:
         model: a fitted ProbabilisticPCA or FactorAnalysis.
@@ -204,26 +215,26 @@ def noise(
     """
     table = latent_tables.noise(model, names=names)
     d = len(table.names)
-    shown = min(d, MOST_BARS) if top is None else checks.integer("top", top, 1, d, "the number of columns")
+    shown = min(d, MAX_BARS) if top is None else checks.integer("top", top, 1, d, "the number of columns")
     share = checks.boolean("share", share)
     table = table.sorted(table.shares if share else table.noise)
-    ax = new_axes(ax, (6.0, 1.1 + 0.19 * max(shown, 4)))
+    ax = _style.new_axes(ax, (6.0, 1.1 + 0.19 * max(shown, 4)))
     own = (table.shares if share else table.noise)[:shown]
     rest = (100.0 - table.shares if share else table.common)[:shown]
     _noise_bars(ax, own, rest, table.names[:shown])
     ax.set_xlim(0.0, 100.0 if share else None)
     part = f"{shown} of {d} columns, most noise first" if shown < d else ""
     lines = ["share of the variable's variance (%)" if share else "variance", part, _heywood(table)]
-    plain(ax.set_xlabel("\n".join(line for line in lines if line), wrap=True))
+    _style.as_plain_text(ax.set_xlabel("\n".join(line for line in lines if line), wrap=True))
     return ax
 
 
 def _noise_bars(ax: Axes, own: Array, rest: Array, names: tuple[str, ...]) -> None:
     places = np.arange(own.size)
     noisy = ax.barh(places, own, color=BLUE, height=0.75)
-    explained = ax.barh(places, rest, left=own, color=rule(), height=0.75)
-    quiet(ax, None)
-    tick_names(ax, "y", places, names, fontsize=small())
+    explained = ax.barh(places, rest, left=own, color=_style.grid_color(), height=0.75)
+    _style.style_axes(ax, None)
+    _style.name_ticks(ax, "y", places, names, fontsize=_style.small_size())
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
     ax.set_ylim(own.size - 0.4, -0.6)
@@ -232,14 +243,15 @@ def _noise_bars(ax: Axes, own: Array, rest: Array, names: tuple[str, ...]) -> No
         inside = value > 0.12 * widest
         ax.annotate(
             _figure(value, widest), (value, place), (-3 if inside else 3, 0), textcoords="offset points", va="center",
-            ha="right" if inside else "left", fontsize=small(0.875), color="white" if inside else ink(),
+            ha="right" if inside else "left", fontsize=_style.small_size(0.875),
+            color="white" if inside else _style.text_color(),
         )  # fmt: skip
     words = ["noise, the variable's own", "common, by the factors"]
-    legend(ax, [noisy, explained], words, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
+    _style.draw_legend(ax, [noisy, explained], words, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
 
 
 def _figure(value: float, widest: float) -> str:
-    """Two digits, or all before the point; what is next to nothing beside the widest bar only says so.
+    """Return two digits, or all before the decimal point; a value that is negligible beside the widest bar as <0.01.
 
     >>> [_figure(value, 2000.0) for value in (1234.5, 66.2, 3.07, 0.42, 0.004)], _figure(0.004, 0.02)
     (['1,234', '66', '3.1', '0.42', '<0.01'], '0.004')
@@ -250,11 +262,11 @@ def _figure(value: float, widest: float) -> str:
 
 
 def _heywood(table: NoiseTable) -> str:
-    """Names of variables without noise of their own, if each has its own and there are any."""
+    """Return a remark that names variables with almost no noise, where each variable has its own noise."""
     if np.ptp(table.noise) == 0.0:
         return ""
-    few = [name for name, share in zip(table.names, table.shares, strict=True) if share < HEYWOOD]
-    few = told_apart(few, 24)
+    few = [name for name, share in zip(table.names, table.shares, strict=True) if share < HEYWOOD_PERCENT]
+    few = _style.shorten_names(few, 24)
     return f"with almost no noise: {', '.join(few[:4])}{', …' if len(few) > 4 else ''}" if few else ""
 
 
@@ -272,12 +284,12 @@ def imputed(
     names: Iterable[str] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Imputed values with their intervals beside the observed values of the same columns, row after row.
+    """Draw imputed values with their intervals beside the observed values of the same columns, row after row.
 
     Args:
-        model: a fitted ProbabilisticPCA or FactorAnalysis. X: rows (n, d) with NaN for missing entries.
-        columns: by name or index, each in a band of its own; the 3 with most missing entries if None.
-        rows: which rows; the first 160 if None. labels: one a row. level: coverage of the intervals.
+        model: a fitted ProbabilisticPCA or FactorAnalysis. X: rows (n, d) with NaN for missing values.
+        columns: by name or index, each in a band of its own; the 3 with most missing values if None.
+        rows: which rows; the first 160 if None. labels: one per row. level: coverage of the intervals.
         names: column names, if the model has none.
         ax: where to draw; a new figure if None.
 
@@ -289,25 +301,27 @@ def imputed(
     'right'
     """
     table = latent_tables.imputed(
-        model, X, columns, rows=rows, limit=MOST_ROWS, level=level, labels=labels, names=names
+        model, X, columns, rows=rows, limit=MAX_IMPUTED_ROWS, level=level, labels=labels, names=names
     )
     shown = table.names[:3] if columns is None else table.names
-    if len(shown) > MOST_COLUMNS:
-        raise OptionError(f"columns has {len(shown)} entries; at most {MOST_COLUMNS} can be read in one picture.")
-    ax = new_axes(ax, (8.0, 3.4 if len(shown) == 1 else 0.9 + 1.7 * len(shown)))
-    quiet(ax)
+    if len(shown) > MAX_IMPUTED_COLUMNS:
+        raise OptionError(
+            f"has {len(shown)} entries, but at most {MAX_IMPUTED_COLUMNS} can be read in one figure", argument="columns"
+        )
+    ax = _style.new_axes(ax, (8.0, 3.4 if len(shown) == 1 else 0.9 + 1.7 * len(shown)))
+    _style.style_axes(ax)
     bands = _bands(table, len(shown))
     handles = _draw_imputed(ax, table, bands)
     _name_bands(ax, table, bands)
     _name_rows(ax, table)
     words = ["observed", f"imputed, with {100 * table.level:g}% interval"]
-    legend(ax, handles, words, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2)
-    note(ax, f"the first {len(table.rows)} rows" if table.more else "")
+    _style.draw_legend(ax, handles, words, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2)
+    _style.write_note(ax, f"the first {len(table.rows)} rows" if table.more else "")
     return ax
 
 
 def _bands(table: ImputedTable, m: int) -> Array:
-    """Shift and scale (m, 2) of each column: a band of height 1, the first on top; one column keeps its units."""
+    """Return shift and scale (m, 2) of each column: bands of height 1, the first on top; a single one is unchanged."""
     if m == 1:
         return np.array([[0.0, 1.0]])
     low, high = _ranges(table, m)
@@ -329,31 +343,36 @@ def _draw_imputed(ax: Axes, table: ImputedTable, bands: Array) -> list[Any]:
         observed = ax.plot(places[~missing], y[~missing], "o", color=BLUE, markersize=4.5 if few else 3.0, zorder=3)[0]
         filled = ax.errorbar(
             places[missing], y[missing], margin[missing], fmt="o", color=VERMILLION, markersize=5.0 if few else 3.5,
-            markerfacecolor=paper(), markeredgewidth=1.2, elinewidth=1.4 if few else 1.0, capsize=0.0, zorder=4,
+            markerfacecolor=_style.page_color(), markeredgewidth=1.2, elinewidth=1.4 if few else 1.0,
+            capsize=0.0, zorder=4,
         )  # fmt: skip
     return [observed, filled]
 
 
 def _name_bands(ax: Axes, table: ImputedTable, bands: Array) -> None:
-    """One column: its name on the axis. Several: each name on its band, and round numbers of its own beside it."""
+    """Write the name of one column on the axis; of several, on their bands, with round numbers of their own."""
     from matplotlib.ticker import MaxNLocator
 
     m = len(bands)
     if m == 1:
-        name_axes(ax, y=table.names[0])
+        _style.name_axes(ax, y=table.names[0])
         return
-    places, words, names = [], [], told_apart(table.names, 60)
+    places, words, names = [], [], _style.shorten_names(table.names, 60)
     for j, (low, high) in enumerate(zip(*_ranges(table, m), strict=True)):
         ticks = [t for t in MaxNLocator(4).tick_values(low, high) if low <= t <= high]
         places += [bands[j, 0] + bands[j, 1] * t for t in ticks]
         words += [f"{t:g}".replace("-", "−") for t in ticks]
         if j:
-            ax.axhline(-1.25 * j + 1.125, color=grey(), linewidth=0.6)
+            ax.axhline(-1.25 * j + 1.125, color=_style.muted_color(), linewidth=0.6)
         top: Any = {"xycoords": ("axes fraction", "data"), "ha": "left", "va": "top"}
-        frame = {"facecolor": paper(), "edgecolor": "none", "alpha": 0.8, "pad": 1.0}
+        frame = {"facecolor": _style.page_color(), "edgecolor": "none", "alpha": 0.8, "pad": 1.0}
         place = (0.005, -1.25 * j + 1.09)
-        plain(ax.annotate(names[j], place, fontsize=small(1.125), color=ink(), bbox=frame, **top))
-    tick_names(ax, "y", places, words, fontsize=small())
+        _style.as_plain_text(
+            ax.annotate(
+                names[j], place, fontsize=_style.small_size(1.125), color=_style.text_color(), bbox=frame, **top
+            )
+        )
+    _style.name_ticks(ax, "y", places, words, fontsize=_style.small_size())
     ax.set_ylim(-1.25 * (m - 1) - 0.06, 1.13)
 
 
@@ -363,9 +382,9 @@ def _name_rows(ax: Axes, table: ImputedTable) -> None:
     step = int(np.ceil(n / 16))
     numbers = np.arange(0, n, step)
     if table.labels is None:
-        tick_names(ax, "x", numbers, [str(table.rows[i]) for i in numbers], fontsize=small())
+        _style.name_ticks(ax, "x", numbers, [str(table.rows[i]) for i in numbers], fontsize=_style.small_size())
         ax.set_xlabel("row (counted from 0)")
     else:
         long = max(len(table.labels[i]) for i in numbers) > 5
         turned: Any = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if long else {}
-        tick_names(ax, "x", numbers, [table.labels[i] for i in numbers], fontsize=small(), **turned)
+        _style.name_ticks(ax, "x", numbers, [table.labels[i] for i in numbers], fontsize=_style.small_size(), **turned)

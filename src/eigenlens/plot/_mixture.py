@@ -1,4 +1,4 @@
-"""Mixtures of Gaussians: ellipses over the rows, densities over a histogram, responsibilities, criteria over K."""
+"""Plots of Gaussian mixtures: ellipses over the rows, densities over a histogram, responsibilities, criteria by K."""
 
 from __future__ import annotations
 
@@ -9,23 +9,10 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.mixture import tables as mixture_tables
-from eigenlens.plot._kde import off_the_frame
-from eigenlens.plot._points import CROWD, colouring, scatter
-from eigenlens.plot._style import (
-    MARKERS,
-    PALETTE,
-    grey,
-    ink,
-    legend,
-    name_axes,
-    new_axes,
-    note,
-    paper,
-    quiet,
-    rule,
-    shade,
-    small,
-)
+from eigenlens.plot import _style
+from eigenlens.plot._kde import describe_hidden_rows
+from eigenlens.plot._points import MAX_VECTOR_POINTS, check_color, draw_points
+from eigenlens.plot._style import MARKERS, PALETTE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,19 +22,16 @@ if TYPE_CHECKING:
 
 __all__ = ["mixture", "mixture_density", "mixture_selection", "responsibilities"]
 
-EQUAL_UNITS = 3.0
-"""Two columns whose ranges differ by no more than this factor are drawn with one unit as long on both axes."""
+MAX_STRIPS = 2000
+"""More rows than this are shown by the means of neighbours."""
 
-MOST_STRIPS = 2000
-"""More rows than these are shown by the means of neighbours."""
+FAR_BEHIND = 8.0
+"""Fits this many times as far behind the best as the median are outside the frame."""
 
-FAR = 8.0
-"""Fits this many times as far behind the best as the median are left outside the frame."""
-
-MOST_NAMED = 12
+MAX_NAMED_COMPONENTS = 12
 """Components in a legend."""
 
-LABELS = {"bic": "BIC", "aic": "AIC", "icl": "ICL", "held_out": "held-out log density per row"}
+CRITERION_LABELS = {"bic": "BIC", "aic": "AIC", "icl": "ICL", "held_out": "held-out log density per row"}
 
 
 def mixture(
@@ -60,15 +44,15 @@ def mixture(
     color: Any = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """The components as ellipses in the plane of two columns, over the rows of X.
+    """Draw the components as ellipses in the plane of two columns, over the rows of X.
 
-    Each ellipse holds a share of its component's mass, by default a half and 95 per cent; the more weight a component
-    has, the thicker is its line. Of a mixture of a single column its density is drawn (`mixture_density`).
+    Each ellipse contains a share of its component's mass, by default 50 and 95 per cent; the larger the weight of a
+    component, the thicker its line. A mixture of a single column is drawn by `mixture_density`.
 
     Args:
         model: a fitted GaussianMixture, or a `Mixture`. X: rows (n, d), fitted or new, or None.
         columns: two columns by number or name. levels: shares of the mass. names: column names, if the model has none.
-        color: of the rows; None for that of their likeliest component, or as for `plot.scores`.
+        color: of the rows; None for that of their most likely component, or as for `plot.scores`.
         ax: where to draw; a new figure if None.
 
     >>> from eigenlens.mixture.estimator import GaussianMixture
@@ -79,33 +63,30 @@ def mixture(
     if mixture_tables.frozen_mixture(model).means.shape[1] == 1:
         return mixture_density(model, X, names=names, ax=ax)
     table = mixture_tables.ellipses(model, X, columns, levels=levels, names=names)
-    colours = None if color is None else colouring(color, len(table.rows) + table.hidden)
-    ax = new_axes(ax, (6.0, 5.0))
-    quiet(ax)
+    colours = None if color is None else check_color(color, len(table.rows) + table.hidden)
+    ax = _style.new_axes(ax, (6.0, 5.0))
+    _style.style_axes(ax)
     _rows(ax, table, colours)
     _ellipses(ax, table)
-    ax.set_aspect("equal" if _equal_units(table) else "auto", adjustable="datalim")
-    name_axes(ax, *table.names)
+    borders = table.outlines.reshape(-1, 2) if table.outlines.size else table.means
+    _style.set_aspect(ax, np.ptp(borders[:, 0]), np.ptp(borders[:, 1]), "datalim")
+    _style.name_axes(ax, *table.names)
     held = " and ".join(f"{100 * level:g}%" for level in table.levels)
-    gaps = f"{table.hidden} rows with gaps here not shown" if table.hidden else ""
-    note(ax, f"ellipses of {held} of the mass" if held else "", gaps)
+    hidden = f"{table.hidden} rows with missing values here not shown" if table.hidden else ""
+    _style.write_note(ax, f"ellipses of {held} of the mass" if held else "", hidden)
     return ax
-
-
-def _colour(k: int) -> str:
-    return shade(k)
 
 
 def _rows(ax: Axes, table: EllipseTable, colours: str | Array | None) -> None:
     if not len(table.rows):
         return
     if colours is not None:
-        scatter(ax, table.rows, colours)
+        draw_points(ax, table.rows, colours)
         return
     for k in range(len(table.weights)):
         mine = table.rows[table.labels == k + 1]
         if len(mine):
-            scatter(ax, mine, _colour(k))
+            draw_points(ax, mine, _style.category_color(k))
     for points in ax.collections:
         points.set(alpha=0.45, sizes=[min(14.0, float(np.clip(237.0 / np.sqrt(len(table.rows)), 1.0, 14.0)))])
 
@@ -115,28 +96,26 @@ def _ellipses(ax: Axes, table: EllipseTable) -> None:
     for k, (pi, mean, outlines) in enumerate(zip(table.weights, table.means, table.outlines, strict=True)):
         width = 0.8 + 1.8 * float(np.sqrt(pi))
         for outline in outlines:
-            ax.plot(*outline.T, color=_colour(k), linewidth=width, zorder=3)
-        look: dict[str, Any] = {"color": _colour(k), "marker": MARKERS[k % len(MARKERS)], "markeredgecolor": paper()}
+            ax.plot(*outline.T, color=_style.category_color(k), linewidth=width, zorder=3)
+        look: dict[str, Any] = {
+            "color": _style.category_color(k),
+            "marker": MARKERS[k % len(MARKERS)],
+            "markeredgecolor": _style.page_color(),
+        }
         (dot,) = ax.plot(*mean, linestyle="none", markersize=7.0, zorder=4, **look)
         handles.append(dot)
-    shown = min(len(handles), MOST_NAMED)
+    shown = min(len(handles), MAX_NAMED_COMPONENTS)
     words = [f"{k + 1}: {100 * pi:.3g}%" for k, pi in enumerate(table.weights[:shown])]
     words[-1] += f" … {len(handles)}" if shown < len(handles) else ""
-    legend(
+    _style.draw_legend(
         ax,
         handles[:shown],
         words,
         loc="center left",
         bbox_to_anchor=(1.0, 0.5),
         title="component",
-        title_fontsize=small(),
+        title_fontsize=_style.small_size(),
     )
-
-
-def _equal_units(table: EllipseTable) -> bool:
-    borders = table.outlines.reshape(-1, 2) if table.outlines.size else table.means
-    ratio = np.ptp(borders[:, 0]) / max(np.ptp(borders[:, 1]), np.finfo(float).tiny)
-    return bool(1.0 / EQUAL_UNITS <= ratio <= EQUAL_UNITS)
 
 
 def mixture_density(
@@ -148,7 +127,7 @@ def mixture_density(
     names: Iterable[str] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """The density of one column and those of its components, over a histogram of the rows.
+    """Draw the density of one column and those of its components, over a histogram of the rows.
 
     Args:
         model: a fitted GaussianMixture, or a `Mixture`. X: rows (n, d), fitted or new, or None. column: by number or
@@ -163,17 +142,17 @@ def mixture_density(
     'length'
     """
     table = mixture_tables.line(model, X, column, bins=bins, names=names)
-    ax = new_axes(ax)
-    quiet(ax, "y")
+    ax = _style.new_axes(ax)
+    _style.style_axes(ax, "y")
     if table.edges.size:
-        ax.stairs(table.heights, table.edges, fill=True, color=rule(), zorder=1)
-        ax.stairs(table.heights, table.edges, color=grey(), linewidth=0.5, zorder=1)
+        ax.stairs(table.heights, table.edges, fill=True, color=_style.grid_color(), zorder=1)
+        ax.stairs(table.heights, table.edges, color=_style.muted_color(), linewidth=0.5, zorder=1)
     _parts(ax, table)
     ax.set_ylim(bottom=0.0)
     ax.margins(x=0.0)
-    name_axes(ax, table.name)
+    _style.name_axes(ax, table.name)
     ax.set_ylabel("density")
-    note(ax, off_the_frame(table.beyond))
+    _style.write_note(ax, describe_hidden_rows(table.beyond))
     return ax
 
 
@@ -181,21 +160,21 @@ def _parts(ax: Axes, table: LineTable) -> None:
     handles = []
     several = len(table.weights) > 1
     for k, part in enumerate(table.parts if several else ()):
-        ax.fill_between(table.x, part, color=_colour(k), alpha=0.12, linewidth=0.0, zorder=2)
-        (line,) = ax.plot(table.x, part, color=_colour(k), linewidth=1.3, zorder=3)
+        ax.fill_between(table.x, part, color=_style.category_color(k), alpha=0.12, linewidth=0.0, zorder=2)
+        (line,) = ax.plot(table.x, part, color=_style.category_color(k), linewidth=1.3, zorder=3)
         handles.append(line)
-    (whole,) = ax.plot(table.x, table.density, color=ink(), linewidth=1.8, zorder=4)
-    shown = min(len(handles), MOST_NAMED)
+    (whole,) = ax.plot(table.x, table.density, color=_style.text_color(), linewidth=1.8, zorder=4)
+    shown = min(len(handles), MAX_NAMED_COMPONENTS)
     words = [f"component {k + 1}: {100 * pi:.3g}%" for k, pi in enumerate(table.weights[:shown])]
     if several:
-        legend(ax, [whole, *handles[:shown]], ["mixture", *words], loc="best")
+        _style.draw_legend(ax, [whole, *handles[:shown]], ["mixture", *words], loc="best")
 
 
 def responsibilities(model: Any, X: Any, *, ax: Axes | None = None) -> Axes:
-    """P(component | row) as coloured heights that add to 1, rows beside each other.
+    """Draw P(component | row) as coloured heights that add to 1, rows beside each other.
 
-    Rows stand by their likeliest component, the surest first: a sharp step between two colours is a clear boundary, a
-    long slope are rows that could be of either.
+    Rows are sorted by their most likely component, the most certain first: a sharp step between two colours is a clear
+    boundary, a long slope is made of rows that could belong to either.
 
     Args:
         model: a fitted GaussianMixture, or a `Mixture`. X: rows (n, d). ax: where to draw; a new figure if None.
@@ -206,46 +185,46 @@ def responsibilities(model: Any, X: Any, *, ax: Axes | None = None) -> Axes:
     'P(component | row)'
     """
     table = mixture_tables.shares(model, X)
-    ax = new_axes(ax, (6.5, 3.4))
-    quiet(ax, None)
+    ax = _style.new_axes(ax, (6.5, 3.4))
+    _style.style_axes(ax, None)
     _strips(ax, table)
     n, K = table.values.shape
     ax.set(xlim=(0, n), ylim=(0.0, 1.0), ylabel="P(component | row)")
     ax.set_xlabel(f"{n} rows, by component and then by certainty")
-    shown = min(K, MOST_NAMED)
-    legend(
+    shown = min(K, MAX_NAMED_COMPONENTS)
+    _style.draw_legend(
         ax, list(ax.collections)[:shown], [str(k + 1) for k in range(shown)], loc="center left",
-        bbox_to_anchor=(1.0, 0.5), title="component", title_fontsize=small(),
+        bbox_to_anchor=(1.0, 0.5), title="component", title_fontsize=_style.small_size(),
     )  # fmt: skip
-    note(ax, f"{table.uncertain} rows have no component with 90% of them" if K > 1 else "")
+    _style.write_note(ax, f"{table.uncertain} rows have no component with 90% of them" if K > 1 else "")
     return ax
 
 
 def _strips(ax: Axes, table: ShareTable) -> None:
     n = len(table.values)
-    starts = np.unique(np.linspace(0, n, min(n, MOST_STRIPS), endpoint=False).astype(np.intp))
+    starts = np.unique(np.linspace(0, n, min(n, MAX_STRIPS), endpoint=False).astype(np.intp))
     counts = np.diff(np.append(starts, n))
     heights = np.cumsum(np.add.reduceat(table.values, starts, axis=0) / counts[:, None], axis=1)
     x = np.append(starts, n)
     below = np.zeros(len(starts) + 1)
     for k, top in enumerate(np.vstack([heights, heights[-1:]]).T):
         ax.fill_between(
-            x, below, top, step="post", color=_colour(k), alpha=0.85 if k < len(PALETTE) else 0.5, linewidth=0.0,
-            rasterized=n >= CROWD,
+            x, below, top, step="post", color=_style.category_color(k), alpha=0.85 if k < len(PALETTE) else 0.5,
+            linewidth=0.0, rasterized=n >= MAX_VECTOR_POINTS,
         )  # fmt: skip
         below = top
     for border in np.flatnonzero(np.diff(table.labels)) + 1:
-        ax.axvline(float(border), color=paper(), linewidth=1.0)
+        ax.axvline(float(border), color=_style.page_color(), linewidth=1.0)
 
 
 def mixture_selection(table: MixtureSelection, criterion: str | None = None, *, ax: Axes | None = None) -> Axes:
-    """A criterion over the number of components, a curve for each covariance structure, the best marked.
+    """Draw a criterion against the number of components, one curve per covariance structure, the best marked.
 
     Args:
-        table: what `select_mixture` gave. criterion: "bic", "aic", "icl" or "held_out"; None for that of the table.
+        table: the result of `select_mixture`. criterion: "bic", "aic", "icl" or "held_out"; None for that of the table.
         ax: where to draw; a new figure if None.
 
-    Fits with a component that collapsed are hollow: their likelihood has no bound, and they are not chosen.
+    Fits with a collapsed component are hollow: their likelihood is unbounded, and they are not chosen.
 
     >>> from eigenlens.mixture.select import select_mixture
     >>> X = np.random.default_rng(0).standard_normal((60, 2))
@@ -253,32 +232,29 @@ def mixture_selection(table: MixtureSelection, criterion: str | None = None, *, 
     'BIC'
     """
     found = mixture_tables.curves(table, criterion)
-    ax = new_axes(ax)
-    quiet(ax)
+    ax = _style.new_axes(ax)
+    _style.style_axes(ax)
     handles = [_curve(ax, found, t) for t in range(len(found.types))]
     _mark_best(ax, found)
     numbers = np.unique(np.concatenate(found.components))
     ax.set_xticks(numbers if len(numbers) <= 15 else numbers[:: -(-len(numbers) // 15)])
     ax.set_xlabel("components")
-    ax.set_ylabel(LABELS[found.criterion])
-    legend(ax, handles, list(found.types), loc="best")
+    ax.set_ylabel(CRITERION_LABELS[found.criterion])
+    _style.draw_legend(ax, handles, list(found.types), loc="best")
     hollow = any(not usable.all() for usable in found.usable)
     lost = f"{len(found.failed)} fits failed" if found.failed else ""
     beyond = _near_the_best(ax, found)
-    said = f"{beyond} fits beyond the frame" if beyond else ""
+    hidden = f"{beyond} fits outside the frame" if beyond else ""
     best = f"best: {found.best[0]}, {found.best[1]} components"
-    note(ax, best, "hollow: a component collapsed" if hollow else "", said, lost)
+    _style.write_note(ax, best, "hollow: a component collapsed" if hollow else "", hidden, lost)
     return ax
 
 
 def _near_the_best(ax: Axes, found: CurveTable) -> int:
-    """Show the half of the fits that are nearest to the best, and as much again, where others would flatten the curves.
-
-    How many are then not to be seen.
-    """
+    """Limit the axis to the fits nearest to the best, where others flatten the curves; return how many are hidden."""
     behind = np.abs(np.concatenate(found.values) - found.best_value)
     near, far = float(np.median(behind)), float(behind.max())
-    if not 0.0 < near < far / FAR:
+    if not 0.0 < near < far / FAR_BEHIND:
         return 0
     ends = found.best_value + np.array([-0.3, 2.2]) * near * (-1.0 if found.criterion == "held_out" else 1.0)
     ax.set_ylim(*np.sort(ends))
@@ -287,7 +263,7 @@ def _near_the_best(ax: Axes, found: CurveTable) -> int:
 
 def _curve(ax: Axes, found: CurveTable, t: int) -> Any:
     x, y, usable = found.components[t], found.values[t], found.usable[t]
-    look: dict[str, Any] = {"color": _colour(t), "marker": MARKERS[t % len(MARKERS)], "markersize": 5.0}
+    look: dict[str, Any] = {"color": _style.category_color(t), "marker": MARKERS[t % len(MARKERS)], "markersize": 5.0}
     (line,) = ax.plot(x, np.where(usable, y, np.nan), linewidth=1.3, **look)
     ax.plot(x[~usable], y[~usable], linestyle="none", fillstyle="none", **look)
     return line
@@ -297,4 +273,13 @@ def _mark_best(ax: Axes, found: CurveTable) -> None:
     name, K = found.best
     t = found.types.index(name)
     value = found.values[t][found.components[t] == K]
-    ax.plot([K], value[:1], marker="o", markersize=13.0, fillstyle="none", color=ink(), linestyle="none", zorder=5)
+    ax.plot(
+        [K],
+        value[:1],
+        marker="o",
+        markersize=13.0,
+        fillstyle="none",
+        color=_style.text_color(),
+        linestyle="none",
+        zorder=5,
+    )

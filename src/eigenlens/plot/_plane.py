@@ -1,4 +1,4 @@
-"""Two components as a plane: scores, biplot and correlation circle."""
+"""Plots of two components: scores, biplot and correlation circle."""
 
 from __future__ import annotations
 
@@ -11,21 +11,10 @@ from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.errors import OptionError
 from eigenlens.pca import tables
-from eigenlens.plot._labels import Labels
-from eigenlens.plot._points import FEW_KEYS, colouring, scatter
-from eigenlens.plot._style import (
-    BLUE,
-    GREEN,
-    VERMILLION,
-    component_label,
-    grey,
-    ink,
-    new_axes,
-    note,
-    quiet,
-    rule,
-    small,
-)
+from eigenlens.plot import _style
+from eigenlens.plot._labels import LabelPlacer
+from eigenlens.plot._points import MAX_INNER_KEYS, check_color, draw_points
+from eigenlens.plot._style import BLUE, GREEN, VERMILLION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["biplot", "correlation_circle", "scores"]
 
-MOST_ARROWS = 30
+MAX_ARROWS = 30
 
 
 def scores(
@@ -47,12 +36,12 @@ def scores(
     color: Any = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """The rows of X on two components, one unit as long on both.
+    """Draw the rows of X on two components, with equal units.
 
     Args:
         model: a fitted PCA. X: rows (n, d), fitted or new. components: two numbers counted from 1.
-        labels: one a row, written beside it where there is room.
-        color: a colour; or one value a row: categories get a legend, numbers a scale.
+        labels: one per row, written beside it where there is room.
+        color: a colour; or one value per row: categories get a legend, numbers a scale.
         ax: where to draw; a new figure if None.
 
     >>> from eigenlens import PCA, datasets, plot
@@ -60,21 +49,21 @@ def scores(
     >>> plot.scores(PCA().fit(food.data), food.data, labels=food.rows).get_ylabel()
     'PC2 (29.1%)'
     """
-    return on_two_components(tables.scores(model, X, component_pair(components), labels=labels), color, ax)
+    return draw_scores(tables.scores(model, X, component_pair(components), labels=labels), color, ax)
 
 
-def on_two_components(table: ScoreTable, color: Any, ax: Axes | None) -> Axes:
-    """Rows with their scores on two components, of whatever model."""
-    colours = colouring(color, len(table.values))
-    ax = new_axes(ax)
+def draw_scores(table: ScoreTable, color: Any, ax: Axes | None) -> Axes:
+    """Draw the scores of rows on two components, of any model."""
+    colours = check_color(color, len(table.values))
+    ax = _style.new_axes(ax)
     square_plane(ax)
-    scatter(ax, table.values, colours)
+    draw_points(ax, table.values, colours)
     unit = ", unit variance" if table.whitened else ""
-    ax.set_xlabel(component_label(table.components[0], table.shares[0]) + unit)
-    ax.set_ylabel(component_label(table.components[1], table.shares[1]) + unit)
-    wanted = Labels(ax)
+    ax.set_xlabel(_style.component_label(table.components[0], table.shares[0]) + unit)
+    ax.set_ylabel(_style.component_label(table.components[1], table.shares[1]) + unit)
+    wanted = LabelPlacer(ax)
     if table.labels is not None:
-        wanted.want(table.values, table.labels, ink())
+        wanted.want(table.values, table.labels, _style.text_color())
         wanted.keep_clear(zero_lines(ax))
     place_labels(ax, wanted)
     return ax
@@ -92,15 +81,15 @@ def biplot(
     top: int | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Rows as points, U Sᵅ, and columns as arrows, V S¹⁻ᵅ: their products are the centred data (Gabriel 1971).
+    """Draw rows as points, U Sᵅ, and columns as arrows, V S¹⁻ᵅ: their products are the centred data (Gabriel 1971).
 
     A row lies far along an arrow where its value in that column is far above the mean. With alpha=1 distances of
-    points are those of the rows; with alpha=0 cosines of arrows are the columns' correlations; 0.5 lies between.
-    If the arrows need a scale of their own, it stands at the top and right, in their colour.
+    points are those of the rows; with alpha=0 cosines of arrows are the columns' correlations; 0.5 is a compromise.
+    If the arrows need a scale of their own, it is at the top and right, in their colour.
 
     Args:
         model: a fitted PCA. X: rows (n, d). components: two numbers counted from 1. alpha: 0, 0.5 or 1.
-        labels: one a row. names: column names, if the model has none. color: as for `scores`.
+        labels: one per row. names: column names, if the model has none. color: as for `scores`.
         top: how many arrows, longest first; 30 at most if None.
         ax: where to draw; a new figure if None.
 
@@ -110,24 +99,24 @@ def biplot(
     'PC1 (67.4%)   rows U·Sᵅ and columns V·S¹⁻ᵅ, α = 0.5'
     """
     table = tables.biplot(model, X, component_pair(components), alpha=alpha, labels=labels, names=names)
-    order, said = _longest(table.columns, top)
-    colours = colouring(color, len(table.rows))
-    ax = new_axes(ax)
+    order, remark = _longest(table.columns, top)
+    colours = check_color(color, len(table.rows))
+    ax = _style.new_axes(ax)
     square_plane(ax)
-    scatter(ax, table.rows, colours)
+    draw_points(ax, table.rows, colours)
     factor = _factor(table.rows, table.columns)
     tips = factor * table.columns[order]
-    colour = VERMILLION if isinstance(colours, str) else ink()  # apart from the colours of categories
+    colour = VERMILLION if isinstance(colours, str) else _style.text_color()  # apart from the colours of categories
     _arrows(ax, tips, colour)
     _name_scales(ax, table, factor, colour)
-    wanted = Labels(ax)
+    wanted = LabelPlacer(ax)
     if table.labels is not None:
-        wanted.want(table.rows, table.labels, ink() if colour == VERMILLION else grey())
+        wanted.want(table.rows, table.labels, _style.text_color() if colour == VERMILLION else _style.muted_color())
     long = _worth_a_name(tips)
     wanted.want(tips[long], [table.names[j] for j in order[long]], colour, tips[long])
     wanted.keep_clear(np.concatenate([_along(tips), table.rows[:2000], zero_lines(ax)]))
     short = int((~long).sum())
-    place_labels(ax, wanted, said, f"{short} short arrows not named" if short else "")
+    place_labels(ax, wanted, remark, f"{short} short arrows not named" if short else "")
     return ax
 
 
@@ -140,14 +129,14 @@ def correlation_circle(
     supplementary: Supplementary | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Correlations of the columns with two components as arrows in the unit circle.
+    """Draw the correlations of the columns with two components as arrows in the unit circle.
 
-    An arrow that reaches the circle lies in this plane altogether; the cosine of two such arrows is their correlation.
+    An arrow that reaches the circle lies entirely in this plane; the cosine of two such arrows is their correlation.
 
     Args:
         model: a fitted PCA. components: two numbers counted from 1. names: column names, if the model has none.
         top: how many arrows, longest first; 30 at most if None.
-        supplementary: what `model.supplementary(columns)` gave, drawn dashed.
+        supplementary: the result of `model.supplementary(columns)`, drawn dashed.
         ax: where to draw; a new figure if None.
 
     >>> from eigenlens import PCA, datasets, plot
@@ -157,12 +146,12 @@ def correlation_circle(
     """
     pair = component_pair(components)
     table = tables.correlations(model, pair, names=names)
-    order, said = _longest(table.values, top)
-    ax = new_axes(ax, (5.2, 5.0))
+    order, remark = _longest(table.values, top)
+    ax = _style.new_axes(ax, (5.2, 5.0))
     _circle(ax)
-    ax.set_xlabel(component_label(pair[0], table.shares[0]))
-    ax.set_ylabel(component_label(pair[1], table.shares[1]))
-    wanted = Labels(ax)
+    ax.set_xlabel(_style.component_label(pair[0], table.shares[0]))
+    ax.set_ylabel(_style.component_label(pair[1], table.shares[1]))
+    wanted = LabelPlacer(ax)
     groups = [(table.values[order], [table.names[j] for j in order], BLUE, "solid")]
     if supplementary is not None:
         index = [c - 1 for c in pair]
@@ -171,50 +160,53 @@ def correlation_circle(
         _arrows(ax, tips, colour, line)
         wanted.want(tips, texts, colour, tips)
         wanted.keep_clear(np.concatenate([_along(tips), _unit_circle()]))
-    place_labels(ax, wanted, said)
+    place_labels(ax, wanted, remark)
     return ax
 
 
 def component_pair(components: Sequence[int]) -> tuple[int, int]:
+    """Check the numbers of two components."""
     if not hasattr(components, "__len__") or len(components) != 2:
-        raise OptionError(f"components={components!r} must be two numbers, for the horizontal and the vertical axis.")
+        raise OptionError(
+            "must be two numbers, for the horizontal and the vertical axis", argument="components", value=components
+        )
     return components[0], components[1]
 
 
 def _longest(vectors: Array, top: int | None) -> tuple[Array, str]:
-    """The indices of the longest vectors, in their own order, and what to say if some are left out."""
+    """Return the indices of the longest vectors, in their own order, and a remark if some are left out."""
     d = len(vectors)
-    shown = min(d, MOST_ARROWS) if top is None else checks.integer("top", top, 0, d, "the number of columns")
+    shown = min(d, MAX_ARROWS) if top is None else checks.integer("top", top, 0, d, "the number of columns")
     order = np.sort(np.argsort(-np.linalg.norm(vectors, axis=1), kind="stable")[:shown])
     return order, f"the {shown} longest of {d} arrows" if shown < d else ""
 
 
 def square_plane(ax: Axes) -> None:
-    """Equal units, so that distances and angles are true, and the origin marked."""
-    quiet(ax)
+    """Set equal units, so that distances and angles are true, and mark the origin."""
+    _style.style_axes(ax)
     shared = len(ax.get_shared_x_axes().get_siblings(ax)) > 1 or len(ax.get_shared_y_axes().get_siblings(ax)) > 1
     ax.set_aspect("equal", adjustable="box" if shared else "datalim")
     ax.margins(0.1)
-    ax.axhline(0.0, color=grey(), linewidth=0.6, zorder=1)
-    ax.axvline(0.0, color=grey(), linewidth=0.6, zorder=1)
+    ax.axhline(0.0, color=_style.muted_color(), linewidth=0.6, zorder=1)
+    ax.axvline(0.0, color=_style.muted_color(), linewidth=0.6, zorder=1)
 
 
 def _circle(ax: Axes) -> None:
     from matplotlib.patches import Circle
 
-    quiet(ax, None)
-    ax.add_patch(Circle((0.0, 0.0), 1.0, fill=False, edgecolor=grey(), linewidth=0.9))
-    ax.add_patch(Circle((0.0, 0.0), 0.5, fill=False, edgecolor=rule(), linewidth=0.8))
-    ax.axhline(0.0, color=rule(), linewidth=0.8, zorder=1)
-    ax.axvline(0.0, color=rule(), linewidth=0.8, zorder=1)
+    _style.style_axes(ax, None)
+    ax.add_patch(Circle((0.0, 0.0), 1.0, fill=False, edgecolor=_style.muted_color(), linewidth=0.9))
+    ax.add_patch(Circle((0.0, 0.0), 0.5, fill=False, edgecolor=_style.grid_color(), linewidth=0.8))
+    ax.axhline(0.0, color=_style.grid_color(), linewidth=0.8, zorder=1)
+    ax.axvline(0.0, color=_style.grid_color(), linewidth=0.8, zorder=1)
     ax.set_aspect("equal", adjustable="box")
     ax.set(xlim=(-1.25, 1.25), ylim=(-1.25, 1.25), xticks=[-1, -0.5, 0, 0.5, 1], yticks=[-1, -0.5, 0, 0.5, 1])
 
 
 def _factor(rows: Array, columns: Array) -> float:
-    """1, 2 or 5 times a power of ten: what the arrows are stretched by so that they reach about as far as the points.
+    """Return the factor, 1, 2 or 5 times a power of ten, that makes the arrows about as long as the points are far.
 
-    1 if they nearly do by themselves.
+    It is 1 if they nearly are.
 
     >>> _factor(np.array([[480.0, 0.0]]), np.array([[0.0, 0.8]]))
     500.0
@@ -237,13 +229,13 @@ def _arrows(ax: Axes, tips: Array, colour: str, line: str = "solid") -> None:
 
 
 def _along(tips: Array) -> Array:
-    """Points along the arrows, for labels to keep clear of."""
+    """Return points along the arrows, which labels should not cover."""
     steps = np.linspace(0.1, 1.0, 12)
     return np.asarray((steps[:, None, None] * tips[None]).reshape(-1, 2))
 
 
 def zero_lines(ax: Axes) -> Array:
-    """Points along the lines through the origin, for labels to keep clear of."""
+    """Return points along the lines through the origin, which labels should not cover."""
     x, y = (np.linspace(*limits, 80) for limits in (ax.get_xlim(), ax.get_ylim()))
     return np.concatenate([np.column_stack([x, 0.0 * x]), np.column_stack([0.0 * y, y])])
 
@@ -254,38 +246,40 @@ def _unit_circle() -> Array:
 
 
 def _worth_a_name(tips: Array) -> Array:
-    """Which arrows (d,) are long enough to mean something here: an eighth of the longest."""
+    """Return which arrows (d,) are long enough for a name: at least an eighth of the longest."""
     length = np.linalg.norm(tips, axis=1)
     return np.asarray(length > 0.125 * length.max(initial=0.0))
 
 
 def _name_scales(ax: Axes, table: BiplotTable, factor: float, colour: str) -> None:
-    """Which power of the singular values rows and columns carry, and the scale of the arrows if it is another."""
+    """Write the scaling of rows and columns on the axes, and draw the scale of the arrows if it differs."""
     rows = f"rows U·Sᵅ, α = {table.alpha:g}"
     columns = "columns V·S¹⁻ᵅ"
     if factor == 1.0:
         rows, columns = f"rows U·Sᵅ and columns V·S¹⁻ᵅ, α = {table.alpha:g}", ""
-    ax.set_xlabel(f"{component_label(table.components[0], table.shares[0])}   {rows}")
-    ax.set_ylabel(component_label(table.components[1], table.shares[1]))
+    ax.set_xlabel(f"{_style.component_label(table.components[0], table.shares[0])}   {rows}")
+    ax.set_ylabel(_style.component_label(table.components[1], table.shares[1]))
     if not columns:
         return
     scale: Any = (lambda x: x / factor, lambda x: x * factor)
     for side, axis in (("top", ax.secondary_xaxis("top", scale)), ("right", ax.secondary_yaxis("right", scale))):
-        axis.tick_params(labelsize=small(), colors=colour)
+        axis.tick_params(labelsize=_style.small_size(), colors=colour)
         axis.spines[side].set_color(colour)
         axis.spines[side].set_linewidth(0.6)
         if side == "top":
-            axis.set_xlabel(f"{columns} (arrows, their own scale)", fontsize=small(), color=colour)
+            axis.set_xlabel(f"{columns} (arrows, their own scale)", fontsize=_style.small_size(), color=colour)
     key = ax.get_legend()
-    if key is not None and len(key.get_texts()) > FEW_KEYS:
+    if key is not None and len(key.get_texts()) > MAX_INNER_KEYS:
         key.set_bbox_to_anchor((1.14, 1.0), ax.transAxes)  # beyond the scale of the arrows
 
 
-def place_labels(ax: Axes, wanted: Labels, *said: str) -> None:
-    """The labels, and above the axes what is said and how many found no room.
+def place_labels(ax: Axes, wanted: LabelPlacer, *remarks: str) -> None:
+    """Draw the labels, and above the axes remarks and the number of labels left out.
 
-    The line above is kept free first: the layout must not move after the labels have found their places.
+    The line above is reserved first: the layout must not change after the labels are placed.
     """
-    note(ax, *said, " ")
+    _style.write_note(ax, *remarks, " ")
     missing = wanted.draw()
-    note(ax, *said, f"{missing} label{'s' if missing > 1 else ''} without room left out" if missing else "")
+    _style.write_note(
+        ax, *remarks, f"{missing} label{'s' if missing > 1 else ''} without room left out" if missing else ""
+    )

@@ -1,4 +1,4 @@
-"""Points of any number, coloured by nothing, by category or by value."""
+"""Scatter plots of any number of points, in one colour, by category or by value."""
 
 from __future__ import annotations
 
@@ -8,45 +8,47 @@ import numpy as np
 
 from eigenlens.arrays import Array, to_numpy
 from eigenlens.errors import DataError
-from eigenlens.plot._names import told_apart
-from eigenlens.plot._style import BLUE, MARKERS, grey, ink, legend, shade, small
+from eigenlens.plot import _style
+from eigenlens.plot._style import BLUE, MARKERS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.legend import Legend
 
-__all__ = ["colouring", "scatter"]
+__all__ = ["check_color", "draw_points"]
 
-CROWD = 5_000
-"""From this many points on they are drawn as pixels, also in vector formats."""
+MAX_VECTOR_POINTS = 5_000
+"""From this many points on they are drawn as pixels, in vector formats too."""
 
-FEW_KEYS, MOST_KEYS, LONGEST = 12, 20, 28
-"""Categories that find room within the axes, lines of a legend beside them, and characters of a name in it."""
+MAX_INNER_KEYS, MAX_OUTER_KEYS, MAX_KEY_LETTERS = 12, 20, 28
+"""Categories of a legend inside the axes, lines of a legend beside them, and characters of a name in it."""
 
-MOST_CATEGORIES = 12
+MAX_INTEGER_CATEGORIES = 12
 """Integers with more distinct values than this are numbers, not categories."""
 
 
-def colouring(color: Any, n: int) -> str | Array:
-    """What the user said of colour, checked: one colour, or one value a row, floats for numbers, else categories."""
+def check_color(color: Any, n: int) -> str | Array:
+    """Check `color` and return one colour, or one value per row: floats for numbers, else categories."""
     if color is None or isinstance(color, str):
         return color or BLUE
     values = np.asarray(to_numpy(color))
     if values.shape != (n,):
-        raise DataError(f"color has shape {values.shape}, but X has {n} rows; give a colour, or one value a row.")
-    if values.dtype.kind in "iu" and np.unique(values).size > MOST_CATEGORIES:
+        raise DataError(
+            f"has shape {values.shape}, but X has {n} rows", argument="color", fix="give a colour, or one value per row"
+        )
+    if values.dtype.kind in "iu" and np.unique(values).size > MAX_INTEGER_CATEGORIES:
         return values.astype(np.float64)
     return values if values.dtype.kind in "fiub" else values.astype(str)
 
 
-def scatter(ax: Axes, points: Array, color: str | Array) -> None:
-    """Points (n, 2), the smaller and the fainter the more they are, in the colours that `colouring` gave."""
+def draw_points(ax: Axes, points: Array, color: str | Array) -> None:
+    """Draw points (n, 2) in the colours of `check_color`, the smaller and fainter the more there are."""
     n = len(points)
     style: dict[str, Any] = {
         "s": _area(n),
         "alpha": _opacity(n),
         "linewidths": 0.0,
-        "rasterized": n >= CROWD,
+        "rasterized": n >= MAX_VECTOR_POINTS,
         "zorder": 2,
     }
     if isinstance(color, str):
@@ -58,7 +60,7 @@ def scatter(ax: Axes, points: Array, color: str | Array) -> None:
 
 
 def _area(n: int) -> float:
-    """Square points: 30 for a few rows, 1 for a hundred thousand.
+    """Return the area of a marker in square points: 30 for a few rows, 1 for a hundred thousand.
 
     >>> [round(_area(n), 1) for n in (4, 150, 10_000, 100_000)]
     [30.0, 19.4, 2.4, 1.0]
@@ -74,18 +76,18 @@ def _by_value(ax: Axes, points: Array, values: Array, style: dict[str, Any]) -> 
     drawn = ax.scatter(points[:, 0], points[:, 1], c=values, cmap="cividis", **style)
     bar = ax.figure.colorbar(drawn, ax=ax, shrink=0.8, pad=0.02)
     bar.solids.set_alpha(1.0)  # type: ignore[union-attr]
-    bar.ax.tick_params(labelsize=small(), colors=grey(), labelcolor=ink())
+    bar.ax.tick_params(labelsize=_style.small_size(), colors=_style.muted_color(), labelcolor=_style.text_color())
     bar.outline.set_visible(False)
 
 
 def _key(ax: Axes, handles: list[Any], names: list[str], *, crowd: bool) -> Legend:
-    """A legend within the axes for a few categories, beside them for more; of very many, the first and a count."""
-    if len(names) <= FEW_KEYS:
-        return legend(ax, handles, names, loc="upper right" if crowd else "best")
-    if len(names) > MOST_KEYS:
-        others, shown = f"and {len(names) - MOST_KEYS + 1} others", slice(0, MOST_KEYS - 1)
+    """Draw a legend inside the axes for a few categories, beside them for more; of very many, the first and a count."""
+    if len(names) <= MAX_INNER_KEYS:
+        return _style.draw_legend(ax, handles, names, loc="upper right" if crowd else "best")
+    if len(names) > MAX_OUTER_KEYS:
+        others, shown = f"and {len(names) - MAX_OUTER_KEYS + 1} others", slice(0, MAX_OUTER_KEYS - 1)
         handles, names = [*handles[shown], ax.scatter([], [], color="none")], [*names[shown], others]
-    return legend(ax, handles, names, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    return _style.draw_legend(ax, handles, names, loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
 def _by_category(ax: Axes, points: Array, values: Array, style: dict[str, Any]) -> None:
@@ -93,8 +95,13 @@ def _by_category(ax: Axes, points: Array, values: Array, style: dict[str, Any]) 
     handles = []
     for i, name in enumerate(names):
         part = points[values == name]
-        look: dict[str, Any] = {"color": shade(i), "marker": MARKERS[i % len(MARKERS)]}
+        look: dict[str, Any] = {"color": _style.category_color(i), "marker": MARKERS[i % len(MARKERS)]}
         handles.append(ax.scatter(part[:, 0], part[:, 1], **look, **style))
-    made = _key(ax, handles, told_apart([str(name) for name in names], LONGEST), crowd=len(points) >= CROWD)
+    made = _key(
+        ax,
+        handles,
+        _style.shorten_names([str(name) for name in names], MAX_KEY_LETTERS),
+        crowd=len(points) >= MAX_VECTOR_POINTS,
+    )
     for handle in made.legend_handles:
         handle.set(sizes=[24.0], alpha=None)  # type: ignore[union-attr]

@@ -1,4 +1,4 @@
-"""Rows beside their reconstructions: images in a grid, or lines."""
+"""Plots of rows beside their reconstructions: images in a grid, or lines."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.errors import OptionError
 from eigenlens.pca import tables
-from eigenlens.plot._style import PALETTE, ink, legend, name_axes, new_axes, quiet, small, tick_names
+from eigenlens.plot import _style
+from eigenlens.plot._style import PALETTE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,14 +33,14 @@ def reconstruction(
     names: Iterable[str] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """The first rows of X and what `k` components make of them, with what is lost.
+    """Draw the first rows of X and their reconstructions from `k` components, with the share that is lost.
 
     Args:
         model: a fitted PCA. X: rows (n, d); no more of them are read than are shown.
         k: one or several numbers of components; up to four, spread over those kept, if None.
         image_shape: (height, width) if a row is an image: a grid, originals on top. Lines if None.
         n_rows: how many rows to show; 10 images or 3 lines at most if None.
-        labels: one a row. names: column names, if the model has none.
+        labels: one per row. names: column names, if the model has none.
         ax: where to draw; a new figure if None.
 
     >>> from eigenlens import PCA, datasets, plot
@@ -52,12 +53,17 @@ def reconstruction(
     table = tables.reconstruction(model, X, k, limit=limit, labels=labels, names=names)
     if image_shape is None:
         return _lines(table, ax)
-    return _images(table, checked_shape(image_shape, len(table.names)), ax)
+    return _images(table, check_image_shape(image_shape, len(table.names)), ax)
 
 
-def checked_shape(image_shape: tuple[int, int], d: int) -> tuple[int, int]:
+def check_image_shape(image_shape: tuple[int, int], d: int) -> tuple[int, int]:
+    """Check the height and width of images of d pixels."""
     if len(image_shape) != 2 or image_shape[0] * image_shape[1] != d:
-        raise OptionError(f"image_shape={image_shape!r} must be (height, width) with a product of {d}, the columns.")
+        raise OptionError(
+            f"must be (height, width) with a product of {d}, the number of columns",
+            argument="image_shape",
+            value=image_shape,
+        )
     return image_shape
 
 
@@ -66,23 +72,25 @@ def _captions(table: ReconstructionTable) -> list[str]:
 
 
 def _images(table: ReconstructionTable, shape: tuple[int, int], ax: Axes | None) -> Axes:
-    """One mosaic: a line of originals, then a line for each number of components. Grey levels are those of the rows."""
+    """Draw one mosaic: a line of originals, then a line per number of components, in the grey scale of the rows."""
     n, lines = len(table.rows), 1 + len(table.counts)
     tile = 4.7 / n * shape[0] / shape[1]  # what is left of six inches beside the captions
-    ax = new_axes(ax, (6.0, min(max(1.5, 0.4 + lines * tile), 9.0)))
-    mosaic = mosaic_of(np.concatenate([table.rows[None], table.reconstructions]), shape)
+    ax = _style.new_axes(ax, (6.0, min(max(1.5, 0.4 + lines * tile), 9.0)))
+    mosaic = make_mosaic(np.concatenate([table.rows[None], table.reconstructions]), shape)
     ax.imshow(mosaic, cmap="gray", vmin=float(table.rows.min()), vmax=float(table.rows.max()), interpolation="nearest")
     height, width = shape[0] + 1, shape[1] + 1
     middles = np.arange(lines) * height + (height - 2) / 2.0
-    tick_names(ax, "y", middles, ["original", *_captions(table)], fontsize=small())
-    tick_names(ax, "x", np.arange(n) * width + (width - 2) / 2.0, table.labels or [""] * n, fontsize=small())
-    ax.tick_params(length=0, labelcolor=ink(), top=False)
+    _style.name_ticks(ax, "y", middles, ["original", *_captions(table)], fontsize=_style.small_size())
+    _style.name_ticks(
+        ax, "x", np.arange(n) * width + (width - 2) / 2.0, table.labels or [""] * n, fontsize=_style.small_size()
+    )
+    ax.tick_params(length=0, labelcolor=_style.text_color(), top=False)
     ax.spines[:].set_visible(False)
     return ax
 
 
-def mosaic_of(images: Array, shape: tuple[int, int]) -> Array:
-    """Images (lines, n, d) side by side with a blank pixel between them: (lines (h+1) − 1, n (w+1) − 1)."""
+def make_mosaic(images: Array, shape: tuple[int, int]) -> Array:
+    """Return images (lines, n, d) side by side with a blank pixel between them: (lines (h+1) − 1, n (w+1) − 1)."""
     lines, n = images.shape[:2]
     framed = np.full((lines, n, shape[0] + 1, shape[1] + 1), np.nan)
     framed[:, :, :-1, :-1] = images.reshape(lines, n, *shape)
@@ -90,9 +98,9 @@ def mosaic_of(images: Array, shape: tuple[int, int]) -> Array:
 
 
 def _lines(table: ReconstructionTable, ax: Axes | None) -> Axes:
-    """The rows as lines, each in a band of its own, the original thick and grey under its reconstructions."""
+    """Draw the rows as lines, each in its own band, the original thick and grey under its reconstructions."""
     n, d = table.rows.shape
-    ax = new_axes(ax, (6.0, max(4.5, 1.4 * n)))
+    ax = _style.new_axes(ax, (6.0, max(4.5, 1.4 * n)))
     shown = np.concatenate([table.rows[None], table.reconstructions])
     step = 1.15 * float(np.ptp(shown, axis=2).max()) or 1.0
     shift = -step * np.arange(n) - (table.rows.mean(axis=1) if n > 1 else 0.0)
@@ -100,14 +108,18 @@ def _lines(table: ReconstructionTable, ax: Axes | None) -> Axes:
     looks: list[dict[str, Any]] = [{"color": "#BBBBBB", "linewidth": 4.0}]
     looks += [{"color": PALETTE[i % 6], "linewidth": 1.0} | marks for i in range(len(table.counts))]
     handles = [ax.plot(lines.T + shift, **look)[0] for lines, look in zip(shown, looks, strict=True)]
-    quiet(ax, "both" if n == 1 else "x")
+    _style.style_axes(ax, "both" if n == 1 else "x")
     if n > 1:
-        tick_names(ax, "y", -step * np.arange(n), table.labels or [f"row {i}" for i in range(n)], fontsize=small())
+        _style.name_ticks(
+            ax, "y", -step * np.arange(n), table.labels or [f"row {i}" for i in range(n)], fontsize=_style.small_size()
+        )
         ax.tick_params(axis="y", length=0)
     elif table.labels:
-        name_axes(ax, y=table.labels[0])
+        _style.name_axes(ax, y=table.labels[0])
     _name_columns(ax, table.names)
-    legend(ax, handles, ["original", *_captions(table)], loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
+    _style.draw_legend(
+        ax, handles, ["original", *_captions(table)], loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3
+    )
     return ax
 
 
@@ -117,4 +129,4 @@ def _name_columns(ax: Axes, names: tuple[str, ...]) -> None:
         ax.set_xlabel("column (counted from 0)")
         return
     turned: Any = {"rotation": 60, "ha": "right", "rotation_mode": "anchor"}
-    tick_names(ax, "x", range(len(names)), names, most=22, fontsize=small(), **turned)
+    _style.name_ticks(ax, "x", range(len(names)), names, most=22, fontsize=_style.small_size(), **turned)

@@ -1,12 +1,13 @@
-"""What all pictures have in common: new axes, colours, quiet grids, text that is never read as mathematics."""
+"""The common style of all plots: axes, colours, light grids, plain text, and names shortened to the room available."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from eigenlens.errors import MissingExtra
-from eigenlens.plot._names import told_apart
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -15,31 +16,55 @@ if TYPE_CHECKING:
     from matplotlib.text import Text
 
 __all__ = [
-    "BLUE", "GREEN", "MARKERS", "PALETTE", "VERMILLION",
-    "component_label", "diverging", "grey", "ink", "is_dark", "legend", "name_axes", "new_axes", "note", "paper",
-    "plain", "quiet", "readable_on", "rule", "shade", "small", "tick_names",
-]  # fmt: skip
+    "BLUE",
+    "GREEN",
+    "MARKERS",
+    "PALETTE",
+    "VERMILLION",
+    "as_plain_text",
+    "category_color",
+    "component_label",
+    "diverging_colors",
+    "draw_legend",
+    "grid_color",
+    "is_dark",
+    "muted_color",
+    "name_axes",
+    "name_ticks",
+    "new_axes",
+    "page_color",
+    "shorten",
+    "shorten_names",
+    "small_size",
+    "style_axes",
+    "text_color",
+    "text_color_on",
+    "write_note",
+]
 
 BLUE, VERMILLION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
 PURPLE, SKY, BLACK, SILVER = "#CC79A7", "#56B4E9", "#000000", "#999999"
 PALETTE = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK, SILVER)
-"""The colours of Okabe and Ito (2008), told apart with any common colour vision; grey for their yellow, too faint."""
+"""The colours of Okabe and Ito (2008), distinguishable with any common colour vision; grey for their faint yellow."""
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-"""Shapes that go round with the colours. Seven against eight colours: 56 pairs before one comes again."""
+"""Marker shapes that cycle with the colours: seven shapes and eight colours make 56 different pairs."""
 
-INKS, GREYS, RULES = ("#222222", "#EEEEEE"), ("#666666", "#AAAAAA"), ("#DDDDDD", "#444444")
-"""For text, for what is beside the data, and for grids: on a light page, and on a dark one."""
+TEXT_COLORS, MUTED_COLORS, GRID_COLORS = ("#222222", "#EEEEEE"), ("#666666", "#AAAAAA"), ("#DDDDDD", "#444444")
+"""Colours of text, of axes and notes, and of grids: on a light page, and on a dark one."""
 
-LONGEST, LONGEST_AXIS = 30, 50
+MAX_TICK_LETTERS, MAX_AXIS_LETTERS = 30, 50
 """Characters of a name beside a tick, and along an axis."""
 
+MAX_RANGE_RATIO = 3.0
+"""Two columns whose ranges differ by no more than this factor are drawn with one unit as long on both axes."""
+
 LUMINANCE = (0.299, 0.587, 0.114)
-"""What red, green and blue add to the lightness that the eye sees."""
+"""The weights of red, green and blue in perceived lightness (ITU-R BT.601)."""
 
 
-def paper() -> str:
-    """The colour behind the data, of matplotlib's own settings: white, unless a style says otherwise."""
+def page_color() -> str:
+    """Return the colour behind the data, from matplotlib's settings: white, unless a style sheet changes it."""
     from matplotlib import rcParams
     from matplotlib.colors import to_hex
 
@@ -47,7 +72,7 @@ def paper() -> str:
 
 
 def is_dark(color: Any) -> bool:
-    """Whether light text is easier to read on a colour than dark text.
+    """Return whether light text is easier to read on a colour than dark text.
 
     >>> is_dark("white"), is_dark("#0072B2"), is_dark((0.1, 0.1, 0.2))
     (False, True, True)
@@ -57,42 +82,42 @@ def is_dark(color: Any) -> bool:
     return sum(weight * part for weight, part in zip(LUMINANCE, to_rgb(color), strict=True)) < 0.55
 
 
-def readable_on(color: Any) -> str:
-    """The colour of text on a colour."""
-    return INKS[is_dark(color)]
+def text_color_on(color: Any) -> str:
+    """Return the colour of text on a coloured background."""
+    return TEXT_COLORS[is_dark(color)]
 
 
-def ink() -> str:
-    """The colour of text and of lines that matter, on a light or a dark page."""
-    return INKS[is_dark(paper())]
+def text_color() -> str:
+    """Return the colour of text and important lines, on a light or a dark page."""
+    return TEXT_COLORS[is_dark(page_color())]
 
 
-def grey() -> str:
-    """The colour of axes, notes and lines for orientation."""
-    return GREYS[is_dark(paper())]
+def muted_color() -> str:
+    """Return the colour of axes, notes and guide lines."""
+    return MUTED_COLORS[is_dark(page_color())]
 
 
-def rule() -> str:
-    """The colour of grids and of areas that only fill."""
-    return RULES[is_dark(paper())]
+def grid_color() -> str:
+    """Return the colour of grids and of background areas."""
+    return GRID_COLORS[is_dark(page_color())]
 
 
-def shade(i: int) -> str:
-    """The colour of category number i; black is white on a dark page.
+def category_color(i: int) -> str:
+    """Return the colour of category number i; black is white on a dark page.
 
-    >>> shade(0) == shade(8) == BLUE
+    >>> category_color(0) == category_color(8) == BLUE
     True
     """
     color = PALETTE[i % len(PALETTE)]
-    return "#FFFFFF" if color == BLACK and is_dark(paper()) else color
+    return "#FFFFFF" if color == BLACK and is_dark(page_color()) else color
 
 
-def small(factor: float = 1.0) -> float:
-    """The size in points of text beside the data: 0.8 of matplotlib's own, times a factor.
+def small_size(factor: float = 1.0) -> float:
+    """Return the size in points of small text: 0.8 of matplotlib's own, times a factor.
 
     >>> import matplotlib
     >>> with matplotlib.rc_context({"font.size": 20.0}):
-    ...     small(), small(0.5)
+    ...     small_size(), small_size(0.5)
     (16.0, 8.0)
     """
     from matplotlib import rcParams
@@ -101,7 +126,7 @@ def small(factor: float = 1.0) -> float:
 
 
 def new_axes(ax: Axes | None, size: tuple[float, float] = (6.0, 4.5)) -> Axes:
-    """`ax` itself, or the axes of a new figure of its own, `size` in inches."""
+    """Return `ax` itself, or the axes of a new figure, `size` in inches."""
     if ax is not None:
         return ax
     try:
@@ -111,58 +136,65 @@ def new_axes(ax: Axes | None, size: tuple[float, float] = (6.0, 4.5)) -> Axes:
     return plt.subplots(figsize=size, dpi=150, layout="constrained")[1]
 
 
-def quiet(ax: Axes, grid: str | None = "both") -> None:
-    """A light grid behind the data and no box around it."""
+def style_axes(ax: Axes, grid: str | None = "both") -> None:
+    """Draw a light grid behind the data and no box around it."""
     ax.spines[["top", "right"]].set_visible(False)
-    ax.spines[["left", "bottom"]].set_color(grey())
-    ax.tick_params(colors=grey(), labelcolor=ink(), labelsize=small())
+    ax.spines[["left", "bottom"]].set_color(muted_color())
+    ax.tick_params(colors=muted_color(), labelcolor=text_color(), labelsize=small_size())
     ax.set_axisbelow(True)
     if grid is not None:
-        ax.grid(axis=grid, color=rule(), linewidth=0.6)  # type: ignore[arg-type]
+        ax.grid(axis=grid, color=grid_color(), linewidth=0.6)  # type: ignore[arg-type]
 
 
-def plain(text: Text) -> Text:
-    """The text as it is written: `$` and `\\` in a user's name are no mathematics and no TeX."""
+def as_plain_text(text: Text) -> Text:
+    """Return the text with its characters unchanged: `$` and `\\` in a user's name are not mathematics or TeX."""
     text.set_parse_math(False)
     text.set_usetex(False)
     return text
 
 
-def note(ax: Axes, *remarks: str) -> None:
-    """A small line above the axes, for what a reader must know and could not see; nothing if there is nothing."""
-    said = "; ".join(remark for remark in remarks if remark)
-    plain(ax.set_title(said, loc="left", fontsize=small(), color=grey(), wrap=True))
+def write_note(ax: Axes, *remarks: str) -> None:
+    """Write remarks in a small line above the axes; empty remarks are left out."""
+    text = "; ".join(remark for remark in remarks if remark)
+    as_plain_text(ax.set_title(text, loc="left", fontsize=small_size(), color=muted_color(), wrap=True))
 
 
-def tick_names(
-    ax: Axes, axis: str, positions: Iterable[float], names: Iterable[str], most: int = LONGEST, **style: Any
+def name_ticks(
+    ax: Axes, axis: str, positions: Iterable[float], names: Iterable[str], most: int = MAX_TICK_LETTERS, **style: Any
 ) -> None:
-    """Names of things, of at most so many characters, at positions along an axis ("x" or "y")."""
+    """Write names, of at most `most` characters each, at positions along an axis ("x" or "y")."""
     found = ax.xaxis if axis == "x" else ax.yaxis
-    found.set_ticks(list(positions), labels=told_apart(list(names), most), **style)
+    found.set_ticks(list(positions), labels=shorten_names(list(names), most), **style)
     for text in found.get_ticklabels():
-        plain(text)
+        as_plain_text(text)
 
 
 def name_axes(ax: Axes, x: str = "", y: str = "") -> None:
-    """The names of columns along the axes; an axis without one keeps its label."""
-    across, up = told_apart((x, y), LONGEST_AXIS)
+    """Write the names of columns along the axes; an axis without one keeps its label."""
+    across, up = shorten_names((x, y), MAX_AXIS_LETTERS)
     if across:
-        plain(ax.set_xlabel(across))
+        as_plain_text(ax.set_xlabel(across))
     if up:
-        plain(ax.set_ylabel(up))
+        as_plain_text(ax.set_ylabel(up))
 
 
-def legend(ax: Axes, handles: list[Any], names: list[str], **style: Any) -> Legend:
-    """A legend with the names as they are: matplotlib would hide those that begin with an underscore."""
-    made = ax.legend(handles, [" "] * len(handles), fontsize=small(), **({"frameon": False} | style))
+def set_aspect(ax: Axes, x: float, y: float, adjustable: Any = "box") -> bool:
+    """Draw one unit as long on both axes if the ranges x and y are comparable; return whether they are."""
+    equal = bool(1.0 / MAX_RANGE_RATIO <= x / max(y, float(np.finfo(float).tiny)) <= MAX_RANGE_RATIO)
+    ax.set_aspect("equal" if equal else "auto", adjustable=adjustable)
+    return equal
+
+
+def draw_legend(ax: Axes, handles: list[Any], names: list[str], **style: Any) -> Legend:
+    """Draw a legend with the names unchanged: matplotlib would hide those that begin with an underscore."""
+    made = ax.legend(handles, [" "] * len(handles), fontsize=small_size(), **({"frameon": False} | style))
     for text, name in zip(made.get_texts(), names, strict=True):
-        plain(text).set_text(name)
+        as_plain_text(text).set_text(name)
     return made
 
 
 def component_label(number: int, share: float, stem: str = "PC") -> str:
-    """How a component, or a factor, is called on an axis.
+    """Return the name of a component, or a factor, on an axis.
 
     >>> component_label(1, 67.444), component_label(2, 9.0, "F")
     ('PC1 (67.4%)', 'F2 (9.0%)')
@@ -170,8 +202,50 @@ def component_label(number: int, share: float, stem: str = "PC") -> str:
     return f"{stem}{number} ({share:.1f}%)"
 
 
-def diverging() -> Colormap:
-    """Blue for below zero, white (or what the page is) for zero, vermillion for above."""
+def diverging_colors() -> Colormap:
+    """Return a colour map with blue below zero, the page colour at zero, vermillion above."""
     from matplotlib.colors import LinearSegmentedColormap
 
-    return LinearSegmentedColormap.from_list("eigenlens", [BLUE, paper(), VERMILLION])
+    return LinearSegmentedColormap.from_list("eigenlens", [BLUE, page_color(), VERMILLION])
+
+
+def shorten(name: str, most: int) -> str:
+    """Return a name of at most `most` characters, without its middle: its ends are the most informative.
+
+    >>> shorten("petal length as measured in the field", 20)
+    'petal leng…the field'
+    """
+    return name if len(name) <= most else f"{name[: most // 2]}…{name[-(most - most // 2 - 1) :]}"
+
+
+def shorten_names(names: Sequence[str], most: int) -> list[str]:
+    """Return distinct names of at most `most` characters: where the ends of long ones are equal, their middles.
+
+    Of a common beginning, as much is kept as there is room for.
+
+    >>> shorten_names(["a house on hill 1 of the old town", "a house on hill 2 of the old town", "ours"], 10)
+    ['…n hill 1…', '…n hill 2…', 'ours']
+    >>> shorten_names(["setosa", "versicolor"], 10)
+    ['setosa', 'versicolor']
+    """
+    made = [shorten(name, most) for name in names]
+    if len(set(made)) == len(set(names)):
+        return made
+    long = [name for name in names if len(name) > most]
+    start, end = _shared(long), _shared([name[_shared(long) :][::-1] for name in long])
+    apart = max(len(name) - start - end for name in long)
+    start -= min(start, max(0, most - 2 - apart))
+    return [name if len(name) <= most else _middle(name, start, end, most) for name in names]
+
+
+def _middle(name: str, start: int, end: int, most: int) -> str:
+    kept = shorten(name[start : len(name) - end], most - 2)
+    return f"{'…' * bool(start)}{kept}{'…' * bool(end)}"
+
+
+def _shared(names: Sequence[str]) -> int:
+    """Return the length of the common beginning of all names."""
+    for i, letters in enumerate(zip(*names, strict=False)):
+        if len(set(letters)) > 1:
+            return i
+    return min(map(len, names), default=0)

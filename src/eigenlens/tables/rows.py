@@ -10,7 +10,7 @@ import numpy as np
 
 from eigenlens.arrays import Array, dense
 from eigenlens.data.coerce import as_source, fields_of
-from eigenlens.data.rows import picked
+from eigenlens.data.rows import select_rows
 from eigenlens.data.source import Source
 from eigenlens.data.table import MixedRows, codes_of, numbers_of
 from eigenlens.errors import DataError
@@ -96,7 +96,7 @@ def _take_rows(rows: Any, index: Array, b: int) -> Any:
         return rows
     if isinstance(rows, MixedRows):
         return MixedRows(rows.numbers[index], rows.codes[index], rows.categories, rows.places)
-    return picked(rows, index)
+    return select_rows(rows, index)
 
 
 def _entries(rows: Any, text: list[int], d: int) -> tuple[Array, list[Array]]:

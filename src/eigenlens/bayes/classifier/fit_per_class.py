@@ -16,7 +16,7 @@ from eigenlens.bayes.class_moments import attach_classes, summarise_classes
 from eigenlens.bayes.classifier.class_density import is_eigenlens_estimator, log_density, run_for_class
 from eigenlens.bayes.pooled_variance import ClassVariances
 from eigenlens.data.coerce import as_source
-from eigenlens.data.rows import picked, take_rows
+from eigenlens.data.rows import select_rows, take_rows
 from eigenlens.data.source import Source, accumulate
 from eigenlens.errors import DataError, OptionError
 from eigenlens.estimator.rows import count_rows
@@ -126,7 +126,7 @@ class ChosenRows(Source):
             stop = start + rows.shape[0]
             low, high = np.searchsorted(self.which, [start, stop])
             if high > low:
-                yield picked(rows, self.which[low:high] - start)
+                yield select_rows(rows, self.which[low:high] - start)
             start = stop
 
 

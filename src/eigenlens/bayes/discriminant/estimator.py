@@ -27,7 +27,7 @@ from eigenlens.bayes.labels import (
 )
 from eigenlens.bayes.rule import BayesRule, ClassCounts, sample_by_class
 from eigenlens.data.coerce import explain_nonfinite
-from eigenlens.data.rows import picked
+from eigenlens.data.rows import select_rows
 from eigenlens.data.source import Block, Progress, Source, accumulate
 from eigenlens.densities.mixture import Mixture
 from eigenlens.errors import OptionError
@@ -179,5 +179,5 @@ class GaussianClasses(ClassCounts, BayesRule, BaseEstimator):  # type: ignore[mi
 
 def count_infinite(block: Block) -> int:
     """Return how many entries of the rows with positive weight are infinite."""
-    rows = block.rows if block.weight is None else picked(block.rows, np.flatnonzero(block.weight > 0.0))
+    rows = block.rows if block.weight is None else select_rows(block.rows, np.flatnonzero(block.weight > 0.0))
     return int(np.isinf(rows.data if is_sparse(rows) else to_numpy(rows)).sum())

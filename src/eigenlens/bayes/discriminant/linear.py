@@ -24,7 +24,7 @@ from eigenlens.bayes.discriminant.predict_missing import (
 from eigenlens.bayes.discriminant.shrinkage import Rule, Target
 from eigenlens.bayes.explain import Explanation, classes_to_compare
 from eigenlens.bayes.labels import class_positions
-from eigenlens.data.rows import picked
+from eigenlens.data.rows import select_rows
 from eigenlens.densities.mixture import Mixture
 from eigenlens.errors import DataError
 from eigenlens.estimator.rows import dense_blocks, validate_rows
@@ -260,5 +260,5 @@ def _project(rows: Any, rule: FisherRule, V: Array) -> Any:
     if not odd.size:  # only the sum overflowed
         return found
     values = np.array(to_numpy(found))
-    values[odd] = expected_scores(rule, require_no_infinity(dense(picked(rows, odd))), V)
+    values[odd] = expected_scores(rule, require_no_infinity(dense(select_rows(rows, odd))), V)
     return Like(found)(values)

@@ -14,7 +14,7 @@ from eigenlens.arrays import Array, is_sparse, to_numpy
 from eigenlens.data.categories import encode_numbers
 from eigenlens.data.coerce import fields_of
 from eigenlens.data.source import Block, Source, accumulate
-from eigenlens.data.table import EXACT, MixedRows, codes_of, integers_of, is_integer, numbers_of
+from eigenlens.data.table import EXACT_FLOAT_LIMIT, MixedRows, codes_of, integers_of, is_integer, numbers_of
 from eigenlens.data.table_sources import MixedSource
 from eigenlens.native.class_sums import code_ranges
 
@@ -137,7 +137,7 @@ def _of_numbers(rows: Any, j: int, weight: Array | None) -> ColumnValues:
 
 def _categories(rows: Any, j: int, values: Array) -> Collection[Any]:
     """Return the distinct values of a column: of its observed `values` (m,), or of the rows where floats round."""
-    if not values.size or np.abs(values).max() < EXACT:
+    if not values.size or np.abs(values).max() < EXACT_FLOAT_LIMIT:
         return encode_numbers(values).categories
     coded = codes_of(rows, np.array([j]))
     column = encode_numbers(coded[:, 0]) if isinstance(coded, np.ndarray) else coded[0]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eigenlens.data.column_kinds import ColumnKind
-from eigenlens.data.files.number_format import is_number
+from eigenlens.data.files.dialect import is_number
 from eigenlens.data.files.polars import import_polars
 from eigenlens.errors import DataError
 
@@ -28,7 +28,6 @@ __all__ = [
     "as_number",
     "cell_kinds",
     "describe_cell",
-    "join_kinds",
     "mask_missing",
     "missing_numbers",
     "narrow_type",
@@ -130,8 +129,6 @@ def cell_kinds(frame: DataFrame, dialect: Dialect) -> list[ColumnKind]:
     >>> cell_kinds(frame, Dialect(na=("?",)))
     ['integer', 'mixed', 'boolean']
     """
-    if not frame.columns:
-        return []
     pl = import_polars()
     every = pl.all()
     cells = frame.select(plain_cells(every, dialect))
@@ -151,19 +148,6 @@ def _kind(present: int, booleans: int, integers: int, numbers: int) -> ColumnKin
     if numbers + booleans == present:
         return ColumnKind.NUMBER
     return ColumnKind.MIXED if numbers + booleans else ColumnKind.TEXT
-
-
-def join_kinds(kinds: Iterable[ColumnKind]) -> ColumnKind:
-    """Return the kind of a column that has these kinds in several files; text among numbers is mixed.
-
-    >>> K = ColumnKind
-    >>> join_kinds([K.EMPTY, K.TEXT]), join_kinds([K.NUMBER, K.TEXT]), join_kinds([K.BOOLEAN, K.INTEGER])
-    ('text', 'mixed', 'number')
-    """
-    distinct = set(kinds) - {ColumnKind.EMPTY}
-    if len(distinct) < 2:
-        return distinct.pop() if distinct else ColumnKind.EMPTY
-    return ColumnKind.MIXED if distinct & {ColumnKind.TEXT, ColumnKind.MIXED} else ColumnKind.NUMBER
 
 
 # ---- cells that are not numbers -------------------------------------------------------------------------------

@@ -1,4 +1,8 @@
-"""How delimited text is written: its encoding, separator, comments, header and numbers, as given or found."""
+"""How delimited text is written: its encoding, separator, comments, header and numbers, as given or found.
+
+A sign between thousands is accepted without being asked for only where a number can be written in no other way:
+1.234,5 or 1.234.567. A number that can be read in two ways, such as 1,234, is an error or a warning.
+"""
 
 from __future__ import annotations
 
@@ -6,32 +10,103 @@ import csv
 import io
 import itertools
 import re
+import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from eigenlens.data.files.decode import (
+    SAMPLE_BYTES,
     detect_encoding,
     file_encoding,
+    first_record,
     open_bytes,
     reject_undecodable,
+    remove_comments,
+    squeeze_spaces,
     text_encoding,
     text_head,
 )
-from eigenlens.data.files.number_format import (
-    MISSING_WORDS,
-    PLAIN_NUMBERS,
-    THOUSANDS_LIKE,
-    NumberFormat,
-    detect_number_format,
-    is_number,
-)
 from eigenlens.data.files.polars import import_polars, unreadable
-from eigenlens.data.files.records import first_record, remove_comments, squeeze_spaces
-from eigenlens.errors import DataError, OptionError
+from eigenlens.errors import DataError, DataWarning, OptionError
 
-__all__ = ["Dialect", "column_names", "find_dialect", "find_separator", "read_cells"]
+__all__ = [
+    "MISSING_WORDS",
+    "PLAIN_NUMBERS",
+    "THOUSANDS_LIKE",
+    "Dialect",
+    "NumberFormat",
+    "column_names",
+    "detect_number_format",
+    "find_dialect",
+    "find_separator",
+    "is_number",
+    "ragged_row",
+    "read_cells",
+]
+
+# ---- numbers --------------------------------------------------------------------------------------------------
+
+NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+COMMA_NUMBER = re.compile(r"[+-]?[0-9]*,[0-9]+([eE][+-]?[0-9]+)?")
+SWAPPED = str.maketrans(",.", ".,")
+
+THOUSANDS_LIKE = str.maketrans("", "", " '\u2019\u00a0\u202f")
+"""Removes signs that may stand between thousands and are never decimal."""
+
+MISSING_WORDS = frozenset({"", "na", "nan", "null", "none"})
+"""Cells that are ignored, in lower case, where other cells show how a file is written."""
+
+
+def is_number(cell: str) -> bool:
+    """Return whether a cell is a number with a decimal point, or a whole number."""
+    return NUMBER.fullmatch(cell) is not None
+
+
+class NumberFormat(NamedTuple):
+    """The decimal sign of numbers, and the sign between thousands or None."""
+
+    decimal: str = "."
+    thousands: str | None = None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether numbers are written as Python writes them."""
+        return self == PLAIN_NUMBERS
+
+    def to_plain(self, cell: str) -> str:
+        """Return a cell with a point in its number and nothing between its thousands.
+
+        With decimal commas points and commas are exchanged: 3.14, which may mean 314, is not a number then.
+
+        >>> NumberFormat(",", ".").to_plain("1.234,5"), NumberFormat(",").to_plain("3,14")
+        ('1234.5', '3.14')
+        >>> NumberFormat(",").to_plain("3.14"), NumberFormat(",", ".").to_plain("0.123")
+        ('3,14', '0,123')
+        """
+        if self.thousands and re.fullmatch(self.grouped, cell):
+            cell = cell.replace(self.thousands, "")
+        return cell.translate(SWAPPED) if self.decimal == "," else cell
+
+    @property
+    def grouped(self) -> str:
+        """The pattern of numbers with signs between thousands; 0.123 is not one."""
+        return _grouped_pattern(self.decimal, self.thousands or "")
+
+
+PLAIN_NUMBERS = NumberFormat()
+"""Numbers as Python writes them."""
+
+
+def _grouped_pattern(decimal: str, thousands: str) -> str:
+    """Return the pattern of numbers with signs between thousands, whole ones if there is no decimal sign."""
+    rest = f"(?:{re.escape(decimal)}[0-9]*)?" if decimal else ""
+    return rf"[+-]?[1-9][0-9]{{0,2}}(?:{re.escape(thousands)}[0-9]{{3}})+{rest}"
+
+
+# ---- dialects -------------------------------------------------------------------------------------------------
 
 SEPARATORS = ",\t;|"
 NAMED_SEPARATORS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";"}
@@ -39,7 +114,6 @@ NAMED_SEPARATORS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";"}
 MAX_LINES = 100
 """The number of lines that show how a file is written."""
 
-HEAD_BYTES = 1 << 16
 MAX_CELL = 1 << 30
 INFINITE = {f"{sign}{word}" for sign in ("", "+", "-") for word in ("inf", "infinity")}
 ARCHIVES = {b"PK\x03\x04": "a zip archive or spreadsheet", b"PAR1": "Parquet", b"\x93NUMPY": ".npy", b"ARROW1": "Arrow"}
@@ -157,7 +231,7 @@ def _squeeze(text: str, separator: str) -> str:
 def _check_is_text(path: Path, encoding: str | None) -> None:
     """Raise for files of other formats that are called text, by their first bytes."""
     with open_bytes(path) as file:
-        head = file.read(HEAD_BYTES)
+        head = file.read(SAMPLE_BYTES)
     kind = next((what for start, what in ARCHIVES.items() if head.startswith(start)), None)
     if kind is not None or (b"\x00" in head and file_encoding(path, encoding) == "utf-8"):
         if kind is None and (guess := detect_encoding(head)).startswith("utf-16"):
@@ -279,3 +353,81 @@ def column_names(path: Path, dialect: Dialect) -> list[str]:
             what, fix = f"'{path}' has {times} columns named {name!r}", "rename them, so that each has its own name"
             raise DataError(what, columns=[name], fix=fix)
     return names
+
+
+# ---- decimal and thousands signs ------------------------------------------------------------------------------
+
+
+def detect_number_format(
+    rows: Sequence[Sequence[str]],
+    separator: str,
+    *,
+    decimal: str | None = None,
+    thousands: str | None = None,
+    na: Sequence[str] = (),
+) -> NumberFormat:
+    """Return how numbers are written: as given, or else as the cells of the first rows show."""
+    _check_signs(decimal, thousands)
+    missing = MISSING_WORDS | {token.lower() for token in na}
+    columns = [[c for c in column if c.lower() not in missing] for column in zip(*(rows[1:] or rows), strict=True)]
+    for one in (NumberFormat(",", "."), NumberFormat(".", ",")):
+        possible = decimal in (None, one.decimal) and thousands in (None, one.thousands)
+        if possible and one.decimal != separator and _is_proved(columns, one):
+            return one
+    implied = {".": ",", ",": "."}.get(thousands or "", "")
+    return NumberFormat(decimal or implied or _find_decimal(columns, separator), thousands)
+
+
+def _check_signs(decimal: str | None, thousands: str | None) -> None:
+    if decimal not in (None, ".", ","):
+        fix = "for numbers such as 3,14 it is ','"
+        raise OptionError("must be '.' or ','", argument="decimal", value=decimal, fix=fix)
+    if thousands is not None and (len(thousands) != 1 or thousands.isalnum() or thousands in "+-"):
+        fix = "for numbers such as 1.234,5 it is '.'"
+        raise OptionError("must be one sign", argument="thousands", value=thousands, fix=fix)
+    if thousands is not None and thousands == decimal:
+        fix = "give each its own sign"
+        raise OptionError("is also the decimal sign", argument="thousands", value=thousands, fix=fix)
+
+
+def _is_proved(columns: Sequence[Sequence[str]], written: NumberFormat) -> bool:
+    """Return whether a column can be numbers in this format only, and no cell contradicts it."""
+    thousands = written.thousands or ""
+    sign, point = re.escape(thousands), re.escape(written.decimal)
+    proof = re.compile(rf"[+-]?[1-9][0-9]{{0,2}}(({sign}[0-9]{{3}})+{point}[0-9]+|({sign}[0-9]{{3}}){{2,}})")
+    group = re.compile(written.grouped)
+    odd = (c for column in columns for c in column if thousands in c and not group.fullmatch(c))
+    if any(is_number(cell.replace(thousands, ".")) for cell in odd):
+        return False
+    return any(
+        any(map(proof.fullmatch, column)) and all(is_number(written.to_plain(cell)) for cell in column)
+        for column in columns
+    )
+
+
+def _find_decimal(columns: Sequence[Collection[str]], separator: str) -> str:
+    """Return a comma where cells such as 3,14 occur and none such as 3.14, else a point."""
+    cells = [cell.translate(THOUSANDS_LIKE) for column in columns for cell in column]
+    commas = [cell for cell in cells if COMMA_NUMBER.fullmatch(cell)]
+    points = [cell for cell in cells if "." in cell and is_number(cell)]
+    decimal = "." if separator == "," or not commas or points else ","
+    shown = {",": commas, ".": [] if commas else points}[decimal]
+    if shown and all(re.fullmatch(_grouped_pattern("", decimal), cell) for cell in shown):
+        _report_ambiguity(shown[0], decimal, separator)
+    return decimal
+
+
+def _report_ambiguity(cell: str, sign: str, separator: str) -> None:
+    """Raise or warn where a sign may be the decimal one or stand between thousands.
+
+    Points are decimal everywhere, except perhaps where semicolons separate cells; commas are decimal there, and
+    elsewhere they may be either.
+    """
+    one, other = cell.replace(sign, "."), cell.replace(sign, "")
+    either = {"decimal": sign, "thousands": sign}
+    if sign == "," and separator != ";":
+        what = f"numbers such as '{cell}' may mean {one} or {other}"
+        raise DataError(what, fix="choose one: {decimal} or {thousands}", settings=either)
+    if separator == ";":
+        message = f"numbers such as '{cell}' are read as {one}: give decimal '{sign}' if that is right"
+        warnings.warn(f"{message}, thousands '{sign}' if they mean {other}.", DataWarning, stacklevel=2)

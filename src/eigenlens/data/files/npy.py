@@ -12,7 +12,7 @@ import numpy as np
 
 from eigenlens.arrays import Array, working_dtype
 from eigenlens.data.column_kinds import ColumnKind, Field
-from eigenlens.data.files.reader import Reader
+from eigenlens.data.files.base import Reader
 from eigenlens.data.source import FILE_BLOCK_BYTES
 from eigenlens.errors import DataError
 

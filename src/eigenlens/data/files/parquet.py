@@ -20,11 +20,11 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.data.categories import encode
 from eigenlens.data.column_kinds import ColumnKind, Field, stored_field
+from eigenlens.data.files.base import Reader
 from eigenlens.data.files.cells import TextCells, text_error
 from eigenlens.data.files.polars import as_array, fill, import_polars, same_columns, unreadable
-from eigenlens.data.files.reader import Reader
 from eigenlens.data.source import FILE_BLOCK_BYTES
-from eigenlens.data.table import MixedRows, large, with_text
+from eigenlens.data.table import MixedRows, exceeds_float_precision, join_text_columns
 from eigenlens.errors import DataError
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class TableReader(Reader):
             for numbers in blocks:
                 rows = slice(start, start + len(numbers))
                 exact = {self.names.index(name): encode(column[rows]) for name, column in whole.items()}
-                yield with_text(numbers, list(text[rows].iter_columns()), self.fields, exact)
+                yield join_text_columns(numbers, list(text[rows].iter_columns()), self.fields, exact)
                 start = rows.stop
 
     def frames(self) -> Iterator[DataFrame]:
@@ -124,7 +124,7 @@ class TableReader(Reader):
         names = [
             name
             for place, name in enumerate(self._numeric)
-            if kinds[name] == ColumnKind.INTEGER and any(large(block[:, place]) for block in blocks)
+            if kinds[name] == ColumnKind.INTEGER and any(exceeds_float_precision(block[:, place]) for block in blocks)
         ]
         return {name: nw.from_native(self._collect(slab, [name])[name], series_only=True) for name in names}
 

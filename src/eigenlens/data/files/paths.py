@@ -12,7 +12,7 @@ from pathlib import Path
 
 from eigenlens.errors import DataError, SourceChanged
 
-__all__ = ["PathLike", "Stamp", "expand", "still_the_same"]
+__all__ = ["PathLike", "Stamp", "check_unchanged", "expand_paths"]
 
 PathLike = str | os.PathLike[str]
 COMMON_SUFFIXES = (".parquet", ".csv", ".tsv", ".txt", ".arrow", ".feather", ".npy")
@@ -48,7 +48,7 @@ class Stamp:
 
 
 @contextmanager
-def still_the_same(stamps: Iterable[Stamp]) -> Iterator[None]:
+def check_unchanged(stamps: Iterable[Stamp]) -> Iterator[None]:
     """Check the files before and after the block; a failure while they changed is a SourceChanged."""
     stamps = tuple(stamps)
     for stamp in stamps:
@@ -65,10 +65,10 @@ def still_the_same(stamps: Iterable[Stamp]) -> Iterator[None]:
         stamp.check()
 
 
-def expand(path: PathLike | Iterable[PathLike]) -> tuple[Path, ...]:
+def expand_paths(path: PathLike | Iterable[PathLike]) -> tuple[Path, ...]:
     """Return the files that a path, a pattern or a list of either means, in sorted order, each once.
 
-    >>> expand("no/such/file.csv")
+    >>> expand_paths("no/such/file.csv")
     Traceback (most recent call last):
       ...
     eigenlens.errors.DataError: 'no/such/file.csv' does not exist; check the spelling and the folder.

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from eigenlens.arrays import Array
 from eigenlens.data.column_kinds import ColumnKind
-from eigenlens.data.files.columns import Selection
+from eigenlens.data.files.base import Reader, Selection
 from eigenlens.data.files.decode import COMPRESSED
 from eigenlens.data.files.npy import NpyReader
 from eigenlens.data.files.parquet import arrow_reader, parquet_reader
-from eigenlens.data.files.paths import PathLike, Stamp, expand, still_the_same
-from eigenlens.data.files.reader import Reader
+from eigenlens.data.files.paths import PathLike, Stamp, check_unchanged, expand_paths
 from eigenlens.data.files.text import DelimitedReader
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError, DataWarning, OptionError
@@ -77,23 +76,23 @@ class FileSource(Source):
     def n_rows(self) -> int:  # type: ignore[override]  # known on demand: counting text takes a pass
         """The number of rows: by the files' metadata where they have it, else counted once."""
         if self._count is None:
-            with still_the_same(self._stamps):
+            with check_unchanged(self._stamps):
                 self._count = self._reader.count()
         return self._count
 
     def rows(self) -> Iterator[Any]:
         """Yield the features: arrays (b, d), or blocks of numbers and categories of a `table()`."""
-        with still_the_same(self._stamps):
+        with check_unchanged(self._stamps):
             yield from self._reader.tables() if self._as_table else self._reader.blocks()
 
     def frames(self) -> Iterator[DataFrame]:
         """Yield the features as Polars frames of numbers and text, null where an entry is missing."""
-        with still_the_same(self._stamps):
+        with check_unchanged(self._stamps):
             yield from self._reader.frames()
 
     def cells(self) -> Iterator[DataFrame]:
         """Yield the columns of delimited text as they are written; those of other formats as `frames` has them."""
-        with still_the_same(self._stamps):
+        with check_unchanged(self._stamps):
             yield from getattr(self._reader, "cells", self._reader.frames)()
 
     def table(self) -> FileSource:
@@ -127,7 +126,7 @@ class FileSource(Source):
 
     def read_column(self, name: Any) -> Array:
         """Return one whole column (n,) of the files, a feature or not, in one pass over it."""
-        with still_the_same(self._stamps):
+        with check_unchanged(self._stamps):
             return self._files.column(name)
 
     def read_ids(self) -> Array:
@@ -213,7 +212,7 @@ def open_files(path: PathLike | Iterable[PathLike], *, block_rows: int | None = 
     if block_rows is not None and block_rows < 1:
         fix = "or None for blocks near 16 MB"
         raise OptionError("must be at least 1", argument="block_rows", value=block_rows, fix=fix)
-    paths = expand(path)
+    paths = expand_paths(path)
     make = _find_format(paths)
     given = {option: value for option, value in written.items() if value not in (None, (), [])}
     if given and make is not DelimitedReader:

@@ -18,25 +18,22 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.data.column_kinds import ColumnKind, Field, polars_kind
+from eigenlens.data.column_kinds import ColumnKind, Field, join_kinds, polars_kind
+from eigenlens.data.files.base import Reader, listed_columns
 from eigenlens.data.files.cells import (
     TextCells,
     as_exact_integers,
     as_number,
     cell_kinds,
-    join_kinds,
     mask_missing,
     missing_numbers,
     narrow_type,
     plain_cells,
     text_error,
 )
-from eigenlens.data.files.columns import listed_columns
-from eigenlens.data.files.decode import reject_undecodable
+from eigenlens.data.files.decode import HEAD_BYTES, PIECE_BYTES, iterate_pieces, reject_undecodable
 from eigenlens.data.files.dialect import Dialect, column_names, find_dialect, ragged_row, read_cells
 from eigenlens.data.files.polars import as_array, fill, import_polars, same_columns, unreadable
-from eigenlens.data.files.reader import Reader
-from eigenlens.data.files.records import HEAD_BYTES, PIECE_BYTES, iterate_pieces
 from eigenlens.data.source import BLOCK_BYTES
 from eigenlens.data.table import MixedRows, mixed_rows
 from eigenlens.errors import DataError
@@ -204,8 +201,10 @@ class DelimitedReader(Reader):
     def _mask_missing(self, frame: DataFrame, text: Sequence[str], numbers: Sequence[str]) -> DataFrame:
         """Return a frame with null for missing-value markers, in text and in numbers however these are written."""
         pl = import_polars()
+        if not self.dialect.na:
+            return frame
         missing = missing_numbers(self.dialect)
-        if text and self.dialect.na:
+        if text:
             frame = frame.with_columns(mask_missing(pl.col(text), self.dialect))
         if numbers and missing:
             every = pl.col(numbers)
@@ -234,7 +233,9 @@ class DelimitedReader(Reader):
             except pl.exceptions.PolarsError:
                 kinds = {}
         rest = [name for name in self._places[path] if name not in kinds]
-        cells = self._parse(path, piece, rest, rest) if rest else pl.DataFrame()
+        if not rest:
+            return kinds
+        cells = self._parse(path, piece, rest, rest)
         return kinds | dict(zip(rest, cell_kinds(cells, self.dialect), strict=True))
 
     # ---- text among numbers -----------------------------------------------------------------------------------

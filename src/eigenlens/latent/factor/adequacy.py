@@ -11,7 +11,7 @@ from scipy.special import chdtrc
 from eigenlens import checks
 from eigenlens.arrays import Array, dense, is_sparse
 from eigenlens.data.coerce import as_source
-from eigenlens.data.rows import counted
+from eigenlens.data.rows import positive_weight_rows
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError, OptionError
 from eigenlens.latent.factor.fit import correlations_from
@@ -147,7 +147,7 @@ def _as_covariance(X: Any) -> Array | None:
 
 def _correlations(X: Any, sample_weight: Any) -> tuple[Array, float]:
     source = as_source(X)
-    source = counted(source.weighted(checks.weights(sample_weight, source.n_rows)))
+    source = positive_weight_rows(source.weighted(checks.weights(sample_weight, source.n_rows)))
     rows = CentredRows(source, standardize=True)
     try:
         R = rows.dense()

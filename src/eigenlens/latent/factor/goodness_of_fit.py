@@ -14,8 +14,8 @@ from scipy.optimize import brentq
 from scipy.special import chdtrc, chndtr
 
 from eigenlens.arrays import Array, dense
-from eigenlens.data.memory import Mapped
-from eigenlens.data.rows import counted
+from eigenlens.data.memory import MappedSource
+from eigenlens.data.rows import positive_weight_rows
 from eigenlens.data.source import Source, accumulate
 from eigenlens.latent.ppca.fit import fit_ppca
 from eigenlens.missing.result import free_parameters, observed_columns
@@ -186,14 +186,14 @@ def likelihoods_of_gaps(source: Source) -> Likelihoods:
     >>> found.saturated > found.independent, found.exact
     (True, False)
     """
-    source = counted(source)
+    source = positive_weight_rows(source)
     observed = observed_columns(source)
     if not observed.missing.any():
         return likelihoods_of(accumulate(source, Moments.of))
     variance = observed.square / observed.weight
     independent = -0.5 * float(np.sum(observed.weight * (np.log(2.0 * np.pi * variance) + 1.0)))
     scale = np.sqrt(np.where(variance > 0.0, variance, 1.0))
-    scaled = fit_ppca(Mapped(source, partial(_divide, scale=scale)), source.n_features - 1, tol=1e-12).loglik
+    scaled = fit_ppca(MappedSource(source, partial(_divide, scale=scale)), source.n_features - 1, tol=1e-12).loglik
     saturated = scaled - float(observed.weight @ np.log(scale))
     return Likelihoods(saturated, independent, exact=False)
 

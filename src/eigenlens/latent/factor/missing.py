@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array, dense
-from eigenlens.data.memory import Mapped
+from eigenlens.data.memory import MappedSource
 from eigenlens.data.source import Source
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.latent.factor.correlation_operator import correlations_of
@@ -45,7 +45,7 @@ def _gap_starts(
     source: Source, k: int, observed: ColumnMoments, options: FactorOptions
 ) -> tuple[list[LinearGaussian], list[LinearGaussian]]:
     """Models to start from, and more of them for where these leave doubt about the highest maximum."""
-    filled = CentredRows(Mapped(source, partial(_filled, mean=observed.mean)), standardize=True)
+    filled = CentredRows(MappedSource(source, partial(_filled, mean=observed.mean)), standardize=True)
     correlations, _ = correlations_of(filled)
     first, *others = starts_of(correlations, k, options)
     near = SOLVERS["quasi-newton"](correlations, k, first, replace(options, floor=GAP_START, tol=1e-3)).uniquenesses

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eigenlens.arrays import Array, dense
-from eigenlens.data.memory import ArraySource, Mapped
+from eigenlens.data.memory import ArraySource, MappedSource
 from eigenlens.data.source import Progress, Source
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.errors import DataError, OptionError
@@ -320,7 +320,7 @@ def _rises(found: MissingFit, source: Source, observed: ColumnMoments, variance:
 
 def observed_start(source: Source, k: int, mean: Array, rng: np.random.Generator) -> LinearGaussian:
     """Where EM starts: the probabilistic PCA of the rows with their gaps filled by `mean` (d,)."""
-    filled: Source = Mapped(source, partial(_fill, mean=mean))
+    filled: Source = MappedSource(source, partial(_fill, mean=mean))
     n, d = source.n_rows, source.n_features
     if source.in_memory and n is not None and 2 * n <= d and n * d <= DENSE_ENTRIES:  # half of a d×d matrix at most
         filled = ArraySource(np.concatenate(list(filled.rows()))).weighted(source.weight)

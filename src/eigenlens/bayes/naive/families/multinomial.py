@@ -160,7 +160,7 @@ class ClassTotals:
     def of(
         cls, rows: Any, columns: Array, y: Array, weight: Array | None, C: int, invalid: Callable[[Array], Array]
     ) -> Self:
-        """Return the sums of columns of a block; `invalid` says which entries the family does not take."""
+        """Return the sums of columns of a block; `invalid` returns which entries the family does not take."""
         x, observed = observed_entries_of(rows, columns)
         w = np.ones(len(y)) if weight is None else weight
         per_class = np.bincount(y, w, minlength=C)

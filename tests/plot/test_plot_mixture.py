@@ -71,7 +71,7 @@ def test_rows_with_gaps_in_the_plane_are_counted(model, rows):
     X[:7, 0] = np.nan
     X[7:10, 2] = np.nan
     ax = mixture(model, pd.DataFrame(X))
-    assert "7 rows with gaps here not shown" in ax.get_title(loc="left")
+    assert "7 rows with missing values here not shown" in ax.get_title(loc="left")
     assert sum(len(part.get_offsets()) for part in ax.collections) == len(rows) - 7
 
 
@@ -97,7 +97,7 @@ def test_bad_options(model, rows, options, message):
 
 
 def test_other_models_are_refused(rows):
-    with pytest.raises(OptionError, match="is no mixture"):
+    with pytest.raises(OptionError, match="not a mixture"):
         mixture(object(), rows)
 
 
@@ -203,7 +203,7 @@ def test_curves_are_drawn_and_the_best_marked(selection):
     ax = mixture_selection(selection)
     assert words(ax.get_legend()) == list(mixture_tables.curves(selection).types)
     assert ax.get_title(loc="left").startswith("best: tied, 3 components; ")
-    assert "fits beyond the frame" in ax.get_title(loc="left")
+    assert "fits outside the frame" in ax.get_title(loc="left")
     mark = ax.lines[-1]
     assert (mark.get_xdata()[0], mark.get_ydata()[0]) == (3, selection.bic[0])
     low, high = ax.get_ylim()

@@ -99,7 +99,7 @@ def test_paths_of_several_models_are_measured_from_the_best_of_them(fitted):
 def test_a_closed_form_is_one_step(fitted):
     closed = SimpleNamespace(loglik_path_=[-12.0])
     assert plot.likelihood_path(closed).get_title(loc="left") == "log-likelihood −12.00 in one step"
-    with pytest.raises(OptionError, match="log=True needs a step below the highest"):
+    with pytest.raises(OptionError, match="log=True needs a step below the maximum"):
         plot.likelihood_path(closed, log=True)
 
 

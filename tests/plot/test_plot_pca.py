@@ -27,7 +27,7 @@ from eigenlens import (
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.errors import DataError, MissingExtra, OptionError
 from eigenlens.pca import tables
-from eigenlens.plot._labels import arrange
+from eigenlens.plot._labels import arrange_labels
 from eigenlens.tables.rows import first_rows
 
 
@@ -469,7 +469,7 @@ def test_arranged_labels_stay_in_the_frame_and_off_what_is_taken():
     anchors, sizes = rng.uniform(0, 300, (20, 2)), np.tile([40.0, 10.0], (20, 1))
     frame, legend = np.array([0.0, 0.0, 300.0, 300.0]), np.array([[250.0, 250.0, 80.0, 60.0]])
     toward = np.tile([1.0, 0.0], (20, 1))
-    centres, kept = arrange(anchors, sizes, toward, np.empty((0, 3)), frame, legend)
+    centres, kept = arrange_labels(anchors, sizes, toward, np.empty((0, 3)), frame, legend)
     assert kept.sum() >= 18
     low, high = centres[kept] - sizes[kept] / 2, centres[kept] + sizes[kept] / 2
     assert low.min() > -2.0

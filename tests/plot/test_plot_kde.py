@@ -21,7 +21,7 @@ from eigenlens.kde.confidence_band import BANDS, asymptotic_band
 from eigenlens.kde.highest_density import mass_levels
 from eigenlens.kde.model import KernelEstimate
 from eigenlens.plot._kde import bandwidth_curve, density, density_contours
-from eigenlens.plot._style import VERMILLION, grey
+from eigenlens.plot._style import VERMILLION, muted_color
 
 x = np.concatenate([np.random.default_rng(0).normal(0.0, 1.0, 120), np.random.default_rng(1).normal(6.0, 0.7, 80)])
 FRAME = pd.DataFrame({"$x$": x, "y": np.random.default_rng(2).standard_normal(200), "z": -x + np.sin(7.0 * x)})
@@ -328,7 +328,7 @@ def test_rules_stand_on_the_curve(line, kind):
     assert_allclose(sorted(dots), list(table.rules.values()))
     for h, dot in dots.items():
         assert dot.get_ydata()[0] == pytest.approx(np.interp(h, table.h, table.values), rel=1e-3)
-        assert to_hex(dot.get_color()).upper() == (VERMILLION if h == line.bandwidth_ else grey()).upper()
+        assert to_hex(dot.get_color()).upper() == (VERMILLION if h == line.bandwidth_ else muted_color()).upper()
     assert {text.get_text().split()[0] for text in ax.texts} == set(table.rules)
     assert ax.get_xscale() == "log"
     ax.figure.canvas.draw()

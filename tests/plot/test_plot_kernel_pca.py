@@ -278,7 +278,7 @@ def test_images_need_not_be_square(images):
     halves = {name: rows[:, :32] for name, rows in images.items()}
     ax = plot.denoising(halves, image_shape=(4, 8), n_rows=1)
     assert ax.images[0].get_array().shape == (4, 26)
-    with pytest.raises(OptionError, match="32 columns are no square"):
+    with pytest.raises(OptionError, match="32 columns are not a square"):
         plot.denoising(halves)
     with pytest.raises(OptionError, match=r"image_shape=\(5, 8\) must be .* product of 32"):
         plot.denoising(halves, image_shape=(5, 8))

@@ -16,6 +16,7 @@ from sklearn.calibration import calibration_curve
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import brier_score_loss, confusion_matrix
 
+from eigenlens import plot as draw
 from eigenlens.bayes import tables as class_tables
 from eigenlens.bayes.discriminant.linear import LinearDiscriminant
 from eigenlens.bayes.discriminant.quadratic import QuadraticDiscriminant
@@ -23,7 +24,6 @@ from eigenlens.bayes.naive.estimator import NaiveBayes
 from eigenlens.data.memory import ArraySource
 from eigenlens.densities.intervals import proportion_intervals
 from eigenlens.errors import DataError, OptionError
-from eigenlens.plot import _classifier as draw
 from eigenlens.plot._style import BLUE, PALETTE, VERMILLION
 
 mpl.use("Agg")

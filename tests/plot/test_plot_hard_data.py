@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from eigenlens import PCA, FactorAnalysis, KernelDensity, KernelPCA, NaiveBayes, plot
-from eigenlens.plot._names import told_apart
-from eigenlens.plot._style import PALETTE, is_dark, readable_on, shade
+from eigenlens.plot._style import PALETTE, category_color, is_dark, shorten_names, text_color_on
 
 plt = pytest.importorskip("matplotlib.pyplot")
 Text = pytest.importorskip("matplotlib.text").Text
@@ -98,10 +97,10 @@ def test_long_names_leave_room_and_are_told_apart(rows, draw):
 
 
 def test_names_are_cut_where_they_are_alike():
-    assert told_apart(LONG[:2], 20) == ["…ften in the last 0…", "…ften in the last 1…"]
-    assert told_apart(["short", *LONG[:2]], 30)[0] == "short"
-    assert told_apart([], 10) == []
-    assert told_apart(["the same long name", "the same long name"], 10) == ["the s…name", "the s…name"]
+    assert shorten_names(LONG[:2], 20) == ["…ften in the last 0…", "…ften in the last 1…"]
+    assert shorten_names(["short", *LONG[:2]], 30)[0] == "short"
+    assert shorten_names([], 10) == []
+    assert shorten_names(["the same long name", "the same long name"], 10) == ["the s…name", "the s…name"]
 
 
 @pytest.mark.parametrize("groups", [3, 20, 60])
@@ -123,10 +122,10 @@ def test_a_key_of_many_categories_stands_beside_the_points(groups):
 
 
 def test_the_seventh_category_is_not_black_on_black(dark):
-    assert len({shade(i) for i in range(8)}) == 8
-    assert not is_dark(shade(6))
+    assert len({category_color(i) for i in range(8)}) == 8
+    assert not is_dark(category_color(6))
 
 
 def test_text_on_colours():
-    assert is_dark(readable_on("white"))
-    assert not is_dark(readable_on("#0072B2"))
+    assert is_dark(text_color_on("white"))
+    assert not is_dark(text_color_on("#0072B2"))

@@ -1,0 +1,113 @@
+"""Every estimator takes the same containers of rows, and fits the same model to them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from scipy import sparse
+
+import eigenlens as el
+from eigenlens.data.coerce import CONTAINERS, as_source, as_table
+from eigenlens.errors import DataError
+
+RNG = np.random.default_rng(7)
+X = (RNG.standard_normal((60, 3)) @ np.diag([2.0, 1.0, 0.5])).round(3)
+X[::2] += [3.0, -1.0, 0.0]
+Y = np.arange(60) % 2
+NAMES = ["a", "b", "c"]
+FRAME = pl.DataFrame(X, schema=NAMES)
+
+ESTIMATORS = {
+    "PCA": lambda: el.PCA(2),
+    "KernelPCA": lambda: el.KernelPCA(2),
+    "ProbabilisticPCA": lambda: el.ProbabilisticPCA(1),
+    "FactorAnalysis": lambda: el.FactorAnalysis(1),
+    "GaussianMixture": lambda: el.GaussianMixture(2, random_state=0),
+    "KernelDensity": lambda: el.KernelDensity(bandwidth="scott"),
+    "NaiveBayes": lambda: el.NaiveBayes(),
+    "BayesClassifier": lambda: el.BayesClassifier(el.GaussianMixture(1)),
+    "LinearDiscriminant": lambda: el.LinearDiscriminant(),
+    "QuadraticDiscriminant": lambda: el.QuadraticDiscriminant(),
+}
+
+
+def mapped(folder):
+    np.save(folder / "x.npy", X)
+    return np.load(folder / "x.npy", mmap_mode="r")
+
+
+def scanned(write):
+    def make(folder):
+        write(folder)
+        return el.scan(folder / "x.*")
+
+    return make
+
+
+MAKE = {
+    "array": lambda folder: X,
+    "Fortran order": lambda folder: np.asfortranarray(X),
+    "memory map": mapped,
+    "sparse": lambda folder: sparse.csr_matrix(X),
+    "lists": lambda folder: X.tolist(),
+    "pandas": lambda folder: pd.DataFrame(X, columns=NAMES),
+    "Polars": lambda folder: FRAME,
+    "Polars, lazy": lambda folder: FRAME.lazy(),
+    "Arrow table": lambda folder: FRAME.to_arrow(),
+    "Arrow batch": lambda folder: pa.RecordBatch.from_pandas(pd.DataFrame(X, columns=NAMES)),
+    "Dask": lambda folder: pytest.importorskip("dask.array").from_array(X, chunks=(25, 3)),
+    "scan of CSV": scanned(lambda folder: FRAME.write_csv(folder / "x.csv")),
+    "scan of Parquet": scanned(lambda folder: FRAME.write_parquet(folder / "x.parquet")),
+    "scan of .npy": scanned(lambda folder: np.save(folder / "x.npy", X)),
+}
+
+
+def answer(model):
+    """What a model says of the rows."""
+    ask = next(name for name in ("predict_log_proba", "score_samples", "transform") if hasattr(model, name))
+    return np.asarray(getattr(model, ask)(X))
+
+
+def test_every_estimator_is_here():
+    public = {name for name in el.__all__ if hasattr(getattr(el, name), "fit") and isinstance(getattr(el, name), type)}
+    assert public == set(ESTIMATORS)
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+@pytest.mark.filterwarnings("ignore:Heywood case")
+@pytest.mark.parametrize("kind", MAKE)
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_every_container_gives_the_model_of_the_array(tmp_path, name, kind):
+    expected = answer(ESTIMATORS[name]().fit(X, Y))
+    rows = MAKE[kind](tmp_path)
+    model = ESTIMATORS[name]().fit(rows, Y)
+    np.testing.assert_allclose(answer(model), expected, rtol=1e-7, atol=1e-9)
+    if hasattr(model, "feature_names_in_"):
+        assert list(model.feature_names_in_) == NAMES
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_what_is_no_container_is_one_error(name):
+    with pytest.raises(DataError, match=r"X is a dict of columns; give pandas\.DataFrame"):
+        ESTIMATORS[name]().fit({"a": X[:, 0]}, Y)
+
+
+def test_lazy_frames_are_read_by_blocks_and_text_in_them_is_an_error(tmp_path):
+    from eigenlens.data.memory import LazySource
+
+    FRAME.write_parquet(tmp_path / "x.parquet")
+    lazy = pl.scan_parquet(tmp_path / "x.parquet").with_columns(pl.col("a").cast(pl.Float32))
+    source = LazySource(lazy, block_rows=7)
+    blocks = list(source.rows())
+    assert len(blocks) > 5
+    np.testing.assert_allclose(np.concatenate(blocks), X, rtol=1e-6)
+    with pytest.raises(DataError, match="column 'd' does not hold numbers"):
+        as_source(FRAME.with_columns(d=pl.lit("x")).lazy())
+    assert [field.kind for field in as_table(FRAME.with_columns(d=pl.lit("x")).lazy()).fields][-1] == "text"
+
+
+def test_the_last_container_takes_anything():
+    assert CONTAINERS[-1].recognise(object())
