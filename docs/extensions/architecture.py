@@ -1,4 +1,4 @@
-"""The architecture as it is: layers, sizes and imports read from the package, drawn as one SVG."""
+"""The architecture page: packages, sizes and imports are read from the source tree and drawn as one SVG."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ ROW, BOX, LEFT, RIGHT = 42, 30, 150, 560
 
 
 def pages() -> dict[str, str]:
-    """The drawing, and the table below it."""
+    """Return the drawing and the table below it, by file name."""
     layers, edges = listed_layers(), imports_between_layers()
     return {"architecture.svg": drawing(layers, edges), "architecture-table.md": table(layers, edges)}
 
 
 def listed_layers() -> list[str]:
-    """Layers from the top, as the check of imports has them."""
+    """Return the packages from the top, in the order that import-linter checks; neighbours may be independent."""
     with (ROOT / "pyproject.toml").open("rb") as file:
         contracts = tomllib.load(file)["tool"]["importlinter"]["contracts"]
-    return [name.removeprefix("eigenlens.") for name in contracts[0]["layers"]]
+    return [name.strip().removeprefix("eigenlens.") for layer in contracts[0]["layers"] for name in layer.split("|")]
 
 
 def imports_between_layers() -> Counter[tuple[str, str]]:
-    """(importer, imported) → how many pairs of modules, by grimp's graph of imports."""
+    """Count the imports of modules from one package to another: {(importer, imported): pairs of modules}."""
     import grimp
 
     graph = grimp.build_graph("eigenlens", cache_dir=None)
@@ -58,18 +58,18 @@ def lines_of(layer: str) -> int:
 
 
 def about(layer: str) -> str:
-    """The first sentence of the layer's docstring."""
+    """Return the first paragraph of the package's docstring."""
     single, folder = PACKAGE / f"{layer}.py", PACKAGE / layer / "__init__.py"
     text = ast.get_docstring(ast.parse((single if single.exists() else folder).read_text(encoding="utf-8"))) or ""
     return " ".join(text.split("\n\n")[0].split())
 
 
 def drawing(layers: list[str], edges: Counter[tuple[str, str]]) -> str:
-    """Boxes from the top down, as wide as the root of their lines; an arc for each import between layers."""
+    """Return the SVG: one box per package from the top down, and an arc per pair of packages with imports."""
     place = {name: i for i, name in enumerate(layers)}
     largest = max(lines_of(name) for name in layers)
     height = ROW * len(layers) + 12
-    parts = [f'<svg class="architecture" viewBox="0 0 860 {height}" role="img" aria-label="Layers and imports">']
+    parts = [f'<svg class="architecture" viewBox="0 0 860 {height}" role="img" aria-label="Packages and imports">']
     for name in layers:
         out = sorted(((a, b), n) for (a, b), n in edges.items() if a == name and b in place)
         arcs = [_arc(place[a], place[b], n) for (a, b), n in out]
@@ -93,7 +93,7 @@ def _box(name: str, i: int, width: float) -> str:
 
 
 def _arc(i: int, j: int, count: int) -> str:
-    """From the right of row i to that of row j, the further the wider; the width says how many imports."""
+    """Return the arc from row i to row j; its width grows with the number of imports."""
     start, end = ROW * i + 6 + BOX * 0.65, ROW * j + 6 + BOX * 0.35
     reach = RIGHT + 30 + 21.5 * abs(j - i)
     stroke = 0.7 + 0.55 * count**0.5
@@ -107,8 +107,8 @@ def _arc(i: int, j: int, count: int) -> str:
 
 
 def table(layers: list[str], edges: Counter[tuple[str, str]]) -> str:
-    """One line a layer: what it is, its size, and whom it imports."""
-    lines = ["| layer | what it is | files | lines | imports from |", "|---|---|--:|--:|---|"]
+    """Return a table with one line per package: what it is, its size, and which packages it imports."""
+    lines = ["| package | what it is | files | lines | imports from |", "|---|---|--:|--:|---|"]
     for name in layers:
         below = [other for other in layers if edges[name, other]]
         said = about(name).replace("|", "\\|")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from eigenlens.reporting.page import page
+from eigenlens.reporting.page import render_page
 
 EVIL = "<script>window.hit=1</script>"
 IMAGE = "<img src=x onerror=window.hit=1>"
@@ -93,5 +93,5 @@ def many(n: int) -> dict:
 
 def written(folder: Path, found: dict | None = None) -> Path:
     path = folder / "report.html"
-    path.write_text(page(found or report()), encoding="utf-8")
+    path.write_text(render_page(found or report()), encoding="utf-8")
     return path

@@ -15,7 +15,7 @@ from eigenlens.bayes.labels import encode_labels
 from eigenlens.data.categories import encode
 from eigenlens.densities import Categorical
 from eigenlens.errors import CategoryError, DataError
-from eigenlens.reporting.packing import coded as report_codes
+from eigenlens.reporting.packing import encode_names as report_codes
 from eigenlens.stats.counts import Counts
 
 NAN = float("nan")

@@ -11,7 +11,7 @@ from eigenlens import model_file
 from eigenlens.catalogue import MODELS, ModelEntry
 from eigenlens.cli import main
 from eigenlens.estimator.rows import collect_rows, validate_rows
-from eigenlens.reporting.charts import table
+from eigenlens.reporting.charts import table_chart
 
 # ---- the package of the model -------------------------------------------------------------------------------
 
@@ -51,7 +51,7 @@ def medians_summary(model):
 
 def medians_page(model, rows):
     """Return the charts of a report."""
-    return [table("The medians", {"column": list(rows.names), "median": model.medians_})]
+    return [table_chart("The medians", {"column": list(rows.names), "median": model.medians_})]
 
 
 # ---- its entry in the catalogue -----------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import eigenlens
 from eigenlens.catalogue import PAGES
 from eigenlens.errors import OptionError
 from eigenlens.reporting.charts import facts
-from eigenlens.reporting.sheet import Sheet
+from eigenlens.reporting.page_content import PageContent
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Ranges:
 def ranges_page(value, rows):
     """Return a chart, and a column of the rows to colour by."""
     pairs = [(name, f"{low} to {high}") for name, low, high in zip(rows.names, value.low, value.high, strict=True)]
-    return Sheet([facts("The ranges", pairs)], {"inside": rows.X[:, 0] < value.high[0]})
+    return PageContent([facts("The ranges", pairs)], {"inside": rows.X[:, 0] < value.high[0]})
 
 
 def test_a_page_is_one_entry(monkeypatch, tmp_path):

@@ -188,8 +188,8 @@ def test_text_columns_are_read_and_colour_the_rows(customers, tmp_path):
     texts = table(named(overview, "Columns of text"))
     assert texts["column"] == ["plan", "city"]
     assert texts["missing"] == [20.0, 0.0]
-    assert texts["levels"] == [2.0, 2.0]
-    assert dict(overview[0]["facts"])["missing entries"].startswith("50 (")
+    assert texts["categories"] == [2.0, 2.0]
+    assert dict(overview[0]["facts"])["missing values"].startswith("50 (")
     probability = numbers(columns["probability of the predicted class"], found)
     assert np.all((probability >= 0.5 - 1e-6) & (probability <= 1.0))
 

@@ -8,8 +8,8 @@ import pytest
 
 from eigenlens import PCA, GaussianMixture, NaiveBayes, report
 from eigenlens.cli import main
-from eigenlens.reporting.packing import Coded, Places
-from eigenlens.reporting.rows import colours, tells
+from eigenlens.reporting.packing import EncodedNames, RowNumbers
+from eigenlens.reporting.rows import colour_column, is_informative
 from written_reports import contents, named
 
 X = np.random.default_rng(0).standard_normal((60, 3))
@@ -29,8 +29,8 @@ MODEL = PCA(2).fit(X)
     ],
 )
 def test_few_whole_numbers_texts_and_truths_are_classes(values, levels):
-    found = colours(values, classes=True)
-    assert isinstance(found, Coded)
+    found = colour_column(values, classes=True)
+    assert isinstance(found, EncodedNames)
     assert list(found.levels) == levels
     told = [None if text is None else text for text in found.texts]
     meant = [None if value is None or value != value else value for value in np.asarray(values).tolist()]
@@ -41,11 +41,11 @@ def test_few_whole_numbers_texts_and_truths_are_classes(values, levels):
 
 @pytest.mark.parametrize("values", [np.arange(60), DIGITS + 0.5, X[:, 0], np.full(60, np.nan)])
 def test_measurements_are_no_classes(values):
-    assert isinstance(colours(values, classes=True), Places)
+    assert isinstance(colour_column(values, classes=True), RowNumbers)
 
 
 def test_fitted_columns_stay_numbers():
-    assert isinstance(colours(DIGITS.astype(float)), Places)
+    assert isinstance(colour_column(DIGITS.astype(float)), RowNumbers)
 
 
 def start(found):
@@ -66,7 +66,7 @@ def test_what_says_nothing_does_not_colour(tmp_path):
     assert start(found)["name"] == "group"
     alone = contents(report(MODEL, X, tmp_path / "y.html", columns={"same": [1] * 60}))
     assert start(alone) is None
-    assert not tells(colours(np.array(names)))
+    assert not is_informative(colour_column(np.array(names)))
 
 
 def test_what_a_page_makes_colours_where_nothing_is_given(tmp_path):

@@ -15,10 +15,10 @@ from eigenlens import KernelDensity, bandwidth
 from eigenlens.comparison.compare import Comparison
 from eigenlens.data.coerce import as_table
 from eigenlens.reporting import report
-from eigenlens.reporting.packing import Places
-from eigenlens.reporting.pages.comparison import compared_page
+from eigenlens.reporting.packing import RowNumbers
+from eigenlens.reporting.pages.comparison import comparison_page
 from eigenlens.reporting.pages.kde import density_page
-from eigenlens.reporting.rows import shown
+from eigenlens.reporting.rows import make_shown_rows
 from eigenlens.tables.rows import sample_rows
 from written_reports import contents
 
@@ -28,13 +28,13 @@ PLANE = pd.DataFrame({"<b>": X[:, 0], "y": RNG.exponential(size=250), "z": RNG.s
 
 
 def rows(values, names):
-    return shown(sample_rows(as_table(np.asarray(values, dtype=float)), len(values), RNG), tuple(names))
+    return make_shown_rows(sample_rows(as_table(np.asarray(values, dtype=float)), len(values), RNG), tuple(names))
 
 
 def numbers(values):
     if isinstance(values, list):
         return np.array([np.nan if v is None else v for v in values], dtype=float)
-    if isinstance(values, Places):
+    if isinstance(values, RowNumbers):
         return values.values
     return np.frombuffer(base64.b64decode(values["f32"]), "<f4").astype(float)
 
@@ -175,7 +175,7 @@ def comparison():
 
 
 def test_a_comparison_says_what_the_table_says():
-    charts = compared_page(comparison(), rows(np.zeros((4, 1)), ["x"]))
+    charts = comparison_page(comparison(), rows(np.zeros((4, 1)), ["x"]))
     assert named(charts, "The comparison")["warnings"] == [
         "broken failed in fold 1: ValueError: no", "box gives a held-out row density zero",
     ]  # fmt: skip
@@ -189,14 +189,14 @@ def test_a_comparison_says_what_the_table_says():
 
 
 def test_folds_and_rows_of_a_comparison():
-    charts = compared_page(comparison(), rows(np.zeros((4, 1)), ["x"]))
+    charts = comparison_page(comparison(), rows(np.zeros((4, 1)), ["x"]))
     lines = named(charts, "Fold by fold")["marks"]
     assert [layer["label"] for layer in lines] == ["mixture", "<kde>"]
     # fold 1 holds rows 0 and 2, of weights 1 and 3: (−0.5 + 3 · 0.5) / 4; fold 2 rows 1 and 3
     np.testing.assert_allclose(lines[1]["data"]["y"], [0.25, -0.5])
     chart = named(charts, "mixture against <kde>")
     np.testing.assert_allclose(chart["y"], [0.5, 0.5, -0.5, 0.5])
-    fewer = compared_page(comparison(), rows(np.zeros((3, 1)), ["x"]))
+    fewer = comparison_page(comparison(), rows(np.zeros((3, 1)), ["x"]))
     assert all("against" not in chart["title"] for chart in fewer)
 
 

@@ -9,7 +9,7 @@ from eigenlens import PCA, FactorAnalysis, KernelPCA, ProbabilisticPCA, datasets
 from eigenlens.data.coerce import as_table
 from eigenlens.reporting.pages.kernel_pca import kernel_page
 from eigenlens.reporting.pages.latent import latent_page
-from eigenlens.reporting.rows import shown
+from eigenlens.reporting.rows import make_shown_rows
 from eigenlens.tables.rows import sample_rows
 from written_reports import layers, named, table
 
@@ -20,7 +20,7 @@ NAMES = tuple(f"q{j}" for j in range(8))
 
 
 def rows(values, names=NAMES):
-    return shown(sample_rows(as_table(values), len(values), RNG), tuple(names))
+    return make_shown_rows(sample_rows(as_table(values), len(values), RNG), tuple(names))
 
 
 @pytest.fixture(scope="module")

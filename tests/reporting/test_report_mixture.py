@@ -120,7 +120,7 @@ def test_one_column_with_weights_is_a_weighted_histogram(tmp_path):
     assert "preprocessing" in names
 
 
-def test_rows_with_gaps_have_their_place(tmp_path):
+def test_incomplete_rows_are_placed(tmp_path):
     X = PLANE.copy()
     X.iloc[::5, 1] = np.nan
     model = GaussianMixture(2, n_init=1, random_state=0).fit(X)
@@ -130,9 +130,9 @@ def test_rows_with_gaps_have_their_place(tmp_path):
     assert "Missing entries are taken as what is expected of them." in named(charts, "Components")["about"]
     pair = named(charts, "Pairs of columns")["frames"][0]["charts"][0]
     assert np.isnan(numbers(pair["y"], found)).sum() == 40
-    assert dict(found["pages"][0]["charts"][0]["facts"])["missing entries"] == "40 (6.67% of the rows shown)"
-    gaps = layers(named(found["pages"][0]["charts"], "Missing entries"), "cell")[0]
-    fill = dict(zip(zip(gaps["y"], gaps["x"], strict=True), gaps["fill"], strict=True))
+    assert dict(found["pages"][0]["charts"][0]["facts"])["missing values"] == "40 (6.67% of the rows shown)"
+    missing = layers(named(found["pages"][0]["charts"], "Missing values"), "cell")[0]
+    fill = dict(zip(zip(missing["y"], missing["x"], strict=True), missing["fill"], strict=True))
     assert fill[("1–7", "b")] == pytest.approx(100.0 * 2 / 7)
     assert fill[("1–7", "a")] == 0.0
 
@@ -163,7 +163,7 @@ def test_a_report_of_one_other_row(plane, tmp_path):
     assert "ICL" not in dict(named(charts, "The model")["facts"])
 
 
-def test_of_many_patterns_of_gaps_no_other_sizes_are_fitted(tmp_path):
+def test_no_other_sizes_are_fitted_with_many_patterns_of_missing_values(tmp_path):
     """Each set of columns that are there takes a step of its own: eighteen more fits would take minutes."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((150, 8))

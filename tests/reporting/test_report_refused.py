@@ -41,7 +41,7 @@ def test_what_is_no_model_of_this_package_is_refused(tmp_path):
     refused(tmp_path, r"is a sklearn\.PCA, which has no page", sklearn.decomposition.PCA(2).fit(X), X)
     pipeline = sklearn.pipeline.make_pipeline(PCA(2)).fit(X)
     refused(tmp_path, "give the model inside it", pipeline, X)
-    refused(tmp_path, "names that are alike as text", {1: MODEL, "1": MODEL}, X)
+    refused(tmp_path, "names that are equal as text", {1: MODEL, "1": MODEL}, X)
 
 
 def test_a_model_derived_from_one_of_this_package_has_its_page(tmp_path):
@@ -61,9 +61,9 @@ def test_a_model_derived_from_one_of_this_package_has_its_page(tmp_path):
         (r"sample_weight is -1 at index 0", {"sample_weight": -np.ones(30)}),
         (r"sample_weight is nan at index 0", {"sample_weight": np.full(30, np.nan)}),
         ("it must hold numbers", {"sample_weight": ["a"] * 30}),
-        ("is no name of a file", {"path": ""}),
-        ("is no name of a file", {"path": 5}),
-        ("is no name of a file", {"path": "a\0b"}),
+        ("is not a file name", {"path": ""}),
+        ("is not a file name", {"path": 5}),
+        ("is not a file name", {"path": "a\0b"}),
     ],
 )
 def test_what_does_not_fit_is_refused(tmp_path, words, more):
@@ -101,8 +101,8 @@ def test_a_file_is_no_table_but_its_scan_is(tmp_path):
 @pytest.mark.parametrize(
     ("words", "more"),
     [
-        ("ids='abc' is a str; give one entry a row", {"ids": "abc"}),
-        ("y=5 is a int; give one entry a row", {"y": 5}),
+        ("ids='abc' is a str; give one entry per row", {"ids": "abc"}),
+        ("y=5 is a int; give one entry per row", {"y": 5}),
         ("title=None is a NoneType; give text", {"title": None}),
         ("command=5 is a int; give text", {"command": 5}),
     ],
@@ -113,7 +113,7 @@ def test_what_is_of_another_kind_is_refused(tmp_path, words, more):
 
 def test_folders_are_no_files(tmp_path):
     refused(tmp_path, "is a folder; give a file in it", MODEL, X, path=tmp_path)
-    refused(tmp_path, "which is a file and no folder", MODEL, X, path=tmp_path / "r.html" / "x.html")
+    refused(tmp_path, "which is a file, not a folder", MODEL, X, path=tmp_path / "r.html" / "x.html")
 
 
 def test_halves_of_characters_are_shown_as_question_marks(tmp_path):
@@ -126,7 +126,7 @@ def test_halves_of_characters_are_shown_as_question_marks(tmp_path):
 
 def test_a_report_with_regions_shrinks_to_its_room(tmp_path, monkeypatch):
     """Rows are left out of a file that is too large; cells of a plane are no rows."""
-    monkeypatch.setattr(packing, "LARGEST", 700_000)
+    monkeypatch.setattr(packing, "MAX_FILE_BYTES", 700_000)
     rows = np.random.default_rng(0).standard_normal((15_000, 3))
     y = np.where(rows[:, 0] > 0, "a", "b")
     path = report(NaiveBayes().fit(rows, y), rows, tmp_path / "r.html", y)

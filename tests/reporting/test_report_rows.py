@@ -92,7 +92,7 @@ def test_planes_count_every_row():
 
 @pytest.fixture
 def few(monkeypatch):
-    monkeypatch.setattr("eigenlens.reporting.rows.SHOWN", 300)
+    monkeypatch.setattr("eigenlens.reporting.rows.MAX_POINTS", 300)
 
 
 def many(kind, tmp_path):
@@ -150,9 +150,9 @@ def test_dask_frames_are_refused_with_a_way_out(tmp_path):
 
 
 def test_wide_tables_show_fewer_rows():
-    assert shown.most_rows(100) == 200_000
-    assert shown.most_rows(5_000) == 4_000
-    assert shown.most_rows(10**9) == 1_000
+    assert shown.max_rows(100) == 200_000
+    assert shown.max_rows(5_000) == 4_000
+    assert shown.max_rows(10**9) == 1_000
 
 
 # ---- size -----------------------------------------------------------------------------------------------------
@@ -162,7 +162,7 @@ def test_rows_are_fewer_where_the_file_would_be_too_large(tmp_path, monkeypatch)
     rows = np.random.default_rng(0).standard_normal((30_000, 6))
     model, ids = PCA(4).fit(rows), [f"row with a name {i}" for i in range(30_000)]
     whole = report(model, rows, tmp_path / "whole.html", ids=ids).stat().st_size
-    monkeypatch.setattr(packing, "LARGEST", int(0.6 * whole))
+    monkeypatch.setattr(packing, "MAX_FILE_BYTES", int(0.6 * whole))
     path = report(model, rows, tmp_path / "x.html", ids=ids)
     assert 0.5 * whole < path.stat().st_size <= 0.6 * whole
     found = contents(path)
@@ -177,7 +177,7 @@ def test_rows_are_fewer_where_the_file_would_be_too_large(tmp_path, monkeypatch)
 
 
 def test_a_report_that_can_never_be_small_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(packing, "LARGEST", 1_000)
+    monkeypatch.setattr(packing, "MAX_FILE_BYTES", 1_000)
     with pytest.raises(OptionError, match="give fewer models"):
         report(PCA(2).fit(X), X, tmp_path / "x.html")
     assert not list(tmp_path.iterdir())
@@ -191,8 +191,8 @@ def test_200_000_rows_of_many_columns_and_pages_stay_below_10_mb(tmp_path):
     path = report(models, rows, tmp_path / "x.html", ids=ids, columns=labels)
     assert path.stat().st_size < 10_000_000
     found = contents(path)
-    assert "Rows are called by their place" in found["rows"]["note"]
-    assert found["rows"]["columns"][0]["values"]["levels"][0] in [packing.cut(name) for name in HOSTILE]
+    assert "Rows are called by their position" in found["rows"]["note"]
+    assert found["rows"]["columns"][0]["values"]["levels"][0] in [packing.shorten(name) for name in HOSTILE]
 
 
 def test_five_thousand_columns(tmp_path):
@@ -321,9 +321,9 @@ def test_the_overview_says_what_was_done(tmp_path):
     found = contents(report(model, gaps, tmp_path / "x.html", command="eigenlens fit pca x.csv", random_state=5))
     facts = dict(found["pages"][0]["charts"][0]["facts"])
     assert facts["rows"] == "60"
-    assert facts["missing entries"] == "3 (1.25% of the rows shown)"
+    assert facts["missing values"] == "3 (1.25% of the rows shown)"
     assert facts["preprocessing"] == (
-        "columns centred; columns divided by their standard deviations; missing entries by EM"
+        "columns centred; columns divided by their standard deviations; missing values by EM"
     )
     assert facts["seeds"] == "PCA: 7; sample of rows: 5"
     assert facts["PCA"] == "PCA(n_components=2, standardize=True, missing='em', random_state=7)"
@@ -383,8 +383,8 @@ def test_places_of_rows_come_back_exactly(far):
     chosen = np.sort(RNG.choice(40_000_000, 50_000, replace=False))
     chosen[-1] += far * 1_000
     rows = shown.ShownRows(np.zeros((50_000, 1)), chosen, 10**9, ("a",), None, {}, {}, ())
-    steps = packing.settled({"rows": rows.data()}, None)["rows"]["steps"]
+    steps = packing.share_repeats({"rows": rows.data()}, None)["rows"]["steps"]
     np.testing.assert_array_equal(np.cumsum(numbers(steps, {})), chosen + 1)
     kept = np.array([3, 40_000, 49_999])
-    steps = packing.settled({"rows": rows.data(keep=kept)}, kept)["rows"]["steps"]
+    steps = packing.share_repeats({"rows": rows.data(keep=kept)}, kept)["rows"]["steps"]
     np.testing.assert_array_equal(np.cumsum(numbers(steps, {})), chosen[kept] + 1)

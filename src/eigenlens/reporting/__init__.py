@@ -1,4 +1,4 @@
-"""From fitted models and their rows to one self-contained HTML file."""
+"""Reports: one self-contained HTML file of fitted models and their rows."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from eigenlens.errors import OptionError
 from eigenlens.model_file import replace_file
 from eigenlens.reporting import code
 from eigenlens.reporting.charts import Chart
-from eigenlens.reporting.inputs import destination, named_models, table_of
-from eigenlens.reporting.packing import cut, fitted, settled
-from eigenlens.reporting.page import page
-from eigenlens.reporting.pages.judged import codes_of_labels
+from eigenlens.reporting.inputs import check_models, destination, report_table
+from eigenlens.reporting.packing import fit_page, share_repeats, shorten
+from eigenlens.reporting.page import render_page
+from eigenlens.reporting.page_content import PageContent
+from eigenlens.reporting.pages.cross_validation import label_codes
 from eigenlens.reporting.pages.overview import overview
-from eigenlens.reporting.rows import ShownRows, most_rows, one_a_row, shown
-from eigenlens.reporting.sheet import Sheet
+from eigenlens.reporting.rows import ShownRows, make_shown_rows, max_rows, values_per_row
 from eigenlens.tables.rows import sample_rows
 
 __all__ = ["report"]
 
-SAID = 20
-"""The most warnings that the overview repeats."""
+MAX_WARNINGS = 20
+"""The overview repeats at most so many warnings."""
 
 
 def report(
@@ -46,21 +46,21 @@ def report(
     reading: str = "",
     random_state: Any = 0,
 ) -> Path:
-    """Write a report of one fitted model, or several by name, on the rows of X; the path.
+    """Write a report of one fitted model, or several by name, on the rows of X, and return its path.
 
     Args:
-        models: a fitted estimator, a list of them, or a dict from names to them; also what `compare` and
-            `select_mixture` give.
+        models: a fitted estimator, a list of them, or a dict from names to them; also the results of `compare` and
+            `select_mixture`.
         X: the rows to show, usually those of the fit: of any kind, columns of text among them. A model takes the
             columns that it was fitted on. Of more than 200,000 rows, or 20 million entries, a random sample is drawn in
-            one pass, and never are all held.
+            one pass, and not all are kept in memory.
         path: the HTML file, written whole or not at all, below 10 MB whatever X is.
         y: (n,) the classes of the rows, for classifiers; if None, the first of `columns` that holds their classes.
         ids: (n,) names of rows. columns: {name: (n,)} more columns to colour by; the first of them does so when the
             page is opened, and few whole numbers are classes. sample_weight: (n,) as in the fit.
         command: the command line that made it, if one did. reading: Python that reads X and what is given with it, so
             that the script in the overview runs as it stands.
-        random_state: of the sample of rows where there are too many to show.
+        random_state: the seed of the sample of rows, where there are too many to show.
 
     >>> import eigenlens, tempfile
     >>> food = eigenlens.datasets.load("uk-food")
@@ -68,63 +68,65 @@ def report(
     >>> report(eigenlens.PCA(2).fit(food.data), food.data, target, ids=food.rows).name
     'food.html'
     """
-    named, target = named_models(models), destination(path)
+    named, target = check_models(models), destination(path)
     if columns is not None and not isinstance(columns, Mapping):
-        raise OptionError(f"columns is a {type(columns).__name__}; give {{name: values}}, one value a row.")
+        raise OptionError(
+            f"is a {type(columns).__name__}", argument="columns", fix="give {name: values} with one value per row"
+        )
     for what, text in (("title", title), ("command", command), ("reading", reading)):
         if not isinstance(text, str):
-            raise OptionError(f"{what}={text!r} is a {type(text).__name__}; give text.")
+            raise OptionError(f"is a {type(text).__name__}", argument=what, value=text, fix="give text")
     rows = _rows(named, X, y, ids, columns or {}, sample_weight, checks.generator(random_state))
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         sheets = {name: _sheet(model, rows) for name, model in named.items()}
-    found = [cut(text, 600) for text in dict.fromkeys(str(each.message) for each in said)]
+    found = [shorten(text, 600) for text in dict.fromkeys(str(each.message) for each in said)]
     given = {"y": y, "ids": ids, "columns": columns or None, "sample_weight": sample_weight}
     python = _python(named, rows, target, given, title, reading, random_state)
     estimators = {name: model for name, model in named.items() if hasattr(model, "fit")}
     first = {
         "id": "overview",
         "title": "Overview",
-        "charts": overview(rows, estimators, found[:SAID], command, python, random_state),
+        "charts": overview(rows, estimators, found[:MAX_WARNINGS], command, python, random_state),
     }
     pages = [first, *(_page(i, name, sheet) for i, (name, sheet) in enumerate(sheets.items()))]
     more = _columns(sheets)
 
     def whole(keep: Array | None) -> Chart:
         head = {
-            "title": cut(title, 300),
+            "title": shorten(title, 300),
             "subtitle": f"{_counted(rows.total, 'row')}, {_counted(len(rows.names), 'column')}",
         }
         made = head | {"version": __version__, "rows": rows.data(more, keep), "pages": pages}
-        return settled(made, keep)
+        return share_repeats(made, keep)
 
-    return _write(target, fitted(whole, len(rows.X), page, np.random.default_rng(0)))
+    return _write(target, fit_page(whole, len(rows.X), render_page, np.random.default_rng(0)))
 
 
 def _python(
     models: dict[str, Any], rows: ShownRows, target: Path, given: dict[str, Any], title: str, reading: str, seed: Any
 ) -> str:
-    """The script that makes the report again."""
+    """Return the script that makes the report again."""
     labels = _label_column(models, given["columns"] or {}, rows.total) if given["y"] is None else None
-    return code.lines(
+    return code.script(
         models, str(target), given={name: value is not None for name, value in given.items()}, title=title, seed=seed,
         shape=f"{rows.total:,} × {len(rows.names):,}", names=rows.names,
         labels="y" if labels is None else f"columns[{labels!r}]", reading=reading,
     )  # fmt: skip
 
 
-def _sheet(model: Any, rows: ShownRows) -> Sheet:
+def _sheet(model: Any, rows: ShownRows) -> PageContent:
     made = import_part(page_of(model))(model, rows.of(model) if hasattr(model, "fit") else rows)
-    return made if isinstance(made, Sheet) else Sheet(made, {})
+    return made if isinstance(made, PageContent) else PageContent(made, {})
 
 
-def _page(place: int, name: str, sheet: Sheet) -> Chart:
+def _page(place: int, name: str, sheet: PageContent) -> Chart:
     slug = "".join(c if c.isascii() and c.isalnum() else "-" for c in name.lower())[:40]
-    return {"id": f"page-{place + 1}-{slug}", "title": cut(name, 80) or "(no name)", "charts": sheet.charts}
+    return {"id": f"page-{place + 1}-{slug}", "title": shorten(name, 80) or "(no name)", "charts": sheet.charts}
 
 
-def _columns(sheets: dict[str, Sheet]) -> dict[str, Any]:
-    """Columns that pages made, by name; those of several models have the model's name before theirs."""
+def _columns(sheets: dict[str, PageContent]) -> dict[str, Any]:
+    """Return the columns that pages made, by name; with several models, the model's name comes before theirs."""
     making = [name for name, sheet in sheets.items() if sheet.columns]
     return {
         column if len(making) == 1 else f"{name}: {column}": values
@@ -139,19 +141,19 @@ def _columns(sheets: dict[str, Sheet]) -> dict[str, Any]:
 def _rows(
     models: dict[str, Any], X: Any, y: Any, ids: Any, columns: dict[str, Any], weight: Any, rng: np.random.Generator
 ) -> ShownRows:
-    source = table_of(X)
-    sample = sample_rows(source, most_rows(source.n_features), rng)
+    source = report_table(X)
+    sample = sample_rows(source, max_rows(source.n_features), rng)
     n = sample.total
     labels, y = _labels(models, y, columns, n)
     weight = checks.weights(weight, n)
     names, named = _column_names(models, source)
     texts = {} if labels is None else {labels: [None if value is None else str(value) for value in y.tolist()]}
     more = (columns if labels in columns else texts | columns) | texts
-    return shown(sample, names, ids=ids, extra=more, y=y, weight=weight, named=named)
+    return make_shown_rows(sample, names, ids=ids, extra=more, y=y, weight=weight, named=named)
 
 
 def _column_names(models: dict[str, Any], source: Any) -> tuple[tuple[str, ...], bool]:
-    """The names of X, else those of a fit to as many columns, else x0, x1, …, and whether they are names at all."""
+    """Return the column names of X, else of a fit to as many columns, else x0, x1, …, and whether they are real."""
     if source.names is not None:
         return tuple(map(str, source.names)), True
     for model in models.values():
@@ -162,28 +164,30 @@ def _column_names(models: dict[str, Any], source: Any) -> tuple[tuple[str, ...],
 
 
 def _labels(models: dict[str, Any], y: Any, columns: dict[str, Any], n: int) -> tuple[str | None, Any]:
-    """Under which name the classes are a column to colour by, and the classes (n,); None without any."""
+    """Return the name under which classes colour the rows, and the classes (n,); None for both without any."""
     if y is None:
         found = _label_column(models, columns, n)
-        return found, None if found is None else one_a_row(f"columns[{found!r}]", columns[found], n)
+        return found, None if found is None else values_per_row(f"columns[{found!r}]", columns[found], n)
     same = next((name for name, values in columns.items() if values is y), None)
     if same is None:
         own = getattr(y, "name", None)
         same = str(own) if own is not None and str(own) not in columns else "class"
-    return same, one_a_row("y", y, n)
+    return same, values_per_row("y", y, n)
 
 
 def _label_column(models: dict[str, Any], columns: dict[str, Any], n: int) -> str | None:
-    """The first of the columns that holds classes of the first classifier, and nothing else."""
+    """Return the first column that holds only classes of the first classifier, or None."""
     classes = next((np.asarray(model.classes_) for model in models.values() if hasattr(model, "classes_")), None)
     if classes is None:
         return None
-    held = (name for name, values in columns.items() if _holds(classes, one_a_row(f"columns[{name!r}]", values, n)))
-    return next(held, None)
+    for name, values in columns.items():
+        if _holds(classes, values_per_row(f"columns[{name!r}]", values, n)):
+            return name
+    return None
 
 
 def _holds(classes: Array, values: Array) -> bool:
-    return bool(np.all(codes_of_labels(classes, values) >= 0))
+    return bool(np.all(label_codes(classes, values) >= 0))
 
 
 def _counted(n: int, word: str) -> str:

@@ -1,4 +1,4 @@
-"""The lines of Python that make a report again."""
+"""The Python script that makes a report again."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from sklearn.base import BaseEstimator
 from eigenlens.arrays import Array
 from eigenlens.mixture.select import MixtureSelection
 
-__all__ = ["call", "lines", "literal"]
+__all__ = ["estimator_call", "literal", "script"]
 
-TAKEN = {"eigenlens", "np", "nan", "inf", "X", "y", "ids", "columns", "sample_weight"}
-LONG = 20_000
+RESERVED_NAMES = {"eigenlens", "np", "nan", "inf", "X", "y", "ids", "columns", "sample_weight"}
+MAX_LITERAL_LENGTH = 20_000
 
 
-def lines(
+def script(
     models: dict[str, Any], path: str, *, given: dict[str, bool], title: str, seed: Any, shape: str, labels: str = "y",
     names: tuple[str, ...] = (), reading: str = "",
 ) -> str:  # fmt: skip
-    """A script that fits the models to X and writes the report.
+    """Return a script that fits the models to X and writes the report.
 
     given: which of y, ids, columns and sample_weight there are. shape: of X, in words. labels: Python for the classes.
     names: of the columns of X. reading: Python that makes X and what is given, "" where only words can say it.
@@ -46,13 +46,13 @@ def lines(
 
 
 def _made(model: Any, given: dict[str, bool], labels: str, names: tuple[str, ...]) -> str:
-    """What makes the model of X; "" where it cannot be known."""
+    """Return Python that fits the model to X; "" if it cannot be written."""
     if isinstance(model, MixtureSelection):
         return _selected(model, given)
     if not hasattr(model, "fit"):
         return ""
     written = literal(model)
-    if written is None or len(written) > LONG:
+    if written is None or len(written) > MAX_LITERAL_LENGTH:
         return ""
     rows = _columns(model, names) + (f", {labels}" if hasattr(model, "classes_") else "")
     weight = ", sample_weight=sample_weight" if given.get("sample_weight") else ""
@@ -60,7 +60,7 @@ def _made(model: Any, given: dict[str, bool], labels: str, names: tuple[str, ...
 
 
 def _columns(model: Any, names: tuple[str, ...]) -> str:
-    """X, or the columns of it that the model was fitted on."""
+    """Return Python for X, or for the columns of X that the model was fitted on."""
     known = tuple(str(name) for name in getattr(model, "feature_names_in_", ()))
     return "X" if not known or not names or known == names else f"X[{list(known)!r}]"
 
@@ -78,15 +78,15 @@ def _unknown(name: str, model: Any) -> str:
     return f"# {' '.join(name.split())}: {what}, of estimators that the result does not keep."
 
 
-def call(model: Any) -> str:
-    """An estimator as Python writes it, for a reader."""
+def estimator_call(model: Any) -> str:
+    """Return the call that makes an estimator, shortened for reading."""
     text = literal(model)
     found = (text or " ".join(repr(model).split())).replace("eigenlens.", "")
     return found if len(found) <= 1_000 else found[:999] + "…"
 
 
 def literal(value: Any) -> str | None:
-    """Python that gives the value, or None if there is none.
+    """Return a Python expression for the value, or None if there is none.
 
     >>> literal({"a": np.float64(1.5), "b": [None, float("nan")]})
     "{'a': 1.5, 'b': [None, np.nan]}"
@@ -133,7 +133,7 @@ def _estimator(value: Any) -> str | None:
 
 
 def _changed(model: Any, without: tuple[str, ...] = ()) -> list[Any]:
-    """name=value of the options that are not as they are by default; None for one that has no literal."""
+    """Return name=value of the options that differ from their defaults; None for one without a literal."""
     plain = {name: each.default for name, each in _signature(type(model)).items()}
     found: list[Any] = []
     options = model.get_params(deep=False)
@@ -159,7 +159,7 @@ def _same(value: Any, default: Any) -> bool:
 
 
 def _variables(names: list[str]) -> dict[str, str]:
-    """A name that Python takes for each model, all different.
+    """Return a distinct Python variable name for each model.
 
     >>> _variables(["PCA", "pca", "2nd <b>", "class"])
     {'PCA': 'pca', 'pca': 'pca_', '2nd <b>': 'model_2nd__b_', 'class': 'class_'}
@@ -168,7 +168,7 @@ def _variables(names: list[str]) -> dict[str, str]:
     for name in names:
         plain = "".join(c if c.isascii() and c.isalnum() else "_" for c in name.lower())[:40]
         plain = plain if plain.isidentifier() else f"model_{plain}"
-        while keyword.iskeyword(plain) or plain in TAKEN or plain in found.values():
+        while keyword.iskeyword(plain) or plain in RESERVED_NAMES or plain in found.values():
             plain += "_"
         found[name] = plain
     return found

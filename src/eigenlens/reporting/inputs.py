@@ -21,24 +21,24 @@ from eigenlens.data.column_kinds import frame_field
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError, OptionError
 
-__all__ = ["dated", "destination", "named_models", "table_of"]
+__all__ = ["check_models", "destination", "format_dates", "report_table"]
 
 WANTED = "give the rows to show, a frame or an array (n, d)"
 
 
-def table_of(X: Any) -> Source:
-    """X as a stream of rows; columns that no model takes, dates and lists among them, are text to colour by.
+def report_table(X: Any) -> Source:
+    """Return X as a stream of rows; columns that no model takes, such as dates and lists, become text to colour by.
 
-    >>> table_of(None)
+    >>> report_table(None)
     Traceback (most recent call last):
       ...
     eigenlens.errors.DataError: X is None; give the rows to show, a frame or an array (n, d): those of the fit will do.
     """
-    _refuse(X)
-    return as_table(_told(X))
+    _check_rows(X)
+    return as_table(_dates_as_text(X))
 
 
-def _refuse(X: Any) -> None:
+def _check_rows(X: Any) -> None:
     if X is None:
         raise DataError(f"X is None; {WANTED}: those of the fit will do.")
     if isinstance(X, str | bytes | os.PathLike):
@@ -46,7 +46,7 @@ def _refuse(X: Any) -> None:
     if isinstance(X, Mapping):
         raise DataError("X is a mapping; give a frame: pandas.DataFrame(X).")
     if isinstance(X, np.ndarray | list | tuple) and getattr(X, "dtype", np.dtype(float)).names is None:
-        _refuse_shape(_shape(X))
+        _check_shape(_shape(X))
     elif np.isscalar(X) or hasattr(X, "__next__"):
         raise DataError(f"X is a {type(X).__name__}; {WANTED}.")
 
@@ -58,7 +58,7 @@ def _of_path(path: str) -> str:
 
 
 def _shape(X: Any) -> tuple[int, ...] | None:
-    """The shape of an array or of lists, as far as rows of one length have one."""
+    """Return the shape of an array or a flat list; None for a list of rows, which is checked when it is read."""
     if isinstance(X, np.ndarray):
         return tuple(X.shape)
     if not X or not hasattr(X[0], "__len__") or isinstance(X[0], str):
@@ -66,7 +66,7 @@ def _shape(X: Any) -> tuple[int, ...] | None:
     return None
 
 
-def _refuse_shape(shape: tuple[int, ...] | None) -> None:
+def _check_shape(shape: tuple[int, ...] | None) -> None:
     if shape is None or len(shape) == 2:
         return
     ways = {0: WANTED, 1: "give (n, d): X.reshape(-1, 1) is one column, X.reshape(1, -1) one row"}
@@ -77,15 +77,15 @@ def _refuse_shape(shape: tuple[int, ...] | None) -> None:
 # ---- columns that are neither numbers nor text --------------------------------------------------------------
 
 
-def _told(X: Any) -> Any:
-    """A frame whose dates, durations and nested columns are text; anything else is itself."""
+def _dates_as_text(X: Any) -> Any:
+    """Return a frame with dates, durations and nested columns as text; anything else unchanged."""
     import narwhals.stable.v2 as nw
 
     if isinstance(X, np.ndarray | list | tuple) or not nw.dependencies.is_into_dataframe(X):
         return X
     names = list(map(str, getattr(X, "column_names", None) or X.columns))
     if len(set(names)) < len(names):
-        return X  # what is wrong with it is said where it is read
+        return X  # the reader reports repeated names
     frame = nw.from_native(X, eager_only=True)
     odd = [column for name, column in zip(frame.columns, frame.iter_columns(), strict=True) if _odd(name, column)]
     if not odd:
@@ -94,7 +94,7 @@ def _told(X: Any) -> Any:
 
 
 def _text(column: Any, backend: Any) -> Any:
-    """A column as text, beside the others: pandas' keep their index."""
+    """Return a column as text; a pandas column keeps its index, so that it fits beside the others."""
     import narwhals.stable.v2 as nw
 
     made = nw.new_series(column.name, _texts(column), nw.String, backend=backend)
@@ -116,14 +116,14 @@ def _texts(column: Any) -> list[str | None]:
 
 
 def _day(text: str) -> str:
-    """A moment at midnight is a day."""
+    """Return a date without its time if that is midnight."""
     return text.removesuffix(" 00:00:00")
 
 
-def dated(values: Array) -> Array:
-    """Values (n,) whose moments and durations are text, None where there is none; all others are themselves.
+def format_dates(values: Array) -> Array:
+    """Return values (n,) with dates and durations as text, None where missing; other values unchanged.
 
-    >>> dated(np.array(["2020-01-31", "NaT"], dtype="datetime64[ns]")).tolist()
+    >>> format_dates(np.array(["2020-01-31", "NaT"], dtype="datetime64[ns]")).tolist()
     ['2020-01-31', None]
     """
     if values.dtype.kind not in "mM":
@@ -133,11 +133,11 @@ def dated(values: Array) -> Array:
     return np.where(np.isnat(values), np.array(None), np.array(texts, dtype=object))
 
 
-def named_models(models: Any) -> dict[str, Any]:
-    """Fitted models by name; those without one are called by their class."""
+def check_models(models: Any) -> dict[str, Any]:
+    """Return fitted models by name; models without a name are called by their class."""
     given = _by_name(models)
     if not given:
-        raise OptionError("models is empty; give at least one fitted model.")
+        raise OptionError("is empty", argument="models", fix="give at least one fitted model")
     for name, model in given.items():
         _check(name, model)
     return given
@@ -149,7 +149,7 @@ def _by_name(models: Any) -> dict[str, Any]:
         return {type(model).__name__ + (f" {i}" if i > 1 else ""): model for i, model in enumerate(each, start=1)}
     given = {str(name): model for name, model in models.items()}
     if len(given) < len(models):
-        raise OptionError(f"models has names that are alike as text: {list(models)}; give them different names.")
+        raise OptionError(f"has names that are equal as text: {list(models)}", argument="models", fix="rename them")
     return given
 
 
@@ -171,25 +171,28 @@ def _check(name: str, model: Any) -> None:
 
 
 def destination(path: Any) -> Path:
-    """The file of a report: no folder, nor inside a file, nor where nothing may be written.
+    """Return the path of a report, after checking that a file can be written there.
 
     >>> destination("").name
     Traceback (most recent call last):
       ...
-    eigenlens.errors.OptionError: path='' is no name of a file; give one such as 'report.html'.
+    eigenlens.errors.OptionError: path='' is not a file name; give one such as 'report.html'.
     """
     try:
         text = os.fsdecode(path)
     except TypeError:
         text = ""
     if not text or "\0" in text:
-        raise OptionError(f"path={path!r} is no name of a file; give one such as 'report.html'.")
+        raise OptionError("is not a file name", argument="path", value=path, fix="give one such as 'report.html'")
     target = Path(text)
     if target.is_dir():
-        raise OptionError(f"path={text!r} is a folder; give a file in it, such as {str(target / 'report.html')!r}.")
+        fix = f"give a file in it, such as {str(target / 'report.html')!r}"
+        raise OptionError("is a folder", argument="path", value=text, fix=fix)
     folder = next(each for each in target.absolute().parents if each.exists())
     if not folder.is_dir():
-        raise OptionError(f"path={text!r} lies in {str(folder)!r}, which is a file and no folder; give another path.")
+        what = f"lies in {str(folder)!r}, which is a file, not a folder"
+        raise OptionError(what, argument="path", value=text, fix="give another path")
     if not os.access(folder, os.W_OK):
-        raise OptionError(f"path={text!r} lies in {str(folder)!r}, where nothing may be written; give another path.")
+        what = f"lies in {str(folder)!r}, which cannot be written to"
+        raise OptionError(what, argument="path", value=text, fix="give another path")
     return target

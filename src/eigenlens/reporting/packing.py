@@ -1,4 +1,4 @@
-"""How a report becomes small enough for one file: what charts share is written once, and rows are fewer if need be."""
+"""Packing of a report into one small file: repeated numbers are written once, and rows are sampled if too many."""
 
 from __future__ import annotations
 
@@ -12,28 +12,39 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.data.categories import encode
 from eigenlens.errors import CategoryError, OptionError
-from eigenlens.reporting.page import GAP_16, packed
+from eigenlens.reporting.page import MAX_16_BIT, pack_numbers
 
-__all__ = ["LARGEST", "Ascending", "Coded", "Places", "Words", "coded", "cut", "fitted", "pixels", "settled"]
+__all__ = [
+    "MAX_FILE_BYTES",
+    "EncodedNames",
+    "RowNumbers",
+    "RowPositions",
+    "RowTexts",
+    "encode_names",
+    "fit_page",
+    "pixels",
+    "share_repeats",
+    "shorten",
+]
 
-LARGEST = 9_500_000
-"""The most bytes that a file may have."""
+MAX_FILE_BYTES = 9_500_000
+"""The largest size of a file in bytes: browsers and mail programs take 10 MB."""
 
-FEWEST = 500
-"""Rows that are shown at least."""
+MIN_ROWS = 500
+"""At least so many rows are shown, if there are as many."""
 
-LONGEST = 160
-"""Characters that are shown of a name."""
+MAX_NAME_LENGTH = 160
+"""Names are cut after so many characters."""
 
 Key = tuple[Any, ...]
 
-SHARED = 256
-"""From so many numbers on, those that occur again are written once."""
+MIN_SHARED = 256
+"""Arrays of at least so many numbers that occur repeatedly are written once."""
 
 
 @dataclass(frozen=True, eq=False)
-class Places:
-    """A number (m,) for each row shown; which of the rows are written is decided when all is known."""
+class RowNumbers:
+    """One number (m,) per row shown; which rows are written is decided when the size of the file is known."""
 
     values: Array
 
@@ -42,36 +53,36 @@ class Places:
 
 
 @dataclass(frozen=True, eq=False)
-class Ascending:
-    """The place (m,) of each row shown among all, ascending: written as steps, since none may be off by one."""
+class RowPositions:
+    """The position (m,) of each row shown among all, ascending; written as exact steps, so that none is off by one."""
 
     places: Array
 
 
 @dataclass(frozen=True, eq=False)
-class Coded:
-    """A name (m,) for each row shown, as the number of a level, −1 for none."""
+class EncodedNames:
+    """One name (m,) per row shown, as the code of a category; −1 for a missing value."""
 
     codes: Array
     levels: tuple[str, ...]
 
     @property
     def texts(self) -> list[str | None]:
-        """The names, one by one."""
+        """Return the names, one per row; None for a missing value."""
         return [None if code < 0 else self.levels[code] for code in self.codes]
 
 
 @dataclass(frozen=True, eq=False)
-class Words:
-    """A text (m,) for each row shown."""
+class RowTexts:
+    """One text (m,) per row shown."""
 
     values: tuple[str, ...]
 
 
-def coded(values: Any) -> Coded:
-    """Names as codes; None, NaN and other signs of a missing entry have none.
+def encode_names(values: Any) -> EncodedNames:
+    """Return names as codes; None, NaN and other missing values have the code −1.
 
-    >>> coded(["b", None, "a", "b"]).codes.tolist()
+    >>> encode_names(["b", None, "a", "b"]).codes.tolist()
     [0, -1, 1, 0]
     """
     try:
@@ -79,14 +90,14 @@ def coded(values: Any) -> Coded:
     except CategoryError:  # lists and dictionaries are shown as text
         codes, categories, _ = encode(list(map(str, values)))
     names: dict[str, int] = {}
-    positions = [names.setdefault(cut(category), len(names)) for category in categories]
-    return Coded(np.array([*positions, -1], dtype=np.int64)[codes], tuple(names))
+    positions = [names.setdefault(shorten(category), len(names)) for category in categories]
+    return EncodedNames(np.array([*positions, -1], dtype=np.int64)[codes], tuple(names))
 
 
-def cut(name: Any, longest: int = LONGEST) -> str:
-    """A name as it is shown: its beginning, if it is long.
+def shorten(name: Any, longest: int = MAX_NAME_LENGTH) -> str:
+    """Return a name, cut and ended by … if it is too long.
 
-    >>> cut("abcdef", 4)
+    >>> shorten("abcdef", 4)
     'abc…'
     """
     text = str(name).encode("utf-8", "replace").decode("utf-8")  # names of files may hold bytes that are no text
@@ -94,47 +105,49 @@ def cut(name: Any, longest: int = LONGEST) -> str:
 
 
 def pixels(values: Array) -> Any:
-    """The shades of a picture: as they are if few, else 16 bits between the darkest and the brightest."""
+    """Return the shades of an image: unchanged if few, else as 16 bits between the min and the max."""
     array = np.asarray(values, dtype=np.float64).ravel()
     seen = np.isfinite(array)
-    if array.size <= SHARED or not seen.any():
-        return packed(array)
+    if array.size <= MIN_SHARED or not seen.any():
+        return pack_numbers(array)
     low, high = float(array[seen].min()), float(array[seen].max())
-    steps = np.where(seen, (array - low) / ((high - low) or 1.0) * GAP_16, GAP_16 + 1).round().astype("<u2")
+    steps = np.where(seen, (array - low) / ((high - low) or 1.0) * MAX_16_BIT, MAX_16_BIT + 1).round().astype("<u2")
     return {"u16": base64.b64encode(steps.tobytes()).decode("ascii"), "low": low, "high": high}
 
 
-def fitted(
+def fit_page(
     whole: Callable[[Array | None], dict[str, Any]], m: int, write: Callable[[dict[str, Any]], str],
     rng: np.random.Generator,
 ) -> str:  # fmt: skip
-    """The page of `whole(keep)`, of all m rows shown, or of as many as it has room for.
+    """Return the page of `whole(keep)` with all m rows shown, or with as many as the file has room for.
 
     keep: (q,) which of the rows shown are written; None for all.
     """
     text = write(whole(None))
     size = len(text.encode("utf-8"))
-    if size <= LARGEST:
+    if size <= MAX_FILE_BYTES:
         return text
-    few = min(FEWEST, m)
+    few = min(MIN_ROWS, m)
     least = write(whole(np.arange(few)))
     bare = len(least.encode("utf-8"))
-    if bare > LARGEST:
+    if bare > MAX_FILE_BYTES:
+        limit = f"more than the {MAX_FILE_BYTES / 1e6:g} MB of one file"
         raise OptionError(
-            f"models make a report of {bare / 1e6:.1f} MB even for {few} rows, more than the {LARGEST / 1e6:g} MB of "
-            "one file; give fewer models, or write a report of each."
+            f"make a report of {bare / 1e6:.1f} MB even for {few} rows, {limit}",
+            argument="models",
+            fix="give fewer models, or write a report of each",
         )
     count = m
-    while size > LARGEST and count > few:
-        room = (LARGEST - bare) / max(1.0, (size - bare) / max(1, count - few))
+    while size > MAX_FILE_BYTES and count > few:
+        room = (MAX_FILE_BYTES - bare) / max(1.0, (size - bare) / max(1, count - few))
         count = max(few, min(count - 1, few + int(0.97 * room)))
         text = write(whole(np.sort(rng.choice(m, count, replace=False))))
         size = len(text.encode("utf-8"))
-    return text if size <= LARGEST else least
+    return text if size <= MAX_FILE_BYTES else least
 
 
-def settled(report: dict[str, Any], keep: Array | None) -> dict[str, Any]:
-    """A report with its rows written out, those of `keep` or all, and what occurs again referred to."""
+def share_repeats(report: dict[str, Any], keep: Array | None) -> dict[str, Any]:
+    """Return a report with the rows of `keep` written out, or all rows, and repeated arrays as references."""
     seen: dict[Key, int] = {}
     counts: dict[Key, int] = {}
     plain = _written(report, keep)
@@ -157,13 +170,13 @@ def settled(report: dict[str, Any], keep: Array | None) -> dict[str, Any]:
 
 
 def _written(value: Any, keep: Array | None) -> Any:
-    if isinstance(value, Places):
-        return packed(value.values if keep is None else value.values[keep], quantised=True)
-    if isinstance(value, Ascending):
+    if isinstance(value, RowNumbers):
+        return pack_numbers(value.values if keep is None else value.values[keep], quantised=True)
+    if isinstance(value, RowPositions):
         return _steps(value.places if keep is None else value.places[keep])
-    if isinstance(value, Coded):
-        return _codes(value if keep is None else Coded(value.codes[keep], value.levels))
-    if isinstance(value, Words):
+    if isinstance(value, EncodedNames):
+        return _codes(value if keep is None else EncodedNames(value.codes[keep], value.levels))
+    if isinstance(value, RowTexts):
         return list(value.values) if keep is None else [value.values[i] for i in keep]
     if isinstance(value, dict):
         return {name: _written(part, keep) for name, part in value.items()}
@@ -171,22 +184,26 @@ def _written(value: Any, keep: Array | None) -> Any:
 
 
 def _steps(places: Array) -> Any:
-    """From each place to the next, exactly: as they are if few or far apart, else whole numbers of 16 bits."""
+    """Return the exact steps between positions: unchanged if few or large, else as 16-bit integers."""
     steps = np.diff(places, prepend=0)
-    if steps.size <= SHARED or steps.max() > GAP_16:
+    if steps.size <= MIN_SHARED or steps.max() > MAX_16_BIT:
         return steps.tolist()
-    return {"u16": base64.b64encode(steps.astype("<u2").tobytes()).decode("ascii"), "low": 0.0, "high": float(GAP_16)}
+    return {
+        "u16": base64.b64encode(steps.astype("<u2").tobytes()).decode("ascii"),
+        "low": 0.0,
+        "high": float(MAX_16_BIT),
+    }
 
 
-def _codes(value: Coded) -> Any:
-    """Codes where they are shorter, and 16 bits can tell the levels apart; else the names themselves."""
-    if len(value.codes) <= SHARED or len(value.levels) > 30_000:
+def _codes(value: EncodedNames) -> Any:
+    """Return codes where they are shorter and 16 bits are enough for the categories; else the names."""
+    if len(value.codes) <= MIN_SHARED or len(value.levels) > 30_000:
         return value.texts
-    return {"levels": list(value.levels), "codes": packed(value.codes.astype(np.float64), quantised=True)}
+    return {"levels": list(value.levels), "codes": pack_numbers(value.codes.astype(np.float64), quantised=True)}
 
 
 def _key(value: dict[str, Any]) -> Key | None:
-    """What packed numbers are told by; None for anything else."""
+    """Return a key that equal packed numbers share; None for anything else."""
     return tuple(value.values()) if value.keys() in ({"f32"}, {"f32", "from"}, {"u16", "low", "high"}) else None
 
 

@@ -1,4 +1,4 @@
-"""Which rows a report shows, and what they can be named, coloured and searched by."""
+"""The rows that a report shows, with the names, columns and classes to label, colour and search them by."""
 
 from __future__ import annotations
 
@@ -18,41 +18,41 @@ from eigenlens.data.source import Source
 from eigenlens.data.table_sources import MixedSource
 from eigenlens.errors import DataError
 from eigenlens.reporting.charts import Chart
-from eigenlens.reporting.inputs import dated
-from eigenlens.reporting.packing import Ascending, Coded, Places, Words, coded, cut
+from eigenlens.reporting.inputs import format_dates
+from eigenlens.reporting.packing import EncodedNames, RowNumbers, RowPositions, RowTexts, encode_names, shorten
 from eigenlens.tables.rows import RowSample, numeric_blocks
 
-__all__ = ["ENTRIES", "SHOWN", "ShownRows", "most_rows", "one_a_row", "shown"]
+__all__ = ["MAX_ENTRIES", "MAX_POINTS", "ShownRows", "make_shown_rows", "max_rows", "values_per_row"]
 
-SHOWN = 200_000
-"""The most rows that are points: beyond, a random sample of them is, and a density of all stands behind."""
+MAX_POINTS = 200_000
+"""At most so many rows are points; of more, a random sample is, in front of the density of all."""
 
-ENTRIES = 20_000_000
-"""The most entries that are held: of many columns fewer rows are shown."""
+MAX_ENTRIES = 20_000_000
+"""At most so many entries are kept in memory: with many columns, fewer rows are shown."""
 
-COLUMN_BYTES, OFFERED = 3_000_000, 200
-"""What the columns to colour by may take in the page, and how many there may be."""
+MAX_COLUMN_BYTES, MAX_COLOUR_COLUMNS = 3_000_000, 200
+"""The largest size in bytes, and the largest number, of the columns to colour by."""
 
-ID_BYTES = 3_000_000
-"""What the names of rows may take in the page: beyond, rows are called by their place."""
+MAX_ID_BYTES = 3_000_000
+"""The largest size in bytes of the row names; beyond it, rows are called by their position."""
 
-CLASSES = 11
-"""A column given beside X of at most so many whole numbers holds classes: the page has a colour for each."""
+MAX_CLASSES = 11
+"""A column given beside X with at most so many distinct integers holds classes: the page has a colour for each."""
 
-CELLS = 120, 90
-"""Cells across and up of the density of all rows."""
+BACKDROP_CELLS = 120, 90
+"""Width and height of the density of all rows, in cells."""
 
 
 @dataclass(frozen=True, eq=False)
 class ShownRows:
-    """Some rows of a table.
+    """The rows of a table that a report shows.
 
     Attributes:
         X: (m, d) the rows shown, float64, NaN where missing or text. chosen: (m,) their places.
         total: how many rows there are.
         names: (d,) column names. ids: (m,) names of rows, or None. extra: columns that were not fitted, by name.
         texts: (m,) columns of text by their place among the d, None where missing. fields: (d,) kinds of columns.
-        y: (m,) classes, or None. weight: (m,) how often each row counts, or None for once.
+        y: (m,) classes, or None. weight: (m,) sample weights, or None for ones.
         source: all rows, where those shown are a sample. columns: (d,) which of its columns these are.
         named: whether the columns have names of their own. mixed: whether the model takes columns of all kinds.
     """
@@ -73,13 +73,13 @@ class ShownRows:
     mixed: bool = False
 
     def name(self, i: int) -> str:
-        """What the i-th row shown is called."""
-        return f"row {self.chosen[i] + 1}" if self.ids is None else cut(self.ids[i])
+        """Return the name of the i-th row shown."""
+        return f"row {self.chosen[i] + 1}" if self.ids is None else shorten(self.ids[i])
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """(d,) column names as they are shown: none so long that it hides the rest."""
-        short = [cut(name, 60) for name in self.names]
+        """Return the column names (d,) as they are shown, cut to 60 characters and distinct."""
+        short = [shorten(name, 60) for name in self.names]
         if len(set(short)) == len(short):
             return tuple(short)
         counts = Counter(short)
@@ -87,11 +87,11 @@ class ShownRows:
 
     @property
     def sampled(self) -> bool:
-        """Whether there are more rows than are shown."""
+        """Return whether there are more rows than are shown."""
         return self.total > len(self.X)
 
     def of(self, model: Any) -> ShownRows:
-        """The rows for a model: the columns that it was fitted on."""
+        """Return the rows with the columns that a model was fitted on."""
         found = replace(self._fitted(model), mixed=hasattr(model, "features_"))
         if found.texts and not found.mixed:
             name = found.names[next(iter(found.texts))]
@@ -102,7 +102,7 @@ class ShownRows:
         return found
 
     def _fitted(self, model: Any) -> ShownRows:
-        """The columns of a fit, by their names, or by their number where it knows none."""
+        """Return the rows with the columns of a fit, found by name, or by number if it has no names."""
         known = getattr(model, "feature_names_in_", None)
         d = getattr(model, "n_features_in_", len(self.names))
         wanted = None if known is None else [str(name) for name in known]
@@ -125,7 +125,7 @@ class ShownRows:
         return part if wanted is None else replace(part, names=tuple(wanted), named=True)
 
     def part(self, places: list[int]) -> ShownRows:
-        """Some columns, in this order."""
+        """Return the rows with some of the columns, in this order."""
         if places == list(range(len(self.names))):
             return self
         return replace(
@@ -135,7 +135,7 @@ class ShownRows:
         )  # fmt: skip
 
     def take(self, index: Array) -> ShownRows:
-        """Some of the rows shown, by number."""
+        """Return some of the rows shown, by index."""
         return replace(
             self,
             X=self.X[index],
@@ -149,7 +149,7 @@ class ShownRows:
 
     @property
     def given(self) -> Source:
-        """The rows as a model takes them: numbers, or columns of the kinds that they had."""
+        """Return the rows as a model takes them: numbers, or a table with columns of their original kinds."""
         if not self.mixed or all(field.kind == "number" for field in self.fields):
             return ArraySource(self.X, names=self.names if self.named else None)
         columns = [self.texts.get(j, self.X[:, j]) for j in range(len(self.names))]
@@ -160,14 +160,14 @@ class ShownRows:
         return MixedSource(cut_out, self.fields, len(self.X), named=self.named)
 
     def blocks(self) -> Iterator[Array]:
-        """All rows there are, (b, d) at a time, in a pass of their own."""
+        """Yield all rows of the source in blocks (b, d)."""
         assert self.source is not None
         return numeric_blocks(self.source, np.array(self.columns))
 
     # ---- for the page -----------------------------------------------------------------------------------
 
     def data(self, more: Mapping[str, Any] | None = None, keep: Array | None = None) -> Chart:
-        """The rows of report.ts; columns that would make the page too large are left out, and the note says so.
+        """Return the rows of report.ts; columns that would make the page too large are left out, as its note says.
 
         more: columns that pages made. keep: (q,) which of the rows shown are written, or None for all.
         """
@@ -176,37 +176,37 @@ class ShownRows:
         spent, left = 0, 0
         start = -1
         for name, given in self._offered(more or {}).items():
-            values = colours(given, classes=name in self.extra) if len(columns) < OFFERED else None
+            values = colour_column(given, classes=name in self.extra) if len(columns) < MAX_COLOUR_COLUMNS else None
             size = 0 if values is None else _size(values, kept)
-            if values is None or spent + size > COLUMN_BYTES:
+            if values is None or spent + size > MAX_COLUMN_BYTES:
                 left += 1
                 continue
-            if start < 0 and (name in self.extra or isinstance(values, Coded)) and tells(values):
+            if start < 0 and (name in self.extra or isinstance(values, EncodedNames)) and is_informative(values):
                 start = len(columns)
-            kind = "number" if isinstance(values, Places) else "text"
-            columns.append({"name": cut(name), "kind": kind, "values": values})
+            kind = "number" if isinstance(values, RowNumbers) else "text"
+            columns.append({"name": shorten(name), "kind": kind, "values": values})
             spent += size
         ids, said = self._named
-        steps = {} if "ids" in ids or self.total == kept else {"steps": Ascending(self.chosen + 1)}
+        steps = {} if "ids" in ids or self.total == kept else {"steps": RowPositions(self.chosen + 1)}
         note = " ".join(filter(None, (self._note(kept), said, _left(left), _coarse(kept))))
         head = {"total": self.total, "shown": kept, "note": note, "colour": start}
         return head | {"columns": columns} | ids | steps
 
     def _offered(self, more: Mapping[str, Any]) -> dict[str, Any]:
-        """Columns by name: classes, those given, those that pages made, text, numbers."""
+        """Return the columns to colour by: classes, given columns, columns that pages made, text, numbers."""
         found: dict[str, Any] = dict(self.extra) | dict(more)
         found |= {self.names[j]: values for j, values in self.texts.items()}
         return found | {name: self.X[:, j] for j, name in enumerate(self.names) if j not in self.texts}
 
     @cached_property
     def _named(self) -> tuple[Chart, str]:
-        """The names of rows as the page has them, and words where it has none."""
+        """Return the row names for the page, and a sentence if there is no room for them."""
         if self.ids is None:
             return {}, ""
-        names = tuple(map(cut, self.ids))
-        if sum(len(name.encode("utf-8")) + 3 for name in names) > ID_BYTES:
-            return {}, "Rows are called by their place: their names would make the file too large."
-        return {"ids": Words(names)}, ""
+        names = tuple(map(shorten, self.ids))
+        if sum(len(name.encode("utf-8")) + 3 for name in names) > MAX_ID_BYTES:
+            return {}, "Rows are called by their position: their names would make the file too large."
+        return {"ids": RowTexts(names)}, ""
 
     def _note(self, kept: int) -> str:
         if kept == self.total:
@@ -223,25 +223,25 @@ def _coarse(kept: int) -> str:
     return "Numbers of so many rows are kept to 16 bits." if kept > 20_000 else ""
 
 
-def colours(values: Any, *, classes: bool = False) -> Places | Coded:
-    """A column to colour by: numbers, or names.
+def colour_column(values: Any, *, classes: bool = False) -> RowNumbers | EncodedNames:
+    """Return a column to colour by: numbers, or names.
 
-    classes: whether a few whole numbers are names: they are where a label is given, not where columns were fitted.
+    classes: whether a few distinct integers are names; they are in a given label, not in a fitted column.
 
-    >>> colours(np.array([2.0, np.nan, 10.0, 2.0]), classes=True).levels
+    >>> colour_column(np.array([2.0, np.nan, 10.0, 2.0]), classes=True).levels
     ('2', '10')
     """
     array = values if isinstance(values, np.ndarray) else np.asarray(values)
     if array.dtype.kind == "O":
         array = _plain(array)
     if array.dtype.kind not in "fiu":
-        return coded(array.tolist())
+        return encode_names(array.tolist())
     numbers = array.astype(np.float64)
-    return _named(numbers) if classes and _few(numbers) else Places(numbers)
+    return _named(numbers) if classes and _few(numbers) else RowNumbers(numbers)
 
 
 def _plain(array: Array) -> Array:
-    """Numbers among objects as float64, NaN for None; objects of any other kind are themselves."""
+    """Return numbers among objects as float64, NaN for None; other objects unchanged."""
     found = [value for value in array.tolist() if value is not None]
     if found and all(isinstance(value, int | float) and not isinstance(value, bool) for value in found):
         return np.array([np.nan if value is None else value for value in array.tolist()], dtype=np.float64)
@@ -249,29 +249,29 @@ def _plain(array: Array) -> Array:
 
 
 def _few(numbers: Array) -> bool:
-    """Whether these are whole numbers, few of them different."""
+    """Return whether these are integers with few distinct values."""
     levels = np.unique(numbers[~np.isnan(numbers)])
-    return 0 < levels.size <= CLASSES and bool(np.all(np.isfinite(levels) & (levels == np.round(levels))))
+    return 0 < levels.size <= MAX_CLASSES and bool(np.all(np.isfinite(levels) & (levels == np.round(levels))))
 
 
-def _named(numbers: Array) -> Coded:
-    """Whole numbers as names, in ascending order."""
+def _named(numbers: Array) -> EncodedNames:
+    """Return integers as names, in ascending order."""
     levels = np.unique(numbers[~np.isnan(numbers)])
     codes = np.where(np.isnan(numbers), -1, np.searchsorted(levels, numbers))
-    return Coded(codes.astype(np.int64), tuple(f"{value:.0f}" for value in levels + 0.0))
+    return EncodedNames(codes.astype(np.int64), tuple(f"{value:.0f}" for value in levels + 0.0))
 
 
-def tells(values: Places | Coded) -> bool:
-    """Whether colours would say something: values differ, and names are not one a row."""
-    if isinstance(values, Places):
+def is_informative(values: RowNumbers | EncodedNames) -> bool:
+    """Return whether colours would show anything: values differ, and names are not all distinct."""
+    if isinstance(values, RowNumbers):
         seen = values.values[np.isfinite(values.values)]
         return bool(seen.size and seen.min() < seen.max())
-    return 1 < len(values.levels) <= max(CLASSES, len(values.codes) // 2)
+    return 1 < len(values.levels) <= max(MAX_CLASSES, len(values.codes) // 2)
 
 
-def _size(values: Places | Coded, m: int) -> int:
-    """About how many bytes a column takes in the page."""
-    if isinstance(values, Places):
+def _size(values: RowNumbers | EncodedNames, m: int) -> int:
+    """Return the approximate size in bytes of a column in the page."""
+    if isinstance(values, RowNumbers):
         return m * 6 if m <= 20_000 else m * 3
     names = sum(len(level.encode("utf-8")) + 3 for level in values.levels)
     many = len(values.levels) > 30_000
@@ -281,24 +281,24 @@ def _size(values: Places | Coded, m: int) -> int:
 # ---- which rows ---------------------------------------------------------------------------------------------
 
 
-def most_rows(d: int) -> int:
-    """How many rows of d columns are shown at most.
+def max_rows(d: int) -> int:
+    """Return how many rows of d columns are shown at most.
 
-    >>> most_rows(10), most_rows(5_000)
+    >>> max_rows(10), max_rows(5_000)
     (200000, 4000)
     """
-    return min(SHOWN, max(1_000, ENTRIES // max(1, d)))
+    return min(MAX_POINTS, max(1_000, MAX_ENTRIES // max(1, d)))
 
 
-def shown(
+def make_shown_rows(
     sample: RowSample, names: tuple[str, ...], *, ids: Any = None, extra: Mapping[str, Any] | None = None,
     y: Any = None, weight: Any = None, named: bool = True,
 ) -> ShownRows:  # fmt: skip
-    """Rows that were read, with what else is known of them, one entry for each row of the whole."""
+    """Return the rows of a sample with their names, classes and weights, which are given for all rows."""
     n, chosen = sample.total, sample.chosen
 
     def of(what: str, values: Any) -> Array:
-        return dated(one_a_row(what, values, n)[chosen])
+        return format_dates(values_per_row(what, values, n)[chosen])
 
     return ShownRows(
         X=sample.numbers,
@@ -309,7 +309,7 @@ def shown(
         extra={str(name): of(f"columns[{name!r}]", values) for name, values in (extra or {}).items()},
         texts=sample.texts,
         fields=fields_of(sample.source),
-        y=None if y is None else one_a_row("y", y, n)[chosen],
+        y=None if y is None else values_per_row("y", y, n)[chosen],
         weight=None if weight is None else of("sample_weight", weight).astype(np.float64),
         source=sample.source if n > len(chosen) else None,
         columns=tuple(range(len(names))),
@@ -317,18 +317,19 @@ def shown(
     )
 
 
-def one_a_row(what: str, values: Any, n: int) -> Array:
-    """Values (n,) of any kind as an array, one a row, None and all."""
+def values_per_row(what: str, values: Any, n: int) -> Array:
+    """Return values (n,) of any kind as an array with one entry per row; None is kept."""
     if not hasattr(values, "__array__") and (isinstance(values, str | bytes) or not isinstance(values, Iterable)):
-        raise DataError(f"{what}={values!r} is a {type(values).__name__}; give one entry a row, ({n},).")
+        kind = type(values).__name__
+        raise DataError(f"is a {kind}", argument=what, value=values, fix=f"give one entry per row, ({n},)")
     given = to_numpy(values) if hasattr(values, "dtype") or hasattr(values, "__array__") else list(values)
     if not isinstance(given, np.ndarray) or given.ndim != 1:
         shape = np.shape(given) if isinstance(given, np.ndarray) else (len(given),)
         if int(np.prod(shape)) != shape[0]:
-            raise DataError(f"{what} has the shape {shape}; give one entry a row, ({n},).")
+            raise DataError(f"has the shape {shape}", argument=what, fix=f"give one entry per row, ({n},)")
         flat = given.ravel().tolist() if isinstance(given, np.ndarray) else given
         given = np.empty(len(flat), dtype=object)
         given[:] = flat
     if len(given) != n:
-        raise DataError(f"{what} has {len(given)} entries, but X has {n} rows; give one a row.")
+        raise DataError(f"has {len(given)} entries, but X has {n} rows", argument=what, fix="give one entry per row")
     return given

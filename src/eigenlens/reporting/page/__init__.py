@@ -1,4 +1,4 @@
-"""One self-contained HTML file: the report as data, the bundle that draws it, and a policy that keeps all else out."""
+"""The HTML file of a report: its data, the script that draws it, and a content policy that lets nothing else in."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["GAP_16", "packed", "page"]
+__all__ = ["MAX_16_BIT", "pack_numbers", "render_page"]
 
 LISTED = 256
-"""Up to so many numbers stand in the page as they are; more are packed as float32."""
+"""Up to so many numbers are written as text; more are packed as float32."""
 
-FINE, GAP_16 = 20_000, 65_534
-"""Up to so many places keep float32; beyond, 16 bits, whose largest value stands for a missing one."""
+FINE, MAX_16_BIT = 20_000, 65_534
+"""Up to so many coordinates keep float32; more are packed as 16 bits, whose largest value means missing."""
 
 
 CLOSE = 1e-3
-"""A range this small beside the numbers themselves would lose digits to float32."""
+"""A range this small relative to the numbers would lose digits in float32."""
 
 
-def packed(values: Any, *, quantised: bool = False) -> Any:
-    """Numbers for the page: a list with null for NaN, the base64 of float32, or that of 16 bits between two limits.
+def pack_numbers(values: Any, *, quantised: bool = False) -> Any:
+    """Return numbers for the page: a list with null for NaN, or the base64 of float32 or of 16 bits between two limits.
 
-    Places on a screen need no more than 16 bits: `quantised` takes them where there are many numbers. Numbers that lie
-    close together but far from zero, such as moments in seconds, are told from the least of them.
+    Coordinates on a screen need no more than 16 bits, which `quantised` allows if there are many. Numbers that lie
+    close together but far from zero, such as times in seconds, are written as differences from their min.
 
-    >>> packed([1.0, float("nan")])
+    >>> pack_numbers([1.0, float("nan")])
     [1.0, None]
     """
     array = np.asarray(values, dtype=np.float64).ravel()
@@ -42,7 +42,7 @@ def packed(values: Any, *, quantised: bool = False) -> Any:
     if not quantised or array.size <= FINE:
         start = {"from": low} if close else {}
         return {"f32": _base64(np.asarray(array - start.get("from", 0.0)).astype("<f4"))} | start
-    steps = np.where(seen, (array - low) / ((high - low) or 1.0) * GAP_16, GAP_16 + 1).round().astype("<u2")
+    steps = np.where(seen, (array - low) / ((high - low) or 1.0) * MAX_16_BIT, MAX_16_BIT + 1).round().astype("<u2")
     return {"u16": _base64(steps), "low": low, "high": high}
 
 
@@ -50,17 +50,17 @@ def _base64(array: Any) -> str:
     return base64.b64encode(array.tobytes()).decode("ascii")
 
 
-def page(report: dict[str, Any]) -> str:
-    """The HTML of a report (see web/src/report.ts for what it holds).
+def render_page(report: dict[str, Any]) -> str:
+    """Return the HTML of a report; web/src/report.ts describes its data.
 
-    The data stands in a block that no browser runs, with every `<` escaped, so a column called `</script>` is only
-    text; scripts run by their hash alone, and nothing is loaded from anywhere.
+    The data is in a block that browsers do not run, with every `<` escaped, so that a column called `</script>` is
+    only text. Scripts run only if their hash matches, and nothing is loaded from elsewhere.
     """
     script, style = _part("main.js"), _part("style.css")
     data = json.dumps(report, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for character, escape in (("<", "\\u003c"), ("\u2028", "\\u2028"), ("\u2029", "\\u2029")):
         data = data.replace(character, escape)
-    data = data.encode("utf-8", "replace").decode("utf-8")  # halves of characters, as names of files may hold
+    data = data.encode("utf-8", "replace").decode("utf-8")  # unpaired surrogates, which file names may hold
     policy = (
         f"default-src 'none'; script-src 'sha256-{_hash(script)}'; style-src 'unsafe-inline'; img-src data:; "
         "base-uri 'none'; form-action 'none'"

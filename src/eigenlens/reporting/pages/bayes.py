@@ -11,13 +11,13 @@ from eigenlens.arrays import Array, to_numpy
 from eigenlens.bayes import held_out
 from eigenlens.bayes import tables as class_tables
 from eigenlens.errors import EigenlensError
-from eigenlens.reporting.charts import Chart, facts, heat, layer, marks, points, table
-from eigenlens.reporting.packing import cut
-from eigenlens.reporting.page import packed
-from eigenlens.reporting.pages.judged import Judged, class_names, judged
-from eigenlens.reporting.pages.reasons import reasons
+from eigenlens.reporting.charts import Chart, facts, heat, layer, marks, points, table_chart
+from eigenlens.reporting.packing import shorten
+from eigenlens.reporting.page import pack_numbers
+from eigenlens.reporting.page_content import PageContent
+from eigenlens.reporting.pages.cross_validation import ClassifierEvaluation, class_names, evaluate_classifier
+from eigenlens.reporting.pages.explanations import explanation_charts
 from eigenlens.reporting.rows import ShownRows
-from eigenlens.reporting.sheet import Sheet
 
 __all__ = ["bayes_page"]
 
@@ -31,22 +31,22 @@ GRID, MEDIAN = 100, 2_000
 """Cells along each axis of decision regions, and rows of whose other columns the medians are taken, if need be."""
 
 
-def bayes_page(model: Any, rows: ShownRows) -> Sheet:
+def bayes_page(model: Any, rows: ShownRows) -> PageContent:
     """All charts of a fitted classifier, and columns to colour by: what was predicted, and how surely."""
-    found = judged(model, rows)
+    found = evaluate_classifier(model, rows)
     charts = [_about(model, rows, found), _priors(model, found)]
     if found.scored.size:
         charts += [*_confusion(model, found), *_reliability(found)]
     charts += [
         *_directions(model, rows),
         *_regions(model, rows, found),
-        *reasons(model, rows, found),
+        *explanation_charts(model, rows, found),
         *_families(model, rows),
     ]
-    return Sheet(charts, _columns(model, found))
+    return PageContent(charts, _columns(model, found))
 
 
-def _columns(model: Any, found: Judged) -> dict[str, Any]:
+def _columns(model: Any, found: ClassifierEvaluation) -> dict[str, Any]:
     names = np.array(class_names(model), dtype=object)
     best = found.proba.argmax(axis=1)
     columns: dict[str, Any] = {
@@ -60,7 +60,7 @@ def _columns(model: Any, found: Judged) -> dict[str, Any]:
     return columns
 
 
-def _about(model: Any, rows: ShownRows, found: Judged) -> Chart:
+def _about(model: Any, rows: ShownRows, found: ClassifierEvaluation) -> Chart:
     pairs: list[tuple[str, Any]] = [("classes", len(model.classes_)), ("columns", len(rows.names))]
     if found.scored.size:
         codes, proba = found.codes[found.scored], found.proba[found.scored]
@@ -75,7 +75,7 @@ def _about(model: Any, rows: ShownRows, found: Judged) -> Chart:
     return facts("The model", pairs, warnings=list(found.warnings))
 
 
-def _priors(model: Any, found: Judged) -> Chart:
+def _priors(model: Any, found: ClassifierEvaluation) -> Chart:
     names, prior = class_names(model), np.asarray(model.class_prior_, dtype=np.float64)
     order = np.argsort(-prior, kind="stable")[:BARS] if len(prior) > BARS else np.arange(len(prior))
     layers = [layer("bar", "prior of the model", x=[names[c] for c in order], y=100.0 * prior[order])]
@@ -90,7 +90,7 @@ def _priors(model: Any, found: Judged) -> Chart:
 # ---- errors -------------------------------------------------------------------------------------------------
 
 
-def _confusion(model: Any, found: Judged) -> list[Chart]:
+def _confusion(model: Any, found: ClassifierEvaluation) -> list[Chart]:
     counts = class_tables.confusion(found.again, None, found.y[found.scored]).counts
     names, C = class_names(model), len(counts)
     off = counts - np.diag(np.diag(counts))
@@ -114,10 +114,10 @@ def _worst(names: list[str], off: Array) -> Chart:
     columns = {
         "true class": [names[c] for c in true], "taken for": [names[c] for c in taken], "rows": off.ravel()[flat],
     }  # fmt: skip
-    return table("What is confused most", columns)
+    return table_chart("What is confused most", columns)
 
 
-def _reliability(found: Judged) -> list[Chart]:
+def _reliability(found: ClassifierEvaluation) -> list[Chart]:
     result = class_tables.calibration(found.again, None, found.y[found.scored])
     seen = result.weight > 0
     x, y = result.predicted[seen], result.observed[seen]
@@ -166,7 +166,7 @@ def _directions(model: Any, rows: ShownRows) -> list[Chart]:
     return [points("Discriminant plane", Z[:, 0], Z[:, 1], axes[0], axes[1], about, equal=True)]
 
 
-def _regions(model: Any, rows: ShownRows, found: Judged) -> list[Chart]:
+def _regions(model: Any, rows: ShownRows, found: ClassifierEvaluation) -> list[Chart]:
     """The likeliest class over the plane of the two columns that tell the classes apart best."""
     codes = found.codes if found.scored.size else found.proba.argmax(axis=1)
     apart = held_out.separation(rows.X, codes)
@@ -189,7 +189,7 @@ def _regions(model: Any, rows: ShownRows, found: Judged) -> list[Chart]:
     about += " Points are the rows; coloured by class they have the colours of the regions."
     about += f" Of the {C} classes ten have colours of their own, and the others are grey." if C > COLOURS else ""
     (i, j), labels = pair, rows.labels
-    drawn = _areas(plane, [cut(label) for label in np.asarray(model.classes_).tolist()])  # as columns have them
+    drawn = _areas(plane, [shorten(label) for label in np.asarray(model.classes_).tolist()])  # as columns have them
     more = {"regions": drawn, "span": {axis: [drawn[f"{axis}0"], drawn[f"{axis}1"]] for axis in "xy"}}
     return [points("Decision regions", rows.X[:, i], rows.X[:, j], labels[i], labels[j], about, **more)]
 
@@ -208,7 +208,7 @@ def _areas(plane: class_tables.DecisionTable, names: list[str]) -> Chart:
     ends = {"x0": plane.x[0] - step[0] / 2, "x1": plane.x[-1] + step[0] / 2,
             "y0": plane.y[0] - step[1] / 2, "y1": plane.y[-1] + step[1] / 2}  # fmt: skip
     size = {"width": len(plane.x), "height": len(plane.y)}
-    cells = {"codes": packed(plane.regions.astype(np.float64)), "sure": packed(sure)}
+    cells = {"codes": pack_numbers(plane.regions.astype(np.float64)), "sure": pack_numbers(sure)}
     return {name: float(v) for name, v in ends.items()} | size | {"classes": names} | cells
 
 
@@ -219,7 +219,7 @@ def _families(model: Any, rows: ShownRows) -> list[Chart]:
         return []
     columns = {
         "column": list(rows.labels),
-        "family": [cut(getattr(choice.family, "name", choice.family)) for choice in choices],
+        "family": [shorten(getattr(choice.family, "name", choice.family)) for choice in choices],
         "why": [choice.reason for choice in choices],
     }
-    return [table("Families of columns", columns, "The density that each column has within each class.")]
+    return [table_chart("Families of columns", columns, "The density that each column has within each class.")]

@@ -1,4 +1,4 @@
-"""The page of a comparison: which density fits rows best that it has not seen, and how sure that is."""
+"""The page of a comparison: which density fits held-out rows best, and with what certainty."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import numpy as np
 from scipy.special import ndtri
 
 from eigenlens.comparison.compare import Comparison
-from eigenlens.reporting.charts import Chart, facts, layer, marks, points, table
+from eigenlens.reporting.charts import Chart, facts, layer, marks, points, table_chart
 from eigenlens.reporting.rows import ShownRows
 
-__all__ = ["compared_page"]
+__all__ = ["comparison_page"]
 
 LEVEL = 0.95
 BLUE, GREY = "#3b8fc4", "#888888"
 
 
-def compared_page(found: Comparison, rows: ShownRows) -> list[Chart]:
-    """All charts of what `eigenlens.compare` gave. rows: those that were compared on, for the picture row by row."""
+def comparison_page(found: Comparison, rows: ShownRows) -> list[Chart]:
+    """Return the charts of a comparison. rows: those that were compared on, for the plot row by row."""
     seen = np.flatnonzero(np.isfinite(found.behind))
     charts = [_about(found), _table(found)]
     if seen.size:
@@ -45,7 +45,7 @@ def _table(found: Comparison) -> Chart:
         "estimator": list(found.names), "log density": found.means, "± se": found.errors, "behind": found.behind,
         "± se, paired": found.behind_errors, "fit s": found.fit_seconds,
     }  # fmt: skip
-    return table(
+    return table_chart(
         "Held-out log density",
         columns,
         "Means per row, best first; errors of what lies behind are from differences row by row.",
@@ -64,7 +64,7 @@ def _behind(found: Comparison, seen: Any) -> Chart:
 
 
 def _folds(found: Comparison, seen: Any) -> Chart:
-    """The mean of every fold less that of the best estimator, a line each."""
+    """Return the mean of each fold minus that of the best estimator, one line per estimator."""
     k = int(found.folds.max()) + 1
     weight = found.weight / np.maximum(np.bincount(found.folds, found.weight, k)[found.folds], np.finfo(float).tiny)
     lines = [
@@ -82,7 +82,7 @@ def _folds(found: Comparison, seen: Any) -> Chart:
 def _row_by_row(found: Comparison, rows: ShownRows, first: int, second: int) -> Chart:
     a, b = found.values[first][rows.chosen], found.values[second][rows.chosen]
     names = found.names[first], found.names[second]
-    about = f"Right: rows that both know well. Above the line: rows that {names[0]} knows better than {names[1]}."
+    about = f"Right: rows that both fit well. Above the line: rows that {names[0]} fits better than {names[1]}."
     labels = "mean of both log densities", f"log density by {names[0]}, less by {names[1]}"
     lines = [{"y": 0.0, "label": ""}]
     return points(f"{names[0]} against {names[1]}", 0.5 * (a + b), a - b, *labels, about, lines=lines)

@@ -14,8 +14,8 @@ from eigenlens.errors import DataError
 from eigenlens.kde import tables as density_tables
 from eigenlens.kde.bandwidth.curve import CROSS_VALIDATION_CURVES
 from eigenlens.kde.model import KernelEstimate
-from eigenlens.reporting.charts import Chart, facts, far_off, frames, layer, marks, points, table
-from eigenlens.reporting.page import packed
+from eigenlens.reporting.charts import Chart, facts, frames, layer, marks, note_rows_outside, points, table_chart
+from eigenlens.reporting.page import pack_numbers
 from eigenlens.reporting.rows import ShownRows
 from eigenlens.tables.rows import visible_range
 
@@ -113,7 +113,7 @@ def _curve(f: KernelEstimate, name: str, title: str) -> Chart:
     about = (
         "The band is for the density as this kernel smooths it: where peaks are narrower than the bandwidth, "
         "smoothing itself is the larger error."
-    ) + far_off(found.beyond)
+    ) + note_rows_outside(found.beyond)
     return marks(title, *layers, about=about, x={"label": name}, y={"label": "density"})
 
 
@@ -220,7 +220,7 @@ def _rules(tables: dict[str, density_tables.BandwidthTable]) -> Chart:
     columns: dict[str, Any] = {"rule": list(first.rules), "bandwidth": np.array(list(first.rules.values()))}
     for kind, found in tables.items():
         columns[ABOUT[kind][1]] = np.array([found.at(h) for h in first.rules.values()])
-    return table("Rules", columns, "The bandwidth of each rule, in the scale of the kernel, and what it comes to.")
+    return table_chart("Rules", columns, "The bandwidth of each rule, in the scale of the kernel, and its criterion.")
 
 
 # ---- pairs of columns ---------------------------------------------------------------------------------------
@@ -237,13 +237,13 @@ def _pair(f: KernelEstimate, rows: ShownRows, pair: tuple[int, int], names: tupl
     box: dict[str, Any] = {
         "x0": float(found.x[0] - 0.5 * step[0]), "x1": float(found.x[-1] + 0.5 * step[0]), "width": CELLS,
         "y0": float(found.y[0] - 0.5 * step[1]), "y1": float(found.y[-1] + 0.5 * step[1]), "height": CELLS,
-        "counts": packed(counts),
+        "counts": pack_numbers(counts),
     }  # fmt: skip
     about = f"Shaded, from the inside out: the smallest regions that hold {_listed(found.mass.masses)} of the mass."
     i, j = pair
     more: dict[str, Any] = {"density": box}
     if found.beyond:
-        about += far_off(found.beyond, ": zoom out")
+        about += note_rows_outside(found.beyond, ": zoom out")
         more["span"] = {"x": [box["x0"], box["x1"]], "y": [box["y0"], box["y1"]]}
     return points(f"{names[0]} and {names[1]}", rows.X[:, i], rows.X[:, j], *names, about, **more)
 
@@ -261,4 +261,4 @@ def _least_likely(model: Any, rows: ShownRows) -> list[Chart]:
     lowest = np.argsort(values, kind="stable")[:LEAST]
     shown = {name: rows.X[lowest, j] for j, name in enumerate(rows.labels[:8])}
     columns = {"row": [rows.name(int(i)) for i in lowest], "log density": values[lowest]}
-    return [table("Least likely rows", columns | {f"{name} ": column for name, column in shown.items()})]
+    return [table_chart("Least likely rows", columns | {f"{name} ": column for name, column in shown.items()})]

@@ -13,7 +13,7 @@ from eigenlens.arrays import Array
 from eigenlens.data.memory import ArraySource
 from eigenlens.errors import EigenlensError
 from eigenlens.latent import tables as latent_tables
-from eigenlens.reporting.charts import Chart, climb, facts, heat, layer, marks, points, table
+from eigenlens.reporting.charts import Chart, facts, heat, layer, likelihood_path_chart, marks, points, table_chart
 from eigenlens.reporting.rows import ShownRows
 
 __all__ = ["latent_page"]
@@ -30,7 +30,7 @@ Z95 = float(ndtri(0.975))
 def latent_page(model: Any, rows: ShownRows) -> list[Chart]:
     """All charts of a fitted ProbabilisticPCA or FactorAnalysis."""
     Z = np.asarray(model.transform(ArraySource(rows.X)))
-    charts = [_about(model, rows), *climb(np.asarray(model.loglik_path_)), _scores(Z)]
+    charts = [_about(model, rows), *likelihood_path_chart(np.asarray(model.loglik_path_)), _scores(Z)]
     charts += _factors(model, rows)
     charts += [_noise(model, rows), _communalities(model, rows)]
     if np.isnan(rows.X).any():
@@ -117,7 +117,9 @@ def _communalities(model: Any, rows: ShownRows) -> Chart:
         "column": [found.names[j] for j in order], "communality %": shared[order],
         "uniqueness %": found.shares[order], "noise variance": found.noise[order],
     }  # fmt: skip
-    return table("Communalities", columns, "How much of each column's variance the factors share, the most first.")
+    return table_chart(
+        "Communalities", columns, "The share of each column's variance that the factors explain, largest first."
+    )
 
 
 def _imputed(model: Any, rows: ShownRows) -> list[Chart]:
@@ -151,7 +153,7 @@ def _imputed(model: Any, rows: ShownRows) -> list[Chart]:
     axes: dict[str, Chart] = {"x": {"type": "band"}, "y": {"label": "standard deviations of the column from its mean"}}
     return [
         marks("Imputed entries, with intervals", level, dots, about=words, **axes),
-        table("Imputed entries", columns, about),
+        table_chart("Imputed entries", columns, about),
     ]
 
 

@@ -15,11 +15,22 @@ from eigenlens.errors import EigenlensError
 from eigenlens.mixture import tables as mixture_plane
 from eigenlens.mixture import tables as mixture_tables
 from eigenlens.mixture.select import MixtureSelection, select_mixture
-from eigenlens.reporting.charts import Chart, climb, facts, far_off, frames, heat, layer, marks, points, table
-from eigenlens.reporting.density_backdrop import crowds
+from eigenlens.reporting.charts import (
+    Chart,
+    facts,
+    frames,
+    heat,
+    layer,
+    likelihood_path_chart,
+    marks,
+    note_rows_outside,
+    points,
+    table_chart,
+)
+from eigenlens.reporting.density_backdrop import density_backdrops
+from eigenlens.reporting.page_content import PageContent
 from eigenlens.reporting.pages.mixture_selection import criteria
 from eigenlens.reporting.rows import ShownRows
-from eigenlens.reporting.sheet import Sheet
 from eigenlens.tables.rows import count_outside
 
 __all__ = ["mixture_charts", "mixture_page"]
@@ -40,13 +51,13 @@ PATTERNS = 60
 LEVEL = 0.95
 
 
-def mixture_page(model: Any, rows: ShownRows) -> Sheet:
+def mixture_page(model: Any, rows: ShownRows) -> PageContent:
     """All charts of a fitted GaussianMixture, and columns to colour by: components, and how unsure rows are."""
     found = mixture_charts(model, rows)
-    return Sheet([*found.charts, *_other_sizes(model, rows)], found.columns)
+    return PageContent([*found.charts, *_other_sizes(model, rows)], found.columns)
 
 
-def mixture_charts(model: Any, rows: ShownRows) -> Sheet:
+def mixture_charts(model: Any, rows: ShownRows) -> PageContent:
     """The charts of one mixture, without those of other sizes."""
     proba = np.asarray(model.model_.responsibilities(rows.X))
     labels = proba.argmax(axis=1) + 1
@@ -60,7 +71,7 @@ def mixture_charts(model: Any, rows: ShownRows) -> Sheet:
         charts.append(_covariances(model, rows))
     components = np.array([f"component {k}" for k in labels])
     columns = {"component": components, "uncertainty": mixture_plane.uncertainty(proba)}
-    return Sheet([*charts, *climb(np.asarray(model.loglik_path_))], columns)
+    return PageContent([*charts, *likelihood_path_chart(np.asarray(model.loglik_path_))], columns)
 
 
 def _about(model: Any, rows: ShownRows, proba: Array) -> Chart:
@@ -102,7 +113,7 @@ def _line(model: Any, rows: ShownRows) -> Chart:
     ]
     x = rows.X[np.isfinite(rows.X[:, 0])]
     off = count_outside(x, found.x[:1], found.x[-1:])
-    about = "The density is the sum of its components, each times its weight; bars are the rows." + far_off(off)
+    about = "The density is the weighted sum of its components; bars are the rows." + note_rows_outside(off)
     return marks("Density", *layers, about=about, x={"label": rows.labels[0]}, y={"label": "density"})
 
 
@@ -150,7 +161,7 @@ def _plane(
         {"x": each.x, "y": each.y, "a": each.a, "b": each.b, "angle": each.angle, "label": str(k + 1)}
         for k, each in enumerate(plane.ellipses)
     ]
-    more, words = ({}, "") if not title else crowds(rows, plane.points, [(0, 1)], plane.project)[0]
+    more, words = ({}, "") if not title else density_backdrops(rows, plane.points, [(0, 1)], plane.project)[0]
     (x, y), (across, up) = plane.points.T, axes
     return points(title, x, y, across, up, about + words, ellipses=ellipses, equal=equal, **more)
 
@@ -200,7 +211,7 @@ def _components(model: Any, rows: ShownRows) -> Chart:
     for j in range(min(LISTED, rows.X.shape[1])):
         columns |= {f"mean of {rows.labels[j]}": mixture.means[:, j], f"± sd of {rows.labels[j]}": deviations[:, j]}
     about = f"The first {LISTED} of {rows.X.shape[1]} columns." if rows.X.shape[1] > LISTED else ""
-    return table("Components: weights, means and standard deviations", columns, about)
+    return table_chart("Components: weights, means and standard deviations", columns, about)
 
 
 def _covariances(model: Any, rows: ShownRows) -> Chart:

@@ -8,9 +8,9 @@ import numpy as np
 
 from eigenlens.mixture import tables as mixture_tables
 from eigenlens.mixture.select import SELECTION_CRITERIA, MixtureSelection
-from eigenlens.reporting.charts import Chart, facts, layer, marks, table
+from eigenlens.reporting.charts import Chart, facts, layer, marks, table_chart
+from eigenlens.reporting.page_content import PageContent
 from eigenlens.reporting.rows import ShownRows
-from eigenlens.reporting.sheet import Sheet
 
 __all__ = ["criteria", "selection_page"]
 
@@ -23,16 +23,16 @@ ABOUT = {
 }
 
 
-def selection_page(found: MixtureSelection, rows: ShownRows) -> Sheet:
+def selection_page(found: MixtureSelection, rows: ShownRows) -> PageContent:
     """All charts of what `eigenlens.select_mixture` gave, then those of the best mixture on the rows."""
     from eigenlens.reporting.pages.mixture import mixture_charts
 
     charts = [_about(found), *criteria(found)]
     if found.best is None:
-        return Sheet(charts, {})
+        return PageContent(charts, {})
     best = mixture_charts(found.best, rows.of(found.best))
     title = f"The best: {_counted(found.components[0])}, {found.types[0]}"
-    return Sheet([*charts, best.charts[0] | {"title": title}, *best.charts[1:]], best.columns)
+    return PageContent([*charts, best.charts[0] | {"title": title}, *best.charts[1:]], best.columns)
 
 
 def _about(found: MixtureSelection) -> Chart:
@@ -95,4 +95,4 @@ def _table(found: MixtureSelection, there: list[str]) -> Chart:
         columns["± se"] = found.held_out_errors
     columns |= {"fit s": found.seconds, "remark": [found.remarks.get(i, "") for i in range(len(found.types))]}
     about = f"Best first, by {TITLES[found.criterion]}; mixtures with a component that collapsed come last."
-    return table("Mixtures compared", columns, about)
+    return table_chart("Mixtures compared", columns, about)

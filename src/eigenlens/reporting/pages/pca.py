@@ -14,8 +14,8 @@ from eigenlens.arrays import Array
 from eigenlens.linalg.resampling import permuted_spectra
 from eigenlens.pca import interpret as reading
 from eigenlens.pca import tables
-from eigenlens.reporting.charts import Chart, facts, frames, heat, images, layer, marks, points, table
-from eigenlens.reporting.density_backdrop import crowds
+from eigenlens.reporting.charts import Chart, facts, frames, heat, images, layer, marks, points, table_chart
+from eigenlens.reporting.density_backdrop import density_backdrops
 from eigenlens.reporting.rows import ShownRows
 
 __all__ = ["pca_page", "reconstruction"]
@@ -32,7 +32,7 @@ def pca_page(model: Any, rows: ShownRows) -> list[Chart]:
     Z = tables.unwhitened_scores(model, rows.given)
     rows = _filled(model, rows, Z)
     pairs = [(0, 1), (2, 3)][: 1 + (Z.shape[1] > 3)] if Z.shape[1] > 1 else []
-    crowd = crowds(rows, Z, pairs, model.model_.project) if pairs else []
+    crowd = density_backdrops(rows, Z, pairs, model.model_.project) if pairs else []
     charts = [_about(model), _scree(model, *_noise(model, rows)), _scores(model, Z, (0, 1), *crowd[:1])]
     if Z.shape[1] > 3:
         charts.append(_scores(model, Z, (2, 3), *crowd[1:]))
@@ -215,7 +215,7 @@ def _row_table(model: Any, Z: Array, rows: ShownRows) -> Chart:
     for c in range(min(2, Z.shape[1])):
         columns |= {f"PC{c + 1} contribution %": contributions[best, c], f"PC{c + 1} cos²": cos2[best, c]}
     about = f"The {len(best)} rows that make up most of PC1; cos² says how well a component shows the row."
-    return table("Rows that matter most", columns, about)
+    return table_chart("Rows that matter most", columns, about)
 
 
 def _outliers(model: Any, Z: Array, rows: ShownRows) -> Chart:

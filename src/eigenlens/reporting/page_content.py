@@ -1,4 +1,4 @@
-"""What a page is made of: charts, and columns of the rows that come out of the model."""
+"""The content of a page: its charts, and columns that the model adds to the rows."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 from eigenlens.reporting.charts import Chart
 
-__all__ = ["Sheet"]
+__all__ = ["PageContent"]
 
 
-class Sheet(NamedTuple):
+class PageContent(NamedTuple):
     """Charts, and columns (m,) of the rows shown by name, to colour by."""
 
     charts: list[Chart]

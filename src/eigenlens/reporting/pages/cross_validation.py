@@ -1,0 +1,112 @@
+"""The evaluation of a classifier on the rows of a report, by cross-validation where that is possible."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from eigenlens.arrays import Array, to_numpy
+from eigenlens.bayes.held_out import CrossValidatedModel, cross_validate_classifier
+from eigenlens.reporting.packing import shorten
+from eigenlens.reporting.rows import ShownRows
+
+__all__ = ["FOLDS", "ClassifierEvaluation", "class_names", "evaluate_classifier", "label_codes"]
+
+FOLDS = 5
+"""The number of folds of the cross-validation."""
+
+MAX_ROWS_FITTED, MAX_ENTRIES_FITTED = 20_000, 2_000_000
+"""At most so many rows and entries are fitted; of more rows, a random sample is."""
+
+
+@dataclass(frozen=True, eq=False)
+class ClassifierEvaluation:
+    """Class probabilities of the rows shown, and the rows on which the classifier is evaluated.
+
+    Attributes:
+        proba: (m, C), of held-out rows from the fit without them. codes: (m,) codes of the true classes, −1 if they are
+            unknown. y: (m,) true classes, or None.
+        scored: (q,) rows that are evaluated. how: the procedure in words. warnings: its limits, in words.
+    """
+
+    proba: Array
+    codes: Array
+    y: Any
+    scored: Array
+    how: str
+    warnings: tuple[str, ...]
+    classes: Array
+
+    @property
+    def again(self) -> CrossValidatedModel:
+        """Return the predictions of the evaluated rows as a model."""
+        return CrossValidatedModel(self.classes, self.proba[self.scored])
+
+
+def class_names(model: Any) -> list[str]:
+    """Return the classes of a model as they are shown."""
+    return [shorten(label, 40) for label in np.asarray(model.classes_).tolist()]
+
+
+def evaluate_classifier(model: Any, rows: ShownRows) -> ClassifierEvaluation:
+    """Predict every row by the model, and a sample of them by clones that were fitted without them."""
+    classes = np.asarray(model.classes_)
+    proba = np.asarray(to_numpy(model.predict_proba(rows.given)), dtype=np.float64)
+    nobody = np.full(len(proba), -1)
+    if rows.y is None:
+        words = "y was not given, so there are no error rates: pass the true classes, report(model, X, path, y=…)."
+        return ClassifierEvaluation(proba, nobody, None, np.empty(0, dtype=np.intp), "", (words,), classes)
+    codes = label_codes(classes, rows.y)
+    known = np.flatnonzero(codes >= 0)
+    warnings = []
+    if known.size < len(codes):
+        warnings.append(
+            f"{len(codes) - known.size:,} rows have a class that the model does not know; they are left out."
+        )
+    if not known.size:
+        return ClassifierEvaluation(proba, nobody, None, known, "", tuple(warnings), classes)
+    return _held_out(model, rows, proba, codes, known, warnings)
+
+
+def _held_out(
+    model: Any, rows: ShownRows, proba: Array, codes: Array, known: Array, warnings: list[str]
+) -> ClassifierEvaluation:
+    rng = np.random.default_rng(0)
+    assert rows.y is not None
+    y = np.asarray(model.classes_)[np.maximum(codes, 0)]
+    most = int(min(MAX_ROWS_FITTED, max(200, MAX_ENTRIES_FITTED // max(1, rows.X.shape[1]))))
+    chosen = known if known.size <= most else np.sort(rng.permutation(known)[:most])
+    weight = None if rows.weight is None else rows.weight[chosen]
+    found = cross_validate_classifier(
+        model,
+        lambda index: rows.take(chosen[index]).given,
+        y[chosen],
+        codes[chosen],
+        min(FOLDS, len(chosen)),
+        rng,
+        weight,
+    )
+    if found.folds is None:
+        warnings.append(
+            f"Cross-validation failed ({found.failure}); error rates are those on the rows of the fit, and too low."
+        )
+        how = "the rows themselves, which the fit may have seen"
+        return ClassifierEvaluation(proba, codes, y, known, how, tuple(warnings), np.asarray(model.classes_))
+    mixed = proba.copy()
+    mixed[chosen] = found.proba
+    part = f"{len(chosen):,} rows drawn at random, " if chosen.size < known.size else "rows "
+    how = f"{part}held out in {int(found.folds.max()) + 1}-fold cross-validation"
+    return ClassifierEvaluation(mixed, codes, y, chosen, how, tuple(warnings), np.asarray(model.classes_))
+
+
+def label_codes(classes: Array, y: Array) -> Array:
+    """Return the code (m,) of each label among the classes, by value, else by text; −1 for an unknown label."""
+    places = {label: c for c, label in enumerate(classes.tolist())}
+    texts = {str(label): c for label, c in places.items()}
+    return np.array([places.get(_hashed(label), texts.get(str(label), -1)) for label in y.tolist()], dtype=np.intp)
+
+
+def _hashed(label: Any) -> Any:
+    return label if label.__hash__ is not None else str(label)
