@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 __all__ = [
     "MODELS",
@@ -26,8 +25,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True)
-class OptionNames:
+class OptionNames(NamedTuple):
     """The names that an option accepts, for help texts.
 
     Attributes:
@@ -40,8 +38,7 @@ class OptionNames:
     names: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class ModelEntry:
+class ModelEntry(NamedTuple):
     """All that the package knows about one model.
 
     Attributes:
@@ -69,9 +66,9 @@ class ModelEntry:
     about: str
     group: str = "Structure"
     aliases: tuple[str, ...] = ()
-    options: Mapping[str, str] = field(default_factory=dict)
-    defaults: Mapping[str, Any] = field(default_factory=dict)
-    names: Mapping[str, OptionNames] = field(default_factory=dict)
+    options: Mapping[str, str] = {}
+    defaults: Mapping[str, Any] = {}
+    names: Mapping[str, OptionNames] = {}
     required: str = ""
     density: bool = False
     classes: bool = False

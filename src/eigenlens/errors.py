@@ -97,7 +97,8 @@ class EigenlensError(_Fields):
         argument: the parameter at fault, by its Python name, or None. value: what it was, if that was given.
         columns: names of the columns concerned.
         fix: the way out, or "". It may refer to arguments as {name}, which `settings` gives values.
-        settings: {argument: value} for the {name}s of `what` and `fix`.
+        settings: {argument: value} for the {name}s of `what` and `fix`. The command line adds those that neither refers
+            to: "leave it out" becomes "leave it out with --drop ph".
 
     >>> print(OptionError("must be at most 8, the number of features", argument="n_components", value=12))
     n_components=12 must be at most 8, the number of features.

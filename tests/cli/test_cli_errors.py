@@ -136,8 +136,8 @@ def test_too_few_rows_are_said_in_words(fails, tmp_path):
     (tmp_path / "row.csv").write_text("a,b\n1,2\n")
     assert fails("fit", "pca", "row.csv") == (
         3,
-        "the table has 1 row",
-        "at least 2 rows with a positive weight are needed for a variance",
+        "the table has n_samples=1, but at least 2 rows with positive weight are needed for a variance",
+        "give more rows",
     )
 
 

@@ -12,7 +12,7 @@ from eigenlens.data.memory import ArraySource
 from eigenlens.data.source import accumulate
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.linalg import packed
-from eigenlens.linalg.packed import apply_packed, invert_packed, packed_size, unpack
+from eigenlens.linalg.packed import apply_packed, invert_packed, packed_size, unpack_symmetric
 from eigenlens.missing import em as missing_climb
 from eigenlens.missing import expectation as observed_rows
 from eigenlens.missing import passes as missing_passes
@@ -79,11 +79,11 @@ def test_expected_statistics_against_the_row_loop(noise, steep, monkeypatch):
     pieces = observed_rows.pieces_of(block, np.zeros(6), np.ones(6), 2)
     found = observed_rows.expected_of(observed_rows.posterior_of(pieces[0], model), model)
     spread, outer, right, square, latent = expectations(X, w, model)
-    assert_allclose(unpack(found.spread, 2), spread, rtol=1e-10)
-    assert_allclose(unpack(found.outer, 3), outer, rtol=1e-9, atol=1e-9)
+    assert_allclose(unpack_symmetric(found.spread, 2), spread, rtol=1e-10)
+    assert_allclose(unpack_symmetric(found.outer, 3), outer, rtol=1e-9, atol=1e-9)
     assert_allclose(found.right.T, right, rtol=1e-9, atol=1e-9)
     assert_allclose(found.square, square, rtol=1e-10)
-    assert_allclose(unpack(found.latent[:, None], 3)[0], latent, rtol=1e-10)
+    assert_allclose(unpack_symmetric(found.latent[:, None], 3)[0], latent, rtol=1e-10)
     V = model.loadings / model.noise[:, None]
     assert_allclose(found.pull, np.einsum("jab,jb->ja", spread, V), rtol=1e-10)
     assert_allclose(found.free, outer[:, 2, 2] - np.einsum("ja,jab,jb->j", V, spread, model.loadings), rtol=1e-9)
@@ -208,12 +208,12 @@ def test_packed_inverses_and_products(k):
     rows, columns = np.tril_indices(k)
     P = np.ascontiguousarray(A[:, rows, columns].T)
     assert P.shape == (packed_size(k), 20)
-    assert_allclose(unpack(P, k), A)
+    assert_allclose(unpack_symmetric(P, k), A)
     b = rng.standard_normal((k, 20))
     assert_allclose(apply_packed(P, b), np.einsum("nij,jn->in", A, b), rtol=1e-10, atol=1e-10)
     log_det = invert_packed(P, k)
     assert_allclose(log_det, np.linalg.slogdet(A)[1], rtol=1e-10)
-    assert_allclose(unpack(P, k), np.linalg.inv(A), rtol=1e-7, atol=1e-9)
+    assert_allclose(unpack_symmetric(P, k), np.linalg.inv(A), rtol=1e-7, atol=1e-9)
 
 
 def test_observed_moments_given_or_not():

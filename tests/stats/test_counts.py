@@ -33,14 +33,14 @@ def as_dict(counts):
 
 RNG = np.random.default_rng(0)
 WORDS = np.array(["tin", "copper", "zinc", ""])[RNG.integers(0, 4, 200)].tolist()
-GAPPY = [None if RNG.random() < 0.2 else word for word in WORDS]
+WITH_MISSING = [None if RNG.random() < 0.2 else word for word in WORDS]
 
 COLUMNS = {
     "list of strings": WORDS,
-    "list with gaps": GAPPY,
+    "list with missing values": WITH_MISSING,
     "tuple": tuple(WORDS),
     "array of strings": np.array(WORDS),
-    "array of objects": np.array(GAPPY, dtype=object),
+    "array of objects": np.array(WITH_MISSING, dtype=object),
     "integers": RNG.integers(-3, 5, 200),
     "small integers": RNG.integers(-128, 128, 200).astype(np.int8),
     "far integers": RNG.integers(0, 50, 200) * MAX_LOOKUP_RANGE,
@@ -53,7 +53,7 @@ COLUMNS = {
     "mixed": ["a", 1, 2.5, None, "a", float("nan"), 1, True],
     "tuples": [(1, 2), (3, 4), (1, 2)],
     "nothing": [],
-    "nothing but gaps": [None, float("nan")],
+    "nothing but missing values": [None, float("nan")],
 }
 
 
@@ -85,7 +85,7 @@ def test_codes_lead_back_to_the_values(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["list with gaps", "integers", "floats", "mixed", "tuples", "booleans", "far integers"]
+    "name", ["list with missing values", "integers", "floats", "mixed", "tuples", "booleans", "far integers"]
 )
 def test_parts_merge_to_the_whole_in_any_order(name):
     column = COLUMNS[name]
@@ -136,7 +136,7 @@ def test_a_list_cannot_be_a_level():
         Counts.of(["a", {"b": 1}])
 
 
-def test_several_columns_are_refused():
+def test_several_columns_are_rejected():
     with pytest.raises(DataError, match=r"shape \(4, 2\)"):
         Counts.of(np.zeros((4, 2)))
 
@@ -146,8 +146,12 @@ def test_several_columns_are_refused():
 
 def test_pandas_columns():
     pd = pytest.importorskip("pandas")
-    twin = counted(GAPPY)
-    for column in (pd.Series(GAPPY), pd.Series(GAPPY, dtype="string"), pd.Series(GAPPY, dtype=object)):
+    twin = counted(WITH_MISSING)
+    for column in (
+        pd.Series(WITH_MISSING),
+        pd.Series(WITH_MISSING, dtype="string"),
+        pd.Series(WITH_MISSING, dtype=object),
+    ):
         assert as_dict(Counts.of(column)) == twin
         assert as_dict(Counts.of(column.to_frame())) == twin
     numbers = pd.Series([1, None, 3, 1], dtype="Int64")
@@ -175,8 +179,8 @@ def test_pandas_categoricals_declare_their_levels():
 
 def test_polars_columns():
     pl = pytest.importorskip("polars")
-    twin = counted(GAPPY)
-    text = pl.Series("x", GAPPY)
+    twin = counted(WITH_MISSING)
+    text = pl.Series("x", WITH_MISSING)
     for column in (text, text.cast(pl.Categorical), pl.DataFrame({"x": text})):
         assert as_dict(Counts.of(column)) == twin
         assert not Counts.of(column).declared
@@ -191,8 +195,12 @@ def test_polars_columns():
 
 def test_arrow_columns():
     pa = pytest.importorskip("pyarrow")
-    for column in (pa.array(GAPPY), pa.chunked_array([GAPPY[:50], GAPPY[50:]]), pa.array(GAPPY).dictionary_encode()):
-        assert as_dict(Counts.of(column)) == counted(GAPPY)
+    for column in (
+        pa.array(WITH_MISSING),
+        pa.chunked_array([WITH_MISSING[:50], WITH_MISSING[50:]]),
+        pa.array(WITH_MISSING).dictionary_encode(),
+    ):
+        assert as_dict(Counts.of(column)) == counted(WITH_MISSING)
     assert Counts.of(pa.array([True, None])).categories == (False, True)
 
 

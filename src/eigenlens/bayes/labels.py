@@ -121,8 +121,9 @@ def require_two_classes(labels: ClassLabels, weight: Array | None) -> ClassLabel
         kept = np.bincount(labels.codes, weight, minlength=len(labels.classes)) > 0.0
     if kept.sum() < 2:
         raise DataError(
-            f"y has {int(kept.sum())} class ({', '.join(map(repr, labels.classes[kept].tolist()))}) in the rows with "
+            f"has {int(kept.sum())} class ({', '.join(map(repr, labels.classes[kept].tolist()))}) in the rows with "
             "positive weight; at least 2 classes are needed",
+            argument="y",
             fix="give rows of another class, or fit a density instead",
         )
     if kept.all():

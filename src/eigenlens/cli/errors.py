@@ -82,9 +82,7 @@ def exit_status(error: BaseException) -> tuple[int, str, str]:
     if kind is None:
         what = f"{type(error).__name__}: {message_line(error)}"
         return EXIT_CODES["fault"], f"this is a fault in eigenlens, not in your data: {what}", REPORT_FAULT
-    what, fix = message_line(error).rstrip("."), ""
-    if isinstance(error, EigenlensError):
-        what, fix = (" ".join(text.split()) for text in error.phrased(flag_setting, flag_name))
+    what, fix = _phrase(error) if isinstance(error, EigenlensError) else (message_line(error).rstrip("."), "")
     if isinstance(error, MissingValues):
         able = ", ".join(entry.command for entry in MODELS.values() if entry.incomplete)
         fix = f"--skip-missing leaves those rows out, --missing em fits them with pca, and so do {able}"
@@ -98,9 +96,20 @@ def message_line(error: object) -> str:
 
 def warning_line(warning: object) -> str:
     """Return the message of a warning on one line, with the flags of the command line."""
-    if not isinstance(warning, DataWarning):
-        return message_line(warning)
-    return " ".join("; ".join(filter(None, warning.phrased(flag_setting, flag_name))).split()) + "."
+    return (
+        "; ".join(filter(None, _phrase(warning))) + "." if isinstance(warning, DataWarning) else message_line(warning)
+    )
+
+
+def _phrase(error: EigenlensError | DataWarning) -> tuple[str, str]:
+    """Return what is wrong and the way out, with flags; settings that no text refers to are added to the way out."""
+    what, fix = (" ".join(text.split()) for text in error.phrased(flag_setting, flag_name))
+    added = [
+        flag_setting(name, value)
+        for name, value in error.settings.items()
+        if f"{{{name}}}" not in error.what + error.fix
+    ]
+    return what, " ".join([fix, *(["with"] if added else []), *added])
 
 
 def _system_error(error: OSError) -> tuple[int, str, str]:
@@ -127,7 +136,10 @@ DEFAULT_FIXES = {
 NOUNS = {"X": "the table", "y": "the label column", "path": "the file"}
 """Arguments that are not options of the command line, as a reader knows them there."""
 
-FLAGS = {"random_state": "--seed", "sample_weight": "--weight", "overwrite": "--force", "n_components": "-k"}
+FLAGS = {
+    "n_components": "-k", "random_state": "--seed", "sample_weight": "--weight", "overwrite": "--force",
+    "covariance_types": "--covariance",
+}  # fmt: skip
 """Flags whose names differ from those of the arguments; those of models are in the catalogue."""
 
 SHARED_OPTIONS = frozenset({

@@ -105,7 +105,7 @@ class ModelOptions:
     solver: Annotated[str | None, _option("solver", "{names}.", metavar="NAME")] = None
     missing: Annotated[
         str | None,
-        _option("missing", "{names}: reject missing values, or fit the observed entries by EM.", metavar="HOW"),
+        _option("missing", "treatment of missing values: {names}, which fits the observed entries.", metavar="HOW"),
     ] = None
     kernel: Annotated[str | None, _option("kernel", "{names}.", metavar="NAME")] = None
     gamma: Annotated[str | None, _option("gamma", "scale of the kernel: a number, {names}.", metavar="G")] = None
@@ -133,7 +133,7 @@ class ModelOptions:
     ] = None
     smoothing: Annotated[str | None, _option("smoothing", "count added to each category.", metavar="A")] = None
     shrinkage: Annotated[
-        str | None, _option("shrinkage", "of covariances: a number from 0 to 1, or {names}.", metavar="S")
+        str | None, _option("shrinkage", "shrinkage of covariances: a number from 0 to 1, or {names}.", metavar="S")
     ] = None
     set: Annotated[
         list[str] | None,

@@ -33,16 +33,16 @@ class _FitResult(Protocol):
     def rows(self) -> int: ...
 
 
-F = TypeVar("F", bound=_FitResult)
+R = TypeVar("R", bound=_FitResult)
 
 
-class IterativeFit(Generic[F]):
+class IterativeFit(Generic[R]):
     """Learned attributes and criteria of an estimator that keeps its fit (`_fit`) and its kind of rows (`_rows_like`).
 
     The estimator has the number of free parameters (`_n_parameters`) and log densities (`_density_and_presence`).
     """
 
-    _fit: F
+    _fit: R
     _rows_like: Like
 
     @property
@@ -89,7 +89,7 @@ class IterativeFit(Generic[F]):
     # ---- learned attributes -----------------------------------------------------------------------------
 
     @property
-    def _fitted(self) -> F:
+    def _fitted(self) -> R:
         check_is_fitted(self)
         return self._fit
 

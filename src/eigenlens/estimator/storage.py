@@ -15,9 +15,9 @@ from eigenlens.errors import ModelFileError, OptionError
 from eigenlens.linalg.spectrum import Outcome
 from eigenlens.model_file import Layout
 
-__all__ = ["OUTCOME", "load", "new_estimator", "storable_parameters", "stored_like", "write_estimator"]
+__all__ = ["OUTCOME_LAYOUT", "load", "new_estimator", "storable_parameters", "stored_like", "write_estimator"]
 
-OUTCOME = Layout(
+OUTCOME_LAYOUT = Layout(
     Outcome,
     arrays=["residuals"],
     header=["solver", "reason", "passes", "iterations", "converged"],

@@ -15,7 +15,7 @@ from eigenlens.model_file import Layout, pack, unpack
 
 __all__ = ["restore", "save"]
 
-MODEL = Layout(
+KDE_LAYOUT = Layout(
     KernelEstimate,
     arrays=["points", "weights", "bandwidth", "bounds", "scales"],
     header=["boundary", "tol"],
@@ -25,7 +25,7 @@ MODEL = Layout(
 def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted KernelDensity to `path`: its rows and bandwidths."""
     parameters = storable_parameters(estimator)
-    arrays, header = pack(estimator.model_, MODEL)
+    arrays, header = pack(estimator.model_, KDE_LAYOUT)
     header |= {
         "parameters": {name: v.tolist() if isinstance(v, np.ndarray) else v for name, v in parameters.items()},
         "kernel": estimator.model_.kernel.name,
@@ -35,7 +35,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
 
 def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
     """Return the estimator that `save` wrote."""
-    model = unpack(MODEL, arrays, header, kernel=SMOOTHING_KERNELS[header["kernel"]])
+    model = unpack(KDE_LAYOUT, arrays, header, kernel=SMOOTHING_KERNELS[header["kernel"]])
     estimator = new_estimator(cls, header, model.n_features)
     estimator._model, estimator._like = model, stored_like(header, model.points)
     return estimator

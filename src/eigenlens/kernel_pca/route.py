@@ -108,7 +108,8 @@ def choose_eigen_route(
 def _require(needed: int, budget: int, n: int, what: str, way: str) -> None:
     if needed > budget:
         raise ResourceError(
-            f"kernel PCA of n={n} rows needs {_gb(needed)} for {what}, and max_memory allows {_gb(budget)}",
+            f"allows {_gb(budget)}, and kernel PCA of n={n} rows needs {_gb(needed)} for {what}",
+            argument="max_memory",
             fix=f"use {way}more memory, or {{approximation}}, which needs little more than its landmarks",
             settings={"approximation": "rpcholesky"},
         )

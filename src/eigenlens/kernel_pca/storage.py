@@ -12,7 +12,7 @@ from scipy import sparse
 
 from eigenlens.arrays import Array, is_sparse, to_numpy
 from eigenlens.errors import ModelFileError
-from eigenlens.estimator.storage import OUTCOME, new_estimator, stored_like, write_estimator
+from eigenlens.estimator.storage import OUTCOME_LAYOUT, new_estimator, stored_like, write_estimator
 from eigenlens.kernel_pca.kernels import KERNELS, kernel_options
 from eigenlens.kernel_pca.kernels.base import Kernel
 from eigenlens.kernel_pca.kernels.fourier import FourierFeatures
@@ -21,7 +21,7 @@ from eigenlens.model_file import Layout, pack, unpack
 
 __all__ = ["kernel_from_dict", "kernel_to_dict", "restore", "save"]
 
-MODEL = Layout(
+KERNEL_PCA_LAYOUT = Layout(
     KernelComponents,
     arrays=["coefficients", "offset", "centre", "eigenvalues", "origin"],
     header=["centre_norm", "trace", "weight", "left_out"],
@@ -32,7 +32,7 @@ MODEL = Layout(
 def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted KernelPCA to `path`, whole or not at all."""
     model: KernelComponents = estimator.model_
-    (arrays, header), (residuals, outcome) = pack(model, MODEL), pack(estimator.solver_, OUTCOME)
+    (arrays, header), (residuals, outcome) = pack(model, KERNEL_PCA_LAYOUT), pack(estimator.solver_, OUTCOME_LAYOUT)
     header |= {
         "kernel": kernel_to_dict(model.kernel),
         "gamma": estimator.gamma_,
@@ -47,8 +47,8 @@ def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
     """Return the estimator that `save` wrote."""
     estimator = new_estimator(cls, header, header["n_features"])
     kernel, rows = kernel_from_dict(*header["kernel"]), _rows_from_arrays(arrays)
-    estimator.model_ = unpack(MODEL, arrays, header, kernel=kernel, rows=rows)
-    estimator.solver_, estimator._inverse = unpack(OUTCOME, arrays, header), {}
+    estimator.model_ = unpack(KERNEL_PCA_LAYOUT, arrays, header, kernel=kernel, rows=rows)
+    estimator.solver_, estimator._inverse = unpack(OUTCOME_LAYOUT, arrays, header), {}
     estimator._like = stored_like(header, estimator.model_.centre)
     estimator.gamma_, estimator.n_samples_, estimator._exact_fit = header["gamma"], header["n_samples"], header["exact"]
     return estimator

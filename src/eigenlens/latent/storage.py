@@ -13,21 +13,21 @@ from eigenlens.latent.n_components import Choice
 from eigenlens.missing.result import LatentFit
 from eigenlens.model_file import Layout, pack, unpack
 
-__all__ = ["LIKELIHOODS", "LINEAR_GAUSSIAN", "restore", "save"]
+__all__ = ["LIKELIHOODS_LAYOUT", "LINEAR_GAUSSIAN_LAYOUT", "restore", "save"]
 
-LINEAR_GAUSSIAN = Layout(LinearGaussian, arrays=["mean", "loadings", "noise"])
+LINEAR_GAUSSIAN_LAYOUT = Layout(LinearGaussian, arrays=["mean", "loadings", "noise"])
 
-FIT = Layout(
+LATENT_FIT_LAYOUT = Layout(
     LatentFit,
     arrays=["path", "constant"],
     header=[
         "loglik", "n_iter", "converged", "gap", "weight", "rows", "passes", "reason", "solver", "interrupted", "ended",
     ],
-    parts={"model": LINEAR_GAUSSIAN},
+    parts={"model": LINEAR_GAUSSIAN_LAYOUT},
     place="fit",
 )  # fmt: skip
 
-SELECTION = Layout(
+SELECTION_LAYOUT = Layout(
     Choice,
     arrays={"counts": "counts", "values": "criterion", "errors": "errors"},
     header=["rule", "k", "interrupted"],
@@ -35,7 +35,7 @@ SELECTION = Layout(
     as_list=True,
 )
 
-LIKELIHOODS = Layout(Likelihoods, header=["saturated", "independent", "exact"], place="others", as_list=True)
+LIKELIHOODS_LAYOUT = Layout(Likelihoods, header=["saturated", "independent", "exact"], place="others", as_list=True)
 
 
 def save(
@@ -44,7 +44,10 @@ def save(
     others: tuple[dict[str, Array], dict[str, Any]] = ({}, {}),
 ) -> None:
     """Write a fitted estimator to `path`; `others` are arrays and header entries that only some estimators have."""
-    (arrays, header), (criterion, selection) = pack(estimator._fitted, FIT), pack(estimator.selection_, SELECTION)
+    (arrays, header), (criterion, selection) = (
+        pack(estimator._fitted, LATENT_FIT_LAYOUT),
+        pack(estimator.selection_, SELECTION_LAYOUT),
+    )
     if estimator._turn is not None:
         arrays["turn"] = estimator._turn
     write_estimator(estimator, path, arrays | criterion | others[0], header | selection | others[1])
@@ -52,9 +55,9 @@ def save(
 
 def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
     """Return the estimator that `save` wrote."""
-    fit: LatentFit = unpack(FIT, arrays, header)
+    fit: LatentFit = unpack(LATENT_FIT_LAYOUT, arrays, header)
     mean = fit.model.mean
     estimator = new_estimator(cls, header, mean.size)
-    estimator._remember(fit, stored_like(header, mean), unpack(SELECTION, arrays, header))
+    estimator._remember(fit, stored_like(header, mean), unpack(SELECTION_LAYOUT, arrays, header))
     estimator._turn = arrays.get("turn")
     return estimator

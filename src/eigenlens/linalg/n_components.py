@@ -1,7 +1,7 @@
 """Rules for the number of principal components to keep, by name, and those that need the eigenvalues alone.
 
 n rows, d features; `values` are eigenvalues of the sample covariance (divisor n - 1), descending, all d or all
-min(n, d) of them unless a function says otherwise. X and a multiple of X have the same k by every rule.
+min(n, d) of them unless stated otherwise. X and a multiple of X have the same k by every rule.
 """
 
 from __future__ import annotations

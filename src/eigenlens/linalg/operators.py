@@ -31,7 +31,7 @@ __all__ = ["CentredRows", "Matrix", "SymmetricOperator"]
 COLUMN_BLOCK = 4096
 """Columns of a product XᵀU at a time."""
 
-PANEL_BYTES = 4 << 20
+CACHE_PANEL_BYTES = 4 << 20
 """The size of panels that stay in the cache between two uses."""
 
 MEAN_CHECK_ROWS = 16
@@ -202,7 +202,7 @@ class CentredRows:
         count, total = (n, float(n)) if weight is None else (int(np.count_nonzero(weight)), float(weight.sum()))
         mean, square = np.empty(self.size), np.empty(self.size)
         G, nowhere = np.zeros((n, n)), np.zeros(n)
-        step = int(np.clip(PANEL_BYTES * 8 // (8 * n), 256, 2 * COLUMN_BLOCK))
+        step = int(np.clip(CACHE_PANEL_BYTES * 8 // (8 * n), 256, 2 * COLUMN_BLOCK))
         for start in range(0, self.size, step):
             part = slice(start, min(start + step, self.size))
             with np.errstate(all="ignore"):
@@ -247,9 +247,8 @@ class CentredRows:
         if not (np.all(np.isfinite(columns.mean)) and np.all(np.isfinite(columns.square))):
             raise explain_nonfinite(self.source)
         if columns.rows < 2:
-            raise DataError(
-                f"X has n_samples={columns.rows}, but at least 2 rows with positive weight are needed for a variance"
-            )
+            what = f"has n_samples={columns.rows}, but at least 2 rows with positive weight are needed for a variance"
+            raise DataError(what, argument="X", fix="give more rows")
         if columns.weight <= 1.0:
             raise DataError(
                 f"sums to {columns.weight:g}, but a weight counts copies of its row, so the sum must exceed 1",
@@ -324,7 +323,7 @@ def _whitened(block: Block, mean: Array, R: Array) -> Moments:
 
 def _dense_panels(block: Block) -> Iterator[Block]:
     """Yield the rows of a block as dense float64 copies, one panel at a time."""
-    step = max(64, 4 * PANEL_BYTES // (8 * block.rows.shape[1]))
+    step = max(64, 4 * CACHE_PANEL_BYTES // (8 * block.rows.shape[1]))
     for start in range(0, block.rows.shape[0], step):
         part = slice(start, start + step)
         rows = _columns_of(block.rows[part], slice(None))
@@ -360,7 +359,7 @@ def _(rows: np.ndarray, weight: Array | None, base: Array, rest: Array, V: Array
     c, right = base.astype(rows.dtype), np.ascontiguousarray(V.T, dtype=rows.dtype)
     offset, shifted = (rest @ V).astype(rows.dtype)[:, None], bool(base.any())
     total, sums = np.zeros(right.shape), np.zeros(len(right))
-    step = max(64, 4 * PANEL_BYTES // (rows.dtype.itemsize * rows.shape[1]))
+    step = max(64, 4 * CACHE_PANEL_BYTES // (rows.dtype.itemsize * rows.shape[1]))
     for start in range(0, rows.shape[0], step):
         panel = rows[start : start + step] - c if shifted else rows[start : start + step]
         Y = right @ panel.T - offset  # (b, rows): short and wide products are the faster ones

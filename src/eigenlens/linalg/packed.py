@@ -10,7 +10,7 @@ import numpy as np
 
 from eigenlens.arrays import Array
 
-__all__ = ["apply_packed", "invert_packed", "packed_diagonal", "packed_size", "unpack"]
+__all__ = ["apply_packed", "invert_packed", "packed_diagonal", "packed_size", "unpack_symmetric"]
 
 MAX_SWEPT_SIZE = 32
 """Up to this k operations along n are faster; beyond, one LAPACK call per matrix is."""
@@ -26,7 +26,7 @@ def packed_diagonal(k: int) -> Array:
     return np.cumsum(np.arange(1, k + 1)) - 1
 
 
-def unpack(P: Array, k: int) -> Array:
+def unpack_symmetric(P: Array, k: int) -> Array:
     """Return packed triangles (p, n) as full matrices (n, k, k)."""
     rows, columns = np.tril_indices(k)
     A = np.empty((P.shape[1], k, k))
@@ -67,7 +67,7 @@ def invert_packed(P: Array, k: int) -> Array:
 
 def _invert_by_lapack(P: Array, k: int) -> Array:
     rows, columns = np.tril_indices(k)
-    A = unpack(P, k)
+    A = unpack_symmetric(P, k)
     L = np.linalg.cholesky(A)
     P[...] = np.linalg.inv(A)[:, rows, columns].T
     return np.asarray(2.0 * np.log(np.diagonal(L, axis1=1, axis2=2)).sum(axis=1))

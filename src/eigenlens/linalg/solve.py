@@ -22,9 +22,9 @@ from eigenlens.linalg.svd import svd
 
 __all__ = ["SOLVERS", "SpectralProblem", "choose_solver", "orthonormal_complement", "solve"]
 
-Solver = Callable[[CentredRows, Requested, float, np.random.Generator], Spectrum]
+SpectralSolver = Callable[[CentredRows, Requested, float, np.random.Generator], Spectrum]
 
-SOLVERS: dict[str, Solver] = {
+SOLVERS: dict[str, SpectralSolver] = {
     "covariance": covariance,
     "gram": gram,
     "svd": svd,
@@ -115,7 +115,7 @@ def choose_solver(problem: SpectralProblem) -> tuple[str, str]:
 def solve(
     rows: CentredRows,
     wanted: Requested,
-    solver: str | Solver = "auto",
+    solver: str | SpectralSolver = "auto",
     *,
     tol: float = 1e-9,
     rng: np.random.Generator | None = None,
@@ -141,7 +141,7 @@ def solve(
 
 
 def _run(
-    solver: str | Solver,
+    solver: str | SpectralSolver,
     rows: CentredRows,
     wanted: Requested,
     tol: float,

@@ -17,7 +17,7 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.densities.linear_gaussian import LinearGaussian
-from eigenlens.linalg.packed import apply_packed, packed_diagonal, packed_size, unpack
+from eigenlens.linalg.packed import apply_packed, packed_diagonal, packed_size, unpack_symmetric
 from eigenlens.missing.expectation import REFINED, Expected, Latent, Piece, Posterior, Rows
 from eigenlens.missing.units import Noise
 from eigenlens.native.incomplete_rows import latent_information, latent_turn
@@ -144,7 +144,7 @@ def _from_spreads(
     W, psi, k = model.loadings, np.asarray(model.noise), model.loadings.shape[1]
     V = W / psi[:, None]
     dV = way.loadings / psi[:, None] - V * way.log_psi[:, None]
-    K, dK = unpack(spread, k), unpack(turned, k)
+    K, dK = unpack_symmetric(spread, k), unpack_symmetric(turned, k)
     KdV, dKV = np.einsum("jab,jb->ja", K, dV), np.einsum("jab,jb->ja", dK, V)
     quadratic = np.einsum("ja,ja->j", W, 2.0 * KdV + dKV)
     return KdV + dKV, -way.log_psi * weight - quadratic
@@ -237,11 +237,11 @@ class Preconditioner:
     def __init__(self, information: Information, model: LinearGaussian, noise: Noise, by_log_psi: Array) -> None:
         W = model.loadings
         self._W, self._noise, k = W, noise, W.shape[1]
-        blocks = unpack(information.blocks, k)
+        blocks = unpack_symmetric(information.blocks, k)
         blocks[:, np.arange(k), np.arange(k)] += RIDGE * information.mean[:, None]
         self._blocks, self._mean = np.linalg.inv(blocks), information.mean
         self._log_psi = noise.gathered(information.noise) + np.abs(noise.gathered(by_log_psi))
-        lam, self._axes = np.linalg.eigh(unpack(information.latent[:, None], k)[0])
+        lam, self._axes = np.linalg.eigh(unpack_symmetric(information.latent[:, None], k)[0])
         self._lam, self._weight = np.maximum(lam, RIDGE * max(float(lam[-1]), 1e-300)), max(float(lam[-1]), 1e-300)
 
     def __call__(self, g: Array) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.densities.linear_gaussian import LinearGaussian
-from eigenlens.linalg.packed import unpack
+from eigenlens.linalg.packed import unpack_symmetric
 from eigenlens.missing.curvature import join, slopes, split
 from eigenlens.missing.expectation import Expected
 from eigenlens.missing.newton import Place, finish, place_of
@@ -128,12 +128,12 @@ def maximised(expected: Expected, model: LinearGaussian, noise: Noise) -> Linear
     k = W.shape[1]
     by_mean, by_loadings, by_log_psi = slopes(expected, model)
     right = np.column_stack([by_loadings, by_mean]) * psi[:, None]
-    normal = unpack(expected.outer, k + 1)
-    normal[:, :k, :k] += unpack(expected.spread, k)
+    normal = unpack_symmetric(expected.outer, k + 1)
+    normal[:, :k, :k] += unpack_symmetric(expected.spread, k)
     change = np.linalg.solve(normal, right[:, :, None])[:, :, 0]
     rest = psi * (2.0 * by_log_psi + N) - np.einsum("jq,jq->j", change, right)
     loadings = W + change[:, :k]
-    latent = unpack(expected.latent[:, None], k + 1)[0] / expected.weight
+    latent = unpack_symmetric(expected.latent[:, None], k + 1)[0] / expected.weight
     m = latent[:k, k]
     root = np.linalg.cholesky(latent[:k, :k] - np.outer(m, m))
     mean = model.mean + change[:, k] + loadings @ m

@@ -20,7 +20,7 @@ from eigenlens.arrays import Array, as_floats
 from eigenlens.data.source import Block
 from eigenlens.densities.base import distinct_patterns
 from eigenlens.densities.linear_gaussian import LinearGaussian, has_scattered_patterns
-from eigenlens.linalg.packed import apply_packed, invert_packed, packed_diagonal, packed_size, unpack
+from eigenlens.linalg.packed import apply_packed, invert_packed, packed_diagonal, packed_size, unpack_symmetric
 from eigenlens.missing.low_noise import Rotated, rotated
 from eigenlens.native.incomplete_rows import Frame, latent_compiled, latent_expected
 
@@ -299,5 +299,5 @@ def _by_numpy(piece: Piece, found: Latent, model: LinearGaussian) -> Expected:
 def _pulls(spread: Array, weight: Array, model: LinearGaussian) -> tuple[Array, Array]:
     """Σ w M⁻¹ v_j (d, k) and Σ w (1 − v_jᵀ M⁻¹ w_j) (d,); weight (d,) is Σ w of the rows that observe a column."""
     V = model.loadings / np.asarray(model.noise)[:, None]
-    pull = np.einsum("jab,jb->ja", unpack(spread, V.shape[1]), V)
+    pull = np.einsum("jab,jb->ja", unpack_symmetric(spread, V.shape[1]), V)
     return pull, weight - np.einsum("ja,ja->j", pull, model.loadings)

@@ -148,7 +148,8 @@ def observed_columns(source: Source, progress: Progress | None = None) -> Column
     empty = np.flatnonzero(observed.weight == 0.0)
     if empty.size:
         name = source.names[empty[0]] if source.names else int(empty[0])
-        raise DataError(f"column {name!r} of X has no observed entry (NaN in every row); leave it out.")
+        what, settings = f"column {name!r} of X has no observed entry (NaN in every row)", {"drop": [str(name)]}
+        raise DataError(what, columns=[str(name)], fix="leave it out", settings=settings)
     return observed
 
 

@@ -17,9 +17,9 @@ from eigenlens.stats.moments import ColumnMoments, Moments
 
 __all__ = ["restore", "save"]
 
-SAME = ("loglik", "n_iter", "converged", "interrupted", "weight", "rows", "parameters", "empty")
+UNCHANGED_NAMES = ("loglik", "n_iter", "converged", "interrupted", "weight", "rows", "parameters", "empty")
 
-FIT = Layout(
+MIXTURE_FIT_LAYOUT = Layout(
     MixtureFit,
     arrays={"path": "path", "clamped": "held", "constant": "constant"},
     header={"remaining_gain": "gap"}
@@ -29,7 +29,7 @@ FIT = Layout(
     place="fit",
 )
 
-MOMENTS = {
+MOMENTS_LAYOUTS = {
     True: Layout(Moments, arrays=["weight", "mean", "scatter"], prefix="moments."),
     False: Layout(ColumnMoments, arrays=["weight", "mean", "square"], prefix="moments."),
 }
@@ -39,10 +39,10 @@ MOMENTS = {
 def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted mixture to `path`, with the moments with which `partial_fit` can go on."""
     fit, structure, chunks = estimator._fitted, estimator._structure, estimator._chunks
-    arrays, header = pack(fit, FIT)
+    arrays, header = pack(fit, MIXTURE_FIT_LAYOUT)
     arrays |= {"weights": fit.model.weights, "means": fit.model.means} | structure.arrays(fit.model.components)
     if chunks is not None:
-        arrays |= pack(chunks.moments, MOMENTS[structure.joint])[0]
+        arrays |= pack(chunks.moments, MOMENTS_LAYOUTS[structure.joint])[0]
     header |= {
         "parameters": _parameters(estimator),
         "structure": structure_name(structure),  # parameters may have been set since the fit
@@ -65,9 +65,9 @@ def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
     structure = make_structure(*header.get("structure", (estimator.covariance_type, estimator.n_factors)))
     model = Mixture(arrays["weights"], structure.components(means, arrays))
     lost = tuple(LostComponent(tuple(mean), step) for mean, step in header["lost"])
-    fit = unpack(FIT, arrays, header, model=model, lost=lost)
+    fit = unpack(MIXTURE_FIT_LAYOUT, arrays, header, model=model, lost=lost)
     chunks = None
     if header["chunks"]:
-        chunks = OnlineFit(fit, unpack(MOMENTS[structure.joint], arrays, header), header["chunks"])
+        chunks = OnlineFit(fit, unpack(MOMENTS_LAYOUTS[structure.joint], arrays, header), header["chunks"])
     estimator._remember(fit, structure, stored_like(header, means), chunks)
     return estimator

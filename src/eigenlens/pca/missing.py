@@ -117,9 +117,8 @@ def _require_columns(observed: ColumnMoments, source: Source) -> None:
     empty = np.flatnonzero(observed.weight == 0.0)
     if empty.size:
         name = source.names[empty[0]] if source.names else int(empty[0])
-        raise DataError(
-            f"column {name!r} of X has no observed entry (NaN in every row)", columns=[str(name)], fix="leave it out"
-        )
+        what, settings = f"column {name!r} of X has no observed entry (NaN in every row)", {"drop": [str(name)]}
+        raise DataError(what, columns=[str(name)], fix="leave it out", settings=settings)
     if not np.any(observed.square > 0.0):
         raise DataError("X has no variance: the observed entries of every column are equal, so there is nothing to fit")
 

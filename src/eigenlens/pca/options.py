@@ -20,13 +20,13 @@ from eigenlens.pca.missing import fit_pca_missing
 __all__ = ["MISSING_VALUE_METHODS", "check_pca_options", "rows_with_entries", "warn_about_pca"]
 
 MISSING_VALUE_METHODS = {"raise": fit_pca, "em": fit_pca_missing}
-"""What to do with NaN, by name: raise an error, or fit the observed entries by maximum likelihood."""
+"""Treatments of NaN by name: raise an error, or fit the observed entries by maximum likelihood."""
 
 EARLY_STOP_ADVICE = {
     "max_iter": "; divide columns of very different sizes by their standard deviations (standardize=True), or choose "
     "fewer components",
 }
-"""What to do about an iteration that ended early, by the reason."""
+"""Advice on an iteration that ended early, by the reason."""
 
 
 def check_pca_options(estimator: Any, source: Source, rows_known: bool = True) -> tuple[Any, dict[str, Any]]:

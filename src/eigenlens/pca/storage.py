@@ -6,14 +6,14 @@ import os
 from typing import Any
 
 from eigenlens.arrays import Array
-from eigenlens.estimator.storage import OUTCOME, new_estimator, stored_like, write_estimator
+from eigenlens.estimator.storage import OUTCOME_LAYOUT, new_estimator, stored_like, write_estimator
 from eigenlens.model_file import Layout, pack, unpack
 from eigenlens.pca.model import PrincipalComponents
 from eigenlens.stats.moments import Moments
 
 __all__ = ["restore", "save"]
 
-MODEL = Layout(
+PCA_LAYOUT = Layout(
     PrincipalComponents,
     arrays=["mean", "scale", "components", "variances", "column_variances"],
     header=["total", "weight"],
@@ -22,7 +22,7 @@ MODEL = Layout(
 
 def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted PCA to `path`, with its moments if it has them; their mean and weight are the model's."""
-    (arrays, header), (residuals, outcome) = pack(estimator.model_, MODEL), pack(estimator.solver_, OUTCOME)
+    (arrays, header), (residuals, outcome) = pack(estimator.model_, PCA_LAYOUT), pack(estimator.solver_, OUTCOME_LAYOUT)
     header |= {"n_samples": estimator.n_samples_}
     moments: Moments | None = estimator._moments
     if moments is not None:
@@ -32,9 +32,9 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
 
 def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
     """Return the estimator that `save` wrote."""
-    model = unpack(MODEL, arrays, header)
+    model = unpack(PCA_LAYOUT, arrays, header)
     estimator = new_estimator(cls, header, model.mean.size)
-    estimator._model, estimator._outcome, estimator._fitted_source = model, unpack(OUTCOME, arrays, header), None
+    estimator._model, estimator._outcome, estimator._fitted_source = model, unpack(OUTCOME_LAYOUT, arrays, header), None
     estimator._like, estimator.n_samples_, estimator._moments = (
         stored_like(header, model.mean),
         header["n_samples"],

@@ -24,7 +24,7 @@ from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.errors import OptionError
 from eigenlens.estimator.storage import new_estimator, storable_parameters, stored_like, write_estimator
 from eigenlens.latent.families import FactorFamily, PPCAFamily
-from eigenlens.latent.storage import LINEAR_GAUSSIAN
+from eigenlens.latent.storage import LINEAR_GAUSSIAN_LAYOUT
 from eigenlens.model_file import Layout, arrays_under, pack, unpack
 
 __all__ = ["STORED_DENSITIES", "STORED_FAMILIES", "StoredDensity", "restore", "save"]
@@ -78,18 +78,18 @@ class StoredDensity:
     unpack: Callable[[dict[str, Array], Any], Any]
 
 
-IN_COLUMNS = Layout(InColumns, arrays=["columns", "mean", "variances"])
+IN_COLUMNS_LAYOUT = Layout(InColumns, arrays=["columns", "mean", "variances"])
 
 
 def _pack_in_columns(density: InColumns) -> tuple[dict[str, Array], Any]:
     kind, parts, about = _pack_density(density.density)
-    arrays = pack(density, IN_COLUMNS)[0]
+    arrays = pack(density, IN_COLUMNS_LAYOUT)[0]
     return arrays | {f"density.{name}": array for name, array in parts.items()}, [kind, about]
 
 
 def _unpack_in_columns(arrays: dict[str, Array], about: Any) -> Any:
     inner = _unpack_density(about[0], arrays_under("density", arrays), about[1])
-    return unpack(IN_COLUMNS, arrays, {}, density=inner)
+    return unpack(IN_COLUMNS_LAYOUT, arrays, {}, density=inner)
 
 
 def _pack_gaussian(density: Gaussian) -> tuple[dict[str, Array], Any]:
@@ -109,8 +109,8 @@ STORED_DENSITIES: dict[str, StoredDensity] = {
     "Gaussian": StoredDensity(Gaussian, _pack_gaussian, _unpack_gaussian),
     "LinearGaussian": StoredDensity(
         LinearGaussian,
-        lambda density: (pack(density, LINEAR_GAUSSIAN)[0], None),
-        lambda arrays, about: unpack(LINEAR_GAUSSIAN, arrays, {}),
+        lambda density: (pack(density, LINEAR_GAUSSIAN_LAYOUT)[0], None),
+        lambda arrays, about: unpack(LINEAR_GAUSSIAN_LAYOUT, arrays, {}),
     ),
 }
 """Kinds of frozen densities by their name in a file; every other density is an estimator with a file of its own."""

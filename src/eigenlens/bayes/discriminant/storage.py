@@ -12,14 +12,14 @@ from eigenlens.bayes.discriminant.fit import FisherRule, gaussian_classes
 from eigenlens.bayes.storage import pack_classes, restore_classes
 from eigenlens.densities.covariance import Covariance, Diagonal, Full, Spherical
 from eigenlens.densities.covariance_axes import Axes
-from eigenlens.estimator.storage import OUTCOME, new_estimator, stored_like, write_estimator
+from eigenlens.estimator.storage import OUTCOME_LAYOUT, new_estimator, stored_like, write_estimator
 from eigenlens.model_file import Layout, arrays_under, pack, unpack
 
 __all__ = ["STORED_COVARIANCES", "StoredCovariance", "restore", "save"]
 
-AXES = Layout(Axes, arrays={"scale": "scale", "axes": "axes", "variances_along": "along", "rest": "rest"})
+AXES_LAYOUT = Layout(Axes, arrays={"scale": "scale", "axes": "axes", "variances_along": "along", "rest": "rest"})
 
-DIRECT = replace(OUTCOME, arrays=())
+DIRECT_OUTCOME_LAYOUT = replace(OUTCOME_LAYOUT, arrays=())
 """The outcome of a solver that has no residuals."""
 
 POOLED, OWN = "covariance", "covariance{}"
@@ -36,7 +36,9 @@ class StoredCovariance:
 
 
 STORED_COVARIANCES: dict[str, StoredCovariance] = {
-    "axes": StoredCovariance(Axes, lambda C: pack(C, AXES)[0], lambda arrays, d: unpack(AXES, arrays, {})),
+    "axes": StoredCovariance(
+        Axes, lambda C: pack(C, AXES_LAYOUT)[0], lambda arrays, d: unpack(AXES_LAYOUT, arrays, {})
+    ),
     "full": StoredCovariance(Full, lambda C: {"": C.matrix()}, lambda arrays, d: Full(arrays[""])),
     "diagonal": StoredCovariance(Diagonal, lambda C: {"": C.variances}, lambda arrays, d: Diagonal(arrays[""])),
     "spherical": StoredCovariance(
@@ -56,25 +58,25 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     arrays, header = pack_classes(estimator)
     arrays |= {"means": model.means, "amounts": amounts}
     for name, covariance in covariances.items():
-        parts = pack(covariance, AXES)[0] if isinstance(covariance, Axes) else {"entries": covariance.matrix()}
+        parts = pack(covariance, AXES_LAYOUT)[0] if isinstance(covariance, Axes) else {"entries": covariance.matrix()}
         arrays |= {f"{name}.{part}": array for part, array in parts.items()}
-    write_estimator(estimator, path, arrays, header | pack(estimator.solver_, DIRECT)[1])
+    write_estimator(estimator, path, arrays, header | pack(estimator.solver_, DIRECT_OUTCOME_LAYOUT)[1])
 
 
 def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
     """Return the estimator that `save` wrote."""
     prior, means = arrays["prior"], arrays["means"]
     if f"{POOLED}.axes" in arrays:
-        model: Any = FisherRule(prior, means, unpack(AXES, arrays_under(POOLED, arrays), {}))
+        model: Any = FisherRule(prior, means, unpack(AXES_LAYOUT, arrays_under(POOLED, arrays), {}))
     else:
         model = gaussian_classes(prior, means, [_own_covariance(arrays, c) for c in range(len(means))])
     estimator = new_estimator(cls, header, means.shape[1])
     restore_classes(estimator, arrays, header)
     estimator._made, estimator._moments = (model, arrays["amounts"]), None
-    estimator._like, estimator.solver_ = stored_like(header, means), unpack(DIRECT, arrays, header)
+    estimator._like, estimator.solver_ = stored_like(header, means), unpack(DIRECT_OUTCOME_LAYOUT, arrays, header)
     return estimator
 
 
 def _own_covariance(arrays: dict[str, Array], c: int) -> Any:
     parts = arrays_under(OWN.format(c), arrays)
-    return Full(parts["entries"]) if "entries" in parts else unpack(AXES, parts, {})
+    return Full(parts["entries"]) if "entries" in parts else unpack(AXES_LAYOUT, parts, {})

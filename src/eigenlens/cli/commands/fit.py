@@ -11,7 +11,6 @@ from typing import Annotated, Any
 import typer
 
 from eigenlens.catalogue import MODELS, page_of
-from eigenlens.cli.commands.report import require_page, write_report
 from eigenlens.cli.errors import fail
 from eigenlens.cli.input_files import require_files
 from eigenlens.cli.model_options import ModelOptions, commands, find_model, joined, keeps_rows, unfitted_model
@@ -51,6 +50,7 @@ def fit(
     Empty cells and those of --na are missing values: {incomplete} and pca --missing em fit the observed entries.
     """
     require_files(files)
+    from eigenlens.cli.commands.report import require_page
     from eigenlens.cli.input_table import read_table
     from eigenlens.cli.output_files import check_target
     from eigenlens.cli.session import session
@@ -161,6 +161,7 @@ def _write_outputs(
     page: Path | None,
     reading: ReadingOptions,
 ) -> None:
+    from eigenlens.cli.commands.report import write_report
     from eigenlens.cli.output_files import write_files
 
     def draw(path: Path) -> None:

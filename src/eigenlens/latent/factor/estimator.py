@@ -352,14 +352,14 @@ class FactorAnalysis(LatentGaussian):
         check_is_fitted(self)
         if self._fitted.moments is not None:
             self._likelihoods(None, None)
-        arrays, header = pack(self._others, latent_files.LIKELIHOODS)
+        arrays, header = pack(self._others, latent_files.LIKELIHOODS_LAYOUT)
         latent_files.save(self, path, (arrays | {"scale": self._scale}, header))
 
     @classmethod
     def _restored(cls, arrays: dict[str, Array], header: dict[str, Any]) -> Self:
         restored: Self = latent_files.restore(cls, arrays, header)
         restored._scale = arrays["scale"]
-        restored._others = unpack(latent_files.LIKELIHOODS, arrays, header)
+        restored._others = unpack(latent_files.LIKELIHOODS_LAYOUT, arrays, header)
         return restored
 
 

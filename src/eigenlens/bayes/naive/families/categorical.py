@@ -327,7 +327,7 @@ class CategoricalFactor(Factor):
             if reason == "text" and max(MANY_CATEGORIES, total / 2.0) < L:
                 yield (
                     f"column {field.name!r} has {L} categories in {total:g} rows, like names of rows, which say "
-                    "nothing about other rows: leave it out (of a scan by id= or drop=)."
+                    "nothing about other rows: drop it, or read it as the id of the rows."
                 )
 
     def check_more(self, statistics: CategoryCounts, fields: tuple[Field, ...], chosen: Sequence[str]) -> None:

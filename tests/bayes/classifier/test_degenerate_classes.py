@@ -1,4 +1,4 @@
-"""`BayesClassifier` where the density of a class has no maximum: what it is given, its laws, files and errors."""
+"""`BayesClassifier` where the density of a class has no maximum: its fallbacks, laws, files and errors."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def single():
 
 
 def flat():
-    """One column has one value in class 1."""
+    """One column is constant in class 1."""
     X, y = data()
     X[y == 1, 2] = 4.0
     return X, y
@@ -81,27 +81,27 @@ def log_normal(X, mean, C):
     return -0.5 * (len(mean) * np.log(2 * np.pi) + np.linalg.slogdet(C)[1] + np.sum(Z**2, axis=0))
 
 
-def told(model, *arguments, **options):
+def fit_and_warn(model, *arguments, **options):
     """The fitted model and its one warning."""
     with pytest.warns(DataWarning) as caught:
         model.fit(*arguments, **options)
-    said = [str(warning.message) for warning in caught if "Heywood" not in str(warning.message)]
-    assert len(said) == 1, said
-    return model, said[0]
+    message = [str(warning.message) for warning in caught if "Heywood" not in str(warning.message)]
+    assert len(message) == 1, message
+    return model, message[0]
 
 
-# ---- what a class is given ----------------------------------------------------------------------------------
+# ---- fallbacks of a class ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", [name for name in DENSITIES if name not in ("diagonal", "spherical")])
 def test_a_class_of_one_row_is_a_gaussian_with_the_covariance_within_all(name):
     X, y = single()
-    found, said = told(BayesClassifier(DENSITIES[name]), X, y)
+    found, message = fit_and_warn(BayesClassifier(DENSITIES[name]), X, y)
     twin = multivariate_normal(X[5], pooled(X, y)).logpdf(X)
     assert_allclose(found.predict_joint_log_proba(X)[:, 3], twin + np.log(1 / 120), rtol=1e-9)
-    assert "class 9 of 1 row: too little spread" in said
-    assert "covariance within all classes; give such classes more rows" in said
-    assert "more rows" in said
+    assert "class 9 of 1 row: too little spread" in message
+    assert "covariance within all classes; give such classes more rows" in message
+    assert "more rows" in message
     assert np.all(np.isfinite(found.predict_proba(X)))
     # The other classes are what they are without the one.
     with warnings.catch_warnings():
@@ -115,7 +115,7 @@ def test_families_lend_within_their_structure():
     X, y = single()
     S = pooled(X, y)
     for name, C in (("diagonal", np.diag(S.diagonal())), ("spherical", np.eye(4) * S.diagonal().mean())):
-        found, _ = told(BayesClassifier(DENSITIES[name]), X, y)
+        found, _ = fit_and_warn(BayesClassifier(DENSITIES[name]), X, y)
         twin = multivariate_normal(X[5], C).logpdf(X)
         assert_allclose(found.predict_joint_log_proba(X)[:, 3], twin + np.log(1 / 120), rtol=1e-9)
         assert found.densities_[3].fitted is None  # it is no maximum, so it has no standard errors
@@ -124,9 +124,9 @@ def test_families_lend_within_their_structure():
 @pytest.mark.parametrize("name", ["full", "diagonal", "gaussian", "mixture", "silverman", "plug-in", "box", "factor"])
 def test_a_column_of_one_value_has_the_variance_within_all_classes(name):
     X, y = flat()
-    found, said = told(BayesClassifier(DENSITIES[name]), X, y)
-    assert "class 1 of 40 rows is constant in column 2" in said
-    assert f"its {type(DENSITIES[name]).__name__} is that of the other columns" in said
+    found, message = fit_and_warn(BayesClassifier(DENSITIES[name]), X, y)
+    assert "class 1 of 40 rows is constant in column 2" in message
+    assert f"its {type(DENSITIES[name]).__name__} is that of the other columns" in message
     others = [0, 1, 3]
     alone = BayesClassifier(DENSITIES[name]).fit(X[:, others], y).predict_joint_log_proba(X[:, others])[:, 1]
     column = norm(4.0, np.sqrt(pooled(X, y)[2, 2])).logpdf(X[:, 2])
@@ -149,8 +149,8 @@ def test_densities_that_can_do_with_a_column_of_one_value_are_left_alone():
 def test_rows_that_fill_too_few_dimensions():
     X, y = data()
     X[y == 2] = X[y == 2][:, [0, 1, 2, 0]]  # the last column follows from the first
-    found, said = told(BayesClassifier(GaussianFamily()), X, y)
-    assert "class 2 of 40 rows: too little spread for a GaussianFamily" in said
+    found, message = fit_and_warn(BayesClassifier(GaussianFamily()), X, y)
+    assert "class 2 of 40 rows: too little spread for a GaussianFamily" in message
     twin = multivariate_normal(X[y == 2].mean(axis=0), pooled(X, y)).logpdf(X)
     assert_allclose(found.predict_joint_log_proba(X)[:, 2], twin + np.log(1 / 3), rtol=1e-9)
 
@@ -158,13 +158,13 @@ def test_rows_that_fill_too_few_dimensions():
 def test_latent_families_are_lent_what_others_are():
     X, y = flat()
     y = np.where(np.arange(len(y)) == 5, 9, y)
-    found, said = told(BayesClassifier(FactorFamily(1)), X, y)
-    assert "class 1 of 40 rows is constant in column 2" in said
-    assert "class 9 of 1 row" in said
+    found, message = fit_and_warn(BayesClassifier(FactorFamily(1)), X, y)
+    assert "class 1 of 40 rows is constant in column 2" in message
+    assert "class 9 of 1 row" in message
     assert_allclose(found.densities_[1].covariance().diagonal()[2], pooled(X, y)[2, 2], rtol=1e-6)
     within = FactorFamily(1).estimate(Moments(1.0, X[5], pooled(X, y)))
     assert_allclose(found.predict_joint_log_proba(X)[:, 3], within.log_density(X) - np.log(120), rtol=1e-8)
-    one, _ = told(BayesClassifier(PPCAFamily(1)), *single())
+    one, _ = fit_and_warn(BayesClassifier(PPCAFamily(1)), *single())
     within = PPCAFamily(1).estimate(Moments(1.0, X[5], pooled(*single())))
     assert_allclose(one.predict_joint_log_proba(X)[:, 3], within.log_density(X) - np.log(120), rtol=1e-8)
 
@@ -174,7 +174,7 @@ def test_columns_that_no_class_varies_in_are_held_at_a_floor(name):
     X, y = data()
     X[:, 1] = y * 2.0
     kept = [0, 2, 3]
-    found, _ = told(BayesClassifier(DENSITIES[name]), X, y)
+    found, _ = fit_and_warn(BayesClassifier(DENSITIES[name]), X, y)
     assert_array_equal(found.predict(X), y)
     column = norm(2.0, np.sqrt(FLOOR * X[:, 1].var())).logpdf(X[:, 1])
     alone = BayesClassifier(DENSITIES[name]).fit(X[:, kept], y).predict_joint_log_proba(X[:, kept])[:, 1]
@@ -185,8 +185,8 @@ def test_columns_that_no_class_varies_in_are_held_at_a_floor(name):
 def test_columns_that_are_constant_in_all_rows_are_left_out(name):
     X, y = data()
     wide = np.insert(X, [1, 3], [7.0, -2.0], axis=1)
-    found, said = told(BayesClassifier(DENSITIES[name]), pd.DataFrame(wide, columns=list("abcdef")), y)
-    assert said == "columns 'b', 'e' are constant in all rows and left out."
+    found, message = fit_and_warn(BayesClassifier(DENSITIES[name]), pd.DataFrame(wide, columns=list("abcdef")), y)
+    assert message == "columns 'b', 'e' are constant in all rows and left out."
     plain = BayesClassifier(DENSITIES[name]).fit(X, y).predict_joint_log_proba(X)
     other = pd.DataFrame(wide + np.array([0, 5, 0, 0, -9, 0]), columns=list("abcdef"))  # what they are says nothing
     assert_allclose(found.predict_joint_log_proba(other), plain, rtol=1e-10)
@@ -199,8 +199,12 @@ def test_everything_at_once(name, tmp_path):
     X, y = flat()
     y = np.where(np.arange(len(y)) == 5, 9, y)
     X = np.insert(X, 0, 1.0, axis=1)
-    found, said = told(BayesClassifier(DENSITIES[name]), pd.DataFrame(X, columns=list("abcde")), y)
-    assert said.index("column 'a' is constant") < said.index("constant in column 'd'") < said.index("class 9 of 1 row")
+    found, message = fit_and_warn(BayesClassifier(DENSITIES[name]), pd.DataFrame(X, columns=list("abcde")), y)
+    assert (
+        message.index("column 'a' is constant")
+        < message.index("constant in column 'd'")
+        < message.index("class 9 of 1 row")
+    )
     twin = multivariate_normal(X[5, 1:], pooled(X[:, 1:], y)).logpdf(X[:, 1:])
     assert_allclose(found.predict_joint_log_proba(pd.DataFrame(X, columns=list("abcde")))[:, 3], twin - np.log(120))
     found.save(tmp_path / "model")
@@ -210,14 +214,14 @@ def test_everything_at_once(name, tmp_path):
 
 def test_more_columns_than_rows():
     X, y = data(n=30, d=40)
-    found, said = told(BayesClassifier(GaussianFamily()), X, y)
-    assert "clamped at 1e-08 of the variances of all rows as it is singular too" in said
+    found, message = fit_and_warn(BayesClassifier(GaussianFamily()), X, y)
+    assert "clamped at 1e-08 of the variances of all rows as it is singular too" in message
     C = pooled(X, y) + np.diag(FLOOR * X.var(axis=0))
     twin = log_normal(X, X[y == 0].mean(axis=0), C)
     assert_allclose(found.predict_joint_log_proba(X)[:, 0], twin + np.log(1 / 3), rtol=1e-6)
     # By the products of the rows, where no matrix of columns is made.
     one = np.where(np.arange(30) == 0, 9, y)
-    wide, _ = told(BayesClassifier(PCA(1)), X, one)
+    wide, _ = fit_and_warn(BayesClassifier(PCA(1)), X, one)
     C = pooled(X, one) + np.diag(FLOOR * X.var(axis=0))
     assert_allclose(wide.predict_joint_log_proba(X[:1])[0, 3], log_normal(X[:1], X[0], C)[0] - np.log(30))
 
@@ -253,13 +257,13 @@ def test_units_and_the_order_of_columns_change_nothing(name, rows):
 def test_partial_fit_is_exact(name, rows):
     X, y = rows()
     X = np.insert(X, 2, 6.0, axis=1)
-    whole, said = told(BayesClassifier(DENSITIES[name]), X, y)
+    whole, message = fit_and_warn(BayesClassifier(DENSITIES[name]), X, y)
     parts = BayesClassifier(DENSITIES[name])
     for part in np.array_split(np.argsort(y, kind="stable"), 4):
         parts.partial_fit(X[part], y[part], classes=np.unique(y))
     with pytest.warns(DataWarning) as caught:
         found = parts.predict_log_proba(X)
-    assert [str(warning.message) for warning in caught] == [said]
+    assert [str(warning.message) for warning in caught] == [message]
     assert_allclose(found, whole.predict_log_proba(X), rtol=1e-8, atol=1e-8)
     rng = np.random.default_rng(3)
     more, labels = rng.standard_normal((40, 5)) + X.mean(axis=0), np.repeat(np.unique(y)[-2:], 20)
@@ -314,12 +318,12 @@ def test_a_file_of_classes_that_all_have_the_covariance_within(tmp_path):
     assert_array_equal(again.predict_log_proba(X), found.predict_log_proba(X))
 
 
-# ---- gaps ---------------------------------------------------------------------------------------------------
+# ---- missing values -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.filterwarnings("ignore::eigenlens.DataWarning")
 @pytest.mark.parametrize("name", ["full", "silverman", "ppca", "factor"])
-def test_gaps_in_rows_to_be_classified(name):
+def test_missing_values_in_rows_to_be_classified(name):
     X, y = flat()
     X = np.insert(X, 0, 2.0, axis=1)
     y = np.where(np.arange(len(y)) == 5, 9, y)
@@ -337,55 +341,55 @@ def test_gaps_in_rows_to_be_classified(name):
     assert_allclose(found.predict_proba(Z)[2], 0.25)
 
 
-def test_gaps_in_fit_beside_a_class_of_one_row():
+def test_incomplete_rows_in_fit_beside_a_class_of_one_row():
     X, y = single()
-    gaps = X.copy()
-    gaps[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
-    gaps[5] = X[5]
+    Z = X.copy()
+    Z[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
+    Z[5] = X[5]
     for density in (ProbabilisticPCA(1), GaussianMixture(1, n_init=1)):
-        found, said = told(BayesClassifier(density), gaps, y)
-        assert "class 9 of 1 row" in said
-        assert np.all(np.isfinite(found.predict_proba(gaps)))
+        found, message = fit_and_warn(BayesClassifier(density), Z, y)
+        assert "class 9 of 1 row" in message
+        assert np.all(np.isfinite(found.predict_proba(Z)))
         near = multivariate_normal(X[5], pooled(X, y)).logpdf(X) - np.log(120)
         assert_allclose(found.predict_joint_log_proba(X)[:, 3], near, atol=3.0)  # a tenth of the entries less
-    family, _ = told(BayesClassifier(GaussianFamily()), gaps, y)
+    family, _ = fit_and_warn(BayesClassifier(GaussianFamily()), Z, y)
     assert_allclose(family.predict_joint_log_proba(X)[:, 3], near, atol=3.0)
 
 
 @pytest.mark.filterwarnings("ignore::eigenlens.DataWarning")
-def test_gaps_in_fit_of_columns_of_one_value():
+def test_missing_values_in_fit_of_constant_columns():
     X, y = flat()
-    gaps = X.copy()
-    gaps[np.random.default_rng(0).random(X.shape) < 0.05] = np.nan
+    Z = X.copy()
+    Z[np.random.default_rng(0).random(X.shape) < 0.05] = np.nan
     for name in ("full", "diagonal", "factor", "silverman"):
-        found = BayesClassifier(DENSITIES[name]).fit(gaps, y)
+        found = BayesClassifier(DENSITIES[name]).fit(Z, y)
         assert np.all(np.isfinite(found.predict_log_proba(X)[:, 1]))
         assert found.score(X, y) > 0.7
 
 
-def test_gaps_in_fit_of_rows_that_fill_too_few_dimensions():
+def test_incomplete_rows_in_fit_that_fill_too_few_dimensions():
     X, y = data()
     X[y == 2] = X[y == 2][:, [0, 1, 2, 0]]
     X = np.insert(X, 0, 2.0, axis=1)
-    gaps = X.copy()
-    gaps[::7, 2] = np.nan
-    found, said = told(BayesClassifier(GaussianFamily()), gaps, y)
-    assert "column 0 is constant in all rows" in said
-    assert "class 2 of 40 rows: too little spread" in said
+    Z = X.copy()
+    Z[::7, 2] = np.nan
+    found, message = fit_and_warn(BayesClassifier(GaussianFamily()), Z, y)
+    assert "column 0 is constant in all rows" in message
+    assert "class 2 of 40 rows: too little spread" in message
     near = multivariate_normal(X[y == 2, 1:].mean(axis=0), pooled(X, y)[1:, 1:]).logpdf(X[:, 1:]) - np.log(3)
     assert_allclose(found.predict_joint_log_proba(X)[:, 2], near, rtol=0.1)
 
 
 @pytest.mark.parametrize("name", ["full", "factor family", "diagonal"])
-def test_a_column_of_one_value_with_gaps_is_lent_the_variance_of_what_is_there(name):
+def test_a_constant_column_with_missing_values_has_the_pooled_variance_of_the_observed_entries(name):
     X, y = flat()
     X[y == 1, 2] = 3.3  # no short number: rounding shows
     X[::9, 2] = X[1::9, 0] = np.nan
     X = np.insert(X, 1, 7.0, axis=1)
     density = {"factor family": FactorFamily(1)} | DENSITIES
-    found, said = told(BayesClassifier(density[name]), X, y)
-    assert "class 1 of 40 rows is constant in column 3" in said
-    assert "too little spread" not in said
+    found, message = fit_and_warn(BayesClassifier(density[name]), X, y)
+    assert "class 1 of 40 rows is constant in column 3" in message
+    assert "too little spread" not in message
     column = [X[y == c, 3][~np.isnan(X[y == c, 3])] for c in range(3)]
     near = sum(np.sum((x - x.mean()) ** 2) for x in column) / sum(map(len, column))
     drawn = found.sample(6000, random_state=0)
@@ -420,22 +424,22 @@ def test_sparse_rows_whose_column_varies_by_rounding_alone(model):
     assert_allclose(model.fit(sp.csr_matrix(X), y).predict_log_proba(X), dense, rtol=1e-6, atol=1e-6)
 
 
-# ---- what is said -------------------------------------------------------------------------------------------
+# ---- warnings -----------------------------------------------------------------------------------------------
 
 
-def test_what_several_classes_have_in_common_is_told_once_with_names():
+def test_what_several_classes_have_in_common_is_warned_of_once_with_names():
     X, y = data()
     X[y < 2, 1] = 3.0
     X[y == 2, 3] = 1.0
     frame = pd.DataFrame(X, columns=["height", "width", "depth", "age"])
-    _, said = told(BayesClassifier(ProbabilisticPCA(1)), frame, y)
-    assert said == (
+    _, message = fit_and_warn(BayesClassifier(ProbabilisticPCA(1)), frame, y)
+    assert message == (
         "class 0 (40 rows): 1 of 4 columns are constant ('width'); they count as columns without noise, so leave them "
         "out. Similar warnings apply to class 1 (40 rows), class 2 (40 rows)."
     )
 
 
-def test_warnings_that_differ_are_told_apart_and_at_the_line_that_asked():
+def test_warnings_that_differ_stay_apart_and_at_the_line_that_asked():
     X, y = data()
     X[y == 1, 1] = 3.0
 
@@ -448,10 +452,10 @@ def test_warnings_that_differ_are_told_apart_and_at_the_line_that_asked():
     X[:, 0] += np.where(y == 2, -1e3, 1e3)
     with pytest.warns(DataWarning) as caught:
         BayesClassifier(Talking(1)).fit(X, y)
-    said = [str(warning.message) for warning in caught]
-    assert said[0].startswith("class 1 (40 rows): 1 of 4 columns are constant (1)")
-    assert said[1] == "class 2 (40 rows): something else."
-    assert len(said) == 2
+    message = [str(warning.message) for warning in caught]
+    assert message[0].startswith("class 1 (40 rows): 1 of 4 columns are constant (1)")
+    assert message[1] == "class 2 (40 rows): something else."
+    assert len(message) == 2
     assert {warning.filename for warning in caught} == {__file__}
 
 
@@ -469,9 +473,9 @@ def test_many_classes_are_counted_not_listed():
     X, y = data(n=400)
     y = np.arange(400) % 8
     X[y > 0, 2] = 4.0
-    _, said = told(BayesClassifier(GaussianFamily()), pd.DataFrame(X, columns=list("abcd")), y)
-    assert said.startswith("class 1 of 50 rows is constant in column 'c', class 2 of 50 rows in 1 column, ")
-    assert "class 5 of 50 rows in 1 column and 2 more classes: there it has" in said
+    _, message = fit_and_warn(BayesClassifier(GaussianFamily()), pd.DataFrame(X, columns=list("abcd")), y)
+    assert message.startswith("class 1 of 50 rows is constant in column 'c', class 2 of 50 rows in 1 column, ")
+    assert "class 5 of 50 rows in 1 column and 2 more classes: there it has" in message
 
 
 # ---- errors that stay ---------------------------------------------------------------------------------------
@@ -508,8 +512,8 @@ def test_too_many_components_for_a_class_with_spread_is_an_error():
         BayesClassifier(GaussianMixture(6, n_init=1, random_state=0)).fit(X, few)
 
 
-def test_amended_estimators_do_not_go_on():
+def test_classes_with_a_fallback_do_not_continue():
     X, y = single()
-    found, _ = told(BayesClassifier(GaussianMixture(1, n_init=1)), X, y)
+    found, _ = fit_and_warn(BayesClassifier(GaussianMixture(1, n_init=1)), X, y)
     with pytest.raises(OptionError, match="without a density of their own"):
         found.partial_fit(X, y)

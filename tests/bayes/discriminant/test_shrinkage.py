@@ -111,7 +111,7 @@ def test_pairs_of_complete_rows_give_the_same_intensity(target):
     assert pairwise_intensity("ledoit-wolf", pairs, SHRINKAGE_TARGETS[target]) == pytest.approx(whole, rel=1e-10)
 
 
-def test_pairs_of_rows_with_gaps_by_the_definition():
+def test_pairs_of_incomplete_rows_by_the_definition():
     X, w, centre = rows(), np.random.default_rng(1).uniform(0.5, 2.0, 40), np.array([1.0, -2.0, 0.0, 3.0, 5.0])
     X[np.random.default_rng(2).random(X.shape) < 0.3] = np.nan
     pairs, spread, error = PairMoments.of(Block(X, w), centre, np.ones(5)), 0.0, 0.0

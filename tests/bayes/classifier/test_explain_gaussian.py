@@ -44,7 +44,7 @@ def data():
     return (X * (1.0 + y[:, None]) + rng.standard_normal((3, 4))[y]) * [1.0, 10.0, 0.01, 3.0], y
 
 
-def with_gaps(X):
+def with_missing(X):
     Z = X[:40].copy()
     Z[np.random.default_rng(2).random(Z.shape) < 0.3] = np.nan
     Z[7] = np.nan
@@ -55,7 +55,7 @@ def with_gaps(X):
 def test_contributions_sum_to_the_log_odds(name, data):
     X, y = data
     found = CLASSIFIERS[name].fit(X, y)
-    for rows in (X, with_gaps(X)):
+    for rows in (X, with_missing(X)):
         logs, reasons = found.predict_log_proba(rows), found.explain(rows, of=2, against=0)
         assert_allclose(reasons.log_odds, logs[:, 2] - logs[:, 0], rtol=1e-8, atol=1e-8)
         assert_array_equal(reasons.contributions[np.isnan(rows)], 0.0)

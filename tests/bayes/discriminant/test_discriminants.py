@@ -1,4 +1,4 @@
-"""The discriminants: scikit-learn's numbers, what they mean, every kind of X, gaps, files and bad input."""
+"""The discriminants: scikit-learn's numbers, what they mean, every kind of X, missing values, files and bad input."""
 
 from __future__ import annotations
 
@@ -421,10 +421,10 @@ def test_in_pipelines_with_names():
     assert clone(pipe).fit(frame, y).score(frame, y) == pipe.score(frame, y)
 
 
-# ---- gaps ---------------------------------------------------------------------------------------------------
+# ---- missing values -----------------------------------------------------------------------------------------
 
 
-def with_gaps(X, share=0.15, seed=3):
+def with_missing(X, share=0.15, seed=3):
     X = X.copy()
     X[np.random.default_rng(seed).random(X.shape) < share] = np.nan
     return X
@@ -432,10 +432,10 @@ def with_gaps(X, share=0.15, seed=3):
 
 @pytest.mark.parametrize(("n", "d", "options"), [(120, 4, {}), (30, 40, {"shrinkage": 0.5})])
 @pytest.mark.parametrize("kind", BOTH)
-def test_gaps_in_rows_to_be_classified_are_marginalised(kind, n, d, options):
+def test_missing_values_in_rows_to_be_classified_are_marginalised(kind, n, d, options):
     X, y = classes(n, d)
     found = kind(**options).fit(X, y)
-    Z = with_gaps(X[:12])
+    Z = with_missing(X[:12])
     Z[0] = np.nan
     C = [found.covariance_] * 3 if kind is LinearDiscriminant else found.covariances_
     twin = np.zeros((12, 3))
@@ -462,9 +462,9 @@ def observed_likelihood(X, y, means, covariances):
 
 
 @pytest.mark.parametrize("kind", BOTH)
-def test_gaps_in_fit_maximise_the_likelihood_of_what_is_there(kind):
+def test_incomplete_rows_in_fit_maximise_the_likelihood_of_the_observed_entries(kind):
     X, y = classes(60, 2, C=2)
-    X = with_gaps(X / X.std(axis=0))
+    X = with_missing(X / X.std(axis=0))
     found = kind().fit(X, y)
     assert found.solver_.solver == "em"
     C = np.array([found.covariance_] * 2 if kind is LinearDiscriminant else found.covariances_)
@@ -482,9 +482,9 @@ def test_gaps_in_fit_maximise_the_likelihood_of_what_is_there(kind):
     assert_allclose(start, best.x, atol=1e-4)
 
 
-def test_gaps_keep_their_laws():
+def test_fits_of_incomplete_rows_keep_their_laws():
     X, y = classes(40, 3, C=2)
-    X = with_gaps(X)
+    X = with_missing(X)
     w = np.random.default_rng(0).integers(0, 3, 40)
     for kind in BOTH:
         weighted, repeated = kind().fit(X, y, sample_weight=w), kind().fit(np.repeat(X, w, axis=0), np.repeat(y, w))
@@ -500,9 +500,9 @@ def test_gaps_keep_their_laws():
 
 @pytest.mark.filterwarnings("ignore::eigenlens.DataWarning")
 @pytest.mark.parametrize("kind", BOTH)
-def test_gaps_in_columns_that_are_constant_or_follow_from_others(kind):
+def test_missing_values_in_columns_that_are_constant_or_depend_on_others(kind):
     X, y = classes()
-    Z = with_gaps(X, 0.1)
+    Z = with_missing(X, 0.1)
     copy = np.where(np.arange(120) % 9 == 4, np.nan, X[:, 0])
     whole = np.where(np.isnan(Z[:, 0]), copy, Z[:, 0])
     expected = kind().fit(np.column_stack([whole, Z[:, 1:]]), y).predict_proba(X)
@@ -516,9 +516,9 @@ def test_gaps_in_columns_that_are_constant_or_follow_from_others(kind):
 
 
 @pytest.mark.parametrize("kind", BOTH)
-def test_rules_of_shrinkage_take_gaps(kind):
+def test_rules_of_shrinkage_take_incomplete_rows(kind):
     X, y = classes(90, 4)
-    Z = with_gaps(X, 0.1)
+    Z = with_missing(X, 0.1)
     found = kind(shrinkage="ledoit-wolf").fit(Z, y)
     assert (found.solver_.solver, found.solver_.converged) == ("em", True)
     D = Z - np.stack([np.nanmean(Z[y == c], axis=0) for c in range(3)])[y]
@@ -556,12 +556,12 @@ def test_a_row_without_entries_counts_for_its_class_alone():
 
 
 @pytest.mark.parametrize("shrinkage", [None, 0.5])
-def test_many_columns_with_gaps_by_the_slow_way(shrinkage):
+def test_many_columns_with_missing_values_by_the_slow_way(shrinkage):
     X, y = classes(30, 50)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)
         found = LinearDiscriminant(shrinkage=shrinkage).fit(X, y)
-    Z = with_gaps(X[:6], 0.3)
+    Z = with_missing(X[:6], 0.3)
     S, m, V = found.covariance_, found.means_, found.scalings_
     reasons, scores, pair = found.explain(Z, of=0, against=2), found.transform(Z), found.predict_log_proba(Z)
     for i, z in enumerate(Z):
@@ -576,7 +576,7 @@ def test_many_columns_with_gaps_by_the_slow_way(shrinkage):
         assert_allclose(scores[i], (filled - found.centre_) @ V, rtol=1e-5, atol=1e-5)
 
 
-def test_directions_of_rows_with_gaps_are_expectations():
+def test_directions_of_rows_with_missing_are_expectations():
     X, y = classes()
     found = LinearDiscriminant().fit(X, y)
     Z = np.array([[X[0, 0], np.nan, X[0, 2], X[0, 3]]])
@@ -643,7 +643,7 @@ def test_bad_labels(kind):
 
 
 @pytest.mark.parametrize("kind", BOTH)
-def test_infinities_in_rows_of_weight_0_say_nothing_beside_gaps(kind):
+def test_infinities_in_rows_of_weight_0_do_not_matter_beside_missing_values(kind):
     X, y = classes()
     X[3, 1] = np.nan
     more, w = np.vstack([X, np.full((1, 4), np.inf)]), np.append(np.ones(120), 0.0)
@@ -676,19 +676,19 @@ def test_numbers_near_the_largest():
 
 @pytest.mark.parametrize("options", [{}, {"shrinkage": "ledoit-wolf"}, {"shrinkage": 0.5, "target": "identity"}])
 @pytest.mark.parametrize("kind", BOTH)
-@pytest.mark.parametrize("rows", ["many", "few", "gaps"])
-def test_units_of_any_size_change_nothing_or_are_refused(kind, options, rows):
+@pytest.mark.parametrize("rows", ["many", "few", "incomplete"])
+def test_units_of_any_size_change_nothing_or_are_rejected(kind, options, rows):
     X, y = classes()
     if rows == "few":
         X, y = np.hstack([X[:50], np.random.default_rng(0).standard_normal((50, 56))]), y[:50]
         options = options or {"shrinkage": 0.5}
-    if rows == "gaps":
+    if rows == "incomplete":
         X = np.where(np.random.default_rng(1).random(X.shape) < 0.03, np.nan, X)
     expected = kind(**options).fit(X, y).predict_log_proba(X)
     for scale in (1e-120, 1e120):
         assert_allclose(kind(**options).fit(X * scale, y).predict_log_proba(X * scale), expected, rtol=1e-6, atol=1e-7)
-    for scale, said in ((1e-155, "below 1e-145"), (1e155, "above 1e150")):
-        with pytest.raises(DataError, match=said):
+    for scale, message in ((1e-155, "below 1e-145"), (1e155, "above 1e150")):
+        with pytest.raises(DataError, match=message):
             kind(**options).fit(X * scale, y)
 
 
@@ -720,8 +720,8 @@ def test_columns_that_are_constant_within_classes():
         left = QuadraticDiscriminant().fit(flat, y)
     assert_allclose(left.predict_joint_log_proba(flat), alone.predict_joint_log_proba(X), rtol=1e-9)
     with pytest.warns(DataWarning, match="3 of 3 classes have a singular covariance"):
-        held = QuadraticDiscriminant().fit(np.column_stack([X, X[:, 0] - X[:, 1]]), y)
-    assert_allclose(held.predict_proba(np.column_stack([X, X[:, 0] - X[:, 1]])), alone.predict_proba(X), atol=1e-5)
+        clamped = QuadraticDiscriminant().fit(np.column_stack([X, X[:, 0] - X[:, 1]]), y)
+    assert_allclose(clamped.predict_proba(np.column_stack([X, X[:, 0] - X[:, 1]])), alone.predict_proba(X), atol=1e-5)
     one = np.column_stack([X, np.where(y == 1, 5.0, X[:, 0] + X[:, 1] ** 2)])
     with pytest.warns(DataWarning, match="1 of 3 classes have a singular covariance.*1 of 32 rows"):
         QuadraticDiscriminant().fit(one, y)
@@ -774,6 +774,6 @@ def test_more_options():
         LinearDiscriminant(3).fit(X, y)
     with pytest.raises(OptionError, match="reg=-1"):
         QuadraticDiscriminant(reg=-1).fit(X, y)
-    told = []
-    LinearDiscriminant(verbose=lambda done, total, what: told.append((done, total, what))).fit(X, y)
-    assert told == [(120, 120, "reading classes")]
+    reports = []
+    LinearDiscriminant(verbose=lambda done, total, what: reports.append((done, total, what))).fit(X, y)
+    assert reports == [(120, 120, "reading classes")]

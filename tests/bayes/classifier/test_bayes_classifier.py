@@ -1,4 +1,4 @@
-"""`BayesClassifier`: a density a class, of every kind; what it is equal to, gaps, weights, parts, files, bad input."""
+"""`BayesClassifier`: one density per class, of every kind; equivalences, missing values, weights, files, bad input."""
 
 from __future__ import annotations
 
@@ -231,11 +231,11 @@ def test_every_kind_of_rows(name, data, tmp_path):
     assert_allclose(labelled.predict_log_proba(frame), plain, rtol=1e-6, atol=1e-6)
 
 
-# ---- gaps ---------------------------------------------------------------------------------------------------
+# ---- missing values -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["gaussian", "mixture", "ppca", "factor", "kernel", "family", "independent"])
-def test_gaps_in_rows_to_be_classified_leave_their_columns_out(name, data):
+def test_missing_values_in_rows_to_be_classified_leave_their_columns_out(name, data):
     X, y = data
     found = BayesClassifier(DENSITIES[name], prior="uniform").fit(X, y)
     Z = X[:6].copy()
@@ -250,56 +250,56 @@ def test_gaps_in_rows_to_be_classified_leave_their_columns_out(name, data):
     assert_allclose(found.predict_joint_log_proba(Z)[[0, 4, 5]], whole[[0, 4, 5]], rtol=1e-9)
 
 
-def test_gaps_in_fit_where_the_density_takes_them(data):
+def test_missing_values_in_fit_where_the_density_takes_them(data):
     X, y = data
-    gaps = X.copy()
-    gaps[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
-    found = BayesClassifier(ProbabilisticPCA(2)).fit(gaps, y)
+    Z = X.copy()
+    Z[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
+    found = BayesClassifier(ProbabilisticPCA(2)).fit(Z, y)
     for c in range(3):
-        alone = ProbabilisticPCA(2).fit(gaps[y == c])
+        alone = ProbabilisticPCA(2).fit(Z[y == c])
         assert_allclose(found.predict_joint_log_proba(X)[:, c], alone.score_samples(X) + np.log(1 / 3), rtol=1e-6)
 
 
-def test_families_with_gaps_in_fit_maximise_the_likelihood_of_what_is_there(data):
+def test_families_maximise_the_likelihood_of_the_observed_entries(data):
     X, y = data
-    gaps = X.copy()
-    gaps[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
+    Z = X.copy()
+    Z[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
     w = np.random.default_rng(1).integers(0, 3, len(y))
     for options in ({}, {"sample_weight": w}):
-        found = BayesClassifier(GaussianFamily()).fit(gaps, y, **options)
-        quadratic = QuadraticDiscriminant().fit(gaps, y, **options)
-        assert_allclose(found.predict_log_proba(gaps), quadratic.predict_log_proba(gaps), rtol=1e-6, atol=1e-6)
+        found = BayesClassifier(GaussianFamily()).fit(Z, y, **options)
+        quadratic = QuadraticDiscriminant().fit(Z, y, **options)
+        assert_allclose(found.predict_log_proba(Z), quadratic.predict_log_proba(Z), rtol=1e-6, atol=1e-6)
     for family, twin in ((PPCAFamily(2), ProbabilisticPCA(2)), (FactorFamily(1), FactorAnalysis(1))):
-        found = BayesClassifier(family).fit(gaps, y).predict_joint_log_proba(gaps)
-        assert_allclose(found, BayesClassifier(twin).fit(gaps, y).predict_joint_log_proba(gaps), rtol=1e-4, atol=1e-4)
+        found = BayesClassifier(family).fit(Z, y).predict_joint_log_proba(Z)
+        assert_allclose(found, BayesClassifier(twin).fit(Z, y).predict_joint_log_proba(Z), rtol=1e-4, atol=1e-4)
     with pytest.raises(OptionError, match="incomplete rows"):
-        BayesClassifier(GaussianFamily()).fit(gaps, y).partial_fit(X, y)
+        BayesClassifier(GaussianFamily()).fit(Z, y).partial_fit(X, y)
     with pytest.raises(DataError, match="NaN"):
-        BayesClassifier(GaussianFamily()).partial_fit(gaps, y)
-    gaps[0, 0] = np.inf
+        BayesClassifier(GaussianFamily()).partial_fit(Z, y)
+    Z[0, 0] = np.inf
     with pytest.raises(DataError, match="infinity"):
-        BayesClassifier(GaussianFamily()).fit(gaps, y)
-    gaps[0, 0], gaps[y == 1, 3] = 0.0, np.nan
+        BayesClassifier(GaussianFamily()).fit(Z, y)
+    Z[0, 0], Z[y == 1, 3] = 0.0, np.nan
     with pytest.raises(DataError, match="column 3 of class 1 has no observed entry"):
-        BayesClassifier(GaussianFamily()).fit(gaps, y)
+        BayesClassifier(GaussianFamily()).fit(Z, y)
 
 
 def test_kernels_stand_on_whole_rows_and_the_others_count_for_the_prior(data):
     X, y = data
-    gaps = X.copy()
-    gaps[:20, 1] = np.nan
+    Z = X.copy()
+    Z[:20, 1] = np.nan
     with pytest.warns(DataWarning, match="20 incomplete rows only count for the prior .*: 7 of 60 of class 0, 7 of 60"):
-        found = BayesClassifier(KernelDensity(bandwidth="silverman")).fit(gaps, y)
+        found = BayesClassifier(KernelDensity(bandwidth="silverman")).fit(Z, y)
     whole = BayesClassifier(KernelDensity(bandwidth="silverman"), prior="uniform").fit(X[20:], y[20:])
     assert_allclose(found.class_prior_, 1 / 3)
-    assert_allclose(found.predict_log_proba(gaps), whole.predict_log_proba(gaps), rtol=1e-9, atol=1e-9)
-    w = np.where(np.arange(180) < 20, 0.0, 2.0)  # rows without weight may have gaps, and nothing is said of them
-    BayesClassifier(KernelDensity(bandwidth=1.0)).fit(gaps, y, sample_weight=w)
-    gaps[y == 2, 0] = np.nan
+    assert_allclose(found.predict_log_proba(Z), whole.predict_log_proba(Z), rtol=1e-9, atol=1e-9)
+    w = np.where(np.arange(180) < 20, 0.0, 2.0)  # rows without weight may be incomplete, without a warning
+    BayesClassifier(KernelDensity(bandwidth=1.0)).fit(Z, y, sample_weight=w)
+    Z[y == 2, 0] = np.nan
     with pytest.raises(DataError, match="class 2 has no complete row"):
-        BayesClassifier(KernelDensity(bandwidth=1.0)).fit(gaps, y)
+        BayesClassifier(KernelDensity(bandwidth=1.0)).fit(Z, y)
     with pytest.raises(DataError, match="NaN"):
-        BayesClassifier(PeerDensity()).fit(gaps, y)
+        BayesClassifier(PeerDensity()).fit(Z, y)
 
 
 # ---- files --------------------------------------------------------------------------------------------------
