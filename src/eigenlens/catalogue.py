@@ -146,8 +146,8 @@ MODELS: dict[str, ModelEntry] = {
         options=_K | _same("solver"),
         defaults={"n_components": "bic"},
         names={
-            "k": OptionNames("eigenlens.latent.n_components.RULES", ("bic", "cv")),
-            "solver": OptionNames("eigenlens.latent.ppca.fit.SOLVERS", ("auto", "closed-form", "em")),
+            "k": OptionNames("eigenlens.latent.n_components.DIMENSION_RULES", ("bic", "cv")),
+            "solver": OptionNames("eigenlens.latent.ppca.fit.PPCA_SOLVERS", ("auto", "closed-form", "em")),
         },
         density=True,
         incomplete=True,
@@ -167,7 +167,7 @@ MODELS: dict[str, ModelEntry] = {
             "rotation": OptionNames(
                 "eigenlens.latent.rotation.ROTATIONS", ("varimax", "quartimax", "equamax", "promax", "oblimin")
             ),
-            "solver": OptionNames("eigenlens.latent.factor.solvers.SOLVERS", ("quasi-newton", "em")),
+            "solver": OptionNames("eigenlens.latent.factor.solvers.FACTOR_SOLVERS", ("quasi-newton", "em")),
         },
         density=True,
         incomplete=True,

@@ -13,20 +13,25 @@ from eigenlens.data.memory import ArraySource
 from eigenlens.data.source import accumulate
 from eigenlens.errors import DataError, OptionError
 from eigenlens.latent.factor import profile_likelihood as factor_profile
-from eigenlens.latent.factor.adequacy import adequacy_of, bartlett_sphericity, kmo, sphericity_of
+from eigenlens.latent.factor.adequacy import bartlett_sphericity, correlation_adequacy, correlation_sphericity, kmo
 from eigenlens.latent.factor.correlation_operator import (
     DenseCorrelations,
     RowCorrelations,
     StreamedCorrelations,
-    correlations_of,
+    choose_correlations,
 )
 from eigenlens.latent.factor.fit import fit_each_factor, fit_factor, fit_factor_covariance
-from eigenlens.latent.factor.goodness_of_fit import degrees_of_freedom, goodness_of_fit, likelihoods_of, most_factors
-from eigenlens.latent.factor.profile_likelihood import profile_at
-from eigenlens.latent.factor.solvers import heywood
+from eigenlens.latent.factor.goodness_of_fit import (
+    degrees_of_freedom,
+    goodness_of_fit,
+    max_factors,
+    reference_likelihoods,
+)
+from eigenlens.latent.factor.profile_likelihood import profile_point
+from eigenlens.latent.factor.solvers import heywood_columns
 from eigenlens.latent.rotation import ROTATIONS
 from eigenlens.linalg.operators import CentredRows
-from eigenlens.missing.result import canonical
+from eigenlens.missing.result import principal_form
 from eigenlens.stats.moments import Moments
 from references import airquality as air
 from references import factanal as numbers
@@ -64,12 +69,12 @@ def test_factanal_summary(data, k, accuracy):
     S, n = MATRICES[data]
     fit = fit_factor_covariance(S, n, k)
     objective, df, statistic, p, loglik_standardised = numbers.SUMMARY[data, k]
-    good = goodness_of_fit(fit.loglik, likelihoods_of(fit.moments), n, len(S), k)
+    good = goodness_of_fit(fit.loglik, reference_likelihoods(fit.moments), n, len(S), k)
     assert (good.df, fit.converged) == (df, True)
     what, system = f"factor analysis of {data}, k = {k}", "R 4.2.2, factanal"
     accuracy.close(f"{what}: chi²", good.chi2, statistic, system=system, atol=1e-5)
     assert good.p == pytest.approx(p, rel=1e-5)
-    F = 2.0 * (likelihoods_of(fit.moments).saturated - fit.loglik) / n
+    F = 2.0 * (reference_likelihoods(fit.moments).saturated - fit.loglik) / n
     assert pytest.approx(objective, abs=1e-7) == F
     standardised = fit.loglik + 0.5 * n * np.log(np.diag(S)).sum()
     accuracy.close(f"{what}: log-likelihood", standardised, loglik_standardised, system=system, atol=1e-6)
@@ -115,11 +120,11 @@ def test_gaps_against_lavaan(scaled, accuracy):
 def test_the_profile_is_the_likelihood_and_its_gradient_is_right():
     R, k = numbers.HARMAN_CORRELATIONS, 3
     t = np.log(np.random.default_rng(0).uniform(0.2, 0.9, 24))
-    point = profile_at(DenseCorrelations(R), k, t)
+    point = profile_point(DenseCorrelations(R), k, t)
     W = point.loadings
     Sigma = W @ W.T + np.diag(np.exp(t))
     assert point.f == pytest.approx(np.linalg.slogdet(Sigma)[1] + np.trace(np.linalg.solve(Sigma, R)), rel=1e-12)
-    numeric = approx_fprime(t, lambda s: profile_at(DenseCorrelations(R), k, s).f, 1e-6)
+    numeric = approx_fprime(t, lambda s: profile_point(DenseCorrelations(R), k, s).f, 1e-6)
     assert_allclose(point.g, numeric, atol=1e-4)
 
 
@@ -177,7 +182,7 @@ def test_every_way_to_hold_the_correlations_is_the_same():
     R = np.corrcoef(X.T)
     r, V = np.random.default_rng(3).uniform(0.5, 2.0, 80), np.random.default_rng(4).standard_normal((80, 3))
     w = np.linalg.eigvalsh(R * np.outer(r, r))[::-1][:4]
-    assert isinstance(correlations_of(rows)[0], RowCorrelations)
+    assert isinstance(choose_correlations(rows)[0], RowCorrelations)
     ways = [
         DenseCorrelations(R),
         StreamedCorrelations(rows),
@@ -194,8 +199,8 @@ def test_every_way_to_hold_the_correlations_is_the_same():
 def test_large_matrices_by_lanczos(monkeypatch):
     X = table(n=400, d=60, k=2)
     plain = fit_factor(ArraySource(X), 2)
-    monkeypatch.setattr("eigenlens.latent.factor.correlation_operator.REDUCED", 40)
-    monkeypatch.setattr("eigenlens.latent.factor.solvers.MANY", 40)
+    monkeypatch.setattr("eigenlens.latent.factor.correlation_operator.MAX_LAPACK_COLUMNS", 40)
+    monkeypatch.setattr("eigenlens.latent.factor.solvers.MANY_VARIABLES", 40)
     other = fit_factor(ArraySource(X), 2)
     assert other.loglik == pytest.approx(plain.loglik, rel=1e-12)
     assert_allclose(other.model.noise, plain.model.noise, rtol=1e-5)
@@ -243,7 +248,7 @@ def test_an_interrupt_keeps_the_best(monkeypatch):
     found = factor_profile.minimise_profile(part, 4, np.full(24, 0.5), floor=1e-6, tol=1e-6, max_iter=100)
     assert found.interrupted
     assert not found.converged
-    assert whole.path[-1] < found.path[-1] < profile_at(R, 4, np.log(np.full(24, 0.5))).f
+    assert whole.path[-1] < found.path[-1] < profile_point(R, 4, np.log(np.full(24, 0.5))).f
 
 
 # ---- Heywood cases and bad input --------------------------------------------------------------------------
@@ -253,9 +258,9 @@ def test_heywood_cases_are_found_and_the_fit_converges():
     R, n = MATRICES["harman74"]
     fit = fit_factor_covariance(R, n, 6)
     assert fit.converged
-    assert heywood(fit.model).tolist() == [2]
+    assert heywood_columns(fit.model).tolist() == [2]
     assert fit.model.noise[2] == pytest.approx(1e-8, rel=1e-3)
-    assert heywood(fit_factor_covariance(R, n, 5).model).size == 0
+    assert heywood_columns(fit_factor_covariance(R, n, 5).model).size == 0
     assert fit.loglik > fit_factor_covariance(R, n, 6, floor=0.005).loglik + 0.01  # the floor of R's factanal
 
 
@@ -264,7 +269,7 @@ def test_small_uniquenesses_that_are_real_are_found():
     fit = fit_factor(ArraySource(X), 2)
     assert fit.converged
     assert 1e-6 < np.min(fit.model.noise / X.var(axis=0)) < 1e-3
-    assert heywood(fit.model).size == 0
+    assert heywood_columns(fit.model).size == 0
     assert fit.loglik == pytest.approx(loglik(X, fit.model), rel=1e-8)
     again = fit_factor(ArraySource(X), 2, n_init=3, rng=np.random.default_rng(0))
     assert again.loglik <= fit.loglik + 1e-3
@@ -274,7 +279,7 @@ def test_collinear_columns_run_into_the_floor():
     X = table()
     X[:, 1] = 2.0 * X[:, 0] - 1.0
     fit = fit_factor(ArraySource(X), 2)
-    assert set(heywood(fit.model)) >= {0, 1}
+    assert set(heywood_columns(fit.model)) >= {0, 1}
     assert np.all(np.isfinite(fit.model.loadings))
 
 
@@ -282,7 +287,7 @@ def test_more_factors_than_correlations_determine():
     X = table(d=6)
     fit = fit_factor(ArraySource(X), 4)
     assert degrees_of_freedom(6, 4) < 0
-    good = goodness_of_fit(fit.loglik, likelihoods_of(fit.moments), len(X), 6, 4)
+    good = goodness_of_fit(fit.loglik, reference_likelihoods(fit.moments), len(X), 6, 4)
     assert np.isnan(good.p)
     assert good.chi2 == pytest.approx(0.0, abs=1e-3)
 
@@ -327,14 +332,14 @@ def test_matrices_that_are_refused():
 
 
 def test_without_gaps_both_likelihoods_have_the_same_maximum():
-    from eigenlens.missing.fit import fit_observed
+    from eigenlens.missing.fit import fit_incomplete_rows
 
     X = table()
     fit = fit_factor(ArraySource(X), 2)
     start = type(fit.model)(np.zeros(8), fit.model.loadings + 0.3, np.ones(8))
-    found = fit_observed(ArraySource(X), start, noise="diagonal")
+    found = fit_incomplete_rows(ArraySource(X), [start], noise="diagonal")
     assert found.path[-1] == pytest.approx(fit.loglik, rel=1e-9)
-    assert_allclose(canonical(found.model).covariance(), fit.model.covariance(), atol=1e-4)
+    assert_allclose(principal_form(found.model).covariance(), fit.model.covariance(), atol=1e-4)
 
 
 # ---- goodness of fit, adequacy ----------------------------------------------------------------------------
@@ -343,7 +348,7 @@ def test_without_gaps_both_likelihoods_have_the_same_maximum():
 def test_indices_by_their_definitions():
     S, n = MATRICES["harman74"]
     fit = fit_factor_covariance(S, n, 4)
-    good = goodness_of_fit(fit.loglik, likelihoods_of(fit.moments), n, 24, 4)
+    good = goodness_of_fit(fit.loglik, reference_likelihoods(fit.moments), n, 24, 4)
     assert good.rmsea == pytest.approx(np.sqrt((good.chi2 - 186) / (186 * 144)))
     for edge, share in ((good.rmsea_low, 0.95), (good.rmsea_high, 0.05)):
         assert ncx2(186, edge**2 * 186 * 144).cdf(good.chi2) == pytest.approx(share, abs=1e-6)
@@ -357,7 +362,7 @@ def test_indices_by_their_definitions():
 
 def test_most_factors_is_the_largest_that_can_be_tested():
     for d in range(3, 60):
-        k = most_factors(d)
+        k = max_factors(d)
         assert degrees_of_freedom(d, k) >= 0 > degrees_of_freedom(d, k + 1)
 
 
@@ -367,7 +372,7 @@ def test_chi2_is_chi2_distributed():
     for _ in range(150):
         X = rng.standard_normal((200, 1)) @ np.array([[1.0, 0.8, 1.2, 0.9, 1.1]]) + rng.standard_normal((200, 5))
         fit = fit_factor(ArraySource(X), 1)
-        p.append(goodness_of_fit(fit.loglik, likelihoods_of(fit.moments), 200, 5, 1).p)
+        p.append(goodness_of_fit(fit.loglik, reference_likelihoods(fit.moments), 200, 5, 1).p)
     assert abs(np.mean(p) - 0.5) < 0.08
     assert abs(np.mean(np.array(p) < 0.1) - 0.1) < 0.08
 
@@ -390,8 +395,8 @@ def test_kmo_by_regressions_and_bartlett_by_its_formula():
     test = bartlett_sphericity(X)
     assert (test.df, test.chi2) == (10, pytest.approx(-(199 - 15 / 6) * np.linalg.slogdet(R)[1]))
     assert test.p == pytest.approx(chi2(10).sf(test.chi2))
-    assert 0.8 < adequacy_of(numbers.HARMAN_CORRELATIONS).overall < 0.95
-    assert sphericity_of(numbers.HARMAN_CORRELATIONS, 145).p < 1e-100
+    assert 0.8 < correlation_adequacy(numbers.HARMAN_CORRELATIONS).overall < 0.95
+    assert correlation_sphericity(numbers.HARMAN_CORRELATIONS, 145).p < 1e-100
 
 
 def test_adequacy_of_matrices():

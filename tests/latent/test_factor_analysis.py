@@ -247,7 +247,7 @@ def test_scores_of_infinity_are_an_error_and_nothing_else():
     X, bad = table(), table()
     bad[0, 0] = np.inf
     for method in ("bartlett", "regression"):
-        with pytest.raises(DataError, match="infinity: 1 entries"):  # a warning of NumPy would be raised before
+        with pytest.raises(DataError, match="infinity: 1 entry"):  # a warning of NumPy would be raised before
             FactorAnalysis(2).fit(X).scores(bad, method=method)
 
 
@@ -257,7 +257,7 @@ def test_a_fold_in_which_a_column_does_not_vary_is_not_blamed_on_the_rows():
     with pytest.raises(DataError, match=r"^column 2 of X is constant"):
         FactorAnalysis("cv", random_state=0).fit(X)
     X[0, 2] = 1.0
-    with pytest.raises(DataError, match=r"'cv' leaves out some rows.* column 2 .* constant.*All rows can: use 'bic'"):
+    with pytest.raises(DataError, match=r"'cv' leaves out some rows.* column 2 .* constant.*All rows can; use 'bic'"):
         FactorAnalysis("cv", random_state=0).fit(X)
 
 

@@ -151,7 +151,7 @@ def with_entry(i, j, value):
     (np.array([[1.0, 0.9, -0.9], [0.9, 1.0, 0.9], [-0.9, 0.9, 1.0]]), r"eigenvalue -0\.8"),
     (np.diag([1e8, 1.0, 1.0]) + np.array([[0, 0, 0], [0, 0, 1.5], [0, 1.5, 0]]), r"eigenvalue -0\.5"),
 ])  # fmt: skip
-def test_matrices_that_are_refused(S, message):
+def test_matrices_that_are_rejected(S, message):
     with pytest.raises(DataError, match=message):
         FactorAnalysis(1).fit_covariance(S, 50)
 

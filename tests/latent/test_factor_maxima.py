@@ -11,10 +11,10 @@ from sklearn.decomposition import FactorAnalysis as PeerFactorAnalysis
 from eigenlens.data.memory import ArraySource
 from eigenlens.latent.factor.correlation_operator import DenseCorrelations
 from eigenlens.latent.factor.fit import fit_factor, fit_factor_covariance
-from eigenlens.latent.factor.newton import ProfileStack, descend
-from eigenlens.latent.factor.profile_likelihood import minimise_profile, profile_at
-from eigenlens.latent.factor.solvers import FactorOptions, best_climb, heywood, starts_of
-from eigenlens.latent.factor.starts import CHEAP, alternated, is_clear, many_starts
+from eigenlens.latent.factor.newton import ProfileStack, minimise_by_newton
+from eigenlens.latent.factor.profile_likelihood import minimise_profile, profile_point
+from eigenlens.latent.factor.solvers import FactorOptions, first_starts, heywood_columns, minimise_from_starts
+from eigenlens.latent.factor.starts import CLEAR_IF_CHEAP, alternate_updates, is_clear_maximum, many_starts
 from references import factanal as numbers
 
 HARMAN = numbers.HARMAN_CORRELATIONS
@@ -57,8 +57,8 @@ def test_derivatives_by_differences(singular, k):
     stack = ProfileStack(R, k, 1e-8)
     t = np.log(np.random.default_rng(1).uniform(0.1, 0.9, 10))
     point = stack.at(t[None])
-    assert point.f[0] == pytest.approx(profile_at(DenseCorrelations(R), k, t).f, rel=1e-11)
-    assert_allclose(point.g[0], profile_at(DenseCorrelations(R), k, t).g, atol=1e-9)
+    assert point.f[0] == pytest.approx(profile_point(DenseCorrelations(R), k, t).f, rel=1e-11)
+    assert_allclose(point.g[0], profile_point(DenseCorrelations(R), k, t).g, atol=1e-9)
     numeric = approx_fprime(t, lambda s: stack.at(s[None]).g[0], 1e-6)
     assert_allclose(point.H[0], numeric, atol=2e-4 * max(1.0, np.abs(numeric).max()))
 
@@ -81,11 +81,11 @@ def test_a_uniqueness_leaves_the_floor_if_it_ought_to():
     """In log psi the slope at the floor is 1e-8 of that in psi, and below every tolerance."""
     R = HARMAN[:10, :10]
     stack = ProfileStack(R, 2, 1e-8)
-    inside = descend(stack, np.full((1, 10), 0.5), floor=1e-8, tol=1e-7, max_iter=200)
+    inside = minimise_by_newton(stack, np.full((1, 10), 0.5), floor=1e-8, tol=1e-7, max_iter=200)
     assert np.exp(inside.t).min() > 0.05
     start = np.exp(inside.t)
     start[3] = 1e-8
-    again = descend(stack, start[None], floor=1e-8, tol=1e-7, max_iter=200)
+    again = minimise_by_newton(stack, start[None], floor=1e-8, tol=1e-7, max_iter=200)
     assert again.ended == "converged"
     assert np.exp(again.t)[3] > 1e-3
 
@@ -124,7 +124,7 @@ def test_subsets_of_harman_against_factanal_with_ten_starts(seed):
     R = HARMAN[np.ix_(columns, columns)]
     for k in (3, 5):
         peer = best_of_random_starts(R, k, 0.005, count=10, seed=seed)
-        found = best_climb(DenseCorrelations(R), k, "quasi-newton", FactorOptions())
+        found = minimise_from_starts(DenseCorrelations(R), k, "quasi-newton", FactorOptions())
         assert found.path[-1] <= peer + 1e-8
 
 
@@ -132,11 +132,11 @@ def test_more_variables_go_on_from_where_alternation_leads():
     X = dense_covariance(120, 45, 5)
     R = np.corrcoef(X.T)
     C = DenseCorrelations(R)
-    psi = alternated(C, 4, np.ones(45), 1e-8)
+    psi = alternate_updates(C, 4, np.ones(45), 1e-8)
     peer = minimise_profile(C, 4, psi, floor=1e-8, tol=1e-6, max_iter=1000)
-    found = best_climb(C, 4, "quasi-newton", FactorOptions())
+    found = minimise_from_starts(C, 4, "quasi-newton", FactorOptions())
     assert found.path[-1] <= peer.path[-1] + 1e-9
-    first = starts_of(C, 4, FactorOptions())
+    first = first_starts(C, 4, FactorOptions())
     two = min(minimise_profile(C, 4, s, floor=1e-8, tol=1e-6, max_iter=1000).path[-1] for s in first)
     assert found.path[-1] <= two
 
@@ -144,11 +144,11 @@ def test_more_variables_go_on_from_where_alternation_leads():
 def test_the_floor_costs_likelihood():
     X = unequal_noise(20, 10, 2, 10)
     lower, default, higher = (fit_factor(ArraySource(X), 3, floor=floor) for floor in (1e-10, 1e-8, 1e-6))
-    assert heywood(default.model).size > 0
+    assert heywood_columns(default.model).size > 0
     assert default.converged
     assert 1e-4 < default.loglik - higher.loglik < 1.0
     assert -1e-6 < lower.loglik - default.loglik < 1e-3
-    assert np.all(heywood(default.model) == heywood(higher.model, 1e-6))
+    assert np.all(heywood_columns(default.model) == heywood_columns(higher.model, 1e-6))
 
 
 # ---- doubt ------------------------------------------------------------------------------------------------
@@ -159,8 +159,8 @@ def test_doubt():
 
     def clear(X, k):
         C = DenseCorrelations(np.corrcoef(X.T))
-        ends = [best_climb(C, k, "em", options), *(_quasi(C, k, s) for s in starts_of(C, k, options))]
-        return is_clear(C, k, ends[1:], CHEAP)
+        ends = [minimise_from_starts(C, k, "em", options), *(_quasi(C, k, s) for s in first_starts(C, k, options))]
+        return is_clear_maximum(C, k, ends[1:], CLEAR_IF_CHEAP)
 
     assert clear(table(2000, 10, 2, 0, noise=(0.8, 1.5)), 2)
     assert not clear(table(2000, 10, 2, 0, noise=(0.8, 1.5)), 3)  # a third factor does not stand out
@@ -188,7 +188,7 @@ def test_neighbours_are_looked_at():
     d, k, n = int(rng.integers(4, 21)), int(rng.integers(1, 6)), 500
     rng.choice(6)
     R = np.corrcoef(rng.standard_normal((n, d)).T)
-    found = best_climb(DenseCorrelations(R), k, "quasi-newton", FactorOptions())
+    found = minimise_from_starts(DenseCorrelations(R), k, "quasi-newton", FactorOptions())
     assert found.path[-1] <= best_of_random_starts(R, k, 1e-8, count=40) + 1e-9
 
 
@@ -197,8 +197,8 @@ def test_the_answer_does_not_depend_on_who_else_starts():
     R = np.corrcoef(dense_covariance(40, 9, 3).T)
     stack = ProfileStack(R, 2, 1e-8)
     starts = many_starts(np.clip(DenseCorrelations(R).uniquenesses(2), 1e-8, 1.0), np.random.default_rng(0))
-    together, again = (descend(stack, starts, floor=1e-8, tol=1e-6, max_iter=200) for _ in range(2))
-    alone = min(descend(stack, s[None], floor=1e-8, tol=1e-6, max_iter=200).path[-1] for s in starts)
+    together, again = (minimise_by_newton(stack, starts, floor=1e-8, tol=1e-6, max_iter=200) for _ in range(2))
+    alone = min(minimise_by_newton(stack, s[None], floor=1e-8, tol=1e-6, max_iter=200).path[-1] for s in starts)
     assert together.path[-1] <= alone + 1e-9
     assert together.path == again.path
 

@@ -105,7 +105,7 @@ def test_an_interrupt_is_for_the_caller(monkeypatch):
 
     moments = Moments.of(Block(rows()))
     start = FactorFamily(2).estimate(moments)
-    monkeypatch.setattr("eigenlens.latent.factor.profile_likelihood._polished", stop)
+    monkeypatch.setattr("eigenlens.latent.factor.profile_likelihood._polish", stop)
     with pytest.raises(KeyboardInterrupt):
         FactorFamily(2, steps=50).estimate(moments, LinearGaussian(start.mean, start.loadings, start.noise * 1.1))
 

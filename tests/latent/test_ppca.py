@@ -14,13 +14,13 @@ from sklearn.datasets import load_iris
 from eigenlens import DataError, OptionError
 from eigenlens.data.memory import ArraySource, SparseSource
 from eigenlens.densities.linear_gaussian import LinearGaussian
-from eigenlens.latent.n_components import RULES
-from eigenlens.latent.ppca.em import best_within, products_and_rest
+from eigenlens.latent.n_components import DIMENSION_RULES
+from eigenlens.latent.ppca.em import best_in_subspace, products_and_rest
 from eigenlens.latent.ppca.fit import fit_each_ppca, fit_ppca
 from eigenlens.linalg.operators import CentredRows
 from eigenlens.linalg.spectrum import orient
-from eigenlens.missing.fit import fit_observed
-from eigenlens.missing.result import canonical, explained_by_gaps, free_parameters
+from eigenlens.missing.fit import fit_incomplete_rows
+from eigenlens.missing.result import free_parameters, missing_or_reraise, principal_form
 from references import airquality, tobamovirus
 
 TIGHT = {"tol": 1e-16, "rng": np.random.default_rng(0)}
@@ -88,7 +88,7 @@ def test_every_algorithm_ends_at_the_same_likelihood(k):
     start = LinearGaussian(np.zeros(8), np.random.default_rng(1).standard_normal((8, k)), 1.0)
     assert em.loglik == pytest.approx(best, abs=1e-8)
     assert loglik(textbook_em(X, k, 3000), X) == pytest.approx(best, abs=1e-8)
-    assert fit_observed(ArraySource(X), start, tol=1e-16).path[-1] == pytest.approx(best, abs=1e-8)
+    assert fit_incomplete_rows(ArraySource(X), [start], tol=1e-16).path[-1] == pytest.approx(best, abs=1e-8)
     assert loglik(em.model, X) == pytest.approx(em.loglik, rel=1e-12)
 
 
@@ -164,7 +164,7 @@ def test_the_best_model_within_a_space():
     for Q in (np.linalg.qr(rng.standard_normal((5, 3)))[0], np.linalg.eigh(S)[1][:, [0, 2, 4]]):
         values, T = np.linalg.eigh(Q.T @ S @ Q)
         lam, T = values[::-1], T[:, ::-1]
-        excess, noise, deviance = best_within(lam, np.trace(S) - lam.sum(), 5)
+        excess, noise, deviance = best_in_subspace(lam, np.trace(S) - lam.sum(), 5)
         best = LinearGaussian(X.mean(axis=0), Q @ T * np.sqrt(excess), noise)
         assert -0.5 * n * deviance == pytest.approx(loglik(best, X), rel=1e-12)
         for _ in range(50):
@@ -207,7 +207,7 @@ def test_an_honest_stop():
     fit = fit_ppca(ArraySource(X), 2, solver="em", max_iter=5, rng=np.random.default_rng(0))
     assert not fit.converged
     assert fit.n_iter == 5
-    assert 0.1 < fit.gap / ((best - fit.loglik) / X.size) < 10.0
+    assert 0.1 < fit.residual / ((best - fit.loglik) / X.size) < 10.0
 
 
 def test_an_interrupt_keeps_the_best_so_far():
@@ -289,7 +289,7 @@ def test_what_is_left_to_gain_is_known(max_iter):
     """The estimate against the truth while the gains shrink slowly."""
     X = with_noise(0.7)
     fit = fit_ppca(ArraySource(X), 8, solver="em", max_iter=max_iter, rng=np.random.default_rng(0))
-    assert 0.3 < fit.gap * X.size / (highest(X, 8) - fit.loglik) < 3.0
+    assert 0.3 < fit.residual * X.size / (highest(X, 8) - fit.loglik) < 3.0
 
 
 def test_triangles_against_all_rows_at_once():
@@ -365,7 +365,7 @@ def test_a_start_does_not_matter():
 
 def test_canonical_loadings_are_orthogonal_and_oriented():
     model = LinearGaussian(np.zeros(5), np.random.default_rng(6).standard_normal((5, 3)), 1.0)
-    turned = canonical(model)
+    turned = principal_form(model)
     G = turned.loadings.T @ turned.loadings
     np.testing.assert_allclose(G, np.diag(np.diag(G)), atol=1e-12)
     assert np.all(np.diff(np.diag(G)) <= 0.0)
@@ -376,11 +376,11 @@ def test_canonical_loadings_are_orthogonal_and_oriented():
 # ---- the number of dimensions -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", DIMENSION_RULES)
 @pytest.mark.parametrize("share", [0.0, 0.15])
 def test_the_number_of_dimensions_is_found(rule, share):
     M = gaps(rows(250, 12), share)
-    choice = RULES[rule](fit_each_ppca, ArraySource(M), range(1, 12), np.random.default_rng(0))
+    choice = DIMENSION_RULES[rule](fit_each_ppca, ArraySource(M), range(1, 12), np.random.default_rng(0))
     assert choice.k == 3
     assert choice.counts.tolist() == list(range(1, 9))  # five more were no better
     best = np.argmin(choice.values) if rule == "bic" else np.argmax(choice.values)
@@ -389,11 +389,11 @@ def test_the_number_of_dimensions_is_found(rule, share):
 
 def test_the_criteria_by_hand():
     X = rows(100, 5)
-    bic = RULES["bic"](fit_each_ppca, ArraySource(X), range(1, 5), np.random.default_rng(0))
+    bic = DIMENSION_RULES["bic"](fit_each_ppca, ArraySource(X), range(1, 5), np.random.default_rng(0))
     twins = [-2.0 * loglik(closed_form(X, k), X) + (6 + 5 * k - k * (k - 1) / 2) * np.log(100) for k in range(1, 5)]
     np.testing.assert_allclose(bic.values, twins, rtol=1e-10)
     assert bic.fit.loglik == pytest.approx(fit_ppca(ArraySource(X), bic.k).loglik)
-    cv = RULES["cv"](fit_each_ppca, ArraySource(X), range(1, 5), np.random.default_rng(7))
+    cv = DIMENSION_RULES["cv"](fit_each_ppca, ArraySource(X), range(1, 5), np.random.default_rng(7))
     fold = np.random.default_rng(7).permutation(100) % 5
     for k in range(1, 5):
         each = [loglik(closed_form(X[fold != i], k), X[fold == i]) / 20 for i in range(5)]
@@ -453,7 +453,7 @@ def test_little_noise_beside_gaps(small):
 def test_collinear_rows_with_gaps_are_refused(seed):
     rng = np.random.default_rng(seed)
     X = gaps(rng.standard_normal((100, 2)) @ rng.standard_normal((2, 6)), 0.1)
-    with pytest.raises(OptionError, match=r"fills only 2 of 6 dimensions.*cannot be told from 0"):
+    with pytest.raises(OptionError, match=r"fill only 2 of 6 dimensions.*cannot be distinguished from 0"):
         fit_ppca(ArraySource(X), 2)
 
 
@@ -570,12 +570,12 @@ def test_rows_of_weight_zero_may_hold_anything(solver, share, kind):
     assert (found.rows, found.weight, found.solver) == (np.count_nonzero(w), w.sum(), left.solver)
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", DIMENSION_RULES)
 @pytest.mark.parametrize("share", [0.0, 0.15])
 def test_rows_of_weight_zero_are_in_no_fold(rule, share):
     X, w = gaps(rows(80, 5), share), np.ones(80)
     w[::4] = 0.0
-    choose = partial(RULES[rule], fit_each_ppca, counts=range(1, 5))
+    choose = partial(DIMENSION_RULES[rule], fit_each_ppca, counts=range(1, 5))
     found = choose(source=ArraySource(spoilt(X, w)).weighted(w), rng=np.random.default_rng(0))
     left = choose(source=ArraySource(X[w > 0.0]), rng=np.random.default_rng(0))
     np.testing.assert_allclose(found.values, left.values, rtol=1e-10)
@@ -585,7 +585,7 @@ def test_rows_of_weight_zero_are_in_no_fold(rule, share):
 def test_gaps_only_in_the_rows_left_out_of_a_fold():
     X = rows(50, 5)
     X[7, 2] = np.nan
-    choice = RULES["cv"](fit_each_ppca, ArraySource(X), range(1, 4), np.random.default_rng(0))
+    choice = DIMENSION_RULES["cv"](fit_each_ppca, ArraySource(X), range(1, 4), np.random.default_rng(0))
     assert np.all(np.isfinite(choice.values))
 
 
@@ -600,9 +600,9 @@ def fits_until(stop, source, counts, **options):
         yield fit
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", DIMENSION_RULES)
 def test_an_interrupt_leaves_the_best_so_far(rule):
-    choose = partial(RULES[rule], source=ArraySource(rows()), counts=range(1, 8))
+    choose = partial(DIMENSION_RULES[rule], source=ArraySource(rows()), counts=range(1, 8))
     whole = choose(fit_each_ppca, rng=np.random.default_rng(0))
     cut = choose(partial(fits_until, 2), rng=np.random.default_rng(0))
     assert (cut.interrupted, whole.interrupted) == (True, False)
@@ -621,7 +621,7 @@ def test_bic_keeps_a_first_fit_that_was_cut_short():
             raise KeyboardInterrupt
 
     fit_each = partial(fit_each_ppca, solver="em", progress=stop, rng=np.random.default_rng(0))
-    choice = RULES["bic"](fit_each, ArraySource(rows()), range(1, 4), np.random.default_rng(0))
+    choice = DIMENSION_RULES["bic"](fit_each, ArraySource(rows()), range(1, 4), np.random.default_rng(0))
     assert (choice.k, choice.interrupted, choice.fit.interrupted, choice.fit.ended) == (1, True, True, "interrupted")
 
 
@@ -644,7 +644,7 @@ def test_sparse_rows_with_gaps_become_dense_by_blocks():
     X.data[::50] = np.nan
     source = SparseSource(X).weighted(np.tile([0.0, 1.0, 2.0], 10_000))
     tracemalloc.start()
-    rows, observed = explained_by_gaps(source, DataError("about gaps"))
+    rows, observed = missing_or_reraise(source, DataError("about gaps"))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 8 * 30_000 * 1000 / 2
@@ -682,7 +682,7 @@ def test_bad_rows_with_gaps():
         fit_ppca(ArraySource(M[:2]), 1)
     with_infinity = M.copy()
     with_infinity[3, 4] = np.inf
-    with pytest.raises(DataError, match="infinity: 1 entries"):
+    with pytest.raises(DataError, match="infinity: 1 entry"):
         fit_ppca(ArraySource(with_infinity), 2)
     with pytest.raises(DataError, match="squares overflow"):
         fit_ppca(ArraySource(M * 1e160), 2)

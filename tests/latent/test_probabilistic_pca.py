@@ -24,9 +24,9 @@ from eigenlens import model_file as io
 from eigenlens.data.memory import ArraySource
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.errors import ModelFileError
-from eigenlens.latent.estimator import _imputed_chunk
+from eigenlens.latent.estimator import _impute_chunk
 from eigenlens.latent.factor.estimator import FactorAnalysis
-from eigenlens.latent.options import warn_about
+from eigenlens.latent.options import warn_latent_fit
 from eigenlens.latent.ppca.estimator import ProbabilisticPCA
 from eigenlens.missing.result import LatentFit
 from references import tobamovirus
@@ -284,7 +284,7 @@ def test_an_interrupt_keeps_the_best_so_far():
 
 @pytest.mark.parametrize("share", [0.0, 0.2])
 def test_stopping_early_is_said(share):
-    with pytest.warns(ConvergenceWarning, match=r"stopped after 3 steps.*to gain: about .*raise max_iter=3"):
+    with pytest.warns(ConvergenceWarning, match=r"stopped after 3 steps.*to be gained: about .*raise max_iter=3"):
         ppca = ProbabilisticPCA(2, solver="em", max_iter=3, random_state=0).fit(gaps(rows(), share))
     assert not ppca.converged_
 
@@ -358,7 +358,7 @@ def test_new_rows_that_cannot_be_used():
     X = rows(5)
     X[1, 1], X[2, 2] = np.inf, np.nan
     for method in (ppca.transform, ppca.impute, ppca.score, ppca.score_samples, ppca.posterior):
-        with pytest.raises(DataError, match="infinity: 1 entries"):
+        with pytest.raises(DataError, match="infinity: 1 entry"):
             method(X)
     with pytest.raises(ValueError, match="7 features"):
         ppca.transform(np.ones((2, 7)))
@@ -441,7 +441,7 @@ def test_information_criteria_of_weighted_rows(share):
     assert ppca.aic() == pytest.approx(ppca.aic(X, sample_weight=w), rel=1e-10)
     assert ppca.bic(X, w) == pytest.approx(ppca.bic(copies), rel=1e-10)
     assert ppca.bic(X) != pytest.approx(ppca.bic(X, w), rel=1e-3)
-    with pytest.raises(OptionError, match="sample_weight is of the rows of X"):
+    with pytest.raises(OptionError, match="sample_weight belongs to the rows of X"):
         ppca.bic(sample_weight=w)
 
 
@@ -541,27 +541,31 @@ def ended(how):
 def test_the_way_out_depends_on_how_it_ended():
     source = ArraySource(rows(5, 2, 1))
     with pytest.warns(ConvergenceWarning, match=r"2 steps.*rounding hides further gains, so more steps would not help"):
-        warn_about(ended("rounding"), source, 1e-12, 7)
+        warn_latent_fit(ended("rounding"), source, 1e-12, 7)
     with pytest.warns(ConvergenceWarning, match=r"raise max_iter=7, or tol"):
-        warn_about(ended("max_iter"), source, 1e-12, 7)
+        warn_latent_fit(ended("max_iter"), source, 1e-12, 7)
 
 
-def test_what_is_left_is_said_as_it_is():
+def test_the_gain_still_to_come_is_reported():
     source = ArraySource(rows(5, 2, 1))
-    said = {1e-3: "about 1.0e-03, above tol=1e-12", 1e-14: "about 1.0e-14, within tol=1e-12", np.inf: "cannot be told"}
-    for gap, words in said.items():
+    reports = {
+        1e-3: "about 1.0e-03, above tol=1e-12",
+        1e-14: "about 1.0e-14, within tol=1e-12",
+        np.inf: "not known after so few steps",
+    }
+    for gain, words in reports.items():
         with pytest.warns(ConvergenceWarning, match=f"interrupted after 2 steps.*{words}") as caught:
-            warn_about(replace(ended("interrupted"), gap=gap, interrupted=True), source, 1e-12, 7)
+            warn_latent_fit(replace(ended("interrupted"), residual=gain, interrupted=True), source, 1e-12, 7)
         assert "inf" not in str(caught[0].message)
 
 
 def test_noise_at_its_floor_is_warned_of():
     source = ArraySource(rows(5, 2, 1))
     with pytest.warns(DataWarning, match=r"Heywood case: the noise variance.*more rows are needed"):
-        warn_about(replace(ended("converged"), converged=True, floored=True), source, 1e-12, 7)
+        warn_latent_fit(replace(ended("converged"), converged=True, floored=True), source, 1e-12, 7)
     X = load_iris().data
     X = (X - X.mean(axis=0)) / X.std(axis=0)
-    X[np.arange(4) % 3 == np.random.default_rng(5).integers(0, 3, 150)[:, None]] = np.nan
+    X[np.arange(4) % 3 == np.random.default_rng(2).integers(0, 3, 150)[:, None]] = np.nan
     with pytest.warns(DataWarning, match=r"Heywood case: the noise variance.*use fewer components or more rows"):
         ppca = ProbabilisticPCA(3).fit(X)
     assert ppca.converged_
@@ -609,7 +613,7 @@ def test_folds_do_not_make_every_start():
 def test_rows_without_gaps_are_imputed_as_copies():
     X = rows()
     ppca = ProbabilisticPCA(2).fit(X)
-    for filled in (ppca.impute(X), _imputed_chunk(X, ppca.model_, 0)):
+    for filled in (ppca.impute(X), _impute_chunk(X, ppca.model_, 0)):
         assert not np.shares_memory(filled, X)
         np.testing.assert_array_equal(filled, X)
 

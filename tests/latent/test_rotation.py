@@ -257,7 +257,7 @@ def test_too_few_steps_are_reported(name):
     L = loadings(30, 6, seed=2)
     found = TO_THE_TOP[name](L, max_iter=1)
     assert not found.converged
-    assert found.gap > 1e-10
+    assert found.residual > 1e-10
     assert_allclose(found.loadings @ found.correlations @ found.loadings.T, L @ L.T, atol=1e-11)
 
 
@@ -313,8 +313,8 @@ def test_ones_own_rotation_gives_a_matrix_or_a_rotation():
 @pytest.mark.parametrize(
     ("T", "message"),
     [
-        (np.eye(3), r"rotation=mine gave an array of shape \(3, 3\); give a Rotation or T of shape \(2, 2\)"),
-        (2.0 * np.eye(2), r"columns of length \[2.0, 2.0\]; their lengths must be 1"),
+        (np.eye(3), r"rotation='mine' returned an array of shape \(3, 3\); return a Rotation, or T of shape \(2, 2\)"),
+        (2.0 * np.eye(2), r"columns of length \[2.0, 2.0\]; its columns must have length 1"),
         ([[1.0, 1.0], [0.0, 0.0]], "singular"),
         ([[np.nan, 1.0], [0.0, 0.0]], "length"),
     ],

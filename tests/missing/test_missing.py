@@ -7,7 +7,7 @@ from scipy.stats import multivariate_normal
 from eigenlens import PCA, DataError, DataWarning, OptionError
 from eigenlens.data.memory import ArraySource
 from eigenlens.densities.linear_gaussian import LinearGaussian
-from eigenlens.missing.fit import fit_observed
+from eigenlens.missing.fit import fit_incomplete_rows
 
 
 def table(n=300, d=6, k=2, share=0.2, seed=0):
@@ -34,7 +34,7 @@ def start_of(d, k, seed=1):
 
 def test_the_path_is_the_observed_likelihood_and_never_falls():
     _, M = table()
-    found = fit_observed(ArraySource(M), start_of(6, 2))
+    found = fit_incomplete_rows(ArraySource(M), [start_of(6, 2)])
     assert found.converged
     assert np.all(np.diff(found.path) >= -1e-9 * abs(found.path[-1]))
     twin = observed_loglik(M, found.model.mean, found.model.covariance())
@@ -43,7 +43,7 @@ def test_the_path_is_the_observed_likelihood_and_never_falls():
 
 def test_no_small_change_of_the_parameters_is_better():
     _, M = table()
-    model = fit_observed(ArraySource(M), start_of(6, 2), tol=1e-13).model
+    model = fit_incomplete_rows(ArraySource(M), [start_of(6, 2)], tol=1e-13).model
     best = observed_loglik(M, model.mean, model.covariance())
     rng = np.random.default_rng(2)
     for _ in range(30):
@@ -57,7 +57,7 @@ def test_no_small_change_of_the_parameters_is_better():
 
 def test_every_start_reaches_the_same_maximum():
     _, M = table()
-    ends = [fit_observed(ArraySource(M), start_of(6, 2, seed), tol=1e-13).path[-1] for seed in range(4)]
+    ends = [fit_incomplete_rows(ArraySource(M), [start_of(6, 2, seed)], tol=1e-13).path[-1] for seed in range(4)]
     np.testing.assert_allclose(ends, max(ends), rtol=1e-9)
 
 
@@ -81,8 +81,8 @@ def test_blocks_weights_and_sources_change_nothing():
     _, M = table(n=90)
     w = np.random.default_rng(3).integers(0, 3, len(M))
     start = start_of(6, 2)
-    weighted = fit_observed(ArraySource(M, block_rows=17).weighted(w.astype(float)), start)
-    copies = fit_observed(ArraySource(np.repeat(M, w, axis=0)), start)
+    weighted = fit_incomplete_rows(ArraySource(M, block_rows=17).weighted(w.astype(float)), [start])
+    copies = fit_incomplete_rows(ArraySource(np.repeat(M, w, axis=0)), [start])
     np.testing.assert_allclose(weighted.path, copies.path, rtol=1e-11)
     np.testing.assert_allclose(weighted.model.covariance(), copies.model.covariance(), rtol=1e-9)
 

@@ -13,10 +13,8 @@ from eigenlens.data.source import accumulate
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.linalg import packed
 from eigenlens.linalg.packed import apply_packed, invert_packed, packed_size, unpack_symmetric
-from eigenlens.missing import em as missing_climb
-from eigenlens.missing import expectation as observed_rows
-from eigenlens.missing import passes as missing_passes
-from eigenlens.missing.fit import fit_observed
+from eigenlens.missing import em, expectation, passes
+from eigenlens.missing.fit import fit_incomplete_rows
 from eigenlens.stats.moments import ColumnMoments
 
 NOISES = ["isotropic", "diagonal"]
@@ -65,19 +63,19 @@ def expectations(X, w, model):
     return spread, outer, right, square, latent
 
 
-@pytest.mark.parametrize("steep", [observed_rows.STEEP, 0.0])
+@pytest.mark.parametrize("steep", [expectation.ROTATED_SIGNAL, 0.0])
 @pytest.mark.parametrize("noise", NOISES)
 def test_expected_statistics_against_the_row_loop(noise, steep, monkeypatch):
     """By sweeping and by rotations."""
-    monkeypatch.setattr(observed_rows, "STEEP", steep)
+    monkeypatch.setattr(expectation, "ROTATED_SIGNAL", steep)
     X = table(n=60)
     X = X[~np.isnan(X).all(axis=1)]
     w = np.random.default_rng(2).uniform(0.5, 2.0, len(X))
     start = start_of(6, 2, noise)
     model = LinearGaussian(start.mean, start.loadings, np.broadcast_to(start.noise, 6).copy())
     block = next(ArraySource(X).weighted(w).blocks())
-    pieces = observed_rows.pieces_of(block, np.zeros(6), np.ones(6), 2)
-    found = observed_rows.expected_of(observed_rows.posterior_of(pieces[0], model), model)
+    pieces = expectation.split_block(block, np.zeros(6), np.ones(6), 2)
+    found = expectation.expected_statistics(expectation.Posterior(pieces[0], model), model)
     spread, outer, right, square, latent = expectations(X, w, model)
     assert_allclose(unpack_symmetric(found.spread, 2), spread, rtol=1e-10)
     assert_allclose(unpack_symmetric(found.outer, 3), outer, rtol=1e-9, atol=1e-9)
@@ -85,7 +83,7 @@ def test_expected_statistics_against_the_row_loop(noise, steep, monkeypatch):
     assert_allclose(found.square, square, rtol=1e-10)
     assert_allclose(unpack_symmetric(found.latent[:, None], 3)[0], latent, rtol=1e-10)
     V = model.loadings / model.noise[:, None]
-    assert_allclose(found.pull, np.einsum("jab,jb->ja", spread, V), rtol=1e-10)
+    assert_allclose(found.gain, np.einsum("jab,jb->ja", spread, V), rtol=1e-10)
     assert_allclose(found.free, outer[:, 2, 2] - np.einsum("ja,jab,jb->j", V, spread, model.loadings), rtol=1e-9)
     twin = sum(weight * observed_loglik(row[None], model) for row, weight in zip(X, w, strict=True))
     assert found.loglik(model) == pytest.approx(twin, rel=1e-11)
@@ -94,7 +92,7 @@ def test_expected_statistics_against_the_row_loop(noise, steep, monkeypatch):
 @pytest.mark.parametrize("noise", NOISES)
 def test_the_end_is_a_maximum_of_the_observed_likelihood(noise):
     X = table()
-    found = fit_observed(ArraySource(X), start_of(6, 2, noise), noise=noise)
+    found = fit_incomplete_rows(ArraySource(X), [start_of(6, 2, noise)], noise=noise)
     assert found.converged
     assert np.all(np.diff(found.path) >= 0.0)
     assert found.path[-1] == pytest.approx(observed_loglik(X, found.model), rel=1e-11)
@@ -113,12 +111,12 @@ def test_the_end_is_a_maximum_of_the_observed_likelihood(noise):
 def test_grouped_patterns_are_the_same_as_none(noise, share, monkeypatch):
     X, start = table(n=400, share=share), start_of(6, 2, noise)
     X = X[~np.isnan(X).all(axis=1)]
-    grouped = observed_rows.pieces_of(next(ArraySource(X).blocks()), np.zeros(6), np.ones(6), 2)[0]
-    assert len(grouped.patterns) == len({tuple(row) for row in np.isnan(X)})
-    one = fit_observed(ArraySource(X), start, noise=noise, max_iter=5)
-    monkeypatch.setattr(observed_rows, "REPEATED", 0.0)
-    assert observed_rows.pieces_of(next(ArraySource(X).blocks()), np.zeros(6), np.ones(6), 2)[0].which is None
-    other = fit_observed(ArraySource(X), start, noise=noise, max_iter=5)
+    grouped = expectation.split_block(next(ArraySource(X).blocks()), np.zeros(6), np.ones(6), 2)[0]
+    assert len(grouped.grouped.patterns) == len({tuple(row) for row in np.isnan(X)})
+    one = fit_incomplete_rows(ArraySource(X), [start], noise=noise, max_iter=5)
+    monkeypatch.setattr(expectation, "MAX_PATTERNS_PER_ROW", 0.0)
+    assert expectation.split_block(next(ArraySource(X).blocks()), np.zeros(6), np.ones(6), 2)[0].grouped.which is None
+    other = fit_incomplete_rows(ArraySource(X), [start], noise=noise, max_iter=5)
     assert_allclose(one.path, other.path, rtol=1e-12)
 
 
@@ -126,10 +124,10 @@ def test_grouped_patterns_are_the_same_as_none(noise, share, monkeypatch):
 def test_pieces_passes_and_weights_change_nothing(noise, monkeypatch):
     X, start = table(n=300, seed=2), start_of(6, 2, noise)
     w = np.random.default_rng(4).integers(0, 3, len(X))
-    copies = fit_observed(ArraySource(np.repeat(X, w, axis=0)), start, noise=noise)
-    monkeypatch.setattr(missing_passes, "REMEMBERED_BYTES", 0)
-    monkeypatch.setattr(observed_rows, "PIECE_ENTRIES", 1)
-    weighted = fit_observed(ArraySource(X, block_rows=101).weighted(w.astype(float)), start, noise=noise)
+    copies = fit_incomplete_rows(ArraySource(np.repeat(X, w, axis=0)), [start], noise=noise)
+    monkeypatch.setattr(passes, "MAX_PREPARED_BYTES", 0)
+    monkeypatch.setattr(expectation, "PIECE_ENTRIES", 1)
+    weighted = fit_incomplete_rows(ArraySource(X, block_rows=101).weighted(w.astype(float)), [start], noise=noise)
     assert weighted.path[-1] == pytest.approx(copies.path[-1], rel=1e-11)
     assert_allclose(weighted.model.covariance(), copies.model.covariance(), rtol=1e-5)
     assert (weighted.weight, weighted.entries) == (copies.weight, copies.entries)
@@ -138,8 +136,8 @@ def test_pieces_passes_and_weights_change_nothing(noise, monkeypatch):
 def test_a_dask_array_is_the_same_a_pass_a_step():
     da = pytest.importorskip("dask.array")
     X, start = table(n=150), start_of(6, 2, "diagonal")
-    one = fit_observed(ArraySource(X), start, noise="diagonal")
-    other = fit_observed(as_source(da.from_array(X, chunks=(40, 6))), start, noise="diagonal")
+    one = fit_incomplete_rows(ArraySource(X), [start], noise="diagonal")
+    other = fit_incomplete_rows(as_source(da.from_array(X, chunks=(40, 6))), [start], noise="diagonal")
     assert other.path[-1] == pytest.approx(one.path[-1], rel=1e-10)
     assert_allclose(other.path[:8], one.path[:8], rtol=1e-11)
 
@@ -148,16 +146,16 @@ def test_rows_without_entries_say_nothing():
     X, start = table(n=80), start_of(6, 2, "diagonal")
     X = X[~np.isnan(X).all(axis=1)]
     padded = np.insert(X, [0, 40, len(X)], np.nan, axis=0)
-    one, other = (fit_observed(ArraySource(rows), start, noise="diagonal") for rows in (X, padded))
+    one, other = (fit_incomplete_rows(ArraySource(rows), [start], noise="diagonal") for rows in (X, padded))
     assert other.path[-1] == pytest.approx(one.path[-1], rel=1e-10)
     assert other.rows == len(X) == other.weight
 
 
 def test_newton_reaches_the_same_top_in_fewer_steps(monkeypatch):
     X, start = table(n=300, seed=1), start_of(6, 2, "diagonal")
-    quick = fit_observed(ArraySource(X), start, noise="diagonal")
-    monkeypatch.setattr(missing_climb, "EM_STEPS", 3000)
-    plain = fit_observed(ArraySource(X), start, noise="diagonal", max_iter=3000)
+    quick = fit_incomplete_rows(ArraySource(X), [start], noise="diagonal")
+    monkeypatch.setattr(em, "MAX_EM_STEPS", 3000)
+    plain = fit_incomplete_rows(ArraySource(X), [start], noise="diagonal", max_iter=3000)
     assert quick.converged
     assert quick.path[-1] == pytest.approx(plain.path[-1], abs=1e-8)
     assert len(quick.path) <= len(plain.path)
@@ -168,7 +166,8 @@ def test_units_do_not_matter_to_diagonal_noise():
     scale = np.array([1e-4, 1.0, 1e3, 1.0, 10.0, 1e6])
     scaled = LinearGaussian(start.mean, start.loadings * scale[:, None], start.noise * scale**2)
     one, other = (
-        fit_observed(ArraySource(rows), begin, noise="diagonal") for rows, begin in ((X, start), (X * scale, scaled))
+        fit_incomplete_rows(ArraySource(rows), [begin], noise="diagonal")
+        for rows, begin in ((X, start), (X * scale, scaled))
     )
     assert_allclose(other.model.noise / scale**2, one.model.noise, rtol=1e-3)
     assert other.path[-1] + np.sum(~np.isnan(X) * np.log(scale)) == pytest.approx(one.path[-1], rel=1e-9)
@@ -182,7 +181,7 @@ def test_an_interrupt_keeps_the_best_so_far():
             raise KeyboardInterrupt
         seen.append(what)
 
-    found = fit_observed(ArraySource(X), start_of(6, 2, "diagonal"), noise="diagonal", progress=stop)
+    found = fit_incomplete_rows(ArraySource(X), [start_of(6, 2, "diagonal")], noise="diagonal", progress=stop)
     assert found.interrupted
     assert not found.converged
     assert len(found.path) == 3
@@ -193,11 +192,12 @@ def test_an_interrupt_keeps_the_best_so_far():
 def test_too_few_steps_say_how_far_it_is():
     X = table()
     short, longer, whole = (
-        fit_observed(ArraySource(X), start_of(6, 2, "diagonal"), noise="diagonal", max_iter=m) for m in (6, 16, 500)
+        fit_incomplete_rows(ArraySource(X), [start_of(6, 2, "diagonal")], noise="diagonal", max_iter=m)
+        for m in (6, 16, 500)
     )
     assert not short.converged
-    assert short.gap > longer.gap > whole.gap
-    assert short.gap > (whole.path[-1] - short.path[-1]) / short.entries / 10.0
+    assert short.remaining_gain > longer.remaining_gain > whole.remaining_gain
+    assert short.remaining_gain > (whole.path[-1] - short.path[-1]) / short.entries / 10.0
 
 
 @pytest.mark.parametrize("k", [1, 2, 5, packed.MAX_SWEPT_SIZE + 1])
@@ -219,4 +219,7 @@ def test_packed_inverses_and_products(k):
 def test_observed_moments_given_or_not():
     X, start = table(), start_of(6, 2, "isotropic")
     observed = accumulate(ArraySource(X), ColumnMoments.of_observed)
-    assert fit_observed(ArraySource(X), start, observed=observed).path == fit_observed(ArraySource(X), start).path
+    assert (
+        fit_incomplete_rows(ArraySource(X), [start], observed=observed).path
+        == fit_incomplete_rows(ArraySource(X), [start]).path
+    )

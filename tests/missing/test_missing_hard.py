@@ -19,13 +19,18 @@ from eigenlens.latent.factor.estimator import FactorAnalysis
 from eigenlens.latent.factor.fit import fit_factor
 from eigenlens.latent.ppca.estimator import ProbabilisticPCA
 from eigenlens.latent.ppca.fit import fit_ppca
-from eigenlens.missing import em as missing_climb
-from eigenlens.missing import expectation as observed_rows
-from eigenlens.missing import newton as missing_finish
-from eigenlens.missing import units as missing_units
-from eigenlens.missing.curvature import Direction, gradient, join, product, split, turn_of
-from eigenlens.missing.fit import fit_best, fit_observed
-from eigenlens.missing.units import NOISES, Units
+from eigenlens.missing import em, expectation, newton
+from eigenlens.missing import units as units_module
+from eigenlens.missing.curvature import (
+    Direction,
+    directional_sums,
+    hessian_product,
+    join_parameters,
+    likelihood_gradient,
+    split_parameters,
+)
+from eigenlens.missing.fit import fit_incomplete_rows
+from eigenlens.missing.units import NOISE_STRUCTURES, Units
 from eigenlens.optim.trust_region import negative_curvature_step, newton_step
 from eigenlens.pca.missing import fit_pca_missing
 from eigenlens.stats.moments import ColumnMoments
@@ -124,22 +129,22 @@ def test_columns_of_very_different_scale():
 def prepared(noise, steep, monkeypatch):
     """Small rows in the climb's units, a model, and what the pass says of it, by sweeping or by rotations."""
     if steep:
-        monkeypatch.setattr(observed_rows, "STEEP", 0.0)
+        monkeypatch.setattr(expectation, "ROTATED_SIGNAL", 0.0)
     X, _ = hard_table(3, heywood=False, scales=False)
     observed = ColumnMoments.of_observed(Block(X))
     units = Units.of(observed)
-    structure = NOISES[noise](observed, units, 1e-12)
-    piece = observed_rows.pieces_of(Block(X), units.centre, units.scale, 2)[0]
+    structure = NOISE_STRUCTURES[noise](observed, units, 1e-12)
+    piece = expectation.split_block(Block(X), units.centre, units.scale, 2)[0]
     d, rng = X.shape[1], np.random.default_rng(1)
-    v = join(
+    v = join_parameters(
         0.1 * rng.standard_normal(d), rng.standard_normal((d, 2)), rng.uniform(-1.0, 0.0, 1 if structure.pooled else d)
     )
 
     def at(v):
-        mean, W, phi = split(v, d, 2)
+        mean, W, phi = split_parameters(v, d, 2)
         model = LinearGaussian(mean, W, structure.psi(phi))
-        posterior = observed_rows.posterior_of(piece, model)
-        return model, posterior, observed_rows.expected_of(posterior, model)
+        posterior = expectation.Posterior(piece, model)
+        return model, posterior, expectation.expected_statistics(posterior, model)
 
     return X, v, at, structure
 
@@ -151,13 +156,13 @@ def test_gradient_and_hessian_against_the_twin(noise, steep, monkeypatch):
     twin = Twin(X, 2, noise)
     model, posterior, expected = at(v)
     assert expected.loglik(model) == pytest.approx(-twin(v)[0] + twin.log_scale, rel=1e-12)
-    assert_allclose(gradient(expected, model, structure), -twin(v)[1], rtol=1e-9, atol=1e-9)
+    assert_allclose(likelihood_gradient(expected, model, structure), -twin(v)[1], rtol=1e-9, atol=1e-9)
     way = np.random.default_rng(2).standard_normal(len(v))
     d = X.shape[1]
-    mean, W, phi = split(way, d, 2)
+    mean, W, phi = split_parameters(way, d, 2)
     direction = Direction(mean, W, np.broadcast_to(phi, (d,)))
-    monkeypatch.setattr("eigenlens.missing.units.SMALL", 0.0)
-    found = product(turn_of(posterior, model, direction), expected, model, structure, direction)
+    monkeypatch.setattr("eigenlens.missing.units.SMALL_NOISE_SHARE", 0.0)
+    found = hessian_product(directional_sums(posterior, model, direction), expected, model, structure, direction)
     slope = (twin(v - 1e-5 * way)[1] - twin(v + 1e-5 * way)[1]) / 2e-5
     assert_allclose(found, slope, rtol=1e-6, atol=1e-6 * np.abs(slope).max())
 
@@ -168,8 +173,8 @@ def test_rotations_keep_what_sweeping_loses():
     with mpmath.workdps(50):
         W, psi = np.array([[1.0, 0.3], [0.8, -0.6], [0.2, 0.9]]), np.array([1e-12, 0.3, 1e-10])
         model, O = LinearGaussian(np.zeros(3), W, psi), np.array([[1.0, 1.0, 0.0]])
-        piece = observed_rows.Piece(np.array([[0.7, -0.2, 0.0]]), O, np.ones(1), O, None, np.ones(1))
-        found = observed_rows.expected_of(observed_rows.posterior_of(piece, model), model)
+        piece = expectation.PatternRows(np.array([[0.7, -0.2, 0.0]]), O, np.ones(1), O, None, np.ones(1))
+        found = expectation.expected_statistics(expectation.Posterior(piece, model), model)
         Wo, C = mpmath.matrix(W[:2].tolist()), mpmath.matrix(2, 2)
         for i in range(2):
             for j in range(2):
@@ -178,7 +183,7 @@ def test_rotations_keep_what_sweeping_loses():
         loglik = -(mpmath.log(mpmath.det(C)) + (y.T * P * y)[0] + 2 * mpmath.log(2 * mpmath.pi)) / 2
         assert found.loglik(model) == pytest.approx(float(loglik), rel=1e-12)
         assert_allclose(found.free[:2], [float(P[0, 0] * psi[0]), float(P[1, 1] * psi[1])], rtol=1e-3)
-        assert_allclose(found.pull[:2], np.array((P * Wo).tolist(), dtype=float), rtol=1e-3)
+        assert_allclose(found.gain[:2], np.array((P * Wo).tolist(), dtype=float), rtol=1e-3)
 
 
 def test_a_step_of_newton_knows_edges_and_flat_directions():
@@ -198,13 +203,13 @@ def test_the_estimate_of_what_is_left_is_one():
     """After few steps the gap is, within a factor, what a full climb still gains."""
     X, _ = hard_table(7, heywood=True, scales=False)
     start = LinearGaussian(np.nanmean(X, axis=0), np.eye(X.shape[1], 2), np.nanvar(X, axis=0))
-    whole = fit_observed(ArraySource(X), start, noise="diagonal", floor=1e-8)
+    whole = fit_incomplete_rows(ArraySource(X), [start], noise="diagonal", floor=1e-8)
     assert whole.ended == "converged"
     for steps in (12, 20):
-        short = fit_observed(ArraySource(X), start, noise="diagonal", floor=1e-8, max_iter=steps)
+        short = fit_incomplete_rows(ArraySource(X), [start], noise="diagonal", floor=1e-8, max_iter=steps)
         left = (whole.path[-1] - short.path[-1]) / short.entries
         assert (short.converged, short.ended) == (False, "max_iter")
-        assert left / 20.0 < short.gap < 20.0 * left
+        assert left / 20.0 < short.remaining_gain < 20.0 * left
 
 
 def test_the_highest_of_several_starts_counts(monkeypatch):
@@ -212,9 +217,9 @@ def test_the_highest_of_several_starts_counts(monkeypatch):
     rng, d = np.random.default_rng(0), X.shape[1]
     mean, psi = np.nanmean(X, axis=0), np.nanvar(X, axis=0)
     starts = [LinearGaussian(mean, rng.standard_normal((d, k)), psi) for _ in range(4)]
-    alone = [fit_observed(ArraySource(X), start, noise="diagonal").path[-1] for start in starts]
-    monkeypatch.setattr(missing_climb, "DOUBTFUL", np.inf)
-    best = fit_best(ArraySource(X), starts[:1], starts[1:], noise="diagonal")
+    alone = [fit_incomplete_rows(ArraySource(X), [start], noise="diagonal").path[-1] for start in starts]
+    monkeypatch.setattr(em, "DOUBTFUL_NOISE_SHARE", np.inf)
+    best = fit_incomplete_rows(ArraySource(X), starts[:1], starts[1:], noise="diagonal")
     assert best.path[-1] == pytest.approx(max(alone), abs=1e-6)
     assert np.all(np.diff(best.path) >= 0.0)
 
@@ -225,7 +230,7 @@ def test_an_interrupt_in_any_start_keeps_the_best_so_far():
     mean, psi = np.nanmean(X, axis=0), np.nanvar(X, axis=0)
     starts = [LinearGaussian(mean, rng.standard_normal((d, k)), psi) for _ in range(3)]
     given, steps = {"noise": "diagonal", "observed": ColumnMoments.of_observed(Block(X))}, []
-    whole = fit_best(ArraySource(X), starts, progress=lambda *what: steps.append(what), **given)
+    whole = fit_incomplete_rows(ArraySource(X), starts, progress=lambda *what: steps.append(what), **given)
     for last in range(2, len(steps), 7):
         calls = []
 
@@ -234,7 +239,7 @@ def test_an_interrupt_in_any_start_keeps_the_best_so_far():
             if len(calls) == last:
                 raise KeyboardInterrupt
 
-        found = fit_best(ArraySource(X), starts, progress=stop, **given)
+        found = fit_incomplete_rows(ArraySource(X), starts, progress=stop, **given)
         assert (found.interrupted, found.converged, found.ended) == (True, False, "interrupted")
         reached = [float(what.split()[-1]) for what in calls]
         assert found.path[-1] == pytest.approx(max(reached), rel=1e-6)
@@ -280,7 +285,7 @@ def test_structured_gaps_end_at_the_highest_of_many_starts(design, seed):
             LinearGaussian(np.nanmean(X, axis=0), 0.7 * scale[:, None] * rng.standard_normal((12, k)), psi)
             for _ in range(4)
         ]
-        ends = [fit_observed(ArraySource(X), s, noise=noise, floor=FLOORS[noise]).path[-1] for s in starts]
+        ends = [fit_incomplete_rows(ArraySource(X), [s], noise=noise, floor=FLOORS[noise]).path[-1] for s in starts]
         assert found.loglik >= max(ends) - 1e-6
 
 
@@ -298,10 +303,10 @@ def test_a_saddle_is_left_by_its_curvature(noise, monkeypatch):
     """Starts that are not stirred stay where the slope is 0, and only the look at the curvature leads away."""
     X, start = saddle()
     start = LinearGaussian(start.mean, start.loadings, start.noise if noise == "diagonal" else 1.0)
-    monkeypatch.setattr(missing_units, "STIR", 0.0)
-    found = fit_observed(ArraySource(X), start, noise=noise)
-    monkeypatch.setattr(missing_finish, "LOOKS", 0)
-    stuck = fit_observed(ArraySource(X), start, noise=noise)
+    monkeypatch.setattr(units_module, "PERTURBATION", 0.0)
+    found = fit_incomplete_rows(ArraySource(X), [start], noise=noise)
+    monkeypatch.setattr(newton, "MAX_SADDLE_PASSES", 0)
+    stuck = fit_incomplete_rows(ArraySource(X), [start], noise=noise)
     assert_allclose(stuck.model.loadings[3:], 0.0, atol=1e-12)
     assert found.converged
     assert np.all(np.diff(found.path) >= 0.0)
@@ -314,8 +319,8 @@ def test_a_start_at_a_saddle_is_stirred(noise, monkeypatch):
     """A look at the curvature is not needed then."""
     X, start = saddle()
     start = LinearGaussian(start.mean, start.loadings, start.noise if noise == "diagonal" else 1.0)
-    monkeypatch.setattr(missing_finish, "LOOKS", 0)
-    found = fit_observed(ArraySource(X), start, noise=noise)
+    monkeypatch.setattr(newton, "MAX_SADDLE_PASSES", 0)
+    found = fit_incomplete_rows(ArraySource(X), [start], noise=noise)
     assert found.path[-1] == pytest.approx(FIT[noise](ArraySource(X), 1).loglik, abs=1e-6)
 
 
@@ -360,7 +365,7 @@ def test_few_rows_do_not_crawl_from_floor_to_floor():
     X[rng.random(X.shape) < 0.2] = np.nan
     start = LinearGaussian(np.nanmean(X, axis=0), rng.standard_normal((40, 4)), np.nanvar(X, axis=0))
     given = {"noise": "diagonal", "floor": 1e-8, "max_iter": 400}
-    found = fit_observed(ArraySource(X), start, **given)
+    found = fit_incomplete_rows(ArraySource(X), [start], **given)
     assert found.converged
     assert np.all(np.diff(found.path) >= 0.0)
     at_floor = found.model.noise / np.nanvar(X, axis=0) < 2e-8

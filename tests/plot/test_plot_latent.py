@@ -126,7 +126,7 @@ def test_shares_of_correlated_factors_sum_to_what_they_hold_together(frozen):
         loadings_=found.loadings, factor_correlations_=found.correlations, noise_variance_=frozen.noise
     )
     whole = np.trace(frozen.covariance())
-    assert_allclose(latent_tables.loadings(model).shares.sum(), 100.0 * (1.0 - frozen.noise.sum() / whole))
+    assert_allclose(latent_tables.latent_loadings(model).shares.sum(), 100.0 * (1.0 - frozen.noise.sum() / whole))
     assert_allclose(latent_tables.noise(model).common, np.diag(frozen.loadings @ frozen.loadings.T))
 
 
@@ -382,7 +382,7 @@ def test_tables_of_pca_are_those_of_the_other_tables():
     X = np.random.default_rng(0).standard_normal((30, 4))
     model = PCA(2).fit(X)
     assert isinstance(model.model_, PrincipalComponents)
-    assert_allclose(latent_tables.loadings(model, [2]).values, tables.loadings(model, [2]).values)
+    assert_allclose(latent_tables.latent_loadings(model, [2]).values, tables.loadings(model, [2]).values)
 
 
 # ---- what a look at the pictures found ----------------------------------------------------------------------

@@ -1,6 +1,6 @@
-"""What the faces of latent Gaussian models share: posteriors, imputation, densities, samples, files.
+"""The methods shared by the estimators of latent Gaussian models: posteriors, imputation, densities, samples, files.
 
-A face sets its parameters, fits, and calls `_keep`; the rest is here and works on the frozen `LinearGaussian`.
+An estimator sets its parameters, fits, and calls `_keep`; everything else is here, on the frozen `LinearGaussian`.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.errors import DataError
 from eigenlens.estimator.iterative import IterativeFit
 from eigenlens.estimator.rows import dense_blocks, map_blocks, to_frame_like, validate_rows
-from eigenlens.latent import storage as latent_files
-from eigenlens.latent.n_components import Choice
-from eigenlens.latent.options import warn_about_choice
+from eigenlens.latent import storage
+from eigenlens.latent.n_components import DimensionChoice
+from eigenlens.latent.options import warn_interrupted_choice
 from eigenlens.linalg.scores import concatenate, project_rows
 from eigenlens.linalg.spectrum import Outcome
 from eigenlens.missing.result import LatentFit, free_parameters
@@ -36,72 +36,71 @@ RECONSTRUCTIONS: dict[str, Callable[[LinearGaussian, Array], Array]] = {
     "posterior": LinearGaussian.reconstruct,
     "orthogonal": LinearGaussian.reconstruct_orthogonal,
 }
-"""From latent values to rows, by name."""
+"""Methods of reconstruction, from latent values to rows, by name."""
 
 
 class LatentGaussian(IterativeFit[LatentFit], ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """The methods of `ProbabilisticPCA` and `FactorAnalysis`. NaN in X is a missing entry in every one of them."""
+    """The methods of `ProbabilisticPCA` and `FactorAnalysis`. NaN in X is a missing entry in every one of them.
 
-    _turn: Array | None = None
-    """(k, k) from the latent values of the model to those reported, z turn; None where they are the same."""
+    `_rotation_matrix` T (k, k) rotates the latent values z of the model to those reported, z T; None for no rotation.
+    """
+
+    _rotation_matrix: Array | None = None
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """`fit`, then `transform` of the same rows."""
+        """Fit the model to X, and return the latent values of the same rows."""
         return self.fit(X, y, sample_weight=sample_weight).transform(X)
 
     # ---- rows to latent values and back -----------------------------------------------------------------
 
     def transform(self, X: Any) -> Any:
-        """E[z | x] (n, k) of the rows of X, given what is observed of them; 0 for a row without entries.
+        """Return E[z | x] (n, k) of the rows of X, given their observed entries; 0 for a row without any.
 
-        In X's dtype, on its device; a Dask array gives a Dask array. Complete rows cost O(dk) each, and sparse stay so;
-        sparse rows with NaN become dense, a few at a time.
+        The result has X's dtype, on its device; a Dask array gives a Dask array. Complete rows cost O(dk) each, and
+        sparse rows stay sparse; sparse rows with NaN become dense, a few at a time.
         """
         check_is_fitted(self)
         source = validate_rows(self, X)
-        model, turn = self.model_, self._turn
-        means = partial(_latent_means, model=model, turn=turn, V=_turned(model.latent_map, turn))
+        model, T = self.model_, self._rotation_matrix
+        means = partial(_latent_means, model=model, T=T, V=_rotate(model.latent_map, T))
         if hasattr(source, "map_rows"):
             return source.map_rows(means, self.n_components_)
         return concatenate([means(rows) for rows in source.rows()])
 
     def posterior(self, X: Any) -> tuple[Any, Any]:
-        """E[z | x] (n, k) and cov[z | x]: (k, k), the same for every row, or (n, k, k) if X has missing entries."""
+        """Return E[z | x] (n, k) and cov[z | x]: (k, k), the same for every row, or (n, k, k) with missing entries."""
         check_is_fitted(self)
         source = validate_rows(self, X)
         with np.errstate(all="ignore"):
             parts = [self.model_.posterior(block) for block in dense_blocks(source)]
-        means = np.concatenate([_turned(mean, self._turn) for mean, _ in parts])
+        means = np.concatenate([_rotate(mean, self._rotation_matrix) for mean, _ in parts])
         if not np.all(np.isfinite(means)):
             raise explain_nonfinite(source)
-        covariance = self._turned_covariance(_joined(parts))
+        covariance, T = _join_covariances(parts), self._rotation_matrix
         like = Like(X, source.dtype)
-        return like(means), like(covariance)
-
-    def _turned_covariance(self, covariance: Array) -> Array:
-        return covariance if self._turn is None else self._turn.T @ covariance @ self._turn
+        return like(means), like(covariance if T is None else T.T @ covariance @ T)
 
     def inverse_transform(self, X: Any, method: str = "posterior") -> Any:
-        """The rows (n, d) of latent values X (n, k).
+        """Return the rows (n, d) of latent values X (n, k).
 
         method "posterior": W z + mu, the mean of x given z. "orthogonal": for z = E[z | x] of complete rows, their
-        projections onto the space of W, of which "posterior" falls short towards the mean; the two agree as the noise
+        projections onto the space of W; "posterior" is shrunken from these towards the mean. The two agree as the noise
         tends to 0.
         """
         check_is_fitted(self)
         Z = X if is_tensor(X) else np.asarray(X)
         if Z.ndim != 2 or Z.shape[1] != self.n_components_:
             raise DataError(
-                f"X has shape {tuple(Z.shape)}, but latent values have {self.n_components_} columns, one a dimension."
+                f"X has shape {tuple(Z.shape)}, but latent values have {self.n_components_} columns, one per dimension"
             )
         if not bool(np.all(np.isfinite(to_numpy(Z)))):
-            raise DataError("X contains NaN or infinity, so there are no rows with these latent values.")
+            raise DataError("X contains NaN or infinity, so there are no rows with these latent values")
         back = RECONSTRUCTIONS[checks.name("method", method, RECONSTRUCTIONS)]
-        values = to_numpy(Z).astype(np.float64)
-        return Like(Z)(back(self.model_, values if self._turn is None else np.linalg.solve(self._turn.T, values.T).T))
+        values, T = to_numpy(Z).astype(np.float64), self._rotation_matrix
+        return Like(Z)(back(self.model_, values if T is None else np.linalg.solve(T.T, values.T).T))
 
     def impute(self, X: Any, return_std: bool = False) -> Any:
-        """X (n, d) with NaN replaced by its conditional mean given the observed entries of the row.
+        """Return X (n, d) with NaN replaced by its conditional mean given the observed entries of the row.
 
         With return_std also the conditional standard deviations (n, d), 0 for observed entries: a missing entry lies
         within 1.96 of them with probability 0.95. A frame gives frames of the same kind, index and columns, a Dask
@@ -111,10 +110,10 @@ class LatentGaussian(IterativeFit[LatentFit], ClassNamePrefixFeaturesOutMixin, T
         source, with_std = validate_rows(self, X), checks.boolean("return_std", return_std)
         if hasattr(source, "map_rows"):
             which = [0, 1] if with_std else [0]
-            lazy = [partial(_imputed_chunk, model=self.model_, which=i) for i in which]
+            lazy = [partial(_impute_chunk, model=self.model_, which=i) for i in which]
             found = [source.map_rows(part, source.n_features) for part in lazy]
         else:
-            parts = [_imputed(block, self.model_, with_std) for block in dense_blocks(source)]
+            parts = [_impute(block, self.model_, with_std) for block in dense_blocks(source)]
             like = Like(X, source.dtype)
             found = [to_frame_like(like(np.concatenate(part)), X, source) for part in zip(*parts, strict=True)]
         return tuple(found) if with_std else found[0]
@@ -122,18 +121,18 @@ class LatentGaussian(IterativeFit[LatentFit], ClassNamePrefixFeaturesOutMixin, T
     # ---- the density ------------------------------------------------------------------------------------
 
     def score_samples(self, X: Any) -> Array:
-        """Log density (n,) of what is observed of each row; 0 for a row without entries."""
+        """Return the log density (n,) of the observed entries of each row; 0 for a row without any."""
         check_is_fitted(self)
         return self._log_densities(validate_rows(self, X))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Mean log density per row."""
+        """Return the mean log density per row."""
         check_is_fitted(self)
         source = validate_rows(self, X, sample_weight)
         return float(np.average(self._log_densities(source), weights=source.weight))
 
     def _log_densities(self, source: Source) -> Array:
-        with np.errstate(all="ignore"):  # what is not finite is found in the result, and explained
+        with np.errstate(all="ignore"):  # what is not finite is detected in the result, and explained
             return map_blocks(source, self.model_.log_density)
 
     def _density_and_presence(self, source: Source) -> Array:
@@ -149,17 +148,17 @@ class LatentGaussian(IterativeFit[LatentFit], ClassNamePrefixFeaturesOutMixin, T
         return free_parameters(d, k, scalar_noise=np.ndim(self.model_.noise) == 0)
 
     def get_covariance(self) -> Any:
-        """The model's covariance W Wᵀ + Psi (d, d)."""
+        """Return the model's covariance W Wᵀ + Psi (d, d)."""
         check_is_fitted(self)
         return self._like(self.model_.covariance())
 
     def get_precision(self) -> Any:
-        """The inverse of `get_covariance()` (d, d), by way of k×k matrices."""
+        """Return the inverse of `get_covariance()` (d, d), by way of k×k matrices."""
         check_is_fitted(self)
         return self._like(self.model_.precision())
 
     def sample(self, n_samples: int = 1, *, random_state: Any = None) -> Any:
-        """Rows (n_samples, d) drawn from the model."""
+        """Draw rows (n_samples, d) from the model."""
         check_is_fitted(self)
         rng = checks.generator(self.random_state if random_state is None else random_state)
         return self._like(self.model_.sample(checks.integer("n_samples", n_samples, 1), rng))
@@ -168,43 +167,43 @@ class LatentGaussian(IterativeFit[LatentFit], ClassNamePrefixFeaturesOutMixin, T
 
     @property
     def model_(self) -> LinearGaussian:
-        """The frozen model."""
+        """Return the frozen `LinearGaussian`."""
         return self._fitted.model
 
     @property
-    def selection_(self) -> Choice | None:
-        """How the number of dimensions was chosen; None if it was given."""
+    def selection_(self) -> DimensionChoice | None:
+        """Return how the number of dimensions was chosen; None if it was given."""
         check_is_fitted(self)
-        choice: Choice | None = self._choice
+        choice: DimensionChoice | None = self._choice
         return choice
 
     @property
     def solver_(self) -> Outcome:
-        """Which algorithm, why, at what cost."""
+        """Return which algorithm was used, why, and at what cost."""
         fit = self._fitted
         steps = 0 if fit.solver == "closed-form" else fit.n_iter
         return Outcome(fit.solver, fit.reason, fit.passes, steps, converged=fit.converged)
 
     @property
     def loadings_(self) -> Any:
-        """(d, k) W."""
-        W = self.model_.loadings
-        return self._like(W if self._turn is None else np.linalg.solve(self._turn, W.T).T)
+        """Return the loadings W (d, k)."""
+        W, T = self.model_.loadings, self._rotation_matrix
+        return self._like(W if T is None else np.linalg.solve(T, W.T).T)
 
     @property
     def mean_(self) -> Any:
-        """(d,) mu."""
+        """Return the mean mu (d,)."""
         return self._like(self.model_.mean)
 
     @property
     def noise_variance_(self) -> Any:
-        """The noise: one variance, or one a column (d,)."""
+        """Return the noise: one variance, or one per column (d,)."""
         noise = self.model_.noise
         return self._like(noise) if np.ndim(noise) else float(noise)
 
     @property
     def n_components_(self) -> int:
-        """The number k of latent dimensions."""
+        """Return the number k of latent dimensions."""
         return int(self.model_.loadings.shape[1])
 
     @property
@@ -216,22 +215,22 @@ class LatentGaussian(IterativeFit[LatentFit], ClassNamePrefixFeaturesOutMixin, T
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one safetensors file, whole or not at all; read it with `eigenlens.load`."""
         check_is_fitted(self)
-        latent_files.save(self, path)
+        storage.save(self, path)
 
     @classmethod
     def _restored(cls, arrays: dict[str, Array], header: dict[str, Any]) -> Self:
-        restored: Self = latent_files.restore(cls, arrays, header)
+        restored: Self = storage.restore(cls, arrays, header)
         return restored
 
-    # ---- for scikit-learn, and for the faces ------------------------------------------------------------
+    # ---- for scikit-learn, and for subclasses -----------------------------------------------------------
 
-    def _keep(self, X: Any, source: Source, fit: LatentFit, selection: Choice | None = None) -> None:
-        """What was learned; a choice that the user cut short is warned of."""
+    def _keep(self, X: Any, source: Source, fit: LatentFit, selection: DimensionChoice | None = None) -> None:
+        """Keep the result of a fit; warn if the user interrupted the choice of k."""
         self._remember(fit, Like(X, source.dtype), selection)
         if selection is not None:
-            warn_about_choice(selection)
+            warn_interrupted_choice(selection)
 
-    def _remember(self, fit: LatentFit, like: Like, selection: Choice | None) -> None:
+    def _remember(self, fit: LatentFit, like: Like, selection: DimensionChoice | None) -> None:
         self._fit, self._rows_like, self._choice = fit, like, selection
 
     def __sklearn_tags__(self) -> Any:
@@ -242,41 +241,44 @@ class LatentGaussian(IterativeFit[LatentFit], ClassNamePrefixFeaturesOutMixin, T
         return tags
 
 
-def _turned(Z: Array, turn: Array | None) -> Array:
-    return Z if turn is None else Z @ turn
+def _rotate(Z: Array, T: Array | None) -> Array:
+    return Z if T is None else Z @ T
 
 
-def _latent_means(rows: Any, model: LinearGaussian, turn: Array | None, V: Array) -> Any:
-    """E[z | x] of rows of any kind, in their kind: (x − mu) V, and where that is NaN by what is observed of the row."""
+def _latent_means(rows: Any, model: LinearGaussian, T: Array | None, V: Array) -> Any:
+    """Return E[z | x] of rows of any kind, in their kind: (x − mu) V, and where that is NaN by the observed entries."""
     with np.errstate(all="ignore"):
         found = project_rows(rows, model.mean, V)
-        gaps = np.flatnonzero(~np.isfinite(to_numpy(found)).all(axis=1))
-        if not gaps.size:
+        incomplete = np.flatnonzero(~np.isfinite(to_numpy(found)).all(axis=1))
+        if not incomplete.size:
             return found
         step = max(1, BLOCK_BYTES // (8 * model.mean.size))  # only these rows become dense, a few at a time
-        parts = [gaps[start : start + step] for start in range(0, gaps.size, step)]
-        means = np.concatenate([_turned(model.posterior(dense(select_rows(rows, part)))[0], turn) for part in parts])
+        parts = [incomplete[start : start + step] for start in range(0, incomplete.size, step)]
+        means = np.concatenate([_rotate(model.posterior(dense(select_rows(rows, part)))[0], T) for part in parts])
     if not np.all(np.isfinite(means)):
         raise explain_nonfinite(as_source(rows))
     values = np.array(to_numpy(found))
-    values[gaps] = means
+    values[incomplete] = means
     return Like(found)(values)
 
 
-def _imputed(rows: Array, model: LinearGaussian, with_std: bool) -> tuple[Array, ...]:
-    """Rows with their gaps filled, and the standard deviations of what was filled in if these are wanted."""
+def _impute(rows: Array, model: LinearGaussian, with_std: bool) -> tuple[Array, ...]:
+    """Return imputed rows, and the standard deviations of imputed entries if these are wanted."""
     if np.any(np.isinf(rows)):
         raise explain_nonfinite(as_source(rows))
     return model.impute(rows, return_std=True) if with_std else (model.impute(rows),)
 
 
-def _imputed_chunk(rows: Any, model: LinearGaussian, which: int) -> Any:
-    """The filled rows (0) or their standard deviations (1) of a chunk, worked out where it is, in its dtype."""
-    return Like(rows)(np.array(_imputed(dense(rows), model, bool(which))[which]))  # a chunk without gaps is a copy too
+def _impute_chunk(rows: Any, model: LinearGaussian, which: int) -> Any:
+    """Return the imputed rows (0) or their standard deviations (1) of a chunk, in its dtype.
+
+    Complete chunks are copied too, so that no result shares memory with its input.
+    """
+    return Like(rows)(np.array(_impute(dense(rows), model, bool(which))[which]))
 
 
-def _joined(parts: list[tuple[Array, Array]]) -> Array:
-    """The covariances of all blocks: one matrix if none has gaps, else one a row."""
+def _join_covariances(parts: list[tuple[Array, Array]]) -> Array:
+    """Return the covariances of all blocks: one matrix if no entry is missing, else one per row."""
     if all(covariance.ndim == 2 for _, covariance in parts):
         return parts[0][1]
     return np.concatenate([np.broadcast_to(C, (len(mean), *C.shape[-2:])) for mean, C in parts])

@@ -1,7 +1,8 @@
-"""Families of latent Gaussians, for mixtures and classes: from the moments of a group of rows to the model of it.
+"""Families of latent Gaussians for mixtures and classes: from the moments of a group of rows to its model.
 
-Both take the model of the step before as `start`. The member returned is never less likely than that one, given the
-moments, so an EM that calls them climbs, although factor analysis takes only a few steps of its own at each call.
+Both take the model of the previous step as `start`. Given the moments, the model returned is never less likely than
+that one, so the likelihood of an EM that calls them never falls, although factor analysis takes only a few steps of its
+own at each call.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from eigenlens.arrays import Array
 from eigenlens.data.source import Block
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.latent.factor.correlation_operator import DenseCorrelations
-from eigenlens.latent.factor.profile_likelihood import Climb, minimise_profile
-from eigenlens.latent.factor.solvers import FactorOptions, best_climb, canonical_factors
+from eigenlens.latent.factor.profile_likelihood import ProfileMinimum, minimise_profile
+from eigenlens.latent.factor.solvers import FactorOptions, canonical_factors, minimise_from_starts
 from eigenlens.linalg.spectrum import Requested, orient
 from eigenlens.linalg.symmetric import leading_eigenpairs
 from eigenlens.missing.result import free_parameters
@@ -24,10 +25,10 @@ from eigenlens.stats.moments import Moments
 
 __all__ = ["FactorFamily", "PPCAFamily"]
 
-FLAT, ROUNDING, TINY = 1e-12, 1e-26, 1e-200
-"""A variance is at least these shares of the columns' mean variance and of their mean square mean, and is not 0.
+MIN_VARIANCE_SHARE, ROUNDING_VARIANCE_SHARE, MIN_VARIANCE = 1e-12, 1e-26, 1e-200
+"""A variance is at least these shares of the columns' mean variance and of their mean squared mean, and never 0.
 
-So columns that are constant in a group, as all are in a group of one row, leave it a density.
+So a group has a density even if columns are constant in it, as all are in a group of one row.
 """
 
 
@@ -37,9 +38,9 @@ class PPCAFamily:
 
     Attributes:
         k: below d.
-        floor: the least sigma², as a share of the mean variance of the columns.
-        prior: scatter (d, d), or a multiple of the identity, that is added to that of the rows when it is read.
-        prior_weight: how many rows that scatter stands for.
+        floor: the smallest sigma², as a share of the mean variance of the columns.
+        prior: scatter (d, d), or a multiple of the identity, that is added to that of the rows.
+        prior_weight: the number of rows that this scatter stands for.
 
     >>> X = np.array([[2.0, 0.0, 0.0], [-2.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
     >>> family = PPCAFamily(1)
@@ -54,11 +55,11 @@ class PPCAFamily:
     prior_weight: float = 0.0
 
     def summarise(self, block: Block) -> Moments:
-        """Weight, mean and scatter of a block of rows; halves add to the whole."""
+        """Return weight, mean and scatter of a block of rows; the moments of parts add up."""
         return Moments.of(block)
 
     def estimate(self, moments: Moments, start: LinearGaussian | None = None) -> LinearGaussian:
-        """The maximum, in closed form; `start` keeps its noise where that is below the floor. Cost 4/3 d³ flops."""
+        """Return the maximum, in closed form; a `start` with noise below the floor keeps it. Cost: 4/3 d³ flops."""
         S = _covariance(moments, self.prior, self.prior_weight)
         d, total = len(S), float(np.trace(S))
         _, values, V = leading_eigenpairs(S, Requested.count(self.k, d))
@@ -69,7 +70,7 @@ class PPCAFamily:
         return LinearGaussian(moments.mean, orient(V) * np.sqrt(np.maximum(values - noise, 0.0)), noise)
 
     def free_parameters(self, d: int) -> int:
-        """How many numbers are free for rows (n, d)."""
+        """Return the number of free parameters for rows (n, d)."""
         return free_parameters(d, self.k, scalar_noise=True)
 
 
@@ -79,8 +80,8 @@ class FactorFamily:
 
     Attributes:
         k: below d.
-        floor: the least uniqueness, a share of the variable's variance.
-        steps: quasi-Newton steps from a `start`; without one the maximum is sought.
+        floor: the smallest uniqueness, a share of the variable's variance.
+        steps: quasi-Newton steps from a `start`; without one they go on to the maximum.
         prior, prior_weight: as for `PPCAFamily`.
 
     >>> R = np.array([[1.0, 0.56, 0.48], [0.56, 1.0, 0.42], [0.48, 0.42, 1.0]])
@@ -95,44 +96,44 @@ class FactorFamily:
     prior_weight: float = 0.0
 
     def summarise(self, block: Block) -> Moments:
-        """Weight, mean and scatter of a block of rows; halves add to the whole."""
+        """Return weight, mean and scatter of a block of rows; the moments of parts add up."""
         return Moments.of(block)
 
     def estimate(self, moments: Moments, start: LinearGaussian | None = None) -> LinearGaussian:
-        """The maximum, or from a `start` a model that is at least as likely. Cost d³ flops a step.
+        """Return the maximum, or from a `start` a model that is at least as likely. Cost: d³ flops per step.
 
-        With psi held, the loadings of the profile likelihood are the best there are; and where psi exceeds a variable's
-        variance, that variance is a better psi. So every step starts no lower than the model `start` stands.
+        For fixed psi the loadings of the profile likelihood are the best; and where psi exceeds a variable's variance,
+        that variance is a better psi. So the first step begins with a likelihood no lower than that of `start`.
         """
         S = _covariance(moments, self.prior, self.prior_weight)
         scale = np.sqrt(np.diag(S))
         correlations = DenseCorrelations(S / np.outer(scale, scale))
         if start is None:
-            climb = best_climb(correlations, self.k, "quasi-newton", FactorOptions(floor=self.floor))
+            found = minimise_from_starts(correlations, self.k, "quasi-newton", FactorOptions(floor=self.floor))
         else:
-            climb = self._climb(correlations, np.minimum(start.noise / scale**2, 1.0))
-        if climb.interrupted:  # the loop that called has the better answer to the user
+            found = self._continue(correlations, np.minimum(start.noise / scale**2, 1.0))
+        if found.interrupted:  # the EM iteration that called has the better model to return
             raise KeyboardInterrupt
-        model = LinearGaussian(moments.mean, climb.loadings * scale[:, None], climb.uniquenesses * scale**2)
+        model = LinearGaussian(moments.mean, found.loadings * scale[:, None], found.uniquenesses * scale**2)
         return canonical_factors(model, np.ones(len(S)))
 
-    def _climb(self, correlations: DenseCorrelations, psi: Array) -> Climb:
-        """A few steps from uniquenesses psi (d,), which stay allowed where they are below the floor."""
+    def _continue(self, correlations: DenseCorrelations, psi: Array) -> ProfileMinimum:
+        """Take a few steps from uniquenesses psi (d,), which remain allowed where they are below the floor."""
         lowest = min(self.floor, float(psi.min()))
         with one_thread():
             return minimise_profile(correlations, self.k, psi, floor=lowest, tol=FactorOptions.tol, max_iter=self.steps)
 
     def free_parameters(self, d: int) -> int:
-        """How many numbers are free for rows (n, d)."""
+        """Return the number of free parameters for rows (n, d)."""
         return free_parameters(d, self.k, scalar_noise=False)
 
 
 def _covariance(moments: Moments, prior: float | Array, prior_weight: float) -> Array:
-    """(scatter + prior) / (Σw + prior_weight) (d, d); no column is without variance."""
+    """Return (scatter + prior) / (Σw + prior_weight) (d, d), with a positive variance of every column."""
     d = moments.mean.size
     added = prior * np.eye(d) if np.ndim(prior) == 0 else np.asarray(prior)
     S = (moments.scatter + added) / (moments.weight + prior_weight)
     variance, centre = S.diagonal(), float(np.mean(moments.mean**2))
-    least = max(FLAT * float(variance.mean()), ROUNDING * centre, TINY)
+    least = max(MIN_VARIANCE_SHARE * float(variance.mean()), ROUNDING_VARIANCE_SHARE * centre, MIN_VARIANCE)
     np.fill_diagonal(S, np.maximum(variance, least))
     return np.asarray(S)

@@ -8,8 +8,8 @@ from typing import Any
 from eigenlens.arrays import Array
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.estimator.storage import new_estimator, stored_like, write_estimator
-from eigenlens.latent.factor.goodness_of_fit import Likelihoods
-from eigenlens.latent.n_components import Choice
+from eigenlens.latent.factor.goodness_of_fit import ReferenceLikelihoods
+from eigenlens.latent.n_components import DimensionChoice
 from eigenlens.missing.result import LatentFit
 from eigenlens.model_file import Layout, pack, unpack
 
@@ -17,25 +17,28 @@ __all__ = ["LIKELIHOODS_LAYOUT", "LINEAR_GAUSSIAN_LAYOUT", "restore", "save"]
 
 LINEAR_GAUSSIAN_LAYOUT = Layout(LinearGaussian, arrays=["mean", "loadings", "noise"])
 
+SAME_NAMES = ("loglik", "n_iter", "converged", "weight", "rows", "passes", "reason", "solver", "interrupted", "ended")
+"""Fields of a `LatentFit` that have the same names in files."""
+
 LATENT_FIT_LAYOUT = Layout(
     LatentFit,
     arrays=["path", "constant"],
-    header=[
-        "loglik", "n_iter", "converged", "gap", "weight", "rows", "passes", "reason", "solver", "interrupted", "ended",
-    ],
+    header={name: name for name in SAME_NAMES} | {"residual": "gap"},
     parts={"model": LINEAR_GAUSSIAN_LAYOUT},
     place="fit",
-)  # fmt: skip
+)
 
 SELECTION_LAYOUT = Layout(
-    Choice,
+    DimensionChoice,
     arrays={"counts": "counts", "values": "criterion", "errors": "errors"},
     header=["rule", "k", "interrupted"],
     place="selection",
     as_list=True,
 )
 
-LIKELIHOODS_LAYOUT = Layout(Likelihoods, header=["saturated", "independent", "exact"], place="others", as_list=True)
+LIKELIHOODS_LAYOUT = Layout(
+    ReferenceLikelihoods, header=["saturated", "independent", "exact"], place="others", as_list=True
+)
 
 
 def save(
@@ -48,8 +51,8 @@ def save(
         pack(estimator._fitted, LATENT_FIT_LAYOUT),
         pack(estimator.selection_, SELECTION_LAYOUT),
     )
-    if estimator._turn is not None:
-        arrays["turn"] = estimator._turn
+    if estimator._rotation_matrix is not None:
+        arrays["turn"] = estimator._rotation_matrix
     write_estimator(estimator, path, arrays | criterion | others[0], header | selection | others[1])
 
 
@@ -59,5 +62,5 @@ def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
     mean = fit.model.mean
     estimator = new_estimator(cls, header, mean.size)
     estimator._remember(fit, stored_like(header, mean), unpack(SELECTION_LAYOUT, arrays, header))
-    estimator._turn = arrays.get("turn")
+    estimator._rotation_matrix = arrays.get("turn")
     return estimator

@@ -1,7 +1,7 @@
-"""From a latent Gaussian x = W z + mu + e to plain arrays: its likelihood path, loadings, rotation, noise, imputations.
+"""Plain arrays of a latent Gaussian x = W z + mu + e: likelihood path, loadings, rotation, noise, imputations.
 
 A model here is a fitted `ProbabilisticPCA` or `FactorAnalysis`, or the frozen `LinearGaussian`; loadings and their
-rotation are also made of a fitted `PCA`. Factors are counted from 1, as people do, and shares are per cent.
+rotation are also available for a fitted `PCA`. Factors are counted from 1, and shares are per cent.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ __all__ = [
     "PathTable",
     "RotationTable",
     "imputed",
+    "latent_loadings",
     "likelihood_paths",
-    "loadings",
     "noise",
     "rotation",
 ]
 
-ROTATED = {"PC": "RC", "F": "F"}
-"""What components and factors are called after a rotation: rotated components are not principal any more."""
+ROTATED_STEMS = {"PC": "RC", "F": "F"}
+"""The names of components and factors after a rotation: rotated components are not principal any more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ class PathTable:
     converged: bool
 
     def below(self, highest: float) -> Array:
-        """By how much (s,) each step is below `highest`, never less than 0."""
+        """Return by how much (s,) each step is below `highest`, at least 0."""
         return np.maximum(highest - self.values, 0.0)
 
 
@@ -72,7 +72,7 @@ class RotationTable:
     correlations: Array
 
     def grouped(self) -> RotationTable:
-        """The names by the factor that holds most of them after the rotation, its largest loading first."""
+        """Return the table with names sorted by the factor of their largest rotated loading, largest first."""
         size = np.abs(self.after.values)
         order = np.lexsort((-size.max(axis=1), size.argmax(axis=1)))
         return replace(self, before=self.before.rows(order), after=self.after.rows(order))
@@ -80,7 +80,7 @@ class RotationTable:
 
 @dataclass(frozen=True, eq=False)
 class NoiseTable:
-    """What of each variable's variance is its own.
+    """The noise variance of each variable, beside the variance that it shares with others.
 
     Attributes:
         names: (d,). noise: (d,) variances Psi. common: (d,) communalities, diag(W Wᵀ).
@@ -92,22 +92,22 @@ class NoiseTable:
 
     @property
     def shares(self) -> Array:
-        """Per cent (d,) of each variable's variance that is noise: its uniqueness."""
+        """Return the uniqueness (d,) of each variable: the per cent of its variance that is noise."""
         whole = self.noise + self.common
         return np.asarray(100.0 * self.noise / np.where(whole > 0.0, whole, 1.0))
 
     def sorted(self, values: Array) -> NoiseTable:
-        """The same, those with the largest of these values (d,) first."""
+        """Return the table sorted by these values (d,), largest first."""
         order = np.argsort(-values, kind="stable")
         return NoiseTable(tuple(self.names[j] for j in order), self.noise[order], self.common[order])
 
 
 @dataclass(frozen=True, eq=False)
 class ImputedTable:
-    """Some columns of some rows, with conditional means in the place of missing entries.
+    """Some columns of some rows, with missing entries replaced by their conditional means.
 
     Attributes:
-        names: (m,) columns. rows: (n,) which rows of X. labels: (n,) their names, or None. more: whether others follow.
+        names: (m,) columns. rows: (n,) row numbers of X. labels: (n,) their names, or None. more: whether X has more.
         values: (n, m), observed or imputed. std: (n, m), 0 where observed. missing: (n, m).
         level: coverage of the intervals.
     """
@@ -123,12 +123,12 @@ class ImputedTable:
 
     @property
     def margin(self) -> Array:
-        """Half the width (n, m) of the central interval of each entry: std times a normal quantile."""
+        """Return half the width (n, m) of the central interval of each entry: std times a normal quantile."""
         return np.asarray(self.std * float(ndtri(0.5 + 0.5 * self.level)))
 
 
 def likelihood_paths(model: Any) -> tuple[PathTable, ...]:
-    """The likelihood path of a fitted model, or of each of a dict of them."""
+    """Return the likelihood path of a fitted model, or of each of a dict of them."""
     models = model if isinstance(model, Mapping) else {"": model}
     return tuple(_path(str(name), fitted) for name, fitted in models.items())
 
@@ -136,53 +136,55 @@ def likelihood_paths(model: Any) -> tuple[PathTable, ...]:
 def _path(name: str, model: Any) -> PathTable:
     values = np.asarray(to_numpy(getattr(model, "loglik_path_", ())), dtype=np.float64)
     if not values.size:
-        raise OptionError(
-            f"model={type(model).__name__} has no likelihood path; give a fitted ProbabilisticPCA or FactorAnalysis."
-        )
+        raise _wrong_model(model, "has no likelihood path")
     return PathTable(name, values, bool(getattr(model, "converged_", True)))
 
 
-def loadings(model: Any, components: Sequence[int] | None = None, *, names: Iterable[str] | None = None) -> ValueTable:
-    """Loadings (d, m), rotated if the model rotates; of a PCA those of `tables.loadings`.
+def _wrong_model(model: Any, what: str) -> OptionError:
+    return OptionError(f"model={type(model).__name__} {what}", fix="give a fitted ProbabilisticPCA or FactorAnalysis")
 
-    The share of a factor is what it holds of the variance of all variables together, diag(Φ Wᵀ W) / tr(W Φ Wᵀ + Psi).
+
+def latent_loadings(
+    model: Any, components: Sequence[int] | None = None, *, names: Iterable[str] | None = None
+) -> ValueTable:
+    """Return loadings (d, m), rotated if the model has a rotation; for a PCA those of `pca.tables.loadings`.
+
+    The share of a factor is its part of the variance of all variables together, diag(Φ Wᵀ W) / tr(W Φ Wᵀ + Psi).
 
     >>> model = LinearGaussian(np.zeros(2), np.array([[1.0], [1.0]]), np.array([1.0, 2.0]))
-    >>> print(loadings(model, names=["height", "weight"]))
+    >>> print(latent_loadings(model, names=["height", "weight"]))
     loading        F1
     height    1.00000
     weight    1.00000
     """
     if isinstance(getattr(model, "model_", model), PrincipalComponents):
         return tables.loadings(model, components, names=names)
-    return _chosen(_loadings(model, *_parts(model), names), components)
+    return _select(_loadings(model, *_parts(model), names), components)
 
 
 def _parts(model: Any) -> tuple[Array, Array, Array]:
-    """Loadings W (d, k), noise (d,) and correlations of the factors (k, k)."""
+    """Return loadings W (d, k), noise (d,) and correlations of the factors (k, k)."""
     if isinstance(model, LinearGaussian):
         W, psi, Phi = model.loadings, model.noise, None
     elif hasattr(model, "loadings_") and hasattr(model, "noise_variance_"):
         W, psi, Phi = model.loadings_, model.noise_variance_, getattr(model, "factor_correlations_", None)
     else:
-        raise OptionError(
-            f"model={type(model).__name__} has no loadings and noise; give a fitted ProbabilisticPCA or FactorAnalysis."
-        )
+        raise _wrong_model(model, "has no loadings and noise")
     W = np.asarray(to_numpy(W), dtype=np.float64)
     known = np.eye(W.shape[1]) if Phi is None else np.asarray(to_numpy(Phi), dtype=np.float64)
     return W, np.broadcast_to(np.asarray(to_numpy(psi), dtype=np.float64), W.shape[:1]), known
 
 
 def _loadings(model: Any, W: Array, psi: Array, Phi: Array, names: Iterable[str] | None) -> ValueTable:
-    """Components where the noise is one variance, factors where each variable has its own."""
+    """Return a table of components if there is one noise variance, and of factors if each variable has its own."""
     d, k = W.shape
     stem = "PC" if np.ptp(psi) == 0.0 else "F"
-    held = np.einsum("ij,ij->j", W, W @ Phi)
-    shares = 100.0 * held / (float(held.sum() + psi.sum()) or 1.0)
+    explained = np.einsum("ij,ij->j", W, W @ Phi)
+    shares = 100.0 * explained / (float(explained.sum() + psi.sum()) or 1.0)
     return ValueTable("loading", feature_names(model, d, names), tuple(range(1, k + 1)), shares, W, stem)
 
 
-def _chosen(table: ValueTable, components: Sequence[int] | None) -> ValueTable:
+def _select(table: ValueTable, components: Sequence[int] | None) -> ValueTable:
     if components is None:
         return table
     bound = "the number of factors that the model has"
@@ -194,7 +196,7 @@ def _chosen(table: ValueTable, components: Sequence[int] | None) -> ValueTable:
 def rotation(
     model: Any, rotation: str | Callable[..., Any] | None = None, *, names: Iterable[str] | None = None
 ) -> RotationTable:
-    """The loadings as they were found and as a rotation leaves them: the model's own, else varimax, or one given.
+    """Return loadings before and after a rotation: the one given, else the model's own, else varimax.
 
     >>> model = LinearGaussian(np.zeros(3), np.array([[3.0, -4.0], [3.0, -4.0], [4.0, 3.0]]) / 5, 0.1)
     >>> np.abs(rotation(model, "varimax").after.values).round(6)
@@ -208,19 +210,19 @@ def rotation(
     named = feature_names(model, len(before), names)
     first = _loadings(model, before, psi, np.eye(before.shape[1]), named)
     second = _loadings(model, found.loadings, psi, found.correlations, named)
-    second = replace(second, stem=ROTATED[first.stem])
+    second = replace(second, stem=ROTATED_STEMS[first.stem])
     name = wanted if isinstance(wanted, str) else getattr(wanted, "__name__", "rotated")
     return RotationTable(name, first, second, found.correlations)
 
 
 def _options(model: Any, rotation: Any) -> dict[str, Any]:
-    """The options that the model gives its own rotation; none for another."""
+    """Return the options that the model gives its own rotation; none for another."""
     own = getattr(model, "rotation", None) if rotation is None else None
     return (getattr(model, "rotation_options", None) or {}) if own else {}
 
 
 def _unrotated(model: Any) -> tuple[Array, Array]:
-    """Loadings L (d, k) as they were before any rotation, by Λ = L T⁻ᵀ, and the noise (d,)."""
+    """Return loadings L (d, k) before any rotation, by Λ = L T⁻ᵀ, and the noise (d,)."""
     frozen = getattr(model, "model_", model)
     if isinstance(frozen, PrincipalComponents):
         rest = max(frozen.total - float(frozen.variances.sum()), 0.0)
@@ -231,7 +233,7 @@ def _unrotated(model: Any) -> tuple[Array, Array]:
 
 
 def noise(model: Any, *, names: Iterable[str] | None = None) -> NoiseTable:
-    """Noise variances and communalities by variable.
+    """Return noise variances and communalities of the variables.
 
     >>> noise(LinearGaussian(np.zeros(2), np.array([[1.0], [3.0]]), 1.0)).shares
     array([50., 10.])
@@ -251,10 +253,11 @@ def imputed(
     labels: Iterable[Any] | None = None,
     names: Iterable[str] | None = None,
 ) -> ImputedTable:
-    """Columns of X (n, d) by name or index (those with missing entries, most of them first, if None) after imputation.
+    """Return columns of X (n, d), by name or index, after imputation.
 
     Args:
-        rows: indices; the first `limit` rows if None. labels: one a row of X. level: coverage of the intervals.
+        columns: those with missing entries, the ones with most of them first, if None.
+        rows: indices; the first `limit` rows if None. labels: one per row of X. level: coverage of the intervals.
 
     >>> model = LinearGaussian(np.zeros(2), np.array([[1.0], [1.0]]), 1.0)
     >>> table = imputed(model, np.array([[4.0, np.nan], [1.0, 1.0]]))
@@ -267,7 +270,7 @@ def imputed(
     shown = _row_numbers(wanted, len(given), limit)
     known = feature_names(model, given.shape[1], names)
     chosen = _column_numbers(columns, known, np.isnan(given[shown]))
-    filled, std = _filled(model, given[shown])
+    filled, std = _impute(model, given[shown])
     named = row_labels(labels, len(given), at_least=wanted is None)
     return ImputedTable(
         tuple(known[j] for j in chosen), shown, None if named is None else tuple(named[i] for i in shown),
@@ -276,12 +279,10 @@ def imputed(
     )  # fmt: skip
 
 
-def _filled(model: Any, rows: Array) -> tuple[Array, Array]:
+def _impute(model: Any, rows: Array) -> tuple[Array, Array]:
     if not hasattr(model, "impute"):
-        raise OptionError(
-            f"model={type(model).__name__} cannot impute; give a fitted ProbabilisticPCA or FactorAnalysis."
-        )
-    # a Source carries no column names to be compared with those of the fit
+        raise _wrong_model(model, "cannot impute")
+    # A Source of these rows has no column names that would be compared with those of the fit.
     given = rows if isinstance(model, LinearGaussian) else as_source(rows)
     filled, std = model.impute(given, return_std=True)
     return np.asarray(to_numpy(filled), dtype=np.float64), np.asarray(to_numpy(std), dtype=np.float64)
@@ -292,7 +293,7 @@ def _row_numbers(rows: list[int] | None, n: int, limit: int | None) -> Array:
         return np.arange(n if limit is None else min(n, limit))
     chosen = [checks.integer("rows", i, 0, n - 1, "the number of the last row") for i in rows]
     if not chosen:
-        raise OptionError("rows=() is empty; give at least one row, or None.")
+        raise OptionError("is empty", argument="rows", value=(), fix="give at least one row, or None")
     return np.array(chosen)
 
 
@@ -300,11 +301,13 @@ def _column_numbers(columns: Any, names: tuple[str, ...], missing: Array) -> lis
     if columns is None:
         counts = missing.sum(axis=0)
         if not counts.any():
-            raise DataError("X has no missing entry in these rows, so nothing is imputed; name columns to see them.")
+            raise DataError(
+                "X has no missing entry in these rows, so nothing is imputed", fix="name columns to see them"
+            )
         return [int(j) for j in np.argsort(-counts, kind="stable") if counts[j]]
     given = [columns] if isinstance(columns, str | int | np.integer) else list(columns)
     if not given:
-        raise OptionError("columns=() is empty; give at least one column, or None.")
+        raise OptionError("is empty", argument="columns", value=(), fix="give at least one column, or None")
     return [_column_number(column, names) for column in given]
 
 

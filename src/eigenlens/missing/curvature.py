@@ -1,4 +1,4 @@
-"""Curvature of the log-likelihood of observed entries: products with its Hessian, and its information, a pass each.
+"""Curvature of the observed-data log-likelihood: products with its Hessian, and its information, one pass each.
 
 With u = C⁻¹ (y − mu) = r / psi, z = Wᵀu, V = Psi⁻¹ W and sums over the rows that observe column j, the gradient is
 
@@ -18,13 +18,32 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.linalg.packed import apply_packed, packed_diagonal, packed_size, unpack_symmetric
-from eigenlens.missing.expectation import REFINED, Expected, Latent, Piece, Posterior, Rows
-from eigenlens.missing.units import Noise
+from eigenlens.missing.expectation import (
+    REFINED_SIGNAL,
+    ExpectedStatistics,
+    IncompleteRows,
+    PatternRows,
+    Posterior,
+    PosteriorMoments,
+)
+from eigenlens.missing.units import NoiseStructure
 from eigenlens.native.incomplete_rows import latent_information, latent_turn
 
-__all__ = ["Direction", "Information", "Turn", "gradient", "information_of", "join", "product", "split", "turn_of"]
+__all__ = [
+    "Direction",
+    "DirectionalSums",
+    "Information",
+    "Preconditioner",
+    "directional_sums",
+    "expected_information",
+    "hessian_product",
+    "join_parameters",
+    "likelihood_gradient",
+    "partial_derivatives",
+    "split_parameters",
+]
 
-RIDGE = 1e-4
+INFORMATION_RIDGE = 1e-4
 """A latent dimension that no column uses has no information; this share of the others' keeps blocks invertible."""
 
 
@@ -37,137 +56,151 @@ class Direction:
     log_psi: Array
 
 
-def split(v: Array, d: int, k: int) -> tuple[Array, Array, Array]:
-    """mean (d,), loadings (d, k) and phi (1,) or (d,) of a vector of parameters."""
+def split_parameters(v: Array, d: int, k: int) -> tuple[Array, Array, Array]:
+    """Return mean (d,), loadings (d, k) and phi (1,) or (d,) of a vector of parameters."""
     return v[:d], v[d : d + d * k].reshape(d, k), v[d + d * k :]
 
 
-def join(mean: Array, loadings: Array, phi: Array) -> Array:
-    """A vector of parameters."""
+def join_parameters(mean: Array, loadings: Array, phi: Array) -> Array:
+    """Return one vector of all parameters."""
     return np.concatenate([mean, loadings.ravel(), phi])
 
 
-def slopes(expected: Expected, model: LinearGaussian) -> tuple[Array, Array, Array]:
-    """Derivatives of Σ w log p by mean (d,), loadings (d, k) and log psi (d,), by Fisher's identity."""
+def partial_derivatives(expected: ExpectedStatistics, model: LinearGaussian) -> tuple[Array, Array, Array]:
+    """Return derivatives of Σ w log p by mean (d,), loadings (d, k) and log psi (d,), by Fisher's identity."""
     psi = np.asarray(model.noise)
-    by_loadings = expected.right[:-1].T / psi[:, None] - expected.pull
+    by_loadings = expected.right[:-1].T / psi[:, None] - expected.gain
     return expected.right[-1] / psi, by_loadings, 0.5 * (expected.square / psi - expected.free)
 
 
-def gradient(expected: Expected, model: LinearGaussian, noise: Noise) -> Array:
-    """The same as a vector of parameters."""
-    by_mean, by_loadings, by_log_psi = slopes(expected, model)
-    return join(by_mean, by_loadings, noise.gathered(by_log_psi))
+def likelihood_gradient(expected: ExpectedStatistics, model: LinearGaussian, noise: NoiseStructure) -> Array:
+    """Return the partial derivatives as one vector of parameters."""
+    by_mean, by_loadings, by_log_psi = partial_derivatives(expected, model)
+    return join_parameters(by_mean, by_loadings, noise.sum_by_phi(by_log_psi))
 
 
 # ---- products with the Hessian ----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
-class Turn:
-    """How sums over rows turn along a direction.
+class DirectionalSums:
+    """Derivatives of sums over rows along a direction.
 
     Attributes:
         u: (d,) Σ w du. cross: (k, d) Σ w d(u z). energy: (d,) Σ w u du.
-        pull: (d, k) Σ w d(M⁻¹ v_j). precision: (d,) Σ w psi_j d(C⁻¹)_jj.
+        gain: (d, k) Σ w d(M⁻¹ v_j). precision: (d,) Σ w psi_j d(C⁻¹)_jj.
     """
 
     u: Array
     cross: Array
     energy: Array
-    pull: Array
+    gain: Array
     precision: Array
 
     def __add__(self, other: Self) -> Self:
         return replace(self, **{name: value + getattr(other, name) for name, value in vars(self).items()})
 
 
-def turn_of(found: Posterior, model: LinearGaussian, way: Direction) -> Turn:
-    """The sums of a piece. Cost: b d (2 k² + 10 k) + u k³ flops."""
-    rows = found.compiled
-    return _turn_by_numpy(found, model, way) if rows is None else _turn_by_kernel(rows, found.signal, model, way)
+def directional_sums(posterior: Posterior, model: LinearGaussian, along: Direction) -> DirectionalSums:
+    """Return the directional derivatives of a piece of rows. Cost: b d (2 k² + 10 k) + u k³ flops."""
+    rows = posterior.compiled
+    if rows is None:
+        return _directional_by_numpy(posterior, model, along)
+    return _directional_by_kernel(rows, posterior.signal, model, along)
 
 
-def _turn_by_kernel(rows: Rows, signal: float, model: LinearGaussian, way: Direction) -> Turn:
-    psi, given = np.asarray(model.noise), (way.mean, way.loadings, way.log_psi)
-    found = latent_turn(rows.X, rows.w, rows.frame(model), *given, int(signal > REFINED))
-    pulls = _from_spreads(found.spread, found.turned, found.weight, model, way)
-    return Turn(-found.right[-1] / psi, -(found.right[:-1] + found.back) / psi, -found.square / psi**2, *pulls)
+def _directional_by_kernel(
+    rows: IncompleteRows, signal: float, model: LinearGaussian, along: Direction
+) -> DirectionalSums:
+    psi, given = np.asarray(model.noise), (along.mean, along.loadings, along.log_psi)
+    sums = latent_turn(rows.X, rows.w, rows.frame(model), *given, int(signal > REFINED_SIGNAL))
+    gains = _gains_from_spreads(sums.spread, sums.turned, sums.weight, model, along)
+    return DirectionalSums(-sums.right[-1] / psi, -(sums.right[:-1] + sums.back) / psi, -sums.square / psi**2, *gains)
 
 
-def _turn_by_numpy(found: Posterior, model: LinearGaussian, way: Direction) -> Turn:
-    piece, latent, w = found.piece, found.latent, found.piece.w
-    W, psi, z = model.loadings, np.asarray(model.noise), latent.z
-    V, each = W / psi[:, None], piece.each(latent.C)
-    u = latent.R / psi
-    t = z.T @ way.loadings.T
-    t += way.mean
-    t *= piece.O
-    t += way.log_psi * latent.R
-    s = way.loadings.T @ u.T
-    h = apply_packed(each, V.T @ t.T - s)
-    du = _rest(t, h, W, piece.O)
-    if found.signal > REFINED:
-        h += apply_packed(each, V.T @ du.T - s - h)
-        du = _rest(t, h, W, piece.O)
+def _directional_by_numpy(posterior: Posterior, model: LinearGaussian, along: Direction) -> DirectionalSums:
+    rows, moments = posterior.grouped, posterior.moments
+    w, W, psi, z = rows.w, model.loadings, np.asarray(model.noise), moments.z
+    V, covariances = W / psi[:, None], rows.per_row(moments.C)
+    u = moments.R / psi
+    t = z.T @ along.loadings.T
+    t += along.mean
+    t *= rows.O
+    t += along.log_psi * moments.R
+    s = along.loadings.T @ u.T
+    h = apply_packed(covariances, V.T @ t.T - s)
+    du = _rest(t, h, W, rows.O)
+    if posterior.signal > REFINED_SIGNAL:  # as z is refined in the E-step, and for the same reason
+        h += apply_packed(covariances, V.T @ du.T - s - h)
+        du = _rest(t, h, W, rows.O)
     du /= -psi
     cross = (z * w) @ du - (h * w) @ u
-    return Turn(w @ du, cross, w @ np.multiply(u, du, out=u), *_turned_pulls(piece, latent, model, way))
+    gains = _gain_derivatives(rows, moments, model, along)
+    return DirectionalSums(w @ du, cross, w @ np.multiply(u, du, out=u), *gains)
 
 
 def _rest(t: Array, h: Array, W: Array, O: Array) -> Array:
-    """t − W h where observed (b, d)."""
+    """Return t − W h where observed (b, d)."""
     inside = h.T @ W.T
     inside *= O
     return np.asarray(np.subtract(t, inside, out=inside))
 
 
-def _turned_pulls(piece: Piece, found: Latent, model: LinearGaussian, way: Direction) -> tuple[Array, Array]:
-    """d Σ w M⁻¹ v_j (d, k), and psi_j d Σ w (C⁻¹)_jj (d,), by pattern; M⁻¹ turns by −M⁻¹ dM M⁻¹."""
-    W, D, f = model.loadings, way.loadings, way.log_psi
-    if found.rotated is not None:
-        pull, precision = found.rotated.turned(D, f)
-        return np.einsum("u,udk->dk", piece.weight, pull), piece.weight @ precision
+def _gain_derivatives(
+    rows: PatternRows, moments: PosteriorMoments, model: LinearGaussian, along: Direction
+) -> tuple[Array, Array]:
+    """Return d Σ w M⁻¹ v_j (d, k) and psi_j d Σ w (C⁻¹)_jj (d,), pattern by pattern, with dM⁻¹ = −M⁻¹ dM M⁻¹."""
+    W, D, f = model.loadings, along.loadings, along.log_psi
+    if moments.rotations is not None:
+        gain, precision = moments.rotations.directional_derivatives(D, f)
+        return np.einsum("u,udk->dk", rows.weight, gain), rows.weight @ precision
     psi, k = np.asarray(model.noise), W.shape[1]
     V = W / psi[:, None]
     dV = D / psi[:, None] - V * f[:, None]
-    rows, columns = np.tril_indices(k)
-    dM = (dV[:, rows] * W[:, columns] + V[:, rows] * D[:, columns]).T @ piece.patterns.T
-    spread = np.concatenate([found.C, -_between(found.C, dM, k)]) * piece.weight @ piece.patterns
-    return _from_spreads(spread[: len(dM)], spread[len(dM) :], piece.weight @ piece.patterns, model, way)
+    i, j = np.tril_indices(k)
+    dM = (dV[:, i] * W[:, j] + V[:, i] * D[:, j]).T @ rows.patterns.T
+    spread = np.concatenate([moments.C, -_sandwich(moments.C, dM, k)]) * rows.weight @ rows.patterns
+    return _gains_from_spreads(spread[: len(dM)], spread[len(dM) :], rows.weight @ rows.patterns, model, along)
 
 
-def _from_spreads(
-    spread: Array, turned: Array, weight: Array, model: LinearGaussian, way: Direction
+def _gains_from_spreads(
+    spread: Array, derivative: Array, weight: Array, model: LinearGaussian, along: Direction
 ) -> tuple[Array, Array]:
-    """The same from Σ w M⁻¹ and Σ w dM⁻¹ (packed k, d), and Σ w (d,), of the rows that observe each column."""
+    """Return the same from Σ w M⁻¹ and Σ w dM⁻¹ (packed k, d), and Σ w (d,), of the rows that observe each column."""
     W, psi, k = model.loadings, np.asarray(model.noise), model.loadings.shape[1]
     V = W / psi[:, None]
-    dV = way.loadings / psi[:, None] - V * way.log_psi[:, None]
-    K, dK = unpack_symmetric(spread, k), unpack_symmetric(turned, k)
+    dV = along.loadings / psi[:, None] - V * along.log_psi[:, None]
+    K, dK = unpack_symmetric(spread, k), unpack_symmetric(derivative, k)
     KdV, dKV = np.einsum("jab,jb->ja", K, dV), np.einsum("jab,jb->ja", dK, V)
     quadratic = np.einsum("ja,ja->j", W, 2.0 * KdV + dKV)
-    return KdV + dKV, -way.log_psi * weight - quadratic
+    return KdV + dKV, -along.log_psi * weight - quadratic
 
 
-def _between(C: Array, A: Array, k: int) -> Array:
-    """C A C for packed symmetric matrices (p, u)."""
+def _sandwich(C: Array, A: Array, k: int) -> Array:
+    """Return C A C for packed symmetric matrices (p, u)."""
     half = np.stack([apply_packed(C, _column(A, j, k)) for j in range(k)])  # [j, i]: (C A)_ij
-    whole = [apply_packed(C, half[:, i])[: i + 1] for i in range(k)]
-    return np.concatenate(whole)
+    rows = [apply_packed(C, half[:, i])[: i + 1] for i in range(k)]
+    return np.concatenate(rows)
 
 
 def _column(P: Array, j: int, k: int) -> Array:
-    """Column j (k, u) of packed matrices."""
+    """Return column j (k, u) of packed matrices."""
     return P[[packed_size(max(i, j)) + min(i, j) for i in range(k)]]
 
 
-def product(turn: Turn, expected: Expected, model: LinearGaussian, noise: Noise, way: Direction) -> Array:
-    """The Hessian times a direction, as a vector of parameters; noise changes as by `Noise.moved`."""
-    psi, f = np.asarray(model.noise), way.log_psi
-    bent = np.where(noise.small(psi), 0.5, 1.0) * f * slopes(expected, model)[2]
-    by_log_psi = bent + psi * turn.energy - 0.5 * turn.precision
-    return join(turn.u, turn.cross.T - turn.pull, noise.gathered(by_log_psi))
+def hessian_product(
+    sums: DirectionalSums,
+    expected: ExpectedStatistics,
+    model: LinearGaussian,
+    noise: NoiseStructure,
+    along: Direction,
+) -> Array:
+    """Return the Hessian times a direction, as a vector of parameters; noise changes as in `psi_after`."""
+    psi, f = np.asarray(model.noise), along.log_psi
+    # psi_after is exp(change), or (1 + change / 2)² where small: its second derivative is 1 or ½ times psi.
+    bent = np.where(noise.steps_by_root(psi), 0.5, 1.0) * f * partial_derivatives(expected, model)[2]
+    by_log_psi = bent + psi * sums.energy - 0.5 * sums.precision
+    return join_parameters(sums.u, sums.cross.T - sums.gain, noise.sum_by_phi(by_log_psi))
 
 
 # ---- information ------------------------------------------------------------------------------------------
@@ -175,7 +208,7 @@ def product(turn: Turn, expected: Expected, model: LinearGaussian, noise: Noise,
 
 @dataclass(frozen=True, eq=False)
 class Information:
-    """Parts of the expected information of what is observed, with c_ij = (C_i⁻¹)_jj.
+    """Parts of the expected information of the observed entries, with c_ij = (C_i⁻¹)_jj.
 
     Attributes:
         blocks: (packed k, d) Σ w c_ij (I − M_i⁻¹). mean: (d,) Σ w c_ij. noise: (d,) ½ Σ w (c_ij psi_j)².
@@ -188,67 +221,70 @@ class Information:
     latent: Array
 
     def __add__(self, other: Self) -> Self:
-        return type(self)(
-            self.blocks + other.blocks, self.mean + other.mean, self.noise + other.noise, self.latent + other.latent
-        )
+        return replace(self, **{name: value + getattr(other, name) for name, value in vars(self).items()})
 
 
-def information_of(found: Posterior, model: LinearGaussian) -> Information:
-    """The information in a piece. Cost: 2 u d k² flops."""
-    rows = found.compiled
-    return _by_numpy(found.piece, found.latent, model) if rows is None else _by_kernel(rows, model)
+def expected_information(posterior: Posterior, model: LinearGaussian) -> Information:
+    """Return the information of a piece of rows. Cost: 2 u d k² flops."""
+    rows = posterior.compiled
+    return _by_numpy(posterior.grouped, posterior.moments, model) if rows is None else _by_kernel(rows, model)
 
 
-def _by_kernel(rows: Rows, model: LinearGaussian) -> Information:
+def _by_kernel(rows: IncompleteRows, model: LinearGaussian) -> Information:
     psi, diagonal = np.asarray(model.noise), packed_diagonal(model.loadings.shape[1])
-    found = latent_information(rows.X, rows.w, rows.frame(model))
-    blocks, latent = -found.spread, -found.latent
-    blocks[diagonal] += found.weight
-    latent[diagonal] += found.total
-    return Information(blocks / psi, found.weight / psi, 0.5 * found.square, latent)
+    sums = latent_information(rows.X, rows.w, rows.frame(model))
+    blocks, latent = -sums.spread, -sums.latent
+    blocks[diagonal] += sums.weight
+    latent[diagonal] += sums.total
+    return Information(blocks / psi, sums.weight / psi, 0.5 * sums.square, latent)
 
 
-def _by_numpy(piece: Piece, found: Latent, model: LinearGaussian) -> Information:
+def _by_numpy(rows: PatternRows, moments: PosteriorMoments, model: LinearGaussian) -> Information:
     W, psi = model.loadings, np.asarray(model.noise)
     k = W.shape[1]
-    rows, columns = np.tril_indices(k)
-    twice = np.where(rows == columns, 1.0, 2.0)
-    if found.rotated is not None:
-        free = found.rotated.free.copy()
+    i, j = np.tril_indices(k)
+    twice = np.where(i == j, 1.0, 2.0)
+    if moments.rotations is not None:
+        free = moments.rotations.free.copy()
     else:
-        free = found.C.T @ (W[:, rows] * W[:, columns] * (twice / -psi[:, None])).T
+        free = moments.C.T @ (W[:, i] * W[:, j] * (twice / -psi[:, None])).T
         free += 1.0
         np.maximum(free, 0.0, out=free)
-        free *= piece.patterns
-    known = -found.C
+        free *= rows.patterns
+    known = -moments.C
     known[packed_diagonal(k)] += 1.0
-    weighted = free * piece.weight[:, None]
+    weighted = free * rows.weight[:, None]
     squares = np.multiply(free, weighted, out=free).sum(axis=0)
-    return Information(known @ weighted / psi, weighted.sum(axis=0) / psi, 0.5 * squares, known @ piece.weight)
+    return Information(known @ weighted / psi, weighted.sum(axis=0) / psi, 0.5 * squares, known @ rows.weight)
 
 
 class Preconditioner:
     """An approximate inverse of minus the Hessian, in two levels.
 
-    Each column on its own by its information; and all columns together along mu + W a and W A, A symmetric, by what the
-    rows say of the mean and the covariance of the latent values: there a column alone moves hardly at all.
+    The first treats each column on its own, by its information. The second moves all columns together along mu + W a
+    and W A, A symmetric, by the information of the rows on the mean and the covariance of the latent values: along
+    these directions a column on its own can hardly move.
     """
 
-    def __init__(self, information: Information, model: LinearGaussian, noise: Noise, by_log_psi: Array) -> None:
+    def __init__(
+        self, information: Information, model: LinearGaussian, noise: NoiseStructure, by_log_psi: Array
+    ) -> None:
         W = model.loadings
-        self._W, self._noise, k = W, noise, W.shape[1]
+        self._W, k = W, W.shape[1]
         blocks = unpack_symmetric(information.blocks, k)
-        blocks[:, np.arange(k), np.arange(k)] += RIDGE * information.mean[:, None]
+        blocks[:, np.arange(k), np.arange(k)] += INFORMATION_RIDGE * information.mean[:, None]
         self._blocks, self._mean = np.linalg.inv(blocks), information.mean
-        self._log_psi = noise.gathered(information.noise) + np.abs(noise.gathered(by_log_psi))
+        self._log_psi = noise.sum_by_phi(information.noise) + np.abs(noise.sum_by_phi(by_log_psi))
         lam, self._axes = np.linalg.eigh(unpack_symmetric(information.latent[:, None], k)[0])
-        self._lam, self._weight = np.maximum(lam, RIDGE * max(float(lam[-1]), 1e-300)), max(float(lam[-1]), 1e-300)
+        self._weight = max(float(lam[-1]), 1e-300)
+        self._lam = np.maximum(lam, INFORMATION_RIDGE * self._weight)
 
     def __call__(self, g: Array) -> Array:
+        """Return the approximate inverse times a vector of parameters."""
         W, Q, lam = self._W, self._axes, self._lam
-        by_mean, by_loadings, by_phi = split(g, *W.shape)
+        by_mean, by_loadings, by_phi = split_parameters(g, *W.shape)
         B = Q.T @ W.T @ by_loadings @ Q
         A = Q @ ((B + B.T) * (0.25 * self._weight / np.outer(lam, lam))) @ Q.T
         a = Q @ ((Q.T @ (W.T @ by_mean)) / lam)
         loadings = np.einsum("jab,jb->ja", self._blocks, by_loadings) + W @ A
-        return join(by_mean / self._mean + W @ a, loadings, by_phi / self._log_psi)
+        return join_parameters(by_mean / self._mean + W @ a, loadings, by_phi / self._log_psi)

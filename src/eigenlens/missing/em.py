@@ -1,9 +1,9 @@
-"""Climbing the likelihood of observed entries: EM, then Newton; and several starts, of which the highest end counts."""
+"""Maximisation of observed-data likelihoods: EM, then Newton's method, from one start or the best of several."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -11,122 +11,125 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.linalg.packed import unpack_symmetric
-from eigenlens.missing.curvature import join, slopes, split
-from eigenlens.missing.expectation import Expected
-from eigenlens.missing.newton import Place, finish, place_of
-from eigenlens.missing.passes import Passes
-from eigenlens.missing.units import Noise
+from eigenlens.missing.curvature import join_parameters, partial_derivatives, split_parameters
+from eigenlens.missing.expectation import ExpectedStatistics
+from eigenlens.missing.newton import Iterate, StoppingRule, evaluate_model, run_newton
+from eigenlens.missing.passes import IncompleteRowPasses
+from eigenlens.missing.units import NoiseStructure
 from eigenlens.optim.em import EMResult, ParameterMap, run_em
 
-__all__ = ["Climb", "best_climb", "maximised"]
+__all__ = ["LikelihoodOptimiser", "m_step", "optimise_from_starts"]
 
-FARTHEST = 3.0
-"""An extrapolated noise variance is at most exp(3) times, or a part of, that of the plain step."""
+MAX_LOG_NOISE_EXTRAPOLATION = 3.0
+"""An extrapolated noise variance is within a factor exp(±3) of that of the plain EM step."""
 
-EM_STEPS = 25
-"""Steps of EM before Newton's method takes over."""
+MAX_EM_STEPS = 25
+"""EM steps before Newton's method takes over."""
 
-NEARER = 0.01
-"""EM goes on to this part of tol: a step of it costs less than a product with the Hessian, which then is not needed."""
+EM_TOL_SHARE = 0.01
+"""EM goes on to this share of tol: a step of it costs less than the product with the Hessian that it may save."""
 
-DOUBTFUL = 0.01
-"""A noise variance below this share of its column's puts a maximum in doubt."""
+DOUBTFUL_NOISE_SHARE = 0.01
+"""With a noise variance below this share of its column's variance there may well be a higher maximum."""
 
-ALIKE = 0.02
+SAME_COVARIANCE_SHARE = 0.02
 """Two ends whose covariances differ by no more than this share are the same maximum."""
 
-PATIENCE = 75
-"""A climb that takes more steps crawls."""
+MAX_STEPS_BEFORE_STAGES = 75
+"""After so many steps an optimisation that meets the floor under the noise is repeated with falling floors."""
 
-ON_THE_WAY = 0.02
-"""With a floor that is not the last a climb ends where no more than this is left to gain."""
+STAGE_TOL = 0.02
+"""With a floor that is not the last, the log-likelihood that may remain to be gained."""
 
-End = EMResult[LinearGaussian]
-Ends = list[tuple[int, End]]
+Result = EMResult[LinearGaussian]
+NumberedResults = list[tuple[int, Result]]
 Models = list[LinearGaussian]
+NumberedModels = list[tuple[int, LinearGaussian]]
 
 
-@dataclass(frozen=True, eq=False)
-class Way:
-    """How to climb: until tol is left, by `most` steps that `note` is told of; `looks` at the curvature at the end."""
+class LikelihoodOptimiser:
+    """Maximises an observed-data likelihood from a starting model.
 
-    tol: float
-    most: int
-    note: Callable[[int, float], None]
-    looks: bool = True
+    Where columns can be fitted exactly, as with few rows, the iteration may creep along narrow valleys from one set of
+    noise variances at their floor to the next. It is then repeated with a high floor that is lowered in stages.
 
-
-class Climb:
-    """Climbs from a model until no more than tol is left to gain; `weight` and `rows` are those of the rows seen.
-
-    Where columns can be fitted exactly, as with few rows, a climb may crawl along narrow valleys from one set of noise
-    variances at their floor to the next. It is then made again with a high floor that is lowered by and by.
-    `note` is told of the number of the start, of the steps from it, and of the value.
+    `note` is called with the number of the start, the steps taken from it, and the log-likelihood. `weight` and `rows`
+    are Σ w and the number of rows with an observed entry.
     """
 
-    def __init__(self, passes: Passes, noise: Noise, max_iter: int, note: Callable[[int, int, float], None]) -> None:
+    def __init__(
+        self,
+        passes: IncompleteRowPasses,
+        noise: NoiseStructure,
+        max_iter: int,
+        note: Callable[[int, int, float], None],
+    ) -> None:
         self._passes, self._noise, self._max_iter, self._note = passes, noise, max_iter, note
-        self._last: Place | None = None
+        self._last: Iterate | None = None
         self.weight, self.rows = 0.0, 0
 
-    def __call__(self, start: LinearGaussian, tol: float, number: int = 0, *, looks: bool = True) -> End:
-        """From a start; `looks` at the curvature where it ends."""
-        way = Way(tol, min(PATIENCE, self._max_iter), partial(self._note, number), looks)
-        found, stages = self._climbed(start, way, (self._noise,)), self._noise.stages()
+    def optimise(self, start: LinearGaussian, tol: float, number: int = 0, *, checks_saddle: bool = True) -> Result:
+        """Return the maximum reached from a start, of which no more than tol is left to gain."""
+        stop = StoppingRule(
+            tol, min(MAX_STEPS_BEFORE_STAGES, self._max_iter), partial(self._note, number), checks_saddle
+        )
+        found, stages = self._run(start, stop, (self._noise,)), self._noise.stages()
         left = self._max_iter - len(found.path)
         if found.ended != "max_iter" or left == 0:
             return found
         try:
-            if len(stages) > 1 and _bounded(found.best, self._noise):
-                again = self._climbed(start, replace(way, most=left), stages)
-                if again.interrupted or _top(again) > _top(found):
-                    return _highest([found, again])
-            return self.on(found, tol, number)
+            if len(stages) > 1 and _is_at_floor(found.best, self._noise):
+                again = self._run(start, replace(stop, max_steps=left), stages)
+                if again.interrupted or _value(again) > _value(found):
+                    return _best_result([found, again])
+            return self.resume(found, tol, number)
         except KeyboardInterrupt:
             return replace(found, interrupted=True, ended="interrupted")
 
-    def on(self, end: End, tol: float, number: int = 0) -> End:
-        """From where a climb ended, with its path."""
+    def resume(self, end: Result, tol: float, number: int = 0) -> Result:
+        """Continue from where an optimisation ended, with its path."""
         before = end.path[:-1]
-        way = Way(tol, self._max_iter - len(before), lambda steps, v: self._note(number, len(before) + steps, v))
-        found = self._climbed(end.best, way, (self._noise,))
+
+        def note(steps: int, value: float) -> None:
+            self._note(number, len(before) + steps, value)
+
+        found = self._run(end.best, StoppingRule(tol, self._max_iter - len(before), note), (self._noise,))
         return replace(found, path=before + found.path)
 
-    def _climbed(self, start: LinearGaussian, way: Way, stages: Sequence[Noise]) -> End:
-        step, chart, most = partial(self._step, noise=stages[0]), _chart(stages[0]), min(EM_STEPS, way.most)
-        found = run_em(step, start, chart, tol=NEARER * way.tol, max_iter=most, note=way.note)
+    def _run(self, start: LinearGaussian, stop: StoppingRule, stages: Sequence[NoiseStructure]) -> Result:
+        """Run EM with the first floor, then Newton's method with each of the floors in turn."""
+        step, parameters = partial(self._em_step, noise=stages[0]), _parameter_map(stages[0])
+        max_iter = min(MAX_EM_STEPS, stop.max_steps)
+        found = run_em(step, start, parameters, tol=EM_TOL_SHARE * stop.tol, max_iter=max_iter, note=stop.note)
         for before, noise in zip((None, *stages), stages, strict=False):
             last = noise is stages[-1]
-            free = before is not None and not _bounded(found.best, before)  # then a lower floor changes nothing
+            free = before is not None and not _is_at_floor(found.best, before)  # then a lower floor changes nothing
             if found.interrupted or self._last is None or (free and not last):
                 continue
-            tol, looks = way.tol if last else max(way.tol, ON_THE_WAY), way.looks and last
-            found = finish(
-                self._passes, found, noise, self._last, tol=tol, max_iter=way.most, note=way.note, looks=looks
-            )
+            rule = stop if last else replace(stop, tol=max(stop.tol, STAGE_TOL), checks_saddle=False)
+            found = run_newton(self._passes, found, noise, self._last, rule)
         return found
 
-    def _step(self, model: LinearGaussian, noise: Noise) -> tuple[float, LinearGaussian]:
-        """The log-likelihood of a model, and one that is better: a step of EM."""
-        self._last = place = place_of(self._passes, model)
-        self.weight, self.rows = place.expected.weight, place.expected.rows
-        better = maximised(place.expected, place.model, noise)
-        return place.value, LinearGaussian(better.mean, better.loadings @ place.Q.T, better.noise)
+    def _em_step(self, model: LinearGaussian, noise: NoiseStructure) -> tuple[float, LinearGaussian]:
+        """Return the log-likelihood of a model, and the model after one EM step."""
+        self._last = here = evaluate_model(self._passes, model)
+        self.weight, self.rows = here.expected.weight, here.expected.rows
+        better = m_step(here.expected, here.model, noise)
+        return here.value, LinearGaussian(better.mean, better.loadings @ here.Q.T, better.noise)
 
 
-def _bounded(model: LinearGaussian, noise: Noise) -> bool:
-    """Whether a noise variance is at its floor."""
-    return bool(np.any(noise.phi(np.asarray(model.noise)) <= noise.least + 1e-9))
+def _is_at_floor(model: LinearGaussian, noise: NoiseStructure) -> bool:
+    return bool(np.any(noise.at_floor(np.asarray(model.noise))))
 
 
-def maximised(expected: Expected, model: LinearGaussian, noise: Noise) -> LinearGaussian:
-    """W, mu and Psi from one least-squares problem a column, then the latent space whitened again.
+def m_step(expected: ExpectedStatistics, model: LinearGaussian, noise: NoiseStructure) -> LinearGaussian:
+    """Return the maximising W, mu and Psi, one least-squares problem per column, with the latent space whitened again.
 
-    The regressions are those of the residuals on (z, 1): what is solved for is the change of (w_j, mu_j).
+    The regressions are those of the residuals on (z, 1): their solutions are the changes of (w_j, mu_j).
     """
     W, psi, N = model.loadings, np.asarray(model.noise), expected.outer[-1]
     k = W.shape[1]
-    by_mean, by_loadings, by_log_psi = slopes(expected, model)
+    by_mean, by_loadings, by_log_psi = partial_derivatives(expected, model)
     right = np.column_stack([by_loadings, by_mean]) * psi[:, None]
     normal = unpack_symmetric(expected.outer, k + 1)
     normal[:, :k, :k] += unpack_symmetric(expected.spread, k)
@@ -140,16 +143,17 @@ def maximised(expected: Expected, model: LinearGaussian, noise: Noise) -> Linear
     return LinearGaussian(mean, loadings @ root, noise.estimate(rest, N))
 
 
-def _chart(noise: Noise) -> ParameterMap[LinearGaussian]:
-    """mu, W and phi, which stays near the step's."""
+def _parameter_map(noise: NoiseStructure) -> ParameterMap[LinearGaussian]:
+    """Return the map between models and vectors (mu, W, phi) for the extrapolation of EM steps."""
 
     def vector(model: LinearGaussian) -> Array:
-        return join(model.mean, model.loadings, noise.phi(np.asarray(model.noise)))
+        return join_parameters(model.mean, model.loadings, noise.phi(np.asarray(model.noise)))
 
     def model(v: Array, like: LinearGaussian) -> LinearGaussian:
-        mean, loadings, phi = split(v, *like.loadings.shape)
+        mean, loadings, phi = split_parameters(v, *like.loadings.shape)
         near = noise.phi(np.asarray(like.noise))
-        return LinearGaussian(mean, loadings, noise.psi(near + np.clip(phi - near, -FARTHEST, FARTHEST)))
+        change = np.clip(phi - near, -MAX_LOG_NOISE_EXTRAPOLATION, MAX_LOG_NOISE_EXTRAPOLATION)
+        return LinearGaussian(mean, loadings, noise.psi(near + change))
 
     return ParameterMap(vector, model)
 
@@ -157,67 +161,81 @@ def _chart(noise: Noise) -> ParameterMap[LinearGaussian]:
 # ---- several starts ---------------------------------------------------------------------------------------
 
 
-def best_climb(climb: Climb, starts: Models, others: Models, *, rough: float, tol: float) -> End:
-    """The highest end of several starts: all are climbed until `rough` is left, the promising ones until tol is."""
+def optimise_from_starts(
+    optimiser: LikelihoodOptimiser, starts: Models, others: Models, *, screening_tol: float, tol: float
+) -> Result:
+    """Return the highest maximum of several starts.
+
+    All are optimised to `screening_tol`, and only those that may still be the highest to tol. The `others` are tried
+    only if the first starts leave doubt.
+    """
     if len(starts) + len(others) == 1:
-        return climb(starts[0], tol)
+        return optimiser.optimise(starts[0], tol)
     numbered = [*enumerate([*starts, *others], 1)]
-    first, more = numbered[: len(starts)], numbered[len(starts) :]
-    ends = _gathered(((i, climb(start, rough, i, looks=False)) for i, start in first), [])
-    if not ends[-1][1].interrupted and _in_doubt([end for _, end in ends]):
-        ends = _gathered(((i, climb(start, rough, i, looks=False)) for i, start in more), ends)
-    if not ends[-1][1].interrupted:
-        ends = _gathered(((i, climb.on(end, tol, i)) for i, end in _promising(ends)), ends)
-    return _highest([end for _, end in ends])
+
+    def screen(some: NumberedModels) -> Iterable[tuple[int, Result]]:
+        return ((i, optimiser.optimise(start, screening_tol, i, checks_saddle=False)) for i, start in some)
+
+    results = _collect(screen(numbered[: len(starts)]), [])
+    if not results[-1][1].interrupted and _leaves_doubt([result for _, result in results]):
+        results = _collect(screen(numbered[len(starts) :]), results)
+    if not results[-1][1].interrupted:
+        results = _collect(((i, optimiser.resume(one, tol, i)) for i, one in _promising(results)), results)
+    return _best_result([result for _, result in results])
 
 
-def _in_doubt(ends: list[End]) -> bool:
+def _leaves_doubt(results: list[Result]) -> bool:
     """Whether there may be a higher maximum than these: they differ, or a noise variance runs to 0."""
-    first, *rest = ends
-    return bool(np.min(first.best.noise) < DOUBTFUL) or not all(_alike(first.best, end.best) for end in rest)
+    first, *rest = results
+    smallest = float(np.min(first.best.noise))
+    return smallest < DOUBTFUL_NOISE_SHARE or not all(_is_same_maximum(first.best, one.best) for one in rest)
 
 
-def _highest(ends: list[End]) -> End:
-    """The best end, interrupted if the last one was; of the same value the last, which was climbed to its end."""
-    best = max(reversed(ends), key=_top)
-    return replace(best, interrupted=True, ended="interrupted") if ends[-1].interrupted else best
+def _best_result(results: list[Result]) -> Result:
+    """Return the result of largest value, marked as interrupted if the last one was.
+
+    Of equal values the last is returned: it was optimised to the end.
+    """
+    best = max(reversed(results), key=_value)
+    return replace(best, interrupted=True, ended="interrupted") if results[-1].interrupted else best
 
 
-def _top(end: End) -> float:
-    return end.path[-1]
+def _value(result: Result) -> float:
+    return result.path[-1]
 
 
-def _gathered(climbs: Iterable[tuple[int, End]], before: Ends) -> Ends:
-    """More ends, with the numbers of their starts, beside those there are; an interrupt marks the last, if any."""
-    ends = [*before]
+def _collect(running: Iterable[tuple[int, Result]], before: NumberedResults) -> NumberedResults:
+    """Append results as they are made, until one is interrupted; an interrupt in between marks the last, if any."""
+    results = [*before]
     try:
-        for number, end in climbs:
-            ends.append((number, end))
-            if end.interrupted:
+        for number, result in running:
+            results.append((number, result))
+            if result.interrupted:
                 break
     except KeyboardInterrupt:
-        if not ends:
+        if not results:
             raise
-        number, end = ends[-1]
-        ends[-1] = (number, replace(end, interrupted=True))
-    return ends
+        number, result = results[-1]
+        results[-1] = (number, replace(result, interrupted=True))
+    return results
 
 
-def _promising(ends: Ends) -> Ends:
-    """The highest end, and those that may be parts of higher climbs, none of them twice."""
-    best, *others = sorted(ends, key=lambda each: _top(each[1]), reverse=True)
-    found = [best]
-    for number, end in others:
-        higher = _top(end) + 2.0 * end.remaining_gain > _top(best[1])
-        if higher and not any(_alike(end.best, one.best) for _, one in found):
-            found.append((number, end))
-    return found
+def _promising(results: NumberedResults) -> NumberedResults:
+    """Return the best result, and others that may still rise above it, no maximum twice."""
+    best, *others = sorted(results, key=lambda each: _value(each[1]), reverse=True)
+    kept = [best]
+    for number, result in others:
+        may_win = _value(result) + 2.0 * result.remaining_gain > _value(best[1])
+        if may_win and not any(_is_same_maximum(result.best, one.best) for _, one in kept):
+            kept.append((number, result))
+    return kept
 
 
-def _alike(a: LinearGaussian, b: LinearGaussian) -> bool:
-    """Whether two covariances are about the same, without making them."""
+def _is_same_maximum(a: LinearGaussian, b: LinearGaussian) -> bool:
+    """Whether two covariances are about the same, without forming them."""
     A, B = a.loadings, b.loadings
     size = float(np.sum((A.T @ A) ** 2))
     change = size + float(np.sum((B.T @ B) ** 2)) - 2.0 * float(np.sum((A.T @ B) ** 2))
     psi, other = np.asarray(a.noise), np.asarray(b.noise)
-    return bool(change <= ALIKE**2 * size and np.sum((psi - other) ** 2) <= ALIKE**2 * np.sum(psi**2))
+    bound = SAME_COVARIANCE_SHARE**2
+    return bool(change <= bound * size and np.sum((psi - other) ** 2) <= bound * np.sum(psi**2))

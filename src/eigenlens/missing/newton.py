@@ -1,4 +1,4 @@
-"""The last part of a climb to the maximum of an observed-data likelihood: Newton's steps that never lose."""
+"""Newton's method for observed-data likelihoods: steps that never lower the likelihood, and a search for saddles."""
 
 from __future__ import annotations
 
@@ -13,100 +13,123 @@ from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.missing.curvature import (
     Direction,
     Preconditioner,
-    gradient,
-    information_of,
-    join,
-    product,
-    slopes,
-    split,
-    turn_of,
+    directional_sums,
+    expected_information,
+    hessian_product,
+    join_parameters,
+    likelihood_gradient,
+    partial_derivatives,
+    split_parameters,
 )
-from eigenlens.missing.expectation import Expected, expected_of
-from eigenlens.missing.passes import Passes
-from eigenlens.missing.units import Noise, turned
+from eigenlens.missing.expectation import ExpectedStatistics, expected_statistics
+from eigenlens.missing.passes import IncompleteRowPasses
+from eigenlens.missing.units import NoiseStructure, rotate_to_diagonal
 from eigenlens.optim.em import EMResult
 from eigenlens.optim.trust_region import NewtonStep, negative_curvature_step, newton_step
 
-__all__ = ["Place", "finish", "place_of"]
+__all__ = ["Iterate", "StoppingRule", "evaluate_model", "run_newton"]
 
-FORCING = 0.1
-"""The residual of a Newton step, as a share of the gradient, far from the top."""
+NEWTON_RESIDUAL_SHARE = 0.1
+"""The residual at which the linear system of a Newton step is solved well enough, as a share of the gradient.
 
-SHRINK, TRIES = 0.25, 12
-"""A step that loses is shortened by this factor, so many times."""
+Far from the maximum the quadratic model is wrong by more (inexact Newton: Dembo, Eisenstat and Steihaug 1982).
+"""
 
-LOOKS, SHARE = 24, 4
-"""A look for a saddle takes at most so many passes, and at most one for so many that were made before."""
+STEP_SHRINKAGE, MAX_STEP_TRIALS = 0.25, 12
+"""A step that lowers the likelihood is shortened by this factor, at most so many times."""
+
+MAX_SADDLE_PASSES, PASSES_PER_SADDLE_PASS = 24, 4
+"""The search for a saddle takes at most so many passes, and no more than one per so many passes made before."""
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
-    """A model as it was given, the same with its latent space turned by Q, and what one pass says of it."""
+class StoppingRule:
+    """Where an optimisation stops, and whom it informs.
+
+    Attributes:
+        tol: the log-likelihood that may remain to be gained. max_steps: the largest number of steps.
+        note: called with the number of steps and the log-likelihood. checks_saddle: whether the curvature at the end is
+            checked: a gradient of 0 does not tell a saddle from a maximum.
+    """
+
+    tol: float
+    max_steps: int
+    note: Callable[[int, float], None]
+    checks_saddle: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Iterate:
+    """A model of an optimisation with its expected statistics.
+
+    Attributes:
+        given: the model as given. model: the same with its latent space rotated by Q. expected: its statistics.
+        value: its log-likelihood.
+    """
 
     given: LinearGaussian
     model: LinearGaussian
     Q: Array
-    expected: Expected
+    expected: ExpectedStatistics
     value: float
 
 
-def place_of(passes: Passes, given: LinearGaussian) -> Place:
-    """One pass."""
-    model, Q = turned(given)
-    expected = passes.total(model, partial(expected_of, model=model))
-    return Place(given, model, Q, expected, expected.loglik(model))
+def evaluate_model(passes: IncompleteRowPasses, given: LinearGaussian) -> Iterate:
+    """Compute the expected statistics and the log-likelihood of a model, in one pass."""
+    model, Q = rotate_to_diagonal(given)
+    expected = passes.total(model, partial(expected_statistics, model=model))
+    return Iterate(given, model, Q, expected, expected.loglik(model))
 
 
-def finish(
-    passes: Passes,
+def run_newton(
+    passes: IncompleteRowPasses,
     found: EMResult[LinearGaussian],
-    noise: Noise,
-    place: Place,
-    *,
-    tol: float,
-    max_iter: int,
-    note: Callable[[int, float], None],
-    looks: bool = True,
+    noise: NoiseStructure,
+    here: Iterate,
+    stop: StoppingRule,
 ) -> EMResult[LinearGaussian]:
-    """Newton's steps from where `found` ended, until no more than tol is left to gain; `place` is the last one seen.
+    """Take Newton steps from where `found` ended until no more than tol remains to be gained.
 
-    With `looks` the curvature at the end is looked at, and where that is a saddle the climb goes on.
+    `here` is the last model evaluated. Where the end is a saddle and the rule checks for that, the iteration goes on
+    along the direction in which the likelihood curves upwards.
     """
-    best, path, gap, ended = found.best, list(found.path), found.remaining_gain, "max_iter"
+    best, path, remaining, ended = found.best, list(found.path), found.remaining_gain, "max_iter"
     try:
-        if place.given is not best:
-            place = place_of(passes, best)
-        radius = farthest = float(np.sqrt(place.expected.outer[-1].sum()))
+        if here.given is not best:
+            here = evaluate_model(passes, best)
+        # In the norm of the information a step of this length changes the parameters by about 1: nobody needs longer.
+        radius = largest = float(np.sqrt(here.expected.outer[-1].sum()))
         while True:
-            near = _Quadratic.at(passes, place, noise)
-            step, better = near.step(radius, tol), None
-            gap = step.remaining_gain if np.isfinite(step.remaining_gain) else max(step.predicted_gain, tol)
-            if step.remaining_gain > tol:
-                if len(path) >= max_iter:
+            local = _QuadraticModel.at(passes, here, noise)
+            step, better = local.newton_step(radius, stop.tol), None
+            remaining = step.remaining_gain if np.isfinite(step.remaining_gain) else max(step.predicted_gain, stop.tol)
+            if step.remaining_gain > stop.tol:
+                if len(path) >= stop.max_steps:
                     break
-                better, share = _tried(passes, place, noise, step)
+                better, share = _take_step(passes, here, noise, step)
             if better is None:
-                ended = "converged" if step.remaining_gain <= tol else "rounding"
-                upward = near.upward(farthest, min(LOOKS, passes.count // SHARE)) if looks else None
+                ended = "converged" if step.remaining_gain <= stop.tol else "rounding"
+                budget = min(MAX_SADDLE_PASSES, passes.count // PASSES_PER_SADDLE_PASS)
+                upward = local.saddle_step(largest, budget) if stop.checks_saddle else None
                 if upward is None:
                     break
-                step, (better, share) = upward, _tried(passes, place, noise, upward)
-                if better is None or len(path) >= max_iter:
+                step, (better, share) = upward, _take_step(passes, here, noise, upward)
+                if better is None or len(path) >= stop.max_steps:
                     break
-            radius = _radius(radius, step, share, better.value - place.value)
-            place, best, ended = better, better.model, "max_iter"
-            path.append(max(place.value, path[-1]))
-            note(len(path), path[-1])
+            radius = _next_radius(radius, step, share, better.value - here.value)
+            here, best, ended = better, better.model, "max_iter"
+            path.append(max(here.value, path[-1]))
+            stop.note(len(path), path[-1])
     except KeyboardInterrupt:
-        return EMResult(best, tuple(path), gap, interrupted=True, ended="interrupted")
-    return EMResult(best, tuple(path), gap, ended=ended)
+        return EMResult(best, tuple(path), remaining, interrupted=True, ended="interrupted")
+    return EMResult(best, tuple(path), remaining, ended=ended)
 
 
 @dataclass(frozen=True, eq=False)
-class _Quadratic:
-    """The likelihood about a place: its slope g, products with its Hessian and with an approximate inverse.
+class _QuadraticModel:
+    """The quadratic model of the likelihood about an iterate: gradient g, products with the Hessian and an inverse.
 
-    Noise at its floor stays there while the slope says so: `free` is 0 for it, else 1.
+    Noise variances at their floor stay there while the gradient points below it: `free` is 0 for them, else 1.
     """
 
     g: Array
@@ -115,51 +138,53 @@ class _Quadratic:
     inverse: Callable[[Array], Array]
 
     @classmethod
-    def at(cls, passes: Passes, place: Place, noise: Noise) -> _Quadratic:
-        model, expected = place.model, place.expected
+    def at(cls, passes: IncompleteRowPasses, here: Iterate, noise: NoiseStructure) -> _QuadraticModel:
+        model, expected = here.model, here.expected
         d, k = model.loadings.shape
-        g = gradient(expected, model, noise)
-        phi = noise.phi(np.asarray(model.noise))
-        free = join(np.ones(d), np.ones((d, k)), 1.0 - ((phi <= noise.least + 1e-9) & (g[d + d * k :] <= 0.0)))
-        total = passes.standing(model)
-        information = total(partial(information_of, model=model))
-        inverse = Preconditioner(information, model, noise, slopes(expected, model)[2])
+        g = likelihood_gradient(expected, model, noise)
+        fixed = noise.at_floor(np.asarray(model.noise)) & (g[d + d * k :] <= 0.0)
+        free = join_parameters(np.ones(d), np.ones((d, k)), 1.0 - fixed)
+        total = passes.totals_at(model)
+        information = total(partial(expected_information, model=model))
+        inverse = Preconditioner(information, model, noise, partial_derivatives(expected, model)[2])
 
         def hessian(v: Array) -> Array:
-            mean, loadings, change = split(v, d, k)
-            way = Direction(mean, loadings, np.broadcast_to(change, (d,)))
-            turn = total(partial(turn_of, model=model, way=way))
-            return free * product(turn, expected, model, noise, way)
+            mean, loadings, change = split_parameters(v, d, k)
+            along = Direction(mean, loadings, np.broadcast_to(change, (d,)))
+            sums = total(partial(directional_sums, model=model, along=along))
+            return free * hessian_product(sums, expected, model, noise, along)
 
         return cls(free * g, free, hessian, lambda v: free * inverse(v))
 
-    def step(self, radius: float, tol: float) -> NewtonStep:
-        """Newton's."""
-        return newton_step(self.g, self.hessian, self.inverse, radius=radius, tol=tol, share=FORCING)
+    def newton_step(self, radius: float, tol: float) -> NewtonStep:
+        """Return the Newton step within the trust radius."""
+        return newton_step(self.g, self.hessian, self.inverse, radius=radius, tol=tol, share=NEWTON_RESIDUAL_SHARE)
 
-    def upward(self, radius: float, most: int) -> NewtonStep | None:
-        """One that leaves a saddle; None where there seems to be no such."""
+    def saddle_step(self, radius: float, max_products: int) -> NewtonStep | None:
+        """Return a step that leaves a saddle, or None if no direction of upward curvature is found."""
         r = self.free * np.random.default_rng(0).standard_normal(self.g.size)
-        return negative_curvature_step(self.g, r, self.hessian, self.inverse, radius=radius, max_products=most)
+        return negative_curvature_step(self.g, r, self.hessian, self.inverse, radius=radius, max_products=max_products)
 
 
-def _tried(passes: Passes, place: Place, noise: Noise, step: NewtonStep) -> tuple[Place | None, float]:
-    """The place a step leads to, shortened until it gains, and the share of it that was taken."""
-    model, share = place.model, 1.0
+def _take_step(
+    passes: IncompleteRowPasses, here: Iterate, noise: NoiseStructure, step: NewtonStep
+) -> tuple[Iterate | None, float]:
+    """Return the iterate after a step, shortened until the likelihood rises, and the share of the step taken."""
+    model, share = here.model, 1.0
     psi = np.asarray(model.noise)
-    mean, loadings, change = split(step.change, *model.loadings.shape)
-    for _ in range(TRIES):
-        moved = noise.moved(psi, share * change)
-        there = LinearGaussian(model.mean + share * mean, model.loadings + share * loadings, moved)
-        found = place_of(passes, there)
-        if found.value > place.value:
-            return found, share
-        share *= SHRINK
+    mean, loadings, change = split_parameters(step.change, *model.loadings.shape)
+    for _ in range(MAX_STEP_TRIALS):
+        variances = noise.psi_after(psi, share * change)
+        there = LinearGaussian(model.mean + share * mean, model.loadings + share * loadings, variances)
+        tried = evaluate_model(passes, there)
+        if tried.value > here.value:
+            return tried, share
+        share *= STEP_SHRINKAGE
     return None, share
 
 
-def _radius(radius: float, step: NewtonStep, share: float, gained: float) -> float:
-    """The next radius of trust: the length that was taken, more if it was as good as promised."""
+def _next_radius(radius: float, step: NewtonStep, share: float, gained: float) -> float:
+    """Return the next trust radius: the length of the step taken, or more if the gain was as predicted."""
     length = share * step.length
     if share < 1.0 or gained < 0.25 * step.predicted_gain:
         return max(length, 1e-12)

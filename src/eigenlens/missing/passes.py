@@ -1,4 +1,4 @@
-"""Passes over rows with missing entries under a model; small rows are prepared once for all of them."""
+"""Passes over incomplete rows under a model; rows that are small enough are prepared once for all passes."""
 
 from __future__ import annotations
 
@@ -10,60 +10,60 @@ from typing import TypeVar
 from eigenlens.data.source import Addable, Block, Progress, Source, accumulate
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.linalg.packed import packed_size
-from eigenlens.missing.expectation import Posterior, Rows, pieces_of, posterior_of
+from eigenlens.missing.expectation import IncompleteRows, Posterior, split_block
 from eigenlens.missing.units import Units
 
-__all__ = ["Passes"]
+__all__ = ["IncompleteRowPasses"]
 
-REMEMBERED_BYTES = 256 << 20
-"""Rows are prepared once, and what a model says of them is kept, if that takes no more than this."""
+MAX_PREPARED_BYTES = 256 << 20
+"""Prepared rows, and their posteriors under one model, are kept in memory if they take no more than this."""
 
 A = TypeVar("A", bound=Addable)
 T = TypeVar("T")
 
 
-class Passes:
-    """Sums over the rows of a source of what a model (in `units`) says of them.
+class IncompleteRowPasses:
+    """Sums over the rows of a source of statistics of their posteriors under a model in `units`.
 
-    Rows that cost a pass to read, too, are read once where they are small.
+    `count` is the number of passes made. Rows that are small enough are read only once, even from files.
     """
 
     def __init__(self, source: Source, units: Units, k: int, progress: Progress | None) -> None:
         self._source, self._units, self._k, self._progress = source, units, k, progress
         n, d = source.n_rows, source.n_features
-        self._pieces: list[Rows] | None = None
-        self._keeps = n is not None and 8 * n * (3 * d + packed_size(k)) <= REMEMBERED_BYTES
-        if n is not None and 16 * n * d <= REMEMBERED_BYTES:
-            self._pieces = [piece for block in source.blocks() for piece in self._prepared(block)]
+        self._pieces: list[IncompleteRows] | None = None
+        self._keeps = n is not None and 8 * n * (3 * d + packed_size(k)) <= MAX_PREPARED_BYTES
+        if n is not None and 16 * n * d <= MAX_PREPARED_BYTES:
+            self._pieces = [piece for block in source.blocks() for piece in self._split(block)]
         self.count = 1
 
     def total(self, model: LinearGaussian, summarise: Callable[[Posterior], A]) -> A:
-        """Σ summarise(posterior of a piece): one pass."""
+        """Return Σ summarise(posterior) over all pieces of the rows, in one pass."""
         self.count += 1
 
-        def of(pieces: Iterable[Rows]) -> A:
-            return _sum(lambda piece: summarise(posterior_of(piece, model)), pieces)
+        def total_of(pieces: Iterable[IncompleteRows]) -> A:
+            return _sum(lambda piece: summarise(Posterior(piece, model)), pieces)
 
         if self._pieces is not None:
-            return of(self._pieces)
-        return accumulate(self._source, lambda block: of(self._prepared(block)), self._progress, "EM")
+            return total_of(self._pieces)
+        return accumulate(self._source, lambda block: total_of(self._split(block)), self._progress, "EM")
 
-    def standing(self, model: LinearGaussian) -> Callable[[Callable[[Posterior], A]], A]:
-        """`total` for one model and many sums: what the model says of the rows is kept if it is small."""
+    def totals_at(self, model: LinearGaussian) -> Callable[[Callable[[Posterior], A]], A]:
+        """Return `total` for one model and many statistics; posteriors are kept in between if they are small."""
         if self._pieces is None or not self._keeps:
             return functools.partial(self.total, model)
-        found = [posterior_of(piece, model) for piece in self._pieces]
+        posteriors = [Posterior(piece, model) for piece in self._pieces]
 
         def total(summarise: Callable[[Posterior], A]) -> A:
             self.count += 1
-            return _sum(summarise, found)
+            return _sum(summarise, posteriors)
 
         return total
 
-    def _prepared(self, block: Block) -> list[Rows]:
-        return pieces_of(block, self._units.centre, self._units.scale, self._k)
+    def _split(self, block: Block) -> list[IncompleteRows]:
+        return split_block(block, self._units.centre, self._units.scale, self._k)
 
 
 def _sum(function: Callable[[T], A], items: Iterable[T]) -> A:
-    """The parts added in their order. Threads would wait for each other: most steps along n are too short for them."""
+    """Add the parts in their order, in this thread: most steps along n are too short to be worth several."""
     return functools.reduce(operator.add, map(function, items))

@@ -1,8 +1,9 @@
-"""What fitting a latent Gaussian gives, whichever algorithm did it: the model, its likelihood, and how it was found."""
+"""The result of fitting a latent Gaussian, whichever algorithm fitted it, and functions that all of them share."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,43 +19,49 @@ from eigenlens.linalg.spectrum import orient
 from eigenlens.stats.moments import ColumnMoments, Moments
 
 __all__ = [
-    "ENDS",
+    "STOP_REASONS",
     "LatentFit",
-    "canonical",
-    "constant_columns",
-    "explained_by_gaps",
+    "constant_column_indices",
+    "fill_with_mean",
     "free_parameters",
-    "observed_columns",
+    "missing_or_reraise",
+    "needs_complete_rows",
+    "observed_moments",
+    "principal_form",
     "step_label",
 ]
 
-ENDS: dict[str, str] = {
+STOP_REASONS: dict[str, str] = {
     "converged": "what is left to gain is below the tolerance",
     "max_iter": "there were as many steps as allowed",
-    "rounding": "the gains are too small to be told from rounding",
+    "rounding": "the gains are too small to be distinguished from rounding",
     "interrupted": "the user stopped it",
 }
-"""What can end an iteration."""
+"""Why an iteration ended, by the key that results keep."""
+
+CONSTANT_COLUMN_SHARE = 1e-26
+"""A variance below this share of the squared mean is rounding: (1e-13)², 450 units in the last place."""
 
 
 @dataclass(frozen=True, eq=False)
 class LatentFit:
-    """x = W z + mu + e by maximum likelihood.
+    """A maximum likelihood fit of x = W z + mu + e.
 
     Attributes:
         model: the frozen `LinearGaussian`.
         loglik: Σ w log p(x observed), the total over rows.
         path: the log-likelihood after each step, never decreasing; the last is `loglik`.
-        n_iter: steps of the iteration, 0 for a closed form.
+        n_iter: steps of the iteration, 1 for a closed form.
         converged: whether the last step met the tolerance.
-        gap: by how much the last step changed the log-likelihood an observed entry, or a gradient norm.
-        weight: Σw over the rows that have an observed entry. rows: how many rows those are.
-        moments: mean and scatter of the rows where they were made, else None.
+        residual: what is compared with the tolerance: by EM the log-likelihood per observed entry still to be gained,
+            otherwise the largest entry of the projected gradient.
+        weight: Σw over the rows with an observed entry. rows: the number of those rows.
+        moments: mean and scatter of the rows where they were computed, else None.
         solver: the name of the algorithm. reason: why this one.
         interrupted: whether the user stopped it: the model is the best so far. passes: over the rows.
-        constant: the columns without variance.
-        ended: what ended an iteration, a key of `ENDS`; empty for a closed form.
-        floored: whether a noise variance common to all columns ran into the floor under it.
+        constant: indices of the constant columns.
+        ended: why an iteration ended, a key of `STOP_REASONS`; empty for a closed form.
+        floored: whether a noise variance common to all columns reached its floor.
 
     >>> model = LinearGaussian(np.zeros(2), np.ones((2, 1)), 1.0)
     >>> LatentFit(model, -10.0, (-12.0, -10.0), 2, True, 1e-9, 5.0, 5).bic(free_parameters(2, 1, scalar_noise=True))
@@ -66,7 +73,7 @@ class LatentFit:
     path: tuple[float, ...]
     n_iter: int
     converged: bool
-    gap: float
+    residual: float
     weight: float
     rows: int
     moments: Moments | None = None
@@ -79,16 +86,16 @@ class LatentFit:
     floored: bool = False
 
     def aic(self, parameters: int) -> float:
-        """−2 loglik + 2 parameters."""
+        """Return −2 loglik + 2 parameters; smaller is better."""
         return -2.0 * self.loglik + 2.0 * parameters
 
     def bic(self, parameters: int) -> float:
-        """−2 loglik + parameters log Σw; the smaller the better."""
+        """Return −2 loglik + parameters log Σw; smaller is better."""
         return -2.0 * self.loglik + parameters * float(np.log(self.weight))
 
 
 def free_parameters(d: int, k: int, *, scalar_noise: bool) -> int:
-    """How many numbers are free: the mean, W up to a rotation of the latent space, and the noise.
+    """Return the number of free parameters: the mean, W up to a rotation of the latent space, and the noise.
 
         d + d k − k (k − 1) / 2 + (1 or d)
 
@@ -100,30 +107,30 @@ def free_parameters(d: int, k: int, *, scalar_noise: bool) -> int:
     return d + d * k - k * (k - 1) // 2 + (1 if scalar_noise else d)
 
 
-def canonical(model: LinearGaussian) -> LinearGaussian:
-    """The same density with the latent space turned so that the columns of W are orthogonal, the longest first.
+def principal_form(model: LinearGaussian) -> LinearGaussian:
+    """Return the same density with the latent space rotated so that the columns of W are orthogonal, longest first.
 
-    W is free up to a rotation. This one gives the principal axes when the noise is one variance, with the package's
-    rule for signs; then every algorithm returns the same loadings.
+    W is free up to a rotation. This one gives the principal axes if there is one noise variance, with the signs of
+    `linalg.spectrum.orient`, so that every algorithm returns the same loadings.
 
-    >>> canonical(LinearGaussian(np.zeros(2), np.array([[0.0, -2.0], [1.0, 0.0]]), 1.0)).loadings + 0.0
+    >>> principal_form(LinearGaussian(np.zeros(2), np.array([[0.0, -2.0], [1.0, 0.0]]), 1.0)).loadings + 0.0
     array([[2., 0.], [0., 1.]])
     """
     U, s, _ = np.linalg.svd(model.loadings, full_matrices=False)
     return LinearGaussian(model.mean, orient(U) * s, model.noise)
 
 
-def constant_columns(mean: Array, variance: Array) -> tuple[int, ...]:
-    """The columns whose variance (d,) is nothing but the rounding of their mean (d,).
+def constant_column_indices(mean: Array, variance: Array) -> tuple[int, ...]:
+    """Return the indices of the columns whose variance (d,) is nothing but rounding of their mean (d,).
 
-    >>> constant_columns(np.array([1.0, 1e6]), np.array([0.5, 1e-21]))
+    >>> constant_column_indices(np.array([1.0, 1e6]), np.array([0.5, 1e-21]))
     (1,)
     """
-    return tuple(np.flatnonzero(variance <= 1e-26 * mean**2).tolist())
+    return tuple(np.flatnonzero(variance <= CONSTANT_COLUMN_SHARE * mean**2).tolist())
 
 
 def step_label(step: int, loglik: float) -> str:
-    """What progress says of a step; the part before the colon names the task.
+    """Return the text by which progress reports a step; the part before the colon names the task.
 
     >>> step_label(3, -1245.932486)
     'EM: step 3, log-likelihood -1245.9325'
@@ -131,20 +138,20 @@ def step_label(step: int, loglik: float) -> str:
     return f"EM: step {step}, log-likelihood {loglik:.8g}"
 
 
-def observed_columns(source: Source, progress: Progress | None = None) -> ColumnMoments:
-    """Counts, means and squares of the entries that are there, in one pass; infinities and empty columns are refused.
+def observed_moments(source: Source, progress: Progress | None = None) -> ColumnMoments:
+    """Return weights, means and squares of the observed entries of each column, in one pass.
 
-    Rows of weight 0 are not looked at.
+    Infinities and columns without an observed entry are errors; rows of weight 0 may hold anything.
 
     >>> from eigenlens.data.memory import ArraySource
-    >>> observed_columns(ArraySource(np.array([[1.0, np.nan], [3.0, 5.0]]))).missing
+    >>> observed_moments(ArraySource(np.array([[1.0, np.nan], [3.0, 5.0]]))).missing
     array([0, 1])
     """
     source = positive_weight_rows(source)
-    with np.errstate(all="ignore"):  # infinities are found in the result, and explained
+    with np.errstate(all="ignore"):  # infinities are detected in the result, and explained
         observed = accumulate(source, ColumnMoments.of_observed, progress, "observed entries")
     if not np.all(np.isfinite(observed.square)):
-        raise explain_nonfinite(MappedSource(source, _without_gaps))
+        raise explain_nonfinite(MappedSource(source, partial(fill_with_mean, mean=0.0)))
     empty = np.flatnonzero(observed.weight == 0.0)
     if empty.size:
         name = source.names[empty[0]] if source.names else int(empty[0])
@@ -153,13 +160,14 @@ def observed_columns(source: Source, progress: Progress | None = None) -> Column
     return observed
 
 
-def explained_by_gaps(source: Source, error: DataError) -> tuple[Source, ColumnMoments | None]:
-    """What an error about entries that are not finite was about: rows that count, and their moments if they have gaps.
+def missing_or_reraise(source: Source, error: DataError) -> tuple[Source, ColumnMoments | None]:
+    """Return the rows with positive weight, and the moments of their observed entries if some are missing.
 
-    None in the place of the moments if only rows of weight 0, which are left out of the source returned, were at fault.
-    Where it was something else, the error is raised.
+    For use where a pass over complete rows failed with an error about entries that are not finite: complete rows are
+    then never searched for NaN. The moments are None if only rows of weight 0 were at fault. If missing values do not
+    explain the error, it is raised again.
     """
-    observed, rows = observed_columns(source), positive_weight_rows(source)
+    observed, rows = observed_moments(source), positive_weight_rows(source)
     if observed.missing.any():
         return rows, observed
     if not isinstance(rows, PositiveWeightRows):
@@ -167,6 +175,18 @@ def explained_by_gaps(source: Source, error: DataError) -> tuple[Source, ColumnM
     return rows, None
 
 
-def _without_gaps(rows: Any) -> Array:
+def needs_complete_rows(solver: str) -> DataError:
+    """Return the error of a solver that needs complete rows, for rows with missing values."""
+    return DataError(
+        "needs complete rows, but X has missing entries (NaN)",
+        argument="solver",
+        value=solver,
+        fix="use {solver} or 'em'",
+        settings={"solver": "auto"},
+    )
+
+
+def fill_with_mean(rows: Any, mean: Array | float) -> Array:
+    """Return rows (b, d) of any kind as a dense array, with missing entries replaced by `mean`, (d,) or a number."""
     values = dense(rows)
-    return np.asarray(np.where(np.isnan(values), 0.0, values))
+    return np.asarray(np.where(np.isnan(values), mean, values))

@@ -14,7 +14,7 @@ from eigenlens.densities.covariance import Diagonal, Full
 from eigenlens.densities.gaussian import Gaussian
 from eigenlens.densities.mixture import Mixture
 from eigenlens.errors import DataError
-from eigenlens.missing.result import constant_columns, explained_by_gaps
+from eigenlens.missing.result import constant_column_indices, missing_or_reraise
 from eigenlens.mixture.em import run_from_start
 from eigenlens.mixture.missing import observed_e_step
 from eigenlens.mixture.prior import NoPrior
@@ -37,7 +37,7 @@ def summarise_rows(source: Source, structure: CovarianceStructure, progress: Pro
     try:
         return _summarise_complete(source, structure, progress)
     except DataError as error:
-        source, observed = explained_by_gaps(source, error)
+        source, observed = missing_or_reraise(source, error)
     if observed is None:
         return _summarise_complete(source, structure, progress)
     return _summarise_incomplete(source, structure, observed)
@@ -56,7 +56,7 @@ def _summarise_incomplete(source: Source, structure: CovarianceStructure, observ
     rows, weight, empty = accumulate(source, count_observed_rows)
     mean, variances = observed.mean, observed.square / observed.weight
     overall = Overall(source, int(rows), float(weight), mean, variances, observed_e_step, empty=int(empty))
-    constant = constant_columns(mean, variances)
+    constant = constant_column_indices(mean, variances)
     positive = ensure_variance(variances, constant)
     if not structure.joint:
         single = Gaussian(mean, Diagonal(positive))
@@ -77,17 +77,9 @@ def count_observed_rows(block: Block) -> Array:
 
 def _fit_single_gaussian(overall: Overall, covariance: Array) -> Gaussian:
     """Fit one Gaussian to all rows, by EM from independent columns."""
-    problem = Problem(
-        source=overall.source,
-        rows=overall.rows,
-        weight=overall.weight,
-        mean=overall.mean,
-        covariance=covariance,
-        structure=FullStructure(),
-        prior=NoPrior(),
-        floor=covariance_floor(covariance, MIN_OVERALL_VARIANCE),
-        make_e_step=observed_e_step,
-    )
+    floor = covariance_floor(covariance, MIN_OVERALL_VARIANCE)
+    fields = vars(replace(overall, covariance=covariance))
+    problem = Problem(**fields, structure=FullStructure(), prior=NoPrior(), floor=floor)
     start = Mixture(np.ones(1), (Gaussian(overall.mean, Full(covariance)),))
     tol = SINGLE_GAUSSIAN_TOL * overall.weight
     result = run_from_start(problem, start, tol=tol, max_iter=SINGLE_GAUSSIAN_STEPS)

@@ -18,7 +18,7 @@ from eigenlens.errors import DataError
 from eigenlens.linalg.operators import CentredRows
 from eigenlens.linalg.solve import orthonormal_complement
 from eigenlens.linalg.spectrum import Outcome, Spectrum, orient
-from eigenlens.missing.fit import MissingFit, fit_best, random_starts
+from eigenlens.missing.fit import MissingFit, fit_incomplete_rows, random_starts
 from eigenlens.pca.fit import PCAFit, fit_pca, principal_components, requested_components, weighted_row_count
 from eigenlens.pca.model import PrincipalComponents
 from eigenlens.stats.moments import ColumnMoments
@@ -61,7 +61,7 @@ def fit_pca_missing(
     start = first.gaussian(floor=1e-6)
     begin = LinearGaussian(start.mean, start.loadings, float(np.mean(start.noise)))
     moments = replace(observed, mean=observed.mean / scale, square=observed.square / scale**2)
-    found = fit_best(scaled, [begin, *random_starts(moments, k)], observed=moments, progress=progress)
+    found = fit_incomplete_rows(scaled, [begin, *random_starts(moments, k)], observed=moments, progress=progress)
     return _from_likelihood(found, filled, n_components, scale)
 
 

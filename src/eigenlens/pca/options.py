@@ -13,7 +13,7 @@ from eigenlens.data.source import BLOCK_BYTES, Block, Source, accumulate
 from eigenlens.errors import ConvergenceWarning, DataWarning
 from eigenlens.linalg.n_components import N_COMPONENTS_RULES
 from eigenlens.linalg.solve import SOLVERS
-from eigenlens.missing.result import ENDS
+from eigenlens.missing.result import STOP_REASONS
 from eigenlens.pca.fit import PCAFit, fit_pca, weighted_row_count
 from eigenlens.pca.missing import fit_pca_missing
 
@@ -78,7 +78,7 @@ def warn_about_pca(fit: PCAFit, source: Source, estimator: Any) -> None:
     if not outcome.converged and fit.ended:
         _warn(
             f"missing='em' stopped after {outcome.iterations} steps, short of the maximum likelihood: "
-            f"{ENDS[fit.ended]}{EARLY_STOP_ADVICE.get(fit.ended, '')}. The best model so far is kept.",
+            f"{STOP_REASONS[fit.ended]}{EARLY_STOP_ADVICE.get(fit.ended, '')}. The best model so far is kept.",
             ConvergenceWarning,
         )
     elif not outcome.converged:

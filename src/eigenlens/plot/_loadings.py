@@ -49,11 +49,11 @@ def loadings(
     'Alcoholic drinks'
     """
     names = None if names is None else tuple(names)
-    d, k = latent_tables.loadings(model, names=names).values.shape
+    d, k = latent_tables.latent_loadings(model, names=names).values.shape
     shown = d if top is None else checks.integer("top", top, 1, d, "the number of columns")
     as_lines = shown > MAX_HEAT_MAP_ROWS
     chosen = range(1, min(k, 4 if as_lines else 8) + 1) if components is None else components
-    table = latent_tables.loadings(model, list(chosen), names=names)
+    table = latent_tables.latent_loadings(model, list(chosen), names=names)
     if top is not None:
         table = table.largest(shown)
     ax = _lines(table, ax) if as_lines else _heat_map(table, ax)

@@ -1,4 +1,4 @@
-"""Whether there is anything to factor: Kaiser–Meyer–Olkin and Bartlett's test of sphericity."""
+"""Tests of whether a factor analysis makes sense: Kaiser–Meyer–Olkin and Bartlett's test of sphericity."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from eigenlens.data.coerce import as_source
 from eigenlens.data.rows import positive_weight_rows
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError, OptionError
-from eigenlens.latent.factor.fit import correlations_from
+from eigenlens.latent.factor.fit import correlations_from_covariance
 from eigenlens.linalg.operators import CentredRows
-from eigenlens.missing.result import explained_by_gaps
+from eigenlens.missing.result import constant_column_indices, missing_or_reraise
 
-__all__ = ["Adequacy", "Sphericity", "adequacy_of", "bartlett_sphericity", "kmo", "sphericity_of"]
+__all__ = ["Adequacy", "Sphericity", "bartlett_sphericity", "correlation_adequacy", "correlation_sphericity", "kmo"]
 
-SINGULAR = 1e-12
-"""The least eigenvalue of a correlation matrix with an inverse, as a share of the largest."""
+MIN_EIGENVALUE_RATIO = 1e-12
+"""The smallest eigenvalue of a correlation matrix that is inverted, as a share of the largest."""
 
 
 @dataclass(frozen=True, eq=False)
 class Adequacy:
-    """The share of squared correlations that is not explained away pair by pair.
+    """The Kaiser–Meyer–Olkin measure: the share of squared correlations that others do not explain away.
 
     Attributes:
-        overall: Σ r² / (Σ r² + Σ q²) over pairs, r their correlations and q their partial ones given all others.
-            Above 0.8 is called meritorious, below 0.5 unacceptable (Kaiser 1974).
+        overall: Σ r² / (Σ r² + Σ q²) over pairs, with r their correlations and q their partial correlations given all
+            others. Above 0.8 is called meritorious, below 0.5 unacceptable (Kaiser 1974).
         variables: (d,) the same over the pairs of each variable.
     """
 
@@ -48,13 +48,13 @@ class Sphericity:
 
 
 def kmo(X: Any, *, sample_weight: Any = None) -> Adequacy:
-    """The Kaiser–Meyer–Olkin measure of rows X (n, d): whether their columns share more than pairs do.
+    """Return the Kaiser–Meyer–Olkin measure of rows X (n, d): whether columns share more than pairs of them do.
 
-    Σ r_ij² / (Σ r_ij² + Σ p_ij²) over i ≠ j, with r the correlations and p the partial ones given all other columns
-    (Kaiser 1970; Kaiser and Rice 1974).
+    It is Σ r_ij² / (Σ r_ij² + Σ p_ij²) over i ≠ j, with r the correlations and p the partial correlations given all
+    other columns (Kaiser 1970; Kaiser and Rice 1974).
 
-    X may be anything with rows, or the correlation or covariance matrix (d, d) of some: a symmetric matrix whose
-    diagonal is positive is taken for one. Without NaN, and without a column that is a combination of others.
+    X may be anything with rows, or a correlation or covariance matrix (d, d): a symmetric matrix with a positive
+    diagonal is taken for one. It must not have NaN, nor a column that is a combination of others.
 
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((500, 1)) + rng.standard_normal((500, 6))
@@ -64,13 +64,13 @@ def kmo(X: Any, *, sample_weight: Any = None) -> Adequacy:
     True
     """
     S = _as_covariance(X)
-    return adequacy_of(_correlations(X, sample_weight)[0] if S is None else correlations_from(S))
+    return correlation_adequacy(_correlations(X, sample_weight)[0] if S is None else correlations_from_covariance(S))
 
 
 def bartlett_sphericity(X: Any, *, n_samples: float | None = None, sample_weight: Any = None) -> Sphericity:
-    """Bartlett's test (1951) that the columns of rows X (n, d) are uncorrelated.
+    """Test that the columns of rows X (n, d) are uncorrelated (Bartlett 1951).
 
-    X may be anything with rows, or as for `kmo` the correlation or covariance matrix (d, d) of `n_samples` rows.
+    X may be anything with rows, or, as for `kmo`, the correlation or covariance matrix (d, d) of `n_samples` rows.
 
     >>> rng = np.random.default_rng(0)
     >>> bartlett_sphericity(rng.standard_normal((500, 6))).p > 0.01
@@ -80,19 +80,25 @@ def bartlett_sphericity(X: Any, *, n_samples: float | None = None, sample_weight
     if S is None:
         if n_samples is not None:
             raise OptionError(
-                f"n_samples={n_samples!r} is the number of rows behind a correlation matrix, but X is not one: it must "
-                "be symmetric with a positive diagonal. Leave n_samples out if X holds rows."
+                "is the number of rows behind a correlation matrix, but X is not one: it must be symmetric with a "
+                "positive diagonal",
+                argument="n_samples",
+                value=n_samples,
+                fix="leave n_samples out if X holds rows",
             )
-        return sphericity_of(*_correlations(X, sample_weight))
+        return correlation_sphericity(*_correlations(X, sample_weight))
     if n_samples is None:
-        raise OptionError("n_samples is needed: X is a correlation or covariance matrix, and does not say of how many.")
-    return sphericity_of(correlations_from(S), checks.real("n_samples", n_samples, 1.0))
+        raise OptionError(
+            "is needed: X is a correlation or covariance matrix, from which the number of rows cannot be read",
+            argument="n_samples",
+        )
+    return correlation_sphericity(correlations_from_covariance(S), checks.real("n_samples", n_samples, 1.0))
 
 
-def adequacy_of(R: Array) -> Adequacy:
-    """The Kaiser–Meyer–Olkin measure of a correlation matrix R (d, d) (Kaiser and Rice 1974).
+def correlation_adequacy(R: Array) -> Adequacy:
+    """Return the Kaiser–Meyer–Olkin measure of a correlation matrix R (d, d) (Kaiser and Rice 1974).
 
-    >>> adequacy_of(np.array([[1.0, 0.5, 0.5], [0.5, 1.0, 0.5], [0.5, 0.5, 1.0]])).overall
+    >>> correlation_adequacy(np.array([[1.0, 0.5, 0.5], [0.5, 1.0, 0.5], [0.5, 0.5, 1.0]])).overall
     0.6923...
     """
     _require_inverse(R)
@@ -106,17 +112,17 @@ def adequacy_of(R: Array) -> Adequacy:
     return Adequacy(float(shared.sum() / total) if total > 0.0 else 0.0, shared / np.maximum(shared + alone, 1e-300))
 
 
-def sphericity_of(R: Array, n: float) -> Sphericity:
-    """Bartlett's test of a correlation matrix R (d, d) of n rows: chi² = −(n − 1 − (2d + 5)/6) log |R|.
+def correlation_sphericity(R: Array, n: float) -> Sphericity:
+    """Return Bartlett's test of a correlation matrix R (d, d) of n rows: chi² = −(n − 1 − (2d + 5)/6) log |R|.
 
-    >>> sphericity_of(np.eye(3), 100).p
+    >>> correlation_sphericity(np.eye(3), 100).p
     1.0
     """
     d = len(R)
     factor = n - 1.0 - (2 * d + 5) / 6.0
     if factor <= 0.0:
         raise DataError(
-            f"n={n:g} rows are too few for Bartlett's test of {d} columns; it needs {(2 * d + 11) // 6 + 1}."
+            f"n={n:g} rows are too few for Bartlett's test of {d} columns", fix=f"it needs {(2 * d + 11) // 6 + 1}"
         )
     _require_inverse(R)
     df = d * (d - 1) // 2
@@ -125,17 +131,18 @@ def sphericity_of(R: Array, n: float) -> Sphericity:
 
 
 def _require_inverse(R: Array) -> None:
-    """Refuse a singular R: it has no partial correlations, and the logarithm of its determinant is infinite."""
+    """Raise an error for a singular R: it has no partial correlations, and its log-determinant is infinite."""
     values = np.linalg.eigvalsh(R)
-    if values[0] <= SINGULAR * values[-1]:
+    if values[0] <= MIN_EIGENVALUE_RATIO * values[-1]:
         raise DataError(
-            f"the correlation matrix is singular (its least eigenvalue is {values[0]:.1e}): some column is a "
-            "combination of others, or there are fewer rows than columns; leave such columns out, or take more rows."
+            f"the correlation matrix is singular (its smallest eigenvalue is {values[0]:.1e}): some column is a "
+            "combination of others, or there are fewer rows than columns",
+            fix="leave such columns out, or take more rows",
         )
 
 
 def _as_covariance(X: Any) -> Array | None:
-    """X (d, d) if it is symmetric with a positive diagonal, which rows never are by chance; else None."""
+    """Return X (d, d) if it is symmetric with a positive diagonal, which rows never are by chance; else None."""
     shape: tuple[int, ...] = np.shape(X) if isinstance(X, list | tuple) else getattr(X, "shape", ())
     if isinstance(X, Source) or is_sparse(X) or len(shape) != 2 or shape[0] != shape[1] or shape[0] < 2:
         return None
@@ -152,14 +159,16 @@ def _correlations(X: Any, sample_weight: Any) -> tuple[Array, float]:
     try:
         R = rows.dense()
     except DataError as error:
-        explained_by_gaps(source, error)
+        missing_or_reraise(source, error)
         raise DataError(
-            "X has missing entries (NaN), and correlations need complete rows; leave such rows out, or give the "
-            f"covariance matrix that is likeliest for what is observed: ProbabilisticPCA({source.n_features - 1})"
-            ".fit(X).get_covariance()."
+            "X has missing entries (NaN), and correlations need complete rows",
+            fix="leave such rows out, or give the maximum likelihood covariance matrix of the observed entries: "
+            f"ProbabilisticPCA({source.n_features - 1}).fit(X).get_covariance()",
         ) from None
-    constant = np.flatnonzero(rows.columns.square <= 1e-26 * rows.columns.weight * rows.columns.mean**2)
-    if constant.size:
-        name = source.names[constant[0]] if source.names else int(constant[0])
-        raise DataError(f"column {name!r} of X is constant and has no correlations; leave it out.")
+    constant = constant_column_indices(rows.columns.mean, rows.columns.square / rows.columns.weight)
+    if constant:
+        name = source.names[constant[0]] if source.names else constant[0]
+        raise DataError(
+            f"column {name!r} of X is constant and has no correlations", columns=[str(name)], fix="leave it out"
+        )
     return R, rows.columns.weight

@@ -1,7 +1,7 @@
 """The correlation matrix R of rows, as factor analysis needs it: eigenpairs of diag(r) R diag(r), products, a start.
 
-Three ways to hold it, one for each shape of the rows: the matrix itself, the standardised rows where they are fewer
-than the columns, or neither, where each product is a pass over the source.
+There are three representations, one for each shape of the rows: the matrix itself; the standardised rows where they are
+fewer than the columns; or neither, where each product is a pass over the source.
 """
 
 from __future__ import annotations
@@ -17,42 +17,49 @@ from eigenlens.linalg.operators import CentredRows, Matrix, SymmetricOperator
 from eigenlens.linalg.spectrum import Requested
 from eigenlens.linalg.symmetric import leading_eigenpairs
 
-__all__ = ["Correlations", "DenseCorrelations", "RowCorrelations", "StreamedCorrelations", "correlations_of"]
+__all__ = ["Correlations", "DenseCorrelations", "RowCorrelations", "StreamedCorrelations", "choose_correlations"]
 
-REDUCED = 600
-"""Up to this many columns LAPACK finds the eigenpairs; beyond, Lanczos does, where few of them are wanted."""
+MAX_LAPACK_COLUMNS = 600
+"""Up to this many columns LAPACK computes the eigenpairs; beyond, Lanczos does, where few of them are wanted."""
 
-SMALL, APART = 300, 2.0
-"""From so many columns on Lanczos takes over where eigenvalues just found stood this many times above the next."""
+MIN_LANCZOS_COLUMNS, MIN_EIGENVALUE_RATIO = 300, 2.0
+"""From so many columns on Lanczos takes over if the eigenvalues last found were this many times above the next."""
 
-FEW = 1 / 10
-SQUARE_FEATURES = 12_000
-"""Up to here the matrix is formed at all (1.2 GB)."""
+MAX_LANCZOS_SHARE = 1 / 10
+"""The largest share of the eigenpairs for which Lanczos is faster than LAPACK."""
 
-ROW_BYTES = 1 << 30
-PRECISE = 1e-11
-SINGULAR = 1e-9
+MAX_MATRIX_COLUMNS = 12_000
+"""Up to this many columns the matrix is formed at all (1.2 GB)."""
+
+MAX_ROW_BYTES = 1 << 30
+"""Standardised rows are kept in memory, instead of the matrix, if they take no more than this."""
+
+EIGENPAIR_TOL = 1e-11
+"""Relative residual of Lanczos: the gradient of the likelihood needs more digits than its value."""
+
+MIN_PIVOT = 1e-9
+"""With a smaller squared pivot of its Cholesky factor, R has no inverse that could be trusted for a start."""
 
 
 class Correlations(Protocol):
-    """A correlation matrix R (d, d), however it is held."""
+    """A correlation matrix R (d, d) in any representation."""
 
     @property
     def size(self) -> int:
-        """d."""
+        """Return the number d of variables."""
 
     def leading(self, r: Array, k: int) -> tuple[Array, Array]:
-        """The k largest eigenvalues (k,) of diag(r) R diag(r), descending, and their vectors (d, k)."""
+        """Return the k largest eigenvalues (k,) of diag(r) R diag(r), descending, and their vectors (d, k)."""
 
     def matmat(self, V: Array) -> Array:
-        """R V for V (d, b)."""
+        """Return R V for V (d, b)."""
 
     def uniquenesses(self, k: int) -> Array:
-        """A first guess (d,) at the share of each variable that k factors leave over."""
+        """Return a first guess (d,) at the share of each variable's variance that k factors leave unexplained."""
 
 
 class DenseCorrelations:
-    """R in memory.
+    """A correlation matrix R that is in memory.
 
     >>> DenseCorrelations(np.array([[1.0, 0.5], [0.5, 1.0]])).leading(np.ones(2), 1)[0]
     array([1.5])
@@ -61,86 +68,91 @@ class DenseCorrelations:
     def __init__(self, R: Array) -> None:
         self.matrix = R
         self.size = len(R)
-        self._apart = False
+        self._well_separated = False
 
     def leading(self, r: Array, k: int) -> tuple[Array, Array]:
-        """By LAPACK, or by Lanczos where the matrix is large and k is small.
+        """Return the leading eigenpairs by LAPACK, or by Lanczos where the matrix is large and k is small.
 
-        In between Lanczos is faster if the eigenvalues stand well above the rest, which the last ones found tell of:
-        a climb asks for those of matrices that differ little.
+        For sizes in between Lanczos is faster if the eigenvalues are well above the rest. The last ones found predict
+        that: one minimisation asks for the eigenpairs of matrices that differ little.
         """
         A = (self.matrix * r[:, None]) * r
-        if k <= FEW * self.size and (self.size > REDUCED or (self.size > SMALL and self._apart)):
-            found = lanczos(Matrix(A), Requested.count(k, self.size), PRECISE, np.random.default_rng(0))
+        large = self.size > MAX_LAPACK_COLUMNS or (self.size > MIN_LANCZOS_COLUMNS and self._well_separated)
+        if large and k <= MAX_LANCZOS_SHARE * self.size:
+            found = lanczos(Matrix(A), Requested.count(k, self.size), EIGENPAIR_TOL, np.random.default_rng(0))
             if found.outcome.converged:
                 return found.values, found.vectors
         values, w, V = leading_eigenpairs(A, Requested.count(k, self.size))
-        self._apart = bool(k < self.size and w[-1] > APART * values[k])
+        self._well_separated = bool(k < self.size and w[-1] > MIN_EIGENVALUE_RATIO * values[k])
         return w, V
 
     def matmat(self, V: Array) -> Array:
-        """R V."""
+        """Return R V, one matrix product."""
         return np.asarray(self.matrix @ V)
 
     def uniquenesses(self, k: int) -> Array:
-        """(1 − k/2d) / diag R⁻¹ (Jöreskog 1967): one less the squared multiple correlations, shrunk."""
+        """Return (1 − k/2d) / diag R⁻¹ (Jöreskog 1967): 1 minus the squared multiple correlations, shrunk."""
         factor, failed = lapack.dpotrf(self.matrix, lower=1)
-        if failed or np.min(np.diag(factor)) ** 2 < SINGULAR:
+        if failed or np.min(np.diag(factor)) ** 2 < MIN_PIVOT:
             return _spectral_start(self, k)
         inverse, _ = lapack.dpotri(factor, lower=1)
         return np.asarray((1.0 - 0.5 * k / self.size) / np.diag(inverse))
 
 
 class RowCorrelations:
-    """R = YᵀY by rows Y (n, d), fewer than columns: eigenpairs by those of an n×n matrix, n² d flops."""
+    """R = YᵀY by its rows Y (n, d), fewer than columns: eigenpairs by those of an n×n matrix, n² d flops."""
 
     def __init__(self, Y: Array) -> None:
         self._Y = Y
         self.size = Y.shape[1]
 
     def leading(self, r: Array, k: int) -> tuple[Array, Array]:
-        """V = (Y r)ᵀ U w^-½ from the eigenpairs of (Y r)(Y r)ᵀ; k beyond the rank are filled with zeros."""
+        """Return V = (Y r)ᵀ U w^-½ from the eigenpairs of (Y r)(Y r)ᵀ, and zeros beyond the rank."""
         Y = self._Y * r
         _, w, U = leading_eigenpairs(Y @ Y.T, Requested.count(min(k, len(Y)), len(Y)))
         positive = np.maximum(w, np.finfo(float).tiny)
         V = (Y.T @ U) / np.sqrt(positive)
-        missing = k - len(w)
-        return np.append(w, np.zeros(missing)), np.column_stack([V, np.zeros((self.size, missing))])
+        beyond = k - len(w)
+        return np.append(w, np.zeros(beyond)), np.column_stack([V, np.zeros((self.size, beyond))])
 
     def matmat(self, V: Array) -> Array:
-        """Yᵀ(Y V)."""
+        """Return Yᵀ(Y V), two products with the rows."""
         return np.asarray(self._Y.T @ (self._Y @ V))
 
     def uniquenesses(self, k: int) -> Array:
-        """By principal components: R has no inverse."""
+        """Return a guess by principal components, since R has no inverse."""
         return _spectral_start(self, k)
 
 
 class StreamedCorrelations:
-    """R by its products alone, each a pass over the source: for more columns than a matrix could have."""
+    """R by its products alone, each a pass over the source: for more columns than a matrix in memory could have."""
 
     def __init__(self, rows: CentredRows) -> None:
         self._rows = rows
         self.size = rows.size
 
     def leading(self, r: Array, k: int) -> tuple[Array, Array]:
-        """By Lanczos."""
+        """Return the leading eigenpairs by Lanczos."""
         found = lanczos(
-            _Scaled(self._rows, r), Requested.count(k, self.size), PRECISE, np.random.default_rng(0), block=max(8, k)
+            _Scaled(self._rows, r),
+            Requested.count(k, self.size),
+            EIGENPAIR_TOL,
+            np.random.default_rng(0),
+            block=max(8, k),
         )
         return found.values, found.vectors
 
     def matmat(self, V: Array) -> Array:
-        """R V in one pass."""
+        """Return R V, by one pass over the rows."""
         return self._rows.matmat(V)
 
     def uniquenesses(self, k: int) -> Array:
-        """By principal components."""
+        """Return a guess by principal components, since R is not formed."""
         return _spectral_start(self, k)
 
 
 class _Scaled:
-    """diag(r) A diag(r)."""
+    """The operator diag(r) A diag(r)."""
 
     def __init__(self, base: SymmetricOperator, r: Array) -> None:
         self._base, self._r = base, r[:, None]
@@ -155,15 +167,15 @@ class _Scaled:
 
 
 def _spectral_start(correlations: Correlations, k: int) -> Array:
-    """1 − diag W Wᵀ with W from the k leading components, less their share of noise; between 0.1 and 1."""
+    """Return 1 − diag W Wᵀ with W from the k leading components, less their share of noise, clamped to 0.1 … 1."""
     d = correlations.size
     w, V = correlations.leading(np.ones(d), k)
     noise = max(d - float(w.sum()), 0.0) / (d - k)
     return np.asarray(np.clip(1.0 - (V * V) @ np.maximum(w - noise, 0.0), 0.1, 1.0))
 
 
-def correlations_of(rows: CentredRows) -> tuple[Correlations, str]:
-    """The way to hold R for these standardised rows, and why.
+def choose_correlations(rows: CentredRows) -> tuple[Correlations, str]:
+    """Choose the representation of R for these standardised rows; return it, and why.
 
     | if                                      | R is                              |
     |-----------------------------------------|-----------------------------------|
@@ -172,8 +184,8 @@ def correlations_of(rows: CentredRows) -> tuple[Correlations, str]:
     | anything larger                         | its products, each a pass         |
     """
     n, d = rows.source.n_rows, rows.size
-    if rows.source.in_memory and n is not None and 2 * n <= d and 8 * n * d <= ROW_BYTES:
+    if rows.source.in_memory and n is not None and 2 * n <= d and 8 * n * d <= MAX_ROW_BYTES:
         return RowCorrelations(np.concatenate(list(rows.centred_blocks()))), "rows are far fewer than columns"
-    if d <= SQUARE_FEATURES:
+    if d <= MAX_MATRIX_COLUMNS:
         return DenseCorrelations(rows.dense()), "the correlation matrix fits in memory"
     return StreamedCorrelations(rows), "the correlation matrix is too large to be formed"

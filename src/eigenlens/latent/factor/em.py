@@ -1,11 +1,12 @@
-"""EM for factor analysis of complete rows: the textbook iteration, from products with the correlation matrix alone.
+"""EM for factor analysis of complete rows: the textbook iteration, by products with the correlation matrix alone.
 
 With B = M⁻¹ Wᵀ Psi⁻¹ and M = I + Wᵀ Psi⁻¹ W, the latent covariance is C = M⁻¹ + B R Bᵀ, and a step is (Rubin and Thayer
 1982)
 
     W ← R Bᵀ C⁻¹,    psi ← diag(R − W B R),
 
-after which C, estimated too, is absorbed into W (parameter expansion: Liu, Rubin and Wu 1998), which only quickens it.
+after which C, estimated too, is absorbed into W (parameter expansion: Liu, Rubin and Wu 1998): the same maximum in
+fewer steps.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from eigenlens.arrays import Array
 from eigenlens.latent.factor.correlation_operator import Correlations
-from eigenlens.latent.factor.profile_likelihood import Climb, profile_at
+from eigenlens.latent.factor.profile_likelihood import ProfileMinimum, profile_point
 from eigenlens.optim.em import ParameterMap, run_em
 
 __all__ = ["minimise_by_em"]
@@ -32,27 +33,27 @@ def minimise_by_em(
     tol: float,
     max_iter: int,
     note: Callable[[int, float], None] = lambda step, f: None,
-) -> Climb:
-    """The minimum of f (see `factor_profile`) by EM from uniquenesses `start` (d,).
+) -> ProfileMinimum:
+    """Minimise f (see `profile_likelihood`) by EM from uniquenesses `start` (d,).
 
-    Stops where less than tol² an entry is left to gain, by the ratio of the last gains: near a maximum a
-    likelihood is as flat as the square of its gradient. Slow ends are extrapolated. `note(step, f)` is told of each
-    step. Cost d² k flops a step.
+    Stops where less than tol² per entry is left to gain, by the ratio of the last gains: near a maximum a likelihood is
+    as flat as the square of its gradient. Slow iterations are extrapolated. `note(step, f)` is called after each step.
+    Cost: d² k flops per step.
     """
     psi, d = np.clip(start, floor, 1.0), correlations.size
-    W = profile_at(correlations, k, np.log(psi)).loadings
-    entries = 2.0 * d  # −f over this is the log-likelihood an entry
+    W = profile_point(correlations, k, np.log(psi)).loadings
+    entries = 2.0 * d  # −f over this is the log-likelihood per entry
 
     def step(model: _Model) -> tuple[float, _Model]:
         f, *better = _step(correlations, *model, floor)
         return -f / entries, (better[0], better[1])
 
-    def told(steps: int, value: float) -> None:
+    def report(steps: int, value: float) -> None:
         note(steps, -entries * value)
 
-    found = run_em(step, (psi, W), _chart(floor), tol=tol**2, max_iter=max_iter, note=told)
+    found = run_em(step, (psi, W), _parameter_map(floor), tol=tol**2, max_iter=max_iter, note=report)
     path = tuple(-entries * value for value in found.path)
-    return Climb(
+    return ProfileMinimum(
         *found.best, path, found.remaining_gain, found.remaining_gain <= tol**2, found.interrupted, found.ended
     )
 
@@ -61,7 +62,7 @@ _Model = tuple[Array, Array]
 """psi (d,) and W (d, k)."""
 
 
-def _chart(floor: float) -> ParameterMap[_Model]:
+def _parameter_map(floor: float) -> ParameterMap[_Model]:
     def vector(model: _Model) -> Array:
         return np.concatenate([np.log(model[0]), model[1].ravel()])
 
@@ -73,7 +74,7 @@ def _chart(floor: float) -> ParameterMap[_Model]:
 
 
 def _step(correlations: Correlations, psi: Array, W: Array, floor: float) -> tuple[float, Array, Array]:
-    """f at (psi, W), and the next psi and W."""
+    """Return f at (psi, W), and the next psi and W."""
     V = W / psi[:, None]
     factor = cho_factor(np.eye(W.shape[1]) + W.T @ V, lower=True)
     inverse = cho_solve(factor, np.eye(W.shape[1]))

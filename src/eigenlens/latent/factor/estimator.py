@@ -1,4 +1,4 @@
-"""`FactorAnalysis`: the scikit-learn face of `fitting.factor`."""
+"""`FactorAnalysis`: the scikit-learn estimator for factor analysis."""
 
 from __future__ import annotations
 
@@ -18,29 +18,33 @@ from eigenlens.data.source import Source
 from eigenlens.errors import DataError, OptionError
 from eigenlens.estimator.progress import progress_callback
 from eigenlens.estimator.rows import dense_blocks, map_blocks, validate_rows
-from eigenlens.latent import storage as latent_files
+from eigenlens.latent import storage
 from eigenlens.latent.estimator import LatentGaussian
 from eigenlens.latent.factor.adequacy import bartlett_sphericity, kmo
-from eigenlens.latent.factor.fit import fit_each_factor, fit_factor
+from eigenlens.latent.factor.fit import (
+    choose_covariance_factors,
+    fit_each_factor,
+    fit_factor,
+    fit_factor_covariance,
+)
 from eigenlens.latent.factor.goodness_of_fit import (
     GoodnessOfFit,
-    Likelihoods,
+    ReferenceLikelihoods,
     goodness_of_fit,
-    likelihoods_of,
-    likelihoods_of_gaps,
-    most_factors,
+    max_factors,
+    reference_likelihoods,
+    reference_likelihoods_missing,
 )
 from eigenlens.latent.factor.n_factors import FACTOR_RULES
 from eigenlens.latent.factor.options import (
-    checked_mean,
-    fit_matrix,
-    silenced,
-    warn_of_gradient,
-    warn_of_heywood,
-    warn_of_rotation,
+    check_mean,
+    warn_gradient,
+    warn_heywood,
+    warn_rotation,
+    without_gradient_warning,
 )
-from eigenlens.latent.factor.solvers import SOLVERS, FactorOptions
-from eigenlens.latent.options import checked_components, counts_to_try, warn_about
+from eigenlens.latent.factor.solvers import FACTOR_SOLVERS, FactorOptions
+from eigenlens.latent.options import candidate_dimensions, check_latent_dimensions, warn_latent_fit
 from eigenlens.latent.rotation import ROTATIONS, Rotation, rotate
 from eigenlens.missing.result import LatentFit
 from eigenlens.model_file import pack, unpack
@@ -53,31 +57,31 @@ class FactorAnalysis(LatentGaussian):
 
     A few factors z explain what the columns have in common, and each column has a noise variance of its own. The
     maximum is found by a quasi-Newton method on the likelihood as a function of Psi alone, from the moments of one pass
-    (Jöreskog 1967). NaN is a missing entry, in `fit` as in every other method: what is observed of a row counts, by its
-    exact likelihood, and mu is estimated with the rest.
+    (Jöreskog 1967). NaN is a missing entry, in `fit` as in every other method: rows enter by the exact likelihood of
+    their observed entries, and mu is estimated with the other parameters.
 
     Parameters:
-        n_components: the number k < d of factors; or "parallel" for parallel analysis, "bic" for the least Bayesian
+        n_components: the number k < d of factors; or "parallel" for parallel analysis, "bic" for the smallest Bayesian
             information criterion, "cv" for the best likelihood of held-out rows in five folds. Beyond (d − k)² ≥ d + k
             there are more parameters than correlations: the fit is one of many, and cannot be tested.
         rotation: None for the canonical form (Wᵀ Psi⁻¹ W diagonal, descending), "varimax", "quartimax", "equamax",
             "promax", "oblimin", or a callable from loadings (d, k) to a matrix (k, k). The density stays the same. The
             matrix is found from loadings over standard deviations, so that it does not depend on the units of X.
         rotation_options: a dictionary for the rotation: power of "promax", gamma of "oblimin", kaiser, n_starts.
-            "varimax" and "promax" stop where R stops them; {"polish": True} goes on to the top of the criterion.
+            "varimax" and "promax" stop where R stops them; {"polish": True} goes on to the maximum of the criterion.
         standardize: report loadings and noise for columns of unit variance, as for a correlation matrix. The density,
             means, samples and imputations are in the units of X either way: the maximum does not depend on units.
         solver: "auto" is "quasi-newton", and "em" if X has NaN. "em" is expectation-maximisation.
-        max_iter: the most steps.
-        tol: bound on the gradient of −2/n log-likelihood in log Psi; "em" stops when what is left to gain an entry is
-            estimated to be below tol².
+        max_iter: the largest number of steps.
+        tol: bound on the gradient of −2/n log-likelihood in log Psi; "em" stops when the log-likelihood per entry still
+            to be gained is estimated to be below tol².
         n_init: 1 for the starts that are always made, which are deterministic: two, and more where these leave doubt.
-            Each beyond adds a random one. The likeliest end is kept.
-        min_uniqueness: the least uniqueness, a share of the column's variance. Where the maximum is at 0 it costs
-            log-likelihood: in trials 1e-8 cost up to 1e-5 a row, 1e-6 a hundred times that. Below it, log densities of
-            rows would lose more than half of their digits.
+            Each beyond adds a random one. The end of largest likelihood is kept.
+        min_uniqueness: the smallest uniqueness, a share of the column's variance. Where the maximum is at 0 it costs
+            log-likelihood: in trials 1e-8 cost up to 1e-5 per row, 1e-6 a hundred times that. Below it, log densities
+            of rows would lose more than half of their digits.
         random_state: seed of starts, rules and samples.
-        verbose: True for a progress bar, or a callable (done, in all, what); what says the log-likelihood.
+        verbose: True for a progress bar, or a callable (done, total, text); the text has the log-likelihood.
 
     Attributes:
         loadings_: (d, k) rotated loadings. mean_: (d,) mu. noise_variance_: (d,) Psi. scale_: (d,), ones unless
@@ -88,7 +92,8 @@ class FactorAnalysis(LatentGaussian):
             `ProbabilisticPCA`; `model_` is not rotated, and in the units of X.
 
     Bad cases: k ≥ d, k > n − 2, constant columns, a column without an entry and infinities are errors. A uniqueness
-    of practically 0 (a Heywood case: too many factors, too few rows, collinear columns) is warned of by name.
+    of practically 0 (a Heywood case: too many factors, too few rows, collinear columns) leads to a warning that names
+    the column.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -102,7 +107,7 @@ class FactorAnalysis(LatentGaussian):
     """
 
     _scale: Array
-    _others: Likelihoods | None
+    _others: ReferenceLikelihoods | None
 
     def __init__(
         self,
@@ -136,18 +141,18 @@ class FactorAnalysis(LatentGaussian):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Maximise the likelihood of the rows of X (n, d), row i counting sample_weight[i] times; NaN is missing.
 
-        Interrupted by the user (KeyboardInterrupt) it keeps the best model so far, and "bic" and "cv" the best number
-        of factors so far ("cv" then fits it to all rows), with a warning. There is none, and the interrupt goes on,
-        before a first step, and for "cv" before all folds have been fitted with one factor.
+        If the user interrupts it (KeyboardInterrupt), it keeps the best model so far, and "bic" and "cv" the best
+        number of factors so far ("cv" then fits it to all rows), with a warning. Before the first step, and for "cv"
+        before all folds have been fitted with one factor, there is none, and the interrupt is raised.
         """
         source = validate_rows(self, X, sample_weight, reset=True)
-        wanted, options = self._gate(source.n_features)
+        wanted, options = self._checked_options(source.n_features)
         with progress_callback(self.verbose) as progress:
             options["progress"] = progress
             if isinstance(wanted, str):
-                counts = counts_to_try(most_factors(source.n_features), source)
+                counts = candidate_dimensions(max_factors(source.n_features), source)
                 rule = FACTOR_RULES[wanted]
-                each = partial(fit_each_factor, **options, thorough=wanted != "cv")  # five folds of every number
+                each = partial(fit_each_factor, **options, thorough=wanted != "cv")  # "cv" fits every number five times
                 selection = rule(each, source, counts, options["rng"])
                 fit = selection.fit or fit_factor(source, selection.k, **options)
                 selection = replace(selection, fit=None)
@@ -155,22 +160,22 @@ class FactorAnalysis(LatentGaussian):
                 fit, selection = fit_factor(source, wanted, **options), None
         self._keep(X, source, fit, selection)
         self._rotate()
-        warn_of_gradient(fit, self)
-        warn_about(silenced(fit), source, self.tol**2, self.max_iter)
-        warn_of_heywood(fit, self)
+        warn_gradient(fit, self)
+        warn_latent_fit(without_gradient_warning(fit), source, self.tol**2, self.max_iter)
+        warn_heywood(fit, self)
         return self
 
     def fit_covariance(self, S: Any, n_samples: float, mean: Any = None) -> Self:
         """Maximise the likelihood of rows of which only the covariance or correlation matrix S (d, d) is known.
 
-        Everything that needs no rows of the fit works as after `fit`; other rows are taken to have this mean (d,), 0 if
-        None. n_components may be a number or "bic".
+        Every method that does not need the fitted rows works as after `fit`; other rows are taken to have this mean
+        (d,), 0 if None. n_components may be a number or "bic".
 
         Args:
             S: positive semidefinite; a frame names the variables by its columns. Its divisor is taken to be n, which
-                only the log-likelihood shows: R's covariances times (n − 1) / n have that of the rows. Where S is
+                matters only for the log-likelihood: R's covariances times (n − 1) / n give that of the rows. Where S is
                 singular, min_uniqueness is what keeps the likelihood finite, and chi² is NaN.
-            n_samples: how many rows S is of; chi², AIC and BIC depend on it.
+            n_samples: the number of rows behind S; chi², AIC and BIC depend on it.
 
         >>> R = np.array([[1.0, 0.56, 0.48], [0.56, 1.0, 0.42], [0.48, 0.42, 1.0]])
         >>> FactorAnalysis(1).fit_covariance(R, n_samples=200).loadings_.ravel().round(4)
@@ -178,31 +183,36 @@ class FactorAnalysis(LatentGaussian):
         """
         source = validate_rows(self, S, reset=True)
         matrix = np.concatenate(list(dense_blocks(source)))
-        wanted, options = self._gate(source.n_features)
-        mu = checked_mean(mean, source.n_features)
+        wanted, options = self._checked_options(source.n_features)
+        mu = check_mean(mean, source.n_features)
         n = checks.real("n_samples", n_samples, 1.0)
         with progress_callback(self.verbose) as progress:
             options |= {"progress": progress, "mean": mu, "names": source.names}
-            fit, selection = fit_matrix(matrix, n, wanted, source, options)
+            if isinstance(wanted, str):
+                selection = choose_covariance_factors(matrix, n, wanted, source, options)
+                assert selection.fit is not None
+                fit, selection = selection.fit, replace(selection, fit=None)
+            else:
+                fit, selection = fit_factor_covariance(matrix, n, wanted, **options), None
         self._keep(S, source, fit, selection)
         self._rotate()
-        warn_of_gradient(fit, self)
-        warn_of_heywood(fit, self)
+        warn_gradient(fit, self)
+        warn_heywood(fit, self)
         return self
 
-    def _gate(self, d: int) -> tuple[int | str, dict[str, Any]]:
-        """The parameters, checked once: how many factors, and the keywords of `fit_factor`."""
+    def _checked_options(self, d: int) -> tuple[int | str, dict[str, Any]]:
+        """Check the parameters; return the number of factors or the rule for it, and the keywords of `fit_factor`."""
         wanted = self.n_components
         named = isinstance(wanted, str)
         if named:
             checks.name("n_components", wanted, FACTOR_RULES)
-        count = checked_components(1 if named else wanted, d, d - 1, "one less than the number of features")
+        count = check_latent_dimensions(1 if named else wanted, d, d - 1, "one less than the number of features")
         if self.rotation is not None:
             checks.choice("rotation", self.rotation, ROTATIONS)
         if not isinstance(self.rotation_options, dict | None):
-            raise OptionError(f"rotation_options={self.rotation_options!r} must be a dictionary, or None.")
+            raise OptionError("must be a dictionary, or None", argument="rotation_options", value=self.rotation_options)
         return wanted if isinstance(wanted, str) else count, {
-            "solver": checks.name("solver", self.solver, ["auto", *SOLVERS]),
+            "solver": checks.name("solver", self.solver, ["auto", *FACTOR_SOLVERS]),
             "standardize": checks.boolean("standardize", self.standardize),
             "tol": checks.real("tol", self.tol, 0.0, 1.0),
             "max_iter": checks.integer("max_iter", self.max_iter, 1),
@@ -212,56 +222,62 @@ class FactorAnalysis(LatentGaussian):
         }
 
     def _rotate(self) -> None:
-        """Set the scale of the loadings, and turn them; what is derived from the moments is made when asked for."""
+        """Set the scale of the loadings, and rotate them; forget likelihoods of reference of an earlier fit."""
         model = self._fitted.model
         self._others = None
         deviations = np.sqrt(_variances(self._fitted))
         self._scale = deviations if self.standardize else np.ones(model.mean.size)
-        self._turn = None
+        self._rotation_matrix = None
         if self.rotation is None:
             return
-        found = self._rotation(model.loadings, deviations)
-        self._turn = np.asarray(found.matrix)
+        found = self._find_rotation(model.loadings, deviations)
+        self._rotation_matrix = np.asarray(found.matrix)
         if not found.converged:
-            warn_of_rotation(self.rotation, found)
+            warn_rotation(self.rotation, found)
 
-    def _rotation(self, W: Array, deviations: Array) -> Rotation:
+    def _find_rotation(self, W: Array, deviations: Array) -> Rotation:
         assert self.rotation is not None
         try:
             return rotate(W, self.rotation, scale=deviations, **(self.rotation_options or {}))
         except TypeError as error:
             raise OptionError(
-                f"rotation_options={self.rotation_options!r} do not fit rotation={self.rotation!r}: {error}."
+                f"do not fit {{rotation}}: {error}",
+                argument="rotation_options",
+                value=self.rotation_options,
+                settings={"rotation": self.rotation},
             ) from error
 
     # ---- scores -----------------------------------------------------------------------------------------
 
     def scores(self, X: Any, method: str = "regression") -> Any:
-        """Factor scores (n, k) of the rows of X, missing entries allowed.
+        """Return factor scores (n, k) of the rows of X; entries may be missing.
 
-        method "regression" is `transform`: E[z | x], of least squared error and shrunken towards 0. "bartlett" is
-        (Wᵀ Psi⁻¹ W)⁻¹ Wᵀ Psi⁻¹ (x − mu): unbiased given z, and wider.
+        method "regression" is `transform`: E[z | x], of minimal squared error and shrunken towards 0. "bartlett" is
+        (Wᵀ Psi⁻¹ W)⁻¹ Wᵀ Psi⁻¹ (x − mu): unbiased given z, with a larger variance.
         """
-        return SCORES[checks.name("method", method, SCORES)](self, X)
+        return SCORE_METHODS[checks.name("method", method, SCORE_METHODS)](self, X)
 
     def _bartlett_scores(self, X: Any) -> Any:
-        """With C the posterior covariance, G = C⁻¹ − I, and G⁻¹ C⁻¹ E[z | x] = (I − C)⁻¹ E[z | x], for any gaps."""
+        """Return Bartlett scores: G⁻¹ C⁻¹ E[z | x] = (I − C)⁻¹ E[z | x] with C the posterior covariance, G = C⁻¹ − I.
+
+        That holds for any pattern of missing values.
+        """
         check_is_fitted(self)
         source = validate_rows(self, X)
-        with np.errstate(all="ignore"):  # what is not finite is found in the result, and explained
+        with np.errstate(all="ignore"):  # what is not finite is detected in the result, and explained
             found = np.concatenate([self._bartlett(block) for block in dense_blocks(source)])
         if not np.all(np.isfinite(found)):
             raise explain_nonfinite(source)
-        return Like(X, source.dtype)(found if self._turn is None else found @ self._turn)
+        return Like(X, source.dtype)(found if self._rotation_matrix is None else found @ self._rotation_matrix)
 
     def _bartlett(self, rows: Array) -> Array:
         means, covariance = self.model_.posterior(rows)
-        return _unshrunken(means, covariance) if np.all(np.isfinite(means)) else means
+        return _unshrink(means, covariance) if np.all(np.isfinite(means)) else means
 
-    # ---- how good it is ---------------------------------------------------------------------------------
+    # ---- goodness of fit --------------------------------------------------------------------------------
 
     def goodness_of_fit(self, X: Any = None, *, sample_weight: Any = None) -> GoodnessOfFit:
-        """The test that k factors suffice (chi², df, p), RMSEA, TLI, AIC and BIC; it prints as a table.
+        """Return the test that k factors suffice (chi², df, p), RMSEA, TLI, AIC and BIC; it prints as a table.
 
         X, the fitted rows, is needed only where they had missing entries, or more than 12,000 columns: chi² then
         compares with a free covariance matrix fitted to the same entries. Without more rows than columns there is no
@@ -271,61 +287,61 @@ class FactorAnalysis(LatentGaussian):
         d, k = self.model_.loadings.shape
         return goodness_of_fit(self.loglik_, self._likelihoods(X, sample_weight), self._fitted.weight, d, k)
 
-    def _likelihoods(self, X: Any, sample_weight: Any) -> Likelihoods:
+    def _likelihoods(self, X: Any, sample_weight: Any) -> ReferenceLikelihoods:
         fit = self._fitted
         if fit.rows <= fit.model.mean.size:  # a free covariance matrix would fit without error
-            return Likelihoods(np.inf, np.nan)
+            return ReferenceLikelihoods(np.inf, np.nan)
         if self._others is None and fit.moments is not None:
-            self._others = likelihoods_of(fit.moments)
+            self._others = reference_likelihoods(fit.moments)
         if X is None and self._others is None:
             raise DataError(
-                "goodness_of_fit needs the fitted rows, which had missing entries or very many columns: "
-                "give them as X=."
+                "goodness_of_fit needs the fitted rows, which had missing entries or very many columns",
+                fix="give them as X=",
             )
         if X is not None and fit.moments is None:
             source = validate_rows(self, X, sample_weight)
             self._require_fitted_rows(source)
-            self._others = likelihoods_of_gaps(source)
+            self._others = reference_likelihoods_missing(source)
         assert self._others is not None
         return self._others
 
     def _require_fitted_rows(self, source: Source) -> None:
-        """Other rows, or other weights, would be compared with a likelihood that is not theirs."""
+        """Raise an error for rows or weights that are not those of the fit: their likelihood is another."""
         densities = map_blocks(source, self.model_.log_density)
         found = float(densities.sum() if source.weight is None else source.weight @ densities)
         if abs(found - self.loglik_) > 1e-6 * max(1.0, abs(self.loglik_)):
             raise DataError(
-                f"X has a log-likelihood of {found:.6g} under the model, but the fitted rows had {self.loglik_:.6g}; "
-                "give the rows, and the sample_weight, of the fit."
+                f"X has a log-likelihood of {found:.6g} under the model, but the fitted rows had {self.loglik_:.6g}",
+                fix="give the rows, and the sample_weight, of the fit",
             )
 
     # ---- learned attributes: views of the model ---------------------------------------------------------
 
     @property
     def loadings_(self) -> Any:
-        """(d, k) rotated loadings, of columns over `scale_`."""
+        """Return the rotated loadings (d, k), of columns over `scale_`."""
         W = self.model_.loadings / self._scale[:, None]
-        return self._like(W if self._turn is None else np.linalg.solve(self._turn, W.T).T)
+        return self._like(W if self._rotation_matrix is None else np.linalg.solve(self._rotation_matrix, W.T).T)
 
     @property
     def noise_variance_(self) -> Any:
-        """(d,) Psi, of columns over `scale_`."""
+        """Return the noise variances Psi (d,), of columns over `scale_`."""
         return self._like(self.model_.noise / self._scale**2)
 
     @property
     def scale_(self) -> Any:
-        """(d,) standard deviations with divisor n if standardised, else ones."""
+        """Return standard deviations (d,) with divisor n if standardised, else ones."""
         check_is_fitted(self)
         return self._like(self._scale)
 
     @property
     def communalities_(self) -> Any:
-        """(d,) the share of each column's variance that the factors explain."""
+        """Return the share (d,) of each column's variance that the factors explain."""
         return self._like(1.0 - self._shares)
 
     @property
     def uniquenesses_(self) -> Any:
-        """(d,) the share of each column's variance that is its own."""
+        """Return the share (d,) of each column's variance that the factors do not explain."""
         return self._like(self._shares)
 
     @property
@@ -335,14 +351,18 @@ class FactorAnalysis(LatentGaussian):
 
     @property
     def rotation_matrix_(self) -> Any:
-        """T (k, k): loadings_ are W T⁻ᵀ over `scale_`, and the rotated factors Tᵀ z."""
+        """Return T (k, k): loadings_ are W T⁻ᵀ over `scale_`, and the rotated factors Tᵀ z."""
         check_is_fitted(self)
-        return self._like(np.eye(self.n_components_) if self._turn is None else self._turn)
+        return self._like(np.eye(self.n_components_) if self._rotation_matrix is None else self._rotation_matrix)
 
     @property
     def factor_correlations_(self) -> Any:
-        """(k, k) correlations of the rotated factors; the identity unless the rotation is oblique."""
-        T = np.asarray(self.rotation_matrix_, dtype=np.float64) if self._turn is None else self._turn
+        """Return the correlations (k, k) of the rotated factors; the identity unless the rotation is oblique."""
+        T = (
+            np.asarray(self.rotation_matrix_, dtype=np.float64)
+            if self._rotation_matrix is None
+            else self._rotation_matrix
+        )
         return self._like(T.T @ T)
 
     # ---- saving -----------------------------------------------------------------------------------------
@@ -352,30 +372,33 @@ class FactorAnalysis(LatentGaussian):
         check_is_fitted(self)
         if self._fitted.moments is not None:
             self._likelihoods(None, None)
-        arrays, header = pack(self._others, latent_files.LIKELIHOODS_LAYOUT)
-        latent_files.save(self, path, (arrays | {"scale": self._scale}, header))
+        arrays, header = pack(self._others, storage.LIKELIHOODS_LAYOUT)
+        storage.save(self, path, (arrays | {"scale": self._scale}, header))
 
     @classmethod
     def _restored(cls, arrays: dict[str, Array], header: dict[str, Any]) -> Self:
-        restored: Self = latent_files.restore(cls, arrays, header)
+        restored: Self = storage.restore(cls, arrays, header)
         restored._scale = arrays["scale"]
-        restored._others = unpack(latent_files.LIKELIHOODS_LAYOUT, arrays, header)
+        restored._others = unpack(storage.LIKELIHOODS_LAYOUT, arrays, header)
         return restored
 
 
-SCORES: dict[str, Callable[[FactorAnalysis, Any], Any]] = {
+SCORE_METHODS: dict[str, Callable[[FactorAnalysis, Any], Any]] = {
     "regression": FactorAnalysis.transform,
     "bartlett": FactorAnalysis._bartlett_scores,
 }
-"""Ways to factor scores, by name."""
+"""Methods for factor scores, by name."""
 
 
-def _unshrunken(means: Array, covariance: Array) -> Array:
-    """(I − C)⁻¹ z, for one C (k, k) or one a row (n, k, k); of least length where rows say too little of z."""
+def _unshrink(means: Array, covariance: Array) -> Array:
+    """Return (I − C)⁻¹ z, for one C (k, k) or one per row (n, k, k).
+
+    Where the observed entries do not determine z, it is the solution of minimal length.
+    """
     back = np.linalg.pinv(np.eye(means.shape[1]) - covariance, rcond=1e-10, hermitian=True)
     return np.asarray(np.einsum("...ij,...j->...i", back, means))
 
 
 def _variances(fit: LatentFit) -> Array:
-    """(d,) the model's variances, which are the rows' at the maximum."""
+    """Return the model's variances (d,), which at the maximum are those of the rows."""
     return np.asarray((fit.model.loadings**2).sum(axis=1) + fit.model.noise)

@@ -1,7 +1,7 @@
 """Factor analysis by maximum likelihood: x = W z + mu + e with e ~ N(0, Psi), Psi diagonal.
 
-The maximum does not depend on the units of the columns, so all the work is done on correlations; the model is returned
-in the units of the rows.
+The maximum does not depend on the units of the columns, so all computations use correlations; the model is returned in
+the units of the rows.
 """
 
 from __future__ import annotations
@@ -17,27 +17,36 @@ from eigenlens.data.rows import row_count
 from eigenlens.data.source import Source
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.errors import DataError, OptionError
-from eigenlens.latent.factor.correlation_operator import Correlations, DenseCorrelations, correlations_of
-from eigenlens.latent.factor.missing import fit_gaps
-from eigenlens.latent.factor.solvers import FactorOptions, best_climb, canonical_factors
+from eigenlens.latent.factor.correlation_operator import Correlations, DenseCorrelations, choose_correlations
+from eigenlens.latent.factor.goodness_of_fit import max_factors
+from eigenlens.latent.factor.missing import fit_factor_missing
+from eigenlens.latent.factor.n_factors import FACTOR_RULES
+from eigenlens.latent.factor.solvers import FactorOptions, canonical_factors, minimise_from_starts
+from eigenlens.latent.n_components import DimensionChoice
 from eigenlens.linalg.operators import CentredRows
-from eigenlens.missing.result import LatentFit, explained_by_gaps
+from eigenlens.missing.result import LatentFit, constant_column_indices, missing_or_reraise, needs_complete_rows
 from eigenlens.stats.moments import ColumnMoments, Moments
 
-__all__ = ["correlations_from", "fit_each_factor", "fit_factor", "fit_factor_covariance"]
+__all__ = [
+    "choose_covariance_factors",
+    "correlations_from_covariance",
+    "fit_each_factor",
+    "fit_factor",
+    "fit_factor_covariance",
+]
 
 
 def fit_factor(source: Source, k: int, *, solver: str = "auto", **options: Any) -> LatentFit:
-    """Factor analysis of the rows of a source with k factors; NaN is missing. Options: see `FactorOptions`.
+    """Fit k factors to the rows of a source; NaN is missing. The options are those of `FactorOptions`.
 
     | solver       | complete rows                                        | rows with NaN                |
     |--------------|------------------------------------------------------|------------------------------|
     | auto         | quasi-newton                                         | em                           |
-    | quasi-newton | the profile likelihood in Psi, from one pass         | refused                      |
+    | quasi-newton | the profile likelihood in Psi, from one pass         | an error                     |
     | em           | expectation-maximisation on the correlation matrix   | that of the observed entries |
 
-    Beyond (d − k)² ≥ d + k the fit is not unique: there are fewer correlations than parameters. Loadings come in
-    canonical form: Wᵀ Psi⁻¹ W is diagonal and descends, signs by `linalg.spectrum.orient`.
+    Beyond (d − k)² ≥ d + k the fit is not unique: there are fewer correlations than parameters. Loadings have their
+    canonical form: Wᵀ Psi⁻¹ W is diagonal and descends, with the signs of `linalg.spectrum.orient`.
 
     >>> from eigenlens.data.memory import ArraySource
     >>> rng = np.random.default_rng(0)
@@ -53,40 +62,41 @@ def fit_factor(source: Source, k: int, *, solver: str = "auto", **options: Any) 
 def fit_each_factor(
     source: Source, counts: Sequence[int], *, solver: str = "auto", **options: Any
 ) -> Iterator[LatentFit]:
-    """The fits for several numbers of factors, each made when it is asked for; complete rows are read once for all."""
+    """Yield the fits for several numbers of factors, each made on request; complete rows are read once for all."""
     settings = FactorOptions(**options)
     try:
         rows = CentredRows(source, standardize=True, progress=settings.progress)
-        correlations, reason = correlations_of(rows)
+        correlations, reason = choose_correlations(rows)
     except DataError as error:
-        source, observed = explained_by_gaps(source, error)
+        source, observed = missing_or_reraise(source, error)
         if observed is not None:
-            yield from _each_with_gaps(source, counts, observed, solver, settings)
+            yield from _fit_each_missing(source, counts, observed, solver, settings)
             return
         rows = CentredRows(source, standardize=True, progress=settings.progress)
-        correlations, reason = correlations_of(rows)
+        correlations, reason = choose_correlations(rows)
     columns = rows.columns
     variance = columns.square / columns.weight
     _require_variance(variance, columns.mean, source.names)
-    for k in _possible(counts, rows.n_rows):
+    for k in _feasible(counts, rows.n_rows):
         fit = _fit(correlations, columns.mean, variance, columns.weight, k, solver, settings)
         yield replace(fit, rows=rows.n_rows, moments=rows.known_moments, reason=reason, passes=rows.passes)
 
 
-def _each_with_gaps(
+def _fit_each_missing(
     source: Source, counts: Sequence[int], observed: ColumnMoments, solver: str, settings: FactorOptions
 ) -> Iterator[LatentFit]:
     if solver == "quasi-newton":
-        raise DataError(
-            "solver='quasi-newton' needs complete rows, but X has missing entries (NaN); use solver='auto' or 'em'."
-        )
+        raise needs_complete_rows(solver)
     _require_variance(observed.square / observed.weight, observed.mean, source.names)
-    for k in _possible(counts, row_count(source)):
-        yield fit_gaps(source, k, observed, settings)
+    for k in _feasible(counts, row_count(source)):
+        yield fit_factor_missing(source, k, observed, settings)
 
 
-def _possible(counts: Sequence[int], n: int) -> Iterator[int]:
-    """The numbers of factors that n rows can have; the first must be one, for a fold of few rows ends early."""
+def _feasible(counts: Sequence[int], n: int) -> Iterator[int]:
+    """Yield the numbers of factors that n rows can have; the first must be one of them.
+
+    The others need not: a fold of few rows ends early.
+    """
     for k in counts:
         if k != counts[0] and k > n - 2:
             return
@@ -104,27 +114,43 @@ def fit_factor_covariance(
     solver: str = "auto",
     **options: Any,
 ) -> LatentFit:
-    """Factor analysis of a covariance or correlation matrix S (d, d) of n rows with this mean (d,), or 0.
+    """Fit k factors to a covariance or correlation matrix S (d, d) of n rows with this mean (d,), or 0.
 
     The divisor of S does not matter for loadings of correlations, and is n for the log-likelihood. Where S is singular,
-    what keeps the likelihood finite is the floor under uniquenesses.
+    the floor under the uniquenesses is what keeps the likelihood finite.
 
     >>> R = np.array([[1.0, 0.56, 0.48], [0.56, 1.0, 0.42], [0.48, 0.42, 1.0]])
     >>> fit_factor_covariance(R, 100, 1).model.loadings.ravel().round(4)
     array([0.8000, 0.7000, 0.6000])
     """
     S = np.asarray(S, dtype=np.float64)
-    R = correlations_from(S, names)
+    R = correlations_from_covariance(S, names)
     _require_rows(k, round(n))
     mu = np.zeros(len(S)) if mean is None else np.asarray(mean, dtype=np.float64)
     fit = _fit(DenseCorrelations(R), mu, S.diagonal().copy(), float(n), k, solver, FactorOptions(**options))
     return replace(fit, rows=round(n), moments=Moments(float(n), mu, S * n, round(n)), reason="of a covariance matrix")
 
 
+def choose_covariance_factors(
+    S: Array, n: float, rule: str, source: Source, options: dict[str, Any]
+) -> DimensionChoice:
+    """Choose the number of factors of a covariance matrix S (d, d) of n rows by a rule that needs no rows."""
+    if rule != "bic":
+        raise OptionError(
+            "needs the rows themselves", argument="n_components", value=rule, fix="give a number, or 'bic'"
+        )
+
+    def fit_each(source: Source, counts: Sequence[int]) -> Iterator[LatentFit]:
+        return (fit_factor_covariance(S, n, k, **options) for k in counts)
+
+    most = max(1, min(max_factors(len(S)), round(n) - 2))
+    return FACTOR_RULES[rule](fit_each, source, range(1, most + 1), options["rng"])
+
+
 def _fit(
     correlations: Correlations, mean: Array, variance: Array, n: float, k: int, solver: str, options: FactorOptions
 ) -> LatentFit:
-    """The best of several starts, in the units of the rows."""
+    """Return the fit of the best of several starts, in the units of the rows."""
     solver = "quasi-newton" if solver == "auto" else solver
     scale, d = np.sqrt(variance), variance.size
     constant = d * np.log(2.0 * np.pi) + float(np.log(variance).sum())
@@ -132,83 +158,97 @@ def _fit(
     def loglik(f: float) -> float:
         return float(-0.5 * n * (constant + f))
 
-    told, lead = _told(options, solver, loglik), 1.0 / variance
-    climb = best_climb(correlations, k, solver, replace(options, note=told, lead=lead))
-    path = tuple(map(loglik, climb.path))
-    model = LinearGaussian(mean, climb.loadings * scale[:, None], climb.uniquenesses * variance)
+    note, lead = _progress_note(options, solver, loglik), 1.0 / variance
+    found = minimise_from_starts(correlations, k, solver, replace(options, note=note, lead=lead))
+    path = tuple(map(loglik, found.path))
+    model = LinearGaussian(mean, found.loadings * scale[:, None], found.uniquenesses * variance)
     model = canonical_factors(model, scale if options.standardize else np.ones(d))
     return LatentFit(
-        model, path[-1], path, len(path), climb.converged, climb.gap, n, 0, solver=solver,
-        interrupted=climb.interrupted, ended=climb.ended,
+        model, path[-1], path, len(path), found.converged, found.residual, n, 0, solver=solver,
+        interrupted=found.interrupted, ended=found.ended,
     )  # fmt: skip
 
 
-NAMES = {"quasi-newton": "quasi-Newton", "em": "EM"}
-"""What progress calls the solvers."""
+PROGRESS_NAMES = {"quasi-newton": "quasi-Newton", "em": "EM"}
+"""The names of the solvers in progress reports."""
 
 
-def _told(options: FactorOptions, solver: str, loglik: Callable[[float], float]) -> Callable[[int, float], None]:
-    """Progress of the steps on correlations: the best log-likelihood so far, whichever start it is from."""
+def _progress_note(
+    options: FactorOptions, solver: str, loglik: Callable[[float], float]
+) -> Callable[[int, float], None]:
+    """Return a function that reports the best log-likelihood so far, whichever start it is from."""
     best = np.inf
 
     def note(step: int, f: float) -> None:
         nonlocal best
         best = min(best, f)
         if options.progress is not None:
-            what = f"{NAMES[solver]}: step {step}, log-likelihood {loglik(best):.8g}"
+            what = f"{PROGRESS_NAMES.get(solver, solver)}: step {step}, log-likelihood {loglik(best):.8g}"
             options.progress(step, options.max_iter, what)
 
     return note
 
 
-# ---- what may go in ---------------------------------------------------------------------------------------
+# ---- checks of the data -----------------------------------------------------------------------------------
 
 
 def _require_variance(variance: Array, mean: Array, names: tuple[str, ...] | None) -> None:
-    """Refuse a column that does not vary: the density of its rows would be infinite."""
-    constant = np.flatnonzero(variance <= 1e-26 * mean**2)
-    if constant.size:
-        first = int(constant[0])
-        name = repr(names[first]) if names else str(first)
-        others = f" (and {constant.size - 1} more)" if constant.size > 1 else ""
+    """Raise an error for a constant column: the density of its rows would be infinite."""
+    constant = constant_column_indices(mean, variance)
+    if constant:
+        columns = [names[j] if names else str(j) for j in constant]
+        name = repr(columns[0]) if names else columns[0]
+        others = f" (and {len(constant) - 1} more)" if len(constant) > 1 else ""
         raise DataError(
-            f"column {name} of X is constant{others}, so its uniqueness would be 0 and the likelihood has no maximum; "
-            "leave it out."
+            f"column {name} of X is constant{others}, so its uniqueness would be 0 and the likelihood has no maximum",
+            columns=columns,
+            fix="leave it out",
+            settings={"drop": columns},
         )
 
 
 def _require_rows(k: int, n: int) -> None:
     if k > n - 2:
         raise OptionError(
-            f"n_components={k} must be at most {n - 2}, two less than the number of rows (n_samples={n}): more factors "
-            "explain the rows without error, and the likelihood has no maximum."
+            f"must be at most {n - 2}, two less than the number of rows (n_samples={n}): more factors explain the rows "
+            "without error, and the likelihood has no maximum",
+            argument="n_components",
+            value=k,
         )
 
 
-def correlations_from(S: Array, names: tuple[str, ...] | None = None) -> Array:
-    """The correlation matrix (d, d) of a covariance matrix S (d, d), which must be one.
+def correlations_from_covariance(S: Array, names: tuple[str, ...] | None = None) -> Array:
+    """Return the correlation matrix (d, d) of S (d, d), after checking that S is a covariance matrix.
 
-    >>> correlations_from(np.array([[4.0, 1.0], [1.0, 1.0]]))
+    >>> correlations_from_covariance(np.array([[4.0, 1.0], [1.0, 1.0]]))
     array([[1. , 0.5], [0.5, 1. ]])
     """
     if S.ndim != 2 or S.shape[0] != S.shape[1] or not np.all(np.isfinite(S)):
-        raise DataError(f"S has shape {S.shape}; it must be a square matrix of finite numbers.")
+        raise DataError(f"has shape {S.shape}; it must be a square matrix of finite numbers", argument="S")
     flat = np.flatnonzero(S.diagonal() <= 0.0)
     if flat.size:
-        name = repr(names[flat[0]]) if names else str(flat[0])
+        column = names[flat[0]] if names else str(flat[0])
         raise DataError(
-            f"variable {name} of S has the variance {S[flat[0], flat[0]]:g}, and it must be above 0; leave it out."
+            f"variable {repr(column) if names else column} of S has the variance {S[flat[0], flat[0]]:g}, and it must "
+            "be above 0",
+            columns=[column],
+            fix="leave it out",
         )
     scale = np.sqrt(S.diagonal())
     R = S / np.outer(scale, scale)
     if np.abs(R - R.T).max() > 1e-8:
-        raise DataError("S is not symmetric; a covariance matrix is: use (S + S.T) / 2 if the difference is rounding.")
-    R = 0.5 * (R + R.T)
-    least = float(np.linalg.eigvalsh(R)[0])
-    if least < -1e-8 * len(R):
         raise DataError(
-            f"S, over its standard deviations, has the eigenvalue {least:.3g}, but a covariance matrix has none below "
-            "0 (correlations taken pair by pair from rows with gaps may have); fit the rows themselves, NaN where an "
-            "entry is missing."
+            "is not symmetric, as a covariance matrix is",
+            argument="S",
+            fix="use (S + S.T) / 2 if the difference is rounding",
+        )
+    R = 0.5 * (R + R.T)
+    smallest = float(np.linalg.eigvalsh(R)[0])
+    if smallest < -1e-8 * len(R):
+        raise DataError(
+            f"over its standard deviations has the eigenvalue {smallest:.3g}, but a covariance matrix has none below 0 "
+            "(correlations computed pair by pair from incomplete rows may have)",
+            argument="S",
+            fix="fit the rows themselves, NaN where an entry is missing",
         )
     return np.asarray(R)

@@ -1,6 +1,6 @@
-"""How well k factors fit: the likelihood ratio against a free covariance matrix, and the indices made of it.
+"""Goodness of fit of k factors: the likelihood ratio against a free covariance matrix, and indices based on it.
 
-What a model of rows with gaps stands between: a free covariance matrix and independent columns.
+The models of reference are a free covariance matrix and independent columns, for complete and for incomplete rows.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from eigenlens.data.memory import MappedSource
 from eigenlens.data.rows import positive_weight_rows
 from eigenlens.data.source import Source, accumulate
 from eigenlens.latent.ppca.fit import fit_ppca
-from eigenlens.missing.result import free_parameters, observed_columns
+from eigenlens.missing.result import free_parameters, observed_moments
 from eigenlens.stats.moments import Moments
 
 __all__ = [
     "GoodnessOfFit",
-    "Likelihoods",
+    "ReferenceLikelihoods",
     "degrees_of_freedom",
     "goodness_of_fit",
-    "likelihoods_of",
-    "likelihoods_of_gaps",
-    "most_factors",
+    "max_factors",
+    "reference_likelihoods",
+    "reference_likelihoods_missing",
 ]
 
 
 @dataclass(frozen=True)
-class Likelihoods:
-    """The log-likelihoods of a free covariance matrix and of independent columns: what a model stands between.
+class ReferenceLikelihoods:
+    """Log-likelihoods of a free covariance matrix and of independent columns, between which a model lies.
 
-    `exact` says whether the rows had no gaps: Bartlett's correction is for those.
+    `exact` is True if the rows were complete: Bartlett's correction is for those.
     """
 
     saturated: float
@@ -46,15 +46,15 @@ class Likelihoods:
 
 @dataclass(frozen=True)
 class GoodnessOfFit:
-    """A test of the model, and indices; it prints as a table.
+    """A test of the model, and indices of fit; it prints as a table.
 
     Attributes:
         chi2, df, p: the likelihood-ratio test that k factors suffice, with Bartlett's correction (1950) where no entry
-            is missing. A small p speaks against the model. NaN where it cannot be made: df ≤ 0, or too few rows.
+            is missing. A small p is evidence against the model. NaN where there is no test: df ≤ 0, or too few rows.
         rmsea: √max(0, (chi2 − df) / (df (n − 1))), and its 90% interval: below 0.05 is called close.
         tli: the Tucker–Lewis index, 1 for a model as good as chance allows, 0 for one no better than independence.
-        aic, bic: −2 loglik + 2 parameters, and + parameters log n; the smaller the better.
-        loglik, parameters, n: what these are made of.
+        aic, bic: −2 loglik + 2 parameters, and + parameters log n; smaller is better.
+        loglik, parameters, n: the log-likelihood, the number of free parameters and Σw, from which they are computed.
     """
 
     chi2: float
@@ -85,7 +85,7 @@ class GoodnessOfFit:
 
 
 def degrees_of_freedom(d: int, k: int) -> int:
-    """((d − k)² − d − k) / 2: correlations less free parameters; below 0 the model is not identified.
+    """Return ((d − k)² − d − k) / 2, correlations minus free parameters; below 0 the model is not identified.
 
     >>> degrees_of_freedom(6, 2), degrees_of_freedom(6, 4)
     (4, -3)
@@ -93,19 +93,21 @@ def degrees_of_freedom(d: int, k: int) -> int:
     return ((d - k) ** 2 - d - k) // 2
 
 
-def most_factors(d: int) -> int:
-    """The most factors of d variables with degrees_of_freedom ≥ 0 (Ledermann 1937), at least 1.
+def max_factors(d: int) -> int:
+    """Return the largest number of factors of d variables with degrees_of_freedom ≥ 0 (Ledermann 1937), at least 1.
 
-    >>> most_factors(6), most_factors(24)
+    >>> max_factors(6), max_factors(24)
     (3, 17)
     """
     return max(1, int((2 * d + 1 - np.sqrt(8 * d + 1)) / 2))
 
 
-def likelihoods_of(moments: Moments) -> Likelihoods:
-    """Those of complete rows, from their moments; the first is infinite where the covariance matrix is singular.
+def reference_likelihoods(moments: Moments) -> ReferenceLikelihoods:
+    """Return the log-likelihoods for complete rows, from their moments.
 
-    >>> found = likelihoods_of(Moments(10.0, np.zeros(2), 10.0 * np.eye(2)))
+    That of a free covariance matrix is infinite if it is singular.
+
+    >>> found = reference_likelihoods(Moments(10.0, np.zeros(2), 10.0 * np.eye(2)))
     >>> found.saturated == found.independent
     True
     """
@@ -113,20 +115,21 @@ def likelihoods_of(moments: Moments) -> Likelihoods:
     variance = moments.scatter.diagonal() / n
     scale = np.sqrt(variance)
     independent = float(-0.5 * n * (d * np.log(2.0 * np.pi) + np.log(variance).sum() + d))
-    return Likelihoods(independent - 0.5 * n * _log_det(moments.scatter / n / np.outer(scale, scale)), independent)
+    log_det = _log_det(moments.scatter / n / np.outer(scale, scale))
+    return ReferenceLikelihoods(independent - 0.5 * n * log_det, independent)
 
 
-SINGULAR = 1e-13
-"""The least eigenvalue of a correlation matrix with an inverse, a share of the largest: below it is rounding."""
+MIN_EIGENVALUE_SHARE = 1e-13
+"""The smallest eigenvalue of an invertible correlation matrix, as a share of the largest: below it is rounding."""
 
 
 def _log_det(R: Array) -> float:
     values = np.linalg.eigvalsh(R)
-    return float(np.log(values).sum()) if values[0] > SINGULAR * values[-1] else -np.inf
+    return float(np.log(values).sum()) if values[0] > MIN_EIGENVALUE_SHARE * values[-1] else -np.inf
 
 
-def goodness_of_fit(loglik: float, others: Likelihoods, n: float, d: int, k: int) -> GoodnessOfFit:
-    """The test and the indices for a model of log-likelihood `loglik` with k factors of d variables, from n rows.
+def goodness_of_fit(loglik: float, others: ReferenceLikelihoods, n: float, d: int, k: int) -> GoodnessOfFit:
+    """Return the test and the indices for a model of log-likelihood `loglik` with k factors of d variables, n rows.
 
     chi² = (n − 1 − (2d + 5)/6 − 2k/3) · F with F = 2 (saturated − loglik) / n, as R's factanal has it; without
     Bartlett's correction, n F, where entries are missing.
@@ -158,7 +161,10 @@ def _statistic(gain: float, n: float, d: int, k: int, exact: bool) -> float:
 
 
 def _rmsea_interval(chi2: float, df: int, n: float) -> tuple[float, float]:
-    """From the noncentralities under which chi² would be the 95% and the 5% point (Browne and Cudeck 1993)."""
+    """Return the 90% interval, by the noncentralities at which chi² is the 95% and the 5% point.
+
+    See Browne and Cudeck (1993).
+    """
     low, high = (_noncentrality(chi2, df, point) for point in (0.95, 0.05))
     return float(np.sqrt(low / (df * (n - 1.0)))), float(np.sqrt(high / (df * (n - 1.0))))
 
@@ -172,30 +178,30 @@ def _noncentrality(chi2: float, df: int, point: float) -> float:
     return float(brentq(lambda value: chndtr(chi2, df, value) - point, 0.0, above, xtol=1e-10))
 
 
-def likelihoods_of_gaps(source: Source) -> Likelihoods:
-    """The two log-likelihoods of the observed entries of a source.
+def reference_likelihoods_missing(source: Source) -> ReferenceLikelihoods:
+    """Return the log-likelihoods for the observed entries of a source.
 
-    With d − 1 latent dimensions probabilistic PCA has a free covariance matrix, so its EM serves, on columns over their
-    deviations s_j: log p(x) = log p(x / s) − Σ log s_j over the observed entries. Cost: that of k = d.
+    With d − 1 latent dimensions probabilistic PCA has a free covariance matrix, so its fit serves, on columns over
+    their standard deviations s_j: log p(x) = log p(x / s) − Σ log s_j over the observed entries. Cost: that of k = d.
 
     >>> from eigenlens.data.memory import ArraySource
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((50, 3))
     >>> X[0, 0] = np.nan
-    >>> found = likelihoods_of_gaps(ArraySource(X))
+    >>> found = reference_likelihoods_missing(ArraySource(X))
     >>> found.saturated > found.independent, found.exact
     (True, False)
     """
     source = positive_weight_rows(source)
-    observed = observed_columns(source)
+    observed = observed_moments(source)
     if not observed.missing.any():
-        return likelihoods_of(accumulate(source, Moments.of))
+        return reference_likelihoods(accumulate(source, Moments.of))
     variance = observed.square / observed.weight
     independent = -0.5 * float(np.sum(observed.weight * (np.log(2.0 * np.pi * variance) + 1.0)))
     scale = np.sqrt(np.where(variance > 0.0, variance, 1.0))
     scaled = fit_ppca(MappedSource(source, partial(_divide, scale=scale)), source.n_features - 1, tol=1e-12).loglik
     saturated = scaled - float(observed.weight @ np.log(scale))
-    return Likelihoods(saturated, independent, exact=False)
+    return ReferenceLikelihoods(saturated, independent, exact=False)
 
 
 def _divide(rows: Any, scale: Array) -> Array:

@@ -1,15 +1,17 @@
 """Newton's method on the profile likelihood of factor analysis, from many starts at once.
 
 With few variables the likelihood has many maxima, most of them with a uniqueness at its floor, and only many starts
-find the highest. One eigendecomposition gives f (see `factor_profile`), its gradient and its second derivatives in
+find the highest. One eigendecomposition gives f (`profile_likelihood`), its gradient and its second derivatives in
 t = log psi: with (w, V) the eigenpairs of Psi^-½ R Psi^-½, M_l = V_l V_lᵀ, "top" the k largest w_l as far as they
 exceed 1 and "rest" the others,
 
     ∂f/∂t = Σ_rest (1 − w_l) diag M_l,
     ∂²f/∂t² = (Σ_rest M_l) ∘ (Σ_rest w_l M_l) + Σ_top Σ_rest (w_l + w_m)(1 − w_m)/(w_l − w_m) M_l ∘ M_m
 
-(Clarke 1970, in log psi). Where R has an inverse, w and V are those of (Psi^½ R⁻¹ Psi^½)⁻¹: no digits are lost however
-small a uniqueness becomes.
+(Clarke 1970, in log psi). Where R has an inverse, w and V are computed from (Psi^½ R⁻¹ Psi^½)⁻¹: no digits are lost
+however small a uniqueness becomes.
+
+SciPy has no bounded Newton method that takes many starts at once; small problems would spend their time in Python.
 """
 
 from __future__ import annotations
@@ -21,29 +23,32 @@ import numpy as np
 
 from eigenlens.arrays import Array
 
-__all__ = ["Descent", "ProfileStack", "descend"]
+__all__ = ["NewtonMinimum", "ProfileStack", "minimise_by_newton"]
 
-LONGEST, LEAST_CURVATURE = 2.5, 1e-4
-"""The longest step in an entry of t, and the least curvature that is believed."""
+MAX_LOG_STEP = 2.5
+"""The longest step in an entry of t: a factor of 12 in a uniqueness. The quadratic model is wrong beyond it."""
 
-SMALL = 0.02
-"""Below this uniqueness f is nearly linear in psi, and a step may go down to the floor at once."""
+SMALLEST_CURVATURE = 1e-4
+"""Curvatures below this are replaced by it, so that no step is determined by rounding."""
 
-TOGETHER = 0.05
-"""Descents whose log psi differ nowhere by more than this go on as one."""
+SMALL_UNIQUENESS = 0.02
+"""Below this uniqueness f is nearly linear in psi, and a step may go to the floor at once."""
 
-STEEP = 1e-2
-"""A slope of f in psi that is not to be left."""
+MERGE_DISTANCE = 0.05
+"""Iterations whose log psi differ nowhere by more than this go on as one."""
 
-TIED = 1e-10
-"""Eigenvalues nearer than this share of theirs count as so far apart."""
+MIN_SLOPE_TO_LEAVE = 1e-2
+"""A uniqueness at its floor leaves it again if the slope of f in psi is steeper than this."""
 
-DAMPING, DAMPED = 0.1, 1e8
-"""What is added to the second derivatives after a step that did not lead down, and where that is given up."""
+MIN_EIGENVALUE_DISTANCE = 1e-10
+"""Eigenvalues nearer to each other than this share of theirs are taken to be that far apart."""
+
+FIRST_DAMPING, MAX_DAMPING = 0.1, 1e8
+"""The damping added to the second derivatives after a step that did not lower f, and the damping that ends it."""
 
 
 @dataclass(frozen=True, eq=False)
-class Points:
+class ProfilePoints:
     """f (s,), its gradient g (s, d) and second derivatives H (s, d, d) at s points t (s, d)."""
 
     t: Array
@@ -51,23 +56,25 @@ class Points:
     g: Array
     H: Array
 
-    def gaps(self, low: float) -> Array:
-        """(s,) the largest |t − P(t − g)|, P the projection on low ≤ t ≤ 0."""
+    def projected_gradients(self, low: float) -> Array:
+        """Return the largest |t − P(t − g)| of each point (s,), P the projection on low ≤ t ≤ 0."""
         return np.asarray(np.abs(self.t - np.clip(self.t - self.g, low, 0.0)).max(axis=1))
 
-    def __getitem__(self, which: Array) -> Points:
-        return Points(self.t[which], self.f[which], self.g[which], self.H[which])
+    def __getitem__(self, which: Array) -> ProfilePoints:
+        return ProfilePoints(self.t[which], self.f[which], self.g[which], self.H[which])
 
-    def replaced(self, which: Array, by: Points) -> Points:
-        """These points, those at `which` replaced."""
+    def replace(self, which: Array, by: ProfilePoints) -> ProfilePoints:
+        """Return these points with those at `which` replaced."""
         parts = [getattr(self, name).copy() for name in ("t", "f", "g", "H")]
         for part, new in zip(parts, (by.t, by.f, by.g, by.H), strict=True):
             part[which] = new
-        return Points(*parts)
+        return ProfilePoints(*parts)
 
 
 class ProfileStack:
     """f and its derivatives for one correlation matrix R (d, d), k factors and uniquenesses of at least `floor`.
+
+    `rounding` bounds the rounding error of f.
 
     >>> stack = ProfileStack(np.eye(3), 1, 1e-8)
     >>> stack.at(np.zeros((1, 3))).f
@@ -81,18 +88,17 @@ class ProfileStack:
         self._log_det = float(np.log(np.maximum(values, np.finfo(float).tiny)).sum())
         spread = values[-1] / values[0] if self._inverse is not None else 1.0 / floor
         self.rounding = 4.0 * len(R) * np.finfo(float).eps * float(spread)
-        """How far f may be off."""
 
-    def at(self, t: Array) -> Points:
-        """f, g and H at t (s, d); d³ (k + 10) flops each."""
+    def at(self, t: Array) -> ProfilePoints:
+        """Evaluate f, g and H at t (s, d); d³ (k + 10) flops each."""
         w, V = self._eigenpairs(t)
         top = (np.arange(w.shape[1]) < self._k) & (w > 1.0)
         rest = np.where(top, 0.0, w)
         g = (V * V) @ np.where(top, 0.0, 1.0 - w)[:, :, None]
-        return Points(t, self._value(t, w, top), g[:, :, 0], self._second(w, V, top, rest))
+        return ProfilePoints(t, self._value(t, w, top), g[:, :, 0], self._second(w, V, top, rest))
 
     def _eigenpairs(self, t: Array) -> tuple[Array, Array]:
-        """w (s, d), descending, and V (s, d, d)."""
+        """Return w (s, d), descending, and V (s, d, d)."""
         if self._inverse is None:
             r = np.exp(-0.5 * t)
             w, V = np.linalg.eigh(self._R * r[:, :, None] * r[:, None, :])
@@ -102,7 +108,7 @@ class ProfileStack:
         return 1.0 / np.maximum(theta, np.finfo(float).tiny), V
 
     def _value(self, t: Array, w: Array, top: Array) -> Array:
-        """Σ t + Σ_rest w + Σ_top (1 + log w); where log |R| is known, log |R| + Σ_rest (w − log w) + |top|."""
+        """Return Σ t + Σ_rest w + Σ_top (1 + log w), or log |R| + Σ_rest (w − log w) + |top| if log |R| is known."""
         others, leading = np.where(top, 1.0, w), np.where(top, w, 1.0)
         if self._inverse is None:
             return np.asarray(t.sum(axis=1) + (others + np.log(leading)).sum(axis=1))
@@ -113,24 +119,29 @@ class ProfileStack:
         H = ((V * ~top[:, None, :]) @ Vt) * ((V * rest[:, None, :]) @ Vt)
         for j in range(self._k):
             mine, pairs = w[:, j : j + 1], top[:, j : j + 1] & ~top
-            apart = np.maximum(mine - w, TIED * mine)
-            share = np.where(pairs, (mine + w) * (1.0 - w) / np.where(pairs, apart, 1.0), 0.0)
+            distance = np.maximum(mine - w, MIN_EIGENVALUE_DISTANCE * mine)
+            share = np.where(pairs, (mine + w) * (1.0 - w) / np.where(pairs, distance, 1.0), 0.0)
             v = V[:, :, j]
             H += ((V * share[:, None, :]) @ Vt) * (v[:, :, None] * v[:, None, :])
         return np.asarray(H)
 
 
 @dataclass(frozen=True, eq=False)
-class Descent:
-    """Where the lowest of several descents ended: t (d,), f after each step, its gradient, and by what (see `ENDS`)."""
+class NewtonMinimum:
+    """The end of the lowest of several iterations.
+
+    Attributes:
+        t: (d,) log psi. path: f after each step. residual: the largest entry of the projected gradient.
+        ended: why it ended, a key of `missing.result.STOP_REASONS`.
+    """
 
     t: Array
     path: tuple[float, ...]
-    gap: float
+    residual: float
     ended: str
 
 
-def descend(
+def minimise_by_newton(
     stack: ProfileStack,
     starts: Array,
     *,
@@ -138,14 +149,15 @@ def descend(
     tol: float,
     max_iter: int,
     note: Callable[[int, float], None] = lambda step, f: None,
-) -> Descent:
-    """The lowest end of damped Newton steps from each of `starts` (s, d), uniquenesses between floor and 1.
+) -> NewtonMinimum:
+    """Take damped Newton steps from each of `starts` (s, d), uniquenesses between floor and 1; return the lowest end.
 
-    Descents that have come together go on as one. Stops where no entry of a projected gradient exceeds tol, or where no
-    step leads down. `note(step, f)` is told of the lowest f. An interrupt ends all of them at the best so far.
+    Iterations that have come together go on as one. They stop where no entry of the projected gradient exceeds tol, or
+    where no step lowers f. `note(step, f)` is called with the lowest f. An interrupt ends all of them at the best so
+    far.
 
     >>> R = np.array([[1.0, 0.56, 0.48], [0.56, 1.0, 0.42], [0.48, 0.42, 1.0]])
-    >>> found = descend(ProfileStack(R, 1, 1e-8), np.full((1, 3), 0.5), floor=1e-8, tol=1e-9, max_iter=50)
+    >>> found = minimise_by_newton(ProfileStack(R, 1, 1e-8), np.full((1, 3), 0.5), floor=1e-8, tol=1e-9, max_iter=50)
     >>> (1.0 - np.exp(found.t)).round(6)
     array([0.64, 0.49, 0.36])
     """
@@ -155,82 +167,84 @@ def descend(
     live, ended = np.arange(len(starts)), "max_iter"
     try:
         for step in range(max_iter):
-            live = _on_their_way(points, live, damping, low, tol)
+            live = _unfinished(points, live, damping, low, tol)
             if step % 4 == 3:
-                live = _apart(points, live)
-            if not live.size:  # one that was dropped may have stood lower than where its leader ended
-                live = _on_their_way(points, np.array([np.argmin(points.f)]), damping, low, tol)
+                live = _drop_followers(points, live)
+            if not live.size:  # a dropped iteration may have been lower than the end of the one that it followed
+                live = _unfinished(points, np.array([np.argmin(points.f)]), damping, low, tol)
             if not live.size:
                 ended = "converged"
                 break
             here = points[live]
             tried = stack.at(np.clip(here.t + _step(here, damping[live], low), low, 0.0))
-            good = _better(tried, here, low, stack.rounding)
-            points = points.replaced(live[good], tried[good])
-            damping[live] = np.where(good, _relaxed(damping[live]), np.maximum(4.0 * damping[live], DAMPING))
+            good = _is_better(tried, here, low, stack.rounding)
+            points = points.replace(live[good], tried[good])
+            damping[live] = np.where(good, _relax(damping[live]), np.maximum(4.0 * damping[live], FIRST_DAMPING))
             paths.append(points.f)
             note(step + 1, float(points.f.min()))
     except KeyboardInterrupt:
         ended = "interrupted"
     best = int(np.argmin(points.f))
-    gap = float(points.gaps(low)[best])
-    if ended == "converged" and gap > tol:
+    residual = float(points.projected_gradients(low)[best])
+    if ended == "converged" and residual > tol:
         ended = "rounding"
     path = np.unique(np.minimum.accumulate([values[best] for values in paths]))[::-1]
-    return Descent(points.t[best], tuple(path[len(path) > 1 :].tolist()), gap, ended)
+    return NewtonMinimum(points.t[best], tuple(path[len(path) > 1 :].tolist()), residual, ended)
 
 
-def _relaxed(damping: Array) -> Array:
-    return np.where(damping > 1e-2 * DAMPING, 0.25 * damping, 0.0)
+def _relax(damping: Array) -> Array:
+    return np.where(damping > 1e-2 * FIRST_DAMPING, 0.25 * damping, 0.0)
 
 
-def _better(tried: Points, here: Points, low: float, rounding: float) -> Array:
-    """(s,) whether f fell; where rounding hides that, whether the gradient did."""
+def _is_better(tried: ProfilePoints, here: ProfilePoints, low: float, rounding: float) -> Array:
+    """Return whether f fell at each point (s,); where rounding hides that, whether the gradient did."""
     gain = here.f - tried.f
-    return np.asarray((gain > rounding) | ((gain >= -rounding) & (tried.gaps(low) < here.gaps(low))))
+    return np.asarray(
+        (gain > rounding) | ((gain >= -rounding) & (tried.projected_gradients(low) < here.projected_gradients(low)))
+    )
 
 
-def _on_their_way(points: Points, live: Array, damping: Array, low: float, tol: float) -> Array:
-    """Those of `live` whose gradient is above tol, or that rest at a floor which they ought to leave."""
-    restless = (points.gaps(low) > tol) | _rises(points).any(axis=1)
-    return np.asarray(live[restless[live] & (damping[live] < DAMPED)])
+def _unfinished(points: ProfilePoints, live: Array, damping: Array, low: float, tol: float) -> Array:
+    """Return those of `live` whose gradient is above tol, or that are at a floor which they should leave."""
+    unfinished = (points.projected_gradients(low) > tol) | _leaves_floor(points).any(axis=1)
+    return np.asarray(live[unfinished[live] & (damping[live] < MAX_DAMPING)])
 
 
-def _apart(points: Points, live: Array) -> Array:
-    """Those of `live` that do not follow another, one that stands lower or has ended."""
+def _drop_followers(points: ProfilePoints, live: Array) -> Array:
+    """Return those of `live` that are not near another one that is lower or has ended."""
     ended = np.setdiff1d(np.arange(len(points.f)), live)
     kept: list[int] = []
     for one in live[np.argsort(points.f[live], kind="stable")]:
         others = points.t[[*ended, *kept]]
-        if np.abs(others - points.t[one]).max(axis=1, initial=0.0).min(initial=np.inf) > TOGETHER:
+        if np.abs(others - points.t[one]).max(axis=1, initial=0.0).min(initial=np.inf) > MERGE_DISTANCE:
             kept.append(int(one))
     return np.sort(np.array(kept, dtype=np.intp))
 
 
-def _step(here: Points, damping: Array, low: float) -> Array:
-    """−(|H| + damping)⁻¹ g over the entries that their bounds leave free, at most `LONGEST` in each."""
+def _step(here: ProfilePoints, damping: Array, low: float) -> Array:
+    """Return −(|H| + damping)⁻¹ g over the entries that are not at their bounds, at most `MAX_LOG_STEP` in each."""
     t, g, d = here.t, here.g, here.t.shape[1]
     fixed = ((t <= low) & (g >= 0.0)) | ((t >= 0.0) & (g <= 0.0))
     free = ~fixed
     H = here.H * free[:, :, None] * free[:, None, :] + fixed[:, :, None] * np.eye(d)
     values, Q = np.linalg.eigh(H)
-    curvature = np.maximum(np.abs(values), LEAST_CURVATURE) + damping[:, None]
+    curvature = np.maximum(np.abs(values), SMALLEST_CURVATURE) + damping[:, None]
     along = (Q.transpose(0, 2, 1) @ (g * free)[:, :, None])[:, :, 0] / curvature
-    step = np.clip(-(Q @ along[:, :, None])[:, :, 0], -LONGEST, LONGEST)
-    step = np.where(_falls(here) & free & (damping[:, None] < 10.0 * DAMPING), low - t, step)
-    return np.asarray(np.where(_rises(here), LONGEST / (1.0 + damping[:, None]), step))
+    step = np.clip(-(Q @ along[:, :, None])[:, :, 0], -MAX_LOG_STEP, MAX_LOG_STEP)
+    step = np.where(_falls_to_floor(here) & free & (damping[:, None] < 10.0 * FIRST_DAMPING), low - t, step)
+    return np.asarray(np.where(_leaves_floor(here), MAX_LOG_STEP / (1.0 + damping[:, None]), step))
 
 
-def _falls(here: Points) -> Array:
-    """(s, d) where the parabola in psi, of slope g/psi and curvature (h − g)/psi², has no minimum above 0."""
-    return np.asarray((here.t < np.log(SMALL)) & (here.g > 0.0) & (_bend(here) <= here.g))
+def _falls_to_floor(here: ProfilePoints) -> Array:
+    """Return where (s, d) the parabola in psi, of slope g/psi and curvature (h − g)/psi², has no minimum above 0."""
+    return np.asarray((here.t < np.log(SMALL_UNIQUENESS)) & (here.g > 0.0) & (_bend(here) <= here.g))
 
 
-def _rises(here: Points) -> Array:
-    """(s, d) where that minimum is far above psi: in log psi all slopes near the floor are small, and hide it."""
-    steep = here.g < -STEEP * np.exp(here.t)
-    return np.asarray((here.t < np.log(SMALL)) & steep & (np.exp(LONGEST) * _bend(here) <= -here.g))
+def _leaves_floor(here: ProfilePoints) -> Array:
+    """Return where (s, d) that minimum is far above psi; in log psi all slopes near the floor are small and hide it."""
+    steep = here.g < -MIN_SLOPE_TO_LEAVE * np.exp(here.t)
+    return np.asarray((here.t < np.log(SMALL_UNIQUENESS)) & steep & (np.exp(MAX_LOG_STEP) * _bend(here) <= -here.g))
 
 
-def _bend(here: Points) -> Array:
+def _bend(here: ProfilePoints) -> Array:
     return np.asarray(np.diagonal(here.H, axis1=1, axis2=2) - here.g)

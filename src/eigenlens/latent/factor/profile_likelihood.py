@@ -1,7 +1,7 @@
-"""The likelihood of factor analysis as a function of the uniquenesses alone, and its maximum.
+"""The likelihood of factor analysis as a function of the uniquenesses alone, and its maximum by L-BFGS.
 
 Given Psi, the best loadings are W = Psi^½ V (w − 1)₊^½, (w, V) the eigenpairs of A = Psi^-½ R Psi^-½ (Jöreskog 1967).
-What is left to minimise, over t = log psi, is −2/n times the log-likelihood but for a constant:
+What remains to be minimised, over t = log psi, is −2/n times the log-likelihood up to a constant:
 
     f(t) = Σ t_j + tr A + Σ_l [log w_l + 1 − w_l] over the k largest w_l, where they exceed 1,
     ∂f/∂t = 1 − diag A + Σ_l (w_l − 1)₊ V_l ∘ V_l.
@@ -22,15 +22,21 @@ from scipy.optimize import minimize
 from eigenlens.arrays import Array
 from eigenlens.latent.factor.correlation_operator import Correlations
 
-__all__ = ["Climb", "Point", "minimise_profile", "profile_at"]
+__all__ = ["ProfileMinimum", "ProfilePoint", "minimise_profile", "profile_point"]
 
-POLISHING, NEAR, LARGEST_HESSIAN = 20, 1e-3, 2000
-"""The most steps by gradients alone, the gap from where they are tried, and the most variables they are tried for."""
+MAX_GRADIENT_STEPS = 20
+"""The largest number of steps judged by the gradient alone, after the quasi-Newton method has stopped."""
+
+MAX_GRADIENT = 1e-3
+"""Such steps are taken only from where the projected gradient is below this, near the minimum."""
+
+MAX_HESSIAN_SIZE = 2000
+"""Such steps are taken for at most this many variables: each solves a d×d least-squares problem."""
 
 
 @dataclass(frozen=True, eq=False)
-class Point:
-    """f at t = log psi (d,), its gradient g (d,), and what is behind them: excess = (w − 1)₊ (k,) and V (d, k)."""
+class ProfilePoint:
+    """f at t = log psi (d,), its gradient g (d,), and what they are made of: excess = (w − 1)₊ (k,) and V (d, k)."""
 
     t: Array
     f: float
@@ -38,60 +44,60 @@ class Point:
     excess: Array
     V: Array
 
-    def gap(self, low: float) -> float:
-        """The largest |t − P(t − g)|, P the projection on low ≤ t ≤ 0: the gradient as far as one can go."""
+    def projected_gradient(self, low: float) -> float:
+        """Return the largest |t − P(t − g)|, P the projection on low ≤ t ≤ 0."""
         return float(np.abs(self.t - np.clip(self.t - self.g, low, 0.0)).max())
 
     @property
     def loadings(self) -> Array:
-        """The best W (d, k) for this psi; Wᵀ Psi⁻¹ W is diagonal and descends."""
+        """Return the best W (d, k) for this psi; Wᵀ Psi⁻¹ W is diagonal and descends."""
         return np.asarray(np.exp(0.5 * self.t)[:, None] * self.V * np.sqrt(self.excess))
 
 
-def profile_at(correlations: Correlations, k: int, t: Array) -> Point:
-    """f and its gradient.
+def profile_point(correlations: Correlations, k: int, t: Array) -> ProfilePoint:
+    """Evaluate f and its gradient at t = log psi (d,).
 
     >>> from eigenlens.latent.factor.correlation_operator import DenseCorrelations
-    >>> point = profile_at(DenseCorrelations(np.eye(3)), 1, np.zeros(3))
-    >>> point.f, point.gap(-9.0)
+    >>> point = profile_point(DenseCorrelations(np.eye(3)), 1, np.zeros(3))
+    >>> point.f, point.projected_gradient(-9.0)
     (3.0, 0.0)
     """
     w, V = correlations.leading(np.exp(-0.5 * t), k)
     excess, diagonal = np.maximum(w - 1.0, 0.0), np.exp(-t)
     f = float(t.sum() + diagonal.sum() + np.sum(np.log1p(excess) - excess))
-    return Point(np.array(t), f, 1.0 - diagonal + (V * V) @ excess, excess, V)
+    return ProfilePoint(np.array(t), f, 1.0 - diagonal + (V * V) @ excess, excess, V)
 
 
 @dataclass(frozen=True, eq=False)
-class Climb:
-    """Where a minimisation stopped.
+class ProfileMinimum:
+    """The end of a minimisation of f.
 
     Attributes:
         uniquenesses: psi (d,), on the scale of correlations. loadings: W (d, k). path: f after each step, falling.
-        gap: the largest entry of the projected gradient; for EM, what is left to gain an entry.
+        residual: the largest entry of the projected gradient; for EM, the log-likelihood per entry still to be gained.
         converged: whether that is within the tolerance. interrupted: whether the user stopped it.
-        ended: by what, a key of `latent.ENDS`.
+        ended: why it ended, a key of `missing.result.STOP_REASONS`.
     """
 
     uniquenesses: Array
     loadings: Array
     path: tuple[float, ...]
-    gap: float
+    residual: float
     converged: bool
     interrupted: bool = False
     ended: str = "converged"
 
 
 @dataclass(eq=False)
-class _Search:
-    """What the quasi-Newton method calls; keeps the best point met, for whoever is interrupted."""
+class _Objective:
+    """The function that L-BFGS calls; it keeps the best point, in case the user interrupts."""
 
     correlations: Correlations
     k: int
-    best: Point | None = None
+    best: ProfilePoint | None = None
 
     def __call__(self, t: Array) -> tuple[float, Array]:
-        point = profile_at(self.correlations, self.k, t)
+        point = profile_point(self.correlations, self.k, t)
         if self.best is None or point.f < self.best.f:
             self.best = point
         return point.f, point.g
@@ -106,16 +112,16 @@ def minimise_profile(
     tol: float,
     max_iter: int,
     note: Callable[[int, float], None] = lambda step, f: None,
-) -> Climb:
-    """The minimum of f by L-BFGS with bounds floor ≤ psi ≤ 1, from `start` (d,).
+) -> ProfileMinimum:
+    """Minimise f by L-BFGS with bounds floor ≤ psi ≤ 1, from `start` (d,).
 
-    Stops where no entry of the projected gradient exceeds tol. `note(step, f)` is told of each step. An interrupt ends
-    it at the best point so far.
+    Stops where no entry of the projected gradient exceeds tol. `note(step, f)` is called after each step. An interrupt
+    ends it at the best point so far.
     """
-    search, path, interrupted = _Search(correlations, k), list[float](), False
+    objective, path, interrupted = _Objective(correlations, k), list[float](), False
     low = float(np.log(floor))
 
-    def told(intermediate_result: Any) -> None:
+    def record(intermediate_result: Any) -> None:
         path.append(float(intermediate_result.fun))
         note(len(path), path[-1])
 
@@ -123,41 +129,41 @@ def minimise_profile(
     bounds = [(low, 0.0)] * correlations.size
     try:
         t = np.clip(np.log(start), low, 0.0)
-        minimize(search, t, jac=True, method="L-BFGS-B", bounds=bounds, callback=told, options=options)
-        if len(path) < max_iter and search.best is not None:
-            search.best = _polished(correlations, k, search.best, low, tol)
+        minimize(objective, t, jac=True, method="L-BFGS-B", bounds=bounds, callback=record, options=options)
+        if len(path) < max_iter and objective.best is not None:
+            objective.best = _polish(correlations, k, objective.best, low, tol)
     except KeyboardInterrupt:
-        if search.best is None:
+        if objective.best is None:
             raise
         interrupted = True
-    assert search.best is not None
-    best, gap = search.best, search.best.gap(low)
+    assert objective.best is not None
+    best, residual = objective.best, objective.best.projected_gradient(low)
     falling = np.minimum.accumulate(path or [best.f])
     falling[-1] = min(falling[-1], best.f)
-    ended = "converged" if gap <= tol else "max_iter" if len(path) >= max_iter else "rounding"
-    return Climb(
-        np.exp(best.t), best.loadings, tuple(falling.tolist()), gap, gap <= tol, interrupted,
+    ended = "converged" if residual <= tol else "max_iter" if len(path) >= max_iter else "rounding"
+    return ProfileMinimum(
+        np.exp(best.t), best.loadings, tuple(falling.tolist()), residual, residual <= tol, interrupted,
         "interrupted" if interrupted else ended,
     )  # fmt: skip
 
 
-def _polished(correlations: Correlations, k: int, point: Point, low: float, tol: float) -> Point:
-    """Steps judged by the gradient alone: near a uniqueness of 1e-6, rounding in f stops a line search too soon.
+def _polish(correlations: Correlations, k: int, point: ProfilePoint, low: float, tol: float) -> ProfilePoint:
+    """Take steps judged by the gradient alone: near a uniqueness of 1e-6, rounding in f stops a line search too soon.
 
     The step is −H⁻¹ g with H = (I − V Vᵀ)∘(I − V Vᵀ), the second derivatives where the model is true (Lawley and
-    Maxwell 1971), over the psi that their bounds leave free.
+    Maxwell 1971), over the psi that are not at their bounds.
     """
-    gap = point.gap(low)
-    for _ in range(POLISHING if len(point.t) <= LARGEST_HESSIAN else 0):
-        if gap <= tol or gap > NEAR:
+    residual = point.projected_gradient(low)
+    for _ in range(MAX_GRADIENT_STEPS if len(point.t) <= MAX_HESSIAN_SIZE else 0):
+        if residual <= tol or residual > MAX_GRADIENT:
             break
         free = np.abs(point.t - np.clip(point.t - point.g, low, 0.0)) > 0.0
         V = point.V[free]
         H = (np.eye(len(V)) - V @ V.T) ** 2
         step = np.zeros_like(point.t)
         step[free] = np.linalg.lstsq(H, point.g[free], rcond=1e-10)[0]
-        tried = profile_at(correlations, k, np.clip(point.t - step, low, 0.0))
-        if tried.gap(low) >= gap:
+        tried = profile_point(correlations, k, np.clip(point.t - step, low, 0.0))
+        if tried.projected_gradient(low) >= residual:
             break
-        point, gap = tried, tried.gap(low)
+        point, residual = tried, tried.projected_gradient(low)
     return point

@@ -1,11 +1,12 @@
-"""The algorithms of factor analysis on a correlation matrix, by name, and the form in which loadings are given."""
+"""Algorithms of factor analysis on a correlation matrix, by name, from several starts; canonical form of loadings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from functools import cache, partial
+from typing import Any
 
 import numpy as np
 
@@ -14,67 +15,73 @@ from eigenlens.data.source import Progress
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.latent.factor.correlation_operator import Correlations, DenseCorrelations
 from eigenlens.latent.factor.em import minimise_by_em
-from eigenlens.latent.factor.newton import ProfileStack, descend
-from eigenlens.latent.factor.profile_likelihood import Climb, minimise_profile, profile_at
+from eigenlens.latent.factor.newton import ProfileStack, minimise_by_newton
+from eigenlens.latent.factor.profile_likelihood import ProfileMinimum, minimise_profile, profile_point
 from eigenlens.latent.factor.starts import (
-    ALTERNATIONS,
-    CHEAP,
-    DEAR,
-    SAME,
-    alternated,
-    exchanged,
+    CLEAR_IF_CHEAP,
+    CLEAR_IF_COSTLY,
+    MAX_ALTERNATIONS,
+    SAME_MAXIMUM,
+    alternate_updates,
     few_starts,
-    is_clear,
+    is_clear_maximum,
     many_starts,
+    neighbour_starts,
+    random_uniquenesses,
 )
 from eigenlens.linalg.spectrum import orient
-from eigenlens.missing.result import LatentFit
 from eigenlens.resources import one_thread
 
-__all__ = ["SOLVERS", "FactorOptions", "best_climb", "canonical_factors", "heywood", "starts_of", "until_interrupted"]
+__all__ = [
+    "FACTOR_SOLVERS",
+    "FactorOptions",
+    "canonical_factors",
+    "first_starts",
+    "heywood_columns",
+    "minimise_from_starts",
+]
 
-F = TypeVar("F", Climb, LatentFit)
+MANY_VARIABLES, INITIAL_EM_STEPS = 200, 10
+"""Beyond so many variables the quasi-Newton method begins with that many EM steps, which cost less than its own."""
 
-MANY, WARMING = 200, 10
-"""Beyond so many variables quasi-Newton begins with that many steps of EM."""
+MAX_VARIABLES_ONE_THREAD = 640
+"""Up to so many variables products gain little from threads, which would keep cores busy between LAPACK's calls."""
 
-ALONE = 640
-"""Up to so many variables products gain little from threads, which would spin on beside LAPACK's."""
+MAX_VARIABLES_NEWTON_FIRST = 40
+"""Up to so many variables Newton's method costs little, from many starts at once, and is the first to be used."""
 
-FEW = 40
-"""Up to so many variables Newton's method costs little, from many starts at once."""
+MAX_NEIGHBOUR_ROUNDS = 4
+"""How often the neighbours of the best end are tried."""
 
-EXCHANGES = 4
-"""How often a better neighbour is looked for."""
+SAME_VALUE = 1e-8
+"""Of ends whose f differ by no more, the first that converged is kept: beyond (d − k)² ≥ d + k many models fit equally
+well."""
 
-TIE = 1e-8
-"""Of ends that differ in f by no more the first counts: beyond (d − k)² ≥ d + k many models fit alike."""
-
-STACKED = 80
+MAX_VARIABLES_STACKED = 80
 """Up to so many variables further starts are made by Newton's method, all at once."""
 
-TWICE = 200
-"""Up to so many variables a second start costs milliseconds, and more are tried where two are in doubt."""
+MAX_VARIABLES_TWO_STARTS = 200
+"""Up to so many variables a second start costs milliseconds, and more are tried where the first two leave doubt."""
 
-NEAR_FLOOR, NOTHING = 10.0, 1e-5
-"""Uniquenesses within this factor of the floor, or below this, are Heywood cases."""
+HEYWOOD_FLOOR_FACTOR, HEYWOOD_UNIQUENESS = 10.0, 1e-5
+"""Uniquenesses within this factor of the floor, or below this value, are Heywood cases."""
 
-Solver = Callable[[Correlations, int, Array, "FactorOptions"], Climb]
+FactorSolver = Callable[[Correlations, int, Array, "FactorOptions"], ProfileMinimum]
 
 
 @dataclass(frozen=True)
 class FactorOptions:
-    """How to fit.
+    """The options of a fit of factor analysis.
 
     Attributes:
-        tol: the largest entry of the gradient of −2/n log-likelihood in log psi; EM stops where what is left to gain an
-            entry is below its square.
-        max_iter: steps. floor: the least uniqueness, a share of the variable's variance.
-        n_init: 1 for the starts that are always made, and random ones for each beyond; the best end counts.
-        standardize: whether signs are decided on loadings of correlations, or of the rows as they are.
-        rng: of the random starts. progress: called after passes.
+        tol: bound on the entries of the gradient of −2/n log-likelihood in log psi; EM stops where the log-likelihood
+            per entry still to be gained is below its square.
+        max_iter: the largest number of steps. floor: the smallest uniqueness, a share of the variable's variance.
+        n_init: 1 for the starts that are always made, and one random start for each beyond; the best end is kept.
+        standardize: whether signs are decided on the loadings of correlations, or of the rows as given.
+        rng: for the random starts. progress: called after passes.
         thorough: whether more starts are made where the first leave doubt. lead: (d,) one of these, or None.
-        note: told of each step on correlations, and of f there.
+        note: called after each step on correlations, with its number and f.
     """
 
     tol: float = 1e-6
@@ -89,14 +96,14 @@ class FactorOptions:
     note: Callable[[int, float], None] = lambda step, f: None
 
 
-def _quasi_newton(correlations: Correlations, k: int, start: Array, options: FactorOptions) -> Climb:
-    """L-BFGS on the profile likelihood; many variables are first brought near by a few steps of EM, which cost less."""
-    if correlations.size > MANY:
-        start = _em(correlations, k, start, replace(options, max_iter=min(WARMING, options.max_iter))).uniquenesses
+def _quasi_newton(correlations: Correlations, k: int, start: Array, options: FactorOptions) -> ProfileMinimum:
+    if correlations.size > MANY_VARIABLES:
+        few_steps = replace(options, max_iter=min(INITIAL_EM_STEPS, options.max_iter))
+        start = _em(correlations, k, start, few_steps).uniquenesses
     return minimise_profile(correlations, k, start, **_limits(options))
 
 
-def _em(correlations: Correlations, k: int, start: Array, options: FactorOptions) -> Climb:
+def _em(correlations: Correlations, k: int, start: Array, options: FactorOptions) -> ProfileMinimum:
     return minimise_by_em(correlations, k, start, **_limits(options))
 
 
@@ -104,29 +111,29 @@ def _limits(options: FactorOptions) -> dict[str, Any]:
     return {"floor": options.floor, "tol": options.tol, "max_iter": options.max_iter, "note": options.note}
 
 
-SOLVERS: dict[str, Solver] = {
+FACTOR_SOLVERS: dict[str, FactorSolver] = {
     "quasi-newton": _quasi_newton,
     "em": _em,
 }
-"""Solvers by name: (R, k, uniquenesses to start from, options) → where it stopped."""
+"""Solvers by name: (R, k, uniquenesses to start from, options) → the minimum reached."""
 
 
-def starts_of(correlations: Correlations, k: int, options: FactorOptions) -> list[Array]:
-    """Uniquenesses (d,) to start from: by formula, all alike where that costs little, and random ones if asked for.
+def first_starts(correlations: Correlations, k: int, options: FactorOptions) -> list[Array]:
+    """Return uniquenesses (d,) to start from: by formula, all equal where that costs little, and random ones.
 
     The likelihood can have more than one maximum, and neither of the first two starts always finds the higher one.
     """
     rng = np.random.default_rng(0) if options.rng is None else options.rng
     d = correlations.size
-    alike = [np.full(d, 0.99)] if d <= TWICE else []
-    others = [rng.uniform(0.05, 0.95, d) for _ in range(options.n_init - 1)]
-    return [correlations.uniquenesses(k), *alike, *others]
+    equal = [np.full(d, 0.99)] if d <= MAX_VARIABLES_TWO_STARTS else []
+    others = [random_uniquenesses(rng, d) for _ in range(options.n_init - 1)]
+    return [correlations.uniquenesses(k), *equal, *others]
 
 
-def best_climb(correlations: Correlations, k: int, solver: str, options: FactorOptions) -> Climb:
-    """The best of several starts.
+def minimise_from_starts(correlations: Correlations, k: int, solver: str, options: FactorOptions) -> ProfileMinimum:
+    """Return the best minimum of several starts.
 
-    | variables, if R is in memory | first          | where these leave doubt (see `is_clear`)                        |
+    | variables, if R is in memory | first          | where these leave doubt (`is_clear_maximum`)                    |
     |------------------------------|----------------|-----------------------------------------------------------------|
     | up to 40                     | 2 Newton       | 2 quasi-Newton; 2d + 32 Newton, beyond 20 variables 18; nearby  |
     | up to 80                     | 2 quasi-Newton | 2 quasi-Newton; 4 Newton                                        |
@@ -136,103 +143,101 @@ def best_climb(correlations: Correlations, k: int, solver: str, options: FactorO
     "em" makes the first starts only. No finite number of starts is proof: of small random problems made to be badly
     determined, about one in a thousand still has a higher maximum that scikit-learn or ten random starts find.
     """
-    with one_thread() if correlations.size <= ALONE else nullcontext():
-        ends = list[Climb]()
+    with one_thread() if correlations.size <= MAX_VARIABLES_ONE_THREAD else nullcontext():
+        ends = list[ProfileMinimum]()
         try:
-            for end in until_interrupted(_ends(correlations, k, solver, options, ends)):
+            for end in _run_starts(correlations, k, solver, options, ends):
                 ends.append(end)
+                if end.interrupted:  # the user who stops one start wants no other
+                    break
         except KeyboardInterrupt:
             if not ends:
                 raise
             ends[0] = replace(ends[0], interrupted=True)
-        lowest = min(end.path[-1] for end in ends)
-        best = min((end for end in ends if end.path[-1] <= lowest + TIE), key=lambda each: not each.converged)
-        stopped = any(end.interrupted for end in ends)
-        return replace(best, interrupted=True, converged=False, ended="interrupted") if stopped else best
+        lowest = _best(ends).path[-1]
+        best = min((end for end in ends if end.path[-1] <= lowest + SAME_VALUE), key=lambda each: not each.converged)
+        interrupted = any(end.interrupted for end in ends)
+        return replace(best, interrupted=True, converged=False, ended="interrupted") if interrupted else best
 
 
-def _ends(
-    correlations: Correlations, k: int, solver: str, options: FactorOptions, ends: Sequence[Climb]
-) -> Iterator[Climb]:
-    """The ends of all starts, one by one; `ends` holds those that were taken."""
+def _run_starts(
+    correlations: Correlations, k: int, solver: str, options: FactorOptions, ends: Sequence[ProfileMinimum]
+) -> Iterator[ProfileMinimum]:
+    """Yield the ends of all starts, one by one; `ends` holds those yielded before."""
 
-    def plain(start: Array) -> Climb:
-        return SOLVERS[solver](correlations, k, start, options)
+    def solve(start: Array) -> ProfileMinimum:
+        return FACTOR_SOLVERS[solver](correlations, k, start, options)
 
-    newton = _newton_of(correlations, k, options) if solver == "quasi-newton" else None
-    few = newton if correlations.size <= FEW else None
-    starts = starts_of(correlations, k, options)
-    yield from map(few or plain, starts)
-    if solver != "quasi-newton" or not options.thorough or correlations.size > TWICE:
+    newton = _newton_solver(correlations, k, options) if solver == "quasi-newton" else None
+    newton_first = newton if correlations.size <= MAX_VARIABLES_NEWTON_FIRST else None
+    starts = first_starts(correlations, k, options)
+    yield from map(newton_first or solve, starts)
+    if solver != "quasi-newton" or not options.thorough or correlations.size > MAX_VARIABLES_TWO_STARTS:
         return
-    if is_clear(correlations, k, ends, CHEAP if few else DEAR):
+    if is_clear_maximum(correlations, k, ends, CLEAR_IF_CHEAP if newton_first else CLEAR_IF_COSTLY):
         return
     base, rng = np.clip(starts[0], options.floor, 1.0), np.random.default_rng(0)
-    led = map(plain, _leads(correlations, k, options))  # Newton's longer steps may leave the basin
-    if newton is None or correlations.size > STACKED:
+    led = map(solve, _leading_starts(correlations, k, options))  # Newton's longer steps may leave the basin
+    if newton is None or correlations.size > MAX_VARIABLES_STACKED:
         yield from led
-        yield from map(plain, few_starts(base, rng))
+        yield from map(solve, few_starts(base, rng))
         if newton is not None:
             yield newton(_best(ends).uniquenesses)
         return
-    further = many_starts if few else few_starts
-    yield newton(np.stack([*(end.uniquenesses for end in [*ends, *led]), *further(base, rng)]))
-    if few is not None:
-        yield from _exchanges(few, ends)
+    more_starts = many_starts if newton_first else few_starts
+    yield newton(np.stack([*(end.uniquenesses for end in [*ends, *led]), *more_starts(base, rng)]))
+    if newton_first is not None:
+        yield from _try_neighbours(newton_first, ends)
 
 
-def _leads(correlations: Correlations, k: int, options: FactorOptions) -> Array:
-    """(1 or 2, d) where scikit-learn's iteration leads from 1, and from 1 in the units of the rows, its own start."""
+def _leading_starts(correlations: Correlations, k: int, options: FactorOptions) -> Array:
+    """Return where (1 or 2, d) scikit-learn's iteration leads, from 1 and from 1 in units of the rows, its start."""
     ones = np.ones(correlations.size)
     starts = [ones] if options.lead is None or np.allclose(options.lead, ones) else [ones, options.lead]
-    steps = min(ALTERNATIONS, options.max_iter)
-    return np.stack([alternated(correlations, k, start, options.floor, steps) for start in starts])
+    steps = min(MAX_ALTERNATIONS, options.max_iter)
+    return np.stack([alternate_updates(correlations, k, start, options.floor, steps) for start in starts])
 
 
-def _best(ends: Sequence[Climb]) -> Climb:
+def _best(ends: Sequence[ProfileMinimum]) -> ProfileMinimum:
     return min(ends, key=lambda each: each.path[-1])
 
 
-def _exchanges(climb: Callable[[Array], Climb], ends: Sequence[Climb]) -> Iterator[Climb]:
-    """The neighbours of the best end, as long as one of them is better."""
-    for _ in range(EXCHANGES):
+def _try_neighbours(
+    minimise: Callable[[Array], ProfileMinimum], ends: Sequence[ProfileMinimum]
+) -> Iterator[ProfileMinimum]:
+    """Yield the minimum from the neighbours of the best end, as long as it is better."""
+    for _ in range(MAX_NEIGHBOUR_ROUNDS):
         best = _best(ends)
-        found = climb(exchanged(best.uniquenesses))
+        found = minimise(neighbour_starts(best.uniquenesses))
         yield found
-        if not found.path[-1] < best.path[-1] - SAME:
+        if not found.path[-1] < best.path[-1] - SAME_MAXIMUM:
             return
 
 
-def _newton_of(correlations: Correlations, k: int, options: FactorOptions) -> Callable[[Array], Climb] | None:
-    """Newton's method from starts (d,) or (s, d), for not too many variables whose R is in memory; else None."""
-    if not isinstance(correlations, DenseCorrelations) or correlations.size > TWICE:
+def _newton_solver(
+    correlations: Correlations, k: int, options: FactorOptions
+) -> Callable[[Array], ProfileMinimum] | None:
+    """Return Newton's method from starts (d,) or (s, d), for not too many variables whose R is in memory; else None."""
+    if not isinstance(correlations, DenseCorrelations) or correlations.size > MAX_VARIABLES_TWO_STARTS:
         return None
-    matrix, stacks = correlations.matrix, list[ProfileStack]()
+    stack = cache(partial(ProfileStack, correlations.matrix, k, options.floor))  # made when it is first needed
 
-    def climb(starts: Array) -> Climb:
-        stack = stacks[0] if stacks else ProfileStack(matrix, k, options.floor)
-        stacks[:] = [stack]  # made when it is needed
-        found = descend(stack, np.atleast_2d(starts), **_limits(options))
-        W = profile_at(correlations, k, found.t).loadings
-        done, stopped = found.ended == "converged", found.ended == "interrupted"
-        return Climb(np.exp(found.t), W, found.path, found.gap, done, stopped, found.ended)
+    def minimise(starts: Array) -> ProfileMinimum:
+        found = minimise_by_newton(stack(), np.atleast_2d(starts), **_limits(options))
+        W = profile_point(correlations, k, found.t).loadings
+        converged, interrupted = found.ended == "converged", found.ended == "interrupted"
+        return ProfileMinimum(np.exp(found.t), W, found.path, found.residual, converged, interrupted, found.ended)
 
-    return climb
-
-
-def until_interrupted(found: Iterable[F]) -> Iterator[F]:
-    """The ends of several starts; the user who stops one wants no other."""
-    for each in found:
-        yield each
-        if each.interrupted:
-            return
+    return minimise
 
 
 def canonical_factors(model: LinearGaussian, scale: Array) -> LinearGaussian:
-    """The same density, its latent space turned so that Wᵀ Psi⁻¹ W is diagonal and descends; signs by W over `scale`.
+    """Return the same density, its latent space rotated so that Wᵀ Psi⁻¹ W is diagonal and descends.
 
-    >>> turned = LinearGaussian(np.zeros(3), np.array([[0.0, 1.0], [-2.0, 0.0], [0.0, 1.0]]), np.ones(3))
-    >>> np.abs(canonical_factors(turned, np.ones(3)).loadings)
+    Signs are decided on W over `scale` (d,).
+
+    >>> mixed = LinearGaussian(np.zeros(3), np.array([[0.0, 1.0], [-2.0, 0.0], [0.0, 1.0]]), np.ones(3))
+    >>> np.abs(canonical_factors(mixed, np.ones(3)).loadings)
     array([[0., 1.], [2., 0.], [0., 1.]])
     """
     W, psi = model.loadings, np.broadcast_to(model.noise, model.mean.shape)
@@ -241,12 +246,12 @@ def canonical_factors(model: LinearGaussian, scale: Array) -> LinearGaussian:
     return LinearGaussian(model.mean, orient(W / scale[:, None]) * scale[:, None], model.noise)
 
 
-def heywood(model: LinearGaussian, floor: float = FactorOptions.floor) -> Array:
-    """The columns whose uniqueness is practically 0: the factors explain all of them, which is hardly ever true.
+def heywood_columns(model: LinearGaussian, floor: float = FactorOptions.floor) -> Array:
+    """Return the columns whose uniqueness is practically 0: the factors explain all of them, which is hardly ever true.
 
-    >>> heywood(LinearGaussian(np.zeros(2), np.ones((2, 1)), np.array([1.0, 1e-6])))
+    >>> heywood_columns(LinearGaussian(np.zeros(2), np.ones((2, 1)), np.array([1.0, 1e-6])))
     array([1])
     """
     psi = np.broadcast_to(model.noise, model.mean.shape)
     total = (model.loadings**2).sum(axis=1) + psi
-    return np.flatnonzero(psi <= max(NEAR_FLOOR * floor, NOTHING) * total)
+    return np.flatnonzero(psi <= max(HEYWOOD_FLOOR_FACTOR * floor, HEYWOOD_UNIQUENESS) * total)

@@ -1,4 +1,4 @@
-"""`ProbabilisticPCA`: the scikit-learn face of `fitting.ppca`."""
+"""`ProbabilisticPCA`: the scikit-learn estimator for probabilistic PCA."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from eigenlens import checks
 from eigenlens.estimator.progress import progress_callback
 from eigenlens.estimator.rows import validate_rows
 from eigenlens.latent.estimator import LatentGaussian
-from eigenlens.latent.n_components import RULES
-from eigenlens.latent.options import checked_components, counts_to_try, warn_about
-from eigenlens.latent.ppca.fit import SOLVERS, fit_each_ppca, fit_ppca
+from eigenlens.latent.n_components import DIMENSION_RULES
+from eigenlens.latent.options import candidate_dimensions, check_latent_dimensions, warn_latent_fit
+from eigenlens.latent.ppca.fit import PPCA_SOLVERS, fit_each_ppca, fit_ppca
 
 __all__ = ["ProbabilisticPCA"]
 
@@ -24,19 +24,19 @@ class ProbabilisticPCA(LatentGaussian):
 
     Without missing entries the maximum is known: W = U (L − sigma² I)^½ with U and L the leading eigenvectors and
     eigenvalues of the covariance with divisor n, and sigma² the mean of the others (Tipping and Bishop 1999, eq. 7
-    and 8). NaN is a missing entry, in `fit` as in every other method: what is observed of a row counts, by its exact
-    likelihood, and mu is estimated with the rest.
+    and 8). NaN is a missing entry, in `fit` as in every other method: rows enter by the exact likelihood of their
+    observed entries, and mu is estimated with the other parameters.
 
     Parameters:
-        n_components: the number k < d of latent dimensions; or "bic" for the least Bayesian information criterion, "cv"
-            for the best likelihood of held-out rows in five folds (1, 2, … dimensions, at most 100).
+        n_components: the number k < d of latent dimensions; or "bic" for the smallest Bayesian information criterion,
+            "cv" for the best likelihood of held-out rows in five folds (1, 2, … dimensions, at most 100).
         solver: "auto" is "closed-form", and "em" if X has NaN. "closed-form" costs what PCA does. "em" is
-            expectation-maximisation with parameter expansion: a pass over the rows and O(ndk) a step.
-        max_iter: the most steps of "em".
-        tol: "em" stops when the log-likelihood is estimated to be within tol an observed entry of its maximum; of many
-            complete rows within 2500 tol in all.
+            expectation-maximisation with parameter expansion: one pass over the rows and O(ndk) per step.
+        max_iter: the largest number of steps of "em".
+        tol: "em" stops when the log-likelihood is estimated to be within tol per observed entry of its maximum; for
+            many complete rows within 2500 tol in total.
         random_state: seed of starts, folds and samples.
-        verbose: True for a progress bar, or a callable (done, in all, what); what says the log-likelihood.
+        verbose: True for a progress bar, or a callable (done, total, text); the text has the log-likelihood.
 
     Attributes:
         loadings_: (d, k) W, its columns orthogonal, the longest first, the largest entry of each positive.
@@ -45,17 +45,17 @@ class ProbabilisticPCA(LatentGaussian):
         explained_variance_ratio_: (k,) over the trace of the model's covariance.
         loglik_: Σ log p(x observed) of the fitted rows. loglik_path_: after each step, never decreasing.
         n_iter_, converged_: steps taken, and whether tol was met. solver_: an `Outcome`: solver, reason, passes.
-        n_components_, n_samples_: k, and the rows that count.
-        selection_: for "bic" and "cv" a `Choice`: what was compared, and how it did; else None.
+        n_components_, n_samples_: k, and the number of rows with positive weight.
+        selection_: for "bic" and "cv" a `DimensionChoice`: the numbers compared and their values; else None.
         model_: the frozen `LinearGaussian`.
 
-    Sparse X stays sparse while it is complete. With NaN its zeros are observed zeros, and rows become dense, a block of
-    16 MB at a time. Rows of weight 0 may hold anything, NaN and infinity too.
+    Sparse X stays sparse if it is complete. With NaN its zeros are observed zeros, and rows become dense, a block of
+    16 MB at a time. Rows of weight 0 may hold anything, even NaN and infinity.
 
     Bad cases: k ≥ d, a column without an entry, rows that fill no more than k dimensions but for rounding (then the
-    likelihood has no maximum) and infinities are errors. With gaps, noise below 5e-12 of the mean variance counts as
-    none: an error where the likelihood rises without bound as the noise vanishes, and a warning where it has a bound (a
-    Heywood case). Rows without an entry are left out and constant columns kept, with a warning.
+    likelihood has no maximum) and infinities are errors. With missing values, noise below 5e-12 of the mean variance
+    counts as none: an error where the likelihood rises without bound as the noise vanishes, and a warning where it has
+    a bound (a Heywood case). Rows without an entry are left out and constant columns kept, with a warning.
 
     Example:
         >>> X = np.array([[1.0, 2.1, 2.9], [2.0, 3.9, 6.1], [3.0, np.nan, 9.2], [4.0, 8.1, 11.8], [5.0, 9.9, np.nan]])
@@ -87,31 +87,34 @@ class ProbabilisticPCA(LatentGaussian):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Maximise the likelihood of the rows of X (n, d), row i counting sample_weight[i] times; NaN is missing.
 
-        Interrupted by the user (KeyboardInterrupt), "em" keeps the best model so far, and "bic" and "cv" the best
-        number of dimensions so far ("cv" then fits it to all rows), with a warning. There is none, and the interrupt
-        goes on, before a first step, and for "cv" before all folds have been fitted with one dimension.
+        If the user interrupts it (KeyboardInterrupt), "em" keeps the best model so far, and "bic" and "cv" the best
+        number of dimensions so far ("cv" then fits it to all rows), with a warning. Before the first step, and for "cv"
+        before all folds have been fitted with one dimension, there is none, and the interrupt is raised.
         """
         source = validate_rows(self, X, sample_weight, reset=True)
         most = source.n_features - 1
-        wanted = checked_components(self.n_components, most + 1, most, "one less than the number of features")
-        options = self._options()
+        wanted = check_latent_dimensions(self.n_components, most + 1, most, "one less than the number of features")
+        options = self._checked_options()
         with progress_callback(self.verbose) as progress:
             options["progress"] = progress
             if isinstance(wanted, str):
-                fit_each = partial(fit_each_ppca, **options, thorough=wanted != "cv")  # five folds of every number
-                selection = RULES[wanted](fit_each, source, counts_to_try(most, source), options["rng"])
+                fit_each = partial(
+                    fit_each_ppca, **options, thorough=wanted != "cv"
+                )  # "cv" fits every number five times
+                candidates = candidate_dimensions(most, source)
+                selection = DIMENSION_RULES[wanted](fit_each, source, candidates, options["rng"])
                 fit = selection.fit or fit_ppca(source, selection.k, **options)
                 selection = replace(selection, fit=None)
             else:
                 fit, selection = fit_ppca(source, wanted, **options), None
         self._keep(X, source, replace(fit, moments=None), selection)
-        warn_about(fit, source, self.tol, self.max_iter)
+        warn_latent_fit(fit, source, self.tol, self.max_iter)
         return self
 
-    def _options(self) -> dict[str, Any]:
-        """The parameters, checked once: the keywords of `fit_ppca`."""
+    def _checked_options(self) -> dict[str, Any]:
+        """Check the parameters; return the keywords of `fit_ppca`."""
         return {
-            "solver": checks.name("solver", self.solver, SOLVERS),
+            "solver": checks.name("solver", self.solver, PPCA_SOLVERS),
             "tol": checks.real("tol", self.tol, 0.0, 1.0),
             "max_iter": checks.integer("max_iter", self.max_iter, 1),
             "rng": checks.generator(self.random_state),
@@ -121,19 +124,19 @@ class ProbabilisticPCA(LatentGaussian):
 
     @property
     def components_(self) -> Any:
-        """(k, d) principal axes, one a row; zeros where a dimension has no more variance than the noise."""
+        """Return the principal axes (k, d), one per row; zeros for a dimension with no more variance than the noise."""
         W = self.model_.loadings
         length = np.linalg.norm(W, axis=0)
         return self._like((W / np.where(length > 0.0, length, 1.0)).T)
 
     @property
     def explained_variance_(self) -> Any:
-        """(k,) variances along the principal axes, with divisor n: |w|² + sigma²."""
+        """Return the variances (k,) along the principal axes, with divisor n: |w|² + sigma²."""
         return self._like(self._variances)
 
     @property
     def explained_variance_ratio_(self) -> Any:
-        """(k,) shares of the trace of the model's covariance."""
+        """Return the shares (k,) of the trace of the model's covariance."""
         model = self.model_
         total = float(np.sum(model.loadings**2)) + model.mean.size * float(model.noise)
         return self._like(self._variances / total)

@@ -1,6 +1,6 @@
 """Probabilistic PCA by maximum likelihood: in closed form, by EM over any source, and with missing entries.
 
-Covariances here have the divisor Σw of maximum likelihood, not the Σw − 1 of `fitting.pca`.
+Covariances here have the divisor Σw of maximum likelihood, not the Σw − 1 of `pca.fit`.
 """
 
 from __future__ import annotations
@@ -12,45 +12,49 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eigenlens.arrays import Array, dense
+from eigenlens.arrays import Array
 from eigenlens.data.memory import ArraySource, MappedSource
 from eigenlens.data.source import Progress, Source
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.errors import DataError, OptionError
-from eigenlens.latent.ppca.em import iterate, products_and_rest
+from eigenlens.latent.ppca.em import products_and_rest, run_ppca_em
 from eigenlens.linalg.covariance import MAX_LAPACK_SIZE
 from eigenlens.linalg.operators import CentredRows
 from eigenlens.linalg.solve import LOST_DIGITS
-from eigenlens.missing.fit import MissingFit, fit_best, random_starts
-from eigenlens.missing.result import LatentFit, canonical, constant_columns, explained_by_gaps
+from eigenlens.missing.fit import MissingFit, fit_incomplete_rows, random_starts
+from eigenlens.missing.result import (
+    LatentFit,
+    constant_column_indices,
+    fill_with_mean,
+    missing_or_reraise,
+    needs_complete_rows,
+    principal_form,
+)
 from eigenlens.pca.fit import PCAFit, principal_components, weighted_row_count
 from eigenlens.stats.moments import ColumnMoments
 
-__all__ = ["SOLVERS", "fit_each_ppca", "fit_ppca", "observed_start"]
+__all__ = ["PPCA_SOLVERS", "fit_each_ppca", "fit_ppca", "mean_filled_start"]
 
-ROUNDING = 8.0
-"""Residuals that are no more than this many units in the last place of the rows are their rounding, not noise."""
+ROUNDING_UNITS = 8.0
+"""Residuals of no more than this many units in the last place of the rows are their rounding, not noise."""
 
-TOLD = 1e-4
-"""The least share of the trace that may be left over as a difference: it has twelve digits then."""
+MIN_TRACE_SHARE = 1e-4
+"""The smallest share of the trace whose rest may be computed as a difference: it has twelve digits then."""
 
-NO_NOISE = 5e-12
-"""With gaps a noise variance below this share of the mean variance is as good as at its floor, 1e-12 of it."""
+NO_NOISE_SHARE = 5e-12
+"""With missing values, noise below this share of the mean variance is as good as at its floor, 1e-12 of it."""
 
 HIGHER_FLOORS = (1e-8, 1e-10)
-"""What the likelihood is worth with these floors under the noise tells whether there is any, and whether it is bounded.
-"""
+"""The likelihoods with these floors under the noise show whether there is any noise, and whether they are bounded."""
 
-FLAT = 1e-6
-"""A log-likelihood a row that is not worth speaking of."""
+NEGLIGIBLE_GAIN = 1e-6
+"""A gain of log-likelihood per row that does not matter."""
 
-DENSE_ENTRIES = 1 << 27
-"""The most entries of rows that are made dense at once (1 GiB)."""
+MAX_ENTRIES_AT_ONCE = 1 << 27
+"""The largest number of entries of rows that are made dense at once (1 GiB)."""
 
-LOOKED_AT = 64
-"""So many rows of an array are looked at for gaps before it is taken for complete."""
-
-NEEDS_COMPLETE = "solver='closed-form' needs complete rows, but X has missing entries (NaN); use solver='auto' or 'em'."
+N_ROWS_INSPECTED = 64
+"""So many rows of an array are searched for missing values before it is taken to be complete."""
 
 
 @dataclass(frozen=True)
@@ -67,20 +71,20 @@ class _Options:
 
 
 def fit_ppca(source: Source, k: int, *, solver: str = "auto", **options: Any) -> LatentFit:
-    """x = W z + mu + e with e ~ N(0, sigma² I) and k latent dimensions, by maximum likelihood.
+    """Fit x = W z + mu + e with e ~ N(0, sigma² I) and k latent dimensions by maximum likelihood.
 
     | solver      | complete rows                                 | rows with NaN                     |
     |-------------|-----------------------------------------------|-----------------------------------|
     | auto        | closed-form                                   | em                                |
-    | closed-form | W = U (L − sigma² I)^½, from one spectrum     | refused                           |
-    | em          | expectation-maximisation, a pass a step       | that of the observed entries      |
+    | closed-form | W = U (L − sigma² I)^½, from one spectrum     | an error                          |
+    | em          | expectation-maximisation, one pass per step   | that of the observed entries      |
 
     U and L are the leading eigenvectors and eigenvalues of the covariance S, and sigma² is the mean of the other d − k
-    eigenvalues, by the trace (Tipping and Bishop 1999, eq. 7 and 8). That there is NaN is found by the first pass of
-    the closed form, so complete rows are never searched for it.
+    eigenvalues, by the trace (Tipping and Bishop 1999, eq. 7 and 8). NaN shows in the first pass of the closed form, so
+    complete rows are never searched for it.
 
-    Options: tol, the log-likelihood an entry that EM may be short of its limit; max_iter; rng; progress; thorough,
-    whether with NaN more starts than one are made, for there can be several maxima.
+    Options: tol, the log-likelihood per entry that EM may fall short of its limit; max_iter; rng; progress; thorough,
+    whether several starts are made with NaN, since there can be several maxima.
 
     >>> from eigenlens.data.memory import ArraySource
     >>> X = np.array([[2.0, 0.0, 0.0], [-2.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
@@ -88,13 +92,13 @@ def fit_ppca(source: Source, k: int, *, solver: str = "auto", **options: Any) ->
     >>> fit.model.noise, fit.model.loadings.ravel(), fit.solver
     (0.1875, array([1.346, 0.   , 0.   ]), 'closed-form')
     """
-    return SOLVERS[solver](source, k, _Options(**options))
+    return PPCA_SOLVERS[solver](source, k, _Options(**options))
 
 
 def fit_each_ppca(
     source: Source, counts: Sequence[int], *, solver: str = "auto", **options: Any
 ) -> Iterator[LatentFit]:
-    """The fits for ascending numbers of latent dimensions, each made when it is asked for.
+    """Yield the fits for increasing numbers of latent dimensions, each made on request.
 
     In closed form one spectrum serves all. It ends early where more dimensions would leave no noise.
     """
@@ -104,10 +108,10 @@ def fit_each_ppca(
         try:
             spectrum = _spectrum(source, counts[-1], checked)
         except DataError as error:
-            source, gaps = explained_by_gaps(source, error)
-            if gaps is not None and solver == "closed-form":
-                raise DataError(NEEDS_COMPLETE) from None
-            spectrum = _spectrum(source, counts[-1], checked) if gaps is None else None
+            source, observed = missing_or_reraise(source, error)
+            if observed is not None and solver == "closed-form":
+                raise needs_complete_rows(solver) from None
+            spectrum = _spectrum(source, counts[-1], checked) if observed is None else None
     for i, k in enumerate(counts):
         try:
             yield fit_ppca(source, k, solver="em", **options) if spectrum is None else _from_spectrum(spectrum, k)
@@ -131,22 +135,24 @@ def _closed_form(source: Source, k: int, options: _Options) -> LatentFit:
     try:
         leading = _spectrum(source, k, options)
     except DataError as error:
-        source, gaps = explained_by_gaps(source, error)
-        if gaps is not None:
-            raise DataError(NEEDS_COMPLETE) from None
+        source, observed = missing_or_reraise(source, error)
+        if observed is not None:
+            raise needs_complete_rows("closed-form") from None
         leading = _spectrum(source, k, options)
     return replace(_from_spectrum(leading, k), reason="asked for")
 
 
 def _spectrum(source: Source, k: int, options: _Options) -> _Leading:
-    """The k leading eigenpairs; where the trace cannot tell what is left of it, the rows are asked."""
+    """Return the k leading eigenpairs and the rest of the trace.
+
+    Where the rest is a small difference of large numbers, it is computed by another pass over the rows.
+    """
     rows = CentredRows(source, progress=options.progress)
     found = principal_components(rows, k, "auto", 1e-9, options.generator)
     total = found.model.total
-    if len(constant_columns(found.model.mean, found.model.column_variances)) == rows.size:
-        raise DataError("X has no variance: every column is constant, so there is nothing to model.")
+    _constant_columns(found.model.mean, found.model.column_variances)
     rest = total - float(found.model.variances.sum())
-    if rest > max(TOLD, LOST_DIGITS[rows.single_products]) * total:
+    if rest > max(MIN_TRACE_SHARE, LOST_DIGITS[rows.single_products]) * total:
         return _Leading(found, rest)
     if found.spectrum.outcome.solver != "svd" and _is_small(rows):
         found = principal_components(rows, k, "svd", 1e-9, options.generator)
@@ -154,13 +160,13 @@ def _spectrum(source: Source, k: int, options: _Options) -> _Leading:
 
 
 def _is_small(rows: CentredRows) -> bool:
-    """Whether "svd" may be asked: from a d×d triangle, or from all rows at once where they are fewer."""
+    """Return whether "svd" is affordable: from a d×d triangle, or from all rows at once where they are fewer."""
     n, d = rows.n_rows, rows.size
-    return min(n, d) <= MAX_LAPACK_SIZE and (n >= d or n * d <= DENSE_ENTRIES)
+    return min(n, d) <= MAX_LAPACK_SIZE and (n >= d or n * d <= MAX_ENTRIES_AT_ONCE)
 
 
 def _from_spectrum(leading: _Leading, k: int) -> LatentFit:
-    """The maximum from the k leading of the eigenvalues found, and what is left of the trace."""
+    """Return the maximum from the k leading eigenvalues and the rest of the trace."""
     found, pca = leading.found, leading.found.model
     n, d, shrink = pca.weight, pca.mean.size, (pca.weight - 1.0) / pca.weight
     values = pca.variances[:k] * shrink
@@ -173,30 +179,35 @@ def _from_spectrum(leading: _Leading, k: int) -> LatentFit:
     return LatentFit(
         LinearGaussian(pca.mean, W, noise), loglik, (loglik,), 1, True, 0.0, n, found.rows.n_rows, found.moments,
         "X has no missing entries", "closed-form", passes=found.rows.passes,
-        constant=constant_columns(pca.mean, pca.column_variances),
+        constant=_constant_columns(pca.mean, pca.column_variances),
     )  # fmt: skip
 
 
 def _require_noise(rest: float, values: Array, V: Array, rows: CentredRows) -> None:
-    """Refuse rows that lie in the space of the orthonormal V (d, k), but for rounding: their density is infinite.
+    """Raise an error for rows that lie in the space of the orthonormal V (d, k), but for rounding.
+
+    Their density would be infinite.
 
     An entry x is stored to within eps |x|. Beyond V that amounts to a variance of eps² Σ_j (1 − Σ_l V_jl²) E x_j², with
     the eps of the rows, and computing the residuals in float64 adds eps² Σ_j E x_j².
     """
     square = rows.columns.mean**2 + rows.variances
     outside = np.maximum(1.0 - np.einsum("jl,jl->j", V, V), 0.0)
-    stored, computed = (ROUNDING * float(np.finfo(dtype).eps) for dtype in (rows.source.dtype, np.float64))
-    least = stored**2 * float(square @ outside) + computed**2 * float(square.sum())
-    if rest > least and values[-1] > 0.0:
+    stored, computed = (ROUNDING_UNITS * float(np.finfo(dtype).eps) for dtype in (rows.source.dtype, np.float64))
+    rounding = stored**2 * float(square @ outside) + computed**2 * float(square.sum())
+    if rest > rounding and values[-1] > 0.0:
         return
     rank = int(np.count_nonzero(values > stored**2 * float(square.sum())))
     raise OptionError(
-        f"n_components={values.size} keeps all the variance: the rows (n_samples={rows.n_rows}) fill only {rank} of "
-        f"{rows.size} dimensions, so the noise variance would be 0 and the likelihood has no maximum; {_fewer(rank)}."
+        f"keeps all the variance: the rows (n_samples={rows.n_rows}) fill only {rank} of {rows.size} dimensions, so "
+        "the noise variance would be 0 and the likelihood has no maximum",
+        argument="n_components",
+        value=values.size,
+        fix=_advise_fewer(rank),
     )
 
 
-def _fewer(rank: int) -> str:
+def _advise_fewer(rank: int) -> str:
     return f"choose n_components below {rank}" if rank > 1 else "more rows or other columns are needed"
 
 
@@ -207,37 +218,45 @@ def _em(source: Source, k: int, options: _Options) -> LatentFit:
     try:
         return _complete_em(source, k, options)
     except DataError as error:
-        source, gaps = explained_by_gaps(source, error)
-    if gaps is None:
+        source, observed = missing_or_reraise(source, error)
+    if observed is None:
         return _complete_em(source, k, options)
-    return replace(_observed_em(source, k, gaps, options), reason="asked for")
+    return replace(_observed_em(source, k, observed, options), reason="asked for")
 
 
 def _complete_em(source: Source, k: int, options: _Options) -> LatentFit:
     rows = CentredRows(source, progress=options.progress)
     mean, n, d = rows.columns.mean, rows.columns.weight, rows.size
     _require_rows(k, rows.n_rows)
-    constant = constant_columns(mean, rows.variances)
-    if len(constant) == d:
-        raise DataError("X has no variance: every column is constant, so there is nothing to model.")
-    found = iterate(rows, k, options.tol, options.max_iter, options.generator, options.progress)
-    model = canonical(LinearGaussian(mean, found.loadings, found.noise))
+    constant = _constant_columns(mean, rows.variances)
+    found = run_ppca_em(rows, k, options.tol, options.max_iter, options.generator, options.progress)
+    model = principal_form(LinearGaussian(mean, found.loadings, found.noise))
     lengths = np.linalg.norm(model.loadings, axis=0)
     axes = model.loadings / np.where(lengths > 0.0, lengths, 1.0)
     _require_noise(found.noise * (d - k), lengths**2 + found.noise, axes, rows)
     return LatentFit(
-        model, found.path[-1], found.path, len(found.path), found.converged, found.gap / (n * d), n, rows.n_rows, None,
-        "asked for", "em", found.ended == "interrupted", rows.passes, constant, found.ended,
+        model, found.path[-1], found.path, len(found.path), found.converged, found.remaining_gain / (n * d), n,
+        rows.n_rows, None, "asked for", "em", found.ended == "interrupted", rows.passes, constant, found.ended,
     )  # fmt: skip
+
+
+def _constant_columns(mean: Array, variance: Array) -> tuple[int, ...]:
+    """Return the indices of the constant columns, of which at least one must vary."""
+    constant = constant_column_indices(mean, variance)
+    if len(constant) == variance.size:
+        raise DataError("X has no variance: every column is constant, so there is nothing to model")
+    return constant
 
 
 def _require_rows(k: int, n: int) -> None:
     if n < 3:
-        raise DataError(f"n_samples={n}: at least 3 rows are needed, or nothing is left for the noise.")
+        raise DataError(f"n_samples={n}: at least 3 rows are needed, or nothing is left for the noise")
     if k > n - 2:
         raise OptionError(
-            f"n_components={k} must be at most {n - 2}, two less than the number of rows (n_samples={n}): with more, "
-            "nothing is left for the noise."
+            f"must be at most {n - 2}, two less than the number of rows (n_samples={n}): with more, nothing is left "
+            "for the noise",
+            argument="n_components",
+            value=k,
         )
 
 
@@ -246,97 +265,95 @@ def _require_rows(k: int, n: int) -> None:
 
 def _auto(source: Source, k: int, options: _Options) -> LatentFit:
     try:
-        if _shows_gaps(source):
-            raise DataError(NEEDS_COMPLETE)
+        if _is_plainly_incomplete(source):
+            raise needs_complete_rows("closed-form")
         return _from_spectrum(_spectrum(source, k, options), k)
     except DataError as error:
-        source, gaps = explained_by_gaps(source, error)
-    if gaps is None:
+        source, observed = missing_or_reraise(source, error)
+    if observed is None:
         return _from_spectrum(_spectrum(source, k, options), k)
-    return _observed_em(source, k, gaps, options)
+    return _observed_em(source, k, observed, options)
 
 
-def _shows_gaps(source: Source) -> bool:
-    """Whether some rows of an array have gaps already: then its closed form need not be tried."""
+def _is_plainly_incomplete(source: Source) -> bool:
+    """Return whether some of the rows of an array have missing values: then the closed form need not be tried."""
     if not isinstance(source, ArraySource) or source.array.dtype.kind != "f":
         return False
-    return bool(np.isnan(source.array[:: max(1, len(source.array) // LOOKED_AT)]).any())
+    return bool(np.isnan(source.array[:: max(1, len(source.array) // N_ROWS_INSPECTED)]).any())
 
 
 def _observed_em(source: Source, k: int, observed: ColumnMoments, options: _Options) -> LatentFit:
-    """Maximum likelihood of the observed entries, from the principal components of rows filled with means."""
+    """Maximise the likelihood of the observed entries, from the principal components of rows filled with means."""
     _require_rows(k, weighted_row_count(source))
     variances = observed.square / observed.weight
-    constant = constant_columns(observed.mean, variances)
-    if len(constant) == variances.size:
-        raise DataError("X has no variance: every column is constant, so there is nothing to model.")
+    constant = _constant_columns(observed.mean, variances)
     more = random_starts(observed, k) if options.thorough else []
-    found = fit_best(
-        source, [observed_start(source, k, observed.mean, options.generator), *more], tol=options.tol,
+    found = fit_incomplete_rows(
+        source, [mean_filled_start(source, k, observed.mean, options.generator), *more], tol=options.tol,
         max_iter=options.max_iter, observed=observed, progress=options.progress,
     )  # fmt: skip
     return LatentFit(
-        canonical(found.model), found.path[-1], found.path, len(found.path), found.converged, found.gap, found.weight,
-        found.rows, None, "X has missing entries", "em", found.interrupted, found.passes + 4, constant, found.ended,
-        floored=not _require_some_noise(found, source, observed),
+        principal_form(found.model), found.path[-1], found.path, len(found.path), found.converged,
+        found.remaining_gain, found.weight, found.rows, None, "X has missing entries", "em", found.interrupted,
+        found.passes + 4, constant, found.ended, floored=not _has_noise(found, source, observed),
     )  # fmt: skip
 
 
-def _require_some_noise(found: MissingFit, source: Source, observed: ColumnMoments) -> bool:
-    """Whether there is noise above its floor. Where there is none the likelihood must have a bound, or is refused."""
+def _has_noise(found: MissingFit, source: Source, observed: ColumnMoments) -> bool:
+    """Return whether there is noise above its floor; if not, raise an error unless the likelihood is bounded."""
     model, variance = found.model, float((observed.square / observed.weight).mean())
     if model.noise > HIGHER_FLOORS[0] * variance or found.interrupted:
         return True
-    before, last = _rises(found, source, observed, variance)
-    if before + last <= FLAT * found.weight:
+    before, last = _gains_of_lower_floors(found, source, observed, variance)
+    if before + last <= NEGLIGIBLE_GAIN * found.weight:
         return False
-    if model.noise > NO_NOISE * variance:
+    if model.noise > NO_NOISE_SHARE * variance:
         return True
-    if last <= max(before / 3.0, FLAT * found.weight):
+    if last <= max(before / 3.0, NEGLIGIBLE_GAIN * found.weight):
         return False
     values = (model.loadings**2).sum(axis=0)
-    rank, (d, k) = int(np.count_nonzero(values > NO_NOISE * variance)), model.loadings.shape
+    rank, (d, k) = int(np.count_nonzero(values > NO_NOISE_SHARE * variance)), model.loadings.shape
     raise OptionError(
-        f"n_components={k} keeps all the variance: what is observed of the rows (n_samples={found.rows}) fills only "
-        f"{rank} of {d} dimensions, so the noise variance, {float(model.noise) / variance:.1e} of the mean variance, "
-        f"cannot be told from 0 (the bound is {NO_NOISE:g}), where the likelihood has no maximum; {_fewer(rank)}, or "
-        "divide columns of very different sizes by their standard deviations."
+        f"keeps all the variance: the observed entries of the rows (n_samples={found.rows}) fill only {rank} of {d} "
+        f"dimensions, so the noise variance, {float(model.noise) / variance:.1e} of the mean variance, cannot be "
+        f"distinguished from 0 (the bound is {NO_NOISE_SHARE:g}), where the likelihood has no maximum",
+        argument="n_components",
+        value=k,
+        fix=f"{_advise_fewer(rank)}, or divide columns of very different sizes by their standard deviations",
     )
 
 
-def _rises(found: MissingFit, source: Source, observed: ColumnMoments, variance: float) -> tuple[float, float]:
-    """What the log-likelihood gains as the floor under the noise falls, from one to the next, and to its own.
+def _gains_of_lower_floors(
+    found: MissingFit, source: Source, observed: ColumnMoments, variance: float
+) -> tuple[float, float]:
+    """Return the gains of log-likelihood as the floor under the noise falls, from one to the next, and to its own.
 
-    Without a bound it rises by as much each time that the floor is divided by 100. With one the rises shrink as the
-    floor does, for then no row is fitted without error, and what is lost is of the size of the floor.
+    An unbounded likelihood gains the same each time that the floor is divided by 100. A bounded one gains less and
+    less, in proportion to the floor, since no row is then fitted without error.
     """
     model, values = found.model, list[float]()
     for floor in HIGHER_FLOORS:
         start = LinearGaussian(model.mean, model.loadings, max(float(model.noise), floor * variance))
-        values.append(fit_best(source, [start], floor=floor, observed=observed).path[-1])
+        values.append(fit_incomplete_rows(source, [start], floor=floor, observed=observed).path[-1])
     before, last = np.diff([*values, found.path[-1]])
     return float(before), float(last)
 
 
-def observed_start(source: Source, k: int, mean: Array, rng: np.random.Generator) -> LinearGaussian:
-    """Where EM starts: the probabilistic PCA of the rows with their gaps filled by `mean` (d,)."""
-    filled: Source = MappedSource(source, partial(_fill, mean=mean))
+def mean_filled_start(source: Source, k: int, mean: Array, rng: np.random.Generator) -> LinearGaussian:
+    """Return the model that EM starts from: the probabilistic PCA of rows with missing values replaced by `mean`."""
+    filled: Source = MappedSource(source, partial(fill_with_mean, mean=mean))
     n, d = source.n_rows, source.n_features
-    if source.in_memory and n is not None and 2 * n <= d and n * d <= DENSE_ENTRIES:  # half of a d×d matrix at most
+    if (
+        source.in_memory and n is not None and 2 * n <= d and n * d <= MAX_ENTRIES_AT_ONCE
+    ):  # half of a d×d matrix at most
         filled = ArraySource(np.concatenate(list(filled.rows()))).weighted(source.weight)
     first = principal_components(CentredRows(filled), k, "auto", 1e-9, rng).model.gaussian(floor=1e-6)
     return LinearGaussian(first.mean, first.loadings, float(np.mean(first.noise)))
 
 
-def _fill(rows: Any, mean: Array) -> Array:
-    values = np.array(dense(rows))
-    np.copyto(values, mean, where=np.isnan(values))
-    return values
-
-
-SOLVERS: dict[str, Callable[[Source, int, _Options], LatentFit]] = {
+PPCA_SOLVERS: dict[str, Callable[[Source, int, _Options], LatentFit]] = {
     "auto": _auto,
     "closed-form": _closed_form,
     "em": _em,
 }
-"""How probabilistic PCA is fitted, by name."""
+"""Solvers of probabilistic PCA, by name."""

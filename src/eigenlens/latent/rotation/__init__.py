@@ -1,13 +1,13 @@
-"""Rotations of loadings toward simple structure: orthogonal by orthomax, oblique by promax and direct oblimin.
+"""Rotations of loadings towards simple structure: orthogonal by orthomax, oblique by promax and direct oblimin.
 
 x = L z + e and x = (L T⁻ᵀ)(Tᵀ z) + e are one model. A rotation finds the T for which the rotated loadings Λ = L T⁻ᵀ are
 easiest to read; the rotated factors Tᵀ z have the correlations Φ = Tᵀ T, and Λ Φ Λᵀ = L Lᵀ. T is orthogonal and Φ = I
 for varimax, quartimax and equamax.
 
-All rotations end alike: factors are ordered by their sums of squared loadings, largest first, and signed by
+All rotations end in the same way: factors are ordered by their sums of squared loadings, largest first, and signed by
 `linalg.spectrum.orient` (the loading of largest modulus is positive), as components are everywhere in this package; R
-makes the sum of a column positive, which is the other way round for a few. Where L has a lower rank than columns, the
-rotation stays inside its row space, and the factors left over have loadings of 0.
+makes the sum of a column positive, which gives a few factors the opposite sign. Where L has a lower rank than columns,
+the rotation stays inside its row space, and the remaining factors have loadings of 0.
 """
 
 from __future__ import annotations
@@ -26,51 +26,57 @@ from eigenlens.latent.rotation.orthogonal import equamax, orthomax, quartimax, v
 
 __all__ = ["ROTATIONS", "Rotation", "equamax", "oblimin", "orthomax", "promax", "quartimax", "rotate", "varimax"]
 
-ROTATIONS: dict[str, Callable[..., Rotation]] = {
+ROTATIONS: dict[str, Callable[..., Any]] = {
     "varimax": varimax,
     "quartimax": quartimax,
     "equamax": equamax,
     "promax": promax,
     "oblimin": oblimin,
 }
-"""Rotations by name; each takes loadings (d, k) and options, and returns a `Rotation`."""
+"""Rotations by name: each takes loadings (d, k) and its own options, and returns a `Rotation` or its matrix T (k, k).
+
+`FactorAnalysis(rotation=name)`, error texts and the checks of names read this dictionary.
+"""
 
 
 def rotate(L: Array, rotation: str | Callable[..., Any], *, scale: Array | None = None, **options: Any) -> Rotation:
-    """L (d, k) rotated by name, or by the user's own function of L, which gives a `Rotation` or the matrix T (k, k).
+    """Rotate L (d, k) by name, or by the user's own function of L, which returns a `Rotation` or the matrix T (k, k).
 
     With `scale` (d,), the standard deviations of the variables, T is found from L / scale, the loadings of
-    correlations: criteria compare variables with each other, so that T would depend on their units otherwise.
+    correlations: criteria compare variables with each other, so T would otherwise depend on their units.
 
     >>> rotate(np.array([[0.6, 0.8]]), lambda L: np.eye(2)[:, ::-1]).loadings
     array([[0.8, 0.6]])
     """
     A = np.array(L, dtype=np.float64) if scale is None else L / np.asarray(scale)[:, None]
-    found = _found(A, rotation, options)
+    found = _run_rotation(A, rotation, options)
     if scale is None:
         return found
-    outcome = {name: getattr(found, name) for name in ("converged", "criterion", "iterations", "gap")}
+    outcome = {name: getattr(found, name) for name in ("converged", "criterion", "iterations", "residual")}
     return replace(Rotation.by(L, found.matrix), **outcome)
 
 
-def _found(A: Array, rotation: str | Callable[..., Any], options: dict[str, Any]) -> Rotation:
-    if isinstance(rotation, str):
-        return ROTATIONS[rotation](A, **options)
-    found = rotation(A, **options)
-    return found if isinstance(found, Rotation) else Rotation.by(A, _checked_matrix(rotation, found, A.shape[1]))
+def _run_rotation(A: Array, rotation: str | Callable[..., Any], options: dict[str, Any]) -> Rotation:
+    found = (ROTATIONS[rotation] if isinstance(rotation, str) else rotation)(A, **options)
+    return found if isinstance(found, Rotation) else Rotation.by(A, _check_matrix(rotation, found, A.shape[1]))
 
 
-def _checked_matrix(rotation: Any, found: Any, k: int) -> Array:
+def _check_matrix(rotation: Any, found: Any, k: int) -> Array:
     T = np.array(found, dtype=np.float64)
-    name = getattr(rotation, "__name__", repr(rotation))
+    name = getattr(rotation, "__name__", str(rotation))
     if T.shape != (k, k):
         raise OptionError(
-            f"rotation={name} gave an array of shape {T.shape}; give a Rotation or T of shape ({k}, {k})."
+            f"returned an array of shape {T.shape}",
+            argument="rotation",
+            value=name,
+            fix=f"return a Rotation, or T of shape ({k}, {k})",
         )
     lengths = np.linalg.norm(T, axis=0)
     if not np.all(np.abs(lengths - 1.0) < 1e-6) or np.linalg.cond(T) > 1e12:
         raise OptionError(
-            f"rotation={name} gave a matrix that is singular or has columns of length {lengths.round(6).tolist()}; "
-            "their lengths must be 1, so that the rotated factors have unit variance."
+            f"returned a matrix that is singular or has columns of length {lengths.round(6).tolist()}",
+            argument="rotation",
+            value=name,
+            fix="its columns must have length 1, so that the rotated factors have unit variance",
         )
     return T

@@ -1,4 +1,4 @@
-"""What all rotations share: the value they give, the search within the rank of loadings, the order and the signs."""
+"""The result of a rotation, and the parts that all rotations share: search within the rank, order and signs."""
 
 from __future__ import annotations
 
@@ -12,23 +12,31 @@ from scipy.linalg import block_diag
 from eigenlens.arrays import Array, read_only
 from eigenlens.linalg.spectrum import orient
 
-__all__ = ["Found", "Rotation", "best", "starts", "unit_columns", "unit_rows", "within_rank"]
+__all__ = [
+    "Rotation",
+    "RotationSearch",
+    "best_search",
+    "rotate_within_rank",
+    "rotation_starts",
+    "unit_columns",
+    "unit_rows",
+]
 
-RANK = 1e-10
+MIN_SINGULAR_SHARE = 1e-10
 """Singular values of L below this share of the largest count as zero."""
 
 
 @dataclass(frozen=True, eq=False)
 class Rotation:
-    """Rotated loadings, and how they came about.
+    """Rotated loadings, with the matrix that rotates them and the outcome of the search for it.
 
     Attributes:
-        loadings: Λ = L T⁻ᵀ (d, k), the pattern. matrix: T (k, k), its columns of unit length.
+        loadings: Λ = L T⁻ᵀ (d, k), the pattern. matrix: T (k, k), with columns of unit length.
         correlations: Φ = Tᵀ T (k, k) of the rotated factors, the identity for an orthogonal rotation.
-        converged: whether the gap met the tolerance. iterations: sweeps, or steps.
+        converged: whether the residual met the tolerance. iterations: sweeps, or steps.
         criterion: its value at the loadings; maximised by the orthogonal rotations (for promax, of the varimax that it
             starts from), minimised by oblimin.
-        gap: what is left of its gradient, over Σ h⁴ with h the lengths of the rows that were rotated.
+        residual: the size of its gradient, over Σ h⁴ with h the lengths of the rotated rows.
     """
 
     loadings: Array
@@ -37,14 +45,14 @@ class Rotation:
     converged: bool = True
     criterion: float = float("nan")
     iterations: int = 0
-    gap: float = 0.0
+    residual: float = 0.0
 
     def __post_init__(self) -> None:
         read_only(self, "loadings", "matrix", "correlations")
 
     @classmethod
     def by(cls, L: Array, T: Array) -> Rotation:
-        """The rotation of L (d, k) by a given T (k, k) with columns of unit length.
+        """Rotate L (d, k) by a given T (k, k) with columns of unit length.
 
         >>> Rotation.by(np.array([[1.0, 1.0]]), np.array([[0.6, 0.8], [-0.8, 0.6]])).loadings
         array([[-0.2,  1.4]])
@@ -55,56 +63,56 @@ class Rotation:
 
     @property
     def structure(self) -> Array:
-        """Λ Φ (d, k): covariances of the variables with the rotated factors."""
+        """Return Λ Φ (d, k), the covariances of the variables with the rotated factors."""
         return np.asarray(self.loadings @ self.correlations)
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
-    """Where a search ended; `value` is what it made small."""
+class RotationSearch:
+    """The end of a search for T (k, k); `value` is the quantity that was minimised."""
 
     T: Array
     value: float
     iterations: int
-    gap: float
+    residual: float
     converged: bool
 
 
-def within_rank(L: Array, search: Callable[[Array], Found]) -> Rotation:
-    """The rotation that `search` finds for the columns of L V that are not zero, V from the SVD of L."""
+def rotate_within_rank(L: Array, search: Callable[[Array], RotationSearch]) -> Rotation:
+    """Rotate L by the T that `search` finds for the columns of L V that are not zero, V from the SVD of L."""
     L = np.asarray(L, dtype=np.float64)
     k = L.shape[1]
     values, Vt = np.linalg.svd(np.linalg.qr(L, mode="r"))[1:]
-    r = int(np.sum(values > RANK * values.max(initial=0.0)))
+    r = int(np.sum(values > MIN_SINGULAR_SHARE * values.max(initial=0.0)))
     V = np.eye(k) if r == k else Vt.T
-    found = search(L @ V[:, :r]) if r > 1 else Found(np.eye(r), float("nan"), 0, 0.0, True)
-    T = _settled(L, V @ block_diag(found.T, np.eye(k - r)))
+    found = search(L @ V[:, :r]) if r > 1 else RotationSearch(np.eye(r), float("nan"), 0, 0.0, True)
+    T = _order_and_sign(L, V @ block_diag(found.T, np.eye(k - r)))
     outcome: dict[str, Any] = {"converged": found.converged, "criterion": found.value, "iterations": found.iterations}
-    return replace(Rotation.by(L, T), **outcome, gap=found.gap)
+    return replace(Rotation.by(L, T), **outcome, residual=found.residual)
 
 
-def _settled(L: Array, T: Array) -> Array:
-    """T with its columns in the order and with the signs that all rotations end with."""
+def _order_and_sign(L: Array, T: Array) -> Array:
+    """Return T with its columns in the order and with the signs that all rotations end with."""
     loadings = np.linalg.solve(T, L.T).T
     order = np.argsort(-np.sum(loadings**2, axis=0), kind="stable")
-    kept = loadings[:, order]
-    signs = np.where(np.einsum("ij,ij->j", kept, orient(kept)) < 0.0, -1.0, 1.0)
+    ordered = loadings[:, order]
+    signs = np.where(np.einsum("ij,ij->j", ordered, orient(ordered)) < 0.0, -1.0, 1.0)
     return np.asarray(T[:, order] * signs)
 
 
 def unit_rows(A: Array) -> Array:
-    """Rows of unit length (Kaiser's normalisation); rows of zeros stay."""
+    """Return A with rows of unit length (Kaiser's normalisation); rows of zeros stay unchanged."""
     length = np.linalg.norm(A, axis=1, keepdims=True)
     return np.asarray(A / np.where(length > 0.0, length, 1.0))
 
 
 def unit_columns(T: Array) -> Array:
-    """Columns of unit length."""
+    """Return T with columns of unit length."""
     return np.asarray(T / np.linalg.norm(T, axis=0))
 
 
-def starts(k: int, n_starts: int, rng: np.random.Generator | None) -> Iterator[Array]:
-    """The identity, then random rotations (Haar measure)."""
+def rotation_starts(k: int, n_starts: int, rng: np.random.Generator | None) -> Iterator[Array]:
+    """Yield the identity, then random rotations (Haar measure)."""
     yield np.eye(k)
     rng = np.random.default_rng(0) if rng is None else rng
     for _ in range(n_starts - 1):
@@ -112,10 +120,10 @@ def starts(k: int, n_starts: int, rng: np.random.Generator | None) -> Iterator[A
         yield Q * np.sign(np.diag(R))
 
 
-def best(found: Iterator[Found]) -> Found:
-    """The lowest value; one must be lower by more than rounding to replace an earlier one."""
-    lowest = next(found)
-    for other in found:
+def best_search(searches: Iterator[RotationSearch]) -> RotationSearch:
+    """Return the search of lowest value; it must be lower by more than rounding to replace an earlier one."""
+    lowest = next(searches)
+    for other in searches:
         if other.value < lowest.value - 1e-10 * abs(lowest.value):
             lowest = other
     return lowest

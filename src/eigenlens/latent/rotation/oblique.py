@@ -1,4 +1,4 @@
-"""Oblique rotations: promax from varimax, and direct oblimin."""
+"""Oblique rotations, which let factors correlate: promax, from varimax, and direct oblimin."""
 
 from __future__ import annotations
 
@@ -7,14 +7,22 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.latent.rotation.base import Found, Rotation, best, starts, unit_columns, unit_rows, within_rank
+from eigenlens.latent.rotation.base import (
+    Rotation,
+    RotationSearch,
+    best_search,
+    rotate_within_rank,
+    rotation_starts,
+    unit_columns,
+    unit_rows,
+)
 from eigenlens.latent.rotation.orthogonal import varimax
 
 __all__ = ["oblimin", "promax"]
 
 
 def promax(L: Array, *, power: float = 4.0, **options: Any) -> Rotation:
-    """Varimax loadings B, turned by least squares toward B |B|^(power − 1), which has smaller small ones.
+    """Rotate varimax loadings B by least squares towards B |B|^(power − 1), whose small loadings are smaller.
 
     U = (BᵀB)⁻¹ Bᵀ Q with Q = B |B|^(power − 1), columns scaled so that the factors have unit variance (Hendrickson and
     White 1964, with the choices of R's `promax`); power 4 is R's. Other options are those of `varimax`, `polish` too.
@@ -24,14 +32,14 @@ def promax(L: Array, *, power: float = 4.0, **options: Any) -> Rotation:
     array([[1., 0.], [0., 1.]])
     """
 
-    def search(A: Array) -> Found:
-        straight = varimax(A, **options)
-        B = straight.loadings
+    def search(A: Array) -> RotationSearch:
+        first = varimax(A, **options)
+        B = first.loadings
         U = np.linalg.lstsq(B, B * np.abs(B) ** (power - 1.0), rcond=None)[0]
-        T = straight.matrix @ unit_columns(np.linalg.inv(U).T)
-        return Found(T, straight.criterion, straight.iterations, straight.gap, straight.converged)
+        T = first.matrix @ unit_columns(np.linalg.inv(U).T)
+        return RotationSearch(T, first.criterion, first.iterations, first.residual, first.converged)
 
-    return within_rank(L, search)
+    return rotate_within_rank(L, search)
 
 
 def oblimin(
@@ -44,16 +52,16 @@ def oblimin(
     tol: float = 1e-10,
     max_iter: int = 10_000,
 ) -> Rotation:
-    """Direct oblimin (Jennrich and Sampson 1966): the oblique T that minimises, with Λ = L T⁻ᵀ,
+    """Rotate by direct oblimin (Jennrich and Sampson 1966): the oblique T that minimises, with Λ = L T⁻ᵀ,
 
     f = ¼ Σ_{j≠l} [Σ_i λ_ij² λ_il² − (gamma/d) Σ_i λ_ij² Σ_i λ_il²].
 
     gamma = 0 is quartimin, the default of GPArotation and psych, as are rows that are not normalised; SPSS normalises
     (`kaiser=True`). Above 0 factors correlate more, and f may have no minimum. The minimum is found by gradient
     projection (Jennrich 2002) with Barzilai–Borwein steps and a line search. The first start is the varimax of L, so
-    that the answer does not depend on how L was turned; the others (`n_starts`) are random.
+    that the result does not depend on how L was rotated; the others (`n_starts`) are random.
 
-    Cost: O(d k²) a step.
+    Cost: O(d k²) per step.
 
     >>> simple = np.array([[0.9, 0.0], [0.8, 0.0], [0.0, 0.7], [0.0, 0.6]])
     >>> oblique = simple @ np.linalg.cholesky(np.array([[1.0, 0.5], [0.5, 1.0]]))
@@ -62,16 +70,17 @@ def oblimin(
     (True, array([[1. , 0.5], [0.5, 1. ]]))
     """
 
-    def search(A: Array) -> Found:
+    def search(A: Array) -> RotationSearch:
         B = unit_rows(A) if kaiser else A
         first = varimax(A, polish=True).matrix
-        return best(_descend(B, first @ T, gamma, tol, max_iter) for T in starts(A.shape[1], n_starts, rng))
+        starts = rotation_starts(A.shape[1], n_starts, rng)
+        return best_search(_project_gradients(B, first @ T, gamma, tol, max_iter) for T in starts)
 
-    return within_rank(L, search)
+    return rotate_within_rank(L, search)
 
 
 def _oblimin_value(A: Array, T: Array, gamma: float) -> tuple[float, Array]:
-    """f and its gradient (k, k) in T, with Λ = A T⁻ᵀ (Jennrich 2002)."""
+    """Return f and its gradient (k, k) in T, with Λ = A T⁻ᵀ (Jennrich 2002)."""
     inverse = np.linalg.inv(T)
     B = A @ inverse.T
     squares = B * B
@@ -81,14 +90,14 @@ def _oblimin_value(A: Array, T: Array, gamma: float) -> tuple[float, Array]:
     return 0.25 * float(np.sum(squares * others)), G
 
 
-def _descend(A: Array, T: Array, gamma: float, tol: float, max_iter: int) -> Found:
-    """Gradient projection on matrices with columns of unit length, from T."""
+def _project_gradients(A: Array, T: Array, gamma: float, tol: float, max_iter: int) -> RotationSearch:
+    """Minimise by gradient projection over matrices with columns of unit length, from T."""
     scale = float(np.sum(np.sum(A * A, axis=1) ** 2)) or 1.0
     f, G = _oblimin_value(A, T, gamma)
     P, step = _tangent(G, T), 1.0 / scale
     for iteration in range(max_iter + 1):
-        gap = float(np.linalg.norm(P)) / scale
-        if gap <= tol or iteration == max_iter:
+        residual = float(np.linalg.norm(P)) / scale
+        if residual <= tol or iteration == max_iter:
             break
         before = T, P
         T, f, G = _line_search(A, T, f, P, step, gamma, scale)
@@ -96,18 +105,21 @@ def _descend(A: Array, T: Array, gamma: float, tol: float, max_iter: int) -> Fou
         moved, changed = T - before[0], P - before[1]
         curvature = abs(float(np.sum(moved * changed)))
         step = float(np.sum(moved * moved)) / curvature if curvature > 0.0 else 1.0 / scale
-    return Found(T, f, iteration, gap, gap <= tol)
+    return RotationSearch(T, f, iteration, residual, residual <= tol)
 
 
 def _tangent(G: Array, T: Array) -> Array:
-    """G without its parts along the columns of T."""
+    """Return G without its components along the columns of T."""
     return np.asarray(G - T * np.sum(T * G, axis=0))
 
 
 def _line_search(
     A: Array, T: Array, f: float, P: Array, step: float, gamma: float, scale: float
 ) -> tuple[Array, float, Array]:
-    """The first of step, step/2, … along −P, columns of unit length again, that lowers f enough (Armijo)."""
+    """Return the first of step, step/2, … along −P, columns scaled to unit length, that lowers f enough (Armijo).
+
+    T may not become singular on the way: the criterion can have its infimum there.
+    """
     slope, rounding = float(np.sum(P * P)), 1e-15 * scale
     for _ in range(60):
         tried = unit_columns(T - step * P)

@@ -1,4 +1,4 @@
-"""Orthogonal rotations: varimax, quartimax and equamax, all of one criterion (orthomax)."""
+"""Orthogonal rotations: varimax, quartimax and equamax, special cases of one criterion (orthomax)."""
 
 from __future__ import annotations
 
@@ -9,35 +9,45 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.latent.rotation.base import Found, Rotation, best, starts, unit_rows, within_rank
+from eigenlens.latent.rotation.base import (
+    Rotation,
+    RotationSearch,
+    best_search,
+    rotate_within_rank,
+    rotation_starts,
+    unit_rows,
+)
 
 __all__ = ["equamax", "orthomax", "quartimax", "varimax"]
 
-ROUGH = 1e-5
-"""Where R's `varimax` stops: the relative growth of the sum of singular values in one step."""
+R_VARIMAX_TOL = 1e-5
+"""The relative growth of the sum of singular values in one step at which R's `varimax` stops (its `eps`)."""
 
 
 def varimax(L: Array, *, polish: bool = False, **options: Any) -> Rotation:
-    """Columns whose squared loadings vary most (Kaiser 1958); see `orthomax` for the options.
+    """Rotate so that the squared loadings of each column vary most (Kaiser 1958); see `orthomax` for the options.
 
-    Stopped where R's `varimax`, and the programs that follow it, stop it, so that published loadings are met: on R's
-    own examples they are within 0.003 of those at the top of the criterion, which `polish=True` climbs to.
+    The iteration stops where R's `varimax`, and the programs that follow it, stop, so that published loadings are
+    reproduced: on R's own examples they are within 0.003 of those at the maximum, which `polish=True` goes on to.
 
     >>> simple = np.array([[0.9, 0.0], [0.8, 0.0], [0.0, 0.7], [0.0, 0.6]])
-    >>> turned = simple @ np.array([[0.6, 0.8], [-0.8, 0.6]])
-    >>> np.abs(varimax(turned, polish=True).loadings).round(6)
+    >>> mixed = simple @ np.array([[0.6, 0.8], [-0.8, 0.6]])
+    >>> np.abs(varimax(mixed, polish=True).loadings).round(6)
     array([[0.9, 0. ], [0.8, 0. ], [0. , 0.7], [0. , 0.6]])
     """
     return orthomax(L, 1.0, polish=polish, **options)
 
 
 def quartimax(L: Array, **options: Any) -> Rotation:
-    """Rows whose squared loadings vary most: often one general factor (Neuhaus and Wrigley 1954)."""
+    """Rotate so that the squared loadings of each row vary most, often to one general factor.
+
+    See Neuhaus and Wrigley (1954), and `orthomax` for the options.
+    """
     return orthomax(L, 0.0, **options)
 
 
 def equamax(L: Array, **options: Any) -> Rotation:
-    """Between varimax and equal columns, gamma = k/2 (Saunders 1962)."""
+    """Rotate by orthomax with gamma = k/2, between varimax and columns of equal size (Saunders 1962)."""
     return orthomax(L, L.shape[1] / 2.0, **options)
 
 
@@ -52,37 +62,38 @@ def orthomax(
     tol: float = 1e-12,
     max_iter: int = 1000,
 ) -> Rotation:
-    """The orthogonal T that maximises Σ_j [Σ_i b_ij⁴ − (gamma/d) (Σ_i b_ij²)²] for B = L T (Harman 1976, eq. 14.26).
+    """Rotate by the orthogonal T that maximises Σ_j [Σ_i b_ij⁴ − (gamma/d) (Σ_i b_ij²)²], B = L T.
 
-    First the iteration of R's `varimax` (polar factors of the gradient), stopped where R stops it, so that the
-    same maximum is climbed; then sweeps of plane rotations, each by its best angle in closed form (Kaiser 1959), up to
-    the top. R itself leaves loadings short of it by up to 0.003 on its own examples.
+    The criterion is that of Harman (1976, eq. 14.26). First comes the iteration of R's `varimax` (polar factors of the
+    gradient), stopped where R stops it, so that it leads to the same maximum; then sweeps of plane rotations, each by
+    its best angle in closed form (Kaiser 1959), up to the maximum. R itself stops up to 0.003 short of it, in loadings,
+    on its own examples.
 
     Args:
         L: loadings (d, k).
         kaiser: rotate rows of unit length, so that every variable counts the same; rows of zeros stay zeros.
-        polish: False returns what R's `varimax` returns; gamma above 1 is polished always.
-        n_starts: the best of this many runs, the first from L as it is and the others from random rotations by `rng`.
-        tol: bound on the gap. max_iter: of the steps, and of the sweeps.
+        polish: False returns what R's `varimax` returns; with gamma above 1 the maximum is always sought.
+        n_starts: the best of this many runs, the first from L as given and the others from random rotations by `rng`.
+        tol: bound on the residual. max_iter: of the steps, and of the sweeps.
 
-    Cost: O(d k²) a step or sweep; 5 to 20 of each.
+    Cost: O(d k²) per step or sweep; 5 to 20 of each.
     """
 
-    def climb(B: Array, T: Array) -> Found:
-        if gamma > 1.0:  # where a polar step may lead down, or nowhere
+    def maximise(B: Array, T: Array) -> RotationSearch:
+        if gamma > 1.0:  # polar steps may then lower the criterion, or stand still
             return _plane_sweeps(B, T, gamma, tol, max_iter)
         near, steps = _polar_steps(B, T, gamma, max_iter)
         if not polish:
-            return Found(near, -_orthomax_value(B @ near, gamma), steps, ROUGH, steps < max_iter)
+            return RotationSearch(near, -_orthomax_value(B @ near, gamma), steps, R_VARIMAX_TOL, steps < max_iter)
         higher = max(T, near, key=lambda start: _orthomax_value(B @ start, gamma))
         return _plane_sweeps(B, higher, gamma, tol, max_iter)
 
-    def search(A: Array) -> Found:
+    def search(A: Array) -> RotationSearch:
         B = unit_rows(A) if kaiser else A
-        found = best(climb(B, T) for T in starts(A.shape[1], n_starts, rng))
+        found = best_search(maximise(B, T) for T in rotation_starts(A.shape[1], n_starts, rng))
         return replace(found, value=-found.value)
 
-    return within_rank(L, search)
+    return rotate_within_rank(L, search)
 
 
 def _orthomax_value(B: Array, gamma: float) -> float:
@@ -91,34 +102,34 @@ def _orthomax_value(B: Array, gamma: float) -> float:
 
 
 def _polar_steps(A: Array, T: Array, gamma: float, max_iter: int) -> tuple[Array, int]:
-    """T ← polar factor of Aᵀ (B³ − gamma B diag(mean B²)), B = A T, until the singular values' sum grows by < 1e-5."""
+    """Iterate T ← polar factor of Aᵀ (B³ − gamma B diag(mean B²)), B = A T, as R does; return T and the steps taken."""
     before, total, step = 0.0, np.inf, 0
-    while total >= before * (1.0 + ROUGH) and step < max_iter:
+    while total >= before * (1.0 + R_VARIMAX_TOL) and step < max_iter:
         B, before, step = A @ T, total if step else 0.0, step + 1
         U, values, Vt = np.linalg.svd(A.T @ (B**3 - gamma * B * np.mean(B * B, axis=0)))
         T, total = U @ Vt, float(values.sum())
     return T, step
 
 
-def _plane_sweeps(A: Array, T: Array, gamma: float, tol: float, max_iter: int) -> Found:
-    """Every pair of columns turned by its best angle, again and again; the criterion never falls."""
+def _plane_sweeps(A: Array, T: Array, gamma: float, tol: float, max_iter: int) -> RotationSearch:
+    """Rotate every pair of columns by its best angle, sweep after sweep; the criterion never falls."""
     B, T = np.ascontiguousarray((A @ T).T), np.ascontiguousarray(T.T)
     scale = float(np.sum(np.sum(A * A, axis=1) ** 2)) or 1.0
-    gap, sweep = np.inf, 0
-    while gap > tol and sweep < max_iter:
-        gap, sweep = 0.0, sweep + 1
+    residual, sweep = np.inf, 0
+    while residual > tol and sweep < max_iter:
+        residual, sweep = 0.0, sweep + 1
         for j, l in combinations(range(len(B)), 2):
             angle, slope = _plane_angle(B[j], B[l], gamma)
-            gap = max(gap, slope / scale)
+            residual = max(residual, slope / scale)
             if slope > 0.1 * tol * scale:
-                turn = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
-                B[[j, l]], T[[j, l]] = turn @ B[[j, l]], turn @ T[[j, l]]
+                plane = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
+                B[[j, l]], T[[j, l]] = plane @ B[[j, l]], plane @ T[[j, l]]
     T = _orthonormal(T.T)
-    return Found(T, -_orthomax_value(A @ T, gamma), sweep, gap, gap <= tol)
+    return RotationSearch(T, -_orthomax_value(A @ T, gamma), sweep, residual, residual <= tol)
 
 
 def _plane_angle(x: Array, y: Array, gamma: float) -> tuple[float, float]:
-    """The best angle for two columns, and the slope of the criterion at 0 (at a minimum: how deep it is).
+    """Return the best angle for two columns, and the slope of the criterion at 0 (at a minimum: how deep it is).
 
     With u = x² − y², v = 2xy the criterion is a constant + ¼ (p cos 4φ + q sin 4φ), p = Σ(u² − v²) − (gamma/d)((Σu)² −
     (Σv)²), q = 2 Σ uv − 2 (gamma/d) Σu Σv: highest at φ = ¼ atan2(q, p).
@@ -131,6 +142,6 @@ def _plane_angle(x: Array, y: Array, gamma: float) -> tuple[float, float]:
 
 
 def _orthonormal(T: Array) -> Array:
-    """The orthogonal matrix nearest to T: many plane rotations have drifted by rounding."""
+    """Return the orthogonal matrix nearest to T: after many plane rotations rounding errors have added up."""
     U, _, Vt = np.linalg.svd(T)
     return np.asarray(U @ Vt)
