@@ -86,8 +86,6 @@ def test_the_frozen_model_gives_the_estimators_scores(rbf, circles, kind):
     np.testing.assert_allclose(kernel_tables.embedding_scores(rbf.model_, kind(X)).values, rbf.transform(X), atol=1e-12)
     shares = kernel_tables.embedding_scores(rbf.model_, X).shares
     np.testing.assert_allclose(shares, 100.0 * rbf.explained_variance_ratio_)
-        kernel_tables.embedding_scores(rbf.model_, X).shares, 100.0 * rbf.explained_variance_ratio_
-    )
 
 
 def test_embedding_draws_scores_and_names_components_with_their_shares(rbf, circles):
