@@ -61,7 +61,7 @@ def captions(ax):
 
 def test_score_table_is_transform_with_shares_of_the_trace(rbf, circles):
     X, _ = circles
-    table = kernel_tables.scores(rbf, X[:7], (3, 1), labels=range(7))
+    table = kernel_tables.embedding_scores(rbf, X[:7], (3, 1), labels=range(7))
     np.testing.assert_allclose(table.values, rbf.transform(X[:7])[:, [2, 0]])
     D = ((X[:, None] - X) ** 2).sum(axis=2)
     K = np.exp(-2.0 * D)
@@ -74,7 +74,7 @@ def test_score_table_is_transform_with_shares_of_the_trace(rbf, circles):
 def test_score_table_of_pca_is_that_of_the_other_tables(circles):
     X, _ = circles
     for model in (PCA().fit(X), PCA(whiten=True).fit(X)):
-        ours, theirs = kernel_tables.scores(model, X), tables.scores(model, X)
+        ours, theirs = kernel_tables.embedding_scores(model, X), tables.scores(model, X)
         np.testing.assert_allclose(ours.values, theirs.values, atol=1e-12)
         np.testing.assert_allclose(ours.shares, theirs.shares)
         assert ours.whitened is theirs.whitened
@@ -83,8 +83,9 @@ def test_score_table_of_pca_is_that_of_the_other_tables(circles):
 @pytest.mark.parametrize("kind", [np.asfortranarray, sparse.csr_matrix, pd.DataFrame])
 def test_the_frozen_model_gives_the_estimators_scores(rbf, circles, kind):
     X, _ = circles
-    np.testing.assert_allclose(kernel_tables.scores(rbf.model_, kind(X)).values, rbf.transform(X), atol=1e-12)
-    np.testing.assert_allclose(kernel_tables.scores(rbf.model_, X).shares, 100.0 * rbf.explained_variance_ratio_)
+    np.testing.assert_allclose(kernel_tables.embedding_scores(rbf.model_, kind(X)).values, rbf.transform(X), atol=1e-12)
+    shares = kernel_tables.embedding_scores(rbf.model_, X).shares
+    np.testing.assert_allclose(shares, 100.0 * rbf.explained_variance_ratio_)
 
 
 def test_embedding_draws_scores_and_names_components_with_their_shares(rbf, circles):

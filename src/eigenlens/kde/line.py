@@ -18,7 +18,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 
 from eigenlens.arrays import Array
-from eigenlens.kde.kernels import PolynomialPiece, SmoothingKernel
+from eigenlens.kde.kernels import ROOT_2PI, PolynomialPiece, SmoothingKernel
 from eigenlens.kde.pieces import polynomial_pieces, wrong_side_integrals
 from eigenlens.native.kernel_sums import (
     FORMS,
@@ -237,9 +237,6 @@ def _laplace_derivative(line: Line, y: Array) -> Array:
 def _laplace_integral(line: Line, y: Array) -> Array:
     before, nearest, behind, next_one = laplace_sums(line.x, line.w, y, line.h)
     return np.asarray(line.at_most(y) + 0.5 * (behind * np.exp(-next_one) - before * np.exp(-nearest)))
-
-
-ROOT_2PI = float(np.sqrt(2.0 * np.pi))
 
 
 def _gaussian_density(line: Line, y: Array) -> tuple[Array, Array]:

@@ -17,7 +17,7 @@ from eigenlens.kernel_pca.kernels.gram import CentredGram, KernelOperator, upper
 from eigenlens.kernel_pca.kernels.precomputed import Precomputed
 from eigenlens.kernel_pca.model import KernelComponents
 from eigenlens.kernel_pca.panels import no_variance_error
-from eigenlens.kernel_pca.route import LANCZOS_BLOCK, ROWS_PER_COMPONENT, EigenRoute, choose_eigen_route
+from eigenlens.kernel_pca.route import DENSE_ROWS_PER_COMPONENT, LANCZOS_BLOCK, EigenRoute, choose_eigen_route
 from eigenlens.linalg import n_components as select
 from eigenlens.linalg.lanczos import lanczos, residual_norms
 from eigenlens.linalg.randomized import randomized
@@ -100,7 +100,7 @@ def fit_kernel_pca(
     route = choose_eigen_route(n, k, Like(X).dtype.itemsize, max_memory, solver, stored=stored)
     rows, operator = _centred(kernel, rows, weight, route, progress)
     nothing = ROUNDING_SHARE[Like(rows).dtype]
-    most = limit if solver != "auto" or route.solver == "dense" else max(k or 0, n // ROWS_PER_COMPONENT)
+    most = limit if solver != "auto" or route.solver == "dense" else max(k or 0, n // DENSE_ROWS_PER_COMPONENT)
     spectrum = GRAM_SOLVERS[route.solver](operator, _wanted(n_components, limit, most, nothing), tol, rng)
     if isinstance(n_components, float) and spectrum.values.sum() < n_components * spectrum.total and most < limit:
         route = choose_eigen_route(n, None, Like(rows).dtype.itemsize, max_memory)  # all cost less than so many

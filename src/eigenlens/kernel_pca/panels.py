@@ -28,7 +28,7 @@ __all__ = [
     "to_float64_rows",
 ]
 
-PANEL_BYTES, MIN_PANEL_ROWS = 8 << 20, 1024
+FEATURE_PANEL_BYTES, MIN_PANEL_ROWS = 8 << 20, 1024
 """The size of a panel: its features stay in cache, and its products are large enough for BLAS."""
 
 PANELS_PER_THREAD = 8
@@ -63,7 +63,7 @@ def sum_panels(summarise: Callable[[Block], S], block: Block, m: int, kernel: Ke
 
 
 def _panels(block: Block, m: int) -> Iterator[Block]:
-    step = max(MIN_PANEL_ROWS, m, PANEL_BYTES // (8 * max(1, m, block.rows.shape[1])))
+    step = max(MIN_PANEL_ROWS, m, FEATURE_PANEL_BYTES // (8 * max(1, m, block.rows.shape[1])))
     for start in range(0, block.rows.shape[0], step):
         part = slice(start, start + step)
         yield Block(block.rows[part], None if block.weight is None else block.weight[part])

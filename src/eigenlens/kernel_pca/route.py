@@ -17,7 +17,7 @@ more, so that larger steps with fewer passes pay."""
 DENSE_ROWS = 500
 """Up to this number of rows all eigenvalues cost no more than an iteration for a few."""
 
-ROWS_PER_COMPONENT = 8
+DENSE_ROWS_PER_COMPONENT = 8
 """With more than one component per this many rows all eigenpairs are computed at once."""
 
 
@@ -90,7 +90,7 @@ def choose_eigen_route(
     True
     """
     needed = memory_needed(n, itemsize, n if k is None else k)
-    small, many = n <= DENSE_ROWS, k is None or k * ROWS_PER_COMPONENT > n
+    small, many = n <= DENSE_ROWS, k is None or k * DENSE_ROWS_PER_COMPONENT > n
     if solver == "dense" or (solver == "auto" and (small or many)):
         _require(needed.dense, budget, n, "all eigenvalues", "fewer components, ")
         reason = f"n={n} is small" if small else "all components" if k is None else f"k={k} of n={n} are many"

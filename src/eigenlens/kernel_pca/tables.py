@@ -21,9 +21,9 @@ from eigenlens.tables.names import row_labels
 from eigenlens.tables.rows import first_rows
 from eigenlens.tables.values import ScoreTable
 
-__all__ = ["ContourTable", "DenoisingTable", "contours", "denoising", "scores"]
+__all__ = ["ContourTable", "DenoisingTable", "contours", "denoising", "embedding_scores"]
 
-PLANE_MARGIN = 0.15
+CONTOUR_MARGIN = 0.15
 """How far the plane extends beyond the rows, as a share of their range."""
 
 
@@ -70,13 +70,13 @@ class DenoisingTable:
         return np.stack([shown.min(axis=(0, 2)), shown.max(axis=(0, 2))], axis=1)
 
 
-def scores(
+def embedding_scores(
     model: Any, X: Any, components: Sequence[int] | None = None, *, labels: Iterable[Any] | None = None
 ) -> ScoreTable:
     """Return the scores (n, m) of the rows of X on some components, as `transform` computes them.
 
     >>> from eigenlens import PCA
-    >>> table = scores(PCA().fit([[0.0, 0.0], [3.0, 0.0], [0.0, 1.0], [3.0, 1.0]]), [[3.5, 0.5]], [1])
+    >>> table = embedding_scores(PCA().fit([[0.0, 0.0], [3.0, 0.0], [0.0, 1.0], [3.0, 1.0]]), [[3.5, 0.5]], [1])
     >>> table.values, table.shares
     (array([[2.]]), array([90.]))
     """
@@ -183,7 +183,7 @@ def _check_plane(model: Any) -> None:
 def _axis(column: Array, p: int) -> Array:
     """Return p places over the range of a column, with a margin on both sides."""
     low, high = float(column.min()), float(column.max())
-    more = PLANE_MARGIN * (high - low) or 1.0
+    more = CONTOUR_MARGIN * (high - low) or 1.0
     return np.linspace(low - more, high + more, p)
 
 

@@ -52,7 +52,7 @@ def embedding(
     >>> plot.embedding(PCA().fit(food.data), food.data, labels=food.rows).get_ylabel()
     'PC2 (29.1%)'
     """
-    return draw_scores(kernel_tables.scores(model, X, component_pair(components), labels=labels), color, ax)
+    return draw_scores(kernel_tables.embedding_scores(model, X, component_pair(components), labels=labels), color, ax)
 
 
 def component_contours(

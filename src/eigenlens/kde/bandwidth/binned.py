@@ -28,7 +28,7 @@ RANGE_CELLS = 1 << 15
 POINTS_PER_BLOCK = 1 << 15
 """Points that are put into cells at once: they stay in the cache."""
 
-MAX_CELLS = 1 << 22
+MAX_SAMPLE_CELLS = 1 << 22
 """More cells than this would make the FFTs slower than the sums they save."""
 
 CELLS_PER_WIDTH = 24.0
@@ -169,7 +169,7 @@ class Sample:
         if self.n > RANGE_CELLS and width >= self.cells.width:
             return make_waves(self.cells, 1.0 + GAUSSIAN_REACH * widest)
         y, weight = self.with_short_stretches(GAUSSIAN_REACH * widest), self.values[1]
-        width = max(width, y[-1] / MAX_CELLS)
+        width = max(width, y[-1] / MAX_SAMPLE_CELLS)
         return make_waves(fill_cells(y, weight, width, int(y[-1] / width) + 1), y[-1] + GAUSSIAN_REACH * widest)
 
     def with_short_stretches(self, reach: float) -> Array:

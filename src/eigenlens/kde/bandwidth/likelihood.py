@@ -11,7 +11,7 @@ import scipy.fft
 import scipy.special
 
 from eigenlens.arrays import Array
-from eigenlens.kde.bandwidth.binned import GAUSSIAN_REACH, MAX_CELLS, Sample
+from eigenlens.kde.bandwidth.binned import GAUSSIAN_REACH, MAX_SAMPLE_CELLS, Sample
 from eigenlens.kde.bandwidth.search import Criterion, Prepare
 
 __all__ = ["likelihood_criterion", "pair_likelihood"]
@@ -91,7 +91,7 @@ def _by_cells(sample: Sample, own: Array, low: float, high: float) -> Criterion:
 
 def _rounded(sample: Sample, own: Array, width: float, reach: float) -> _Rounded:
     y, (points, copies) = sample.with_short_stretches(reach), sample.values
-    width = max(width, y[-1] / MAX_CELLS)
+    width = max(width, y[-1] / MAX_SAMPLE_CELLS)
     count = int(y[-1] / width) + 1
     # Cells are centred on the middle, so that a mirrored sample has mirrored cells.
     place = y / width + 0.5 * (count - y[-1] / width)
