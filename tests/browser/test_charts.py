@@ -162,7 +162,7 @@ def test_pictures_of_rows_are_files_too(digits, visit):
     assert png.startswith(b"\x89PNG")
     assert len(png) > 5_000
     labels = card.locator("canvas[role=img]").evaluate_all("(all) => all.map((n) => n.ariaLabel)")
-    assert labels[:1] + labels[-1:] == ["row 1", "row 8, rebuilt"]
+    assert labels[:1] + labels[-1:] == ["row 1", "row 8, reconstructed"]
 
 
 def test_the_picture_of_a_slider_has_all_its_charts(leaves, visit):

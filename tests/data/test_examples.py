@@ -51,7 +51,7 @@ def test_simulations_follow_their_seed(name):
 def test_unknown_names_and_options_are_refused():
     with pytest.raises(OptionError, match=r"known: 'uk-food', 'crabs'"):
         datasets.load("uk_food")
-    with pytest.raises(OptionError, match=r"n=3 is no option of the example 'digits', which takes no options"):
+    with pytest.raises(OptionError, match=r"n=3 is not an option of the example 'digits', which takes no options"):
         datasets.load("digits", n=3)
     with pytest.raises(OptionError, match="takes n, seed, noise, inner"):
         datasets.load("two-circles", size=3)

@@ -301,7 +301,7 @@ def test_conditions_far_out_and_out_of_reach():
     far = f.condition([0], 500.0)
     best = int(np.argmax(X[:, 0]))
     assert far.ppf(np.array([0.5]))[0] == pytest.approx(X[best, 1], abs=1e-6)
-    with pytest.raises(DataError, match="out of reach of every point"):
+    with pytest.raises(DataError, match="out of reach of every kernel"):
         KernelEstimate(X, [0.6, 0.9], w, SMOOTHING_KERNELS["box"]).condition([0], 500.0)
     with pytest.raises(DataError, match="outside the bounds"):
         KernelEstimate(X, [0.6, 0.9], w, bounds=[[0.0, np.inf], [0.0, np.inf]]).condition([0], -1.0)
@@ -355,7 +355,7 @@ def test_what_is_only_for_one_column():
     for call in (f.derivative, f.ppf):
         with pytest.raises(OptionError, match="is for one column"):
             call(np.array([0.5]))
-    with pytest.raises(OptionError, match="needs a bandwidth a column"):
+    with pytest.raises(OptionError, match="needs one bandwidth per column"):
         KernelEstimate(rows()[0], np.eye(3)).cdf(np.zeros((1, 3)))
 
 

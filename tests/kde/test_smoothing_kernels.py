@@ -129,7 +129,7 @@ def test_kernels_travel_between_processes(K):
         (lambda u: np.where((u > 0.0) & (u < 1.0), 1.0, 0.0), "not symmetric"),
         (lambda u: np.cos(u), "negative"),
         (lambda u: np.where(np.abs(u) < 1.0, np.nan, 0.0), "not finite"),
-        (lambda u: 1.0, r"gave shape \(\)"),
+        (lambda u: 1.0, r"returned shape \(\)"),
         (lambda u: float(u), "failed on an array"),
         (lambda u: 0.0 * u, "is 0 on a grid"),
     ],

@@ -303,7 +303,7 @@ def test_a_sample_of_many_rows_is_enough_to_start(monkeypatch):
     from eigenlens.mixture import starts as mixture_starts
 
     monkeypatch.setattr(mixture_starts, "MIN_SAMPLE_ROWS", 300)
-    monkeypatch.setattr(mixture_starts, "ROWS_PER_COMPONENT", 50)
+    monkeypatch.setattr(mixture_starts, "SAMPLE_ROWS_PER_COMPONENT", 50)
     X = clusters(n=6000, spread=8.0)
     fit = fitted(X, 3)
     np.testing.assert_allclose(np.sort(fit.model.weights), 1 / 3, atol=0.05)

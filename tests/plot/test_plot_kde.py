@@ -216,7 +216,7 @@ def test_a_rule_that_lost_its_way_does_not_spoil_the_picture():
     table = density_tables.bandwidths(model)
     assert "mlcv" not in table.rules
     assert table.h[-1] < 10.0
-    assert "mlcv: h = 705, out of sight" in bandwidth_curve(model).get_xlabel()
+    assert "mlcv: h = 705, not shown" in bandwidth_curve(model).get_xlabel()
 
 
 # ---- the picture of a density ---------------------------------------------------------------------------------
@@ -258,7 +258,7 @@ def test_one_of_several_columns(space):
     curve = ax.lines[0]
     assert_allclose(curve.get_ydata(), space.marginal([2]).density(curve.get_xdata()))
     assert ax.get_xlabel() == "z"
-    with pytest.raises(OptionError, match="3 columns, but the picture is of 1; choose one of them with column="):
+    with pytest.raises(OptionError, match="3 columns, but the figure is of 1; choose one of them with column="):
         density(space)
     with pytest.raises(OptionError, match="'w' is not a column"):
         density(space, column="w")
@@ -288,14 +288,14 @@ def test_a_kernel_with_an_end_is_drawn_to_its_end():
     ("call", "error", "said"),
     [
         (lambda: density(KernelDensity()), NotFittedError, "not fitted"),
-        (lambda: density(object()), OptionError, "object is no density"),
-        (lambda: density(Categorical.fit(["a", "b"])), OptionError, "a density of levels"),
+        (lambda: density(object()), OptionError, "object is not a density"),
+        (lambda: density(Categorical.fit(["a", "b"])), OptionError, "a density of categories"),
         (lambda: density(Gaussian.fit(x), band="bootstrap"), OptionError, "band='bootstrap' is for kernel densities"),
         (lambda: density(Gaussian.fit(x), [[1.0, 2.0]]), DataError, "X has 2 columns, but the density is of 1"),
         (lambda: density(Gaussian.fit(x), [np.nan]), DataError, "nothing to show"),
         (lambda: density(Gaussian.fit(x), x, level=1.5), OptionError, "level=1.5"),
         (lambda: bandwidth_curve(Gaussian.fit(x)), OptionError, "has no bandwidth"),
-        (lambda: density_contours(Gaussian.fit(x)), OptionError, "density of 1 columns, but the picture is of 2"),
+        (lambda: density_contours(Gaussian.fit(x)), OptionError, "density of 1 columns, but the figure is of 2"),
     ],
 )
 def test_what_cannot_be_drawn_is_said(call, error, said):

@@ -325,7 +325,7 @@ def wide(X):
         (
             lambda m, X: plot.embedding(PCA(), X),
             OptionError,
-            "model is a PCA, which has no components",
+            "model of type PCA has no components",
         ),
         (lambda m, X: plot.component_contours(m, X, 0), OptionError, "component=0 must be at least 1"),
         (lambda m, X: plot.component_contours(m, X, 5), OptionError, "component=5 must be at most 4, the number of"),

@@ -324,4 +324,4 @@ def test_many_classes_have_regions_and_too_many_are_said_to_have_none(tmp_path, 
     assert set(chart["regions"]["classes"]) == set(column["values"]["levels"])  # their colours are found by name
     monkeypatch.setattr(bayes, "REGIONS", 30)
     charts = contents(report(model, rows, tmp_path / "r.html", labels))["pages"][1]["charts"]
-    assert "no picture of the regions of 40 classes" in named(charts, "Decision regions")["paragraphs"][0]
+    assert "no plot of the regions of 40 classes" in named(charts, "Decision regions")["paragraphs"][0]

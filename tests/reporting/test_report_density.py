@@ -151,7 +151,7 @@ def test_the_report_holds_the_page_and_names_stay_text(tmp_path):
     charts = found["pages"][1]["charts"]
     assert named(charts, "Density")["x"]["label"] == "</script>"
     assert [name for name, _ in named(charts, "The model")["facts"]] == [
-        "rows that count", "kernel", "bandwidth", "adaptive", "bounds",
+        "rows with positive weight", "kernel", "bandwidth", "adaptive", "bounds",
     ]  # fmt: skip
 
 

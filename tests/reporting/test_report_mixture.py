@@ -92,8 +92,8 @@ def test_criteria_of_other_sizes(plane):
     found = table(named(charts, "Mixtures compared"))
     assert found["components"][0] == 2
     assert sorted(found["components"]) == [1, 2, 3, 4, 5, 6]
-    assert found["BIC (least)"][0] == pytest.approx(model.bic(), rel=1e-5)
-    assert found["BIC (least)"] == sorted(found["BIC (least)"])
+    assert found["BIC (min)"][0] == pytest.approx(model.bic(), rel=1e-5)
+    assert found["BIC (min)"] == sorted(found["BIC (min)"])
     chart = named(charts, "BIC by the number of components")
     assert layers(chart, "rule-x")[0]["text"] == ["best: 2"]
     (own,) = [layer for layer in chart["marks"] if layer.get("label") == "this model"]
@@ -127,7 +127,7 @@ def test_incomplete_rows_are_placed(tmp_path):
     found = contents(report(model, X, tmp_path / "x.html"))
     charts = found["pages"][1]["charts"]
     assert np.isfinite(numbers(named(charts, "Components")["x"], found)).all()
-    assert "Missing entries are taken as what is expected of them." in named(charts, "Components")["about"]
+    assert "Missing values are replaced by their expectations." in named(charts, "Components")["about"]
     pair = named(charts, "Pairs of columns")["frames"][0]["charts"][0]
     assert np.isnan(numbers(pair["y"], found)).sum() == 40
     assert dict(found["pages"][0]["charts"][0]["facts"])["missing values"] == "40 (6.67% of the rows shown)"
@@ -143,7 +143,7 @@ def test_a_selection_has_a_page_of_its_own(tmp_path):
     charts = found["pages"][1]["charts"]
     listed = table(named(charts, "Mixtures compared"))
     assert listed["covariances"] == list(best.types)
-    np.testing.assert_allclose(listed["held-out log density (most)"], best.held_out, rtol=1e-6)
+    np.testing.assert_allclose(listed["held-out log density (max)"], best.held_out, rtol=1e-6)
     curve = named(charts, "ICL by the number of components")
     assert [layer["label"] for layer in curve["marks"] if layer["type"] == "line"] == list(dict.fromkeys(best.types))
     full = next(layer for layer in curve["marks"] if layer.get("label") == "full")["data"]

@@ -204,7 +204,7 @@ CONTAINERS: list[Container] = [
 
 
 def explain_nonfinite(source: Source) -> DataError:
-    """The error for rows that hold NaN or infinities, found by one more pass that counts them."""
+    """Return the error for rows that hold NaN or infinities, found by one more pass that counts them."""
     nan, infinite, largest = accumulate(source, _count, label="looking for NaN")
     names = source.names or tuple(map(str, range(source.n_features)))
     if not nan.sum() and not infinite.sum():

@@ -18,7 +18,7 @@ __all__ = ["DaskSource"]
 
 
 class DaskSource(Source):
-    """Rows of a Dask array (n, d), one task a chunk of rows.
+    """Rows of a Dask array (n, d), one task per chunk of rows.
 
     Columns in several chunks are brought together, since a row must be whole where it is summed up. Chunks of
     unknown length (after a filter) are measured once, which runs the graph behind them.
@@ -33,9 +33,11 @@ class DaskSource(Source):
 
     def __init__(self, X: Any) -> None:
         if X.ndim != 2:
-            raise DataError(f"X has {X.ndim} dimension{'s' * (X.ndim != 1)}; 2 are needed: X.reshape(len(X), -1).")
+            what = f"has {X.ndim} dimension{'s' * (X.ndim != 1)}; 2 are needed"
+            raise DataError(what, argument="X", fix="give X.reshape(len(X), -1)")
         if X.dtype.kind not in "fiub":
-            raise DataError(f"X has dtype {X.dtype}; numbers are needed: convert it with X.astype(float).")
+            what = f"has dtype {X.dtype}; numbers are needed"
+            raise DataError(what, argument="X", fix="convert it with X.astype(float)")
         if any(np.isnan(length) for lengths in X.chunks for length in lengths):
             X = X.compute_chunk_sizes()
         self.array = X if X.numblocks[1] == 1 else X.rechunk({1: -1})
@@ -45,12 +47,12 @@ class DaskSource(Source):
         self.fields = tuple(Field(place, kind) for place in range(self.n_features))
 
     def rows(self) -> Iterator[Any]:
-        """One pass over the rows in this process, a chunk at a time."""
+        """Yield the rows in this process, one chunk at a time."""
         for chunk, _, _ in self._chunks():
             yield from _in_memory(chunk.compute(), self.dtype).rows()
 
     def fold(self, summarise: Callable[[Block], S], progress: Progress | None = None, label: str = "") -> S:
-        """Sum of `summarise(block)` as a tree of tasks on the scheduler in force.
+        """Return the sum of `summarise(block)` as a tree of tasks on the scheduler in force.
 
         The tree is fixed by the chunks alone, so the sum does not depend on the number of workers.
         """
@@ -60,7 +62,7 @@ class DaskSource(Source):
         part, merge = delayed(_summarise_chunk, pure=False), delayed(_merge, pure=False)
         chunks = list(self._chunks())
         if not chunks:
-            raise DataError("X has 0 rows; at least 1 is needed.")
+            raise DataError("has 0 rows; at least 1 is needed", argument="X")
         weights = _placed(client, [None if self.weight is None else self.weight[low:high] for _, low, high in chunks])
         sums = [part(shared, c[0], weight, self.dtype) for c, weight in zip(chunks, weights, strict=True)]
         while len(sums) > 1:
@@ -72,14 +74,14 @@ class DaskSource(Source):
         return total
 
     def map_rows(self, function: Callable[[Any], Any], n_columns: int) -> Any:
-        """A Dask array (n, n_columns): `function` of each chunk of rows, worked out when it is asked for."""
+        """Return a Dask array (n, n_columns): `function` of each chunk of rows, computed on demand."""
         chunks = (self.array.chunks[0], (n_columns,))
         return self.array.astype(self.dtype).map_blocks(
             function, dtype=self.dtype, chunks=chunks, meta=np.empty((0, 0), self.dtype)
         )
 
     def _chunks(self) -> Iterator[tuple[Any, int, int]]:
-        """(the delayed chunk, its first row, the row after its last), without the empty ones."""
+        """Yield (the delayed chunk, its first row, the row after its last), without the empty ones."""
         stops = np.cumsum(self.array.chunks[0]).tolist()
         for chunk, low, high in zip(self.array.to_delayed()[:, 0], [0, *stops], stops, strict=False):
             if high > low:
@@ -95,7 +97,7 @@ def _import_delayed() -> Any:
 
 
 def _in_memory(chunk: Any, dtype: np.dtype[Any]) -> Source:
-    """A chunk as a source of its own: large chunks are then worked on by blocks, sparse ones stay sparse."""
+    """Return a chunk as a source of its own: large chunks are then read by blocks, sparse ones stay sparse."""
     source: Source = SparseSource(chunk) if is_sparse(chunk) else ArraySource(np.asarray(chunk))
     source.dtype = dtype
     return source
@@ -110,7 +112,7 @@ def _merge(left: Any, right: Any) -> Any:
 
 
 def _cluster() -> Any:
-    """The client of the cluster that will do the work, or None where the scheduler in force is one of this process."""
+    """Return the client of the cluster that does the work, or None where the scheduler is one of this process."""
     from dask.base import get_scheduler
 
     client = getattr(get_scheduler(), "__self__", None)  # type: ignore[no-untyped-call]
@@ -122,12 +124,12 @@ def _cluster() -> Any:
 
 
 def _everywhere(client: Any, delayed: Callable[..., Any], summarise: Callable[[Block], S]) -> Any:
-    """One `summarise` for all tasks, on every worker: tasks would crowd where the only one is."""
+    """Send one `summarise` for all tasks to every worker: tasks would crowd where the only copy is."""
     if client is None:
         return delayed(summarise, name=f"summarise-{uuid.uuid4().hex}", traverse=False)
     return client.scatter([summarise], broadcast=True, hash=False)[0]
 
 
 def _placed(client: Any, weights: list[Any]) -> list[Any]:
-    """The weights (b,) of each chunk, shared out over the workers."""
+    """Return the weights (b,) of each chunk, distributed over the workers."""
     return weights if client is None or weights[0] is None else list(client.scatter(weights, hash=False))

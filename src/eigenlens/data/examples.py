@@ -38,7 +38,7 @@ class Example:
 
 
 def load(name: str, **options: Any) -> Example:
-    """An embedded example by name; simulators take options, such as the number of rows and a seed.
+    """Return an embedded example by name; simulators take options, such as the number of rows and a seed.
 
     >>> food = load("uk-food")
     >>> food.data.shape, food.rows
@@ -47,12 +47,14 @@ def load(name: str, **options: Any) -> Example:
     (50, 2)
     """
     if name not in EXAMPLES:
-        raise OptionError(f"name={name!r} is not an example; known: {', '.join(map(repr, EXAMPLES))}.")
-    known = inspect.signature(EXAMPLES[name]).parameters
+        known = ", ".join(map(repr, EXAMPLES))
+        raise OptionError("is not an example", argument="name", value=name, fix=f"known: {known}")
+    accepted = inspect.signature(EXAMPLES[name]).parameters
     for option in options:
-        if option not in known:
-            takes = f"takes {', '.join(known)}" if known else "takes no options"
-            raise OptionError(f"{option}={options[option]!r} is no option of the example {name!r}, which {takes}.")
+        if option not in accepted:
+            takes = f"takes {', '.join(accepted)}" if accepted else "takes no options"
+            what = f"is not an option of the example {name!r}, which {takes}"
+            raise OptionError(what, argument=option, value=options[option])
     return EXAMPLES[name](**options)
 
 
@@ -187,7 +189,7 @@ def _gene_map(
 
 
 def _neighbours(p: Array) -> Array:
-    """The mean of the four neighbours of each village; beyond the border one is one's own neighbour."""
+    """Return the mean of the four neighbours of each village; at the border a village is its own neighbour."""
     wide = np.pad(p, ((1, 1), (1, 1), (0, 0)), mode="edge")
     return np.asarray((wide[:-2, 1:-1] + wide[2:, 1:-1] + wide[1:-1, :-2] + wide[1:-1, 2:]) / 4.0)
 
@@ -230,4 +232,4 @@ EXAMPLES: dict[str, Callable[..., Example]] = {
     "gene-map": _gene_map,
     "questionnaire": _questionnaire,
 }
-"""Examples by name; a new one is a function and a line here."""
+"""Examples by name; a new one is a function and one entry here."""

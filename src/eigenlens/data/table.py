@@ -1,6 +1,6 @@
-"""Blocks of rows whose columns differ in kind, and how they are made of columns.
+"""Blocks of rows whose columns differ in kind, made of columns and read as numbers or codes.
 
-How numbers and codes are read from blocks of any kind: of mixed columns, arrays, sparse matrices and tensors.
+Numbers and codes are read from blocks of any kind: mixed columns, arrays, sparse matrices and tensors.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 EXACT_FLOAT_LIMIT = 2.0**53
-"""Below this whole numbers are floats without rounding."""
+"""Below this limit floats hold whole numbers without rounding: 53 bits of mantissa."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,7 @@ class MixedRows:
         return len(self.numbers)
 
     def large(self, column: int) -> bool:
-        """Whether a column has codes for integers that floats would round."""
+        """Return whether a column has codes for integers that floats would round."""
         categories = self.categories[-1 - self.places[column]] if self.places[column] < 0 else ()
         return all(isinstance(category, int) for category in categories) and any(
             abs(category) >= EXACT_FLOAT_LIMIT for category in categories
@@ -67,7 +67,7 @@ class MixedRows:
 
 
 def mixed_rows(columns: Sequence[Any], fields: Sequence[Field]) -> MixedRows:
-    """Columns (b,) of narwhals, Polars or NumPy as a block: numbers as they are or as floats, text encoded."""
+    """Return columns (b,) of narwhals, Polars or NumPy as a block: integers, floats, and text encoded."""
     kept: list[Array | EncodedColumn] = []
     for column, field in zip(columns, fields, strict=True):
         kept.append(encode(_native(column)) if field.kind == "text" else _values(column, field.kind))
@@ -86,9 +86,9 @@ def mixed_rows(columns: Sequence[Any], fields: Sequence[Field]) -> MixedRows:
 def join_text_columns(
     numbers: Array, text: Sequence[Any], fields: Sequence[Field], exact: Mapping[int, EncodedColumn] | None = None
 ) -> MixedRows:
-    """A block of the columns of numbers (b, p) and those of text, (b,) each, which are encoded here.
+    """Return a block of columns of numbers (b, p) and columns of text, (b,) each, which are encoded here.
 
-    `exact` has codes for columns of integers, by number, that stand rounded among the numbers.
+    `exact` has codes for columns of integers, by number, that are rounded among the numbers.
     """
     exact = exact or {}
     is_text = [field.kind == "text" for field in fields]
@@ -100,7 +100,7 @@ def join_text_columns(
 
 
 def _placed(numbers: Array, encoded: Sequence[EncodedColumn], is_code: Sequence[bool]) -> MixedRows:
-    """A block of columns of numbers (b, p) and of codes, which of them being said for each of the d columns."""
+    """Return a block of columns of numbers (b, p) and of codes; `is_code` has one entry per column."""
     codes = np.empty((len(numbers), len(encoded)), dtype=np.int32, order="F")
     for place, column in enumerate(encoded):
         codes[:, place] = column.codes
@@ -114,7 +114,7 @@ def _native(column: Any) -> Any:
 
 
 def _values(column: Any, kind: str) -> Array | EncodedColumn:
-    """A column of numbers (b,): integers as they are where they have no gaps, else floats, or codes if those round."""
+    """Return a column of numbers (b,): integers if none is missing, else floats, or codes where floats would round."""
     if kind == "empty":
         return np.full(len(column), np.nan)
     values = column if isinstance(column, np.ndarray) else _read(column)
@@ -125,19 +125,19 @@ def _values(column: Any, kind: str) -> Array | EncodedColumn:
 
 
 def _exact(values: Array) -> Array | EncodedColumn:
-    """Integers that stand among floats: as such, or as codes where they would be rounded."""
+    """Return integers beside columns of floats: unchanged, or as codes where they would be rounded."""
     return encode_numbers(values) if values.dtype.kind in "iu" and exceeds_float_precision(values) else values
 
 
 def exceeds_float_precision(values: Array) -> bool:
-    """Whether floats round whole numbers of this size."""
+    """Return whether floats round whole numbers of this size."""
     if not values.size or (values.dtype.kind in "iu" and values.itemsize < 8):
         return False
     return bool(np.nanmax(values, initial=0) >= EXACT_FLOAT_LIMIT or np.nanmin(values, initial=0) <= -EXACT_FLOAT_LIMIT)
 
 
 def _read(column: Any) -> Array:
-    """A narwhals column as an array, of whatever NumPy has for it."""
+    """Return a narwhals column as an array of the NumPy type nearest to its own."""
     import narwhals.stable.v2 as nw
 
     narrow = {nw.Boolean: nw.Int8, nw.Int128: nw.Float64, nw.UInt128: nw.Float64}  # NumPy has no such integers
@@ -146,7 +146,7 @@ def _read(column: Any) -> Array:
 
 
 def _numbers(values: Array) -> Array:
-    """Values (n,) as float64; of objects, whatever stands for a missing entry becomes NaN."""
+    """Return values (n,) as float64; missing entries of objects become NaN."""
     try:
         return np.asarray(values, dtype=np.float64)
     except TypeError:  # pandas' NA among objects
@@ -156,11 +156,11 @@ def _numbers(values: Array) -> Array:
 
 
 HEAD = 256
-"""Rows that show at once that numbers are not whole."""
+"""The number of rows that mostly show that numbers are not whole."""
 
 
 def numbers_of(rows: Any, columns: Array) -> Array:
-    """Columns (g,) of a block of any kind as float32 or float64 numbers (b, g), a view where it can be; text is NaN."""
+    """Return columns (g,) of a block as float32 or float64 numbers (b, g), a view where possible; text is NaN."""
     if isinstance(rows, MixedRows):
         places = rows.places[columns]
         return _floating(_taken(rows.numbers, places)) if np.all(places >= 0) else _gathered(rows, columns)
@@ -174,7 +174,7 @@ def _floating(values: Array) -> Array:
 
 
 def _gathered(rows: MixedRows, columns: Array) -> Array:
-    """Columns of numbers, and large integers, as floats (b, g); those of text are NaN."""
+    """Return columns of numbers and large integers as floats (b, g); those of text are NaN."""
     found = np.full((len(rows), len(columns)), np.nan)
     for j, column in enumerate(columns.tolist()):
         place = rows.places[column]
@@ -186,7 +186,7 @@ def _gathered(rows: MixedRows, columns: Array) -> Array:
 
 
 def _taken(rows: Array, columns: Array) -> Array:
-    """Some columns: all of them and neighbours as a view, others as a copy."""
+    """Return some columns: all of them or neighbours as a view, others as a copy."""
     first, count = int(columns[0]), len(columns)
     if np.array_equal(columns, np.arange(first, first + count)):
         return rows if count == rows.shape[1] else rows[:, first : first + count]
@@ -206,7 +206,7 @@ def codes_of(rows: Any, columns: Array) -> Array | list[EncodedColumn]:
 
 
 def integers_of(rows: Any, columns: Array) -> Array | None:
-    """Columns (g,) of a block as integers (b, g), a view where it can be; None where an entry is none, or missing."""
+    """Return columns (g,) of a block as integers (b, g), a view where possible; None if one is not whole or missing."""
     if isinstance(rows, MixedRows):
         places = rows.places[columns]
         return None if np.any(places < 0) else _whole(_taken(rows.numbers, places))
@@ -216,14 +216,14 @@ def integers_of(rows: Any, columns: Array) -> Array | None:
 
 
 def is_integer(rows: Any) -> bool:
-    """Whether rows are an array of integers or booleans, which are codes as they are."""
+    """Return whether rows are an array of integers or booleans, which can be used as codes."""
     return isinstance(rows, np.ndarray) and rows.dtype.kind in "iub"
 
 
 def _whole(numbers: Array) -> Array | None:
     if is_integer(numbers):
         return numbers
-    with np.errstate(invalid="ignore"):  # of what is not such a number something else is made, and then refused
+    with np.errstate(invalid="ignore"):  # other numbers become garbage here, which the comparison below rejects
         for part in (numbers[:HEAD], numbers):
             codes = part.astype(np.int32)
             if not np.array_equal(codes, part):

@@ -1,12 +1,10 @@
-"""Densities that end at bounds: mirror images of the points, or kernels cut off and made whole again.
+"""Densities within bounds: mirror images of the points, or truncated kernels that are renormalised.
 
-Both keep every kernel's mass at one, so the density integrates to one over the box. They work a dimension at a time, so
-the kernel must be a product: one bandwidth a column.
+Both keep every kernel's mass at one, so the density integrates to one over the box. They work column by column, so the
+kernel must be a product: one bandwidth per column.
 
-Products of kernels between bounds, pair by pair, the images of each column summed within the product.
-
-d columns with c images each make c^d images of a point, but only c d terms here. Nothing of the size of the pairs is
-held but for a block of queries.
+`Folded` sums products of kernels between bounds pair by pair, the images of each column within the product: d columns
+with c images each make c^d images of a point, but only c d terms there. Only a block of pairs is in memory at a time.
 """
 
 from __future__ import annotations
@@ -24,22 +22,24 @@ from eigenlens.kde.periodic import SERIES_WIDTH, UNIFORM_GAUSSIAN, gaussian_turn
 __all__ = ["BOUNDARIES", "Boundary", "Column", "Extended", "Folded", "interval_masses", "open_bounds", "within_bounds"]
 
 LOST_EXPONENT = 80.0
-"""Images whose exponent falls short of the nearest one's by half of this (e^-40) are left out."""
+"""Images are left out whose exponent falls short of the nearest one's by half of this: e^−40."""
 
 MAX_IMAGES_PER_POINT, MAX_IMAGE_ENTRIES, FEW_IMAGES_PER_POINT = 16.0, 30_000_000, 4.0
-"""Images a point on the average, and entries in all, beyond which kernels are folded instead; never below a few."""
+"""Images per point on average, and entries in total, beyond which kernels are reflected in closed form instead; never
+with fewer images per point than the last."""
 
 WIDE_CUT_OFF = 64.0
-"""Of the width between bounds: kernels cut off so much wider than that are integrated without differences."""
+"""h over the distance of the bounds: wider truncated kernels are integrated without differences of cdfs, to avoid
+cancellation."""
 
 UNIFORM_WIDTH = 1e7
-"""Of the width: kernels so much wider than that are level between the bounds, as far as draws could show."""
+"""h over the distance of the bounds: draws from kernels wider than this are uniform, as far as samples can show."""
 
 IMAGE_REACHES: dict[str, Callable[[Array], Array]] = {
     "gaussian": lambda nearest: np.sqrt(nearest**2 + LOST_EXPONENT),
     "laplace": lambda nearest: nearest + LOST_EXPONENT / 2.0,
 }
-"""How far images matter, in units of h, when the nearest one is at this distance; other kernels end."""
+"""How far images matter, in units of h, when the nearest one is at this distance; other kernels are bounded."""
 
 
 def _reach(kernel: SmoothingKernel, nearest: float) -> float:
@@ -48,12 +48,12 @@ def _reach(kernel: SmoothingKernel, nearest: float) -> float:
 
 @dataclass(frozen=True)
 class Extended:
-    """Points (k, d) that, with open kernels, make the density inside the bounds.
+    """Points (k, d) whose unbounded kernels add up to the density within the bounds.
 
     Attributes:
         points: the points, with images of them.
         weights: (k,).
-        origin: (k,) the point that each is an image of; None where every point stands for itself.
+        origin: (k,) the point that each is an image of; None where there are no images.
     """
 
     points: Array
@@ -63,11 +63,11 @@ class Extended:
 
 @dataclass(frozen=True)
 class Boundary:
-    """What is done at a bound.
+    """A way to respect bounds.
 
     Attributes:
         extend: from points (n, d), weights (n,), scales (n, d), kernel and bounds (d, 2) to `Extended`.
-        crowded: from points, scales, kernel and bounds to whether `extend` should be left alone: kernels are wide.
+        crowded: from points, scales, kernel and bounds to whether kernels are too wide for `extend`.
         draw: from centres and scales (m, d), kernel, bounds and a generator to draws (m, d) within the bounds.
     """
 
@@ -77,15 +77,15 @@ class Boundary:
 
 
 def within_bounds(X: Array, bounds: Array) -> Array:
-    """Whether each row (n,) of X (n, d) is finite and lies within bounds (d, 2), or on them."""
-    held = np.ones(len(X), dtype=bool)
-    for column, (low, high) in zip(X.T, bounds, strict=True):  # a column at a time: reductions of short rows are slow
-        held &= (column >= low) & (column <= high) & np.isfinite(column)
-    return held
+    """Return whether each row (n,) of X (n, d) is finite and lies within bounds (d, 2), or on them."""
+    inside = np.ones(len(X), dtype=bool)
+    for column, (low, high) in zip(X.T, bounds, strict=True):  # reductions of short rows are slow
+        inside &= (column >= low) & (column <= high) & np.isfinite(column)
+    return inside
 
 
 def open_bounds(d: int) -> Array:
-    """No bounds (d, 2)."""
+    """Return bounds (d, 2) that are all infinite."""
     return np.tile([-np.inf, np.inf], (d, 1))
 
 
@@ -93,7 +93,7 @@ def open_bounds(d: int) -> Array:
 
 
 def _reflected(points: Array, weights: Array, scales: Array, kernel: SmoothingKernel, bounds: Array) -> Extended:
-    """Images in every bounded dimension, of images in the dimensions before."""
+    """Return the points with their images in every bounded column, of images in the columns before."""
     origin = np.arange(len(points))
     for j in np.flatnonzero(np.isfinite(bounds).any(axis=1)):
         column, parts, own = points[:, j], [np.arange(len(points))], [points[:, j]]
@@ -108,7 +108,7 @@ def _reflected(points: Array, weights: Array, scales: Array, kernel: SmoothingKe
 
 
 def _too_many(points: Array, scales: Array, kernel: SmoothingKernel, bounds: Array) -> bool:
-    """Whether there would be too many images, without making one."""
+    """Return whether there would be too many images, without making one."""
     n, d = points.shape
     counts = np.ones(n)
     with np.errstate(over="ignore"):
@@ -123,8 +123,9 @@ FAST = ("gaussian", "box", "epanechnikov", "triangular", "biweight", "triweight"
 
 
 def _image_counts(x: Array, scale: Array, kernel: SmoothingKernel, bounds: Array) -> Array:
-    """How many images of each point (n,) matter, itself among them: beyond a bound at distance p they are at p,
-    2W − p, 2W + p, 4W − p, … from it.
+    """Return how many images of each point (n,) matter, itself included.
+
+    Beyond a bound at distance p they are at p, 2W − p, 2W + p, 4W − p, … from it.
     """
     total = np.ones(x.size)
     width = float(bounds[1] - bounds[0])
@@ -140,7 +141,7 @@ def _image_counts(x: Array, scale: Array, kernel: SmoothingKernel, bounds: Array
 
 
 def _images(x: Array, bounds: Array, scale: float, kernel: SmoothingKernel) -> list[Array]:
-    """Mirror images of x (n,) at one bound, or at both again and again as far as any may matter."""
+    """Return the mirror images of x (n,) at one bound, or repeatedly at both as far as any may matter."""
     low, high = bounds
     if not np.isfinite(low) or not np.isfinite(high):
         return [2.0 * (low if np.isfinite(low) else high) - x]
@@ -152,15 +153,17 @@ def _images(x: Array, bounds: Array, scale: float, kernel: SmoothingKernel) -> l
 
 
 def _matters(image: Array, x: Array, scale: Array, bounds: Array, kernel: SmoothingKernel) -> Array:
-    """Whether images reach into the interval, beside the points that are there."""
+    """Return whether images matter within the interval, relative to the points there."""
     below = image < 0.5 * (bounds[0] + bounds[1]) if np.isfinite(bounds).all() else np.isfinite(bounds[0])
     edge = np.where(below, bounds[0], bounds[1])
     limits = [_reach(kernel, float(np.min(np.abs(x - b) / scale))) if np.isfinite(b) else 0.0 for b in bounds]
     return np.asarray(np.abs(image - edge) <= np.where(below, *limits) * scale)
 
 
-def _folded(centres: Array, scales: Array, kernel: SmoothingKernel, bounds: Array, rng: np.random.Generator) -> Array:
-    """Draws from open kernels, folded back at the bounds."""
+def _draw_reflected(
+    centres: Array, scales: Array, kernel: SmoothingKernel, bounds: Array, rng: np.random.Generator
+) -> Array:
+    """Draw from unbounded kernels, reflected at the bounds."""
     X = centres + scales * kernel.sample(centres.size, rng).reshape(centres.shape)
     for j, (low, high) in enumerate(bounds):
         if np.isfinite(low) and np.isfinite(high):
@@ -179,19 +182,19 @@ def _folded(centres: Array, scales: Array, kernel: SmoothingKernel, bounds: Arra
 # ---- renormalisation ----------------------------------------------------------------------------------------
 
 
-def _whole_again(points: Array, weights: Array, scales: Array, kernel: SmoothingKernel, bounds: Array) -> Extended:
-    """Weights divided by the mass that each kernel has within the bounds."""
+def _renormalize(points: Array, weights: Array, scales: Array, kernel: SmoothingKernel, bounds: Array) -> Extended:
+    """Return the points with weights divided by the mass of each kernel within the bounds."""
     inner = [interval_masses(kernel, x, s, *ends) for x, s, ends in zip(points.T, scales.T, bounds, strict=True)]
     return Extended(points, weights / np.prod(inner, axis=0))
 
 
 def _very_wide(points: Array, scales: Array, kernel: SmoothingKernel, bounds: Array) -> bool:
-    """Whether what is left of a kernel is so little that differences of distribution functions would lose it."""
+    """Return whether a kernel has so little mass within the bounds that differences of cdfs would lose its digits."""
     return bool(np.any(scales.max(axis=0) > WIDE_CUT_OFF * (bounds[:, 1] - bounds[:, 0])))
 
 
 def _masses(centres: Array, scales: Array, kernel: SmoothingKernel, bounds: Array) -> tuple[Array, Array]:
-    """The mass (n, d) of each kernel below the lower bound, and below the upper one."""
+    """Return the mass (n, d) of each kernel below the lower bound, and below the upper one."""
     below, upto = np.zeros(centres.shape), np.ones(centres.shape)
     for j, (low, high) in enumerate(bounds):
         if np.isfinite(low):
@@ -201,8 +204,10 @@ def _masses(centres: Array, scales: Array, kernel: SmoothingKernel, bounds: Arra
     return below, upto
 
 
-def _cut_off(centres: Array, scales: Array, kernel: SmoothingKernel, bounds: Array, rng: np.random.Generator) -> Array:
-    """Draws from kernels cut off at the bounds."""
+def _draw_truncated(
+    centres: Array, scales: Array, kernel: SmoothingKernel, bounds: Array, rng: np.random.Generator
+) -> Array:
+    """Draw from kernels truncated at the bounds."""
     below, upto = _masses(centres, scales, kernel, bounds)
     share = rng.random(centres.shape)
     u = kernel.quantile(below + share * (upto - below))
@@ -213,22 +218,24 @@ def _cut_off(centres: Array, scales: Array, kernel: SmoothingKernel, bounds: Arr
 
 
 BOUNDARIES: dict[str, Boundary] = {
-    "reflect": Boundary(_reflected, _too_many, _folded),
-    "renormalize": Boundary(_whole_again, _very_wide, _cut_off),
+    "reflect": Boundary(_reflected, _too_many, _draw_reflected),
+    "renormalize": Boundary(_renormalize, _very_wide, _draw_truncated),
 }
-"""What can be done at a bound, by name: the density's slope is 0 there, or its kernels are cut off."""
+"""Ways to respect bounds by name: the density has slope 0 there, or its kernels are truncated."""
 
 
 BOUNDED_PAIRS = 1 << 17
+"""Pairs of queries and points per block."""
+
 SHORT_INTERVAL = 0.25
-"""An interval so short in units of the kernel has its mass by quadrature: a difference would cancel."""
+"""The mass of an interval shorter than this, in units of the kernel, is by quadrature: differences of cdfs cancel."""
 
 INTERVAL_NODES, INTERVAL_WEIGHTS = np.polynomial.legendre.leggauss(10)
 
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """The kernels of one column.
+    """The kernels of one column between its bounds.
 
     Attributes:
         x: (n,). scale: (n,) h s_i. kernel: K. low, high: the bounds, ±inf for none.
@@ -243,7 +250,7 @@ class Column:
     boundary: str
 
     def density(self, y: Array) -> tuple[Array, Array]:
-        """Level and factor (m, n) at y (m,): the density of each point is factor · exp(level)."""
+        """Return level and factor (m, n) at y (m,): the density of each point is factor · exp(level)."""
         if self.boundary == "reflect" and np.isfinite(self.low) and np.isfinite(self.high):
             return self._between(y)
         level, factor = self._open(y)
@@ -255,14 +262,14 @@ class Column:
         return level, factor
 
     def derivative(self, y: Array) -> Array:
-        """The derivative (m, n) by y between two bounds."""
+        """Return the derivative (m, n) at y (m,) between two bounds."""
         if self.boundary == "reflect":
             return reflected_kernel(self.kernel, y, self.x, self.scale, self.low, self._width, 1)
         slope = self.kernel.derivative((y[:, None] - self.x) / self.scale) / (self.scale * self._mass)
         return np.asarray(slope / self.scale)
 
     def integral(self, y: Array) -> Array:
-        """The mass (m, n) of each point from the lower bound to y (m,), which is within the bounds."""
+        """Return the mass (m, n) of each point from the lower bound to y (m,), which is within the bounds."""
         if self.boundary == "renormalize":
             return interval_masses(self.kernel, self.x, self.scale, self.low, y[:, None]) / self._mass
         if np.isfinite(self.low) and np.isfinite(self.high):
@@ -288,7 +295,7 @@ class Column:
         return np.zeros(u.shape), self.kernel.profile(u) / self.scale
 
     def _at(self, image: Array, y: Array, level: Array) -> Array:
-        """What points at other places add to the factor."""
+        """Return what points at other places add to the factor."""
         u = (y[:, None] - image) / self.scale
         if np.isinf(self.kernel.radius):
             return np.asarray(np.exp(self.kernel.log_profile(u) - level) / self.scale)
@@ -327,7 +334,7 @@ class Column:
 
 
 def interval_masses(kernel: SmoothingKernel, x: Array, scale: Array, low: float, high: Array) -> Array:
-    """∫ K((t − x) / scale) / scale from low to high; of short intervals by quadrature on either side of x."""
+    """Return ∫ K((t − x) / scale) / scale from low to high; of short intervals by quadrature on either side of x."""
     a, b = np.broadcast_arrays((low - x) / scale, (high - x) / scale)
     short = (b - a < SHORT_INTERVAL) & (np.maximum(np.abs(a), np.abs(b)) < 0.5 * kernel.radius)
     if not short.any():
@@ -349,7 +356,7 @@ def _quadrature(kernel: SmoothingKernel, a: Array, b: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Folded:
-    """Σ_i w_i Π_j k_ij(y_j), the kernels k_ij those of `columns`.
+    """A sum of products of bounded kernels, Σ_i w_i Π_j k_ij(y_j), the kernels k_ij being those of `columns`.
 
     Attributes:
         columns: (d,), each of n points. weights: (n,).
@@ -359,7 +366,7 @@ class Folded:
     weights: Array
 
     def log_density(self, Y: Array) -> Array:
-        """The logarithm of the sum (m,) at Y (m, d), or (m,) for one column."""
+        """Return the logarithm of the sum (m,) at Y (m, d), or (m,) for one column."""
         rows, out = Y.reshape(len(Y), len(self.columns)), np.empty(len(Y))
         for part in self._blocks(len(Y)):
             level, factor = self.columns[0].density(rows[part, 0])
@@ -372,7 +379,7 @@ class Folded:
         return out
 
     def integral(self, Y: Array, low: Array | None = None) -> Array:
-        """Of the sum from the lower bounds to each row of Y (m, d)."""
+        """Return the integral of the sum from the lower bounds to each row of Y (m, d)."""
         rows, out = Y.reshape(len(Y), len(self.columns)), np.empty(len(Y))
         for part in self._blocks(len(Y)):
             mass = self.columns[0].integral(rows[part, 0])
@@ -382,7 +389,7 @@ class Folded:
         return out
 
     def derivative(self, y: Array) -> Array:
-        """Of the sum (m,) at y (m,), for one column between two bounds."""
+        """Return the derivative of the sum (m,) at y (m,), for one column between two bounds."""
         parts = [self.columns[0].derivative(y[part]) @ self.weights for part in self._blocks(len(y))]
         return np.concatenate([np.empty(0), *parts])
 

@@ -1,4 +1,4 @@
-"""Kernel estimates given some of the columns: points weighed by their kernels at the values."""
+"""Kernel estimates given some of the columns: points weighted by their kernels at the values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["condition_points"]
 
 
 def condition_points(f: KernelEstimate, columns: Array, values: Array, rest: Array) -> tuple[Array, Array, Array]:
-    """Points, weights and bandwidth of the other columns `rest`, given the values (c,) of `columns`."""
+    """Return points, weights and bandwidth of the other columns `rest`, given the values (c,) of `columns`."""
     if f.bandwidth.ndim == 2:
         return _of_matrix(f, columns, values, rest)
     logs = np.log(f.weights)
@@ -26,20 +26,20 @@ def condition_points(f: KernelEstimate, columns: Array, values: Array, rest: Arr
 
 
 def _weights(logs: Array) -> Array:
-    """exp(logs), the largest one; zeros if all are −inf."""
+    """Return exp(logs) scaled to a maximum of one; zeros if all are −inf."""
     most = float(logs.max())
     return np.exp(logs - most) if np.isfinite(most) else np.zeros(len(logs))
 
 
 def _column(f: KernelEstimate, j: int, value: float) -> Array:
-    """ln of each point's kernel (n,) at a value of column j, with its images, but for what is the same for all."""
+    """Return ln of each point's kernel (n,) at a value of column j, with its images, up to a constant."""
     level, factor = f.column(j).density(np.array([value]))
     with np.errstate(divide="ignore"):
         return np.asarray(level[0] + np.log(factor[0] * f.bandwidth[j]))
 
 
 def _of_matrix(f: KernelEstimate, columns: Array, values: Array, rest: Array) -> tuple[Array, Array, Array]:
-    """Each point's Gaussian given the values: its mean moves by H_ro H_oo⁻¹ (v − x_o), its covariance is Schur's."""
+    """Return each point's Gaussian given the values: mean x_r + H_ro H_oo⁻¹ (v − x_o), covariance by Schur."""
     own = np.ones(len(f.points)) if f.scales is None else f.scales
     H_rr, H_ro = f.bandwidth[np.ix_(rest, rest)], f.bandwidth[np.ix_(rest, columns)]
     if not columns.size:

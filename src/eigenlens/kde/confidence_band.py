@@ -1,7 +1,7 @@
-"""How sure a kernel density along a line is: bands about it, place by place.
+"""Pointwise confidence bands of a kernel density along a line.
 
-Both are bands for the mean of the estimate, E f̂ = K_h ∗ f: the true density as the same kernel would smooth it. What
-smoothing hides, the bias f̂ has at peaks and in valleys, no band of variances can show.
+Both are bands for the mean of the estimate, E f̂ = K_h ∗ f: the true density smoothed by the same kernel. They do not
+cover the bias of f̂ at peaks and in valleys.
 """
 
 from __future__ import annotations
@@ -20,12 +20,14 @@ __all__ = ["BANDS", "asymptotic_band", "bootstrap_band"]
 Band = Callable[[KernelEstimate, Array, float, np.random.Generator], tuple[Array, Array]]
 
 BOOTSTRAP_REPLICATES = 200
+"""Resampled densities: enough for 2.5 per cent quantiles."""
+
 SQUARED_KERNEL_REACH = 20.0
-"""Kernels without an end have nothing left of their square beyond it."""
+"""Bandwidths beyond which the square of a kernel of unbounded support has no mass left."""
 
 
 def asymptotic_band(model: KernelEstimate, y: Array, level: float, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Limits (m,), (m,) at places y (m,): (√f̂ ± z √((R g / f̂ h − f̂) / 4n))², z the normal quantile of the level.
+    """Return limits (m,), (m,) at places y (m,): (√f̂ ± z √((R g / f̂ h − f̂) / 4n))², z the normal quantile of the level.
 
     Var f̂ = (R g / h − (E f̂)²) / n with R = ∫K² and g the density smoothed by K² / R; where g = f and h is small, √f̂
     has the same variance R / 4nh everywhere (Bowman and Azzalini 1997, §2.3). Within a bandwidth of a bound that
@@ -34,7 +36,7 @@ def asymptotic_band(model: KernelEstimate, y: Array, level: float, rng: np.rando
     """
     f, n = model.density(y), model.total
     rough = model.kernel.roughness / float(model.bandwidth[0])
-    # Where less than a row counts, g / f says nothing: it is drawn towards one, and an empty place keeps a limit.
+    # Where less than one row contributes, g / f is shrunk towards one, so that an empty place keeps an upper limit.
     alone = rough / n
     spread = rough * (_squared(model, y) + alone) / (f + alone)
     root = np.sqrt(f)
@@ -43,9 +45,9 @@ def asymptotic_band(model: KernelEstimate, y: Array, level: float, rng: np.rando
 
 
 def _squared(model: KernelEstimate, y: Array) -> Array:
-    """g (m,) at places y (m,): Σ w_i K_i² over points, in units of R / h.
+    """Return g (m,) at places y (m,): Σ w_i K_i² over points, in units of R / h.
 
-    K² / R is taken to be K itself, narrowed to the same variance: it is so for Gaussian, Laplace and box kernels.
+    K² / R is approximated by K narrowed to the same variance, which is exact for Gaussian, Laplace and box kernels.
     """
     u = np.linspace(0.0, min(model.kernel.radius, SQUARED_KERNEL_REACH), 4_001)
     square = model.kernel.profile(u) ** 2
@@ -56,9 +58,9 @@ def _squared(model: KernelEstimate, y: Array) -> Array:
 
 
 def bootstrap_band(model: KernelEstimate, y: Array, level: float, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Percentile limits (m,), (m,) of 200 densities of rows drawn with replacement, their bandwidths kept.
+    """Return percentile limits (m,), (m,) of 200 densities of rows drawn with replacement, with their bandwidths.
 
-    A weight of w is w rows to draw. Bounds and kernels of any width are as they are. Cost: 200 densities.
+    A weight of w is w rows to draw. Cost: 200 densities.
     """
     chance, n = model.weights / model.total, max(1, round(model.total))
     drawn = [replace(model, weights=rng.multinomial(n, chance)).density(y) for _ in range(BOOTSTRAP_REPLICATES)]

@@ -1,4 +1,4 @@
-"""`KernelDensity`: the scikit-learn face of `models.kernel_density`."""
+"""`KernelDensity`: the scikit-learn estimator for kernel density estimates."""
 
 from __future__ import annotations
 
@@ -31,32 +31,31 @@ __all__ = ["KernelDensity"]
 
 
 class KernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
-    """The density of the rows by a bump on every one of them: f(y) = Σ_i w_i Π_j K((y_j − x_ij) / h_j) / h_j / Σ w.
+    """A kernel density estimate: a kernel on every row, f(y) = Σ_i w_i Π_j K((y_j − x_ij) / h_j) / h_j / Σ w.
 
     Parameters:
         kernel: "gaussian", "box", "epanechnikov", "triangular", "biweight", "triweight", "cosine", "laplace", or a
             callable K(u) of arrays: symmetric, not negative, of integral one. Several columns have a product of
-            kernels, one a column.
-        bandwidth: the scale h of the kernel: the Gaussian's standard deviation; others with an end reach from −h to h.
-            A number, or one a column (d,), or for the Gaussian its covariance H (d, d). Or a rule: "silverman",
-            "scott", "sheather-jones", "sheather-jones-dpi", "isj", "lscv", "mlcv"; what it finds for the Gaussian
-            is converted to the kernel by canonical bandwidths.
+            kernels, one per column.
+        bandwidth: the scale h of the kernel: the Gaussian's standard deviation; kernels of bounded support reach from
+            −h to h. A number, or one per column (d,), or for the Gaussian its covariance H (d, d). Or a rule:
+            "silverman", "scott", "sheather-jones", "sheather-jones-dpi", "isj", "lscv", "mlcv"; its result for the
+            Gaussian is converted to the kernel by canonical bandwidths.
         bounds: None, or a pair (low, high) for all columns, or a pair for each; None or inf stands for no bound.
         adaptive: whether kernels are wider where rows are rare: times (f(x_i) / g)^(−½), f the density with h alone
             and g its geometric mean (Abramson 1982). Sums over adaptive kernels take longer.
-        tol: the relative error of f that Gaussian sums may have; it is usually far less. The least is 1e-15.
-        boundary: "reflect" mirrors the rows at the bounds, so that f is level there; "renormalize" cuts the kernels off
-            and divides each by what is left of it. Either way f integrates to one between the bounds.
+        tol: the relative error of f that Gaussian sums may have; it is usually far smaller. The minimum is 1e-15.
+        boundary: "reflect" mirrors the rows at the bounds, so that f has slope 0 there; "renormalize" truncates the
+            kernels and divides each by its mass within the bounds. Either way f integrates to one between the bounds.
         random_state: seed of `sample`.
 
     Attributes:
         bandwidth_: h, a number for one column; else (d,) or (d, d).
-        n_samples_: the rows that count, of positive weight.
+        n_samples_: the number of rows with positive weight.
         model_: the frozen `KernelEstimate`.
 
-    Bad cases: a bandwidth that is not positive, rows outside the bounds, rows without spread (for rules), NaN and
-    infinities in `fit` are errors. NaN in rows to be scored is a missing entry: the density is then that of the other
-    columns.
+    Errors: a bandwidth that is not positive, rows outside the bounds, a constant column (for rules), NaN and infinities
+    in `fit`. NaN in rows to be scored is a missing value: the density is then that of the other columns.
 
     Example:
         >>> x = np.array([[1.8], [2.0], [2.1], [4.1], [4.4], [4.6]])
@@ -87,7 +86,7 @@ class KernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Keep the rows of X (n, d), row i counting sample_weight[i] times, and choose the bandwidth."""
+        """Store the rows of X (n, d), row i counting sample_weight[i] times, and choose the bandwidth."""
         source = validate_rows(self, X, sample_weight, reset=True)
         kernel, boundary = check_smoothing_kernel(self.kernel), checks.name("boundary", self.boundary, BOUNDARIES)
         tol, adaptive = checks.real("tol", self.tol, 0.0, 1.0), checks.boolean("adaptive", self.adaptive)
@@ -102,25 +101,25 @@ class KernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
     # ---- the density ------------------------------------------------------------------------------------
 
     def score_samples(self, X: Any) -> Array:
-        """Log density (n,) of the rows of X (n, d); of what is there of a row with NaN. −inf outside the bounds.
+        """Return the log-density (n,) of the rows of X (n, d), of their observed columns; −inf outside the bounds.
 
-        A Gaussian or Laplace density has its true logarithm however far away; other kernels give −inf out of reach.
+        A Gaussian or Laplace density has its true logarithm however far away; other kernels give −inf there.
         """
         check_is_fitted(self)
         return self._log_densities(validate_rows(self, X))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Mean log density per row; a row of weight 0 is absent, whatever it holds."""
+        """Return the mean log-density per row; a row of weight 0 is absent, whatever it holds."""
         check_is_fitted(self)
         source = validate_rows(self, X, sample_weight)
         return float(np.average(self._log_densities(source), weights=source.weight))
 
     def density(self, X: Any) -> Array:
-        """The density (n,) at the rows of X (n, d)."""
+        """Return the density (n,) at the rows of X (n, d)."""
         return np.exp(self.score_samples(X))
 
     def derivative(self, X: Any) -> Array:
-        """The derivative (n,) of the density of one column."""
+        """Return the derivative (n,) of the density of one column."""
         return self.model_.derivative(self._rows(X)[:, 0] if self.n_features_in_ == 1 else np.empty(0))
 
     def _log_densities(self, source: Source) -> Array:
@@ -128,7 +127,9 @@ class KernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
         for block in dense_blocks(source):
             if source.weight is not None:
                 absent = source.weight[start : start + len(block)] == 0.0
-                block = np.where(absent[:, None], np.nan, block) if absent.any() else block  # so its logarithm is 0
+                block = (
+                    np.where(absent[:, None], np.nan, block) if absent.any() else block
+                )  # an empty row has log-density 0
             found.append(self.model_.log_density(_finite(block, source)))
             start += len(block)
         return np.concatenate(found)
@@ -136,19 +137,20 @@ class KernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
     # ---- distribution function, quantiles, draws --------------------------------------------------------
 
     def cdf(self, X: Any) -> Array:
-        """The probability (n,) of rows not above those of X (n, d) in any column; NaN in X is no limit, as is inf."""
+        """Return the probability (n,) of rows not above those of X (n, d) in any column; NaN in X is no limit."""
         check_is_fitted(self)
         return self.model_.cdf(np.concatenate(list(dense_blocks(validate_rows(self, X)))))
 
     def ppf(self, q: Any) -> Array:
-        """Quantiles of one column, in the shape of q: the least y with cdf(y) ≥ q; 0 and 1 give the support's ends."""
+        """Return quantiles of one column, in the shape of q: the smallest y with cdf(y) ≥ q."""
         model, share = self.model_, check_numbers("q", q)
         if not np.all((share >= 0.0) & (share <= 1.0)):
-            raise OptionError(f"q must hold probabilities from 0 to 1; found {share.min():g} to {share.max():g}.")
+            what = f"must hold probabilities from 0 to 1; found {share.min():g} to {share.max():g}"
+            raise OptionError(what, argument="q")
         return model.ppf(share.ravel()).reshape(share.shape)
 
     def sample(self, n_samples: int = 1, *, random_state: Any = None) -> Any:
-        """Rows (n_samples, d) drawn from the density, all within the bounds."""
+        """Draw rows (n_samples, d) from the density, all within the bounds."""
         check_is_fitted(self)
         rng = checks.generator(self.random_state if random_state is None else random_state)
         return self._like(self.model_.sample(checks.integer("n_samples", n_samples, 1), rng))
@@ -156,17 +158,18 @@ class KernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
     # ---- other densities --------------------------------------------------------------------------------
 
     def marginal(self, columns: Any) -> KernelEstimate:
-        """The density of some columns, by number or name, in the order given."""
+        """Return the density of some columns, by number or name, in the order given."""
         model = self.model_
         return model.marginal(column_positions(columns, self.n_features_in_, self._names, self.n_features_in_))
 
     def condition(self, columns: Any, values: Any) -> KernelEstimate:
-        """The density of the other columns, given the values of these, by number or name."""
+        """Return the density of the other columns, given the values of these, by number or name."""
         model = self.model_
         chosen = column_positions(columns, self.n_features_in_, self._names, self.n_features_in_ - 1)
         given = np.atleast_1d(check_numbers("values", values))
         if given.shape != (len(chosen),) or np.isinf(given).any():
-            raise DataError(f"values={values!r} must be {len(chosen)} numbers, one for each of columns={columns!r}.")
+            what = f"must be {len(chosen)} numbers, one for each of columns={columns!r}"
+            raise DataError(what, argument="values", value=values)
         return model.condition(chosen, given)
 
     # ---- learned attributes -----------------------------------------------------------------------------
@@ -179,13 +182,13 @@ class KernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def bandwidth_(self) -> Any:
-        """h: a number for one column, else (d,), or the matrix (d, d)."""
+        """The bandwidth h: a number for one column, else (d,), or the matrix (d, d)."""
         h = self.model_.bandwidth
         return float(h[0]) if h.size == 1 else h
 
     @property
     def n_samples_(self) -> int:
-        """The number of rows that count: of positive weight."""
+        """The number of rows with positive weight."""
         return len(self.model_.points)
 
     # ---- saving -----------------------------------------------------------------------------------------
@@ -207,7 +210,7 @@ class KernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
         return getattr(self, "feature_names_in_", None)
 
     def _rows(self, X: Any) -> Array:
-        """The rows of X, all of them, in float64."""
+        """Return all rows of X in float64."""
         check_is_fitted(self)
         source = validate_rows(self, X)
         return np.concatenate([_finite(block, source) for block in dense_blocks(source)])
@@ -222,6 +225,7 @@ class KernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
 
 
 MIN_KDE_TOL = 1e-15
+"""The smallest tolerance of Gaussian sums: rounding is no smaller."""
 
 
 def _finite(block: Array, source: Source) -> Array:

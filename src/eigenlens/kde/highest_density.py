@@ -1,4 +1,4 @@
-"""Regions of highest density: the level that a density exceeds where a given share of its mass lies."""
+"""Highest-density regions: the levels above which given shares of the mass lie."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class MassLevels:
 
 
 def mass_levels(values: Array, cell: float, masses: Sequence[float]) -> MassLevels:
-    """The levels t with ∫ f [f ≥ t] = mass: {f ≥ t} is the smallest region that holds it (Hyndman 1996, §2).
+    """Return the levels t with ∫ f [f ≥ t] = mass: {f ≥ t} is the smallest region of that mass (Hyndman 1996, §2).
 
     Args:
         values: f at the centres of equal cells, of any shape. cell: their length, area or volume.
         masses: between 0 and 1.
 
-    Mass beyond the grid is taken to lie lower than any level. Cost: O(p log p) for p cells.
+    Mass beyond the grid is assumed to lie below every level. Cost: O(p log p) for p cells.
 
     >>> f = np.array([1.0, 2.0, 4.0, 2.0, 1.0]) / 10.0
     >>> found = mass_levels(f, 1.0, [0.2, 0.6, 0.99])
@@ -41,9 +41,9 @@ def mass_levels(values: Array, cell: float, masses: Sequence[float]) -> MassLeve
     (array([0.4, 0.2, 0.1]), 1.0)
     """
     f = np.sort(np.ravel(values))[::-1]
-    held = np.cumsum(f) * cell
-    # A cell's own mass lies about its own level, half of it above: so equal levels on both sides do not jump.
-    middles = held - 0.5 * cell * f
+    mass = np.cumsum(f) * cell
+    # Half of a cell's own mass counts as above its level: so equal levels make no jump.
+    middles = mass - 0.5 * cell * f
     wanted = np.sort(np.asarray(masses, dtype=np.float64))
     levels = np.interp(wanted, middles, f)
-    return MassLevels(wanted, np.where(wanted > held[-1], np.nan, levels), float(held[-1]))
+    return MassLevels(wanted, np.where(wanted > mass[-1], np.nan, levels), float(mass[-1]))

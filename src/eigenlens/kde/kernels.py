@@ -1,10 +1,9 @@
-"""Smoothing kernels K(u): densities about zero that a kernel density puts on every point, each a frozen value.
+"""Smoothing kernels K(u): the densities about zero that a kernel density puts on every point, each a frozen value.
 
 K is symmetric and integrates to one; at scale h it is K(u / h) / h. The scale is always the kernel's own: kernels of
 bounded support live on [−h, h], the Gaussian has standard deviation h, the Laplace kernel mean deviation h. A rule
-stated for the Gaussian is carried over by the ratio of canonical bandwidths (Marron and Nolan 1988).
-
-A user's own smoothing kernel: what has to be known of it, by quadrature.
+stated for the Gaussian is converted by the ratio of canonical bandwidths (Marron and Nolan 1988). The constants of a
+user's own kernel are computed by quadrature.
 """
 
 from __future__ import annotations
@@ -35,10 +34,10 @@ Function = Callable[[Array], Array]
 
 @dataclass(frozen=True)
 class PolynomialPiece:
-    """K on an interval of u where it is a polynomial.
+    """An interval of u on which K is a polynomial.
 
     Attributes:
-        low, high: the interval; it holds `high`, and `low` only where no other piece does.
+        low, high: the interval; it includes `high`, and `low` only where no other piece does.
         coefficients: of 1, u, u², …
     """
 
@@ -57,10 +56,10 @@ class SmoothingKernel:
         variance: κ2 = ∫ u² K(u) du.
         roughness: R = ∫ K(u)² du.
         profile: K(u), of any shape.
-        derivative: K′(u); at a kink that from the right.
+        derivative: K′(u); at a kink the one from the right.
         cdf: ∫ K from −∞ to u.
         quantile: the inverse of `cdf`.
-        pieces: K as polynomials where it is one, sorted by interval.
+        pieces: K as polynomials where it is piecewise polynomial, sorted by interval.
 
     >>> round(SMOOTHING_KERNELS["epanechnikov"].canonical(), 4), round(SMOOTHING_KERNELS["gaussian"].canonical(), 4)
     (1.7188, 0.7764)
@@ -77,18 +76,18 @@ class SmoothingKernel:
     pieces: tuple[PolynomialPiece, ...] = field(default=(), repr=False)
 
     def canonical(self, d: int = 1) -> float:
-        """(R^d / κ2²)^(1/(d + 4)): bandwidths in this ratio smooth alike, for products of d such kernels too."""
+        """Return (R^d / κ2²)^(1/(d + 4)): kernels with bandwidths in the ratio of these canonical ones smooth alike."""
         return float(np.exp((d * np.log(self.roughness) - 2.0 * np.log(self.variance)) / (d + 4)))
 
     def log_profile(self, u: Array) -> Array:
-        """log K(u), −inf where K is 0; the Gaussian's and Laplace's never is."""
+        """Return log K(u), −inf where K is 0, which Gaussian and Laplace kernels never are."""
         if self.name in LOG_PROFILES:
             return LOG_PROFILES[self.name](u)
         with np.errstate(divide="ignore"):
             return np.asarray(np.log(self.profile(u)))
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
-        """n draws (n,) from K."""
+        """Draw n values (n,) from K."""
         return self.quantile(rng.random(n))
 
 
@@ -96,7 +95,7 @@ class SmoothingKernel:
 
 
 def _bell(name: str, p: int) -> SmoothingKernel:
-    """K = c (1 − u²)^p on [−1, 1], which is a Beta(p + 1, p + 1) distribution stretched to that interval."""
+    """Return K = c (1 − u²)^p on [−1, 1], which is a Beta(p + 1, p + 1) distribution scaled to that interval."""
     c = float(1.0 / (2.0 ** (2 * p + 1) * special.beta(p + 1, p + 1)))
     roughness = c * c * 2.0 ** (4 * p + 1) * special.beta(2 * p + 1, 2 * p + 1)
     coefficients = np.zeros(2 * p + 1)
@@ -173,7 +172,7 @@ def _triangular_quantile(q: Array) -> Array:
 
 
 def _cosine_profile(u: Array) -> Array:
-    a = np.abs(u)  # cos(πa/2) = sin(π(1 − a)/2), whose digits are all right near the end of the support
+    a = np.abs(u)  # cos(πa/2) = sin(π(1 − a)/2), which is accurate near the end of the support
     return np.where(a <= 1.0, 0.5 * HALF_PI * np.sin(HALF_PI * (1.0 - a)), 0.0)
 
 
@@ -212,7 +211,7 @@ LOG_PROFILES: dict[str, Function] = {
     "gaussian": lambda u: np.asarray(-0.5 * u * u - np.log(ROOT_2PI)),
     "laplace": lambda u: np.asarray(-np.abs(u) - np.log(2.0)),
 }
-"""log K of the kernels whose tails go on beyond the smallest number."""
+"""log K of the kernels whose tails underflow."""
 
 GAUSSIAN = SmoothingKernel(
     "gaussian",
@@ -276,10 +275,10 @@ SMOOTHING_KERNELS: dict[str, SmoothingKernel] = {
 
 
 def smoothing_kernel(kernel: str | SmoothingKernel | Callable[[Array], Any]) -> SmoothingKernel:
-    """The smoother of a name, or of a callable K(u) of arrays: symmetric, not negative, of integral one.
+    """Return the kernel of a name, or of a callable K(u) of arrays: symmetric, not negative, of integral one.
 
-    The constants of a callable are found by quadrature, its cdf and quantile too; it should be smooth but for a few
-    points, and what it has beyond |u| = 100 is left out.
+    The constants, cdf and quantiles of a callable are computed by quadrature; it should be smooth except at a few
+    points, and is cut off at |u| = 100.
 
     >>> smoothing_kernel("box").roughness
     0.5
@@ -297,16 +296,22 @@ def _of_callable(K: CallableKernel) -> SmoothingKernel:
 
 
 MAX_RADIUS = 100.0
+"""A callable is cut off beyond it."""
+
 QUADRATURE_PANELS = 2000
+"""Panels, with 12 Gauss–Legendre nodes each, over the support of a callable."""
+
 PANEL_NODES, PANEL_WEIGHTS = np.polynomial.legendre.leggauss(12)
 DIFFERENCE_STEP = 1e-5
+"""The step of central differences, where truncation and rounding errors balance: about the cube root of 1e-16."""
+
 INTEGRAL_ERROR = 1e-6
 """How far the integral of a kernel may be from one."""
 
 
 @dataclass(frozen=True, eq=False)
 class CallableKernel:
-    """A callable K(u), and its constants.
+    """A callable K(u) with its constants.
 
     Attributes:
         function: the callable.
@@ -317,19 +322,19 @@ class CallableKernel:
     radius: float
 
     def profile(self, u: Array) -> Array:
-        """K(u), and 0 beyond the radius."""
+        """Return K(u), and 0 beyond the radius."""
         u = np.asarray(u, dtype=np.float64)
         return np.where(
             np.abs(u) <= self.radius, call_kernel(self.function, np.clip(u, -self.radius, self.radius)), 0.0
         )
 
     def derivative(self, u: Array) -> Array:
-        """K′(u) by central differences."""
+        """Return K′(u) by central differences."""
         step = DIFFERENCE_STEP * min(self.radius, 1.0)
         return (self.profile(np.asarray(u) + step) - self.profile(np.asarray(u) - step)) / (2.0 * step)
 
     def cdf(self, u: Array) -> Array:
-        """∫ K from −∞ to u: whole panels, and the last one in part."""
+        """Return ∫ K from −∞ to u: whole panels, and a part of the last one."""
         u = np.clip(np.asarray(u, dtype=np.float64), -self.radius, self.radius)
         panel = np.clip(np.searchsorted(self._edges, u, side="right") - 1, 0, len(self._edges) - 2)
         half = 0.5 * (u - self._edges[panel])
@@ -337,7 +342,7 @@ class CallableKernel:
         return np.asarray(np.clip(self._below[panel] + half * (self.profile(places) @ PANEL_WEIGHTS), 0.0, 1.0))
 
     def quantile(self, q: Array) -> Array:
-        """The inverse of `cdf`, by bisection within a panel."""
+        """Return the inverse of `cdf`, by bisection within a panel."""
         q = np.asarray(q, dtype=np.float64)
         panel = np.clip(np.searchsorted(self._below, q, side="left") - 1, 0, len(self._edges) - 2)
         low, high = self._edges[panel], self._edges[panel + 1]
@@ -349,28 +354,28 @@ class CallableKernel:
 
     @property
     def total(self) -> float:
-        """∫ K."""
+        """The integral ∫ K."""
         return float(np.sum(self._integrals(lambda u, K: K)))
 
     @property
     def variance(self) -> float:
-        """∫ u² K."""
+        """The variance ∫ u² K."""
         return float(np.sum(self._integrals(lambda u, K: u * u * K)))
 
     @property
     def roughness(self) -> float:
-        """∫ K²."""
+        """The roughness ∫ K²."""
         return float(np.sum(self._integrals(lambda u, K: K * K)))
 
     @cached_property
     def _edges(self) -> Array:
-        """Of panels that are finest about 0, where kernels bend."""
+        """Edges of panels that are finest about 0, where kernels are most curved."""
         half = self.radius * np.linspace(0.0, 1.0, QUADRATURE_PANELS // 2 + 1) ** 2
         return np.concatenate([-half[:0:-1], half])
 
     @cached_property
     def _below(self) -> Array:
-        """The integral up to each edge, that of all being one."""
+        """The integral up to each edge, normalised to one in total."""
         parts = np.cumsum(self._integrals(lambda u, K: K))
         return np.asarray(np.concatenate([[0.0], parts / parts[-1]]))
 
@@ -381,48 +386,54 @@ class CallableKernel:
 
 
 def call_kernel(function: Callable[[Array], Any], u: Array) -> Array:
-    """The answer of a user's kernel, checked."""
-    called = f"kernel={getattr(function, '__name__', repr(function))}"
+    """Return the values of a user's kernel, checked."""
+    called = _name(function)
     try:
         K = np.asarray(function(u), dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise OptionError(
-            f"{called} failed on an array of shape {u.shape}: {error}. It is called with arrays u and must give "
-            "K(u) in their shape."
-        ) from error
+        what = f"{called} failed on an array of shape {u.shape}: {error}"
+        fix = "it is called with arrays u and must return K(u) in their shape"
+        raise OptionError(what, argument="kernel", fix=fix) from error
     if K.shape != u.shape:
-        raise OptionError(f"{called} gave shape {K.shape} for an array of shape {u.shape}; it must give the same.")
+        what = f"{called} returned shape {K.shape} for an array of shape {u.shape}"
+        raise OptionError(what, argument="kernel", fix="it must return the same shape")
     if not np.all(np.isfinite(K)) or np.any(K < 0.0):
-        raise OptionError(f"{called} gave values that are negative or not finite; a density must be neither.")
+        what = f"{called} returned values that are negative or not finite"
+        raise OptionError(what, argument="kernel", fix="a density must be neither")
     return K
 
 
 def measure_callable(function: Callable[[Array], Any]) -> CallableKernel:
-    """A callable with its radius, once it is known to be a symmetric density.
+    """Return a callable with its radius, after checking that it is a symmetric density.
 
     >>> K = measure_callable(lambda u: np.maximum(1.0 - np.abs(u), 0.0))
     >>> K.radius, round(K.roughness, 9)
     (1.0, 0.666666667)
     """
-    called = f"kernel={getattr(function, '__name__', repr(function))}"
+    called = _name(function)
     K = CallableKernel(function, _radius(function))
     u = K.radius * np.linspace(0.0, 1.0, 1001)[1:-1]
     right, left = K.profile(u), K.profile(-u)
     if np.max(np.abs(right - left)) > 1e-9 * max(float(right.max()), 1e-300):
-        raise OptionError(f"{called} is not symmetric: K(u) and K(−u) differ; use a kernel with K(u) = K(−u).")
+        what = f"{called} is not symmetric: K(u) and K(−u) differ"
+        raise OptionError(what, argument="kernel", fix="use a kernel with K(u) = K(−u)")
     if abs(K.total - 1.0) > INTEGRAL_ERROR:
-        raise OptionError(
-            f"{called} has the integral {K.total:.8g} over |u| ≤ {K.radius:g}; it must be 1, so divide by that."
-        )
+        what = f"{called} has the integral {K.total:.8g} over |u| ≤ {K.radius:g}, which must be 1"
+        raise OptionError(what, argument="kernel", fix="divide by that")
     return K
 
 
+def _name(function: Callable[[Array], Any]) -> str:
+    return str(getattr(function, "__name__", repr(function)))
+
+
 def _radius(function: Callable[[Array], Any]) -> float:
-    """Where K has fallen to 0 for good, to ten digits; `MAX_RADIUS` if it does not before."""
+    """Return where K has fallen to 0 for good, to ten digits; at most `MAX_RADIUS`."""
     grid = np.linspace(0.0, MAX_RADIUS, 100_001)
     alive = np.flatnonzero(call_kernel(function, grid) > 0.0)
     if not alive.size:
-        raise OptionError("kernel: K(u) is 0 on a grid of |u| ≤ 100; it must be a density at scale about one.")
+        what = "is 0 on a grid of |u| ≤ 100; K(u) must be a density at a scale of about one"
+        raise OptionError(what, argument="kernel")
     if alive[-1] == len(grid) - 1:
         return MAX_RADIUS
     low, high = grid[alive[-1]], grid[alive[-1] + 1]

@@ -5,8 +5,6 @@ sums of waves, the Laplace kernel by two sweeps, the Gaussian by short expansion
 polynomials once. Points with scales of their own are summed pair by pair, those of like scale over a window. Where
 kernels have unbounded support and pairs are many, integrals come from a table of the density (Gaussian), or by
 interpolation between a few scales (Laplace).
-
-The integral of a smooth density along a line, by a table of its values: for Gaussians with scales of their own.
 """
 
 from __future__ import annotations
@@ -39,15 +37,15 @@ from eigenlens.native.kernel_sums import (
 __all__ = ["IntegralTable", "Line", "panel_edges", "tabulate_integral"]
 
 MIN_TOLERANCE = 1e-15
-"""The tolerance of integrals; it costs hardly more than another."""
+"""The tolerance of integrals, the smallest there is: it costs hardly more than a larger one."""
 
 CANCELLATION = 1e-6
-"""A sum so small beside the weight in its window is made again without cancellation."""
+"""A sum smaller than this share of the weight in its window is computed again, pair by pair, without cancellation."""
 
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """Σ_i w_i K((y − x_i) / (h s_i)) / (h s_i) and what follows from it.
+    """The sum Σ_i w_i K((y − x_i) / (h s_i)) / (h s_i) along a line, with its derivative and integral.
 
     Attributes:
         points: (n,) in any order. weights: (n,), positive. h: the bandwidth. kernel: K.
@@ -62,33 +60,33 @@ class Line:
     tol: float
 
     def log_density(self, y: Array) -> Array:
-        """The logarithm of the sum (m,) at y (m,); −inf only where K is 0."""
+        """Return the logarithm of the sum (m,) at y (m,); −inf only where K is 0."""
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             level, value = self._sorted(self.route.density, y)
             return np.asarray(level + np.log(value))
 
     def derivative(self, y: Array) -> Array:
-        """Of the sum (m,) at y (m,)."""
+        """Return the derivative of the sum (m,) at y (m,)."""
         return self._sorted(lambda line, y: (self.route.derivative(line, y),), y)[0]
 
     def integral(self, y: Array) -> Array:
-        """Of the sum from −∞ to y (m,)."""
+        """Return the integral of the sum from −∞ to y (m,)."""
         return self._sorted(lambda line, y: (self.route.integral(line, y),), y)[0]
 
     @property
     def route(self) -> LineSums:
-        """How this kernel is summed."""
+        """The functions that sum this kernel."""
         if self.scales is not None:
             return PAIRWISE_SUMS
         return LINE_SUMS.get(self.kernel.name, POLYNOMIAL_SUMS if self.pieces else PAIRWISE_SUMS)
 
     @cached_property
     def pieces(self) -> tuple[PolynomialPiece, ...]:
-        """The kernel as polynomials; none where it cannot be."""
+        """The kernel as piecewise polynomials; () where it is not approximated by them."""
         return self.kernel.pieces or (polynomial_pieces(self.kernel) if self.kernel.name not in LINE_SUMS else ())
 
     def _sorted(self, function: Callable[[Line, Array], tuple[Array, ...]], y: Array) -> tuple[Array, ...]:
-        """A function of sorted places, of places in any order."""
+        """Apply a function of sorted places to places in any order."""
         if np.all(y[1:] >= y[:-1]):
             return function(self, np.ascontiguousarray(y))
         places, order = sorted_with_order(y)
@@ -125,12 +123,12 @@ class Line:
         return np.arange(self.x.size + 1.0) if self.w is None else np.concatenate([[0.0], np.cumsum(self.w)])
 
     def at_most(self, y: Array) -> Array:
-        """The weight of the points x ≤ y (m,)."""
+        """Return the weight of the points x ≤ y (m,)."""
         return np.asarray(self.below[np.searchsorted(self.x, y, side="right")])
 
     @cached_property
     def octaves(self) -> list[Line]:
-        """The points by their scales, those of one line differing by less than a factor of two."""
+        """The points by their scales: those of one line differ by less than a factor of two."""
         if self.s is None:
             return [self]
         octave = np.floor(np.log2(self.s))
@@ -140,7 +138,7 @@ class Line:
 
     @cached_property
     def table(self) -> IntegralTable:
-        """The integral, tabulated: for Gaussians."""
+        """A table of the integral, for Gaussians."""
         fine = Line(self.points, self.weights, self.h, self.kernel, self.scales, MIN_TOLERANCE)
 
         def density(y: Array) -> Array:
@@ -181,14 +179,14 @@ def _intervals(pieces: tuple[PolynomialPiece, ...], change: Callable[[Polynomial
 def _polynomial_density(line: Line, y: Array) -> tuple[Array, Array]:
     intervals = _intervals(line.pieces, lambda piece: np.asarray(piece.coefficients))
     value, mass = window_sums(line.x, line.w, y, line.h, intervals)
-    return np.zeros(y.size), _settled(line, y, value / line.h, mass / line.h)
+    return np.zeros(y.size), _without_cancellation(line, y, value / line.h, mass / line.h)
 
 
-def _settled(line: Line, y: Array, value: Array, mass: Array) -> Array:
-    """Densities without what cancellation left: points that are only at the window's ends are summed one by one."""
+def _without_cancellation(line: Line, y: Array, value: Array, mass: Array) -> Array:
+    """Return densities without cancellation errors: small sums are computed again, pair by pair."""
     small = (value < CANCELLATION * float(line.kernel.profile(np.zeros(1))[0]) * mass) & (mass > 0.0)
     if line.pieces and line.pieces[-1].high < line.kernel.radius:
-        small |= mass == 0.0  # a callable's tail goes on where its polynomials have ended
+        small |= mass == 0.0  # the tail of a callable extends beyond its polynomials
     few = np.flatnonzero(small)
     if few.size:
         value[few] = _pairs(line, y[few], line.kernel.profile, 1)
@@ -201,7 +199,7 @@ def _polynomial_derivative(line: Line, y: Array) -> Array:
 
 
 def _polynomial_integral(line: Line, y: Array) -> Array:
-    """All points up to y, and what kernels near y have on the wrong side of it, which vanishes at the window's ends."""
+    """Return the weight up to y, plus the mass on the wrong side of kernels near y, which is 0 at the window's ends."""
     return line.at_most(y) + window_sums(line.x, line.w, y, line.h, wrong_side_integrals(line.pieces))[0]
 
 
@@ -212,7 +210,7 @@ COSINE_FREQUENCY = 0.5 * float(np.pi)
 
 def _wave_density(line: Line, y: Array) -> tuple[Array, Array]:
     cosines, _, mass = wave_sums(line.x, line.w, y, line.h)
-    return np.zeros(y.size), _settled(line, y, cosines * (0.5 * COSINE_FREQUENCY / line.h), mass / line.h)
+    return np.zeros(y.size), _without_cancellation(line, y, cosines * (0.5 * COSINE_FREQUENCY / line.h), mass / line.h)
 
 
 def _wave_derivative(line: Line, y: Array) -> Array:
@@ -226,19 +224,19 @@ def _wave_integral(line: Line, y: Array) -> Array:
 
 
 def _laplace_density(line: Line, y: Array) -> tuple[Array, Array]:
-    before, gap, behind, other = laplace_sums(line.x, line.w, y, line.h)
-    level = -np.minimum(gap, other)
-    return level, (before * np.exp(-gap - level) + behind * np.exp(-other - level)) / (2.0 * line.h)
+    before, nearest, behind, next_one = laplace_sums(line.x, line.w, y, line.h)
+    level = -np.minimum(nearest, next_one)
+    return level, (before * np.exp(-nearest - level) + behind * np.exp(-next_one - level)) / (2.0 * line.h)
 
 
 def _laplace_derivative(line: Line, y: Array) -> Array:
-    before, gap, behind, other = laplace_sums(line.x, line.w, y, line.h)
-    return np.asarray((behind * np.exp(-other) - before * np.exp(-gap)) / (2.0 * line.h**2))
+    before, nearest, behind, next_one = laplace_sums(line.x, line.w, y, line.h)
+    return np.asarray((behind * np.exp(-next_one) - before * np.exp(-nearest)) / (2.0 * line.h**2))
 
 
 def _laplace_integral(line: Line, y: Array) -> Array:
-    before, gap, behind, other = laplace_sums(line.x, line.w, y, line.h)
-    return np.asarray(line.at_most(y) + 0.5 * (behind * np.exp(-other) - before * np.exp(-gap)))
+    before, nearest, behind, next_one = laplace_sums(line.x, line.w, y, line.h)
+    return np.asarray(line.at_most(y) + 0.5 * (behind * np.exp(-next_one) - before * np.exp(-nearest)))
 
 
 ROOT_2PI = float(np.sqrt(2.0 * np.pi))
@@ -262,7 +260,7 @@ def _gaussian_integral(line: Line, y: Array) -> Array:
 
 
 def _pairs(line: Line, y: Array, function: Callable[[Array], Array], power: int) -> Array:
-    """Σ w f(u) / (h s)^power over the points within reach of sorted places y (m,), pair by pair."""
+    """Return Σ w f(u) / (h s)^power over the points within reach of sorted places y (m,), pair by pair."""
     total, reach = np.zeros(y.size), 1.001 * TAIL_RADII.get(line.kernel.name, line.kernel.radius)
     for part in line.octaves:
         scale = np.broadcast_to(part.h if part.s is None else part.h * part.s, part.x.shape)
@@ -290,7 +288,7 @@ def _pair_integral(line: Line, y: Array) -> Array:
 
 
 def _wrong_side(line: Line) -> Callable[[Array], Array]:
-    """What a kernel about 0 has on the wrong side of u: below u < 0, and less what it has above u ≥ 0."""
+    """Return u → the mass of a kernel about 0 on the wrong side of u: below u < 0, and minus that above u ≥ 0."""
     right = [(b, np.asarray(c)) for _, b, c, _ in wrong_side_integrals(line.pieces) if b > 0.0]
     if len(right) == 1:  # a polynomial is cheaper than the distribution function
         end, coefficients = right[0]
@@ -299,9 +297,9 @@ def _wrong_side(line: Line) -> Callable[[Array], Array]:
 
 
 def _between_scales(line: Line, y: Array) -> Array:
-    """Σ w F((y − x) / (h s)) by interpolation in ln s: a fast sum for each of some scales an octave.
+    """Return Σ w F((y − x) / (h s)) by interpolation in ln s: a fast sum for each of some scales per octave.
 
-    Its weights are Lagrange's polynomials. F(u e^−σ) is analytic in σ, and the error falls below the last digits.
+    The weights are Lagrange polynomials. F(u e^−σ) is analytic in σ, and the error falls below the last digits.
     """
     total = np.zeros(y.size)
     for part in line.octaves:
@@ -315,7 +313,7 @@ def _between_scales(line: Line, y: Array) -> Array:
 
 
 def _lagrange(sigma: Array) -> tuple[Array, Array]:
-    """Chebyshev's nodes (q,) on the range of sigma (n,), and the polynomials (q, n) that are one at theirs."""
+    """Return Chebyshev nodes (q,) on the range of sigma (n,), and the Lagrange polynomials (q, n) of these nodes."""
     low, high = float(sigma.min()), float(sigma.max())
     if high - low < 1e-12:
         return np.array([low]), np.ones((1, sigma.size))
@@ -327,17 +325,19 @@ def _lagrange(sigma: Array) -> tuple[Array, Array]:
 
 
 TAIL_RADII = {"gaussian": 9.0, "laplace": 42.0}
-"""Beyond so many scales nothing is left of kernels without an end, beside their middle."""
+"""Scales beyond which kernels of unbounded support are below 1e-17 of their maximum."""
 
 MANY_PAIRS = 10_000_000
+"""Pairs beyond which integrals come from a table or by interpolation."""
+
 SCALE_NODES = 16
-"""Nodes an octave: the error is about 9^−16 of the weight (the ellipse in which exp(−u e^−σ) stays small)."""
+"""Nodes per octave: the error is about 9^−16 of the weight (the ellipse in which exp(−u e^−σ) stays small)."""
 
 MANY_PAIR_INTEGRALS: dict[str, Callable[[Line, Array], Array]] = {
     "gaussian": lambda line, y: line.table(y),
     "laplace": _between_scales,
 }
-"""Integrals of kernels without an end that do not go through all pairs."""
+"""Integrals of kernels of unbounded support that do not go through all pairs."""
 
 
 PAIRWISE_SUMS = LineSums(_pair_density, _pair_derivative, _pair_integral)
@@ -357,17 +357,19 @@ LINE_SUMS: dict[str, LineSums] = {
 
 
 CHEBYSHEV_NODES = 16
+"""Nodes per panel of the table."""
+
 TABLE_STEP, TABLE_REACH = 0.5, 9.0
-"""The width of panels in units of the narrowest scale that reaches into them, and how far a scale reaches."""
+"""The width of panels in units of the narrowest scale that reaches into them, and the reach in units of the scale."""
 
 
 @dataclass(frozen=True, eq=False)
 class IntegralTable:
-    """∫ f up to y, of a function f known at Chebyshev's nodes of panels.
+    """The integral ∫ f up to y of a function f known at Chebyshev nodes of panels.
 
     Attributes:
         edges: (p + 1,) ascending. below: (p + 1,) the integral up to each edge.
-        coefficients: (NODES + 1, p), Chebyshev's, of the integral from the panel's lower edge.
+        coefficients: (CHEBYSHEV_NODES + 1, p), of the integral from the panel's lower edge.
     """
 
     edges: Array
@@ -375,7 +377,7 @@ class IntegralTable:
     coefficients: Array
 
     def __call__(self, y: Array) -> Array:
-        """The integral (m,) up to y (m,). Cost O(m)."""
+        """Return the integral (m,) up to y (m,). Cost O(m)."""
         panel = np.clip(np.searchsorted(self.edges, y, side="right") - 1, 0, self.edges.size - 2)
         low, high = self.edges[panel], self.edges[panel + 1]
         t = np.clip((2.0 * y - low - high) / (high - low), -1.0, 1.0)
@@ -383,7 +385,7 @@ class IntegralTable:
 
 
 def tabulate_integral(f: Callable[[Array], Array], edges: Array) -> IntegralTable:
-    """A table of a function that is a polynomial of degree 15 between neighbours of `edges`, to its last digits.
+    """Return the integral table of a function that is a polynomial of degree 15 between neighbours of `edges`.
 
     >>> round(float(tabulate_integral(np.cos, np.array([0.0, 1.0, 2.0]))(np.array([1.5]))[0] - np.sin(1.5)), 12)
     0.0
@@ -399,7 +401,7 @@ def tabulate_integral(f: Callable[[Array], Array], edges: Array) -> IntegralTabl
 
 
 def panel_edges(groups: Iterable[tuple[Array, float, float]]) -> Array:
-    """Edges of panels for sums of Gaussians: of groups of sorted points, the least and the greatest of their scales."""
+    """Return panel edges for sums of Gaussians, from groups of sorted points with the min and max of their scales."""
     parts = []
     for x, least, most in groups:
         reach = TABLE_REACH * most

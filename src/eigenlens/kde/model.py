@@ -1,4 +1,4 @@
-"""The kernel density estimate as a frozen value: density, derivative, distribution function, quantiles, draws."""
+"""The kernel density estimate as a frozen value: density, derivative, distribution function, quantiles, samples."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from eigenlens.kde.wide_line import WideLine, reflected_line, truncated_line
 __all__ = ["KernelEstimate"]
 
 MAX_KERNEL_REACH = 1e4
-"""So many bandwidths away, nothing is left of any kernel."""
+"""Bandwidths beyond which no kernel has any mass left."""
 
 WIDE_LINES = {"reflect": reflected_line, "renormalize": truncated_line}
-"""How kernels wide beside the bounds of a line are summed."""
+"""Sums along a line of kernels that are wide beside its bounds, by boundary."""
 
 MAX_CDF_KNOTS, MIN_CDF_KNOTS = 2048, 64
 """Points, at most and at least, at which the distribution function is tabulated before it is inverted."""
@@ -33,17 +33,17 @@ MAX_CDF_KNOTS, MIN_CDF_KNOTS = 2048, 64
 
 @dataclass(frozen=True, eq=False, repr=False)
 class KernelEstimate:
-    """f(y) = Σ_i w_i Π_j K((y_j − x_ij) / (h_j s_i)) / (h_j s_i) / Σ w: a bump on every point.
+    """A kernel density estimate f(y) = Σ_i w_i Π_j K((y_j − x_ij) / (h_j s_i)) / (h_j s_i) / Σ w.
 
-    In several dimensions the kernel is a product of one a column, or a Gaussian of any covariance.
+    In several dimensions the kernel is a product of one per column, or a Gaussian of any covariance.
 
     Attributes:
         points: (n, d), or (n,) for one column. Those of weight 0 are left out.
         bandwidth: h, one for all columns or (d,); or H (d, d), the covariance of a Gaussian kernel.
         weights: (n,), a weight of w being w copies; None for ones.
         kernel: K.
-        bounds: (d, 2) the least and the greatest value of each column, ±inf where there is none; None for no bounds.
-        boundary: what is done at a bound, a key of `BOUNDARIES`.
+        bounds: (d, 2) the min and max of each column, ±inf where there is none; None for no bounds.
+        boundary: how bounds are respected, a key of `BOUNDARIES`.
         scales: (n,) s_i of adaptive bandwidths, or None.
         tol: the relative error that Gaussian sums may have.
 
@@ -87,7 +87,7 @@ class KernelEstimate:
         return f"KernelEstimate({rows}, kernel={self.kernel.name!r}, bandwidth={h}{extra})"
 
     def __getstate__(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}  # not what was made ready for sums
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # without what was prepared for sums
 
     @property
     def n_features(self) -> int:
@@ -97,10 +97,10 @@ class KernelEstimate:
     # ---- the density ------------------------------------------------------------------------------------
 
     def log_density(self, X: Array) -> Array:
-        """ln f (m,) at the rows of X (m, d); −inf outside the bounds, and where kernels of bounded support end.
+        """Return ln f (m,) at the rows of X (m, d); −inf outside the bounds, and beyond kernels of bounded support.
 
         The relative error of f is small everywhere: far from every point a Gaussian still has its true logarithm. NaN
-        is a missing entry: the density is then that of the columns that are there.
+        is a missing value: the density is then that of the observed columns.
         """
         rows = as_rows(X)
         out = np.empty(len(rows))
@@ -112,11 +112,11 @@ class KernelEstimate:
         return out
 
     def density(self, X: Array) -> Array:
-        """f (m,) at the rows of X (m, d)."""
+        """Return f (m,) at the rows of X (m, d)."""
         return np.exp(self.log_density(X))
 
     def derivative(self, y: Array) -> Array:
-        """f′ (m,) at places y (m,) of one column; 0 outside the bounds."""
+        """Return f′ (m,) at places y (m,) of one column; 0 outside the bounds."""
         places = self._places(y, "derivative")
         slope = self._line.derivative(np.clip(places, *self._ends)) / self.total
         return np.where(within_bounds(places[:, None], self.bounds), slope, 0.0)
@@ -132,9 +132,9 @@ class KernelEstimate:
     # ---- distribution function, quantiles, draws --------------------------------------------------------
 
     def cdf(self, X: Array) -> Array:
-        """The probability (m,) of rows not above those of X (m, d) in any column; NaN in X is no limit."""
+        """Return the probability (m,) of rows not above those of X (m, d) in any column; NaN in X is no limit."""
         rows = as_rows(X)
-        rows = np.where(np.isnan(rows), np.inf, rows)  # a missing entry may be anything
+        rows = np.where(np.isnan(rows), np.inf, rows)  # a missing value may be anything
         Y = np.clip(rows, self.bounds[:, 0], self.bounds[:, 1])
         if self.n_features == 1:
             value = self._line.integral(np.clip(Y[:, 0], *self._ends)) - self._below
@@ -142,15 +142,16 @@ class KernelEstimate:
             value = self._space.integral(Y, self.bounds[:, 0])
         else:
             raise OptionError(
-                "the distribution function of several columns needs a bandwidth a column, but bandwidth is a matrix; "
-                "use one (d,), or the marginal of one column."
+                "is a matrix, but the distribution function of several columns needs one bandwidth per column",
+                argument="bandwidth",
+                fix="use bandwidths (d,), or the marginal of one column",
             )
         value = np.clip(value / self.total, 0.0, 1.0)
         below, above = np.any(rows < self.bounds[:, 0], axis=1), np.all(rows >= self.bounds[:, 1], axis=1)
         return np.where(below, 0.0, np.where(above, 1.0, value))
 
     def ppf(self, q: Array) -> Array:
-        """The least y (m,) with cdf(y) ≥ q (m,), for one column: quantiles. 0 and 1 give the ends of the support."""
+        """Return the smallest y (m,) with cdf(y) ≥ q (m,), for one column. 0 and 1 give the ends of the support."""
         q = np.asarray(q, dtype=np.float64)
         self._places(q, "ppf")
         low, high = self._bracket(q)
@@ -164,7 +165,7 @@ class KernelEstimate:
         return out
 
     def _bracket(self, q: Array) -> tuple[Array, Array]:
-        """Where quantiles must lie: a mixture's are between its parts', and at most half of a part crosses a bound."""
+        """Return limits of the quantiles: those of a mixture lie between those of its components."""
         x, ends = self.points[:, 0], self.kernel.quantile(np.array([0.0, 1.0]))
         scale = (
             self.bandwidth[0]
@@ -176,7 +177,7 @@ class KernelEstimate:
         return np.clip(low, *self.bounds[0]), np.clip(high, *self.bounds[0])
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
-        """n draws (n, d): a point by its weight, and a draw from its kernel."""
+        """Draw n rows (n, d): a point with probability proportional to its weight, and a draw from its kernel."""
         cumulated = np.cumsum(self.weights)
         which = np.searchsorted(cumulated, rng.random(n) * cumulated[-1], side="right")
         which = np.minimum(which, len(self.points) - 1)
@@ -190,32 +191,37 @@ class KernelEstimate:
     # ---- other estimates --------------------------------------------------------------------------------
 
     def marginal(self, columns: Columns) -> KernelEstimate:
-        """The density of these columns, in this order."""
+        """Return the density of these columns, in this order."""
         chosen = column_numbers(columns, self.n_features)
         h = self.bandwidth[chosen] if self.bandwidth.ndim == 1 else self.bandwidth[np.ix_(chosen, chosen)]
         return replace(self, points=self.points[:, chosen], bandwidth=h, bounds=self.bounds[chosen])
 
     def condition(self, columns: Columns, values: Any) -> KernelEstimate:
-        """The density of the other columns, in their order, given these columns' values (c,); NaN says nothing.
+        """Return the density of the other columns, in their order, given these columns' values (c,); NaN is not known.
 
-        Points count by how near they are to the values; with a matrix H they move too (regression within the kernel).
+        Points are weighted by their kernels at the values; with a matrix H they move too (regression within the
+        kernel).
         """
         rest = other_columns(columns, self.n_features)
         chosen, given = known_values(columns, values)
         if not np.all(within_bounds(given[None, :], self.bounds[chosen])):
-            raise DataError(f"values={given.tolist()} lie outside the bounds {self.bounds[chosen].tolist()}.")
+            what = f"lie outside the bounds {self.bounds[chosen].tolist()}"
+            raise DataError(what, argument="values", value=given.tolist())
         points, weights, h = condition_points(self, chosen, given, rest)
         if not np.any(weights > 0.0):
             raise DataError(
-                f"values={given.tolist()} are out of reach of every point, so no density is left; use a kernel without "
-                "an end, such as 'gaussian', or a wider bandwidth."
+                "are out of reach of every kernel, so no density is left",
+                argument="values",
+                value=given.tolist(),
+                fix="use a kernel of unbounded support, such as 'gaussian', or a wider bandwidth",
             )
         return replace(self, points=points, weights=weights, bandwidth=h, bounds=self.bounds[rest])
 
     def adapted(self) -> KernelEstimate:
-        """Bandwidths times s_i = (f(x_i) / g)^(−½), g the geometric mean of f at the points (Abramson 1982).
+        """Return the adaptive estimate with bandwidths times s_i = (f(x_i) / g)^(−½) (Abramson 1982).
 
-        This estimate is the pilot: points in its tails get wider kernels, those at its peaks narrower ones.
+        g is the geometric mean of f at the points. This estimate is the pilot: points in its tails get wider kernels,
+        those at its peaks narrower ones.
         """
         log_pilot = replace(self, scales=None).log_density(self.points)
         g = float(np.average(log_pilot, weights=self.weights))
@@ -225,19 +231,19 @@ class KernelEstimate:
 
     @cached_property
     def total(self) -> float:
-        """Σ w."""
+        """The total weight Σ w."""
         return float(self.weights.sum())
 
     @cached_property
     def extended(self) -> Extended:
-        """The points, weights and origins with which open kernels make the density within the bounds."""
+        """The points, weights and origins whose unbounded kernels add up to the density within the bounds."""
         if not np.isfinite(self.bounds).any():
             return Extended(self.points, self.weights)
         return BOUNDARIES[self.boundary].extend(self.points, self.weights, self._spread, self.kernel, self.bounds)
 
     @cached_property
     def _folds(self) -> bool:
-        """Whether kernels are folded at the bounds in closed form: too wide beside them for images of the points."""
+        """Whether kernels are reflected in closed form: too wide beside the bounds for images of the points."""
         if self.bandwidth.ndim == 2 or not np.isfinite(self.bounds).any():
             return False
         return BOUNDARIES[self.boundary].crowded(self.points, self._spread, self.kernel, self.bounds)
@@ -249,7 +255,7 @@ class KernelEstimate:
         return np.asarray(self.bandwidth * own[:, None])
 
     def column(self, j: int) -> Column:
-        """The kernels of column j, one a point."""
+        """Return the kernels of column j, one per point."""
         low, high = map(float, self.bounds[j])
         return Column(self.points[:, j], self._spread[:, j], self.kernel, low, high, self.boundary)
 
@@ -282,7 +288,7 @@ class KernelEstimate:
 
     @cached_property
     def _ends(self) -> Array:
-        """Where, along a line, nothing is left to integrate."""
+        """The ends of a line, beyond which there is no mass."""
         if np.isfinite(self.bounds[0]).all():
             return np.asarray(self.bounds[0])
         x, widest = self.extended.points[:, 0], 1.0 if self.scales is None else float(self.scales.max())
@@ -291,7 +297,7 @@ class KernelEstimate:
 
     @cached_property
     def _below(self) -> float:
-        """What open kernels have below the lower bound of one column."""
+        """The mass of unbounded kernels below the lower bound of one column."""
         low = self.bounds[0, 0]
         return float(self._line.integral(np.array([low]))[0]) if np.isfinite(low) else 0.0
 
@@ -300,14 +306,13 @@ class KernelEstimate:
         return {}
 
     def _part(self, columns: Array) -> KernelEstimate | None:
-        """The marginal of the columns that a row has, made once; None for a row without entries."""
+        """Return the marginal of the columns that a row has, made once; None for an empty row."""
         if columns.size and columns.tobytes() not in self._parts:
             self._parts[columns.tobytes()] = self.marginal(columns)
         return self._parts.get(columns.tobytes())
 
     def _places(self, y: Array, what: str) -> Array:
         if self.n_features != 1:
-            raise OptionError(
-                f"{what} is for one column, and this density has {self.n_features}; take a marginal first."
-            )
+            what = f"{what} is for one column, and this density has {self.n_features}"
+            raise OptionError(what, fix="take a marginal first")
         return np.asarray(y, dtype=np.float64).reshape(-1)

@@ -1,4 +1,4 @@
-"""The gate of `KernelDensity`: rows, bounds, bandwidths and columns, as they are given and as they are used."""
+"""The parameters of `KernelDensity`, checked once: rows, kernel, bounds, bandwidths and columns."""
 
 from __future__ import annotations
 
@@ -26,18 +26,17 @@ __all__ = [
 
 
 def check_smoothing_kernel(kernel: Any) -> SmoothingKernel:
-    """The kernel of a name or a callable."""
+    """Return the kernel of a name or a callable."""
     if not isinstance(kernel, str | SmoothingKernel) and not callable(kernel):
-        raise OptionError(
-            f"kernel={kernel!r} must be one of {', '.join(map(repr, SMOOTHING_KERNELS))}, or a callable K(u) of arrays."
-        )
+        what = f"must be one of {', '.join(map(repr, SMOOTHING_KERNELS))}, or a callable K(u) of arrays"
+        raise OptionError(what, argument="kernel", value=kernel)
     return smoothing_kernel(kernel)
 
 
 def read_complete_rows(source: Source) -> tuple[Array, Array | None]:
-    """All rows (n, d) that count, in float64, and their weights; a kernel stands on a whole row, so NaN is an error.
+    """Return all rows (n, d) with positive weight, in float64, and their weights; missing values are an error.
 
-    A row of weight 0 is absent: whatever it holds, nothing is said of it.
+    A row of weight 0 is absent, whatever it holds.
     """
     rows = np.concatenate([dense(part) for part in source.rows()])
     weight = source.weight
@@ -45,12 +44,14 @@ def read_complete_rows(source: Source) -> tuple[Array, Array | None]:
         rows, weight = rows[weight > 0.0], weight[weight > 0.0]
     if np.isinf(rows).any():
         raise explain_nonfinite(source)
-    gaps = np.isnan(rows)
-    if gaps.any():
+    missing = np.isnan(rows)
+    if missing.any():
+        entries, incomplete = int(missing.sum()), int(missing.any(axis=1).sum())
         raise DataError(
-            f"Input X contains NaN: {int(gaps.sum())} entries in {int(gaps.any(axis=1).sum())} of {len(rows)} rows, "
-            "and a kernel stands on a whole row. Leave those rows out, fill them in with ProbabilisticPCA(k).fit(X)"
-            ".impute(X), or fit a GaussianMixture, which takes them as they are."
+            f"Input X contains NaN: {entries} entries in {incomplete} of {len(rows)} rows, and a kernel density needs "
+            "complete rows",
+            fix="leave those rows out, fill them in with ProbabilisticPCA(k).fit(X).impute(X), or fit a "
+            "GaussianMixture, which takes incomplete rows",
         )
     return rows, weight
 
@@ -59,15 +60,17 @@ def read_complete_rows(source: Source) -> tuple[Array, Array | None]:
 
 
 def check_bounds(bounds: Any, X: Array) -> Array:
-    """Bounds (d, 2) of the columns of X (n, d), ±inf where there is none; every row must lie within them."""
+    """Return the bounds (d, 2) of the columns of X (n, d), ±inf where there is none; every row must lie within them."""
     d = X.shape[1]
     if bounds is None:
         return np.tile([-np.inf, np.inf], (d, 1))
     pairs = [bounds] * d if _is_pair(bounds) else list(bounds) if isinstance(bounds, Sequence | np.ndarray) else []
     if len(pairs) != d:
         raise OptionError(
-            f"bounds={bounds!r} must be None, one pair (low, high) for all columns, or {d} of them, one a column; None "
-            "stands for no bound."
+            f"must be None, one pair (low, high) for all columns, or {d} of them, one per column; None stands for no "
+            "bound",
+            argument="bounds",
+            value=bounds,
         )
     found = np.array([_pair(bounds, pair) for pair in pairs])
     _check_within(X, found)
@@ -75,7 +78,7 @@ def check_bounds(bounds: Any, X: Array) -> Array:
 
 
 def _is_pair(value: Any) -> bool:
-    """Whether value is two numbers, or None in their place."""
+    """Return whether value is two numbers, or None in their place."""
     if not isinstance(value, Sequence | np.ndarray) or isinstance(value, str) or len(value) != 2:
         return False
     return all(end is None or np.ndim(end) == 0 for end in value)
@@ -88,7 +91,8 @@ def _pair(bounds: Any, pair: Any) -> tuple[float, float]:
     except (TypeError, ValueError):
         ends = (np.nan, np.nan)
     if not ends[0] < ends[1]:
-        raise OptionError(f"bounds={bounds!r}: {pair!r} must be a pair (low, high) with low below high, or None.")
+        what = f"holds {pair!r}, which must be a pair (low, high) with low below high, or None"
+        raise OptionError(what, argument="bounds", value=bounds)
     return ends
 
 
@@ -98,7 +102,8 @@ def _check_within(X: Array, bounds: Array) -> None:
         i, j = np.argwhere(outside)[0]
         raise DataError(
             f"X[{i}, {j}]={X[i, j]:g} lies outside bounds=({bounds[j, 0]:g}, {bounds[j, 1]:g}) of its column, as do "
-            f"{int(outside.any(axis=1).sum())} of {len(X)} rows; widen the bounds, or leave those rows out."
+            f"{int(outside.any(axis=1).sum())} of {len(X)} rows",
+            fix="widen the bounds, or leave those rows out",
         )
 
 
@@ -113,58 +118,65 @@ def resolve_bandwidth(
     bounds: Array,
     names: tuple[str, ...] | None = None,
 ) -> Array:
-    """The bandwidth (d,) or matrix (d, d) of X (n, d): numbers as given, or a rule's; `names` are those of the columns.
+    """Return the bandwidth (d,) or matrix (d, d) of X (n, d): numbers as given, or by a rule.
 
-    A kernel that is a product over columns (with bounds, or not Gaussian) has a rule's answer for such a product.
+    A kernel that is a product over columns (with bounds, or not Gaussian) has the rule's result for such a product.
+    `names` are those of the columns, for errors.
     """
     d, product = X.shape[1], kernel.name != "gaussian" or bool(np.isfinite(bounds).any())
     if isinstance(value, str) or callable(value):
         rule = checks.choice("bandwidth", value, BANDWIDTH_RULES)
         if len(X) < 2:
-            raise DataError(f"X has n_samples = {len(X)}; the rule bandwidth={value!r} needs 2. Give a number.")
+            what = f"needs 2 rows, but X has n_samples = {len(X)}"
+            raise DataError(what, argument="bandwidth", value=value, fix="give a number")
         if isinstance(value, str):
             _require_spread(X, names)
         h = bandwidth_by_rule(X, weight, rule, kernel, product)
         return np.broadcast_to(h, (d,)).copy() if h.ndim < 2 else h
     h = _numbers(value, d)
     if h.ndim == 2 and product and d > 1:
+        here = "there are bounds" if kernel.name == "gaussian" else f"the kernel is {kernel.name!r}"
         raise OptionError(
-            f"bandwidth is a matrix {h.shape}, which is for kernel='gaussian' without bounds; here "
-            f"{'there are bounds' if kernel.name == 'gaussian' else f'the kernel is {kernel.name!r}'}, so that it is a "
-            f"product over columns: give {d} bandwidths, one a column."
+            f"is a matrix {h.shape}, which is for kernel='gaussian' without bounds; here {here}, so the kernel is a "
+            "product over columns",
+            argument="bandwidth",
+            fix=f"give {d} bandwidths, one per column",
         )
     return np.broadcast_to(h, (d,)).copy() if h.ndim < 2 else h
 
 
 def _require_spread(X: Array, names: tuple[str, ...] | None) -> None:
-    """Our rules have no bandwidth for a column of one value; a user's own may."""
+    """Check that no column is constant: the named rules have no bandwidth for it, though a user's own may."""
     constant = np.flatnonzero(X.max(axis=0) == X.min(axis=0))
     if constant.size:
         j = int(constant[0])
         name = repr(names[j]) if names else str(j)
         raise DataError(
-            f"column {name} of X has zero spread: every value is {X[0, j]:g}, so no rule has a "
-            "bandwidth for it; leave it out, or give the bandwidth as a number."
+            f"column {name} of X has zero spread: every value is {X[0, j]:g}, so no rule has a bandwidth for it",
+            columns=[names[j]] if names else (),
+            fix="leave it out, or give the bandwidth as a number",
         )
 
 
 def _numbers(value: Any, d: int) -> Array:
-    """Bandwidths that are numbers: one, d of them, or a matrix (d, d) that is symmetric and positive definite."""
+    """Return bandwidths given as numbers: one, d of them, or a symmetric positive definite matrix (d, d)."""
     try:
         h = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
-        raise OptionError(
-            f"bandwidth={value!r} must be a positive number, one a column, a matrix, or one of "
-            f"{', '.join(map(repr, BANDWIDTH_RULES))}."
-        ) from None
+        what = f"must be a positive number, one per column, a matrix, or one of {', '.join(map(repr, BANDWIDTH_RULES))}"
+        raise OptionError(what, argument="bandwidth", value=value) from None
     if isinstance(value, bool | np.bool_):
-        raise OptionError(f"bandwidth={value!r} must be a number above 0, or a rule such as 'sheather-jones'.")
+        what = "must be a number above 0, or a rule such as 'sheather-jones'"
+        raise OptionError(what, argument="bandwidth", value=value)
     if h.shape not in ((), (d,), (d, d)):
-        raise OptionError(f"bandwidth has shape {h.shape}; it must be a number, ({d},) or ({d}, {d}).")
+        what = f"has shape {h.shape}; it must be a number, ({d},) or ({d}, {d})"
+        raise OptionError(what, argument="bandwidth")
     if not np.all(np.isfinite(h)) or (h.ndim < 2 and not np.all(h > 0.0)):
-        raise OptionError(f"bandwidth={value!r} must be above 0 and finite; a rule such as 'sheather-jones' finds one.")
+        fix = "a rule such as 'sheather-jones' finds one"
+        raise OptionError("must be above 0 and finite", argument="bandwidth", value=value, fix=fix)
     if h.ndim == 2 and (not np.allclose(h, h.T, rtol=1e-10) or np.linalg.eigvalsh(h)[0] <= 0.0):
-        raise OptionError(f"bandwidth={value!r} must be symmetric and positive definite: the covariance of the kernel.")
+        what = "must be symmetric and positive definite: it is the covariance of the kernel"
+        raise OptionError(what, argument="bandwidth", value=value)
     return h
 
 
@@ -172,23 +184,25 @@ def _numbers(value: Any, d: int) -> Array:
 
 
 def check_numbers(name: str, value: Any) -> Array:
-    """`value` as float64, of any shape."""
+    """Return `value` as float64, of any shape."""
     try:
         return np.asarray(to_numpy(value), dtype=np.float64)
     except (TypeError, ValueError):
-        raise OptionError(f"{name}={value!r} must be a number or an array of numbers.") from None
+        raise OptionError("must be a number or an array of numbers", argument=name, value=value) from None
 
 
 def column_positions(columns: Any, d: int, names: Array | None, most: int) -> list[int]:
-    """Columns by number or name, each once, at most `most` of them."""
+    """Return the numbers of columns given by number or name, each once, at most `most` of them."""
     single = isinstance(columns, str | int | np.integer)
     if not single and (not hasattr(columns, "__iter__") or np.ndim(columns) != 1):
-        raise OptionError(f"columns={columns!r} must be a column by number or name, or a list of some of the {d}.")
+        what = f"must be a column by number or name, or a list of some of the {d}"
+        raise OptionError(what, argument="columns", value=columns)
     wanted = [columns] if single else list(columns)
     known = {} if names is None else {name: j for j, name in enumerate(names)}
     found = [_column(column, d, known) for column in wanted]
     if len(set(found)) != len(found) or not 1 <= len(found) <= most:
-        raise OptionError(f"columns={columns!r} must be between 1 and {most} of the {d} columns, each once.")
+        what = f"must be between 1 and {most} of the {d} columns, each once"
+        raise OptionError(what, argument="columns", value=columns)
     return found
 
 
@@ -198,4 +212,5 @@ def _column(column: Any, d: int, known: dict[Any, int]) -> int:
     if isinstance(column, int | np.integer) and not isinstance(column, bool) and 0 <= column < d:
         return int(column)
     listed = ", ".join(map(repr, list(known)[:8])) or f"numbers from 0 to {d - 1}"
-    raise OptionError(f"columns: {column!r} is not a column of the fitted X; known: {listed}.")
+    what = f"{column!r} is not a column of the fitted X"
+    raise OptionError(what, fix=f"known: {listed}")

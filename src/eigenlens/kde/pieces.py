@@ -1,4 +1,4 @@
-"""Kernels as polynomials on pieces: those of a callable, found by bisection; and what they have beyond any u."""
+"""Kernels as piecewise polynomials: those of a callable, found by bisection, and their integrals."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from eigenlens.native.kernel_sums import Interval
 __all__ = ["interpolate_polynomial", "polynomial_pieces", "wrong_side_integrals"]
 
 MAX_PIECE_DEGREE = 7
-"""The highest that window sums are made for."""
+"""The highest degree that window sums have."""
 
 PIECE_ROUNDING = 1e-14
-"""Digits that the highest power of a narrow piece may lose."""
+"""The relative rounding that the highest power of a narrow piece may reach."""
 
 PIECE_ERROR, MIN_PIECE_WIDTH, MAX_PIECES = 2e-13, 1e-13, 160
-"""The error beside K's largest value that a piece may have, its least width, and how many there may be on a side."""
+"""The error of a piece relative to the maximum of K, its minimum width, and the number of pieces per side."""
 
 CHECK_POINTS = np.cos(np.pi * (np.arange(11) + 0.3) / 11.0)
-"""Where a piece is compared with what it stands for."""
+"""Where a piece is compared with the kernel."""
 
 
 @lru_cache(maxsize=8)
 def polynomial_pieces(kernel: SmoothingKernel) -> tuple[PolynomialPiece, ...]:
-    """A kernel of bounded support as polynomials of degree 6 to its last digits; () where that takes too many.
+    """Return a kernel of bounded support as polynomials of degree 6 to its last digits; () where that takes too many.
 
-    A kink costs some forty pieces: intervals are halved until they do not matter. Cost about 200 values a piece.
+    A kink costs some forty pieces: intervals are halved until they do not matter. Cost about 200 values per piece.
     """
     end = _last(kernel)
     top = float(kernel.profile(np.linspace(0.0, end, 257)).max())
@@ -41,7 +41,9 @@ def polynomial_pieces(kernel: SmoothingKernel) -> tuple[PolynomialPiece, ...]:
     while left:
         b, a = left.pop()
         half = 0.5 * (b - a)
-        coefficients = interpolate_polynomial(kernel.profile, a, b, MAX_PIECE_DEGREE - 1)  # its integral has one more
+        coefficients = interpolate_polynomial(
+            kernel.profile, a, b, MAX_PIECE_DEGREE - 1
+        )  # its integral has one degree more
         u = a + half * (1.0 + CHECK_POINTS)
         error = np.max(np.abs(np.polynomial.polynomial.polyval(u, coefficients) - kernel.profile(u)))
         if error * min(1.0, half / end * 1e4) <= PIECE_ERROR * top or half < MIN_PIECE_WIDTH * end:
@@ -58,7 +60,7 @@ def polynomial_pieces(kernel: SmoothingKernel) -> tuple[PolynomialPiece, ...]:
 
 
 def _last(kernel: SmoothingKernel) -> float:
-    """Where nothing that matters is left of a kernel."""
+    """Return where a kernel becomes negligible."""
     u = kernel.radius * np.linspace(0.0, 1.0, 4001)
     K = kernel.profile(u)
     seen = np.flatnonzero(K * kernel.radius > 1e-18 * float(K.max()))
@@ -68,7 +70,7 @@ def _last(kernel: SmoothingKernel) -> float:
 def interpolate_polynomial(
     function: Callable[[Array], Array], a: float, b: float, most: int = MAX_PIECE_DEGREE
 ) -> list[float]:
-    """The coefficients of 1, u, u², … of a polynomial that meets a function at Chebyshev's nodes between a and b."""
+    """Return the coefficients of 1, u, u², … of the polynomial that interpolates at Chebyshev nodes between a and b."""
     half = min(0.5 * (b - a), 0.5)
     degree = min(most, max(0, int(log(PIECE_ROUNDING) / log(half))))
     fit = Chebyshev.interpolate(function, degree, domain=[a, b])
@@ -77,7 +79,7 @@ def interpolate_polynomial(
 
 
 def wrong_side_integrals(pieces: tuple[PolynomialPiece, ...]) -> list[Interval]:
-    """∫ K from −∞ to u where u < 0, and −∫ K from u to ∞ where u ≥ 0: it vanishes at both ends, and jumps at 0."""
+    """Return ∫ K from −∞ to u where u < 0, and −∫ K from u to ∞ where u ≥ 0: 0 at both ends, with a jump at 0."""
     halves = [p for piece in pieces for p in _split(piece)]
     below, found = 0.0, []
     for piece in (p for p in halves if p.high <= 0.0):
@@ -100,7 +102,7 @@ def _split(piece: PolynomialPiece) -> list[PolynomialPiece]:
 
 
 def _primitive(piece: PolynomialPiece, at: float, value: float) -> Array:
-    """The integral of a piece that has this value there."""
+    """Return the integral of a piece that has this value at `at`."""
     primitive = np.polynomial.polynomial.polyint(piece.coefficients)
     primitive[0] += value - np.polynomial.polynomial.polyval(at, primitive)
     return np.asarray(primitive)

@@ -1,4 +1,4 @@
-"""The inverse of a distribution function that can only be evaluated."""
+"""Quantiles of a distribution function that can only be evaluated."""
 
 from __future__ import annotations
 
@@ -11,16 +11,19 @@ from eigenlens.arrays import Array
 __all__ = ["invert_cdf"]
 
 MAX_QUANTILE_STEPS = 200
+"""More than bisection alone ever takes."""
+
 QUANTILE_PRECISION = 4.0 * float(np.finfo(np.float64).eps)
+"""A bracket narrower than this, relative to the quantile, is one number."""
 
 
 def invert_cdf(
     cdf: Callable[[Array], Array], density: Callable[[Array], Array], q: Array, low: Array, high: Array, table: Array
 ) -> Array:
-    """The least y (m,) with cdf(y) ≥ q (m,), known to lie between low and high (m,).
+    """Return the smallest y (m,) with cdf(y) ≥ q (m,), known to lie between low and high (m,).
 
-    Values at the places of a sorted `table` (t,) bracket each y; then Newton's steps as long as they stay within the
-    bracket and more than halve the error, else bisection. A few evaluations for all q together.
+    Values at the places of a sorted `table` (t,) bracket each y; then Newton steps while they stay within the bracket
+    and more than halve the error, else bisection. A few evaluations for all q together.
 
     >>> q = np.array([0.25, 0.81])
     >>> invert_cdf(np.square, lambda y: 2.0 * y, q, np.zeros(2), np.ones(2), np.array([0.7]))
@@ -47,7 +50,7 @@ def invert_cdf(
 
 
 def _bracketed(values: Array, table: Array, q: Array, low: Array, high: Array) -> tuple[Array, Array, Array]:
-    """Narrower brackets by the values (t,) at the table's places, and where a straight line between them meets q."""
+    """Return narrower brackets from the values (t,) at the table's places, and a start by linear interpolation."""
     values = np.maximum.accumulate(values)
     after = np.searchsorted(values, q, side="left")
     left = np.where(after > 0, table[np.maximum(after - 1, 0)], low)

@@ -15,14 +15,15 @@ from eigenlens.native.kernel_sums import FORMS, Cloud, cloud_sums
 __all__ = ["Space"]
 
 SPACE_PAIRS = 1 << 17
+"""Pairs of queries and points per block, where pairs are summed one by one."""
 
 
 @dataclass(frozen=True, eq=False)
 class Space:
-    """Σ_i w_i Π_j K(u_ij) / (s_i^d |bandwidth|), u_i = (y − x_i) in units of s_i times the bandwidth.
+    """The sum Σ_i w_i Π_j K(u_ij) / (s_i^d |bandwidth|), u_i = (y − x_i) in units of s_i times the bandwidth.
 
     Attributes:
-        points: (n, d). weights: (n,), positive. bandwidth: (d,), one a column, or the Gaussian's covariance H (d, d).
+        points: (n, d). weights: (n,), positive. bandwidth: (d,), one per column, or the Gaussian's covariance H (d, d).
         kernel: K. scales: (n,) s_i, or None where they are one. tol: the relative error that sums may have.
     """
 
@@ -34,7 +35,7 @@ class Space:
     tol: float
 
     def log_density(self, Y: Array) -> Array:
-        """The logarithm of the sum (m,) at Y (m, d); −inf only where every K is 0."""
+        """Return the logarithm of the sum (m,) at Y (m, d); −inf only where every K is 0."""
         U = self._in_units(Y)
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             if self.kernel.name not in FORMS:
@@ -44,7 +45,7 @@ class Space:
             return np.asarray(level + np.log(value) + constant - self._log_volume)
 
     def integral(self, Y: Array, low: Array) -> Array:
-        """Of the sum over the box from `low` (d,) to each row of Y (m, d), for one bandwidth a column."""
+        """Return the integral of the sum from `low` (d,) to each row of Y (m, d), for one bandwidth per column."""
         cloud, out = self.cloud, np.zeros(len(Y))
         weights = self.weights
         inverse = 1.0 if cloud.inverse is None else cloud.inverse[:, None]
@@ -59,14 +60,14 @@ class Space:
 
     @cached_property
     def cloud(self) -> Cloud:
-        """The points in units of the bandwidth; a scale of its own thins a point out."""
+        """The points in units of the bandwidth, weighted by the inverse volume of their own scale."""
         s = self.scales
         weights = self.weights if s is None else self.weights * s ** -float(self.points.shape[1])
         return Cloud(self._in_units(self.points), weights, None if s is None else 1.0 / s, self.kernel.name)
 
     @cached_property
     def _centre(self) -> Array:
-        return np.asarray(np.median(self.points, axis=0))  # of digits, so far-away rows should not move it
+        return np.asarray(np.median(self.points, axis=0))  # a robust centre keeps the digits of most rows
 
     @cached_property
     def _root(self) -> Array | None:
@@ -84,7 +85,7 @@ class Space:
 
 
 def _profile_sums(cloud: Cloud, U: Array, kernel: SmoothingKernel) -> Array:
-    """Σ w Π K(u) (m,) of a kernel of the user's, pair by pair."""
+    """Return Σ w Π K(u) (m,) of a user's kernel, pair by pair."""
     out, step = np.empty(len(U)), max(1, SPACE_PAIRS // cloud.points.size)
     inverse = 1.0 if cloud.inverse is None else cloud.inverse[:, None]
     for first in range(0, len(U), step):

@@ -1,7 +1,7 @@
-"""From a density to plain arrays: its curve along a line with a band, what bandwidths come to, mass over a plane.
+"""Plain arrays of a density for plots and reports: its curve with a band, bandwidth criteria, mass over a plane.
 
 A model here is a fitted estimator whose `model_` is a `Density` (`KernelDensity`, `GaussianMixture`, …), or any
-`Density` itself. Of several columns those asked for are looked at, as a marginal.
+`Density` itself. Of several columns those requested are used, as a marginal.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from eigenlens.tables.rows import count_outside, first_rows, visible_range
 __all__ = ["BandwidthTable", "DensityTable", "MassTable", "bandwidths", "density", "masses_of_plane"]
 
 RANGE_DRAWS = 500
-"""Draws that say where a density lies, if no rows do."""
+"""Draws that locate a density, if there are no rows."""
 
 SHOWN_DRAW_SHARE = 0.98
-"""The share of the draws that is always shown: how many fall far off is chance."""
+"""The share of the draws that is always shown: how many lie far off is chance."""
 
 SHOWN_BANDWIDTHS, SHOWN_MARGIN = 3.5, 0.15
-"""How far a picture goes on beyond the rows: in bandwidths of kernels without an end, or in ranges of the rows."""
+"""How far a figure extends beyond the rows: in bandwidths of kernels of unbounded support, or in ranges of the rows."""
 
 MIN_CURVE_PLACES, MAX_CURVE_PLACES, PLACES_PER_BANDWIDTH = 512, 8_192, 6.0
-"""Places along a line: so many, or more where kernels are narrow."""
+"""Places along a line, at least and at most, and per bandwidth where kernels are narrow."""
 
 
 MAX_RULE_RATIO = 30.0
-"""A rule this factor away from the middle one has lost its way, as some do where values repeat: it is not marked."""
+"""A rule farther than this factor from the median of all is not shown: some fail where values repeat."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +50,8 @@ class DensityTable:
     Attributes:
         name: of the column. x: (m,) places. values: (m,) f. low, high: (m,) the band, or None. rows: (n,) data.
         band: its kind, "" without one. level: its coverage.
-        kernel: its name, "" if this is no kernel density. bandwidth: h, or NaN.
-        beyond: how many of the rows lie so far off that the line does not reach them.
+        kernel: its name, "" if this is not a kernel density. bandwidth: h, or NaN.
+        beyond: number of rows that lie outside the range of x.
     """
 
     name: str
@@ -69,12 +69,13 @@ class DensityTable:
 
 @dataclass(frozen=True, eq=False)
 class BandwidthTable:
-    """A criterion of cross-validation against the bandwidth.
+    """A cross-validation criterion as a function of the bandwidth.
 
     Attributes:
         name: of the column. criterion: "lscv" or "mlcv". h: (m,), in the scale of the kernel. values: (m,).
         fitted: the bandwidth of the density. rules: {rule: its bandwidth}, in ascending order.
-        kernel: its name. remarks: what the rules had to say.
+        kernel: its name. remarks: warnings and errors of the rules. hidden: {rule: its bandwidth} of rules that are too
+            far from the others to be shown.
     """
 
     name: str
@@ -85,9 +86,10 @@ class BandwidthTable:
     rules: dict[str, float]
     kernel: str
     remarks: tuple[str, ...]
+    hidden: dict[str, float]
 
     def at(self, h: float) -> float:
-        """The criterion at a bandwidth, between those tried."""
+        """Return the criterion at a bandwidth, interpolated between those tried."""
         return float(np.interp(np.log(h), np.log(self.h), self.values))
 
 
@@ -98,7 +100,7 @@ class MassTable:
     Attributes:
         names: of the columns. rows: (n, 2). x: (p,), y: (q,) the centres of the grid's cells.
         values: (q, p), values[i, j] the density at (x[j], y[i]). mass: levels, and the shares of the mass above them.
-        beyond: how many of the rows lie so far off that the grid does not reach them.
+        beyond: number of rows that lie outside the grid.
     """
 
     names: tuple[str, str]
@@ -110,12 +112,12 @@ class MassTable:
     beyond: int = 0
 
     def outside(self) -> Array:
-        """The rows that lie in no region, by the nearest place of the grid."""
+        """Return the rows that lie in no region, by the nearest place of the grid."""
         i, j = _nearest(self.y, self.rows[:, 1]), _nearest(self.x, self.rows[:, 0])
         return np.asarray(self.rows[np.isnan(self.regions()[i, j])])
 
     def regions(self) -> Array:
-        """(q, p) for each place the least of the masses whose region holds it, NaN outside all."""
+        """Return for each place (q, p) the smallest mass whose region contains it, NaN outside all."""
         found = np.full(self.values.shape, np.nan)
         for share, level in zip(self.mass.masses[::-1], self.mass.levels[::-1], strict=True):
             found[self.values >= level] = share
@@ -131,7 +133,7 @@ def density(
     level: float = 0.95,
     random_state: Any = 0,
 ) -> DensityTable:
-    """A density of one column along a line, with a band if it is a kernel density.
+    """Return a density of one column along a line, with a band if it is a kernel density.
 
     Args:
         model: see above. X: rows (n, d) or (n,); those of a kernel density if None.
@@ -143,7 +145,7 @@ def density(
     >>> float(table.values.max().round(4)), table.band
     (0.3989, '')
     """
-    (name,), f, rows, drawn = _looked_at(model, X, None if column is None else [column], 1)
+    (name,), f, rows, drawn = _select(model, X, None if column is None else [column], 1)
     level = checks.real("level", level, 0.0, 1.0)
     kind = _kind_of_band(band, f)
     x = _places(f, rows, drawn)
@@ -158,7 +160,7 @@ def density(
 def bandwidths(
     model: Any, criterion: str = "lscv", *, column: int | str | None = None, count: int = 120
 ) -> BandwidthTable:
-    """What bandwidths about those of all rules come to by cross-validation, for the rows of a kernel density.
+    """Return the cross-validation criterion at bandwidths around those of all rules, for rows of a kernel density.
 
     The criterion is that of the Gaussian kernel; for other kernels bandwidths are converted by canonical ones.
 
@@ -168,9 +170,10 @@ def bandwidths(
     >>> bool(abs(np.log(table.h[np.argmax(table.values)] / table.rules["mlcv"])) < 0.1)
     True
     """
-    (name,), f, rows, _ = _looked_at(model, None, None if column is None else [column], 1)
+    (name,), f, rows, _ = _select(model, None, None if column is None else [column], 1)
     if not isinstance(f, KernelEstimate):
-        raise OptionError(f"model={type(model).__name__} has no bandwidth; give a fitted KernelDensity.")
+        what = f"of type {type(model).__name__} has no bandwidth"
+        raise OptionError(what, argument="model", fix="give a fitted KernelDensity")
     kind, count = checks.name("criterion", criterion, CROSS_VALIDATION_CURVES), checks.integer("count", count, 2)
     x, weight = np.ascontiguousarray(rows[:, 0]), None if np.all(f.weights == 1.0) else f.weights
     factor = f.kernel.canonical() / SMOOTHING_KERNELS["gaussian"].canonical()
@@ -179,15 +182,14 @@ def bandwidths(
         raise DataError(f"no rule has a bandwidth for these rows: {remarks[0]}")
     middle = float(np.median(list(found.values())))
     near = {rule: value for rule, value in found.items() if 1.0 / MAX_RULE_RATIO < value / middle < MAX_RULE_RATIO}
-    remarks += tuple(
-        f"{rule}: h = {factor * value:.3g}, out of sight" for rule, value in found.items() if rule not in near
-    )
+    hidden = {rule: factor * value for rule, value in found.items() if rule not in near}
+    remarks += tuple(f"{rule}: h = {value:.3g}, not shown" for rule, value in hidden.items())
     fitted = float(f.bandwidth[0]) / factor
     about = [*near.values(), *([fitted] if 1.0 / MAX_RULE_RATIO < fitted / middle < MAX_RULE_RATIO else [])]
     h = np.geomspace(min(about) / 3.0, max(about) * 3.0, count)
     rules = {rule: factor * value for rule, value in sorted(near.items(), key=lambda item: item[1])}
     values = CROSS_VALIDATION_CURVES[kind](x, weight, h)
-    return BandwidthTable(name, kind, factor * h, values, factor * fitted, rules, f.kernel.name, remarks)
+    return BandwidthTable(name, kind, factor * h, values, factor * fitted, rules, f.kernel.name, remarks, hidden)
 
 
 def masses_of_plane(
@@ -198,7 +200,7 @@ def masses_of_plane(
     masses: Sequence[float] = (0.5, 0.8, 0.95),
     resolution: int = 200,
 ) -> MassTable:
-    """A density of two columns on a grid, and the levels of the smallest regions that hold given shares of its mass.
+    """Return a density of two columns on a grid, and the levels of the smallest regions of given mass.
 
     Args:
         model, X: as for `density`. columns: two, by number or name, of more. masses: shares between 0 and 1.
@@ -209,11 +211,11 @@ def masses_of_plane(
     >>> table.mass.levels.round(3), round(1.0 / (4.0 * np.pi), 3)
     (array([0.08]), 0.08)
     """
-    names, f, rows, drawn = _looked_at(model, X, columns, 2)
+    names, f, rows, drawn = _select(model, X, columns, 2)
     p = checks.integer("resolution", resolution, 2)
     shares = [checks.real("masses", share, 0.0, 1.0) for share in masses]
     if not shares:
-        raise OptionError("masses is empty; give at least one share between 0 and 1.")
+        raise OptionError("is empty", argument="masses", fix="give at least one share between 0 and 1")
     ends = np.array([_window(f, rows, drawn, j) for j in range(2)])
     x, y = (_centres(low, high, p) for low, high in ends.tolist())
     grid = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
@@ -222,22 +224,25 @@ def masses_of_plane(
     return MassTable((names[0], names[1]), rows, x, y, values, found, _off(f, X, rows, *ends.T))
 
 
-# ---- what is looked at, and where ---------------------------------------------------------------------------
+# ---- the density, its columns and the range shown ----------------------------------------------------------
 
 
-def _looked_at(model: Any, X: Any, columns: Any, count: int) -> tuple[tuple[str, ...], Density, Array, Array]:
-    """Names, the density of `count` columns, rows (n, count): X, or what a kernel density or draws give; and draws."""
+def _select(model: Any, X: Any, columns: Any, count: int) -> tuple[tuple[str, ...], Density, Array, Array]:
+    """Return names, the density of `count` columns, rows (n, count) and draws; rows are X, or points or draws of f."""
     whole = _frozen(model)
     drawn = np.asarray(whole.sample(RANGE_DRAWS, np.random.default_rng(0)))
     if drawn.dtype.kind != "f":
-        raise OptionError(f"model={type(model).__name__} is a density of levels, not of numbers along an axis.")
+        what = f"of type {type(model).__name__} is a density of categories, not of numbers along an axis"
+        raise OptionError(what, argument="model")
     d, known = drawn.shape[1], getattr(model, "feature_names_in_", None)
     if columns is None and d != count:
         what = "one of them with column" if count == 1 else "two of them with columns"
-        raise OptionError(f"model is a density of {d} columns, but the picture is of {count}; choose {what}=…")
+        what = f"choose {what}=…"
+        raise OptionError(f"is a density of {d} columns, but the figure is of {count}", argument="model", fix=what)
     chosen = list(range(d)) if columns is None else column_positions(columns, d, known, d)
     if len(chosen) != count:
-        raise OptionError(f"columns={columns!r} must be {count} of the {d} columns, each once.")
+        what = f"must be {count} of the {d} columns, each once"
+        raise OptionError(what, argument="columns", value=columns)
     names = tuple(f"x{j}" if known is None else str(known[j]) for j in chosen)
     rows = drawn if X is None and not isinstance(whole, KernelEstimate) else _rows(whole, X, d)
     f = whole if chosen == list(range(d)) else whole.marginal(chosen)
@@ -247,7 +252,8 @@ def _looked_at(model: Any, X: Any, columns: Any, count: int) -> tuple[tuple[str,
 def _frozen(model: Any) -> Density:
     found = model.model_ if hasattr(type(model), "model_") else model
     if not (hasattr(found, "log_density") and hasattr(found, "sample")):
-        raise OptionError(f"model={type(model).__name__} is no density; give a fitted KernelDensity, or any density.")
+        what = f"of type {type(model).__name__} is not a density"
+        raise OptionError(what, argument="model", fix="give a fitted KernelDensity, or any density")
     return found  # type: ignore[no-any-return]
 
 
@@ -256,25 +262,26 @@ def _rows(whole: Any, X: Any, d: int) -> Array:
         return np.asarray(whole.points)
     rows = np.asarray(X, dtype=np.float64)[:, None] if np.ndim(X) == 1 else first_rows(X)
     if rows.shape[1] != d:
-        raise DataError(f"X has {rows.shape[1]} columns, but the density is of {d}.")
+        raise DataError(f"X has {rows.shape[1]} columns, but the density is of {d}")
     rows = rows[np.all(np.isfinite(rows), axis=1)]
     if not len(rows):
-        raise DataError("X has no row without NaN or infinity, so there is nothing to show.")
+        raise DataError("X has no row without NaN or infinity, so there is nothing to show")
     return rows
 
 
 def _kind_of_band(band: str | None, f: Density) -> str:
-    """The band's name, "" for none."""
+    """Return the band's name, "" for none."""
     if band is None or (band == "auto" and not isinstance(f, KernelEstimate)):
         return ""
     kind = "asymptotic" if band == "auto" else checks.name("band", band, BANDS)
     if not isinstance(f, KernelEstimate):
-        raise OptionError(f"band={band!r} is for kernel densities; this is a {type(f).__name__}: leave band out.")
+        what = f"is for kernel densities; this is a {type(f).__name__}"
+        raise OptionError(what, argument="band", value=band, fix="leave band out")
     return kind
 
 
 def _window(f: Density, rows: Array, drawn: Array, j: int) -> tuple[float, float]:
-    """The least and the greatest place worth showing of column j: beyond most rows and most of the mass."""
+    """Return the range to show of column j: that of most rows and most of the mass, with a margin."""
     if isinstance(f, KernelEstimate):
         return _kernel_window(f, rows, j)
     ends = [visible_range(drawn[:, j], kept=SHOWN_DRAW_SHARE)]
@@ -286,12 +293,12 @@ def _window(f: Density, rows: Array, drawn: Array, j: int) -> tuple[float, float
 
 
 def _kernel_window(f: KernelEstimate, rows: Array, j: int) -> tuple[float, float]:
-    """The same for a kernel density, whose points say where its mass is: within the bounds."""
+    """Return the range to show of column j of a kernel density, from its points, within the bounds."""
     ends = [visible_range(f.points[:, j], f.weights)]
     if not np.array_equal(f.points[:, j], rows[:, j]):
         ends.append(visible_range(rows[:, j]))
     h = float(f.bandwidth[j] if f.bandwidth.ndim == 1 else np.sqrt(f.bandwidth[j, j]))
-    # A lonely row's adaptive kernel may be wider than all the rest; three widths of it are enough of a tail.
+    # The adaptive kernel of an isolated row may be wider than all the rest; three bandwidths of tail are enough.
     widest = 1.0 if f.scales is None else min(3.0, float(f.scales.max()))
     more = 1.02 * h * widest * min(SHOWN_BANDWIDTHS, f.kernel.radius)
     low, high = min(low for low, _ in ends) - more, max(high for _, high in ends) + more
@@ -299,7 +306,7 @@ def _kernel_window(f: KernelEstimate, rows: Array, j: int) -> tuple[float, float
 
 
 def _off(f: Density, X: Any, rows: Array, low: Array, high: Array) -> int:
-    """How many rows lie outside; draws are no rows."""
+    """Return how many rows lie outside; draws do not count."""
     return count_outside(rows, low, high) if X is not None or isinstance(f, KernelEstimate) else 0
 
 
@@ -314,10 +321,10 @@ def _places(f: Density, rows: Array, drawn: Array) -> Array:
 
 
 def _nearest(places: Array, values: Array) -> Array:
-    """The number of the place nearest to each value."""
+    """Return the index of the place nearest to each value."""
     return np.searchsorted(0.5 * (places[1:] + places[:-1]), values)
 
 
 def _centres(low: float, high: float, p: int) -> Array:
-    """The centres of p equal cells between two ends."""
+    """Return the centres of p equal cells between two ends."""
     return low + (high - low) * (np.arange(p) + 0.5) / p

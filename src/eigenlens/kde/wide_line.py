@@ -1,7 +1,7 @@
-"""Kernels wide beside their bounds, along a line: a few polynomials in y − x, summed over sliding windows.
+"""Sums along a line of kernels that are wide beside its bounds: a few polynomials in y − x, over sliding windows.
 
-Between two bounds, y − x and y + x − 2L stay on a ring of length 2W, where a wide kernel is smooth but for a few
-places. So whatever h is, sums over n points at m places cost O(n + m).
+Between two bounds the periodic kernel of period 2W is smooth except at a few places. So whatever h is, sums over n
+points at m places cost O(n + m).
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from eigenlens.native.kernel_sums import Interval, sorted_with_order, window_sum
 __all__ = ["WideLine", "interpolate_pieces", "reflected_line", "truncated_line"]
 
 PIECE_STEPS = {"gaussian": 0.1, "laplace": 0.25, "cosine": 0.25}
-"""The widths of pieces, in units of h, on which kernels are polynomials of that degree to the last digits."""
+"""Widths of pieces, in units of h, on which kernels are polynomials of degree 7 to the last digits."""
 
 
 @dataclass(frozen=True, eq=False)
 class WideLine:
-    """Σ_i w_i f((y − x_i) / W) / W, its derivative, and its integral.
+    """A sum Σ_i w_i f((y − x_i) / W) / W along a line, with its derivative and integral.
 
     Attributes:
         points: (k,) with images. weights: (k,). width: W.
@@ -42,17 +42,17 @@ class WideLine:
     primitives: list[Interval]
 
     def log_density(self, y: Array) -> Array:
-        """The logarithm of the sum (m,) at y (m,), which is within the bounds."""
+        """Return the logarithm of the sum (m,) at y (m,), which is within the bounds."""
         with np.errstate(divide="ignore"):
             return np.log(np.maximum(self._sums(self.pieces, y), 0.0) / self.width)
 
     def derivative(self, y: Array) -> Array:
-        """Of the sum (m,) at y (m,)."""
+        """Return the derivative of the sum (m,) at y (m,)."""
         slopes = [(a, b, np.polynomial.polynomial.polyder(c).tolist() or [0.0], end) for a, b, c, end in self.pieces]
         return self._sums(slopes, y) / self.width**2
 
     def integral(self, y: Array) -> Array:
-        """Of the sum (m,), up to what is the same for all y."""
+        """Return the integral of the sum (m,) up to y (m,), but for a constant."""
         return self._sums(self.primitives, y)
 
     def _sums(self, pieces: list[Interval], y: Array) -> Array:
@@ -69,7 +69,7 @@ class WideLine:
 
 
 def reflected_line(x: Array, weights: Array, h: float, kernel: SmoothingKernel, low: float, high: float) -> WideLine:
-    """Kernels reflected at both bounds."""
+    """Return the sum of kernels reflected at both bounds."""
     W = high - low
     end = np.mod(h * kernel.radius / W, 2.0) if np.isfinite(kernel.radius) else 0.0
     ends = [sign * end + turn for sign in (-1.0, 1.0) for turn in (-2.0, 0.0, 2.0)]
@@ -81,7 +81,7 @@ def reflected_line(x: Array, weights: Array, h: float, kernel: SmoothingKernel, 
 
 
 def truncated_line(x: Array, weights: Array, h: float, kernel: SmoothingKernel, low: float, high: float) -> WideLine:
-    """Kernels much wider than the bounds, cut off there and made whole again."""
+    """Return the sum of kernels much wider than the bounds, truncated there and renormalised."""
     W = high - low
     scale = np.asarray(h / W)
     whole = interval_masses(kernel, (x - low) / W, np.broadcast_to(scale, x.shape), 0.0, np.asarray(1.0)) * scale
@@ -94,13 +94,13 @@ def truncated_line(x: Array, weights: Array, h: float, kernel: SmoothingKernel, 
 
 
 def _edges(span: float, breaks: list[float], step: float) -> Array:
-    """From −span to span: every place where a kernel may bend, and between them steps of this length or shorter."""
+    """Return edges from −span to span: all places where a kernel may have a kink, and steps of at most this length."""
     known = np.unique(np.clip([-span, span, *breaks], -span, span))
     parts = [np.linspace(a, b, int(np.ceil((b - a) / min(step, 0.5))) + 1)[:-1] for a, b in pairwise(known)]
     return np.concatenate([*parts, known[-1:]])
 
 
 def interpolate_pieces(function: Callable[[Array], Array], edges: Array) -> list[Interval]:
-    """A function as a polynomial between any two neighbours of `edges` (k,), by its values within."""
+    """Return a function as polynomials between neighbours of `edges` (k,)."""
     pairs = [(float(a), float(b)) for a, b in pairwise(edges)]
     return [(a, b, interpolate_polynomial(function, a, b), b == edges[-1]) for a, b in pairs]

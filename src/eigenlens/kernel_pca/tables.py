@@ -155,7 +155,7 @@ def _projection(model: Any) -> tuple[Callable[[Any], Array], Array]:
     if isinstance(model, KernelComponents):
         return lambda X: np.asarray(model.scores(first_rows(X)), dtype=np.float64), 100.0 * model.ratio
     if not hasattr(model, "transform") or not hasattr(model, "explained_variance_ratio_"):
-        what = f"is a {type(model).__name__}, which has no components"
+        what = f"of type {type(model).__name__} has no components"
         raise OptionError(what, argument="model", fix="give a fitted KernelPCA or PCA")
     shares = 100.0 * np.asarray(to_numpy(model.explained_variance_ratio_), dtype=np.float64)
     return lambda X: np.asarray(to_numpy(model.transform(X)), dtype=np.float64), shares

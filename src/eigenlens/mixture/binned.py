@@ -20,9 +20,10 @@ from eigenlens.data.memory import ArraySource
 from eigenlens.data.source import Block, Progress
 from eigenlens.densities.mixture_terms import DiagonalTerms, EStep, FullTerms, Terms
 from eigenlens.mixture.fit import MixtureFit, MixtureOptions, best_fit
-from eigenlens.mixture.missing import LOG_2PI, responsibilities_and_loglik
+from eigenlens.mixture.missing import responsibilities_and_loglik
 from eigenlens.mixture.problem import make_problem
 from eigenlens.mixture.summarise_rows import summarise_rows
+from eigenlens.native.mixture_incomplete import LOG_2PI
 from eigenlens.stats.moments import ColumnMoments, Moments
 
 __all__ = ["TruncatedMoments", "bin_centres", "fit_binned_mixture", "truncated_moments"]

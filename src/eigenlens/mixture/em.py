@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -76,17 +77,12 @@ def run_from_starts(
     return run_together(iterations, answer_requests(problem, accelerate))
 
 
-def run_from_start(
-    problem: Problem,
-    start: Mixture,
-    *,
-    tol: float,
-    max_iter: int,
-    accelerate: bool = True,
-    note: ReportStep = lambda steps, value: None,
-) -> MixtureEMResult:
-    """Run EM until no more than tol is left to gain, or for max_iter passes; lost components are removed."""
-    (result,) = run_from_starts(problem, [start], tol=tol, max_iter=max_iter, accelerate=accelerate, note=note)
+def run_from_start(problem: Problem, start: Mixture, **options: Any) -> MixtureEMResult:
+    """Run EM until no more than tol is left to gain, or for max_iter passes; lost components are removed.
+
+    The options are those of `run_from_starts`.
+    """
+    (result,) = run_from_starts(problem, [start], **options)
     if result is None:
         raise KeyboardInterrupt
     return result

@@ -18,7 +18,7 @@ import numpy as np
 from eigenlens.arrays import Array, dense
 from eigenlens.data.source import Block
 from eigenlens.densities.mixture_terms import DiagonalTerms, EStep, FullTerms, Terms
-from eigenlens.native.mixture_incomplete import gaps_passes
+from eigenlens.native.mixture_incomplete import LOG_2PI, gaps_passes
 from eigenlens.stats.moments import ColumnMoments, Moments
 
 __all__ = ["observed_e_step", "responsibilities_and_loglik"]
@@ -28,8 +28,6 @@ PATTERN_PIECE_ENTRIES = 1 << 20
 
 DEVIATION_ENTRIES = 1 << 19
 """Entries of the deviations from all means that are worked on together, so that they stay in cache."""
-
-LOG_2PI = float(np.log(2.0 * np.pi))
 
 
 def observed_e_step(terms: Terms, S: int = 1) -> Callable[[Block], EStep]:

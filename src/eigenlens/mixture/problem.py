@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -55,7 +55,8 @@ class Overall:
     Attributes:
         source: the rows with positive weight. rows: how many have an observed entry. weight: the sum of their weights.
         mean: (d,). covariance: (d, d), or variances (d,) where the structure needs no more.
-        make_e_step: makes the E-step for these rows. fill_missing: maps dense rows (b, d) to complete ones.
+        make_e_step: makes the E-step for these rows.
+        fill_missing: maps dense rows (b, d) to complete ones, as far as a start needs it.
         empty: how many rows have no observed entry.
     """
 
@@ -69,30 +70,19 @@ class Overall:
     empty: int = 0
 
 
-@dataclass(frozen=True, eq=False)
-class Problem:
-    """The rows, and the structure, prior and floor of the mixture to be fitted to them.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Problem(Overall):
+    """The rows with their overall moments, and the structure, prior and floor of the mixture to be fitted to them.
 
     Attributes:
-        source: the rows. rows: how many have positive weight. weight: the sum of their weights.
-        mean: (d,) of all rows. covariance: (d, d) of all rows, or variances (d,) where the structure needs no more.
         structure: of the components' covariances. prior: of the components.
         floor: the covariance (d, d), or variances (d,), that no component may be below.
-        make_e_step: makes the E-step for these rows.
-        fill_missing: maps dense rows (b, d) to complete ones, as far as a start needs it.
         constant: the constant columns.
     """
 
-    source: Source
-    rows: int
-    weight: float
-    mean: Array
-    covariance: Array
     structure: CovarianceStructure
     prior: Prior
     floor: Array
-    make_e_step: MakeEStep = complete_e_step
-    fill_missing: Callable[[Array], Array] = rows_unchanged
     constant: tuple[int, ...] = ()
 
     @property
@@ -114,16 +104,10 @@ def make_problem(
     constant = constant_columns(overall.mean, floor_variances(overall.covariance))
     covariance = ensure_variance(overall.covariance, constant)
     return Problem(
-        source=overall.source,
-        rows=overall.rows,
-        weight=overall.weight,
-        mean=overall.mean,
-        covariance=covariance,
+        **vars(replace(overall, covariance=covariance)),
         structure=structure,
         prior=PRIORS[prior](structure, overall.mean, covariance, K),
         floor=covariance_floor(covariance, floor),
-        make_e_step=overall.make_e_step,
-        fill_missing=overall.fill_missing,
         constant=constant,
     )
 

@@ -37,7 +37,7 @@ __all__ = [
     "k_means_plus_plus",
 ]
 
-ROWS_PER_COMPONENT, MIN_SAMPLE_ROWS, MAX_SAMPLE_ENTRIES = 500, 10_000, 1 << 24
+SAMPLE_ROWS_PER_COMPONENT, MIN_SAMPLE_ROWS, MAX_SAMPLE_ENTRIES = 500, 10_000, 1 << 24
 """Guesses are made on so many rows per component, at least on the second number, and on fewer where rows are long."""
 
 SHORT_RUN_STEPS = 15
@@ -223,7 +223,7 @@ class _Sample:
 
 
 def _sample(problem: Problem, K: int, rng: np.random.Generator) -> _Sample:
-    enough = max(MIN_SAMPLE_ROWS, ROWS_PER_COMPONENT * K) * problem.source.n_features
+    enough = max(MIN_SAMPLE_ROWS, SAMPLE_ROWS_PER_COMPONENT * K) * problem.source.n_features
     source = problem.source if problem.fill_missing is rows_unchanged else _nonempty_rows(problem.source)
     X, w = _draw_sample(
         positive_weight_rows(source), rng, min(enough, max(MAX_SAMPLE_ENTRIES, 20 * K * source.n_features))
@@ -281,7 +281,7 @@ def _guess(i: int, rng: np.random.Generator, problem: Problem, centres: CentreRu
 def _estimate_from_groups(problem: Problem, sample: _Sample, labels: Array, K: int) -> Mixture:
     """Return the mixture of K groups of rows, with the conjugate prior: a group may be too small for a covariance.
 
-    A group without rows is as wide as that prior says, and counts as one row.
+    A group without rows is as wide as that prior makes it, and counts as one row.
     """
     prior = PRIORS["conjugate"](problem.structure, problem.mean, problem.covariance, K)
     groups = problem.structure.group_moments(Block(sample.filled, sample.weight), np.eye(K)[labels])

@@ -77,17 +77,9 @@ def count_observed_rows(block: Block) -> Array:
 
 def _fit_single_gaussian(overall: Overall, covariance: Array) -> Gaussian:
     """Fit one Gaussian to all rows, by EM from independent columns."""
-    problem = Problem(
-        source=overall.source,
-        rows=overall.rows,
-        weight=overall.weight,
-        mean=overall.mean,
-        covariance=covariance,
-        structure=FullStructure(),
-        prior=NoPrior(),
-        floor=covariance_floor(covariance, MIN_OVERALL_VARIANCE),
-        make_e_step=observed_e_step,
-    )
+    floor = covariance_floor(covariance, MIN_OVERALL_VARIANCE)
+    fields = vars(replace(overall, covariance=covariance))
+    problem = Problem(**fields, structure=FullStructure(), prior=NoPrior(), floor=floor)
     start = Mixture(np.ones(1), (Gaussian(overall.mean, Full(covariance)),))
     tol = SINGLE_GAUSSIAN_TOL * overall.weight
     result = run_from_start(problem, start, tol=tol, max_iter=SINGLE_GAUSSIAN_STEPS)

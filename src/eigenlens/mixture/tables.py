@@ -40,7 +40,7 @@ __all__ = [
     "weighted_bins",
 ]
 
-POINTS, GRID, MOST_BINS = 181, 400, 200
+ELLIPSE_POINTS, LINE_POINTS, MOST_BINS = 181, 400, 200
 """Points around an ellipse and along a line, which look smooth at any size, and the most bins of a histogram."""
 
 LINE_REACH = 4.0
@@ -179,7 +179,7 @@ def ellipses(
 
 def _outlines(component: Any, levels: Array) -> Array:
     """Return ellipses (p, m, 2), x = mu + r L u, that have the mass 1 − exp(−r²/2) of a Gaussian in the plane."""
-    turn = np.linspace(0.0, 2.0 * np.pi, POINTS)
+    turn = np.linspace(0.0, 2.0 * np.pi, ELLIPSE_POINTS)
     circle = np.column_stack([np.cos(turn), np.sin(turn)])
     r = np.sqrt(-2.0 * np.log1p(-levels))
     return np.asarray(component.mean + r[:, None, None] * (circle @ np.linalg.cholesky(covariance_matrix(component)).T))
@@ -297,7 +297,7 @@ def _edges(values: Array, bins: int | None) -> Array:
 def _grid(alone: Mixture, ends: tuple[float, float]) -> Array:
     """Return points (p,) evenly between the ends, and closer where components are narrow."""
     each = _component_points(alone).ravel()
-    return np.unique(np.append(each[(each >= ends[0]) & (each <= ends[1])], np.linspace(*ends, GRID)))
+    return np.unique(np.append(each[(each >= ends[0]) & (each <= ends[1])], np.linspace(*ends, LINE_POINTS)))
 
 
 def shares(model: Any, X: Any) -> ShareTable:
@@ -326,9 +326,9 @@ def curves(table: MixtureSelection, criterion: str | None = None) -> CurveTable:
         np.flatnonzero([name == kind and ok for name, ok in zip(table.types, found, strict=True)]) for kind in types
     ]
     index = [i[np.argsort(table.components[i])] for i in index]
-    least = SELECTION_CRITERIA[chosen] * values
-    rank = np.where(found & table.usable, least, np.inf)
-    best = int(np.argmin(rank if np.isfinite(rank).any() else np.where(found, least, np.inf)))
+    loss = SELECTION_CRITERIA[chosen] * values
+    rank = np.where(found & table.usable, loss, np.inf)
+    best = int(np.argmin(rank if np.isfinite(rank).any() else np.where(found, loss, np.inf)))
     failed = tuple((table.types[i], int(table.components[i])) for i in np.flatnonzero(~found))
     numbers, found_values, usable = (tuple(each[i] for i in index) for each in (table.components, values, table.usable))
     winner = table.types[best], int(table.components[best])

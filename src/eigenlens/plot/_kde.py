@@ -143,7 +143,7 @@ def bandwidth_curve(
     _round_ticks(ax)
     name = f"bandwidth h of {table.name}" + ("" if table.kernel == "gaussian" else f" ({table.kernel} kernel)")
     # Below, for the names of the rules stand above.
-    ax.set_xlabel("\n".join([name, *_short(table.remarks)]), parse_math=False)
+    ax.set_xlabel("\n".join([name, *_curve_notes(table)]), parse_math=False)
     ax.set_ylabel(CURVE_LABELS[table.criterion])
     return ax
 
@@ -151,11 +151,11 @@ def bandwidth_curve(
 CURVE_LABELS = {"lscv": "squared error, less ∫f²", "mlcv": "mean log density of rows left out"}
 
 
-def _short(remarks: Sequence[str]) -> list[str]:
-    """Return remarks that fit below an axis."""
-    ties = any("equal values" in remark for remark in remarks)
-    lost = [remark for remark in remarks if remark.endswith("out of sight")]
-    return ["equal values: a criterion has no bound as h tends to 0"] * ties + lost
+def _curve_notes(table: BandwidthTable) -> list[str]:
+    """Return the remarks that fit below an axis."""
+    ties = any("equal values" in remark for remark in table.remarks)
+    hidden = [f"{rule}: h = {h:.3g}, not shown" for rule, h in table.hidden.items()]
+    return ["equal values: a criterion has no bound as h tends to 0"] * ties + hidden
 
 
 def _height(table: BandwidthTable) -> tuple[float, float]:

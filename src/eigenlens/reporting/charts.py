@@ -108,11 +108,11 @@ def heat(
 
 
 def images(
-    title: str, pictures: Iterable[tuple[str, Array]], shape: tuple[int, int], columns: int, like: Array
+    title: str, shown_images: Iterable[tuple[str, Array]], shape: tuple[int, int], columns: int, like: Array
 ) -> Chart:
     """Return rows (h · w,) as images of h × w pixels with labels, on one scale from the min to the max of `like`."""
     seen = np.asarray(like)[np.isfinite(like)]
-    shown = [{"label": label, "pixels": pixels(values)} for label, values in pictures]
+    shown = [{"label": label, "pixels": pixels(values)} for label, values in shown_images]
     return {
         "kind": "images",
         "title": title,

@@ -1,6 +1,6 @@
-"""What a report is given as X: refused in words where it is no table, and with dates and the like as text.
+"""Checks of the arguments of a report, before any work is done: the rows, the models and the file.
 
-What a report is asked for: models by name, and the file it goes to; refused before any work is done.
+Dates, durations and nested columns of the rows become text.
 """
 
 from __future__ import annotations

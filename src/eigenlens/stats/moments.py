@@ -73,13 +73,17 @@ class ColumnMoments:
         (array([0, 1]), array([2., 1.]), array([2., 5.]))
         """
         X, rows = as_floats(block.rows), rows_and_weight(block)[0]
-        one_class = np.zeros(len(X), dtype=np.int32)
-        found = cls.of_classes(X, one_class, block.weight, 1).regroup(lambda a: a[0])
-        observed = found.weight
+        one_class, zeros = np.zeros(len(X), dtype=np.int32), np.zeros((1, X.shape[1]))
+        weight, total, _ = class_sums(X, one_class, block.weight, zeros)
+        share = 1.0 / np.where(weight > 0.0, weight, 1.0)
+        mean = total * share
+        # A second pass about the mean corrects its rounding: a constant column must have no variance at all.
+        _, left, square = class_sums(X, one_class, block.weight, mean)
+        mean, square = mean + left * share, np.maximum(square - left * left * share, 0.0)
+        observed = weight
         if block.weight is not None:
-            ones = (block.weight > 0.0).astype(np.float64)
-            observed = class_sums(X, one_class, ones, np.zeros((1, X.shape[1])))[0][0]
-        return replace(found, rows=rows, missing=(rows - observed).astype(np.intp))
+            observed = class_sums(X, one_class, (block.weight > 0.0).astype(np.float64), zeros)[0]
+        return cls(weight[0], mean[0], square[0], rows, (rows - observed[0]).astype(np.intp))
 
     @classmethod
     def of_groups(cls, block: Block, shares: Array) -> Self:

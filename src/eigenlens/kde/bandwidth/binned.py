@@ -1,4 +1,4 @@
-"""One sample, read once: its spread, its quartiles, and its waves, from which every sum over pairs follows in O(G).
+"""A sample in cells: its spread, its quartiles, and its Fourier transform, from which sums over pairs follow in O(G).
 
 Bandwidth rules ask for sums over all pairs of points, Σ_ij w_i w_j K(x_i − x_j) with K a Gaussian or an even derivative
 of it. In the Fourier domain these are sums over frequencies of |F|², F(ω) = Σ_i w_i exp(−iω x_i), against a Gaussian:
@@ -23,16 +23,22 @@ from eigenlens.errors import DataError
 __all__ = ["MAX_TOTAL_WEIGHT", "Sample", "Waves", "make_sample"]
 
 RANGE_CELLS = 1 << 15
+"""Cells over the range of a sample."""
+
 POINTS_PER_BLOCK = 1 << 15
+"""Points that are put into cells at once: they stay in the cache."""
+
 MAX_CELLS = 1 << 22
+"""More cells than this would make the FFTs slower than the sums they save."""
+
 CELLS_PER_WIDTH = 24.0
-"""Cells to the standard deviation of the narrowest Gaussian that is summed: errors of 1e-6 of the sum and below."""
+"""Cells per standard deviation of the narrowest Gaussian that is summed: relative errors of 1e-6 and below."""
 
 MAX_TOTAL_WEIGHT = 1e18
-"""Of all rows together: products over pairs overflow far above it, and no bandwidth is meant."""
+"""The largest total weight: products over pairs overflow far above it, and such weights are a mistake."""
 
 GAUSSIAN_REACH = 9.0
-"""Standard deviations beyond which a Gaussian is nothing: exp(−40)."""
+"""Standard deviations beyond which a Gaussian is negligible: exp(−40)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,11 +54,11 @@ class Cells:
 
 @dataclass(frozen=True, eq=False)
 class Waves:
-    """|F(ω)|² of a sample at ω = 2πk / length, k = 0, 1, …
+    """The power spectrum |F(ω)|² of a sample at ω = 2πk / length, k = 0, 1, …
 
     Attributes:
         frequencies, powers: (K,). length: of the circle that the points lie on, with room beyond the last.
-        finest: the least standard deviation of a Gaussian whose sums are right.
+        finest: the smallest standard deviation of a Gaussian whose sums are accurate.
     """
 
     frequencies: Array
@@ -61,11 +67,11 @@ class Waves:
     finest: float
 
     def serves(self, g: float, asked: float) -> bool:
-        """Whether sums at standard deviation g are right, or no cells as small as those asked for could be had."""
+        """Return whether sums at standard deviation g are accurate, or cells cannot be as small as requested."""
         return self.finest <= 1.01 * g or self.finest > 1.01 * asked
 
     def pair_sum(self, r: int, v: float) -> float:
-        """(−1)^r Σ_ij w_i w_j φ^(2r)(x_i − x_j), φ the normal density of variance 2v; positive for every r.
+        """Return (−1)^r Σ_ij w_i w_j φ^(2r)(x_i − x_j), φ the normal density of variance 2v; positive for every r.
 
         It equals (1/length) Σ_k ω_k^(2r) |F(ω_k)|² exp(−v ω_k²) over all integers k. Cost: O(length / √v).
         """
@@ -77,7 +83,7 @@ class Waves:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Points in units of their range, u = (x − least) / span in [0, 1].
+    """Points in units of their range, u = (x − min) / span in [0, 1].
 
     Attributes:
         points: (n,). weight: (n,), or None where each is one. span: the range. n: Σw.
@@ -106,7 +112,7 @@ class Sample:
 
     @cached_property
     def quartile_range(self) -> float:
-        """The distance of the quartiles, linear between order statistics (type 7 of Hyndman and Fan 1996)."""
+        """The interquartile range, linear between order statistics (type 7 of Hyndman and Fan 1996)."""
         return self._quantile(0.75) - self._quantile(0.25)
 
     def _quantile(self, p: float) -> float:
@@ -121,15 +127,15 @@ class Sample:
         return float(low + (place - k) * (high - low))
 
     def _around(self, k: int) -> tuple[Array, Array | None, float]:
-        """The few points that numbers k and k + 1 are among, their weights, and the weight of all that lie below."""
+        """Return the few points around order statistics k and k + 1, their weights, and the weight below them."""
         if self.points.size <= RANGE_CELLS:
             return self.points, self.weight, 0.0
         first, last = np.searchsorted(np.cumsum(self.cells.moments[0]), [k, k + 1], side="right")
-        # A cell more on either side, for points at an edge may be rounded either way.
+        # One more cell on either side: points at an edge may be rounded either way.
         under = self.points < (first - 1) * self.cells.width
         above = math.inf if last + 2 >= RANGE_CELLS else (last + 2) * self.cells.width
         inside = np.flatnonzero(~under & (self.points < above))
-        if inside.size > RANGE_CELLS:  # a few outliers have most of the range for themselves
+        if inside.size > RANGE_CELLS:  # a few outliers span most of the range
             return *self.values, 0.0
         if self.weight is None:
             return self.points[inside], None, float(np.count_nonzero(under))
@@ -137,7 +143,7 @@ class Sample:
 
     @cached_property
     def scale(self) -> float:
-        """The smaller of the standard deviation and the quartile range / 1.349; the former where the latter is zero."""
+        """The smaller of the standard deviation and the interquartile range / 1.349; the former where that is zero."""
         robust = self.quartile_range / 1.349
         return min(self.deviation, robust) if robust > 0.0 else self.deviation
 
@@ -154,20 +160,20 @@ class Sample:
         return points[starts], np.add.reduceat(self.weight[order], starts)
 
     def waves(self, finest: float, widest: float) -> Waves:
-        """Waves for Gaussians of standard deviations from `finest` to `widest`.
+        """Return the spectrum for Gaussians of standard deviations from `finest` to `widest`.
 
-        Where the range is long beside them, gaps that no Gaussian bridges are shortened: pairs across have no share
-        in any sum, and outliers cost no cells.
+        Where the range is long beside them, empty stretches that no Gaussian bridges are shortened: pairs across have
+        no share in any sum, and outliers cost no cells.
         """
         width = finest / CELLS_PER_WIDTH
         if self.n > RANGE_CELLS and width >= self.cells.width:
             return make_waves(self.cells, 1.0 + GAUSSIAN_REACH * widest)
-        y, weight = self.without_gaps(GAUSSIAN_REACH * widest), self.values[1]
+        y, weight = self.with_short_stretches(GAUSSIAN_REACH * widest), self.values[1]
         width = max(width, y[-1] / MAX_CELLS)
         return make_waves(fill_cells(y, weight, width, int(y[-1] / width) + 1), y[-1] + GAUSSIAN_REACH * widest)
 
-    def without_gaps(self, reach: float) -> Array:
-        """The values moved together until no two neighbours are further apart than `reach`, the first at 0."""
+    def with_short_stretches(self, reach: float) -> Array:
+        """Return the values moved together until no two neighbours are farther apart than `reach`, the first at 0."""
         points = self.values[0]
         y = np.zeros(points.size)
         np.cumsum(np.minimum(np.diff(points), reach), out=y[1:])
@@ -175,30 +181,30 @@ class Sample:
 
 
 def make_sample(x: Array, weight: Array | None) -> Sample:
-    """The sample of x (n,) with weights (n,): those that are zero left out, the rest in units of their range."""
+    """Return the sample of x (n,) with weights (n,), without rows of weight 0, in units of their range."""
     if weight is not None and not weight.all():
         x, weight = x[weight > 0.0], weight[weight > 0.0]
     n = float(x.size if weight is None else weight.sum())
     if n <= 1.0:
         raise DataError(
-            f"the rows count as {n:g}, but a bandwidth rule needs more than one; a weight says how often its row "
-            "counts (multiply normalised weights by the number of rows), or give the bandwidth as a number."
+            f"the rows count as {n:g}, but a bandwidth rule needs more than one; a weight counts copies of its row",
+            fix="multiply normalised weights by the number of rows, or give the bandwidth as a number",
         )
     if n > MAX_TOTAL_WEIGHT:
         raise DataError(
-            f"the rows count as {n:.3g}, more than {MAX_TOTAL_WEIGHT:g}; a weight says how often its row counts: "
-            "divide sample_weight by a constant, or give the bandwidth as a number."
+            f"the rows count as {n:.3g}, more than {MAX_TOTAL_WEIGHT:g}; a weight says how often its row counts",
+            fix="divide sample_weight by a constant, or give the bandwidth as a number",
         )
-    least, most = float(x.min()), float(x.max())
-    span = most - least
+    low = float(x.min())
+    span = float(x.max()) - low
     if span <= 0.0 or not math.isfinite(span):
-        what = f"has zero spread: every value is {least:g}" if span <= 0.0 else "spans more than a float64 can hold"
-        raise DataError(f"x {what}, so no rule has a bandwidth for it; give the bandwidth as a number.")
-    return Sample((x - least) / span, weight, span, n)
+        what = f"has zero spread: every value is {low:g}" if span <= 0.0 else "spans more than a float64 can hold"
+        raise DataError(f"x {what}, so no rule has a bandwidth for it", fix="give the bandwidth as a number")
+    return Sample((x - low) / span, weight, span, n)
 
 
 def fill_cells(points: Array, weight: Array | None, width: float, count: int) -> Cells:
-    """`count` cells of this width from 0 on. Cost: O(n), a piece at a time that stays in the cache."""
+    """Return `count` cells of this width from 0 on. Cost: O(n), in blocks that stay in the cache."""
     moments = np.zeros((3, count))
     step = max(POINTS_PER_BLOCK, 2 * count)
     for start in range(0, points.size, step):
@@ -216,7 +222,7 @@ def fill_cells(points: Array, weight: Array | None, width: float, count: int) ->
 
 
 def make_waves(cells: Cells, length: float) -> Waves:
-    """The waves of cells on a circle of at least this length. Cost: three FFTs."""
+    """Return the spectrum of cells on a circle of at least this length. Cost: three FFTs."""
     size = scipy.fft.next_fast_len(math.ceil(length / cells.width), real=True)
     angles = 2.0 * math.pi / size * np.arange(min(size // 2, int(size / (2.0 * math.pi))) + 1)
     zero, one, two = (scipy.fft.rfft(moment, size)[: angles.size] for moment in cells.moments)

@@ -1,4 +1,4 @@
-"""Bandwidths by cross-validation: least squares and likelihood."""
+"""Bandwidths by least-squares and likelihood cross-validation."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ __all__ = ["lscv", "mlcv", "unbounded_criterion_message"]
 
 
 def lscv(x: Array, weight: Array | None = None, name: str = "x") -> float:
-    """The h of least Σ_ij φ_{√2h}(x_i − x_j) / n² − 2 Σ_{i≠j} φ_h(x_i − x_j) / n², φ normal densities.
+    """Return the h that minimises Σ_ij φ_{√2h}(x_i − x_j) / n² − 2 Σ_{i≠j} φ_h(x_i − x_j) / n², φ normal densities.
 
-    It is ∫ f̂² less twice the mean of the density at points left out of it: but for a constant, an estimate of the
-    integrated squared error of f̂ (Rudemo 1982; Bowman 1984; Silverman 1986, eq. 3.39, with n for n − 1 as there).
+    It is ∫ f̂² less twice the mean of the density at left-out points: up to a constant, an estimate of the integrated
+    squared error of f̂ (Rudemo 1982; Bowman 1984; Silverman 1986, eq. 3.39, with n for n − 1 as there).
     Bandwidths from a quarter of the spread of √n neighbours to three times the largest reasonable one (Terrell 1990)
-    are tried, and larger ones as long as the last is the best; then the best is refined.
+    are tried, and larger ones while the last is the best; then the best is refined.
 
-    Equal values make the criterion fall without bound as h tends to 0. Where the trials see it, a warning says so and h
-    is the largest of the other minima; if there is none, that of the criterion in which a left-out point takes its
-    equals with it; and if that has none, h of `sheather_jones`, or half the usual step between values if that is more.
-    Cost: O(n log n), then O(G) a trial.
+    Equal values make the criterion fall without bound as h tends to 0. Where the trials show it, a warning is issued
+    and h is the largest of the other minima; if there is none, that of the criterion in which equal points are left out
+    together; and if that has none, h of `sheather_jones`, or half the usual step between values if that is larger.
+    Cost: O(n log n), then O(G) per trial.
 
     >>> round(lscv(np.random.default_rng(1).standard_normal(500)), 1)
     0.3
@@ -37,16 +37,16 @@ def lscv(x: Array, weight: Array | None = None, name: str = "x") -> float:
     copies = sample.values[1]
     with_equals = float(np.sum(copies**2))
     one_out, all_out = (_squares_criterion(sample, own) for own in (sample.n, with_equals))
-    chosen = CrossValidation(has_repeats(copies), one_out, all_out, lambda: _otherwise(sample))
-    return _said(sample, chosen.choose(low, high), "lscv", name)
+    chosen = CrossValidation(has_repeats(copies), one_out, all_out, lambda: _fallback(sample))
+    return _report(sample, chosen.choose(low, high), "lscv", name)
 
 
 def mlcv(x: Array, weight: Array | None = None, name: str = "x") -> float:
-    """The h of largest Σ_i w_i log f̂_{−i}(x_i), f̂_{−i} the density without one copy of x_i.
+    """Return the h that maximises Σ_i w_i log f̂_{−i}(x_i), f̂_{−i} the density without one copy of x_i.
 
-    (Habbema, Hermans and van den Broek 1974; Duin 1976.) A lonely point decides much of it: heavy tails ask for wide
-    kernels. Where every value comes twice, the criterion rises without bound as h tends to 0; that is treated as in
-    `lscv`. A row of weight below one is left out whole. Cost: O(n log n), then O(G) a trial.
+    (Habbema, Hermans and van den Broek 1974; Duin 1976.) Isolated points have a large influence: heavy tails lead
+    to wide kernels. Where every value occurs twice, the criterion rises without bound as h tends to 0; that is treated
+    as in `lscv`. A row of weight below one is left out whole. Cost: O(n log n), then O(G) per trial.
 
     >>> round(mlcv(np.random.default_rng(0).standard_normal(500)), 1)
     0.3
@@ -54,11 +54,11 @@ def mlcv(x: Array, weight: Array | None = None, name: str = "x") -> float:
     sample = make_sample(x, weight)
     copies = sample.values[1]
     one_out, all_out = (likelihood_criterion(sample, own) for own in (np.minimum(copies, 1.0), copies))
-    chosen = CrossValidation(has_repeats(copies), one_out, all_out, lambda: _otherwise(sample))
-    return _said(sample, chosen.choose(min_bandwidth(sample), 2.0 * sample.deviation), "mlcv", name)
+    chosen = CrossValidation(has_repeats(copies), one_out, all_out, lambda: _fallback(sample))
+    return _report(sample, chosen.choose(min_bandwidth(sample), 2.0 * sample.deviation), "mlcv", name)
 
 
-def _otherwise(sample: Sample) -> BandwidthChoice:
+def _fallback(sample: Sample) -> BandwidthChoice:
     step, other = half_step(sample), solve_sheather_jones(sample)
     return (
         BandwidthChoice(other, "'sheather-jones'")
@@ -67,8 +67,8 @@ def _otherwise(sample: Sample) -> BandwidthChoice:
     )
 
 
-def _said(sample: Sample, found: BandwidthChoice, rule: str, name: str) -> float:
-    """The bandwidth chosen, in the units of x, and a warning where equal values had a part in it."""
+def _report(sample: Sample, found: BandwidthChoice, rule: str, name: str) -> float:
+    """Return the chosen bandwidth in the units of x; warn where equal values made a fallback necessary."""
     h = sample.span * found.h
     if found.remark:
         warn_caller(unbounded_criterion_message(name, rule, f"h = {h:.3g} is that of {found.remark}"))
@@ -76,7 +76,7 @@ def _said(sample: Sample, found: BandwidthChoice, rule: str, name: str) -> float
 
 
 def unbounded_criterion_message(name: str, rule: str, taken: str) -> str:
-    """What is said where equal values make a criterion fall without bound; `taken` says what was done about it."""
+    """Return the warning for a criterion that falls without bound because of equal values; `taken` is the fallback."""
     return (
         f"{name} holds equal values, and the criterion of {rule!r} falls without bound as the bandwidth tends to 0: "
         f"{taken}."
@@ -84,9 +84,9 @@ def unbounded_criterion_message(name: str, rule: str, taken: str) -> str:
 
 
 def min_bandwidth(sample: Sample) -> float:
-    """The least h worth a trial: a quarter of the lower quartile of the spread of √n neighbours.
+    """Return the smallest h worth a trial: a quarter of the lower quartile of the spread of √n neighbours.
 
-    At least half the usual distance from a value to the next, which matters where they repeat.
+    It is at least half the usual distance from a value to the next, which matters where values repeat.
     """
     points, copies = sample.values
     counted = np.cumsum(copies)
@@ -97,7 +97,7 @@ def min_bandwidth(sample: Sample) -> float:
 
 
 def _squares_criterion(sample: Sample, own: float) -> Prepare:
-    """The criterion of least squares; `own` counts pairs of points with themselves, or with what leaves with them."""
+    """Return the least-squares criterion; `own` counts pairs of points with themselves, or with their equals."""
 
     def prepare(low: float, high: float, fine: bool) -> Criterion:
         waves = sample.waves(0.25 * low if fine else low, math.sqrt(2.0) * high)
@@ -107,6 +107,6 @@ def _squares_criterion(sample: Sample, own: float) -> Prepare:
 
 
 def squared_error(waves: Waves, h: float, n: float, own: float) -> float:
-    """∫ f̂² − 2 Σ_{i≠j} φ_h(x_i − x_j) / n², the sum over pairs less `own` of them at distance 0."""
+    """Return ∫ f̂² − 2 Σ_{i≠j} φ_h(x_i − x_j) / n², the sum over pairs less `own` of them at distance 0."""
     others = waves.pair_sum(0, 0.5 * h * h) - own / (math.sqrt(2.0 * math.pi) * h)
     return (waves.pair_sum(0, h * h) - 2.0 * others) / n**2

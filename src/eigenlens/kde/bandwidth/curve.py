@@ -1,4 +1,4 @@
-"""Cross-validation as a curve: what each bandwidth comes to, not only which is best; and what every rule says."""
+"""Cross-validation criteria as curves over the bandwidth, and the bandwidths of all rules."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_SHARED_RATIO = 7.0
 
 
 def bandwidths_by_rule(x: Array, weight: Array | None = None) -> tuple[dict[str, float], tuple[str, ...]]:
-    """The Gaussian bandwidth of x (n,) by every rule that has one, and what the rules had to say: remarks.
+    """Return the Gaussian bandwidth of x (n,) by every rule that has one, and the rules' warnings and errors.
 
     >>> found, remarks = bandwidths_by_rule(np.random.default_rng(0).standard_normal(500))
     >>> len(found), remarks
@@ -31,20 +31,20 @@ def bandwidths_by_rule(x: Array, weight: Array | None = None) -> tuple[dict[str,
     found: dict[str, float] = {}
     remarks: dict[str, None] = {}
     for name, rule in BANDWIDTH_RULES.items():
-        with warnings.catch_warnings(record=True) as said:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
                 found[name] = float(rule(x, weight))
             except DataError as error:
                 remarks[f"{name}: {error}"] = None
-        remarks |= dict.fromkeys(str(each.message) for each in said)
+        remarks |= dict.fromkeys(str(each.message) for each in caught)
     return found, tuple(remarks)
 
 
 def squared_error_curve(x: Array, weight: Array | None, h: Array) -> Array:
-    """∫ f̂² − 2 Σ_{i≠j} φ_h(x_i − x_j) / n² (m,) at ascending bandwidths h (m,): the criterion of `lscv`.
+    """Return ∫ f̂² − 2 Σ_{i≠j} φ_h(x_i − x_j) / n² (m,) at ascending bandwidths h (m,): the criterion of `lscv`.
 
-    But for ∫ f² it estimates the integrated squared error of f̂, in units of 1 / x: the less the better.
+    Up to ∫ f² it estimates the integrated squared error of f̂, in units of 1 / x: smaller is better.
     """
     sample = make_sample(x, weight)
 
@@ -56,7 +56,7 @@ def squared_error_curve(x: Array, weight: Array | None, h: Array) -> Array:
 
 
 def likelihood_curve(x: Array, weight: Array | None, h: Array) -> Array:
-    """Σ_i w_i log f̂_{−i}(x_i) / Σ w (m,) at ascending bandwidths h (m,): what `mlcv` makes largest.
+    """Return Σ_i w_i log f̂_{−i}(x_i) / Σ w (m,) at ascending bandwidths h (m,), which `mlcv` maximises.
 
     f̂_{−i} is the density without one copy of x_i (without the whole row if its weight is less than one).
     """
@@ -75,7 +75,7 @@ def likelihood_curve(x: Array, weight: Array | None, h: Array) -> Array:
 
 
 def _in_pieces(sample: Sample, h: Array, values: Callable[[Array], list[float]]) -> Array:
-    """Values (m,) at ascending bandwidths, those that are near each other together."""
+    """Return values (m,) at ascending bandwidths, computed together for those near each other."""
     units = np.asarray(h, dtype=np.float64) / sample.span
     piece = (np.log(units / units[0]) / math.log(MAX_SHARED_RATIO)).astype(np.intp)
     return np.concatenate([values(units[piece == k]) for k in np.unique(piece)])
@@ -85,4 +85,4 @@ CROSS_VALIDATION_CURVES: dict[str, Callable[[Array, Array | None, Array], Array]
     "lscv": squared_error_curve,
     "mlcv": likelihood_curve,
 }
-"""Criteria by the rule that is built on them: from x (n,), weights (n,) or None and h (m,) to values (m,)."""
+"""Criteria by the rule that optimises them: from x (n,), weights (n,) or None and h (m,) to values (m,)."""

@@ -20,15 +20,15 @@ COMB_SUSPICION = 0.05
 
 
 def isj(x: Array, weight: Array | None = None, name: str = "x") -> float:
-    """The fixed point t = h² of h² = (2√π n |f''|²)^(−2/5), with no normal reference anywhere in it.
+    """Return the fixed point h of h² = (2√π n |f''|²)^(−2/5), which uses no normal reference.
 
     |f^(s)|² is estimated with a pilot bandwidth that is best for it given |f^(s+1)|², s = 6 down to 2, and |f^(7)|²
     with h itself (Botev, Grotowski and Kroese 2010, Ann. Statist. 38, algorithm 1, eqs. 29 and 30). The estimates are
-    made on the line, without the walls of a cosine transform, in units of the sample's range: h goes with the data
-    under every shift and scaling. Of several fixed points the largest; two or three rows may have none, and then h is
-    the largest reasonable one (Terrell 1990). Where values repeat so often that the fixed point makes a comb of
-    them, a warning says so, and h is that of `sheather_jones`, or half the usual step between values if it is more.
-    Cost: O(n), then some thousand terms a trial.
+    made on the line, without the boundaries of a cosine transform, in units of the sample's range: h is equivariant
+    under shifts and scalings. Of several fixed points the largest; two or three rows may have none, and then h is the
+    largest reasonable one (Terrell 1990). Where values repeat so often that the fixed point makes a comb of them, a
+    warning is issued, and h is that of `sheather_jones`, or half the usual step between values if that is larger.
+    Cost: O(n), then some thousand terms per trial.
 
     >>> import numpy as np
     >>> x = np.random.default_rng(0).standard_normal(1000)
@@ -41,29 +41,29 @@ def isj(x: Array, weight: Array | None = None, name: str = "x") -> float:
     while True:
         waves = sample.waves(finest, 8.0 * sample.scale * sample.n**-0.2)
         h = largest_root(partial(_excess, sample=sample, waves=waves), 2.0 * most, 2.0 * sample.deviation) or most
-        settled = waves.serves(h, finest)
-        if (settled or h < COMB_SUSPICION * most) and is_comb(sample, h):
-            return sample.span * _instead(sample, name)
-        if settled:
+        precise = waves.serves(h, finest)
+        if (precise or h < COMB_SUSPICION * most) and is_comb(sample, h):
+            return sample.span * _without_comb(sample, name)
+        if precise:
             return sample.span * h
         finest = 0.8 * h
 
 
-def _instead(sample: Sample, name: str) -> float:
-    """What is taken where the fixed point makes a comb, and a warning that says so."""
+def _without_comb(sample: Sample, name: str) -> float:
+    """Return the bandwidth to use where the fixed point makes a comb, with a warning."""
     step, other = half_step(sample), solve_sheather_jones(sample)
     h = max(step, other)
     which = "'sheather-jones'" if other >= step else "half the usual step from value to value"
     warn_caller(
         f"{name} has many equal values ({sample.values[0].size} distinct among {sample.n:g}), for which the fixed "
-        f"point of rule 'isj' is near 0; h = {sample.span * h:.3g} is that of {which}. Rounded values want a bandwidth "
-        "above their step: give one as a number."
+        f"point of rule 'isj' is near 0; h = {sample.span * h:.3g} is that of {which}. For rounded values give a "
+        "bandwidth above their step as a number."
     )
     return h
 
 
 def _excess(h: float, sample: Sample, waves: Waves) -> float:
-    """h less what the chain of estimates that starts from it makes of it; infinite where h smooths everything away."""
+    """Return h less the bandwidth of the chain of estimates from it; infinite where h smooths everything away."""
     n, t = sample.n, h * h
     for s in range(ISJ_STAGES - 1, 1, -1):
         odd = math.prod(range(1, 2 * s, 2)) / math.sqrt(2.0 * math.pi)

@@ -1,4 +1,4 @@
-"""The likelihood of points left out of a Gaussian kernel density, as a function of its bandwidth."""
+"""The leave-one-out likelihood of a Gaussian kernel density as a function of its bandwidth."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from eigenlens.kde.bandwidth.search import Criterion, Prepare
 __all__ = ["likelihood_criterion", "pair_likelihood"]
 
 MAX_PAIRED_VALUES = 400
-"""Up to so many distinct values all pairs are summed as they are."""
+"""Up to this many distinct values all pairs are summed directly."""
 
 LIKELIHOOD_CELLS_PER_WIDTH = 8.0
-"""Cells to the least bandwidth of the trials. Values are where they are in them to the second order."""
+"""Cells per smallest bandwidth of the trials; positions within cells are exact to second order."""
 
 REFINED_CELLS_FACTOR = 16.0
-"""How much smaller the cells of the last digits are."""
+"""How much smaller the cells are in the last digits of the search."""
 
 FFT_ROUNDING_SHARE = 1e-10
-"""Below this share of the largest density the rounding errors of an FFT are felt."""
+"""Below this share of the largest density the rounding errors of an FFT matter."""
 
 ISOLATED_REACH = 4.0
-"""Beyond the nearest cell and so many bandwidths more, nothing adds to the density of a lonely point: exp(−35)."""
+"""Bandwidths beyond the nearest cell in which others add to the density of an isolated point: exp(−35) is left out."""
 
 
 def likelihood_criterion(sample: Sample, own: Array) -> Prepare:
-    """Minus the log-likelihood of points left out, but for a constant; `own` (V,) leaves with each distinct value."""
+    """Return minus the leave-one-out log-likelihood, up to a constant; `own` (V,) is left out with each value."""
     points, copies = sample.values
     if points.size > MAX_PAIRED_VALUES:
         return lambda low, high, fine: _by_cells(sample, own, low / REFINED_CELLS_FACTOR if fine else low, high)
@@ -42,11 +42,11 @@ def likelihood_criterion(sample: Sample, own: Array) -> Prepare:
 
 
 def pair_likelihood(squares: Array, copies: Array, own: Array, d: int = 1) -> Criterion:
-    """n d log h − Σ_i w_i log Σ_j w_j exp(−D_ij / 2h²) over what is left without row i, in d dimensions.
+    """Return n d log h − Σ_i w_i log Σ_j w_j exp(−D_ij / 2h²), the inner sum without row i, in d dimensions.
 
     Args:
         squares: (V, V) squared distances D of distinct rows. copies: (V,) the weight w of each.
-        own: (V,) what leaves with it. Cost: O(V²) for an h.
+        own: (V,) the weight left out with it. Cost: O(V²) per h.
     """
     rest = copies - own
     apart = squares.copy()
@@ -64,13 +64,13 @@ def pair_likelihood(squares: Array, copies: Array, own: Array, d: int = 1) -> Cr
 
 @dataclass(frozen=True, eq=False)
 class _Rounded:
-    """Values in cells: where they lie, and what the FFTs see of them.
+    """Values in cells: their positions and moments, and the transform of all of them.
 
     Attributes:
-        points: (C,) the mean value of each cell that holds any, in ascending order.
-        cells: (C,) its number along the line without long gaps. offsets: (C,) of the mean from the cell's centre, in
+        points: (C,) the mean value of each cell that holds any, in ascending order. cells: (C,) its number along the
+        line with long empty stretches shortened. offsets: (C,) of the mean from the cell's centre, in
             cells. mass: (C,) its weight.
-        own: (C,) what leaves with a point of it, on average.
+        own: (C,) the weight left out with a point of it, on average.
         waves: the FFT of all points, by the moments of their cells. size: its length. width: of a cell.
     """
 
@@ -90,10 +90,10 @@ def _by_cells(sample: Sample, own: Array, low: float, high: float) -> Criterion:
 
 
 def _rounded(sample: Sample, own: Array, width: float, reach: float) -> _Rounded:
-    y, (points, copies) = sample.without_gaps(reach), sample.values
+    y, (points, copies) = sample.with_short_stretches(reach), sample.values
     width = max(width, y[-1] / MAX_CELLS)
     count = int(y[-1] / width) + 1
-    # The cells stand about the middle, so that a mirrored sample has mirrored cells.
+    # Cells are centred on the middle, so that a mirrored sample has mirrored cells.
     place = y / width + 0.5 * (count - y[-1] / width)
     cell = np.minimum(place.astype(np.intp), count - 1)
     starts = np.flatnonzero(np.diff(cell, prepend=-1))
@@ -108,7 +108,7 @@ def _rounded(sample: Sample, own: Array, width: float, reach: float) -> _Rounded
 
 
 def _waves(moments: list[Array], cells: Array, count: int, size: int) -> Array:
-    """Σ_i w_i exp(−iθ x_i) at θ = 2πk / size, x in cells, by the moments (C,) of order 0, 1 and 2 of those cells."""
+    """Return Σ_i w_i exp(−iθ x_i) at θ = 2πk / size, x in cells, from the moments (C,) of order 0, 1 and 2 of cells."""
     theta = (2.0 * math.pi / size) * np.arange(size // 2 + 1)
     waves = np.zeros(theta.size, dtype=np.complex128)
     factors: list[Any] = [1.0, -1j * theta, -0.5 * theta**2]
@@ -120,7 +120,7 @@ def _waves(moments: list[Array], cells: Array, count: int, size: int) -> Array:
 
 
 def _log_left(rounded: _Rounded, h: float) -> Array:
-    """log Σ_j w_j exp(−(x_i − x_j)² / 2h²) (C,) over what is left without x_i."""
+    """Return log Σ_j w_j exp(−(x_i − x_j)² / 2h²) (C,) without x_i."""
     angles = (2.0 * math.pi * h / (rounded.size * rounded.width)) * np.arange(rounded.waves.size)
     top = int(np.searchsorted(angles, GAUSSIAN_REACH))
     smooth = rounded.waves[:top] * np.exp(-0.5 * angles[:top] ** 2) * (math.sqrt(2.0 * math.pi) * h / rounded.width)
@@ -130,12 +130,12 @@ def _log_left(rounded: _Rounded, h: float) -> Array:
     for p, factor in enumerate(factors):
         wave = smooth * (1j * angles[:top]) ** p
         whole += factor * scipy.fft.irfft(_padded(wave, rounded.waves.size), rounded.size)[rounded.cells]
-    # What the same expansion makes of the point itself, so that nothing is left of it.
+    # Subtract the point itself as the same expansion has it, so that nothing of it remains.
     left = whole - rounded.own * (1.0 + 0.75 * u**4)
-    lonely = np.flatnonzero(left < FFT_ROUNDING_SHARE * whole.max())
-    left[lonely] = 1.0
+    isolated = np.flatnonzero(left < FFT_ROUNDING_SHARE * whole.max())
+    left[isolated] = 1.0
     log_left: Array = np.log(left)
-    log_left[lonely] = _lonely(rounded, lonely, h)
+    log_left[isolated] = _isolated(rounded, isolated, h)
     return log_left
 
 
@@ -145,10 +145,10 @@ def _padded(wave: Array, size: int) -> Array:
     return full
 
 
-def _lonely(rounded: _Rounded, index: Array, h: float) -> Array:
-    """The same for points far from all others, by the nearest cells on both sides, where they are without rounding.
+def _isolated(rounded: _Rounded, index: Array, h: float) -> Array:
+    """Return the same sums for isolated points, from the nearest cells on both sides, without rounding to a grid.
 
-    Eight cells on a side will mostly do; points with more within reach of them are looked at again.
+    Eight cells per side mostly suffice; points with more cells within reach are computed again.
     """
     result = np.zeros(index.size)
     waiting = np.arange(index.size)
@@ -163,7 +163,7 @@ def _lonely(rounded: _Rounded, index: Array, h: float) -> Array:
 
 
 def _neighbours(rounded: _Rounded, index: Array, h: float, count: int) -> tuple[Array, Array]:
-    """log Σ exp over `count` cells on each side, and whether those beyond them would add nothing."""
+    """Return log Σ exp over `count` cells on each side, and whether cells beyond them would add nothing."""
     near = index[:, None] + np.concatenate([np.arange(-count, 0), np.arange(1, count + 1)])
     inside = (near >= 0) & (near < rounded.points.size)
     near = np.where(inside, near, 0)

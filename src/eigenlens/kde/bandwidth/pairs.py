@@ -1,4 +1,4 @@
-"""Cross-validation over the pairs of rows in several dimensions: criteria of the scale c of a Gaussian kernel."""
+"""Cross-validation over pairs of rows in several dimensions: criteria for the scale c of a Gaussian kernel."""
 
 from __future__ import annotations
 
@@ -17,27 +17,28 @@ from eigenlens.native.kernel_sums import Cloud, cloud_sums
 __all__ = ["SCALE_CRITERIA", "sample_distinct_rows"]
 
 MAX_PAIR_ROWS = 5000
-"""Distinct rows whose pairs are summed; of more, so many are drawn, whatever the order they come in."""
+"""Distinct rows whose pairs are summed; of more, this many are drawn, independently of their order."""
 
 MAX_STORED_ROWS = 1000
-"""Up to so many rows the distances of all pairs are kept."""
+"""Up to this many rows the distances of all pairs are stored."""
 
 PAIRS_PER_BLOCK = 1 << 20
-"""Pairs that are looked at together."""
+"""Pairs per block."""
 
 DISTANCE_BINS, LOG_DISTANCE_RANGE = 1 << 13, 40.0
-"""Bins of the logarithm of squared distances, and how far they go down from the largest: closer pairs are at 0."""
+"""Bins of the logarithm of squared distances, and their range below the largest: closer pairs count as distance 0."""
 
 ISOLATED_SHARE = 1e-9
-"""Others whose share of a sum is less than this are lost in its rounding error: they are summed without the row."""
+"""Where the other rows have less than this share of a sum, rounding loses them: they are summed without the row."""
 
 PAIR_SUM_TOLERANCE = 1e-15
+"""The relative error of sums over pairs."""
 
 
 def sample_distinct_rows(X: Array, weight: Array, most: int = MAX_PAIR_ROWS) -> tuple[Array, Array]:
-    """The distinct rows (V, d) of positive weight, and the weight of each; a part of them, with V = most, if need be.
+    """Return the distinct rows (V, d) with positive weight and their weights; a sample of `most` if there are more.
 
-    Which part depends on the ranks of a row's entries alone: on no order, copy or unit. Cost: O(n d log n).
+    The sample depends on the ranks of a row's entries alone: not on order, copies or units. Cost: O(n d log n).
 
     >>> rows, copies = sample_distinct_rows(np.array([[1.0], [2.0], [1.0]]), np.array([1.0, 1.0, 3.0]))
     >>> rows.ravel(), copies
@@ -55,7 +56,7 @@ def sample_distinct_rows(X: Array, weight: Array, most: int = MAX_PAIR_ROWS) -> 
 
 
 def _keys(X: Array) -> Array:
-    """A number (n,) for each row that looks random, the same for equal rows (the mixing of Steele et al. 2014)."""
+    """Return a pseudo-random number (n,) for each row, the same for equal rows (the mixing of Steele et al. 2014)."""
     keys = np.zeros(len(X), dtype=np.uint64)
     for column in X.T:
         keys += np.unique(column, return_inverse=True)[1].ravel().astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
@@ -69,9 +70,9 @@ def _keys(X: Array) -> Array:
 
 
 def scale_squares_criterion(Y: Array, copies: Array, own: Array) -> Prepare:
-    """∫ f̂² − 2 Σ_{i≠j} w_i w_j φ_c / n² of rows Y (V, d), by squared distances in bins of their logarithm.
+    """Return ∫ f̂² − 2 Σ_{i≠j} w_i w_j φ_c / n² of rows Y (V, d), by squared distances in bins of their logarithm.
 
-    A bin stands at its mean: the error is the square of its relative width. Cost: O(V² d) once, O(bins) for a c.
+    A bin is placed at its mean: the error is the square of its relative width. Cost: O(V² d) once, O(bins) per c.
     """
     mass, at = _binned(Y, copies)
     n, d = float(copies.sum()), Y.shape[1]
@@ -86,28 +87,31 @@ def scale_squares_criterion(Y: Array, copies: Array, own: Array) -> Prepare:
 
 
 def _binned(Y: Array, copies: Array) -> tuple[Array, Array]:
-    """Weights (B,) of all pairs by squared distance, those of equal rows at 0, and the mean square of each bin."""
+    """Return the weights (B,) of all pairs by squared distance, those of equal rows at 0, and the mean of each bin."""
     lowest = math.log(float(np.sum(np.ptp(Y, axis=0) ** 2))) - LOG_DISTANCE_RANGE
     mass, moment = np.zeros(DISTANCE_BINS + 1), np.zeros(DISTANCE_BINS + 1)
     step = max(1, PAIRS_PER_BLOCK // len(Y))
     for start in range(0, len(Y), step):
         squares = scipy.spatial.distance.cdist(Y[start : start + step], Y[start:], "sqeuclidean")
         w = np.outer(copies[start : start + step], copies[start:])
-        w[:, step:] *= 2.0  # each pair of rows from two blocks is met once
+        w[:, step:] *= 2.0  # each pair of rows from two blocks occurs once
         with np.errstate(divide="ignore"):
             place = (np.log(squares) - lowest) * (DISTANCE_BINS / LOG_DISTANCE_RANGE)
         bins = np.clip(place + 1.0, 0.0, DISTANCE_BINS).astype(np.intp).ravel()
         mass += np.bincount(bins, w.ravel(), DISTANCE_BINS + 1)
         moment += np.bincount(bins, (w * squares).ravel(), DISTANCE_BINS + 1)
-    filled = mass > 0.0
-    return mass[filled], moment[filled] / mass[filled]
+    occupied = mass > 0.0
+    return mass[occupied], moment[occupied] / mass[occupied]
 
 
 # ---- likelihood ---------------------------------------------------------------------------------------------
 
 
 def scale_likelihood_criterion(Y: Array, copies: Array, own: Array) -> Prepare:
-    """n d log c − Σ_i w_i log Σ_j w_j exp(−‖y_i − y_j‖² / 2c²) over what is left without row i. Cost: O(V² d) a c."""
+    """Return n d log c − Σ_i w_i log Σ_j w_j exp(−‖y_i − y_j‖² / 2c²), the inner sum without row i.
+
+    Cost: O(V² d) per c.
+    """
     if len(Y) > MAX_STORED_ROWS:
         nearest = _nearest(Y, copies)
         return lambda low, high, fine: _by_sums(Y, copies, own, None if fine else nearest)
@@ -117,9 +121,9 @@ def scale_likelihood_criterion(Y: Array, copies: Array, own: Array) -> Prepare:
 
 
 def _by_sums(Y: Array, copies: Array, own: Array, nearest: tuple[Array, Array] | None) -> Criterion:
-    """The criterion by sums over whole rows, less each row's own share; lonely rows have their nearest, or all others.
+    """Return the criterion by sums over all rows less each row's own share; isolated rows are summed on their own.
 
-    The nearest alone are enough for trials: where many rows are lonely, c is much too small.
+    For trials their nearest row is enough: where many rows are isolated, c is much too small.
     """
     n, d = float(copies.sum()), Y.shape[1]
 
@@ -127,20 +131,20 @@ def _by_sums(Y: Array, copies: Array, own: Array, nearest: tuple[Array, Array] |
         level, value = cloud_sums(Cloud(Y / c, copies, None, "gaussian"), Y / c, PAIR_SUM_TOLERANCE)
         whole = value * np.exp(level)
         left = whole - own
-        lonely = np.flatnonzero(left < ISOLATED_SHARE * whole)
-        left[lonely] = 1.0
+        isolated = np.flatnonzero(left < ISOLATED_SHARE * whole)
+        left[isolated] = 1.0
         logs = np.log(left)
         if nearest is None:
-            logs[lonely] = _others(Y, copies, copies - own, lonely, c)
+            logs[isolated] = _others(Y, copies, copies - own, isolated, c)
         else:
-            logs[lonely] = np.log(nearest[1][lonely]) - nearest[0][lonely] / (2.0 * c * c)
+            logs[isolated] = np.log(nearest[1][isolated]) - nearest[0][isolated] / (2.0 * c * c)
         return float(n * d * math.log(c) - copies @ logs)
 
     return criterion
 
 
 def _nearest(Y: Array, copies: Array) -> tuple[Array, Array]:
-    """The squared distance (V,) of the row nearest to each, and its weight (V,)."""
+    """Return the squared distance (V,) of the row nearest to each, and its weight (V,)."""
     square, weight = np.empty(len(Y)), np.empty(len(Y))
     for start in range(0, len(Y), max(1, PAIRS_PER_BLOCK // len(Y))):
         rows = np.arange(start, min(start + max(1, PAIRS_PER_BLOCK // len(Y)), len(Y)))
@@ -151,7 +155,7 @@ def _nearest(Y: Array, copies: Array) -> tuple[Array, Array]:
 
 
 def _others(Y: Array, copies: Array, rest: Array, index: Array, c: float) -> Array:
-    """log Σ_j w_j exp(−‖y_i − y_j‖² / 2c²) (m,) for rows i of `index`, over others and what is left of i."""
+    """Return log Σ_j w_j exp(−‖y_i − y_j‖² / 2c²) (m,) for rows i of `index`, over others and the rest of i."""
     parts = [np.empty(0)]
     for start in range(0, index.size, max(1, PAIRS_PER_BLOCK // len(Y))):
         rows = index[start : start + max(1, PAIRS_PER_BLOCK // len(Y))]
@@ -172,4 +176,4 @@ SCALE_CRITERIA: dict[str, Callable[[Array, Array, Array], Prepare]] = {
     "lscv": scale_squares_criterion,
     "mlcv": scale_likelihood_criterion,
 }
-"""Criteria of a scale, from rows (V, d), the copies of each (V,) and what leaves with it (V,)."""
+"""Criteria of a scale, from rows (V, d), the weight of each (V,) and the weight left out with it (V,)."""

@@ -14,11 +14,11 @@ from eigenlens.kde.bandwidth.ties import warn_comb
 __all__ = ["largest_root", "scott", "sheather_jones", "sheather_jones_direct", "silverman", "solve_sheather_jones"]
 
 ROOT_SEARCH_RATIO = 0.85
-"""From one trial bandwidth to the next, downwards."""
+"""The ratio of one trial bandwidth to the previous, downwards."""
 
 
 def silverman(x: Array, weight: Array | None = None) -> float:
-    """h = 0.9 min(s, q / 1.34) n^(−1/5), s the standard deviation and q the quartile range of x (n,).
+    """Return h = 0.9 min(s, q / 1.34) n^(−1/5), s the standard deviation and q the quartile range of x (n,).
 
     (Silverman 1986, Density estimation, eq. 3.31; R's bw.nrd0.) Cost: O(n).
     """
@@ -26,7 +26,7 @@ def silverman(x: Array, weight: Array | None = None) -> float:
 
 
 def scott(x: Array, weight: Array | None = None) -> float:
-    """h = 1.06 min(s, q / 1.34) n^(−1/5) (Scott 1992, Multivariate density estimation; R's bw.nrd). Cost: O(n)."""
+    """Return h = 1.06 min(s, q / 1.34) n^(−1/5) (Scott 1992; R's bw.nrd). Cost: O(n)."""
     return 1.06 * _reference_scale(make_sample(x, weight))
 
 
@@ -37,11 +37,11 @@ def _reference_scale(sample: Sample) -> float:
 
 
 def sheather_jones_direct(x: Array, weight: Array | None = None, name: str = "x") -> float:
-    """The direct plug-in bandwidth in two stages of Sheather and Jones (1991, J. R. Statist. Soc. B 53, section 3).
+    """Return the two-stage direct plug-in bandwidth of Sheather and Jones (1991, J. R. Statist. Soc. B 53, section 3).
 
     h = [1 / (2√π n S(g))]^(1/5), S an estimate of ∫ f''² by pairs at the pilot bandwidth g = [2.394 / (n T(b))]^(1/7),
     T one of ∫ f'''² at b = 1.23 s n^(−1/9), s the smaller of the standard deviation and the quartile range / 1.349.
-    A comb is said to be one, as in `sheather_jones`. Cost: O(n), and a few hundred terms more.
+    Warns of a comb as `sheather_jones` does. Cost: O(n), and a few hundred terms more.
     """
     sample = make_sample(x, weight)
     b = 1.23 * sample.scale * sample.n ** (-1.0 / 9.0)
@@ -57,13 +57,13 @@ def sheather_jones_direct(x: Array, weight: Array | None = None, name: str = "x"
 
 
 def sheather_jones(x: Array, weight: Array | None = None, name: str = "x") -> float:
-    """The bandwidth that solves the equation of Sheather and Jones (1991, eq. 12), to 1e-12.
+    """Return the bandwidth that solves the equation of Sheather and Jones (1991, eq. 12), to 1e-12.
 
     h = [1 / (2√π n S(α h^(5/7)))]^(1/5),   α = 1.357 [S(a) / T(b)]^(1/7),   a, b = 1.24 s n^(−1/7), 1.23 s n^(−1/9),
 
-    S and T the estimates by pairs of ∫ f''² and ∫ f'''². Of several solutions the largest. Of values that repeat h may
-    be less than half their usual step; then a warning that calls the values `name` says so. Cost: O(n), then a few
-    hundred terms a trial.
+    S and T the estimates by pairs of ∫ f''² and ∫ f'''². Of several solutions the largest. Where values repeat, h may
+    be below half their usual step; then a warning refers to the values as `name`. Cost: O(n), then a few hundred terms
+    per trial.
 
     >>> import numpy as np
     >>> round(sheather_jones(np.random.default_rng(0).standard_normal(1000)), 2)
@@ -76,7 +76,7 @@ def sheather_jones(x: Array, weight: Array | None = None, name: str = "x") -> fl
 
 
 def solve_sheather_jones(sample: Sample) -> float:
-    """The h of `sheather_jones`, in units of the sample's range."""
+    """Return the h of `sheather_jones`, in units of the sample's range."""
     a, b = 1.24 * sample.scale * sample.n ** (-1.0 / 7.0), 1.23 * sample.scale * sample.n ** (-1.0 / 9.0)
     most = 1.144 * sample.scale * sample.n**-0.2
     widest = max(a, b)
@@ -96,17 +96,17 @@ def _equation(sample: Sample, waves: Waves, alpha: float) -> Callable[[float], f
 
 
 def _roughness(sample: Sample, waves: Waves, r: int, g: float) -> float:
-    """An estimate of ∫ (f^(r))², by pairs at the pilot bandwidth g."""
+    """Return an estimate of ∫ (f^(r))², by pairs at the pilot bandwidth g."""
     return waves.pair_sum(r, 0.5 * g * g) / (sample.n * (sample.n - 1.0))
 
 
 def _optimum(sample: Sample, waves: Waves, g: float) -> float:
-    """The bandwidth of least asymptotic error for the roughness found at the pilot bandwidth g."""
+    """Return the bandwidth of smallest asymptotic error for the roughness estimated at the pilot bandwidth g."""
     return math.pow(2.0 * math.sqrt(math.pi) * sample.n * _roughness(sample, waves, 2, g), -0.2)
 
 
 def largest_root(function: Callable[[float], float], start: float, limit: float) -> float | None:
-    """The largest root of a function that is positive above it, from `start` in both directions; None above `limit`."""
+    """Return the largest root of a function that is positive above it, or None if it lies above `limit`."""
     high = start
     while function(high) <= 0.0:
         high /= ROOT_SEARCH_RATIO

@@ -1,4 +1,4 @@
-"""The search for a bandwidth of least criterion: over the whole range first, then in detail around the best."""
+"""The search for the bandwidth that minimises a criterion: over the whole range first, then around the best."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ __all__ = ["BandwidthChoice", "Criterion", "CrossValidation", "Prepare", "search
 
 Criterion = Callable[[float], float]
 Prepare = Callable[[float, float, bool], Criterion]
-"""From the least and the largest h to come, and whether these are the last digits, to a criterion of h: the cells it
-needs differ from one range to another."""
+"""From the min and max of the bandwidths to come, and whether the search is in its last digits, to a criterion of h:
+the cells it needs depend on the range."""
 
 TRIAL_RATIO = 1.15
-"""From one trial bandwidth to the next."""
+"""The ratio of one trial bandwidth to the previous."""
 
 TRIALS_PER_CELLS = 15
-"""Trial bandwidths that share one set of cells: a factor of seven between the first and the last."""
+"""Trial bandwidths that share one set of cells: a factor of seven from the first to the last."""
 
 MIN_BANDWIDTH_SHARE = 1e-6
-"""Where no values are equal, h may come down to this share of the first trials."""
+"""Where no values are equal, h may fall to this share of the first trials."""
 
 WIDENING_FACTOR, MAX_WIDENING = 7.0, 1e4
-"""Where the last trial is the best, trials go on by this factor, up to this many times the first range."""
+"""Where the last trial is the best, trials continue by this factor, up to this many times the first range."""
 
 LOG_SLOPE_STEP = 1e-3
 """Half the step, in log h, over which the slope of a criterion is taken."""
 
 
 def search_bandwidth(prepare: Prepare, low: float, high: float) -> tuple[float, Array, Array]:
-    """The h in [low, high] of least criterion, and the trials it was found by: bandwidths and criteria (m,).
+    """Return the h in [low, high] of smallest criterion, and the trials: bandwidths and criteria (m,).
 
     >>> h, tried, values = search_bandwidth(lambda low, high, fine: lambda h: (h - 2.0) ** 2, 0.1, 10.0)
     >>> round(h, 6), bool(values.min() < 0.05)
@@ -46,7 +46,7 @@ def search_bandwidth(prepare: Prepare, low: float, high: float) -> tuple[float, 
 
 
 def _search_on(prepare: Prepare, low: float, high: float) -> tuple[float, Array, Array]:
-    """The same, but trials go on beyond `high` as long as the last is the best."""
+    """Search as `search_bandwidth`, but continue beyond `high` while the last trial is the best."""
     tried, values = _trials(prepare, low, high)
     while np.argmin(values) == values.size - 1 and tried[-1] < MAX_WIDENING * high:
         more = _trials(prepare, TRIAL_RATIO * float(tried[-1]), WIDENING_FACTOR * float(tried[-1]))
@@ -56,7 +56,7 @@ def _search_on(prepare: Prepare, low: float, high: float) -> tuple[float, Array,
 
 @dataclass(frozen=True)
 class BandwidthChoice:
-    """A bandwidth h, and a remark on whose it is where that needs one."""
+    """A bandwidth h, and where it comes from if that deserves a remark."""
 
     h: float
     remark: str = ""
@@ -64,12 +64,12 @@ class BandwidthChoice:
 
 @dataclass(frozen=True, eq=False)
 class CrossValidation:
-    """A criterion that equal values may make fall without bound as h tends to 0, and what to do then.
+    """A criterion that may fall without bound as h tends to 0 because of equal values, and the fallbacks.
 
     Attributes:
         ties: whether there are equal values.
-        one_out: the criterion. all_out: the same where a left-out row takes its equals with it.
-        otherwise: an h where neither has a minimum.
+        one_out: the criterion. all_out: the criterion where all equal rows are left out together.
+        otherwise: returns an h where neither has a minimum.
     """
 
     ties: bool
@@ -78,17 +78,17 @@ class CrossValidation:
     otherwise: Callable[[], BandwidthChoice]
 
     def choose(self, low: float, high: float) -> BandwidthChoice:
-        """The h of least criterion from `low` to `high` or more; lower down too, where there are no ties."""
+        """Return the h of smallest criterion from `low` to `high` or more; also below `low` where there are no ties."""
         low = min(low, 0.5 * high)
-        least = MIN_BANDWIDTH_SHARE * high
+        smallest = MIN_BANDWIDTH_SHARE * high
         h, tried, values = _search_on(self.one_out, low, high)
-        while not self.ties and h == low and low > least:
+        while not self.ties and h == low and low > smallest:
             low, high = low / 10.0, low * TRIAL_RATIO**2
             h, tried, values = search_bandwidth(self.one_out, low, high)
         return BandwidthChoice(h) if h > low else self._despite_ties(tried, values)
 
     def _despite_ties(self, tried: Array, values: Array) -> BandwidthChoice:
-        """The largest minimum above the fall towards 0, or that of `all_out`, or neither."""
+        """Return the largest minimum above the fall towards 0, or that of `all_out`, or the fallback."""
         inside = 1 + np.flatnonzero((values[1:-1] < values[:-2]) & (values[1:-1] <= values[2:]))
         if inside.size:
             return BandwidthChoice(_refined(self.one_out, tried, int(inside[-1])), "the largest of its other minima")
@@ -110,7 +110,7 @@ def _trials(prepare: Prepare, low: float, high: float) -> tuple[Array, Array]:
 
 
 def _refined(prepare: Prepare, tried: Array, best: int) -> float:
-    """The minimum next to a trial, where the slope changes sign; the trial itself at the end of the range."""
+    """Return the minimum next to a trial, where the slope changes sign; the trial itself at the end of the range."""
     if best in (0, tried.size - 1):
         return float(tried[best])
     a, b = math.log(tried[best - 1]), math.log(tried[best + 1])

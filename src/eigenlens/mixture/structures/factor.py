@@ -24,7 +24,7 @@ from eigenlens.stats.moments import Moments
 
 __all__ = ["FactorStructure"]
 
-FIRST_STEPS, LATER_STEPS = 10, 2
+FIRST_SCORING_STEPS, LATER_SCORING_STEPS = 10, 2
 """Scoring steps of the first M-step, which starts from a rule of thumb, and of later ones, which start near the end."""
 
 MAX_LOG_STEP = 2.0
@@ -48,7 +48,9 @@ class FactorStructure(JointStructure):
         S, low, q = group_covariances(moments), np.log(floor_variances(floor)), self.n_factors
         C, shape = S.reshape(-1, *S.shape[-2:]), moments.mean.shape
         first = _first_logarithms(C, q) if start is None else np.log(start["uniquenesses"]).reshape(-1, low.size)
-        found = _run_scoring(C, q, np.maximum(first, low), low, FIRST_STEPS if start is None else LATER_STEPS)
+        found = _run_scoring(
+            C, q, np.maximum(first, low), low, FIRST_SCORING_STEPS if start is None else LATER_SCORING_STEPS
+        )
         W, noise = found.loadings.reshape(*shape, -1), np.exp(found.t).reshape(shape)
         return {"loadings": W if start is None else rotate_towards(W, start["loadings"]), "uniquenesses": noise}
 

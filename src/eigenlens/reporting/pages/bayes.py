@@ -1,4 +1,4 @@
-"""The page of a classifier: who is taken for whom, whether its probabilities can be trusted, regions, and reasons."""
+"""The page of a classifier: confusions, calibration of its probabilities, decision regions and explanations."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from eigenlens.reporting.rows import ShownRows
 __all__ = ["bayes_page"]
 
 SHOWN_CLASSES, BARS, WORST = 30, 30, 30
-"""The most classes in a matrix, columns in a chart, and lines in the list of confusions."""
+"""The largest numbers of classes in a matrix, columns in a chart, and lines in the list of confusions."""
 
 COLOURS, REGIONS = 11, 300
-"""How many classes the colours of the page tell apart, and the most whose regions are drawn."""
+"""The number of distinct colours of the page, and the largest number of classes whose regions are drawn."""
 
 GRID, MEDIAN = 100, 2_000
-"""Cells along each axis of decision regions, and rows of whose other columns the medians are taken, if need be."""
+"""Cells along each axis of decision regions, and the largest number of rows for the medians of other columns."""
 
 
 def bayes_page(model: Any, rows: ShownRows) -> PageContent:
-    """All charts of a fitted classifier, and columns to colour by: what was predicted, and how surely."""
+    """Return the charts of a fitted classifier, and columns to colour by: predictions and their probabilities."""
     found = evaluate_classifier(model, rows)
     charts = [_about(model, rows, found), _priors(model, found)]
     if found.scored.size:
@@ -69,7 +69,7 @@ def _about(model: Any, rows: ShownRows, found: ClassifierEvaluation) -> Chart:
         common = float(np.bincount(codes).max() / len(codes))
         pairs += [
             ("accuracy", f"{right:.1%} ± {error:.1%}, on {found.how}"),
-            ("always the commonest class", f"{common:.1%}"),
+            ("always the most frequent class", f"{common:.1%}"),
             ("log loss", f"{held_out.log_loss(proba, codes):.4g} nats a row"),
         ]
     return facts("The model", pairs, warnings=list(found.warnings))
@@ -83,7 +83,7 @@ def _priors(model: Any, found: ClassifierEvaluation) -> Chart:
         share = 100.0 * np.bincount(found.codes[found.scored], minlength=len(prior)) / found.scored.size
         layers.append(layer("dot", "share of the rows shown", x=[names[c] for c in order], y=share[order]))
     about = "What the model takes a class for before it sees the row."
-    about += f" The {BARS} commonest of {len(prior)} classes." if len(prior) > BARS else ""
+    about += f" The {BARS} most frequent of {len(prior)} classes." if len(prior) > BARS else ""
     return marks("Class priors", *layers, about=about, x={"type": "band"}, y={"label": "%"})
 
 
@@ -148,11 +148,11 @@ def _reliability(found: ClassifierEvaluation) -> list[Chart]:
     return [marks("Reliability", *layers, about=about, **axes, height=420), counts]
 
 
-# ---- pictures -----------------------------------------------------------------------------------------------
+# ---- plots --------------------------------------------------------------------------------------------------
 
 
 def _directions(model: Any, rows: ShownRows) -> list[Chart]:
-    """Rows on the directions of a linear discriminant."""
+    """Return the rows projected on the directions of a linear discriminant."""
     if not hasattr(model, "transform"):
         return []
     Z = np.asarray(to_numpy(model.transform(rows.given)), dtype=np.float64)
@@ -167,7 +167,7 @@ def _directions(model: Any, rows: ShownRows) -> list[Chart]:
 
 
 def _regions(model: Any, rows: ShownRows, found: ClassifierEvaluation) -> list[Chart]:
-    """The likeliest class over the plane of the two columns that tell the classes apart best."""
+    """Return the most likely class over the plane of the two columns that separate the classes best."""
     codes = found.codes if found.scored.size else found.proba.argmax(axis=1)
     apart = held_out.separation(rows.X, codes)
     seen = np.flatnonzero(np.isfinite(apart))
@@ -175,7 +175,7 @@ def _regions(model: Any, rows: ShownRows, found: ClassifierEvaluation) -> list[C
         return []
     C = len(model.classes_)
     if C > REGIONS:
-        words = f"There is no picture of the regions of {C:,} classes: of {REGIONS} at most they can be told apart."
+        words = f"There is no plot of the regions of {C:,} classes: at most {REGIONS} can be distinguished."
         return [facts("Decision regions", paragraphs=[words])]
     pair = [int(j) for j in np.sort(seen[np.argsort(-apart[seen], kind="stable")[:2]])]
     chosen = np.sort(np.random.default_rng(0).permutation(len(rows.X))[:MEDIAN])
@@ -184,8 +184,8 @@ def _regions(model: Any, rows: ShownRows, found: ClassifierEvaluation) -> list[C
             warnings.simplefilter("ignore")  # places of a plane are no rows: nothing is wrong if none is likely there
             plane = class_tables.decision(model, _reaching(rows, pair, chosen).given, features=pair, grid=GRID)
     except EigenlensError as error:
-        return [facts("Decision regions", paragraphs=[f"There is no picture of them: {error}"])]
-    about = f"The likeliest class, the stronger coloured the surer; {plane.others or 'there are no other columns'}."
+        return [facts("Decision regions", paragraphs=[f"There is no plot of them: {error}"])]
+    about = f"The most likely class, stronger where more certain; {plane.others or 'there are no other columns'}."
     about += " Points are the rows; coloured by class they have the colours of the regions."
     about += f" Of the {C} classes ten have colours of their own, and the others are grey." if C > COLOURS else ""
     (i, j), labels = pair, rows.labels
@@ -195,13 +195,13 @@ def _regions(model: Any, rows: ShownRows, found: ClassifierEvaluation) -> list[C
 
 
 def _reaching(rows: ShownRows, pair: list[int], chosen: Array) -> ShownRows:
-    """Some rows, and those that lie farthest out on two columns, so that a plane of them holds all."""
+    """Return some rows and the extreme rows of two columns, so that the plotted range covers all."""
     ends = [f(rows.X[:, j]) for j in pair for f in (np.nanargmin, np.nanargmax)]
     return rows.take(np.union1d(chosen, ends).astype(np.intp))
 
 
 def _areas(plane: class_tables.DecisionTable, names: list[str]) -> Chart:
-    """The regions of report.ts: cells by their class, and how far from a guess at random its probability is."""
+    """Return the regions of report.ts: the class of each cell, and how far its probability is above chance."""
     C = len(names)
     sure = (np.clip(plane.proba.max(axis=2), 1.0 / C, 1.0) - 1.0 / C) / max(1.0 - 1.0 / C, 1e-12)
     step = plane.x[1] - plane.x[0], plane.y[1] - plane.y[0]
@@ -213,7 +213,7 @@ def _areas(plane: class_tables.DecisionTable, names: list[str]) -> Chart:
 
 
 def _families(model: Any, rows: ShownRows) -> list[Chart]:
-    """Which family naive Bayes took for each column, and why."""
+    """Return a table of the family that naive Bayes chose for each column, with the reason."""
     choices = getattr(model, "features_", None)
     if choices is None:
         return []

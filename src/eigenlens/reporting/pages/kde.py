@@ -1,4 +1,4 @@
-"""The page of a kernel density: the curve under any bandwidth, what the rules say, and pairs of columns by mass."""
+"""The page of a kernel density: its curve for any bandwidth, the bandwidth rules, and pairs of columns."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ from eigenlens.tables.rows import visible_range
 __all__ = ["density_page"]
 
 STEPS, PLACES = 25, 400
-"""Bandwidths of the slider besides those of the rules, and places along each of its curves."""
+"""Bandwidths of the slider besides those of the rules, and points along each of its curves."""
 
 MARGINALS, PAIRED, CELLS = 6, 4, 72
-"""The most columns that have a curve each, and that are paired; cells along each axis of a pair."""
+"""The largest numbers of columns with a curve and of columns that are paired; cells along each axis of a pair."""
 
 LEAST, SCORED = 20, 20_000
-"""Rows in the list of the least likely, and the most that are looked at for it where it takes time."""
+"""Rows in the list of the least likely, and the largest number of rows that are scored for it."""
 
 SLID = 20_000
-"""The most rows of several columns whose bandwidths each have a slider."""
+"""The largest number of rows for which each of several columns has a bandwidth slider."""
 
 GATHERED = 20_000
-"""From so many rows on, those of a small cell are one row in the curves of the slider."""
+"""Beyond so many rows, the rows of a small cell are merged in the curves of the slider."""
 
 GREY, BLUE = "#888888", "#3b8fc4"
 
 
 def density_page(model: Any, rows: ShownRows) -> list[Chart]:
-    """All charts of a fitted KernelDensity."""
+    """Return the charts of a fitted KernelDensity."""
     d = model.n_features_in_
     names = rows.labels if len(rows.names) == d else tuple(f"x{j}" for j in range(d))
     charts = [_about(model)]
@@ -57,7 +57,7 @@ def density_page(model: Any, rows: ShownRows) -> list[Chart]:
 def _about(model: Any) -> Chart:
     f: KernelEstimate = model.model_
     rule = f" ({model.bandwidth})" if isinstance(model.bandwidth, str) else ""
-    pairs = [("rows that count", f"{model.n_samples_:,}"), ("kernel", f.kernel.name)]
+    pairs = [("rows with positive weight", f"{model.n_samples_:,}"), ("kernel", f.kernel.name)]
     pairs.append(("bandwidth", _written(f.bandwidth) + rule))
     if f.scales is not None:
         pairs.append(("adaptive", f"times {f.scales.min():.3g} to {f.scales.max():.3g}, wider where rows are rare"))
@@ -67,7 +67,7 @@ def _about(model: Any) -> Chart:
 
 
 def _written(h: Array) -> str:
-    """One bandwidth, one a column, or the roots of a matrix's diagonal."""
+    """Return one bandwidth, one per column, or the square roots of a matrix's diagonal, as text."""
     if h.ndim == 1:
         return ", ".join(f"{value:.5g}" for value in h[:8]) + (", …" if h.size > 8 else "")
     return "a matrix; standard deviations " + _written(np.sqrt(np.diag(h)))
@@ -77,18 +77,18 @@ def _written(h: Array) -> str:
 
 
 def _only_column(f: KernelEstimate, name: str) -> list[Chart]:
-    """The curve with its band, the slider, the criteria and the rules."""
+    """Return the curve with its confidence band, the slider, the criteria and the rules."""
     try:
         tables = {kind: density_tables.bandwidths(f, kind) for kind in CROSS_VALIDATION_CURVES}
     except DataError as error:  # rows all alike, or too few of them
         return [_curve(f, name, "Density"), facts("Bandwidth", paragraphs=[str(error)])]
     first = next(iter(tables.values()))
-    pictures = [_curve(f, name, "Density"), _slider(f, name, first), *map(_criterion, tables.values())]
-    return [*pictures, _rules(tables), *_remarks(tables)]
+    charts = [_curve(f, name, "Density"), _slider(f, name, first), *map(_criterion, tables.values())]
+    return [*charts, _rules(tables), *_remarks(tables)]
 
 
 def _own_slider(f: KernelEstimate, name: str) -> list[Chart]:
-    """The slider of one column of several, where the rules have a bandwidth for it."""
+    """Return the slider of one of several columns, if the rules give it a bandwidth."""
     if len(f.points) > SLID:
         return []
     try:
@@ -118,7 +118,7 @@ def _curve(f: KernelEstimate, name: str, title: str) -> Chart:
 
 
 def _histogram(f: KernelEstimate) -> Chart:
-    """Bars of area one behind a curve: an area whose edge goes up and down at their corners."""
+    """Return a histogram of area one behind a curve, as an area whose edge follows the bars."""
     x, n = f.points[:, 0], len(f.points)
     bins = int(np.clip(2.0 * n ** (1.0 / 3.0), 5, 80))
     masses, edges = np.histogram(x, bins, visible_range(x, f.weights), weights=f.weights)
@@ -128,7 +128,7 @@ def _histogram(f: KernelEstimate) -> Chart:
 
 
 def _slider(f: KernelEstimate, name: str, found: density_tables.BandwidthTable) -> Chart:
-    """The curve for bandwidths from narrow to wide, with a button for the bandwidth of each rule."""
+    """Return the curve for bandwidths from small to large, with a button for the bandwidth of each rule."""
     said = _by_bandwidth({**found.rules, "as fitted": found.fitted})
     low, high = min(said), max(said)
     between = [
@@ -153,7 +153,7 @@ def _slider(f: KernelEstimate, name: str, found: density_tables.BandwidthTable) 
 
 
 def _gathered(f: KernelEstimate, width: float) -> KernelEstimate:
-    """The same density with one point, their mean, for the points of each cell: many curves at the price of few points.
+    """Return the same density with the points of each cell replaced by their mean, so that many curves are cheap.
 
     Cells are so small beside the bandwidths that nobody sees it: the error is (width / h)² / 24 of the curvature.
     """
@@ -169,7 +169,7 @@ def _gathered(f: KernelEstimate, width: float) -> KernelEstimate:
 
 
 def _by_bandwidth(rules: dict[str, float]) -> dict[float, str]:
-    """Names by bandwidth, ascending; rules that agree to three digits share one."""
+    """Return the rule names by bandwidth, ascending; rules that agree to three digits share an entry."""
     found: dict[float, str] = {}
     for name, h in sorted(rules.items(), key=lambda item: item[1]):
         near = next((at for at in found if abs(np.log(h / at)) < 5e-4), None)
@@ -210,7 +210,7 @@ def _criterion(found: density_tables.BandwidthTable) -> Chart:
 
 
 def _remarks(tables: dict[str, density_tables.BandwidthTable]) -> list[Chart]:
-    """What the rules had to say, once."""
+    """Return the warnings of the rules, each once."""
     said = dict.fromkeys(remark for found in tables.values() for remark in found.remarks)
     return [facts("What the rules had to say", warnings=list(said))] if said else []
 
@@ -227,7 +227,7 @@ def _rules(tables: dict[str, density_tables.BandwidthTable]) -> Chart:
 
 
 def _pair(f: KernelEstimate, rows: ShownRows, pair: tuple[int, int], names: tuple[str, str]) -> Chart:
-    """Rows over the smallest regions that hold half, 80% and 95% of the mass."""
+    """Return the rows over the highest-density regions of 50%, 80% and 95%."""
     found = density_tables.masses_of_plane(f, columns=list(pair), resolution=CELLS)
     behind = found.regions()
     shades = np.nan_to_num(sum((behind <= share).astype(float) for share in found.mass.masses))
@@ -254,7 +254,7 @@ def _listed(shares: Iterable[float]) -> str:
 
 
 def _least_likely(model: Any, rows: ShownRows) -> list[Chart]:
-    """Rows by log density, the lowest first; not where looking at all of them would take long."""
+    """Return the rows with the lowest log density, unless scoring all rows would take long."""
     if rows.X.shape[1] != model.n_features_in_ or (model.n_features_in_ > 1 and len(rows.X) > SCORED):
         return []
     values = model.model_.log_density(rows.X)

@@ -1,4 +1,4 @@
-"""The page of a kernel PCA: the embedding, what the width of the kernel does to it, linear PCA beside it, denoising."""
+"""The page of a kernel PCA: the embedding, its dependence on the kernel width, linear PCA, and denoising."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from eigenlens.reporting.rows import ShownRows
 __all__ = ["kernel_page"]
 
 TRIED, GAMMAS, FEWEST = 1_000, 9, 4
-"""Rows and widths of the slider, each a fit of its own, and the fewest rows for it."""
+"""Rows and widths of the slider, one fit per width, and the smallest number of rows for it."""
 
 
 def kernel_page(model: Any, rows: ShownRows) -> list[Chart]:
-    """All charts of a fitted KernelPCA."""
+    """Return the charts of a fitted KernelPCA."""
     Z = np.asarray(model.transform(rows.given))
     charts = [_about(model), _variance(model), _embedding("Embedding", Z)]
     # Of kernel values there are no columns to go back to, and too few rows have no components of their own.
@@ -64,7 +64,7 @@ def _linear(X: Array) -> Array:
 
 
 def _widths(model: Any, rows: ShownRows, linear: Chart) -> Chart:
-    """The embedding for kernels from narrow to wide, of some rows where there are many, with linear PCA beside it."""
+    """Return the embedding for kernels from narrow to wide, of a sample if rows are many, beside linear PCA."""
     gammas = model.gamma_ * np.geomspace(0.03, 30.0, GAMMAS)
     n = len(rows.X)
     chosen = np.arange(n) if n <= TRIED else np.sort(np.random.default_rng(0).permutation(n)[:TRIED])
@@ -83,31 +83,31 @@ def _widths(model: Any, rows: ShownRows, linear: Chart) -> Chart:
 
 
 def _denoising(model: Any, rows: ShownRows) -> list[Chart]:
-    """Rows before and after: as pictures where they are pictures, else on their first two columns."""
+    """Return rows before and after denoising: as images if they are images, else on their first two columns."""
     d = rows.X.shape[1]
     side = round(d**0.5)
     try:
         if side * side == d and side >= 6:
-            return [_pictures(model, rows, side)]
+            return [_images(model, rows, side)]
         return [_plane(model, rows)] if d > 1 else []
     except EigenlensError as error:
         return [facts("Denoising", paragraphs=[f"There are no denoised rows: {error}"])]
 
 
-def _pictures(model: Any, rows: ShownRows, side: int, count: int = 8) -> Chart:
+def _images(model: Any, rows: ShownRows, side: int, count: int = 8) -> Chart:
     rng = np.random.default_rng(0)
     clean = rows.X[:count]
     noisy = clean + 0.5 * rows.X.std() * rng.standard_normal(clean.shape)
     made = np.asarray(model.denoise(noisy if not rows.named else ArraySource(noisy)))
-    pictures = [(rows.name(i), row) for i, row in enumerate(clean)]
-    pictures += [(f"{rows.name(i)}, noisy", row) for i, row in enumerate(noisy)]
-    pictures += [(f"{rows.name(i)}, denoised", row) for i, row in enumerate(made)]
+    found_images = [(rows.name(i), row) for i, row in enumerate(clean)]
+    found_images += [(f"{rows.name(i)}, noisy", row) for i, row in enumerate(noisy)]
+    found_images += [(f"{rows.name(i)}, denoised", row) for i, row in enumerate(made)]
     about = "Rows, the same with noise of half their standard deviation, and what the components make of these."
-    return images("Denoising", pictures, (side, side), len(clean), clean) | {"about": about}
+    return images("Denoising", found_images, (side, side), len(clean), clean) | {"about": about}
 
 
 def _plane(model: Any, rows: ShownRows) -> Chart:
-    """Rows at the pre-images of what the components keep of them; before and after stand beside each other."""
+    """Return the rows beside their pre-images, in the plane of the first two columns."""
     n = len(rows.X)
     chosen = np.arange(n) if n <= TRIED else np.sort(np.random.default_rng(0).permutation(n)[:TRIED])
     made = np.full((n, 2), np.nan)
@@ -126,7 +126,7 @@ def _plane(model: Any, rows: ShownRows) -> Chart:
 
 
 def _span(Z: Array) -> Chart:
-    """What holds all places (n, 2), and a little more: charts that are compared have one scale."""
+    """Return a range that covers all points (n, 2) with a margin, so that compared charts share a scale."""
     low, high = np.nanmin(Z, axis=0), np.nanmax(Z, axis=0)
     more = 0.07 * np.where(high > low, high - low, 1.0)
     return {axis: [float(low[j] - more[j]), float(high[j] + more[j])] for j, axis in enumerate("xy")}

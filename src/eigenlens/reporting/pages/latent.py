@@ -1,4 +1,4 @@
-"""The page of probabilistic PCA and factor analysis: fit, factors, noise, and what is known of missing entries."""
+"""The page of probabilistic PCA and factor analysis: fit, factors, noise and imputed values."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from eigenlens.reporting.rows import ShownRows
 __all__ = ["latent_page"]
 
 CELLS, LISTED, ENTRIES, DRAWN = 40, 2_000, 200, 40
-"""The most columns in a chart and in a table, and entries with intervals that are listed and drawn."""
+"""The largest numbers of columns in a chart and in a table, and of imputed values listed and drawn."""
 
 HIDDEN, TRIED, REFITTED = 0.1, 5_000, 40_000
-"""The share of entries hidden, of so many rows at most; up to so many entries the model is fitted without them."""
+"""The share of entries hidden, of at most so many rows; up to so many entries, the model is refitted without them."""
 
 Z95 = float(ndtri(0.975))
 
 
 def latent_page(model: Any, rows: ShownRows) -> list[Chart]:
-    """All charts of a fitted ProbabilisticPCA or FactorAnalysis."""
+    """Return the charts of a fitted ProbabilisticPCA or FactorAnalysis."""
     Z = np.asarray(model.transform(ArraySource(rows.X)))
     charts = [_about(model, rows), *likelihood_path_chart(np.asarray(model.loglik_path_)), _scores(Z)]
     charts += _factors(model, rows)
@@ -52,7 +52,7 @@ def _about(model: Any, rows: ShownRows) -> Chart:
 
 
 def _goodness(model: Any, rows: ShownRows) -> list[tuple[str, str]]:
-    """Of a factor analysis, how well so many factors fit."""
+    """Return the goodness of fit of a factor analysis."""
     if not hasattr(model, "goodness_of_fit") or np.isnan(rows.X).any():
         return []
     try:
@@ -73,7 +73,7 @@ def _scores(Z: Array) -> Chart:
 
 
 def _factors(model: Any, rows: ShownRows) -> list[Chart]:
-    """Loadings as they were found and as a rotation leaves them, and how the rotated factors go together."""
+    """Return the loadings before and after rotation, and the correlations of the rotated factors."""
     noise = latent_tables.noise(model, names=rows.labels)
     spread = np.sqrt(noise.noise + noise.common)
     if model.n_components_ < 2:
@@ -91,7 +91,7 @@ def _factors(model: Any, rows: ShownRows) -> list[Chart]:
 
 
 def _loadings(title: str, found: Any, spread: Array) -> Chart:
-    """Loadings by the standard deviations (d,) of their columns: in other units the largest column hides the rest."""
+    """Return loadings divided by the standard deviations (d,) of their columns, so that large units do not dominate."""
     values = found.values / np.where(spread > 0.0, spread, 1.0)[:, None]
     chosen = np.sort(np.argsort(-np.abs(values).max(axis=1))[:CELLS])
     factors = [f"{found.stem}{j}" for j in found.components]
@@ -123,7 +123,7 @@ def _communalities(model: Any, rows: ShownRows) -> Chart:
 
 
 def _imputed(model: Any, rows: ShownRows) -> list[Chart]:
-    """The first missing entries with their intervals, drawn in standard deviations of their columns, and listed."""
+    """Return the first imputed values with their intervals, drawn in standard deviations and listed."""
     where = np.argwhere(np.isnan(rows.X))[:ENTRIES]
     some = np.unique(where[:, 0])
     filled, std = model.impute(ArraySource(rows.X[some]), return_std=True)
@@ -135,9 +135,7 @@ def _imputed(model: Any, rows: ShownRows) -> list[Chart]:
         "low (95%)": mean - Z95 * spread, "high (95%)": mean + Z95 * spread,
     }  # fmt: skip
     total = int(np.isnan(rows.X).sum())
-    about = (
-        f"The first {len(where)} of {total:,} missing entries, with intervals that hold the truth in 95 of 100 cases."
-    )
+    about = f"The first {len(where)} of {total:,} missing values, with 95% intervals."
     middle, scale = np.nanmean(rows.X, axis=0)[where[:, 1]], np.nanstd(rows.X, axis=0)[where[:, 1]]
     scale = np.where(scale > 0.0, scale, 1.0)
     first = slice(0, DRAWN)
@@ -148,7 +146,7 @@ def _imputed(model: Any, rows: ShownRows) -> list[Chart]:
     dots = layer("interval", x=names, y=y, low=y - half, high=y + half, title=titles)
     level = layer("rule-y", y=[0.0], text=["mean of the column"], colour="#888888", dash=True)
     words = (
-        f"The first {len(y)} missing entries with 95% intervals, in standard deviations of their columns from the mean."
+        f"The first {len(y)} missing values with 95% intervals, in standard deviations of their columns from the mean."
     )
     axes: dict[str, Chart] = {"x": {"type": "band"}, "y": {"label": "standard deviations of the column from its mean"}}
     return [
@@ -158,7 +156,7 @@ def _imputed(model: Any, rows: ShownRows) -> list[Chart]:
 
 
 def _coverage(model: Any, rows: ShownRows) -> Chart:
-    """Known entries are hidden, and compared with the intervals that a model gives them that has not seen them."""
+    """Return the coverage of intervals for known entries that were hidden from the model."""
     rng = np.random.default_rng(0)
     X = rows.X[np.sort(rng.permutation(len(rows.X))[:TRIED])]
     hidden = (rng.random(X.shape) < HIDDEN) & ~np.isnan(X)
@@ -181,7 +179,7 @@ def _coverage(model: Any, rows: ShownRows) -> Chart:
 
 
 def _without(model: Any, shown: Array, rows: ShownRows) -> tuple[Any, str]:
-    """The same model fitted without the hidden entries, where that is quick, and words on it."""
+    """Return the model refitted without the hidden entries if that is quick, and a sentence on it."""
     seen = "the fit had seen them"
     if rows.sampled or shown.size > REFITTED or rows.weight is not None:
         return model, seen

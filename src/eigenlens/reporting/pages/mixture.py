@@ -1,4 +1,4 @@
-"""The page of a Gaussian mixture: rows and ellipses, how sure rows are, how many components, and what they are."""
+"""The page of a Gaussian mixture: ellipses, responsibilities, the number of components, and their parameters."""
 
 from __future__ import annotations
 
@@ -36,29 +36,29 @@ from eigenlens.tables.rows import count_outside
 __all__ = ["mixture_charts", "mixture_page"]
 
 PAIRED, LISTED, MATRIX, NAMED = 5, 12, 40, 20
-"""The most columns that are paired, listed, and in a matrix; the most components with a curve or a matrix each."""
+"""The largest numbers of columns paired, listed and in a matrix, and of components with a curve or a matrix."""
 
 STRIPES, BINS = 100, 20
-"""Groups of rows in the picture of responsibilities, and bins of how unsure rows are."""
+"""Groups of rows in the plot of responsibilities, and bins of the uncertainty of rows."""
 
 TRIED, MORE, STARTS = 20_000, 3, 3
-"""Up to so many entries mixtures of other sizes are fitted for comparison, up to so many components more, and from so
+"""Up to so many entries, mixtures of other sizes are fitted for comparison, with up to so many components more and so
 many starts each."""
 
 PATTERNS = 60
-"""The most sets of columns with missing entries for which they are."""
+"""They are fitted for at most so many patterns of missing values."""
 
 LEVEL = 0.95
 
 
 def mixture_page(model: Any, rows: ShownRows) -> PageContent:
-    """All charts of a fitted GaussianMixture, and columns to colour by: components, and how unsure rows are."""
+    """Return the charts of a fitted GaussianMixture, and columns to colour by: components and uncertainty."""
     found = mixture_charts(model, rows)
     return PageContent([*found.charts, *_other_sizes(model, rows)], found.columns)
 
 
 def mixture_charts(model: Any, rows: ShownRows) -> PageContent:
-    """The charts of one mixture, without those of other sizes."""
+    """Return the charts of one mixture, without those of other sizes."""
     proba = np.asarray(model.model_.responsibilities(rows.X))
     labels = proba.argmax(axis=1) + 1
     charts = [_about(model, rows, proba)]
@@ -94,7 +94,7 @@ def _about(model: Any, rows: ShownRows, proba: Array) -> Chart:
     return facts("The model", pairs)
 
 
-# ---- pictures -----------------------------------------------------------------------------------------------
+# ---- plots --------------------------------------------------------------------------------------------------
 
 
 def _line(model: Any, rows: ShownRows) -> Chart:
@@ -118,7 +118,7 @@ def _line(model: Any, rows: ShownRows) -> Chart:
 
 
 COLOURS = ("#e69f00", "#009e73", "#cc79a7", "#d55e00", "#8a8a00", "#7b4fb5", "#9c6644", "#5fd3b0")
-"""Colours of components beside the density's own."""
+"""Colours of the components; the density has its own."""
 
 
 def _planes(model: Any, rows: ShownRows) -> list[Chart]:
@@ -131,7 +131,7 @@ def _planes(model: Any, rows: ShownRows) -> list[Chart]:
     axes = [f"PC{j + 1} ({share:.1f}%)" for j, share in enumerate(plane.shares)]
     words = "Rows on the two directions along which they vary most. " + WORDS
     if np.isnan(rows.X).any():
-        words += " Missing entries are taken as what is expected of them."
+        words += " Missing values are replaced by their expectations."
     charts = [_plane("Components", plane, rows, axes, words, equal=True)]
     chosen = np.sort(np.argsort(-_apart(model))[:PAIRED])
     steps = []
@@ -146,7 +146,7 @@ WORDS = f"Each ellipse holds {LEVEL:.0%} of the rows that its component would dr
 
 
 def _apart(model: Any) -> Array:
-    """How far (d,) the means of components lie apart, in standard deviations within them."""
+    """Return the separation (d,) of the component means, in standard deviations within components."""
     mixture = model.model_
     parts: list[Any] = list(mixture.components)
     within = sum(pi * np.diag(covariance_matrix(part)) for pi, part in zip(mixture.weights, parts, strict=True))
@@ -173,21 +173,21 @@ def _unsure(proba: Array, rows: ShownRows) -> Chart:
     seen = np.flatnonzero(counts)
     last = max(int(seen[-1]) + 1 if seen.size else 1, BINS // 2)
     bars = layer("bar", x=names[:last], y=counts[:last])
-    about = "How many rows leave so much to components other than their likeliest: left are sure rows, right are ties."
+    about = "How many rows have this probability of other than their most likely component: certain left, ties right."
     across: Chart = {"label": "uncertainty of the row, % and more", "type": "band"}
     up = {"label": "rows" if rows.weight is None else "rows, by their weight"}
     return marks("Uncertainty", bars, about=about, x=across, y=up)
 
 
 def _responsibilities(model: Any, rows: ShownRows) -> Chart:
-    """Rows in order, in groups: how much of each group every component has."""
+    """Return the mean responsibilities of groups of consecutive rows."""
     found = mixture_tables.shares(model.model_, rows.X)
     groups = np.array_split(np.arange(len(found.order)), min(STRIPES, len(found.order)))
     values = 100.0 * np.stack([found.values[group].mean(axis=0) for group in groups], axis=1)
     K = min(len(values), NAMED)
     names = [f"component {k + 1}" for k in range(K)]
     about = (
-        "Rows by their likeliest component, the surest first, "
+        "Rows by their most likely component, the most certain first, "
         + (f"in {len(groups)} groups of equal size" if len(groups) < len(found.order) else "one by one")
         + ": shades between the ends are rows that lie between components."
     )
@@ -215,7 +215,7 @@ def _components(model: Any, rows: ShownRows) -> Chart:
 
 
 def _covariances(model: Any, rows: ShownRows) -> Chart:
-    """The matrix of each component, as numbers on shades of its correlations."""
+    """Return the covariance matrix of each component as numbers, shaded by its correlations."""
     parts: list[Any] = list(model.model_.components)
     chosen = np.sort(np.argsort(-_apart(model))[:MATRIX])
     names, steps = [rows.labels[j] for j in chosen], []
@@ -238,7 +238,7 @@ def _covariances(model: Any, rows: ShownRows) -> Chart:
 
 
 def _other_sizes(model: Any, rows: ShownRows) -> list[Chart]:
-    """BIC, ICL and AIC of other numbers of components, where fitting them is quick; else where to get them."""
+    """Return BIC, ICL and AIC for other numbers of components if fitting them is quick, else how to get them."""
     reason = _long(model, rows)
     if reason:
         words = (
@@ -255,7 +255,7 @@ def _other_sizes(model: Any, rows: ShownRows) -> list[Chart]:
 
 
 def _long(model: Any, rows: ShownRows) -> str:
-    """Why mixtures of other sizes would take long to fit, or nothing."""
+    """Return why fitting mixtures of other sizes would take long, or ""."""
     if rows.sampled or rows.X.size * model.n_components_ > 4 * TRIED or rows.X.size > TRIED:
         return f"{rows.total:,} rows of {len(rows.names):,} columns are many"
     patterns = len(np.unique(np.isnan(rows.X), axis=0))

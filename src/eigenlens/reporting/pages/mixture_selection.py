@@ -1,4 +1,4 @@
-"""How many components, and which covariances: the table of `select_mixture`, its curves, and the mixture that won."""
+"""The page of a mixture selection: the table of `select_mixture`, its curves, and the best mixture."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ __all__ = ["criteria", "selection_page"]
 
 TITLES = {"bic": "BIC", "icl": "ICL", "aic": "AIC", "held_out": "held-out log density"}
 ABOUT = {
-    "bic": "Tends to the right number of components as rows grow. The least is best.",
-    "icl": "BIC with a price for rows that could be of several components. The least is best.",
-    "aic": "Looks for the best prediction, and likes more components. The least is best.",
+    "bic": "Tends to the true number of components as rows grow. The smallest is best.",
+    "icl": "BIC with a penalty for rows that could belong to several components. The smallest is best.",
+    "aic": "Aims at the best prediction, and prefers more components. The smallest is best.",
     "held_out": "Mean log density of rows left out of the fit. The largest is best.",
 }
 
 
 def selection_page(found: MixtureSelection, rows: ShownRows) -> PageContent:
-    """All charts of what `eigenlens.select_mixture` gave, then those of the best mixture on the rows."""
+    """Return the charts of a mixture selection, then those of the best mixture on the rows."""
     from eigenlens.reporting.pages.mixture import mixture_charts
 
     charts = [_about(found), *criteria(found)]
@@ -53,7 +53,7 @@ def _counted(k: int) -> str:
 
 
 def criteria(found: MixtureSelection, own: tuple[int, dict[str, float]] | None = None, words: str = "") -> list[Chart]:
-    """A chart of each criterion, and the table. own: number of components and criteria of a model of its own."""
+    """Return a chart per criterion, and the table. own: the number of components and the criteria of a given model."""
     there = [name for name in TITLES if np.isfinite(getattr(found, name)).any()]
     return [*(_curve(found, name, own, words) for name in there), _table(found, there)]
 
@@ -88,8 +88,7 @@ def _table(found: MixtureSelection, there: list[str]) -> Chart:
         "log-likelihood": found.loglik,
     }
     columns |= {
-        TITLES[name] + (" (least)" if SELECTION_CRITERIA[name] > 0 else " (most)"): getattr(found, name)
-        for name in there
+        TITLES[name] + (" (min)" if SELECTION_CRITERIA[name] > 0 else " (max)"): getattr(found, name) for name in there
     }
     if "held_out" in there:
         columns["± se"] = found.held_out_errors

@@ -21,14 +21,14 @@ from eigenlens.reporting.rows import ShownRows
 __all__ = ["pca_page", "reconstruction"]
 
 BARS, CELLS, ARROWS = 30, 40, 25
-"""The most components in a scree, rows in a heat map, and arrows in a plane."""
+"""The largest numbers of components in a scree plot, rows in a heat map, and arrows in a plane."""
 
 SHUFFLED, TIMES = 100_000_000, 40
-"""Parallel analysis is made where n · d · min(n, d) is at most this, of so many shuffled data sets."""
+"""Parallel analysis is run if n · d · min(n, d) is at most this, with so many shuffled data sets."""
 
 
 def pca_page(model: Any, rows: ShownRows) -> list[Chart]:
-    """All charts of a fitted PCA."""
+    """Return the charts of a fitted PCA."""
     Z = tables.unwhitened_scores(model, rows.given)
     rows = _filled(model, rows, Z)
     pairs = [(0, 1), (2, 3)][: 1 + (Z.shape[1] > 3)] if Z.shape[1] > 1 else []
@@ -43,13 +43,13 @@ def pca_page(model: Any, rows: ShownRows) -> list[Chart]:
 
 
 def _filled(model: Any, rows: ShownRows, Z: Array) -> ShownRows:
-    """Rows whose missing entries are what the components make of them."""
+    """Return the rows with missing values imputed from the components."""
     gaps = np.isnan(rows.X)
     return replace(rows, X=np.where(gaps, model.model_.reconstruct(Z), rows.X)) if gaps.any() else rows
 
 
 def _noise(model: Any, rows: ShownRows) -> tuple[Array | None, str]:
-    """Eigenvalues (2, q) of rows whose columns were shuffled, 5% and 95% points; or why there are none.
+    """Return the 5% and 95% points (2, q) of the eigenvalues of shuffled columns, or why there are none.
 
     Noise shrinks as rows grow, so a sample of them, or other rows than those of the fit, would have another band.
     """
@@ -157,20 +157,20 @@ def _circle(model: Any, rows: ShownRows) -> Chart:
     return marks("Correlation circle", *layers, about=about, **axes, equal=True, height=460)
 
 
-def _apart(x: Array, y: Array, gap: float = 0.085) -> Array:
-    """Heights of names at (x, y), moved so that those on one side are at least `gap` apart, in the same order."""
+def _apart(x: Array, y: Array, distance: float = 0.085) -> Array:
+    """Return the heights of labels at (x, y), moved so that those on one side are at least `distance` apart."""
     found = y.copy()
     for side in (np.flatnonzero(x < 0.0), np.flatnonzero(x >= 0.0)):
         order = side[np.argsort(y[side], kind="stable")]
         for _ in range(50):  # each pushes its neighbours by half of what is lacking
-            lacking = np.maximum(gap - np.diff(found[order]), 0.0) / 2.0
+            lacking = np.maximum(distance - np.diff(found[order]), 0.0) / 2.0
             found[order[:-1]] -= lacking
             found[order[1:]] += lacking
     return found
 
 
 def _most(values: Array, limit: int) -> Array:
-    """The rows of a matrix with the largest entries, in their own order."""
+    """Return the rows of a matrix with the largest entries, in their original order."""
     return np.sort(np.argsort(-np.abs(values).max(axis=1))[:limit])
 
 
@@ -184,7 +184,7 @@ def _loadings(model: Any, rows: ShownRows) -> Chart:
 
 
 def _contributions(model: Any, rows: ShownRows) -> list[Chart]:
-    """What components are made of, and how well the plane of the first two shows each column."""
+    """Return the contributions of columns to components, and their quality (cos²) in the first plane."""
     shown = [1, 2] if model.n_components_ > 1 else [1]
     found = tables.column_contributions(model.model_, shown, names=rows.labels).values
     most = np.argsort(-found.max(axis=1), kind="stable")[:BARS]
@@ -230,7 +230,7 @@ def _outliers(model: Any, Z: Array, rows: ShownRows) -> Chart:
 
 
 def _within(found: Any) -> Chart:
-    """Where all the variance is kept there is no residual: T² against the order of the rows."""
+    """Return T² against the row order, for a model without residuals because it keeps all the variance."""
     lines = (
         [{"y": found.limits[0], "label": f"{found.level:.0%} of normal rows"}] if np.isfinite(found.limits[0]) else []
     )
@@ -240,48 +240,50 @@ def _within(found: Any) -> Chart:
 
 
 FEATURES, SIDE = 20, 64
-"""The most columns drawn for one row, and pixels along the side of a picture."""
+"""The largest number of columns drawn for one row, and of pixels along the side of an image."""
 
 
 def reconstruction(model: Any, rows: ShownRows) -> Chart:
-    """A slider over numbers of components: pictures where rows are pictures, else the columns of one row."""
+    """Return a slider over the number of components: images if rows are images, else the columns of one row."""
     k, d = model.n_components_, len(rows.names)
     side = round(d**0.5)
-    picture = side * side == d and side >= 6
+    as_images = side * side == d and side >= 6
     counts = sorted({int(q) for q in np.unique(np.geomspace(1, k, min(k, 12)).round())})
-    found = tables.reconstruction(model.model_, rows.X, counts, limit=8 if picture else 3, names=rows.labels)
+    found = tables.reconstruction(model.model_, rows.X, counts, limit=8 if as_images else 3, names=rows.labels)
     named = [rows.name(i) for i in range(len(found.rows))]
     steps = []
     for place, q in enumerate(counts):
-        charts = [_pictures(found, place, side, named)] if picture else _profiles(model, found, place, named)
+        charts = [_images(found, place, side, named)] if as_images else _profiles(model, found, place, named)
         word = "component" if q == 1 else "components"
         share = found.lost[place] if found.lost[place] > 1e-9 else 0.0
         lost = f"{share:.2g}% of these rows' squared distance from the mean lost"
         steps.append((f"{q} {word}, {lost}", charts))
     about = "Rows built again from their first components only."
     about += (
-        f" The {FEATURES} columns in which a row is farthest from the mean." if not picture and d > FEATURES else ""
+        f" The {FEATURES} columns in which a row is farthest from the mean." if not as_images and d > FEATURES else ""
     )
-    about += f" Pictures of {side} × {side} are shown smaller." if picture and side > SIDE else ""
+    about += f" Images of {side} × {side} pixels are shown smaller." if as_images and side > SIDE else ""
     return frames("Reconstruction", "from", steps, start=len(steps) - 1, about=about)
 
 
-def _pictures(found: Any, place: int, side: int, named: list[str]) -> Chart:
+def _images(found: Any, place: int, side: int, named: list[str]) -> Chart:
     step = -(-side // SIDE)
-    pictures = [(name, _smaller(row, side, step)) for name, row in zip(named, found.rows, strict=True)]
+    found_images = [(name, _smaller(row, side, step)) for name, row in zip(named, found.rows, strict=True)]
     rebuilt = found.reconstructions[place]
-    pictures += [(f"{name}, rebuilt", _smaller(row, side, step)) for name, row in zip(named, rebuilt, strict=True)]
-    return images("", pictures, (side // step, side // step), len(found.rows), found.rows)
+    found_images += [
+        (f"{name}, reconstructed", _smaller(row, side, step)) for name, row in zip(named, rebuilt, strict=True)
+    ]
+    return images("", found_images, (side // step, side // step), len(found.rows), found.rows)
 
 
 def _smaller(row: Array, side: int, step: int) -> Array:
-    """Means over squares of step × step pixels."""
+    """Return the means over squares of step × step pixels."""
     whole = side // step * step
     return np.asarray(row.reshape(side, side)[:whole, :whole].reshape(side // step, step, -1, step).mean(axis=(1, 3)))
 
 
 def _profiles(model: Any, found: Any, place: int, named: list[str]) -> list[Chart]:
-    """The columns of some rows beside what the components make of them."""
+    """Return the columns of some rows beside their reconstructions."""
     charts = []
     given, made = (model.model_.standardised(rows) for rows in (found.rows, found.reconstructions[place]))
     unit = ", in standard deviations" if model.standardize else ""
@@ -290,7 +292,7 @@ def _profiles(model: Any, found: Any, place: int, named: list[str]) -> list[Char
         names = [found.names[j] for j in chosen]
         layers = [
             layer("bar", "as it is", x=names, y=given[i, chosen]),
-            layer("dot", "rebuilt", x=names, y=made[i, chosen]),
+            layer("dot", "reconstructed", x=names, y=made[i, chosen]),
         ]
         charts.append(marks(name, *layers, x={"type": "band"}, y={"label": f"from the mean{unit}"}, height=300))
     return charts
