@@ -20,8 +20,8 @@ def reading_script(
 ) -> str:
     """Return lines that make X, its labels, ids and weights; "" where they would be too long.
 
-    which, how: arguments of `scan` for the features and for the way text is written. roles: {"id", "label", "weight": column
-    or None}.
+    which, how: arguments of `scan` for the features and for the way text is written.
+    roles: {"id", "label", "weight": column or None}.
 
     >>> roles = {"id": None, "label": "kind", "weight": "w"}
     >>> print(reading_script([Path("a.csv")], ["u", "v"], {"drop": ["w"]}, {"na": ("?",)}, roles))
