@@ -170,5 +170,5 @@ def __getattr__(name: str) -> Any:
 def _convergence_warning() -> type[Warning]:
     from sklearn import exceptions
 
-    about = "An iteration stopped before its tolerance; the message says by how much and what to raise."
+    about = "An iteration stopped before its tolerance; the message has the shortfall and what to raise."
     return type("ConvergenceWarning", (exceptions.ConvergenceWarning,), {"__module__": __name__, "__doc__": about})

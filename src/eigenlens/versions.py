@@ -1,4 +1,4 @@
-"""What is installed and what is active."""
+"""Versions of the installed libraries, and the compiled kernels and threads in use."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from eigenlens.resources import thread_count
 
 __all__ = ["show_versions"]
 
-_LIBRARIES = (
+LIBRARIES = (
     "eigenlens", "numpy", "scipy", "scikit-learn", "safetensors", "narwhals", "polars", "pyarrow", "pandas",
     "matplotlib", "dask", "distributed", "torch", "array-api-compat", "rich",
 )  # fmt: skip
@@ -19,7 +19,7 @@ _LIBRARIES = (
 def show_versions() -> None:
     """Print the versions of the libraries, the kernels in use and the number of threads."""
     print(f"python            {platform.python_version()} on {platform.machine()}")
-    for library in _LIBRARIES:
+    for library in LIBRARIES:
         try:
             print(f"{library:<17} {metadata.version(library)}")
         except metadata.PackageNotFoundError:

@@ -42,7 +42,7 @@ EXCEPTIONS = {
     "OptionError": "usage",
     "OSError": "data",
 }
-"""What an exception means, by the first of its classes that is named here."""
+"""The kind of an exception, a key of `EXIT_CODES`, by the first of its classes that is named here."""
 
 
 class OutputClosed(Exception):
@@ -128,7 +128,7 @@ DEFAULT_FIXES = {
     "resources": "raise --max-memory, use fewer rows or columns, or a machine with more memory",
     "data": "look at the file with eigenlens info",
 }
-"""What to do about an error that does not say it, by its kind."""
+"""The way out of errors that have none of their own, by kind."""
 
 
 # ---- arguments of Python as flags ---------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The Python that reads what a command has read, for the script in a report."""
+"""The Python script that reads the rows of a command, for the script in a report."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Any
 
 __all__ = ["reading_script"]
 
-LONG = 5_000
-"""Letters beyond which the names of columns would bury the script."""
+MAX_SCRIPT_LETTERS = 5_000
+"""A longer script would be hidden by the names of its columns."""
 
-PLAIN = {"separator": ",", "header": True}
-"""What `scan` takes for granted, and finds again."""
+SCAN_DEFAULTS = {"separator": ",", "header": True}
+"""Settings that `scan` detects by itself, and need not be written."""
 
 
 def reading_script(
     files: Sequence[Path], features: list[Any], which: dict[str, Any], how: dict[str, Any], roles: dict[str, Any]
 ) -> str:
-    """Lines that make X and what stands beside it; "" where they would be too long.
+    """Return lines that make X, its labels, ids and weights; "" where they would be too long.
 
-    which, how: what `scan` is told of the features, and of how text is written. roles: {"id", "label", "weight": column
-    or None}.
+    which, how: arguments of `scan` for the features and for the way text is written.
+    roles: {"id", "label", "weight": column or None}.
 
     >>> roles = {"id": None, "label": "kind", "weight": "w"}
     >>> print(reading_script([Path("a.csv")], ["u", "v"], {"drop": ["w"]}, {"na": ("?",)}, roles))
@@ -31,16 +31,16 @@ def reading_script(
     sample_weight = eigenlens.scan('a.csv', columns=['u'], na=['?'], label='w').read_label()
     """
     names = [str(path) for path in files]
-    said = {name: value for name, value in how.items() if PLAIN.get(name) != value}
+    given = {name: value for name, value in how.items() if SCAN_DEFAULTS.get(name) != value}
     beside = {role: roles[role] for role in ("id", "label") if roles[role] is not None}
-    lines = [f"X = {_scan(names, which | said | beside)}"]
+    lines = [f"X = {_scan(names, which | given | beside)}"]
     if "label" in beside:
         lines += ["y = X.read_label()", f"columns = {{{str(beside['label'])!r}: y}}"]
     lines += ["ids = X.read_ids()"] if "id" in beside else []
     if roles["weight"] is not None:
-        alone = {"columns": features[:1]} | said | {"text": None, "label": roles["weight"]}
+        alone = {"columns": features[:1]} | given | {"text": None, "label": roles["weight"]}
         lines += [f"sample_weight = {_scan(names, alone)}.read_label()"]
-    return "\n".join(lines) if sum(map(len, lines)) <= LONG else ""
+    return "\n".join(lines) if sum(map(len, lines)) <= MAX_SCRIPT_LETTERS else ""
 
 
 def _scan(names: list[str], options: dict[str, Any]) -> str:

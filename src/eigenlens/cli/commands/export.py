@@ -227,7 +227,7 @@ PARAMETER_AXES: dict[str, tuple[str, ...]] = {
     "bounds": ("column", "bound"),
     "scales": ("row",),
 }
-"""What lies along each axis of a parameter; axes that are not listed are numbered."""
+"""The kind of names along each axis of a parameter; axes that are not listed are numbered."""
 
 
 def _axes(model: Any, name: str, value: Any) -> tuple[list[str], ...]:
