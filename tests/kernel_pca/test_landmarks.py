@@ -429,7 +429,7 @@ def test_what_cannot_be_approximated(method):
             choose(ArraySource(rows), kernel, 3, rng)
     broken = rows_of()
     broken[3, 1] = np.nan
-    with pytest.raises(DataError, match="NaN: 1 entries"):
+    with pytest.raises(DataError, match="NaN: 1 entry in 1"):
         choose(ArraySource(broken), Linear(), 3, rng)
     with pytest.raises(DataError, match="NaN: 1 entries"):
         fit_feature_components(ArraySource(broken), choose(ArraySource(broken), RBF(1.0), 3, rng))

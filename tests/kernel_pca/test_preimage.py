@@ -96,7 +96,7 @@ def test_linear_kernel_is_pca(method: str, shift: float, dtype: Any, error: floa
 
 def test_rows_come_back_when_nothing_is_left_out(method: str) -> None:
     X = cloud()
-    model = components(X, RBF(2.0))
+    model = components(X, RBF(1.0))
     found = find_preimages(model, model.scores(X), method)
     np.testing.assert_allclose(found.rows, X, atol=1e-4)
     assert not found.failed.any()

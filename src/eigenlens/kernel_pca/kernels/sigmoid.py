@@ -41,6 +41,7 @@ class Sigmoid:
         """Return the kernel values of dot products, computed in place."""
         P *= self.gamma
         P += self.coef0
+        P += P - P  # infinity becomes NaN: tanh would turn an overflow into ±1, which nobody would notice
         return namespace(P).tanh(P, out=P)
 
     def dot(self, K: Any) -> Any:
