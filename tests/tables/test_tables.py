@@ -14,7 +14,7 @@ from eigenlens import PCA, datasets
 from eigenlens.errors import DataError, OptionError
 from eigenlens.pca import tables
 from eigenlens.pca.model import PrincipalComponents
-from eigenlens.tables import text as text_tables
+from eigenlens.tables import text_table as text_tables
 from eigenlens.tables import values
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.densities.intervals import format_numbers
 from eigenlens.errors import OptionError
-from eigenlens.tables.text import titled_table
+from eigenlens.tables.text_table import titled_table
 
 __all__ = ["Explanation", "classes_to_compare", "explain_terms"]
 

@@ -25,7 +25,7 @@ TYPE_NAMES = {ColumnKind.NUMBER: "float", ColumnKind.EMPTY: "float"}
 NUMERIC = (ColumnKind.NUMBER, ColumnKind.EMPTY, ColumnKind.INTEGER, ColumnKind.BOOLEAN)
 
 MAX_VALUES = 10_000
-"""The number of different texts of a column that are told apart; fewer where there are hundreds of columns."""
+"""The number of different texts of a column that are counted; fewer where there are hundreds of columns."""
 
 MAX_LOOKS = 20
 """The number of different texts of a column that must look alike to be called numbers with %, dates, …"""
@@ -37,7 +37,7 @@ MAX_ODD_MARKERS = 3
 """A column of numbers with at most so many unusual texts has missing-value markers, rather than text."""
 
 MIN_ROWS = 10
-"""Of fewer rows it cannot be told whether a column numbers or names them."""
+"""With fewer rows it cannot be known whether a column numbers or names them."""
 
 
 class Numbers(NamedTuple):
@@ -171,7 +171,7 @@ def _keep(values: Iterable[Any], into: dict[str, None], most: int) -> None:
 # ---- the pass over blocks -------------------------------------------------------------------------------------
 
 MAX_ALL_VALUES = 1_000_000
-"""The number of different texts of all columns that are told apart."""
+"""The number of different texts of all columns that are counted."""
 
 PADDED = "^[+-]?0[0-9]+$"
 

@@ -143,7 +143,7 @@ def read_table(
 
 @dataclass(frozen=True)
 class _Request:
-    """What is wanted of the files: columns with their roles, and the rows that pass the tests."""
+    """A request to the files: columns with their roles, and the rows that pass the tests."""
 
     files: FileSource
     roles: ColumnRoles
@@ -220,7 +220,7 @@ class _Request:
         )
 
     def _written(self) -> dict[str, Any]:
-        """Return how text is written, as `scan` is told."""
+        """Return the text format options, as `scan` takes them."""
         dialect = self.files.dialect
         if dialect is None:
             return {}

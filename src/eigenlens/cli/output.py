@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Sequence
 from contextvars import ContextVar
 
-from eigenlens.tables.text import align
+from eigenlens.tables.text_table import align
 
 __all__ = [
     "TABLE_LINES",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["as_classes", "as_weights", "check_label", "is_missing", "warn_suspicious_columns"]
 
 MIN_ROWS = 10
-"""Of fewer rows it cannot be told whether a column numbers them."""
+"""With fewer rows it cannot be known whether a column numbers them."""
 
 MAX_CELLS = 100
 """The number of cells of a column that must look alike to be called numbers."""

@@ -30,7 +30,7 @@ __all__ = [
 
 
 class ColumnKind(StrEnum):
-    """What the entries of a column are."""
+    """The kind of the entries of a column."""
 
     NUMBER = "number"
     """Floating-point numbers."""

@@ -49,7 +49,7 @@ class MixedRows:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(b, d)."""
+        """Return the shape (b, d) of the block."""
         return len(self.numbers), len(self.places)
 
     def __len__(self) -> int:

@@ -19,7 +19,7 @@ from eigenlens.densities.intervals import Fitted, fit_record, format_numbers, pr
 from eigenlens.densities.product import Product
 from eigenlens.errors import DataError, OptionError
 from eigenlens.stats.counts import Counts
-from eigenlens.tables.text import titled_table
+from eigenlens.tables.text_table import titled_table
 
 __all__ = ["Bernoulli", "BernoulliFamily", "Categorical", "CategoricalFamily", "probability_table"]
 

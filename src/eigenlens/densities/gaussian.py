@@ -29,7 +29,7 @@ from eigenlens.densities.intervals import (
 )
 from eigenlens.errors import DataError, MissingValues, OptionError
 from eigenlens.stats.moments import ColumnMoments, Moments
-from eigenlens.tables.text import titled_table
+from eigenlens.tables.text_table import titled_table
 
 __all__ = ["GAUSSIAN_FITS", "Gaussian", "GaussianFamily", "check_squares_in_range", "explain_unusable_moments"]
 

@@ -104,7 +104,7 @@ class Line:
 
     @property
     def x(self) -> Array:
-        """The points, sorted."""
+        """The points in ascending order."""
         return self._order[0]
 
     @cached_property
@@ -114,7 +114,7 @@ class Line:
 
     @cached_property
     def s(self) -> Array | None:
-        """Their scales."""
+        """The scales of the sorted points."""
         return None if self.scales is None else self.scales[self._order[1]]
 
     @cached_property

@@ -81,7 +81,7 @@ class Upper:
 
     @classmethod
     def empty(cls, n: int, step: int, dtype: Any) -> Upper:
-        """An uninitialised one."""
+        """Return an uninitialised matrix of n rows."""
         starts = range(0, n, step)
         return cls(tuple(np.empty((min(step, n - start), n - start), dtype=dtype) for start in starts), step)
 
@@ -97,7 +97,7 @@ class Upper:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of the entries."""
+        """Return the dtype of the entries."""
         return self.panels[0].dtype
 
     def part(self, rows: slice, columns: slice) -> Array:
@@ -108,7 +108,7 @@ class Upper:
         return panel[rows.start - start : rows.stop - start, columns.start - start : columns.stop - start]
 
     def diagonal(self) -> Array:
-        """(n,)."""
+        """Return the diagonal (n,)."""
         return np.asarray(np.concatenate([panel.diagonal() for panel in self.panels]))
 
     def full(self, dtype: Any = None) -> Array:

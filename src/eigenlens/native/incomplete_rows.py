@@ -135,7 +135,7 @@ def latent_expected(X: Array, weight: Array | None, frame: Frame, refinements: i
 
 
 def latent_information(X: Array, weight: Array | None, frame: Frame) -> LatentInformation:
-    """What the rows say of the parameters, as far as it depends on which entries are observed alone.
+    """Return the information of the rows on the parameters that depends only on which entries are observed.
 
     Cost about 3 n d k² / 2 products; memory O(d k²), nothing of size n.
 
@@ -178,7 +178,7 @@ def latent_turn(
 
 
 def latent_rows(X: Array, frame: Frame, **wanted: Array) -> None:
-    """What is said of each row, written to the arrays given, C-contiguous:
+    """Write the posterior, density and imputed values of each row to the given C-contiguous arrays:
 
     z (n, k); C (n, p) packed M⁻¹; log_density (n,) of the observed entries of y; filled (n, d), of the type of X, with
     w_jᵀ z + mu_j in the place of NaN; deviation (n, d), √(psi_j + w_jᵀ M⁻¹ w_j) there and 0 where observed. `filled`

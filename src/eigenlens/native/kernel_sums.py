@@ -148,9 +148,9 @@ def wave_sums_numpy(x: Array, w: Array | None, y: Array, h: float) -> tuple[Arra
 
 
 def laplace_sums(x: Array, w: Array | None, y: Array, h: float) -> tuple[Array, Array, Array, Array]:
-    """Σ w exp(−|y − x| / h) over the points x ≤ y, as sum · exp(−gap) with the gap to the nearest; then over x > y.
+    """Return Σ w exp(−|y − x| / h) over points x ≤ y as sum · exp(−distance to the nearest); then over x > y.
 
-    x (n,) and y (m,) are sorted; a side without points has sum 0 and gap inf. Two sweeps, O(n + m).
+    x (n,) and y (m,) are sorted; a side without points has sum 0 and distance inf. Two sweeps, O(n + m).
 
     >>> laplace_sums(np.array([0.0, 1.0]), None, np.array([3.0]), 1.0)
     (array([1.3679]), array([2.]), array([0.]), array([inf]))

@@ -38,7 +38,7 @@ FEW_PRODUCTS = 500_000
 
 
 class Passes(NamedTuple):
-    """What one pass for S mixtures of K components leaves: as `FullPass` or `DiagonalPass`, mixture after mixture."""
+    """The statistics of one pass for S mixtures of K components, each as in `FullPass` or `DiagonalPass`."""
 
     loglik: Array  # (S,)
     weight: Array  # (S K,)
@@ -47,7 +47,7 @@ class Passes(NamedTuple):
 
 
 class FullPass(NamedTuple):
-    """What one pass leaves of the rows, with δ_ik = x_i − μ_k and responsibilities r_ik that sum to w_i over k."""
+    """The statistics of one pass over the rows, δ_ik = x_i − μ_k, responsibilities r_ik sum to w_i over k."""
 
     loglik: float  # Σ_i w_i log Σ_k exp(joint_ik)
     weight: Array  # (K,)       Σ_i r_ik

@@ -1,8 +1,8 @@
-"""Rows with missing entries of a mixture with full covariances: the pass of EM, densities, and what is expected.
+"""Incomplete rows of a mixture with full covariances: the pass of EM, densities, and conditional expectations.
 
-A pattern of gaps observes columns o and misses m. Of component k it needs a factor L of C_oo: z = L⁻¹ (x_o − mu_o) has
-the squared distance |z|², C_mo L⁻ᵀ z is what is expected of x_m − mu_m, and C_mm − C_mo C_oo⁻¹ C_om is the covariance
-that is left. Rows with the same gaps share all of that.
+A pattern observes columns o, and m are missing. Of component k it needs a factor L of C_oo: z = L⁻¹ (x_o − mu_o) has
+the squared distance |z|², C_mo L⁻ᵀ z is the expectation of x_m − mu_m, and C_mm − C_mo C_oo⁻¹ C_om is its covariance.
+Rows with the same pattern of missing values share the factors.
 """
 
 from __future__ import annotations

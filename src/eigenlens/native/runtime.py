@@ -28,7 +28,7 @@ kernels = _load()
 
 
 def active() -> str:
-    """What does the work: "avx512", "avx2", "baseline" (C++), or "numpy".
+    """Return the implementation in use: "avx512", "avx2", "baseline" (C++), or "numpy".
 
     >>> active() in {"avx512", "avx2", "baseline", "numpy"}
     True

@@ -18,7 +18,7 @@ from eigenlens.linalg import n_components as rule_functions
 from eigenlens.linalg.n_components import N_COMPONENTS_RULES
 from eigenlens.linalg.operators import CentredRows
 from eigenlens.pca.fit import fit_pca
-from eigenlens.tables.text import align
+from eigenlens.tables.text_table import align
 
 __all__ = ["ComponentTable", "Suggestion", "select_components"]
 

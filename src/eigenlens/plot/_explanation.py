@@ -54,21 +54,9 @@ def explanation(
     m = len(table.names)
     ax = _style.new_axes(ax, (6.4, 1.6 + 0.3 * m))
     values, heights = np.append(table.values, table.total), np.append(np.arange(m), m + 0.35)
-    lengths = np.where(
-        np.isfinite(values), values, 0.0
-    )  # with a prior of 0 the bar would be infinite: its number shows it
-    colors = [BLUE if value >= 0.0 else VERMILLION for value in values]
-    ax.barh(heights[:-1], lengths[:-1], height=0.62, color=colors[:-1], zorder=2)
-    ax.barh(
-        heights[-1:],
-        lengths[-1:],
-        height=0.62,
-        facecolor=_style.page_color(),
-        edgecolor=colors[-1],
-        linewidth=1.4,
-        zorder=2,
-    )
-    ax.axvline(0.0, color=_style.muted_color(), linewidth=0.9)
+    # With a prior of 0 the bar would be infinite: it has no length, and its number shows the value.
+    lengths = np.where(np.isfinite(values), values, 0.0)
+    _draw_bars(ax, heights, lengths, [BLUE if value >= 0.0 else VERMILLION for value in values])
     ax.axhline(m - 0.33, color=_style.muted_color(), linewidth=0.7)
     _style.style_axes(ax, "x")
     _style.name_ticks(ax, "y", heights, [*_names(table), "log-odds"], most=MAX_FEATURE_LETTERS + MAX_ENTRY_LETTERS + 3)
@@ -78,6 +66,14 @@ def explanation(
     _style.as_plain_text(ax.set_xlabel(f"what is added to ln p({of_class} | x) / p({other} | x)", wrap=True))
     _style.write_note(ax, f"row {row}: {of_class} against {other}, log-odds {table.total:.3g}")
     return ax
+
+
+def _draw_bars(ax: Axes, heights: Array, lengths: Array, colors: list[str]) -> None:
+    """Draw the bars of the features filled, and the last one, their sum, as an outline."""
+    ax.barh(heights[:-1], lengths[:-1], height=0.62, color=colors[:-1], zorder=2)
+    outline: dict[str, Any] = {"facecolor": _style.page_color(), "edgecolor": colors[-1], "linewidth": 1.4}
+    ax.barh(heights[-1:], lengths[-1:], height=0.62, zorder=2, **outline)
+    ax.axvline(0.0, color=_style.muted_color(), linewidth=0.9)
 
 
 def _names(table: ExplanationTable) -> list[str]:

@@ -73,9 +73,7 @@ def report(
         raise OptionError(
             f"is a {type(columns).__name__}", argument="columns", fix="give {name: values} with one value per row"
         )
-    for what, text in (("title", title), ("command", command), ("reading", reading)):
-        if not isinstance(text, str):
-            raise OptionError(f"is a {type(text).__name__}", argument=what, value=text, fix="give text")
+    _check_texts(title=title, command=command, reading=reading)
     rows = _rows(named, X, y, ids, columns or {}, sample_weight, checks.generator(random_state))
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
@@ -101,6 +99,12 @@ def report(
         return share_repeats(made, keep)
 
     return _write(target, fit_page(whole, len(rows.X), render_page, np.random.default_rng(0)))
+
+
+def _check_texts(**texts: Any) -> None:
+    for name, text in texts.items():
+        if not isinstance(text, str):
+            raise OptionError(f"is a {type(text).__name__}", argument=name, value=text, fix="give text")
 
 
 def _python(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.tables.text import format_columns
+from eigenlens.tables.text_table import format_columns
 
 __all__ = ["BiplotTable", "ReconstructionTable", "ScoreTable", "ValueTable", "VarianceTable"]
 

@@ -44,7 +44,7 @@ Failed = Mapping[int, DataError | OptionError]
 
 @dataclass
 class Fallbacks:
-    """What replaces the density of a class where it has none of its own.
+    """The density that replaces that of a class which has none of its own.
 
     Attributes:
         left_out: the columns that are constant in all rows, by number.

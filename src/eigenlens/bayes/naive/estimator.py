@@ -22,6 +22,7 @@ from eigenlens.bayes.labels import (
 )
 from eigenlens.bayes.naive import storage
 from eigenlens.bayes.naive.families.base import LinearRule, NaiveOptions
+from eigenlens.bayes.naive.feature_table import frame_kind, rows_from_columns, table_to_fit, table_to_predict
 from eigenlens.bayes.naive.fit import NaiveStatistics, estimate_naive, row_slices, summarise_naive
 from eigenlens.bayes.naive.model import NaiveModel
 from eigenlens.bayes.naive.options import (
@@ -31,7 +32,6 @@ from eigenlens.bayes.naive.options import (
     warn_naive_fit,
 )
 from eigenlens.bayes.naive.plan import FeatureTable, Plan, column_position, make_plan
-from eigenlens.bayes.naive.table_checks import frame_kind, rows_from_columns, table_to_fit, table_to_predict
 from eigenlens.bayes.rule import BayesRule, check_prior
 from eigenlens.data.coerce import fields_of
 from eigenlens.data.source import Source

@@ -18,7 +18,7 @@ from eigenlens.data.coerce import fields_of
 from eigenlens.data.column_kinds import Field
 from eigenlens.data.source import Source
 from eigenlens.errors import OptionError
-from eigenlens.tables.text import align
+from eigenlens.tables.text_table import align
 
 __all__ = ["FamilyChoice", "FeatureTable", "Plan", "choose_family", "column_position", "make_plan"]
 

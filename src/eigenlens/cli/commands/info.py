@@ -160,7 +160,7 @@ def _next(files: list[str], columns: list[Any], reading: ParsingOptions, marks: 
     ]
     words += [word for mark in marks for word in ("--na", mark)]
     words += [word for column in names for word in ("--id", str(column.name))]
-    if len(other) > 4:  # then those of text are told by their type
+    if len(other) > 4:  # then columns of text are reported by their type
         words += ["--columns", "@number"]
         other = [str(c.name) for c in rest if c.type in NUMBERS and not _usable(c)]
     return shlex.join(words + [word for name in other for word in ("--drop", name)])

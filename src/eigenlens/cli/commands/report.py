@@ -40,11 +40,7 @@ def report_models(
 
     with session(running) as now:
         target = check_target(output, running.force, (".html", ".htm"))
-        models = [file for file in files if file.lower().endswith(".safetensors")]
-        tables = [file for file in files if file not in models]
-        if not models or not tables:
-            lacking = "model file (.safetensors)" if not models else "data file"
-            fail(f"report needs a {lacking}", "write: eigenlens report MODEL.safetensors FILE -o report.html")
+        models, tables = _split_files(files)
         found = _name_models([load(path) for path in models], models)
         for each in found.values():
             require_page(each, target)
@@ -63,6 +59,16 @@ def report_models(
         now.show_written(target)
         now.say("next", f"open {target} in a browser")
     return None
+
+
+def _split_files(files: list[str]) -> tuple[list[str], list[str]]:
+    """Return the model files and the data files of a command line; both are needed."""
+    models = [file for file in files if file.lower().endswith(".safetensors")]
+    tables = [file for file in files if file not in models]
+    if not models or not tables:
+        lacking = "model file (.safetensors)" if not models else "data file"
+        fail(f"report needs a {lacking}", "write: eigenlens report MODEL.safetensors FILE -o report.html")
+    return models, tables
 
 
 class ModelGroup:

@@ -130,7 +130,7 @@ class _Memory:
         self._kept: list[Array] = []
 
     def take(self, shape: tuple[int, int], dtype: np.dtype[Any], order: Any = "C") -> Array:
-        """An uninitialised array."""
+        """Return an uninitialised array for the rows of a block."""
         size = shape[0] * shape[1] * dtype.itemsize
         place = next((i for i in range(len(self._kept)) if _references(self._kept, i) == UNUSED), None)
         if place is None or self._kept[place].size < size:

@@ -44,7 +44,7 @@ class DiagonalStructure(IndependentStructure):
         return np.stack([component.covariance.variances for component in components])
 
     def covariance_shape(self, d: int, K: int) -> tuple[int, ...]:
-        """Return (K, d)."""
+        """Return the shape (K, d) of the stored variances."""
         return K, d
 
     def from_covariances(self, covariances: Array) -> CovarianceArrays:
@@ -52,7 +52,7 @@ class DiagonalStructure(IndependentStructure):
         return {"variances": covariances}
 
     def n_parameters(self, d: int, K: int) -> int:
-        """Return K d."""
+        """Return the number of free variances, K d."""
         return K * d
 
     def prior_rows(self, d: int, K: int) -> tuple[float, float]:

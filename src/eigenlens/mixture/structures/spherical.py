@@ -42,11 +42,11 @@ class SphericalStructure(DiagonalStructure):
         return np.array([component.covariance.variance for component in components])
 
     def covariance_shape(self, d: int, K: int) -> tuple[int, ...]:
-        """Return (K,)."""
+        """Return the shape (K,) of the stored variances."""
         return (K,)
 
     def n_parameters(self, d: int, K: int) -> int:
-        """Return K."""
+        """Return the number of free variances, K."""
         return K
 
     def prior_rows(self, d: int, K: int) -> tuple[float, float]:

@@ -43,7 +43,7 @@ class TiedStructure(FullStructure):
         return np.asarray(components[0].covariance.matrix())
 
     def covariance_shape(self, d: int, K: int) -> tuple[int, ...]:
-        """Return (d, d)."""
+        """Return the shape (d, d) of the stored covariance."""
         return d, d
 
     def from_covariances(self, covariances: Array) -> CovarianceArrays:

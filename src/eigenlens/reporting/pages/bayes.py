@@ -133,7 +133,7 @@ def _reliability(found: ClassifierEvaluation) -> list[Chart]:
     ]
     about = (
         f"How often {result.what} was right, by the probability it was given, with {result.level:.0%} intervals; below "
-        f"the line the model is too sure. Mean gap {100 * result.error:.1f}%, Brier score {result.brier:.4g}. "
+        f"the line it is too confident. Mean difference {100 * result.error:.1f}%, Brier score {result.brier:.4g}. "
         f"On {found.how}."
     )
     axes: dict[str, Chart] = {

@@ -18,7 +18,7 @@ from eigenlens.reporting.charts import Chart, facts, frames, heat, images, layer
 from eigenlens.reporting.density_backdrop import density_backdrops
 from eigenlens.reporting.rows import ShownRows
 
-__all__ = ["pca_page", "reconstruction"]
+__all__ = ["pca_page", "reconstruction_chart"]
 
 BARS, CELLS, ARROWS = 30, 40, 25
 """The largest numbers of components in a scree plot, rows in a heat map, and arrows in a plane."""
@@ -39,7 +39,7 @@ def pca_page(model: Any, rows: ShownRows) -> list[Chart]:
     if Z.shape[1] > 1:
         charts += [_biplot(model, rows, Z), _circle(model, rows)]
     charts += [_loadings(model, rows), *_contributions(model, rows), _row_table(model, Z, rows)]
-    return [*charts, reconstruction(model, rows), _outliers(model, Z, rows)]
+    return [*charts, reconstruction_chart(model, rows), _outliers(model, Z, rows)]
 
 
 def _filled(model: Any, rows: ShownRows, Z: Array) -> ShownRows:
@@ -243,7 +243,7 @@ FEATURES, SIDE = 20, 64
 """The largest number of columns drawn for one row, and of pixels along the side of an image."""
 
 
-def reconstruction(model: Any, rows: ShownRows) -> Chart:
+def reconstruction_chart(model: Any, rows: ShownRows) -> Chart:
     """Return a slider over the number of components: images if rows are images, else the columns of one row."""
     k, d = model.n_components_, len(rows.names)
     side = round(d**0.5)

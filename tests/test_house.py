@@ -1,0 +1,177 @@
+"""The rules of the source tree: sizes, names that mean one thing, and the vocabulary of its prose."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "eigenlens"
+MODULES = {path.relative_to(PACKAGE).as_posix(): path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py")}
+TREES = {name: ast.parse(text) for name, text in MODULES.items()}
+
+ROLES = {"__init__", "base", "estimator", "fit", "model", "options", "storage", "tables"}
+"""Modules that every subject has."""
+
+STEPS = {"binned", "em", "errors", "missing", "moments", "n_components", "newton", "rows", "starts"}
+"""Modules that several subjects have for the same step: the package says of which model."""
+
+NAMESAKES = {"covariance": "a solver of linalg, and the covariances of densities"}
+"""Modules that share a name with a module of another package, and why that is right."""
+
+KINDS = {"commands", "families", "kernels", "native", "pages", "structures", "src"}
+"""Folders with one kind per module, which are called by their kind, as the subject of that name is."""
+
+SHARED = {"plot", "commands"}
+"""Packages whose functions have the names of the tables that they draw and the functions that they call."""
+
+TWICE = {"save", "restore", "load"}
+"""Functions of a role, and `eigenlens.load` for models beside `eigenlens.datasets.load` for examples."""
+
+NOT_PARTICIPLES = {
+    "binned", "fit_missing", "fitting", "missing", "packed", "packing", "precomputed", "predict_missing", "randomized",
+    "resampling", "tied",
+}  # fmt: skip
+"""Words of the field, names of kinds, and verbs with their object."""
+
+WORDS = {
+    r"\bgaps?\b": "missing value",
+    r"\bclimb\w*|\bcrawl\w*": "optimise, iterate, EM step",
+    r"\btold\b": "reported, warned",
+    r"\brefus\w+": "raise, reject",
+    r"\blent\b|\bamends\b": "pooled variance, fallback",
+    r"\bis no (?:number|name|model|column)\b": "is not a",
+    r"\blikeliest\b|\bsurest\b|\bforemost\b": "most likely, most certain, largest",
+    r"\brows that count\b": "rows with positive weight",
+    r"\bthe gate\b": "validation, options",
+    r"\bfaces? of\b": "scikit-learn estimator for",
+    r"\bcolumns? of one value\b": "constant column",
+    r"\bmarks? of missing\b": "missing-value markers",
+    r"\b(?:one|number|value|entry|label) a (?:row|column|class|component|group|line|feature)\b": "per",
+    r"\bpictures?\b": "plot, figure",
+}
+"""Patterns that the prose avoids, and the words of the field."""
+
+
+def code_lines(text: str) -> set[int]:
+    """Return the numbers of lines that hold code: neither blank lines nor comments nor docstrings."""
+    lines: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type not in SILENT:
+            lines |= set(range(token.start[0], token.end[0] + 1))
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            lines -= set(range(node.lineno, (node.end_lineno or 0) + 1))
+    return lines
+
+
+SILENT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
+
+
+CODE = {name: code_lines(text) for name, text in MODULES.items()}
+
+
+def functions(tree: ast.Module):
+    return [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+
+
+def docstrings(tree: ast.Module):
+    """Yield (name, docstring) of a module, its classes and functions, and of documented constants."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            text = ast.get_docstring(node)
+            if text:
+                yield getattr(node, "name", "module"), text
+
+
+def prose(text: str):
+    """Yield (line, text) of comments and of strings that hold a sentence."""
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT or (token.type in STRINGS and " " in token.string):
+            yield token.start[0], token.string
+
+
+STRINGS = {tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING)}
+
+
+def test_no_folder_has_more_than_twenty_modules():
+    folders = defaultdict(list)
+    for name in MODULES:
+        folders[Path(name).parent.as_posix()].append(name)
+    assert {folder: len(names) for folder, names in folders.items() if len(names) > 20} == {}
+
+
+def test_no_module_has_more_than_300_lines_of_code():
+    sizes = {name: len(lines) for name, lines in CODE.items()}
+    assert {name: size for name, size in sizes.items() if size > 300} == {}
+
+
+def test_no_function_has_more_than_30_lines_of_code():
+    long = {
+        f"{name}:{node.name}": size
+        for name, tree in TREES.items()
+        for node in functions(tree)
+        if (size := len(CODE[name] & set(range(node.body[0].lineno, (node.end_lineno or 0) + 1)))) > 30
+    }
+    assert long == {}
+
+
+def public_definitions():
+    found = defaultdict(list)
+    for name, tree in TREES.items():
+        for node in tree.body:
+            if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+                found[node.name].append(name)
+    return found
+
+
+def test_a_public_name_is_defined_once():
+    repeated = {}
+    for name, homes in public_definitions().items():
+        own = [home for home in homes if not SHARED & set(Path(home).parts)]
+        if len(own) > 1 and name not in TWICE:
+            repeated[name] = homes
+    assert repeated == {}
+
+
+def test_module_names_repeat_only_as_roles():
+    homes = defaultdict(list)
+    for name in MODULES:
+        if not KINDS & set(Path(name).parts[:-1]):
+            homes[Path(name).stem].append(name)
+    assert {
+        stem: names for stem, names in homes.items() if len(names) > 1 and stem not in ROLES | STEPS | set(NAMESAKES)
+    } == {}
+
+
+def test_modules_are_called_by_what_they_define():
+    stems = {Path(name).stem for name in MODULES}
+    participles = {stem for stem in stems if re.search(r"(ing|ed)$", stem)}
+    assert participles - NOT_PARTICIPLES == set()
+
+
+def test_docstrings_are_sentences():
+    poor = []
+    for name, tree in TREES.items():
+        for owner, text in docstrings(tree):
+            first = text.split("\n")[0]
+            if first.startswith("What ") or len(first.split()) < 3:
+                poor.append(f"{name}:{owner}: {first}")
+    assert poor == []
+
+
+@pytest.mark.parametrize("pattern", WORDS)
+def test_the_prose_uses_the_words_of_the_field(pattern):
+    found = [
+        f"{name}:{line}: {text.strip()[:100]}"
+        for name, source in MODULES.items()
+        for line, text in prose(source)
+        if re.search(pattern, text, re.IGNORECASE)
+    ]
+    assert found == [], f"better: {WORDS[pattern]}"
