@@ -431,7 +431,7 @@ def test_what_cannot_be_approximated(method):
     broken[3, 1] = np.nan
     with pytest.raises(DataError, match="NaN: 1 entry in 1"):
         choose(ArraySource(broken), Linear(), 3, rng)
-    with pytest.raises(DataError, match="NaN: 1 entries"):
+    with pytest.raises(DataError, match="NaN: 1 entry in 1"):
         fit_feature_components(ArraySource(broken), choose(ArraySource(broken), RBF(1.0), 3, rng))
 
 

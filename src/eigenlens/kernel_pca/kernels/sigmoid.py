@@ -41,8 +41,10 @@ class Sigmoid:
         """Return the kernel values of dot products, computed in place."""
         P *= self.gamma
         P += self.coef0
-        P += P - P  # infinity becomes NaN: tanh would turn an overflow into ±1, which nobody would notice
-        return namespace(P).tanh(P, out=P)
+        xp = namespace(P)
+        if 0 not in P.shape and not bool(xp.isfinite(xp.max(P) - xp.min(P))):
+            P += P - P  # infinity becomes NaN: tanh would turn an overflow into ±1, which nobody would notice
+        return xp.tanh(P, out=P)
 
     def dot(self, K: Any) -> Any:
         """Return the dot products (artanh(K) − coef0) / gamma of values clipped inside (−1, 1)."""
