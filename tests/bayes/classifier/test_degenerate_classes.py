@@ -434,8 +434,8 @@ def test_what_several_classes_have_in_common_is_warned_of_once_with_names():
     frame = pd.DataFrame(X, columns=["height", "width", "depth", "age"])
     _, message = fit_and_warn(BayesClassifier(ProbabilisticPCA(1)), frame, y)
     assert message == (
-        "class 0 (40 rows): 1 of 4 columns are constant ('width'); they count as columns without noise, so leave them "
-        "out. Similar warnings apply to class 1 (40 rows), class 2 (40 rows)."
+        "class 0 (40 rows): 1 of 4 columns are constant ('width'); they are taken for columns without noise, so leave "
+        "them out. Similar warnings apply to class 1 (40 rows), class 2 (40 rows)."
     )
 
 
