@@ -98,7 +98,7 @@ def _reject_empty(columns: dict[str, Array]) -> None:
     if names:
         more = f"; nor have {len(names) - 1} more" if len(names) > 1 else ""
         fix = "leave it out with " + " ".join(f"--drop {shlex.quote(name)}" for name in names[:5])
-        fail(f"column '{names[0]}' has no entry in any row{more}", fix, "data")
+        fail(f"column '{names[0]}' has no observed entry{more}", fix, "data")
 
 
 def _warn_row_numbers(name: str, values: Any) -> None:

@@ -28,6 +28,7 @@ __all__ = [
     "needs_complete_rows",
     "observed_moments",
     "principal_form",
+    "require_observed_columns",
     "step_label",
 ]
 
@@ -152,12 +153,17 @@ def observed_moments(source: Source, progress: Progress | None = None) -> Column
         observed = accumulate(source, ColumnMoments.of_observed, progress, "observed entries")
     if not np.all(np.isfinite(observed.square)):
         raise explain_nonfinite(MappedSource(source, partial(fill_with_mean, mean=0.0)))
+    require_observed_columns(observed, source)
+    return observed
+
+
+def require_observed_columns(observed: ColumnMoments, source: Source) -> None:
+    """Raise an error that names the first column without an observed entry, if there is one."""
     empty = np.flatnonzero(observed.weight == 0.0)
     if empty.size:
         name = source.names[empty[0]] if source.names else int(empty[0])
         what, settings = f"column {name!r} of X has no observed entry (NaN in every row)", {"drop": [str(name)]}
         raise DataError(what, columns=[str(name)], fix="leave it out", settings=settings)
-    return observed
 
 
 def missing_or_reraise(source: Source, error: DataError) -> tuple[Source, ColumnMoments | None]:

@@ -19,6 +19,7 @@ from eigenlens.linalg.operators import CentredRows
 from eigenlens.linalg.solve import orthonormal_complement
 from eigenlens.linalg.spectrum import Outcome, Spectrum, orient
 from eigenlens.missing.fit import MissingFit, fit_incomplete_rows, random_starts
+from eigenlens.missing.result import require_observed_columns
 from eigenlens.pca.fit import PCAFit, fit_pca, principal_components, requested_components, weighted_row_count
 from eigenlens.pca.model import PrincipalComponents
 from eigenlens.stats.moments import ColumnMoments
@@ -114,11 +115,7 @@ def _observed_scale(observed: ColumnMoments) -> Array:
 def _require_columns(observed: ColumnMoments, source: Source) -> None:
     if not np.all(np.isfinite(observed.square)):
         raise explain_nonfinite(source)
-    empty = np.flatnonzero(observed.weight == 0.0)
-    if empty.size:
-        name = source.names[empty[0]] if source.names else int(empty[0])
-        what, settings = f"column {name!r} of X has no observed entry (NaN in every row)", {"drop": [str(name)]}
-        raise DataError(what, columns=[str(name)], fix="leave it out", settings=settings)
+    require_observed_columns(observed, source)
     if not np.any(observed.square > 0.0):
         raise DataError("X has no variance: the observed entries of every column are equal, so there is nothing to fit")
 
