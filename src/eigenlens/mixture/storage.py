@@ -18,14 +18,12 @@ from eigenlens.stats.moments import ColumnMoments, Moments
 __all__ = ["restore", "save"]
 
 UNCHANGED_NAMES = ("loglik", "n_iter", "converged", "interrupted", "weight", "rows", "parameters", "empty")
+"""Fields of a fit that are stored under their own names."""
 
 MIXTURE_FIT_LAYOUT = Layout(
     MixtureFit,
     arrays={"path": "path", "clamped": "held", "constant": "constant"},
-    header={"remaining_gain": "gap"}
-    | {
-        name: name for name in ("loglik", "n_iter", "converged", "interrupted", "weight", "rows", "parameters", "empty")
-    },
+    header={"remaining_gain": "gap"} | {name: name for name in UNCHANGED_NAMES},
     place="fit",
 )
 
