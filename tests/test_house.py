@@ -175,3 +175,16 @@ def test_the_prose_uses_the_words_of_the_field(pattern):
         if re.search(pattern, text, re.IGNORECASE)
     ]
     assert found == [], f"better: {WORDS[pattern]}"
+
+
+def test_private_names_stay_in_their_module():
+    """An underscore marks a private name, so that no module needs a list of its public ones."""
+    borrowed = [
+        f"{name}:{node.lineno}: {alias.name}"
+        for name, tree in TREES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("eigenlens.")
+        for alias in node.names
+        if alias.name.startswith("_") and not (ROOT / "src" / Path(*node.module.split("."))).is_dir()
+    ]
+    assert borrowed == []

@@ -13,19 +13,6 @@ import numpy as np
 
 from eigenlens.errors import MissingExtra
 
-__all__ = [
-    "Array",
-    "Like",
-    "as_floats",
-    "dense",
-    "is_sparse",
-    "is_tensor",
-    "namespace",
-    "read_only",
-    "to_numpy",
-    "working_dtype",
-]
-
 Array = np.ndarray[Any, np.dtype[Any]]
 
 

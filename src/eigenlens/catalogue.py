@@ -12,18 +12,6 @@ import importlib
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-__all__ = [
-    "MODELS",
-    "PAGES",
-    "ModelEntry",
-    "OptionNames",
-    "entry_of",
-    "estimator_class",
-    "import_part",
-    "model_entry",
-    "page_of",
-]
-
 
 class OptionNames(NamedTuple):
     """The names that an option accepts, for help texts.

@@ -13,8 +13,6 @@ import numpy as np
 from eigenlens.arrays import Array, to_numpy
 from eigenlens.errors import DataError, OptionError
 
-__all__ = ["boolean", "choice", "generator", "integer", "memory", "name", "real", "weights"]
-
 
 def choice(argument: str, value: Any, known: Iterable[str]) -> Any:
     """Return `value` if it is one of the known names or a callable.

@@ -29,8 +29,6 @@ import safetensors.numpy
 from eigenlens.arrays import Array
 from eigenlens.errors import ModelFileError, OptionError
 
-__all__ = ["FORMAT", "Layout", "arrays_under", "pack", "read", "replace_file", "unpack", "write"]
-
 FORMAT = 1
 """The newest file format this version writes and reads."""
 

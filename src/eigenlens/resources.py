@@ -12,8 +12,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-__all__ = ["available_memory", "one_thread", "single_threaded_map", "thread_count"]
-
 
 def available_memory() -> int:
     """Return the bytes that this machine, or the container, can give without swapping; 8 GB where neither is known.

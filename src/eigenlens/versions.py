@@ -8,8 +8,6 @@ from importlib import metadata
 from eigenlens.native import active
 from eigenlens.resources import thread_count
 
-__all__ = ["show_versions"]
-
 LIBRARIES = (
     "eigenlens", "numpy", "scipy", "scikit-learn", "safetensors", "narwhals", "polars", "pyarrow", "pandas",
     "matplotlib", "dask", "distributed", "torch", "array-api-compat", "rich",

@@ -16,11 +16,6 @@ from eigenlens.data.rows import select_rows, stack_rows
 from eigenlens.data.source import Block, Source
 from eigenlens.stats.moments import Moments, merge_means
 
-__all__ = [
-    "ClassDeviations", "ClassMoments", "PooledMoments", "attach_classes", "read_class_deviations", "split_by_class",
-    "summarise_classes", "summarise_pooled",
-]  # fmt: skip
-
 CLASS_PIECE_ENTRIES = 1 << 22
 """Entries of rows that are sorted by class at a time: the sorted copy takes 32 MB."""
 

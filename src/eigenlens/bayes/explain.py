@@ -12,8 +12,6 @@ from eigenlens.densities.intervals import format_numbers
 from eigenlens.errors import OptionError
 from eigenlens.tables.text_table import titled_table
 
-__all__ = ["Explanation", "classes_to_compare", "explain_terms"]
-
 
 @dataclass(frozen=True, eq=False)
 class Explanation:

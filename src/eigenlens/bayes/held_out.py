@@ -18,17 +18,6 @@ from sklearn.utils.validation import has_fit_parameter
 from eigenlens.arrays import Array, to_numpy
 from eigenlens.data.memory import ArraySource
 
-__all__ = [
-    "ColumnLogOdds",
-    "CrossValidatedModel",
-    "column_log_odds",
-    "contributions_by_omission",
-    "cross_validate_classifier",
-    "log_loss",
-    "separation",
-    "stratified_folds",
-]  # fmt: skip
-
 Take = Callable[[Array], Any]
 """A function from row numbers (q,) to rows as a model takes them."""
 

@@ -12,15 +12,6 @@ from eigenlens.arrays import Array, is_tensor, to_numpy
 from eigenlens.data.categories import EncodedColumn, category_positions, encode, format_categories
 from eigenlens.errors import DataError, OptionError
 
-__all__ = [
-    "ClassLabels",
-    "class_positions",
-    "codes_among_classes",
-    "encode_labels",
-    "partial_fit_classes",
-    "require_two_classes",
-]
-
 
 class ClassLabels(NamedTuple):
     """Classes (C,) in ascending order, and codes (n,) int32: the position of each row's class among them."""

@@ -17,8 +17,6 @@ from eigenlens.bayes.class_moments import ClassMoments
 from eigenlens.bayes.discriminant.covariances import VARIANCE_FLOOR, covariance_within, is_constant
 from eigenlens.stats.moments import Moments
 
-__all__ = ["ClassVariances", "replace_spread", "replace_variances"]
-
 
 @dataclass(frozen=True, eq=False)
 class ClassVariances:

@@ -19,17 +19,6 @@ from eigenlens.arrays import Array, Like, to_numpy
 from eigenlens.errors import DataWarning, OptionError
 from eigenlens.native.class_sums import winners
 
-__all__ = [
-    "BayesRule",
-    "ClassCounts",
-    "check_prior",
-    "choose_classes",
-    "log_posterior",
-    "posterior",
-    "sample_by_class",
-]
-
-
 # ---- priors ---------------------------------------------------------------------------------------------------
 
 

@@ -9,8 +9,6 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.estimator.storage import storable_parameters
 
-__all__ = ["pack_classes", "restore_classes"]
-
 
 def pack_classes(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
     """Return arrays and header entries with the classes of a fitted classifier; a prior of one's own as a list."""

@@ -22,19 +22,6 @@ from eigenlens.densities.intervals import proportion_intervals
 from eigenlens.errors import DataError, OptionError
 from eigenlens.tables.rows import first_rows
 
-__all__ = [
-    "CalibrationTable",
-    "ConfusionTable",
-    "DecisionTable",
-    "ExplanationTable",
-    "calibration",
-    "class_codes",
-    "confusion",
-    "decision",
-    "explanation",
-    "row_entries",
-]
-
 REGION_MARGIN = 0.06
 """How far a plane reaches beyond the rows, as a share of their range: points at the edge stay visible."""
 

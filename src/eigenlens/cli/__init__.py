@@ -19,8 +19,6 @@ from eigenlens.catalogue import import_part
 from eigenlens.cli.errors import EXIT_CODES, Interrupted, OutputClosed, exit_status
 from eigenlens.cli.output import TYPED_WORDS
 
-__all__ = ["COMMANDS", "main", "make_app"]
-
 
 class Command(NamedTuple):
     """A command: its function by its dotted path, one line about it, and examples of its use."""

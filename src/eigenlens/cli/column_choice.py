@@ -11,8 +11,6 @@ from eigenlens.cli.errors import fail
 from eigenlens.cli.options import ReadingOptions
 from eigenlens.data.column_kinds import ColumnKind
 
-__all__ = ["COLUMN_TYPES", "ColumnRoles", "choose_columns", "choose_one_column", "choose_roles"]
-
 COLUMN_TYPES: dict[str, frozenset[ColumnKind]] = {
     "@number": frozenset({ColumnKind.NUMBER, ColumnKind.INTEGER, ColumnKind.BOOLEAN, ColumnKind.EMPTY}),
     "@float": frozenset({ColumnKind.NUMBER, ColumnKind.EMPTY}),

@@ -17,7 +17,6 @@ from eigenlens.data.files.scan import FileSource
 if TYPE_CHECKING:
     from polars import DataFrame
 
-__all__ = ["Profile", "profile_columns"]
 
 TYPE_NAMES = {ColumnKind.NUMBER: "float", ColumnKind.EMPTY: "float"}
 """How kinds of columns are called where that is not their name."""

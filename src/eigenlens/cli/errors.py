@@ -16,19 +16,6 @@ from typing import Any, NoReturn
 from eigenlens.catalogue import MODELS
 from eigenlens.errors import DataWarning, EigenlensError, MissingValues, python_setting
 
-__all__ = [
-    "EXIT_CODES",
-    "CommandError",
-    "Interrupted",
-    "OutputClosed",
-    "exit_status",
-    "fail",
-    "flag_name",
-    "flag_setting",
-    "message_line",
-    "warning_line",
-]
-
 EXIT_CODES = {
     "done": 0, "fault": 1, "usage": 2, "data": 3, "not-converged": 4, "extra": 5, "resources": 6, "interrupted": 130,
 }  # fmt: skip

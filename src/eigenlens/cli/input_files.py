@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from eigenlens.cli.errors import fail
 from eigenlens.data.files.paths import expand_paths
 
-__all__ = ["require_files"]
-
 
 def require_files(*files: str | Sequence[str]) -> None:
     """Raise for standard input, files that are missing or empty, folders, and patterns that match nothing."""

@@ -29,8 +29,6 @@ from eigenlens.data.memory import ArraySource
 from eigenlens.data.source import Source
 from eigenlens.data.table import MixedRows
 
-__all__ = ["Table", "column_kinds", "memory_limit", "open_input", "read_table"]
-
 BYTES_PER_BYTE, BYTES_PER_COMPRESSED = 4, 40
 """The memory that the numbers of a file take at most, for each byte on disk."""
 

@@ -7,8 +7,6 @@ from typing import Any
 
 from eigenlens.cli.errors import fail
 
-__all__ = ["MixtureChoice", "parse_mixture_choice", "select_best_mixture"]
-
 MAX_GAUSSIANS = 6
 """The most Gaussians that are tried unless more are asked for."""
 

@@ -18,21 +18,6 @@ from eigenlens.catalogue import MODELS, ModelEntry, entry_of, import_part, model
 from eigenlens.cli.errors import fail
 from eigenlens.cli.options import RunningOptions
 
-__all__ = [
-    "ModelOptions",
-    "commands",
-    "find_model",
-    "flag_of",
-    "joined",
-    "keeps_rows",
-    "make_estimator",
-    "model_parameters",
-    "option_value",
-    "require_method",
-    "takes_text",
-    "unfitted_model",
-]
-
 MODEL_PANEL = "Model"
 
 

@@ -15,14 +15,13 @@ from eigenlens.catalogue import entry_of, import_part
 from eigenlens.cli.errors import fail
 from eigenlens.errors import MissingExtra
 
-__all__ = ["write_projection"]
-
 OPSET = 17
 TOLERANCE = 1e-8
 """The largest difference between ONNX and `transform` that passes the check, relative to the largest score."""
 
 
 def principal_projection(model: Any) -> tuple[Array, Array]:
+    """Return (μ, V) with scores (x - μ) V of a PCA, with its scaling and whitening."""
     V = (np.asarray(model.components_, dtype=np.float64) / np.asarray(model.scale_, dtype=np.float64)).T
     if model.whiten:
         deviation = np.sqrt(np.asarray(model.explained_variance_, dtype=np.float64))
@@ -31,12 +30,14 @@ def principal_projection(model: Any) -> tuple[Array, Array]:
 
 
 def latent_projection(model: Any) -> tuple[Array, Array]:
+    """Return (μ, V) with scores (x - μ) V of a PPCA or factor analysis."""
     V = np.asarray(model.model_.latent_map, dtype=np.float64)
     turn = model._turn
     return np.asarray(model.model_.mean, dtype=np.float64), V if turn is None else V @ turn
 
 
 def discriminant_projection(model: Any) -> tuple[Array, Array]:
+    """Return (μ, V) with scores (x - μ) V of a linear discriminant, measured on unit vectors."""
     d = model.n_features_in_
     zero = np.asarray(model.transform(np.zeros((1, d))), dtype=np.float64)
     V = np.asarray(model.transform(np.eye(d)), dtype=np.float64) - zero

@@ -13,17 +13,6 @@ import typer
 
 from eigenlens.cli.errors import Interrupted, OutputClosed
 
-__all__ = [
-    "DataFiles",
-    "ModelFile",
-    "Output",
-    "ParsingOptions",
-    "ReadingOptions",
-    "RunningOptions",
-    "given_flags",
-    "takes",
-]
-
 DataFiles = Annotated[
     list[str],
     typer.Argument(

@@ -12,19 +12,6 @@ from contextvars import ContextVar
 
 from eigenlens.tables.text_table import align
 
-__all__ = [
-    "TABLE_LINES",
-    "TYPED_WORDS",
-    "command_line",
-    "count_noun",
-    "cut_lines",
-    "drop_flags",
-    "format_figure",
-    "limited_table",
-    "one_line",
-    "wrap_line",
-]
-
 TABLE_LINES = 12
 """The most lines of a table of columns."""
 

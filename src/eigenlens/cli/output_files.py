@@ -17,8 +17,6 @@ from typing import Any
 
 from eigenlens.cli.errors import fail
 
-__all__ = ["OUTPUT_FORMATS", "check_target", "file_size", "format_size", "free_name", "write_files", "write_table"]
-
 
 def check_target(path: str | None, force: bool, suffixes: Mapping[str, Any] | tuple[str, ...]) -> Path | None:
     """Return the path to write to; before any work is done, check that it can and may be written."""

@@ -19,7 +19,6 @@ from eigenlens.data.source import Source
 if TYPE_CHECKING:
     from polars import DataFrame, Expr
 
-__all__ = ["KeptRows", "RowTest", "find_rows", "parse_test"]
 
 SIMPLE_TEST = re.compile(r"\s*(.+?)\s*(==|!=|<=|>=|<|>|=)\s*(.*?)\s*")
 

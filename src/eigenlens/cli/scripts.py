@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["reading_script"]
-
 MAX_SCRIPT_LETTERS = 5_000
 """A longer script would be hidden by the names of its columns."""
 

@@ -19,8 +19,6 @@ from eigenlens.cli.errors import warning_line
 from eigenlens.cli.options import RunningOptions
 from eigenlens.cli.output import cut_lines, wrap_line
 
-__all__ = ["PROGRESS_DELAY", "Session", "make_progress", "session", "to_json"]
-
 
 @dataclass
 class Session:
@@ -195,11 +193,14 @@ def make_progress(what: str, running: RunningOptions) -> NoProgress | ProgressLi
 class NoProgress:
     """Progress that is not shown."""
 
-    def start(self) -> None: ...
+    def start(self) -> None:
+        """Show that the work has begun."""
 
-    def update(self, done: int, total: int | None, what: str) -> None: ...
+    def update(self, done: int, total: int | None, what: str) -> None:
+        """Show how much is done."""
 
-    def stop(self) -> None: ...
+    def stop(self) -> None:
+        """Remove what is shown; nothing is shown afterwards."""
 
 
 class ProgressLines:
@@ -209,15 +210,18 @@ class ProgressLines:
         self._what, self._on, self._last = what, False, 0.0
 
     def start(self) -> None:
+        """Show that the work has begun."""
         self._on, self._last = True, time.monotonic()
         print(f"{self._what} …", file=sys.stderr, flush=True)
 
     def update(self, done: int, total: int | None, what: str) -> None:
+        """Show how much is done."""
         if self._on and time.monotonic() - self._last > SECONDS_BETWEEN_LINES:
             self._last = time.monotonic()
             print(f"{what}: {done:,}" + ("" if total is None else f" of {total:,}"), file=sys.stderr, flush=True)
 
     def stop(self) -> None:
+        """Remove what is shown; nothing is shown afterwards."""
         self._on = False
 
 
@@ -231,6 +235,7 @@ class ProgressBar:
         self._lock = threading.Lock()
 
     def start(self) -> None:
+        """Show that the work has begun."""
         from rich.console import Console
         from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -243,11 +248,13 @@ class ProgressBar:
                 self._bar = bar
 
     def update(self, done: int, total: int | None, what: str) -> None:
+        """Show how much is done."""
         with self._lock:
             if self._bar is not None:
                 self._bar.update(self._task, completed=done, total=total, description=what)
 
     def stop(self) -> None:
+        """Remove what is shown; nothing is shown afterwards."""
         with self._lock:
             self._over = True
             if self._bar is not None:

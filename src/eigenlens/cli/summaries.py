@@ -14,8 +14,6 @@ from eigenlens.cli.output import TABLE_LINES, count_noun, format_figure, limited
 from eigenlens.tables.names import feature_names
 from eigenlens.tables.values import VarianceTable
 
-__all__ = ["Summary", "axis_names", "largest_first", "python_call", "summarise"]
-
 Summary = tuple[str, str, dict[str, Any]]
 
 
@@ -58,11 +56,13 @@ def _variances(model: Any, total: float) -> Summary:
 
 
 def pca_summary(model: Any) -> Summary:
+    """Return the line, the table and the facts of a PCA."""
     line, shown, facts = _variances(model, float(model.total_variance_))
     return f"{line} ({model.solver_.solver}: {model.solver_.reason})", shown, facts | _outcome(model)
 
 
 def kernel_summary(model: Any) -> Summary:
+    """Return the line, the table and the facts of a kernel PCA."""
     shares = np.asarray(model.explained_variance_ratio_, dtype=np.float64)
     total = float(np.sum(model.explained_variance_) / shares.sum()) if shares.sum() else 0.0
     line, shown, facts = _variances(model, total)
@@ -71,6 +71,7 @@ def kernel_summary(model: Any) -> Summary:
 
 
 def ppca_summary(model: Any) -> Summary:
+    """Return the line, the table and the facts of a probabilistic PCA."""
     variances = np.asarray(model.explained_variance_, dtype=np.float64)
     total = float(variances.sum() + (model.n_features_in_ - variances.size) * model.noise_variance_)
     line, shown, facts = _variances(model, total)
@@ -79,6 +80,7 @@ def ppca_summary(model: Any) -> Summary:
 
 
 def factor_summary(model: Any) -> Summary:
+    """Return the line, the table and the facts of a factor analysis."""
     k = model.n_components_
     line = f"{count_noun(k, 'factor')}, log-likelihood {model.loglik_:,.2f}"
     names = feature_names(model, model.n_features_in_)
@@ -91,6 +93,7 @@ def factor_summary(model: Any) -> Summary:
 
 
 def mixture_summary(model: Any) -> Summary:
+    """Return the line, the table and the facts of a Gaussian mixture."""
     weights, means = np.asarray(model.weights_), np.asarray(model.means_)
     names = feature_names(model, model.n_features_in_)
     K, fit = weights.size, f"log-likelihood {model.loglik_:,.2f}, BIC {model.bic():,.2f}"
@@ -122,6 +125,7 @@ def _diagonal(component: Any) -> Any:
 
 
 def density_summary(model: Any) -> Summary:
+    """Return the line, the table and the facts of a kernel density estimate."""
     h = np.atleast_1d(np.asarray(model.bandwidth_, dtype=np.float64))
     names = feature_names(model, model.n_features_in_)
     spread = np.sqrt(np.diag(h)) if h.ndim == 2 else h
@@ -141,6 +145,7 @@ def classes_summary(model: Any) -> Summary:
 
 
 def naive_summary(model: Any) -> Summary:
+    """Return the line, the table and the facts of a naive Bayes classifier."""
     line, shown, facts = classes_summary(model)
     choices = [(str(each.column), str(each.family), each.reason) for each in model.features_]
     kinds = Counter(family for _, family, _ in choices)
@@ -177,12 +182,14 @@ def _joined(reasons: list[str]) -> str:
 
 
 def bayes_summary(model: Any) -> Summary:
+    """Return the line, the table and the facts of a Bayes classifier."""
     line, shown, facts = classes_summary(model)
     density = python_call(model.density)
     return f"{line}, with one {density} per class", shown, facts | {"density": density}
 
 
 def linear_summary(model: Any) -> Summary:
+    """Return the line, the table and the facts of a linear discriminant."""
     line, shown, facts = classes_summary(model)
     shares, V = np.asarray(model.explained_variance_ratio_), np.asarray(model.scalings_)
     axes = axis_names(model, V.shape[1])
@@ -199,6 +206,7 @@ def linear_summary(model: Any) -> Summary:
 
 
 def quadratic_summary(model: Any) -> Summary:
+    """Return the line, the table and the facts of a quadratic discriminant."""
     line, shown, facts = classes_summary(model)
     return f"{line}, one Gaussian per class{_shrinkage(model)}", shown, facts | {"shrinkage": model.shrinkage_}
 

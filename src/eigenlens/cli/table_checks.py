@@ -17,7 +17,6 @@ from eigenlens.data.files.cells import describe_cell
 if TYPE_CHECKING:
     from eigenlens.cli.input_table import Table
 
-__all__ = ["as_classes", "as_weights", "check_label", "is_missing", "warn_suspicious_columns"]
 
 MIN_ROWS = 10
 """With fewer rows it cannot be known whether a column numbers them."""

@@ -24,8 +24,6 @@ from eigenlens.data.source import Source, accumulate
 from eigenlens.errors import DataError, OptionError
 from eigenlens.estimator.rows import count_rows, map_blocks
 
-__all__ = ["Comparison", "compare"]
-
 
 @dataclass(frozen=True, eq=False)
 class Comparison:

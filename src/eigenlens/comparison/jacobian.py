@@ -12,8 +12,6 @@ from sklearn.preprocessing import FunctionTransformer, PowerTransformer
 from eigenlens.arrays import Array, dense, is_sparse, is_tensor
 from eigenlens.errors import OptionError
 
-__all__ = ["LOG_DERIVATIVES", "log_abs_det_jacobian"]
-
 AFFINE_TOL = 1e-7
 """A transformer is affine if its matrix predicts its output to this share of the output's range: far above rounding."""
 

@@ -19,20 +19,6 @@ import numpy as np
 from eigenlens.arrays import Array, is_tensor, to_numpy
 from eigenlens.errors import CategoryError, DataError
 
-__all__ = [
-    "ENCODERS",
-    "MAX_LOOKUP_RANGE",
-    "EncodedColumn",
-    "category_order",
-    "category_positions",
-    "declared_categories",
-    "encode",
-    "encode_numbers",
-    "format_categories",
-    "merge_categories",
-    "sort_categories",
-]
-
 MAX_LOOKUP_RANGE = 1 << 16
 """Whole numbers over a range below this are looked up by value in a table; others are sorted, which is slower."""
 

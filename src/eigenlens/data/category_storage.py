@@ -10,8 +10,6 @@ import numpy as np
 
 from eigenlens.errors import OptionError
 
-__all__ = ["pack_categories", "unpack_categories"]
-
 HEADER_TYPES = (str, int, float, bool, type(None))
 """Types that a header holds unchanged."""
 

@@ -19,8 +19,6 @@ from eigenlens.data.table import is_integer
 from eigenlens.data.table_sources import IntegerSource, MixedSource, UniformSource, is_uniform
 from eigenlens.errors import DataError, MissingValues
 
-__all__ = ["CONTAINERS", "Container", "as_source", "as_table", "explain_nonfinite", "fields_of"]
-
 
 def as_source(X: Any) -> Source:
     """Return X as a stream of blocks of numbers.

@@ -17,17 +17,6 @@ from eigenlens.arrays import Array
 from eigenlens.data.categories import declared_categories, encode
 from eigenlens.errors import DataError
 
-__all__ = [
-    "ColumnKind",
-    "Field",
-    "array_kind",
-    "frame_field",
-    "join_kinds",
-    "plain_column",
-    "polars_kind",
-    "stored_field",
-]
-
 
 class ColumnKind(StrEnum):
     """The kind of the entries of a column."""

@@ -14,8 +14,6 @@ from eigenlens.data.memory import ArraySource, SparseSource
 from eigenlens.data.source import Block, Progress, S, Source
 from eigenlens.errors import DataError, MissingExtra
 
-__all__ = ["DaskSource"]
-
 
 class DaskSource(Source):
     """Rows of a Dask array (n, d), one task per chunk of rows.

@@ -12,8 +12,6 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.errors import OptionError
 
-__all__ = ["EXAMPLES", "Example", "load"]
-
 
 @dataclass(frozen=True, eq=False)
 class Example:

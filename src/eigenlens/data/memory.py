@@ -16,9 +16,6 @@ from eigenlens.arrays import Array, namespace, working_dtype
 from eigenlens.data.source import BLOCK_BYTES, Block, Progress, S, Source
 from eigenlens.errors import DataError
 
-__all__ = ["ArraySource", "FrameSource", "LazySource", "MappedSource", "SparseSource", "TensorSource"]
-
-
 VIEW_BYTES = 1 << 30
 """The size of a block that is a view of rows in memory: large, because it costs nothing."""
 

@@ -19,18 +19,6 @@ from eigenlens.arrays import Array, dense, is_sparse, is_tensor, namespace
 from eigenlens.data.memory import ArraySource, SparseSource, TensorSource
 from eigenlens.data.source import BLOCK_BYTES, Block, Progress, S, Source, accumulate
 
-__all__ = [
-    "ROW_LOOKUPS",
-    "PositiveWeightRows",
-    "dense_rows",
-    "draw_rows",
-    "positive_weight_rows",
-    "row_count",
-    "select_rows",
-    "stack_rows",
-    "take_rows",
-]
-
 
 def positive_weight_rows(source: Source) -> Source:
     """Return the rows with positive weight, sparse ones in blocks that are small (16 MB) when they are made dense.

@@ -18,8 +18,6 @@ import numpy as np
 
 from eigenlens.errors import DataError
 
-__all__ = ["Block", "Progress", "Source", "accumulate", "read_ahead"]
-
 BLOCK_BYTES = 16 << 20
 """The size a source aims at for one block: large enough for BLAS, small beside the data."""
 

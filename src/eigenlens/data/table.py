@@ -15,18 +15,6 @@ from eigenlens.arrays import Array, dense, is_sparse, to_numpy
 from eigenlens.data.categories import EncodedColumn, encode, encode_numbers
 from eigenlens.data.column_kinds import Field
 
-__all__ = [
-    "EXACT_FLOAT_LIMIT",
-    "MixedRows",
-    "codes_of",
-    "exceeds_float_precision",
-    "integers_of",
-    "is_integer",
-    "join_text_columns",
-    "mixed_rows",
-    "numbers_of",
-]
-
 EXACT_FLOAT_LIMIT = 2.0**53
 """Below this limit floats hold whole numbers without rounding: 53 bits of mantissa."""
 

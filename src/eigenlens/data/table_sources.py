@@ -14,8 +14,6 @@ from eigenlens.data.source import BLOCK_BYTES, Source
 from eigenlens.data.table import MixedRows, mixed_rows
 from eigenlens.errors import DataError
 
-__all__ = ["IntegerSource", "MixedSource", "UniformSource", "is_uniform"]
-
 
 class MixedSource(Source):
     """Rows of named columns of different kinds, cut and encoded one block at a time.

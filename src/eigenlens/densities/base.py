@@ -15,19 +15,6 @@ from eigenlens.arrays import Array
 from eigenlens.data.source import Addable, Block
 from eigenlens.errors import DataError, OptionError
 
-__all__ = [
-    "Columns",
-    "Density",
-    "Family",
-    "as_rows",
-    "column_numbers",
-    "distinct_patterns",
-    "known_values",
-    "observed_patterns",
-    "other_columns",
-    "rows_by_pattern",
-]
-
 Columns = Sequence[int] | Array
 """Some columns by number, in any order, each once."""
 

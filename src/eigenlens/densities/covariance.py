@@ -15,17 +15,6 @@ from eigenlens.densities.base import Columns, other_columns, rows_by_pattern
 from eigenlens.errors import OptionError
 from eigenlens.native.mixture_incomplete import gaps_filled, gaps_log_joint
 
-__all__ = [
-    "COVARIANCES",
-    "Covariance",
-    "Diagonal",
-    "Full",
-    "Spherical",
-    "dependent_column",
-    "expected_by_pattern",
-    "log_density_by_pattern",
-]
-
 MIN_PIVOT_SHARE = 8.0 * float(np.finfo(np.float64).eps)
 """The part of a column's variance that the columns before it leave is rounding if it is below d times this share."""
 

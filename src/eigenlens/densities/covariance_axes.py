@@ -12,8 +12,6 @@ from eigenlens.arrays import Array, read_only
 from eigenlens.densities.base import Columns
 from eigenlens.densities.covariance import Full, log_density_by_pattern
 
-__all__ = ["Axes"]
-
 MIN_AXIS_SHARE = 64.0 * float(np.finfo(np.float64).eps)
 """A variance below d (or n) times this share of the largest is rounding, and its direction is left out."""
 

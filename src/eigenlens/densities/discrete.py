@@ -21,8 +21,6 @@ from eigenlens.errors import DataError, OptionError
 from eigenlens.stats.counts import Counts
 from eigenlens.tables.text_table import titled_table
 
-__all__ = ["Bernoulli", "BernoulliFamily", "Categorical", "CategoricalFamily", "probability_table"]
-
 
 @dataclass(frozen=True, eq=False)
 class Categorical:

@@ -14,8 +14,6 @@ from eigenlens.data.source import Block, Source, accumulate
 from eigenlens.errors import DataError, OptionError
 from eigenlens.stats.counts import Counts
 
-__all__ = ["category_counts", "numeric_source", "pseudo_counts"]
-
 
 def numeric_source(x: Any, sample_weight: Any = None) -> Source:
     """Return x (n,) or (n, d), an array, list, Series, frame, tensor or Source, as a Source with its weights."""

@@ -31,8 +31,6 @@ from eigenlens.errors import DataError, MissingValues, OptionError
 from eigenlens.stats.moments import ColumnMoments, Moments
 from eigenlens.tables.text_table import titled_table
 
-__all__ = ["GAUSSIAN_FITS", "Gaussian", "GaussianFamily", "check_squares_in_range", "explain_unusable_moments"]
-
 PATTERN_ENTRIES, WHITENED_ENTRIES = 1 << 21, 1 << 17
 """Entries of the rows whose missing values are compared at a time, and of those that are whitened, to stay in cache."""
 

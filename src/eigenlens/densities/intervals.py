@@ -18,18 +18,6 @@ from eigenlens.arrays import Array
 from eigenlens.densities.covariance import Covariance
 from eigenlens.errors import OptionError
 
-__all__ = [
-    "GAUSSIAN_INTERVALS",
-    "PROPORTION_INTERVALS",
-    "Fitted",
-    "GaussianErrors",
-    "GaussianIntervals",
-    "fit_record",
-    "format_numbers",
-    "gaussian_intervals",
-    "proportion_intervals",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Fitted:

@@ -17,15 +17,6 @@ from eigenlens.arrays import Array, read_only
 from eigenlens.densities.base import observed_patterns as patterns_of
 from eigenlens.native.incomplete_rows import Frame, latent_compiled, latent_rows
 
-__all__ = [
-    "LinearGaussian",
-    "ObservedRows",
-    "conditional_variances",
-    "has_scattered_patterns",
-    "posterior_pieces",
-    "posterior_roots",
-]
-
 KERNEL_FLOATS = (np.float32, np.float64)
 """The types that kernels read."""
 

@@ -13,8 +13,6 @@ from eigenlens.arrays import Array, read_only
 from eigenlens.densities.base import Columns, Density, as_rows
 from eigenlens.densities.mixture_terms import Terms, stack_terms
 
-__all__ = ["Mixture", "covariance_matrix"]
-
 
 @dataclass(frozen=True, eq=False)
 class Mixture:

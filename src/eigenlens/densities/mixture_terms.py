@@ -22,8 +22,6 @@ from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.native.mixture import diagonal_log_joint, diagonal_passes, full_log_joint, full_passes
 from eigenlens.stats.moments import ColumnMoments, Moments
 
-__all__ = ["DiagonalTerms", "EStep", "FullTerms", "Terms", "stack_terms"]
-
 DENSE_PIECE_BYTES = 16 << 20
 """Sparse rows are made dense this much at a time."""
 

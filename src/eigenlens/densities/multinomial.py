@@ -20,8 +20,6 @@ from eigenlens.densities.intervals import Fitted, fit_record, proportion_interva
 from eigenlens.errors import DataError, OptionError
 from eigenlens.stats.counts import CountTotals, log_factorials
 
-__all__ = ["Multinomial", "MultinomialFamily"]
-
 
 @dataclass(frozen=True, eq=False)
 class Multinomial:

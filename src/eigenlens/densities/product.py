@@ -14,8 +14,6 @@ from eigenlens.data.source import Block
 from eigenlens.densities.base import Columns, Density, Family, column_numbers, other_columns
 from eigenlens.errors import DataError
 
-__all__ = ["ColumnStatistics", "Product", "ProductFamily", "take_column"]
-
 
 @dataclass(frozen=True, eq=False)
 class Product:

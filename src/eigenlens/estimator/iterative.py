@@ -13,8 +13,6 @@ from eigenlens.data.source import Source
 from eigenlens.errors import OptionError
 from eigenlens.estimator.rows import validate_rows
 
-__all__ = ["IterativeFit"]
-
 
 class _FitResult(Protocol):
     """The part of a fit's result that does not depend on the model."""

@@ -10,8 +10,6 @@ from typing import Any
 from eigenlens.data.source import Progress
 from eigenlens.errors import OptionError
 
-__all__ = ["progress_callback"]
-
 
 @contextlib.contextmanager
 def progress_callback(verbose: Any) -> Iterator[Progress | None]:

@@ -15,8 +15,6 @@ from eigenlens.errors import ModelFileError, OptionError
 from eigenlens.linalg.spectrum import Outcome
 from eigenlens.model_file import Layout
 
-__all__ = ["OUTCOME_LAYOUT", "load", "new_estimator", "storable_parameters", "stored_like", "write_estimator"]
-
 OUTCOME_LAYOUT = Layout(
     Outcome,
     arrays=["residuals"],

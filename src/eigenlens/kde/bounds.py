@@ -19,8 +19,6 @@ from eigenlens.arrays import Array
 from eigenlens.kde.kernels import SmoothingKernel
 from eigenlens.kde.periodic import SERIES_WIDTH, UNIFORM_GAUSSIAN, gaussian_turns, reflected_kernel
 
-__all__ = ["BOUNDARIES", "Boundary", "Column", "Extended", "Folded", "interval_masses", "open_bounds", "within_bounds"]
-
 LOST_EXPONENT = 80.0
 """Images are left out whose exponent falls short of the nearest one's by half of this: e^−40."""
 

@@ -12,8 +12,6 @@ from eigenlens.arrays import Array
 if TYPE_CHECKING:
     from eigenlens.kde.model import KernelEstimate
 
-__all__ = ["condition_points"]
-
 
 def condition_points(f: KernelEstimate, columns: Array, values: Array, rest: Array) -> tuple[Array, Array, Array]:
     """Return points, weights and bandwidth of the other columns `rest`, given the values (c,) of `columns`."""

@@ -15,8 +15,6 @@ from scipy.special import ndtri
 from eigenlens.arrays import Array
 from eigenlens.kde.model import KernelEstimate
 
-__all__ = ["BANDS", "asymptotic_band", "bootstrap_band"]
-
 Band = Callable[[KernelEstimate, Array, float, np.random.Generator], tuple[Array, Array]]
 
 BOOTSTRAP_REPLICATES = 200

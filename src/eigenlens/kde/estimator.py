@@ -27,8 +27,6 @@ from eigenlens.kde.options import (
     resolve_bandwidth,
 )
 
-__all__ = ["KernelDensity"]
-
 
 class KernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
     """A kernel density estimate: a kernel on every row, f(y) = Σ_i w_i Π_j K((y_j − x_ij) / h_j) / h_j / Σ w.

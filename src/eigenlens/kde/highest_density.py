@@ -9,8 +9,6 @@ import numpy as np
 
 from eigenlens.arrays import Array
 
-__all__ = ["MassLevels", "mass_levels"]
-
 
 @dataclass(frozen=True, eq=False)
 class MassLevels:

@@ -20,15 +20,6 @@ from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.errors import OptionError
 
-__all__ = [
-    "SMOOTHING_KERNELS",
-    "CallableKernel",
-    "PolynomialPiece",
-    "SmoothingKernel",
-    "measure_callable",
-    "smoothing_kernel",
-]
-
 Function = Callable[[Array], Array]
 
 

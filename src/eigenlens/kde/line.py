@@ -34,8 +34,6 @@ from eigenlens.native.kernel_sums import (
     window_sums,
 )
 
-__all__ = ["IntegralTable", "Line", "panel_edges", "tabulate_integral"]
-
 MIN_TOLERANCE = 1e-15
 """The tolerance of integrals, the smallest there is: it costs hardly more than a larger one."""
 

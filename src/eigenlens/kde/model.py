@@ -19,8 +19,6 @@ from eigenlens.kde.quantiles import invert_cdf
 from eigenlens.kde.space import Space
 from eigenlens.kde.wide_line import WideLine, reflected_line, truncated_line
 
-__all__ = ["KernelEstimate"]
-
 MAX_KERNEL_REACH = 1e4
 """Bandwidths beyond which no kernel has any mass left."""
 

@@ -15,15 +15,6 @@ from eigenlens.errors import DataError, OptionError
 from eigenlens.kde.bandwidth import BANDWIDTH_RULES, bandwidth_by_rule
 from eigenlens.kde.kernels import SMOOTHING_KERNELS, SmoothingKernel, smoothing_kernel
 
-__all__ = [
-    "check_bounds",
-    "check_numbers",
-    "check_smoothing_kernel",
-    "column_positions",
-    "read_complete_rows",
-    "resolve_bandwidth",
-]
-
 
 def check_smoothing_kernel(kernel: Any) -> SmoothingKernel:
     """Return the kernel of a name or a callable."""

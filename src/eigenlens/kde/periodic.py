@@ -22,8 +22,6 @@ from eigenlens.arrays import Array
 from eigenlens.kde.kernels import PolynomialPiece, SmoothingKernel
 from eigenlens.kde.pieces import polynomial_pieces
 
-__all__ = ["SERIES_WIDTH", "UNIFORM_GAUSSIAN", "gaussian_turns", "periodic_kernel", "reflected_kernel"]
-
 UNIFORM_GAUSSIAN = 2.5
 """h / W from which a periodic Gaussian is constant: the first Fourier term, 2 e^(−(πh/W)²/2), is 1e-13."""
 

@@ -13,8 +13,6 @@ from eigenlens.arrays import Array
 from eigenlens.kde.kernels import PolynomialPiece, SmoothingKernel
 from eigenlens.native.kernel_sums import Interval
 
-__all__ = ["interpolate_polynomial", "polynomial_pieces", "wrong_side_integrals"]
-
 MAX_PIECE_DEGREE = 7
 """The highest degree that window sums have."""
 

@@ -8,8 +8,6 @@ import numpy as np
 
 from eigenlens.arrays import Array
 
-__all__ = ["invert_cdf"]
-
 MAX_QUANTILE_STEPS = 200
 """More than bisection alone ever takes."""
 

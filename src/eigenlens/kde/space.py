@@ -12,8 +12,6 @@ from eigenlens.arrays import Array
 from eigenlens.kde.kernels import SmoothingKernel
 from eigenlens.native.kernel_sums import FORMS, Cloud, cloud_sums
 
-__all__ = ["Space"]
-
 SPACE_PAIRS = 1 << 17
 """Pairs of queries and points per block, where pairs are summed one by one."""
 

@@ -13,8 +13,6 @@ from eigenlens.kde.kernels import SMOOTHING_KERNELS
 from eigenlens.kde.model import KernelEstimate
 from eigenlens.model_file import Layout, pack, unpack
 
-__all__ = ["restore", "save"]
-
 KDE_LAYOUT = Layout(
     KernelEstimate,
     arrays=["points", "weights", "bandwidth", "bounds", "scales"],

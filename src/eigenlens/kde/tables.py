@@ -24,8 +24,6 @@ from eigenlens.kde.model import KernelEstimate
 from eigenlens.kde.options import column_positions
 from eigenlens.tables.rows import count_outside, first_rows, visible_range
 
-__all__ = ["BandwidthTable", "DensityTable", "MassTable", "bandwidths", "density", "masses_of_plane"]
-
 RANGE_DRAWS = 500
 """Draws that locate a density, if there are no rows."""
 

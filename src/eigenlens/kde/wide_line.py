@@ -20,8 +20,6 @@ from eigenlens.kde.periodic import periodic_kernel
 from eigenlens.kde.pieces import interpolate_polynomial
 from eigenlens.native.kernel_sums import Interval, sorted_with_order, window_sums
 
-__all__ = ["WideLine", "interpolate_pieces", "reflected_line", "truncated_line"]
-
 PIECE_STEPS = {"gaussian": 0.1, "laplace": 0.25, "cosine": 0.25}
 """Widths of pieces, in units of h, on which kernels are polynomials of degree 7 to the last digits."""
 

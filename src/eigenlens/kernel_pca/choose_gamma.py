@@ -19,8 +19,6 @@ from eigenlens.kernel_pca.kernels.rbf import RBF
 from eigenlens.kernel_pca.model import KernelComponents
 from eigenlens.kernel_pca.preimage import find_preimages
 
-__all__ = ["GammaChoice", "choose_gamma"]
-
 MEDIAN_MULTIPLES = tuple(2.0**power for power in range(-5, 6))
 """Multiples of the median heuristic that are tried by default."""
 

@@ -43,8 +43,6 @@ from eigenlens.kernel_pca.preimage import (
 )
 from eigenlens.linalg.spectrum import Outcome
 
-__all__ = ["KernelPCA"]
-
 
 class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Principal components of phi(x), through the kernel k(x, y) = <phi(x), phi(y)> alone.

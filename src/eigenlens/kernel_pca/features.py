@@ -23,15 +23,6 @@ from eigenlens.linalg.spectrum import Requested, orient
 from eigenlens.linalg.symmetric import leading_eigenpairs
 from eigenlens.stats.moments import Moments
 
-__all__ = [
-    "APPROXIMATIONS",
-    "COUNTED_IN_FEATURES",
-    "FeatureMap",
-    "LandmarkFit",
-    "fit_feature_components",
-    "fit_landmark_components",
-]
-
 ROUNDING_OF_TRACE = 1e-15
 """An eigenvalue below this share of the trace of the Gram matrix is rounding."""
 

@@ -25,8 +25,6 @@ from eigenlens.linalg.spectrum import Outcome, Requested, Spectrum, orient
 from eigenlens.linalg.symmetric import leading_eigenpairs
 from eigenlens.resources import one_thread
 
-__all__ = ["GRAM_SOLVERS", "KernelPCAFit", "fit_kernel_pca"]
-
 Operator = CentredGram | KernelOperator
 
 ROUNDING_SHARE = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-6}

@@ -15,8 +15,6 @@ from eigenlens.errors import DataError
 from eigenlens.kernel_pca.kernels.distances import squared_distances
 from eigenlens.stats.moments import ColumnMoments
 
-__all__ = ["GAMMA_RULES", "median_gamma", "resolve_gamma", "scale_gamma"]
-
 MAX_MEDIAN_ROWS = 1000
 """Rows whose pairwise distances the median heuristic takes: half a million pairs."""
 

@@ -32,8 +32,6 @@ from eigenlens.kernel_pca.panels import (
 )
 from eigenlens.resources import single_threaded_map, thread_count
 
-__all__ = ["Landmarks", "draw_pivoted_landmarks", "draw_uniform_landmarks"]
-
 PIVOT_CHUNK, SPARE_PROPOSALS = 128, 64
 """Proposals that are eliminated together, and proposals drawn beyond four times the landmarks still missing."""
 

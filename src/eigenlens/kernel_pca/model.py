@@ -14,8 +14,6 @@ from eigenlens.kernel_pca.kernels.custom import Custom
 from eigenlens.kernel_pca.kernels.rbf import RBF
 from eigenlens.resources import single_threaded_map, thread_count
 
-__all__ = ["KernelComponents"]
-
 SCORE_BLOCK_BYTES = 4 << 20
 """Bytes of the kernel values of one block of rows, which is one thread's work."""
 

@@ -21,11 +21,6 @@ from eigenlens.kernel_pca.kernels.base import Kernel
 from eigenlens.kernel_pca.preimage import PREIMAGES
 from eigenlens.resources import available_memory
 
-__all__ = [
-    "check_kernel_components", "check_n_landmarks", "memory_budget", "resolve_kernel", "rows_in_memory",
-    "warn_kernel_fit",
-]  # fmt: skip
-
 DEFAULT_LANDMARKS = 1000
 
 SYMMETRY_ROWS = 256

@@ -18,16 +18,6 @@ from eigenlens.kernel_pca.kernels.custom import Custom
 from eigenlens.resources import single_threaded_map, thread_count
 from eigenlens.stats.moments import ColumnMoments
 
-__all__ = [
-    "dense_column_means",
-    "float64_values",
-    "no_variance_error",
-    "residual_diagonal",
-    "subtract_origin",
-    "sum_panels",
-    "to_float64_rows",
-]
-
 FEATURE_PANEL_BYTES, MIN_PANEL_ROWS = 8 << 20, 1024
 """The size of a panel: its features stay in cache, and its products are large enough for BLAS."""
 

@@ -16,8 +16,6 @@ from eigenlens.kernel_pca.kernels.base import Kernel
 from eigenlens.kernel_pca.kernels.fourier import FourierFeatures
 from eigenlens.kernel_pca.panels import float64_values, to_float64_rows
 
-__all__ = ["FREQUENCIES", "FourierMap", "draw_fourier_features"]
-
 ERROR_SAMPLE_ROWS = 512
 """Rows whose pairs estimate the error of Fourier features."""
 

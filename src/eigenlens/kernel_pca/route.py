@@ -8,8 +8,6 @@ from eigenlens.errors import ResourceError
 from eigenlens.kernel_pca.kernels.gram import GRAM_PANEL_ROWS, tile_side
 from eigenlens.resources import thread_count
 
-__all__ = ["EigenRoute", "MemoryNeeded", "choose_eigen_route", "gram_bytes", "memory_needed"]
-
 LANCZOS_BLOCK = {False: 8, True: 24}
 """Columns per Lanczos step with the Gram matrix in memory, and (True) with tiles recomputed in every pass: those cost
 more, so that larger steps with fewer passes pay."""

@@ -19,8 +19,6 @@ from eigenlens.kernel_pca.kernels.fourier import FourierFeatures
 from eigenlens.kernel_pca.model import KernelComponents
 from eigenlens.model_file import Layout, pack, unpack
 
-__all__ = ["kernel_from_dict", "kernel_to_dict", "restore", "save"]
-
 KERNEL_PCA_LAYOUT = Layout(
     KernelComponents,
     arrays=["coefficients", "offset", "centre", "eigenvalues", "origin"],

@@ -21,8 +21,6 @@ from eigenlens.tables.names import row_labels
 from eigenlens.tables.rows import first_rows
 from eigenlens.tables.values import ScoreTable
 
-__all__ = ["ContourTable", "DenoisingTable", "contours", "denoising", "embedding_scores"]
-
 CONTOUR_MARGIN = 0.15
 """How far the plane extends beyond the rows, as a share of their range."""
 

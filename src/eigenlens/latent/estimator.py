@@ -30,8 +30,6 @@ from eigenlens.linalg.scores import concatenate, project_rows
 from eigenlens.linalg.spectrum import Outcome
 from eigenlens.missing.result import LatentFit, free_parameters
 
-__all__ = ["LatentGaussian"]
-
 RECONSTRUCTIONS: dict[str, Callable[[LinearGaussian, Array], Array]] = {
     "posterior": LinearGaussian.reconstruct,
     "orthogonal": LinearGaussian.reconstruct_orthogonal,

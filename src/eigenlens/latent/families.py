@@ -23,8 +23,6 @@ from eigenlens.missing.result import free_parameters
 from eigenlens.resources import one_thread
 from eigenlens.stats.moments import Moments
 
-__all__ = ["FactorFamily", "PPCAFamily"]
-
 MIN_VARIANCE_SHARE, ROUNDING_VARIANCE_SHARE, MIN_VARIANCE = 1e-12, 1e-26, 1e-200
 """A variance is at least these shares of the columns' mean variance and of their mean squared mean, and never 0.
 

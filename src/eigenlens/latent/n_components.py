@@ -19,8 +19,6 @@ from eigenlens.data.source import Block, Source, accumulate
 from eigenlens.errors import DataError, OptionError
 from eigenlens.missing.result import LatentFit, free_parameters
 
-__all__ = ["DIMENSION_RULES", "DimensionChoice", "DimensionRule", "FitEach", "choose_by_bic", "choose_by_likelihood"]
-
 N_FOLDS = 5
 """The number of folds of cross-validation."""
 

@@ -14,8 +14,6 @@ from eigenlens.estimator.rows import count_rows
 from eigenlens.latent.n_components import DIMENSION_RULES, DimensionChoice
 from eigenlens.missing.result import LatentFit
 
-__all__ = ["candidate_dimensions", "check_latent_dimensions", "warn_interrupted_choice", "warn_latent_fit"]
-
 MAX_CANDIDATE = 100
 """The largest number of latent dimensions that a rule tries."""
 

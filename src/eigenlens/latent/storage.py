@@ -13,8 +13,6 @@ from eigenlens.latent.n_components import DimensionChoice
 from eigenlens.missing.result import LatentFit
 from eigenlens.model_file import Layout, pack, unpack
 
-__all__ = ["LIKELIHOODS_LAYOUT", "LINEAR_GAUSSIAN_LAYOUT", "restore", "save"]
-
 LINEAR_GAUSSIAN_LAYOUT = Layout(LinearGaussian, arrays=["mean", "loadings", "noise"])
 
 SAME_NAMES = ("loglik", "n_iter", "converged", "weight", "rows", "passes", "reason", "solver", "interrupted", "ended")

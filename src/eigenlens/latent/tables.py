@@ -25,18 +25,6 @@ from eigenlens.tables.names import feature_names, row_labels
 from eigenlens.tables.rows import first_rows
 from eigenlens.tables.values import ValueTable
 
-__all__ = [
-    "ImputedTable",
-    "NoiseTable",
-    "PathTable",
-    "RotationTable",
-    "imputed",
-    "latent_loadings",
-    "likelihood_paths",
-    "noise",
-    "rotation",
-]
-
 ROTATED_STEMS = {"PC": "RC", "F": "F"}
 """The names of components and factors after a rotation: rotated components are not principal any more."""
 

@@ -11,8 +11,6 @@ from eigenlens.linalg.operators import CentredRows, Matrix
 from eigenlens.linalg.spectrum import Outcome, Requested, Spectrum, orient
 from eigenlens.linalg.symmetric import leading_eigenpairs
 
-__all__ = ["MAX_LAPACK_SIZE", "covariance", "matrix_spectrum"]
-
 MAX_LAPACK_SIZE = 3000
 """Up to this size a matrix is reduced by LAPACK; beyond, Lanczos finds a few of its eigenpairs faster."""
 

@@ -11,8 +11,6 @@ from eigenlens.linalg.lanczos import orthonormal
 from eigenlens.linalg.operators import CentredRows, Matrix
 from eigenlens.linalg.spectrum import Requested, Spectrum, nonzero, orient
 
-__all__ = ["gram"]
-
 
 def gram(rows: CentredRows, wanted: Requested, tol: float, rng: np.random.Generator) -> Spectrum:
     """Return eigenpairs by way of the dual: those of X̃X̃ᵀ (n, n), then v = X̃ᵀu / s.

@@ -14,8 +14,6 @@ from eigenlens.arrays import Array
 from eigenlens.linalg.operators import SymmetricOperator
 from eigenlens.linalg.spectrum import Outcome, Requested, Spectrum, orient
 
-__all__ = ["lanczos", "orthonormal", "residual_norms"]
-
 MAX_LANCZOS_PRODUCTS = 3000
 """Products after which the iteration ends, converged or not."""
 

@@ -23,8 +23,6 @@ from eigenlens.linalg.resampling import bi_cross_validation, parallel, permuted_
 from eigenlens.linalg.solve import solve
 from eigenlens.linalg.spectrum import Requested
 
-__all__ = ["N_COMPONENTS_RULES", "gavish_donoho", "kaiser", "minka", "share"]
-
 N_PERMUTATIONS = 40
 """Permutations of parallel analysis: the 95% point of each eigenvalue rests on the two largest of them."""
 

@@ -26,8 +26,6 @@ from eigenlens.errors import DataError
 from eigenlens.native import NARROW, moments_about, normal_product
 from eigenlens.stats.moments import ColumnMoments, Moments, rows_and_weight
 
-__all__ = ["CentredRows", "Matrix", "SymmetricOperator"]
-
 COLUMN_BLOCK = 4096
 """Columns of a product XᵀU at a time."""
 

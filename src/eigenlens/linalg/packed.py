@@ -10,8 +10,6 @@ import numpy as np
 
 from eigenlens.arrays import Array
 
-__all__ = ["apply_packed", "invert_packed", "packed_diagonal", "packed_size", "unpack_symmetric"]
-
 MAX_SWEPT_SIZE = 32
 """Up to this k operations along n are faster; beyond, one LAPACK call per matrix is."""
 

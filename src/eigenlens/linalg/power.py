@@ -9,8 +9,6 @@ from eigenlens.linalg.lanczos import residual_norms
 from eigenlens.linalg.operators import SymmetricOperator
 from eigenlens.linalg.spectrum import Outcome, Requested, Spectrum, orient
 
-__all__ = ["power"]
-
 MAX_POWER_STEPS = 50_000
 """Steps per component after which the iteration ends, converged or not."""
 

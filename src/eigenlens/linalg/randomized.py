@@ -8,8 +8,6 @@ from eigenlens.arrays import Array
 from eigenlens.linalg.operators import SymmetricOperator
 from eigenlens.linalg.spectrum import Outcome, Requested, Spectrum, orient
 
-__all__ = ["randomized"]
-
 MAX_FILTER_PRODUCTS = 1000
 """Products after which the iteration ends, converged or not."""
 

@@ -10,8 +10,6 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.errors import OptionError
 
-__all__ = ["bi_cross_validation", "parallel", "permuted_spectra"]
-
 
 def parallel(values: Array, permuted_values: Array, quantile: float = 0.95) -> int:
     """Return how many leading eigenvalues exceed the `quantile` of their permuted twins, up to the first failure.

@@ -8,8 +8,6 @@ import numpy as np
 
 from eigenlens.arrays import Array, Like, is_sparse, namespace
 
-__all__ = ["concatenate", "project_rows"]
-
 
 def project_rows(rows: Any, mean: Array, V: Array) -> Any:
     """Return the scores (X − 1 mᵀ) V (b, k) of rows X (b, d), a NumPy array, CSR matrix or tensor.

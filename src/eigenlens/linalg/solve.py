@@ -20,8 +20,6 @@ from eigenlens.linalg.randomized import randomized
 from eigenlens.linalg.spectrum import Requested, Spectrum, nonzero, orient
 from eigenlens.linalg.svd import svd
 
-__all__ = ["SOLVERS", "SpectralProblem", "choose_solver", "orthonormal_complement", "solve"]
-
 SpectralSolver = Callable[[CentredRows, Requested, float, np.random.Generator], Spectrum]
 
 SOLVERS: dict[str, SpectralSolver] = {

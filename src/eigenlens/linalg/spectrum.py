@@ -9,8 +9,6 @@ import numpy as np
 
 from eigenlens.arrays import Array
 
-__all__ = ["Outcome", "Requested", "Spectrum", "nonzero", "orient"]
-
 ZERO_SHARE = {False: 1e-14, True: 1e-30}
 """Eigenvalues below this share of the largest are zero: from a squared matrix, and (True) from its singular values."""
 

@@ -14,8 +14,6 @@ from eigenlens.arrays import Array
 from eigenlens.linalg.operators import CentredRows
 from eigenlens.linalg.spectrum import Outcome, Requested, Spectrum, orient
 
-__all__ = ["svd", "triangular_factor"]
-
 MAX_CHOLESKY_STEPS = 4
 """Rows that are not nearly orthonormal after so many corrections have deficient rank, and go to Householder's QR."""
 

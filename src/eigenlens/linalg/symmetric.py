@@ -11,8 +11,6 @@ from eigenlens.arrays import Array
 from eigenlens.linalg.spectrum import Requested
 from eigenlens.resources import one_thread
 
-__all__ = ["leading_eigenpairs"]
-
 MAX_DIVIDE_AND_CONQUER = 300
 """Up to this size all vectors by divide and conquer cost less than a reduction and the few that are needed."""
 

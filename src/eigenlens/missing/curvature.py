@@ -29,20 +29,6 @@ from eigenlens.missing.expectation import (
 from eigenlens.missing.units import NoiseStructure
 from eigenlens.native.incomplete_rows import latent_information, latent_turn
 
-__all__ = [
-    "Direction",
-    "DirectionalSums",
-    "Information",
-    "Preconditioner",
-    "directional_sums",
-    "expected_information",
-    "hessian_product",
-    "join_parameters",
-    "likelihood_gradient",
-    "partial_derivatives",
-    "split_parameters",
-]
-
 INFORMATION_RIDGE = 1e-4
 """A latent dimension that no column uses has no information; this share of the others' keeps blocks invertible."""
 

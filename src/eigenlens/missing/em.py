@@ -18,8 +18,6 @@ from eigenlens.missing.passes import IncompleteRowPasses
 from eigenlens.missing.units import NoiseStructure
 from eigenlens.optim.em import EMResult, ParameterMap, run_em
 
-__all__ = ["LikelihoodOptimiser", "m_step", "optimise_from_starts"]
-
 MAX_LOG_NOISE_EXTRAPOLATION = 3.0
 """An extrapolated noise variance is within a factor exp(±3) of that of the plain EM step."""
 

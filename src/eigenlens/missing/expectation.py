@@ -24,18 +24,6 @@ from eigenlens.linalg.packed import apply_packed, invert_packed, packed_diagonal
 from eigenlens.missing.low_noise import PatternRotations, rotate_patterns
 from eigenlens.native.incomplete_rows import Frame, latent_compiled, latent_expected
 
-__all__ = [
-    "REFINED_SIGNAL",
-    "ExpectedStatistics",
-    "IncompleteRows",
-    "PatternRows",
-    "Posterior",
-    "PosteriorMoments",
-    "expected_statistics",
-    "signal_to_noise",
-    "split_block",
-]
-
 PIECE_ENTRIES = 1 << 18
 """Entries of the packed arrays of a piece: few enough for the cache, many enough that loops in Python cost nothing."""
 

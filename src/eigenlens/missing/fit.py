@@ -22,8 +22,6 @@ from eigenlens.missing.result import step_label
 from eigenlens.missing.units import NOISE_STRUCTURES, NoiseStructure, Units, perturb_loadings
 from eigenlens.stats.moments import ColumnMoments
 
-__all__ = ["MissingFit", "fit_incomplete_rows", "more_start_count", "random_starts"]
-
 SCREENING_TOL = 1e-5
 """Each of several starts is first optimised until this log-likelihood per entry seems to remain to be gained."""
 

@@ -15,8 +15,6 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.densities.linear_gaussian import LinearGaussian
 
-__all__ = ["PatternRotations", "rotate_patterns"]
-
 
 @dataclass(frozen=True, eq=False)
 class PatternRotations:

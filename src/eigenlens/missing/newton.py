@@ -27,8 +27,6 @@ from eigenlens.missing.units import NoiseStructure, rotate_to_diagonal
 from eigenlens.optim.em import EMResult
 from eigenlens.optim.trust_region import NewtonStep, negative_curvature_step, newton_step
 
-__all__ = ["Iterate", "StoppingRule", "evaluate_model", "run_newton"]
-
 NEWTON_RESIDUAL_SHARE = 0.1
 """The residual at which the linear system of a Newton step is solved well enough, as a share of the gradient.
 

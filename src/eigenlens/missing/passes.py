@@ -13,8 +13,6 @@ from eigenlens.linalg.packed import packed_size
 from eigenlens.missing.expectation import IncompleteRows, Posterior, split_block
 from eigenlens.missing.units import Units
 
-__all__ = ["IncompleteRowPasses"]
-
 MAX_PREPARED_BYTES = 256 << 20
 """Prepared rows, and their posteriors under one model, are kept in memory if they take no more than this."""
 

@@ -18,20 +18,6 @@ from eigenlens.errors import DataError
 from eigenlens.linalg.spectrum import orient
 from eigenlens.stats.moments import ColumnMoments, Moments
 
-__all__ = [
-    "STOP_REASONS",
-    "LatentFit",
-    "constant_column_indices",
-    "fill_with_mean",
-    "free_parameters",
-    "missing_or_reraise",
-    "needs_complete_rows",
-    "observed_moments",
-    "principal_form",
-    "require_observed_columns",
-    "step_label",
-]
-
 STOP_REASONS: dict[str, str] = {
     "converged": "what is left to gain is below the tolerance",
     "max_iter": "there were as many steps as allowed",

@@ -16,8 +16,6 @@ from eigenlens.arrays import Array
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.stats.moments import ColumnMoments
 
-__all__ = ["NOISE_STRUCTURES", "NoiseStructure", "Units", "perturb_loadings", "rotate_to_diagonal"]
-
 SMALL_NOISE_SHARE = 0.1
 """A noise variance below this share of its column's variance may be on its way to 0."""
 

@@ -26,8 +26,6 @@ from eigenlens.mixture.summarise_rows import summarise_rows
 from eigenlens.native.mixture_incomplete import LOG_2PI
 from eigenlens.stats.moments import ColumnMoments, Moments
 
-__all__ = ["TruncatedMoments", "bin_centres", "fit_binned_mixture", "truncated_moments"]
-
 QUADRATURE_NODES, QUADRATURE_WEIGHTS = np.polynomial.legendre.leggauss(12)
 """Nodes and weights of Gauss–Legendre quadrature over −1 to 1, exact to rounding over narrow bins."""
 

@@ -18,8 +18,6 @@ from eigenlens.mixture.problem import Problem
 from eigenlens.mixture.state import MixtureState
 from eigenlens.optim.em import EMResult, StepBudget, StepRequest, StepResult, em_iterations, run_together
 
-__all__ = ["LostComponent", "MixtureEMResult", "drop_component", "rank_result", "run_from_start", "run_from_starts"]
-
 CONFIRMATION_TOL = 0.1
 """The iteration that confirms the end of another goes on to this part of the tolerance."""
 

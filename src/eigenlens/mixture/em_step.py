@@ -18,8 +18,6 @@ from eigenlens.mixture.state import MixtureState, StackedStates
 from eigenlens.mixture.structures.parameters import PARAMETERS
 from eigenlens.optim.em import StepRequest, StepResult, extrapolate
 
-__all__ = ["ComponentLost", "answer_requests", "clamped_components", "em_steps", "estimate_mixture"]
-
 MIN_ROWS_PER_COMPONENT = 1e-6
 """A component with less than this share of one row is lost: its moments are nothing but rounding."""
 

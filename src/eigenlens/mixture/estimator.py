@@ -34,8 +34,6 @@ from eigenlens.mixture.options import (
 )
 from eigenlens.mixture.structures.base import CovarianceStructure
 
-__all__ = ["GaussianMixture"]
-
 
 class GaussianMixture(IterativeFit[MixtureFit], DensityMixin, BaseEstimator):  # type: ignore[misc]
     """A density of several Gaussians, p(x) = Σ_k pi_k N(x | mu_k, C_k), by maximum likelihood; also soft clustering.

@@ -19,8 +19,6 @@ from eigenlens.mixture.structures import make_structure
 from eigenlens.mixture.structures.base import CovarianceStructure
 from eigenlens.mixture.summarise_rows import summarise_rows
 
-__all__ = ["MixtureFit", "MixtureOptions", "best_fit", "fit_mixture", "mixture_parameters"]
-
 
 @dataclass(frozen=True, eq=False)
 class MixtureOptions:

@@ -21,8 +21,6 @@ from eigenlens.densities.mixture_terms import DiagonalTerms, EStep, FullTerms, T
 from eigenlens.native.mixture_incomplete import LOG_2PI, gaps_passes
 from eigenlens.stats.moments import ColumnMoments, Moments
 
-__all__ = ["observed_e_step", "responsibilities_and_loglik"]
-
 PATTERN_PIECE_ENTRIES = 1 << 20
 """Entries of the rows whose patterns are compared at a time: 8 MB, which bounds the memory of a large block."""
 

@@ -28,8 +28,6 @@ from eigenlens.mixture.problem import Overall, Problem, make_problem
 from eigenlens.mixture.summarise_rows import count_observed_rows
 from eigenlens.stats.moments import ColumnMoments, Moments
 
-__all__ = ["OnlineFit", "fit_first_chunk", "fit_next_chunk", "resume_fit"]
-
 
 @dataclass(frozen=True, eq=False)
 class OnlineFit:

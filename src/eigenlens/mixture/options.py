@@ -20,8 +20,6 @@ from eigenlens.mixture.starts import CENTRE_RULES, StartRule, from_centres, from
 from eigenlens.mixture.structures import COVARIANCE_STRUCTURES, has_factors, make_structure
 from eigenlens.mixture.structures.base import CovarianceStructure
 
-__all__ = ["check_bins", "check_mixture_options", "check_total_weight", "resolve_columns", "warn_mixture_fit"]
-
 
 def check_mixture_options(estimator: Any, source: Source, *, starts: bool = True) -> tuple[int, MixtureOptions]:
     """Check the parameters of a `GaussianMixture`; return K and the options of `fit_mixture`.

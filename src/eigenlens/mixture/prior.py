@@ -18,8 +18,6 @@ from eigenlens.arrays import Array
 from eigenlens.densities.mixture_terms import Terms
 from eigenlens.stats.moments import ColumnMoments, Moments
 
-__all__ = ["PRIORS", "ConjugatePrior", "NoPrior", "Prior"]
-
 MEAN_ROWS = 0.01
 """The number of rows that the overall mean counts as, beside those of a component (Fraley and Raftery 2007)."""
 

@@ -17,17 +17,6 @@ from eigenlens.mixture.prior import PRIORS, Prior
 from eigenlens.mixture.structures.base import CovarianceStructure
 from eigenlens.mixture.structures.parameters import floor_variances
 
-__all__ = [
-    "MakeEStep",
-    "Overall",
-    "Problem",
-    "complete_e_step",
-    "covariance_floor",
-    "ensure_variance",
-    "make_problem",
-    "rows_unchanged",
-]
-
 MIN_OVERALL_VARIANCE, MIN_COMPONENT_VARIANCE = 1e-8, 1e-10
 """The smallest variance in any direction, of all rows and of a component, in units of the columns' variances.
 

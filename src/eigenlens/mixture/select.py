@@ -22,8 +22,6 @@ from eigenlens.mixture.estimator import GaussianMixture
 from eigenlens.mixture.options import check_mixture_options
 from eigenlens.mixture.structures import COVARIANCE_STRUCTURES
 
-__all__ = ["SELECTION_CRITERIA", "MixtureSelection", "select_mixture"]
-
 SELECTION_CRITERIA: dict[str, float] = {"bic": 1.0, "aic": 1.0, "icl": 1.0, "held_out": -1.0}
 """Criteria by name, with the sign that makes the smallest the best."""
 

@@ -25,18 +25,6 @@ from eigenlens.mixture.prior import PRIORS
 from eigenlens.mixture.problem import Problem, rows_unchanged
 from eigenlens.resources import thread_count
 
-__all__ = [
-    "CENTRE_RULES",
-    "CentreRule",
-    "Start",
-    "StartRule",
-    "from_centres",
-    "from_mixture",
-    "from_responsibilities",
-    "k_means_centres",
-    "k_means_plus_plus",
-]
-
 SAMPLE_ROWS_PER_COMPONENT, MIN_SAMPLE_ROWS, MAX_SAMPLE_ENTRIES = 500, 10_000, 1 << 24
 """Guesses are made on so many rows per component, at least on the second number, and on fewer where rows are long."""
 

@@ -12,8 +12,6 @@ from eigenlens.arrays import Array
 from eigenlens.densities.mixture import Mixture
 from eigenlens.mixture.structures.base import CovarianceArrays, CovarianceStructure
 
-__all__ = ["MixtureState", "StackedStates"]
-
 
 @dataclass(eq=False, slots=True)
 class MixtureState:

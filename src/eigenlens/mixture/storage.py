@@ -15,8 +15,6 @@ from eigenlens.mixture.structures import make_structure, structure_name
 from eigenlens.model_file import Layout, pack, unpack
 from eigenlens.stats.moments import ColumnMoments, Moments
 
-__all__ = ["restore", "save"]
-
 UNCHANGED_NAMES = ("loglik", "n_iter", "converged", "interrupted", "weight", "rows", "parameters", "empty")
 """Fields of a fit that are stored under their own names."""
 

@@ -23,8 +23,6 @@ from eigenlens.mixture.structures.base import CovarianceStructure
 from eigenlens.mixture.structures.full import FullStructure
 from eigenlens.stats.moments import ColumnMoments
 
-__all__ = ["count_observed_rows", "summarise_rows"]
-
 SINGLE_GAUSSIAN_TOL, SINGLE_GAUSSIAN_STEPS = 1e-6, 30
 """The single Gaussian for incomplete rows is fitted to this much per row, or by so many steps: starts need no more."""
 

@@ -21,25 +21,6 @@ from eigenlens.pca.fit import fit_pca
 from eigenlens.tables.names import feature_names
 from eigenlens.tables.rows import count_outside, first_rows, visible_range
 
-__all__ = [
-    "CurveTable",
-    "Ellipse",
-    "EllipseTable",
-    "LineTable",
-    "Plane",
-    "ShareTable",
-    "curves",
-    "ellipse",
-    "ellipses",
-    "frozen_mixture",
-    "line",
-    "pair_plane",
-    "principal_plane",
-    "shares",
-    "uncertainty",
-    "weighted_bins",
-]
-
 ELLIPSE_POINTS, LINE_POINTS, MOST_BINS = 181, 400, 200
 """Points around an ellipse and along a line, which look smooth at any size, and the most bins of a histogram."""
 

@@ -15,23 +15,6 @@ from eigenlens.native import runtime
 from eigenlens.native.runtime import aligned, readable
 from eigenlens.resources import thread_count
 
-__all__ = [
-    "Lines",
-    "add_gathered",
-    "add_gathered_numpy",
-    "add_normal",
-    "add_normal_numpy",
-    "class_counts",
-    "class_counts_numpy",
-    "class_sums",
-    "class_sums_numpy",
-    "code_ranges",
-    "code_ranges_numpy",
-    "padded",
-    "winners",
-    "winners_numpy",
-]
-
 kernels = runtime.kernels if hasattr(runtime.kernels, "naive_winners") else None
 """The compiled module; None also where it was built before these kernels were."""
 

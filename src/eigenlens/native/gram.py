@@ -13,18 +13,6 @@ from eigenlens.native.moments import symmetric
 from eigenlens.native.runtime import aligned, kernels, readable
 from eigenlens.resources import thread_count
 
-__all__ = [
-    "DEEPEST",
-    "Points",
-    "Upper",
-    "gaussian_gram",
-    "gaussian_gram_numpy",
-    "gaussian_values",
-    "gaussian_values_numpy",
-    "symmetric_product",
-    "symmetric_product_numpy",
-]
-
 DEEPEST = 1024
 """Up to this many columns the fused tile is used; beyond, products are nearly all of the work, and BLAS does them."""
 

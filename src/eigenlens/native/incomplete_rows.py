@@ -19,22 +19,6 @@ from eigenlens.arrays import Array
 from eigenlens.native.runtime import kernels, readable
 from eigenlens.resources import thread_count
 
-__all__ = [
-    "Frame",
-    "LatentInformation",
-    "LatentSums",
-    "LatentTurn",
-    "latent_compiled",
-    "latent_expected",
-    "latent_expected_numpy",
-    "latent_information",
-    "latent_information_numpy",
-    "latent_rows",
-    "latent_rows_numpy",
-    "latent_turn",
-    "latent_turn_numpy",
-]
-
 WIDEST = 16
 """The most latent dimensions that the kernels take."""
 

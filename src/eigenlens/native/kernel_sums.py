@@ -18,25 +18,6 @@ from eigenlens.arrays import Array
 from eigenlens.native.runtime import kernels
 from eigenlens.resources import thread_count
 
-__all__ = [
-    "FORMS",
-    "Cloud",
-    "cloud_sums",
-    "cloud_sums_numpy",
-    "gaussian_integrals",
-    "gaussian_integrals_numpy",
-    "gaussian_sums",
-    "gaussian_sums_numpy",
-    "laplace_sums",
-    "laplace_sums_numpy",
-    "sorted_with_order",
-    "wave_sums",
-    "wave_sums_numpy",
-    "window_blocks",
-    "window_sums",
-    "window_sums_numpy",
-]
-
 PAIRS = 1 << 18
 """Of queries and points that a NumPy twin holds at a time."""
 

@@ -11,23 +11,6 @@ from eigenlens.arrays import Array
 from eigenlens.native.runtime import kernels, readable
 from eigenlens.resources import thread_count
 
-__all__ = [
-    "DiagonalPass",
-    "FullPass",
-    "diagonal_log_joint",
-    "diagonal_log_joint_numpy",
-    "diagonal_pass",
-    "diagonal_pass_numpy",
-    "diagonal_passes",
-    "diagonal_passes_numpy",
-    "full_log_joint",
-    "full_log_joint_numpy",
-    "full_pass",
-    "full_pass_numpy",
-    "full_passes",
-    "full_passes_numpy",
-]
-
 FARTHEST = 1e300
 """Half a squared distance counts as this much at most: a row beyond the range of numbers still has a likelihood."""
 

@@ -17,15 +17,6 @@ from eigenlens.native.mixture import Passes
 from eigenlens.native.runtime import kernels, readable
 from eigenlens.resources import one_thread, thread_count
 
-__all__ = [
-    "gaps_filled",
-    "gaps_filled_numpy",
-    "gaps_log_joint",
-    "gaps_log_joint_numpy",
-    "gaps_passes",
-    "gaps_passes_numpy",
-]
-
 WIDEST = 256
 """The most columns that the kernels take."""
 

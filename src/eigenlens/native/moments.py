@@ -9,8 +9,6 @@ from eigenlens.arrays import Array
 from eigenlens.native.runtime import kernels, readable
 from eigenlens.resources import thread_count
 
-__all__ = ["NARROW", "moments_about", "moments_about_numpy", "symmetric"]
-
 NARROW = {np.dtype(np.float64): 640, np.dtype(np.float32): 160}
 """Up to this many columns rows count as narrow (benchmarks/kernels.py): threads share out the rows, not the columns.
 

@@ -10,8 +10,6 @@ import numpy as np
 
 from eigenlens.arrays import Array
 
-__all__ = ["active", "aligned", "kernels", "readable"]
-
 
 def _load() -> Any:
     """The compiled module, or None: built without a compiler, or not wanted."""

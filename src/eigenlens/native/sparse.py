@@ -10,8 +10,6 @@ from eigenlens.arrays import Array
 from eigenlens.native.runtime import aligned, kernels
 from eigenlens.resources import thread_count
 
-__all__ = ["normal_product", "normal_product_numpy"]
-
 GROUP = 8
 
 

@@ -20,20 +20,6 @@ import numpy as np
 
 from eigenlens.arrays import Array
 
-__all__ = [
-    "EMResult",
-    "ParameterMap",
-    "StepBudget",
-    "StepHistory",
-    "StepRequest",
-    "StepResult",
-    "em_iterations",
-    "extrapolate",
-    "remaining_gain",
-    "run_em",
-    "run_together",
-]
-
 EXTRAPOLATION_STEPS = 6
 """Differences of previous steps that the extrapolation combines: more cost memory and hardly shorten the iteration."""
 

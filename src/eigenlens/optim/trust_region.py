@@ -19,8 +19,6 @@ from scipy.linalg import eigvalsh_tridiagonal
 
 from eigenlens.arrays import Array
 
-__all__ = ["NewtonStep", "negative_curvature_step", "newton_step"]
-
 MAX_HESSIAN_PRODUCTS = 250
 """The largest number of products with the Hessian per step: each is a pass over the rows."""
 

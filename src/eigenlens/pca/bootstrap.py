@@ -11,8 +11,6 @@ from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.pca.model import PrincipalComponents
 
-__all__ = ["Bootstrap", "bootstrap_components", "procrustes_rotation"]
-
 
 @dataclass(frozen=True, eq=False)
 class Bootstrap:

@@ -30,8 +30,6 @@ from eigenlens.pca.options import MISSING_VALUE_METHODS, check_pca_options, rows
 from eigenlens.pca.supplementary import project_columns
 from eigenlens.stats.moments import Moments
 
-__all__ = ["PCA"]
-
 MAX_REMEMBERED_BYTES = 64 << 20
 """Fitted rows up to this size are remembered, for `supplementary` and `partial_fit`."""
 

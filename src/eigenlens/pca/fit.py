@@ -17,8 +17,6 @@ from eigenlens.linalg.spectrum import Requested, Spectrum
 from eigenlens.pca.model import PrincipalComponents
 from eigenlens.stats.moments import Moments
 
-__all__ = ["PCAFit", "fit_pca", "principal_components", "requested_components", "weighted_row_count"]
-
 
 @dataclass(frozen=True)
 class PCAFit:

@@ -11,19 +11,6 @@ from eigenlens.arrays import Array
 from eigenlens.errors import DataError
 from eigenlens.pca.model import PrincipalComponents
 
-__all__ = [
-    "RowDistances",
-    "Supplementary",
-    "SupplementaryCategories",
-    "contributions_by_column",
-    "contributions_by_row",
-    "correlations_with_components",
-    "row_cos2",
-    "row_distances",
-    "supplementary_categories",
-    "supplementary_correlations",
-]
-
 
 def correlations_with_components(model: PrincipalComponents) -> Array:
     """Return the correlation (d, k) of each column with each component, V √λ / sd; 0 for a constant column."""

@@ -24,8 +24,6 @@ from eigenlens.pca.fit import PCAFit, fit_pca, principal_components, requested_c
 from eigenlens.pca.model import PrincipalComponents
 from eigenlens.stats.moments import ColumnMoments
 
-__all__ = ["fit_pca_missing"]
-
 
 def fit_pca_missing(
     source: Source,

@@ -13,8 +13,6 @@ from eigenlens.densities.gaussian import Gaussian
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.errors import OptionError
 
-__all__ = ["PrincipalComponents"]
-
 
 @dataclass(frozen=True, eq=False)
 class PrincipalComponents:

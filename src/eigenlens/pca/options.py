@@ -17,8 +17,6 @@ from eigenlens.missing.result import STOP_REASONS
 from eigenlens.pca.fit import PCAFit, fit_pca, weighted_row_count
 from eigenlens.pca.missing import fit_pca_missing
 
-__all__ = ["MISSING_VALUE_METHODS", "check_pca_options", "rows_with_entries", "warn_about_pca"]
-
 MISSING_VALUE_METHODS = {"raise": fit_pca, "em": fit_pca_missing}
 """Treatments of NaN by name: raise an error, or fit the observed entries by maximum likelihood."""
 

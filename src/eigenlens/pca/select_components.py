@@ -20,8 +20,6 @@ from eigenlens.linalg.operators import CentredRows
 from eigenlens.pca.fit import fit_pca
 from eigenlens.tables.text_table import align
 
-__all__ = ["ComponentTable", "Suggestion", "select_components"]
-
 NOTES = {
     "mle": "largest evidence (Minka 2000)",
     "parallel": "above the 95% point of permuted columns (Horn 1965)",

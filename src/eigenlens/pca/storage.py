@@ -11,8 +11,6 @@ from eigenlens.model_file import Layout, pack, unpack
 from eigenlens.pca.model import PrincipalComponents
 from eigenlens.stats.moments import Moments
 
-__all__ = ["restore", "save"]
-
 PCA_LAYOUT = Layout(
     PrincipalComponents,
     arrays=["mean", "scale", "components", "variances", "column_variances"],

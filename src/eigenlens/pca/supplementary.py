@@ -13,8 +13,6 @@ from eigenlens.estimator.rows import dense_blocks
 from eigenlens.pca.interpret import Supplementary, supplementary_categories, supplementary_correlations
 from eigenlens.pca.model import PrincipalComponents
 
-__all__ = ["project_columns"]
-
 
 def project_columns(columns: Any, Z: Array, source: Source, model: PrincipalComponents) -> Supplementary:
     """Return supplementary columns, numeric and categorical, on the scores Z (n, k); rows of weight 0 are left out."""

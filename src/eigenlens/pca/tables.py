@@ -20,18 +20,6 @@ from eigenlens.tables.names import feature_names, row_labels
 from eigenlens.tables.rows import first_rows
 from eigenlens.tables.values import BiplotTable, ReconstructionTable, ScoreTable, ValueTable, VarianceTable
 
-__all__ = [
-    "BIPLOT_SCALINGS",
-    "biplot",
-    "column_contributions",
-    "correlations",
-    "loadings",
-    "reconstruction",
-    "row_contributions",
-    "scores",
-    "variance",
-]
-
 BIPLOT_SCALINGS = (0.0, 0.5, 1.0)
 """Scalings of a biplot: 0 preserves the columns' covariances, 1 the rows' distances, 0.5 is a compromise."""
 

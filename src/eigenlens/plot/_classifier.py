@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from eigenlens.bayes.tables import CalibrationTable, ConfusionTable
 
-__all__ = ["calibration", "confusion"]
 
 MAX_CLASS_LETTERS = 28
 """Characters of the name of a class, or of a model."""

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from eigenlens.comparison.compare import Comparison
 
-__all__ = ["comparison"]
-
 
 def comparison(table: Comparison, *, level: float = 0.95, ax: Axes | None = None) -> Axes:
     """Draw each estimator's mean held-out log density less that of the best, with its paired interval.

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from eigenlens.bayes.tables import DecisionTable
 
-__all__ = ["decision"]
 
 MIN_OPACITY, MAX_OPACITY = 0.06, 0.38
 """The opacity of a region where the classes are equally likely, and where its class is certain."""

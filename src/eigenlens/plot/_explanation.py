@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from eigenlens.bayes.tables import ExplanationTable
 
-__all__ = ["explanation"]
 
 MAX_FEATURE_LETTERS, MAX_ENTRY_LETTERS, MAX_OPPONENT_LETTERS = 26, 16, 18
 """Characters of the name of a feature, of its value, and of a class."""

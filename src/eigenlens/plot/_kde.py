@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from eigenlens.kde.tables import BandwidthTable, DensityTable, MassTable
 
-__all__ = ["bandwidth_curve", "density", "density_contours"]
 
 MAX_RUG_STROKES = 5_000
 """Of more rows, this many at even ranks stand for all in a rug."""

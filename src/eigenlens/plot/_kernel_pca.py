@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from eigenlens.kernel_pca.tables import ContourTable, DenoisingTable
 
-__all__ = ["component_contours", "denoising", "embedding"]
 
 MAX_CONTOUR_LEVELS = 14
 """The largest number of bands; more of them hide the rows."""

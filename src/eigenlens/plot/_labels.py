@@ -13,7 +13,6 @@ from eigenlens.plot import _style
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["LabelPlacer", "arrange_labels"]
 
 DIRECTIONS = 24
 LABEL_DISTANCES = (4.0, 8.0, 14.0, 22.0, 32.0, 44.0)

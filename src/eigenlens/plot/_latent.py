@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from eigenlens.latent.tables import ImputedTable, NoiseTable, PathTable, RotationTable
 
-__all__ = ["imputed", "likelihood_path", "noise", "rotation"]
 
 MAX_IMPUTED_ROWS = 160
 """Rows of a plot of imputations; more points than these overlap."""

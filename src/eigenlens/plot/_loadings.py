@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from eigenlens.tables.values import ValueTable
 
-__all__ = ["contributions", "loadings"]
 
 MAX_HEAT_MAP_ROWS = 60
 """A heat map with more columns of the data than this cannot be read; lines are drawn instead."""

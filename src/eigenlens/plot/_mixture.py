@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from eigenlens.mixture.select import MixtureSelection
     from eigenlens.mixture.tables import CurveTable, EllipseTable, LineTable, ShareTable
 
-__all__ = ["mixture", "mixture_density", "mixture_selection", "responsibilities"]
 
 MAX_STRIPS = 2000
 """More rows than this are shown by the means of neighbours."""

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from eigenlens.pca.interpret import Supplementary
     from eigenlens.tables.values import BiplotTable, ScoreTable
 
-__all__ = ["biplot", "correlation_circle", "scores"]
 
 MAX_ARROWS = 30
 

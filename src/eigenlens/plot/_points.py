@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.legend import Legend
 
-__all__ = ["check_color", "draw_points"]
 
 MAX_VECTOR_POINTS = 5_000
 """From this many points on they are drawn as pixels, in vector formats too."""

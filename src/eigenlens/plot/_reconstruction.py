@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from eigenlens.tables.values import ReconstructionTable
 
-__all__ = ["reconstruction"]
-
 
 def reconstruction(
     model: Any,

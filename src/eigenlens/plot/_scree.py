@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from eigenlens.pca.bootstrap import Bootstrap
     from eigenlens.tables.values import VarianceTable
 
-__all__ = ["scree"]
-
 
 def scree(
     model: Any,

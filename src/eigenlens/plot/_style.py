@@ -15,32 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.legend import Legend
     from matplotlib.text import Text
 
-__all__ = [
-    "BLUE",
-    "GREEN",
-    "MARKERS",
-    "PALETTE",
-    "VERMILLION",
-    "as_plain_text",
-    "category_color",
-    "component_label",
-    "diverging_colors",
-    "draw_legend",
-    "grid_color",
-    "is_dark",
-    "muted_color",
-    "name_axes",
-    "name_ticks",
-    "new_axes",
-    "page_color",
-    "shorten",
-    "shorten_names",
-    "small_size",
-    "style_axes",
-    "text_color",
-    "text_color_on",
-    "write_note",
-]
 
 BLUE, VERMILLION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
 PURPLE, SKY, BLACK, SILVER = "#CC79A7", "#56B4E9", "#000000", "#999999"

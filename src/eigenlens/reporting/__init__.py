@@ -26,8 +26,6 @@ from eigenlens.reporting.pages.overview import overview
 from eigenlens.reporting.rows import ShownRows, make_shown_rows, max_rows, values_per_row
 from eigenlens.tables.rows import sample_rows
 
-__all__ = ["report"]
-
 MAX_WARNINGS = 20
 """The overview repeats at most so many warnings."""
 

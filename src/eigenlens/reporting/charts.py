@@ -11,22 +11,6 @@ from eigenlens.arrays import Array
 from eigenlens.reporting.packing import EncodedNames, RowNumbers, pixels
 from eigenlens.reporting.page import pack_numbers
 
-__all__ = [
-    "Chart",
-    "cells",
-    "column",
-    "facts",
-    "frames",
-    "heat",
-    "images",
-    "layer",
-    "likelihood_path_chart",
-    "marks",
-    "note_rows_outside",
-    "points",
-    "table_chart",
-]
-
 Chart = dict[str, Any]
 """One chart: JSON values under the names of report.ts."""
 

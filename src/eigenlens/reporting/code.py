@@ -12,8 +12,6 @@ from sklearn.base import BaseEstimator
 from eigenlens.arrays import Array
 from eigenlens.mixture.select import MixtureSelection
 
-__all__ = ["estimator_call", "literal", "script"]
-
 RESERVED_NAMES = {"eigenlens", "np", "nan", "inf", "X", "y", "ids", "columns", "sample_weight"}
 MAX_LITERAL_LENGTH = 20_000
 

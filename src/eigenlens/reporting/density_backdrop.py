@@ -10,8 +10,6 @@ from eigenlens.reporting.page import pack_numbers
 from eigenlens.reporting.rows import BACKDROP_CELLS, ShownRows
 from eigenlens.tables.rows import PlaneCounts, plane_counts
 
-__all__ = ["density_backdrops"]
-
 
 def density_backdrops(
     rows: ShownRows, Z: Array, pairs: list[tuple[int, int]], project: Callable[[Array], Array]

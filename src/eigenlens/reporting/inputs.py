@@ -21,8 +21,6 @@ from eigenlens.data.column_kinds import frame_field
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError, OptionError
 
-__all__ = ["check_models", "destination", "format_dates", "report_table"]
-
 WANTED = "give the rows to show, a frame or an array (n, d)"
 
 

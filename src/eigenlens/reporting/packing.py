@@ -14,19 +14,6 @@ from eigenlens.data.categories import encode
 from eigenlens.errors import CategoryError, OptionError
 from eigenlens.reporting.page import MAX_16_BIT, pack_numbers
 
-__all__ = [
-    "MAX_FILE_BYTES",
-    "EncodedNames",
-    "RowNumbers",
-    "RowPositions",
-    "RowTexts",
-    "encode_names",
-    "fit_page",
-    "pixels",
-    "share_repeats",
-    "shorten",
-]
-
 MAX_FILE_BYTES = 9_500_000
 """The largest size of a file in bytes: browsers and mail programs take 10 MB."""
 

@@ -7,8 +7,6 @@ from typing import Any, NamedTuple
 
 from eigenlens.reporting.charts import Chart
 
-__all__ = ["PageContent"]
-
 
 class PageContent(NamedTuple):
     """Charts, and columns (m,) of the rows shown by name, to colour by."""

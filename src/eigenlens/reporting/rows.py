@@ -22,8 +22,6 @@ from eigenlens.reporting.inputs import format_dates
 from eigenlens.reporting.packing import EncodedNames, RowNumbers, RowPositions, RowTexts, encode_names, shorten
 from eigenlens.tables.rows import RowSample, numeric_blocks
 
-__all__ = ["MAX_ENTRIES", "MAX_POINTS", "ShownRows", "make_shown_rows", "max_rows", "values_per_row"]
-
 MAX_POINTS = 200_000
 """At most so many rows are points; of more, a random sample is, in front of the density of all."""
 

@@ -16,8 +16,6 @@ from scipy import sparse
 from eigenlens.arrays import Array, namespace, to_numpy
 from eigenlens.native import moments_about
 
-__all__ = ["add_outer", "mean_and_scatter", "mean_and_squares", "move_to_mean"]
-
 MAX_SHIFT_ERROR = {np.dtype(np.float64): 1e4, np.dtype(np.float32): 1.0}
 """A squared distance of the shift from the mean above this many variances costs too many digits.
 

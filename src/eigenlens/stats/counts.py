@@ -15,8 +15,6 @@ from eigenlens.data.source import Block
 from eigenlens.errors import DataError
 from eigenlens.stats.moments import rows_and_weight
 
-__all__ = ["CountTotals", "Counts", "log_factorials"]
-
 
 @dataclass(frozen=True, eq=False)
 class Counts:

@@ -20,8 +20,6 @@ from eigenlens.data.source import Block, S
 from eigenlens.native.class_sums import class_sums
 from eigenlens.stats.block_moments import add_outer, mean_and_scatter, mean_and_squares, move_to_mean
 
-__all__ = ["ColumnMoments", "Moments", "merge_means", "rows_and_weight"]
-
 GROUPED_ENTRIES = 1 << 20
 """Entries of rows that are shared out over groups at a time; the deviations from each mean are as large."""
 

@@ -7,8 +7,6 @@ from typing import Any
 
 from eigenlens.errors import DataError, OptionError
 
-__all__ = ["feature_names", "row_labels"]
-
 
 def feature_names(model: Any, d: int, names: Iterable[str] | None = None) -> tuple[str, ...]:
     """Return the names of the d columns: those given, those of the fit, or x0, x1, … as scikit-learn has it."""

@@ -15,18 +15,6 @@ from eigenlens.data.source import Source
 from eigenlens.data.table import MixedRows, codes_of, numbers_of
 from eigenlens.errors import DataError
 
-__all__ = [
-    "PlaneCounts",
-    "RowSample",
-    "count_outside",
-    "first_rows",
-    "numeric_blocks",
-    "plane_counts",
-    "sample_rows",
-    "shortest_interval",
-    "visible_range",
-]
-
 MAX_DENSE_ENTRIES = 2_000_000
 """Entries that are made dense at a time: 16 MB."""
 

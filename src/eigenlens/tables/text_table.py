@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-__all__ = ["align", "format_columns", "titled_table"]
-
 MAX_PRINTED_ROWS = 24
 """The largest number of rows that a printed table has: about a screenful."""
 

@@ -10,8 +10,6 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.tables.text_table import format_columns
 
-__all__ = ["BiplotTable", "ReconstructionTable", "ScoreTable", "ValueTable", "VarianceTable"]
-
 
 @dataclass(frozen=True, eq=False)
 class VarianceTable:

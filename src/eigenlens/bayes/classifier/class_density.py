@@ -20,12 +20,6 @@ from eigenlens.data.coerce import as_source, explain_nonfinite
 from eigenlens.errors import DataError, EigenlensError, MissingExtra, OptionError
 from eigenlens.estimator.rows import dense_blocks, join_limited, validate_rows
 
-__all__ = [
-    "finite_blocks", "is_eigenlens_estimator", "log_densities", "log_density", "merge_class_warnings",
-    "require_no_infinity", "run_for_class", "sample_density",
-]  # fmt: skip
-
-
 # ---- messages that name the class -----------------------------------------------------------------------------
 
 

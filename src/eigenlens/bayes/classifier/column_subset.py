@@ -16,8 +16,6 @@ from eigenlens.densities.base import as_rows
 from eigenlens.densities.covariance import Diagonal
 from eigenlens.densities.gaussian import Gaussian
 
-__all__ = ["ChosenColumns", "InColumns"]
-
 
 @dataclass(frozen=True, eq=False)
 class InColumns:

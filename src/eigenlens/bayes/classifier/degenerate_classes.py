@@ -34,11 +34,6 @@ from eigenlens.estimator.rows import join_limited
 from eigenlens.latent.families import FactorFamily, PPCAFamily
 from eigenlens.stats.moments import ColumnMoments, Moments
 
-__all__ = [
-    "Fallbacks", "fit_fallback_estimators", "fit_fallback_members", "has_spread", "no_spread_error",
-    "warn_about_fallbacks",
-]  # fmt: skip
-
 Failed = Mapping[int, DataError | OptionError]
 
 

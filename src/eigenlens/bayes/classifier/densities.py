@@ -19,11 +19,6 @@ from eigenlens.data.coerce import explain_nonfinite
 from eigenlens.data.source import Block, Source, accumulate
 from eigenlens.errors import DataError, OptionError
 
-__all__ = [
-    "FamilyDensities", "FittedDensities", "accepts_missing", "check_density", "fit_densities", "is_family",
-    "supports_partial_fit", "update_densities",
-]  # fmt: skip
-
 
 def is_family(density: Any) -> bool:
     """Return whether it is a family, which makes densities of statistics that merge."""

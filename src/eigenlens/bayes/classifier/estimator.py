@@ -31,8 +31,6 @@ from eigenlens.data.source import Source
 from eigenlens.errors import OptionError
 from eigenlens.estimator.rows import count_rows, validate_rows
 
-__all__ = ["BayesClassifier"]
-
 
 def _has_partial_fit(estimator: Any) -> bool:
     if not supports_partial_fit(estimator.density):

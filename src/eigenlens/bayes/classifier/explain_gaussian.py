@@ -24,8 +24,6 @@ from eigenlens.latent.families import FactorFamily, PPCAFamily
 from eigenlens.latent.ppca.estimator import ProbabilisticPCA
 from eigenlens.mixture.estimator import GaussianMixture
 
-__all__ = ["explain_gaussian_classes", "gaussian_shares", "is_gaussian"]
-
 LOG_TAU = float(np.log(2.0 * np.pi))
 
 

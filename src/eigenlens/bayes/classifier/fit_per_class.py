@@ -24,8 +24,6 @@ from eigenlens.kde.estimator import KernelDensity
 from eigenlens.mixture.estimator import GaussianMixture
 from eigenlens.stats.moments import ColumnMoments
 
-__all__ = ["clone_per_class", "fit_to_class", "read_class_variances", "require_density", "try_fit"]
-
 ONE_VARIANCE_STRUCTURES = ("spherical", "ppca")
 """Covariance structures with one variance for all columns, which a constant column has too."""
 

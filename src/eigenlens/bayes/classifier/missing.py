@@ -23,8 +23,6 @@ from eigenlens.estimator.rows import dense_blocks
 from eigenlens.latent.families import FactorFamily, PPCAFamily
 from eigenlens.stats.moments import Moments
 
-__all__ = ["complete_statistics", "drop_incomplete_rows", "fits_incomplete_rows"]
-
 
 def fits_incomplete_rows(family: Any) -> bool:
     """Return whether EM fits members of the family to incomplete rows: they are Gaussians of full moments."""

@@ -27,8 +27,6 @@ from eigenlens.latent.families import FactorFamily, PPCAFamily
 from eigenlens.latent.storage import LINEAR_GAUSSIAN_LAYOUT
 from eigenlens.model_file import Layout, arrays_under, pack, unpack
 
-__all__ = ["STORED_DENSITIES", "STORED_FAMILIES", "StoredDensity", "restore", "save"]
-
 STORED_FAMILIES: dict[str, Any] = {family.__name__: family for family in (GaussianFamily, PPCAFamily, FactorFamily)}
 """Families that can be saved, by name."""
 

@@ -19,11 +19,6 @@ from eigenlens.densities.covariance_axes import MIN_AXIS_SHARE, Axes
 from eigenlens.errors import DataError
 from eigenlens.stats.moments import Moments
 
-__all__ = [
-    "VARIANCE_FLOOR", "ClassCovariances", "Shrinkage", "choose_summary", "class_covariances", "covariance_within",
-    "has_density", "is_constant", "pooled_covariance", "require_variance_range", "variances_between",
-]  # fmt: skip
-
 CONSTANT_TOLERANCE = 8.0 * float(np.finfo(np.float64).eps)
 """A column whose standard deviation is at most this share of its mean is constant: so much may be rounding."""
 

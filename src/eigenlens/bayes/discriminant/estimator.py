@@ -35,8 +35,6 @@ from eigenlens.estimator.progress import progress_callback
 from eigenlens.estimator.rows import count_rows, validate_rows
 from eigenlens.linalg.spectrum import Outcome
 
-__all__ = ["GaussianClasses", "count_infinite"]
-
 
 class GaussianClasses(ClassCounts, BayesRule, BaseEstimator):  # type: ignore[misc]
     """Gaussian classes, the base of `LinearDiscriminant` and `QuadraticDiscriminant`.

@@ -27,12 +27,6 @@ from eigenlens.densities.gaussian import Gaussian
 from eigenlens.densities.mixture import Mixture
 from eigenlens.linalg.spectrum import orient
 
-__all__ = [
-    "FisherRule", "centred_product", "choose_covariance_route", "fit_class_covariances", "fit_covariance_within",
-    "fit_pooled_covariance", "gaussian_classes", "read_class_moments", "read_classes",
-]  # fmt: skip
-
-
 MAX_ROUNDING = 1e-11
 """The most that the logarithm of a probability, or a score, may lose to rounding because rows are far from zero."""
 

@@ -36,8 +36,6 @@ from eigenlens.errors import DataError, OptionError
 from eigenlens.linalg.spectrum import Outcome
 from eigenlens.stats.moments import ColumnMoments, Moments
 
-__all__ = ["EM_TOLERANCE", "ExpectedMoments", "complete_classes", "complete_family_members"]
-
 EM_TOLERANCE = 1e-9
 """EM stops when no mean or covariance changes by more than this, in standard deviations."""
 

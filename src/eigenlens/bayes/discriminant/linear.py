@@ -30,8 +30,6 @@ from eigenlens.errors import DataError
 from eigenlens.estimator.rows import dense_blocks, validate_rows
 from eigenlens.linalg.scores import concatenate, project_rows
 
-__all__ = ["LinearDiscriminant"]
-
 
 class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GaussianClasses):  # type: ignore[misc]
     """Fisher's discriminants: Gaussian classes with one covariance, a linear rule, a map to at most C − 1 directions.

@@ -18,11 +18,6 @@ from eigenlens.bayes.discriminant.shrinkage import SHRINKAGE_RULES, SHRINKAGE_TA
 from eigenlens.data.source import Source
 from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, OptionError
 
-__all__ = [
-    "check_linear_options", "check_quadratic_options", "name_class_columns", "require_rows", "row_counts",
-    "warn_about_convergence", "warn_about_linear", "warn_about_quadratic",
-]  # fmt: skip
-
 BY_CLASS = "-by-class"
 """The end of the name of a rule that shrinks the covariance of each class before pooling."""
 

@@ -17,8 +17,6 @@ from eigenlens.bayes.discriminant.fit import FisherRule
 from eigenlens.densities.base import rows_by_pattern
 from eigenlens.densities.covariance_axes import Axes
 
-__all__ = ["expected_scores", "incomplete_log_likelihoods", "linear_contributions"]
-
 
 def _by_pattern(rule: FisherRule, X: Array) -> Iterator[tuple[Array, Array, FisherRule]]:
     """Yield the rows with each pattern, their observed columns, and the rule of these; rows without any are skipped."""

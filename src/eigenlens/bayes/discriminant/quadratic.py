@@ -17,8 +17,6 @@ from eigenlens.bayes.explain import Explanation
 from eigenlens.densities.mixture import Mixture
 from eigenlens.errors import DataError
 
-__all__ = ["QuadraticDiscriminant"]
-
 
 class QuadraticDiscriminant(GaussianClasses):
     """Gaussian classes with one covariance each: ln p(c | x) = ln pi_c − ½ ln |S_c| − ½ |x − m_c|²_(S_c) + const.

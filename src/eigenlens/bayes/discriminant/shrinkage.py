@@ -19,11 +19,6 @@ from eigenlens.arrays import Array, dense
 from eigenlens.data.source import Block
 from eigenlens.stats.moments import merge_means
 
-__all__ = [
-    "SHRINKAGE_RULES", "SHRINKAGE_TARGETS", "PairMoments", "QuarticMoments", "Rule", "Target", "find_rule",
-    "find_target", "ledoit_wolf", "pairwise_intensity", "power_of_two_units", "quartic_sums", "shrinkage_intensity",
-]  # fmt: skip
-
 SMALLEST_NORMAL = float(np.finfo(np.float64).tiny)
 """The smallest positive number of full precision: the unit of a column without any deviation."""
 

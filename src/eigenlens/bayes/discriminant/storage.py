@@ -15,8 +15,6 @@ from eigenlens.densities.covariance_axes import Axes
 from eigenlens.estimator.storage import OUTCOME_LAYOUT, new_estimator, stored_like, write_estimator
 from eigenlens.model_file import Layout, arrays_under, pack, unpack
 
-__all__ = ["STORED_COVARIANCES", "StoredCovariance", "restore", "save"]
-
 AXES_LAYOUT = Layout(Axes, arrays={"scale": "scale", "axes": "axes", "variances_along": "along", "rest": "rest"})
 
 DIRECT_OUTCOME_LAYOUT = replace(OUTCOME_LAYOUT, arrays=())

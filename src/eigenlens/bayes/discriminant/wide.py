@@ -17,8 +17,6 @@ from eigenlens.bayes.discriminant.shrinkage import find_rule, find_target, quart
 from eigenlens.densities.covariance import Covariance
 from eigenlens.densities.covariance_axes import Axes
 
-__all__ = ["wide_class_covariances", "wide_covariance_within", "wide_pooled_covariance"]
-
 
 def wide_pooled_covariance(found: ClassDeviations, shrinkage: Shrinkage) -> tuple[Axes, Array]:
     """Return `pooled_covariance` without a d×d matrix. Cost 4 n² d flops."""

@@ -40,8 +40,6 @@ from eigenlens.errors import DataError, OptionError
 from eigenlens.estimator.progress import progress_callback
 from eigenlens.estimator.rows import count_rows
 
-__all__ = ["NaiveBayes"]
-
 JOINT_ENTRIES = 1 << 18
 """Numbers ln p(x, c) computed at a time: 2 MB, which stays in the cache of a core."""
 

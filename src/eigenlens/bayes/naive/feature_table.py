@@ -17,8 +17,6 @@ from eigenlens.data.table import MixedRows, numbers_of
 from eigenlens.errors import DataError
 from eigenlens.estimator.rows import validate_rows
 
-__all__ = ["frame_kind", "rows_from_columns", "table_to_fit", "table_to_predict"]
-
 
 def table_to_fit(estimator: Any, X: Any, *, reset: bool = False) -> Source:
     """Return X as a table; its feature names and count are kept (reset) or compared with those of the fit.

@@ -18,8 +18,6 @@ from eigenlens.data.source import Block, Progress, Source, accumulate
 from eigenlens.data.table import MixedRows, is_integer
 from eigenlens.errors import DataError
 
-__all__ = ["NaiveStatistics", "attach_labels", "estimate_naive", "row_slices", "summarise_naive"]
-
 COPIED_ENTRIES = 1 << 21
 """Entries that are copied at a time, out of sparse rows or from between other columns: 16 MB of floats."""
 

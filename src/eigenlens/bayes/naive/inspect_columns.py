@@ -18,8 +18,6 @@ from eigenlens.data.table import EXACT_FLOAT_LIMIT, MixedRows, codes_of, integer
 from eigenlens.data.table_sources import MixedSource
 from eigenlens.native.class_sums import code_ranges
 
-__all__ = ["MAX_CATEGORIES", "ColumnValues", "DistinctValues", "inspect_columns"]
-
 MAX_CATEGORIES = 20
 """Whole numbers of at most so many different values are categories, …"""
 

@@ -14,8 +14,6 @@ import numpy as np
 from eigenlens.arrays import Array, read_only
 from eigenlens.bayes.naive.families.base import Conditional, LinearRule
 
-__all__ = ["Group", "NaiveModel"]
-
 
 class Group(NamedTuple):
     """A group of columns (g,), by number, and their densities in each class."""

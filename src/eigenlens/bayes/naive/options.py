@@ -19,8 +19,6 @@ from eigenlens.data.categories import format_categories
 from eigenlens.data.column_kinds import Field
 from eigenlens.errors import DataWarning, OptionError
 
-__all__ = ["check_naive_options", "check_partial_fit", "check_smoothed_categories", "warn_naive_fit"]
-
 
 def check_naive_options(estimator: Any, fields: Sequence[Field]) -> NaiveOptions:
     """Return the options of an estimator for a table of these columns, each checked."""

@@ -20,8 +20,6 @@ from eigenlens.data.source import Source
 from eigenlens.errors import OptionError
 from eigenlens.tables.text_table import align
 
-__all__ = ["FamilyChoice", "FeatureTable", "Plan", "choose_family", "column_position", "make_plan"]
-
 NO_VALUES = "no observed entries"
 """Why a column in which every entry is missing has no categories."""
 

@@ -22,8 +22,6 @@ from eigenlens.errors import OptionError
 from eigenlens.estimator.storage import new_estimator, storable_parameters, write_estimator
 from eigenlens.model_file import arrays_under
 
-__all__ = ["logistic", "restore", "save"]
-
 STORED_FACTORS = FACTORS | {"two levels": CategoricalFactor(two=True)}
 """Families by the name that a file has for them."""
 

@@ -15,25 +15,6 @@ from eigenlens.cli.input_files import require_files
 from eigenlens.cli.options import DataFiles, ModelFile, Output, ReadingOptions, RunningOptions, takes
 from eigenlens.cli.output import count_noun, limited_table
 
-__all__ = [
-    "Confusion",
-    "apply_model",
-    "class_name",
-    "columns_of",
-    "compare_classes",
-    "denoise",
-    "free_column",
-    "give_columns",
-    "id_and_label",
-    "impute",
-    "predict",
-    "require_memory",
-    "row_names",
-    "transform",
-    "weighted_mean",
-    "would_write",
-]
-
 
 @takes(reading=ReadingOptions, running=RunningOptions)
 def transform(

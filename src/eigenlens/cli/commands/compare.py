@@ -14,8 +14,6 @@ from eigenlens.cli.model_options import commands, find_model, flag_of, joined, m
 from eigenlens.cli.options import DataFiles, Output, ReadingOptions, RunningOptions, given_flags, takes
 from eigenlens.errors import EigenlensError, OptionError
 
-__all__ = ["compare_densities"]
-
 
 @takes(reading=ReadingOptions, running=RunningOptions)
 def compare_densities(

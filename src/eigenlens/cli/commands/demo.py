@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from eigenlens.data.memory import ArraySource
     from eigenlens.pca.estimator import PCA
 
-__all__ = ["DEMO_MODELS", "demo", "findings", "run_demo", "show_first_example", "targets"]
 
 DEMO_MODELS: dict[str, tuple[str, dict[str, Any]]] = {
     "uk-food": ("pca", {}),

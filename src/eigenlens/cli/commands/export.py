@@ -18,8 +18,6 @@ from eigenlens.cli.options import ModelFile, RunningOptions, takes
 from eigenlens.cli.summaries import axis_names
 from eigenlens.tables.names import feature_names
 
-__all__ = ["Parameter", "export", "parameters"]
-
 
 @takes(running=RunningOptions)
 def export(

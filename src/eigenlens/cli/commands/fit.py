@@ -17,8 +17,6 @@ from eigenlens.cli.model_options import ModelOptions, commands, find_model, join
 from eigenlens.cli.options import DataFiles, ReadingOptions, RunningOptions, given_flags, takes
 from eigenlens.cli.output import TYPED_WORDS, drop_flags
 
-__all__ = ["fit"]
-
 
 @takes(model_options=ModelOptions, reading=ReadingOptions, running=RunningOptions)
 def fit(

@@ -13,8 +13,6 @@ from eigenlens.cli.input_files import require_files
 from eigenlens.cli.options import ParsingOptions, RunningOptions, given_flags, takes
 from eigenlens.cli.output import count_noun
 
-__all__ = ["info"]
-
 SHOWN = 50
 """The most columns listed in words; --json has all."""
 

@@ -13,8 +13,6 @@ from eigenlens.cli.input_files import require_files
 from eigenlens.cli.options import ReadingOptions, RunningOptions, takes
 from eigenlens.cli.output import command_line
 
-__all__ = ["report_models", "require_page", "write_report"]
-
 
 @takes(reading=ReadingOptions, running=RunningOptions)
 def report_models(

@@ -11,8 +11,6 @@ from eigenlens.cli.input_files import require_files
 from eigenlens.cli.options import ModelFile, Output, RunningOptions, takes
 from eigenlens.cli.output import count_noun
 
-__all__ = ["sample"]
-
 
 @takes(running=RunningOptions)
 def sample(

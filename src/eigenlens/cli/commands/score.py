@@ -9,8 +9,6 @@ from eigenlens.cli.input_files import require_files
 from eigenlens.cli.options import DataFiles, ModelFile, Output, ReadingOptions, RunningOptions, takes
 from eigenlens.cli.output import count_noun
 
-__all__ = ["score"]
-
 
 @takes(reading=ReadingOptions, running=RunningOptions)
 def score(

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from eigenlens.data.files.dialect import Dialect
 
-__all__ = ["Reader", "Selection", "listed_columns"]
-
 
 class Reader(ABC):
     """Files of one format, made as `reader(paths, block_rows=…)`, which reads what is needed to set `fields`.

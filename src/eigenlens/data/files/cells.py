@@ -18,22 +18,6 @@ if TYPE_CHECKING:
 
     from eigenlens.data.files.dialect import Dialect
 
-__all__ = [
-    "BOOLEAN",
-    "CELL_FORMATS",
-    "INTEGER",
-    "CellFormat",
-    "TextCells",
-    "as_exact_integers",
-    "as_number",
-    "cell_kinds",
-    "describe_cell",
-    "mask_missing",
-    "missing_numbers",
-    "narrow_type",
-    "plain_cells",
-    "text_error",
-]
 
 INTEGER = "^[+-]?[0-9]+$"
 BOOLEAN = "^(?i)(true|false)$"

@@ -24,23 +24,6 @@ from eigenlens.errors import DataError, OptionError
 if TYPE_CHECKING:
     from eigenlens.data.files.dialect import Dialect
 
-__all__ = [
-    "COMPRESSED",
-    "HEAD_BYTES",
-    "PIECE_BYTES",
-    "SAMPLE_BYTES",
-    "detect_encoding",
-    "file_encoding",
-    "first_record",
-    "iterate_pieces",
-    "open_bytes",
-    "open_text",
-    "reject_undecodable",
-    "remove_comments",
-    "squeeze_spaces",
-    "text_encoding",
-    "text_head",
-]
 
 CHUNK_BYTES = 1 << 20
 SAMPLE_BYTES = 1 << 16

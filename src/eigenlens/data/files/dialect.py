@@ -32,21 +32,6 @@ from eigenlens.data.files.decode import (
 from eigenlens.data.files.polars import import_polars, unreadable
 from eigenlens.errors import DataError, DataWarning, OptionError
 
-__all__ = [
-    "MISSING_WORDS",
-    "PLAIN_NUMBERS",
-    "THOUSANDS_LIKE",
-    "Dialect",
-    "NumberFormat",
-    "column_names",
-    "detect_number_format",
-    "find_dialect",
-    "find_separator",
-    "is_number",
-    "ragged_row",
-    "read_cells",
-]
-
 # ---- numbers --------------------------------------------------------------------------------------------------
 
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")

@@ -16,8 +16,6 @@ from eigenlens.data.files.base import Reader
 from eigenlens.data.source import FILE_BLOCK_BYTES
 from eigenlens.errors import DataError
 
-__all__ = ["NpyReader"]
-
 
 @dataclass(frozen=True)
 class Header:

@@ -30,7 +30,6 @@ from eigenlens.errors import DataError
 if TYPE_CHECKING:
     from polars import DataFrame, LazyFrame
 
-__all__ = ["TableReader", "arrow_reader", "parquet_reader"]
 
 SLAB_BYTES = 192 << 20
 """The memory that one slab of decoded rows may take."""

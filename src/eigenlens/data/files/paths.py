@@ -12,8 +12,6 @@ from pathlib import Path
 
 from eigenlens.errors import DataError, SourceChanged
 
-__all__ = ["PathLike", "Stamp", "check_unchanged", "expand_paths"]
-
 PathLike = str | os.PathLike[str]
 COMMON_SUFFIXES = (".parquet", ".csv", ".tsv", ".txt", ".arrow", ".feather", ".npy")
 

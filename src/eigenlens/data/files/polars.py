@@ -15,8 +15,6 @@ from eigenlens.errors import DataError, MissingExtra
 if TYPE_CHECKING:
     from polars import DataFrame, Series
 
-__all__ = ["as_array", "fill", "import_polars", "same_columns", "unreadable"]
-
 
 def import_polars() -> Any:
     """Import polars, or raise the error that says how to install it."""

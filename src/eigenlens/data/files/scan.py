@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from eigenlens.data.files.dialect import Dialect
 
-__all__ = ["FORMATS", "FileSource", "open_files", "scan"]
 
 FORMATS: dict[str, Callable[..., Reader]] = {
     ".csv": DelimitedReader,

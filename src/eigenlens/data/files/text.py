@@ -41,7 +41,6 @@ from eigenlens.errors import DataError
 if TYPE_CHECKING:
     from polars import DataFrame
 
-__all__ = ["DelimitedReader"]
 
 QUOTED = re.compile(rb'"[^"]*"')
 

@@ -20,8 +20,6 @@ import scipy.fft
 from eigenlens.arrays import Array
 from eigenlens.errors import DataError
 
-__all__ = ["MAX_TOTAL_WEIGHT", "Sample", "Waves", "make_sample"]
-
 RANGE_CELLS = 1 << 15
 """Cells over the range of a sample."""
 

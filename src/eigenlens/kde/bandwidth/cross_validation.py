@@ -13,8 +13,6 @@ from eigenlens.kde.bandwidth.plug_in import solve_sheather_jones
 from eigenlens.kde.bandwidth.search import BandwidthChoice, Criterion, CrossValidation, Prepare
 from eigenlens.kde.bandwidth.ties import half_step, has_repeats, usual_step, warn_caller
 
-__all__ = ["lscv", "mlcv", "unbounded_criterion_message"]
-
 
 def lscv(x: Array, weight: Array | None = None, name: str = "x") -> float:
     """Return the h that minimises Σ_ij φ_{√2h}(x_i − x_j) / n² − 2 Σ_{i≠j} φ_h(x_i − x_j) / n², φ normal densities.

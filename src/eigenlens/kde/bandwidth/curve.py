@@ -15,8 +15,6 @@ from eigenlens.kde.bandwidth.binned import Sample, make_sample
 from eigenlens.kde.bandwidth.cross_validation import squared_error
 from eigenlens.kde.bandwidth.likelihood import likelihood_criterion
 
-__all__ = ["CROSS_VALIDATION_CURVES", "bandwidths_by_rule", "likelihood_curve", "squared_error_curve"]
-
 MAX_SHARED_RATIO = 7.0
 """Bandwidths within this factor of each other share one set of cells."""
 

@@ -10,8 +10,6 @@ from eigenlens.kde.bandwidth.binned import Sample, Waves, make_sample
 from eigenlens.kde.bandwidth.plug_in import largest_root, solve_sheather_jones
 from eigenlens.kde.bandwidth.ties import half_step, is_comb, warn_caller
 
-__all__ = ["isj"]
-
 ISJ_STAGES = 7
 """The derivative that the chain of pilot estimates begins with."""
 

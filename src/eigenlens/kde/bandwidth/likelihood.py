@@ -14,8 +14,6 @@ from eigenlens.arrays import Array
 from eigenlens.kde.bandwidth.binned import GAUSSIAN_REACH, MAX_SAMPLE_CELLS, Sample
 from eigenlens.kde.bandwidth.search import Criterion, Prepare
 
-__all__ = ["likelihood_criterion", "pair_likelihood"]
-
 MAX_PAIRED_VALUES = 400
 """Up to this many distinct values all pairs are summed directly."""
 

@@ -16,8 +16,6 @@ from eigenlens.kde.bandwidth.pairs import SCALE_CRITERIA, sample_distinct_rows
 from eigenlens.kde.bandwidth.search import BandwidthChoice, CrossValidation
 from eigenlens.kde.bandwidth.ties import has_repeats, warn_caller
 
-__all__ = ["BandwidthRule", "cross_validated", "each_column", "normal_reference", "scaled_covariance", "scott_factor"]
-
 
 @dataclass(frozen=True)
 class BandwidthRule:

@@ -14,8 +14,6 @@ from eigenlens.kde.bandwidth.likelihood import pair_likelihood
 from eigenlens.kde.bandwidth.search import Criterion, Prepare
 from eigenlens.native.kernel_sums import Cloud, cloud_sums
 
-__all__ = ["SCALE_CRITERIA", "sample_distinct_rows"]
-
 MAX_PAIR_ROWS = 5000
 """Distinct rows whose pairs are summed; of more, this many are drawn, independently of their order."""
 

@@ -11,8 +11,6 @@ from eigenlens.arrays import Array
 from eigenlens.kde.bandwidth.binned import Sample, Waves, make_sample
 from eigenlens.kde.bandwidth.ties import warn_comb
 
-__all__ = ["largest_root", "scott", "sheather_jones", "sheather_jones_direct", "silverman", "solve_sheather_jones"]
-
 ROOT_SEARCH_RATIO = 0.85
 """The ratio of one trial bandwidth to the previous, downwards."""
 

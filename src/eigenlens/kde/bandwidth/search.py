@@ -11,8 +11,6 @@ import scipy.optimize
 
 from eigenlens.arrays import Array
 
-__all__ = ["BandwidthChoice", "Criterion", "CrossValidation", "Prepare", "search_bandwidth"]
-
 Criterion = Callable[[float], float]
 Prepare = Callable[[float, float, bool], Criterion]
 """From the min and max of the bandwidths to come, and whether the search is in its last digits, to a criterion of h:

@@ -11,8 +11,6 @@ from eigenlens.arrays import Array
 from eigenlens.errors import DataWarning
 from eigenlens.kde.bandwidth.binned import RANGE_CELLS, Sample
 
-__all__ = ["half_step", "has_repeats", "is_comb", "usual_step", "warn_caller", "warn_comb"]
-
 COMB_SHARE = 0.35
 """Share of the step between values: with a smaller h the density varies by a fifth or more from one to the next."""
 

@@ -18,8 +18,6 @@ from eigenlens.kernel_pca.kernels.precomputed import Precomputed
 from eigenlens.kernel_pca.kernels.rbf import RBF
 from eigenlens.kernel_pca.kernels.sigmoid import Sigmoid
 
-__all__ = ["KERNELS", "kernel_options", "make_kernel"]
-
 KERNELS: dict[str, type[Kernel]] = {
     kind.name: kind for kind in (Linear, Polynomial, RBF, Laplacian, Sigmoid, Cosine, Precomputed)
 }

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
-__all__ = ["DistanceKernel", "DotProductKernel", "Kernel"]
-
 
 @runtime_checkable
 class Kernel(Protocol):

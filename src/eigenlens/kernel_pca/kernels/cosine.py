@@ -8,8 +8,6 @@ from typing import Any, ClassVar
 from eigenlens.arrays import namespace
 from eigenlens.kernel_pca.kernels.distances import dot_products, nonzero_norms, squared_norms, symmetrize
 
-__all__ = ["Cosine"]
-
 
 @dataclass(frozen=True)
 class Cosine:

@@ -11,8 +11,6 @@ import numpy as np
 from eigenlens.arrays import Array, Like, is_sparse, is_tensor, namespace
 from eigenlens.errors import DataError
 
-__all__ = ["Custom"]
-
 DIAGONAL_BLOCK_ROWS = 64
 """Rows of the square blocks whose diagonals are kept: a function of two matrices cannot return single pairs."""
 

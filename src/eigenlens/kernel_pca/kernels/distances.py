@@ -13,19 +13,6 @@ from scipy.spatial.distance import cdist
 
 from eigenlens.arrays import Array, dense, is_sparse, is_tensor, namespace, to_numpy
 
-__all__ = [
-    "cityblock_distances",
-    "constant_vector",
-    "dot_products",
-    "float32_suffices",
-    "nonzero_norms",
-    "row_tiles",
-    "sample_median",
-    "squared_distances",
-    "squared_norms",
-    "symmetrize",
-]
-
 TILE_BYTES = 1 << 20
 """Bytes of a tile that is changed in place: it stays in the second-level cache."""
 

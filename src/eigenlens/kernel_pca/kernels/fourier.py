@@ -8,8 +8,6 @@ from typing import Any, ClassVar
 from eigenlens.arrays import is_sparse, namespace
 from eigenlens.kernel_pca.kernels.distances import constant_vector
 
-__all__ = ["FourierFeatures"]
-
 
 @dataclass(frozen=True)
 class FourierFeatures:

@@ -27,8 +27,6 @@ from eigenlens.kernel_pca.kernels.rbf import RBF
 from eigenlens.native import Upper, gaussian_gram, symmetric_product
 from eigenlens.resources import single_threaded_map, thread_count
 
-__all__ = ["CentredGram", "KernelOperator", "gram_matrix", "tile_side", "upper_gram"]
-
 MIN_TILE_SIDE, MAX_TILE_SIDE = 64, 512
 """Sides of the square tiles of a Gram matrix: beside the matrix a kernel needs one tile per thread."""
 

@@ -8,8 +8,6 @@ from typing import Any, ClassVar
 from eigenlens.arrays import namespace
 from eigenlens.kernel_pca.kernels.distances import cityblock_distances, constant_vector
 
-__all__ = ["Laplacian"]
-
 
 @dataclass(frozen=True)
 class Laplacian:

@@ -7,8 +7,6 @@ from typing import Any, ClassVar
 
 from eigenlens.kernel_pca.kernels.distances import dot_products, squared_norms
 
-__all__ = ["Linear"]
-
 
 @dataclass(frozen=True)
 class Linear:

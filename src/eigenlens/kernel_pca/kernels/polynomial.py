@@ -8,8 +8,6 @@ from typing import Any, ClassVar
 from eigenlens.arrays import namespace
 from eigenlens.kernel_pca.kernels.distances import dot_products, row_tiles, squared_norms
 
-__all__ = ["Polynomial"]
-
 
 @dataclass(frozen=True)
 class Polynomial:

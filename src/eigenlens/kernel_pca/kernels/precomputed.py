@@ -9,8 +9,6 @@ import numpy as np
 
 from eigenlens.arrays import is_sparse, is_tensor, namespace
 
-__all__ = ["Precomputed"]
-
 
 @dataclass(frozen=True)
 class Precomputed:

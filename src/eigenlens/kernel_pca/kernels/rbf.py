@@ -17,8 +17,6 @@ from eigenlens.kernel_pca.kernels.distances import (
 )
 from eigenlens.native import Points, gaussian_values
 
-__all__ = ["RBF"]
-
 MAX_EXPONENT_ERROR = 1e-5
 """Beyond this error of gamma |x − y|² the products of float32 rows are computed in float64."""
 

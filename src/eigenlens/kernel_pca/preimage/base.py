@@ -12,8 +12,6 @@ from eigenlens.arrays import Array, dense
 from eigenlens.kernel_pca.kernels.base import DistanceKernel
 from eigenlens.kernel_pca.model import KernelComponents
 
-__all__ = ["PreImageOptions", "RawPreImages", "Support", "nearest_columns"]
-
 PREIMAGE_BLOCK_BYTES = 16 << 20
 """Bytes of the kernel values of one block of points against all rows."""
 

@@ -24,8 +24,6 @@ from eigenlens.kernel_pca.kernels.polynomial import Polynomial
 from eigenlens.kernel_pca.kernels.rbf import RBF
 from eigenlens.kernel_pca.preimage.base import PreImageOptions, RawPreImages, Support, nearest_columns
 
-__all__ = ["FixedPointDescent", "fixed_point_map", "fixed_point_preimages"]
-
 MAX_START_ROWS = 2048
 """Rows among which the nearest starts are looked for."""
 

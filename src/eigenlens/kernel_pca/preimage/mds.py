@@ -11,8 +11,6 @@ from eigenlens.errors import OptionError
 from eigenlens.kernel_pca.kernels.base import DistanceKernel, DotProductKernel, Kernel
 from eigenlens.kernel_pca.preimage.base import PreImageOptions, RawPreImages, Support, nearest_columns
 
-__all__ = ["mds_preimages"]
-
 MIN_SINGULAR_VALUE = 1e-7
 """Directions in which the neighbours spread less than this share of their largest have no information on the point."""
 

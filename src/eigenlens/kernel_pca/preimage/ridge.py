@@ -13,8 +13,6 @@ from eigenlens.kernel_pca.kernels.rbf import RBF
 from eigenlens.kernel_pca.model import KernelComponents
 from eigenlens.kernel_pca.preimage.base import PreImageOptions, RawPreImages, Support
 
-__all__ = ["InverseMap", "learn_inverse", "ridge_preimages"]
-
 MAX_RIDGE_ROWS = 2000
 """Rows that the map is learned from: it costs their cube."""
 

@@ -18,8 +18,6 @@ from eigenlens.latent.factor.fit import correlations_from_covariance
 from eigenlens.linalg.operators import CentredRows
 from eigenlens.missing.result import constant_column_indices, missing_or_reraise
 
-__all__ = ["Adequacy", "Sphericity", "bartlett_sphericity", "correlation_adequacy", "correlation_sphericity", "kmo"]
-
 MIN_EIGENVALUE_RATIO = 1e-12
 """The smallest eigenvalue of a correlation matrix that is inverted, as a share of the largest."""
 

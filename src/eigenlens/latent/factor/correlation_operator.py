@@ -17,8 +17,6 @@ from eigenlens.linalg.operators import CentredRows, Matrix, SymmetricOperator
 from eigenlens.linalg.spectrum import Requested
 from eigenlens.linalg.symmetric import leading_eigenpairs
 
-__all__ = ["Correlations", "DenseCorrelations", "RowCorrelations", "StreamedCorrelations", "choose_correlations"]
-
 MAX_LAPACK_COLUMNS = 600
 """Up to this many columns LAPACK computes the eigenpairs; beyond, Lanczos does, where few of them are wanted."""
 

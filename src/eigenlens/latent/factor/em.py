@@ -21,8 +21,6 @@ from eigenlens.latent.factor.correlation_operator import Correlations
 from eigenlens.latent.factor.profile_likelihood import ProfileMinimum, profile_point
 from eigenlens.optim.em import ParameterMap, run_em
 
-__all__ = ["minimise_by_em"]
-
 
 def minimise_by_em(
     correlations: Correlations,

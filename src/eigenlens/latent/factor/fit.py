@@ -27,14 +27,6 @@ from eigenlens.linalg.operators import CentredRows
 from eigenlens.missing.result import LatentFit, constant_column_indices, missing_or_reraise, needs_complete_rows
 from eigenlens.stats.moments import ColumnMoments, Moments
 
-__all__ = [
-    "choose_covariance_factors",
-    "correlations_from_covariance",
-    "fit_each_factor",
-    "fit_factor",
-    "fit_factor_covariance",
-]
-
 
 def fit_factor(source: Source, k: int, *, solver: str = "auto", **options: Any) -> LatentFit:
     """Fit k factors to the rows of a source; NaN is missing. The options are those of `FactorOptions`.

@@ -21,16 +21,6 @@ from eigenlens.latent.ppca.fit import fit_ppca
 from eigenlens.missing.result import free_parameters, observed_moments
 from eigenlens.stats.moments import Moments
 
-__all__ = [
-    "GoodnessOfFit",
-    "ReferenceLikelihoods",
-    "degrees_of_freedom",
-    "goodness_of_fit",
-    "max_factors",
-    "reference_likelihoods",
-    "reference_likelihoods_missing",
-]
-
 
 @dataclass(frozen=True)
 class ReferenceLikelihoods:

@@ -20,8 +20,6 @@ from eigenlens.missing.fit import fit_incomplete_rows, more_start_count
 from eigenlens.missing.result import LatentFit, fill_with_mean
 from eigenlens.stats.moments import ColumnMoments
 
-__all__ = ["fit_factor_missing"]
-
 MIN_START_UNIQUENESS = 0.05
 """The smallest uniqueness to start from where entries are missing: EM leaves very small ones slowly."""
 

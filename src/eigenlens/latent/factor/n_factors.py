@@ -14,8 +14,6 @@ from eigenlens.linalg.operators import CentredRows
 from eigenlens.linalg.resampling import parallel, permuted_spectra
 from eigenlens.missing.result import fill_with_mean, observed_moments
 
-__all__ = ["FACTOR_RULES", "choose_by_parallel_analysis"]
-
 N_PERMUTATIONS = 40
 """Permutations of each column: enough for the 95% point of eigenvalues."""
 

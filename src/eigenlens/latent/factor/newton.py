@@ -23,8 +23,6 @@ import numpy as np
 
 from eigenlens.arrays import Array
 
-__all__ = ["NewtonMinimum", "ProfileStack", "minimise_by_newton"]
-
 MAX_LOG_STEP = 2.5
 """The longest step in an entry of t: a factor of 12 in a uniqueness. The quadratic model is wrong beyond it."""
 

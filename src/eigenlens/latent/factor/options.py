@@ -14,8 +14,6 @@ from eigenlens.latent.factor.solvers import heywood_columns
 from eigenlens.latent.rotation import Rotation
 from eigenlens.missing.result import LatentFit
 
-__all__ = ["check_mean", "warn_gradient", "warn_heywood", "warn_rotation", "without_gradient_warning"]
-
 GRADIENT_ADVICE = {
     "max_iter": ": raise max_iter={max_iter}, or tol",
     "rounding": ", for rounding hides what is left to gain: more steps would not help, but fewer factors, "

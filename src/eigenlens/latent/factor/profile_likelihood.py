@@ -22,8 +22,6 @@ from scipy.optimize import minimize
 from eigenlens.arrays import Array
 from eigenlens.latent.factor.correlation_operator import Correlations
 
-__all__ = ["ProfileMinimum", "ProfilePoint", "minimise_profile", "profile_point"]
-
 MAX_GRADIENT_STEPS = 20
 """The largest number of steps judged by the gradient alone, after the quasi-Newton method has stopped."""
 

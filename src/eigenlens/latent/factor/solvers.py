@@ -32,15 +32,6 @@ from eigenlens.latent.factor.starts import (
 from eigenlens.linalg.spectrum import orient
 from eigenlens.resources import one_thread
 
-__all__ = [
-    "FACTOR_SOLVERS",
-    "FactorOptions",
-    "canonical_factors",
-    "first_starts",
-    "heywood_columns",
-    "minimise_from_starts",
-]
-
 MANY_VARIABLES, INITIAL_EM_STEPS = 200, 10
 """Beyond so many variables the quasi-Newton method begins with that many EM steps, which cost less than its own."""
 

@@ -16,20 +16,6 @@ from eigenlens.arrays import Array
 from eigenlens.latent.factor.correlation_operator import Correlations
 from eigenlens.latent.factor.profile_likelihood import ProfileMinimum, profile_point
 
-__all__ = [
-    "CLEAR_IF_CHEAP",
-    "CLEAR_IF_COSTLY",
-    "MAX_ALTERNATIONS",
-    "SAME_MAXIMUM",
-    "ClearMaximum",
-    "alternate_updates",
-    "few_starts",
-    "is_clear_maximum",
-    "many_starts",
-    "neighbour_starts",
-    "random_uniquenesses",
-]
-
 SAME_MAXIMUM = 1e-7
 """Ends whose f differ by less than this are one maximum."""
 

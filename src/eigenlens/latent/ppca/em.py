@@ -31,8 +31,6 @@ from eigenlens.data.source import BLOCK_BYTES, Block, Progress, accumulate
 from eigenlens.linalg.operators import CentredRows
 from eigenlens.missing.result import step_label
 
-__all__ = ["PPCAEMResult", "best_in_subspace", "products_and_rest", "run_ppca_em"]
-
 MIN_REST_SHARE = 1e-2
 """A rest of the trace below this share of it is computed from the rows."""
 

@@ -16,8 +16,6 @@ from eigenlens.latent.n_components import DIMENSION_RULES
 from eigenlens.latent.options import candidate_dimensions, check_latent_dimensions, warn_latent_fit
 from eigenlens.latent.ppca.fit import PPCA_SOLVERS, fit_each_ppca, fit_ppca
 
-__all__ = ["ProbabilisticPCA"]
-
 
 class ProbabilisticPCA(LatentGaussian):
     """Principal components as a density, by maximum likelihood: x = W z + mu + e, z ~ N(0, I), e ~ N(0, sigma² I).

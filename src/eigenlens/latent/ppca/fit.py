@@ -33,8 +33,6 @@ from eigenlens.missing.result import (
 from eigenlens.pca.fit import PCAFit, principal_components, weighted_row_count
 from eigenlens.stats.moments import ColumnMoments
 
-__all__ = ["PPCA_SOLVERS", "fit_each_ppca", "fit_ppca", "mean_filled_start"]
-
 ROUNDING_UNITS = 8.0
 """Residuals of no more than this many units in the last place of the rows are their rounding, not noise."""
 

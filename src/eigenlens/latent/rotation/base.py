@@ -12,16 +12,6 @@ from scipy.linalg import block_diag
 from eigenlens.arrays import Array, read_only
 from eigenlens.linalg.spectrum import orient
 
-__all__ = [
-    "Rotation",
-    "RotationSearch",
-    "best_search",
-    "rotate_within_rank",
-    "rotation_starts",
-    "unit_columns",
-    "unit_rows",
-]
-
 MIN_SINGULAR_SHARE = 1e-10
 """Singular values of L below this share of the largest count as zero."""
 

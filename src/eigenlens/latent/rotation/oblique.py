@@ -18,8 +18,6 @@ from eigenlens.latent.rotation.base import (
 )
 from eigenlens.latent.rotation.orthogonal import varimax
 
-__all__ = ["oblimin", "promax"]
-
 
 def promax(L: Array, *, power: float = 4.0, **options: Any) -> Rotation:
     """Rotate varimax loadings B by least squares towards B |B|^(power − 1), whose small loadings are smaller.

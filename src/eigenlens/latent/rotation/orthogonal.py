@@ -18,8 +18,6 @@ from eigenlens.latent.rotation.base import (
     unit_rows,
 )
 
-__all__ = ["equamax", "orthomax", "quartimax", "varimax"]
-
 R_VARIMAX_TOL = 1e-5
 """The relative growth of the sum of singular values in one step at which R's `varimax` stops (its `eps`)."""
 

@@ -22,8 +22,6 @@ from eigenlens.mixture.structures.ppca import PPCAStructure
 from eigenlens.mixture.structures.spherical import SphericalStructure
 from eigenlens.mixture.structures.tied import TiedStructure
 
-__all__ = ["COVARIANCE_STRUCTURES", "has_factors", "make_structure", "structure_name"]
-
 COVARIANCE_STRUCTURES: dict[str, type[Any]] = {
     "full": FullStructure,
     "tied": TiedStructure,

@@ -18,16 +18,6 @@ from eigenlens.densities.mixture import covariance_matrix
 from eigenlens.densities.mixture_terms import DiagonalTerms, FullTerms, Terms
 from eigenlens.stats.moments import ColumnMoments, Moments
 
-__all__ = [
-    "CovarianceArrays",
-    "CovarianceStructure",
-    "IndependentStructure",
-    "JointStructure",
-    "diagonal_terms",
-    "full_terms",
-    "positive_weight",
-]
-
 CovarianceArrays = Mapping[str, Array]
 """The arrays that covariances are made of, by the names in `parameters.PARAMETERS`."""
 

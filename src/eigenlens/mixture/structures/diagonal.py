@@ -16,8 +16,6 @@ from eigenlens.densities.mixture_terms import Terms
 from eigenlens.mixture.structures.base import CovarianceArrays, IndependentStructure, diagonal_terms, positive_weight
 from eigenlens.stats.moments import ColumnMoments
 
-__all__ = ["DiagonalStructure"]
-
 
 @dataclass(frozen=True)
 class DiagonalStructure(IndependentStructure):

@@ -22,8 +22,6 @@ from eigenlens.mixture.structures.parameters import floor_variances
 from eigenlens.mixture.structures.ppca import group_covariances, latent_terms, rotate_towards
 from eigenlens.stats.moments import Moments
 
-__all__ = ["FactorStructure"]
-
 FIRST_SCORING_STEPS, LATER_SCORING_STEPS = 10, 2
 """Scoring steps of the first M-step, which starts from a rule of thumb, and of later ones, which start near the end."""
 

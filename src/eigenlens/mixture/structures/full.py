@@ -17,8 +17,6 @@ from eigenlens.mixture.structures.base import CovarianceArrays, JointStructure, 
 from eigenlens.mixture.structures.parameters import raise_to_floor
 from eigenlens.stats.moments import Moments
 
-__all__ = ["FullStructure"]
-
 
 @dataclass(frozen=True)
 class FullStructure(JointStructure):

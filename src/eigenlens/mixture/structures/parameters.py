@@ -18,8 +18,6 @@ import numpy as np
 
 from eigenlens.arrays import Array
 
-__all__ = ["PARAMETERS", "CovarianceParameter", "floor_variances", "raise_to_floor"]
-
 MAX_LOG_CHANGE = 3.0
 """An extrapolation changes a logarithm by at most this: a longer leap is far more often rejected than accepted."""
 

@@ -20,8 +20,6 @@ from eigenlens.mixture.structures.base import CovarianceArrays, JointStructure, 
 from eigenlens.mixture.structures.parameters import floor_variances
 from eigenlens.stats.moments import Moments
 
-__all__ = ["PPCAStructure", "group_covariances", "latent_terms", "rotate_towards"]
-
 
 @dataclass(frozen=True)
 class PPCAStructure(JointStructure):

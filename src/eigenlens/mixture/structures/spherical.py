@@ -17,8 +17,6 @@ from eigenlens.mixture.structures.base import CovarianceArrays, diagonal_terms, 
 from eigenlens.mixture.structures.diagonal import DiagonalStructure
 from eigenlens.stats.moments import ColumnMoments
 
-__all__ = ["SphericalStructure"]
-
 
 @dataclass(frozen=True)
 class SphericalStructure(DiagonalStructure):

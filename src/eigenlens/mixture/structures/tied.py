@@ -17,8 +17,6 @@ from eigenlens.mixture.structures.full import FullStructure
 from eigenlens.mixture.structures.parameters import raise_to_floor
 from eigenlens.stats.moments import Moments
 
-__all__ = ["TiedStructure"]
-
 
 @dataclass(frozen=True)
 class TiedStructure(FullStructure):

@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["MAX_16_BIT", "pack_numbers", "render_page"]
-
 LISTED = 256
 """Up to so many numbers are written as text; more are packed as float32."""
 

@@ -19,8 +19,6 @@ from eigenlens.reporting.pages.cross_validation import ClassifierEvaluation, cla
 from eigenlens.reporting.pages.explanations import explanation_charts
 from eigenlens.reporting.rows import ShownRows
 
-__all__ = ["bayes_page"]
-
 SHOWN_CLASSES, BARS, WORST = 30, 30, 30
 """The largest numbers of classes in a matrix, columns in a chart, and lines in the list of confusions."""
 

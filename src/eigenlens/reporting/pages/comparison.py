@@ -11,8 +11,6 @@ from eigenlens.comparison.compare import Comparison
 from eigenlens.reporting.charts import Chart, facts, layer, marks, points, table_chart
 from eigenlens.reporting.rows import ShownRows
 
-__all__ = ["comparison_page"]
-
 LEVEL = 0.95
 BLUE, GREY = "#3b8fc4", "#888888"
 

@@ -12,8 +12,6 @@ from eigenlens.bayes.held_out import CrossValidatedModel, cross_validate_classif
 from eigenlens.reporting.packing import shorten
 from eigenlens.reporting.rows import ShownRows
 
-__all__ = ["FOLDS", "ClassifierEvaluation", "class_names", "evaluate_classifier", "label_codes"]
-
 FOLDS = 5
 """The number of folds of the cross-validation."""
 

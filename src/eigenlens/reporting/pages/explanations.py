@@ -13,8 +13,6 @@ from eigenlens.reporting.packing import shorten
 from eigenlens.reporting.pages.cross_validation import ClassifierEvaluation, class_names
 from eigenlens.reporting.rows import ShownRows
 
-__all__ = ["explanation_charts"]
-
 EXPLAINED, ROWS, TERMS = 2_000, 6, 12
 """Rows over which contributions are averaged, rows explained of each kind, and columns in an explanation."""
 

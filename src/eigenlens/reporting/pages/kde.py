@@ -19,8 +19,6 @@ from eigenlens.reporting.page import pack_numbers
 from eigenlens.reporting.rows import ShownRows
 from eigenlens.tables.rows import visible_range
 
-__all__ = ["density_page"]
-
 STEPS, PLACES = 25, 400
 """Bandwidths of the slider besides those of the rules, and points along each of its curves."""
 

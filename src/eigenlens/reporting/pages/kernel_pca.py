@@ -14,8 +14,6 @@ from eigenlens.pca.estimator import PCA
 from eigenlens.reporting.charts import Chart, facts, frames, images, layer, marks, points
 from eigenlens.reporting.rows import ShownRows
 
-__all__ = ["kernel_page"]
-
 TRIED, GAMMAS, FEWEST = 1_000, 9, 4
 """Rows and widths of the slider, one fit per width, and the smallest number of rows for it."""
 

@@ -16,8 +16,6 @@ from eigenlens.latent import tables as latent_tables
 from eigenlens.reporting.charts import Chart, facts, heat, layer, likelihood_path_chart, marks, points, table_chart
 from eigenlens.reporting.rows import ShownRows
 
-__all__ = ["latent_page"]
-
 CELLS, LISTED, ENTRIES, DRAWN = 40, 2_000, 200, 40
 """The largest numbers of columns in a chart and in a table, and of imputed values listed and drawn."""
 

@@ -33,8 +33,6 @@ from eigenlens.reporting.pages.mixture_selection import criteria
 from eigenlens.reporting.rows import ShownRows
 from eigenlens.tables.rows import count_outside
 
-__all__ = ["mixture_charts", "mixture_page"]
-
 PAIRED, LISTED, MATRIX, NAMED = 5, 12, 40, 20
 """The largest numbers of columns paired, listed and in a matrix, and of components with a curve or a matrix."""
 

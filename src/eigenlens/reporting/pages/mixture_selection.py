@@ -12,8 +12,6 @@ from eigenlens.reporting.charts import Chart, facts, layer, marks, table_chart
 from eigenlens.reporting.page_content import PageContent
 from eigenlens.reporting.rows import ShownRows
 
-__all__ = ["criteria", "selection_page"]
-
 TITLES = {"bic": "BIC", "icl": "ICL", "aic": "AIC", "held_out": "held-out log density"}
 ABOUT = {
     "bic": "Tends to the true number of components as rows grow. The smallest is best.",

@@ -13,8 +13,6 @@ from eigenlens.reporting.charts import Chart, facts, heat, table_chart
 from eigenlens.reporting.packing import shorten
 from eigenlens.reporting.rows import ShownRows
 
-__all__ = ["overview"]
-
 STRIPES, NAMED, LISTED = 30, 40, 5_000
 """Groups of rows and columns in the map of missing values, and the largest number of columns in the table."""
 

@@ -18,8 +18,6 @@ from eigenlens.reporting.charts import Chart, facts, frames, heat, images, layer
 from eigenlens.reporting.density_backdrop import density_backdrops
 from eigenlens.reporting.rows import ShownRows
 
-__all__ = ["pca_page", "reconstruction_chart"]
-
 BARS, CELLS, ARROWS = 30, 40, 25
 """The largest numbers of components in a scree plot, rows in a heat map, and arrows in a plane."""
 

@@ -8,8 +8,6 @@ from eigenlens.bayes.naive.families.kde import KdeFactor
 from eigenlens.bayes.naive.families.mixture import MixtureFactor
 from eigenlens.bayes.naive.families.multinomial import MultinomialFactor
 
-__all__ = ["FACTORS"]
-
 FACTORS: dict[str, Factor] = {
     "gaussian": GaussianFactor(),
     "shared-gaussian": GaussianFactor(shared=True),

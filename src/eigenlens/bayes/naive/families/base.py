@@ -17,19 +17,6 @@ from eigenlens.arrays import Array
 from eigenlens.data.column_kinds import Field
 from eigenlens.errors import DataError
 
-__all__ = [
-    "UNKNOWN_RULES",
-    "Conditional",
-    "Factor",
-    "LinearRule",
-    "NaiveOptions",
-    "contains_infinity",
-    "infinity_error",
-    "no_values_error",
-    "unknown_category_error",
-]
-
-
 # ---- options ------------------------------------------------------------------------------------------------------
 
 

@@ -22,8 +22,6 @@ from eigenlens.data.column_kinds import Field
 from eigenlens.data.table import numbers_of
 from eigenlens.densities.discrete import Bernoulli
 
-__all__ = ["BernoulliColumns", "BernoulliFactor"]
-
 
 @dataclass(frozen=True, eq=False)
 class BernoulliColumns:

@@ -34,9 +34,6 @@ from eigenlens.densities.discrete import Categorical
 from eigenlens.errors import DataError
 from eigenlens.native.class_sums import Lines, add_gathered, class_counts, code_ranges, padded
 
-__all__ = ["CategoricalColumns", "CategoricalFactor", "CategoryCounts", "count_codes", "stack_codes"]
-
-
 SAMPLED_ROWS = 4096
 """Rows that are read first for the range of integers: it is mostly that of all rows, which saves a pass over them."""
 

@@ -16,8 +16,6 @@ from eigenlens.data.source import Block
 from eigenlens.densities.base import Density, Family
 from eigenlens.errors import OptionError
 
-__all__ = ["ClassStatistics", "FamilyFactor"]
-
 
 @dataclass(frozen=True, eq=False)
 class ClassStatistics:

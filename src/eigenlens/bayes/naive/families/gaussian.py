@@ -19,8 +19,6 @@ from eigenlens.errors import DataError
 from eigenlens.native.class_sums import add_normal
 from eigenlens.stats.moments import ColumnMoments
 
-__all__ = ["GaussianColumns", "GaussianFactor"]
-
 
 @dataclass(frozen=True, eq=False)
 class GaussianColumns:

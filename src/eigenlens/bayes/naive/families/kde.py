@@ -15,8 +15,6 @@ from eigenlens.data.column_kinds import Field
 from eigenlens.kde.bandwidth import BANDWIDTH_RULES
 from eigenlens.kde.model import KernelEstimate
 
-__all__ = ["CLASS_BANDWIDTHS", "KdeFactor", "class_bandwidth"]
-
 
 def john_langley(x: Array, weight: Array) -> float:
     """Return h = (max − min) / √n (John and Langley 1995, section 3.2, in units of the range).

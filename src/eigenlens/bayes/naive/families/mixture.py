@@ -26,8 +26,6 @@ from eigenlens.densities.mixture import Mixture
 from eigenlens.mixture.fit import MixtureOptions, fit_mixture
 from eigenlens.mixture.starts import from_centres, from_mixture, k_means_plus_plus
 
-__all__ = ["MixtureFactor"]
-
 MAX_SQUARABLE = 1e153
 """The largest number whose square is a finite variance."""
 

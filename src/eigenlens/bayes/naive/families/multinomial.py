@@ -21,16 +21,6 @@ from eigenlens.densities.multinomial import Multinomial
 from eigenlens.errors import DataError
 from eigenlens.native.class_sums import class_sums
 
-__all__ = [
-    "ClassTotals",
-    "MultinomialColumns",
-    "MultinomialFactor",
-    "TotalsFactor",
-    "fill_missing",
-    "log_product",
-    "observed_entries_of",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class MultinomialColumns:

@@ -16,16 +16,6 @@ from eigenlens.data.table import MixedRows, numbers_of
 from eigenlens.densities.base import Density
 from eigenlens.resources import single_threaded_map, thread_count
 
-__all__ = [
-    "ClassRows",
-    "DensityPerClass",
-    "KeptRowsFactor",
-    "check_values",
-    "column_values",
-    "fit_per_class",
-    "missing_rows",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class DensityPerClass:
