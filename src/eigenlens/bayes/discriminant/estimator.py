@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from eigenlens.arrays import Array, Like, is_sparse, to_numpy
@@ -31,17 +29,21 @@ from eigenlens.data.rows import select_rows
 from eigenlens.data.source import Block, Progress, Source, accumulate
 from eigenlens.densities.mixture import Mixture
 from eigenlens.errors import OptionError
+from eigenlens.estimator.base import ModelEstimator, model_view
 from eigenlens.estimator.progress import progress_callback
 from eigenlens.estimator.rows import count_rows, validate_rows
 from eigenlens.linalg.spectrum import Outcome
 
 
-class GaussianClasses(ClassCounts, BayesRule, BaseEstimator):  # type: ignore[misc]
+class GaussianClasses(ClassCounts, BayesRule, ModelEstimator):
     """Gaussian classes, the base of `LinearDiscriminant` and `QuadraticDiscriminant`.
 
     A subclass checks its options and estimates its model from moments, or from rows where these are few.
     """
 
+    _storage = storage
+    _state = "_made"
+    _takes_missing = True
     _pooled: bool
     _double = True
     verbose: Any
@@ -120,9 +122,11 @@ class GaussianClasses(ClassCounts, BayesRule, BaseEstimator):  # type: ignore[mi
 
     def _keep(self, found: Any, X: Any, source: Source) -> None:
         self._moments = None if isinstance(found, ClassDeviations) else found
-        self._like = Like(X, source.dtype)
+        self._rows_like = Like(X, source.dtype)
         solver = "gram" if self._moments is None else "moments"
         self.solver_ = Outcome(solver, choose_covariance_route(self._rows, source.n_features)[1], passes=1)
+
+    means_ = model_view("means", "The means (C, d) of the classes.")
 
     # ---- likelihoods and draws --------------------------------------------------------------------------
 
@@ -151,28 +155,6 @@ class GaussianClasses(ClassCounts, BayesRule, BaseEstimator):  # type: ignore[mi
     def _draw(self, labels: Array, rng: np.random.Generator) -> Any:
         parts: Sequence[Any] = self._mixture.components
         return self._like(sample_by_class(labels, self.n_features_in_, lambda c, m: parts[c].sample(m, rng)))
-
-    # ---- saving -----------------------------------------------------------------------------------------
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to one safetensors file, whole or not at all; read it with `eigenlens.load`."""
-        storage.save(self, path)
-
-    @classmethod
-    def _restored(cls, arrays: dict[str, Array], header: dict[str, Any]) -> Self:
-        restored: Self = storage.restore(cls, arrays, header)
-        return restored
-
-    # ---- for scikit-learn -------------------------------------------------------------------------------
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_made")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = True
-        return tags
 
 
 def count_infinite(block: Block) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from eigenlens.densities.mixture import Mixture
 from eigenlens.errors import DataError
 
 
+@dataclass(eq=False, repr=False)
 class QuadraticDiscriminant(GaussianClasses):
     """Gaussian classes with one covariance each: ln p(c | x) = ln pi_c − ½ ln |S_c| − ½ |x − m_c|²_(S_c) + const.
 
@@ -49,24 +51,15 @@ class QuadraticDiscriminant(GaussianClasses):
         (['a', 'b', 'b'], array([0.007, 6.5  ]))
     """
 
-    _pooled = False
+    _: KW_ONLY
+    shrinkage: float | str | Rule | None = None
+    target: str | Target = "diagonal"
+    reg: float = 0.0
+    prior: Any = None
+    random_state: Any = None
+    verbose: Any = False
 
-    def __init__(
-        self,
-        *,
-        shrinkage: float | str | Rule | None = None,
-        target: str | Target = "diagonal",
-        reg: float = 0.0,
-        prior: Any = None,
-        random_state: Any = None,
-        verbose: Any = False,
-    ) -> None:
-        self.shrinkage = shrinkage
-        self.target = target
-        self.reg = reg
-        self.prior = prior
-        self.random_state = random_state
-        self.verbose = verbose
+    _pooled = False
 
     def _check_options(self, n_classes: int) -> Shrinkage:
         return check_quadratic_options(self)
@@ -105,11 +98,6 @@ class QuadraticDiscriminant(GaussianClasses):
         return explain_gaussian_classes(self, self.model_.components, X, of, against)
 
     # ---- learned attributes -----------------------------------------------------------------------------
-
-    @property
-    def means_(self) -> Any:
-        """The means (C, d) of the classes."""
-        return self._like(self.model_.means)
 
     @property
     def covariances_(self) -> Any:
