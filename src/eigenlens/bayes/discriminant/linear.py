@@ -13,9 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenlens.arrays import Array, Like, dense, to_numpy
 from eigenlens.bayes.classifier.class_density import finite_blocks, require_no_infinity
-from eigenlens.bayes.discriminant.covariances import Shrinkage
+from eigenlens.bayes.discriminant.covariances import Shrinkage, pooled_covariance
 from eigenlens.bayes.discriminant.estimator import GaussianClasses
-from eigenlens.bayes.discriminant.fit import FisherRule, centred_product, fit_pooled_covariance
+from eigenlens.bayes.discriminant.fit import FisherRule, centred_product
 from eigenlens.bayes.discriminant.options import check_linear_options, require_rows, row_counts, warn_about_linear
 from eigenlens.bayes.discriminant.predict_missing import (
     expected_scores,
@@ -97,7 +97,7 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
                 f"every class has 1 row (n_samples={len(found.rows)}), so no class varies",
                 fix="give more rows than classes",
             )
-        covariance, amounts = fit_pooled_covariance(found, shrinkage)
+        covariance, amounts = pooled_covariance(found, shrinkage)
         if not covariance.rank:
             raise DataError("no column varies within any class, so there is no covariance", fix="check X and y")
         rule = FisherRule(self.class_prior_, found.mean, covariance)

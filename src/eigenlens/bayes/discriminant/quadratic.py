@@ -9,9 +9,9 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.bayes.classifier.explain_gaussian import explain_gaussian_classes
-from eigenlens.bayes.discriminant.covariances import Shrinkage
+from eigenlens.bayes.discriminant.covariances import Shrinkage, class_covariances
 from eigenlens.bayes.discriminant.estimator import GaussianClasses
-from eigenlens.bayes.discriminant.fit import fit_class_covariances, gaussian_classes
+from eigenlens.bayes.discriminant.fit import gaussian_classes
 from eigenlens.bayes.discriminant.options import check_quadratic_options, require_rows, warn_about_quadratic
 from eigenlens.bayes.discriminant.shrinkage import Rule, Target
 from eigenlens.bayes.explain import Explanation
@@ -67,7 +67,7 @@ class QuadraticDiscriminant(GaussianClasses):
     def _estimate(self, found: Any, shrinkage: Shrinkage) -> tuple[Mixture, Array]:
         fix = "one row has no covariance: leave the class out, or use LinearDiscriminant"
         require_rows(found, self.classes_, 1.0, fix)
-        own = fit_class_covariances(found, shrinkage)
+        own = class_covariances(found, shrinkage)
         if not all(getattr(C, "rank", 1) for C in own.covariances):
             raise DataError("no column varies within any class, so there is no covariance", fix="check X and y")
         warn_about_quadratic(own, found.rows, self)

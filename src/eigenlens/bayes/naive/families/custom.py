@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
@@ -72,9 +71,3 @@ class FamilyFactor(Factor):
             argument="features",
             fix="use the name of a family",
         )
-
-    def unpack(
-        self, arrays: Mapping[str, Array], header: Any, fields: tuple[Field, ...], options: NaiveOptions
-    ) -> tuple[ClassStatistics, DensityPerClass]:
-        """Raise: such a family is never written."""
-        raise OptionError("a family of the user's own is in no model file")
