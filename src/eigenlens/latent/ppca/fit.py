@@ -21,7 +21,7 @@ from eigenlens.latent.ppca.em import products_and_rest, run_ppca_em
 from eigenlens.linalg.covariance import MAX_LAPACK_SIZE
 from eigenlens.linalg.operators import CentredRows
 from eigenlens.linalg.solve import LOST_DIGITS
-from eigenlens.missing.fit import MissingFit, fit_incomplete_rows, random_starts
+from eigenlens.missing.fit import fit_incomplete_rows, random_starts
 from eigenlens.missing.result import (
     LatentFit,
     constant_column_indices,
@@ -290,14 +290,11 @@ def _observed_em(source: Source, k: int, observed: ColumnMoments, options: _Opti
         source, [mean_filled_start(source, k, observed.mean, options.generator), *more], tol=options.tol,
         max_iter=options.max_iter, observed=observed, progress=options.progress,
     )  # fmt: skip
-    return LatentFit(
-        principal_form(found.model), found.path[-1], found.path, len(found.path), found.converged,
-        found.remaining_gain, found.weight, found.rows, None, "X has missing entries", "em", found.interrupted,
-        found.passes + 4, constant, found.ended, floored=not _has_noise(found, source, observed),
-    )  # fmt: skip
+    model, floored = principal_form(found.model), not _has_noise(found, source, observed)
+    return replace(found, model=model, passes=found.passes + 4, constant=constant, floored=floored)
 
 
-def _has_noise(found: MissingFit, source: Source, observed: ColumnMoments) -> bool:
+def _has_noise(found: LatentFit, source: Source, observed: ColumnMoments) -> bool:
     """Return whether there is noise above its floor; if not, raise an error unless the likelihood is bounded."""
     model, variance = found.model, float((observed.square / observed.weight).mean())
     if model.noise > HIGHER_FLOORS[0] * variance or found.interrupted:
@@ -322,7 +319,7 @@ def _has_noise(found: MissingFit, source: Source, observed: ColumnMoments) -> bo
 
 
 def _gains_of_lower_floors(
-    found: MissingFit, source: Source, observed: ColumnMoments, variance: float
+    found: LatentFit, source: Source, observed: ColumnMoments, variance: float
 ) -> tuple[float, float]:
     """Return the gains of log-likelihood as the floor under the noise falls, from one to the next, and to its own.
 
