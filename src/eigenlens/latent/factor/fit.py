@@ -34,9 +34,9 @@ from eigenlens.linalg.operators import CentredRows
 from eigenlens.missing.fit import fit_incomplete_rows, more_start_count
 from eigenlens.missing.result import (
     LatentFit,
+    complete_or_observed,
     constant_column_indices,
     fill_with_mean,
-    missing_or_reraise,
     needs_complete_rows,
 )
 from eigenlens.stats.moments import ColumnMoments, Moments
@@ -74,27 +74,28 @@ def fit_each_factor(
     source: Source, counts: Sequence[int], *, solver: str = "auto", **options: Any
 ) -> Iterator[LatentFit]:
     """Yield the fits for several numbers of factors, each made on request; complete rows are read once for all."""
-    settings = FactorOptions(**options)
-    try:
-        rows = CentredRows(source, standardize=True, progress=settings.progress)
-        correlations, reason = choose_correlations(rows)
-    except DataError as error:
-        source, observed = missing_or_reraise(source, error)
-        if observed is not None:
-            yield from _fit_each_missing(source, counts, observed, solver, settings)
-            return
-        rows = CentredRows(source, standardize=True, progress=settings.progress)
-        correlations, reason = choose_correlations(rows)
+    given: dict[str, Any] = {"counts": counts, "solver": solver, "settings": FactorOptions(**options)}
+    yield from complete_or_observed(source, partial(_fit_each_complete, **given), partial(_fit_each_missing, **given))
+
+
+def _fit_each_complete(
+    source: Source, counts: Sequence[int], solver: str, settings: FactorOptions
+) -> Iterator[LatentFit]:
+    rows = CentredRows(source, standardize=True, progress=settings.progress)
+    correlations, reason = choose_correlations(rows)
     columns = rows.columns
     variance = columns.square / columns.weight
     _require_variance(variance, columns.mean, source.names)
-    for k in _feasible(counts, rows.n_rows):
-        fit = _fit(correlations, columns.mean, variance, columns.weight, k, solver, settings)
-        yield replace(fit, rows=rows.n_rows, moments=rows.known_moments, reason=reason, passes=rows.passes)
+
+    def fit(k: int) -> LatentFit:
+        found = _fit(correlations, columns.mean, variance, columns.weight, k, solver, settings)
+        return replace(found, rows=rows.n_rows, moments=rows.known_moments, reason=reason, passes=rows.passes)
+
+    return map(fit, _feasible(counts, rows.n_rows))  # rows are read here, so that missing values show before a fit
 
 
 def _fit_each_missing(
-    source: Source, counts: Sequence[int], observed: ColumnMoments, solver: str, settings: FactorOptions
+    source: Source, observed: ColumnMoments, counts: Sequence[int], solver: str, settings: FactorOptions
 ) -> Iterator[LatentFit]:
     if solver == "quasi-newton":
         raise needs_complete_rows(solver)
