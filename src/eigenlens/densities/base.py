@@ -94,9 +94,8 @@ def column_numbers(columns: Columns, d: int) -> Array:
     except (TypeError, ValueError):
         whole = False
     if not whole or np.any((found < 0) | (found >= d)) or len(set(found.tolist())) < len(found):
-        raise OptionError(
-            f"must be a list of column numbers from 0 to {d - 1}, each once", argument="columns", value=columns
-        )
+        what = f"must be a list of column numbers from 0 to {d - 1}, each once"
+        raise OptionError(what, argument="columns", value=columns)
     return found.astype(np.intp, copy=False)
 
 
@@ -108,9 +107,8 @@ def known_values(columns: Columns, values: Any) -> tuple[Array, Array]:
     except (TypeError, ValueError):
         raise OptionError(f"must be numbers, one per column of {columns!r}", argument="values", value=values) from None
     if given.size != here.size:
-        raise OptionError(
-            f"has {given.size} entries for {here.size} columns", argument="values", fix="give one per column"
-        )
+        what = f"has {given.size} entries for {here.size} columns"
+        raise OptionError(what, argument="values", fix="give one per column")
     known = ~np.isnan(given)
     return here[known], given[known]
 

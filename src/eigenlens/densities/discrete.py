@@ -54,16 +54,11 @@ class Categorical:
         p, levels = self.probabilities, tuple(self.levels) or tuple(range(self.probabilities.size))
         object.__setattr__(self, "levels", levels)
         if len(levels) != p.size or len(set(levels)) < len(levels):
-            raise OptionError(
-                f"must be {p.size} different values, one per probability", argument="levels", value=list(levels)
-            )
+            what = f"must be {p.size} different values, one per probability"
+            raise OptionError(what, argument="levels", value=list(levels))
         if not (np.all(p >= 0.0) and self.unknown >= 0.0 and abs(p.sum() + self.unknown - 1.0) <= 1e-9):
-            raise OptionError(
-                f"with unknown={self.unknown:g} must not be negative and sum to 1, not {p.sum() + self.unknown:.10g}",
-                argument="probabilities",
-                value=p.tolist(),
-                fix="divide them by their sum",
-            )
+            what = f"with unknown={self.unknown:g} must not be negative and sum to 1, not {p.sum() + self.unknown:.10g}"
+            raise OptionError(what, argument="probabilities", value=p.tolist(), fix="divide them by their sum")
 
     @classmethod
     def fit(
@@ -163,11 +158,8 @@ class CategoricalFamily:
         reserve = self._reserved(statistics.declared)
         total = statistics.total + float(added.sum()) + reserve
         if total <= 0.0 or not statistics.categories:
-            raise DataError(
-                "x has no value that is not missing and has positive weight",
-                fix="{smoothing} gives a prior",
-                settings={"smoothing": 1},
-            )
+            what = "x has no value that is not missing and has positive weight"
+            raise DataError(what, fix="{smoothing} gives a prior", settings={"smoothing": 1})
         p = (statistics.weight + added) / total
         record = Fitted(
             statistics.total, _loglik(statistics.weight, p), p.size - (reserve == 0.0), total - statistics.total
@@ -180,9 +172,8 @@ class CategoricalFamily:
             return 0.0 if declared or np.ndim(self.smoothing) else float(np.asarray(self.smoothing))
         given: Any = self.reserve
         if isinstance(given, bool) or not isinstance(given, Real) or not 0.0 <= float(given) < np.inf:
-            raise OptionError(
-                "must be finite and not negative; 0 leaves other categories out", argument="reserve", value=self.reserve
-            )
+            what = "must be finite and not negative; 0 leaves other categories out"
+            raise OptionError(what, argument="reserve", value=self.reserve)
         return float(self.reserve)
 
 
@@ -300,10 +291,8 @@ def _two_levels(counts: Counts) -> tuple[Any, ...]:
     shown = ", ".join(map(repr, levels[:5])) + (", …" if len(levels) > 5 else "")
     if counts.declared and len(levels) > 2:
         occurring = int(np.count_nonzero(counts.weight))
-        raise DataError(
-            f"x declares {len(levels)} categories ({shown}), of which {occurring} occur; two are needed",
-            fix="drop the unused ones, give levels=(other, counted), or use Categorical.fit(x)",
-        )
+        what = f"x declares {len(levels)} categories ({shown}), of which {occurring} occur; two are needed"
+        raise DataError(what, fix="drop the unused ones, give levels=(other, counted), or use Categorical.fit(x)")
     if len(levels) > 2:
         raise DataError(f"x has {len(levels)} different values ({shown}); two are needed", fix="use Categorical.fit(x)")
     raise DataError(f"x is constant ({shown}), so the other category is not known", fix=f"give levels=(other, {shown})")

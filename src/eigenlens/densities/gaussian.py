@@ -64,9 +64,8 @@ class Gaussian:
     def __post_init__(self) -> None:
         read_only(self, "mean")
         if not hasattr(self.covariance, "whiten"):
-            raise OptionError(
-                "must be Full(matrix), Diagonal(variances) or Spherical(variance, d)", argument="covariance"
-            )
+            what = "must be Full(matrix), Diagonal(variances) or Spherical(variance, d)"
+            raise OptionError(what, argument="covariance")
         if self.mean.shape != (self.covariance.size,):
             raise OptionError(f"mean has shape {self.mean.shape}, and covariance the size {self.covariance.size}")
 
@@ -162,9 +161,8 @@ class Gaussian:
         self._one_dimension("ppf")
         share = as_rows(probability, 1)
         if np.any((share < 0.0) | (share > 1.0)):
-            raise OptionError(
-                f"must be from 0 to 1; found {np.nanmin(share):g} to {np.nanmax(share):g}", argument="probability"
-            )
+            what = f"must be from 0 to 1; found {np.nanmin(share):g} to {np.nanmax(share):g}"
+            raise OptionError(what, argument="probability")
         return np.asarray(self.mean + self.covariance.colour(ndtri(share)))[:, 0]
 
     # ---- standard errors and intervals ------------------------------------------------------------------
@@ -230,9 +228,8 @@ class Gaussian:
 
     def _one_dimension(self, method: str) -> None:
         if self.mean.size != 1:
-            raise OptionError(
-                f"{method} needs one dimension, and this Gaussian has {self.mean.size}", fix="take marginal([j]) first"
-            )
+            what = f"{method} needs one dimension, and this Gaussian has {self.mean.size}"
+            raise OptionError(what, fix="take marginal([j]) first")
 
 
 @dataclass(frozen=True)
@@ -346,10 +343,8 @@ def _check_not_constant(variances: Array, mean: Array, labels: list[str]) -> Non
         flat = np.flatnonzero(~(variances > np.maximum((8.0 * np.finfo(np.float64).eps * mean) ** 2, MIN_NORMAL_FLOAT)))
     if flat.size:
         more = f" (and {flat.size - 1} more)" if flat.size > 1 else ""
-        raise DataError(
-            f"{labels[flat[0]]}{more} is constant ({mean[flat[0]]:g}): its variance is 0 and its density infinite",
-            fix="leave it out, or give more rows",
-        )
+        what = f"{labels[flat[0]]}{more} is constant ({mean[flat[0]]:g}): its variance is 0 and its density infinite"
+        raise DataError(what, fix="leave it out, or give more rows")
 
 
 class _Range(tuple[Any, ...]):

@@ -54,9 +54,8 @@ class Multinomial:
         p, total = self.probabilities, float(self.probabilities.sum())
         short = self.trials is not None and total < 1.0
         if not np.all(p >= 0.0) or not (short or abs(total - 1.0) <= 1e-9 or not p.size):
-            raise OptionError(
-                f"must not be negative and sum to 1, not {total:.10g}", argument="probabilities", value=p.tolist()
-            )
+            what = f"must not be negative and sum to 1, not {total:.10g}"
+            raise OptionError(what, argument="probabilities", value=p.tolist())
 
     @classmethod
     def fit(
@@ -98,9 +97,8 @@ class Multinomial:
         """Draw n rows (n, d) of `trials` trials each; `trials` is needed where the model does not have it."""
         N = self.trials if trials is None else trials
         if N is None:
-            raise OptionError(
-                "the number of trials of a row is not part of this model", fix="pass trials, here or to fit"
-            )
+            what = "the number of trials of a row is not part of this model"
+            raise OptionError(what, fix="pass trials, here or to fit")
         p = np.append(self.probabilities, self._hidden)
         return rng.multinomial(N, p / p.sum(), size=n)[:, :-1]
 
@@ -185,11 +183,8 @@ class MultinomialFamily:
         n = float(statistics.total.sum())
         total = n + float(added.sum())
         if total <= 0.0:
-            raise DataError(
-                "X has no counts above 0, so the shares are not known",
-                fix="{smoothing} gives a prior",
-                settings={"smoothing": 1},
-            )
+            what = "X has no counts above 0, so the shares are not known"
+            raise DataError(what, fix="{smoothing} gives a prior", settings={"smoothing": 1})
         p = (statistics.total + added) / total
         loglik = statistics.coefficient + float(xlogy(statistics.total, p).sum())
         return Multinomial(p, self.trials, Fitted(n, loglik, p.size - 1, total - n, self.names))
@@ -203,15 +198,12 @@ def _check_and_count(block: Block, trials: int | None) -> CountTotals:
     entries = np.ravel(to_numpy(block.rows.data if is_sparse(block.rows) else block.rows))
     bad = entries[~((entries >= 0.0) & (entries == np.floor(entries)) & np.isfinite(entries))]
     if bad.size:
-        raise DataError(
-            f"X has {bad[0]:g} (and {bad.size - 1} more that are not counts); whole numbers from 0 on are needed",
-            fix="leave those rows out, or use Gaussian",
-        )
+        what = f"X has {bad[0]:g} (and {bad.size - 1} more that are not counts); whole numbers from 0 on are needed"
+        raise DataError(what, fix="leave those rows out, or use Gaussian")
     totals = np.ravel(to_numpy(block.rows.sum(axis=1)))
     if trials is not None and np.any(totals != trials):
-        raise DataError(
-            f"X has a row of {totals[totals != trials][0]:g} counts, not trials={trials}", fix="leave trials out"
-        )
+        what = f"X has a row of {totals[totals != trials][0]:g} counts, not trials={trials}"
+        raise DataError(what, fix="leave trials out")
     return CountTotals.of(block)
 
 

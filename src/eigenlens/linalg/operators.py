@@ -248,11 +248,8 @@ class CentredRows:
             what = f"has n_samples={columns.rows}, but at least 2 rows with positive weight are needed for a variance"
             raise DataError(what, argument="X", fix="give more rows")
         if columns.weight <= 1.0:
-            raise DataError(
-                f"sums to {columns.weight:g}, but a weight counts copies of its row, so the sum must exceed 1",
-                argument="sample_weight",
-                fix="multiply the weights by the number of rows",
-            )
+            what = f"sums to {columns.weight:g}, but a weight counts copies of its row, so the sum must exceed 1"
+            raise DataError(what, argument="sample_weight", fix="multiply the weights by the number of rows")
 
     def _fold(self, summarise: Callable[[Block], S], label: str) -> S:
         self.passes += 1

@@ -120,9 +120,8 @@ def frozen_mixture(model: Any) -> Mixture:
     """Return the frozen mixture of an estimator, or the mixture itself."""
     found = model if isinstance(model, Mixture) else getattr(model, "model_", None)
     if not isinstance(found, Mixture):
-        raise OptionError(
-            f"is a {type(model).__name__}, not a mixture", argument="model", fix="give a fitted GaussianMixture"
-        )
+        what = f"is a {type(model).__name__}, not a mixture"
+        raise OptionError(what, argument="model", fix="give a fitted GaussianMixture")
     return found
 
 

@@ -119,10 +119,8 @@ def _read_observed(
     observed = accumulate(rows, partial(summarise_classes, summaries=[ColumnMoments.of_observed] * n_classes))
     for c, part in enumerate(observed.parts):
         if not np.all(part.weight > 0.0):
-            raise DataError(
-                f"{name_column(c, int(np.argmin(part.weight)))} has no observed entry, so its mean is not known",
-                fix="leave the column out, or give rows of the class that have it",
-            )
+            what = f"{name_column(c, int(np.argmin(part.weight)))} has no observed entry, so its mean is not known"
+            raise DataError(what, fix="leave the column out, or give rows of the class that have it")
     require_variance_range(np.max([part.square / part.weight for part in observed.parts], axis=0))
     return rows, observed
 

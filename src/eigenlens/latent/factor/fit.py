@@ -128,9 +128,8 @@ def choose_covariance_factors(
 ) -> DimensionChoice:
     """Choose the number of factors of a covariance matrix S (d, d) of n rows by a rule that needs no rows."""
     if rule != "bic":
-        raise OptionError(
-            "needs the rows themselves", argument="n_components", value=rule, fix="give a number, or 'bic'"
-        )
+        what = "needs the rows themselves"
+        raise OptionError(what, argument="n_components", value=rule, fix="give a number, or 'bic'")
 
     def fit_each(source: Source, counts: Sequence[int]) -> Iterator[LatentFit]:
         return (fit_factor_covariance(S, n, k, **options) for k in counts)
@@ -191,12 +190,8 @@ def _require_variance(variance: Array, mean: Array, names: tuple[str, ...] | Non
         columns = [names[j] if names else str(j) for j in constant]
         name = repr(columns[0]) if names else columns[0]
         others = f" (and {len(constant) - 1} more)" if len(constant) > 1 else ""
-        raise DataError(
-            f"column {name} of X is constant{others}, so its uniqueness would be 0 and the likelihood has no maximum",
-            columns=columns,
-            fix="leave it out",
-            settings={"drop": columns},
-        )
+        what = f"column {name} of X is constant{others}, so its uniqueness would be 0 and the likelihood has no maximum"
+        raise DataError(what, columns=columns, fix="leave it out", settings={"drop": columns})
 
 
 def _require_rows(k: int, n: int) -> None:
@@ -229,11 +224,8 @@ def correlations_from_covariance(S: Array, names: tuple[str, ...] | None = None)
     scale = np.sqrt(S.diagonal())
     R = S / np.outer(scale, scale)
     if np.abs(R - R.T).max() > 1e-8:
-        raise DataError(
-            "is not symmetric, as a covariance matrix is",
-            argument="S",
-            fix="use (S + S.T) / 2 if the difference is rounding",
-        )
+        what = "is not symmetric, as a covariance matrix is"
+        raise DataError(what, argument="S", fix="use (S + S.T) / 2 if the difference is rounding")
     R = 0.5 * (R + R.T)
     smallest = float(np.linalg.eigvalsh(R)[0])
     if smallest < -1e-8 * len(R):
