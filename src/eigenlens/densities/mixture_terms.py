@@ -179,16 +179,18 @@ def _covariance_kind(component: Any) -> type:
     return type(getattr(component, "covariance", None)) if not isinstance(component, LinearGaussian) else LinearGaussian
 
 
+def covariance_matrix(component: Any) -> Array:
+    """Return the covariance (d, d) of a component: a method of some densities, a value with a matrix of others."""
+    covariance = component.covariance
+    return np.asarray(covariance() if callable(covariance) else covariance.matrix())
+
+
 def _stack_full(weights: Array, components: Sequence[Any]) -> Terms:
-    return FullTerms.of(weights, _means(components), np.stack([c.covariance.matrix() for c in components]))
+    return FullTerms.of(weights, _means(components), np.stack(list(map(covariance_matrix, components))))
 
 
 def _stack_diagonal(weights: Array, components: Sequence[Any]) -> Terms:
     return DiagonalTerms.of(weights, _means(components), np.stack([c.covariance.variances for c in components]))
-
-
-def _stack_latent(weights: Array, components: Sequence[Any]) -> Terms:
-    return FullTerms.of(weights, _means(components), np.stack([c.covariance() for c in components]))
 
 
 def _means(components: Sequence[Any]) -> Array:
@@ -199,6 +201,6 @@ TERMS_BY_COVARIANCE: dict[type, Callable[[Array, Sequence[Density]], Terms]] = {
     Full: _stack_full,
     Diagonal: _stack_diagonal,
     Spherical: _stack_diagonal,
-    LinearGaussian: _stack_latent,
+    LinearGaussian: _stack_full,
 }
 """How components are stacked, by the class of their covariance."""
