@@ -23,7 +23,8 @@ from eigenlens.data.coerce import explain_nonfinite
 from eigenlens.data.memory import ArraySource, SparseSource, TensorSource
 from eigenlens.data.source import Block, Progress, S, Source, accumulate
 from eigenlens.errors import DataError
-from eigenlens.native import NARROW, moments_about, normal_product
+from eigenlens.native.moments import NARROW, moments_about
+from eigenlens.native.sparse import normal_product
 from eigenlens.stats.moments import ColumnMoments, Moments, rows_and_weight
 
 COLUMN_BLOCK = 4096
