@@ -33,7 +33,7 @@ from eigenlens.data.source import Block, Progress, Source, accumulate
 from eigenlens.densities.base import rows_by_pattern
 from eigenlens.densities.covariance import Covariance, Full
 from eigenlens.densities.covariance_axes import Axes
-from eigenlens.densities.mixture import covariance_matrix
+from eigenlens.densities.mixture_terms import covariance_matrix
 from eigenlens.errors import DataError, OptionError
 from eigenlens.linalg.spectrum import Outcome
 from eigenlens.stats.moments import ColumnMoments, Moments
@@ -100,11 +100,9 @@ def _read_observed(source: Source, codes: Array, classes: Array) -> tuple[Source
     for label, part in zip(classes.tolist(), observed.parts, strict=True):
         if not np.all(part.weight > 0.0):
             j = int(np.argmin(part.weight))
-            raise DataError(
-                f"column {source.names[j] if source.names else j!r} of class {label!r} has no observed entry, so its "
-                "mean is not known",
-                fix="leave the column out, or give rows of the class that have it",
-            )
+            name = source.names[j] if source.names else j
+            what = f"column {name!r} of class {label!r} has no observed entry, so its mean is not known"
+            raise DataError(what, fix="leave the column out, or give rows of the class that have it")
     require_variance_range(np.max([part.square / part.weight for part in observed.parts], axis=0))
     return rows, observed
 
