@@ -208,9 +208,9 @@ def test_the_estimate_of_what_is_left_is_one():
     assert whole.ended == "converged"
     for steps in (12, 20):
         short = fit_incomplete_rows(ArraySource(X), [start], noise="diagonal", floor=1e-8, max_iter=steps)
-        left = (whole.path[-1] - short.path[-1]) / short.entries
+        left = (whole.path[-1] - short.path[-1]) / np.count_nonzero(~np.isnan(X))
         assert (short.converged, short.ended) == (False, "max_iter")
-        assert left / 20.0 < short.remaining_gain < 20.0 * left
+        assert left / 20.0 < short.residual < 20.0 * left
 
 
 def test_the_highest_of_several_starts_counts(monkeypatch):

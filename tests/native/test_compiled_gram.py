@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from eigenlens.native import (
+from eigenlens.native.gram import (
     Points,
     Upper,
     gaussian_gram,

@@ -22,10 +22,10 @@ from threadpoolctl import threadpool_limits
 
 import eigenlens
 from eigenlens import PCA
-from eigenlens import native as compiled
 from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, ModelFileError, OptionError
 from eigenlens.linalg.n_components import N_COMPONENTS_RULES
 from eigenlens.linalg.solve import SOLVERS
+from eigenlens.native.runtime import active
 from eigenlens.pca.bootstrap import procrustes_rotation
 
 NAMES = ["auto", *SOLVERS]
@@ -100,7 +100,7 @@ class TestAttributes:
                 found.append(PCA(3, solver="covariance").fit(X))
         np.testing.assert_allclose(found[0].explained_variance_, found[1].explained_variance_, rtol=1e-13)
         first, second = (fit._moments.scatter for fit in found)
-        assert np.array_equal(first, second) or compiled.active() == "numpy"  # BLAS adds in an order of its own
+        assert np.array_equal(first, second) or active() == "numpy"  # BLAS adds in an order of its own
         np.testing.assert_allclose(first, second, atol=1e-9)
 
     def test_a_second_fit_forgets_the_first(self):

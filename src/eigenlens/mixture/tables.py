@@ -14,7 +14,8 @@ import numpy as np
 from eigenlens import checks
 from eigenlens.arrays import Array, to_numpy
 from eigenlens.data.memory import ArraySource
-from eigenlens.densities.mixture import Mixture, covariance_matrix
+from eigenlens.densities.mixture import Mixture
+from eigenlens.densities.mixture_terms import covariance_matrix
 from eigenlens.errors import DataError, OptionError
 from eigenlens.mixture.select import SELECTION_CRITERIA, MixtureSelection
 from eigenlens.pca.fit import fit_pca

@@ -31,7 +31,7 @@ from eigenlens.data.source import Block, Progress, Source, accumulate
 from eigenlens.densities.base import rows_by_pattern
 from eigenlens.densities.covariance import Covariance, Full
 from eigenlens.densities.covariance_axes import Axes
-from eigenlens.densities.mixture import covariance_matrix
+from eigenlens.densities.mixture_terms import covariance_matrix
 from eigenlens.errors import DataError, OptionError
 from eigenlens.linalg.spectrum import Outcome
 from eigenlens.stats.moments import ColumnMoments, Moments
