@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import sparse
 
-from eigenlens.arrays import Array, dense, is_sparse, is_tensor, namespace, to_numpy
+from eigenlens.arrays import Array, dense, is_sparse, is_tensor, namespace, slices, to_numpy
 from eigenlens.data.coerce import explain_nonfinite
 from eigenlens.data.memory import ArraySource, SparseSource, TensorSource
 from eigenlens.data.source import Block, Progress, S, Source, accumulate
@@ -199,8 +199,7 @@ class CentredRows:
         mean, square = np.empty(self.size), np.empty(self.size)
         G, nowhere = np.zeros((n, n)), np.zeros(n)
         step = int(np.clip(CACHE_PANEL_BYTES * 8 // (8 * n), 256, 2 * COLUMN_BLOCK))
-        for start in range(0, self.size, step):
-            part = slice(start, min(start + step, self.size))
+        for part in slices(self.size, step):
             with np.errstate(all="ignore"):
                 panel, mean[part], square[part] = _centred_panel(read(part), weight, total)
             if self.standardize:
@@ -224,7 +223,7 @@ class CentredRows:
         block = next(iter(self.source.blocks()))
         step = max(1, block.rows.shape[0] // count)
         weight = None if block.weight is None else block.weight[::step]
-        return _dense_block(Block(block.rows[::step]), self.columns.mean, self.scale, weight)
+        return _dense_block(Block(block.rows[::step, :]), self.columns.mean, self.scale, weight)
 
     def whitened_moments(self, R: Array) -> Moments:
         """Return the moments of the rows (x − m) / s · R⁻¹, found in one pass: a step of CholeskyQR."""
@@ -317,9 +316,8 @@ def _whitened(block: Block, mean: Array, R: Array) -> Moments:
 def _dense_panels(block: Block) -> Iterator[Block]:
     """Yield the rows of a block as dense float64 copies, one panel at a time."""
     step = max(64, 4 * CACHE_PANEL_BYTES // (8 * block.rows.shape[1]))
-    for start in range(0, block.rows.shape[0], step):
-        part = slice(start, start + step)
-        rows = _columns_of(block.rows[part], slice(None))
+    for part in slices(block.rows.shape[0], step):
+        rows = _columns_of(block.rows[part, :], slice(None))
         yield Block(rows, None if block.weight is None else block.weight[part])
 
 

@@ -174,7 +174,7 @@ def _head(source: Source, columns: Sequence[int]) -> Any:
     rows = next(iter(stream))
     if hasattr(stream, "close"):
         stream.close()
-    return rows if is_sparse(rows) else rows[:FIRST_ROWS]
+    return rows if is_sparse(rows) else rows[: min(FIRST_ROWS, rows.shape[0]), :]
 
 
 def _inspect_all(source: Source, columns: Sequence[int], weight: Array | None) -> dict[int, ColumnValues]:
