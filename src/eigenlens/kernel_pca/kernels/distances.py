@@ -97,7 +97,7 @@ def _dense_distances(A: Any, B: Any) -> Any:
     right[:, :d], right[:, d], right[:, d + 1] = B, 1.0, squared_norms(B)
     right[:, :d] *= -2.0
     D = xp.matmul(left, right.T)
-    return overwrite("clip", D, 0.0)
+    return overwrite("clip", D, 0.0, None)
 
 
 def _sparse_distances(X: Any, Y: Any) -> Array:
