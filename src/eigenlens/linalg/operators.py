@@ -51,9 +51,6 @@ class SymmetricOperator(Protocol):
     def matmat(self, V: Array) -> Array:
         """Return A V for V (size, b)."""
 
-    def dense(self) -> Array:
-        """Return A itself."""
-
 
 class Matrix:
     """A symmetric matrix in memory.
@@ -79,7 +76,7 @@ class Matrix:
 class CentredRows:
     """The matrix X̃ (n, d) of a source: centred, scaled if `standardize`, weighted, over √(Σw − 1).
 
-    As a `SymmetricOperator` it stands for X̃ᵀX̃ (d, d): `size`, `trace`, `matmat`, `dense`. Every product is one
+    As a `SymmetricOperator` it stands for X̃ᵀX̃ (d, d): `size`, `trace`, `matmat`. Every product is one
     pass over the source; `passes` counts them.
 
     >>> rows = CentredRows(ArraySource(np.array([[1.0, 0.0], [3.0, 0.0], [5.0, 3.0]])))

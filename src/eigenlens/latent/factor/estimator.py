@@ -35,7 +35,6 @@ from eigenlens.latent.factor.goodness_of_fit import (
     reference_likelihoods,
     reference_likelihoods_missing,
 )
-from eigenlens.latent.factor.n_factors import FACTOR_RULES
 from eigenlens.latent.factor.options import (
     check_mean,
     warn_gradient,
@@ -43,7 +42,9 @@ from eigenlens.latent.factor.options import (
     warn_rotation,
     without_gradient_warning,
 )
-from eigenlens.latent.factor.solvers import FACTOR_SOLVERS, FactorOptions
+from eigenlens.latent.factor.profile_likelihood import FactorOptions
+from eigenlens.latent.factor.solvers import FACTOR_SOLVERS
+from eigenlens.latent.n_components import FACTOR_RULES
 from eigenlens.latent.options import candidate_dimensions, check_latent_dimensions, warn_latent_fit
 from eigenlens.latent.rotation import ROTATIONS, Rotation, rotate
 from eigenlens.missing.result import LatentFit
