@@ -11,7 +11,7 @@ from sklearn.utils.validation import validate_data
 
 from eigenlens import checks
 from eigenlens.arrays import Array, dense, is_sparse, namespace
-from eigenlens.data.coerce import as_source, explain_nonfinite
+from eigenlens.data.coerce import as_source, explain_nonfinite, require_finite
 from eigenlens.data.memory import FrameSource, LazySource
 from eigenlens.data.rows import row_count as count_rows
 from eigenlens.data.rows import stack_rows
@@ -105,8 +105,7 @@ def dense_blocks(source: Source) -> Iterator[Array]:
 def map_blocks(source: Source, function: Callable[[Array], Array]) -> Array:
     """Apply a function to the rows, one block at a time, and return the results as one array; NaN raises an error."""
     result = np.concatenate([function(block) for block in dense_blocks(source)])
-    if not np.all(np.isfinite(result)):
-        raise explain_nonfinite(source)
+    require_finite(source, result)
     return result
 
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks
 from eigenlens.arrays import Array, Like, dense, is_tensor, to_numpy
-from eigenlens.data.coerce import as_source, explain_nonfinite
+from eigenlens.data.coerce import require_finite
 from eigenlens.data.rows import row_count
 from eigenlens.data.source import Source
 from eigenlens.errors import ConvergenceWarning, DataError, DataWarning
@@ -204,8 +204,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             return source.map_rows(partial(_finite_scores, model=self.model_), self.n_components_)
         parts = [self.model_.scores(rows) for rows in source.rows()]
         found = parts[0] if len(parts) == 1 else np.concatenate([to_numpy(part) for part in parts])
-        if not bool(np.all(np.isfinite(to_numpy(found)))):
-            raise explain_nonfinite(source)
+        require_finite(source, found)
         return found
 
     def inverse_transform(self, X: Any) -> Any:
@@ -233,8 +232,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         parts = []
         for rows in source.rows():
             Z = to_numpy(model.scores(rows))
-            if not np.all(np.isfinite(Z)):
-                raise explain_nonfinite(source)
+            require_finite(source, Z)
             parts.append(self._back(model, Z, dense(rows)).rows)
         return Like(X, source.dtype)(np.concatenate(parts))
 
@@ -336,6 +334,5 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 def _finite_scores(rows: Any, model: KernelComponents) -> Any:
     """Return the scores of one chunk; raise where its rows contain NaN, in the worker that has them."""
     found = model.scores(rows)
-    if not np.all(np.isfinite(found)):
-        raise explain_nonfinite(as_source(rows))
+    require_finite(rows, found)
     return found

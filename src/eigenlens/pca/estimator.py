@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks
 from eigenlens.arrays import Array, Like, dense, is_tensor, to_numpy
-from eigenlens.data.coerce import as_source, explain_nonfinite
+from eigenlens.data.coerce import require_finite, require_no_infinity
 from eigenlens.data.rows import positive_weight_rows
 from eigenlens.data.source import Source, accumulate
 from eigenlens.errors import DataError, OptionError
@@ -131,8 +131,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         check_pca_options(self, source, rows_known=False)
         with np.errstate(all="ignore"):
             moments = accumulate(source, Moments.of)
-        if not np.all(np.isfinite(moments.mean)):
-            raise explain_nonfinite(source)
+        require_finite(source, moments.mean)
         self._set_moments(moments if before is None else before + moments)
         self._like = Like(X, source.dtype)
         return self
@@ -189,8 +188,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         if hasattr(source, "map_rows"):
             return source.map_rows(partial(_finite_scores, mean=self.model_.mean, V=V), V.shape[1])
         found = concatenate([project_rows(rows, self.model_.mean, V) for rows in source.rows()])
-        if not bool(np.all(np.isfinite(to_numpy(found.sum(0))))):
-            raise explain_nonfinite(source)
+        require_finite(source, found.sum(0))
         return found
 
     def inverse_transform(self, X: Any) -> Any:
@@ -442,15 +440,12 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
 
 def _complete(rows: Any, model: PrincipalComponents) -> Array:
     """Return dense rows with missing values replaced by their conditional means given the rest of the row."""
-    values = dense(rows)
-    if np.any(np.isinf(values)):
-        raise explain_nonfinite(as_source(values))
+    values = require_no_infinity(dense(rows))
     return model.gaussian(floor=1e-9).impute(values) if np.any(np.isnan(values)) else values
 
 
 def _finite_scores(rows: Any, mean: Array, V: Array) -> Any:
     """Return the scores of one chunk, perhaps on another machine; NaN in its rows raises an error there."""
     found = project_rows(rows, mean, V)
-    if not np.all(np.isfinite(found)):
-        raise explain_nonfinite(as_source(rows))
+    require_finite(rows, found)
     return found

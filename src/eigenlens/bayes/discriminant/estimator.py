@@ -26,7 +26,7 @@ from eigenlens.bayes.labels import (
     require_two_classes,
 )
 from eigenlens.bayes.rule import BayesRule, ClassCounts, sample_by_class
-from eigenlens.data.coerce import explain_nonfinite
+from eigenlens.data.coerce import explain_nonfinite, require_finite
 from eigenlens.data.rows import select_rows
 from eigenlens.data.source import Block, Progress, Source, accumulate
 from eigenlens.densities.mixture import Mixture
@@ -110,8 +110,7 @@ class GaussianClasses(ClassCounts, BayesRule, BaseEstimator):  # type: ignore[mi
         codes = codes_among_classes(labels, known)
         with np.errstate(invalid="ignore", over="ignore"):
             found = read_class_moments(source, codes, len(known), self._check_options(len(known)), pooled=self._pooled)
-        if not np.all(np.isfinite(found.mean)):
-            raise explain_nonfinite(source)
+        require_finite(source, found.mean)
         self.classes_ = known
         self._count(codes, source.weight, more=not first)
         self._keep(found if first else self._moments + found, X, source)
