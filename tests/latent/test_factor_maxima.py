@@ -109,6 +109,7 @@ HARD = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:FactorAnalysis did not converge")  # scikit-learn's, after 3000 steps
 @pytest.mark.parametrize("name", HARD)
 def test_never_below_scikit_learn_and_many_random_starts(name):
@@ -123,6 +124,7 @@ def test_never_below_scikit_learn_and_many_random_starts(name):
     assert fit.loglik >= -0.5 * n * (constant + twin) - 1e-5
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(6))
 def test_subsets_of_harman_against_factanal_with_ten_starts(seed):
     """factanal keeps uniquenesses above 0.005 and takes the best of its starts."""
@@ -145,7 +147,7 @@ def test_more_variables_go_on_from_where_alternation_leads():
     assert found.path[-1] <= peer.path[-1] + 1e-9
     first = first_starts(C, 4, FactorOptions())
     two = min(minimise_profile(C, 4, s, FactorOptions(floor=1e-8, tol=1e-6, max_iter=1000)).path[-1] for s in first)
-    assert found.path[-1] <= two
+    assert found.path[-1] <= two + 1e-12
 
 
 def test_the_floor_costs_likelihood():
@@ -161,6 +163,7 @@ def test_the_floor_costs_likelihood():
 # ---- doubt ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_doubt():
     options = FactorOptions()
 
@@ -189,6 +192,7 @@ def test_further_starts_put_every_variable_near_the_floor():
     assert wide[:10].argmin(axis=1).tolist() == list(range(10))
 
 
+@pytest.mark.long
 def test_neighbours_are_looked_at():
     """Two uniquenesses at the floor at once, which starts with one there do not lead to."""
     rng = np.random.default_rng([154, ord("C")])

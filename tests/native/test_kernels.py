@@ -33,6 +33,7 @@ def agree(found, expected, tolerance):
     assert np.abs((found[0] - expected[0]) / size).max() < tolerance
 
 
+@pytest.mark.few(24)
 @pytest.mark.parametrize("d", [1, 2, 7, 8, 9, 23, 24, 25, 64, 100])
 @pytest.mark.parametrize("n", [1, 2, 255, 257])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -44,6 +45,7 @@ def test_moments_of_any_size(instructions, n, d, dtype):
         agree(moments_about(X, weight, shift), slow_moments(X, weight, shift), 1e-13)
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize("d", [1, 15, 16, 17, 47, 49, 130])
 @pytest.mark.parametrize("n", [1, 191, 193, 1537])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -127,6 +129,7 @@ def test_not_a_number_comes_through(instructions):
     assert np.isfinite(total[[0, 9]]).all()
 
 
+@pytest.mark.few(20)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("index", [np.int32, np.int64])
 @pytest.mark.parametrize("b", [1, 7, 8, 9, 20])
@@ -185,6 +188,7 @@ def test_threads_obey_the_usual_limits():
     assert thread_count() >= 1
 
 
+@pytest.mark.long
 def test_the_environment_turns_the_kernels_off():
     code = (
         "import numpy as np; from eigenlens import PCA; from eigenlens.native.runtime import active;"

@@ -67,6 +67,7 @@ def agree(found, expected, tolerance=1e-12):
         np.testing.assert_allclose(a, b, rtol=0.0, atol=tolerance * size + 1e-300)
 
 
+@pytest.mark.few(16)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("d", [1, 2, 3, 4, 7, 8, 10, 15, 16, 17, 24, 33, 50])
 @pytest.mark.parametrize("n", [1, 7, 97, 300])
@@ -81,6 +82,7 @@ def test_passes_of_any_size(instructions, kind, n, d):
                 agree(run(X, weight, levels, means, shapes[kind]), expected)
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("spread", [0.0, 0.5, 3.0, 30.0])
 def test_any_overlap(instructions, kind, spread):
@@ -94,6 +96,7 @@ def test_any_overlap(instructions, kind, spread):
             agree(run(X, None, levels, means, shapes[kind]), expected)
 
 
+@pytest.mark.few(20)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("layout", ["C", "F", "rows skipped", "columns skipped", "reversed", "packed"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

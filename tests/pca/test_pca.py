@@ -38,6 +38,7 @@ def rows(n=100, d=6, k=2, seed=0, noise=0.3):
     return scores @ axes.T + noise * rng.standard_normal((n, d)) + 5.0
 
 
+@pytest.mark.few(60)
 @parametrize_with_checks(
     [
         PCA(),
@@ -128,6 +129,7 @@ class TestAttributes:
 
 
 class TestNumberOfComponents:
+    @pytest.mark.few(20)
     @pytest.mark.parametrize("share", [0.05, 0.5, 0.9, 0.99, 0.999999])
     @pytest.mark.parametrize("solver", NAMES)
     @pytest.mark.parametrize("shape", [(150, 30), (30, 80)])
@@ -339,6 +341,7 @@ class TestSaving:
 
 
 class TestBootstrap:
+    @pytest.mark.long
     def test_intervals_cover_the_truth_about_as_often_as_they_say(self):
         """Eigenvalue 9 of N(0, diag(9, 4, 1, 1)), 60 samples of 200 rows: 95% intervals, so about 57 hits."""
         hits = 0
