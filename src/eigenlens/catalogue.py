@@ -151,7 +151,7 @@ MODELS: dict[str, ModelEntry] = {
         options=_K | _same("rotation", "standardize", "solver"),
         defaults={"n_components": "bic"},
         names={
-            "k": OptionNames("eigenlens.latent.factor.n_factors.FACTOR_RULES", ("bic", "cv", "parallel")),
+            "k": OptionNames("eigenlens.latent.n_components.FACTOR_RULES", ("bic", "cv", "parallel")),
             "rotation": OptionNames(
                 "eigenlens.latent.rotation.ROTATIONS", ("varimax", "quartimax", "equamax", "promax", "oblimin")
             ),

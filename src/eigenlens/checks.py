@@ -127,9 +127,8 @@ def _check_weights(w: Array) -> None:
         what = f"is {w[bad[0]]:g} at index {bad[0]}{more}; weights must be finite and not negative"
         raise DataError(what, argument="sample_weight", fix="correct the weight, or use 0 to leave the row out")
     if not w.any():
-        raise DataError(
-            "is zero for every row", argument="sample_weight", fix="give at least one row a positive weight"
-        )
+        what = "is zero for every row"
+        raise DataError(what, argument="sample_weight", fix="give at least one row a positive weight")
 
 
 def generator(random_state: Any) -> np.random.Generator:

@@ -74,9 +74,8 @@ def write(
     envelope["digest"] = _digest(envelope, tensors)
     data = safetensors.numpy.save(tensors, metadata={_KEY: _dumps(envelope)})
     if int.from_bytes(data[:8], "little") > _LONGEST_HEADER:
-        raise OptionError(
-            f"needs more than {_LONGEST_HEADER} bytes of JSON", argument="header", fix="put large values in arrays"
-        )
+        what = f"needs more than {_LONGEST_HEADER} bytes of JSON"
+        raise OptionError(what, argument="header", fix="put large values in arrays")
     replace_file(target, data)
 
 
@@ -137,10 +136,8 @@ def _encode(value: Any, key: str) -> Any:
         return [_encode(item, f"{key}[{i}]") for i, item in enumerate(value)]
     if isinstance(value, dict):
         return {_escaped(name, key): _encode(item, f"{key}[{name!r}]") for name, item in value.items()}
-    raise OptionError(
-        f"{key} is of type {type(value).__name__}, which a model file's header cannot hold",
-        fix="use numbers, strings, booleans, None, lists and dicts, and put arrays in arrays",
-    )
+    what = f"{key} is of type {type(value).__name__}, which a model file's header cannot hold"
+    raise OptionError(what, fix="use numbers, strings, booleans, None, lists and dicts, and put arrays in arrays")
 
 
 def _escaped(name: Any, key: str) -> str:
@@ -177,10 +174,8 @@ def _storable(name: str, array: Any) -> Array:
     array = np.asarray(array)
     native = array.dtype.newbyteorder("=")
     if native not in _DTYPES:
-        raise OptionError(
-            f"arrays[{name!r}] has dtype {array.dtype}, which a model file cannot hold",
-            fix="use float32, float64, an integer type or bool, and put strings in the header",
-        )
+        what = f"arrays[{name!r}] has dtype {array.dtype}, which a model file cannot hold"
+        raise OptionError(what, fix="use float32, float64, an integer type or bool, and put strings in the header")
     return np.asarray(array, dtype=native, order="C")
 
 

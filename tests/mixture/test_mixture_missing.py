@@ -240,6 +240,7 @@ def test_rows_and_columns_without_entries():
         fitted(np.array([[1.0, np.nan], [2.0, 3.0], [np.nan, np.nan]]), 3)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", COVARIANCE_STRUCTURES)
 def test_a_constant_column_with_gaps(name):
     X = rows()

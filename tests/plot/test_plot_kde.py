@@ -86,6 +86,7 @@ def test_regions_and_the_rows_outside(space):
 # ---- bands ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("kernel", "reach"), [("gaussian", 1.0), ("epanechnikov", 5.0**-0.5)])
 def test_the_asymptotic_band_holds_the_smoothed_density(kernel, reach):
     """E f̂ of normal rows: exactly normal for the Gaussian kernel; another is summed by quadrature."""

@@ -44,9 +44,8 @@ def encode_labels(y: Any, X: Any = None, n_rows: int | None = None) -> ClassLabe
 def _label_array(y: Any) -> Array:
     """Return labels as an array (n,), of objects where a label is missing or where NumPy would mix text and numbers."""
     if y is None:
-        raise DataError(
-            "this classifier requires y to be passed, but the target y is None", fix="give one label per row"
-        )
+        what = "this classifier requires y to be passed, but the target y is None"
+        raise DataError(what, fix="give one label per row")
     if hasattr(y, "dask"):
         y = y.compute()
     if is_tensor(y):
@@ -65,10 +64,8 @@ def _check_labels(values: Array, encoded: EncodedColumn) -> None:
     """Raise for labels that are missing, infinite, continuous or without an order."""
     missing = np.flatnonzero(encoded.codes < 0)
     if missing.size:
-        raise DataError(
-            f"Input y contains NaN: {missing.size} of {len(values)} labels are missing (first: row {missing[0]})",
-            fix="leave those rows out, or give them a class of their own",
-        )
+        what = f"Input y contains NaN: {missing.size} of {len(values)} labels are missing (first: row {missing[0]})"
+        raise DataError(what, fix="leave those rows out, or give them a class of their own")
     if values.dtype.kind == "f" and np.isinf(values).any():
         raise DataError(f"Input y contains infinity or a value too large for {values.dtype!r}")
     types = {type(label) for label in encoded.categories}
@@ -128,12 +125,8 @@ def partial_fit_classes(classes: Any, labels: ClassLabels, known: Array | None) 
     if known is None:
         return require_two_classes(labels if classes is None else encode_labels(classes), None).classes
     if classes is not None and encode_labels(classes).classes.tolist() != known.tolist():
-        raise OptionError(
-            f"must be those of the first call, {known.tolist()[:10]}, or None",
-            argument="classes",
-            value=classes,
-            fix="fit anew for other classes",
-        )
+        what = f"must be those of the first call, {known.tolist()[:10]}, or None"
+        raise OptionError(what, argument="classes", value=classes, fix="fit anew for other classes")
     return known
 
 
@@ -144,7 +137,6 @@ def class_positions(classes: Array, argument: str, value: Any, n: int) -> Array 
     given = [value] * n if np.ndim(value) == 0 else np.asarray(value).tolist()
     positions = category_positions(classes.tolist(), given)
     if len(given) != n or np.any(positions < 0):
-        raise OptionError(
-            f"must be one of the classes {classes.tolist()[:8]}, or one for each row", argument=argument, value=value
-        )
+        what = f"must be one of the classes {classes.tolist()[:8]}, or one for each row"
+        raise OptionError(what, argument=argument, value=value)
     return positions

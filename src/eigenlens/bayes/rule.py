@@ -43,15 +43,11 @@ def check_prior(prior: Any, classes: Array, weight: Array) -> Array:
     except (TypeError, ValueError):
         p = np.empty(0)
     if p.shape != (len(labels),) or not np.all(p >= 0.0):
-        raise OptionError(
-            f"must be None, 'uniform' or {len(labels)} probabilities, one for each of {labels[:8]}",
-            argument="prior",
-            value=prior,
-        )
+        what = f"must be None, 'uniform' or {len(labels)} probabilities, one for each of {labels[:8]}"
+        raise OptionError(what, argument="prior", value=prior)
     if abs(p.sum() - 1.0) > 1e-6:
-        raise OptionError(
-            f"must sum to 1, not {p.sum():.10g}", argument="prior", value=prior, fix="divide it by its sum"
-        )
+        what = f"must sum to 1, not {p.sum():.10g}"
+        raise OptionError(what, argument="prior", value=prior, fix="divide it by its sum")
     return np.asarray(p / p.sum())
 
 

@@ -131,19 +131,15 @@ def _two_columns(features: Sequence[Any] | None, names: list[str], numeric: list
         elif isinstance(feature, int | np.integer) and 0 <= feature < len(names):
             found.append(int(feature))
         else:
-            raise OptionError(
-                f"has {feature!r}; columns are {names[:8]}, or numbers from 0 to {len(names) - 1}", argument="features"
-            )
+            what = f"has {feature!r}; columns are {names[:8]}, or numbers from 0 to {len(names) - 1}"
+            raise OptionError(what, argument="features")
     if len(found) != 2 or found[0] == found[1]:
         raise OptionError("must be two different columns", argument="features", value=given)
     text = [names[j] for j in found if j not in numeric]
     if text:
-        raise OptionError(
-            f"has column {text[0]!r}, which holds text and so has no axis",
-            argument="features",
-            value=given,
-            fix=f"columns of numbers are {[names[j] for j in numeric[:8]]}",
-        )
+        what = f"has column {text[0]!r}, which holds text and so has no axis"
+        fix = f"columns of numbers are {[names[j] for j in numeric[:8]]}"
+        raise OptionError(what, argument="features", value=given, fix=fix)
     return found
 
 
@@ -279,9 +275,8 @@ def calibration(
         c = classes.index(label)
         p, came, what = proba[:, c], (codes == c).astype(float), f"class {label}"
     else:
-        raise OptionError(
-            f"must be one of the classes {classes[:8]}, or None for the predicted one", argument="label", value=label
-        )
+        what = f"must be one of the classes {classes[:8]}, or None for the predicted one"
+        raise OptionError(what, argument="label", value=label)
     return _calibration_bins(p, came, w, edges, checks.real("level", level, 0.0, 1.0), what)
 
 

@@ -127,9 +127,8 @@ def compare(
     ('normal', True)
     """
     if not isinstance(estimators, Mapping) or not estimators:
-        raise OptionError(
-            "must be a dictionary of at least one name and its estimator", argument="estimators", value=estimators
-        )
+        what = "must be a dictionary of at least one name and its estimator"
+        raise OptionError(what, argument="estimators", value=estimators)
     streamed = isinstance(X, Source) or hasattr(X, "to_delayed")
     n = count_rows(as_source(X)) if streamed else int(X.shape[0] if hasattr(X, "shape") else len(X))
     weight = checks.weights(sample_weight, n)

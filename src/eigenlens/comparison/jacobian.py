@@ -74,20 +74,17 @@ def _affine(transformer: Any, X: Any) -> Array:
     rows, images = _numbers(X), _numbers(transformer.transform(X))
     name, d = type(transformer).__name__, rows.shape[1]
     if images.shape != rows.shape:
-        raise OptionError(
-            f"{name} turns {d} columns into {images.shape[1]}, so its density is not one of the rows of X",
-            fix="keep the number of columns",
-        )
+        what = f"{name} turns {d} columns into {images.shape[1]}, so its density is not one of the rows of X"
+        raise OptionError(what, fix="keep the number of columns")
     steps = np.ptp(rows, axis=0)
     steps = np.where(steps > 0.0, steps, np.maximum(np.abs(rows[0]), 1.0))
     moved = _numbers(transformer.transform(_like(X, np.vstack([rows[0], rows[0] + np.diag(steps)]))))
     A = moved[1:] - moved[0]
     error = np.abs(moved[0] + (rows - rows[0]) / steps @ A - images).max(axis=0)
     if not np.all(error <= AFFINE_TOL * np.abs(A).max(axis=0)):
-        raise OptionError(
-            f"{name} is not affine and its derivative is not known, so its density cannot be put into the units of X",
-            fix="transform X beforehand and compare the rest, or give it a method log_abs_det_jacobian(X)",
-        )
+        what = f"{name} is not affine and its derivative is not known, so its density cannot be put into the units of X"
+        fix = "transform X beforehand and compare the rest, or give it a method log_abs_det_jacobian(X)"
+        raise OptionError(what, fix=fix)
     lengths = np.linalg.norm(A, axis=0)
     if not np.linalg.svd(A / np.where(lengths > 0.0, lengths, 1.0), compute_uv=False)[-1] > MIN_STRETCH:
         raise OptionError(f"{name} has no inverse, so its density is not one of the rows of X", fix="leave it out")

@@ -154,12 +154,9 @@ def stored_field(name: str, types: Mapping[Path, Any]) -> Field:
         return Field(name, ColumnKind.OTHER, holds=_describe_type(next(t for t in types.values() if _is_other(t))))
     if ColumnKind.TEXT in distinct and len(distinct) > 1:
         text, other = (next(p for p, k in kinds.items() if (k == ColumnKind.TEXT) == w) for w in (True, False))
-        raise DataError(
-            f"column {name!r} holds text in '{text}' ({types[text]}) and numbers in '{other}' ({types[other]})",
-            columns=[name],
-            fix="write it as one kind, or leave it out with {drop}",
-            settings={"drop": [name]},
-        )
+        what = f"column {name!r} holds text in '{text}' ({types[text]}) and numbers in '{other}' ({types[other]})"
+        fix = "write it as one kind, or leave it out with {drop}"
+        raise DataError(what, columns=[name], fix=fix, settings={"drop": [name]})
     if len(distinct) != 1:
         return Field(name, ColumnKind.NUMBER)
     return Field(name, distinct[0], _declared_levels(list(types.values())) if distinct[0] == ColumnKind.TEXT else None)

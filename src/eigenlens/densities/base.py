@@ -34,19 +34,15 @@ class Density(Protocol):
 
     def log_density(self, X: Array) -> Array:
         """Return ln p(x) (n,) of the rows X (n, d); for d = 1 also of X (n,)."""
-        ...
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
         """Draw n rows (n, d)."""
-        ...
 
     def marginal(self, columns: Columns) -> Density:
         """Return the density of these columns, in this order."""
-        ...
 
     def condition(self, columns: Columns, values: Any) -> Density:
         """Return the density of the other columns, in their order, given values of these, which may be missing."""
-        ...
 
 
 class Family(Protocol[StatisticsT]):
@@ -62,11 +58,9 @@ class Family(Protocol[StatisticsT]):
 
     def summarise(self, block: Block) -> StatisticsT:
         """Return the statistics of a block of rows; those of two blocks add to those of both."""
-        ...
 
     def estimate(self, statistics: StatisticsT) -> Density:
         """Return the member of the family with these statistics."""
-        ...
 
 
 def as_rows(X: Any, d: int | None = None) -> Array:
@@ -94,9 +88,8 @@ def column_numbers(columns: Columns, d: int) -> Array:
     except (TypeError, ValueError):
         whole = False
     if not whole or np.any((found < 0) | (found >= d)) or len(set(found.tolist())) < len(found):
-        raise OptionError(
-            f"must be a list of column numbers from 0 to {d - 1}, each once", argument="columns", value=columns
-        )
+        what = f"must be a list of column numbers from 0 to {d - 1}, each once"
+        raise OptionError(what, argument="columns", value=columns)
     return found.astype(np.intp, copy=False)
 
 
@@ -108,9 +101,8 @@ def known_values(columns: Columns, values: Any) -> tuple[Array, Array]:
     except (TypeError, ValueError):
         raise OptionError(f"must be numbers, one per column of {columns!r}", argument="values", value=values) from None
     if given.size != here.size:
-        raise OptionError(
-            f"has {given.size} entries for {here.size} columns", argument="values", fix="give one per column"
-        )
+        what = f"has {given.size} entries for {here.size} columns"
+        raise OptionError(what, argument="values", fix="give one per column")
     known = ~np.isnan(given)
     return here[known], given[known]
 

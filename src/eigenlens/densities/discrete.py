@@ -15,7 +15,7 @@ from eigenlens.data.categories import encode
 from eigenlens.data.source import Block
 from eigenlens.densities.base import Columns
 from eigenlens.densities.fitting import category_counts, pseudo_counts
-from eigenlens.densities.intervals import Fitted, fit_record, format_numbers, proportion_intervals
+from eigenlens.densities.intervals import Fitted, fit_record, format_numbers, proportion_intervals, smoothed_count
 from eigenlens.densities.product import Product
 from eigenlens.errors import DataError, OptionError
 from eigenlens.stats.counts import Counts
@@ -54,16 +54,11 @@ class Categorical:
         p, levels = self.probabilities, tuple(self.levels) or tuple(range(self.probabilities.size))
         object.__setattr__(self, "levels", levels)
         if len(levels) != p.size or len(set(levels)) < len(levels):
-            raise OptionError(
-                f"must be {p.size} different values, one per probability", argument="levels", value=list(levels)
-            )
+            what = f"must be {p.size} different values, one per probability"
+            raise OptionError(what, argument="levels", value=list(levels))
         if not (np.all(p >= 0.0) and self.unknown >= 0.0 and abs(p.sum() + self.unknown - 1.0) <= 1e-9):
-            raise OptionError(
-                f"with unknown={self.unknown:g} must not be negative and sum to 1, not {p.sum() + self.unknown:.10g}",
-                argument="probabilities",
-                value=p.tolist(),
-                fix="divide them by their sum",
-            )
+            what = f"with unknown={self.unknown:g} must not be negative and sum to 1, not {p.sum() + self.unknown:.10g}"
+            raise OptionError(what, argument="probabilities", value=p.tolist(), fix="divide them by their sum")
 
     @classmethod
     def fit(
@@ -110,14 +105,14 @@ class Categorical:
 
     def standard_errors(self) -> Array:
         """Return √(p_k (1 − p_k) / n) (K,), n with the rows that smoothing added."""
-        return np.asarray(np.sqrt(self.probabilities * (1.0 - self.probabilities) / _effective(self)))
+        return np.asarray(np.sqrt(self.probabilities * (1.0 - self.probabilities) / smoothed_count(self)))
 
     def confidence_intervals(self, level: float = 0.95, method: Any = "wilson") -> Array:
         """Return limits (K, 2) for each probability on its own; methods in `intervals.PROPORTION_INTERVALS`.
 
         The default, "wilson", is close to its level for few rows and for p near 0 or 1.
         """
-        return proportion_intervals(self.probabilities, _effective(self), level, method)
+        return proportion_intervals(self.probabilities, smoothed_count(self), level, method)
 
     def __str__(self) -> str:
         names = [str(level) for level in self.levels]
@@ -163,11 +158,8 @@ class CategoricalFamily:
         reserve = self._reserved(statistics.declared)
         total = statistics.total + float(added.sum()) + reserve
         if total <= 0.0 or not statistics.categories:
-            raise DataError(
-                "x has no value that is not missing and has positive weight",
-                fix="{smoothing} gives a prior",
-                settings={"smoothing": 1},
-            )
+            what = "x has no value that is not missing and has positive weight"
+            raise DataError(what, fix="{smoothing} gives a prior", settings={"smoothing": 1})
         p = (statistics.weight + added) / total
         record = Fitted(
             statistics.total, _loglik(statistics.weight, p), p.size - (reserve == 0.0), total - statistics.total
@@ -180,9 +172,8 @@ class CategoricalFamily:
             return 0.0 if declared or np.ndim(self.smoothing) else float(np.asarray(self.smoothing))
         given: Any = self.reserve
         if isinstance(given, bool) or not isinstance(given, Real) or not 0.0 <= float(given) < np.inf:
-            raise OptionError(
-                "must be finite and not negative; 0 leaves other categories out", argument="reserve", value=self.reserve
-            )
+            what = "must be finite and not negative; 0 leaves other categories out"
+            raise OptionError(what, argument="reserve", value=self.reserve)
         return float(self.reserve)
 
 
@@ -253,7 +244,7 @@ class Bernoulli:
 
     def standard_errors(self) -> float:
         """Return √(p (1 − p) / n), n with the rows that smoothing added."""
-        return float(np.sqrt(self.probability * (1.0 - self.probability) / _effective(self)))
+        return float(np.sqrt(self.probability * (1.0 - self.probability) / smoothed_count(self)))
 
     def confidence_intervals(self, level: float = 0.95, method: Any = "wilson") -> tuple[float, float]:
         """Return limits for p; methods in `intervals.PROPORTION_INTERVALS`.
@@ -261,7 +252,7 @@ class Bernoulli:
         >>> Bernoulli.fit([0] * 10).confidence_intervals()
         (0.0, 0.2775)
         """
-        low, high = proportion_intervals(np.array([self.probability]), _effective(self), level, method)[0]
+        low, high = proportion_intervals(np.array([self.probability]), smoothed_count(self), level, method)[0]
         return float(low), float(high)
 
     @cached_property
@@ -300,19 +291,11 @@ def _two_levels(counts: Counts) -> tuple[Any, ...]:
     shown = ", ".join(map(repr, levels[:5])) + (", …" if len(levels) > 5 else "")
     if counts.declared and len(levels) > 2:
         occurring = int(np.count_nonzero(counts.weight))
-        raise DataError(
-            f"x declares {len(levels)} categories ({shown}), of which {occurring} occur; two are needed",
-            fix="drop the unused ones, give levels=(other, counted), or use Categorical.fit(x)",
-        )
+        what = f"x declares {len(levels)} categories ({shown}), of which {occurring} occur; two are needed"
+        raise DataError(what, fix="drop the unused ones, give levels=(other, counted), or use Categorical.fit(x)")
     if len(levels) > 2:
         raise DataError(f"x has {len(levels)} different values ({shown}); two are needed", fix="use Categorical.fit(x)")
     raise DataError(f"x is constant ({shown}), so the other category is not known", fix=f"give levels=(other, {shown})")
-
-
-def _effective(density: Any) -> float:
-    """Return the number of rows behind a probability, with those that smoothing added."""
-    record = fit_record(density)
-    return float(record.weight + record.prior)
 
 
 def _loglik(weight: Array, p: Array) -> float:

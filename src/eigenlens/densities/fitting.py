@@ -34,6 +34,14 @@ def _as_table(x: Any) -> Any:
     return np.asarray(x).reshape(-1, 1) if np.ndim(x) == 1 else x
 
 
+def positive_weight_block(block: Block) -> Block:
+    """Return the rows with positive weight: one of weight 0 is absent, whatever its entries."""
+    if block.weight is None or np.all(block.weight > 0.0):
+        return block
+    counts = np.flatnonzero(block.weight > 0.0)
+    return Block(block.rows[counts], block.weight[counts])
+
+
 def category_counts(x: Any, sample_weight: Any, summarise: Callable[[Block], Counts]) -> Counts:
     """Return the counts of a column of categories, a list, array, Series, one-column frame, Dask array or Source."""
     if isinstance(x, Source) or _is_dask(x):
@@ -44,11 +52,9 @@ def category_counts(x: Any, sample_weight: Any, summarise: Callable[[Block], Cou
     if isinstance(x, str | bytes) or not hasattr(x, "__len__") or getattr(x, "ndim", 1) == 0:
         raise DataError("is one value; a list, array or Series of values is needed", argument="x", value=x)
     if isinstance(x, Mapping | Set):
-        raise DataError(
-            f"is a {type(x).__name__}, without the number of times that each value occurs",
-            argument="x",
-            fix="give a list of values, or of categories with their counts as sample_weight",
-        )
+        what = f"is a {type(x).__name__}, without the number of times that each value occurs"
+        fix = "give a list of values, or of categories with their counts as sample_weight"
+        raise DataError(what, argument="x", fix=fix)
     if not len(x):
         raise DataError("x has 0 rows; at least 1 is needed")
     return summarise(Block(x, checks.weights(sample_weight, len(x))))
@@ -63,17 +69,12 @@ def pseudo_counts(smoothing: Any, k: int) -> Array:
     try:
         added = np.asarray(smoothing, dtype=np.float64)
     except (TypeError, ValueError):
-        raise OptionError(
-            "must be a number, or one number per category", argument="smoothing", value=smoothing
-        ) from None
+        what = "must be a number, or one number per category"
+        raise OptionError(what, argument="smoothing", value=smoothing) from None
     if added.shape not in ((), (k,)):
-        raise OptionError(
-            f"has {added.size} numbers for {k} categories",
-            argument="smoothing",
-            fix="give one number, or one per category",
-        )
+        what = f"has {added.size} numbers for {k} categories"
+        raise OptionError(what, argument="smoothing", fix="give one number, or one per category")
     if not np.all(np.isfinite(added) & (added >= 0.0)):
-        raise OptionError(
-            "must be finite and not negative; 0 is maximum likelihood", argument="smoothing", value=smoothing
-        )
+        what = "must be finite and not negative; 0 is maximum likelihood"
+        raise OptionError(what, argument="smoothing", value=smoothing)
     return np.broadcast_to(added, (k,))

@@ -18,7 +18,7 @@ from eigenlens.data.coerce import explain_nonfinite
 from eigenlens.data.source import Block, Source, accumulate
 from eigenlens.densities.base import Columns, as_rows, column_numbers, known_values, other_columns
 from eigenlens.densities.covariance import Covariance, Diagonal, Full, Spherical, dependent_column
-from eigenlens.densities.fitting import numeric_source
+from eigenlens.densities.fitting import numeric_source, positive_weight_block
 from eigenlens.densities.intervals import (
     Fitted,
     GaussianErrors,
@@ -64,9 +64,8 @@ class Gaussian:
     def __post_init__(self) -> None:
         read_only(self, "mean")
         if not hasattr(self.covariance, "whiten"):
-            raise OptionError(
-                "must be Full(matrix), Diagonal(variances) or Spherical(variance, d)", argument="covariance"
-            )
+            what = "must be Full(matrix), Diagonal(variances) or Spherical(variance, d)"
+            raise OptionError(what, argument="covariance")
         if self.mean.shape != (self.covariance.size,):
             raise OptionError(f"mean has shape {self.mean.shape}, and covariance the size {self.covariance.size}")
 
@@ -162,9 +161,8 @@ class Gaussian:
         self._one_dimension("ppf")
         share = as_rows(probability, 1)
         if np.any((share < 0.0) | (share > 1.0)):
-            raise OptionError(
-                f"must be from 0 to 1; found {np.nanmin(share):g} to {np.nanmax(share):g}", argument="probability"
-            )
+            what = f"must be from 0 to 1; found {np.nanmin(share):g} to {np.nanmax(share):g}"
+            raise OptionError(what, argument="probability")
         return np.asarray(self.mean + self.covariance.colour(ndtri(share)))[:, 0]
 
     # ---- standard errors and intervals ------------------------------------------------------------------
@@ -230,9 +228,8 @@ class Gaussian:
 
     def _one_dimension(self, method: str) -> None:
         if self.mean.size != 1:
-            raise OptionError(
-                f"{method} needs one dimension, and this Gaussian has {self.mean.size}", fix="take marginal([j]) first"
-            )
+            what = f"{method} needs one dimension, and this Gaussian has {self.mean.size}"
+            raise OptionError(what, fix="take marginal([j]) first")
 
 
 @dataclass(frozen=True)
@@ -270,25 +267,17 @@ def _moments(block: Block) -> Moments:
     found = Moments.of(block)
     if np.all(np.isfinite(found.mean)):
         return found
-    present = _positive_weight_block(block)
+    present = positive_weight_block(block)
     rows = dense(present.rows)
     some = ~np.isnan(rows).all(axis=1)
     return Moments.of(Block(rows[some], None if present.weight is None else present.weight[some]))
-
-
-def _positive_weight_block(block: Block) -> Block:
-    """Return the rows with positive weight: one of weight 0 is absent, whatever its entries."""
-    if block.weight is None or np.all(block.weight > 0.0):
-        return block
-    counts = np.flatnonzero(block.weight > 0.0)
-    return Block(block.rows[counts], block.weight[counts])
 
 
 def _observed_moments(block: Block) -> ColumnMoments:
     """Return the moments of the observed entries, by the pass for complete rows where none is missing."""
     found = ColumnMoments.of(block)
     if not np.all(np.isfinite(found.mean)):
-        return ColumnMoments.of_observed(_positive_weight_block(block))
+        return ColumnMoments.of_observed(positive_weight_block(block))
     d = found.mean.size
     return replace(found, weight=np.full(d, found.weight))
 
@@ -346,10 +335,8 @@ def _check_not_constant(variances: Array, mean: Array, labels: list[str]) -> Non
         flat = np.flatnonzero(~(variances > np.maximum((8.0 * np.finfo(np.float64).eps * mean) ** 2, MIN_NORMAL_FLOAT)))
     if flat.size:
         more = f" (and {flat.size - 1} more)" if flat.size > 1 else ""
-        raise DataError(
-            f"{labels[flat[0]]}{more} is constant ({mean[flat[0]]:g}): its variance is 0 and its density infinite",
-            fix="leave it out, or give more rows",
-        )
+        what = f"{labels[flat[0]]}{more} is constant ({mean[flat[0]]:g}): its variance is 0 and its density infinite"
+        raise DataError(what, fix="leave it out, or give more rows")
 
 
 class _Range(tuple[Any, ...]):
@@ -360,7 +347,7 @@ class _Range(tuple[Any, ...]):
 
 
 def _range(block: Block) -> _Range:
-    rows = dense(_positive_weight_block(block).rows)
+    rows = dense(positive_weight_block(block).rows)
     missing = np.isnan(rows)
     low = np.min(np.where(missing, np.inf, rows), axis=0, initial=np.inf)
     return _Range((low, np.max(np.where(missing, -np.inf, rows), axis=0, initial=-np.inf)))

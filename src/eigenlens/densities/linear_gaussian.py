@@ -15,6 +15,7 @@ import numpy as np
 
 from eigenlens.arrays import Array, read_only
 from eigenlens.densities.base import observed_patterns as patterns_of
+from eigenlens.linalg.packed import unpack_symmetric
 from eigenlens.native.incomplete_rows import Frame, latent_compiled, latent_rows
 
 KERNEL_FLOATS = (np.float32, np.float64)
@@ -81,7 +82,7 @@ class LinearGaussian:
         if self._by_kernel(X):
             packed = np.empty((len(X), k * (k + 1) // 2))
             latent_rows(X, self._frame, z=latent, C=packed)
-            return latent, _square(packed, k)
+            return latent, unpack_symmetric(packed.T, k)
         covariance = np.zeros((0, k, k))
         for rows in self._pieces(X):
             latent[rows.part] = rows.latent
@@ -229,14 +230,6 @@ class LinearGaussian:
             error *= rows.patterns[rows.which]
         noise = np.einsum("ij,ij->i", error / self._psi, error)
         return np.asarray(noise + np.einsum("ij,ij->i", rows.latent, rows.latent))
-
-
-def _square(packed: Array, k: int) -> Array:
-    """Return symmetric matrices (n, k, k) from their lower triangles (n, p)."""
-    rows, columns = np.tril_indices(k)
-    A = np.empty((len(packed), k, k))
-    A[:, rows, columns] = A[:, columns, rows] = packed
-    return A
 
 
 MAX_PIECE_ENTRIES = 1 << 21

@@ -15,8 +15,8 @@ from eigenlens.arrays import Array, is_sparse, read_only, to_numpy
 from eigenlens.data.source import Block, accumulate
 from eigenlens.densities.base import Columns, as_rows, column_numbers, known_values, other_columns
 from eigenlens.densities.discrete import probability_table
-from eigenlens.densities.fitting import numeric_source, pseudo_counts
-from eigenlens.densities.intervals import Fitted, fit_record, proportion_intervals
+from eigenlens.densities.fitting import numeric_source, positive_weight_block, pseudo_counts
+from eigenlens.densities.intervals import Fitted, proportion_intervals, smoothed_count
 from eigenlens.errors import DataError, OptionError
 from eigenlens.stats.counts import CountTotals, log_factorials
 
@@ -54,9 +54,8 @@ class Multinomial:
         p, total = self.probabilities, float(self.probabilities.sum())
         short = self.trials is not None and total < 1.0
         if not np.all(p >= 0.0) or not (short or abs(total - 1.0) <= 1e-9 or not p.size):
-            raise OptionError(
-                f"must not be negative and sum to 1, not {total:.10g}", argument="probabilities", value=p.tolist()
-            )
+            what = f"must not be negative and sum to 1, not {total:.10g}"
+            raise OptionError(what, argument="probabilities", value=p.tolist())
 
     @classmethod
     def fit(
@@ -98,9 +97,8 @@ class Multinomial:
         """Draw n rows (n, d) of `trials` trials each; `trials` is needed where the model does not have it."""
         N = self.trials if trials is None else trials
         if N is None:
-            raise OptionError(
-                "the number of trials of a row is not part of this model", fix="pass trials, here or to fit"
-            )
+            what = "the number of trials of a row is not part of this model"
+            raise OptionError(what, fix="pass trials, here or to fit")
         p = np.append(self.probabilities, self._hidden)
         return rng.multinomial(N, p / p.sum(), size=n)[:, :-1]
 
@@ -125,11 +123,11 @@ class Multinomial:
 
     def standard_errors(self) -> Array:
         """Return √(p_j (1 − p_j) / n) (d,), n all trials and those that smoothing added."""
-        return np.asarray(np.sqrt(self.probabilities * (1.0 - self.probabilities) / self._n_trials()))
+        return np.asarray(np.sqrt(self.probabilities * (1.0 - self.probabilities) / smoothed_count(self)))
 
     def confidence_intervals(self, level: float = 0.95, method: Any = "wilson") -> Array:
         """Return limits (d, 2) for each probability on its own; methods in `intervals.PROPORTION_INTERVALS`."""
-        return proportion_intervals(self.probabilities, self._n_trials(), level, method)
+        return proportion_intervals(self.probabilities, smoothed_count(self), level, method)
 
     def __str__(self) -> str:
         names = self.fitted.names if self.fitted is not None else None
@@ -145,10 +143,6 @@ class Multinomial:
         """The probability of the hidden cell; a rest that is rounding is 0."""
         rest = 1.0 - float(self.probabilities.sum())
         return rest if self.trials is not None and rest > 1e-12 else 0.0
-
-    def _n_trials(self) -> float:
-        record = fit_record(self)
-        return float(record.weight + record.prior)
 
     def _log_given(self, x: Any, logs: Array, hidden: Array | float) -> Array:
         """Return ln P (n,) of rows of counts with Σ x ln p = logs; hidden trials have probability `hidden`."""
@@ -185,11 +179,8 @@ class MultinomialFamily:
         n = float(statistics.total.sum())
         total = n + float(added.sum())
         if total <= 0.0:
-            raise DataError(
-                "X has no counts above 0, so the shares are not known",
-                fix="{smoothing} gives a prior",
-                settings={"smoothing": 1},
-            )
+            what = "X has no counts above 0, so the shares are not known"
+            raise DataError(what, fix="{smoothing} gives a prior", settings={"smoothing": 1})
         p = (statistics.total + added) / total
         loglik = statistics.coefficient + float(xlogy(statistics.total, p).sum())
         return Multinomial(p, self.trials, Fitted(n, loglik, p.size - 1, total - n, self.names))
@@ -197,21 +188,16 @@ class MultinomialFamily:
 
 def _check_and_count(block: Block, trials: int | None) -> CountTotals:
     """Return the totals of a block after a check that its entries are counts; a row of weight 0 is absent."""
-    if block.weight is not None and not np.all(block.weight > 0.0):
-        counts = np.flatnonzero(block.weight > 0.0)
-        block = Block(block.rows[counts], block.weight[counts])
+    block = positive_weight_block(block)
     entries = np.ravel(to_numpy(block.rows.data if is_sparse(block.rows) else block.rows))
     bad = entries[~((entries >= 0.0) & (entries == np.floor(entries)) & np.isfinite(entries))]
     if bad.size:
-        raise DataError(
-            f"X has {bad[0]:g} (and {bad.size - 1} more that are not counts); whole numbers from 0 on are needed",
-            fix="leave those rows out, or use Gaussian",
-        )
+        what = f"X has {bad[0]:g} (and {bad.size - 1} more that are not counts); whole numbers from 0 on are needed"
+        raise DataError(what, fix="leave those rows out, or use Gaussian")
     totals = np.ravel(to_numpy(block.rows.sum(axis=1)))
     if trials is not None and np.any(totals != trials):
-        raise DataError(
-            f"X has a row of {totals[totals != trials][0]:g} counts, not trials={trials}", fix="leave trials out"
-        )
+        what = f"X has a row of {totals[totals != trials][0]:g} counts, not trials={trials}"
+        raise DataError(what, fix="leave trials out")
     return CountTotals.of(block)
 
 

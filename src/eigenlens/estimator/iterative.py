@@ -69,11 +69,8 @@ class IterativeFit(Generic[R]):
         """Return Σ w log p(x observed) and Σw over the rows with an observed entry."""
         if X is None:
             if sample_weight is not None:
-                raise OptionError(
-                    "belongs to the rows of X, which are not given",
-                    argument="sample_weight",
-                    fix="give X too, or neither for the fitted rows",
-                )
+                what = "belongs to the rows of X, which are not given"
+                raise OptionError(what, argument="sample_weight", fix="give X too, or neither for the fitted rows")
             return self._fitted_likelihood()
         check_is_fitted(self)
         source = positive_weight_rows(validate_rows(self, X, sample_weight))

@@ -29,12 +29,8 @@ def storable_parameters(estimator: Any) -> dict[str, Any]:
     parameters: dict[str, Any] = estimator.get_params(deep=False)
     for name, value in parameters.items():
         if callable(value):
-            raise OptionError(
-                "is a callable and cannot be saved",
-                argument=name,
-                value=value,
-                fix=f"use a name, or set_params({name}=…) first",
-            )
+            what = "is a callable and cannot be saved"
+            raise OptionError(what, argument=name, value=value, fix=f"use a name, or set_params({name}=…) first")
     if not isinstance(parameters.get("random_state"), int | np.integer | None):
         parameters["random_state"] = None  # a generator's state is not part of the model
     return parameters
@@ -70,7 +66,6 @@ def load(path: str | os.PathLike[str]) -> Any:
     """Return the estimator that `save` wrote to `path`. Nothing in the file is executed."""
     kind, arrays, header = model_file.read(path)
     if kind not in MODELS:
-        raise ModelFileError(
-            f"{os.fspath(path)} contains a {kind!r}, which this version does not know", fix="upgrade eigenlens"
-        )
+        what = f"{os.fspath(path)} contains a {kind!r}, which this version does not know"
+        raise ModelFileError(what, fix="upgrade eigenlens")
     return estimator_class(kind)._restored(arrays, header)

@@ -139,11 +139,8 @@ class KernelEstimate:
         elif self.bandwidth.ndim == 1:
             value = self._space.integral(Y, self.bounds[:, 0])
         else:
-            raise OptionError(
-                "is a matrix, but the distribution function of several columns needs one bandwidth per column",
-                argument="bandwidth",
-                fix="use bandwidths (d,), or the marginal of one column",
-            )
+            what = "is a matrix, but the distribution function of several columns needs one bandwidth per column"
+            raise OptionError(what, argument="bandwidth", fix="use bandwidths (d,), or the marginal of one column")
         value = np.clip(value / self.total, 0.0, 1.0)
         below, above = np.any(rows < self.bounds[:, 0], axis=1), np.all(rows >= self.bounds[:, 1], axis=1)
         return np.where(below, 0.0, np.where(above, 1.0, value))
@@ -207,12 +204,9 @@ class KernelEstimate:
             raise DataError(what, argument="values", value=given.tolist())
         points, weights, h = condition_points(self, chosen, given, rest)
         if not np.any(weights > 0.0):
-            raise DataError(
-                "are out of reach of every kernel, so no density is left",
-                argument="values",
-                value=given.tolist(),
-                fix="use a kernel of unbounded support, such as 'gaussian', or a wider bandwidth",
-            )
+            what = "are out of reach of every kernel, so no density is left"
+            fix = "use a kernel of unbounded support, such as 'gaussian', or a wider bandwidth"
+            raise DataError(what, argument="values", value=given.tolist(), fix=fix)
         return replace(self, points=points, weights=weights, bandwidth=h, bounds=self.bounds[rest])
 
     def adapted(self) -> KernelEstimate:

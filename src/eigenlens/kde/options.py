@@ -142,11 +142,9 @@ def _require_spread(X: Array, names: tuple[str, ...] | None) -> None:
     if constant.size:
         j = int(constant[0])
         name = repr(names[j]) if names else str(j)
-        raise DataError(
-            f"column {name} of X has zero spread: every value is {X[0, j]:g}, so no rule has a bandwidth for it",
-            columns=[names[j]] if names else (),
-            fix="leave it out, or give the bandwidth as a number",
-        )
+        what = f"column {name} of X has zero spread: every value is {X[0, j]:g}, so no rule has a bandwidth for it"
+        fix = "leave it out, or give the bandwidth as a number"
+        raise DataError(what, columns=[names[j]] if names else (), fix=fix)
 
 
 def _numbers(value: Any, d: int) -> Array:

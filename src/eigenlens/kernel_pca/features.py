@@ -118,12 +118,9 @@ def fit_landmark_components(
     (array([2.]), 0.0, 'all rows are spanned by 1 landmark, up to rounding; 2 were asked for')
     """
     if kernel.name == "precomputed":
-        raise OptionError(
-            "chooses among rows, and kernel='precomputed' has none",
-            argument="approximation",
-            value=approximation,
-            fix="use approximation=None, or give the rows and a kernel",
-        )
+        what = "chooses among rows, and kernel='precomputed' has none"
+        fix = "use approximation=None, or give the rows and a kernel"
+        raise OptionError(what, argument="approximation", value=approximation, fix=fix)
     choose = approximation if callable(approximation) else APPROXIMATIONS[approximation]
     mapping = choose(source, kernel, n_landmarks, rng, progress)
     model = fit_feature_components(source, mapping, n_components, progress)
@@ -215,21 +212,14 @@ def _chosen(n_components: int | float | None, rank: int, values: Array, total: f
         return rank
     if isinstance(n_components, int):
         if n_components > rank:
-            raise OptionError(
-                f"must be at most {rank}, the rank of the centred features",
-                argument="n_components",
-                value=n_components,
-                fix="ask for fewer, or raise n_landmarks",
-            )
+            what = f"must be at most {rank}, the rank of the centred features"
+            fix = "ask for fewer, or raise n_landmarks"
+            raise OptionError(what, argument="n_components", value=n_components, fix=fix)
         return n_components
     k = select.share(values, total, n_components)
     if k is None:
-        raise OptionError(
-            f"is a larger share of the variance than the features keep, {values.sum() / total:.4g}",
-            argument="n_components",
-            value=n_components,
-            fix="ask for less, or raise n_landmarks",
-        )
+        what = f"is a larger share of the variance than the features keep, {values.sum() / total:.4g}"
+        raise OptionError(what, argument="n_components", value=n_components, fix="ask for less, or raise n_landmarks")
     return k
 
 

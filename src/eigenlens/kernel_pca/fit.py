@@ -119,11 +119,8 @@ def _check_row_count(X: Any, weight: Array | None) -> int:
     if count < 2:
         raise DataError(f"n_samples={count}: a component needs at least 2 rows with positive weight")
     if total <= 1.0:
-        raise DataError(
-            f"sums to {total:g}, but a weight counts copies of its row, so the sum must exceed 1",
-            argument="sample_weight",
-            fix="multiply the weights by the number of rows",
-        )
+        what = f"sums to {total:g}, but a weight counts copies of its row, so the sum must exceed 1"
+        raise DataError(what, argument="sample_weight", fix="multiply the weights by the number of rows")
     return count
 
 
@@ -220,10 +217,8 @@ def _of_full_rank(spectrum: Spectrum, n_components: int | float | None, nothing:
     values = spectrum.values[: spectrum.vectors.shape[1]]
     rank = int(np.count_nonzero(values > nothing * max(values.max(initial=0.0), np.finfo(float).tiny)))
     if rank == 0:
-        raise DataError(
-            "the centred kernel matrix has no positive eigenvalue: it is not positive semidefinite on these rows",
-            fix="use another kernel, or other options of it",
-        )
+        what = "the centred kernel matrix has no positive eigenvalue: it is not positive semidefinite on these rows"
+        raise DataError(what, fix="use another kernel, or other options of it")
     if isinstance(n_components, int) and rank < n_components:
         what = f"must be at most {rank}, the rank of the centred Gram matrix"
         raise OptionError(what, argument="n_components", value=n_components)

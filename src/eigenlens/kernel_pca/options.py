@@ -119,7 +119,5 @@ def _require_symmetric(K: Any) -> None:
         if difference.max(initial=0.0) > 1e3 * eps * size:
             i, j = np.unravel_index(int(difference.argmax()), difference.shape)
             i += start
-            raise DataError(
-                f"X is not symmetric: X[{i}, {j}]={host[i, j]:g} but X[{j}, {i}]={host[j, i]:g}",
-                fix=f"{needed}; if they differ by rounding, use (X + X.T) / 2",
-            )
+            what = f"X is not symmetric: X[{i}, {j}]={host[i, j]:g} but X[{j}, {i}]={host[j, i]:g}"
+            raise DataError(what, fix=f"{needed}; if they differ by rounding, use (X + X.T) / 2")

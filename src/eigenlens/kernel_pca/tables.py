@@ -171,11 +171,9 @@ def _check_plane(model: Any) -> None:
         raise OptionError(what, argument="kernel", value="precomputed", fix="fit the rows with a kernel by name")
     d = model.rows.shape[1] if isinstance(model, KernelComponents) else model.n_features_in_
     if d != 2:
-        raise OptionError(
-            f"was fitted on {d} columns, but contour lines are drawn over a plane of 2",
-            argument="model",
-            fix="fit two columns, or plot the rows on two components with plot.embedding",
-        )
+        what = f"was fitted on {d} columns, but contour lines are drawn over a plane of 2"
+        fix = "fit two columns, or plot the rows on two components with plot.embedding"
+        raise OptionError(what, argument="model", fix=fix)
 
 
 def _axis(column: Array, p: int) -> Array:

@@ -289,9 +289,8 @@ def _column_numbers(columns: Any, names: tuple[str, ...], missing: Array) -> lis
     if columns is None:
         counts = missing.sum(axis=0)
         if not counts.any():
-            raise DataError(
-                "X has no missing entry in these rows, so nothing is imputed", fix="name columns to see them"
-            )
+            what = "X has no missing entry in these rows, so nothing is imputed"
+            raise DataError(what, fix="name columns to see them")
         return [int(j) for j in np.argsort(-counts, kind="stable") if counts[j]]
     given = [columns] if isinstance(columns, str | int | np.integer) else list(columns)
     if not given:

@@ -23,7 +23,8 @@ from eigenlens.data.coerce import explain_nonfinite
 from eigenlens.data.memory import ArraySource, SparseSource, TensorSource
 from eigenlens.data.source import Block, Progress, S, Source, accumulate
 from eigenlens.errors import DataError
-from eigenlens.native import NARROW, moments_about, normal_product
+from eigenlens.native.moments import NARROW, moments_about
+from eigenlens.native.sparse import normal_product
 from eigenlens.stats.moments import ColumnMoments, Moments, rows_and_weight
 
 COLUMN_BLOCK = 4096
@@ -50,9 +51,6 @@ class SymmetricOperator(Protocol):
     def matmat(self, V: Array) -> Array:
         """Return A V for V (size, b)."""
 
-    def dense(self) -> Array:
-        """Return A itself."""
-
 
 class Matrix:
     """A symmetric matrix in memory.
@@ -78,7 +76,7 @@ class Matrix:
 class CentredRows:
     """The matrix X̃ (n, d) of a source: centred, scaled if `standardize`, weighted, over √(Σw − 1).
 
-    As a `SymmetricOperator` it stands for X̃ᵀX̃ (d, d): `size`, `trace`, `matmat`, `dense`. Every product is one
+    As a `SymmetricOperator` it stands for X̃ᵀX̃ (d, d): `size`, `trace`, `matmat`. Every product is one
     pass over the source; `passes` counts them.
 
     >>> rows = CentredRows(ArraySource(np.array([[1.0, 0.0], [3.0, 0.0], [5.0, 3.0]])))
@@ -248,11 +246,8 @@ class CentredRows:
             what = f"has n_samples={columns.rows}, but at least 2 rows with positive weight are needed for a variance"
             raise DataError(what, argument="X", fix="give more rows")
         if columns.weight <= 1.0:
-            raise DataError(
-                f"sums to {columns.weight:g}, but a weight counts copies of its row, so the sum must exceed 1",
-                argument="sample_weight",
-                fix="multiply the weights by the number of rows",
-            )
+            what = f"sums to {columns.weight:g}, but a weight counts copies of its row, so the sum must exceed 1"
+            raise DataError(what, argument="sample_weight", fix="multiply the weights by the number of rows")
 
     def _fold(self, summarise: Callable[[Block], S], label: str) -> S:
         self.passes += 1

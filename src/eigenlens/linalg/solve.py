@@ -149,12 +149,8 @@ def _run(
         return solver(rows, wanted, tol, rng)
     if wanted.needs_all and solver in LEADING_ONLY:
         others = " or ".join(repr(name) for name in SOLVERS if name not in LEADING_ONLY)
-        raise OptionError(
-            "finds leading eigenvalues only, but this n_components rule needs all of them",
-            argument="solver",
-            value=solver,
-            fix=f"use solver {others}",
-        )
+        what = "finds leading eigenvalues only, but this n_components rule needs all of them"
+        raise OptionError(what, argument="solver", value=solver, fix=f"use solver {others}")
     return SOLVERS[solver](rows, wanted, tol, rng)
 
 

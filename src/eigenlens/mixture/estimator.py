@@ -176,9 +176,8 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityMixin, BaseEstimator):  #
             with progress_callback(self.verbose) as progress:
                 state = fit_first_chunk(source, K, options, checks.generator(self.random_state), progress)
         elif structure != self._structure:
-            raise OptionError(
-                "covariance_type or n_factors was changed since the first chunk", fix="use fit, or a clone"
-            )
+            what = "covariance_type or n_factors was changed since the first chunk"
+            raise OptionError(what, fix="use fit, or a clone")
         else:
             state = fit_next_chunk(self._chunks or resume_fit(self._fitted, options), source, options, share)
         self._remember(state.fit, structure, Like(X, source.dtype) if first else self._rows_like, state)
@@ -233,10 +232,8 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityMixin, BaseEstimator):  #
     def cdf(self, x: Any) -> Array:
         """Return P(X ≤ x) (n,), for a mixture of one feature."""
         if self.model_.means.shape[1] != 1:
-            raise OptionError(
-                f"cdf needs one dimension, and this mixture has {self.model_.means.shape[1]}",
-                fix="take marginal([j]) first",
-            )
+            what = f"cdf needs one dimension, and this mixture has {self.model_.means.shape[1]}"
+            raise OptionError(what, fix="take marginal([j]) first")
         return self.model_.cdf(x)
 
     def icl(self, X: Any, sample_weight: Any = None) -> float:
@@ -290,13 +287,11 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityMixin, BaseEstimator):  #
         chosen = resolve_columns(self, columns)
         given = dense(np.atleast_1d(values))
         if given.shape != (len(chosen),) or not np.all(np.isfinite(given)):
-            raise DataError(
-                f"has shape {given.shape}; it must be {len(chosen)} finite numbers, one per column", argument="values"
-            )
+            what = f"has shape {given.shape}; it must be {len(chosen)} finite numbers, one per column"
+            raise DataError(what, argument="values")
         if len(chosen) == self.n_features_in_:
-            raise OptionError(
-                "names every column, so none is left", argument="columns", fix="score_samples has their density"
-            )
+            what = "names every column, so none is left"
+            raise OptionError(what, argument="columns", fix="score_samples has their density")
         return self.model_.condition(chosen, given)
 
     # ---- learned attributes: views of the model ---------------------------------------------------------

@@ -51,11 +51,8 @@ def check_total_weight(source: Source) -> None:
     """Check that weights count as more than one row: with less, likelihoods and criteria would mean nothing."""
     w = source.weight
     if w is not None and np.count_nonzero(w) > 1 and not w.sum() > 1.0:
-        raise DataError(
-            f"sums to {w.sum():g}, but a weight counts copies of its row, so the sum must exceed 1",
-            argument="sample_weight",
-            fix="multiply the weights by the number of rows",
-        )
+        what = f"sums to {w.sum():g}, but a weight counts copies of its row, so the sum must exceed 1"
+        raise DataError(what, argument="sample_weight", fix="multiply the weights by the number of rows")
 
 
 # ---- init ---------------------------------------------------------------------------------------------------
@@ -81,11 +78,8 @@ def _check_init_structure(structure: CovarianceStructure, init: Mixture, K: int,
     try:
         arrays = structure.arrays(init.components)
     except AttributeError:
-        raise OptionError(
-            f"is a Mixture whose components are not of covariance_type={name!r}",
-            argument="init",
-            fix="give (weights, means, covariances) instead",
-        ) from None
+        what = f"is a Mixture whose components are not of covariance_type={name!r}"
+        raise OptionError(what, argument="init", fix="give (weights, means, covariances) instead") from None
     _check_init_shapes({"weights": (init.weights, (K,)), "means": (init.means, (K, d))})
     return Mixture(init.weights, structure.components(init.means, arrays))
 
@@ -104,18 +98,16 @@ def _from_arrays(structure: CovarianceStructure, init: tuple[Any, ...], K: int, 
     except np.linalg.LinAlgError:
         constants = np.full(K, np.nan)
     if not np.all(np.isfinite(constants)):
-        raise OptionError(
-            "has covariances that are not positive definite", argument="init", fix="add to their diagonals"
-        )
+        what = "has covariances that are not positive definite"
+        raise OptionError(what, argument="init", fix="add to their diagonals")
     return mixture
 
 
 def _check_init_shapes(arrays: dict[str, tuple[Array, tuple[int, ...]]]) -> None:
     for name, (array, shape) in arrays.items():
         if array.shape != shape:
-            raise OptionError(
-                f"has {name} of shape {array.shape}; for this X and n_components it is {shape}", argument="init"
-            )
+            what = f"has {name} of shape {array.shape}; for this X and n_components it is {shape}"
+            raise OptionError(what, argument="init")
         if not np.all(np.isfinite(array)):
             raise OptionError(f"has {name} that are NaN or infinite", argument="init")
 
@@ -124,9 +116,8 @@ def _check_responsibilities(init: Any, K: int, source: Source) -> Array:
     """Return responsibilities (n, K), none negative, each row scaled to sum to 1."""
     shares, n = np.asarray(to_numpy(init), dtype=np.float64), count_rows(source)
     if shares.shape != (n, K):
-        raise OptionError(
-            f"has shape {shares.shape}; responsibilities of X and n_components are ({n}, {K})", argument="init"
-        )
+        what = f"has shape {shares.shape}; responsibilities of X and n_components are ({n}, {K})"
+        raise OptionError(what, argument="init")
     if not np.all(shares >= 0.0) or not np.all(np.isfinite(shares)) or not np.all(shares.any(axis=1)):
         raise OptionError("has responsibilities that are negative, not finite, or all 0 in a row", argument="init")
     return np.asarray(shares / shares.sum(axis=1, keepdims=True))
@@ -158,24 +149,19 @@ def check_bins(edges: Any, counts: Any, n_components: Any) -> tuple[Array, Array
     """Return edges (m + 1,) that ascend, the outer ones perhaps infinite, and counts (m,), none negative."""
     ends, weight = (np.asarray(to_numpy(part), dtype=np.float64) for part in (edges, counts))
     if ends.ndim != 1 or weight.shape != (max(0, ends.size - 1),):
-        raise DataError(
-            f"has shape {ends.shape} and counts {weight.shape}; they must be (m + 1,) and (m,), one count per bin",
-            argument="edges",
-        )
+        what = f"has shape {ends.shape} and counts {weight.shape}; they must be (m + 1,) and (m,), one count per bin"
+        raise DataError(what, argument="edges")
     inner = ends[1:-1]
     if not np.all(np.diff(ends) > 0.0) or not np.all(np.isfinite(inner)) or np.count_nonzero(np.isfinite(ends)) < 2:
-        raise DataError(
-            "must ascend, with at least 2 that are finite; only the first and last may be infinite", argument="edges"
-        )
+        what = "must ascend, with at least 2 that are finite; only the first and last may be infinite"
+        raise DataError(what, argument="edges")
     if not np.all((weight >= 0.0) & np.isfinite(weight)):
-        raise DataError(
-            "has entries that are negative, NaN or infinite; they must be numbers of rows", argument="counts"
-        )
+        what = "has entries that are negative, NaN or infinite; they must be numbers of rows"
+        raise DataError(what, argument="counts")
     filled = int(np.count_nonzero(weight))
     if filled < 2:
-        raise DataError(
-            f"is positive in {filled} bins; at least 2 are needed to estimate a variance", argument="counts"
-        )
+        what = f"is positive in {filled} bins; at least 2 are needed to estimate a variance"
+        raise DataError(what, argument="counts")
     checks.integer("n_components", n_components, 1, filled, "the number of bins with a count")
     return ends, weight
 

@@ -85,11 +85,8 @@ def make_problem(
 ) -> Problem:
     """Return the problem of K components for these rows; K must not exceed their number."""
     if overall.rows < K:
-        raise OptionError(
-            f"must be at most {overall.rows}, the number of rows with positive weight",
-            argument="n_components",
-            value=K,
-        )
+        what = f"must be at most {overall.rows}, the number of rows with positive weight"
+        raise OptionError(what, argument="n_components", value=K)
     constant = constant_column_indices(overall.mean, floor_variances(overall.covariance))
     covariance = ensure_variance(overall.covariance, constant)
     return Problem(

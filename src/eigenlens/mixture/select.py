@@ -136,9 +136,8 @@ def select_mixture(
     """
     checks.name("criterion", criterion, SELECTION_CRITERIA)
     if criterion == "held_out" and cv is None:
-        raise OptionError(
-            "needs rows to hold out", argument="criterion", value=criterion, fix="give {cv}", settings={"cv": 5}
-        )
+        what = "needs rows to hold out"
+        raise OptionError(what, argument="criterion", value=criterion, fix="give {cv}", settings={"cv": 5})
     pairs = _pairs(n_components, covariance_types, as_source(X).n_features)
     _check_common(X, sample_weight, options)
     rows = list[_Row]()

@@ -14,7 +14,8 @@ import numpy as np
 from eigenlens import checks
 from eigenlens.arrays import Array, to_numpy
 from eigenlens.data.memory import ArraySource
-from eigenlens.densities.mixture import Mixture, covariance_matrix
+from eigenlens.densities.mixture import Mixture
+from eigenlens.densities.mixture_terms import covariance_matrix
 from eigenlens.errors import DataError, OptionError
 from eigenlens.mixture.select import SELECTION_CRITERIA, MixtureSelection
 from eigenlens.pca.fit import fit_pca
@@ -120,9 +121,8 @@ def frozen_mixture(model: Any) -> Mixture:
     """Return the frozen mixture of an estimator, or the mixture itself."""
     found = model if isinstance(model, Mixture) else getattr(model, "model_", None)
     if not isinstance(found, Mixture):
-        raise OptionError(
-            f"is a {type(model).__name__}, not a mixture", argument="model", fix="give a fitted GaussianMixture"
-        )
+        what = f"is a {type(model).__name__}, not a mixture"
+        raise OptionError(what, argument="model", fix="give a fitted GaussianMixture")
     return found
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.native.moments import symmetric
-from eigenlens.native.runtime import aligned, kernels, readable
+from eigenlens.native.runtime import aligned, kernels, plain, readable, walkable
 from eigenlens.resources import thread_count
 
 DEEPEST = 1024
@@ -38,10 +38,9 @@ class Points:
     @cached_property
     def packed(self) -> Any:
         """In the layout of the compiled kernel."""
-        rows = self.rows if readable(self.rows) else np.ascontiguousarray(self.rows)
-        suffix = "_by_float64" if self.double and rows.dtype == np.float32 else ""
-        pack = getattr(kernels, f"points_{rows.dtype.name}{suffix}")
-        return pack(rows, self.gamma, np.ascontiguousarray(self.centre, dtype=np.float64), thread_count())
+        suffix = "_by_float64" if self.double and self.rows.dtype == np.float32 else ""
+        pack = getattr(kernels, f"points_{self.rows.dtype.name}{suffix}")
+        return pack(walkable(self.rows), self.gamma, plain(self.centre), thread_count())
 
     def beside(self, X: Array) -> Points:
         """Other rows about the same centre."""
@@ -187,11 +186,8 @@ def symmetric_product(K: Upper, V: Array, workers: int | None = None) -> Array:
     array([3., 5.])
     """
     n, b = V.shape
-    if (
-        kernels is None
-        or b == 0
-        or not all(readable(panel) and panel.strides[1] == panel.itemsize for panel in K.panels)
-    ):
+    in_rows = all(readable(panel) and panel.strides[1] == panel.itemsize for panel in K.panels)
+    if kernels is None or b == 0 or not in_rows:
         return symmetric_product_numpy(K, V)
     width = -(-b // 8) * 8
     right, left = aligned(n, width), aligned(n, width)

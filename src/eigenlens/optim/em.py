@@ -88,7 +88,6 @@ class EMResult(Generic[M]):
     Attributes:
         best: the best model. path: the values of the accepted models.
         remaining_gain: an estimate of what more steps would gain.
-        interrupted: whether the user stopped it.
         ended: "converged", "rounding" (a plain step no longer gained), "max_iter" or "interrupted".
         last: the last accepted evaluation.
     """
@@ -96,9 +95,13 @@ class EMResult(Generic[M]):
     best: M
     path: tuple[float, ...]
     remaining_gain: float
-    interrupted: bool = False
-    ended: str = "converged"
+    ended: str
     last: StepResult[M] | None = None
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the user stopped it."""
+        return self.ended == "interrupted"
 
 
 @dataclass(eq=False)
@@ -153,8 +156,8 @@ def em_iterations(
     except KeyboardInterrupt:
         if not path:
             raise
-        return EMResult(best, tuple(path), remaining, interrupted=True, ended="interrupted", last=last)
-    return EMResult(best, tuple(path), remaining, ended=ended, last=last)
+        ended = "interrupted"
+    return EMResult(best, tuple(path), remaining, ended, last)
 
 
 def run_em(

@@ -142,11 +142,9 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         if self._moments is not None:
             return self._moments
         if self.solver_.solver == "em" or self._fitted_source is None:
-            raise OptionError(
-                f"partial_fit after fit with solver {self.solver_.solver!r} is not possible: it kept no moments",
-                fix="use {solver}, or partial_fit from the start",
-                settings={"solver": "covariance"},
-            )
+            what = f"partial_fit after fit with solver {self.solver_.solver!r} is not possible: it kept no moments"
+            fix = "use {solver}, or partial_fit from the start"
+            raise OptionError(what, fix=fix, settings={"solver": "covariance"})
         moments, model = CentredRows(self._fitted_source).moments, self.model_
         deviations = np.sqrt(moments.columns.square / (moments.weight - 1.0))
         if np.any(np.abs(moments.mean - model.mean) > 1e-6 * deviations):
@@ -158,11 +156,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         check_is_fitted(self)
         check_is_fitted(other)
         if self._moments is None or other._moments is None:
-            raise OptionError(
-                "merge needs the moments of both models",
-                fix="fit them with {solver} or partial_fit",
-                settings={"solver": "covariance"},
-            )
+            what = "merge needs the moments of both models"
+            raise OptionError(what, fix="fit them with {solver} or partial_fit", settings={"solver": "covariance"})
         if other.n_features_in_ != self.n_features_in_:
             raise OptionError(f"other has {other.n_features_in_} features, but this PCA has {self.n_features_in_}")
         mine, theirs = (list(getattr(estimator, "feature_names_in_", ())) for estimator in (self, other))
@@ -203,9 +198,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         check_is_fitted(self)
         Z = X if is_tensor(X) else np.asarray(X)
         if Z.ndim != 2 or Z.shape[1] != self.n_components_:
-            raise DataError(
-                f"X has shape {tuple(Z.shape)}, but scores have {self.n_components_} columns, one per component"
-            )
+            what = f"X has shape {tuple(Z.shape)}, but scores have {self.n_components_} columns, one per component"
+            raise DataError(what)
         if not bool(np.all(np.isfinite(to_numpy(Z)))):
             raise DataError("X contains NaN or infinity, so there are no rows with these scores")
         model, like = self.model_, Like(X, np.dtype(np.float32 if "float32" in str(Z.dtype) else np.float64))
@@ -226,11 +220,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
             return errors
         w = np.ones(len(errors)) if source.weight is None else source.weight
         if w.sum() <= 1.0:
-            raise DataError(
-                f"X has a total weight of {w.sum():g}, but more than 1 row is needed",
-                fix="pass {per_row}",
-                settings={"per_row": True},
-            )
+            what = f"X has a total weight of {w.sum():g}, but more than 1 row is needed"
+            raise DataError(what, fix="pass {per_row}", settings={"per_row": True})
         return float(w @ errors / (w.sum() - 1.0))
 
     # ---- the density ------------------------------------------------------------------------------------

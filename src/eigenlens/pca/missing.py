@@ -18,8 +18,8 @@ from eigenlens.errors import DataError
 from eigenlens.linalg.operators import CentredRows
 from eigenlens.linalg.solve import orthonormal_complement
 from eigenlens.linalg.spectrum import Outcome, Spectrum, orient
-from eigenlens.missing.fit import MissingFit, fit_incomplete_rows, random_starts
-from eigenlens.missing.result import require_observed_columns
+from eigenlens.missing.fit import fit_incomplete_rows, random_starts
+from eigenlens.missing.result import LatentFit, require_observed_columns
 from eigenlens.pca.fit import PCAFit, fit_pca, principal_components, requested_components, weighted_row_count
 from eigenlens.pca.model import PrincipalComponents
 from eigenlens.stats.moments import ColumnMoments
@@ -75,7 +75,7 @@ def _one_column(
     return replace(fit_pca(observed, n_components, standardize=standardize, tol=tol, rng=rng), moments=None)
 
 
-def _from_likelihood(found: MissingFit, filled: CentredRows, n_components: Any, scale: Array) -> PCAFit:
+def _from_likelihood(found: LatentFit, filled: CentredRows, n_components: Any, scale: Array) -> PCAFit:
     """Return the components of the fitted covariance W Wᵀ + σ² I, with its divisor changed from Σw to Σw − 1."""
     weight = found.weight
     factor = weight / (weight - 1.0)

@@ -136,9 +136,8 @@ class PrincipalComponents:
         smallest = float(self.variances[self.variances > 0.0].min(initial=self.total))
         noise = max(self.noise, min(floor * self.total / self.mean.size, 0.5 * smallest))
         if not noise:
-            raise OptionError(
-                "the components keep all the variance, so no noise is left", fix="choose fewer components"
-            )
+            what = "the components keep all the variance, so no noise is left"
+            raise OptionError(what, fix="choose fewer components")
         W = self.components.T * np.sqrt(np.maximum(self.variances - noise, 0.0))
         return LinearGaussian(self.mean, W * self.scale[:, None], noise * self.scale**2)
 
@@ -146,9 +145,5 @@ class PrincipalComponents:
         k, d = self.components.shape
         rank = int(np.count_nonzero(self.variances > 1e-14 * self.total))
         if rank < k or (k < d and not self.noise):
-            raise OptionError(
-                f"keeps all the variance, which fills only {rank} of {d} dimensions, so rows have no density",
-                argument="n_components",
-                value=k,
-                fix=f"choose n_components below {rank}",
-            )
+            what = f"keeps all the variance, which fills only {rank} of {d} dimensions, so rows have no density"
+            raise OptionError(what, argument="n_components", value=k, fix=f"choose n_components below {rank}")

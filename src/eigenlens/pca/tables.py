@@ -140,9 +140,8 @@ def principal_components_of(model: Any) -> PrincipalComponents:
     """Return the frozen model inside a fitted estimator, or the model itself."""
     found = getattr(model, "model_", model)
     if not isinstance(found, PrincipalComponents):
-        raise OptionError(
-            f"of type {type(model).__name__} has no principal components", argument="model", fix="give a fitted PCA"
-        )
+        what = f"of type {type(model).__name__} has no principal components"
+        raise OptionError(what, argument="model", fix="give a fitted PCA")
     return found
 
 

@@ -216,12 +216,8 @@ def _shape(image_shape: tuple[int, int] | None, d: int) -> tuple[int, int]:
         return check_image_shape(image_shape, d)
     side = isqrt(d)
     if side * side != d:
-        raise OptionError(
-            f"needs rows that are square images, but {d} columns are not a square",
-            argument="image_shape",
-            value=None,
-            fix="give (height, width)",
-        )
+        what = f"needs rows that are square images, but {d} columns are not a square"
+        raise OptionError(what, argument="image_shape", value=None, fix="give (height, width)")
     return side, side
 
 

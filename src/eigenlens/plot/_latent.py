@@ -50,12 +50,8 @@ def likelihood_path(model: Any, *, log: bool = False, ax: Axes | None = None) ->
     paths, log = latent_tables.likelihood_paths(model), checks.boolean("log", log)
     highest = max(float(path.values[-1]) for path in paths)
     if log and not any(path.below(highest).any() for path in paths):
-        raise OptionError(
-            "needs a step below the maximum, but there is only one step",
-            argument="log",
-            value=True,
-            fix="use log=False",
-        )
+        what = "needs a step below the maximum, but there is only one step"
+        raise OptionError(what, argument="log", value=True, fix="use log=False")
     ax = _style.new_axes(ax)
     _style.style_axes(ax)
     handles = [_draw_path(ax, path, highest if log else None, _style.category_color(i)) for i, path in enumerate(paths)]
@@ -304,9 +300,8 @@ def imputed(
     )
     shown = table.names[:3] if columns is None else table.names
     if len(shown) > MAX_IMPUTED_COLUMNS:
-        raise OptionError(
-            f"has {len(shown)} entries, but at most {MAX_IMPUTED_COLUMNS} can be read in one figure", argument="columns"
-        )
+        what = f"has {len(shown)} entries, but at most {MAX_IMPUTED_COLUMNS} can be read in one figure"
+        raise OptionError(what, argument="columns")
     ax = _style.new_axes(ax, (8.0, 3.4 if len(shown) == 1 else 0.9 + 1.7 * len(shown)))
     _style.style_axes(ax)
     bands = _bands(table, len(shown))

@@ -166,9 +166,8 @@ def correlation_circle(
 def component_pair(components: Sequence[int]) -> tuple[int, int]:
     """Check the numbers of two components."""
     if not hasattr(components, "__len__") or len(components) != 2:
-        raise OptionError(
-            "must be two numbers, for the horizontal and the vertical axis", argument="components", value=components
-        )
+        what = "must be two numbers, for the horizontal and the vertical axis"
+        raise OptionError(what, argument="components", value=components)
     return components[0], components[1]
 
 

@@ -32,9 +32,8 @@ def check_color(color: Any, n: int) -> str | Array:
         return color or BLUE
     values = np.asarray(to_numpy(color))
     if values.shape != (n,):
-        raise DataError(
-            f"has shape {values.shape}, but X has {n} rows", argument="color", fix="give a colour, or one value per row"
-        )
+        what = f"has shape {values.shape}, but X has {n} rows"
+        raise DataError(what, argument="color", fix="give a colour, or one value per row")
     if values.dtype.kind in "iu" and np.unique(values).size > MAX_INTEGER_CATEGORIES:
         return values.astype(np.float64)
     return values if values.dtype.kind in "fiub" else values.astype(str)

@@ -57,11 +57,8 @@ def reconstruction(
 def check_image_shape(image_shape: tuple[int, int], d: int) -> tuple[int, int]:
     """Check the height and width of images of d pixels."""
     if len(image_shape) != 2 or image_shape[0] * image_shape[1] != d:
-        raise OptionError(
-            f"must be (height, width) with a product of {d}, the number of columns",
-            argument="image_shape",
-            value=image_shape,
-        )
+        what = f"must be (height, width) with a product of {d}, the number of columns"
+        raise OptionError(what, argument="image_shape", value=image_shape)
     return image_shape
 
 

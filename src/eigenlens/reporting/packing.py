@@ -119,11 +119,8 @@ def fit_page(
     bare = len(least.encode("utf-8"))
     if bare > MAX_FILE_BYTES:
         limit = f"more than the {MAX_FILE_BYTES / 1e6:g} MB of one file"
-        raise OptionError(
-            f"make a report of {bare / 1e6:.1f} MB even for {few} rows, {limit}",
-            argument="models",
-            fix="give fewer models, or write a report of each",
-        )
+        what = f"make a report of {bare / 1e6:.1f} MB even for {few} rows, {limit}"
+        raise OptionError(what, argument="models", fix="give fewer models, or write a report of each")
     count = m
     while size > MAX_FILE_BYTES and count > few:
         room = (MAX_FILE_BYTES - bare) / max(1.0, (size - bare) / max(1, count - few))

@@ -65,10 +65,8 @@ class Counts:
         pairs = zip(self.categories, self.weight, strict=True)
         odd = [category for category, w in pairs if w > 0.0 and category not in different]
         if odd:
-            raise DataError(
-                f"x holds {format_categories(odd)}, not among levels={format_categories(known)}",
-                fix="add it to levels, or leave those rows out",
-            )
+            what = f"x holds {format_categories(odd)}, not among levels={format_categories(known)}"
+            raise DataError(what, fix="add it to levels, or leave those rows out")
         return type(self)(known, self._weights_of(known), self.missing, declared=True)
 
     def _weights_of(self, categories: tuple[Any, ...]) -> Array:

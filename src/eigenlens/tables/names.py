@@ -13,9 +13,8 @@ def feature_names(model: Any, d: int, names: Iterable[str] | None = None) -> tup
     known = getattr(model, "feature_names_in_", None) if names is None else names
     found = tuple(f"x{j}" for j in range(d)) if known is None else tuple(map(str, known))
     if len(found) != d:
-        raise OptionError(
-            f"has {len(found)} entries, but the model has {d} columns", argument="names", fix="give one name per column"
-        )
+        what = f"has {len(found)} entries, but the model has {d} columns"
+        raise OptionError(what, argument="names", fix="give one name per column")
     return found
 
 
@@ -25,7 +24,6 @@ def row_labels(labels: Iterable[Any] | None, n: int, *, at_least: bool = False) 
         return None
     found = tuple(map(str, labels))
     if len(found) < n or (len(found) > n and not at_least):
-        raise DataError(
-            f"has {len(found)} entries, but X has {n} rows", argument="labels", fix="give one label per row"
-        )
+        what = f"has {len(found)} entries, but X has {n} rows"
+        raise DataError(what, argument="labels", fix="give one label per row")
     return found[:n]

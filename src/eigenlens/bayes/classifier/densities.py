@@ -58,12 +58,9 @@ def check_density(density: Any) -> Any:
     known = is_family(density) or (hasattr(density, "fit") and hasattr(density, "score_samples"))
     if known and not isinstance(density, type):
         return density
-    raise OptionError(
-        "must be a density estimator with fit and score_samples, or a Family",
-        argument="density",
-        value=density,
-        fix="use GaussianMixture(1), KernelDensity(), ProbabilisticPCA(2) or GaussianFamily(), for example",
-    )
+    what = "must be a density estimator with fit and score_samples, or a Family"
+    fix = "use GaussianMixture(1), KernelDensity(), ProbabilisticPCA(2) or GaussianFamily(), for example"
+    raise OptionError(what, argument="density", value=density, fix=fix)
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,11 +147,8 @@ def _read_family(
 ) -> FamilyDensities:
     """Read the statistics of the classes in one pass, or by EM if incomplete rows are allowed and can be fitted."""
     if getattr(family, "k", 0) >= source.n_features:
-        raise OptionError(
-            f"must have k below the number of columns of X, {source.n_features} feature(s)",
-            argument="density",
-            value=family,
-        )
+        what = f"must have k below the number of columns of X, {source.n_features} feature(s)"
+        raise OptionError(what, argument="density", value=family)
     summarise = partial(summarise_classes, summaries=[family.summarise] * len(classes))
     with np.errstate(invalid="ignore", over="ignore"):
         statistics = accumulate(attach_classes(source, codes), summarise, None, "reading classes")

@@ -82,10 +82,9 @@ def _find_gaussian(density: Any) -> Gaussian:
         return Gaussian(model.mean, Full(model.covariance()))
     if isinstance(model, Gaussian):
         return model
-    raise OptionError(
-        f"explain is for Gaussian classes; the shares of features in a {type(density).__name__} have no closed form",
-        fix="use GaussianFamily(), GaussianMixture(1), ProbabilisticPCA or FactorAnalysis, or NaiveBayes",
-    )
+    what = f"explain is for Gaussian classes; the shares of features in a {type(density).__name__} have no closed form"
+    fix = "use GaussianFamily(), GaussianMixture(1), ProbabilisticPCA or FactorAnalysis, or NaiveBayes"
+    raise OptionError(what, fix=fix)
 
 
 def _shares_of_columns(density: InColumns, X: Array) -> Array:

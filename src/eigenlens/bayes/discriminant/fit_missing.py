@@ -31,7 +31,7 @@ from eigenlens.data.source import Block, Progress, Source, accumulate
 from eigenlens.densities.base import rows_by_pattern
 from eigenlens.densities.covariance import Covariance, Full
 from eigenlens.densities.covariance_axes import Axes
-from eigenlens.densities.mixture import covariance_matrix
+from eigenlens.densities.mixture_terms import covariance_matrix
 from eigenlens.errors import DataError, OptionError
 from eigenlens.linalg.spectrum import Outcome
 from eigenlens.stats.moments import ColumnMoments, Moments
@@ -119,10 +119,8 @@ def _read_observed(
     observed = accumulate(rows, partial(summarise_classes, summaries=[ColumnMoments.of_observed] * n_classes))
     for c, part in enumerate(observed.parts):
         if not np.all(part.weight > 0.0):
-            raise DataError(
-                f"{name_column(c, int(np.argmin(part.weight)))} has no observed entry, so its mean is not known",
-                fix="leave the column out, or give rows of the class that have it",
-            )
+            what = f"{name_column(c, int(np.argmin(part.weight)))} has no observed entry, so its mean is not known"
+            raise DataError(what, fix="leave the column out, or give rows of the class that have it")
     require_variance_range(np.max([part.square / part.weight for part in observed.parts], axis=0))
     return rows, observed
 

@@ -185,12 +185,8 @@ class NaiveBayes(BayesRule, BaseEstimator):  # type: ignore[misc]
         if first:
             return found.classes if given is None else given
         if given is not None and given.tolist() != self.classes_.tolist():
-            raise OptionError(
-                f"must be those of the first call, {self.classes_.tolist()}, or None",
-                argument="classes",
-                value=given.tolist(),
-                fix="fit anew for other classes",
-            )
+            what = f"must be those of the first call, {self.classes_.tolist()}, or None"
+            raise OptionError(what, argument="classes", value=given.tolist(), fix="fit anew for other classes")
         return self.classes_
 
     def _remember(

@@ -70,17 +70,12 @@ def _is_text(category: Any) -> bool:
 
 def _reject_kind(field: Field, rejected: bool) -> None:
     if rejected and field.kind == "text":
-        raise DataError(
-            f"column {field.name!r} holds text or categories, and was fitted on numbers",
-            columns=[str(field.name)],
-            fix="convert it to numbers",
-        )
+        what = f"column {field.name!r} holds text or categories, and was fitted on numbers"
+        raise DataError(what, columns=[str(field.name)], fix="convert it to numbers")
     if rejected:
-        raise DataError(
-            f"column {field.name!r} holds numbers, and was fitted on text",
-            columns=[str(field.name)],
-            fix="convert it to text (astype(str)), or read it as such: scan(…, text=[…])",
-        )
+        what = f"column {field.name!r} holds numbers, and was fitted on text"
+        fix = "convert it to text (astype(str)), or read it as such: scan(…, text=[…])"
+        raise DataError(what, columns=[str(field.name)], fix=fix)
 
 
 def _kinds_met(source: Source, j: int) -> set[bool]:

@@ -68,11 +68,9 @@ def check_smoothed_categories(model: NaiveModel, plan: Plan, options: NaiveOptio
         unknown = [category for category in asked if category not in known[name]] if isinstance(asked, Mapping) else []
         if unknown:
             listed = format_categories(known[name])
-            raise OptionError(
-                f"names the category {unknown[0]!r}, which the column does not have",
-                argument=f"smoothing[{name!r}]",
-                fix=f"its categories are {listed}" if known[name] else "its family has none: give a number",
-            )
+            what = f"names the category {unknown[0]!r}, which the column does not have"
+            fix = f"its categories are {listed}" if known[name] else "its family has none: give a number"
+            raise OptionError(what, argument=f"smoothing[{name!r}]", fix=fix)
 
 
 def check_partial_fit(more: NaiveStatistics, plan: Plan) -> None:

@@ -142,12 +142,9 @@ def _factor(family: Any, field: Field) -> Factor:
         return FamilyFactor(family)
     factor = FACTORS[family].for_text() if field.kind == "text" else FACTORS[family]
     if factor is None:
-        raise OptionError(
-            f"gives column {field.name!r}, which holds text, the family {family!r}, which needs numbers",
-            argument="features",
-            columns=[str(field.name)],
-            fix="use 'categorical', or leave the column out",
-        )
+        what = f"gives column {field.name!r}, which holds text, the family {family!r}, which needs numbers"
+        fix = "use 'categorical', or leave the column out"
+        raise OptionError(what, argument="features", columns=[str(field.name)], fix=fix)
     return factor
 
 
@@ -179,9 +176,8 @@ def column_position(column: Any, fields: Sequence[Field], argument: str) -> int:
     if isinstance(column, int | np.integer) and not isinstance(column, bool) and 0 <= column < len(fields):
         return int(column)
     near = difflib.get_close_matches(str(column), list(map(str, positions)), n=3) or list(positions)[:5]
-    raise OptionError(
-        f"names the column {column!r}, which X does not have; near it: {', '.join(map(repr, near))}", argument=argument
-    )
+    what = f"names the column {column!r}, which X does not have; near it: {', '.join(map(repr, near))}"
+    raise OptionError(what, argument=argument)
 
 
 def _check_family(family: Any) -> Any:

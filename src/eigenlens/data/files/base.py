@@ -175,11 +175,8 @@ def same_columns(paths: Sequence[Path], columns: list[list[str]]) -> None:
     for path, names in zip(paths, columns, strict=True):
         odd = sorted(set(names) ^ set(columns[0]), key=[*names, *columns[0]].index)
         if odd:
-            raise DataError(
-                f"'{path}' and '{paths[0]}' have different columns ({odd[0]!r} is in one only)",
-                columns=odd,
-                fix="files that are read together need the same columns",
-            )
+            what = f"'{path}' and '{paths[0]}' have different columns ({odd[0]!r} is in one only)"
+            raise DataError(what, columns=odd, fix="files that are read together need the same columns")
 
 
 def unreadable(path: Path, error: Exception) -> DataError:

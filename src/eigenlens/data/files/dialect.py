@@ -170,10 +170,9 @@ def read_cells(path: Path, text: str, separator: str) -> Iterator[list[str]]:
     except csv.Error as error:
         if "\r" not in text.replace("\r\n", ""):
             raise unreadable(path, error) from error
-        raise DataError(
-            f"'{path}' has a carriage return inside a line, near line {rows.line_num}",
-            fix=f"end all lines alike, for instance with: tr '\\r' '\\n' < '{path}' > rows.csv",
-        ) from error
+        what = f"'{path}' has a carriage return inside a line, near line {rows.line_num}"
+        fix = f"end all lines alike, for instance with: tr '\\r' '\\n' < '{path}' > rows.csv"
+        raise DataError(what, fix=fix) from error
 
 
 # ---- comments above the names ---------------------------------------------------------------------------------

@@ -68,10 +68,8 @@ class NpyReader(Reader):
         width = self.headers[0].shape[1]
         for header in self.headers:
             if header.shape[1] != width:
-                raise DataError(
-                    f"'{header.path}' has {header.shape[1]} columns, '{paths[0]}' has {width}",
-                    fix="files that are read together need the same columns",
-                )
+                what = f"'{header.path}' has {header.shape[1]} columns, '{paths[0]}' has {width}"
+                raise DataError(what, fix="files that are read together need the same columns")
         single = all(working_dtype(header.dtype.newbyteorder("=")) == np.float32 for header in self.headers)
         self.dtype = np.dtype(np.float32 if single else np.float64)
         self._block_rows = block_rows

@@ -184,15 +184,12 @@ def make_sample(x: Array, weight: Array | None) -> Sample:
         x, weight = x[weight > 0.0], weight[weight > 0.0]
     n = float(x.size if weight is None else weight.sum())
     if n <= 1.0:
-        raise DataError(
-            f"the rows count as {n:g}, but a bandwidth rule needs more than one; a weight counts copies of its row",
-            fix="multiply normalised weights by the number of rows, or give the bandwidth as a number",
-        )
+        what = f"the rows count as {n:g}, but a bandwidth rule needs more than one; a weight counts copies of its row"
+        fix = "multiply normalised weights by the number of rows, or give the bandwidth as a number"
+        raise DataError(what, fix=fix)
     if n > MAX_TOTAL_WEIGHT:
-        raise DataError(
-            f"the rows count as {n:.3g}, more than {MAX_TOTAL_WEIGHT:g}; a weight says how often its row counts",
-            fix="divide sample_weight by a constant, or give the bandwidth as a number",
-        )
+        what = f"the rows count as {n:.3g}, more than {MAX_TOTAL_WEIGHT:g}; a weight says how often its row counts"
+        raise DataError(what, fix="divide sample_weight by a constant, or give the bandwidth as a number")
     low = float(x.min())
     span = float(x.max()) - low
     if span <= 0.0 or not math.isfinite(span):

@@ -129,8 +129,7 @@ def _covariance(X: Array, weight: Array | None) -> tuple[float, Array]:
 def _require_full_rank(S: Array) -> Array:
     spread = np.sqrt(np.diag(S))
     if float(np.linalg.eigvalsh(S / np.outer(spread, spread))[0]) < len(S) * 1e-13:
-        raise DataError(
-            "the columns of X are linearly dependent, so the rows have no density",
-            fix="leave a column out, give one bandwidth per column, or use 'sheather-jones', which finds one for each",
-        )
+        what = "the columns of X are linearly dependent, so the rows have no density"
+        fix = "leave a column out, give one bandwidth per column, or use 'sheather-jones', which finds one for each"
+        raise DataError(what, fix=fix)
     return S

@@ -24,7 +24,7 @@ from eigenlens.kernel_pca.kernels.base import Kernel
 from eigenlens.kernel_pca.kernels.custom import Custom
 from eigenlens.kernel_pca.kernels.precomputed import Precomputed
 from eigenlens.kernel_pca.kernels.rbf import RBF
-from eigenlens.native import Upper, gaussian_gram, symmetric_product
+from eigenlens.native.gram import Upper, gaussian_gram, symmetric_product
 from eigenlens.resources import single_threaded_map, thread_count
 
 MIN_TILE_SIDE, MAX_TILE_SIDE = 64, 512

@@ -176,12 +176,9 @@ def fixed_point_map(support: Support) -> FixedPointMap:
     kernel, R = support.model.kernel, support.rows
     if type(kernel) not in FIXED_POINT_MAPS:
         known = " or ".join(repr(kind.name) for kind in FIXED_POINT_MAPS)
-        raise OptionError(
-            f"needs kernel={known}, not {kernel.name!r}",
-            argument="preimage",
-            value="fixed-point",
-            fix="use preimage='ridge' for any kernel, or 'mds' for one whose values determine distances",
-        )
+        what = f"needs kernel={known}, not {kernel.name!r}"
+        fix = "use preimage='ridge' for any kernel, or 'mds' for one whose values determine distances"
+        raise OptionError(what, argument="preimage", value="fixed-point", fix=fix)
     pull = FIXED_POINT_MAPS[type(kernel)]
 
     def pulled(z: Array, g: Array) -> MapValue:

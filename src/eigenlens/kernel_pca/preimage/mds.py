@@ -82,9 +82,5 @@ def _require_inverse(kernel: Kernel) -> None:
     if isinstance(kernel, DistanceKernel) or (isinstance(kernel, DotProductKernel) and kernel.invertible):
         return
     name = f"{kernel.name!r}" + (f" of degree {kernel.degree}" if hasattr(kernel, "degree") else "")
-    raise OptionError(
-        f"needs a kernel whose values determine distances ('rbf', 'sigmoid', 'poly' of odd degree), not {name}",
-        argument="preimage",
-        value="mds",
-        fix="use preimage='ridge', which works with every kernel",
-    )
+    what = f"needs a kernel whose values determine distances ('rbf', 'sigmoid', 'poly' of odd degree), not {name}"
+    raise OptionError(what, argument="preimage", value="mds", fix="use preimage='ridge', which works with every kernel")

@@ -86,10 +86,8 @@ def bartlett_sphericity(X: Any, *, n_samples: float | None = None, sample_weight
             )
         return correlation_sphericity(*_correlations(X, sample_weight))
     if n_samples is None:
-        raise OptionError(
-            "is needed: X is a correlation or covariance matrix, from which the number of rows cannot be read",
-            argument="n_samples",
-        )
+        what = "is needed: X is a correlation or covariance matrix, from which the number of rows cannot be read"
+        raise OptionError(what, argument="n_samples")
     return correlation_sphericity(correlations_from_covariance(S), checks.real("n_samples", n_samples, 1.0))
 
 
@@ -119,9 +117,8 @@ def correlation_sphericity(R: Array, n: float) -> Sphericity:
     d = len(R)
     factor = n - 1.0 - (2 * d + 5) / 6.0
     if factor <= 0.0:
-        raise DataError(
-            f"n={n:g} rows are too few for Bartlett's test of {d} columns", fix=f"it needs {(2 * d + 11) // 6 + 1}"
-        )
+        what = f"n={n:g} rows are too few for Bartlett's test of {d} columns"
+        raise DataError(what, fix=f"it needs {(2 * d + 11) // 6 + 1}")
     _require_inverse(R)
     df = d * (d - 1) // 2
     chi2 = max(-factor * float(np.linalg.slogdet(R)[1]), 0.0)
@@ -166,7 +163,6 @@ def _correlations(X: Any, sample_weight: Any) -> tuple[Array, float]:
     constant = constant_column_indices(rows.columns.mean, rows.columns.square / rows.columns.weight)
     if constant:
         name = source.names[constant[0]] if source.names else constant[0]
-        raise DataError(
-            f"column {name!r} of X is constant and has no correlations", columns=[str(name)], fix="leave it out"
-        )
+        what = f"column {name!r} of X is constant and has no correlations"
+        raise DataError(what, columns=[str(name)], fix="leave it out")
     return R, rows.columns.weight

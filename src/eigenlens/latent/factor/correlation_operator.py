@@ -160,9 +160,6 @@ class _Scaled:
     def matmat(self, V: Array) -> Array:
         return self._r * self._base.matmat(self._r * V)
 
-    def dense(self) -> Array:
-        return np.asarray(self._r * self._base.dense() * self._r.T)
-
 
 def _spectral_start(correlations: Correlations, k: int) -> Array:
     """Return 1 − diag W Wᵀ with W from the k leading components, less their share of noise, clamped to 0.1 … 1."""

@@ -35,7 +35,6 @@ from eigenlens.latent.factor.goodness_of_fit import (
     reference_likelihoods,
     reference_likelihoods_missing,
 )
-from eigenlens.latent.factor.n_factors import FACTOR_RULES
 from eigenlens.latent.factor.options import (
     check_mean,
     warn_gradient,
@@ -43,7 +42,9 @@ from eigenlens.latent.factor.options import (
     warn_rotation,
     without_gradient_warning,
 )
-from eigenlens.latent.factor.solvers import FACTOR_SOLVERS, FactorOptions
+from eigenlens.latent.factor.profile_likelihood import FactorOptions
+from eigenlens.latent.factor.solvers import FACTOR_SOLVERS
+from eigenlens.latent.n_components import FACTOR_RULES
 from eigenlens.latent.options import candidate_dimensions, check_latent_dimensions, warn_latent_fit
 from eigenlens.latent.rotation import ROTATIONS, Rotation, rotate
 from eigenlens.missing.result import LatentFit
@@ -294,10 +295,8 @@ class FactorAnalysis(LatentGaussian):
         if self._others is None and fit.moments is not None:
             self._others = reference_likelihoods(fit.moments)
         if X is None and self._others is None:
-            raise DataError(
-                "goodness_of_fit needs the fitted rows, which had missing entries or very many columns",
-                fix="give them as X=",
-            )
+            what = "goodness_of_fit needs the fitted rows, which had missing entries or very many columns"
+            raise DataError(what, fix="give them as X=")
         if X is not None and fit.moments is None:
             source = validate_rows(self, X, sample_weight)
             self._require_fitted_rows(source)
@@ -310,10 +309,8 @@ class FactorAnalysis(LatentGaussian):
         densities = map_blocks(source, self.model_.log_density)
         found = float(densities.sum() if source.weight is None else source.weight @ densities)
         if abs(found - self.loglik_) > 1e-6 * max(1.0, abs(self.loglik_)):
-            raise DataError(
-                f"X has a log-likelihood of {found:.6g} under the model, but the fitted rows had {self.loglik_:.6g}",
-                fix="give the rows, and the sample_weight, of the fit",
-            )
+            what = f"X has a log-likelihood of {found:.6g} under the model, but the fitted rows had {self.loglik_:.6g}"
+            raise DataError(what, fix="give the rows, and the sample_weight, of the fit")
 
     # ---- learned attributes: views of the model ---------------------------------------------------------
 

@@ -27,9 +27,8 @@ def check_mean(mean: Any, d: int) -> Array:
     """Check the mean (d,) that belongs to a covariance matrix; None is 0."""
     mu = np.zeros(d) if mean is None else np.asarray(to_numpy(mean), dtype=np.float64)
     if mu.shape != (d,) or not np.all(np.isfinite(mu)):
-        raise DataError(
-            f"has shape {mu.shape}; it must be {d} finite numbers, one per variable, or None for zeros", argument="mean"
-        )
+        what = f"has shape {mu.shape}; it must be {d} finite numbers, one per variable, or None for zeros"
+        raise DataError(what, argument="mean")
     return mu
 
 

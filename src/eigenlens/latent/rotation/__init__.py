@@ -65,18 +65,11 @@ def _check_matrix(rotation: Any, found: Any, k: int) -> Array:
     T = np.array(found, dtype=np.float64)
     name = getattr(rotation, "__name__", str(rotation))
     if T.shape != (k, k):
-        raise OptionError(
-            f"returned an array of shape {T.shape}",
-            argument="rotation",
-            value=name,
-            fix=f"return a Rotation, or T of shape ({k}, {k})",
-        )
+        what = f"returned an array of shape {T.shape}"
+        raise OptionError(what, argument="rotation", value=name, fix=f"return a Rotation, or T of shape ({k}, {k})")
     lengths = np.linalg.norm(T, axis=0)
     if not np.all(np.abs(lengths - 1.0) < 1e-6) or np.linalg.cond(T) > 1e12:
-        raise OptionError(
-            f"returned a matrix that is singular or has columns of length {lengths.round(6).tolist()}",
-            argument="rotation",
-            value=name,
-            fix="its columns must have length 1, so that the rotated factors have unit variance",
-        )
+        what = f"returned a matrix that is singular or has columns of length {lengths.round(6).tolist()}"
+        fix = "its columns must have length 1, so that the rotated factors have unit variance"
+        raise OptionError(what, argument="rotation", value=name, fix=fix)
     return T

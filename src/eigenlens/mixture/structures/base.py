@@ -14,8 +14,7 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.data.source import Block
 from eigenlens.densities.base import Density
-from eigenlens.densities.mixture import covariance_matrix
-from eigenlens.densities.mixture_terms import DiagonalTerms, FullTerms, Terms
+from eigenlens.densities.mixture_terms import DiagonalTerms, FullTerms, Terms, covariance_matrix
 from eigenlens.stats.moments import ColumnMoments, Moments
 
 CovarianceArrays = Mapping[str, Array]

@@ -13,7 +13,7 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.data.memory import ArraySource
-from eigenlens.densities.mixture import covariance_matrix
+from eigenlens.densities.mixture_terms import covariance_matrix
 from eigenlens.errors import EigenlensError
 from eigenlens.mixture import tables as mixture_tables
 from eigenlens.mixture.select import SELECTION_CRITERIA, MixtureSelection, select_mixture

@@ -67,11 +67,8 @@ class FamilyFactor(Factor):
 
     def pack(self, statistics: ClassStatistics, conditional: DensityPerClass) -> tuple[dict[str, Array], Any]:
         """Raise: the parts of a family of the user's own are not known here."""
-        raise OptionError(
-            f"holds {self.family!r}, a family of your own, which a model file cannot hold",
-            argument="features",
-            fix="use the name of a family",
-        )
+        what = f"holds {self.family!r}, a family of your own, which a model file cannot hold"
+        raise OptionError(what, argument="features", fix="use the name of a family")
 
     def unpack(
         self, arrays: Mapping[str, Array], header: Any, fields: tuple[Field, ...], options: NaiveOptions

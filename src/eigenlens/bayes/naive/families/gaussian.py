@@ -141,11 +141,9 @@ class GaussianFactor(Factor):
         c, j = (int(place[0]) for place in np.nonzero(clamped))
         where = f"column {fields[j].name!r} is constant in class {classes[c].item()!r}"
         if options.floor == 0.0 and not np.all(options.added_to(fields)[clamped.any(axis=0)]):
-            raise DataError(
-                f"{where}, and floor=0 leaves it without a variance",
-                columns=[str(fields[j].name)],
-                fix="give floor above 0 (1e-9), added_variance, or 'shared-gaussian'",
-            )
+            what = f"{where}, and floor=0 leaves it without a variance"
+            fix = "give floor above 0 (1e-9), added_variance, or 'shared-gaussian'"
+            raise DataError(what, columns=[str(fields[j].name)], fix=fix)
         yield (
             f"{where} ({statistics.weight[c, j]:g} rows; {int(clamped.sum())} such cases in all): its variance there "
             f"is clamped at floor={options.floor:g} times the column's. 'shared-gaussian' or a larger floor is safer."

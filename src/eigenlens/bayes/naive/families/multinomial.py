@@ -177,11 +177,8 @@ class ClassTotals:
         if bad.size:
             name, count = fields[bad[0]].name, int(self.bad[bad[0]])
             more = f" (and {bad.size - 1} more columns some)" * (bad.size > 1)
-            raise DataError(
-                f"column {name!r} holds {count} other value{'s' * (count > 1)}{more}, and {takes}",
-                columns=[str(fields[j].name) for j in bad],
-                fix=fix,
-            )
+            what = f"column {name!r} holds {count} other value{'s' * (count > 1)}{more}, and {takes}"
+            raise DataError(what, columns=[str(fields[j].name) for j in bad], fix=fix)
 
 
 def _apply(invalid: Callable[[Array], Array], x: Any) -> Any:
