@@ -22,7 +22,7 @@ from eigenlens.cli.errors import fail
 from eigenlens.cli.files import OUTPUT_FORMATS, check_target, free_name, write_files, write_table
 from eigenlens.cli.model_options import flag_of, make_estimator
 from eigenlens.cli.options import RunningOptions, takes
-from eigenlens.cli.session import session
+from eigenlens.cli.session import Session, session
 from eigenlens.tables.text_table import align, count_noun
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def _list_examples(now: Any) -> None:
     now.add_facts(examples={each.name: {"shape": each.data.shape, "about": each.about} for each in found})
 
 
-def _write_example(name: str, path: str, now: Any) -> None:
+def _write_example(name: str, path: str, now: Session) -> None:
     import numpy as np
 
     from eigenlens.data.examples import load
