@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,13 +11,14 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from eigenlens import checks
-from eigenlens.arrays import Array, dense, is_sparse, namespace
+from eigenlens.arrays import Array, dense, is_sparse, namespace, to_numpy
 from eigenlens.data.coerce import as_source, explain_nonfinite
 from eigenlens.data.memory import FrameSource, LazySource
 from eigenlens.data.rows import row_count as count_rows
 from eigenlens.data.rows import stack_rows
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError, OptionError
+from eigenlens.linalg.scores import concatenate
 from eigenlens.stats.moments import Moments
 
 __all__ = [
@@ -26,6 +28,7 @@ __all__ = [
     "dense_blocks",
     "join_limited",
     "map_blocks",
+    "map_rows",
     "to_frame_like",
     "validate_rows",
 ]
@@ -108,6 +111,26 @@ def map_blocks(source: Source, function: Callable[[Array], Array]) -> Array:
     if not np.all(np.isfinite(result)):
         raise explain_nonfinite(source)
     return result
+
+
+def map_rows(source: Source, function: Callable[[Any], Any], width: int) -> Any:
+    """Apply a function to rows of any kind, and return its results (n, width) in their kind; NaN raises an error.
+
+    A Dask array gives a Dask array, whose chunks raise the error where they are computed.
+    """
+    if hasattr(source, "map_rows"):
+        return source.map_rows(partial(_finite_chunk, function=function), width)
+    found = concatenate([function(rows) for rows in source.rows()])
+    if not np.all(np.isfinite(to_numpy(found.sum(0)))):
+        raise explain_nonfinite(source)
+    return found
+
+
+def _finite_chunk(rows: Any, function: Callable[[Any], Any]) -> Any:
+    found = function(rows)
+    if not np.all(np.isfinite(found)):
+        raise explain_nonfinite(as_source(rows))
+    return found
 
 
 def collect_rows(source: Source) -> Any:

@@ -284,7 +284,7 @@ def _parts(value: Any) -> Iterator[tuple[str, Any]]:
 
 def _flat(value: Any) -> Iterator[tuple[str, Parameter]]:
     """Yield the numbers and texts in a frozen value, and those of values inside it, prefixed by their names."""
-    if not is_dataclass(value):
+    if not is_dataclass(value) or hasattr(value, "get_params"):  # the fields of an estimator are its parameters
         return
     for name, part in _parts(value):
         inside = list(enumerate(part)) if isinstance(part, list | tuple) and any(map(is_dataclass, part)) else []

@@ -5,7 +5,7 @@ The sums of entries per class, dense or sparse, are those of `bernoulli` too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -19,11 +19,12 @@ from eigenlens.data.column_kinds import Field
 from eigenlens.data.table import numbers_of
 from eigenlens.densities.multinomial import Multinomial
 from eigenlens.errors import DataError
+from eigenlens.model_file import Layout
 from eigenlens.native.class_sums import class_sums
 
 
 @dataclass(frozen=True, eq=False)
-class MultinomialColumns:
+class MultinomialColumns(Conditional):
     """A block of counts in which each row of class c is a multinomial draw: ln p(x | c) = Σ_j x_j ln θ_cj.
 
     The coefficient N! / Π x_j!, the same in every class, is left out. Where a count is missing, the row is judged given
@@ -78,10 +79,6 @@ class MultinomialColumns:
     def density(self, label: int, place: int) -> Multinomial:
         """Return the multinomial of the whole block in a class."""
         return Multinomial(self.shares[label])
-
-    def categories_of(self, place: int) -> tuple[Any, ...]:
-        """Return (): the columns hold numbers."""
-        return ()
 
     def _check_counts(self, x: Any) -> None:
         values = np.asarray(x.data if is_sparse(x) else x)
@@ -190,25 +187,14 @@ def _apply(invalid: Callable[[Array], Array], x: Any) -> Any:
     return found
 
 
-class TotalsFactor(Factor):
-    """A family whose statistics are the totals of each class."""
-
-    def pack(self, statistics: ClassTotals, conditional: Conditional) -> tuple[dict[str, Array], Any]:
-        """Return the totals, from which the densities follow."""
-        names = ("weight", "total", "rows", "bad")
-        return {name: getattr(statistics, name) for name in names}, None
-
-    def unpack(
-        self, arrays: Mapping[str, Array], header: Any, fields: tuple[Field, ...], options: NaiveOptions
-    ) -> tuple[ClassTotals, Conditional]:
-        """Return the stored totals, and the densities that follow from them."""
-        statistics = ClassTotals(**arrays)
-        return statistics, self.estimate(statistics, fields, options)
+TOTALS_LAYOUT = Layout(ClassTotals, arrays=["weight", "total", "rows", "bad"])
 
 
 @dataclass(frozen=True)
-class MultinomialFactor(TotalsFactor):
+class MultinomialFactor(Factor):
     """The multinomial family: in each class a share for every column of the block."""
+
+    layout = TOTALS_LAYOUT
 
     def summarise(self, rows: Any, columns: Array, y: Array, weight: Array | None, C: int) -> ClassTotals:
         """Return the totals of each class."""
