@@ -1,4 +1,4 @@
-"""What all formats of files share: the protocol of a reader, the choice of its columns, and the use of Polars.
+"""The base of every format of files: the protocol of a reader, the choice of its columns, and the use of Polars.
 
 A new format is one subclass of `Reader` and one entry in `FORMATS`.
 """
