@@ -15,8 +15,7 @@ from eigenlens.arrays import Array, is_sparse, is_tensor, to_numpy
 from eigenlens.data.column_kinds import ColumnKind, Field, plain_column
 from eigenlens.data.memory import ArraySource, FrameSource, LazySource, SparseSource, TensorSource
 from eigenlens.data.source import Block, Source, accumulate
-from eigenlens.data.table import is_integer
-from eigenlens.data.table_sources import IntegerSource, MixedSource, UniformSource, is_uniform
+from eigenlens.data.table import IntegerSource, MixedSource, UniformSource, is_integer, is_uniform
 from eigenlens.errors import DataError, MissingValues
 
 
