@@ -36,7 +36,7 @@ KINDS = {"commands", "families", "kernels", "native", "pages", "structures", "sr
 SHARED = {"plot", "commands"}
 """Packages whose functions have the names of the tables that they draw and the functions that they call."""
 
-TWICE = {"save", "restore", "load"}
+TWICE = {"pack_fit", "restore_fit", "load"}
 """Functions of a role, and `eigenlens.load` for models beside `eigenlens.datasets.load` for examples."""
 
 NOT_PARTICIPLES = {

@@ -404,6 +404,7 @@ def public(kind):
         "set_output",
         "get_metadata_routing",
     }
+    settings |= set(kind._get_param_names())
     names = [name for name in dir(kind) if not name.startswith("_") and name not in settings]
     return [name for name in names if not name.startswith("set_")]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
 import numpy as np
 
 from eigenlens.arrays import Array, dense, is_sparse
-from eigenlens.data.coerce import explain_nonfinite
-from eigenlens.data.source import Block, Progress, Source, accumulate
+from eigenlens.data.coerce import require_finite
+from eigenlens.data.source import Block, FieldSums, Progress, Source, accumulate
 from eigenlens.errors import OptionError
 from eigenlens.kernel_pca.kernels.base import Kernel
 from eigenlens.kernel_pca.landmarks import draw_pivoted_landmarks, draw_uniform_landmarks
@@ -141,8 +141,7 @@ def fit_feature_components(
     """
     with np.errstate(all="ignore"):  # values that are not finite are found in the result and explained there
         sums = accumulate(source, partial(_summarise, mapping=mapping), progress, "features")
-    if not np.isfinite(sums.trace) or not np.all(np.isfinite(sums.moments.mean)):
-        raise explain_nonfinite(source)
+    require_finite(source, sums.trace, sums.moments.mean)
     moments, total = sums.moments, float(np.trace(sums.moments.scatter)) + sums.left
     lam, V = _eigenpairs(moments.scatter, n_components, total, ROUNDING_OF_TRACE * sums.trace)
     A = mapping.spread(V)
@@ -170,15 +169,12 @@ def _signs(mapping: FeatureMap, A: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class _Sums:
+class _Sums(FieldSums):
     """The moments of the features, Σ w_i (k_ii − |f_i|²) and Σ w_i k_ii."""
 
     moments: Moments
     left: float
     trace: float
-
-    def __add__(self, other: Self) -> Self:
-        return type(self)(self.moments + other.moments, self.left + other.left, self.trace + other.trace)
 
 
 def _summarise(block: Block, mapping: FeatureMap) -> _Sums:

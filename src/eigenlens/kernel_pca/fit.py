@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from eigenlens import checks
 from eigenlens.arrays import Array, Like, is_sparse, is_tensor, namespace, to_numpy
-from eigenlens.data.coerce import as_source, explain_nonfinite
+from eigenlens.data.coerce import require_finite
 from eigenlens.data.source import Progress
 from eigenlens.errors import DataError, OptionError
 from eigenlens.kernel_pca.kernels.base import Kernel
@@ -118,9 +119,7 @@ def _check_row_count(X: Any, weight: Array | None) -> int:
     count, total = (X.shape[0], X.shape[0]) if weight is None else (int(np.count_nonzero(weight)), float(weight.sum()))
     if count < 2:
         raise DataError(f"n_samples={count}: a component needs at least 2 rows with positive weight")
-    if total <= 1.0:
-        what = f"sums to {total:g}, but a weight counts copies of its row, so the sum must exceed 1"
-        raise DataError(what, argument="sample_weight", fix="multiply the weights by the number of rows")
+    checks.total_weight(total)
     return count
 
 
@@ -137,8 +136,7 @@ def _centred(
 ) -> tuple[Any, Operator]:
     """Return the rows and the operator of their Gram matrix, in float64 where float32 would lose its digits."""
     operator = _operator(kernel, X, weight, route, progress)
-    if not np.isfinite(operator.trace) or not np.isfinite(operator.whole):
-        raise explain_nonfinite(as_source(X))
+    require_finite(X, operator.trace, operator.whole)
     single = Like(X).dtype == np.float32
     if single and not isinstance(kernel, Precomputed) and operator.trace < FLAT_GRAM_SHARE * abs(operator.whole):
         X = namespace(X).astype(X, namespace(X).float64) if is_tensor(X) else X.astype(np.float64)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array, is_sparse, to_numpy
-from eigenlens.data.coerce import as_source, explain_nonfinite
+from eigenlens.data.coerce import as_source, require_finite
 from eigenlens.data.rows import row_count, take_rows
 from eigenlens.data.source import Source, accumulate
 from eigenlens.errors import DataError
@@ -50,8 +50,7 @@ def scale_gamma(source: Source, generator: np.random.Generator) -> float:
         columns = accumulate(source, ColumnMoments.of, label="column means")
         between = columns.mean - columns.mean.mean()
         variance = float(np.mean(columns.square / columns.weight + between**2))
-    if not np.isfinite(variance):
-        raise explain_nonfinite(source)
+    require_finite(source, variance)
     if variance <= (CONSTANT_ENTRIES * np.abs(columns.mean).max()) ** 2:
         raise _no_variance("scale", "every entry of X is the same number")
     return 1.0 / (source.n_features * variance)
@@ -68,8 +67,7 @@ def median_gamma(source: Source, generator: np.random.Generator) -> float:
         D = to_numpy(squared_distances(rows, rows))
     i, j = np.triu_indices(len(D), 1)
     distances, counts = np.sqrt(D[i, j]), weight[i] * weight[j]
-    if not np.all(np.isfinite(distances)):
-        raise explain_nonfinite(source)
+    require_finite(source, distances)
     different = distances > EQUAL_ROWS_DISTANCE * distances.max(initial=0.0)
     if not different.any():
         raise _no_variance("median", "all sampled rows are equal")

@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy.linalg import blas, lapack
 
 from eigenlens.arrays import Array, slices
-from eigenlens.data.coerce import explain_nonfinite
+from eigenlens.data.coerce import require_finite
 from eigenlens.data.rows import ROW_LOOKUPS, draw_rows, select_rows, stack_rows, take_rows
-from eigenlens.data.source import Block, Progress, Source, accumulate
+from eigenlens.data.source import Block, FieldSums, Progress, Source, accumulate
 from eigenlens.errors import ResourceError
 from eigenlens.kernel_pca.kernels.base import Kernel
 from eigenlens.kernel_pca.panels import (
@@ -153,7 +153,7 @@ class Landmarks:
 
 
 @dataclass(frozen=True, eq=False)
-class Residual:
+class Residual(FieldSums):
     """The part of the diagonal of the Gram matrix that landmarks leave; residuals of consecutive rows merge with +.
 
     Attributes:
@@ -167,11 +167,6 @@ class Residual:
     explained: Array
     left: float
     trace: float
-
-    def __add__(self, other: Self) -> Self:
-        return type(self)(
-            self.parts + other.parts, self.explained + other.explained, self.left + other.left, self.trace + other.trace
-        )
 
     @property
     def share(self) -> float:
@@ -312,8 +307,7 @@ def _measure(source: Source, found: Landmarks, relative: bool, progress: Progres
         residual = accumulate(
             source, partial(_residual, found=found, relative=relative), progress, "measuring landmarks"
         )
-    if not np.isfinite(residual.trace) or not np.isfinite(residual.left):
-        raise explain_nonfinite(source)
+    require_finite(source, residual.trace, residual.left)
     if residual.trace <= 0.0:
         raise no_variance_error()  # every phi(x) is 0, or the mean
     return residual
