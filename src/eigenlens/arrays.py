@@ -83,10 +83,10 @@ def working_dtype(dtype: Any) -> np.dtype[Any]:
 
 
 def slices(n: int, step: int) -> Iterator[slice]:
-    """Yield the consecutive ranges of at most `step` that make up range(n).
+    """Yield consecutive ranges of at most `step` out of n.
 
-    >>> list(slices(5, 3))
-    [slice(0, 3, None), slice(3, 5, None)]
+    >>> list(slices(5, 2))
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
     """
     return (slice(start, min(start + step, n)) for start in range(0, n, step))
 

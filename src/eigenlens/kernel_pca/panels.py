@@ -43,10 +43,7 @@ def sum_panels(summarise: Callable[[Block], S], block: Block, m: int, kernel: Ke
     shared = isinstance(kernel, Custom) or is_tensor(block.rows) or m > MAX_THREADED_FEATURES
     workers = 1 if shared else thread_count()
     panels = list(_panels(block, m))
-    waves = (
-        panels[start : start + PANELS_PER_THREAD * workers]
-        for start in range(0, len(panels), PANELS_PER_THREAD * workers)
-    )
+    waves = (panels[wave] for wave in slices(len(panels), PANELS_PER_THREAD * workers))
     with single_threaded_map(workers) as each:
         total: S = reduce(operator.add, chain.from_iterable(each(quiet, wave) for wave in waves))
     return total

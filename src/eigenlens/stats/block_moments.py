@@ -44,8 +44,7 @@ def add_outer(A: Array, factor: Any, v: Array) -> Array:
     Not by BLAS, whose threads would keep spinning beside the work that follows.
     """
     scaled = factor * v
-    for start in range(0, v.shape[-1], OUTER_ROWS):
-        part = slice(start, start + OUTER_ROWS)
+    for part in slices(v.shape[-1], OUTER_ROWS):
         A[..., part, :] += scaled[..., part, None] * v[..., None, :]
     return A
 

@@ -10,12 +10,19 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from eigenlens.arrays import Array, is_sparse, to_numpy
+from eigenlens.arrays import Array, is_sparse, slices, to_numpy
 from eigenlens.data.categories import encode_numbers
 from eigenlens.data.coerce import fields_of
 from eigenlens.data.source import Block, Source, accumulate
-from eigenlens.data.table import EXACT_FLOAT_LIMIT, MixedRows, codes_of, integers_of, is_integer, numbers_of
-from eigenlens.data.table_sources import MixedSource
+from eigenlens.data.table import (
+    EXACT_FLOAT_LIMIT,
+    MixedRows,
+    MixedSource,
+    codes_of,
+    integers_of,
+    is_integer,
+    numbers_of,
+)
 from eigenlens.native.class_sums import code_ranges
 
 MAX_CATEGORIES = 20
@@ -80,7 +87,7 @@ class DistinctValues:
         if is_integer(rows):
             return cls._of(rows, weight, candidates)
         step = max(FIRST_ROWS, INSPECTED_ENTRIES // rows.shape[1])  # what is made of numbers stays small
-        parts = (slice(start, start + step) for start in range(0, rows.shape[0], step))
+        parts = slices(rows.shape[0], step)
         return reduce(add, (cls._of(rows[p], None if weight is None else weight[p], candidates) for p in parts))
 
     @classmethod

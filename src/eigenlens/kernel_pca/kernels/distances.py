@@ -188,4 +188,5 @@ def _place(X: Any) -> dict[str, Any]:
 def row_tiles(K: Any) -> Iterator[slice]:
     """Return ranges of rows of K that fit a cache."""
     wide = K.shape[1] if K.ndim > 1 else 1
-    return slices(K.shape[0], max(1, TILE_BYTES // (8 * max(1, wide))))
+    step = max(1, TILE_BYTES // (8 * max(1, wide)))
+    return slices(K.shape[0], step)
