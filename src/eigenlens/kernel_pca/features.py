@@ -19,7 +19,7 @@ from eigenlens.kernel_pca.model import KernelComponents
 from eigenlens.kernel_pca.panels import no_variance_error, residual_diagonal, sum_panels, to_float64_rows
 from eigenlens.kernel_pca.random_features import draw_fourier_features
 from eigenlens.linalg import n_components as select
-from eigenlens.linalg.spectrum import Requested, orient
+from eigenlens.linalg.spectrum import Requested, column_signs
 from eigenlens.linalg.symmetric import leading_eigenpairs
 from eigenlens.stats.moments import Moments
 
@@ -165,7 +165,7 @@ def _signs(mapping: FeatureMap, A: Array) -> Array:
     """Return signs (k,) that make the largest coefficient positive, or, where phi(x) = x, the largest loading."""
     rows = mapping.rows
     given = (rows if is_sparse(rows) else dense(rows)).T @ A if mapping.kernel.identity else A
-    return np.where(np.einsum("ij,ij->j", given, orient(given)) < 0.0, -1.0, 1.0)
+    return column_signs(given)
 
 
 @dataclass(frozen=True, eq=False)

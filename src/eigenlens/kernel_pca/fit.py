@@ -22,7 +22,7 @@ from eigenlens.kernel_pca.route import DENSE_ROWS_PER_COMPONENT, LANCZOS_BLOCK, 
 from eigenlens.linalg import n_components as select
 from eigenlens.linalg.lanczos import lanczos, residual_norms
 from eigenlens.linalg.randomized import randomized
-from eigenlens.linalg.spectrum import Outcome, Requested, Spectrum, orient
+from eigenlens.linalg.spectrum import Outcome, Requested, Spectrum, column_signs
 from eigenlens.linalg.symmetric import leading_eigenpairs
 from eigenlens.resources import one_thread
 
@@ -235,26 +235,17 @@ def _components(
 ) -> tuple[KernelComponents, Array]:
     """Return the model of the eigenpairs, with their signs fixed, and the scores of the rows."""
     w, lam, U = operator.weight, spectrum.values, spectrum.vectors
+    # Signs make the score of largest modulus positive; for a linear kernel the largest loading.
     with np.errstate(divide="ignore", invalid="ignore"):
         Z = np.where(w[:, None] > 0.0, U * np.sqrt(lam) / np.sqrt(w)[:, None], np.nan)
-    signs = _signs(kernel, rows, np.sqrt(w)[:, None] * U, Z)
+    signs = column_signs(_spread(rows, np.sqrt(w)[:, None] * U) if kernel.identity else np.nan_to_num(Z))
     U, Z = U * signs, Z * signs
     p = w / w.sum()
     A = np.sqrt(w)[:, None] * U / np.sqrt(lam)
     A -= np.outer(p, A.sum(axis=0))
     kept = np.empty((operator.size, 0)) if isinstance(kernel, Precomputed) else _own(rows, origin)
-    model = KernelComponents(
-        kernel,
-        kept,
-        A,
-        operator.row_means @ A,
-        p,
-        operator.grand_mean,
-        lam,
-        spectrum.total,
-        float(w.sum()),
-        origin=origin,
-    )
+    offset, total = operator.row_means @ A, float(w.sum())
+    model = KernelComponents(kernel, kept, A, offset, p, operator.grand_mean, lam, spectrum.total, total, origin=origin)
     return model, Z
 
 
@@ -263,13 +254,6 @@ def _own(rows: Any, origin: Array | None) -> Any:
     if origin is not None:
         return rows
     return rows + 0.0 if is_tensor(rows) else rows.copy()
-
-
-def _signs(kernel: Kernel, rows: Any, A: Array, Z: Array) -> Array:
-    """Return signs (k,) that make the score of largest modulus positive; for a linear kernel the largest loading."""
-    given = _spread(rows, A) if kernel.identity else np.nan_to_num(Z)
-    signs = np.sign(np.einsum("ij,ij->j", given, orient(given)))
-    return np.where(signs == 0.0, 1.0, signs)
 
 
 def _spread(rows: Any, A: Array) -> Array:
