@@ -250,14 +250,7 @@ def _known_codes(model: Any, y: Any, n: int) -> Array:
 
 
 def calibration(
-    model: Any,
-    X: Any,
-    y: Any,
-    *,
-    label: Any = None,
-    bins: int = 10,
-    level: float = 0.95,
-    sample_weight: Any = None,
+    model: Any, X: Any, y: Any, *, label: Any = None, bins: int = 10, level: float = 0.95, sample_weight: Any = None
 ) -> CalibrationTable:
     """Return the share of predictions that came true, in bins of equal width, for class `label` or the one predicted.
 

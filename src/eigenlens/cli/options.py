@@ -105,9 +105,7 @@ class ParsingOptions:
     comment: Annotated[
         str | None,
         _reading(
-            "--comment",
-            "Start of lines of CSV that are skipped. Default: # in lines above the names.",
-            metavar="TEXT",
+            "--comment", "Start of lines of CSV that are skipped. Default: # in lines above the names.", metavar="TEXT"
         ),
     ] = None
     encoding: Annotated[

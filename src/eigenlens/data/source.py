@@ -129,10 +129,7 @@ class Source(ABC):
 
 
 def accumulate(
-    source: Source,
-    summarise: Callable[[Block], S],
-    progress: Progress | None = None,
-    label: str = "reading rows",
+    source: Source, summarise: Callable[[Block], S], progress: Progress | None = None, label: str = "reading rows"
 ) -> S:
     """Fold the blocks of a source with `+`: serially, with reading ahead, or as a tree on Dask workers.
 

@@ -59,12 +59,7 @@ class Multinomial:
 
     @classmethod
     def fit(
-        cls,
-        X: Any,
-        sample_weight: Any = None,
-        *,
-        smoothing: float | Sequence[float] = 0.0,
-        trials: int | None = None,
+        cls, X: Any, sample_weight: Any = None, *, smoothing: float | Sequence[float] = 0.0, trials: int | None = None
     ) -> Multinomial:
         """Fit p_j = (n_j + smoothing) / (Σ n_j + d smoothing), n_j the total of column j.
 

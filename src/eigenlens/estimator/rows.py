@@ -18,7 +18,7 @@ from eigenlens.data.rows import row_count as count_rows
 from eigenlens.data.rows import stack_rows
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError, OptionError
-from eigenlens.linalg.scores import concatenate
+from eigenlens.linalg.operators import concatenate
 from eigenlens.stats.moments import Moments
 
 __all__ = [

@@ -10,9 +10,7 @@ from eigenlens.kde.model import KernelEstimate
 from eigenlens.model_file import Layout, pack, unpack
 
 KDE_LAYOUT = Layout(
-    KernelEstimate,
-    arrays=["points", "weights", "bandwidth", "bounds", "scales"],
-    header=["boundary", "tol"],
+    KernelEstimate, arrays=["points", "weights", "bandwidth", "bounds", "scales"], header=["boundary", "tol"]
 )
 
 

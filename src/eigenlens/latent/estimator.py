@@ -24,7 +24,7 @@ from eigenlens.estimator.rows import dense_blocks, map_blocks, to_frame_like, va
 from eigenlens.latent import storage
 from eigenlens.latent.n_components import DimensionChoice
 from eigenlens.latent.options import warn_interrupted_choice
-from eigenlens.linalg.scores import concatenate, project_rows
+from eigenlens.linalg.operators import concatenate, project_rows
 from eigenlens.linalg.spectrum import Outcome
 from eigenlens.missing.result import LatentFit, free_parameters
 

@@ -4,7 +4,7 @@ Centring, scaling and weights are implicit. With m the means, s the scales and w
 
     X̃ = diag(w)^½ (X − 1 mᵀ) diag(s)⁻¹ / (Σw − 1)^½ ,     X̃ᵀX̃ = the covariance (or correlation) matrix,
 
-and no centred copy of X is ever made, only one block at a time.
+and no centred copy of X is ever made, only one block at a time. Scores have the dtype, library and device of their rows.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from eigenlens import checks
-from eigenlens.arrays import Array, dense, is_sparse, is_tensor, namespace, slices, to_numpy
+from eigenlens.arrays import Array, Like, dense, is_sparse, is_tensor, namespace, slices, to_numpy
 from eigenlens.data.coerce import require_finite
 from eigenlens.data.memory import ArraySource, SparseSource, TensorSource
 from eigenlens.data.source import Block, Progress, S, Source, accumulate
@@ -383,3 +383,25 @@ def _left_product(block: Block, mean: Array, U: Array, near: bool) -> Array:
         columns = rows[:, part] if near else rows[:, part] - base[part].astype(rows.dtype)
         total[:, part] = right @ columns - np.outer(sums, (mean - base)[part])
     return total.T
+
+
+def project_rows(rows: Any, mean: Array, V: Array) -> Any:
+    """Return the scores (X − 1 mᵀ) V (b, k) of rows X (b, d), a NumPy array, CSR matrix or tensor.
+
+    The mean is split into its value in the rows' dtype and the rest, so float32 rows far from zero lose nothing.
+
+    >>> project_rows(np.array([[2.0, 3.0]]), np.array([1.0, 1.0]), np.eye(2))
+    array([[1., 2.]])
+    """
+    if is_sparse(rows):
+        return np.asarray(rows @ V - mean @ V, dtype=rows.dtype)
+    like = Like(rows)
+    near = mean.astype(like.dtype)
+    rest, m, right = like((mean - near) @ V), like(near), like(V)
+    step = max(64, CACHE_PANEL_BYTES // (like.dtype.itemsize * V.shape[0]))
+    return concatenate([(rows[part, :] - m) @ right - rest for part in slices(rows.shape[0], step)])
+
+
+def concatenate(parts: list[Any]) -> Any:
+    """Return arrays of one library below each other."""
+    return parts[0] if len(parts) == 1 else namespace(parts[0]).concat(parts)

@@ -219,14 +219,12 @@ class ExpectedStatistics(FieldSums):
 
     Attributes:
         spread: (packed k, d) Σ over rows that observe column j of w M⁻¹. outer: (packed q, d) the same of w a aᵀ.
-        gain: (d, k) Σ w M⁻¹ v_j. free: (d,) Σ w (1 − v_jᵀ M⁻¹ w_j).
         right: (q, d) Σ w r_j a. square: (d,) Σ w r_j². latent: (packed q,) Σ w E[(z, 1) (z, 1)ᵀ] over all rows.
         length: Σ w |E[z]|². log_det: Σ w log |M|. rows: the number of rows.
+        gain: (d, k) Σ w M⁻¹ v_j. free: (d,) Σ w (1 − v_jᵀ M⁻¹ w_j), both over rows that observe column j.
     """
 
     spread: Array
-    gain: Array
-    free: Array
     outer: Array
     right: Array
     square: Array
@@ -234,6 +232,8 @@ class ExpectedStatistics(FieldSums):
     length: float
     log_det: float
     rows: int
+    gain: Array
+    free: Array
 
     @property
     def weight(self) -> float:
@@ -257,10 +257,7 @@ def expected_statistics(posterior: Posterior, model: LinearGaussian) -> Expected
 
 def _by_kernel(rows: IncompleteRows, signal: float, model: LinearGaussian) -> ExpectedStatistics:
     sums = latent_expected(rows.X, rows.w, rows.frame(model), _refinements(signal))
-    gain, free = _gain_sums(sums.spread, sums.outer[-1], model)
-    return ExpectedStatistics(
-        sums.spread, gain, free, sums.outer, sums.right, sums.square, sums.latent, sums.length, sums.log_det, sums.rows
-    )
+    return ExpectedStatistics(*sums, *_gain_sums(sums.spread, sums.outer[-1], model))
 
 
 def _by_numpy(rows: PatternRows, moments: PosteriorMoments, model: LinearGaussian) -> ExpectedStatistics:
@@ -277,15 +274,12 @@ def _by_numpy(rows: PatternRows, moments: PosteriorMoments, model: LinearGaussia
     length = float(latent[packed_diagonal(k)].sum())
     latent[:p] += moments.C @ rows.weight
     spread = (moments.C * rows.weight) @ rows.patterns
-    gain, free = (
-        _gain_sums(spread, rows.weight @ rows.patterns, model)
-        if rotations is None
-        else (np.einsum("u,udk->dk", rows.weight, rotations.gain), rows.weight @ rotations.free)
-    )
-    return ExpectedStatistics(
-        spread, gain, free, E @ rows.O, E[p:] @ moments.R, w @ (moments.R * moments.R), latent, length,
-        float(rows.weight @ moments.log_det), b,
-    )  # fmt: skip
+    if rotations is None:
+        gains = _gain_sums(spread, rows.weight @ rows.patterns, model)
+    else:
+        gains = np.einsum("u,udk->dk", rows.weight, rotations.gain), rows.weight @ rotations.free
+    right, square, log_det = E[p:] @ moments.R, w @ (moments.R * moments.R), float(rows.weight @ moments.log_det)
+    return ExpectedStatistics(spread, E @ rows.O, right, square, latent, length, log_det, b, *gains)
 
 
 def _gain_sums(spread: Array, weight: Array, model: LinearGaussian) -> tuple[Array, Array]:

@@ -19,8 +19,7 @@ from eigenlens.errors import DataError, OptionError
 from eigenlens.estimator.base import DensityEstimator, ProjectionEstimator, model_view
 from eigenlens.estimator.progress import progress_callback
 from eigenlens.estimator.rows import MomentsOnlySource, count_rows, map_blocks, map_rows, validate_rows
-from eigenlens.linalg.operators import CentredRows
-from eigenlens.linalg.scores import project_rows
+from eigenlens.linalg.operators import CentredRows, project_rows
 from eigenlens.linalg.spectrum import Outcome
 from eigenlens.pca import interpret, storage
 from eigenlens.pca.bootstrap import Bootstrap, bootstrap_components

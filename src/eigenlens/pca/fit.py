@@ -55,11 +55,7 @@ def fit_pca(
 
 
 def principal_components(
-    rows: CentredRows,
-    n_components: Any,
-    solver: str | Callable[..., Spectrum],
-    tol: float,
-    rng: np.random.Generator,
+    rows: CentredRows, n_components: Any, solver: str | Callable[..., Spectrum], tol: float, rng: np.random.Generator
 ) -> PCAFit:
     """Return the principal components of rows that are centred already."""
     wanted = requested_components(rows, n_components, min(weighted_row_count(rows.source), rows.size), rng)

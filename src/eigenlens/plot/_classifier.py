@@ -166,13 +166,7 @@ MAX_CLASS_KEYS = 24
 
 
 def decision(
-    model: Any,
-    X: Any,
-    y: Any = None,
-    *,
-    features: Sequence[Any] | None = None,
-    grid: int = 200,
-    ax: Axes | None = None,
+    model: Any, X: Any, y: Any = None, *, features: Sequence[Any] | None = None, grid: int = 200, ax: Axes | None = None
 ) -> Axes:
     """Draw the regions of a classifier in the plane of two columns, more opaque where it is more certain.
 

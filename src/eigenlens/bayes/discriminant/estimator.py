@@ -16,12 +16,7 @@ from eigenlens.bayes.discriminant.covariances import Shrinkage, require_variance
 from eigenlens.bayes.discriminant.fit import choose_covariance_route, read_classes
 from eigenlens.bayes.discriminant.fit_missing import complete_classes
 from eigenlens.bayes.discriminant.options import warn_about_convergence
-from eigenlens.bayes.labels import (
-    codes_among_classes,
-    encode_labels,
-    partial_fit_classes,
-    require_two_classes,
-)
+from eigenlens.bayes.labels import codes_among_classes, encode_labels, partial_fit_classes, require_two_classes
 from eigenlens.bayes.rule import BayesRule, ClassCounts, sample_by_class
 from eigenlens.data.coerce import require_finite
 from eigenlens.data.source import Source

@@ -31,7 +31,7 @@ from eigenlens.densities.mixture import Mixture
 from eigenlens.errors import DataError
 from eigenlens.estimator.base import model_view
 from eigenlens.estimator.rows import dense_blocks, validate_rows
-from eigenlens.linalg.scores import concatenate, project_rows
+from eigenlens.linalg.operators import concatenate, project_rows
 
 
 @dataclass(eq=False, repr=False)

@@ -12,13 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.bayes.explain import Explanation, explain_terms
-from eigenlens.bayes.labels import (
-    ClassLabels,
-    class_positions,
-    codes_among_classes,
-    encode_labels,
-    require_two_classes,
-)
+from eigenlens.bayes.labels import ClassLabels, class_positions, codes_among_classes, encode_labels, require_two_classes
 from eigenlens.bayes.naive import storage
 from eigenlens.bayes.naive.families.base import LinearRule, NaiveOptions
 from eigenlens.bayes.naive.feature_table import frame_kind, rows_from_columns, table_to_fit, table_to_predict

@@ -19,12 +19,7 @@ from eigenlens.estimator.progress import progress_callback
 from eigenlens.estimator.rows import dense_blocks, map_blocks, validate_rows
 from eigenlens.latent.estimator import LatentGaussian
 from eigenlens.latent.factor.adequacy import bartlett_sphericity, kmo
-from eigenlens.latent.factor.fit import (
-    choose_covariance_factors,
-    fit_each_factor,
-    fit_factor,
-    fit_factor_covariance,
-)
+from eigenlens.latent.factor.fit import choose_covariance_factors, fit_each_factor, fit_factor, fit_factor_covariance
 from eigenlens.latent.factor.goodness_of_fit import (
     GoodnessOfFit,
     ReferenceLikelihoods,
