@@ -1,4 +1,4 @@
-"""GF/s of the compiled kernels and of their NumPy twins: this is what decides `eigenlens.native.NARROW`.
+"""GF/s of the compiled kernels and of their NumPy twins: this is what decides `eigenlens.native.moments.NARROW`.
 
 python benchmarks/kernels.py [--scale small] [--repeat 5]
 """
@@ -13,7 +13,10 @@ import numpy as np
 
 import data
 import results
-from eigenlens import native as compiled
+from eigenlens.native.moments import NARROW, moments_about, moments_about_numpy
+from eigenlens.native.runtime import active
+from eigenlens.native.sparse import normal_product, normal_product_numpy
+from eigenlens.resources import thread_count
 from machine import best
 
 WIDTHS = (8, 16, 32, 50, 64, 100, 128, 160, 200, 256, 320, 400, 512, 640, 800, 1000, 2000)
@@ -39,7 +42,7 @@ def moments(dtype: str, size: int, repeat: int) -> list[tuple[float, ...]]:
             repeat,
             lambda X=X, shift=shift: about(1 << 30, X, shift),
             lambda X=X, shift=shift: about(0, X, shift),
-            lambda X=X, shift=shift: compiled.moments_about_numpy(X, None, shift),
+            lambda X=X, shift=shift: moments_about_numpy(X, None, shift),
         )
         found.append((d, *(flops / time for time in times)))
     return found
@@ -47,8 +50,8 @@ def moments(dtype: str, size: int, repeat: int) -> list[tuple[float, ...]]:
 
 def about(narrow: int, X: np.ndarray, shift: np.ndarray) -> Any:
     """The moments, with rows of up to `narrow` columns taken for narrow."""
-    compiled.NARROW[X.dtype] = narrow
-    return compiled.moments_about(X, None, shift)
+    NARROW[X.dtype] = narrow
+    return moments_about(X, None, shift)
 
 
 def products(n: int, d: int, repeat: int) -> list[tuple[float, ...]]:
@@ -59,8 +62,8 @@ def products(n: int, d: int, repeat: int) -> list[tuple[float, ...]]:
         V, offset = rng.standard_normal((d, b)), rng.standard_normal(b)
         kernel, twin = best_in_turn(
             repeat,
-            lambda V=V, offset=offset: compiled.normal_product(X, None, V, offset),
-            lambda V=V, offset=offset: compiled.normal_product_numpy(X, None, V, offset),
+            lambda V=V, offset=offset: normal_product(X, None, V, offset),
+            lambda V=V, offset=offset: normal_product_numpy(X, None, V, offset),
         )
         found.append((b, 4.0 * X.nnz * b / kernel, 4.0 * X.nnz * b / twin))
     return found
@@ -77,9 +80,9 @@ def main() -> None:
     parser.add_argument("--scale", choices=("full", "small"), default="full")
     parser.add_argument("--repeat", type=int, default=5)
     options = parser.parse_args()
-    if compiled.active() == "numpy":
+    if active() == "numpy":
         raise SystemExit("No compiled kernels here: install with a compiler, and unset EIGENLENS_KERNELS.")
-    print(f"Kernels: {compiled.active()}, {compiled.thread_count()} threads; NARROW is {_named(compiled.NARROW)} now.")
+    print(f"Kernels: {active()}, {thread_count()} threads; NARROW is {_named(NARROW)} now.")
     small = options.scale == "small"
     for dtype in ("float64", "float32"):
         found = moments(dtype, 8 << 20 if small else 256 << 20, options.repeat)

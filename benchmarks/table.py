@@ -10,7 +10,7 @@ import numpy as np
 import peers
 import results
 from cases import Case
-from eigenlens.native import active
+from eigenlens.native.runtime import active
 from machine import Machine
 from measure import Measured
 from targets import Results, Verdict, fastest, ours

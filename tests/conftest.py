@@ -1,8 +1,9 @@
-"""The fixture `accuracy`: comparisons with other systems that the page of accuracy shows. Interrupts, for all tests."""
+"""The fixture `accuracy`: comparisons with other systems for the page of accuracy. Interrupts and grids of cases."""
 
 from __future__ import annotations
 
 import signal
+from collections import defaultdict
 
 import pytest
 
@@ -20,6 +21,20 @@ def pytest_configure(config):
     # In the background of a shell they are ignored, also by the programs that tests start.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Mark the cases of a grid as `long`, but for the `few` that are spread over it."""
+    grids = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("few"):
+            grids[item.nodeid.split("[")[0]].append(item)
+    for cases in grids.values():
+        n = min(cases[0].get_closest_marker("few").args[0], len(cases))
+        kept = {len(cases) * i // n for i in range(n)}
+        for i in set(range(len(cases))) - kept:
+            cases[i].add_marker("long")
 
 
 @pytest.fixture

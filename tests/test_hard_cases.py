@@ -26,6 +26,7 @@ def test_columns_of_packed_records():
     np.testing.assert_allclose(found.explained_variance_, variances(records["x"].astype(float)), rtol=1e-6)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("size", [1e3, 1e5])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("kind", ["numpy", "numpy wide", "torch"])

@@ -52,6 +52,7 @@ def rows(gaps):
     return np.where(rng.random(X.shape) < (0.1 if gaps else 0.0), np.nan, X), y
 
 
+@pytest.mark.few(20)
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize(
     ("model", "gaps"),

@@ -366,8 +366,16 @@ def pack(value: Any, layout: Layout) -> tuple[dict[str, Array], dict[str, Any]]:
     header: dict[str, Any] = entries
     if layout.place:
         header = {layout.place: list(entries.values()) if layout.as_list else entries}
-    for own, part in layout.parts.items():
-        more, others = pack(getattr(value, own), part)
+    more, others = pack_all(*((getattr(value, own), part) for own, part in layout.parts.items()))
+    return arrays | more, header | others
+
+
+def pack_all(*pairs: tuple[Any, Layout]) -> tuple[dict[str, Array], dict[str, Any]]:
+    """Return the arrays and the header entries of several frozen dataclasses together, each with its layout."""
+    arrays: dict[str, Array] = {}
+    header: dict[str, Any] = {}
+    for value, layout in pairs:
+        more, others = pack(value, layout)
         arrays, header = arrays | more, header | others
     return arrays, header
 

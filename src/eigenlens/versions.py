@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from importlib import metadata
 
-from eigenlens.native import active
+from eigenlens.native.runtime import active
 from eigenlens.resources import thread_count
 
 LIBRARIES = (

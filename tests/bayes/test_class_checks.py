@@ -34,6 +34,7 @@ DENSITIES = [
 ]
 
 
+@pytest.mark.few(60)
 @pytest.mark.filterwarnings("ignore::eigenlens.DataWarning")  # some classes have constant columns, or are in a plane
 @pytest.mark.filterwarnings("ignore::eigenlens.ConvergenceWarning")
 @parametrize_with_checks([*DISCRIMINANTS, *(BayesClassifier(density) for density in DENSITIES)])

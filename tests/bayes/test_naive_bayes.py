@@ -103,6 +103,7 @@ def test_votes_with_gaps_as_e1071_has_them(form, smoothing, expected, accuracy):
     accuracy.close(f"{what}: probabilities", ninth, expected, system="R 4.2.2, e1071 naiveBayes", rtol=1e-10)
 
 
+@pytest.mark.few(1)
 @pytest.mark.filterwarnings("ignore::eigenlens.errors.DataWarning")
 @pytest.mark.parametrize("features", ["auto", "shared-gaussian", "categorical", "multinomial", "kde", "mixture"])
 def test_scikit_learn_checks_pass(features):

@@ -123,6 +123,7 @@ def expected_log_proba(case):
     return np.array(found)
 
 
+@pytest.mark.few(20)
 @pytest.mark.parametrize("seed", range(60))
 @pytest.mark.filterwarnings(f"ignore::{DataWarning.__module__}.{DataWarning.__name__}")
 def test_random_tables_as_the_twin_has_them(seed, tmp_path):

@@ -349,6 +349,7 @@ def test_as_a_program_results_and_errors_go_their_ways(tmp_path):
     assert done.stderr == "error: 'none.csv' does not exist\n  fix: check the spelling and the folder\n"
 
 
+@pytest.mark.long
 def test_a_reader_that_stops_early_is_no_error(tmp_path):
     np.save(tmp_path / "rows.npy", RNG.standard_normal((20_000, 2)))
     assert main(["fit", "pca", str(tmp_path / "rows.npy"), "-q", "-o", str(tmp_path / "m.safetensors")]) == 0
@@ -360,6 +361,7 @@ def test_a_reader_that_stops_early_is_no_error(tmp_path):
         assert process.stderr.read() == b""
 
 
+@pytest.mark.long
 def test_an_interrupt_leaves_nothing_and_progress_was_shown(tmp_path):
     """EM takes an interrupt for a wish to keep the best so far; a command that was stopped has stopped all the same."""
     X = RNG.standard_normal((12_000, 30)) @ RNG.standard_normal((30, 30))

@@ -63,6 +63,7 @@ def files(tmp_path):
     frame(40, *"abcd").write_csv(tmp_path / "data.csv")
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:Heywood case")
 def test_every_example_of_the_manuals_runs(run, files, tmp_path):
     order = ["demo", "fit", *(name for name in COMMANDS if name not in ("demo", "fit"))]  # some use what these write
@@ -92,6 +93,7 @@ FITS = {
 }
 
 
+@pytest.mark.few(3)
 @pytest.mark.filterwarnings("ignore:Heywood case")
 @pytest.mark.parametrize("name", FITS)
 @pytest.mark.parametrize("kept", [True, False])

@@ -225,6 +225,7 @@ LIMITED = {
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("case", LIMITED)
 def test_a_full_disk_leaves_nothing(folder, case):
     np.save("rows.npy", RNG.standard_normal((3000, 3)))
@@ -241,6 +242,7 @@ def test_a_full_disk_leaves_nothing(folder, case):
     assert sorted(folder.iterdir()) == before
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("case", ["fit", "score", "export"])
 def test_an_interrupt_ends_the_command_and_leaves_nothing(folder, case):
     np.save("rows.npy", RNG.standard_normal((60_000 if case == "fit" else 1_000_000, 4)))
@@ -262,6 +264,7 @@ def test_an_interrupt_ends_the_command_and_leaves_nothing(folder, case):
     assert sorted(folder.iterdir()) == before
 
 
+@pytest.mark.long
 def test_progress_is_for_terminals_unless_it_is_asked_for(folder):
     pty = pytest.importorskip("pty")
     np.save("rows.npy", RNG.standard_normal((1_000_000, 4)))

@@ -71,6 +71,7 @@ DIALECTS = [
 """(separator, decimal sign, sign between thousands, quoting) that can be told apart."""
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize(("separator", "decimal", "thousands", "quoting"), DIALECTS)
 def test_every_dialect_gives_the_numbers_of_python(tmp_path, separator, decimal, thousands, quoting):
     rng = random.Random(f"{separator}{decimal}{thousands}")

@@ -422,6 +422,7 @@ GAPS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", GAPS)
 def test_marks_of_missing_numbers_however_they_are_written(run, tmp_path, case):
     """The same gaps in info, in rows, in weights, and in whole tables; never a number by mistake."""

@@ -74,6 +74,7 @@ def test_findings_follow_the_numbers():
     assert "v (more)" in columns
 
 
+@pytest.mark.long
 def test_demo_runs_as_a_module_without_a_display(tmp_path):
     environment = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "MPLBACKEND")}
     command = [sys.executable, "-W", "error", "-m", "eigenlens.cli.commands.demo", "out"]

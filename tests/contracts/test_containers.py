@@ -76,6 +76,7 @@ def test_every_estimator_is_here():
     assert public == set(ESTIMATORS)
 
 
+@pytest.mark.few(70)
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 @pytest.mark.filterwarnings("ignore:Heywood case")
 @pytest.mark.parametrize("kind", MAKE)

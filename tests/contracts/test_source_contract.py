@@ -155,6 +155,7 @@ def test_weights_follow_their_rows(kind, tmp_path):
     assert all(len(block.weight) == block.rows.shape[0] for block in blocks)
 
 
+@pytest.mark.few(60)
 @every_kind
 @pytest.mark.parametrize("solver", ["auto", "gram", "svd", "lanczos"])
 @pytest.mark.parametrize("weighted", [False, True])
@@ -172,6 +173,7 @@ def test_pca_gives_the_numpy_answer(kind, solver, weighted, tmp_path):
     assert found.n_samples_ == N
 
 
+@pytest.mark.few(31)
 @every_kind
 @pytest.mark.parametrize("standardize", [False, True])
 def test_scores_errors_and_densities(kind, standardize, tmp_path):

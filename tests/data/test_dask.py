@@ -66,6 +66,7 @@ def tree(parts: list[np.ndarray]) -> np.ndarray:
     return parts[0]
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("weight", [None, WEIGHT])
 @pytest.mark.parametrize("chunks", [(1000, 6), (300, 6), (77, 2), ((1, 0, 500, 499), (3, 3))])
 def test_the_fold_is_the_fixed_tree_of_chunks(scheduler, chunks, weight):
@@ -192,6 +193,7 @@ def test_progress_ends_at_the_total():
     assert seen[-1] == (10, 10, "moments")
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("solver", ["auto", "covariance", "gram", "svd", "lanczos", "randomized"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_pca_on_a_cluster_is_pca_in_one_process(client, solver, weighted):

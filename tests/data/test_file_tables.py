@@ -53,6 +53,7 @@ def texts(source, j: int) -> list[str | None]:
     return found
 
 
+@pytest.mark.few(1)
 @TABLES
 @pytest.mark.parametrize("block_rows", [None, 13])
 def test_blocks_equal_the_whole(tmp_path, suffix, block_rows, small_pieces):

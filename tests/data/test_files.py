@@ -62,6 +62,7 @@ def small_pieces(monkeypatch):
 
 
 class TestTables:
+    @pytest.mark.few(6)
     @TABLES
     @pytest.mark.parametrize("block_rows", [None, 13])
     def test_blocks_equal_the_whole(self, tmp_path, suffix, block_rows, small_pieces):
@@ -104,6 +105,7 @@ class TestTables:
         np.testing.assert_array_equal(whole(source), twin(frame, ("y", "x")))
         assert scan(tmp_path / f"a{suffix}", drop=["name", "x"]).names == ("count", "y", "flag", "kind")
 
+    @pytest.mark.few(1)
     @TABLES
     def test_text_is_an_error_that_counts_it(self, tmp_path, suffix, small_pieces):
         frame = (

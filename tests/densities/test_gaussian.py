@@ -274,6 +274,7 @@ def test_wald_intervals():
     np.testing.assert_allclose(found.variances, np.c_[v - z * e, v + z * e])
 
 
+@pytest.mark.long
 def test_intervals_cover_as_often_as_they_say():
     rng = np.random.default_rng(11)
     hits = np.array([_covers(rng.normal(3.0, 2.0, 6)) for _ in range(2000)]).mean(axis=0)

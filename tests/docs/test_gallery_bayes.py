@@ -103,6 +103,7 @@ CLAIMS = [
 """What the texts say, in the order of the scripts, asked of the values that a script leaves."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("claim", CLAIMS)
 def test_a_script_on_bayes_classifiers_runs_and_its_text_is_true(claim, told, claims_of):
     held = list(claim(told(claims_of("bayes", CLAIMS, claim))))

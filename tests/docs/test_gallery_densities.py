@@ -122,6 +122,7 @@ CLAIMS = [coin, multinomial, pearsons_crabs, em_for_mixtures, kernels, bandwidth
 """What the texts say, in the order of the scripts, asked of the values that a script leaves."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("claim", CLAIMS)
 def test_a_script_on_densities_runs_and_its_text_is_true(claim, told, claims_of):
     held = list(claim(told(claims_of("densities", CLAIMS, claim))))

@@ -72,6 +72,7 @@ CLAIMS = [closed_form_and_em, limit_to_pca, missing_pixels, missing_values, thre
 """What the texts say, in the order of the scripts, asked of the values that a script leaves."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("claim", CLAIMS)
 def test_a_script_on_latent_gaussians_runs_and_its_text_is_true(claim, told, claims_of):
     held = list(claim(told(claims_of("latent", CLAIMS, claim))))

@@ -94,12 +94,14 @@ KERNEL = [circles, centring, out_of_sample, denoising, classifier, landmarks]
 """What the texts say, in the order of the scripts, asked of the values that a script leaves."""
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("claim", PCA)
 def test_a_script_on_principal_components_runs_and_its_text_is_true(claim, told, claims_of):
     held = list(claim(told(claims_of("pca", PCA, claim))))
     assert all(held), held
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("claim", KERNEL)
 def test_a_script_on_kernel_components_runs_and_its_text_is_true(claim, told, claims_of):
     held = list(claim(told(claims_of("kernel", KERNEL, claim))))

@@ -34,6 +34,7 @@ def differences(name, model, record):
     return found
 
 
+@pytest.mark.few(60)
 @pytest.mark.parametrize("name", sorted(RECORDS))
 def test_a_file_gives_the_same_numbers_and_so_does_its_copy(name, tmp_path):
     model = eigenlens.load(FILES / f"{name}.safetensors")

@@ -107,6 +107,7 @@ def test_sheather_jones_equals_the_double_loop(x):
     assert bandwidth(x, "sheather-jones-dpi") == pytest.approx(slow_sheather_jones(x, direct=True), rel=2e-6)
 
 
+@pytest.mark.long
 def test_clusters_far_narrower_than_the_spread():
     """The pilot bandwidth lies far below the first guess, so that the cells must become smaller."""
     rng = np.random.default_rng(0)
@@ -160,6 +161,7 @@ def test_mlcv_is_the_largest_of_the_double_loop():
         assert slow_mlcv(x, h) <= min(slow_mlcv(x, g) for g in np.geomspace(h / 5, 3 * h, 25)) + 1e-3
 
 
+@pytest.mark.long
 def test_mlcv_by_cells_equals_pairs(monkeypatch):
     """With lonely points, whose density the FFT cannot see."""
     rng = np.random.default_rng(3)

@@ -72,6 +72,7 @@ CASES = [
 # ---- one dimension --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(42)
 @pytest.mark.parametrize("adaptive", [False, True])
 @pytest.mark.parametrize(("bounds", "boundary"), CASES)
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -86,6 +87,7 @@ def test_density_of_one_column(kernel, bounds, boundary, adaptive):
     assert f.density(grid) @ weights == pytest.approx(1.0, abs=1e-10)
 
 
+@pytest.mark.few(15)
 @pytest.mark.parametrize("adaptive", [False, True])
 @pytest.mark.parametrize(("bounds", "boundary"), CASES)
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -105,6 +107,7 @@ def test_cdf_derivative_and_quantiles_of_one_column(kernel, bounds, boundary, ad
     np.testing.assert_allclose(f.derivative(y)[smooth], slope[smooth], atol=2e-6)
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize(("bounds", "boundary"), CASES)
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_draws_follow_the_cdf(kernel, bounds, boundary):
@@ -229,6 +232,7 @@ def slow_product(f, Y):
     return total / f.weights.sum()
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("adaptive", [False, True])
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_products_over_columns(kernel, adaptive):

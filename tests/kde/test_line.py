@@ -49,6 +49,7 @@ def test_a_callable_of_too_many_pieces_goes_pair_by_pair():
     np.testing.assert_allclose(f.cdf(y), 0.5 * (K.cdf(y) + K.cdf(y - 0.3)), atol=1e-12)
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("shape", ["normal", "cauchy", "outlier", "one scale"])
 @pytest.mark.parametrize("kernel", ["gaussian", "laplace"])
 def test_scales_of_their_own(kernel, shape, monkeypatch):

@@ -60,6 +60,7 @@ def cut(K, y, x, h, bounds):
 # ---- wound around a ring --------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(21)
 @pytest.mark.parametrize("ratio", [0.1, 0.34, 0.9, 1.0, 2.7, 11.0, 40.0])
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_closed_forms_are_the_sums_that_they_stand_for(kernel, ratio):
@@ -86,6 +87,7 @@ def test_scales_of_their_own_choose_their_own_form():
 # ---- estimates ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(30)
 @pytest.mark.parametrize("adaptive", [False, True])
 @pytest.mark.parametrize("h", [3.0, 14.5, 130.0])
 @pytest.mark.parametrize("boundary", ["reflect", "renormalize"])
@@ -131,6 +133,7 @@ def test_slopes_of_wide_kernels(kernel):
     np.testing.assert_allclose(f.derivative(y)[smooth], slope[smooth], atol=1e-9)
 
 
+@pytest.mark.few(20)
 @pytest.mark.parametrize("adaptive", [False, True])
 @pytest.mark.parametrize("boundary", ["reflect", "renormalize"])
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -146,6 +149,7 @@ def test_beyond_every_width_the_density_is_uniform(kernel, boundary, h, adaptive
     np.testing.assert_allclose([draws.mean(), draws.std()], [0.5, 12.0**-0.5], atol=0.02)
 
 
+@pytest.mark.few(18)
 @pytest.mark.parametrize("adaptive", [False, True])
 @pytest.mark.parametrize("h", [0.2, 0.6, 3.0])
 @pytest.mark.parametrize("kernel", KERNELS)

@@ -221,6 +221,7 @@ def client():
         yield client
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("approximation", APPROXIMATIONS)
 @pytest.mark.parametrize("n_landmarks", [40, 0.05])
 def test_two_worker_processes_give_the_model_of_one(client, approximation, n_landmarks):

@@ -51,6 +51,7 @@ def centred(K, weight=None):
     return np.sqrt(w)[:, None] * (C @ K @ C.T) * np.sqrt(w)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("kernel", KERNELS, ids=name_of)
 def test_the_gram_matrix_holds_every_pair(kernel):
     X = rows(n=81)
@@ -129,6 +130,7 @@ def test_the_dense_matrix(weight, dtype):
     assert np.array_equal(K, before)
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("weight", [None, weights(70)], ids=["unweighted", "weighted"])
 @pytest.mark.parametrize("kernel", KERNELS, ids=name_of)
 @pytest.mark.parametrize("block_rows", [None, 9, 1000])
@@ -214,6 +216,7 @@ def test_a_function_of_the_user_is_called_by_one_thread():
     assert callers == {threading.get_ident()}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("dtype", "tol"), [(np.float64, 1e-12), (np.float32, 1e-7)])
 def test_lanczos_finds_the_eigenvalues_of_the_exact_matrix(dtype, tol):
     X = (rows(800, 10) * np.linspace(2.0, 0.3, 10)).astype(dtype)

@@ -55,6 +55,7 @@ def slow(K, weight=None):
     return lam[::-1], U[:, ::-1]
 
 
+@pytest.mark.few(60)
 @parametrize_with_checks(
     [
         KernelPCA(n_components=1),
@@ -560,6 +561,7 @@ class TestHardCases:
         with pytest.raises(DataError, match="overflow"):
             KernelPCA(2, kernel=kernel, gamma=1.0 if kernel == "rbf" else None).fit(rows(60) * 1e200)
 
+    @pytest.mark.long
     @pytest.mark.parametrize("solver", GRAM_SOLVERS)
     @pytest.mark.parametrize("scale", [1e-3, 1e-4])
     def test_float32_rows_in_small_units(self, solver, scale):
@@ -628,6 +630,7 @@ class TestHardCases:
         for solver in GRAM_SOLVERS:
             KernelPCA(2, kernel="precomputed", solver=solver, random_state=0).fit(K)
 
+    @pytest.mark.long
     def test_a_share_that_needs_many_goes_to_the_dense_solver(self):
         X = rows(900, 12)
         model = KernelPCA(0.99, gamma=0.05, random_state=0).fit(X)

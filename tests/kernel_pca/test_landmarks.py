@@ -131,6 +131,7 @@ def test_the_certificate_is_right_where_landmarks_nearly_coincide(method, seed):
     assert share == pytest.approx(share_to_50_digits(kernel.gamma, X, found.index), rel=1e-8, abs=1e-14)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("kernel", [RBF(0.05), Custom(lambda X, Y: RBF(0.05)(X, Y))], ids=lambda k: k.name)
@@ -169,6 +170,7 @@ def pair_probabilities(K, w, power):
     return law
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("method", "power"), [("rpcholesky", 1), ("nystroem", 0)])
 def test_proposals_with_rejection_follow_the_law_of_one_at_a_time(method, power):
     X = np.array([[0.0, 0.2], [0.3, 0.0], [2.0, 2.0], [2.5, 2.0], [-1.0, 0.5]])
@@ -192,6 +194,7 @@ def one_at_a_time(K, m, rng):
     return np.trace(rest) / np.trace(K)
 
 
+@pytest.mark.long
 def test_many_rounds_leave_what_one_pivot_at_a_time_leaves():
     X, kernel = clusters(120, 0), RBF(0.1)
     K, source, seeds = kernel(X, X), ArraySource(X), range(250)

@@ -158,6 +158,7 @@ def test_reported_distance(method: str) -> None:
     np.testing.assert_allclose(found.distances, np.sqrt(square), rtol=1e-6)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [0, 1])
 def test_noisy_digits_come_out_cleaner_than_by_the_best_pca(method: str, seed: int) -> None:
     """Measured: PCA 6.9 to 7.0; fixed-point 4.3, mds 4.3, ridge 5.1."""
@@ -174,6 +175,7 @@ def test_noisy_digits_come_out_cleaner_than_by_the_best_pca(method: str, seed: i
 # ---- fixed point ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_fixed_point_equals_the_plain_loop() -> None:
     X, _, dirty = noisy(0, 150, 10)
     model = components(X, RBF(width(X)), 30)

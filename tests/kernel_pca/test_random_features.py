@@ -42,6 +42,7 @@ def test_fourier_features_approach_the_kernel(kernel):
     assert np.all(mean[:-1] > 1.6 * mean[1:])  # 1/√4 each, in the mean
 
 
+@pytest.mark.long
 def test_fourier_features_are_unbiased():
     """The mean of K̂ over many draws of 8 features: orthogonal frequencies are each drawn from the right law."""
     X, kernel = rows_of(6, 3), RBF(0.2)

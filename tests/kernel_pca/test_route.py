@@ -16,6 +16,7 @@ from eigenlens.resources import available_memory
 GB = 1 << 30
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("route", ["dense", "matrix", "matrix_free"])
 def test_the_memory_needed_is_at_least_the_memory_taken(dtype, route):

@@ -235,7 +235,8 @@ def test_several_numbers_of_factors_share_the_pass():
 
 def test_an_interrupt_keeps_the_best(monkeypatch):
     R, calls = DenseCorrelations(numbers.HARMAN_CORRELATIONS), []
-    whole = factor_profile.minimise_profile(R, 4, np.full(24, 0.5), floor=1e-6, tol=1e-6, max_iter=100)
+    options = factor_profile.FactorOptions(floor=1e-6, tol=1e-6, max_iter=100)
+    whole = factor_profile.minimise_profile(R, 4, np.full(24, 0.5), options)
 
     class Interrupted(DenseCorrelations):
         def leading(self, r, k):
@@ -245,7 +246,7 @@ def test_an_interrupt_keeps_the_best(monkeypatch):
             return super().leading(r, k)
 
     part = Interrupted(numbers.HARMAN_CORRELATIONS)
-    found = factor_profile.minimise_profile(part, 4, np.full(24, 0.5), floor=1e-6, tol=1e-6, max_iter=100)
+    found = factor_profile.minimise_profile(part, 4, np.full(24, 0.5), options)
     assert found.interrupted
     assert not found.converged
     assert whole.path[-1] < found.path[-1] < profile_point(R, 4, np.log(np.full(24, 0.5))).f

@@ -35,6 +35,7 @@ def rows_with_covariance(S, n, seed=0):
     return X @ np.linalg.inv(np.linalg.cholesky(X.T @ X / n)).T @ np.linalg.cholesky(S).T
 
 
+@pytest.mark.few(1)
 @pytest.mark.filterwarnings("ignore:Heywood case")  # scikit-learn's random columns have nothing in common
 @parametrize_with_checks([FactorAnalysis(1), FactorAnalysis(1, rotation="varimax", standardize=True)])
 def test_scikit_learn(estimator, check):
@@ -169,6 +170,7 @@ def test_rules_find_three_factors(rule):
     assert fa.loglik_ == pytest.approx(FactorAnalysis(3).fit(table(n=1500)).loglik_, rel=1e-9)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("rule", ["parallel", "bic"])
 def test_rules_with_gaps(rule):
     X = table(n=800)

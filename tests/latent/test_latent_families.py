@@ -135,6 +135,7 @@ def two_planes(n=300, d=5, seed=3):
     return np.concatenate(parts), planes
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_mixture_climbs_and_finds_two_planes(name):
     X, planes = two_planes()

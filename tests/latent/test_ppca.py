@@ -277,6 +277,7 @@ def test_em_of_single_precision_rows_is_at_their_maximum(offset, k):
     assert fit.converged
 
 
+@pytest.mark.long
 def test_what_is_left_is_of_all_rows():
     """tol an entry of 100,000 would be 1e-7; it is 2500 tol."""
     X = rows(5000, 20, 3)
@@ -376,6 +377,7 @@ def test_canonical_loadings_are_orthogonal_and_oriented():
 # ---- the number of dimensions -------------------------------------------------------------------------------
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("rule", DIMENSION_RULES)
 @pytest.mark.parametrize("share", [0.0, 0.15])
 def test_the_number_of_dimensions_is_found(rule, share):
@@ -466,6 +468,7 @@ def three_forms():
     return X
 
 
+@pytest.mark.long
 def test_noise_at_its_floor_is_kept_where_the_likelihood_has_a_bound():
     """Three dimensions fit what is seen of a row without noise, but the rows are not alike: the density is bounded."""
     X = three_forms()
@@ -525,6 +528,7 @@ def collinear(seed, offset):
     return rng.standard_normal((100, r)) @ rng.standard_normal((r, d)) * 10.0 ** rng.uniform(-3.0, 3.0, d) + offset, r
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("solver", ["auto", "em"])
@@ -570,6 +574,7 @@ def test_rows_of_weight_zero_may_hold_anything(solver, share, kind):
     assert (found.rows, found.weight, found.solver) == (np.count_nonzero(w), w.sum(), left.solver)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rule", DIMENSION_RULES)
 @pytest.mark.parametrize("share", [0.0, 0.15])
 def test_rows_of_weight_zero_are_in_no_fold(rule, share):
@@ -582,6 +587,7 @@ def test_rows_of_weight_zero_are_in_no_fold(rule, share):
     np.testing.assert_allclose(found.errors, left.errors, rtol=1e-6)
 
 
+@pytest.mark.long
 def test_gaps_only_in_the_rows_left_out_of_a_fold():
     X = rows(50, 5)
     X[7, 2] = np.nan
@@ -638,6 +644,7 @@ def test_how_em_ended():
 # ---- memory -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_sparse_rows_with_gaps_become_dense_by_blocks():
     """What EM reads is blocks of 16 MB when dense, and the pass before it holds no more."""
     X = sp.random(30_000, 1000, density=0.002, random_state=0, format="csr")

@@ -404,6 +404,7 @@ def public(kind):
         "set_output",
         "get_metadata_routing",
     }
+    settings |= set(kind._get_param_names())
     names = [name for name in dir(kind) if not name.startswith("_") and name not in settings]
     return [name for name in names if not name.startswith("set_")]
 
@@ -559,6 +560,7 @@ def test_the_gain_still_to_come_is_reported():
         assert "inf" not in str(caught[0].message)
 
 
+@pytest.mark.long
 def test_noise_at_its_floor_is_warned_of():
     source = ArraySource(rows(5, 2, 1))
     with pytest.warns(DataWarning, match=r"Heywood case: the noise variance.*more rows are needed"):
@@ -594,6 +596,7 @@ def test_an_interrupt_before_all_folds_goes_on():
         ProbabilisticPCA("cv", random_state=0, verbose=stop).fit(gaps(rows()))
 
 
+@pytest.mark.long
 def test_folds_do_not_make_every_start():
     steps = {"cv": 0, "all": 0}
 
@@ -618,6 +621,7 @@ def test_rows_without_gaps_are_imputed_as_copies():
         np.testing.assert_array_equal(filled, X)
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:Heywood")
 @pytest.mark.parametrize("kind", [ProbabilisticPCA, FactorAnalysis])
 @pytest.mark.parametrize("rule", ["bic", "cv"])

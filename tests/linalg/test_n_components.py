@@ -58,6 +58,7 @@ def rule(request: pytest.FixtureRequest) -> Callable[[Array], int]:
 # ---- truths and laws that all of them share ---------------------------------------------------------------
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize(("n", "d", "k"), [(500, 30, 4), (60, 200, 3), (100, 100, 2), (101, 100, 2), (40, 40, 1)])
 @pytest.mark.parametrize("seed", range(3))
 def test_the_simulated_number_is_found(rule: Callable[[Array], int], n: int, d: int, k: int, seed: int) -> None:
@@ -278,6 +279,7 @@ def test_the_threshold_of_a_square_matrix_in_closed_form() -> None:
     assert select._threshold(1.0) == pytest.approx(4 / math.sqrt(3) / median, rel=1e-12)
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize("beta", np.linspace(0.02, 1, 50))
 def test_the_threshold_is_near_the_published_cubic(beta: float) -> None:
     """Gavish and Donoho 2014 give the cubic as good to 0.02 for every β."""

@@ -41,6 +41,7 @@ def test_the_path_is_the_observed_likelihood_and_never_falls():
     assert found.path[-1] == pytest.approx(twin, rel=1e-12)
 
 
+@pytest.mark.long
 def test_no_small_change_of_the_parameters_is_better():
     _, M = table()
     model = fit_incomplete_rows(ArraySource(M), [start_of(6, 2)], tol=1e-13).model

@@ -12,11 +12,10 @@ from threadpoolctl import threadpool_limits
 
 from eigenlens.data.memory import ArraySource
 from eigenlens.mixture.em import run_from_start, run_from_starts
-from eigenlens.mixture.em_step import ComponentLost, em_steps, estimate_mixture
+from eigenlens.mixture.em_step import ComponentLost, MixtureState, em_steps, estimate_mixture
 from eigenlens.mixture.fit import MixtureOptions, fit_mixture
 from eigenlens.mixture.problem import make_problem
 from eigenlens.mixture.starts import k_means_plus_plus
-from eigenlens.mixture.state import MixtureState
 from eigenlens.mixture.structures import COVARIANCE_STRUCTURES, make_structure
 from eigenlens.mixture.structures.parameters import raise_to_floor
 from eigenlens.mixture.summarise_rows import summarise_rows
@@ -43,7 +42,7 @@ def starts(problem, X, K, count):
         labels = np.sum((filled[:, None] - centres) ** 2, axis=2).argmin(axis=1)
         found.append(
             estimate_mixture(
-                problem, problem.structure.group_moments(ArraySource(filled).blocks().__next__(), np.eye(K)[labels])
+                problem, problem.structure.moments.of_groups(ArraySource(filled).blocks().__next__(), np.eye(K)[labels])
             )
         )
     return found

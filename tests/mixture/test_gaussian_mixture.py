@@ -41,6 +41,7 @@ NOT_A_CLASSIFIER = {
 }
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize(("K", "name"), [(1, "tied"), (2, "full"), (2, "diag"), (2, "spherical")])
 def test_scikit_learns_own_checks(K, name):
     """Weights are copies in whatever order, even of its 15 rows in 30 columns, whose likelihood has no maximum."""
@@ -187,6 +188,7 @@ def test_bad_columns():
 # ---- every kind of rows -------------------------------------------------------------------------------------
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("name", STRUCTURES)
 def test_every_kind_of_rows_gives_the_same_mixture(name, tmp_path):
     da = pytest.importorskip("dask.array")

@@ -527,6 +527,7 @@ def test_responsibilities_of_rows_of_weight_0_are_dropped_with_them(lacking):
     np.testing.assert_allclose(whole.model.means, kept.model.means, rtol=1e-9)
 
 
+@pytest.mark.long
 def test_random_guesses_find_what_seeds_do_not():
     """Overlapping groups: from rows far from each other alone the two seeds reach -6967.1 and -6956.7."""
     rng = np.random.default_rng(0)

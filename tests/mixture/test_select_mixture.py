@@ -18,6 +18,7 @@ def faithful():
     return select_mixture(mclust.FAITHFUL, range(1, 4), random_state=0, n_init=10)
 
 
+@pytest.mark.few(2)
 def test_bic_and_the_choice_are_mclusts(faithful, accuracy):
     assert (faithful.types[0], faithful.components[0]) == ("tied", 3)
     what = "select_mixture of faithful: BIC of the choice, tied, K = 3"
@@ -52,6 +53,7 @@ def test_it_prints_itself(faithful):
         faithful.bic[0] = 0.0
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("criterion", ["aic", "icl", "held_out"])
 def test_other_criteria(criterion):
     X = mclust.FAITHFUL

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from eigenlens import native as compiled
+from eigenlens.native import runtime
 
 
 @pytest.fixture(params=["baseline", "avx2", "avx512"])
 def instructions(request):
-    if compiled.kernels is None:
+    if runtime.kernels is None:
         pytest.skip("the kernels were not built here")
-    before = compiled.active()
+    before = runtime.active()
     try:
-        compiled.kernels.set_isa(request.param)
+        runtime.kernels.set_isa(request.param)
     except ValueError:
         pytest.skip(f"this processor has no {request.param}")
     yield request.param
-    compiled.kernels.set_isa(before)
+    runtime.kernels.set_isa(before)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from eigenlens.native import (
+from eigenlens.native.gram import (
     Points,
     Upper,
     gaussian_gram,
@@ -35,6 +35,7 @@ def normal(n, d, dtype, seed=0, mean=0.0):
     return (np.random.default_rng(seed).standard_normal((n, d)) + mean).astype(dtype)
 
 
+@pytest.mark.few(24)
 @pytest.mark.parametrize("route", ROUTES)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("d", [1, 2, 7, 33])
@@ -46,6 +47,7 @@ def test_values_of_any_size(instructions, route, n, m, d, dtype):
     np.testing.assert_allclose(K, slow_values(X, Y, 0.3), rtol=40 * d * EPS[dtype], atol=1e-35)
 
 
+@pytest.mark.few(14)
 @pytest.mark.parametrize("route", [gaussian_gram, gaussian_gram_numpy])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize(("n", "step"), [(1, 64), (5, 64), (64, 64), (65, 64), (200, 128), (700, 64), (700, 1024)])
@@ -127,6 +129,7 @@ def test_not_a_number_is_not_hidden(instructions):
     assert np.isfinite(np.delete(K, 4, axis=0)).all()
 
 
+@pytest.mark.few(16)
 @pytest.mark.parametrize("route", [symmetric_product, symmetric_product_numpy])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("b", [1, 8, 13, 24, 50])

@@ -57,6 +57,7 @@ def test_sorting(n):
     np.testing.assert_array_equal(found, np.sort(values))
 
 
+@pytest.mark.few(20)
 @pytest.mark.parametrize("route", [window_sums, window_sums_numpy])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(("n", "m"), SIZES[:3])
@@ -260,6 +261,7 @@ def slow_sums(cloud, Y):
     return np.array(out)
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("route", [cloud_sums, cloud_sums_numpy])
 @pytest.mark.parametrize("own", [False, True])
 @pytest.mark.parametrize("form", FORMS)

@@ -67,6 +67,7 @@ def agree(found, expected, tolerance=1e-10):
         np.testing.assert_allclose(a, b, rtol=0.0, atol=tolerance * (1.0 + np.max(np.abs(b), initial=0.0)))
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("d", [1, 2, 3, 7, 8, 9, 20])
 def test_passes_of_any_size(instructions, d):
     rng = np.random.default_rng(d)

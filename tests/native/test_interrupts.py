@@ -12,6 +12,7 @@ from eigenlens.native.runtime import kernels
 pytestmark = pytest.mark.skipif(kernels is None, reason="without compiled kernels Python itself takes interrupts")
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("threads", [1, 2, 5])
 def test_an_interrupt_ends_the_work_in_the_middle(threads):
     points = np.random.default_rng(0).standard_normal((500_000, 3))

@@ -11,12 +11,13 @@ import pytest
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-from eigenlens import native as compiled
-from eigenlens.native import moments_about, moments_about_numpy, normal_product, normal_product_numpy
+from eigenlens.native.moments import NARROW, moments_about, moments_about_numpy
+from eigenlens.native.runtime import active, kernels
+from eigenlens.native.sparse import normal_product, normal_product_numpy
 from eigenlens.resources import thread_count
 
 SETS = ["baseline", "avx2", "avx512"]
-needs_kernels = pytest.mark.skipif(compiled.kernels is None, reason="the kernels were not built here")
+needs_kernels = pytest.mark.skipif(kernels is None, reason="the kernels were not built here")
 
 
 def slow_moments(rows, weight, shift):
@@ -32,6 +33,7 @@ def agree(found, expected, tolerance):
     assert np.abs((found[0] - expected[0]) / size).max() < tolerance
 
 
+@pytest.mark.few(24)
 @pytest.mark.parametrize("d", [1, 2, 7, 8, 9, 23, 24, 25, 64, 100])
 @pytest.mark.parametrize("n", [1, 2, 255, 257])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -43,12 +45,13 @@ def test_moments_of_any_size(instructions, n, d, dtype):
         agree(moments_about(X, weight, shift), slow_moments(X, weight, shift), 1e-13)
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize("d", [1, 15, 16, 17, 47, 49, 130])
 @pytest.mark.parametrize("n", [1, 191, 193, 1537])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_moments_of_wide_rows(instructions, monkeypatch, n, d, dtype):
     """As wide rows are treated: tiles shared out, several panels at once, float32 products over one panel."""
-    monkeypatch.setitem(compiled.NARROW, np.dtype(dtype), 0)
+    monkeypatch.setitem(NARROW, np.dtype(dtype), 0)
     rng = np.random.default_rng(n * 1000 + d)
     X = (rng.standard_normal((n, d)) + 5.0).astype(dtype)
     shift = np.full(d, 5.0)
@@ -94,7 +97,7 @@ def test_moments_do_not_depend_on_the_number_of_threads(instructions, dtype, n, 
     results = []
     for count in (1, 2, 3, 2):
         total, scatter = np.empty(30), np.empty((30, 30))
-        kernel = getattr(compiled.kernels, f"moments_{X.dtype.name}")
+        kernel = getattr(kernels, f"moments_{X.dtype.name}")
         kernel(X, weight, np.zeros(30), None, wide, total, scatter, count)
         results.append((total, scatter))
     for total, scatter in results[1:]:
@@ -126,6 +129,7 @@ def test_not_a_number_comes_through(instructions):
     assert np.isfinite(total[[0, 9]]).all()
 
 
+@pytest.mark.few(20)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("index", [np.int32, np.int64])
 @pytest.mark.parametrize("b", [1, 7, 8, 9, 20])
@@ -175,7 +179,7 @@ def test_sparse_rows_that_are_empty(instructions):
 
 @needs_kernels
 def test_the_instruction_set_in_use_has_a_name():
-    assert compiled.active() in SETS
+    assert active() in SETS
 
 
 def test_threads_obey_the_usual_limits():
@@ -184,11 +188,12 @@ def test_threads_obey_the_usual_limits():
     assert thread_count() >= 1
 
 
+@pytest.mark.long
 def test_the_environment_turns_the_kernels_off():
     code = (
-        "import numpy as np; from eigenlens import native as compiled, PCA;"
+        "import numpy as np; from eigenlens import PCA; from eigenlens.native.runtime import active;"
         "X = np.random.default_rng(0).standard_normal((50, 4)) + 1e6;"
-        "print(compiled.active(), *PCA(2).fit(X).explained_variance_.round(9))"
+        "print(active(), *PCA(2).fit(X).explained_variance_.round(9))"
     )
     lines = [
         subprocess.run(
@@ -211,7 +216,7 @@ def test_whitened_moments_equal_those_of_solved_rows(instructions, d, weighted):
     R = np.triu(rng.standard_normal((d, d))) + 4.0 * np.eye(d)
     w = rng.uniform(0.0, 3.0, 203) if weighted else np.ones(203)
     Y = np.linalg.solve(R.T, (X - c).T).T
-    for route in (compiled.moments_about, compiled.moments_about_numpy):
+    for route in (moments_about, moments_about_numpy):
         total, scatter = route(X, w if weighted else None, c, np.asfortranarray(R))
         np.testing.assert_allclose(total, w @ Y, rtol=1e-11, atol=1e-11)
         np.testing.assert_allclose(scatter, (Y * w[:, None]).T @ Y, rtol=1e-11, atol=1e-11)

@@ -93,6 +93,7 @@ def agree(found, expected, tolerance=2e-12):
         assert_allclose(a, b, rtol=0.0, atol=tolerance * np.max(np.abs(b), initial=0.0) + 1e-300)
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("k", [*range(1, 17)])
 def test_sums_for_every_number_of_latent_dimensions(instructions, k):
     rng = np.random.default_rng(k)
@@ -104,6 +105,7 @@ def test_sums_for_every_number_of_latent_dimensions(instructions, k):
             agree(run(X, w, frame), slow_information(X, w, frame))
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize("d", [1, 2, 3, 4, 5, 7, 8, 9, 31, 50])
 @pytest.mark.parametrize("n", [1, 2, 7, 8, 33, 127, 128, 129, 300])
 def test_sums_of_any_size(instructions, n, d):
@@ -129,6 +131,7 @@ def test_rows_with_one_entry_or_none_and_rows_of_weight_zero(instructions):
     assert latent_expected(X, w, frame).rows == 27
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("layout", list(LAYOUTS))
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_rows_as_they_lie(instructions, layout, dtype):
@@ -175,6 +178,7 @@ def test_a_mean_is_refined_where_noise_is_small(instructions):
         assert errors[1] < min(rounding, errors[0])
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize("k", [*range(1, 17)])
 @pytest.mark.parametrize("refinements", [0, 1])
 def test_turns_against_the_twin(instructions, k, refinements):

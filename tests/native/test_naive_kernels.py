@@ -48,6 +48,7 @@ def slow_sums(X, y, w, centre):
     return sums
 
 
+@pytest.mark.few(8)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("d", [1, 7, 70])
@@ -79,6 +80,7 @@ def test_normal_densities(instructions, layout, d, gaps):
         np.testing.assert_allclose(joint, 2.0 + terms.sum(axis=2), rtol=1e-12, atol=1e-11)
 
 
+@pytest.mark.few(20)
 @pytest.mark.parametrize("dtype", naive.CODES)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_codes(instructions, layout, dtype):

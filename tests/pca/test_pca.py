@@ -22,10 +22,10 @@ from threadpoolctl import threadpool_limits
 
 import eigenlens
 from eigenlens import PCA
-from eigenlens import native as compiled
 from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, ModelFileError, OptionError
 from eigenlens.linalg.n_components import N_COMPONENTS_RULES
 from eigenlens.linalg.solve import SOLVERS
+from eigenlens.native.runtime import active
 from eigenlens.pca.bootstrap import procrustes_rotation
 
 NAMES = ["auto", *SOLVERS]
@@ -38,6 +38,7 @@ def rows(n=100, d=6, k=2, seed=0, noise=0.3):
     return scores @ axes.T + noise * rng.standard_normal((n, d)) + 5.0
 
 
+@pytest.mark.few(60)
 @parametrize_with_checks(
     [
         PCA(),
@@ -99,7 +100,7 @@ class TestAttributes:
                 found.append(PCA(3, solver="covariance").fit(X))
         np.testing.assert_allclose(found[0].explained_variance_, found[1].explained_variance_, rtol=1e-13)
         first, second = (fit._moments.scatter for fit in found)
-        assert np.array_equal(first, second) or compiled.active() == "numpy"  # BLAS adds in an order of its own
+        assert np.array_equal(first, second) or active() == "numpy"  # BLAS adds in an order of its own
         np.testing.assert_allclose(first, second, atol=1e-9)
 
     def test_a_second_fit_forgets_the_first(self):
@@ -128,6 +129,7 @@ class TestAttributes:
 
 
 class TestNumberOfComponents:
+    @pytest.mark.few(20)
     @pytest.mark.parametrize("share", [0.05, 0.5, 0.9, 0.99, 0.999999])
     @pytest.mark.parametrize("solver", NAMES)
     @pytest.mark.parametrize("shape", [(150, 30), (30, 80)])
@@ -339,6 +341,7 @@ class TestSaving:
 
 
 class TestBootstrap:
+    @pytest.mark.long
     def test_intervals_cover_the_truth_about_as_often_as_they_say(self):
         """Eigenvalue 9 of N(0, diag(9, 4, 1, 1)), 60 samples of 200 rows: 95% intervals, so about 57 hits."""
         hits = 0

@@ -113,6 +113,7 @@ def test_regions_have_names_where_classes_are_more_than_colours():
         assert found.predict([text.get_position()])[0] == int(text.get_text())
 
 
+@pytest.mark.long
 def test_regions_of_many_classes_have_short_names_that_do_not_overlap():
     rng, y = np.random.default_rng(0), np.arange(600) % 30
     X, names = (

@@ -55,6 +55,7 @@ def seen(text):
     return text.get_visible() and text.get_text().strip()
 
 
+@pytest.mark.long
 def test_text_can_be_read_on_a_dark_page(rows, dark):
     for ax in drawings(rows):
         ax.figure.draw_without_rendering()
@@ -64,6 +65,7 @@ def test_text_can_be_read_on_a_dark_page(rows, dark):
                 assert not is_dark(text.get_color()), text
 
 
+@pytest.mark.long
 def test_text_is_dark_on_a_white_page(rows):
     for ax in drawings(rows):
         words = [text for text in ax.get_xticklabels() + ax.get_yticklabels() + [ax.xaxis.label] if seen(text)]

@@ -18,8 +18,8 @@ from eigenlens.errors import DataError, OptionError
 from eigenlens.kde import tables as density_tables
 from eigenlens.kde.bandwidth.curve import CROSS_VALIDATION_CURVES, bandwidths_by_rule
 from eigenlens.kde.confidence_band import BANDS, asymptotic_band
-from eigenlens.kde.highest_density import mass_levels
 from eigenlens.kde.model import KernelEstimate
+from eigenlens.kde.tables import mass_levels
 from eigenlens.plot._kde import bandwidth_curve, density, density_contours
 from eigenlens.plot._style import VERMILLION, muted_color
 
@@ -86,6 +86,7 @@ def test_regions_and_the_rows_outside(space):
 # ---- bands ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("kernel", "reach"), [("gaussian", 1.0), ("epanechnikov", 5.0**-0.5)])
 def test_the_asymptotic_band_holds_the_smoothed_density(kernel, reach):
     """E f̂ of normal rows: exactly normal for the Gaussian kernel; another is summed by quadrature."""

@@ -193,6 +193,7 @@ def test_column_names_come_from_the_frame_or_the_argument(circles):
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("a", "b")
 
 
+@pytest.mark.long
 def test_units_are_equal_unless_the_columns_have_very_different_ones(circles):
     X, _ = circles
     for scale, aspect in [([1.0, 1.0], 1.0), ([1.0, 2.5], 1.0), ([1.0, 200.0], "auto"), ([200.0, 1.0], "auto")]:
@@ -294,6 +295,7 @@ PICTURES = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", PICTURES)
 def test_given_axes_are_drawn_on_and_no_figure_is_made(rbf, circles, name, tmp_path):
     ax = Figure().subplots()
@@ -302,6 +304,7 @@ def test_given_axes_are_drawn_on_and_no_figure_is_made(rbf, circles, name, tmp_p
     ax.figure.savefig(tmp_path / "picture.pdf")
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", PICTURES)
 def test_a_new_figure_is_made_without_touching_another(rbf, circles, name, tmp_path):
     mine = plt.figure()

@@ -301,6 +301,7 @@ PICTURES = {
 }
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", PICTURES)
 def test_given_axes_are_drawn_on_and_no_figure_is_made(fitted, rows, name, tmp_path):
     ax = Figure().subplots()
@@ -309,6 +310,7 @@ def test_given_axes_are_drawn_on_and_no_figure_is_made(fitted, rows, name, tmp_p
     ax.figure.savefig(tmp_path / "picture.pdf")
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("name", PICTURES)
 def test_names_are_never_read_as_mathematics(fitted, rows, name, tmp_path):
     odd = np.array(["$x_", "\\alpha$", "_hidden", "a$b$c", "$\\frac{1}{", "^$"])

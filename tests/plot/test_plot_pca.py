@@ -368,6 +368,7 @@ def test_every_public_picture_is_tested_below():
     assert sorted(PICTURES) == sorted(plot.__all__)
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("name", PICTURES)
 def test_given_axes_are_drawn_on_and_no_figure_is_made(rows, name, tmp_path):
     ax = Figure().subplots()
@@ -376,6 +377,7 @@ def test_given_axes_are_drawn_on_and_no_figure_is_made(rows, name, tmp_path):
     ax.figure.savefig(tmp_path / "picture.pdf")
 
 
+@pytest.mark.few(6)
 @pytest.mark.parametrize("name", PICTURES)
 def test_a_new_figure_is_made_without_touching_another(rows, name):
     mine = plt.figure()
@@ -384,6 +386,7 @@ def test_a_new_figure_is_made_without_touching_another(rows, name):
     assert mine.axes == []
 
 
+@pytest.mark.few(5)
 @pytest.mark.parametrize("name", PICTURES)
 def test_names_are_never_read_as_mathematics(rows, name, tmp_path):
     frame = pd.DataFrame(rows, columns=["$x_", "\\alpha$", "_hidden", "a$b$c", "$\\frac{1}{"])
@@ -445,6 +448,7 @@ def overlapping(ax):
     return [(a, b) for i, a in enumerate(boxes) for b in boxes[:i] if a.overlaps(b)]
 
 
+@pytest.mark.long
 def test_labels_do_not_cover_one_another(model, food, rows):
     for alpha in tables.BIPLOT_SCALINGS:
         assert not overlapping(plot.biplot(model, food.data, alpha=alpha, labels=food.rows, names=food.columns))

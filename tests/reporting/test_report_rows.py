@@ -158,6 +158,7 @@ def test_wide_tables_show_fewer_rows():
 # ---- size -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_rows_are_fewer_where_the_file_would_be_too_large(tmp_path, monkeypatch):
     rows = np.random.default_rng(0).standard_normal((30_000, 6))
     model, ids = PCA(4).fit(rows), [f"row with a name {i}" for i in range(30_000)]
@@ -183,6 +184,7 @@ def test_a_report_that_can_never_be_small_is_refused(tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.long
 def test_200_000_rows_of_many_columns_and_pages_stay_below_10_mb(tmp_path):
     rows = np.random.default_rng(0).standard_normal((210_000, 30)).astype(np.float32)
     models = {f"PCA {k}": PCA(k).fit(rows) for k in (4, 5, 6)}
@@ -195,6 +197,7 @@ def test_200_000_rows_of_many_columns_and_pages_stay_below_10_mb(tmp_path):
     assert found["rows"]["columns"][0]["values"]["levels"][0] in [packing.shorten(name) for name in HOSTILE]
 
 
+@pytest.mark.long
 def test_five_thousand_columns(tmp_path):
     rows = np.random.default_rng(0).standard_normal((40, 5_000))
     path = report(PCA(3).fit(rows), rows, tmp_path / "x.html")

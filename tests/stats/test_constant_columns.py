@@ -49,6 +49,7 @@ def test_sparse_constant_columns_do_not_vary(value, weighted):
         assert_allclose(squares(found)[[0, 2]], squares(dense)[[0, 2]], rtol=1e-12)
 
 
+@pytest.mark.few(2)
 @pytest.mark.filterwarnings("ignore:.*Heywood")
 @pytest.mark.parametrize("incomplete", [False, True])
 @pytest.mark.parametrize(

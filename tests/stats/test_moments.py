@@ -62,6 +62,7 @@ def test_moments_of_a_block(kind, dtype, weighted):
     assert columns.rows == found.rows
 
 
+@pytest.mark.few(4)
 @pytest.mark.parametrize("kind", ["C", "F", "csr"])
 @pytest.mark.parametrize(("dtype", "offset", "tolerance"), [(np.float64, 1e8, 1e-12), (np.float32, 1e3, 1e-6)])
 @pytest.mark.parametrize("d", [5, 500])
@@ -142,6 +143,7 @@ def assert_same(found, wanted, rtol):
     np.testing.assert_allclose(spread_of(found), spread, rtol=rtol, atol=0.1 * rtol * np.abs(spread).max())
 
 
+@pytest.mark.few(12)
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("maker", MAKERS)

@@ -26,6 +26,7 @@ def shortest(values, weight, share):
     return min(length for length, mass in held if mass >= share * weight.sum() * (1.0 - 1e-9))
 
 
+@pytest.mark.few(10)
 @pytest.mark.parametrize("seed", range(40))
 def test_the_smallest_range_is_that_of_the_slow_twin(seed):
     rng = np.random.default_rng(seed)

@@ -7,16 +7,17 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.estimator.storage import storable_parameters
 
 
 def pack_classes(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
     """Return arrays and header entries with the classes of a fitted classifier; a prior of one's own as a list."""
-    parameters, prior = storable_parameters(estimator), estimator.class_prior_
-    if not isinstance(parameters["prior"], str | None):
-        parameters["prior"] = prior.tolist()
-    classes = {"classes": estimator.classes_.tolist(), "class_dtype": estimator.classes_.dtype.str}
-    header = classes | {"parameters": parameters, "rows": estimator.n_samples_}
+    prior = estimator.class_prior_
+    header = {
+        "parameters": {} if isinstance(estimator.prior, str | None) else {"prior": prior.tolist()},
+        "classes": estimator.classes_.tolist(),
+        "class_dtype": estimator.classes_.dtype.str,
+        "rows": estimator.n_samples_,
+    }
     return {"prior": prior, "counts": estimator.class_count_}, header
 
 

@@ -34,19 +34,15 @@ class Density(Protocol):
 
     def log_density(self, X: Array) -> Array:
         """Return ln p(x) (n,) of the rows X (n, d); for d = 1 also of X (n,)."""
-        ...
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
         """Draw n rows (n, d)."""
-        ...
 
     def marginal(self, columns: Columns) -> Density:
         """Return the density of these columns, in this order."""
-        ...
 
     def condition(self, columns: Columns, values: Any) -> Density:
         """Return the density of the other columns, in their order, given values of these, which may be missing."""
-        ...
 
 
 class Family(Protocol[StatisticsT]):
@@ -62,11 +58,9 @@ class Family(Protocol[StatisticsT]):
 
     def summarise(self, block: Block) -> StatisticsT:
         """Return the statistics of a block of rows; those of two blocks add to those of both."""
-        ...
 
     def estimate(self, statistics: StatisticsT) -> Density:
         """Return the member of the family with these statistics."""
-        ...
 
 
 def as_rows(X: Any, d: int | None = None) -> Array:

@@ -25,58 +25,45 @@ class Covariance(Protocol):
     @property
     def size(self) -> int:
         """The number d of columns."""
-        ...
 
     @property
     def variances(self) -> Array:
         """The diagonal (d,)."""
-        ...
 
     @property
     def log_determinant(self) -> float:
         """The logarithm ln |C|."""
-        ...
 
     def matrix(self) -> Array:
         """Return C (d, d)."""
-        ...
 
     def whiten(self, deviations: Array) -> Array:
         """Map deviations (n, d) from the mean to (n, d) of covariance I."""
-        ...
 
     def colour(self, z: Array) -> Array:
         """Map standard normal draws (n, d) to draws of covariance C."""
-        ...
 
     @property
     def free(self) -> int:
         """The number of free parameters."""
-        ...
 
     def degrees(self, weight: Array) -> Array:
         """Return the number (d,) of deviations behind each variance, if column j has weight_j of them."""
-        ...
 
     def errors(self, weight: Array) -> Array:
         """Return standard errors of the maximum likelihood estimates: (d, d), or (d,) if the others are 0."""
-        ...
 
     def part(self, columns: Columns) -> Covariance:
         """Return the rows and columns of C that belong to these columns, in the same structure."""
-        ...
 
     def given(self, columns: Columns, rest: Columns, deviations: Array) -> tuple[Array, Covariance]:
         """Return expected deviations (n, m) of columns `rest` given those (n, o) of `columns`, and their covariance."""
-        ...
 
     def observed_log_density(self, deviations: Array) -> Array:
         """Return ln N(x_o | 0, C_oo) (n,) of finite deviations (n, d) in which NaN is missing; 0 where all are."""
-        ...
 
     def expected(self, deviations: Array) -> tuple[Array, Array]:
         """Return deviations with NaN replaced by its expectation, and its standard deviation there (n, d), else 0."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,8 +176,34 @@ class Full:
         return np.zeros(1), np.zeros((1, self.size)), self.entries[None]
 
 
+class _Uncorrelated:
+    """The operations that follow from the variances alone, since uncorrelated columns say nothing about each other."""
+
+    def matrix(self: Covariance) -> Array:
+        """Return C (d, d)."""
+        return np.diag(self.variances)
+
+    def errors(self: Covariance, weight: Array) -> Array:
+        """Return c_j √(2 / n_j) (d,), n_j the number of deviations behind the variance of column j."""
+        return np.asarray(self.variances * np.sqrt(2.0 / self.degrees(weight)))
+
+    def given(self: Covariance, columns: Columns, rest: Columns, deviations: Array) -> tuple[Array, Covariance]:
+        """Return 0 (n, m) and the variances unchanged."""
+        return np.zeros((len(deviations), len(rest))), self.part(rest)
+
+    def observed_log_density(self: Covariance, deviations: Array) -> Array:
+        """Return the sum over the observed columns."""
+        seen, z = ~np.isnan(deviations), self.whiten(deviations)
+        return np.asarray(-0.5 * (np.nansum(z * z, axis=1) + seen @ np.log(2.0 * np.pi * self.variances)))
+
+    def expected(self: Covariance, deviations: Array) -> tuple[Array, Array]:
+        """Return 0, and the standard deviation of the column."""
+        missing = np.isnan(deviations)
+        return np.where(missing, 0.0, deviations), np.where(missing, self.colour(np.ones(self.size)), 0.0)
+
+
 @dataclass(frozen=True, eq=False)
-class Diagonal:
+class Diagonal(_Uncorrelated):
     """The covariance of independent columns.
 
     Attributes:
@@ -209,10 +222,6 @@ class Diagonal:
     def size(self) -> int:
         """The number d of columns."""
         return len(self.variances)
-
-    def matrix(self) -> Array:
-        """Return C (d, d)."""
-        return np.diag(self.variances)
 
     @cached_property
     def deviations(self) -> Array:
@@ -244,31 +253,13 @@ class Diagonal:
         """Return weight (d,): each column has its own variance."""
         return weight
 
-    def errors(self, weight: Array) -> Array:
-        """Return c_j √(2 / n_j) (d,)."""
-        return np.asarray(self.variances * np.sqrt(2.0 / self.degrees(weight)))
-
     def part(self, columns: Columns) -> Diagonal:
         """Return the variances of these columns."""
         return Diagonal(self.variances[np.asarray(columns, dtype=np.intp)])
 
-    def given(self, columns: Columns, rest: Columns, deviations: Array) -> tuple[Array, Diagonal]:
-        """Return 0 (n, m) and the variances unchanged: independent columns say nothing about each other."""
-        return np.zeros((len(deviations), len(rest))), self.part(rest)
-
-    def observed_log_density(self, deviations: Array) -> Array:
-        """Return the sum over the observed columns."""
-        seen, z = ~np.isnan(deviations), self.whiten(deviations)
-        return np.asarray(-0.5 * (np.nansum(z * z, axis=1) + seen @ np.log(2.0 * np.pi * self.variances)))
-
-    def expected(self, deviations: Array) -> tuple[Array, Array]:
-        """Return 0, and the standard deviation of the column."""
-        missing = np.isnan(deviations)
-        return np.where(missing, 0.0, deviations), np.where(missing, self.deviations, 0.0)
-
 
 @dataclass(frozen=True, eq=False)
-class Spherical:
+class Spherical(_Uncorrelated):
     """The covariance of uncorrelated columns with one variance.
 
     Attributes:
@@ -285,10 +276,6 @@ class Spherical:
     def variances(self) -> Array:
         """The diagonal (d,)."""
         return np.full(self.size, self.variance)
-
-    def matrix(self) -> Array:
-        """Return C (d, d)."""
-        return np.diag(self.variances)
 
     @property
     def deviation(self) -> float:
@@ -319,25 +306,9 @@ class Spherical:
         """Return Σ weight for every column: all of them share the variance."""
         return np.full(self.size, weight.sum())
 
-    def errors(self, weight: Array) -> Array:
-        """Return c √(2 / Σ n_j) for every column (d,)."""
-        return np.asarray(self.variances * np.sqrt(2.0 / self.degrees(weight)))
-
     def part(self, columns: Columns) -> Spherical:
         """Return the same variance for fewer columns."""
         return Spherical(self.variance, len(columns))
-
-    def given(self, columns: Columns, rest: Columns, deviations: Array) -> tuple[Array, Spherical]:
-        """Return 0 (n, m) and the variance unchanged: uncorrelated columns say nothing about each other."""
-        return np.zeros((len(deviations), len(rest))), self.part(rest)
-
-    def observed_log_density(self, deviations: Array) -> Array:
-        """Return the sum over the observed columns."""
-        return Diagonal(self.variances).observed_log_density(deviations)
-
-    def expected(self, deviations: Array) -> tuple[Array, Array]:
-        """Return 0, and the standard deviation of every column."""
-        return Diagonal(self.variances).expected(deviations)
 
 
 def dependent_column(C: Array) -> int | None:

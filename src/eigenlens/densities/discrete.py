@@ -15,7 +15,7 @@ from eigenlens.data.categories import encode
 from eigenlens.data.source import Block
 from eigenlens.densities.base import Columns
 from eigenlens.densities.fitting import category_counts, pseudo_counts
-from eigenlens.densities.intervals import Fitted, fit_record, format_numbers, proportion_intervals
+from eigenlens.densities.intervals import Fitted, fit_record, format_numbers, proportion_intervals, smoothed_count
 from eigenlens.densities.product import Product
 from eigenlens.errors import DataError, OptionError
 from eigenlens.stats.counts import Counts
@@ -105,14 +105,14 @@ class Categorical:
 
     def standard_errors(self) -> Array:
         """Return √(p_k (1 − p_k) / n) (K,), n with the rows that smoothing added."""
-        return np.asarray(np.sqrt(self.probabilities * (1.0 - self.probabilities) / _effective(self)))
+        return np.asarray(np.sqrt(self.probabilities * (1.0 - self.probabilities) / smoothed_count(self)))
 
     def confidence_intervals(self, level: float = 0.95, method: Any = "wilson") -> Array:
         """Return limits (K, 2) for each probability on its own; methods in `intervals.PROPORTION_INTERVALS`.
 
         The default, "wilson", is close to its level for few rows and for p near 0 or 1.
         """
-        return proportion_intervals(self.probabilities, _effective(self), level, method)
+        return proportion_intervals(self.probabilities, smoothed_count(self), level, method)
 
     def __str__(self) -> str:
         names = [str(level) for level in self.levels]
@@ -244,7 +244,7 @@ class Bernoulli:
 
     def standard_errors(self) -> float:
         """Return √(p (1 − p) / n), n with the rows that smoothing added."""
-        return float(np.sqrt(self.probability * (1.0 - self.probability) / _effective(self)))
+        return float(np.sqrt(self.probability * (1.0 - self.probability) / smoothed_count(self)))
 
     def confidence_intervals(self, level: float = 0.95, method: Any = "wilson") -> tuple[float, float]:
         """Return limits for p; methods in `intervals.PROPORTION_INTERVALS`.
@@ -252,7 +252,7 @@ class Bernoulli:
         >>> Bernoulli.fit([0] * 10).confidence_intervals()
         (0.0, 0.2775)
         """
-        low, high = proportion_intervals(np.array([self.probability]), _effective(self), level, method)[0]
+        low, high = proportion_intervals(np.array([self.probability]), smoothed_count(self), level, method)[0]
         return float(low), float(high)
 
     @cached_property
@@ -296,12 +296,6 @@ def _two_levels(counts: Counts) -> tuple[Any, ...]:
     if len(levels) > 2:
         raise DataError(f"x has {len(levels)} different values ({shown}); two are needed", fix="use Categorical.fit(x)")
     raise DataError(f"x is constant ({shown}), so the other category is not known", fix=f"give levels=(other, {shown})")
-
-
-def _effective(density: Any) -> float:
-    """Return the number of rows behind a probability, with those that smoothing added."""
-    record = fit_record(density)
-    return float(record.weight + record.prior)
 
 
 def _loglik(weight: Array, p: Array) -> float:

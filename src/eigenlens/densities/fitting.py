@@ -34,6 +34,14 @@ def _as_table(x: Any) -> Any:
     return np.asarray(x).reshape(-1, 1) if np.ndim(x) == 1 else x
 
 
+def positive_weight_block(block: Block) -> Block:
+    """Return the rows with positive weight: one of weight 0 is absent, whatever its entries."""
+    if block.weight is None or np.all(block.weight > 0.0):
+        return block
+    counts = np.flatnonzero(block.weight > 0.0)
+    return Block(block.rows[counts], block.weight[counts])
+
+
 def category_counts(x: Any, sample_weight: Any, summarise: Callable[[Block], Counts]) -> Counts:
     """Return the counts of a column of categories, a list, array, Series, one-column frame, Dask array or Source."""
     if isinstance(x, Source) or _is_dask(x):

@@ -13,12 +13,12 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from eigenlens import checks
-from eigenlens.arrays import Array, dense, read_only
+from eigenlens.arrays import Array, dense, read_only, slices
 from eigenlens.data.coerce import explain_nonfinite
 from eigenlens.data.source import Block, Source, accumulate
 from eigenlens.densities.base import Columns, as_rows, column_numbers, known_values, other_columns
 from eigenlens.densities.covariance import Covariance, Diagonal, Full, Spherical, dependent_column
-from eigenlens.densities.fitting import numeric_source
+from eigenlens.densities.fitting import numeric_source, positive_weight_block
 from eigenlens.densities.intervals import (
     Fitted,
     GaussianErrors,
@@ -204,7 +204,7 @@ class Gaussian:
         """Return log densities (n,) of complete rows, a few at a time so that they stay in cache."""
         found = np.empty(len(X))
         step = max(1, WHITENED_ENTRIES // max(1, self.mean.size))
-        for part in (slice(start, start + step) for start in range(0, len(X), step)):
+        for part in slices(len(X), step):
             with np.errstate(invalid="ignore"):
                 z = self.covariance.whiten(X[part] - self.mean)
             found[part] = np.einsum("ij,ij->i", z, z)
@@ -222,9 +222,8 @@ class Gaussian:
         return found
 
     def _parts(self, n: int) -> Iterator[slice]:
-        """Yield ranges of n rows."""
-        step = max(1, PATTERN_ENTRIES // max(1, self.mean.size))
-        return (slice(start, start + step) for start in range(0, n, step))
+        """Return ranges of n rows."""
+        return slices(n, max(1, PATTERN_ENTRIES // max(1, self.mean.size)))
 
     def _one_dimension(self, method: str) -> None:
         if self.mean.size != 1:
@@ -267,25 +266,17 @@ def _moments(block: Block) -> Moments:
     found = Moments.of(block)
     if np.all(np.isfinite(found.mean)):
         return found
-    present = _positive_weight_block(block)
+    present = positive_weight_block(block)
     rows = dense(present.rows)
     some = ~np.isnan(rows).all(axis=1)
     return Moments.of(Block(rows[some], None if present.weight is None else present.weight[some]))
-
-
-def _positive_weight_block(block: Block) -> Block:
-    """Return the rows with positive weight: one of weight 0 is absent, whatever its entries."""
-    if block.weight is None or np.all(block.weight > 0.0):
-        return block
-    counts = np.flatnonzero(block.weight > 0.0)
-    return Block(block.rows[counts], block.weight[counts])
 
 
 def _observed_moments(block: Block) -> ColumnMoments:
     """Return the moments of the observed entries, by the pass for complete rows where none is missing."""
     found = ColumnMoments.of(block)
     if not np.all(np.isfinite(found.mean)):
-        return ColumnMoments.of_observed(_positive_weight_block(block))
+        return ColumnMoments.of_observed(positive_weight_block(block))
     d = found.mean.size
     return replace(found, weight=np.full(d, found.weight))
 
@@ -355,7 +346,7 @@ class _Range(tuple[Any, ...]):
 
 
 def _range(block: Block) -> _Range:
-    rows = dense(_positive_weight_block(block).rows)
+    rows = dense(positive_weight_block(block).rows)
     missing = np.isnan(rows)
     low = np.min(np.where(missing, np.inf, rows), axis=0, initial=np.inf)
     return _Range((low, np.max(np.where(missing, -np.inf, rows), axis=0, initial=-np.inf)))

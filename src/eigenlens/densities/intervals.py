@@ -64,6 +64,12 @@ def fit_record(density: Any) -> Fitted:
     return record
 
 
+def smoothed_count(density: Any) -> float:
+    """Return the number of rows behind the probabilities of a density, with those that smoothing added."""
+    record = fit_record(density)
+    return float(record.weight + record.prior)
+
+
 def format_numbers(values: Any) -> list[str]:
     """Return numbers as text, with five significant digits."""
     return [f"{float(value):.5g}" for value in np.ravel(values)]

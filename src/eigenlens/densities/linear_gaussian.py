@@ -13,8 +13,9 @@ from typing import Literal, NamedTuple, overload
 
 import numpy as np
 
-from eigenlens.arrays import Array, read_only
+from eigenlens.arrays import Array, read_only, slices
 from eigenlens.densities.base import observed_patterns as patterns_of
+from eigenlens.linalg.packed import unpack_symmetric
 from eigenlens.native.incomplete_rows import Frame, latent_compiled, latent_rows
 
 KERNEL_FLOATS = (np.float32, np.float64)
@@ -81,7 +82,7 @@ class LinearGaussian:
         if self._by_kernel(X):
             packed = np.empty((len(X), k * (k + 1) // 2))
             latent_rows(X, self._frame, z=latent, C=packed)
-            return latent, _square(packed, k)
+            return latent, unpack_symmetric(packed.T, k)
         covariance = np.zeros((0, k, k))
         for rows in self._pieces(X):
             latent[rows.part] = rows.latent
@@ -231,14 +232,6 @@ class LinearGaussian:
         return np.asarray(noise + np.einsum("ij,ij->i", rows.latent, rows.latent))
 
 
-def _square(packed: Array, k: int) -> Array:
-    """Return symmetric matrices (n, k, k) from their lower triangles (n, p)."""
-    rows, columns = np.tril_indices(k)
-    A = np.empty((len(packed), k, k))
-    A[:, rows, columns] = A[:, columns, rows] = packed
-    return A
-
-
 MAX_PIECE_ENTRIES = 1 << 21
 """Entries of the largest array for a piece of rows, or for a table of columns: 16 MB."""
 
@@ -279,8 +272,7 @@ def posterior_pieces(X: Array, mean: Array, W: Array, psi: Array, root: Array) -
     d, k = W.shape
     step = max(1, MAX_PIECE_ENTRIES // max(d, k * k))
     scaled = W / psi[:, None]
-    for start in range(0, len(X), step):
-        part = slice(start, min(start + step, len(X)))
+    for part in slices(len(X), step):
         rest = X[part] - mean
         patterns, which = patterns_of(rest)
         if len(patterns) == 1 and patterns.all():
@@ -335,6 +327,5 @@ def conditional_variances(root: Array, W: Array, psi: Array) -> Array:
 
 
 def _column_parts(d: int, k: int) -> Iterator[slice]:
-    """Yield ranges of columns whose tables of w_j w_jᵀ are no larger than a piece."""
-    step = max(1, MAX_PIECE_ENTRIES // max(1, k * k))
-    return (slice(start, start + step) for start in range(0, d, step))
+    """Return ranges of columns whose tables of w_j w_jᵀ are no larger than a piece."""
+    return slices(d, max(1, MAX_PIECE_ENTRIES // max(1, k * k)))

@@ -11,7 +11,7 @@ from scipy.special import logsumexp
 
 from eigenlens.arrays import Array, read_only
 from eigenlens.densities.base import Columns, Density, as_rows
-from eigenlens.densities.mixture_terms import Terms, stack_terms
+from eigenlens.densities.mixture_terms import Terms, covariance_matrix, stack_terms
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,9 +145,3 @@ class Mixture:
     def terms(self) -> Terms | None:
         """The components stacked for passes over many rows, where they are Gaussian with one structure."""
         return stack_terms(self.weights, self.components)
-
-
-def covariance_matrix(component: Any) -> Array:
-    """Return the covariance (d, d) of a component: a method of some densities, a value with a matrix of others."""
-    covariance = component.covariance
-    return np.asarray(covariance() if callable(covariance) else covariance.matrix())

@@ -6,20 +6,21 @@ c_k = ln pi_k − ½ ln |C_k| − ½ d ln 2π. R_k is a triangle, or a diagonal 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import Any, Protocol, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from eigenlens.arrays import Array, dense, is_sparse, to_numpy
+from eigenlens.arrays import Array, dense, is_sparse, slices, to_numpy
 from eigenlens.data.source import Block
 from eigenlens.densities.base import Density
 from eigenlens.densities.covariance import Diagonal, Full, Spherical
 from eigenlens.densities.linear_gaussian import LinearGaussian
-from eigenlens.native.mixture import diagonal_log_joint, diagonal_passes, full_log_joint, full_passes
+from eigenlens.native.mixture import mixture_log_joint, mixture_passes
 from eigenlens.stats.moments import ColumnMoments, Moments
 
 DENSE_PIECE_BYTES = 16 << 20
@@ -41,60 +42,60 @@ class EStep:
         return type(self)(self.logliks + other.logliks, self.moments + other.moments)  # type: ignore[operator]
 
 
-class Terms(Protocol):
-    """The K terms of a mixture, for n rows of d columns."""
-
-    @property
-    def means(self) -> Array:
-        """The means mu_k (K, d)."""
-        ...
-
-    @property
-    def log_constants(self) -> Array:
-        """The constants c_k (K,)."""
-        ...
-
-    @property
-    def log_determinants(self) -> Array:
-        """The logarithms ln |C_k| (K,)."""
-        ...
-
-    @property
-    def log_weights(self) -> Array:
-        """The logarithms ln pi_k (K,)."""
-        ...
-
-    def log_joint(self, X: Array) -> Array:
-        """Return ln pi_k + ln N(x_i | mu_k, C_k) (n, K) of rows X (n, d)."""
-        ...
-
-    def e_step(self, block: Block, S: int = 1) -> EStep:
-        """Return the log-likelihoods of a block and its moments, the terms being those of S mixtures in turn."""
-        ...
-
-    def traces(self, scatter: Array) -> Array:
-        """Return tr C_k⁻¹ S (K,) of a scatter S (d, d), or of one that is diagonal (d,)."""
-        ...
-
-    def distances(self, x: Array) -> Array:
-        """Return (x − mu_k)ᵀ C_k⁻¹ (x − mu_k) (K,) of one point (d,)."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
-class FullTerms:
-    """The terms of components with full covariances.
+class Terms(ABC):
+    """The K terms of a mixture, for n rows of d columns.
 
     Attributes:
-        log_constants: (K,). means: (K, d). covariances: (K, d, d). roots: triangles R (K, d, d).
-        log_determinants: ln |C_k| (K,).
+        log_constants: c_k (K,). means: mu_k (K, d). log_determinants: ln |C_k| (K,).
+        shapes: triangles R_k (K, d, d), or the inverse variances of independent columns (K, d).
     """
 
     log_constants: Array
     means: Array
-    covariances: Array
-    roots: Array
     log_determinants: Array
+    shapes: Array
+
+    moments: ClassVar[type[Moments] | type[ColumnMoments]]
+    """The moments that the E-step sums."""
+
+    @property
+    def log_weights(self) -> Array:
+        """The logarithms ln pi_k (K,)."""
+        logs = self.log_determinants + self.means.shape[1] * np.log(2.0 * np.pi)
+        return np.asarray(self.log_constants + 0.5 * logs)
+
+    def log_joint(self, X: Array) -> Array:
+        """Return ln pi_k + ln N(x_i | mu_k, C_k) (n, K) of rows X (n, d)."""
+        return mixture_log_joint(X, self.log_constants, self.means, self.shapes)
+
+    def e_step(self, block: Block, S: int = 1) -> EStep:
+        """Return the log-likelihoods of a block and its moments, the terms being those of S mixtures in turn.
+
+        Cost 2 b K d² flops, or 4 b K d where columns are independent.
+        """
+        return reduce(add, (self._e_step(*piece, S) for piece in _pieces(block)))
+
+    def _e_step(self, rows: Array, weight: Array | None, S: int) -> EStep:
+        found = mixture_passes(rows, weight, self.log_constants, self.means, self.shapes, S)
+        return EStep(found.loglik, self.moments.about(self.means, found.weight, found.total, found.spread))
+
+    @abstractmethod
+    def traces(self, scatter: Array) -> Array:
+        """Return tr C_k⁻¹ S (K,) of a scatter S (d, d), or of one that is diagonal (d,)."""
+
+    @abstractmethod
+    def distances(self, x: Array) -> Array:
+        """Return (x − mu_k)ᵀ C_k⁻¹ (x − mu_k) (K,) of one point (d,)."""
+
+
+@dataclass(frozen=True, eq=False)
+class FullTerms(Terms):
+    """The terms of components with full covariances (K, d, d)."""
+
+    covariances: Array
+
+    moments = Moments
 
     @classmethod
     def of(cls, weights: Array, means: Array, covariances: Array) -> Self:
@@ -108,88 +109,43 @@ class FullTerms:
         roots = np.tril(np.linalg.inv(L))
         log_determinants = 2.0 * np.log(np.einsum("kii->ki", L)).sum(axis=1)
         constants = _log_constants(weights, log_determinants, means.shape[1])
-        return cls(constants, means, covariances, roots, log_determinants)
-
-    @property
-    def log_weights(self) -> Array:
-        """The logarithms ln pi_k (K,)."""
-        return _log_weights(self)
-
-    def log_joint(self, X: Array) -> Array:
-        """Return ln pi_k + ln N(x_i | mu_k, C_k) (n, K)."""
-        return full_log_joint(X, self.log_constants, self.means, self.roots)
-
-    def e_step(self, block: Block, S: int = 1) -> EStep:
-        """Return the log-likelihoods of a block and its moments, for S mixtures. Cost 2 b K d² flops."""
-        return reduce(add, (self._e_step(*piece, S) for piece in _pieces(block)))
-
-    def _e_step(self, rows: Array, weight: Array | None, S: int) -> EStep:
-        found = full_passes(rows, weight, self.log_constants, self.means, self.roots, S)
-        return EStep(found.loglik, Moments.about(self.means, found.weight, found.total, found.spread))
+        return cls(constants, means, log_determinants, roots, covariances)
 
     def traces(self, scatter: Array) -> Array:
         """Return tr C_k⁻¹ S (K,)."""
-        return np.asarray(np.einsum("kij,kil,jl->k", self.roots, self.roots, scatter, optimize=True))
+        return np.asarray(np.einsum("kij,kil,jl->k", self.shapes, self.shapes, scatter, optimize=True))
 
     def distances(self, x: Array) -> Array:
         """Return the squared distances (K,) of x (d,)."""
-        z = self.roots @ (x - self.means)[:, :, None]
+        z = self.shapes @ (x - self.means)[:, :, None]
         return np.asarray(np.sum(z * z, axis=(1, 2)))
 
 
 @dataclass(frozen=True, eq=False)
-class DiagonalTerms:
-    """The terms of components with independent columns.
+class DiagonalTerms(Terms):
+    """The terms of components with independent columns."""
 
-    Attributes:
-        log_constants: (K,). means: (K, d). precisions: 1 / sigma² (K, d). log_determinants: ln |C_k| (K,).
-    """
-
-    log_constants: Array
-    means: Array
-    precisions: Array
-    log_determinants: Array
+    moments = ColumnMoments
 
     @classmethod
     def of(cls, weights: Array, means: Array, variances: Array) -> Self:
         """Return the terms of weights (K,), means (K, d) and variances (K, d)."""
         log_determinants = np.log(variances).sum(axis=1)
         constants = _log_constants(weights, log_determinants, means.shape[1])
-        return cls(constants, means, 1.0 / variances, log_determinants)
-
-    @property
-    def log_weights(self) -> Array:
-        """The logarithms ln pi_k (K,)."""
-        return _log_weights(self)
-
-    def log_joint(self, X: Array) -> Array:
-        """Return ln pi_k + ln N(x_i | mu_k, C_k) (n, K)."""
-        return diagonal_log_joint(X, self.log_constants, self.means, self.precisions)
-
-    def e_step(self, block: Block, S: int = 1) -> EStep:
-        """Return the log-likelihoods of a block and its moments, for S mixtures. Cost 4 b K d flops."""
-        return reduce(add, (self._e_step(*piece, S) for piece in _pieces(block)))
-
-    def _e_step(self, rows: Array, weight: Array | None, S: int) -> EStep:
-        found = diagonal_passes(rows, weight, self.log_constants, self.means, self.precisions, S)
-        return EStep(found.loglik, ColumnMoments.about(self.means, found.weight, found.total, found.spread))
+        return cls(constants, means, log_determinants, 1.0 / variances)
 
     def traces(self, scatter: Array) -> Array:
         """Return tr C_k⁻¹ S (K,)."""
-        return np.asarray(self.precisions @ (scatter if scatter.ndim == 1 else scatter.diagonal()))
+        return np.asarray(self.shapes @ (scatter if scatter.ndim == 1 else scatter.diagonal()))
 
     def distances(self, x: Array) -> Array:
         """Return the squared distances (K,) of x (d,)."""
-        return np.asarray(np.sum(self.precisions * (x - self.means) ** 2, axis=1))
+        return np.asarray(np.sum(self.shapes * (x - self.means) ** 2, axis=1))
 
 
 def _log_constants(weights: Array, log_determinants: Array, d: int) -> Array:
     with np.errstate(divide="ignore"):  # a component of weight 0 has no rows, and a constant of −∞
         return np.asarray(np.log(weights) - 0.5 * (log_determinants + d * np.log(2.0 * np.pi)))
-
-
-def _log_weights(terms: Terms) -> Array:
-    return np.asarray(terms.log_constants + 0.5 * (terms.log_determinants + terms.means.shape[1] * np.log(2.0 * np.pi)))
 
 
 def _pieces(block: Block) -> Iterator[tuple[Array, Array | None]]:
@@ -199,8 +155,7 @@ def _pieces(block: Block) -> Iterator[tuple[Array, Array | None]]:
         yield to_numpy(rows), weight
         return
     step = max(1, DENSE_PIECE_BYTES // (8 * rows.shape[1]))
-    for start in range(0, rows.shape[0], step):
-        part = slice(start, start + step)
+    for part in slices(rows.shape[0], step):
         yield dense(rows[part]), None if weight is None else weight[part]
 
 
@@ -223,16 +178,18 @@ def _covariance_kind(component: Any) -> type:
     return type(getattr(component, "covariance", None)) if not isinstance(component, LinearGaussian) else LinearGaussian
 
 
+def covariance_matrix(component: Any) -> Array:
+    """Return the covariance (d, d) of a component: a method of some densities, a value with a matrix of others."""
+    covariance = component.covariance
+    return np.asarray(covariance() if callable(covariance) else covariance.matrix())
+
+
 def _stack_full(weights: Array, components: Sequence[Any]) -> Terms:
-    return FullTerms.of(weights, _means(components), np.stack([c.covariance.matrix() for c in components]))
+    return FullTerms.of(weights, _means(components), np.stack(list(map(covariance_matrix, components))))
 
 
 def _stack_diagonal(weights: Array, components: Sequence[Any]) -> Terms:
     return DiagonalTerms.of(weights, _means(components), np.stack([c.covariance.variances for c in components]))
-
-
-def _stack_latent(weights: Array, components: Sequence[Any]) -> Terms:
-    return FullTerms.of(weights, _means(components), np.stack([c.covariance() for c in components]))
 
 
 def _means(components: Sequence[Any]) -> Array:
@@ -243,6 +200,6 @@ TERMS_BY_COVARIANCE: dict[type, Callable[[Array, Sequence[Density]], Terms]] = {
     Full: _stack_full,
     Diagonal: _stack_diagonal,
     Spherical: _stack_diagonal,
-    LinearGaussian: _stack_latent,
+    LinearGaussian: _stack_full,
 }
 """How components are stacked, by the class of their covariance."""

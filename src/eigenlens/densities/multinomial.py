@@ -15,8 +15,8 @@ from eigenlens.arrays import Array, is_sparse, read_only, to_numpy
 from eigenlens.data.source import Block, accumulate
 from eigenlens.densities.base import Columns, as_rows, column_numbers, known_values, other_columns
 from eigenlens.densities.discrete import probability_table
-from eigenlens.densities.fitting import numeric_source, pseudo_counts
-from eigenlens.densities.intervals import Fitted, fit_record, proportion_intervals
+from eigenlens.densities.fitting import numeric_source, positive_weight_block, pseudo_counts
+from eigenlens.densities.intervals import Fitted, proportion_intervals, smoothed_count
 from eigenlens.errors import DataError, OptionError
 from eigenlens.stats.counts import CountTotals, log_factorials
 
@@ -123,11 +123,11 @@ class Multinomial:
 
     def standard_errors(self) -> Array:
         """Return √(p_j (1 − p_j) / n) (d,), n all trials and those that smoothing added."""
-        return np.asarray(np.sqrt(self.probabilities * (1.0 - self.probabilities) / self._n_trials()))
+        return np.asarray(np.sqrt(self.probabilities * (1.0 - self.probabilities) / smoothed_count(self)))
 
     def confidence_intervals(self, level: float = 0.95, method: Any = "wilson") -> Array:
         """Return limits (d, 2) for each probability on its own; methods in `intervals.PROPORTION_INTERVALS`."""
-        return proportion_intervals(self.probabilities, self._n_trials(), level, method)
+        return proportion_intervals(self.probabilities, smoothed_count(self), level, method)
 
     def __str__(self) -> str:
         names = self.fitted.names if self.fitted is not None else None
@@ -143,10 +143,6 @@ class Multinomial:
         """The probability of the hidden cell; a rest that is rounding is 0."""
         rest = 1.0 - float(self.probabilities.sum())
         return rest if self.trials is not None and rest > 1e-12 else 0.0
-
-    def _n_trials(self) -> float:
-        record = fit_record(self)
-        return float(record.weight + record.prior)
 
     def _log_given(self, x: Any, logs: Array, hidden: Array | float) -> Array:
         """Return ln P (n,) of rows of counts with Σ x ln p = logs; hidden trials have probability `hidden`."""
@@ -192,9 +188,7 @@ class MultinomialFamily:
 
 def _check_and_count(block: Block, trials: int | None) -> CountTotals:
     """Return the totals of a block after a check that its entries are counts; a row of weight 0 is absent."""
-    if block.weight is not None and not np.all(block.weight > 0.0):
-        counts = np.flatnonzero(block.weight > 0.0)
-        block = Block(block.rows[counts], block.weight[counts])
+    block = positive_weight_block(block)
     entries = np.ravel(to_numpy(block.rows.data if is_sparse(block.rows) else block.rows))
     bad = entries[~((entries >= 0.0) & (entries == np.floor(entries)) & np.isfinite(entries))]
     if bad.size:

@@ -7,7 +7,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from eigenlens.arrays import Array, Like
+from eigenlens.arrays import Array
 from eigenlens.data.rows import positive_weight_rows
 from eigenlens.data.source import Source
 from eigenlens.errors import OptionError
@@ -35,13 +35,13 @@ R = TypeVar("R", bound=_FitResult)
 
 
 class IterativeFit(Generic[R]):
-    """Learned attributes and criteria of an estimator that keeps its fit (`_fit`) and its kind of rows (`_rows_like`).
+    """Learned attributes and criteria of an estimator that keeps its fit (`_fit`).
 
     The estimator has the number of free parameters (`_n_parameters`) and log densities (`_density_and_presence`).
     """
 
     _fit: R
-    _rows_like: Like
+    _state = "_fit"
 
     @property
     def _n_parameters(self) -> int:
@@ -89,12 +89,6 @@ class IterativeFit(Generic[R]):
         return self._fit
 
     @property
-    def _like(self) -> Like:
-        """The array kind of attributes: that of the fitted rows."""
-        check_is_fitted(self)
-        return self._rows_like
-
-    @property
     def loglik_(self) -> float:
         """The log-likelihood of the fitted rows, Σ w log p(x observed)."""
         return self._fitted.loglik
@@ -118,6 +112,3 @@ class IterativeFit(Generic[R]):
     def n_samples_(self) -> int:
         """The number of rows with positive weight and an observed entry."""
         return self._fitted.rows
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_fit")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,13 @@ from sklearn.utils.validation import validate_data
 
 from eigenlens import checks
 from eigenlens.arrays import Array, dense, is_sparse, namespace
-from eigenlens.data.coerce import as_source, explain_nonfinite
+from eigenlens.data.coerce import as_source, explain_nonfinite, require_finite
 from eigenlens.data.memory import FrameSource, LazySource
 from eigenlens.data.rows import row_count as count_rows
 from eigenlens.data.rows import stack_rows
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError, OptionError
+from eigenlens.linalg.scores import concatenate
 from eigenlens.stats.moments import Moments
 
 __all__ = [
@@ -26,6 +28,7 @@ __all__ = [
     "dense_blocks",
     "join_limited",
     "map_blocks",
+    "map_rows",
     "to_frame_like",
     "validate_rows",
 ]
@@ -105,9 +108,26 @@ def dense_blocks(source: Source) -> Iterator[Array]:
 def map_blocks(source: Source, function: Callable[[Array], Array]) -> Array:
     """Apply a function to the rows, one block at a time, and return the results as one array; NaN raises an error."""
     result = np.concatenate([function(block) for block in dense_blocks(source)])
-    if not np.all(np.isfinite(result)):
-        raise explain_nonfinite(source)
+    require_finite(source, result)
     return result
+
+
+def map_rows(source: Source, function: Callable[[Any], Any], width: int) -> Any:
+    """Apply a function to rows of any kind, and return its results (n, width) in their kind; NaN raises an error.
+
+    A Dask array gives a Dask array, whose chunks raise the error where they are computed.
+    """
+    if hasattr(source, "map_rows"):
+        return source.map_rows(partial(_finite_chunk, function=function), width)
+    found = concatenate([function(rows) for rows in source.rows()])
+    require_finite(source, found.sum(0))
+    return found
+
+
+def _finite_chunk(rows: Any, function: Callable[[Any], Any]) -> Any:
+    found = function(rows)
+    require_finite(rows, found)
+    return found
 
 
 def collect_rows(source: Source) -> Any:

@@ -25,7 +25,7 @@ OUTCOME_LAYOUT = Layout(
 
 
 def storable_parameters(estimator: Any) -> dict[str, Any]:
-    """Return the parameters of an estimator for a header; a callable cannot be saved."""
+    """Return the parameters of an estimator for a header, arrays as lists; a callable cannot be saved."""
     parameters: dict[str, Any] = estimator.get_params(deep=False)
     for name, value in parameters.items():
         if callable(value):
@@ -33,33 +33,31 @@ def storable_parameters(estimator: Any) -> dict[str, Any]:
             raise OptionError(what, argument=name, value=value, fix=f"use a name, or set_params({name}=…) first")
     if not isinstance(parameters.get("random_state"), int | np.integer | None):
         parameters["random_state"] = None  # a generator's state is not part of the model
-    return parameters
+    return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in parameters.items()}
 
 
-def write_estimator(
-    estimator: Any, path: str | os.PathLike[str], arrays: Mapping[str, Array], header: Mapping[str, Any]
-) -> None:
-    """Write a fitted estimator to `path`, whole or not at all: arrays and header entries beside what all have."""
-    common: dict[str, Any] = {"parameters": storable_parameters(estimator)}
-    if hasattr(estimator, "_like"):
-        common["dtype"] = estimator._like.dtype.name
-    common["feature_names"] = list(getattr(estimator, "feature_names_in_", [])) or None
+def pack_estimator(estimator: Any) -> tuple[str, dict[str, Array], dict[str, Any]]:
+    """Return the kind, the arrays and the header of a fitted estimator, for a file.
+
+    The header of its fit may have `parameters` in the place of some that a file cannot hold.
+    """
+    arrays, header = estimator._storage.pack_fit(estimator)
+    header["parameters"] = storable_parameters(estimator) | header.get("parameters", {})
+    if hasattr(estimator, "_rows_like"):
+        header["dtype"] = estimator._rows_like.dtype.name
+    header["feature_names"] = list(getattr(estimator, "feature_names_in_", [])) or None
     kind = next(each.__name__ for each in type(estimator).__mro__ if each.__name__ in MODELS)
-    model_file.write(path, kind, arrays, common | dict(header))
+    return kind, arrays, header
 
 
-def new_estimator(cls: Any, header: Mapping[str, Any], n_features: int, **parameters: Any) -> Any:
-    """Return an estimator with the stored parameters and feature names; `parameters` replace stored ones."""
-    estimator = cls(**header["parameters"] | parameters)
-    estimator.n_features_in_ = n_features
+def restore_parameters(cls: Any, header: Mapping[str, Any]) -> Any:
+    """Return an estimator with the stored parameters, feature names and dtype; its arrays are NumPy's."""
+    estimator = cls(**header["parameters"])
+    if "dtype" in header:
+        estimator._rows_like = Like(np.empty(0), np.dtype(header["dtype"]))
     if header["feature_names"]:
         estimator.feature_names_in_ = np.asarray(header["feature_names"], dtype=object)
     return estimator
-
-
-def stored_like(header: Mapping[str, Any], array: Array) -> Like:
-    """Return the kind of array that a restored estimator gives: NumPy, of the stored dtype."""
-    return Like(array, np.dtype(header["dtype"]))
 
 
 def load(path: str | os.PathLike[str]) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -14,6 +14,7 @@ from eigenlens.arrays import Array, Like
 from eigenlens.data.coerce import explain_nonfinite
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError, OptionError
+from eigenlens.estimator.base import DensityEstimator
 from eigenlens.estimator.rows import dense_blocks, validate_rows
 from eigenlens.kde import storage
 from eigenlens.kde.bounds import BOUNDARIES
@@ -28,7 +29,8 @@ from eigenlens.kde.options import (
 )
 
 
-class KernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
+@dataclass(eq=False, repr=False)
+class KernelDensity(DensityEstimator, DensityMixin, BaseEstimator):  # type: ignore[misc]
     """A kernel density estimate: a kernel on every row, f(y) = Σ_i w_i Π_j K((y_j − x_ij) / h_j) / h_j / Σ w.
 
     Parameters:
@@ -53,7 +55,11 @@ class KernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
         model_: the frozen `KernelEstimate`.
 
     Errors: a bandwidth that is not positive, rows outside the bounds, a constant column (for rules), NaN and infinities
-    in `fit`. NaN in rows to be scored is a missing value: the density is then that of the other columns.
+    in `fit`. NaN in rows to be scored is a missing value: the density is then that of the other columns. A row of
+    weight 0 is absent from `score`, whatever it holds.
+
+    The log-density is −inf outside the bounds, where no row is drawn. A Gaussian or Laplace density has its true
+    logarithm however far away; other kernels give −inf there.
 
     Example:
         >>> x = np.array([[1.8], [2.0], [2.1], [4.1], [4.4], [4.6]])
@@ -64,24 +70,16 @@ class KernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
         array([-28442.9])
     """
 
-    def __init__(
-        self,
-        *,
-        kernel: Any = "gaussian",
-        bandwidth: Any = "sheather-jones",
-        bounds: Any = None,
-        adaptive: bool = False,
-        tol: float = 1e-8,
-        boundary: str = "reflect",
-        random_state: Any = None,
-    ) -> None:
-        self.kernel = kernel
-        self.bandwidth = bandwidth
-        self.bounds = bounds
-        self.adaptive = adaptive
-        self.tol = tol
-        self.boundary = boundary
-        self.random_state = random_state
+    _: KW_ONLY
+    kernel: Any = "gaussian"
+    bandwidth: Any = "sheather-jones"
+    bounds: Any = None
+    adaptive: bool = False
+    tol: float = 1e-8
+    boundary: str = "reflect"
+    random_state: Any = None
+
+    _storage = storage
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Store the rows of X (n, d), row i counting sample_weight[i] times, and choose the bandwidth."""
@@ -93,24 +91,10 @@ class KernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
         h = resolve_bandwidth(self.bandwidth, rows, weight, kernel, bounds, source.names)
         model = KernelEstimate(rows, h, weight, kernel, bounds, boundary, tol=max(tol, MIN_KDE_TOL))
         self._model = model.adapted() if adaptive else model
-        self._like = Like(X, source.dtype)
+        self._rows_like = Like(X, source.dtype)
         return self
 
     # ---- the density ------------------------------------------------------------------------------------
-
-    def score_samples(self, X: Any) -> Array:
-        """Return the log-density (n,) of the rows of X (n, d), of their observed columns; −inf outside the bounds.
-
-        A Gaussian or Laplace density has its true logarithm however far away; other kernels give −inf there.
-        """
-        check_is_fitted(self)
-        return self._log_densities(validate_rows(self, X))
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Return the mean log-density per row; a row of weight 0 is absent, whatever it holds."""
-        check_is_fitted(self)
-        source = validate_rows(self, X, sample_weight)
-        return float(np.average(self._log_densities(source), weights=source.weight))
 
     def density(self, X: Any) -> Array:
         """Return the density (n,) at the rows of X (n, d)."""
@@ -132,7 +116,7 @@ class KernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
             start += len(block)
         return np.concatenate(found)
 
-    # ---- distribution function, quantiles, draws --------------------------------------------------------
+    # ---- distribution function, quantiles ---------------------------------------------------------------
 
     def cdf(self, X: Any) -> Array:
         """Return the probability (n,) of rows not above those of X (n, d) in any column; NaN in X is no limit."""
@@ -146,12 +130,6 @@ class KernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
             what = f"must hold probabilities from 0 to 1; found {share.min():g} to {share.max():g}"
             raise OptionError(what, argument="q")
         return model.ppf(share.ravel()).reshape(share.shape)
-
-    def sample(self, n_samples: int = 1, *, random_state: Any = None) -> Any:
-        """Draw rows (n_samples, d) from the density, all within the bounds."""
-        check_is_fitted(self)
-        rng = checks.generator(self.random_state if random_state is None else random_state)
-        return self._like(self.model_.sample(checks.integer("n_samples", n_samples, 1), rng))
 
     # ---- other densities --------------------------------------------------------------------------------
 
@@ -189,19 +167,7 @@ class KernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
         """The number of rows with positive weight."""
         return len(self.model_.points)
 
-    # ---- saving -----------------------------------------------------------------------------------------
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted rows and bandwidths to one safetensors file; read it with `eigenlens.load`."""
-        check_is_fitted(self)
-        storage.save(self, path)
-
-    @classmethod
-    def _restored(cls, arrays: dict[str, Array], header: dict[str, Any]) -> Self:
-        restored: Self = storage.restore(cls, arrays, header)
-        return restored
-
-    # ---- for scikit-learn -------------------------------------------------------------------------------
+    # ---- parts ------------------------------------------------------------------------------------------
 
     @property
     def _names(self) -> Array | None:
@@ -212,14 +178,6 @@ class KernelDensity(DensityMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         source = validate_rows(self, X)
         return np.concatenate([_finite(block, source) for block in dense_blocks(source)])
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_model")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 MIN_KDE_TOL = 1e-15

@@ -1,14 +1,10 @@
-"""`KernelDensity` in a model file."""
+"""`KernelDensity` in a model file: its rows and bandwidths."""
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
-import numpy as np
-
 from eigenlens.arrays import Array
-from eigenlens.estimator.storage import new_estimator, storable_parameters, stored_like, write_estimator
 from eigenlens.kde.kernels import SMOOTHING_KERNELS
 from eigenlens.kde.model import KernelEstimate
 from eigenlens.model_file import Layout, pack, unpack
@@ -20,20 +16,13 @@ KDE_LAYOUT = Layout(
 )
 
 
-def save(estimator: Any, path: str | os.PathLike[str]) -> None:
-    """Write a fitted KernelDensity to `path`: its rows and bandwidths."""
-    parameters = storable_parameters(estimator)
+def pack_fit(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
+    """Return the estimate, its kernel by name."""
     arrays, header = pack(estimator.model_, KDE_LAYOUT)
-    header |= {
-        "parameters": {name: v.tolist() if isinstance(v, np.ndarray) else v for name, v in parameters.items()},
-        "kernel": estimator.model_.kernel.name,
-    }
-    write_estimator(estimator, path, arrays, header)
+    return arrays, header | {"kernel": estimator.model_.kernel.name}
 
 
-def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
-    """Return the estimator that `save` wrote."""
-    model = unpack(KDE_LAYOUT, arrays, header, kernel=SMOOTHING_KERNELS[header["kernel"]])
-    estimator = new_estimator(cls, header, model.n_features)
-    estimator._model, estimator._like = model, stored_like(header, model.points)
-    return estimator
+def restore_fit(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]) -> None:
+    """Give an estimator the fit of `pack_fit`."""
+    estimator._model = unpack(KDE_LAYOUT, arrays, header, kernel=SMOOTHING_KERNELS[header["kernel"]])
+    estimator.n_features_in_ = estimator._model.n_features

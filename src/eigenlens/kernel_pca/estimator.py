@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Callable, Mapping
-from functools import partial
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks
-from eigenlens.arrays import Array, Like, dense, is_tensor, to_numpy
-from eigenlens.data.coerce import as_source, explain_nonfinite
+from eigenlens.arrays import Array, Like, dense, to_numpy
+from eigenlens.data.coerce import require_finite
 from eigenlens.data.rows import row_count
 from eigenlens.data.source import Source
-from eigenlens.errors import ConvergenceWarning, DataError, DataWarning
+from eigenlens.errors import ConvergenceWarning, DataWarning
+from eigenlens.estimator.base import ProjectionEstimator, model_view
 from eigenlens.estimator.progress import progress_callback
-from eigenlens.estimator.rows import validate_rows
+from eigenlens.estimator.rows import map_rows, validate_rows
 from eigenlens.kernel_pca import storage
 from eigenlens.kernel_pca.features import APPROXIMATIONS, fit_landmark_components
 from eigenlens.kernel_pca.fit import KernelPCAFit, fit_kernel_pca
@@ -44,7 +43,8 @@ from eigenlens.kernel_pca.preimage import (
 from eigenlens.linalg.spectrum import Outcome
 
 
-class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+@dataclass(eq=False, repr=False)
+class KernelPCA(ProjectionEstimator):
     """Principal components of phi(x), through the kernel k(x, y) = <phi(x), phi(y)> alone.
 
     The centred Gram matrix K̄ = (I − 1pᵀ) K (I − p1ᵀ) has eigenvalues lam and eigenvectors u; the component of unit
@@ -87,42 +87,24 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         True
     """
 
-    _like: Like
-    _exact_fit: bool
-    _inverse: dict[int, InverseMap]
+    n_components: int | float | None = None
+    _: KW_ONLY
+    kernel: str | Callable[..., Any] = "rbf"
+    gamma: float | str | None = None
+    degree: int = 3
+    coef0: float = 1.0
+    kernel_params: Mapping[str, Any] | None = None
+    solver: str = "auto"
+    approximation: str | Callable[..., Any] | None = None
+    n_landmarks: int | float | None = None
+    preimage: str = "fixed-point"
+    max_memory: int | float | str | None = None
+    random_state: Any = None
+    tol: float = 1e-9
+    verbose: Any = False
 
-    def __init__(
-        self,
-        n_components: int | float | None = None,
-        *,
-        kernel: str | Callable[..., Any] = "rbf",
-        gamma: float | str | None = None,
-        degree: int = 3,
-        coef0: float = 1.0,
-        kernel_params: Mapping[str, Any] | None = None,
-        solver: str = "auto",
-        approximation: str | Callable[..., Any] | None = None,
-        n_landmarks: int | float | None = None,
-        preimage: str = "fixed-point",
-        max_memory: int | float | str | None = None,
-        random_state: Any = None,
-        tol: float = 1e-9,
-        verbose: Any = False,
-    ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.solver = solver
-        self.approximation = approximation
-        self.n_landmarks = n_landmarks
-        self.preimage = preimage
-        self.max_memory = max_memory
-        self.random_state = random_state
-        self.tol = tol
-        self.verbose = verbose
+    _storage = storage
+    _state = "model_"
 
     # ---- fitting ----------------------------------------------------------------------------------------
 
@@ -147,14 +129,11 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 fit = self._exact(source, n_components, rng, progress)
                 model, outcome, self._exact_fit = fit.model, fit.outcome, True
             else:
-                fit, (model, outcome), self._exact_fit = (
-                    None,
-                    self._approximate(source, n_components, rng, progress),
-                    False,
-                )
-        self._like = Like(X, source.dtype)
-        self.model_, self.solver_, self._inverse = model, outcome, {}
-        self.n_samples_ = row_count(source)
+                fit, self._exact_fit = None, False
+                model, outcome = self._approximate(source, n_components, rng, progress)
+        self._rows_like = Like(X, source.dtype)
+        self.model_, self.solver_, self.n_samples_ = model, outcome, row_count(source)
+        self._inverse: dict[int, InverseMap] = {}
         return fit
 
     def _approximate(
@@ -200,25 +179,12 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """
         check_is_fitted(self)
         source = validate_rows(self, X)
-        if hasattr(source, "map_rows"):
-            return source.map_rows(partial(_finite_scores, model=self.model_), self.n_components_)
-        parts = [self.model_.scores(rows) for rows in source.rows()]
-        found = parts[0] if len(parts) == 1 else np.concatenate([to_numpy(part) for part in parts])
-        if not bool(np.all(np.isfinite(to_numpy(found)))):
-            raise explain_nonfinite(source)
-        return found
+        return map_rows(source, self.model_.scores, self.n_components_)
 
     def inverse_transform(self, X: Any) -> Any:
         """Return rows (n, d) whose images are near the points with scores X (n, k), by the method of `preimage`."""
-        check_is_fitted(self)
-        scores = X if is_tensor(X) else np.asarray(X)
-        Z = to_numpy(scores)
-        if Z.ndim != 2 or Z.shape[1] != self.n_components_:
-            what = f"X has shape {tuple(Z.shape)}, but scores have {self.n_components_} columns, one per component"
-            raise DataError(what)
-        if not np.all(np.isfinite(Z)):
-            raise DataError("X contains NaN or infinity, so there are no rows with these scores")
-        return Like(scores)(self._back(self.model_, Z, None).rows)
+        scores = self._check_scores(X)
+        return Like(scores)(self._back(self.model_, to_numpy(scores), None).rows)
 
     def denoise(self, X: Any, n_components: int | None = None) -> Any:
         """Return denoised rows (n, d): pre-images of P phi(x), the projections onto the first components.
@@ -233,8 +199,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         parts = []
         for rows in source.rows():
             Z = to_numpy(model.scores(rows))
-            if not np.all(np.isfinite(Z)):
-                raise explain_nonfinite(source)
+            require_finite(source, Z)
             parts.append(self._back(model, Z, dense(rows)).rows)
         return Like(X, source.dtype)(np.concatenate(parts))
 
@@ -264,10 +229,11 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     # ---- learned attributes: views of the model ---------------------------------------------------------
 
-    @property
-    def eigenvalues_(self) -> Any:
-        """The eigenvalues (k,) of the centred Gram matrix, descending."""
-        return self._like(self.model_.eigenvalues)
+    eigenvalues_ = model_view("eigenvalues", "The eigenvalues (k,) of the centred Gram matrix, descending.")
+    explained_variance_ = model_view("variances", "The variances (k,) of the scores.")
+    explained_variance_ratio_ = model_view(
+        "ratio", "The shares (k,) of the variance in feature space, by the trace of the centred Gram matrix."
+    )
 
     @property
     def eigenvectors_(self) -> Any:
@@ -278,16 +244,6 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         root = np.sqrt(model.centre * model.weight)[:, None]
         U = np.divide(model.coefficients, root, out=np.zeros_like(model.coefficients), where=root > 0.0)
         return self._like(U * np.sqrt(model.eigenvalues))
-
-    @property
-    def explained_variance_(self) -> Any:
-        """The variances (k,) of the scores."""
-        return self._like(self.model_.variances)
-
-    @property
-    def explained_variance_ratio_(self) -> Any:
-        """The shares (k,) of the variance in feature space, by the trace of the centred Gram matrix."""
-        return self._like(self.model_.ratio)
 
     @property
     def approximation_error_(self) -> float:
@@ -304,38 +260,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """The number of landmarks or features: all rows for an exact fit."""
         return int(self.model_.coefficients.shape[0])
 
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_components_
-
-    # ---- saving -----------------------------------------------------------------------------------------
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to one safetensors file, whole or not at all; read it with `eigenlens.load`."""
-        check_is_fitted(self)
-        storage.save(self, path)
-
-    @classmethod
-    def _restored(cls, arrays: dict[str, Array], header: dict[str, Any]) -> Self:
-        restored: Self = storage.restore(cls, arrays, header)
-        return restored
-
-    # ---- for scikit-learn -------------------------------------------------------------------------------
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "model_")
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.input_tags.pairwise = self.kernel == "precomputed"
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _finite_scores(rows: Any, model: KernelComponents) -> Any:
-    """Return the scores of one chunk; raise where its rows contain NaN, in the worker that has them."""
-    found = model.scores(rows)
-    if not np.all(np.isfinite(found)):
-        raise explain_nonfinite(as_source(rows))
-    return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
@@ -12,12 +11,12 @@ from scipy import sparse
 
 from eigenlens.arrays import Array, is_sparse, to_numpy
 from eigenlens.errors import ModelFileError
-from eigenlens.estimator.storage import OUTCOME_LAYOUT, new_estimator, stored_like, write_estimator
+from eigenlens.estimator.storage import OUTCOME_LAYOUT
 from eigenlens.kernel_pca.kernels import KERNELS, kernel_options
 from eigenlens.kernel_pca.kernels.base import Kernel
 from eigenlens.kernel_pca.kernels.fourier import FourierFeatures
 from eigenlens.kernel_pca.model import KernelComponents
-from eigenlens.model_file import Layout, pack, unpack
+from eigenlens.model_file import Layout, pack_all, unpack
 
 KERNEL_PCA_LAYOUT = Layout(
     KernelComponents,
@@ -27,10 +26,10 @@ KERNEL_PCA_LAYOUT = Layout(
 )
 
 
-def save(estimator: Any, path: str | os.PathLike[str]) -> None:
-    """Write a fitted KernelPCA to `path`, whole or not at all."""
+def pack_fit(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
+    """Return the model, its kernel by name, and its solver."""
     model: KernelComponents = estimator.model_
-    (arrays, header), (residuals, outcome) = pack(model, KERNEL_PCA_LAYOUT), pack(estimator.solver_, OUTCOME_LAYOUT)
+    arrays, header = pack_all((model, KERNEL_PCA_LAYOUT), (estimator.solver_, OUTCOME_LAYOUT))
     header |= {
         "kernel": kernel_to_dict(model.kernel),
         "gamma": estimator.gamma_,
@@ -38,18 +37,16 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
         "n_samples": estimator.n_samples_,
         "n_features": estimator.n_features_in_,
     }
-    write_estimator(estimator, path, arrays | residuals | _rows_to_arrays(model.rows), header | outcome)
+    return arrays | _rows_to_arrays(model.rows), header
 
 
-def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
-    """Return the estimator that `save` wrote."""
-    estimator = new_estimator(cls, header, header["n_features"])
+def restore_fit(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]) -> None:
+    """Give an estimator the fit of `pack_fit`."""
     kernel, rows = kernel_from_dict(*header["kernel"]), _rows_from_arrays(arrays)
     estimator.model_ = unpack(KERNEL_PCA_LAYOUT, arrays, header, kernel=kernel, rows=rows)
     estimator.solver_, estimator._inverse = unpack(OUTCOME_LAYOUT, arrays, header), {}
-    estimator._like = stored_like(header, estimator.model_.centre)
-    estimator.gamma_, estimator.n_samples_, estimator._exact_fit = header["gamma"], header["n_samples"], header["exact"]
-    return estimator
+    estimator.gamma_, estimator._exact_fit = header["gamma"], header["exact"]
+    estimator.n_samples_, estimator.n_features_in_ = header["n_samples"], header["n_features"]
 
 
 def _rows_to_arrays(rows: Any) -> dict[str, Array]:

@@ -5,22 +5,20 @@ An estimator sets its parameters, fits, and calls `_keep`; everything else is he
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks
-from eigenlens.arrays import Array, Like, dense, is_tensor, to_numpy
-from eigenlens.data.coerce import as_source, explain_nonfinite
+from eigenlens.arrays import Array, Like, dense, to_numpy
+from eigenlens.data.coerce import require_finite, require_no_infinity
 from eigenlens.data.rows import select_rows
 from eigenlens.data.source import BLOCK_BYTES, Source
 from eigenlens.densities.linear_gaussian import LinearGaussian
-from eigenlens.errors import DataError
+from eigenlens.estimator.base import DensityEstimator, ProjectionEstimator, model_view
 from eigenlens.estimator.iterative import IterativeFit
 from eigenlens.estimator.rows import dense_blocks, map_blocks, to_frame_like, validate_rows
 from eigenlens.latent import storage
@@ -37,17 +35,16 @@ RECONSTRUCTIONS: dict[str, Callable[[LinearGaussian, Array], Array]] = {
 """Methods of reconstruction, from latent values to rows, by name."""
 
 
-class LatentGaussian(IterativeFit[LatentFit], ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class LatentGaussian(IterativeFit[LatentFit], ProjectionEstimator, DensityEstimator):
     """The methods of `ProbabilisticPCA` and `FactorAnalysis`. NaN in X is a missing entry in every one of them.
 
     `_rotation_matrix` T (k, k) rotates the latent values z of the model to those reported, z T; None for no rotation.
     """
 
+    _storage = storage
+    _takes_missing = True
+    _score_words = ("latent values", "dimension")
     _rotation_matrix: Array | None = None
-
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Fit the model to X, and return the latent values of the same rows."""
-        return self.fit(X, y, sample_weight=sample_weight).transform(X)
 
     # ---- rows to latent values and back -----------------------------------------------------------------
 
@@ -72,8 +69,7 @@ class LatentGaussian(IterativeFit[LatentFit], ClassNamePrefixFeaturesOutMixin, T
         with np.errstate(all="ignore"):
             parts = [self.model_.posterior(block) for block in dense_blocks(source)]
         means = np.concatenate([_rotate(mean, self._rotation_matrix) for mean, _ in parts])
-        if not np.all(np.isfinite(means)):
-            raise explain_nonfinite(source)
+        require_finite(source, means)
         covariance, T = _join_covariances(parts), self._rotation_matrix
         like = Like(X, source.dtype)
         return like(means), like(covariance if T is None else T.T @ covariance @ T)
@@ -85,14 +81,7 @@ class LatentGaussian(IterativeFit[LatentFit], ClassNamePrefixFeaturesOutMixin, T
         projections onto the space of W; "posterior" is shrunken from these towards the mean. The two agree as the noise
         tends to 0.
         """
-        check_is_fitted(self)
-        Z = X if is_tensor(X) else np.asarray(X)
-        if Z.ndim != 2 or Z.shape[1] != self.n_components_:
-            raise DataError(
-                f"X has shape {tuple(Z.shape)}, but latent values have {self.n_components_} columns, one per dimension"
-            )
-        if not bool(np.all(np.isfinite(to_numpy(Z)))):
-            raise DataError("X contains NaN or infinity, so there are no rows with these latent values")
+        Z = self._check_scores(X)
         back = RECONSTRUCTIONS[checks.name("method", method, RECONSTRUCTIONS)]
         values, T = to_numpy(Z).astype(np.float64), self._rotation_matrix
         return Like(Z)(back(self.model_, values if T is None else np.linalg.solve(T.T, values.T).T))
@@ -118,21 +107,6 @@ class LatentGaussian(IterativeFit[LatentFit], ClassNamePrefixFeaturesOutMixin, T
 
     # ---- the density ------------------------------------------------------------------------------------
 
-    def score_samples(self, X: Any) -> Array:
-        """Return the log density (n,) of the observed entries of each row; 0 for a row without any."""
-        check_is_fitted(self)
-        return self._log_densities(validate_rows(self, X))
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Return the mean log density per row."""
-        check_is_fitted(self)
-        source = validate_rows(self, X, sample_weight)
-        return float(np.average(self._log_densities(source), weights=source.weight))
-
-    def _log_densities(self, source: Source) -> Array:
-        with np.errstate(all="ignore"):  # what is not finite is detected in the result, and explained
-            return map_blocks(source, self.model_.log_density)
-
     def _density_and_presence(self, source: Source) -> Array:
         def of(rows: Array) -> Array:
             return np.column_stack([self.model_.log_density(rows), ~np.isnan(rows).all(axis=1)])
@@ -147,19 +121,11 @@ class LatentGaussian(IterativeFit[LatentFit], ClassNamePrefixFeaturesOutMixin, T
 
     def get_covariance(self) -> Any:
         """Return the model's covariance W Wᵀ + Psi (d, d)."""
-        check_is_fitted(self)
         return self._like(self.model_.covariance())
 
     def get_precision(self) -> Any:
         """Return the inverse of `get_covariance()` (d, d), by way of k×k matrices."""
-        check_is_fitted(self)
         return self._like(self.model_.precision())
-
-    def sample(self, n_samples: int = 1, *, random_state: Any = None) -> Any:
-        """Draw rows (n_samples, d) from the model."""
-        check_is_fitted(self)
-        rng = checks.generator(self.random_state if random_state is None else random_state)
-        return self._like(self.model_.sample(checks.integer("n_samples", n_samples, 1), rng))
 
     # ---- learned attributes: views of the model ---------------------------------------------------------
 
@@ -188,10 +154,7 @@ class LatentGaussian(IterativeFit[LatentFit], ClassNamePrefixFeaturesOutMixin, T
         W, T = self.model_.loadings, self._rotation_matrix
         return self._like(W if T is None else np.linalg.solve(T, W.T).T)
 
-    @property
-    def mean_(self) -> Any:
-        """Return the mean mu (d,)."""
-        return self._like(self.model_.mean)
+    mean_ = model_view("mean", "The mean mu (d,).")
 
     @property
     def noise_variance_(self) -> Any:
@@ -204,39 +167,13 @@ class LatentGaussian(IterativeFit[LatentFit], ClassNamePrefixFeaturesOutMixin, T
         """Return the number k of latent dimensions."""
         return int(self.model_.loadings.shape[1])
 
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_components_
-
-    # ---- saving -----------------------------------------------------------------------------------------
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to one safetensors file, whole or not at all; read it with `eigenlens.load`."""
-        check_is_fitted(self)
-        storage.save(self, path)
-
-    @classmethod
-    def _restored(cls, arrays: dict[str, Array], header: dict[str, Any]) -> Self:
-        restored: Self = storage.restore(cls, arrays, header)
-        return restored
-
-    # ---- for scikit-learn, and for subclasses -----------------------------------------------------------
+    # ---- for subclasses ---------------------------------------------------------------------------------
 
     def _keep(self, X: Any, source: Source, fit: LatentFit, selection: DimensionChoice | None = None) -> None:
         """Keep the result of a fit; warn if the user interrupted the choice of k."""
-        self._remember(fit, Like(X, source.dtype), selection)
+        self._fit, self._rows_like, self._choice = fit, Like(X, source.dtype), selection
         if selection is not None:
             warn_interrupted_choice(selection)
-
-    def _remember(self, fit: LatentFit, like: Like, selection: DimensionChoice | None) -> None:
-        self._fit, self._rows_like, self._choice = fit, like, selection
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
 
 def _rotate(Z: Array, T: Array | None) -> Array:
@@ -253,8 +190,7 @@ def _latent_means(rows: Any, model: LinearGaussian, T: Array | None, V: Array) -
         step = max(1, BLOCK_BYTES // (8 * model.mean.size))  # only these rows become dense, a few at a time
         parts = [incomplete[start : start + step] for start in range(0, incomplete.size, step)]
         means = np.concatenate([_rotate(model.posterior(dense(select_rows(rows, part)))[0], T) for part in parts])
-    if not np.all(np.isfinite(means)):
-        raise explain_nonfinite(as_source(rows))
+    require_finite(rows, means)
     values = np.array(to_numpy(found))
     values[incomplete] = means
     return Like(found)(values)
@@ -262,8 +198,7 @@ def _latent_means(rows: Any, model: LinearGaussian, T: Array | None, V: Array) -
 
 def _impute(rows: Array, model: LinearGaussian, with_std: bool) -> tuple[Array, ...]:
     """Return imputed rows, and the standard deviations of imputed entries if these are wanted."""
-    if np.any(np.isinf(rows)):
-        raise explain_nonfinite(as_source(rows))
+    require_no_infinity(rows)
     return model.impute(rows, return_std=True) if with_std else (model.impute(rows),)
 
 

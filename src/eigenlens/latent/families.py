@@ -15,8 +15,8 @@ from eigenlens.arrays import Array
 from eigenlens.data.source import Block
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.latent.factor.correlation_operator import DenseCorrelations
-from eigenlens.latent.factor.profile_likelihood import ProfileMinimum, minimise_profile
-from eigenlens.latent.factor.solvers import FactorOptions, canonical_factors, minimise_from_starts
+from eigenlens.latent.factor.profile_likelihood import FactorOptions, ProfileMinimum, minimise_profile
+from eigenlens.latent.factor.solvers import canonical_factors, minimise_from_starts
 from eigenlens.linalg.spectrum import Requested, orient
 from eigenlens.linalg.symmetric import leading_eigenpairs
 from eigenlens.missing.result import free_parameters
@@ -117,9 +117,9 @@ class FactorFamily:
 
     def _continue(self, correlations: DenseCorrelations, psi: Array) -> ProfileMinimum:
         """Take a few steps from uniquenesses psi (d,), which remain allowed where they are below the floor."""
-        lowest = min(self.floor, float(psi.min()))
+        options = FactorOptions(floor=min(self.floor, float(psi.min())), max_iter=self.steps)
         with one_thread():
-            return minimise_profile(correlations, self.k, psi, floor=lowest, tol=FactorOptions.tol, max_iter=self.steps)
+            return minimise_profile(correlations, self.k, psi, options)
 
     def free_parameters(self, d: int) -> int:
         """Return the number of free parameters for rows (n, d)."""

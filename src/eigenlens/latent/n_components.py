@@ -1,7 +1,7 @@
 """Rules for the number of latent dimensions: the smallest BIC, or the best likelihood of held-out rows.
 
 Both serve every model that can be fitted with 1, 2, … dimensions in turn. They stop once `MAX_WORSE_IN_A_ROW` more
-dimensions in a row were no better.
+dimensions in a row were no better. For factors there is parallel analysis, too.
 """
 
 from __future__ import annotations
@@ -14,10 +14,14 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array, dense
-from eigenlens.data.rows import row_count, select_rows
+from eigenlens.data.memory import ArraySource
+from eigenlens.data.rows import dense_rows, row_count, select_rows
 from eigenlens.data.source import Block, Source, accumulate
 from eigenlens.errors import DataError, OptionError
-from eigenlens.missing.result import LatentFit, free_parameters
+from eigenlens.linalg.n_components import N_PERMUTATIONS
+from eigenlens.linalg.operators import CentredRows
+from eigenlens.linalg.resampling import parallel, permuted_spectra
+from eigenlens.missing.result import LatentFit, fill_with_mean, free_parameters, observed_moments
 
 N_FOLDS = 5
 """The number of folds of cross-validation."""
@@ -30,6 +34,9 @@ MAX_DENSE_ENTRIES = 1 << 21
 
 MIN_ROWS = 4
 """With fewer rows a fold would leave fewer than three to fit."""
+
+NULL_QUANTILE = 0.95
+"""Eigenvalues must exceed this quantile of those of permuted columns (Buja and Eyuboglu 1992)."""
 
 FitEach = Callable[[Source, Sequence[int]], Iterator[LatentFit]]
 """Yields fits of a source for increasing numbers of dimensions, each made on request; it may end early."""
@@ -184,8 +191,29 @@ def _loglik(block: Block, model: Any) -> float:
     return total
 
 
-DIMENSION_RULES: dict[str, DimensionRule] = {
-    "bic": choose_by_bic,
-    "cv": choose_by_likelihood,
-}
+def choose_by_parallel_analysis(
+    fit_each: FitEach, source: Source, counts: Sequence[int], rng: np.random.Generator
+) -> DimensionChoice:
+    """Choose as many factors as eigenvalues of the correlation matrix exceed those of permuted columns; at least one.
+
+    They must exceed the 95% point of 40 permutations of each column (Horn 1965; Buja and Eyuboglu 1992). `values` of
+    the result are the eigenvalues minus that point; of large sources a sample of rows is used. Missing entries are
+    replaced by the means of their columns, permuted or not, which shrinks all eigenvalues beyond the first alike.
+    """
+    X, weight = dense_rows(source, rng)
+    if np.isnan(X).any():
+        X = fill_with_mean(X, observed_moments(ArraySource(X)).mean)
+    rows = CentredRows(ArraySource(X).weighted(weight), standardize=True)
+    values = np.linalg.eigvalsh(rows.dense())[::-1]
+    shuffled = permuted_spectra(X, N_PERMUTATIONS, rng, standardize=True, weight=weight)
+    m = min(len(counts), shuffled.shape[1])
+    excess = values[:m] - np.quantile(shuffled[:, :m], NULL_QUANTILE, axis=0)
+    k = min(max(1, parallel(values, shuffled, NULL_QUANTILE)), m)
+    return DimensionChoice("parallel", k, np.asarray(counts[:m]), excess, np.zeros(m))
+
+
+DIMENSION_RULES: dict[str, DimensionRule] = {"bic": choose_by_bic, "cv": choose_by_likelihood}
 """Rules for the number of latent dimensions, by name."""
+
+FACTOR_RULES: dict[str, DimensionRule] = {**DIMENSION_RULES, "parallel": choose_by_parallel_analysis}
+"""Rules for the number of factors, by name."""

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from eigenlens.arrays import Array
 from eigenlens.densities.linear_gaussian import LinearGaussian
-from eigenlens.estimator.storage import new_estimator, stored_like, write_estimator
 from eigenlens.latent.factor.goodness_of_fit import ReferenceLikelihoods
 from eigenlens.latent.n_components import DimensionChoice
 from eigenlens.missing.result import LatentFit
-from eigenlens.model_file import Layout, pack, unpack
+from eigenlens.model_file import Layout, pack, pack_all, unpack
 
 LINEAR_GAUSSIAN_LAYOUT = Layout(LinearGaussian, arrays=["mean", "loadings", "noise"])
 
@@ -39,26 +37,24 @@ LIKELIHOODS_LAYOUT = Layout(
 )
 
 
-def save(
-    estimator: Any,
-    path: str | os.PathLike[str],
-    others: tuple[dict[str, Array], dict[str, Any]] = ({}, {}),
-) -> None:
-    """Write a fitted estimator to `path`; `others` are arrays and header entries that only some estimators have."""
-    (arrays, header), (criterion, selection) = (
-        pack(estimator._fitted, LATENT_FIT_LAYOUT),
-        pack(estimator.selection_, SELECTION_LAYOUT),
-    )
+def pack_fit(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
+    """Return the fit, the choice of its dimensions, and what factor analysis has besides."""
+    fit = estimator._fitted
+    arrays, header = pack_all((fit, LATENT_FIT_LAYOUT), (estimator.selection_, SELECTION_LAYOUT))
     if estimator._rotation_matrix is not None:
         arrays["turn"] = estimator._rotation_matrix
-    write_estimator(estimator, path, arrays | criterion | others[0], header | selection | others[1])
+    if hasattr(estimator, "_scale"):
+        if fit.moments is not None:
+            estimator._likelihoods(None, None)  # the moments, from which they are computed, are not stored
+        arrays["scale"] = estimator._scale
+        header |= pack(estimator._others, LIKELIHOODS_LAYOUT)[1]
+    return arrays, header
 
 
-def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
-    """Return the estimator that `save` wrote."""
-    fit: LatentFit = unpack(LATENT_FIT_LAYOUT, arrays, header)
-    mean = fit.model.mean
-    estimator = new_estimator(cls, header, mean.size)
-    estimator._remember(fit, stored_like(header, mean), unpack(SELECTION_LAYOUT, arrays, header))
-    estimator._rotation_matrix = arrays.get("turn")
-    return estimator
+def restore_fit(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]) -> None:
+    """Give an estimator the fit of `pack_fit`."""
+    estimator._fit = unpack(LATENT_FIT_LAYOUT, arrays, header)
+    estimator._choice, estimator._rotation_matrix = unpack(SELECTION_LAYOUT, arrays, header), arrays.get("turn")
+    estimator.n_features_in_ = estimator.model_.mean.size
+    if "scale" in arrays:
+        estimator._scale, estimator._others = arrays["scale"], unpack(LIKELIHOODS_LAYOUT, arrays, header)

@@ -18,12 +18,14 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import sparse
 
+from eigenlens import checks
 from eigenlens.arrays import Array, dense, is_sparse, is_tensor, namespace, to_numpy
-from eigenlens.data.coerce import explain_nonfinite
+from eigenlens.data.coerce import require_finite
 from eigenlens.data.memory import ArraySource, SparseSource, TensorSource
 from eigenlens.data.source import Block, Progress, S, Source, accumulate
 from eigenlens.errors import DataError
-from eigenlens.native import NARROW, moments_about, normal_product
+from eigenlens.native.moments import NARROW, moments_about
+from eigenlens.native.sparse import normal_product
 from eigenlens.stats.moments import ColumnMoments, Moments, rows_and_weight
 
 COLUMN_BLOCK = 4096
@@ -50,9 +52,6 @@ class SymmetricOperator(Protocol):
     def matmat(self, V: Array) -> Array:
         """Return A V for V (size, b)."""
 
-    def dense(self) -> Array:
-        """Return A itself."""
-
 
 class Matrix:
     """A symmetric matrix in memory.
@@ -78,7 +77,7 @@ class Matrix:
 class CentredRows:
     """The matrix X̃ (n, d) of a source: centred, scaled if `standardize`, weighted, over √(Σw − 1).
 
-    As a `SymmetricOperator` it stands for X̃ᵀX̃ (d, d): `size`, `trace`, `matmat`, `dense`. Every product is one
+    As a `SymmetricOperator` it stands for X̃ᵀX̃ (d, d): `size`, `trace`, `matmat`. Every product is one
     pass over the source; `passes` counts them.
 
     >>> rows = CentredRows(ArraySource(np.array([[1.0, 0.0], [3.0, 0.0], [5.0, 3.0]])))
@@ -242,14 +241,11 @@ class CentredRows:
 
     def _require_variance(self, columns: ColumnMoments) -> None:
         """Raise an error for rows without a finite variance, before any solver sees them."""
-        if not (np.all(np.isfinite(columns.mean)) and np.all(np.isfinite(columns.square))):
-            raise explain_nonfinite(self.source)
+        require_finite(self.source, columns.mean, columns.square)
         if columns.rows < 2:
             what = f"has n_samples={columns.rows}, but at least 2 rows with positive weight are needed for a variance"
             raise DataError(what, argument="X", fix="give more rows")
-        if columns.weight <= 1.0:
-            what = f"sums to {columns.weight:g}, but a weight counts copies of its row, so the sum must exceed 1"
-            raise DataError(what, argument="sample_weight", fix="multiply the weights by the number of rows")
+        checks.total_weight(columns.weight)
 
     def _fold(self, summarise: Callable[[Block], S], label: str) -> S:
         self.passes += 1

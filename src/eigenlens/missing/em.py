@@ -12,9 +12,8 @@ from eigenlens.arrays import Array
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.linalg.packed import unpack_symmetric
 from eigenlens.missing.curvature import join_parameters, partial_derivatives, split_parameters
-from eigenlens.missing.expectation import ExpectedStatistics
+from eigenlens.missing.expectation import ExpectedStatistics, IncompleteRowPasses
 from eigenlens.missing.newton import Iterate, StoppingRule, evaluate_model, run_newton
-from eigenlens.missing.passes import IncompleteRowPasses
 from eigenlens.missing.units import NoiseStructure
 from eigenlens.optim.em import EMResult, ParameterMap, run_em
 
@@ -82,7 +81,7 @@ class LikelihoodOptimiser:
                     return _best_result([found, again])
             return self.resume(found, tol, number)
         except KeyboardInterrupt:
-            return replace(found, interrupted=True, ended="interrupted")
+            return replace(found, ended="interrupted")
 
     def resume(self, end: Result, tol: float, number: int = 0) -> Result:
         """Continue from where an optimisation ended, with its path."""
@@ -195,7 +194,7 @@ def _best_result(results: list[Result]) -> Result:
     Of equal values the last is returned: it was optimised to the end.
     """
     best = max(reversed(results), key=_value)
-    return replace(best, interrupted=True, ended="interrupted") if results[-1].interrupted else best
+    return replace(best, ended="interrupted") if results[-1].interrupted else best
 
 
 def _value(result: Result) -> float:
@@ -214,7 +213,7 @@ def _collect(running: Iterable[tuple[int, Result]], before: NumberedResults) -> 
         if not results:
             raise
         number, result = results[-1]
-        results[-1] = (number, replace(result, interrupted=True))
+        results[-1] = (number, replace(result, ended="interrupted"))
     return results
 
 

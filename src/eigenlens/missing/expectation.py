@@ -5,23 +5,26 @@ With V = Psi⁻¹ W, row i has the latent precision M_i = I + Σ_j O_ij w_j w_j�
 z_i = M_i⁻¹ Vᵀ (y_i − mu): two matrix products for all rows, n small inverses side by side, and two products back.
 
 Sums are formed from the residuals r = y − mu − W z, never as differences of squares, which lose all digits where the
-noise is small.
+noise is small. Rows that are few enough are prepared once for all passes.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Self
+import operator
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property, partial, reduce
+from typing import TypeVar
 
 import numpy as np
 
 from eigenlens.arrays import Array, as_floats
-from eigenlens.data.source import Block
+from eigenlens.data.source import Addable, Block, FieldSums, Progress, Source, accumulate
 from eigenlens.densities.base import distinct_patterns
 from eigenlens.densities.linear_gaussian import LinearGaussian, has_scattered_patterns
 from eigenlens.linalg.packed import apply_packed, invert_packed, packed_diagonal, packed_size, unpack_symmetric
 from eigenlens.missing.low_noise import PatternRotations, rotate_patterns
+from eigenlens.missing.units import Units
 from eigenlens.native.incomplete_rows import Frame, latent_compiled, latent_expected
 
 PIECE_ENTRIES = 1 << 18
@@ -35,6 +38,12 @@ ROTATED_SIGNAL = 4e6
 
 MAX_PATTERNS_PER_ROW = 0.5
 """Rows are grouped by their pattern of missing values if there are at most this many patterns per row."""
+
+MAX_PREPARED_BYTES = 256 << 20
+"""Prepared rows, and their posteriors under one model, are kept in memory if they take no more than this."""
+
+A = TypeVar("A", bound=Addable)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,7 +214,7 @@ def signal_to_noise(model: LinearGaussian) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class ExpectedStatistics:
+class ExpectedStatistics(FieldSums):
     """Sums over rows of expected sufficient statistics, with a = (E[z], 1), q = k + 1, triangles as `linalg.packed`.
 
     Attributes:
@@ -225,9 +234,6 @@ class ExpectedStatistics:
     length: float
     log_det: float
     rows: int
-
-    def __add__(self, other: Self) -> Self:
-        return replace(self, **{name: value + getattr(other, name) for name, value in vars(self).items()})
 
     @property
     def weight(self) -> float:
@@ -290,3 +296,53 @@ def _gain_sums(spread: Array, weight: Array, model: LinearGaussian) -> tuple[Arr
     V = model.loadings / np.asarray(model.noise)[:, None]
     gain = np.einsum("jab,jb->ja", unpack_symmetric(spread, V.shape[1]), V)
     return gain, weight - np.einsum("ja,ja->j", gain, model.loadings)
+
+
+# ---- passes over all rows -----------------------------------------------------------------------------------
+
+
+class IncompleteRowPasses:
+    """Sums over the rows of a source of statistics of their posteriors under a model in `units`.
+
+    `count` is the number of passes made. Rows that are small enough are read only once, even from files.
+    """
+
+    def __init__(self, source: Source, units: Units, k: int, progress: Progress | None) -> None:
+        self._source, self._units, self._k, self._progress = source, units, k, progress
+        n, d = source.n_rows, source.n_features
+        self._pieces: list[IncompleteRows] | None = None
+        self._keeps = n is not None and 8 * n * (3 * d + packed_size(k)) <= MAX_PREPARED_BYTES
+        if n is not None and 16 * n * d <= MAX_PREPARED_BYTES:
+            self._pieces = [piece for block in source.blocks() for piece in self._split(block)]
+        self.count = 1
+
+    def total(self, model: LinearGaussian, summarise: Callable[[Posterior], A]) -> A:
+        """Return Σ summarise(posterior) over all pieces of the rows, in one pass."""
+        self.count += 1
+
+        def total_of(pieces: Iterable[IncompleteRows]) -> A:
+            return _sum(lambda piece: summarise(Posterior(piece, model)), pieces)
+
+        if self._pieces is not None:
+            return total_of(self._pieces)
+        return accumulate(self._source, lambda block: total_of(self._split(block)), self._progress, "EM")
+
+    def totals_at(self, model: LinearGaussian) -> Callable[[Callable[[Posterior], A]], A]:
+        """Return `total` for one model and many statistics; posteriors are kept in between if they are small."""
+        if self._pieces is None or not self._keeps:
+            return partial(self.total, model)
+        posteriors = [Posterior(piece, model) for piece in self._pieces]
+
+        def total(summarise: Callable[[Posterior], A]) -> A:
+            self.count += 1
+            return _sum(summarise, posteriors)
+
+        return total
+
+    def _split(self, block: Block) -> list[IncompleteRows]:
+        return split_block(block, self._units.centre, self._units.scale, self._k)
+
+
+def _sum(function: Callable[[T], A], items: Iterable[T]) -> A:
+    """Add the parts in their order, in this thread: most steps along n are too short to be worth several."""
+    return reduce(operator.add, map(function, items))

@@ -9,7 +9,6 @@ log-likelihood still to be gained, not the size of the last step, decides whethe
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -17,8 +16,8 @@ import numpy as np
 from eigenlens.data.source import Progress, Source, accumulate
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.missing.em import LikelihoodOptimiser, optimise_from_starts
-from eigenlens.missing.passes import IncompleteRowPasses
-from eigenlens.missing.result import step_label
+from eigenlens.missing.expectation import IncompleteRowPasses
+from eigenlens.missing.result import LatentFit, step_label
 from eigenlens.missing.units import NOISE_STRUCTURES, NoiseStructure, Units, perturb_loadings
 from eigenlens.stats.moments import ColumnMoments
 
@@ -32,30 +31,6 @@ MAX_COLUMNS, MAX_PRODUCTS, MORE_STARTS = 40, 1e7, 4
 """Up to so many columns, and so many products per pass, that many more starts take milliseconds."""
 
 
-@dataclass(frozen=True, eq=False)
-class MissingFit:
-    """The result of a fit to incomplete rows.
-
-    Attributes:
-        model: the best model. path: the log-likelihood of each model accepted, never decreasing.
-        converged: whether the maximum is estimated to be within tol per observed entry, or within rounding.
-        weight: Σ w over the rows with an observed entry. rows: their number; the others do not contribute.
-        entries: Σ w over observed entries. remaining_gain: the log-likelihood per entry still to be gained.
-        interrupted: whether the user stopped it. ended: a key of `STOP_REASONS`. passes: over the rows.
-    """
-
-    model: LinearGaussian
-    path: tuple[float, ...]
-    converged: bool
-    weight: float
-    rows: int = 0
-    entries: float = 0.0
-    remaining_gain: float = 0.0
-    interrupted: bool = False
-    ended: str = "converged"
-    passes: int = 0
-
-
 def fit_incomplete_rows(
     source: Source,
     starts: Sequence[LinearGaussian],
@@ -67,7 +42,7 @@ def fit_incomplete_rows(
     floor: float = 1e-12,
     observed: ColumnMoments | None = None,
     progress: Progress | None = None,
-) -> MissingFit:
+) -> LatentFit:
     """Maximise the likelihood of the observed entries by EM with parameter expansion, then Newton's method.
 
     The likelihood can have several maxima: the highest that the starts lead to is returned. Each start is optimised
@@ -105,9 +80,10 @@ def fit_incomplete_rows(
     path = tuple(value - units.log_scale for value in found.path)
     remaining = 0.0 if _has_no_noise(found.best, structure) else found.remaining_gain / entries
     converged = not found.interrupted and remaining <= max(tol, RELATIVE_ROUNDING * abs(path[-1]) / entries)
-    return MissingFit(
-        units.unscale_model(found.best, structure), path, converged, optimiser.weight, optimiser.rows, entries,
-        remaining, found.interrupted, "converged" if converged and remaining <= tol else found.ended, passes.count,
+    ended = "converged" if converged and remaining <= tol else found.ended
+    return LatentFit(
+        units.unscale_model(found.best, structure), path[-1], path, len(path), converged, remaining, optimiser.weight,
+        optimiser.rows, None, "X has missing entries", "em", found.interrupted, passes.count, ended=ended,
     )  # fmt: skip
 
 

@@ -21,8 +21,7 @@ from eigenlens.missing.curvature import (
     partial_derivatives,
     split_parameters,
 )
-from eigenlens.missing.expectation import ExpectedStatistics, expected_statistics
-from eigenlens.missing.passes import IncompleteRowPasses
+from eigenlens.missing.expectation import ExpectedStatistics, IncompleteRowPasses, expected_statistics
 from eigenlens.missing.units import NoiseStructure, rotate_to_diagonal
 from eigenlens.optim.em import EMResult
 from eigenlens.optim.trust_region import NewtonStep, negative_curvature_step, newton_step
@@ -119,8 +118,8 @@ def run_newton(
             path.append(max(here.value, path[-1]))
             stop.note(len(path), path[-1])
     except KeyboardInterrupt:
-        return EMResult(best, tuple(path), remaining, interrupted=True, ended="interrupted")
-    return EMResult(best, tuple(path), remaining, ended=ended)
+        ended = "interrupted"
+    return EMResult(best, tuple(path), remaining, ended)
 
 
 @dataclass(frozen=True, eq=False)

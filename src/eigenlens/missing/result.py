@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from eigenlens.arrays import Array, dense
-from eigenlens.data.coerce import explain_nonfinite
+from eigenlens.data.coerce import require_finite
 from eigenlens.data.memory import MappedSource
 from eigenlens.data.rows import PositiveWeightRows, positive_weight_rows
 from eigenlens.data.source import Progress, Source, accumulate
@@ -28,6 +29,9 @@ STOP_REASONS: dict[str, str] = {
 
 CONSTANT_COLUMN_SHARE = 1e-26
 """A variance below this share of the squared mean is rounding: (1e-13)², 450 units in the last place."""
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,8 +141,7 @@ def observed_moments(source: Source, progress: Progress | None = None) -> Column
     source = positive_weight_rows(source)
     with np.errstate(all="ignore"):  # infinities are detected in the result, and explained
         observed = accumulate(source, ColumnMoments.of_observed, progress, "observed entries")
-    if not np.all(np.isfinite(observed.square)):
-        raise explain_nonfinite(MappedSource(source, partial(fill_with_mean, mean=0.0)))
+    require_finite(MappedSource(source, partial(fill_with_mean, mean=0.0)), observed.square)
     require_observed_columns(observed, source)
     return observed
 
@@ -165,6 +168,17 @@ def missing_or_reraise(source: Source, error: DataError) -> tuple[Source, Column
     if not isinstance(rows, PositiveWeightRows):
         raise error
     return rows, None
+
+
+def complete_or_observed(
+    source: Source, complete: Callable[[Source], T], observed: Callable[[Source, ColumnMoments], T]
+) -> T:
+    """Return complete(rows), or observed(rows, moments of the observed entries) if that fails for missing values."""
+    try:
+        return complete(source)
+    except DataError as error:
+        source, moments = missing_or_reraise(source, error)
+    return complete(source) if moments is None else observed(source, moments)
 
 
 def needs_complete_rows(solver: str) -> DataError:

@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 
 from eigenlens.densities.mixture import Mixture
-from eigenlens.mixture.em_step import ComponentLost, answer_requests, clamped_components
+from eigenlens.mixture.em_step import ComponentLost, MixtureState, answer_requests, clamped_components
 from eigenlens.mixture.problem import Problem
-from eigenlens.mixture.state import MixtureState
 from eigenlens.optim.em import EMResult, StepBudget, StepRequest, StepResult, em_iterations, run_together
 
 CONFIRMATION_TOL = 0.1

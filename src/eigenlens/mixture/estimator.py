@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -12,12 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks
 from eigenlens.arrays import Array, Like, dense
-from eigenlens.data.coerce import as_source, explain_nonfinite
+from eigenlens.data.coerce import require_no_infinity
 from eigenlens.data.memory import ArraySource
 from eigenlens.data.rows import positive_weight_rows
 from eigenlens.data.source import Source
 from eigenlens.densities.mixture import Mixture
 from eigenlens.errors import DataError, OptionError
+from eigenlens.estimator.base import DensityEstimator, model_view
 from eigenlens.estimator.iterative import IterativeFit
 from eigenlens.estimator.progress import progress_callback
 from eigenlens.estimator.rows import dense_blocks, map_blocks, to_frame_like, validate_rows
@@ -35,7 +36,8 @@ from eigenlens.mixture.options import (
 from eigenlens.mixture.structures.base import CovarianceStructure
 
 
-class GaussianMixture(IterativeFit[MixtureFit], DensityMixin, BaseEstimator):  # type: ignore[misc]
+@dataclass(eq=False, repr=False)
+class GaussianMixture(IterativeFit[MixtureFit], DensityEstimator, DensityMixin, BaseEstimator):  # type: ignore[misc]
     """A density of several Gaussians, p(x) = Σ_k pi_k N(x | mu_k, C_k), by maximum likelihood; also soft clustering.
 
     EM (Dempster, Laird and Rubin 1977), whose steps are extrapolated where they gain slowly; an extrapolation that
@@ -87,34 +89,22 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityMixin, BaseEstimator):  #
         array([4.])
     """
 
-    def __init__(
-        self,
-        n_components: int = 1,
-        *,
-        covariance_type: str = "full",
-        n_factors: int = 1,
-        init: Any = "k-means++",
-        n_init: int = 20,
-        prior: str | None = None,
-        floor: float = 1e-8,
-        max_iter: int = 1000,
-        tol: float = 1e-10,
-        accelerate: bool = True,
-        random_state: Any = None,
-        verbose: Any = False,
-    ) -> None:
-        self.n_components = n_components
-        self.covariance_type = covariance_type
-        self.n_factors = n_factors
-        self.init = init
-        self.n_init = n_init
-        self.prior = prior
-        self.floor = floor
-        self.max_iter = max_iter
-        self.tol = tol
-        self.accelerate = accelerate
-        self.random_state = random_state
-        self.verbose = verbose
+    n_components: int = 1
+    _: KW_ONLY
+    covariance_type: str = "full"
+    n_factors: int = 1
+    init: Any = "k-means++"
+    n_init: int = 20
+    prior: str | None = None
+    floor: float = 1e-8
+    max_iter: int = 1000
+    tol: float = 1e-10
+    accelerate: bool = True
+    random_state: Any = None
+    verbose: Any = False
+
+    _storage = storage
+    _takes_missing = True
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Maximise the likelihood of the rows of X (n, d), row i counting sample_weight[i] times.
@@ -214,20 +204,17 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityMixin, BaseEstimator):  #
         return tuple(found) if with_std else found[0]
 
     def _impute_block(self, rows: Array) -> tuple[Array, Array]:
-        if np.any(np.isinf(rows)):
-            raise explain_nonfinite(as_source(rows))
-        return self.model_.impute(rows, return_std=True)
+        return self.model_.impute(require_no_infinity(rows), return_std=True)
 
     # ---- the density ------------------------------------------------------------------------------------
-
-    def score_samples(self, X: Any) -> Array:
-        """Return the log density (n,) of the observed entries of each row; 0 for a row without any."""
-        return self._by_block(validate_rows(self, X), Mixture.log_density)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the mean log density per row."""
         source = positive_weight_rows(validate_rows(self, X, sample_weight))
-        return float(np.average(self._by_block(source, Mixture.log_density), weights=source.weight))
+        return float(np.average(self._log_densities(source), weights=source.weight))
+
+    def _log_densities(self, source: Source) -> Array:
+        return self._by_block(source, Mixture.log_density)
 
     def cdf(self, x: Any) -> Array:
         """Return P(X ≤ x) (n,), for a mixture of one feature."""
@@ -263,12 +250,7 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityMixin, BaseEstimator):  #
         check_is_fitted(self)
         model = self.model_
 
-        def of(rows: Array) -> Array:
-            if np.any(np.isinf(rows)):
-                raise explain_nonfinite(as_source(rows))
-            return method(model, rows)
-
-        return map_blocks(source, of)
+        return map_blocks(source, lambda rows: method(model, require_no_infinity(rows)))
 
     # ---- other densities --------------------------------------------------------------------------------
 
@@ -301,15 +283,8 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityMixin, BaseEstimator):  #
         """The frozen mixture."""
         return self._fitted.model
 
-    @property
-    def weights_(self) -> Any:
-        """The weights pi (K,)."""
-        return self._like(self.model_.weights)
-
-    @property
-    def means_(self) -> Any:
-        """The means mu (K, d)."""
-        return self._like(self.model_.means)
+    weights_ = model_view("weights", "The weights pi (K,).")
+    means_ = model_view("means", "The means mu (K, d).")
 
     @property
     def covariances_(self) -> Any:
@@ -322,30 +297,10 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityMixin, BaseEstimator):  #
         """The number K of components."""
         return len(self.model_.weights)
 
-    # ---- saving -----------------------------------------------------------------------------------------
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted mixture to one safetensors file, whole or not at all; read it with `eigenlens.load`."""
-        check_is_fitted(self)
-        storage.save(self, path)
-
-    @classmethod
-    def _restored(cls, arrays: dict[str, Array], header: dict[str, Any]) -> Self:
-        restored: Self = storage.restore(cls, arrays, header)
-        return restored
-
-    # ---- for scikit-learn -------------------------------------------------------------------------------
-
     def _remember(
         self, fit: MixtureFit, structure: CovarianceStructure, like: Like, chunks: OnlineFit | None = None
     ) -> None:
         self._fit, self._structure, self._rows_like, self._chunks = fit, structure, like, chunks
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = True
-        return tags
 
 
 def _density_and_presence(model: Mixture, rows: Array) -> Array:

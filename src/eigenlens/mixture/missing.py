@@ -81,10 +81,10 @@ def _diagonal_e_step(terms: DiagonalTerms, S: int, X: Array, w: Array) -> EStep:
 
 
 def _diagonal_piece(terms: DiagonalTerms, S: int, X: Array, w: Array) -> EStep:
-    mu, seen, variances = terms.means, ~np.isnan(X), 1.0 / terms.precisions
+    mu, seen, variances = terms.means, ~np.isnan(X), 1.0 / terms.shapes
     D = np.where(seen, X - mu[:, None, :], 0.0)
     square = D * D
-    distance = np.einsum("kcd,kd->kc", square, terms.precisions) + (np.log(variances) + LOG_2PI) @ seen.T
+    distance = np.einsum("kcd,kd->kc", square, terms.shapes) + (np.log(variances) + LOG_2PI) @ seen.T
     joint = terms.log_weights[:, None] - 0.5 * distance
     logliks, shares = responsibilities_and_loglik(joint.reshape(S, -1, len(X)), w)
     r = shares.reshape(joint.shape)

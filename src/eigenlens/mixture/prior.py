@@ -16,6 +16,7 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.densities.mixture_terms import Terms
+from eigenlens.mixture.structures.base import CovarianceStructure
 from eigenlens.stats.moments import ColumnMoments, Moments
 
 MEAN_ROWS = 0.01
@@ -86,19 +87,11 @@ class ConjugatePrior:
         return -0.5 * (self.rows * terms.log_determinants + distances)
 
 
-class HasPriorRows(Protocol):
-    """The part of a covariance structure that the prior needs."""
-
-    def prior_rows(self, d: int, K: int) -> tuple[float, float]:
-        """Return how many rows the prior of one component adds, and its share of the scale."""
-        ...
-
-
-def _none(structure: HasPriorRows, mean: Array, covariance: Array, K: int) -> Prior:
+def _none(structure: CovarianceStructure, mean: Array, covariance: Array, K: int) -> Prior:
     return NoPrior()
 
 
-def _conjugate(structure: HasPriorRows, mean: Array, covariance: Array, K: int) -> Prior:
+def _conjugate(structure: CovarianceStructure, mean: Array, covariance: Array, K: int) -> Prior:
     d = mean.size
     rows, share = structure.prior_rows(d, K)
     return ConjugatePrior(rows, shrink_if_singular(covariance) * (share / K ** (2.0 / d)), mean)
@@ -117,5 +110,5 @@ def shrink_if_singular(covariance: Array) -> Array:
     return (1.0 - share) * covariance + share * np.diag(covariance.diagonal())
 
 
-PRIORS: dict[str, Callable[[HasPriorRows, Array, Array, int], Prior]] = {"none": _none, "conjugate": _conjugate}
+PRIORS: dict[str, Callable[[CovarianceStructure, Array, Array, int], Prior]] = {"none": _none, "conjugate": _conjugate}
 """Priors by name, made from the mean (d,) and covariance (d, d) or variances (d,) of all rows, for K components."""

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from eigenlens.arrays import Array
 from eigenlens.densities.mixture import Mixture
-from eigenlens.estimator.storage import new_estimator, storable_parameters, stored_like, write_estimator
 from eigenlens.mixture.em import LostComponent
 from eigenlens.mixture.fit import MixtureFit
 from eigenlens.mixture.online import OnlineFit
@@ -32,38 +30,30 @@ MOMENTS_LAYOUTS = {
 """The moments of `partial_fit`, of all columns together (True) or of each on its own."""
 
 
-def save(estimator: Any, path: str | os.PathLike[str]) -> None:
-    """Write a fitted mixture to `path`, with the moments with which `partial_fit` can go on."""
+def pack_fit(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
+    """Return the fit, with the moments with which `partial_fit` can go on."""
     fit, structure, chunks = estimator._fitted, estimator._structure, estimator._chunks
     arrays, header = pack(fit, MIXTURE_FIT_LAYOUT)
     arrays |= {"weights": fit.model.weights, "means": fit.model.means} | structure.arrays(fit.model.components)
     if chunks is not None:
         arrays |= pack(chunks.moments, MOMENTS_LAYOUTS[structure.joint])[0]
     header |= {
-        "parameters": _parameters(estimator),
+        # A start of one's own is not part of the model.
+        "parameters": {} if isinstance(estimator.init, str) else {"init": "k-means++"},
         "structure": structure_name(structure),  # parameters may have been set since the fit
         "lost": [[list(lost.mean), lost.step] for lost in fit.lost],
         "chunks": 0 if chunks is None else chunks.chunks,
     }
-    write_estimator(estimator, path, arrays, header)
+    return arrays, header
 
 
-def _parameters(estimator: Any) -> dict[str, Any]:
-    """Return the parameters without a start of one's own, which is not part of the model."""
-    parameters = storable_parameters(estimator)
-    return parameters if isinstance(parameters["init"], str) else parameters | {"init": "k-means++"}
-
-
-def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
-    """Return the estimator that `save` wrote."""
-    means = arrays["means"]
-    estimator = new_estimator(cls, header, means.shape[1])
+def restore_fit(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]) -> None:
+    """Give an estimator the fit of `pack_fit`."""
     structure = make_structure(*header.get("structure", (estimator.covariance_type, estimator.n_factors)))
-    model = Mixture(arrays["weights"], structure.components(means, arrays))
+    model = Mixture(arrays["weights"], structure.components(arrays["means"], arrays))
     lost = tuple(LostComponent(tuple(mean), step) for mean, step in header["lost"])
-    fit = unpack(MIXTURE_FIT_LAYOUT, arrays, header, model=model, lost=lost)
-    chunks = None
+    fit, chunks = unpack(MIXTURE_FIT_LAYOUT, arrays, header, model=model, lost=lost), None
     if header["chunks"]:
         chunks = OnlineFit(fit, unpack(MOMENTS_LAYOUTS[structure.joint], arrays, header), header["chunks"])
-    estimator._remember(fit, structure, stored_like(header, means), chunks)
-    return estimator
+    estimator._fit, estimator._structure, estimator._chunks = fit, structure, chunks
+    estimator.n_features_in_ = arrays["means"].shape[1]

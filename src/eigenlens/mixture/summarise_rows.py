@@ -8,13 +8,12 @@ from functools import partial
 import numpy as np
 
 from eigenlens.arrays import Array, dense
-from eigenlens.data.coerce import explain_nonfinite
+from eigenlens.data.coerce import require_finite
 from eigenlens.data.source import Block, Progress, Source, accumulate
 from eigenlens.densities.covariance import Diagonal, Full
 from eigenlens.densities.gaussian import Gaussian
 from eigenlens.densities.mixture import Mixture
-from eigenlens.errors import DataError
-from eigenlens.missing.result import constant_column_indices, missing_or_reraise
+from eigenlens.missing.result import complete_or_observed, constant_column_indices
 from eigenlens.mixture.em import run_from_start
 from eigenlens.mixture.missing import observed_e_step
 from eigenlens.mixture.prior import NoPrior
@@ -32,25 +31,19 @@ def summarise_rows(source: Source, structure: CovarianceStructure, progress: Pro
 
     Missing values show up as NaN in the moments, so complete rows are never searched for them.
     """
-    try:
-        return _summarise_complete(source, structure, progress)
-    except DataError as error:
-        source, observed = missing_or_reraise(source, error)
-    if observed is None:
-        return _summarise_complete(source, structure, progress)
-    return _summarise_incomplete(source, structure, observed)
+    complete = partial(_summarise_complete, structure=structure, progress=progress)
+    return complete_or_observed(source, complete, partial(_summarise_incomplete, structure=structure))
 
 
 def _summarise_complete(source: Source, structure: CovarianceStructure, progress: Progress | None) -> Overall:
     with np.errstate(all="ignore"):  # entries that are not finite show up in the result, and are explained below
-        moments = accumulate(source, structure.moments, progress, "moments")
+        moments = accumulate(source, structure.moments.of, progress, "moments")
     squares = moments.scatter if structure.joint else moments.square
-    if not np.all(np.isfinite(squares)):
-        raise explain_nonfinite(source)
+    require_finite(source, squares)
     return Overall(source, moments.rows, moments.weight, moments.mean, squares / moments.weight)
 
 
-def _summarise_incomplete(source: Source, structure: CovarianceStructure, observed: ColumnMoments) -> Overall:
+def _summarise_incomplete(source: Source, observed: ColumnMoments, structure: CovarianceStructure) -> Overall:
     rows, weight, empty = accumulate(source, count_observed_rows)
     mean, variances = observed.mean, observed.square / observed.weight
     overall = Overall(source, int(rows), float(weight), mean, variances, observed_e_step, empty=int(empty))

@@ -10,13 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eigenlens.arrays import Array
-from eigenlens.native import runtime
-from eigenlens.native.runtime import aligned, readable
-from eigenlens.resources import thread_count
-
-kernels = runtime.kernels if hasattr(runtime.kernels, "naive_winners") else None
-"""The compiled module; None also where it was built before these kernels were."""
+from eigenlens.arrays import Array, slices
+from eigenlens.native.runtime import aligned, kernels, run_kernel
 
 PANEL = 1 << 18
 """Entries of rows that the twins work on at a time."""
@@ -84,8 +79,7 @@ def class_sums(rows: Array, y: Array, weight: Array | None, centre: Array) -> tu
         return class_sums_numpy(rows, y, weight, centre)
     C, d = centre.shape
     sums = np.empty((C, 3, d))
-    kernel = getattr(kernels, f"naive_moments_{rows.dtype.name}")
-    kernel(_walked(rows), y, weight, np.ascontiguousarray(centre), sums, thread_count())
+    run_kernel("naive_moments", rows, y, weight, np.ascontiguousarray(centre), sums)
     return sums[:, 0], sums[:, 1], sums[:, 2]
 
 
@@ -93,9 +87,7 @@ def class_sums_numpy(rows: Array, y: Array, weight: Array | None, centre: Array)
     """The twin of `class_sums`, by products with the membership of each class."""
     C, d = centre.shape
     sums = np.zeros((3, C, d))
-    step = max(1, PANEL // max(1, d))
-    for start in range(0, len(rows), step):
-        part = slice(start, start + step)
+    for part in slices(len(rows), max(1, PANEL // max(1, d))):
         X, labels = rows[part].astype(np.float64), y[part]
         members = (labels == np.arange(C)[:, None]) * (1.0 if weight is None else weight[part])
         seen = ~np.isnan(X) if weight is None else ~np.isnan(X) & (weight[part] > 0.0)[:, None]
@@ -117,23 +109,21 @@ def add_normal(rows: Array, means: Array, scales: Array, levels: Array, joint: A
     if kernels is None:
         add_normal_numpy(rows, means, scales, levels, joint)
         return
-    kernel = getattr(kernels, f"naive_joint_{rows.dtype.name}")
     given = [np.ascontiguousarray(values) for values in (levels.sum(axis=1), means, scales, levels)]
-    kernel(_walked(rows), *given, joint, thread_count())
+    run_kernel("naive_joint", rows, *given, joint)
 
 
 def add_normal_numpy(rows: Array, means: Array, scales: Array, levels: Array, joint: Array) -> None:
     """The twin of `add_normal`."""
-    step = max(1, PANEL // max(1, rows.shape[1]))
-    for start in range(0, len(rows), step):
-        X = rows[start : start + step].astype(np.float64)
+    for part in slices(len(rows), max(1, PANEL // max(1, rows.shape[1]))):
+        X = rows[part].astype(np.float64)
         gaps = np.isnan(X)
         some = bool(gaps.any())
         for c in range(len(means)):
             terms = ((X - means[c]) * scales[c]) ** 2
             if some:
                 terms[gaps] = np.broadcast_to(levels[c], X.shape)[gaps]
-            joint[start : start + step, c] += levels[c].sum() - terms.sum(axis=1)
+            joint[part, c] += levels[c].sum() - terms.sum(axis=1)
 
 
 # ---- codes ----------------------------------------------------------------------------------------------------
@@ -159,7 +149,7 @@ def code_ranges(codes: Array) -> tuple[Array, Array]:
 
 def _ends(read: Array) -> Array:
     ends = np.empty((2, read.shape[1]), dtype=np.int64)
-    getattr(kernels, f"naive_ranges_{read.dtype.name}")(read, ends, thread_count())
+    run_kernel("naive_ranges", read, ends)
     return ends
 
 
@@ -178,10 +168,8 @@ def class_counts(codes: Array, lines: Lines, y: Array, weight: Array | None, C: 
     """
     if kernels is None:
         return class_counts_numpy(codes, lines, y, weight, C)
-    read = _codes(codes)
     counts = np.empty((lines.total, C))
-    kernel = getattr(kernels, f"naive_counts_{read.dtype.name}")
-    kernel(read, np.stack(lines), y, weight, counts, thread_count())
+    run_kernel("naive_counts", _codes(codes), np.stack(lines), y, weight, counts)
     return counts
 
 
@@ -212,8 +200,7 @@ def add_gathered(codes: Array, lines: Lines, table: Array, joint: Array) -> None
     if kernels is None:
         add_gathered_numpy(codes, lines, table, joint)
         return
-    read = _codes(codes)
-    getattr(kernels, f"naive_gather_{read.dtype.name}")(read, np.stack(lines), table, joint, thread_count())
+    run_kernel("naive_gather", _codes(codes), np.stack(lines), table, joint)
 
 
 def add_gathered_numpy(codes: Array, lines: Lines, table: Array, joint: Array) -> None:
@@ -240,11 +227,7 @@ def winners_numpy(joint: Array) -> Array:
     return np.asarray(joint.argmax(axis=1))
 
 
-def _walked(rows: Array) -> Array:
-    return rows if readable(rows) else np.ascontiguousarray(rows)
-
-
 def _codes(codes: Array) -> Array:
     if codes.dtype == bool:
-        return _walked(codes.view(np.uint8))
-    return _walked(codes.astype(CODES[np.dtype(codes.dtype.name)], copy=False))
+        return codes.view(np.uint8)
+    return codes.astype(CODES[np.dtype(codes.dtype.name)], copy=False)

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from eigenlens.arrays import Array
+from eigenlens.arrays import Array, slices
 from eigenlens.native.moments import symmetric
-from eigenlens.native.runtime import aligned, kernels, readable
+from eigenlens.native.runtime import aligned, kernels, plain, readable, walkable
 from eigenlens.resources import thread_count
 
 DEEPEST = 1024
@@ -38,10 +38,9 @@ class Points:
     @cached_property
     def packed(self) -> Any:
         """In the layout of the compiled kernel."""
-        rows = self.rows if readable(self.rows) else np.ascontiguousarray(self.rows)
-        suffix = "_by_float64" if self.double and rows.dtype == np.float32 else ""
-        pack = getattr(kernels, f"points_{rows.dtype.name}{suffix}")
-        return pack(rows, self.gamma, np.ascontiguousarray(self.centre, dtype=np.float64), thread_count())
+        suffix = "_by_float64" if self.double and self.rows.dtype == np.float32 else ""
+        pack = getattr(kernels, f"points_{self.rows.dtype.name}{suffix}")
+        return pack(walkable(self.rows), self.gamma, plain(self.centre), thread_count())
 
     def beside(self, X: Array) -> Points:
         """Other rows about the same centre."""
@@ -133,9 +132,7 @@ def gaussian_values_numpy(x: Points, y: Points, out: Array) -> Array:
     """
     right = _scaled(y)
     level = _half_squares(right)
-    n, step = len(x.rows), max(PANEL_ROWS, (1 << 17) // len(right))
-    for start in range(0, n, step):
-        rows = slice(start, min(start + step, n))
+    for rows in slices(len(x.rows), max(PANEL_ROWS, (1 << 17) // len(right))):
         left = _scaled(x.beside(x.rows[rows]))
         with np.errstate(all="ignore"):  # what is not finite stays so in the values
             P = left @ right.T
@@ -187,11 +184,8 @@ def symmetric_product(K: Upper, V: Array, workers: int | None = None) -> Array:
     array([3., 5.])
     """
     n, b = V.shape
-    if (
-        kernels is None
-        or b == 0
-        or not all(readable(panel) and panel.strides[1] == panel.itemsize for panel in K.panels)
-    ):
+    in_rows = all(readable(panel) and panel.strides[1] == panel.itemsize for panel in K.panels)
+    if kernels is None or b == 0 or not in_rows:
         return symmetric_product_numpy(K, V)
     width = -(-b // 8) * 8
     right, left = aligned(n, width), aligned(n, width)
@@ -203,8 +197,7 @@ def symmetric_product(K: Upper, V: Array, workers: int | None = None) -> Array:
 def symmetric_product_numpy(K: Upper, V: Array) -> Array:
     """The twin of `symmetric_product`, by BLAS on a tile widened to float64 at a time."""
     n, out = K.n, np.zeros(V.shape)
-    for i in range(0, n, PANEL_ROWS):
-        mine = slice(i, min(i + PANEL_ROWS, n))
+    for mine in slices(n, PANEL_ROWS):
         square = np.triu(K.part(mine, mine)).astype(np.float64)
         out[mine] += square @ V[mine] + np.triu(square, 1).T @ V[mine]
         for j in range(mine.stop, n, PANEL_COLUMNS):

@@ -11,13 +11,12 @@ Triangles of k×k matrices are packed: row after row of the lower one, p = k (k 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.native.runtime import kernels, readable
-from eigenlens.resources import thread_count
+from eigenlens.native.runtime import kernels, plain, run_kernel
 
 WIDEST = 16
 """The most latent dimensions that the kernels take."""
@@ -111,7 +110,7 @@ def latent_expected(X: Array, weight: Array | None, frame: Frame, refinements: i
         return latent_expected_numpy(X, weight, frame, refinements)
     p, q = k * (k + 1) // 2, (k + 1) * (k + 2) // 2
     pairs, right, square, totals = np.empty((p + q, d)), np.empty((k + 1, d)), np.empty(d), np.empty(p + q + 2)
-    _run("expected", X, _weights(weight), *_given(frame), refinements, pairs, right, square, totals)
+    run_kernel("latent_expected", X, *map(plain, (weight, *frame)), refinements, pairs, right, square, totals)
     latent = totals[p : p + q].copy()
     length = float(latent[np.cumsum(np.arange(1, k + 1)) - 1].sum())
     latent[:p] += totals[:p]
@@ -132,7 +131,7 @@ def latent_information(X: Array, weight: Array | None, frame: Frame) -> LatentIn
         return latent_information_numpy(X, weight, frame)
     p = k * (k + 1) // 2
     pairs, weights, square, totals = np.empty((p, d)), np.empty(d), np.empty(d), np.empty(p + 1)
-    _run("information", X, _weights(weight), *_given(frame), pairs, weights, square, totals)
+    run_kernel("latent_information", X, *map(plain, (weight, *frame)), pairs, weights, square, totals)
     return LatentInformation(pairs, weights, square, totals[:p], float(totals[p]))
 
 
@@ -156,8 +155,9 @@ def latent_turn(
         return latent_turn_numpy(X, weight, frame, m, D, f, refinements)
     p = k * (k + 1) // 2
     pairs, right, square = np.empty((2 * p + 1, d)), np.empty((2 * k + 1, d)), np.empty(d)
-    way = (np.ascontiguousarray(each, dtype=np.float64) for each in (m, D, f))
-    _run("turn", X, _weights(weight), *_given(frame), refinements, *way, pairs, right, square)
+    run_kernel(
+        "latent_turn", X, *map(plain, (weight, *frame)), refinements, *map(plain, (m, D, f)), pairs, right, square
+    )
     return LatentTurn(pairs[:p], pairs[p : 2 * p], pairs[-1], right[: k + 1], right[k + 1 :], square)
 
 
@@ -178,21 +178,7 @@ def latent_rows(X: Array, frame: Frame, **wanted: Array) -> None:
     if not latent_compiled(frame.W.shape[1]):
         return latent_rows_numpy(X, frame, **wanted)
     names = ("z", "C", "log_density", "filled", "deviation")
-    return _run("rows", X, *_given(frame), *(wanted.get(name) for name in names))
-
-
-def _run(name: str, X: Array, *arguments: Any) -> None:
-    if not readable(X):
-        X = np.ascontiguousarray(X)
-    getattr(kernels, f"latent_{name}_{X.dtype.name}")(X, *arguments, thread_count())
-
-
-def _given(frame: Frame) -> list[Array]:
-    return [np.ascontiguousarray(each, dtype=np.float64) for each in frame]
-
-
-def _weights(weight: Array | None) -> Array | None:
-    return None if weight is None else np.ascontiguousarray(weight, dtype=np.float64)
+    return run_kernel("latent_rows", X, *map(plain, frame), *(wanted.get(name) for name in names))
 
 
 # ---- NumPy ------------------------------------------------------------------------------------------------

@@ -8,14 +8,14 @@ Rows with the same pattern of missing values share the factors.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.native.mixture import Passes
-from eigenlens.native.runtime import kernels, readable
-from eigenlens.resources import one_thread, thread_count
+from eigenlens.native.mixture import Passes, log_sum_and_shares
+from eigenlens.native.runtime import kernels, plain, run_kernel
+from eigenlens.resources import one_thread
 
 WIDEST = 256
 """The most columns that the kernels take."""
@@ -47,8 +47,7 @@ def gaps_passes(
     if not _compiled(rows):
         return gaps_passes_numpy(rows, weight, log_weights, means, covariances, S)
     found = Passes(np.empty(S), np.empty(len(means)), np.empty(means.shape), np.empty(covariances.shape))
-    w = None if weight is None else _plain(weight)
-    _run("", rows, w, _plain(log_weights), _plain(means), _plain(covariances), *found)
+    run_kernel("mixture_gaps", rows, *map(plain, (weight, log_weights, means, covariances)), *found)
     return found
 
 
@@ -61,7 +60,7 @@ def gaps_log_joint(rows: Array, log_weights: Array, means: Array, covariances: A
     if not _compiled(rows):
         return gaps_log_joint_numpy(rows, log_weights, means, covariances)
     joint = np.empty((len(rows), len(means)))
-    _run("rows_", rows, _plain(log_weights), _plain(means), _plain(covariances), joint, None, None)
+    run_kernel("mixture_gaps_rows", rows, *map(plain, (log_weights, means, covariances)), joint, None, None)
     return joint
 
 
@@ -75,21 +74,12 @@ def gaps_filled(rows: Array, log_weights: Array, means: Array, covariances: Arra
     if not _compiled(rows):
         return gaps_filled_numpy(rows, log_weights, means, covariances)
     filled, deviation = np.array(rows, dtype=np.float64, order="C"), np.zeros(rows.shape)
-    _run("rows_", rows, _plain(log_weights), _plain(means), _plain(covariances), None, filled, deviation)
+    run_kernel("mixture_gaps_rows", rows, *map(plain, (log_weights, means, covariances)), None, filled, deviation)
     return filled, deviation
 
 
 def _compiled(rows: Array) -> bool:
     return kernels is not None and rows.dtype in (np.float64, np.float32) and 0 < rows.shape[1] <= WIDEST
-
-
-def _run(name: str, rows: Array, *arguments: Any) -> None:
-    X = rows if readable(rows) else np.ascontiguousarray(rows)
-    getattr(kernels, f"mixture_gaps_{name}{rows.dtype.name}")(X, *arguments, thread_count())
-
-
-def _plain(values: Array) -> Array:
-    return np.ascontiguousarray(values, dtype=np.float64)
 
 
 # ---- NumPy ------------------------------------------------------------------------------------------------
@@ -148,14 +138,6 @@ def _batches(X: Array, K: int) -> Iterator[tuple[Array, Array]]:
                 yield rows[:, low : low + longest], seen[some]
 
 
-def _shares(joint: Array) -> tuple[Array, Array]:
-    """ln Σ_k exp(joint) (u, c) and exp(joint) over that sum (u, K, c)."""
-    top = joint.max(axis=1)
-    shares = np.exp(joint - top[:, None])
-    total = shares.sum(axis=1)
-    return top + np.log(total), shares / total[:, None]
-
-
 def gaps_passes_numpy(
     rows: Array, weight: Array | None, log_weights: Array, means: Array, covariances: Array, S: int
 ) -> Passes:
@@ -164,14 +146,13 @@ def gaps_passes_numpy(
     keep = (w > 0.0) & ~np.isnan(rows).all(axis=1)
     X, w = np.asarray(rows[keep], dtype=np.float64), w[keep]
     parts = zip(*(np.split(array, S) for array in (log_weights, means, covariances)), strict=True)
-    loglik, *sums = zip(*(_pass(X, w, *part) for part in parts), strict=True)
-    return Passes(np.array(loglik), *map(np.concatenate, sums))
+    return Passes.joined(_pass(X, w, *part) for part in parts)
 
 
 def _pass(X: Array, w: Array, log_weights: Array, means: Array, C: Array) -> tuple[float, Array, Array, Array]:
     loglik, sizes, total, spread = 0.0, np.zeros(len(means)), np.zeros(means.shape), np.zeros(C.shape)
     for some in _patterns(X, log_weights, means, C):
-        logs, r = _shares(some.joint)
+        logs, r = log_sum_and_shares(some.joint)
         loglik += float(np.sum(w[some.which] * logs))
         r = r * w[some.which][:, None]
         D, R = (np.moveaxis(a, 1, 0).reshape(len(means), -1, *a.shape[3:]) for a in (some.delta, r))
@@ -195,7 +176,7 @@ def gaps_filled_numpy(rows: Array, log_weights: Array, means: Array, covariances
     X = np.asarray(rows, dtype=np.float64)
     filled, deviation = X.copy(), np.zeros(X.shape)
     for some in _patterns(X, log_weights, means, covariances):
-        r, each, gap = _shares(some.joint)[1], means[:, None, :] + some.delta, ~some.seen[:, None, :]
+        r, each, gap = log_sum_and_shares(some.joint)[1], means[:, None, :] + some.delta, ~some.seen[:, None, :]
         mean = np.einsum("ukc,ukcd->ucd", r, each)
         left = np.maximum(np.einsum("ukii->uki", some.left), 0.0)[:, :, None, :]
         spread = np.einsum("ukc,ukcd->ucd", r, left + (each - mean[:, None]) ** 2)

@@ -6,8 +6,7 @@ import numpy as np
 from scipy.linalg import blas
 
 from eigenlens.arrays import Array
-from eigenlens.native.runtime import kernels, readable
-from eigenlens.resources import thread_count
+from eigenlens.native.runtime import kernels, plain, run_kernel
 
 NARROW = {np.dtype(np.float64): 640, np.dtype(np.float32): 160}
 """Up to this many columns rows count as narrow (benchmarks/kernels.py): threads share out the rows, not the columns.
@@ -36,10 +35,7 @@ def moments_about(
     if kernels is None or (wide and triangle is not None):
         return moments_about_numpy(rows, weight, shift, triangle)
     total, scatter = np.empty(d), np.empty((d, d))
-    if not readable(rows):
-        rows = np.ascontiguousarray(rows)
-    kernel = getattr(kernels, f"moments_{rows.dtype.name}")
-    kernel(rows, weight, np.ascontiguousarray(shift, dtype=np.float64), triangle, wide, total, scatter, thread_count())
+    run_kernel("moments", rows, weight, plain(shift), triangle, wide, total, scatter)
     return total, scatter
 
 

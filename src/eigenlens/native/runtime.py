@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array
+from eigenlens.resources import thread_count
 
 
 def _load() -> Any:
@@ -37,6 +38,21 @@ def active() -> str:
 def readable(rows: Array) -> bool:
     """Whether the kernels can walk over an array as it lies; a column of packed records may lie between the entries."""
     return rows.flags.aligned and rows.dtype.isnative and all(s % rows.itemsize == 0 for s in rows.strides)
+
+
+def walkable(rows: Array) -> Array:
+    """Return rows that the kernels can walk over: a copy only where they cannot as the rows lie."""
+    return rows if readable(rows) else np.ascontiguousarray(rows)
+
+
+def plain(values: Array | None) -> Any:
+    """Return values as a contiguous float64 array, and None for None."""
+    return None if values is None else np.ascontiguousarray(values, dtype=np.float64)
+
+
+def run_kernel(name: str, rows: Array, *arguments: Any, threads: int | None = None) -> None:
+    """Call the kernel of this name for the dtype of the rows, on this many threads, or all."""
+    getattr(kernels, f"{name}_{rows.dtype.name}")(walkable(rows), *arguments, threads or thread_count())
 
 
 def aligned(n: int, columns: int) -> Array:

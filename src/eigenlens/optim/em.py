@@ -14,7 +14,7 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -88,7 +88,6 @@ class EMResult(Generic[M]):
     Attributes:
         best: the best model. path: the values of the accepted models.
         remaining_gain: an estimate of what more steps would gain.
-        interrupted: whether the user stopped it.
         ended: "converged", "rounding" (a plain step no longer gained), "max_iter" or "interrupted".
         last: the last accepted evaluation.
     """
@@ -96,9 +95,13 @@ class EMResult(Generic[M]):
     best: M
     path: tuple[float, ...]
     remaining_gain: float
-    interrupted: bool = False
-    ended: str = "converged"
+    ended: str
     last: StepResult[M] | None = None
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the user stopped it."""
+        return self.ended == "interrupted"
 
 
 @dataclass(eq=False)
@@ -153,8 +156,8 @@ def em_iterations(
     except KeyboardInterrupt:
         if not path:
             raise
-        return EMResult(best, tuple(path), remaining, interrupted=True, ended="interrupted", last=last)
-    return EMResult(best, tuple(path), remaining, ended=ended, last=last)
+        ended = "interrupted"
+    return EMResult(best, tuple(path), remaining, ended, last)
 
 
 def run_em(
@@ -195,16 +198,8 @@ def run_em(
 # ---- many iterations together -------------------------------------------------------------------------------
 
 
-class Interruptible(Protocol):
-    """The end of an iteration, which the user may have stopped."""
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether the user stopped it."""
-        ...
-
-
-E = TypeVar("E", bound=Interruptible)
+E = TypeVar("E")
+"""The end of an iteration; its attribute `interrupted` is whether the user stopped it."""
 
 
 def run_together(

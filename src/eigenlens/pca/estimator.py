@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks
-from eigenlens.arrays import Array, Like, dense, is_tensor, to_numpy
-from eigenlens.data.coerce import as_source, explain_nonfinite
+from eigenlens.arrays import Array, Like, dense
+from eigenlens.data.coerce import require_finite, require_no_infinity
 from eigenlens.data.rows import positive_weight_rows
 from eigenlens.data.source import Source, accumulate
 from eigenlens.errors import DataError, OptionError
+from eigenlens.estimator.base import DensityEstimator, ProjectionEstimator, model_view
 from eigenlens.estimator.progress import progress_callback
-from eigenlens.estimator.rows import MomentsOnlySource, count_rows, map_blocks, validate_rows
+from eigenlens.estimator.rows import MomentsOnlySource, count_rows, map_blocks, map_rows, validate_rows
 from eigenlens.linalg.operators import CentredRows
-from eigenlens.linalg.scores import concatenate, project_rows
+from eigenlens.linalg.scores import project_rows
 from eigenlens.linalg.spectrum import Outcome
 from eigenlens.pca import interpret, storage
 from eigenlens.pca.bootstrap import Bootstrap, bootstrap_components
@@ -34,11 +34,13 @@ MAX_REMEMBERED_BYTES = 64 << 20
 """Fitted rows up to this size are remembered, for `supplementary` and `partial_fit`."""
 
 
-class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+@dataclass(eq=False, repr=False)
+class PCA(ProjectionEstimator, DensityEstimator):
     """Principal component analysis, exact and in one pass where possible.
 
     Finds orthonormal axes v₁, v₂, … of largest variance: S v = λ v with S the covariance matrix (divisor Σw − 1)
-    (Pearson 1901; Hotelling 1933; Jolliffe 2002, "Principal Component Analysis", chapters 1 to 3).
+    (Pearson 1901; Hotelling 1933; Jolliffe 2002, "Principal Component Analysis", chapters 1 to 3). The density of rows
+    is that of the Gaussian with the mean of the rows and the covariance `get_covariance()`.
 
     Parameters:
         n_components: int; a float in (0, 1) for the share of variance to keep; "mle", "parallel",
@@ -48,8 +50,9 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         solver: "auto" (see `eigenlens.linalg.solve.choose_solver`), "covariance", "gram", "svd", "lanczos",
             "randomized", "power", or a callable.
         missing: "raise" rejects NaN; "em" fits the observed entries by maximum likelihood (of probabilistic PCA), and
-            `transform` then projects each row's conditional mean given its observed entries. Rows without any are left
-            out, with a warning, and rows of weight 0 may contain anything.
+            `transform` then projects each row's conditional mean given its observed entries, and log densities are
+            those of the observed entries. Rows without any are left out, with a warning, and rows of weight 0 may
+            contain anything.
         tol: residual ‖S v − λ v‖ / λ₁ that iterative solvers must meet.
         random_state: seed of the random solvers and rules.
         verbose: True for a progress bar, or a callable (rows done, total rows, label).
@@ -73,35 +76,32 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         covariance
     """
 
-    _model: PrincipalComponents | None
-    _outcome: Outcome | None
-    _moments: Moments | None
-    _fitted_source: Source | None
-    n_samples_: int
-    _like: Like
+    n_components: int | float | str | Callable[..., int] | None = None
+    _: KW_ONLY
+    standardize: bool = False
+    whiten: bool = False
+    solver: str | Callable[..., Any] = "auto"
+    missing: str = "raise"
+    tol: float = 1e-9
+    random_state: Any = None
+    verbose: Any = False
 
-    def __init__(
-        self,
-        n_components: int | float | str | Callable[..., int] | None = None,
-        *,
-        standardize: bool = False,
-        whiten: bool = False,
-        solver: str | Callable[..., Any] = "auto",
-        missing: str = "raise",
-        tol: float = 1e-9,
-        random_state: Any = None,
-        verbose: Any = False,
-    ) -> None:
-        self.n_components = n_components
-        self.standardize = standardize
-        self.whiten = whiten
-        self.solver = solver
-        self.missing = missing
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
+    _storage = storage
 
     # ---- fitting ----------------------------------------------------------------------------------------
+
+    def _set_fit(self, X: Any, source: Source, fit: PCAFit) -> None:
+        self._rows_like = Like(X, source.dtype)
+        self._model: PrincipalComponents | None = fit.model
+        self._outcome: Outcome | None = fit.spectrum.outcome
+        self._moments: Moments | None = fit.moments
+        self.n_samples_: int = fit.rows.n_rows
+        small = fit.rows.size * fit.rows.n_rows * source.dtype.itemsize <= MAX_REMEMBERED_BYTES
+        self._fitted_source = source if small or not source.in_memory else None
+
+    def _set_moments(self, moments: Moments) -> None:
+        self._moments, self._model, self._outcome, self._fitted_source = moments, None, None, None
+        self.n_samples_ = moments.rows
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the components of the rows of X (n, d), row i counting sample_weight[i] times.
@@ -131,10 +131,9 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         check_pca_options(self, source, rows_known=False)
         with np.errstate(all="ignore"):
             moments = accumulate(source, Moments.of)
-        if not np.all(np.isfinite(moments.mean)):
-            raise explain_nonfinite(source)
+        require_finite(source, moments.mean)
         self._set_moments(moments if before is None else before + moments)
-        self._like = Like(X, source.dtype)
+        self._rows_like = Like(X, source.dtype)
         return self
 
     def _moments_so_far(self) -> Moments:
@@ -166,10 +165,6 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         self._set_moments(self._moments + other._moments)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Fit the rows of X, and return their scores (n, k)."""
-        return self.fit(X, y, sample_weight=sample_weight).transform(X)
-
     # ---- rows to scores and back ------------------------------------------------------------------------
 
     def transform(self, X: Any) -> Any:
@@ -186,22 +181,11 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         if self.missing == "em":
             filled = (_complete(rows, self.model_) for rows in source.rows())
             return Like(X, source.dtype)(np.concatenate([project_rows(rows, self.model_.mean, V) for rows in filled]))
-        if hasattr(source, "map_rows"):
-            return source.map_rows(partial(_finite_scores, mean=self.model_.mean, V=V), V.shape[1])
-        found = concatenate([project_rows(rows, self.model_.mean, V) for rows in source.rows()])
-        if not bool(np.all(np.isfinite(to_numpy(found.sum(0))))):
-            raise explain_nonfinite(source)
-        return found
+        return map_rows(source, partial(project_rows, mean=self.model_.mean, V=V), V.shape[1])
 
     def inverse_transform(self, X: Any) -> Any:
         """Return the rows (n, d) whose scores are X (n, k)."""
-        check_is_fitted(self)
-        Z = X if is_tensor(X) else np.asarray(X)
-        if Z.ndim != 2 or Z.shape[1] != self.n_components_:
-            what = f"X has shape {tuple(Z.shape)}, but scores have {self.n_components_} columns, one per component"
-            raise DataError(what)
-        if not bool(np.all(np.isfinite(to_numpy(Z)))):
-            raise DataError("X contains NaN or infinity, so there are no rows with these scores")
+        Z = self._check_scores(X)
         model, like = self.model_, Like(X, np.dtype(np.float32 if "float32" in str(Z.dtype) else np.float64))
         basis = model.components * model.scale
         if self.whiten:
@@ -226,48 +210,28 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
 
     # ---- the density ------------------------------------------------------------------------------------
 
-    def score_samples(self, X: Any) -> Array:
-        """Return the log density (n,) of each row under the Gaussian with this mean and `get_covariance()`.
-
-        With missing="em", that of the observed entries of the row; 0 for a row without any.
-        """
-        check_is_fitted(self)
-        return map_blocks(validate_rows(self, X), self._log_density)
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Return the mean log density per row."""
-        check_is_fitted(self)
-        source = validate_rows(self, X, sample_weight)
-        return float(np.average(map_blocks(source, self._log_density), weights=source.weight))
-
-    @property
-    def _log_density(self) -> Callable[[Array], Array]:
-        return self.model_.observed_log_density if self.missing == "em" else self.model_.log_density
+    def _log_densities(self, source: Source) -> Array:
+        model = self.model_
+        return map_blocks(source, model.observed_log_density if self.missing == "em" else model.log_density)
 
     def get_covariance(self) -> Any:
         """Return the model's covariance (d, d) of the rows, in their own units, whitened or not."""
-        return self._view(self.model_.covariance())
+        return self._like(self.model_.covariance())
 
     def get_precision(self) -> Any:
         """Return the inverse of `get_covariance()` (d, d)."""
-        return self._view(self.model_.precision())
-
-    def sample(self, n_samples: int = 1, *, random_state: Any = None) -> Any:
-        """Return rows (n_samples, d) drawn from the model."""
-        check_is_fitted(self)
-        rng = checks.generator(self.random_state if random_state is None else random_state)
-        return self._view(self.model_.sample(checks.integer("n_samples", n_samples, 1), rng))
+        return self._like(self.model_.precision())
 
     # ---- interpretation ---------------------------------------------------------------------------------
 
     def correlations(self) -> Any:
         """Return the correlation (d, k) of each column with each component."""
-        return self._view(interpret.correlations_with_components(self.model_))
+        return self._like(interpret.correlations_with_components(self.model_))
 
     def contributions(self, X: Any = None, *, sample_weight: Any = None) -> Any:
         """Return the per cent that each column (d, k), or each row of X (n, k), contributes to each component."""
         if X is None:
-            return self._view(interpret.contributions_by_column(self.model_))
+            return self._like(interpret.contributions_by_column(self.model_))
         source = validate_rows(self, X, sample_weight)
         return interpret.contributions_by_row(self.model_, map_blocks(source, self.model_.project), source.weight)
 
@@ -277,7 +241,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         It measures how well a component represents them.
         """
         if X is None:
-            return self._view(interpret.correlations_with_components(self.model_) ** 2)
+            return self._like(interpret.correlations_with_components(self.model_) ** 2)
         source = validate_rows(self, X)
         Z = map_blocks(source, self.model_.project)
         return interpret.row_cos2(Z, map_blocks(source, self.model_.squared_error))
@@ -331,26 +295,22 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         _, outcome = self._solved()
         return outcome
 
-    @property
-    def components_(self) -> Any:
-        """(k, d) axes, one per row."""
-        return self._view(self.model_.components)
-
-    @property
-    def explained_variance_(self) -> Any:
-        """(k,) variances of the scores, descending."""
-        return self._view(self.model_.variances)
+    components_ = model_view("components", "(k, d) axes, one per row.")
+    explained_variance_ = model_view("variances", "(k,) variances of the scores, descending.")
+    loadings_ = model_view("loadings", "(d, k) components_.T * sqrt(explained_variance_).")
+    mean_ = model_view("mean", "(d,) column means.")
+    scale_ = model_view("scale", "(d,) column scales, ones unless standardised.")
 
     @property
     def explained_variance_ratio_(self) -> Any:
         """(k,) shares of the total variance."""
         total = self.model_.total
-        return self._view(self.model_.variances / total if total > 0.0 else np.zeros(len(self.model_.variances)))
+        return self._like(self.model_.variances / total if total > 0.0 else np.zeros(len(self.model_.variances)))
 
     @property
     def singular_values_(self) -> Any:
         """(k,) singular values of the centred rows."""
-        return self._view(np.sqrt(self.model_.variances * (self.model_.weight - 1.0)))
+        return self._like(np.sqrt(self.model_.variances * (self.model_.weight - 1.0)))
 
     @property
     def total_variance_(self) -> float:
@@ -363,53 +323,11 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         return self.model_.noise
 
     @property
-    def mean_(self) -> Any:
-        """(d,) column means."""
-        return self._view(self.model_.mean)
-
-    @property
-    def scale_(self) -> Any:
-        """(d,) column scales, ones unless standardised."""
-        return self._view(self.model_.scale)
-
-    @property
-    def loadings_(self) -> Any:
-        """(d, k) components_.T * sqrt(explained_variance_)."""
-        return self._view(self.model_.loadings)
-
-    @property
     def n_components_(self) -> int:
         """The number k of components."""
         return int(self.model_.components.shape[0])
 
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_components_
-
-    # ---- saving -----------------------------------------------------------------------------------------
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to one safetensors file, whole or not at all; read it with `eigenlens.load`."""
-        check_is_fitted(self)
-        storage.save(self, path)
-
-    @classmethod
-    def _restored(cls, arrays: dict[str, Array], header: dict[str, Any]) -> Self:
-        restored: Self = storage.restore(cls, arrays, header)
-        return restored
-
-    # ---- the state of a fit ------------------------------------------------------------------------------
-
-    def _set_fit(self, X: Any, source: Source, fit: PCAFit) -> None:
-        self._like = Like(X, source.dtype)
-        self._model, self._outcome, self._moments = fit.model, fit.spectrum.outcome, fit.moments
-        self.n_samples_ = fit.rows.n_rows
-        small = fit.rows.size * fit.rows.n_rows * source.dtype.itemsize <= MAX_REMEMBERED_BYTES
-        self._fitted_source = source if small or not source.in_memory else None
-
-    def _set_moments(self, moments: Moments) -> None:
-        self._moments, self._model, self._outcome, self._fitted_source = moments, None, None, None
-        self.n_samples_ = moments.rows
+    # ---- the fitted rows --------------------------------------------------------------------------------
 
     def _fitted_rows(self, X: Any, sample_weight: Any) -> Source:
         if X is not None:
@@ -417,18 +335,6 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
         if self._fitted_source is None:
             raise DataError("the fitted rows are not remembered (large, saved or partial fits)", fix="give them as X=")
         return self._fitted_source
-
-    def _view(self, array: Array) -> Any:
-        return self._like(array)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_moments")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
@@ -442,15 +348,5 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # 
 
 def _complete(rows: Any, model: PrincipalComponents) -> Array:
     """Return dense rows with missing values replaced by their conditional means given the rest of the row."""
-    values = dense(rows)
-    if np.any(np.isinf(values)):
-        raise explain_nonfinite(as_source(values))
+    values = require_no_infinity(dense(rows))
     return model.gaussian(floor=1e-9).impute(values) if np.any(np.isnan(values)) else values
-
-
-def _finite_scores(rows: Any, mean: Array, V: Array) -> Any:
-    """Return the scores of one chunk, perhaps on another machine; NaN in its rows raises an error there."""
-    found = project_rows(rows, mean, V)
-    if not np.all(np.isfinite(found)):
-        raise explain_nonfinite(as_source(rows))
-    return found

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array, dense
-from eigenlens.data.coerce import explain_nonfinite
+from eigenlens.data.coerce import require_finite
 from eigenlens.data.memory import ArraySource, MappedSource
 from eigenlens.data.source import Progress, Source, accumulate
 from eigenlens.densities.linear_gaussian import LinearGaussian
@@ -18,8 +18,8 @@ from eigenlens.errors import DataError
 from eigenlens.linalg.operators import CentredRows
 from eigenlens.linalg.solve import orthonormal_complement
 from eigenlens.linalg.spectrum import Outcome, Spectrum, orient
-from eigenlens.missing.fit import MissingFit, fit_incomplete_rows, random_starts
-from eigenlens.missing.result import require_observed_columns
+from eigenlens.missing.fit import fit_incomplete_rows, random_starts
+from eigenlens.missing.result import LatentFit, require_observed_columns
 from eigenlens.pca.fit import PCAFit, fit_pca, principal_components, requested_components, weighted_row_count
 from eigenlens.pca.model import PrincipalComponents
 from eigenlens.stats.moments import ColumnMoments
@@ -75,7 +75,7 @@ def _one_column(
     return replace(fit_pca(observed, n_components, standardize=standardize, tol=tol, rng=rng), moments=None)
 
 
-def _from_likelihood(found: MissingFit, filled: CentredRows, n_components: Any, scale: Array) -> PCAFit:
+def _from_likelihood(found: LatentFit, filled: CentredRows, n_components: Any, scale: Array) -> PCAFit:
     """Return the components of the fitted covariance W Wᵀ + σ² I, with its divisor changed from Σw to Σw − 1."""
     weight = found.weight
     factor = weight / (weight - 1.0)
@@ -111,8 +111,7 @@ def _observed_scale(observed: ColumnMoments) -> Array:
 
 
 def _require_columns(observed: ColumnMoments, source: Source) -> None:
-    if not np.all(np.isfinite(observed.square)):
-        raise explain_nonfinite(source)
+    require_finite(source, observed.square)
     require_observed_columns(observed, source)
     if not np.any(observed.square > 0.0):
         raise DataError("X has no variance: the observed entries of every column are equal, so there is nothing to fit")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from eigenlens.arrays import Array
-from eigenlens.estimator.storage import OUTCOME_LAYOUT, new_estimator, stored_like, write_estimator
-from eigenlens.model_file import Layout, pack, unpack
+from eigenlens.estimator.storage import OUTCOME_LAYOUT
+from eigenlens.model_file import Layout, pack_all, unpack
 from eigenlens.pca.model import PrincipalComponents
 from eigenlens.stats.moments import Moments
 
@@ -18,26 +17,21 @@ PCA_LAYOUT = Layout(
 )
 
 
-def save(estimator: Any, path: str | os.PathLike[str]) -> None:
-    """Write a fitted PCA to `path`, with its moments if it has them; their mean and weight are the model's."""
-    (arrays, header), (residuals, outcome) = pack(estimator.model_, PCA_LAYOUT), pack(estimator.solver_, OUTCOME_LAYOUT)
-    header |= {"n_samples": estimator.n_samples_}
+def pack_fit(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
+    """Return the model, its solver, and its moments if it has them; their mean and weight are the model's."""
+    arrays, header = pack_all((estimator.model_, PCA_LAYOUT), (estimator.solver_, OUTCOME_LAYOUT))
+    header["n_samples"] = estimator.n_samples_
     moments: Moments | None = estimator._moments
     if moments is not None:
-        arrays, header = arrays | {"moments_scatter": moments.scatter}, header | {"moments_rows": moments.rows}
-    write_estimator(estimator, path, arrays | residuals, header | outcome)
+        arrays["moments_scatter"], header["moments_rows"] = moments.scatter, moments.rows
+    return arrays, header
 
 
-def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
-    """Return the estimator that `save` wrote."""
-    model = unpack(PCA_LAYOUT, arrays, header)
-    estimator = new_estimator(cls, header, model.mean.size)
-    estimator._model, estimator._outcome, estimator._fitted_source = model, unpack(OUTCOME_LAYOUT, arrays, header), None
-    estimator._like, estimator.n_samples_, estimator._moments = (
-        stored_like(header, model.mean),
-        header["n_samples"],
-        None,
-    )
+def restore_fit(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]) -> None:
+    """Give an estimator the fit of `pack_fit`."""
+    model, moments = unpack(PCA_LAYOUT, arrays, header), None
     if "moments_scatter" in arrays:
-        estimator._moments = Moments(model.weight, model.mean, arrays["moments_scatter"], header["moments_rows"])
-    return estimator
+        moments = Moments(model.weight, model.mean, arrays["moments_scatter"], header["moments_rows"])
+    estimator._model, estimator._outcome = model, unpack(OUTCOME_LAYOUT, arrays, header)
+    estimator._moments, estimator._fitted_source = moments, None
+    estimator.n_samples_, estimator.n_features_in_ = header["n_samples"], model.mean.size

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from eigenlens.arrays import Array, namespace, to_numpy
-from eigenlens.native import moments_about
+from eigenlens.native.moments import moments_about
 
 MAX_SHIFT_ERROR = {np.dtype(np.float64): 1e4, np.dtype(np.float32): 1.0}
 """A squared distance of the shift from the mean above this many variances costs too many digits.

@@ -260,6 +260,7 @@ def test_missing_values_in_fit_where_the_density_takes_them(data):
         assert_allclose(found.predict_joint_log_proba(X)[:, c], alone.score_samples(X) + np.log(1 / 3), rtol=1e-6)
 
 
+@pytest.mark.long
 def test_families_maximise_the_likelihood_of_the_observed_entries(data):
     X, y = data
     Z = X.copy()

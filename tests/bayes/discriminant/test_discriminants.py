@@ -498,6 +498,7 @@ def test_fits_of_incomplete_rows_keep_their_laws():
         LinearDiscriminant().fit(X, y)
 
 
+@pytest.mark.few(1)
 @pytest.mark.filterwarnings("ignore::eigenlens.DataWarning")
 @pytest.mark.parametrize("kind", BOTH)
 def test_missing_values_in_columns_that_are_constant_or_depend_on_others(kind):
@@ -515,6 +516,7 @@ def test_missing_values_in_columns_that_are_constant_or_depend_on_others(kind):
     assert_allclose(kind().fit(flat, y).predict_proba(np.column_stack([X, np.full(120, 0.1)])), expected, atol=1e-5)
 
 
+@pytest.mark.few(1)
 @pytest.mark.parametrize("kind", BOTH)
 def test_rules_of_shrinkage_take_incomplete_rows(kind):
     X, y = classes(90, 4)
@@ -674,6 +676,7 @@ def test_numbers_near_the_largest():
     assert_allclose(found.predict_proba(np.full((3, 4), 1e300)).sum(axis=1), 1.0)
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("options", [{}, {"shrinkage": "ledoit-wolf"}, {"shrinkage": 0.5, "target": "identity"}])
 @pytest.mark.parametrize("kind", BOTH)
 @pytest.mark.parametrize("rows", ["many", "few", "incomplete"])

@@ -9,13 +9,8 @@ from sklearn.covariance import ledoit_wolf as peer
 
 from eigenlens import LinearDiscriminant, QuadraticDiscriminant
 from eigenlens.bayes.class_moments import attach_classes, split_by_class
-from eigenlens.bayes.discriminant.covariances import Shrinkage
-from eigenlens.bayes.discriminant.fit import (
-    fit_class_covariances,
-    fit_pooled_covariance,
-    read_class_moments,
-    read_classes,
-)
+from eigenlens.bayes.discriminant.covariances import Shrinkage, class_covariances, pooled_covariance
+from eigenlens.bayes.discriminant.fit import read_classes
 from eigenlens.bayes.discriminant.shrinkage import (
     SHRINKAGE_TARGETS,
     PairMoments,
@@ -185,9 +180,9 @@ def test_few_rows_and_moments_give_the_same_shared_covariance(shrinkage):
     X, y, w = rows(20, 30), np.arange(20) % 3, np.random.default_rng(0).uniform(0.5, 2.0, 20)
     source = as_source(X).weighted(w)
     by_rows = read_classes(source, y, 3, shrinkage, pooled=True)
-    by_moments = read_class_moments(source, y, 3, shrinkage, pooled=True)
+    by_moments = read_classes(source, y, 3, shrinkage, pooled=True, mergeable=True)
     assert type(by_rows) is not type(by_moments)
-    (A, a), (B, b) = fit_pooled_covariance(by_rows, shrinkage), fit_pooled_covariance(by_moments, shrinkage)
+    (A, a), (B, b) = pooled_covariance(by_rows, shrinkage), pooled_covariance(by_moments, shrinkage)
     assert_allclose(a, b, rtol=1e-10)
     assert A.rank == B.rank
     assert_allclose(A.matrix(), B.matrix(), rtol=1e-8, atol=1e-10 * B.matrix().max())
@@ -197,8 +192,8 @@ def test_few_rows_and_moments_give_the_same_shared_covariance(shrinkage):
 @pytest.mark.parametrize("shrinkage", [*SHRUNK[:5], Shrinkage(0.0, reg=0.2), Shrinkage(0.2, reg=0.2), Shrinkage(0.0)])
 def test_few_rows_and_moments_give_the_same_covariances_of_classes(shrinkage):
     X, y = rows(20, 30), np.arange(20) % 3
-    by_rows = fit_class_covariances(read_classes(as_source(X), y, 3, shrinkage, pooled=False), shrinkage)
-    by_moments = fit_class_covariances(read_class_moments(as_source(X), y, 3, shrinkage, pooled=False), shrinkage)
+    by_rows = class_covariances(read_classes(as_source(X), y, 3, shrinkage, pooled=False), shrinkage)
+    by_moments = class_covariances(read_classes(as_source(X), y, 3, shrinkage, pooled=False, mergeable=True), shrinkage)
     np.testing.assert_array_equal(by_rows.clamped, by_moments.clamped)
     assert by_rows.clamped.all() == (shrinkage == Shrinkage(0.0))
     for A, B in zip(by_rows.covariances, by_moments.covariances, strict=True):

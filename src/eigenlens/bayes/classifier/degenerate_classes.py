@@ -22,10 +22,9 @@ from eigenlens.bayes.class_moments import ClassDeviations, ClassMoments
 from eigenlens.bayes.classifier.class_density import log_density, run_for_class
 from eigenlens.bayes.classifier.column_subset import ChosenColumns, InColumns
 from eigenlens.bayes.classifier.fit_per_class import fit_to_class, read_class_variances, require_density, try_fit
-from eigenlens.bayes.discriminant.covariances import VARIANCE_FLOOR, Shrinkage, has_density
-from eigenlens.bayes.discriminant.fit import fit_covariance_within, read_classes
+from eigenlens.bayes.discriminant.covariances import VARIANCE_FLOOR, Shrinkage, covariance_within, has_density
+from eigenlens.bayes.discriminant.fit import read_classes
 from eigenlens.bayes.discriminant.fit_missing import complete_classes
-from eigenlens.bayes.discriminant.options import name_class_columns
 from eigenlens.bayes.pooled_variance import ClassVariances, replace_spread, replace_variances
 from eigenlens.data.source import Source
 from eigenlens.densities.gaussian import Gaussian, GaussianFamily
@@ -221,20 +220,18 @@ def _use_pooled_covariance(
         varies = not isinstance(moments, ClassDeviations) and not variances.constant_by_class[c].any()
         if varies and not _is_singular(moments.parts[c]):
             raise failed[c]  # for another reason than a lack of spread
-    covariance, fallbacks.clamped = fit_covariance_within(moments)
+    covariance, fallbacks.clamped = covariance_within(moments)
     for c in fallbacks.pooled_covariance:
         found[c] = Gaussian(moments.mean[c], covariance)
 
 
 def _read_moments(source: Source, codes: Array, classes: Array) -> Any:
     """Read the moments of the classes, or their rows where these are few; by EM where they are incomplete."""
-    C = len(classes)
     with np.errstate(invalid="ignore", over="ignore"):
-        found = read_classes(source, codes, C, Shrinkage(), pooled=False)
+        found = read_classes(source, codes, len(classes), Shrinkage(), pooled=False)
         if np.all(np.isfinite(found.mean)):
             return found
-        name_column = name_class_columns(source, classes)
-        return complete_classes(source, codes, C, Shrinkage(), pooled=True, name_column=name_column).moments
+        return complete_classes(source, codes, classes, Shrinkage(), pooled=True).moments
 
 
 # ---- both -----------------------------------------------------------------------------------------------------

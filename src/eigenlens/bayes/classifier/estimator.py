@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -29,6 +28,7 @@ from eigenlens.bayes.labels import codes_among_classes, encode_labels, partial_f
 from eigenlens.bayes.rule import BayesRule, ClassCounts, sample_by_class
 from eigenlens.data.source import Source
 from eigenlens.errors import OptionError
+from eigenlens.estimator.base import ModelEstimator
 from eigenlens.estimator.rows import count_rows, validate_rows
 
 
@@ -46,7 +46,8 @@ def _has_explain(estimator: Any) -> bool:
     return True
 
 
-class BayesClassifier(ClassCounts, BayesRule, BaseEstimator):  # type: ignore[misc]
+@dataclass(eq=False, repr=False)
+class BayesClassifier(ClassCounts, BayesRule, ModelEstimator):
     """Bayes' rule with any density: argmax over classes c of ln p(c) + ln p(x | c), one density fitted per class.
 
     Parameters:
@@ -82,12 +83,14 @@ class BayesClassifier(ClassCounts, BayesRule, BaseEstimator):  # type: ignore[mi
         (['a', 'b', 'b'], array([[0.609, 0.391]]))
     """
 
-    _double = True
+    density: Any
+    _: KW_ONLY
+    prior: Any = None
+    random_state: Any = None
 
-    def __init__(self, density: Any, *, prior: Any = None, random_state: Any = None) -> None:
-        self.density = density
-        self.prior = prior
-        self.random_state = random_state
+    _storage = storage
+    _state = "_kept"
+    _double = True
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit a density to the rows of X (n, d) of each class of y (n,), row i weighted by sample_weight[i].
@@ -135,7 +138,7 @@ class BayesClassifier(ClassCounts, BayesRule, BaseEstimator):  # type: ignore[mi
     def _remember(self, classes: Array, codes: Array, source: Source, X: Any, more: bool = False) -> None:
         self.classes_ = classes
         self._count(codes, source.weight, more)
-        self._like = Like(X, source.dtype)
+        self._rows_like = Like(X, source.dtype)
 
     # ---- likelihoods and draws --------------------------------------------------------------------------
 
@@ -172,23 +175,6 @@ class BayesClassifier(ClassCounts, BayesRule, BaseEstimator):  # type: ignore[mi
         with merge_class_warnings():
             densities: tuple[Any, ...] = self._kept.densities
         return densities
-
-    # ---- saving -----------------------------------------------------------------------------------------
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to one safetensors file, whole or not at all; read it with `eigenlens.load`."""
-        check_is_fitted(self)
-        storage.save(self, path)
-
-    @classmethod
-    def _restored(cls, arrays: dict[str, Array], header: dict[str, Any]) -> Self:
-        restored: Self = storage.restore(cls, arrays, header)
-        return restored
-
-    # ---- for scikit-learn -------------------------------------------------------------------------------
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_kept")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -11,12 +11,10 @@ from eigenlens.arrays import Array
 from eigenlens.bayes.class_moments import ClassMoments
 from eigenlens.bayes.classifier.fit_per_class import read_class_variances
 from eigenlens.bayes.discriminant.covariances import VARIANCE_FLOOR, Shrinkage, has_density
-from eigenlens.bayes.discriminant.estimator import count_infinite
-from eigenlens.bayes.discriminant.fit_missing import complete_classes, complete_family_members
-from eigenlens.bayes.discriminant.options import name_class_columns, warn_about_convergence
+from eigenlens.bayes.discriminant.fit_missing import complete_classes
+from eigenlens.bayes.discriminant.options import warn_about_convergence
 from eigenlens.bayes.pooled_variance import replace_variances
-from eigenlens.data.coerce import explain_nonfinite
-from eigenlens.data.source import Source, accumulate
+from eigenlens.data.source import Source
 from eigenlens.densities.gaussian import GaussianFamily
 from eigenlens.errors import DataError, DataWarning
 from eigenlens.estimator.rows import dense_blocks
@@ -39,18 +37,13 @@ def complete_statistics(
     that is constant in a class has no variance there, whatever EM, which only comes near its fixed point, has left of
     it; a covariance is singular if it is so in the other columns.
     """
-    if accumulate(source, count_infinite):
-        raise explain_nonfinite(source)
-    C, name_column = len(classes), name_class_columns(source, classes)
-    if isinstance(family, GaussianFamily):
-        done = complete_classes(source, codes, C, Shrinkage(), pooled=False, name_column=name_column)
-    else:
-        done = complete_family_members(source, codes, C, family.estimate, name_column=name_column)
+    estimate = None if isinstance(family, GaussianFamily) else family.estimate
+    done = complete_classes(source, codes, classes, Shrinkage(), pooled=False, estimate=estimate)
     warn_about_convergence(done)
-    constant = read_class_variances(source, codes, C).constant_by_class
+    constant = read_class_variances(source, codes, len(classes)).constant_by_class
     pairs = zip(done.moments.parts, constant, strict=True)
     parts = tuple(replace_variances(part, where, np.zeros(len(where))) for part, where in pairs)
-    return ClassMoments(parts), tuple(c for c in range(C) if _is_singular(family, parts[c], constant[c]))
+    return ClassMoments(parts), tuple(c for c, part in enumerate(parts) if _is_singular(family, part, constant[c]))
 
 
 def _is_singular(family: Any, part: Moments, constant: Array) -> bool:

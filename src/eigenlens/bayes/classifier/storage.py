@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
-from eigenlens import model_file
 from eigenlens.arrays import Array
 from eigenlens.bayes.classifier.column_subset import InColumns
 from eigenlens.bayes.classifier.densities import FittedDensities, is_family
@@ -22,7 +18,8 @@ from eigenlens.catalogue import estimator_class
 from eigenlens.densities.gaussian import Gaussian, GaussianFamily
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.errors import OptionError
-from eigenlens.estimator.storage import new_estimator, storable_parameters, stored_like, write_estimator
+from eigenlens.estimator.base import ModelEstimator
+from eigenlens.estimator.storage import pack_estimator, storable_parameters
 from eigenlens.latent.families import FactorFamily, PPCAFamily
 from eigenlens.latent.storage import LINEAR_GAUSSIAN_LAYOUT
 from eigenlens.model_file import Layout, arrays_under, pack, unpack
@@ -31,8 +28,8 @@ STORED_FAMILIES: dict[str, Any] = {family.__name__: family for family in (Gaussi
 """Families that can be saved, by name."""
 
 
-def save(estimator: Any, path: str | os.PathLike[str]) -> None:
-    """Write a fitted classifier to `path`."""
+def pack_fit(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
+    """Return the classes, the density of each, and the parameter `density` unless a fitted density tells it."""
     arrays, header = pack_classes(estimator)
     densities, family = [], is_family(estimator.density)
     for c, density in enumerate(estimator.densities_):
@@ -47,21 +44,18 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
         "features": estimator.n_features_in_,
         "seedless": getattr(estimator.density, "random_state", 0) is None,
     }
-    write_estimator(estimator, path, arrays, header)
+    return arrays, header
 
 
-def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
-    """Return the classifier that `save` wrote."""
+def restore_fit(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]) -> None:
+    """Give a classifier the fit of `pack_fit`, and its parameter `density`."""
     pairs = enumerate(header["densities"])
     densities = tuple(_unpack_density(kind, arrays_under(str(c), arrays), about) for c, (kind, about) in pairs)
-    density = _restore_unfitted(header, densities)
+    estimator.density = _restore_unfitted(header, densities)
     if header.get("seedless"):
-        density.set_params(random_state=None)  # the seeds of the fitted densities came from the classifier
-    estimator = new_estimator(cls, header, header["features"], density=density)
+        estimator.density.set_params(random_state=None)  # the seeds of the fitted densities came from the classifier
     restore_classes(estimator, arrays, header)
-    estimator._kept = FittedDensities(densities, can_continue=False)
-    estimator._like = stored_like(header, arrays["prior"])
-    return estimator
+    estimator._kept, estimator.n_features_in_ = FittedDensities(densities, can_continue=False), header["features"]
 
 
 # ---- densities ------------------------------------------------------------------------------------------------
@@ -115,16 +109,14 @@ STORED_DENSITIES: dict[str, StoredDensity] = {
 
 
 def _pack_density(density: Any) -> tuple[str, dict[str, Array], Any]:
-    """Return kind, arrays and header of a density: of a frozen value, or of the estimator's own file."""
+    """Return kind, arrays and header of a density: of a frozen value, or as in the estimator's own file."""
     for kind, stored in STORED_DENSITIES.items():
         if isinstance(density, stored.type):
             return kind, *stored.pack(density)
-    if not hasattr(density, "save"):
+    if not isinstance(density, ModelEstimator):
         what = f"a density of type {type(density).__name__} cannot be saved"
         raise OptionError(what, fix="use an estimator of eigenlens")
-    with tempfile.TemporaryDirectory() as folder:
-        density.save(Path(folder, "density"))
-        return model_file.read(Path(folder, "density"))
+    return pack_estimator(density)
 
 
 def _unpack_density(kind: str, arrays: dict[str, Array], about: Any) -> Any:
@@ -141,9 +133,7 @@ def _pack_unfitted(estimator: Any) -> list[Any] | None:
     """Return the density's name and parameters, if no class has a fitted one that tells them."""
     if any(_find_estimator(density) is not None for density in estimator.densities_):
         return None
-    parameters = storable_parameters(estimator.density)
-    plain = {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in parameters.items()}
-    return [type(estimator.density).__name__, plain]
+    return [type(estimator.density).__name__, storable_parameters(estimator.density)]
 
 
 def _find_estimator(density: Any) -> Any:

@@ -1,4 +1,7 @@
-"""Covariances of classes from moments: one for all classes or one per class, shrunk or not."""
+"""Covariances of classes: one for all classes or one per class, shrunk or not.
+
+They come from moments; or from the rows, where there are fewer of these than columns: no d×d matrix is made then.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,15 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.bayes.class_moments import ClassDeviations, ClassMoments, summarise_classes, summarise_pooled
-from eigenlens.bayes.discriminant.shrinkage import QuarticMoments, Rule, Target, find_target, shrinkage_intensity
+from eigenlens.bayes.discriminant.shrinkage import (
+    QuarticMoments,
+    Rule,
+    Target,
+    find_rule,
+    find_target,
+    quartic_sums,
+    shrinkage_intensity,
+)
 from eigenlens.data.source import Block
 from eigenlens.densities.covariance import Covariance, Full
 from eigenlens.densities.covariance_axes import MIN_AXIS_SHARE, Axes
@@ -96,6 +107,8 @@ def require_variance_range(variances: Array) -> None:
 
 def pooled_covariance(found: Any, shrinkage: Shrinkage) -> tuple[Axes, Array]:
     """Return the covariance (divisor Σw) of all classes, and its intensity a (1,), or (C,) class by class."""
+    if isinstance(found, ClassDeviations):
+        return _wide_pooled_covariance(found, shrinkage)
     if shrinkage.by_class:
         C, a = _shrink_by_class(found, shrinkage)
     else:
@@ -138,8 +151,10 @@ class ClassCovariances:
     constant: Array
 
 
-def class_covariances(found: ClassMoments, shrinkage: Shrinkage) -> ClassCovariances:
+def class_covariances(found: Any, shrinkage: Shrinkage) -> ClassCovariances:
     """Return the covariance (divisor Σw) of each class."""
+    if isinstance(found, ClassDeviations):
+        return _wide_class_covariances(found, shrinkage)
     parts = list(found.parts)
     amounts = _choose_intensities(shrinkage, parts)
     matrices = [shrinkage.apply(part.scatter / part.weight, a) for part, a in zip(parts, amounts, strict=True)]
@@ -157,6 +172,8 @@ def class_covariances(found: ClassMoments, shrinkage: Shrinkage) -> ClassCovaria
 
 def covariance_within(found: Any) -> tuple[Covariance, bool]:
     """Return the covariance within all classes, clamped at the floor where it is singular, and whether it is."""
+    if isinstance(found, ClassDeviations):
+        return _wide_covariance_within(found)
     S, total = found.scatter / found.weight.sum(), found.variances + variances_between(found)
     constant = is_constant(total, found.mean)
     if has_density(S, found.mean, constant):
@@ -217,3 +234,68 @@ def _choose_intensity(shrinkage: Shrinkage, c: int, S: Array, moments: Any) -> f
     if isinstance(shrinkage.amount, float):
         return shrinkage.amount
     return shrinkage_intensity(shrinkage.amount, S, moments, find_target(shrinkage.target)(S.diagonal()))
+
+
+# ---- covariances from rows, where there are fewer of them than columns ----------------------------------------
+
+
+def _wide_pooled_covariance(found: ClassDeviations, shrinkage: Shrinkage) -> tuple[Axes, Array]:
+    """Return `pooled_covariance` without a d×d matrix. Cost 4 n² d flops."""
+    n = float(found.each.sum())
+    B = found.deviations * np.sqrt(found.each / n)[:, None]
+    variances = np.sum(B * B, axis=0)
+    if shrinkage.by_class:
+        diagonal, a = _wide_shrink_by_class(found, shrinkage)
+        B *= np.sqrt((1.0 - shrinkage.reg) * (1.0 - a))[found.codes, None]
+    else:
+        amount = _wide_intensity(shrinkage, found.deviations, found.each, variances)
+        diagonal, a = shrinkage.added_diagonal(variances, amount), np.array([amount])
+        B *= np.sqrt((1.0 - shrinkage.reg) * (1.0 - amount))
+    return _axes(B, diagonal, found.mean), a
+
+
+def _wide_covariance_within(found: ClassDeviations) -> tuple[Axes, bool]:
+    """Return `covariance_within` without a d×d matrix: with fewer rows than columns it is singular."""
+    B = found.deviations * np.sqrt(found.each / found.each.sum())[:, None]
+    return _axes(B, VARIANCE_FLOOR * (found.variances + variances_between(found)), found.mean), True
+
+
+def _axes(B: Array, diagonal: Array, means: Array) -> Axes:
+    """Return Bᵀ B plus a diagonal (d,), without the columns that are constant about the means (C, d)."""
+    return Axes.of_rows(B, diagonal, is_constant(np.sum(B * B, axis=0) + diagonal, means))
+
+
+def _wide_shrink_by_class(found: ClassDeviations, shrinkage: Shrinkage) -> tuple[Array, Array]:
+    """Return the diagonal (d,) that all classes add to the covariance, and their intensities (C,)."""
+    diagonal, amounts = np.zeros(found.deviations.shape[1]), np.zeros(len(found.mean))
+    for c, weight in enumerate(found.weight):
+        mine = found.of(c)
+        amounts[c] = _wide_intensity(shrinkage, mine.deviations, mine.each, mine.variances)
+        diagonal += weight * shrinkage.added_diagonal(mine.variances, float(amounts[c]))
+    return diagonal / found.weight.sum(), amounts
+
+
+def _wide_class_covariances(found: ClassDeviations, shrinkage: Shrinkage) -> ClassCovariances:
+    """Return `class_covariances` without d×d matrices."""
+    covariances: list[Covariance] = []
+    amounts, clamped = np.zeros(len(found.mean)), np.zeros(len(found.mean), dtype=bool)
+    total = found.variances + variances_between(found)
+    constant = is_constant(total + shrinkage.reg, found.mean)
+    for c, weight in enumerate(found.weight):
+        mine = found.of(c)
+        B = mine.deviations * np.sqrt(mine.each / weight)[:, None]
+        variances = np.sum(B * B, axis=0)
+        a = amounts[c] = _wide_intensity(shrinkage, mine.deviations, mine.each, variances)
+        B *= np.sqrt((1.0 - shrinkage.reg) * (1.0 - a))
+        diagonal = shrinkage.added_diagonal(variances, float(a))
+        clamped[c] = bool(np.any(is_constant(diagonal, mine.mean) & ~constant))
+        covariances.append(_axes(B, diagonal + VARIANCE_FLOOR * total if clamped[c] else diagonal, found.mean))
+    return ClassCovariances(tuple(covariances), amounts, clamped, constant)
+
+
+def _wide_intensity(shrinkage: Shrinkage, D: Array, weight: Array, variances: Array) -> float:
+    if isinstance(shrinkage.amount, float):
+        return shrinkage.amount
+    target = find_target(shrinkage.target)(variances)
+    trace, square, quartic = quartic_sums(D, weight, target)
+    return find_rule(shrinkage.amount)(float(weight.sum()), int(np.count_nonzero(target)), trace, square, quartic)

@@ -2,46 +2,46 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from eigenlens.arrays import Array, Like, is_sparse, to_numpy
+from eigenlens.arrays import Array, Like
 from eigenlens.bayes.class_moments import ClassDeviations
 from eigenlens.bayes.classifier.class_density import finite_blocks
 from eigenlens.bayes.discriminant import storage
 from eigenlens.bayes.discriminant.covariances import Shrinkage, require_variance_range
-from eigenlens.bayes.discriminant.fit import choose_covariance_route, read_class_moments, read_classes
-from eigenlens.bayes.discriminant.fit_missing import ExpectedMoments, complete_classes
-from eigenlens.bayes.discriminant.options import name_class_columns, warn_about_convergence
+from eigenlens.bayes.discriminant.fit import choose_covariance_route, read_classes
+from eigenlens.bayes.discriminant.fit_missing import complete_classes
+from eigenlens.bayes.discriminant.options import warn_about_convergence
 from eigenlens.bayes.labels import (
-    ClassLabels,
     codes_among_classes,
     encode_labels,
     partial_fit_classes,
     require_two_classes,
 )
 from eigenlens.bayes.rule import BayesRule, ClassCounts, sample_by_class
-from eigenlens.data.coerce import explain_nonfinite
-from eigenlens.data.rows import select_rows
-from eigenlens.data.source import Block, Progress, Source, accumulate
+from eigenlens.data.coerce import require_finite
+from eigenlens.data.source import Source
 from eigenlens.densities.mixture import Mixture
 from eigenlens.errors import OptionError
+from eigenlens.estimator.base import ModelEstimator, model_view
 from eigenlens.estimator.progress import progress_callback
 from eigenlens.estimator.rows import count_rows, validate_rows
 from eigenlens.linalg.spectrum import Outcome
 
 
-class GaussianClasses(ClassCounts, BayesRule, BaseEstimator):  # type: ignore[misc]
+class GaussianClasses(ClassCounts, BayesRule, ModelEstimator):
     """Gaussian classes, the base of `LinearDiscriminant` and `QuadraticDiscriminant`.
 
     A subclass checks its options and estimates its model from moments, or from rows where these are few.
     """
 
+    _storage = storage
+    _state = "_made"
+    _takes_missing = True
     _pooled: bool
     _double = True
     verbose: Any
@@ -63,8 +63,10 @@ class GaussianClasses(ClassCounts, BayesRule, BaseEstimator):  # type: ignore[mi
         C, shrinkage = len(labels.classes), self._check_options(len(labels.classes))
         with progress_callback(self.verbose) as progress, np.errstate(invalid="ignore", over="ignore"):
             found = read_classes(source, labels.codes, C, shrinkage, pooled=self._pooled, progress=progress)
-            complete = np.all(np.isfinite(found.mean))
-            done = None if complete else self._complete(source, labels, shrinkage, progress)
+            done = None
+            if not np.all(np.isfinite(found.mean)):
+                rows = (source, labels.codes, labels.classes)
+                done = complete_classes(*rows, shrinkage, pooled=self._pooled, progress=progress)
         self.classes_ = labels.classes
         self._count(labels.codes, source.weight)
         self._keep(found if done is None else done.moments, X, source)
@@ -79,17 +81,6 @@ class GaussianClasses(ClassCounts, BayesRule, BaseEstimator):  # type: ignore[mi
         with np.errstate(over="ignore", invalid="ignore"):
             require_variance_range(found.variances)
         return self._estimate(found, shrinkage)
-
-    def _complete(
-        self, source: Source, labels: ClassLabels, shrinkage: Shrinkage, progress: Progress | None
-    ) -> ExpectedMoments:
-        """Fit the classes of incomplete rows by EM; infinity is an error."""
-        if accumulate(source, count_infinite):
-            raise explain_nonfinite(source)
-        C, name_column = len(labels.classes), name_class_columns(source, labels.classes)
-        return complete_classes(
-            source, labels.codes, C, shrinkage, pooled=self._pooled, name_column=name_column, progress=progress
-        )
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Add the rows of X (n, d) and their classes y (n,); the result is exactly that of `fit` on all rows.
@@ -108,10 +99,10 @@ class GaussianClasses(ClassCounts, BayesRule, BaseEstimator):  # type: ignore[mi
         labels = encode_labels(y, X, count_rows(source))
         known = partial_fit_classes(classes, labels, None if first else self.classes_)
         codes = codes_among_classes(labels, known)
+        C, shrinkage = len(known), self._check_options(len(known))
         with np.errstate(invalid="ignore", over="ignore"):
-            found = read_class_moments(source, codes, len(known), self._check_options(len(known)), pooled=self._pooled)
-        if not np.all(np.isfinite(found.mean)):
-            raise explain_nonfinite(source)
+            found = read_classes(source, codes, C, shrinkage, pooled=self._pooled, mergeable=True)
+        require_finite(source, found.mean)
         self.classes_ = known
         self._count(codes, source.weight, more=not first)
         self._keep(found if first else self._moments + found, X, source)
@@ -120,9 +111,11 @@ class GaussianClasses(ClassCounts, BayesRule, BaseEstimator):  # type: ignore[mi
 
     def _keep(self, found: Any, X: Any, source: Source) -> None:
         self._moments = None if isinstance(found, ClassDeviations) else found
-        self._like = Like(X, source.dtype)
+        self._rows_like = Like(X, source.dtype)
         solver = "gram" if self._moments is None else "moments"
         self.solver_ = Outcome(solver, choose_covariance_route(self._rows, source.n_features)[1], passes=1)
+
+    means_ = model_view("means", "The means (C, d) of the classes.")
 
     # ---- likelihoods and draws --------------------------------------------------------------------------
 
@@ -151,31 +144,3 @@ class GaussianClasses(ClassCounts, BayesRule, BaseEstimator):  # type: ignore[mi
     def _draw(self, labels: Array, rng: np.random.Generator) -> Any:
         parts: Sequence[Any] = self._mixture.components
         return self._like(sample_by_class(labels, self.n_features_in_, lambda c, m: parts[c].sample(m, rng)))
-
-    # ---- saving -----------------------------------------------------------------------------------------
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to one safetensors file, whole or not at all; read it with `eigenlens.load`."""
-        storage.save(self, path)
-
-    @classmethod
-    def _restored(cls, arrays: dict[str, Array], header: dict[str, Any]) -> Self:
-        restored: Self = storage.restore(cls, arrays, header)
-        return restored
-
-    # ---- for scikit-learn -------------------------------------------------------------------------------
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_made")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = True
-        return tags
-
-
-def count_infinite(block: Block) -> int:
-    """Return how many entries of the rows with positive weight are infinite."""
-    rows = block.rows if block.weight is None else select_rows(block.rows, np.flatnonzero(block.weight > 0.0))
-    return int(np.isinf(rows.data if is_sparse(rows) else to_numpy(rows)).sum())

@@ -10,16 +10,8 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array, read_only
-from eigenlens.bayes.class_moments import ClassDeviations, attach_classes, read_class_deviations
-from eigenlens.bayes.discriminant.covariances import (
-    ClassCovariances,
-    Shrinkage,
-    choose_summary,
-    class_covariances,
-    covariance_within,
-    pooled_covariance,
-)
-from eigenlens.bayes.discriminant.wide import wide_class_covariances, wide_covariance_within, wide_pooled_covariance
+from eigenlens.bayes.class_moments import attach_classes, read_class_deviations
+from eigenlens.bayes.discriminant.covariances import Shrinkage, choose_summary
 from eigenlens.data.source import Progress, Source, accumulate
 from eigenlens.densities.covariance import Covariance
 from eigenlens.densities.covariance_axes import MIN_AXIS_SHARE, Axes
@@ -145,42 +137,18 @@ def read_classes(
     shrinkage: Shrinkage,
     *,
     pooled: bool,
+    mergeable: bool = False,
     progress: Progress | None = None,
 ) -> Any:
-    """Read the moments of the classes, or all rows, by the route of `choose_covariance_route`."""
+    """Read the moments of the classes, or all rows, by the route of `choose_covariance_route`.
+
+    With `mergeable` always the moments, to which those of further rows can be added.
+    """
     n = len(codes) if source.weight is None else int(np.count_nonzero(source.weight))
-    if choose_covariance_route(n, source.n_features)[0] == "gram":
-        return read_class_deviations(attach_classes(source, codes), n_classes)
-    return read_class_moments(source, codes, n_classes, shrinkage, pooled=pooled, progress=progress)
-
-
-def read_class_moments(
-    source: Source,
-    codes: Array,
-    n_classes: int,
-    shrinkage: Shrinkage,
-    *,
-    pooled: bool,
-    progress: Progress | None = None,
-) -> Any:
-    """Read the moments of the classes in one pass; those of further rows can be added."""
     rows = attach_classes(source, codes)
+    if not mergeable and choose_covariance_route(n, source.n_features)[0] == "gram":
+        return read_class_deviations(rows, n_classes)
     return accumulate(rows, choose_summary(n_classes, shrinkage, pooled), progress, "reading classes")
-
-
-def fit_pooled_covariance(found: Any, shrinkage: Shrinkage) -> tuple[Axes, Array]:
-    """Return the covariance of all classes, and its intensity of shrinkage, from moments or rows."""
-    return (wide_pooled_covariance if isinstance(found, ClassDeviations) else pooled_covariance)(found, shrinkage)
-
-
-def fit_class_covariances(found: Any, shrinkage: Shrinkage) -> ClassCovariances:
-    """Return the covariance of each class, from moments or rows."""
-    return (wide_class_covariances if isinstance(found, ClassDeviations) else class_covariances)(found, shrinkage)
-
-
-def fit_covariance_within(found: Any) -> tuple[Covariance, bool]:
-    """Return the covariance within all classes, clamped to full rank, and whether it was: a class's fallback."""
-    return (wide_covariance_within if isinstance(found, ClassDeviations) else covariance_within)(found)
 
 
 def gaussian_classes(prior: Array, means: Array, covariances: Sequence[Covariance]) -> Mixture:

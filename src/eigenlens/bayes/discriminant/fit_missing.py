@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenlens.arrays import Array, dense
+from eigenlens.arrays import Array, dense, is_sparse, to_numpy
 from eigenlens.bayes.class_moments import ClassMoments, attach_classes, summarise_classes
 from eigenlens.bayes.discriminant.covariances import (
     VARIANCE_FLOOR,
@@ -27,11 +27,13 @@ from eigenlens.bayes.discriminant.covariances import (
     require_variance_range,
 )
 from eigenlens.bayes.discriminant.shrinkage import PairMoments, pairwise_intensity, power_of_two_units
+from eigenlens.data.coerce import explain_nonfinite
+from eigenlens.data.rows import select_rows
 from eigenlens.data.source import Block, Progress, Source, accumulate
 from eigenlens.densities.base import rows_by_pattern
 from eigenlens.densities.covariance import Covariance, Full
 from eigenlens.densities.covariance_axes import Axes
-from eigenlens.densities.mixture import covariance_matrix
+from eigenlens.densities.mixture_terms import covariance_matrix
 from eigenlens.errors import DataError, OptionError
 from eigenlens.linalg.spectrum import Outcome
 from eigenlens.stats.moments import ColumnMoments, Moments
@@ -67,59 +69,39 @@ class ExpectedMoments:
 def complete_classes(
     source: Source,
     codes: Array,
-    n_classes: int,
+    classes: Array,
     shrinkage: Shrinkage,
     *,
     pooled: bool,
-    name_column: Callable[[int, int], str],
-    tol: float = EM_TOLERANCE,
-    max_iter: int = MAX_EM_STEPS,
+    estimate: Callable[[Moments], Any] | None = None,
     progress: Progress | None = None,
 ) -> ExpectedMoments:
-    """Iterate the moments of the classes until no mean and no covariance changes by more than tol.
+    """Iterate the moments of the classes (C,) until no mean and no covariance changes by more than `EM_TOLERANCE`.
 
-    An EM step is one pass over the rows, and costs O(d³) per pattern of missing values. `name_column(c, j)` names a
-    class and a column in the error about one without observed entries.
+    An EM step is one pass over the rows, and costs O(d³) per pattern of missing values. With `estimate`, the classes
+    are the Gaussians that it makes of moments.
     """
-    rows, observed = _read_observed(source, codes, n_classes, name_column)
+    rows, observed = _read_observed(source, codes, classes)
     shrinkage = replace(_choose_intensities(rows, observed, shrinkage, pooled), min_share=VARIANCE_FLOOR)
-    covariances = partial(_covariances, shrinkage=shrinkage, pooled=pooled)
-    found, steps, change = _iterate(rows, _start(observed), covariances, tol, max_iter, progress)
+    covariances = partial(_covariances, shrinkage=shrinkage, pooled=pooled, estimate=estimate)
+    found, steps, change = _iterate(rows, _start(observed), covariances, progress)
     return ExpectedMoments(found, shrinkage, steps, change)
-
-
-def complete_family_members(
-    source: Source,
-    codes: Array,
-    n_classes: int,
-    estimate: Callable[[Moments], Any],
-    *,
-    name_column: Callable[[int, int], str],
-    tol: float = EM_TOLERANCE,
-    max_iter: int = MAX_EM_STEPS,
-) -> ExpectedMoments:
-    """Iterate as `complete_classes` does, for classes whose Gaussians `estimate` makes of moments."""
-    rows, observed = _read_observed(source, codes, n_classes, name_column)
-
-    def covariances(found: ClassMoments) -> list[Covariance]:
-        return [Full(covariance_matrix(estimate(part))) for part in found.parts]
-
-    found, steps, change = _iterate(rows, _start(observed), covariances, tol, max_iter, None)
-    return ExpectedMoments(found, Shrinkage(), steps, change)
 
 
 # ---- before the first step ------------------------------------------------------------------------------------
 
 
-def _read_observed(
-    source: Source, codes: Array, n_classes: int, name_column: Callable[[int, int], str]
-) -> tuple[Source, ClassMoments]:
-    """Return the rows with their classes, and the moments of the observed entries of each class."""
+def _read_observed(source: Source, codes: Array, classes: Array) -> tuple[Source, ClassMoments]:
+    """Return the rows with their classes, and the moments of the observed entries of each class; raise for infinity."""
+    if accumulate(source, _count_infinite):
+        raise explain_nonfinite(source)
     rows = attach_classes(source, codes)
-    observed = accumulate(rows, partial(summarise_classes, summaries=[ColumnMoments.of_observed] * n_classes))
-    for c, part in enumerate(observed.parts):
+    observed = accumulate(rows, partial(summarise_classes, summaries=[ColumnMoments.of_observed] * len(classes)))
+    for label, part in zip(classes.tolist(), observed.parts, strict=True):
         if not np.all(part.weight > 0.0):
-            what = f"{name_column(c, int(np.argmin(part.weight)))} has no observed entry, so its mean is not known"
+            j = int(np.argmin(part.weight))
+            name = source.names[j] if source.names else j
+            what = f"column {name!r} of class {label!r} has no observed entry, so its mean is not known"
             raise DataError(what, fix="leave the column out, or give rows of the class that have it")
     require_variance_range(np.max([part.square / part.weight for part in observed.parts], axis=0))
     return rows, observed
@@ -149,8 +131,18 @@ def _start(observed: ClassMoments) -> ClassMoments:
     return ClassMoments(tuple(parts))
 
 
-def _covariances(found: ClassMoments, shrinkage: Shrinkage, pooled: bool) -> Sequence[Covariance]:
+def _count_infinite(block: Block) -> int:
+    """Return how many entries of the rows with positive weight are infinite."""
+    rows = block.rows if block.weight is None else select_rows(block.rows, np.flatnonzero(block.weight > 0.0))
+    return int(np.isinf(rows.data if is_sparse(rows) else to_numpy(rows)).sum())
+
+
+def _covariances(
+    found: ClassMoments, shrinkage: Shrinkage, pooled: bool, estimate: Callable[[Moments], Any] | None
+) -> Sequence[Covariance]:
     """Return the covariance of each class."""
+    if estimate is not None:
+        return [Full(covariance_matrix(estimate(part))) for part in found.parts]
     if pooled:
         return [pooled_covariance(found, shrinkage)[0]] * len(found.parts)
     return class_covariances(found, shrinkage).covariances
@@ -163,19 +155,17 @@ def _iterate(
     rows: Source,
     found: ClassMoments,
     covariances: Callable[[ClassMoments], Sequence[Covariance]],
-    tol: float,
-    max_iter: int,
     progress: Progress | None,
 ) -> tuple[ClassMoments, int, float]:
     """Return the moments after EM steps from `found`, the number of steps, and the change of the last one."""
     steps, change = 0, np.inf
-    while change > tol and steps < max_iter:
+    while change > EM_TOLERANCE and steps < MAX_EM_STEPS:
         pairs = zip(found.mean, covariances(found), strict=True)
         summaries = [partial(_expect, mean=mean, C=Full(C.matrix())) for mean, C in pairs]
         after = accumulate(rows, partial(summarise_classes, summaries=summaries))
         change, found, steps = _largest_change(found, after), after, steps + 1
         if progress is not None:
-            progress(steps, max_iter, f"EM: step {steps}, change {change:.1e}")
+            progress(steps, MAX_EM_STEPS, f"EM: step {steps}, change {change:.1e}")
     return found, steps, change
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any
 
@@ -11,10 +12,10 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from eigenlens.arrays import Array, Like, dense, to_numpy
-from eigenlens.bayes.classifier.class_density import finite_blocks, require_no_infinity
-from eigenlens.bayes.discriminant.covariances import Shrinkage
+from eigenlens.bayes.classifier.class_density import finite_blocks
+from eigenlens.bayes.discriminant.covariances import Shrinkage, pooled_covariance
 from eigenlens.bayes.discriminant.estimator import GaussianClasses
-from eigenlens.bayes.discriminant.fit import FisherRule, centred_product, fit_pooled_covariance
+from eigenlens.bayes.discriminant.fit import FisherRule, centred_product
 from eigenlens.bayes.discriminant.options import check_linear_options, require_rows, row_counts, warn_about_linear
 from eigenlens.bayes.discriminant.predict_missing import (
     expected_scores,
@@ -24,13 +25,16 @@ from eigenlens.bayes.discriminant.predict_missing import (
 from eigenlens.bayes.discriminant.shrinkage import Rule, Target
 from eigenlens.bayes.explain import Explanation, classes_to_compare
 from eigenlens.bayes.labels import class_positions
+from eigenlens.data.coerce import require_no_infinity
 from eigenlens.data.rows import select_rows
 from eigenlens.densities.mixture import Mixture
 from eigenlens.errors import DataError
+from eigenlens.estimator.base import model_view
 from eigenlens.estimator.rows import dense_blocks, validate_rows
 from eigenlens.linalg.scores import concatenate, project_rows
 
 
+@dataclass(eq=False, repr=False)
 class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GaussianClasses):  # type: ignore[misc]
     """Fisher's discriminants: Gaussian classes with one covariance, a linear rule, a map to at most C − 1 directions.
 
@@ -74,24 +78,15 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
         (['a', 'b'], array([[-3.93]]))
     """
 
-    _pooled = True
+    n_components: int | None = None
+    _: KW_ONLY
+    shrinkage: float | str | Rule | None = None
+    target: str | Target = "diagonal"
+    prior: Any = None
+    random_state: Any = None
+    verbose: Any = False
 
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        shrinkage: float | str | Rule | None = None,
-        target: str | Target = "diagonal",
-        prior: Any = None,
-        random_state: Any = None,
-        verbose: Any = False,
-    ) -> None:
-        self.n_components = n_components
-        self.shrinkage = shrinkage
-        self.target = target
-        self.prior = prior
-        self.random_state = random_state
-        self.verbose = verbose
+    _pooled = True
 
     def _check_options(self, n_classes: int) -> Shrinkage:
         return check_linear_options(self, n_classes)
@@ -101,7 +96,7 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
         if not np.any(row_counts(found) > 1.0):
             what = f"every class has 1 row (n_samples={len(found.rows)}), so no class varies"
             raise DataError(what, fix="give more rows than classes")
-        covariance, amounts = fit_pooled_covariance(found, shrinkage)
+        covariance, amounts = pooled_covariance(found, shrinkage)
         if not covariance.rank:
             raise DataError("no column varies within any class, so there is no covariance", fix="check X and y")
         rule = FisherRule(self.class_prior_, found.mean, covariance)
@@ -193,15 +188,9 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
 
     # ---- learned attributes -----------------------------------------------------------------------------
 
-    @property
-    def coef_(self) -> Any:
-        """The coefficients w (C, d)."""
-        return self._like(self.model_.coef)
-
-    @property
-    def intercept_(self) -> Any:
-        """The intercepts b (C,)."""
-        return self._like(self.model_.intercept)
+    coef_ = model_view("coef", "The coefficients w (C, d).")
+    intercept_ = model_view("intercept", "The intercepts b (C,).")
+    centre_ = model_view("centre", "The mean m (d,) of the classes.")
 
     @property
     def scalings_(self) -> Any:
@@ -213,16 +202,6 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
         """The shares (q,) of the variance between classes, of that of all directions."""
         ratios = self.model_.ratios
         return self._like((ratios / (ratios.sum() or 1.0))[: self._directions.shape[1]])
-
-    @property
-    def centre_(self) -> Any:
-        """The mean m (d,) of the classes."""
-        return self._like(self.model_.centre)
-
-    @property
-    def means_(self) -> Any:
-        """The means (C, d) of the classes."""
-        return self._like(self.model_.means)
 
     @property
     def covariance_(self) -> Any:

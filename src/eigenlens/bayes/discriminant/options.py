@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from numbers import Real
 from typing import Any
 
@@ -15,7 +14,6 @@ from eigenlens.bayes.discriminant.covariances import VARIANCE_FLOOR, ClassCovari
 from eigenlens.bayes.discriminant.fit import FisherRule
 from eigenlens.bayes.discriminant.fit_missing import EM_TOLERANCE, ExpectedMoments
 from eigenlens.bayes.discriminant.shrinkage import SHRINKAGE_RULES, SHRINKAGE_TARGETS, Rule
-from eigenlens.data.source import Source
 from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, OptionError
 
 BY_CLASS = "-by-class"
@@ -86,12 +84,6 @@ def require_rows(found: Any, classes: Array, minimum: float, fix: str) -> None:
 def row_counts(found: Any) -> Array:
     """Return the rows (C,) of each class, or its weight where that is more: a row of weight 2 is two rows."""
     return np.asarray(np.maximum(found.rows, found.weight))
-
-
-def name_class_columns(source: Source, classes: Array) -> Callable[[int, int], str]:
-    """Return the function that names column j of class number c in an error."""
-    labels = classes.tolist()
-    return lambda c, j: f"column {source.names[j] if source.names else j!r} of class {labels[c]!r}"
 
 
 def _name_columns(estimator: Any, columns: Array) -> str:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.bayes.classifier.explain_gaussian import explain_gaussian_classes
-from eigenlens.bayes.discriminant.covariances import Shrinkage
+from eigenlens.bayes.discriminant.covariances import Shrinkage, class_covariances
 from eigenlens.bayes.discriminant.estimator import GaussianClasses
-from eigenlens.bayes.discriminant.fit import fit_class_covariances, gaussian_classes
+from eigenlens.bayes.discriminant.fit import gaussian_classes
 from eigenlens.bayes.discriminant.options import check_quadratic_options, require_rows, warn_about_quadratic
 from eigenlens.bayes.discriminant.shrinkage import Rule, Target
 from eigenlens.bayes.explain import Explanation
@@ -18,6 +19,7 @@ from eigenlens.densities.mixture import Mixture
 from eigenlens.errors import DataError
 
 
+@dataclass(eq=False, repr=False)
 class QuadraticDiscriminant(GaussianClasses):
     """Gaussian classes with one covariance each: ln p(c | x) = ln pi_c − ½ ln |S_c| − ½ |x − m_c|²_(S_c) + const.
 
@@ -49,24 +51,15 @@ class QuadraticDiscriminant(GaussianClasses):
         (['a', 'b', 'b'], array([0.007, 6.5  ]))
     """
 
-    _pooled = False
+    _: KW_ONLY
+    shrinkage: float | str | Rule | None = None
+    target: str | Target = "diagonal"
+    reg: float = 0.0
+    prior: Any = None
+    random_state: Any = None
+    verbose: Any = False
 
-    def __init__(
-        self,
-        *,
-        shrinkage: float | str | Rule | None = None,
-        target: str | Target = "diagonal",
-        reg: float = 0.0,
-        prior: Any = None,
-        random_state: Any = None,
-        verbose: Any = False,
-    ) -> None:
-        self.shrinkage = shrinkage
-        self.target = target
-        self.reg = reg
-        self.prior = prior
-        self.random_state = random_state
-        self.verbose = verbose
+    _pooled = False
 
     def _check_options(self, n_classes: int) -> Shrinkage:
         return check_quadratic_options(self)
@@ -74,7 +67,7 @@ class QuadraticDiscriminant(GaussianClasses):
     def _estimate(self, found: Any, shrinkage: Shrinkage) -> tuple[Mixture, Array]:
         fix = "one row has no covariance: leave the class out, or use LinearDiscriminant"
         require_rows(found, self.classes_, 1.0, fix)
-        own = fit_class_covariances(found, shrinkage)
+        own = class_covariances(found, shrinkage)
         if not all(getattr(C, "rank", 1) for C in own.covariances):
             raise DataError("no column varies within any class, so there is no covariance", fix="check X and y")
         warn_about_quadratic(own, found.rows, self)
@@ -105,11 +98,6 @@ class QuadraticDiscriminant(GaussianClasses):
         return explain_gaussian_classes(self, self.model_.components, X, of, against)
 
     # ---- learned attributes -----------------------------------------------------------------------------
-
-    @property
-    def means_(self) -> Any:
-        """The means (C, d) of the classes."""
-        return self._like(self.model_.means)
 
     @property
     def covariances_(self) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,7 +11,7 @@ from eigenlens.bayes.discriminant.fit import FisherRule, gaussian_classes
 from eigenlens.bayes.storage import pack_classes, restore_classes
 from eigenlens.densities.covariance import Covariance, Diagonal, Full, Spherical
 from eigenlens.densities.covariance_axes import Axes
-from eigenlens.estimator.storage import OUTCOME_LAYOUT, new_estimator, stored_like, write_estimator
+from eigenlens.estimator.storage import OUTCOME_LAYOUT
 from eigenlens.model_file import Layout, arrays_under, pack, unpack
 
 AXES_LAYOUT = Layout(Axes, arrays={"scale": "scale", "axes": "axes", "variances_along": "along", "rest": "rest"})
@@ -46,8 +45,8 @@ STORED_COVARIANCES: dict[str, StoredCovariance] = {
 """Kinds of covariances by their name in a file; a single array has no name of its own."""
 
 
-def save(estimator: Any, path: str | os.PathLike[str]) -> None:
-    """Write a fitted discriminant to `path`."""
+def pack_fit(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
+    """Return the classes, their means and covariances, and how these were found."""
     model, amounts = estimator._solved
     if isinstance(model, FisherRule):
         covariances = {POOLED: model.covariance}
@@ -58,21 +57,19 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     for name, covariance in covariances.items():
         parts = pack(covariance, AXES_LAYOUT)[0] if isinstance(covariance, Axes) else {"entries": covariance.matrix()}
         arrays |= {f"{name}.{part}": array for part, array in parts.items()}
-    write_estimator(estimator, path, arrays, header | pack(estimator.solver_, DIRECT_OUTCOME_LAYOUT)[1])
+    return arrays, header | pack(estimator.solver_, DIRECT_OUTCOME_LAYOUT)[1]
 
 
-def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
-    """Return the estimator that `save` wrote."""
+def restore_fit(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]) -> None:
+    """Give an estimator the fit of `pack_fit`."""
     prior, means = arrays["prior"], arrays["means"]
     if f"{POOLED}.axes" in arrays:
         model: Any = FisherRule(prior, means, unpack(AXES_LAYOUT, arrays_under(POOLED, arrays), {}))
     else:
         model = gaussian_classes(prior, means, [_own_covariance(arrays, c) for c in range(len(means))])
-    estimator = new_estimator(cls, header, means.shape[1])
     restore_classes(estimator, arrays, header)
     estimator._made, estimator._moments = (model, arrays["amounts"]), None
-    estimator._like, estimator.solver_ = stored_like(header, means), unpack(DIRECT_OUTCOME_LAYOUT, arrays, header)
-    return estimator
+    estimator.solver_, estimator.n_features_in_ = unpack(DIRECT_OUTCOME_LAYOUT, arrays, header), means.shape[1]
 
 
 def _own_covariance(arrays: dict[str, Array], c: int) -> Any:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks
@@ -37,6 +36,7 @@ from eigenlens.data.coerce import fields_of
 from eigenlens.data.source import Source
 from eigenlens.data.table import numbers_of
 from eigenlens.errors import DataError, OptionError
+from eigenlens.estimator.base import ModelEstimator
 from eigenlens.estimator.progress import progress_callback
 from eigenlens.estimator.rows import count_rows
 
@@ -44,7 +44,8 @@ JOINT_ENTRIES = 1 << 18
 """Numbers ln p(x, c) computed at a time: 2 MB, which stays in the cache of a core."""
 
 
-class NaiveBayes(BayesRule, BaseEstimator):  # type: ignore[misc]
+@dataclass(eq=False, repr=False)
+class NaiveBayes(BayesRule, ModelEstimator):
     """A classifier that takes columns to be independent given the class: argmax ln p(c) + Σ_j ln p(x_j | c).
 
     The table may hold numbers, booleans, text and categories, in a pandas, Polars or Arrow frame, an array, a Dask
@@ -112,30 +113,20 @@ class NaiveBayes(BayesRule, BaseEstimator):  # type: ignore[misc]
         prior               0
     """
 
-    def __init__(
-        self,
-        features: Any = "auto",
-        *,
-        prior: Any = None,
-        smoothing: Any = 1.0,
-        unknown: str = "smooth",
-        floor: float = 1e-9,
-        added_variance: Any = 0.0,
-        bandwidth: Any = "john-langley",
-        max_components: int = 4,
-        random_state: Any = None,
-        verbose: Any = False,
-    ) -> None:
-        self.features = features
-        self.prior = prior
-        self.smoothing = smoothing
-        self.unknown = unknown
-        self.floor = floor
-        self.added_variance = added_variance
-        self.bandwidth = bandwidth
-        self.max_components = max_components
-        self.random_state = random_state
-        self.verbose = verbose
+    features: Any = "auto"
+    _: KW_ONLY
+    prior: Any = None
+    smoothing: Any = 1.0
+    unknown: str = "smooth"
+    floor: float = 1e-9
+    added_variance: Any = 0.0
+    bandwidth: Any = "john-langley"
+    max_components: int = 4
+    random_state: Any = None
+    verbose: Any = False
+
+    _storage = storage
+    _takes_missing = True
 
     # ---- fitting ----------------------------------------------------------------------------------------
 
@@ -292,27 +283,8 @@ class NaiveBayes(BayesRule, BaseEstimator):  # type: ignore[misc]
         """Return the scikit-learn LogisticRegression with the same predict_proba, where the rule is linear."""
         return storage.logistic(self, self._linear)
 
-    # ---- storage ----------------------------------------------------------------------------------------
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the classifier, with what partial_fit needs, to one safetensors file; read it with `eigenlens.load`."""
-        check_is_fitted(self)
-        storage.save(self, path)
-
-    @classmethod
-    def _restored(cls, arrays: dict[str, Array], header: dict[str, Any]) -> Self:
-        restored: Self = storage.restore(cls, arrays, header)
-        return restored
-
-    # ---- for scikit-learn -------------------------------------------------------------------------------
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_model")
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
         counts = isinstance(self.features, str) and self.features == "multinomial"
         tags.input_tags.positive_only = tags.classifier_tags.poor_score = counts

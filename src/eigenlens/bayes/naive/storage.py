@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,15 +18,15 @@ from eigenlens.bayes.naive.plan import FamilyChoice, Plan
 from eigenlens.data.category_storage import pack_categories, unpack_categories
 from eigenlens.data.column_kinds import Field
 from eigenlens.errors import OptionError
-from eigenlens.estimator.storage import new_estimator, storable_parameters, write_estimator
+from eigenlens.estimator.storage import storable_parameters
 from eigenlens.model_file import arrays_under
 
 STORED_FACTORS = FACTORS | {"two levels": CategoricalFactor(two=True)}
 """Families by the name that a file has for them."""
 
 
-def save(estimator: Any, path: str | os.PathLike[str]) -> None:
-    """Write a fitted classifier to `path`."""
+def pack_fit(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
+    """Return the plan of the columns, the statistics from which the model follows, and the classes."""
     plan: Plan = estimator._plan
     arrays, groups = _pack_groups(plan, estimator._statistics, estimator.model_)
     header = {
@@ -42,7 +41,7 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
         "groups": groups,
         "frame": estimator._frame,
     }
-    write_estimator(estimator, path, arrays, header)
+    return arrays, header
 
 
 def _pack_groups(plan: Plan, statistics: NaiveStatistics, model: NaiveModel) -> tuple[dict[str, Array], list[Any]]:
@@ -76,17 +75,15 @@ def _unpack_parameter(value: Any) -> Any:
     return {unpack_categories([key])[0]: _unpack_parameter(inner) for key, inner in value["$pairs"]}
 
 
-def restore(cls: Any, arrays: dict[str, Array], header: dict[str, Any]) -> Any:
-    """Return the classifier that `save` wrote."""
+def restore_fit(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]) -> None:
+    """Give a classifier the fit of `pack_fit`, and its parameters."""
     plan = _plan(header)
-    parameters = {name: _unpack_parameter(value) for name, value in header["parameters"].items()}
-    estimator = new_estimator(cls, header, len(plan.fields), **parameters)
+    estimator.set_params(**{name: _unpack_parameter(value) for name, value in header["parameters"].items()})
     options = check_naive_options(estimator, plan.fields)
     estimator._statistics, estimator._model = _unpack_groups(plan, arrays, header["groups"], options)
-    estimator._plan, estimator._frame = plan, header["frame"]
+    estimator._plan, estimator._frame, estimator.n_features_in_ = plan, header["frame"], len(plan.fields)
     estimator.classes_ = np.empty(len(header["classes"]), dtype=np.dtype(header["class_dtype"]))
     estimator.classes_[:] = unpack_categories(header["classes"])
-    return estimator
 
 
 def _plan(header: dict[str, Any]) -> Plan:

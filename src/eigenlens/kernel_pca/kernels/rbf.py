@@ -15,7 +15,7 @@ from eigenlens.kernel_pca.kernels.distances import (
     squared_distances,
     symmetrize,
 )
-from eigenlens.native import Points, gaussian_values
+from eigenlens.native.gram import Points, gaussian_values
 
 MAX_EXPONENT_ERROR = 1e-5
 """Beyond this error of gamma |x − y|² the products of float32 rows are computed in float64."""

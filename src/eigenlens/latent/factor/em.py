@@ -11,34 +11,23 @@ fewer steps.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from eigenlens.arrays import Array
 from eigenlens.latent.factor.correlation_operator import Correlations
-from eigenlens.latent.factor.profile_likelihood import ProfileMinimum, profile_point
+from eigenlens.latent.factor.profile_likelihood import FactorOptions, ProfileMinimum, profile_point
 from eigenlens.optim.em import ParameterMap, run_em
 
 
-def minimise_by_em(
-    correlations: Correlations,
-    k: int,
-    start: Array,
-    *,
-    floor: float,
-    tol: float,
-    max_iter: int,
-    note: Callable[[int, float], None] = lambda step, f: None,
-) -> ProfileMinimum:
+def minimise_by_em(correlations: Correlations, k: int, start: Array, options: FactorOptions) -> ProfileMinimum:
     """Minimise f (see `profile_likelihood`) by EM from uniquenesses `start` (d,).
 
     Stops where less than tol² per entry is left to gain, by the ratio of the last gains: near a maximum a likelihood is
-    as flat as the square of its gradient. Slow iterations are extrapolated. `note(step, f)` is called after each step.
-    Cost: d² k flops per step.
+    as flat as the square of its gradient. Slow iterations are extrapolated. Cost: d² k flops per step.
     """
-    psi, d = np.clip(start, floor, 1.0), correlations.size
+    floor, d = options.floor, correlations.size
+    psi = np.clip(start, floor, 1.0)
     W = profile_point(correlations, k, np.log(psi)).loadings
     entries = 2.0 * d  # −f over this is the log-likelihood per entry
 
@@ -47,13 +36,11 @@ def minimise_by_em(
         return -f / entries, (better[0], better[1])
 
     def report(steps: int, value: float) -> None:
-        note(steps, -entries * value)
+        options.note(steps, -entries * value)
 
-    found = run_em(step, (psi, W), _parameter_map(floor), tol=tol**2, max_iter=max_iter, note=report)
+    found = run_em(step, (psi, W), _parameter_map(floor), tol=options.tol**2, max_iter=options.max_iter, note=report)
     path = tuple(-entries * value for value in found.path)
-    return ProfileMinimum(
-        *found.best, path, found.remaining_gain, found.remaining_gain <= tol**2, found.interrupted, found.ended
-    )
+    return ProfileMinimum(*found.best, path, found.remaining_gain, found.ended)
 
 
 _Model = tuple[Array, Array]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import Any, Self
 
@@ -13,12 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks
 from eigenlens.arrays import Array, Like
-from eigenlens.data.coerce import explain_nonfinite
+from eigenlens.data.coerce import require_finite
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError, OptionError
 from eigenlens.estimator.progress import progress_callback
 from eigenlens.estimator.rows import dense_blocks, map_blocks, validate_rows
-from eigenlens.latent import storage
 from eigenlens.latent.estimator import LatentGaussian
 from eigenlens.latent.factor.adequacy import bartlett_sphericity, kmo
 from eigenlens.latent.factor.fit import (
@@ -35,7 +33,6 @@ from eigenlens.latent.factor.goodness_of_fit import (
     reference_likelihoods,
     reference_likelihoods_missing,
 )
-from eigenlens.latent.factor.n_factors import FACTOR_RULES
 from eigenlens.latent.factor.options import (
     check_mean,
     warn_gradient,
@@ -43,15 +40,17 @@ from eigenlens.latent.factor.options import (
     warn_rotation,
     without_gradient_warning,
 )
-from eigenlens.latent.factor.solvers import FACTOR_SOLVERS, FactorOptions
+from eigenlens.latent.factor.profile_likelihood import FactorOptions
+from eigenlens.latent.factor.solvers import FACTOR_SOLVERS
+from eigenlens.latent.n_components import FACTOR_RULES
 from eigenlens.latent.options import candidate_dimensions, check_latent_dimensions, warn_latent_fit
 from eigenlens.latent.rotation import ROTATIONS, Rotation, rotate
 from eigenlens.missing.result import LatentFit
-from eigenlens.model_file import pack, unpack
 
 __all__ = ["FactorAnalysis", "bartlett_sphericity", "kmo"]
 
 
+@dataclass(eq=False, repr=False)
 class FactorAnalysis(LatentGaussian):
     """Factor analysis by maximum likelihood: x = W z + mu + e, z ~ N(0, I), e ~ N(0, Psi) with Psi diagonal.
 
@@ -106,35 +105,18 @@ class FactorAnalysis(LatentGaussian):
         4
     """
 
-    _scale: Array
-    _others: ReferenceLikelihoods | None
-
-    def __init__(
-        self,
-        n_components: int | str,
-        *,
-        rotation: str | Callable[..., Any] | None = None,
-        rotation_options: dict[str, Any] | None = None,
-        standardize: bool = False,
-        solver: str = "auto",
-        max_iter: int = 1000,
-        tol: float = 1e-6,
-        n_init: int = 1,
-        min_uniqueness: float = FactorOptions.floor,
-        random_state: Any = None,
-        verbose: Any = False,
-    ) -> None:
-        self.n_components = n_components
-        self.rotation = rotation
-        self.rotation_options = rotation_options
-        self.standardize = standardize
-        self.solver = solver
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_init = n_init
-        self.min_uniqueness = min_uniqueness
-        self.random_state = random_state
-        self.verbose = verbose
+    n_components: int | str
+    _: KW_ONLY
+    rotation: str | Callable[..., Any] | None = None
+    rotation_options: dict[str, Any] | None = None
+    standardize: bool = False
+    solver: str = "auto"
+    max_iter: int = 1000
+    tol: float = 1e-6
+    n_init: int = 1
+    min_uniqueness: float = FactorOptions.floor
+    random_state: Any = None
+    verbose: Any = False
 
     # ---- fitting ----------------------------------------------------------------------------------------
 
@@ -224,7 +206,7 @@ class FactorAnalysis(LatentGaussian):
     def _rotate(self) -> None:
         """Set the scale of the loadings, and rotate them; forget likelihoods of reference of an earlier fit."""
         model = self._fitted.model
-        self._others = None
+        self._others: ReferenceLikelihoods | None = None
         deviations = np.sqrt(_variances(self._fitted))
         self._scale = deviations if self.standardize else np.ones(model.mean.size)
         self._rotation_matrix = None
@@ -266,8 +248,7 @@ class FactorAnalysis(LatentGaussian):
         source = validate_rows(self, X)
         with np.errstate(all="ignore"):  # what is not finite is detected in the result, and explained
             found = np.concatenate([self._bartlett(block) for block in dense_blocks(source)])
-        if not np.all(np.isfinite(found)):
-            raise explain_nonfinite(source)
+        require_finite(source, found)
         return Like(X, source.dtype)(found if self._rotation_matrix is None else found @ self._rotation_matrix)
 
     def _bartlett(self, rows: Array) -> Array:
@@ -354,29 +335,8 @@ class FactorAnalysis(LatentGaussian):
     @property
     def factor_correlations_(self) -> Any:
         """Return the correlations (k, k) of the rotated factors; the identity unless the rotation is oblique."""
-        T = (
-            np.asarray(self.rotation_matrix_, dtype=np.float64)
-            if self._rotation_matrix is None
-            else self._rotation_matrix
-        )
-        return self._like(T.T @ T)
-
-    # ---- saving -----------------------------------------------------------------------------------------
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to one safetensors file, whole or not at all; read it with `eigenlens.load`."""
-        check_is_fitted(self)
-        if self._fitted.moments is not None:
-            self._likelihoods(None, None)
-        arrays, header = pack(self._others, storage.LIKELIHOODS_LAYOUT)
-        storage.save(self, path, (arrays | {"scale": self._scale}, header))
-
-    @classmethod
-    def _restored(cls, arrays: dict[str, Array], header: dict[str, Any]) -> Self:
-        restored: Self = storage.restore(cls, arrays, header)
-        restored._scale = arrays["scale"]
-        restored._others = unpack(storage.LIKELIHOODS_LAYOUT, arrays, header)
-        return restored
+        k, T = self.n_components_, self._rotation_matrix
+        return self._like(np.eye(k) if T is None else T.T @ T)
 
 
 SCORE_METHODS: dict[str, Callable[[FactorAnalysis, Any], Any]] = {

@@ -1,31 +1,50 @@
 """Factor analysis by maximum likelihood: x = W z + mu + e with e ~ N(0, Psi), Psi diagonal.
 
 The maximum does not depend on the units of the columns, so all computations use correlations; the model is returned in
-the units of the rows.
+the units of the rows. Incomplete rows are fitted by the exact likelihood of their observed entries.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from eigenlens.arrays import Array
+from eigenlens.data.memory import MappedSource
 from eigenlens.data.rows import row_count
 from eigenlens.data.source import Source
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.errors import DataError, OptionError
 from eigenlens.latent.factor.correlation_operator import Correlations, DenseCorrelations, choose_correlations
 from eigenlens.latent.factor.goodness_of_fit import max_factors
-from eigenlens.latent.factor.missing import fit_factor_missing
-from eigenlens.latent.factor.n_factors import FACTOR_RULES
-from eigenlens.latent.factor.solvers import FactorOptions, canonical_factors, minimise_from_starts
-from eigenlens.latent.n_components import DimensionChoice
+from eigenlens.latent.factor.profile_likelihood import FactorOptions, profile_point
+from eigenlens.latent.factor.solvers import (
+    FACTOR_SOLVERS,
+    canonical_factors,
+    first_starts,
+    minimise_from_starts,
+    random_uniquenesses,
+)
+from eigenlens.latent.n_components import FACTOR_RULES, DimensionChoice
 from eigenlens.linalg.operators import CentredRows
-from eigenlens.missing.result import LatentFit, constant_column_indices, missing_or_reraise, needs_complete_rows
+from eigenlens.missing.fit import fit_incomplete_rows, more_start_count
+from eigenlens.missing.result import (
+    LatentFit,
+    complete_or_observed,
+    constant_column_indices,
+    fill_with_mean,
+    needs_complete_rows,
+)
 from eigenlens.stats.moments import ColumnMoments, Moments
+
+MIN_START_UNIQUENESS = 0.05
+"""The smallest uniqueness to start from where entries are missing: EM leaves very small ones slowly."""
+
+Models = list[LinearGaussian]
 
 
 def fit_factor(source: Source, k: int, *, solver: str = "auto", **options: Any) -> LatentFit:
@@ -55,33 +74,34 @@ def fit_each_factor(
     source: Source, counts: Sequence[int], *, solver: str = "auto", **options: Any
 ) -> Iterator[LatentFit]:
     """Yield the fits for several numbers of factors, each made on request; complete rows are read once for all."""
-    settings = FactorOptions(**options)
-    try:
-        rows = CentredRows(source, standardize=True, progress=settings.progress)
-        correlations, reason = choose_correlations(rows)
-    except DataError as error:
-        source, observed = missing_or_reraise(source, error)
-        if observed is not None:
-            yield from _fit_each_missing(source, counts, observed, solver, settings)
-            return
-        rows = CentredRows(source, standardize=True, progress=settings.progress)
-        correlations, reason = choose_correlations(rows)
+    given: dict[str, Any] = {"counts": counts, "solver": solver, "settings": FactorOptions(**options)}
+    yield from complete_or_observed(source, partial(_fit_each_complete, **given), partial(_fit_each_missing, **given))
+
+
+def _fit_each_complete(
+    source: Source, counts: Sequence[int], solver: str, settings: FactorOptions
+) -> Iterator[LatentFit]:
+    rows = CentredRows(source, standardize=True, progress=settings.progress)
+    correlations, reason = choose_correlations(rows)
     columns = rows.columns
     variance = columns.square / columns.weight
     _require_variance(variance, columns.mean, source.names)
-    for k in _feasible(counts, rows.n_rows):
-        fit = _fit(correlations, columns.mean, variance, columns.weight, k, solver, settings)
-        yield replace(fit, rows=rows.n_rows, moments=rows.known_moments, reason=reason, passes=rows.passes)
+
+    def fit(k: int) -> LatentFit:
+        found = _fit(correlations, columns.mean, variance, columns.weight, k, solver, settings)
+        return replace(found, rows=rows.n_rows, moments=rows.known_moments, reason=reason, passes=rows.passes)
+
+    return map(fit, _feasible(counts, rows.n_rows))  # rows are read here, so that missing values show before a fit
 
 
 def _fit_each_missing(
-    source: Source, counts: Sequence[int], observed: ColumnMoments, solver: str, settings: FactorOptions
+    source: Source, observed: ColumnMoments, counts: Sequence[int], solver: str, settings: FactorOptions
 ) -> Iterator[LatentFit]:
     if solver == "quasi-newton":
         raise needs_complete_rows(solver)
     _require_variance(observed.square / observed.weight, observed.mean, source.names)
     for k in _feasible(counts, row_count(source)):
-        yield fit_factor_missing(source, k, observed, settings)
+        yield _fit_missing(source, k, observed, settings)
 
 
 def _feasible(counts: Sequence[int], n: int) -> Iterator[int]:
@@ -178,6 +198,38 @@ def _progress_note(
             options.progress(step, options.max_iter, what)
 
     return note
+
+
+# ---- missing entries --------------------------------------------------------------------------------------
+
+
+def _fit_missing(source: Source, k: int, observed: ColumnMoments, options: FactorOptions) -> LatentFit:
+    """Fit k factors to the observed entries, from the factors of rows filled with means and from other starts."""
+    starts, others = _starting_models(source, k, observed, options)
+    found = fit_incomplete_rows(
+        source, starts, others, noise="diagonal", tol=options.tol**2, max_iter=options.max_iter, floor=options.floor,
+        observed=observed, progress=options.progress,
+    )  # fmt: skip
+    scale = np.sqrt(observed.square / observed.weight) if options.standardize else np.ones(source.n_features)
+    return replace(found, model=canonical_factors(found.model, scale), passes=found.passes + 2)
+
+
+def _starting_models(source: Source, k: int, observed: ColumnMoments, options: FactorOptions) -> tuple[Models, Models]:
+    """Return models to start from, and more of them for where these leave doubt about the highest maximum."""
+    filled = CentredRows(MappedSource(source, partial(fill_with_mean, mean=observed.mean)), standardize=True)
+    correlations, _ = choose_correlations(filled)
+    first, *others = first_starts(correlations, k, options)
+    rough = replace(options, floor=MIN_START_UNIQUENESS, tol=1e-3)
+    near = FACTOR_SOLVERS["quasi-newton"](correlations, k, first, rough).uniquenesses
+    root = np.sqrt(observed.square / observed.weight)
+    rng, d = np.random.default_rng(0), correlations.size
+    more = [random_uniquenesses(rng, d) for _ in range(more_start_count(observed, k))]
+
+    def model(psi: Array) -> LinearGaussian:
+        W = profile_point(correlations, k, np.log(psi)).loadings
+        return LinearGaussian(observed.mean, W * root[:, None], psi * root**2)
+
+    return [model(psi) for psi in (near, *others)], [model(psi) for psi in more]
 
 
 # ---- checks of the data -----------------------------------------------------------------------------------

@@ -16,12 +16,12 @@ SciPy has no bounded Newton method that takes many starts at once; small problem
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from eigenlens.arrays import Array
+from eigenlens.latent.factor.profile_likelihood import FactorOptions
 
 MAX_LOG_STEP = 2.5
 """The longest step in an entry of t: a factor of 12 in a uniqueness. The quadratic model is wrong beyond it."""
@@ -139,32 +139,23 @@ class NewtonMinimum:
     ended: str
 
 
-def minimise_by_newton(
-    stack: ProfileStack,
-    starts: Array,
-    *,
-    floor: float,
-    tol: float,
-    max_iter: int,
-    note: Callable[[int, float], None] = lambda step, f: None,
-) -> NewtonMinimum:
+def minimise_by_newton(stack: ProfileStack, starts: Array, options: FactorOptions) -> NewtonMinimum:
     """Take damped Newton steps from each of `starts` (s, d), uniquenesses between floor and 1; return the lowest end.
 
     Iterations that have come together go on as one. They stop where no entry of the projected gradient exceeds tol, or
-    where no step lowers f. `note(step, f)` is called with the lowest f. An interrupt ends all of them at the best so
-    far.
+    where no step lowers f. `options.note` is called with the lowest f. An interrupt ends all at the best so far.
 
     >>> R = np.array([[1.0, 0.56, 0.48], [0.56, 1.0, 0.42], [0.48, 0.42, 1.0]])
-    >>> found = minimise_by_newton(ProfileStack(R, 1, 1e-8), np.full((1, 3), 0.5), floor=1e-8, tol=1e-9, max_iter=50)
+    >>> found = minimise_by_newton(ProfileStack(R, 1, 1e-8), np.full((1, 3), 0.5), FactorOptions(tol=1e-9))
     >>> (1.0 - np.exp(found.t)).round(6)
     array([0.64, 0.49, 0.36])
     """
-    low = float(np.log(floor))
+    low, tol = float(np.log(options.floor)), options.tol
     points = stack.at(np.clip(np.log(starts), low, 0.0))
     paths, damping = [points.f], np.zeros(len(starts))
     live, ended = np.arange(len(starts)), "max_iter"
     try:
-        for step in range(max_iter):
+        for step in range(options.max_iter):
             live = _unfinished(points, live, damping, low, tol)
             if step % 4 == 3:
                 live = _drop_followers(points, live)
@@ -179,7 +170,7 @@ def minimise_by_newton(
             points = points.replace(live[good], tried[good])
             damping[live] = np.where(good, _relax(damping[live]), np.maximum(4.0 * damping[live], FIRST_DAMPING))
             paths.append(points.f)
-            note(step + 1, float(points.f.min()))
+            options.note(step + 1, float(points.f.min()))
     except KeyboardInterrupt:
         ended = "interrupted"
     best = int(np.argmin(points.f))

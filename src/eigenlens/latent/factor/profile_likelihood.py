@@ -20,6 +20,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from eigenlens.arrays import Array
+from eigenlens.data.source import Progress
 from eigenlens.latent.factor.correlation_operator import Correlations
 
 MAX_GRADIENT_STEPS = 20
@@ -30,6 +31,33 @@ MAX_GRADIENT = 1e-3
 
 MAX_HESSIAN_SIZE = 2000
 """Such steps are taken for at most this many variables: each solves a d×d least-squares problem."""
+
+
+@dataclass(frozen=True)
+class FactorOptions:
+    """The options of a fit of factor analysis.
+
+    Attributes:
+        tol: bound on the entries of the gradient of −2/n log-likelihood in log psi; EM stops where the log-likelihood
+            per entry still to be gained is below its square.
+        max_iter: the largest number of steps. floor: the smallest uniqueness, a share of the variable's variance.
+        n_init: 1 for the starts that are always made, and one random start for each beyond; the best end is kept.
+        standardize: whether signs are decided on the loadings of correlations, or of the rows as given.
+        rng: for the random starts. progress: called after passes.
+        thorough: whether more starts are made where the first leave doubt. lead: (d,) one of these, or None.
+        note: called after each step on correlations, with its number and f.
+    """
+
+    tol: float = 1e-6
+    max_iter: int = 1000
+    floor: float = 1e-8
+    n_init: int = 1
+    standardize: bool = False
+    rng: np.random.Generator | None = None
+    progress: Progress | None = None
+    thorough: bool = True
+    lead: Array | None = None
+    note: Callable[[int, float], None] = lambda step, f: None
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +101,6 @@ class ProfileMinimum:
     Attributes:
         uniquenesses: psi (d,), on the scale of correlations. loadings: W (d, k). path: f after each step, falling.
         residual: the largest entry of the projected gradient; for EM, the log-likelihood per entry still to be gained.
-        converged: whether that is within the tolerance. interrupted: whether the user stopped it.
         ended: why it ended, a key of `missing.result.STOP_REASONS`.
     """
 
@@ -81,9 +108,17 @@ class ProfileMinimum:
     loadings: Array
     path: tuple[float, ...]
     residual: float
-    converged: bool
-    interrupted: bool = False
-    ended: str = "converged"
+    ended: str
+
+    @property
+    def converged(self) -> bool:
+        """Whether the residual is within the tolerance."""
+        return self.ended == "converged"
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the user stopped it."""
+        return self.ended == "interrupted"
 
 
 @dataclass(eq=False)
@@ -101,33 +136,23 @@ class _Objective:
         return point.f, point.g
 
 
-def minimise_profile(
-    correlations: Correlations,
-    k: int,
-    start: Array,
-    *,
-    floor: float,
-    tol: float,
-    max_iter: int,
-    note: Callable[[int, float], None] = lambda step, f: None,
-) -> ProfileMinimum:
+def minimise_profile(correlations: Correlations, k: int, start: Array, options: FactorOptions) -> ProfileMinimum:
     """Minimise f by L-BFGS with bounds floor ≤ psi ≤ 1, from `start` (d,).
 
-    Stops where no entry of the projected gradient exceeds tol. `note(step, f)` is called after each step. An interrupt
-    ends it at the best point so far.
+    Stops where no entry of the projected gradient exceeds tol. An interrupt ends it at the best point so far.
     """
     objective, path, interrupted = _Objective(correlations, k), list[float](), False
-    low = float(np.log(floor))
+    low, tol, max_iter = float(np.log(options.floor)), options.tol, options.max_iter
 
     def record(intermediate_result: Any) -> None:
         path.append(float(intermediate_result.fun))
-        note(len(path), path[-1])
+        options.note(len(path), path[-1])
 
-    options: Any = {"gtol": tol, "ftol": 0.0, "maxiter": max_iter, "maxfun": 20 * max_iter, "maxcor": 20}
+    limits: Any = {"gtol": tol, "ftol": 0.0, "maxiter": max_iter, "maxfun": 20 * max_iter, "maxcor": 20}
     bounds = [(low, 0.0)] * correlations.size
     try:
         t = np.clip(np.log(start), low, 0.0)
-        minimize(objective, t, jac=True, method="L-BFGS-B", bounds=bounds, callback=record, options=options)
+        minimize(objective, t, jac=True, method="L-BFGS-B", bounds=bounds, callback=record, options=limits)
         if len(path) < max_iter and objective.best is not None:
             objective.best = _polish(correlations, k, objective.best, low, tol)
     except KeyboardInterrupt:
@@ -139,10 +164,8 @@ def minimise_profile(
     falling = np.minimum.accumulate(path or [best.f])
     falling[-1] = min(falling[-1], best.f)
     ended = "converged" if residual <= tol else "max_iter" if len(path) >= max_iter else "rounding"
-    return ProfileMinimum(
-        np.exp(best.t), best.loadings, tuple(falling.tolist()), residual, residual <= tol, interrupted,
-        "interrupted" if interrupted else ended,
-    )  # fmt: skip
+    ended = "interrupted" if interrupted else ended
+    return ProfileMinimum(np.exp(best.t), best.loadings, tuple(falling.tolist()), residual, ended)
 
 
 def _polish(correlations: Correlations, k: int, point: ProfilePoint, low: float, tol: float) -> ProfilePoint:

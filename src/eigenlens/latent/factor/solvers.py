@@ -1,4 +1,10 @@
-"""Algorithms of factor analysis on a correlation matrix, by name, from several starts; canonical form of loadings."""
+"""Algorithms of factor analysis on a correlation matrix, by name, from several starts; canonical form of loadings.
+
+The likelihood has several maxima, and one start does not show which is the highest. Two starts agree on it where the
+factors are distinct and no uniqueness is near 0. Elsewhere, on small random problems, the highest maximum often has a
+uniqueness at its floor, and which one is not known beforehand. So further starts put each variable near the floor in
+turn, and a few are random.
+"""
 
 from __future__ import annotations
 
@@ -6,30 +12,17 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import Any
 
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.data.source import Progress
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.latent.factor.correlation_operator import Correlations, DenseCorrelations
 from eigenlens.latent.factor.em import minimise_by_em
 from eigenlens.latent.factor.newton import ProfileStack, minimise_by_newton
-from eigenlens.latent.factor.profile_likelihood import ProfileMinimum, minimise_profile, profile_point
-from eigenlens.latent.factor.starts import (
-    CLEAR_IF_CHEAP,
-    CLEAR_IF_COSTLY,
-    MAX_ALTERNATIONS,
-    SAME_MAXIMUM,
-    alternate_updates,
-    few_starts,
-    is_clear_maximum,
-    many_starts,
-    neighbour_starts,
-    random_uniquenesses,
-)
+from eigenlens.latent.factor.profile_likelihood import FactorOptions, ProfileMinimum, minimise_profile, profile_point
 from eigenlens.linalg.spectrum import orient
+from eigenlens.missing.units import rotate_to_diagonal
 from eigenlens.resources import one_thread
 
 MANY_VARIABLES, INITIAL_EM_STEPS = 200, 10
@@ -57,56 +50,127 @@ MAX_VARIABLES_TWO_STARTS = 200
 HEYWOOD_FLOOR_FACTOR, HEYWOOD_UNIQUENESS = 10.0, 1e-5
 """Uniquenesses within this factor of the floor, or below this value, are Heywood cases."""
 
-FactorSolver = Callable[[Correlations, int, Array, "FactorOptions"], ProfileMinimum]
+SAME_MAXIMUM = 1e-7
+"""Ends whose f differ by less than this are one maximum."""
 
+DISTINCT_FACTOR_RATIO = 2.0
+"""The last factor is distinct if its eigenvalue is this many times the next one."""
 
-@dataclass(frozen=True)
-class FactorOptions:
-    """The options of a fit of factor analysis.
+MAX_VARIABLES_IN_TURN = 20
+"""Up to so many variables every one is put near the floor, from two sides."""
 
-    Attributes:
-        tol: bound on the entries of the gradient of −2/n log-likelihood in log psi; EM stops where the log-likelihood
-            per entry still to be gained is below its square.
-        max_iter: the largest number of steps. floor: the smallest uniqueness, a share of the variable's variance.
-        n_init: 1 for the starts that are always made, and one random start for each beyond; the best end is kept.
-        standardize: whether signs are decided on the loadings of correlations, or of the rows as given.
-        rng: for the random starts. progress: called after passes.
-        thorough: whether more starts are made where the first leave doubt. lead: (d,) one of these, or None.
-        note: called after each step on correlations, with its number and f.
-    """
+N_RANDOM_STARTS = {True: 32, False: 8}
+"""The number of random starts for that few variables, and for more."""
 
-    tol: float = 1e-6
-    max_iter: int = 1000
-    floor: float = 1e-8
-    n_init: int = 1
-    standardize: bool = False
-    rng: np.random.Generator | None = None
-    progress: Progress | None = None
-    thorough: bool = True
-    lead: Array | None = None
-    note: Callable[[int, float], None] = lambda step, f: None
+N_IN_TURN = 10
+"""With more variables only the ones of smallest uniqueness are put near the floor, so many of them."""
+
+MAX_ALTERNATIONS = 100
+"""Alternations of loadings and uniquenesses: enough to enter a basin, from where other methods go on."""
+
+NEAR_FLOOR = 1e-3
+"""A uniqueness near the floor, but not so near that the gradient in log psi vanishes."""
+
+FactorSolver = Callable[[Correlations, int, Array, FactorOptions], ProfileMinimum]
 
 
 def _quasi_newton(correlations: Correlations, k: int, start: Array, options: FactorOptions) -> ProfileMinimum:
     if correlations.size > MANY_VARIABLES:
         few_steps = replace(options, max_iter=min(INITIAL_EM_STEPS, options.max_iter))
-        start = _em(correlations, k, start, few_steps).uniquenesses
-    return minimise_profile(correlations, k, start, **_limits(options))
-
-
-def _em(correlations: Correlations, k: int, start: Array, options: FactorOptions) -> ProfileMinimum:
-    return minimise_by_em(correlations, k, start, **_limits(options))
-
-
-def _limits(options: FactorOptions) -> dict[str, Any]:
-    return {"floor": options.floor, "tol": options.tol, "max_iter": options.max_iter, "note": options.note}
+        start = minimise_by_em(correlations, k, start, few_steps).uniquenesses
+    return minimise_profile(correlations, k, start, options)
 
 
 FACTOR_SOLVERS: dict[str, FactorSolver] = {
     "quasi-newton": _quasi_newton,
-    "em": _em,
+    "em": minimise_by_em,
 }
 """Solvers by name: (R, k, uniquenesses to start from, options) → the minimum reached."""
+
+
+# ---- starts -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ClearMaximum:
+    """Bounds within which ends that agree are trusted to be the highest maximum.
+
+    Attributes:
+        min_uniqueness: the smallest uniqueness. max_rest: the largest eigenvalue of Psi^-½ R Psi^-½ beyond the factors,
+            which are 1 where the model is true and the rows are many.
+    """
+
+    min_uniqueness: float
+    max_rest: float
+
+
+CLEAR_IF_CHEAP, CLEAR_IF_COSTLY = ClearMaximum(0.05, 1.5), ClearMaximum(1e-4, np.inf)
+"""The bounds where further starts cost little, and where they do not."""
+
+
+def is_clear_maximum(correlations: Correlations, k: int, ends: Sequence[ProfileMinimum], clear: ClearMaximum) -> bool:
+    """Return whether more starts are not worth their time: ends agree inside the bounds, with k distinct factors."""
+    values = [end.path[-1] for end in ends]
+    if len(ends) < 2 or max(values) - min(values) > SAME_MAXIMUM or not all(end.converged for end in ends):
+        return False
+    psi = ends[0].uniquenesses
+    if psi.min() < clear.min_uniqueness or k + 1 > correlations.size:
+        return False
+    w, _ = correlations.leading(1.0 / np.sqrt(psi), k + 1)
+    return bool(w[k - 1] >= DISTINCT_FACTOR_RATIO * w[k] and w[k] <= clear.max_rest)
+
+
+def random_uniquenesses(rng: np.random.Generator, shape: int | tuple[int, int]) -> Array:
+    """Draw uniquenesses to start from, away from both bounds."""
+    return rng.uniform(0.05, 0.95, shape)
+
+
+def many_starts(base: Array, rng: np.random.Generator) -> Array:
+    """Return further uniquenesses (s, d) for few variables, by those of the first start, `base` (d,).
+
+    They are `base` and 0.5 with each variable near the floor in turn, and random ones; beyond 20 variables only the ten
+    smallest of `base` take turns.
+
+    >>> many_starts(np.full(3, 0.4), np.random.default_rng(0)).shape
+    (38, 3)
+    """
+    d = len(base)
+    few = d <= MAX_VARIABLES_IN_TURN
+    turns = np.arange(d) if few else np.argsort(base)[:N_IN_TURN]
+    near, far = np.tile(base, (len(turns), 1)), np.full((len(turns), d), 0.5)
+    near[np.arange(len(turns)), turns], far[np.arange(len(turns)), turns] = NEAR_FLOOR, 10.0 * NEAR_FLOOR
+    return np.concatenate([near, far if few else far[:0], random_uniquenesses(rng, (N_RANDOM_STARTS[few], d))])
+
+
+def neighbour_starts(psi: Array) -> Array:
+    """Return the neighbours (d, d) of an end psi (d,): in each, one variable leaves the floor or is put near it.
+
+    >>> neighbour_starts(np.array([1e-8, 0.4]))
+    array([[5.e-01, 4.e-01], [1.e-08, 1.e-03]])
+    """
+    starts = np.tile(psi, (len(psi), 1))
+    np.fill_diagonal(starts, np.where(psi < NEAR_FLOOR, 0.5, NEAR_FLOOR))
+    return starts
+
+
+def few_starts(base: Array, rng: np.random.Generator) -> Array:
+    """Return further uniquenesses (4, d): the two smallest of `base` (d,) near the floor in turn, and two random."""
+    turns = [np.where(np.arange(len(base)) == j, NEAR_FLOOR, base) for j in np.argsort(base)[:2]]
+    return np.concatenate([turns, random_uniquenesses(rng, (2, len(base)))])
+
+
+def alternate_updates(
+    correlations: Correlations, k: int, start: Array, floor: float, steps: int = MAX_ALTERNATIONS
+) -> Array:
+    """Return uniquenesses (d,) after alternating, from `start` (d,), the best loadings for psi and psi = 1 − diag W Wᵀ.
+
+    This is the iteration of scikit-learn: it leads into the same basin, where that holds a high maximum.
+    """
+    psi = start
+    for _ in range(steps):
+        W = profile_point(correlations, k, np.log(psi)).loadings
+        psi = np.clip(1.0 - np.sum(W * W, axis=1), floor, 1.0)
+    return psi
 
 
 def first_starts(correlations: Correlations, k: int, options: FactorOptions) -> list[Array]:
@@ -119,6 +183,9 @@ def first_starts(correlations: Correlations, k: int, options: FactorOptions) -> 
     equal = [np.full(d, 0.99)] if d <= MAX_VARIABLES_TWO_STARTS else []
     others = [random_uniquenesses(rng, d) for _ in range(options.n_init - 1)]
     return [correlations.uniquenesses(k), *equal, *others]
+
+
+# ---- the best of several starts -----------------------------------------------------------------------------
 
 
 def minimise_from_starts(correlations: Correlations, k: int, solver: str, options: FactorOptions) -> ProfileMinimum:
@@ -144,11 +211,10 @@ def minimise_from_starts(correlations: Correlations, k: int, solver: str, option
         except KeyboardInterrupt:
             if not ends:
                 raise
-            ends[0] = replace(ends[0], interrupted=True)
+            ends[0] = replace(ends[0], ended="interrupted")
         lowest = _best(ends).path[-1]
         best = min((end for end in ends if end.path[-1] <= lowest + SAME_VALUE), key=lambda each: not each.converged)
-        interrupted = any(end.interrupted for end in ends)
-        return replace(best, interrupted=True, converged=False, ended="interrupted") if interrupted else best
+        return replace(best, ended="interrupted") if any(end.interrupted for end in ends) else best
 
 
 def _run_starts(
@@ -214,10 +280,9 @@ def _newton_solver(
     stack = cache(partial(ProfileStack, correlations.matrix, k, options.floor))  # made when it is first needed
 
     def minimise(starts: Array) -> ProfileMinimum:
-        found = minimise_by_newton(stack(), np.atleast_2d(starts), **_limits(options))
+        found = minimise_by_newton(stack(), np.atleast_2d(starts), options)
         W = profile_point(correlations, k, found.t).loadings
-        converged, interrupted = found.ended == "converged", found.ended == "interrupted"
-        return ProfileMinimum(np.exp(found.t), W, found.path, found.residual, converged, interrupted, found.ended)
+        return ProfileMinimum(np.exp(found.t), W, found.path, found.residual, found.ended)
 
     return minimise
 
@@ -231,9 +296,7 @@ def canonical_factors(model: LinearGaussian, scale: Array) -> LinearGaussian:
     >>> np.abs(canonical_factors(mixed, np.ones(3)).loadings)
     array([[0., 1.], [2., 0.], [0., 1.]])
     """
-    W, psi = model.loadings, np.broadcast_to(model.noise, model.mean.shape)
-    _, Q = np.linalg.eigh(W.T @ (W / psi[:, None]))
-    W = W @ Q[:, ::-1]
+    W = rotate_to_diagonal(model)[0].loadings
     return LinearGaussian(model.mean, orient(W / scale[:, None]) * scale[:, None], model.noise)
 
 

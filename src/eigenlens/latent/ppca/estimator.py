@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import Any, Self
 
@@ -17,6 +17,7 @@ from eigenlens.latent.options import candidate_dimensions, check_latent_dimensio
 from eigenlens.latent.ppca.fit import PPCA_SOLVERS, fit_each_ppca, fit_ppca
 
 
+@dataclass(eq=False, repr=False)
 class ProbabilisticPCA(LatentGaussian):
     """Principal components as a density, by maximum likelihood: x = W z + mu + e, z ~ N(0, I), e ~ N(0, sigma² I).
 
@@ -65,22 +66,13 @@ class ProbabilisticPCA(LatentGaussian):
         em X has missing entries
     """
 
-    def __init__(
-        self,
-        n_components: int | str,
-        *,
-        solver: str = "auto",
-        max_iter: int = 1000,
-        tol: float = 1e-12,
-        random_state: Any = None,
-        verbose: Any = False,
-    ) -> None:
-        self.n_components = n_components
-        self.solver = solver
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.verbose = verbose
+    n_components: int | str
+    _: KW_ONLY
+    solver: str = "auto"
+    max_iter: int = 1000
+    tol: float = 1e-12
+    random_state: Any = None
+    verbose: Any = False
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Maximise the likelihood of the rows of X (n, d), row i counting sample_weight[i] times; NaN is missing.

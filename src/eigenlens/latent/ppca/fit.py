@@ -21,9 +21,10 @@ from eigenlens.latent.ppca.em import products_and_rest, run_ppca_em
 from eigenlens.linalg.covariance import MAX_LAPACK_SIZE
 from eigenlens.linalg.operators import CentredRows
 from eigenlens.linalg.solve import LOST_DIGITS
-from eigenlens.missing.fit import MissingFit, fit_incomplete_rows, random_starts
+from eigenlens.missing.fit import fit_incomplete_rows, random_starts
 from eigenlens.missing.result import (
     LatentFit,
+    complete_or_observed,
     constant_column_indices,
     fill_with_mean,
     missing_or_reraise,
@@ -130,13 +131,10 @@ class _Leading(NamedTuple):
 
 
 def _closed_form(source: Source, k: int, options: _Options) -> LatentFit:
-    try:
-        leading = _spectrum(source, k, options)
-    except DataError as error:
-        source, observed = missing_or_reraise(source, error)
-        if observed is not None:
-            raise needs_complete_rows("closed-form") from None
-        leading = _spectrum(source, k, options)
+    def observed(source: Source, moments: ColumnMoments) -> _Leading:
+        raise needs_complete_rows("closed-form")
+
+    leading = complete_or_observed(source, partial(_spectrum, k=k, options=options), observed)
     return replace(_from_spectrum(leading, k), reason="asked for")
 
 
@@ -213,13 +211,9 @@ def _advise_fewer(rank: int) -> str:
 
 
 def _em(source: Source, k: int, options: _Options) -> LatentFit:
-    try:
-        return _complete_em(source, k, options)
-    except DataError as error:
-        source, observed = missing_or_reraise(source, error)
-    if observed is None:
-        return _complete_em(source, k, options)
-    return replace(_observed_em(source, k, observed, options), reason="asked for")
+    given: dict[str, Any] = {"k": k, "options": options}
+    found = complete_or_observed(source, partial(_complete_em, **given), partial(_observed_em, **given))
+    return replace(found, reason="asked for")
 
 
 def _complete_em(source: Source, k: int, options: _Options) -> LatentFit:
@@ -234,7 +228,7 @@ def _complete_em(source: Source, k: int, options: _Options) -> LatentFit:
     _require_noise(found.noise * (d - k), lengths**2 + found.noise, axes, rows)
     return LatentFit(
         model, found.path[-1], found.path, len(found.path), found.converged, found.remaining_gain / (n * d), n,
-        rows.n_rows, None, "asked for", "em", found.ended == "interrupted", rows.passes, constant, found.ended,
+        rows.n_rows, None, "", "em", found.ended == "interrupted", rows.passes, constant, found.ended,
     )  # fmt: skip
 
 
@@ -262,15 +256,12 @@ def _require_rows(k: int, n: int) -> None:
 
 
 def _auto(source: Source, k: int, options: _Options) -> LatentFit:
-    try:
+    def complete(source: Source) -> LatentFit:
         if _is_plainly_incomplete(source):
             raise needs_complete_rows("closed-form")
         return _from_spectrum(_spectrum(source, k, options), k)
-    except DataError as error:
-        source, observed = missing_or_reraise(source, error)
-    if observed is None:
-        return _from_spectrum(_spectrum(source, k, options), k)
-    return _observed_em(source, k, observed, options)
+
+    return complete_or_observed(source, complete, partial(_observed_em, k=k, options=options))
 
 
 def _is_plainly_incomplete(source: Source) -> bool:
@@ -280,7 +271,7 @@ def _is_plainly_incomplete(source: Source) -> bool:
     return bool(np.isnan(source.array[:: max(1, len(source.array) // N_ROWS_INSPECTED)]).any())
 
 
-def _observed_em(source: Source, k: int, observed: ColumnMoments, options: _Options) -> LatentFit:
+def _observed_em(source: Source, observed: ColumnMoments, k: int, options: _Options) -> LatentFit:
     """Maximise the likelihood of the observed entries, from the principal components of rows filled with means."""
     _require_rows(k, weighted_row_count(source))
     variances = observed.square / observed.weight
@@ -290,14 +281,11 @@ def _observed_em(source: Source, k: int, observed: ColumnMoments, options: _Opti
         source, [mean_filled_start(source, k, observed.mean, options.generator), *more], tol=options.tol,
         max_iter=options.max_iter, observed=observed, progress=options.progress,
     )  # fmt: skip
-    return LatentFit(
-        principal_form(found.model), found.path[-1], found.path, len(found.path), found.converged,
-        found.remaining_gain, found.weight, found.rows, None, "X has missing entries", "em", found.interrupted,
-        found.passes + 4, constant, found.ended, floored=not _has_noise(found, source, observed),
-    )  # fmt: skip
+    model, floored = principal_form(found.model), not _has_noise(found, source, observed)
+    return replace(found, model=model, passes=found.passes + 4, constant=constant, floored=floored)
 
 
-def _has_noise(found: MissingFit, source: Source, observed: ColumnMoments) -> bool:
+def _has_noise(found: LatentFit, source: Source, observed: ColumnMoments) -> bool:
     """Return whether there is noise above its floor; if not, raise an error unless the likelihood is bounded."""
     model, variance = found.model, float((observed.square / observed.weight).mean())
     if model.noise > HIGHER_FLOORS[0] * variance or found.interrupted:
@@ -322,7 +310,7 @@ def _has_noise(found: MissingFit, source: Source, observed: ColumnMoments) -> bo
 
 
 def _gains_of_lower_floors(
-    found: MissingFit, source: Source, observed: ColumnMoments, variance: float
+    found: LatentFit, source: Source, observed: ColumnMoments, variance: float
 ) -> tuple[float, float]:
     """Return the gains of log-likelihood as the floor under the noise falls, from one to the next, and to its own.
 

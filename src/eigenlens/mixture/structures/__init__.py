@@ -1,4 +1,4 @@
-"""Covariance structures of the components of a mixture, one per module.
+"""Covariance structures of the components of a mixture.
 
 | name      | covariances                 | free parameters           | in mclust |
 |-----------|-----------------------------|---------------------------|-----------|
@@ -15,12 +15,10 @@ from __future__ import annotations
 from typing import Any
 
 from eigenlens.mixture.structures.base import CovarianceStructure
-from eigenlens.mixture.structures.diagonal import DiagonalStructure
+from eigenlens.mixture.structures.diagonal import DiagonalStructure, SphericalStructure
 from eigenlens.mixture.structures.factor import FactorStructure
-from eigenlens.mixture.structures.full import FullStructure
+from eigenlens.mixture.structures.full import FullStructure, TiedStructure
 from eigenlens.mixture.structures.ppca import PPCAStructure
-from eigenlens.mixture.structures.spherical import SphericalStructure
-from eigenlens.mixture.structures.tied import TiedStructure
 
 COVARIANCE_STRUCTURES: dict[str, type[Any]] = {
     "full": FullStructure,

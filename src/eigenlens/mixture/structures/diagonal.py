@@ -1,4 +1,4 @@
-"""One variance per component and column, diag(v_k)."""
+"""Variances: one per component and column, diag(v_k), or one per component, v_k I."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.densities.base import Density
-from eigenlens.densities.covariance import Diagonal
+from eigenlens.densities.covariance import Diagonal, Spherical
 from eigenlens.densities.gaussian import Gaussian
 from eigenlens.densities.mixture_terms import Terms
 from eigenlens.mixture.structures.base import CovarianceArrays, IndependentStructure, diagonal_terms, positive_weight
@@ -60,3 +60,41 @@ class DiagonalStructure(IndependentStructure):
     def start_coordinates(self, covariance: Array) -> tuple[Array, ...]:
         """Return coordinates of unit variance, since units do not matter here."""
         return (1.0 / np.sqrt(covariance),)
+
+
+@dataclass(frozen=True)
+class SphericalStructure(DiagonalStructure):
+    """Components with one variance v_k for all columns (VII in mclust)."""
+
+    def estimate(self, moments: ColumnMoments, floor: Array, start: CovarianceArrays | None) -> CovarianceArrays:
+        """Return v_k, the mean over the columns of square_k / weight_k, raised to the mean of the floor."""
+        return {"variances": np.maximum(moments.square.mean(axis=-1) / positive_weight(moments), floor.mean())}
+
+    def terms(self, weights: Array, means: Array, arrays: CovarianceArrays) -> Terms:
+        """Return terms with one variance each."""
+        return diagonal_terms(weights, means, arrays["variances"][..., None])
+
+    def components(self, means: Array, arrays: CovarianceArrays) -> tuple[Density, ...]:
+        """Return K Gaussians."""
+        d = means.shape[1]
+        return tuple(Gaussian(mean, Spherical(float(v), d)) for mean, v in zip(means, arrays["variances"], strict=True))
+
+    def covariances(self, components: Sequence[Any]) -> Array:
+        """Return the variances (K,)."""
+        return np.array([component.covariance.variance for component in components])
+
+    def covariance_shape(self, d: int, K: int) -> tuple[int, ...]:
+        """Return the shape (K,) of the stored variances."""
+        return (K,)
+
+    def n_parameters(self, d: int, K: int) -> int:
+        """Return the number of free variances, K."""
+        return K
+
+    def prior_rows(self, d: int, K: int) -> tuple[float, float]:
+        """Return (2 d + 4) / d and 1 / d: v_k has one inverse gamma prior, and d columns share the rows it adds."""
+        return (2.0 * d + 4.0) / d, 1.0 / d
+
+    def start_coordinates(self, covariance: Array) -> tuple[Array, ...]:
+        """Return the columns unchanged, since units matter here."""
+        return (np.ones_like(covariance),)

@@ -6,20 +6,15 @@ for them, which is enough for EM to increase the likelihood of the mixture.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.densities.base import Density
-from eigenlens.densities.linear_gaussian import LinearGaussian
-from eigenlens.densities.mixture_terms import Terms
-from eigenlens.missing.result import free_parameters
-from eigenlens.mixture.structures.base import CovarianceArrays, JointStructure
+from eigenlens.mixture.structures.base import CovarianceArrays
 from eigenlens.mixture.structures.parameters import floor_variances
-from eigenlens.mixture.structures.ppca import group_covariances, latent_terms, rotate_towards
+from eigenlens.mixture.structures.ppca import LatentStructure, group_covariances, rotate_towards
 from eigenlens.stats.moments import Moments
 
 FIRST_SCORING_STEPS, LATER_SCORING_STEPS = 10, 2
@@ -36,10 +31,10 @@ MIN_CURVATURE_SHARE = 1e-14
 
 
 @dataclass(frozen=True)
-class FactorStructure(JointStructure):
+class FactorStructure(LatentStructure):
     """Components with C_k = W_k W_kᵀ + diag(v_k), where W_k has n_factors columns."""
 
-    n_factors: int
+    noise: ClassVar[str] = "uniquenesses"
 
     def estimate(self, moments: Moments, floor: Array, start: CovarianceArrays | None) -> CovarianceArrays:
         """Return the result of a few scoring steps from the variances of `start`, with the best loadings. Cost K d³."""
@@ -52,29 +47,11 @@ class FactorStructure(JointStructure):
         W, noise = found.loadings.reshape(*shape, -1), np.exp(found.t).reshape(shape)
         return {"loadings": W if start is None else rotate_towards(W, start["loadings"]), "uniquenesses": noise}
 
-    def terms(self, weights: Array, means: Array, arrays: CovarianceArrays) -> Terms:
-        """Return terms with W_k W_kᵀ + diag(v_k) each."""
-        return latent_terms(weights, means, arrays["loadings"], arrays["uniquenesses"])
-
-    def components(self, means: Array, arrays: CovarianceArrays) -> tuple[Density, ...]:
-        """Return K linear-Gaussian models."""
-        parts = zip(means, arrays["loadings"], arrays["uniquenesses"], strict=True)
-        return tuple(LinearGaussian(mean, W, v) for mean, W, v in parts)
-
-    def arrays(self, components: Sequence[Any]) -> CovarianceArrays:
-        """Return loadings (K, d, q) and uniquenesses (K, d)."""
-        loadings = np.stack([component.loadings for component in components])
-        return {"loadings": loadings, "uniquenesses": np.stack([component.noise for component in components])}
-
     def from_covariances(self, covariances: Array) -> CovarianceArrays:
         """Return likely loadings and uniquenesses for covariances (K, d, d)."""
         K, d = covariances.shape[:2]
         floor = 1e-12 * np.einsum("kii->ki", covariances).min(axis=0)
         return self.estimate(Moments(np.ones(K), np.zeros((K, d)), covariances), floor, None)
-
-    def n_parameters(self, d: int, K: int) -> int:
-        """Return K (d q − q (q − 1) / 2 + d)."""
-        return K * (free_parameters(d, self.n_factors, scalar_noise=False) - d)
 
     def start_coordinates(self, covariance: Array) -> tuple[Array, ...]:
         """Return coordinates of unit variance, since units do not matter here."""

@@ -1,4 +1,4 @@
-"""One covariance per component, C_k."""
+"""Covariance matrices: one per component, C_k, or one for all components, C."""
 
 from __future__ import annotations
 
@@ -49,3 +49,42 @@ class FullStructure(JointStructure):
     def start_coordinates(self, covariance: Array) -> tuple[Array, ...]:
         """Return coordinates in which all rows have covariance I, since no direction is special, and unit variances."""
         return np.linalg.inv(np.linalg.cholesky(covariance)).T, 1.0 / np.sqrt(covariance.diagonal())
+
+
+@dataclass(frozen=True)
+class TiedStructure(FullStructure):
+    """Components that share one covariance C (EEE in mclust)."""
+
+    def estimate(self, moments: Moments, floor: Array, start: CovarianceArrays | None) -> CovarianceArrays:
+        """Return C = Σ scatter_k / Σ weight_k, raised to the floor."""
+        total = moments.weight.sum(axis=-1)[..., None, None, None]
+        return {"covariances": raise_to_floor(moments.scatter.sum(axis=-3, keepdims=True) / total, floor)}
+
+    def components(self, means: Array, arrays: CovarianceArrays) -> tuple[Density, ...]:
+        """Return K Gaussians with the same covariance, which is factored once."""
+        C = Full(arrays["covariances"][0])
+        return tuple(Gaussian(mean, C) for mean in means)
+
+    def arrays(self, components: Sequence[Any]) -> CovarianceArrays:
+        """Return the covariance (1, d, d)."""
+        return {"covariances": self.covariances(components)[None]}
+
+    def covariances(self, components: Sequence[Any]) -> Array:
+        """Return the covariance (d, d)."""
+        return np.asarray(components[0].covariance.matrix())
+
+    def covariance_shape(self, d: int, K: int) -> tuple[int, ...]:
+        """Return the shape (d, d) of the stored covariance."""
+        return d, d
+
+    def from_covariances(self, covariances: Array) -> CovarianceArrays:
+        """Return the covariance (d, d) as (1, d, d)."""
+        return {"covariances": covariances[None]}
+
+    def n_parameters(self, d: int, K: int) -> int:
+        """Return d (d + 1) / 2."""
+        return d * (d + 1) // 2
+
+    def prior_rows(self, d: int, K: int) -> tuple[float, float]:
+        """Return (2 d + 3 + K) / K and 1 / K: the prior of C counts once, so each component has a K-th part of it."""
+        return (2.0 * d + 3.0 + K) / K, 1.0 / K

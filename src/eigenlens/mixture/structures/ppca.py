@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -22,10 +22,42 @@ from eigenlens.stats.moments import Moments
 
 
 @dataclass(frozen=True)
-class PPCAStructure(JointStructure):
-    """Components with C_k = W_k W_kᵀ + v_k I, where W_k has n_factors columns."""
+class LatentStructure(JointStructure):
+    """Components with C_k = W_k W_kᵀ + the noise v_k, where W_k has n_factors columns.
+
+    A subclass names the array of the noise: "variances" (K,), or "uniquenesses" (K, d).
+    """
 
     n_factors: int
+    noise: ClassVar[str]
+
+    def terms(self, weights: Array, means: Array, arrays: CovarianceArrays) -> Terms:
+        """Return terms with W_k W_kᵀ + v_k each."""
+        W, noise = arrays["loadings"], arrays[self.noise].reshape(*weights.shape, -1)
+        C = W @ np.swapaxes(W, -2, -1)
+        np.einsum("...ii->...i", C)[...] += noise
+        return full_terms(weights, means, C)
+
+    def components(self, means: Array, arrays: CovarianceArrays) -> tuple[Density, ...]:
+        """Return K linear-Gaussian models."""
+        parts = zip(means, arrays["loadings"], arrays[self.noise], strict=True)
+        return tuple(LinearGaussian(mean, W, v if v.ndim else float(v)) for mean, W, v in parts)
+
+    def arrays(self, components: Sequence[Any]) -> CovarianceArrays:
+        """Return loadings (K, d, q) and the noise, (K,) or (K, d)."""
+        loadings = np.stack([component.loadings for component in components])
+        return {"loadings": loadings, self.noise: np.array([component.noise for component in components])}
+
+    def n_parameters(self, d: int, K: int) -> int:
+        """Return K (d q − q (q − 1) / 2 + the number of noise variances of a component)."""
+        return K * (free_parameters(d, self.n_factors, scalar_noise=self.noise == "variances") - d)
+
+
+@dataclass(frozen=True)
+class PPCAStructure(LatentStructure):
+    """Components with C_k = W_k W_kᵀ + v_k I, where W_k has n_factors columns."""
+
+    noise: ClassVar[str] = "variances"
 
     def estimate(self, moments: Moments, floor: Array, start: CovarianceArrays | None) -> CovarianceArrays:
         """Return the leading eigenvectors of S_k times √(lambda − v), v the mean of the others. Cost K d³."""
@@ -36,28 +68,10 @@ class PPCAStructure(JointStructure):
         W = V[..., : -q - 1 : -1] * length[..., None, :]
         return {"loadings": W if start is None else rotate_towards(W, start["loadings"]), "variances": noise}
 
-    def terms(self, weights: Array, means: Array, arrays: CovarianceArrays) -> Terms:
-        """Return terms with W_k W_kᵀ + v_k I each."""
-        return latent_terms(weights, means, arrays["loadings"], arrays["variances"][..., None])
-
-    def components(self, means: Array, arrays: CovarianceArrays) -> tuple[Density, ...]:
-        """Return K linear-Gaussian models."""
-        parts = zip(means, arrays["loadings"], arrays["variances"], strict=True)
-        return tuple(LinearGaussian(mean, W, float(v)) for mean, W, v in parts)
-
-    def arrays(self, components: Sequence[Any]) -> CovarianceArrays:
-        """Return loadings (K, d, q) and variances (K,)."""
-        loadings = np.stack([component.loadings for component in components])
-        return {"loadings": loadings, "variances": np.array([component.noise for component in components])}
-
     def from_covariances(self, covariances: Array) -> CovarianceArrays:
         """Return the most likely loadings and variances for covariances (K, d, d)."""
         K, d = covariances.shape[:2]
         return self.estimate(Moments(np.ones(K), np.zeros((K, d)), covariances), np.zeros(d), None)
-
-    def n_parameters(self, d: int, K: int) -> int:
-        """Return K (d q − q (q − 1) / 2 + 1)."""
-        return K * (free_parameters(d, self.n_factors, scalar_noise=True) - d)
 
     def start_coordinates(self, covariance: Array) -> tuple[Array, ...]:
         """Return the columns unchanged, since the noise depends on their units."""
@@ -67,13 +81,6 @@ class PPCAStructure(JointStructure):
 def group_covariances(moments: Moments) -> Array:
     """Return scatter_k / weight_k (..., K, d, d)."""
     return np.asarray(moments.scatter / positive_weight(moments)[..., None, None])
-
-
-def latent_terms(weights: Array, means: Array, W: Array, noise: Array) -> Terms:
-    """Return the terms of S mixtures with covariances W Wᵀ + diag(noise), for W (S, K, d, q) and noise (S, K, d)."""
-    C = W @ np.swapaxes(W, -2, -1)
-    np.einsum("...ii->...i", C)[...] += noise
-    return full_terms(weights, means, C)
 
 
 def rotate_towards(W: Array, like: Array) -> Array:

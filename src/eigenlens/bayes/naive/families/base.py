@@ -9,13 +9,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.data.column_kinds import Field
 from eigenlens.errors import DataError
+from eigenlens.model_file import Layout, pack, unpack
 
 # ---- options ------------------------------------------------------------------------------------------------------
 
@@ -84,32 +85,32 @@ class LinearRule(NamedTuple):
     intercept: Array
 
 
-class Conditional(Protocol):
+class Conditional(ABC):
     """The densities of g columns in each of C classes, for blocks of rows of any kind that `data.table` reads."""
 
+    @abstractmethod
     def add_log(self, rows: Any, columns: Array, joint: Array) -> None:
         """Add Σ_j ln p(x_ij | c) over the observed entries to joint (n, C); the columns (g,) are given by number."""
-        ...
 
+    @abstractmethod
     def terms(self, rows: Any, columns: Array) -> Array:
         """Return ln p(x_ij | c) (n, g, C), 0 where an entry is missing."""
-        ...
 
+    @abstractmethod
     def sample(self, labels: Array, rng: np.random.Generator) -> list[Array]:
         """Draw a value (n,) of each of the g columns for rows whose classes are labels (n,)."""
-        ...
 
-    def linear(self) -> LinearRule | None:
-        """Return the rule as a linear one, or None where it is not linear."""
-        ...
-
+    @abstractmethod
     def density(self, label: int, place: int) -> Any:
         """Return the density of a column, by its place in the group, in a class."""
-        ...
+
+    def linear(self) -> LinearRule | None:
+        """Return the rule as a linear one, or None where it is not linear, or not known to be."""
+        return None
 
     def categories_of(self, place: int) -> tuple[Any, ...]:
         """Return the categories of a column, by its place in the group; () where it holds numbers."""
-        ...
+        return ()
 
 
 class Factor(ABC):
@@ -118,10 +119,12 @@ class Factor(ABC):
     Attributes:
         takes_text: whether columns of text may have this family.
         keeps_rows: whether the statistics are the rows themselves, so that rows of files and Dask arrays do not fit.
+        layout: the statistics in a model file.
     """
 
     takes_text = False
     keeps_rows = False
+    layout: Layout
 
     @abstractmethod
     def summarise(self, rows: Any, columns: Array, y: Array, weight: Array | None, C: int) -> Any:
@@ -131,15 +134,19 @@ class Factor(ABC):
     def estimate(self, statistics: Any, fields: tuple[Field, ...], options: NaiveOptions) -> Conditional:
         """Return the densities of the g columns in each class."""
 
-    @abstractmethod
     def pack(self, statistics: Any, conditional: Any) -> tuple[dict[str, Array], Any]:
-        """Return arrays, and a value for the header of a file, that hold all of the statistics and densities."""
+        """Return arrays, and a value for the header of a file, that hold all of the statistics and densities.
 
-    @abstractmethod
+        By default these are the statistics alone, from which the densities follow.
+        """
+        return pack(statistics, self.layout)[0], None
+
     def unpack(
         self, arrays: Mapping[str, Array], header: Any, fields: tuple[Field, ...], options: NaiveOptions
     ) -> tuple[Any, Conditional]:
         """Return the statistics and the densities that `pack` stored."""
+        statistics = unpack(self.layout, arrays, {})
+        return statistics, self.estimate(statistics, fields, options)
 
     def for_text(self) -> Factor | None:
         """Return the factor for a column of text, or None where the family needs numbers."""

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array, is_sparse, read_only
-from eigenlens.bayes.naive.families.base import LinearRule, NaiveOptions, unknown_category_error
+from eigenlens.bayes.naive.families.base import Conditional, Factor, LinearRule, NaiveOptions, unknown_category_error
 from eigenlens.bayes.naive.families.categorical import CategoricalFactor
 from eigenlens.bayes.naive.families.multinomial import (
+    TOTALS_LAYOUT,
     ClassTotals,
-    TotalsFactor,
     fill_missing,
     log_product,
     observed_entries_of,
@@ -24,7 +24,7 @@ from eigenlens.densities.discrete import Bernoulli
 
 
 @dataclass(frozen=True, eq=False)
-class BernoulliColumns:
+class BernoulliColumns(Conditional):
     """P(x_j = 1 | c) = p_cj, for columns of zeros and ones; any other value is an unknown category.
 
     Attributes:
@@ -115,8 +115,10 @@ def _log_sum(x: Any, one: Array, zero: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class BernoulliFactor(TotalsFactor):
+class BernoulliFactor(Factor):
     """The Bernoulli family; a column of text has it as a categorical one of two categories."""
+
+    layout = TOTALS_LAYOUT
 
     def summarise(self, rows: Any, columns: Array, y: Array, weight: Array | None, C: int) -> ClassTotals:
         """Return the ones of each class."""

@@ -12,8 +12,8 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.bayes.naive.families.base import (
+    Conditional,
     Factor,
-    LinearRule,
     NaiveOptions,
     contains_infinity,
     unknown_category_error,
@@ -42,7 +42,7 @@ MANY_CATEGORIES = 20
 
 
 @dataclass(frozen=True, eq=False)
-class CategoricalColumns:
+class CategoricalColumns(Conditional):
     """P(x_j = category | c) of g columns.
 
     Attributes:
@@ -76,10 +76,6 @@ class CategoricalColumns:
     def sample(self, labels: Array, rng: np.random.Generator) -> list[Array]:
         """Draw a category (n,) of each column, as objects."""
         return [self._draw(j, labels, rng) for j in range(len(self.categories))]
-
-    def linear(self) -> LinearRule | None:
-        """Return None: categories are not numbers."""
-        return None
 
     def density(self, label: int, place: int) -> Categorical:
         """Return the probabilities of a column in a class."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
@@ -69,9 +68,3 @@ class FamilyFactor(Factor):
         """Raise: the parts of a family of the user's own are not known here."""
         what = f"holds {self.family!r}, a family of your own, which a model file cannot hold"
         raise OptionError(what, argument="features", fix="use the name of a family")
-
-    def unpack(
-        self, arrays: Mapping[str, Array], header: Any, fields: tuple[Field, ...], options: NaiveOptions
-    ) -> tuple[ClassStatistics, DensityPerClass]:
-        """Raise: such a family is never written."""
-        raise OptionError("a family of the user's own is in no model file")

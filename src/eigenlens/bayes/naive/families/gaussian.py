@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,18 +10,19 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array, read_only
-from eigenlens.bayes.naive.families.base import Factor, LinearRule, NaiveOptions
+from eigenlens.bayes.naive.families.base import Conditional, Factor, LinearRule, NaiveOptions
 from eigenlens.data.column_kinds import Field
 from eigenlens.data.table import numbers_of
 from eigenlens.densities.covariance import Diagonal
 from eigenlens.densities.gaussian import Gaussian
 from eigenlens.errors import DataError
+from eigenlens.model_file import Layout
 from eigenlens.native.class_sums import add_normal
 from eigenlens.stats.moments import ColumnMoments
 
 
 @dataclass(frozen=True, eq=False)
-class GaussianColumns:
+class GaussianColumns(Conditional):
     """p(x_j | c) = N(x_j | mean_cj, variance_cj) of g columns.
 
     Attributes:
@@ -82,16 +83,13 @@ class GaussianColumns:
         variance = np.broadcast_to(self.variances, self.means.shape)[label, place : place + 1]
         return Gaussian(self.means[label, place : place + 1], Diagonal(variance))
 
-    def categories_of(self, place: int) -> tuple[Any, ...]:
-        """Return (): the columns hold numbers."""
-        return ()
-
 
 @dataclass(frozen=True)
 class GaussianFactor(Factor):
     """The Gaussian family; `shared` gives all classes one variance, so that the rule is linear."""
 
     shared: bool = False
+    layout = Layout(ColumnMoments, arrays=["weight", "mean", "square"])
 
     def summarise(self, rows: Any, columns: Array, y: Array, weight: Array | None, C: int) -> ColumnMoments:
         """Return the moments of each class."""
@@ -118,17 +116,6 @@ class GaussianFactor(Factor):
         variances = np.where(variances > 0.0, variances, total)
         variances = np.where(constant | (variances <= 0.0), 1.0, variances)
         return GaussianColumns(np.where(empty | constant, middle, statistics.mean), variances)
-
-    def pack(self, statistics: ColumnMoments, conditional: GaussianColumns) -> tuple[dict[str, Array], Any]:
-        """Return the moments, from which the densities follow."""
-        return {"weight": statistics.weight, "mean": statistics.mean, "square": statistics.square}, None
-
-    def unpack(
-        self, arrays: Mapping[str, Array], header: Any, fields: tuple[Field, ...], options: NaiveOptions
-    ) -> tuple[ColumnMoments, GaussianColumns]:
-        """Return the stored moments, and the densities that follow from them."""
-        statistics = ColumnMoments(arrays["weight"], arrays["mean"], arrays["square"])
-        return statistics, self.estimate(statistics, fields, options)
 
     def fit_warnings(
         self, statistics: ColumnMoments, fields: tuple[Field, ...], chosen: Sequence[str], options: NaiveOptions,

@@ -14,6 +14,7 @@ from eigenlens.bayes.naive.families.per_class_density import ClassRows, DensityP
 from eigenlens.data.column_kinds import Field
 from eigenlens.kde.bandwidth import BANDWIDTH_RULES
 from eigenlens.kde.model import KernelEstimate
+from eigenlens.model_file import pack, unpack
 
 
 def john_langley(x: Array, weight: Array) -> float:
@@ -47,13 +48,13 @@ class KdeFactor(KeptRowsFactor):
         """Return the rows and the bandwidths (g, C)."""
         kept: list[list[Any]] = [list(column) for column in conditional.densities]
         bandwidths = np.array([[density.bandwidth[0] for density in column] for column in kept])
-        return statistics.pack() | {"bandwidths": bandwidths}, statistics.classes
+        return pack(statistics, self.layout)[0] | {"bandwidths": bandwidths}, statistics.classes
 
     def unpack(
         self, arrays: Mapping[str, Array], header: Any, fields: tuple[Field, ...], options: NaiveOptions
     ) -> tuple[ClassRows, DensityPerClass]:
         """Return the stored rows, and their densities with the stored bandwidths."""
-        statistics, given = ClassRows.unpack(arrays, header), arrays["bandwidths"]
+        statistics, given = unpack(self.layout, arrays, {}, classes=header), arrays["bandwidths"]
         found = []
         for j in range(len(fields)):
             parts = [statistics.column(j, c) for c in range(header)]

@@ -25,6 +25,7 @@ from eigenlens.densities.gaussian import Gaussian
 from eigenlens.densities.mixture import Mixture
 from eigenlens.mixture.fit import MixtureOptions, fit_mixture
 from eigenlens.mixture.starts import from_centres, from_mixture, k_means_plus_plus
+from eigenlens.model_file import pack, unpack
 
 MAX_SQUARABLE = 1e153
 """The largest number whose square is a finite variance."""
@@ -61,7 +62,7 @@ class MixtureFactor(KeptRowsFactor):
         table = np.zeros((len(kept), 3, K))
         for line, density in zip(table, kept, strict=True):
             line[:, : len(density.weights)] = density.weights, density.means[:, 0], _variances(density)
-        return statistics.pack() | {"mixtures": table}, statistics.classes
+        return pack(statistics, self.layout)[0] | {"mixtures": table}, statistics.classes
 
     def unpack(
         self, arrays: Mapping[str, Array], header: Any, fields: tuple[Field, ...], options: NaiveOptions
@@ -69,7 +70,7 @@ class MixtureFactor(KeptRowsFactor):
         """Return the stored rows and mixtures."""
         found = [_normals(line[0][line[0] > 0.0], line[1], line[2]) for line in arrays["mixtures"]]
         columns = tuple(tuple(found[start : start + header]) for start in range(0, len(found), header))
-        return ClassRows.unpack(arrays, header), DensityPerClass(columns)
+        return unpack(self.layout, arrays, {}, classes=header), DensityPerClass(columns)
 
 
 def _unit(x: Array, w: Array) -> float:

@@ -5,7 +5,7 @@ The sums of entries per class, dense or sparse, are those of `bernoulli` too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -16,14 +16,16 @@ from scipy import sparse
 from eigenlens.arrays import Array, is_sparse, read_only
 from eigenlens.bayes.naive.families.base import Conditional, Factor, LinearRule, NaiveOptions
 from eigenlens.data.column_kinds import Field
+from eigenlens.data.source import FieldSums
 from eigenlens.data.table import numbers_of
 from eigenlens.densities.multinomial import Multinomial
 from eigenlens.errors import DataError
+from eigenlens.model_file import Layout
 from eigenlens.native.class_sums import class_sums
 
 
 @dataclass(frozen=True, eq=False)
-class MultinomialColumns:
+class MultinomialColumns(Conditional):
     """A block of counts in which each row of class c is a multinomial draw: ln p(x | c) = Σ_j x_j ln θ_cj.
 
     The coefficient N! / Π x_j!, the same in every class, is left out. Where a count is missing, the row is judged given
@@ -79,10 +81,6 @@ class MultinomialColumns:
         """Return the multinomial of the whole block in a class."""
         return Multinomial(self.shares[label])
 
-    def categories_of(self, place: int) -> tuple[Any, ...]:
-        """Return (): the columns hold numbers."""
-        return ()
-
     def _check_counts(self, x: Any) -> None:
         values = np.asarray(x.data if is_sparse(x) else x)
         valid = (values >= 0.0) & (values < np.inf)
@@ -133,7 +131,7 @@ def _log_observed_share(share: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class ClassTotals:
+class ClassTotals(FieldSums):
     """Sums of the observed entries of each column in each class; those of halves merge to those of the whole.
 
     Attributes:
@@ -166,11 +164,6 @@ class ClassTotals:
             found, total, _ = class_sums(given, y, weight, np.zeros((C, x.shape[1])))
         return cls(found, total, per_class, bad)
 
-    def __add__(self, other: Self) -> Self:
-        return type(self)(
-            self.weight + other.weight, self.total + other.total, self.rows + other.rows, self.bad + other.bad
-        )
-
     def check(self, fields: tuple[Field, ...], takes: str, fix: str) -> None:
         """Raise for columns with entries that the family does not take."""
         bad = np.flatnonzero(self.bad)
@@ -190,25 +183,14 @@ def _apply(invalid: Callable[[Array], Array], x: Any) -> Any:
     return found
 
 
-class TotalsFactor(Factor):
-    """A family whose statistics are the totals of each class."""
-
-    def pack(self, statistics: ClassTotals, conditional: Conditional) -> tuple[dict[str, Array], Any]:
-        """Return the totals, from which the densities follow."""
-        names = ("weight", "total", "rows", "bad")
-        return {name: getattr(statistics, name) for name in names}, None
-
-    def unpack(
-        self, arrays: Mapping[str, Array], header: Any, fields: tuple[Field, ...], options: NaiveOptions
-    ) -> tuple[ClassTotals, Conditional]:
-        """Return the stored totals, and the densities that follow from them."""
-        statistics = ClassTotals(**arrays)
-        return statistics, self.estimate(statistics, fields, options)
+TOTALS_LAYOUT = Layout(ClassTotals, arrays=["weight", "total", "rows", "bad"])
 
 
 @dataclass(frozen=True)
-class MultinomialFactor(TotalsFactor):
+class MultinomialFactor(Factor):
     """The multinomial family: in each class a share for every column of the block."""
+
+    layout = TOTALS_LAYOUT
 
     def summarise(self, rows: Any, columns: Array, y: Array, weight: Array | None, C: int) -> ClassTotals:
         """Return the totals of each class."""

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.bayes.naive.families.base import Factor, LinearRule, infinity_error, no_values_error
+from eigenlens.bayes.naive.families.base import Conditional, Factor, infinity_error, no_values_error
 from eigenlens.data.categories import EncodedColumn
 from eigenlens.data.column_kinds import Field
 from eigenlens.data.table import MixedRows, numbers_of
 from eigenlens.densities.base import Density
+from eigenlens.model_file import Layout
 from eigenlens.resources import single_threaded_map, thread_count
 
 
 @dataclass(frozen=True, eq=False)
-class DensityPerClass:
+class DensityPerClass(Conditional):
     """p(x_j | c) by any densities.
 
     Attributes:
@@ -64,17 +65,9 @@ class DensityPerClass:
             drawn[labels == c] = part
         return drawn
 
-    def linear(self) -> LinearRule | None:
-        """Return None: nothing is known of the densities."""
-        return None
-
     def density(self, label: int, place: int) -> Density:
         """Return the density of a column in a class."""
         return self.densities[place][label]
-
-    def categories_of(self, place: int) -> tuple[Any, ...]:
-        """Return (): nothing is known of the densities."""
-        return ()
 
 
 def column_values(rows: Any, column: int) -> Array:
@@ -126,20 +119,12 @@ class ClassRows:
         kept = ~np.isnan(x) if c is None else ~np.isnan(x) & (self.y == c)
         return x[kept], self.weight[kept]
 
-    def pack(self) -> dict[str, Array]:
-        """Return the rows as arrays by name."""
-        return {"values": self.values, "y": self.y, "weight": self.weight}
-
-    @classmethod
-    def unpack(cls, arrays: Mapping[str, Array], C: int) -> Self:
-        """Return the rows that `pack` stored."""
-        return cls(arrays["values"], arrays["y"], arrays["weight"], C)
-
 
 class KeptRowsFactor(Factor):
     """A family that keeps the rows of its columns."""
 
     keeps_rows = True
+    layout = Layout(ClassRows, arrays=["values", "y", "weight"])
 
     def summarise(self, rows: Any, columns: Array, y: Array, weight: Array | None, C: int) -> ClassRows:
         """Return the rows."""

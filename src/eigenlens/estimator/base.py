@@ -1,0 +1,131 @@
+"""The bases of all estimators: files, scikit-learn's tags, views of the frozen model, scores and log densities of rows.
+
+An estimator is a dataclass of its parameters, without comparison: scikit-learn reads them from the `__init__` that
+`dataclass` writes.
+"""
+
+from __future__ import annotations
+
+import os
+from types import ModuleType
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from eigenlens import checks, model_file
+from eigenlens.arrays import Array, Like, is_tensor, to_numpy
+from eigenlens.data.source import Source
+from eigenlens.errors import DataError
+from eigenlens.estimator.rows import map_blocks, validate_rows
+from eigenlens.estimator.storage import pack_estimator, restore_parameters
+
+
+class ModelEstimator(BaseEstimator):  # type: ignore[misc]
+    """An estimator that keeps a frozen model, and can be saved.
+
+    Attributes:
+        _storage: the module whose `pack_fit` and `restore_fit` turn a fit into arrays and header entries, and back.
+        _state: the attribute that every fit sets, by which an estimator is known to be fitted.
+        _takes_missing: whether NaN in X is a missing value.
+        _rows_like: the array kind of the fitted rows.
+    """
+
+    _storage: ModuleType
+    _state = "_model"
+    _takes_missing = False
+    _rows_like: Like
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model, with what `partial_fit` needs, to one safetensors file, whole or not at all.
+
+        `eigenlens.load` reads it.
+        """
+        check_is_fitted(self)
+        model_file.write(path, *pack_estimator(self))
+
+    @classmethod
+    def _restored(cls, arrays: dict[str, Array], header: dict[str, Any]) -> Self:
+        estimator: Self = restore_parameters(cls, header)
+        cls._storage.restore_fit(estimator, arrays, header)
+        return estimator
+
+    @property
+    def _like(self) -> Like:
+        """The array kind of attributes and draws: that of the fitted rows."""
+        check_is_fitted(self)
+        return self._rows_like
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, self._state)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self._takes_missing
+        return tags
+
+
+def model_view(attribute: str, doc: str) -> property:
+    """Return a property of an estimator: an attribute of its `model_`, in the array kind of the fitted rows."""
+    return property(lambda estimator: estimator._like(getattr(estimator.model_, attribute)), doc=doc)
+
+
+class ProjectionEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ModelEstimator):  # type: ignore[misc]
+    """An estimator that maps rows to `n_components_` scores and back, in the dtype of the rows."""
+
+    _score_words = ("scores", "component")  # what scores, and their columns, are called
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Fit the rows of X, and return their scores (n, k)."""
+        return self.fit(X, y, sample_weight=sample_weight).transform(X)
+
+    def _check_scores(self, X: Any) -> Any:
+        """Return scores X (n, k) as an array or tensor; raise if they are not finite, or not one per component."""
+        check_is_fitted(self)
+        Z = X if is_tensor(X) else np.asarray(X)
+        scores, component = self._score_words
+        if Z.ndim != 2 or Z.shape[1] != self.n_components_:
+            what = f"X has shape {tuple(Z.shape)}, but {scores} have {self.n_components_} columns, one per {component}"
+            raise DataError(what)
+        if not np.all(np.isfinite(to_numpy(Z))):
+            raise DataError(f"X contains NaN or infinity, so there are no rows with these {scores}")
+        return Z
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.n_components_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+class DensityEstimator(ModelEstimator):
+    """An estimator whose `model_` has the log density of rows, and draws rows."""
+
+    model_: Any
+    random_state: Any
+
+    def score_samples(self, X: Any) -> Array:
+        """Return the log density (n,) of the observed entries of each row; 0 for a row without any."""
+        check_is_fitted(self)
+        return self._log_densities(validate_rows(self, X))
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return the mean log density per row."""
+        check_is_fitted(self)
+        source = validate_rows(self, X, sample_weight)
+        return float(np.average(self._log_densities(source), weights=source.weight))
+
+    def _log_densities(self, source: Source) -> Array:
+        with np.errstate(all="ignore"):  # what is not finite is detected in the result, and explained
+            return map_blocks(source, self.model_.log_density)
+
+    def sample(self, n_samples: int = 1, *, random_state: Any = None) -> Any:
+        """Draw rows (n_samples, d) from the model."""
+        check_is_fitted(self)
+        rng = checks.generator(self.random_state if random_state is None else random_state)
+        return self._like(self.model_.sample(checks.integer("n_samples", n_samples, 1), rng))
