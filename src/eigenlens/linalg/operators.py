@@ -4,7 +4,7 @@ Centring, scaling and weights are implicit. With m the means, s the scales and w
 
     X̃ = diag(w)^½ (X − 1 mᵀ) diag(s)⁻¹ / (Σw − 1)^½ ,     X̃ᵀX̃ = the covariance (or correlation) matrix,
 
-and no centred copy of X is ever made, only one block at a time. Scores have the dtype, library and device of their rows.
+and no centred copy of X is ever made, only one block at a time. Scores are like their rows: dtype, library, device.
 """
 
 from __future__ import annotations
