@@ -25,9 +25,9 @@ from eigenlens.linalg.spectrum import Outcome
 from eigenlens.pca import interpret, storage
 from eigenlens.pca.bootstrap import Bootstrap, bootstrap_components
 from eigenlens.pca.fit import PCAFit, fit_pca, principal_components, weighted_row_count
+from eigenlens.pca.interpret import project_columns
 from eigenlens.pca.model import PrincipalComponents
 from eigenlens.pca.options import MISSING_VALUE_METHODS, check_pca_options, rows_with_entries, warn_about_pca
-from eigenlens.pca.supplementary import project_columns
 from eigenlens.stats.moments import Moments
 
 MAX_REMEMBERED_BYTES = 64 << 20

@@ -9,7 +9,7 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.bayes.classifier.class_density import finite_blocks
-from eigenlens.bayes.classifier.column_subset import InColumns
+from eigenlens.bayes.classifier.degenerate_classes import InColumns
 from eigenlens.bayes.explain import Explanation, explain_terms
 from eigenlens.bayes.labels import class_positions
 from eigenlens.densities.base import rows_by_pattern

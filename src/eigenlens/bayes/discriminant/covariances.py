@@ -14,7 +14,14 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.bayes.class_moments import ClassDeviations, ClassMoments, summarise_classes, summarise_pooled
+from eigenlens.bayes.class_moments import (
+    ClassDeviations,
+    ClassMoments,
+    attach_classes,
+    read_class_deviations,
+    summarise_classes,
+    summarise_pooled,
+)
 from eigenlens.bayes.discriminant.shrinkage import (
     QuarticMoments,
     Rule,
@@ -24,7 +31,7 @@ from eigenlens.bayes.discriminant.shrinkage import (
     quartic_sums,
     shrinkage_intensity,
 )
-from eigenlens.data.source import Block
+from eigenlens.data.source import Block, Progress, Source, accumulate
 from eigenlens.densities.covariance import Covariance, Full
 from eigenlens.densities.covariance_axes import MIN_AXIS_SHARE, Axes
 from eigenlens.errors import DataError
@@ -88,6 +95,39 @@ def choose_summary(n_classes: int, shrinkage: Shrinkage, pooled: bool) -> Callab
     if pooled and not shrinkage.needs_rule:
         return partial(summarise_pooled, n_classes=n_classes)
     return partial(summarise_classes, summaries=[CLASS_SUMMARIES[shrinkage.needs_rule]] * n_classes)
+
+
+def choose_covariance_route(n: int, d: int) -> tuple[str, str]:
+    """Return how covariances are found, and why.
+
+        n < d     "gram"       products of the rows with one another (n, n); no d×d matrix is made
+        else      "moments"    one pass over the rows, in memory O(d²)
+
+    >>> choose_covariance_route(50, 2000), choose_covariance_route(1000, 3)[0]
+    (('gram', '50 rows of 2000 columns'), 'moments')
+    """
+    return "gram" if n < d else "moments", f"{n} rows of {d} columns"
+
+
+def read_classes(
+    source: Source,
+    codes: Array,
+    n_classes: int,
+    shrinkage: Shrinkage,
+    *,
+    pooled: bool,
+    mergeable: bool = False,
+    progress: Progress | None = None,
+) -> Any:
+    """Read the moments of the classes, or all rows, by the route of `choose_covariance_route`.
+
+    With `mergeable` always the moments, to which those of further rows can be added.
+    """
+    n = len(codes) if source.weight is None else int(np.count_nonzero(source.weight))
+    rows = attach_classes(source, codes)
+    if not mergeable and choose_covariance_route(n, source.n_features)[0] == "gram":
+        return read_class_deviations(rows, n_classes)
+    return accumulate(rows, choose_summary(n_classes, shrinkage, pooled), progress, "reading classes")
 
 
 def require_variance_range(variances: Array) -> None:
