@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array
+from eigenlens.bayes.labels import class_positions
 from eigenlens.densities.intervals import format_numbers
 from eigenlens.errors import OptionError
 from eigenlens.tables.text_table import titled_table
@@ -24,7 +25,7 @@ class Explanation:
         order: (n, d) the features of each row by the size of their contributions, the largest first.
 
     >>> terms = np.array([[[-1.0, -4.0], [-2.0, -1.5]]])
-    >>> print(explain_terms(["height", "words"], ["child", "adult"], terms, np.zeros(2)))
+    >>> print(explain_terms(["height", "words"], np.array(["child", "adult"]), terms, np.zeros(2)))
     child against adult: log-odds 2.5
     feature  contribution
     height              3
@@ -63,31 +64,34 @@ class Explanation:
 
 
 def explain_terms(
-    names: Any, classes: Any, terms: Array, log_prior: Array, of: Array | None = None, against: Array | None = None
+    names: Any, classes: Array, terms: Array, log_prior: Array, of: Any = None, against: Any = None
 ) -> Explanation:
     """Return the explanation of rows with the terms ln p(x_j | c) (n, d, C): the most likely class against the next.
 
-    `of` and `against` (n,) give other classes by number. A row of density 0 in every class is explained by the prior.
+    `of` and `against` give other classes, for all rows or one per row. A row of density 0 in every class is explained
+    by the prior.
     """
     joint = terms.sum(axis=1) + log_prior
     lost = ~(joint.max(axis=1) > -np.inf)
     if lost.any():
         terms, joint = np.where(lost[:, None, None], 0.0, terms), np.where(lost[:, None], log_prior, joint)
-    rows, labels = np.arange(len(terms)), np.asarray(classes)
-    a, b = classes_to_compare(joint, of, against)
+    rows = np.arange(len(terms))
+    a, b = classes_to_compare(classes, joint, of, against)
     with np.errstate(invalid="ignore"):
         parts = terms[rows, :, a] - terms[rows, :, b]
     return Explanation(
-        tuple(names), labels[a], labels[b], np.where(np.isnan(parts), 0.0, parts), log_prior[a] - log_prior[b]
+        tuple(names), classes[a], classes[b], np.where(np.isnan(parts), 0.0, parts), log_prior[a] - log_prior[b]
     )
 
 
-def classes_to_compare(joint: Array, of: Array | None, against: Array | None) -> tuple[Array, Array]:
+def classes_to_compare(classes: Array, joint: Array, of: Any, against: Any) -> tuple[Array, Array]:
     """Return two classes (n,) of each row by number: those given, else the most likely by ln p(x, c) and the next.
 
-    >>> classes_to_compare(np.array([[-1.0, -3.0, -2.0]]), None, np.array([0]))
+    >>> classes_to_compare(np.array(["x", "y", "z"]), np.array([[-1.0, -3.0, -2.0]]), None, "x")
     (array([2]), array([0]))
     """
+    of = class_positions(classes, "of", of, len(joint))
+    against = class_positions(classes, "against", against, len(joint))
     ranked = np.argsort(-joint, axis=1, kind="stable")
     first, second = ranked[:, 0], ranked[:, 1 % ranked.shape[1]]
     a = of if of is not None else first if against is None else np.where(first == against, second, first)

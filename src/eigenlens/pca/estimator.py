@@ -13,12 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 from eigenlens import checks
 from eigenlens.arrays import Array, Like, dense
 from eigenlens.data.coerce import as_source, explain_nonfinite
-from eigenlens.data.rows import positive_weight_rows
+from eigenlens.data.rows import positive_weight_rows, row_count
 from eigenlens.data.source import Source, accumulate
 from eigenlens.errors import DataError, OptionError
 from eigenlens.estimator.base import DensityEstimator, ProjectionEstimator, model_view
 from eigenlens.estimator.progress import progress_callback
-from eigenlens.estimator.rows import MomentsOnlySource, count_rows, map_blocks, map_rows, validate_rows
+from eigenlens.estimator.rows import MomentsOnlySource, map_blocks, map_rows, validate_rows
 from eigenlens.linalg.operators import CentredRows
 from eigenlens.linalg.scores import project_rows
 from eigenlens.linalg.spectrum import Outcome
@@ -265,7 +265,7 @@ class PCA(ProjectionEstimator, DensityEstimator):
         check_is_fitted(self)
         source = validate_rows(self, X, sample_weight)
         rng = checks.generator(self.random_state if random_state is None else random_state)
-        weight = np.ones(count_rows(source)) if source.weight is None else source.weight
+        weight = np.ones(row_count(source)) if source.weight is None else source.weight
 
         def refit(counts: Array) -> PrincipalComponents:
             rows = source.weighted(counts)

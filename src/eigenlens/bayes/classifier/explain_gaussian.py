@@ -11,7 +11,6 @@ from eigenlens.arrays import Array
 from eigenlens.bayes.classifier.class_density import finite_blocks
 from eigenlens.bayes.classifier.degenerate_classes import InColumns
 from eigenlens.bayes.explain import Explanation, explain_terms
-from eigenlens.bayes.labels import class_positions
 from eigenlens.densities.base import rows_by_pattern
 from eigenlens.densities.covariance import Covariance, Full
 from eigenlens.densities.covariance_axes import Axes
@@ -38,14 +37,10 @@ def explain_gaussian_classes(estimator: Any, densities: Sequence[Any], X: Any, o
     """Explain the rows of X (n, d) by a classifier whose classes have these densities."""
     rows = np.concatenate(list(finite_blocks(estimator, X)))
     terms = np.stack([gaussian_shares(density, rows) for density in densities], axis=2)
-    chosen = (
-        class_positions(estimator.classes_, name, value, len(rows))
-        for name, value in (("of", of), ("against", against))
-    )
     names = getattr(estimator, "feature_names_in_", range(estimator.n_features_in_))
     with np.errstate(divide="ignore"):
         log_prior = np.log(estimator.class_prior_)
-    return explain_terms(names, estimator.classes_, terms, log_prior, *chosen)
+    return explain_terms(names, estimator.classes_, terms, log_prior, of, against)
 
 
 def gaussian_shares(density: Any, X: Array) -> Array:

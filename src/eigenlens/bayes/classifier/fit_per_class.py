@@ -19,11 +19,11 @@ from eigenlens.bayes.discriminant.fit_missing import complete_classes
 from eigenlens.bayes.discriminant.options import warn_about_convergence
 from eigenlens.bayes.pooled_variance import ClassVariances, replace_variances
 from eigenlens.data.coerce import as_source
-from eigenlens.data.rows import select_rows, take_rows
+from eigenlens.data.rows import row_count, select_rows, take_rows
 from eigenlens.data.source import Source, accumulate
 from eigenlens.densities.gaussian import GaussianFamily
 from eigenlens.errors import DataError, DataWarning, OptionError
-from eigenlens.estimator.rows import count_rows, dense_blocks
+from eigenlens.estimator.rows import dense_blocks
 from eigenlens.kde.estimator import KernelDensity
 from eigenlens.latent.families import FactorFamily, PPCAFamily
 from eigenlens.mixture.estimator import GaussianMixture
@@ -106,7 +106,7 @@ def _rows_of_class(source: Source, mine: Array, named: bool) -> tuple[Any, Array
     weight = None if source.weight is None else source.weight[mine]
     if not source.in_memory:
         return ChosenRows(source, mine), weight
-    rows = take_rows(source, mine, count_rows(source))
+    rows = take_rows(source, mine, row_count(source))
     if not named or source.names is None:
         return rows, weight
     chosen = as_source(rows)

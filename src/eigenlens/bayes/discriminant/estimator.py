@@ -44,22 +44,16 @@ from eigenlens.bayes.discriminant.options import (
 )
 from eigenlens.bayes.discriminant.shrinkage import Rule, Target
 from eigenlens.bayes.explain import Explanation, classes_to_compare
-from eigenlens.bayes.labels import (
-    class_positions,
-    codes_among_classes,
-    encode_labels,
-    partial_fit_classes,
-    require_two_classes,
-)
+from eigenlens.bayes.labels import encode_labels, partial_fit_labels, require_two_classes
 from eigenlens.bayes.rule import BayesRule, ClassCounts, sample_by_class
 from eigenlens.data.coerce import explain_nonfinite
-from eigenlens.data.rows import select_rows
+from eigenlens.data.rows import row_count, select_rows
 from eigenlens.data.source import Source
 from eigenlens.densities.mixture import Mixture
 from eigenlens.errors import DataError, OptionError
 from eigenlens.estimator.base import ModelEstimator, model_view
 from eigenlens.estimator.progress import progress_callback
-from eigenlens.estimator.rows import count_rows, dense_blocks, validate_rows
+from eigenlens.estimator.rows import dense_blocks, validate_rows
 from eigenlens.linalg.scores import concatenate, project_rows
 from eigenlens.linalg.spectrum import Outcome
 
@@ -90,7 +84,7 @@ class GaussianClasses(ClassCounts, BayesRule, ModelEstimator):
         """
         self.__dict__.pop("_made", None)  # should this fail, nothing is fitted
         source = validate_rows(self, X, sample_weight, reset=True)
-        labels = require_two_classes(encode_labels(y, X, count_rows(source)), source.weight)
+        labels = require_two_classes(encode_labels(y, X, row_count(source)), source.weight)
         C, shrinkage = len(labels.classes), self._check_options(len(labels.classes))
         with progress_callback(self.verbose) as progress, np.errstate(invalid="ignore", over="ignore"):
             found = read_classes(source, labels.codes, C, shrinkage, pooled=self._pooled, progress=progress)
@@ -127,9 +121,7 @@ class GaussianClasses(ClassCounts, BayesRule, ModelEstimator):
                 fix="fit a new model by partial_fit from the first rows on",
             )
         source = validate_rows(self, X, sample_weight, reset=first)
-        labels = encode_labels(y, X, count_rows(source))
-        known = partial_fit_classes(classes, labels, None if first else self.classes_)
-        codes = codes_among_classes(labels, known)
+        known, codes = partial_fit_labels(y, X, row_count(source), classes, None if first else self.classes_)
         C, shrinkage = len(known), self._check_options(len(known))
         with np.errstate(invalid="ignore", over="ignore"):
             found = read_classes(source, codes, C, shrinkage, pooled=self._pooled, mergeable=True)
@@ -292,15 +284,13 @@ class LinearDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Gaus
         """
         check_is_fitted(self)
         rows = np.concatenate(list(finite_blocks(self, X)))
-        rule, n = self.model_, len(rows)
-        chosen = (class_positions(self.classes_, name, value, n) for name, value in (("of", of), ("against", against)))
+        rule, classes = self.model_, self.classes_
         with np.errstate(divide="ignore"):
             log_prior = np.log(rule.prior)
-        a, b = classes_to_compare(self._log_densities(rows) + log_prior, *chosen)
+        a, b = classes_to_compare(classes, self._log_densities(rows) + log_prior, of, against)
         parts = linear_contributions(rule, rows, a, b)
-        labels = np.asarray(self.classes_)
         names = getattr(self, "feature_names_in_", range(self.n_features_in_))
-        return Explanation(tuple(names), labels[a], labels[b], parts, log_prior[a] - log_prior[b])
+        return Explanation(tuple(names), classes[a], classes[b], parts, log_prior[a] - log_prior[b])
 
     @property
     def _mixture(self) -> Mixture:
