@@ -7,6 +7,7 @@ An estimator is a dataclass of its parameters, without comparison: scikit-learn 
 from __future__ import annotations
 
 import os
+from operator import attrgetter
 from types import ModuleType
 from typing import Any, Self
 
@@ -67,8 +68,13 @@ class ModelEstimator(BaseEstimator):  # type: ignore[misc]
         return tags
 
 
+def forward(path: str, doc: str) -> property:
+    """Return a property of an estimator that is an attribute of one of its parts, by its dotted path."""
+    return property(attrgetter(path), doc=doc)
+
+
 def model_view(attribute: str, doc: str) -> property:
-    """Return a property of an estimator: an attribute of its `model_`, in the array kind of the fitted rows."""
+    """Return a property of an estimator that is an array of its `model_`, in the array kind of the fitted rows."""
     return property(lambda estimator: estimator._like(getattr(estimator.model_, attribute)), doc=doc)
 
 

@@ -11,6 +11,7 @@ from eigenlens.arrays import Array
 from eigenlens.data.rows import positive_weight_rows
 from eigenlens.data.source import Source
 from eigenlens.errors import OptionError
+from eigenlens.estimator.base import forward
 from eigenlens.estimator.rows import validate_rows
 
 
@@ -88,27 +89,16 @@ class IterativeFit(Generic[R]):
         check_is_fitted(self)
         return self._fit
 
-    @property
-    def loglik_(self) -> float:
-        """The log-likelihood of the fitted rows, Σ w log p(x observed)."""
-        return self._fitted.loglik
+    loglik_ = forward("_fitted.loglik", "The log-likelihood of the fitted rows, Σ w log p(x observed).")
+    n_iter_ = forward(
+        "_fitted.n_iter", "Steps or passes of the iteration: 1 for a closed form, chunks after `partial_fit`."
+    )
+    converged_ = forward(
+        "_fitted.converged", "Whether the iteration met its tolerance; False while `partial_fit` goes on."
+    )
+    n_samples_ = forward("_fitted.rows", "The number of rows with positive weight and an observed entry.")
 
     @property
     def loglik_path_(self) -> Array:
         """The log-likelihood after each accepted step; it never decreases."""
         return np.asarray(self._fitted.path)
-
-    @property
-    def n_iter_(self) -> int:
-        """Steps or passes of the iteration: 1 for a closed form, chunks after `partial_fit`."""
-        return self._fitted.n_iter
-
-    @property
-    def converged_(self) -> bool:
-        """Whether the iteration met its tolerance; False while `partial_fit` goes on."""
-        return self._fitted.converged
-
-    @property
-    def n_samples_(self) -> int:
-        """The number of rows with positive weight and an observed entry."""
-        return self._fitted.rows

@@ -16,7 +16,7 @@ from eigenlens.data.coerce import as_source, explain_nonfinite
 from eigenlens.data.rows import positive_weight_rows, row_count
 from eigenlens.data.source import Source, accumulate
 from eigenlens.errors import DataError, OptionError
-from eigenlens.estimator.base import DensityEstimator, ProjectionEstimator, model_view
+from eigenlens.estimator.base import DensityEstimator, ProjectionEstimator, forward, model_view
 from eigenlens.estimator.progress import progress_callback
 from eigenlens.estimator.rows import MomentsOnlySource, map_blocks, map_rows, validate_rows
 from eigenlens.linalg.operators import CentredRows
@@ -301,6 +301,8 @@ class PCA(ProjectionEstimator, DensityEstimator):
     loadings_ = model_view("loadings", "(d, k) components_.T * sqrt(explained_variance_).")
     mean_ = model_view("mean", "(d,) column means.")
     scale_ = model_view("scale", "(d,) column scales, ones unless standardised.")
+    total_variance_ = forward("model_.total", "The sum of all variances, kept or not.")
+    noise_variance_ = forward("model_.noise", "The mean of the d − k discarded eigenvalues.")
 
     @property
     def explained_variance_ratio_(self) -> Any:
@@ -312,16 +314,6 @@ class PCA(ProjectionEstimator, DensityEstimator):
     def singular_values_(self) -> Any:
         """(k,) singular values of the centred rows."""
         return self._like(np.sqrt(self.model_.variances * (self.model_.weight - 1.0)))
-
-    @property
-    def total_variance_(self) -> float:
-        """The sum of all variances, kept or not."""
-        return self.model_.total
-
-    @property
-    def noise_variance_(self) -> float:
-        """The mean of the d − k discarded eigenvalues."""
-        return self.model_.noise
 
     @property
     def n_components_(self) -> int:

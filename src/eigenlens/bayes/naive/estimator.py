@@ -30,7 +30,7 @@ from eigenlens.data.coerce import fields_of
 from eigenlens.data.rows import row_count
 from eigenlens.data.table import numbers_of
 from eigenlens.errors import DataError
-from eigenlens.estimator.base import ModelEstimator
+from eigenlens.estimator.base import ModelEstimator, forward
 from eigenlens.estimator.progress import progress_callback
 
 JOINT_ENTRIES = 1 << 18
@@ -217,26 +217,15 @@ class NaiveBayes(BayesRule, ModelEstimator):
         check_is_fitted(self)
         return self._statistics.weight
 
-    @property
-    def class_prior_(self) -> Array:  # type: ignore[override]
-        """Return p(c) (C,)."""
-        return self.model_.prior
+    class_prior_ = forward("model_.prior", "The prior p(c) (C,).")
+    coef_ = forward("_linear.coef", "The coefficients (C, d) where the rule is linear.")
+    intercept_ = forward("_linear.intercept", "The intercepts (C,) where the rule is linear.")
 
     @property
     def features_(self) -> FeatureTable:
         """Return the family of each column, and why it was chosen."""
         check_is_fitted(self)
         return FeatureTable(self._plan.choices)
-
-    @property
-    def coef_(self) -> Array:
-        """Return the coefficients (C, d) where the rule is linear."""
-        return self._linear.coef
-
-    @property
-    def intercept_(self) -> Array:
-        """Return the intercepts (C,) where the rule is linear."""
-        return self._linear.intercept
 
     @property
     def _linear(self) -> LinearRule:
