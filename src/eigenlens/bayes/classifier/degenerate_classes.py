@@ -147,7 +147,8 @@ def fit_fallback_members(
     fallbacks, counts = Fallbacks(np.flatnonzero(variances.constant)), variances.weight.max(axis=1)
     if fallbacks.left_out.size:
         found, variances, own = ClassMoments(tuple(p.subset(kept) for p in found.parts)), variances.subset(kept), {}
-        family = replace(family, names=tuple(family.names[j] for j in kept)) if _has_names(family) else family
+        if getattr(family, "names", None) is not None:
+            family = replace(family, names=tuple(family.names[j] for j in kept))
     labels = enumerate(classes.tolist())
     made = [
         own[c] if c in own else _fit_member(family, c, found, variances, label, singular, fallbacks)
@@ -174,10 +175,6 @@ def has_spread(family: Any, part: Any) -> bool:
 
 def _is_singular(part: Moments) -> bool:
     return not has_density(part.scatter / part.weight, part.mean, np.zeros(part.mean.size, dtype=bool))
-
-
-def _has_names(family: Any) -> bool:
-    return getattr(family, "names", None) is not None
 
 
 def _fit_member(

@@ -133,11 +133,9 @@ def _by_pattern(rule: FisherRule, X: Array) -> Iterator[tuple[Array, Array, Fish
     for rows, seen in rows_by_pattern(X):
         if len(seen):
             which = np.arange(len(X))[rows]
-            yield which, np.asarray(seen), rule if len(seen) == X.shape[1] else _of_columns(rule, seen)
-
-
-def _of_columns(rule: FisherRule, seen: Array) -> FisherRule:
-    return FisherRule(rule.prior, rule.means[:, seen], rule.covariance.part(seen))
+            whole = len(seen) == X.shape[1]
+            part = rule if whole else FisherRule(rule.prior, rule.means[:, seen], rule.covariance.part(seen))
+            yield which, np.asarray(seen), part
 
 
 def incomplete_log_likelihoods(rule: FisherRule, X: Array) -> Array:
