@@ -19,8 +19,7 @@ from eigenlens.data.coerce import as_source, explain_nonfinite
 from eigenlens.data.rows import select_rows
 from eigenlens.data.source import BLOCK_BYTES, Source
 from eigenlens.densities.linear_gaussian import LinearGaussian
-from eigenlens.estimator.base import DensityEstimator, ProjectionEstimator, model_view
-from eigenlens.estimator.iterative import IterativeFit
+from eigenlens.estimator.base import DensityEstimator, IterativeFit, ProjectionEstimator, model_view
 from eigenlens.estimator.progress import progress_callback
 from eigenlens.estimator.rows import dense_blocks, impute_block, impute_rows, map_blocks, validate_rows
 from eigenlens.latent import storage

@@ -18,8 +18,7 @@ from eigenlens.data.rows import positive_weight_rows
 from eigenlens.data.source import Source
 from eigenlens.densities.mixture import Mixture
 from eigenlens.errors import DataError, OptionError
-from eigenlens.estimator.base import DensityEstimator, model_view
-from eigenlens.estimator.iterative import IterativeFit
+from eigenlens.estimator.base import DensityEstimator, IterativeFit, model_view
 from eigenlens.estimator.progress import progress_callback
 from eigenlens.estimator.rows import impute_rows, map_blocks, validate_rows
 from eigenlens.mixture import storage

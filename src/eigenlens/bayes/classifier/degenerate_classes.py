@@ -23,13 +23,15 @@ from eigenlens.bayes.classifier.class_density import log_density, run_for_class,
 from eigenlens.bayes.classifier.fit_per_class import fit_to_class, read_class_variances, require_density, try_fit
 from eigenlens.bayes.discriminant.covariances import (
     VARIANCE_FLOOR,
+    ClassVariances,
     Shrinkage,
     covariance_within,
     has_density,
     read_classes,
+    replace_spread,
+    replace_variances,
 )
 from eigenlens.bayes.discriminant.fit_missing import complete_classes
-from eigenlens.bayes.pooled_variance import ClassVariances, replace_spread, replace_variances
 from eigenlens.data.source import Source
 from eigenlens.densities.base import as_rows
 from eigenlens.densities.covariance import Diagonal

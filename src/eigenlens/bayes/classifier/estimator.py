@@ -22,8 +22,7 @@ from eigenlens.bayes.classifier.densities import (
     supports_partial_fit,
     update_densities,
 )
-from eigenlens.bayes.classifier.explain_gaussian import explain_gaussian_classes, is_gaussian
-from eigenlens.bayes.explain import Explanation
+from eigenlens.bayes.explain import Explanation, explain_gaussian_classes, is_gaussian
 from eigenlens.bayes.labels import encode_labels, partial_fit_labels, require_two_classes
 from eigenlens.bayes.rule import BayesRule, ClassCounts, sample_by_class
 from eigenlens.data.rows import row_count

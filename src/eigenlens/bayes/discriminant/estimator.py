@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 from eigenlens.arrays import Array, Like, dense, to_numpy
 from eigenlens.bayes.class_moments import ClassDeviations
 from eigenlens.bayes.classifier.class_density import finite_blocks, require_no_infinity
-from eigenlens.bayes.classifier.explain_gaussian import explain_gaussian_classes
 from eigenlens.bayes.discriminant import storage
 from eigenlens.bayes.discriminant.covariances import (
     Shrinkage,
@@ -43,7 +42,7 @@ from eigenlens.bayes.discriminant.options import (
     warn_about_quadratic,
 )
 from eigenlens.bayes.discriminant.shrinkage import Rule, Target
-from eigenlens.bayes.explain import Explanation, classes_to_compare
+from eigenlens.bayes.explain import Explanation, classes_to_compare, explain_gaussian_classes
 from eigenlens.bayes.labels import encode_labels, partial_fit_labels, require_two_classes
 from eigenlens.bayes.rule import BayesRule, ClassCounts, sample_by_class
 from eigenlens.data.coerce import explain_nonfinite
