@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -73,6 +74,15 @@ def working_dtype(dtype: Any) -> np.dtype[Any]:
     (dtype('float32'), dtype('float64'))
     """
     return np.dtype(np.float32) if np.dtype(dtype) == np.float32 else np.dtype(np.float64)
+
+
+def slices(n: int, step: int) -> Iterator[slice]:
+    """Yield consecutive ranges of at most `step` out of n.
+
+    >>> list(slices(5, 2))
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    return (slice(start, min(start + step, n)) for start in range(0, n, step))
 
 
 def read_only(value: Any, *names: str) -> None:

@@ -266,7 +266,7 @@ MODELS: dict[str, ModelEntry] = {
 """Every model by the name of its estimator class, which is also the name that its files carry."""
 
 PAGES: dict[str, str] = {
-    "eigenlens.mixture.select.MixtureSelection": "eigenlens.reporting.pages.mixture_selection.selection_page",
+    "eigenlens.mixture.select.MixtureSelection": "eigenlens.reporting.pages.mixture.selection_page",
     "eigenlens.comparison.compare.Comparison": "eigenlens.reporting.pages.comparison.comparison_page",
 }
 """Report pages of results that are not models, by the dotted path of their class; those of models are in `MODELS`."""

@@ -11,8 +11,7 @@ import pytest
 from eigenlens.data.categories import EncodedColumn, encode, encode_numbers
 from eigenlens.data.coerce import as_table, fields_of
 from eigenlens.data.files.scan import scan
-from eigenlens.data.table import codes_of, integers_of, numbers_of
-from eigenlens.data.table_sources import UniformSource
+from eigenlens.data.table import UniformSource, codes_of, integers_of, numbers_of
 
 BASE = 2**53
 VALUES = [BASE + 1, BASE, None, -BASE - 1, BASE + 1]

@@ -14,8 +14,7 @@ from eigenlens.data import column_kinds as mixed_kinds
 from eigenlens.data.categories import encode, encode_numbers
 from eigenlens.data.coerce import as_table, fields_of
 from eigenlens.data.source import Source
-from eigenlens.data.table import codes_of, numbers_of
-from eigenlens.data.table_sources import IntegerSource, MixedSource
+from eigenlens.data.table import IntegerSource, MixedSource, codes_of, numbers_of
 from eigenlens.errors import DataError
 
 COLUMNS = {

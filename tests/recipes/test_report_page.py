@@ -10,8 +10,7 @@ import pytest
 import eigenlens
 from eigenlens.catalogue import PAGES
 from eigenlens.errors import OptionError
-from eigenlens.reporting.charts import facts
-from eigenlens.reporting.page_content import PageContent
+from eigenlens.reporting.charts import PageContent, facts
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,7 @@ from eigenlens.arrays import Array, to_numpy
 from eigenlens.data.coerce import as_table, fields_of
 from eigenlens.data.memory import ArraySource
 from eigenlens.data.source import Source
-from eigenlens.data.table import numbers_of
-from eigenlens.data.table_sources import MixedSource
+from eigenlens.data.table import MixedSource, numbers_of
 from eigenlens.densities.intervals import proportion_intervals
 from eigenlens.errors import DataError, OptionError
 from eigenlens.tables.rows import first_rows

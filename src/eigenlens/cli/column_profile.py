@@ -7,12 +7,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from eigenlens.cli.output import count_noun, one_line
+from eigenlens.cli.output import one_line
 from eigenlens.data.column_kinds import ColumnKind
+from eigenlens.data.files.base import import_polars
 from eigenlens.data.files.cells import BOOLEAN, INTEGER, as_number, describe_cell, plain_cells
 from eigenlens.data.files.dialect import Dialect
-from eigenlens.data.files.polars import import_polars
 from eigenlens.data.files.scan import FileSource
+from eigenlens.tables.text_table import count_noun
 
 if TYPE_CHECKING:
     from polars import DataFrame

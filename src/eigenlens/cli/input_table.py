@@ -1,4 +1,7 @@
-"""From the files and options of a command line to rows, with their ids, labels and weights."""
+"""From the files and options of a command line to rows, with their ids, labels and weights.
+
+Also the Python that reads the same rows, for the script in a report.
+"""
 
 from __future__ import annotations
 
@@ -11,29 +14,24 @@ from typing import Any, NoReturn
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.cli.column_choice import ColumnRoles, choose_roles
-from eigenlens.cli.commands.apply import class_name
 from eigenlens.cli.errors import fail
-from eigenlens.cli.options import ParsingOptions, ReadingOptions, RunningOptions
-from eigenlens.cli.output import count_noun
-from eigenlens.cli.output_files import format_size
-from eigenlens.cli.row_filter import KeptRows, RowTest, find_rows, parse_test
-from eigenlens.cli.scripts import reading_script
-from eigenlens.cli.table_checks import as_classes, as_weights, check_label, is_missing
+from eigenlens.cli.files import format_size
+from eigenlens.cli.model_options import takes_text
+from eigenlens.cli.options import TEXT_OPTIONS, ParsingOptions, ReadingOptions, RunningOptions
+from eigenlens.cli.selection import ColumnRoles, KeptRows, RowTest, choose_roles, find_rows, parse_test
+from eigenlens.cli.session import Session
+from eigenlens.cli.table_checks import as_classes, as_weights, check_label, class_name, is_missing
 from eigenlens.data.column_kinds import ColumnKind
-from eigenlens.data.files.base import Selection
+from eigenlens.data.files.base import Selection, import_polars
 from eigenlens.data.files.decode import COMPRESSED
-from eigenlens.data.files.polars import import_polars
 from eigenlens.data.files.scan import FileSource, open_files
 from eigenlens.data.memory import ArraySource
 from eigenlens.data.source import Source
 from eigenlens.data.table import MixedRows
+from eigenlens.tables.text_table import count_noun
 
 BYTES_PER_BYTE, BYTES_PER_COMPRESSED = 4, 40
 """The memory that the numbers of a file take at most, for each byte on disk."""
-
-TEXT_OPTIONS = ("na", "separator", "header", "decimal", "thousands", "comment", "encoding")
-"""Options of the command line that `scan` takes too, about how delimited text is written."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,9 +119,13 @@ def read_table(
     *,
     model: Any = None,
     need_label: bool = False,
-    mixed: bool = False,
+    mixed: bool | None = None,
 ) -> Table:
-    """Read the rows of the files, with the columns that the options, or else the model, ask for; `mixed`: text too."""
+    """Read the rows of the files, with the columns that the options, or else the model, ask for.
+
+    `mixed`: columns of text too; None where the model says so.
+    """
+    mixed = takes_text(model) if mixed is None else mixed
     if reading.text and not mixed:
         fail("--text is for nb, the only model that takes categories", "leave it out")
     files = open_input(paths, reading)
@@ -137,6 +139,18 @@ def read_table(
     if need_label and reading.label is None:
         _reject_unlabelled(request, model)
     return request.read(memory_limit(running), mixed)
+
+
+def read_aloud(
+    now: Session, paths: Sequence[str], reading: ReadingOptions, *, quiet: bool = False, **how: Any
+) -> Table:
+    """Return `read_table` of these files, with progress, and print what was read unless `quiet`."""
+    with now.progress("reading"):
+        table = read_table(paths, reading, now.running, **how)
+    if not quiet:
+        now.say("read", str(table))
+    now.add_facts(read=table.facts)
+    return table
 
 
 @dataclass(frozen=True)
@@ -271,3 +285,44 @@ def _require_rows(keep: Array) -> None:
     if not keep.any():
         fix = "loosen --where or --skip-missing, or look at the columns with eigenlens info"
         fail(f"0 of the {keep.size:,} rows are left after the filters", fix, "data")
+
+
+MAX_SCRIPT_LETTERS = 5_000
+"""A longer script would be hidden by the names of its columns."""
+
+SCAN_DEFAULTS = {"separator": ",", "header": True}
+"""Settings that `scan` detects by itself, and need not be written."""
+
+
+def reading_script(
+    files: Sequence[Path], features: list[Any], which: dict[str, Any], how: dict[str, Any], roles: dict[str, Any]
+) -> str:
+    """Return lines that make X, its labels, ids and weights; "" where they would be too long.
+
+    which, how: arguments of `scan` for the features and for the way text is written.
+    roles: {"id", "label", "weight": column or None}.
+
+    >>> roles = {"id": None, "label": "kind", "weight": "w"}
+    >>> print(reading_script([Path("a.csv")], ["u", "v"], {"drop": ["w"]}, {"na": ("?",)}, roles))
+    X = eigenlens.scan('a.csv', drop=['w'], na=['?'], label='kind')
+    y = X.read_label()
+    columns = {'kind': y}
+    sample_weight = eigenlens.scan('a.csv', columns=['u'], na=['?'], label='w').read_label()
+    """
+    names = [str(path) for path in files]
+    given = {name: value for name, value in how.items() if SCAN_DEFAULTS.get(name) != value}
+    beside = {role: roles[role] for role in ("id", "label") if roles[role] is not None}
+    lines = [f"X = {_scan(names, which | given | beside)}"]
+    if "label" in beside:
+        lines += ["y = X.read_label()", f"columns = {{{str(beside['label'])!r}: y}}"]
+    lines += ["ids = X.read_ids()"] if "id" in beside else []
+    if roles["weight"] is not None:
+        alone = {"columns": features[:1]} | given | {"text": None, "label": roles["weight"]}
+        lines += [f"sample_weight = {_scan(names, alone)}.read_label()"]
+    return "\n".join(lines) if sum(map(len, lines)) <= MAX_SCRIPT_LETTERS else ""
+
+
+def _scan(names: list[str], options: dict[str, Any]) -> str:
+    given = {name: list(value) if isinstance(value, tuple) else value for name, value in options.items()}
+    words = [f"{name}={value!r}" for name, value in given.items() if value not in (None, [])]
+    return f"eigenlens.scan({', '.join([repr(names[0] if len(names) == 1 else names), *words])})"

@@ -9,14 +9,14 @@ import difflib
 import inspect
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
 
 from eigenlens.catalogue import MODELS, ModelEntry, entry_of, import_part, model_entry
 from eigenlens.cli.errors import fail
-from eigenlens.cli.options import RunningOptions
+from eigenlens.cli.options import make_option
 
 MODEL_PANEL = "Model"
 
@@ -60,10 +60,8 @@ def _about(option: str, text: str) -> str:
     return "; ".join(parts) + "."
 
 
-def _option(option: str, text: str, **more: Any) -> Any:
-    return typer.Option(
-        f"--{option}", rich_help_panel=MODEL_PANEL, help=_about(option, text), **({"metavar": ""} | more)
-    )
+def _option(name: str, text: str, **more: Any) -> Any:
+    return make_option(f"--{name}", _about(name, text), panel=MODEL_PANEL, **more)
 
 
 def _names(command: str, option: str = "k") -> str:
@@ -157,18 +155,6 @@ def option_value(text: Any) -> Any:
         return json.loads(text)
     except ValueError:
         return {"True": True, "False": False, "None": None}.get(text, text)
-
-
-def unfitted_model(model: str, options: ModelOptions, running: RunningOptions) -> tuple[Any, Any]:
-    """Return the estimator that the command line asks for, and how to choose its number of components (None: given)."""
-    from eigenlens.cli.mixture_choice import parse_mixture_choice
-
-    given = asdict(options)
-    extra = model_parameters(given.pop("set"))
-    choice = parse_mixture_choice(options.k) if find_model(model).chooses and "n_components" not in extra else None
-    if choice is not None:
-        given["k"] = None
-    return make_estimator(model, given | {"max_memory": running.max_memory}, extra, running.seed), choice
 
 
 def find_model(command: str) -> ModelEntry:

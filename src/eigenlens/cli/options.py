@@ -30,13 +30,13 @@ Output = Annotated[
 ]  # fmt: skip
 
 
-def _reading(flag: str, about: str, *more: str, **settings: Any) -> Any:
-    # A flag without a value has no metavar, so that its help does not look as if it took one.
-    return typer.Option(flag, *more, help=about, rich_help_panel="Reading", **({"metavar": ""} | settings))
+def make_option(flag: str, about: str, *more: str, panel: str | None = None, **settings: Any) -> Any:
+    """Return an option of typer; one without a value has no metavar, so that its help does not look as if it had."""
+    return typer.Option(flag, *more, help=about, rich_help_panel=panel, **({"metavar": ""} | settings))
 
 
-def _running(flag: str, about: str, *more: str, **settings: Any) -> Any:
-    return typer.Option(flag, *more, help=about, rich_help_panel="Running", **({"metavar": ""} | settings))
+_reading = functools.partial(make_option, panel="Reading")
+_running = functools.partial(make_option, panel="Running")
 
 
 @dataclass(frozen=True)
@@ -120,6 +120,10 @@ class ParsingOptions:
     ] = None
 
 
+TEXT_OPTIONS = tuple(field.name for field in fields(ParsingOptions))
+"""Options about how delimited text is written, which `scan` takes too."""
+
+
 @dataclass(frozen=True)
 class ReadingOptions(ParsingOptions, SelectionOptions):
     """Options for reading a table and choosing its columns and rows."""
@@ -168,13 +172,13 @@ class RunningOptions:
 
 
 def given_flags(group: Any, *names: str) -> list[str]:
-    """Return the words that give these options of a group again, where they are not the default.
+    """Return the words that give these options of a group again, or all, where they are not the default.
 
     >>> given_flags(ReadingOptions(na=["n/a", "-"], header=False), "na", "header", "decimal")
     ['--na', 'n/a', '--na', '-', '--no-header']
     """
     words: list[str] = []
-    for field in (each for each in fields(group) if each.name in names):
+    for field in (each for each in fields(group) if not names or each.name in names):
         value = getattr(group, field.name)
         if value == field.default:
             continue

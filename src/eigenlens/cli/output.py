@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import shutil
@@ -9,6 +10,7 @@ import sys
 import textwrap
 from collections.abc import Sequence
 from contextvars import ContextVar
+from typing import Any
 
 from eigenlens.tables.text_table import align
 
@@ -119,10 +121,23 @@ def drop_flags(words: Sequence[str], *flags: str, valued: str = "") -> list[str]
     return kept
 
 
-def count_noun(n: int, what: str) -> str:
-    """Return a number and its noun.
+def json_text(value: Any, indent: int | None = None) -> str:
+    """Return a value as JSON: arrays as lists, NaN and infinities as null, paths as text.
 
-    >>> count_noun(1, "row"), count_noun(2000, "row"), count_noun(3, "class")
-    ('1 row', '2,000 rows', '3 classes')
+    >>> json_text({"a": (1, float("nan"))})
+    '{"a": [1, null]}'
     """
-    return f"{n:,} {what}" + ("" if n == 1 else "es" if what.endswith("s") else "s")
+    return json.dumps(_plain(value), indent=indent, ensure_ascii=False, allow_nan=False)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as those that JSON has."""
+    if isinstance(value, dict):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    if isinstance(value, float):
+        return value if abs(value) < float("inf") else None
+    return value if value is None or isinstance(value, bool | int | str) else str(value)

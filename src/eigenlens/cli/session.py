@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import signal
 import sys
 import threading
-import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from eigenlens.cli.errors import warning_line
+from eigenlens.cli.files import file_size
 from eigenlens.cli.options import RunningOptions
-from eigenlens.cli.output import cut_lines, wrap_line
+from eigenlens.cli.output import cut_lines, json_text, wrap_line
+
+if TYPE_CHECKING:
+    from eigenlens.data.source import Progress
 
 
 @dataclass
@@ -58,15 +60,20 @@ class Session:
         """Return the messages of the warnings so far, each once."""
         return list(dict.fromkeys(warning_line(each.message) for each in self.warnings))
 
-    def show_plan(self, *lines: str, **facts: Any) -> None:
-        """Print what a dry run would have done."""
-        self.say("would", *lines)
-        self.add_facts(dry_run=True, would=list(lines), **facts)
+    def show_plan(self, *lines: str, targets: Iterable[Path | None] = (), **facts: Any) -> None:
+        """Print what a dry run would have done, and the files that it would have written."""
+        written = [target for target in targets if target is not None]
+        plan = [*lines, *(f"write {target}" for target in written)]
+        self.say("would", *plan)
+        self.add_facts(dry_run=True, would=plan, would_write=written, **facts)
+
+    def show_next(self, command: str) -> None:
+        """Print a command to try next."""
+        self.say("next", command)
+        self.add_facts(next=command)
 
     def show_written(self, *targets: Path | None, note: str = "") -> None:
         """Print the files that were written, with their sizes."""
-        from eigenlens.cli.output_files import file_size
-
         written = [target for target in targets if target is not None]
         for target in written:
             self.say("wrote", f"{target} ({note and note + ', '}{file_size(target)})")
@@ -88,12 +95,14 @@ class Session:
             raise KeyboardInterrupt
 
     @contextlib.contextmanager
-    def progress(self, what: str) -> Iterator[Callable[[int, int | None, str], None]]:
-        """Yield a callback (done, in all, what) whose progress is shown once a second has passed."""
-        shown = make_progress(what, self.running)
+    def progress(self, what: str) -> Iterator[Progress]:
+        """Yield a callback (done, in all, what) whose progress is shown, if wanted, once a second has passed."""
+        wanted = sys.stderr.isatty() if self.running.progress is None else self.running.progress
+        shown = DelayedProgress(what)
         timer = threading.Timer(PROGRESS_DELAY, shown.start)
         timer.daemon = True
-        timer.start()
+        if wanted and not self.running.quiet:
+            timer.start()
         try:
             yield shown.update
         finally:
@@ -113,7 +122,7 @@ def session(running: RunningOptions) -> Iterator[Session]:
             yield current
     if current.running.json:
         texts = {"warnings": current.warning_texts()} if current.warnings else {}
-        print(json.dumps(to_json(current.facts | texts), indent=2, ensure_ascii=False, allow_nan=False))
+        print(json_text(current.facts | texts, indent=2))
 
 
 @contextlib.contextmanager
@@ -158,105 +167,36 @@ def _remember_interrupt(current: Session) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def to_json(value: Any) -> Any:
-    """Return a value as JSON values: arrays as lists, NaN and infinities as null, paths as text.
-
-    >>> to_json({"a": (1, float("nan"))})
-    {'a': [1, None]}
-    """
-    if isinstance(value, dict):
-        return {str(key): to_json(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [to_json(each) for each in value]
-    if hasattr(value, "tolist"):
-        return to_json(value.tolist())
-    if isinstance(value, float):
-        return value if abs(value) < float("inf") else None
-    return value if value is None or isinstance(value, bool | int | str) else str(value)
-
-
 PROGRESS_DELAY = 1.0
 """Seconds before progress is shown, so that quick commands show none."""
 
-SECONDS_BETWEEN_LINES = 10.0
-"""Seconds between lines of progress where standard error is not a terminal, which keeps logs short."""
 
-
-def make_progress(what: str, running: RunningOptions) -> NoProgress | ProgressLines | ProgressBar:
-    """Return a bar on a terminal, lines elsewhere if they are asked for, or nothing."""
-    wanted = sys.stderr.isatty() if running.progress is None else running.progress
-    if running.quiet or not wanted:
-        return NoProgress()
-    return ProgressBar(what) if sys.stderr.isatty() else ProgressLines(what)
-
-
-class NoProgress:
-    """Progress that is not shown."""
-
-    def start(self) -> None:
-        """Show that the work has begun."""
-
-    def update(self, done: int, total: int | None, what: str) -> None:
-        """Show how much is done."""
-
-    def stop(self) -> None:
-        """Remove what is shown; nothing is shown afterwards."""
-
-
-class ProgressLines:
-    """Progress as a line now and then, for logs."""
-
-    def __init__(self, what: str) -> None:
-        self._what, self._on, self._last = what, False, 0.0
-
-    def start(self) -> None:
-        """Show that the work has begun."""
-        self._on, self._last = True, time.monotonic()
-        print(f"{self._what} …", file=sys.stderr, flush=True)
-
-    def update(self, done: int, total: int | None, what: str) -> None:
-        """Show how much is done."""
-        if self._on and time.monotonic() - self._last > SECONDS_BETWEEN_LINES:
-            self._last = time.monotonic()
-            print(f"{what}: {done:,}" + ("" if total is None else f" of {total:,}"), file=sys.stderr, flush=True)
-
-    def stop(self) -> None:
-        """Remove what is shown; nothing is shown afterwards."""
-        self._on = False
-
-
-class ProgressBar:
-    """Progress as a bar on the terminal, removed when the work is done."""
+class DelayedProgress:
+    """Progress that is shown from `start` to `stop`: a bar on a terminal, which is removed then, or lines elsewhere."""
 
     def __init__(self, what: str) -> None:
         self._what, self._over = what, False
-        self._bar: Any = None
-        self._task: Any = None
+        self._display = contextlib.ExitStack()
+        self._report: Progress | None = None
         self._lock = threading.Lock()
 
     def start(self) -> None:
         """Show that the work has begun."""
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+        from eigenlens.estimator.progress import print_lines, show_bars
 
-        columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
-        bar: Any = Progress(*columns, console=Console(stderr=True), transient=True)
         with self._lock:
             if not self._over:
-                bar.start()
-                self._task = bar.add_task(self._what, total=None)
-                self._bar = bar
+                bars = sys.stderr.isatty()
+                self._report = self._display.enter_context(show_bars(self._what)) if bars else print_lines(self._what)
 
     def update(self, done: int, total: int | None, what: str) -> None:
         """Show how much is done."""
         with self._lock:
-            if self._bar is not None:
-                self._bar.update(self._task, completed=done, total=total, description=what)
+            if self._report is not None:
+                self._report(done, total, what)
 
     def stop(self) -> None:
         """Remove what is shown; nothing is shown afterwards."""
         with self._lock:
-            self._over = True
-            if self._bar is not None:
-                self._bar.stop()
-                self._bar = None
+            self._over, self._report = True, None
+            self._display.close()

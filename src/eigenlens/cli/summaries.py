@@ -10,8 +10,9 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.catalogue import entry_of, import_part
-from eigenlens.cli.output import TABLE_LINES, count_noun, format_figure, limited_table, one_line
+from eigenlens.cli.output import TABLE_LINES, format_figure, limited_table, one_line
 from eigenlens.tables.names import feature_names
+from eigenlens.tables.text_table import count_noun
 from eigenlens.tables.values import VarianceTable
 
 Summary = tuple[str, str, dict[str, Any]]

@@ -11,8 +11,8 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.cli.errors import fail
 from eigenlens.cli.options import ReadingOptions
-from eigenlens.cli.output import count_noun
 from eigenlens.data.files.cells import describe_cell
+from eigenlens.tables.text_table import count_noun
 
 if TYPE_CHECKING:
     from eigenlens.cli.input_table import Table
@@ -66,6 +66,17 @@ def is_missing(values: Array) -> Array:
     if values.dtype.kind == "f":
         return np.isnan(values)
     return np.array([value is None or value == "" for value in values.tolist()])
+
+
+def class_name(value: Any) -> str:
+    """Return the name of a class: 1 and 1.0 are the same class.
+
+    >>> class_name(1.0), class_name(1), class_name("a"), class_name(None)
+    ('1', '1', 'a', '(missing)')
+    """
+    if value is None or value != value or value == "":
+        return "(missing)"
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def warn_suspicious_columns(table: Table) -> None:

@@ -15,8 +15,7 @@ from eigenlens.arrays import Array, is_sparse, is_tensor, to_numpy
 from eigenlens.data.column_kinds import ColumnKind, Field, plain_column
 from eigenlens.data.memory import ArraySource, FrameSource, LazySource, SparseSource, TensorSource
 from eigenlens.data.source import Block, Source, accumulate
-from eigenlens.data.table import is_integer
-from eigenlens.data.table_sources import IntegerSource, MixedSource, UniformSource, is_uniform
+from eigenlens.data.table import IntegerSource, MixedSource, UniformSource, is_integer, is_uniform
 from eigenlens.errors import DataError, MissingValues
 
 
@@ -218,6 +217,19 @@ def explain_nonfinite(source: Source) -> DataError:
         return DataError(what, columns=columns, fix="leave those rows out or replace the values")
     fix = "leave out those rows or columns, or impute them; PCA with {missing} can fit and transform such rows"
     return MissingValues(what, columns=columns, fix=fix, settings={"missing": "em"})
+
+
+def require_finite(X: Any, *results: Any) -> None:
+    """Raise the error that explains what is wrong with X if something that was computed from it is not finite."""
+    if not all(np.all(np.isfinite(to_numpy(result))) for result in results):
+        raise explain_nonfinite(as_source(X))
+
+
+def require_no_infinity(rows: Array) -> Array:
+    """Return the rows if none of their entries is infinite."""
+    if np.isinf(rows).any():
+        raise explain_nonfinite(as_source(rows))
+    return rows
 
 
 class _Counts(tuple[Any, ...]):

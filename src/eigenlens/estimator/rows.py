@@ -11,8 +11,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from eigenlens import checks
-from eigenlens.arrays import Array, Like, dense, is_sparse, namespace, to_numpy
-from eigenlens.data.coerce import as_source, explain_nonfinite
+from eigenlens.arrays import Array, Like, dense, is_sparse, namespace
+from eigenlens.data.coerce import as_source, explain_nonfinite, require_finite, require_no_infinity
 from eigenlens.data.memory import FrameSource, LazySource
 from eigenlens.data.rows import row_count, stack_rows
 from eigenlens.data.source import Source
@@ -95,8 +95,7 @@ def dense_blocks(source: Source) -> Iterator[Array]:
 def map_blocks(source: Source, function: Callable[[Array], Array]) -> Array:
     """Apply a function to the rows, one block at a time, and return the results as one array; NaN raises an error."""
     result = np.concatenate([function(block) for block in dense_blocks(source)])
-    if not np.all(np.isfinite(result)):
-        raise explain_nonfinite(source)
+    require_finite(source, result)
     return result
 
 
@@ -108,15 +107,13 @@ def map_rows(source: Source, function: Callable[[Any], Any], width: int) -> Any:
     if hasattr(source, "map_rows"):
         return source.map_rows(partial(_finite_chunk, function=function), width)
     found = concatenate([function(rows) for rows in source.rows()])
-    if not np.all(np.isfinite(to_numpy(found.sum(0)))):
-        raise explain_nonfinite(source)
+    require_finite(source, found.sum(0))
     return found
 
 
 def _finite_chunk(rows: Any, function: Callable[[Any], Any]) -> Any:
     found = function(rows)
-    if not np.all(np.isfinite(found)):
-        raise explain_nonfinite(as_source(rows))
+    require_finite(rows, found)
     return found
 
 
@@ -174,6 +171,5 @@ def impute_rows(model: Any, X: Any, source: Source, with_std: bool) -> list[Any]
 
 def impute_block(rows: Array, model: Any, with_std: bool) -> tuple[Array, ...]:
     """Return imputed rows, and the standard deviations of imputed entries if these are wanted."""
-    if np.any(np.isinf(rows)):
-        raise explain_nonfinite(as_source(rows))
+    require_no_infinity(rows)
     return model.impute(rows, return_std=True) if with_std else (model.impute(rows),)

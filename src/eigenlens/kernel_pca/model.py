@@ -68,12 +68,8 @@ class KernelComponents:
 
     def first(self, k: int) -> KernelComponents:
         """Return the model of the first k components."""
-        return replace(
-            self,
-            coefficients=self.coefficients[:, :k],
-            offset=self.offset[:k],
-            eigenvalues=self.eigenvalues[:k],
-        )
+        A, c, lam = self.coefficients[:, :k], self.offset[:k], self.eigenvalues[:k]
+        return replace(self, coefficients=A, offset=c, eigenvalues=lam)
 
     def scores(self, X: Any) -> Any:
         """Return the scores (n, k) of rows (n, d) in their dtype and library, computed in blocks. Cost n m (d + k)."""

@@ -18,8 +18,9 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import sparse
 
+from eigenlens import checks
 from eigenlens.arrays import Array, dense, is_sparse, is_tensor, namespace, to_numpy
-from eigenlens.data.coerce import explain_nonfinite
+from eigenlens.data.coerce import require_finite
 from eigenlens.data.memory import ArraySource, SparseSource, TensorSource
 from eigenlens.data.source import Block, Progress, S, Source, accumulate
 from eigenlens.errors import DataError
@@ -240,14 +241,11 @@ class CentredRows:
 
     def _require_variance(self, columns: ColumnMoments) -> None:
         """Raise an error for rows without a finite variance, before any solver sees them."""
-        if not (np.all(np.isfinite(columns.mean)) and np.all(np.isfinite(columns.square))):
-            raise explain_nonfinite(self.source)
+        require_finite(self.source, columns.mean, columns.square)
         if columns.rows < 2:
             what = f"has n_samples={columns.rows}, but at least 2 rows with positive weight are needed for a variance"
             raise DataError(what, argument="X", fix="give more rows")
-        if columns.weight <= 1.0:
-            what = f"sums to {columns.weight:g}, but a weight counts copies of its row, so the sum must exceed 1"
-            raise DataError(what, argument="sample_weight", fix="multiply the weights by the number of rows")
+        checks.total_weight(columns.weight)
 
     def _fold(self, summarise: Callable[[Block], S], label: str) -> S:
         self.passes += 1

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from eigenlens.arrays import Array, dense
-from eigenlens.data.coerce import explain_nonfinite
+from eigenlens.data.coerce import require_finite
 from eigenlens.data.source import Block, Progress, Source, accumulate
 from eigenlens.densities.covariance import Diagonal, Full
 from eigenlens.densities.gaussian import Gaussian
@@ -37,10 +37,9 @@ def summarise_rows(source: Source, structure: CovarianceStructure, progress: Pro
 
 def _summarise_complete(source: Source, structure: CovarianceStructure, progress: Progress | None) -> Overall:
     with np.errstate(all="ignore"):  # entries that are not finite show up in the result, and are explained below
-        moments = accumulate(source, structure.moments, progress, "moments")
+        moments = accumulate(source, structure.moments.of, progress, "moments")
     squares = moments.scatter if structure.joint else moments.square
-    if not np.all(np.isfinite(squares)):
-        raise explain_nonfinite(source)
+    require_finite(source, squares)
     return Overall(source, moments.rows, moments.weight, moments.mean, squares / moments.weight)
 
 

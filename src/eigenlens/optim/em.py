@@ -14,7 +14,7 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -198,16 +198,8 @@ def run_em(
 # ---- many iterations together -------------------------------------------------------------------------------
 
 
-class Interruptible(Protocol):
-    """The end of an iteration, which the user may have stopped."""
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether the user stopped it."""
-        ...
-
-
-E = TypeVar("E", bound=Interruptible)
+E = TypeVar("E")
+"""The end of an iteration; its attribute `interrupted` is whether the user stopped it."""
 
 
 def run_together(

@@ -16,15 +16,15 @@ from eigenlens.catalogue import import_part, page_of
 from eigenlens.errors import OptionError
 from eigenlens.model_file import replace_file
 from eigenlens.reporting import code
-from eigenlens.reporting.charts import Chart
+from eigenlens.reporting.charts import Chart, PageContent
 from eigenlens.reporting.inputs import check_models, destination, report_table
 from eigenlens.reporting.packing import fit_page, share_repeats, shorten
 from eigenlens.reporting.page import render_page
-from eigenlens.reporting.page_content import PageContent
 from eigenlens.reporting.pages.cross_validation import label_codes
 from eigenlens.reporting.pages.overview import overview
 from eigenlens.reporting.rows import ShownRows, make_shown_rows, max_rows, values_per_row
 from eigenlens.tables.rows import sample_rows
+from eigenlens.tables.text_table import count_noun
 
 MAX_WARNINGS = 20
 """The overview repeats at most so many warnings."""
@@ -67,11 +67,7 @@ def report(
     'food.html'
     """
     named, target = check_models(models), destination(path)
-    if columns is not None and not isinstance(columns, Mapping):
-        raise OptionError(
-            f"is a {type(columns).__name__}", argument="columns", fix="give {name: values} with one value per row"
-        )
-    _check_texts(title=title, command=command, reading=reading)
+    _check_given(columns, title=title, command=command, reading=reading)
     rows = _rows(named, X, y, ids, columns or {}, sample_weight, checks.generator(random_state))
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
@@ -80,26 +76,26 @@ def report(
     given = {"y": y, "ids": ids, "columns": columns or None, "sample_weight": sample_weight}
     python = _python(named, rows, target, given, title, reading, random_state)
     estimators = {name: model for name, model in named.items() if hasattr(model, "fit")}
-    first = {
-        "id": "overview",
-        "title": "Overview",
-        "charts": overview(rows, estimators, found[:MAX_WARNINGS], command, python, random_state),
-    }
-    pages = [first, *(_page(i, name, sheet) for i, (name, sheet) in enumerate(sheets.items()))]
+    charts = overview(rows, estimators, found[:MAX_WARNINGS], command, python, random_state)
+    pages: list[Chart] = [{"id": "overview", "title": "Overview", "charts": charts}]
+    pages += [_page(i, name, sheet) for i, (name, sheet) in enumerate(sheets.items())]
     more = _columns(sheets)
 
     def whole(keep: Array | None) -> Chart:
-        head = {
-            "title": shorten(title, 300),
-            "subtitle": f"{_counted(rows.total, 'row')}, {_counted(len(rows.names), 'column')}",
-        }
-        made = head | {"version": __version__, "rows": rows.data(more, keep), "pages": pages}
-        return share_repeats(made, keep)
+        size = f"{count_noun(rows.total, 'row')}, {count_noun(len(rows.names), 'column')}"
+        head = {"title": shorten(title, 300), "subtitle": size, "version": __version__}
+        return share_repeats(head | {"rows": rows.data(more, keep), "pages": pages}, keep)
 
-    return _write(target, fit_page(whole, len(rows.X), render_page, np.random.default_rng(0)))
+    text = fit_page(whole, len(rows.X), render_page, np.random.default_rng(0))
+    target.parent.mkdir(parents=True, exist_ok=True)
+    replace_file(target, text.encode("utf-8"))
+    return target
 
 
-def _check_texts(**texts: Any) -> None:
+def _check_given(columns: Any, **texts: Any) -> None:
+    if columns is not None and not isinstance(columns, Mapping):
+        fix = "give {name: values} with one value per row"
+        raise OptionError(f"is a {type(columns).__name__}", argument="columns", fix=fix)
     for name, text in texts.items():
         if not isinstance(text, str):
             raise OptionError(f"is a {type(text).__name__}", argument=name, value=text, fix="give text")
@@ -183,20 +179,6 @@ def _label_column(models: dict[str, Any], columns: dict[str, Any], n: int) -> st
     if classes is None:
         return None
     for name, values in columns.items():
-        if _holds(classes, values_per_row(f"columns[{name!r}]", values, n)):
+        if np.all(label_codes(classes, values_per_row(f"columns[{name!r}]", values, n)) >= 0):
             return name
     return None
-
-
-def _holds(classes: Array, values: Array) -> bool:
-    return bool(np.all(label_codes(classes, values) >= 0))
-
-
-def _counted(n: int, word: str) -> str:
-    return f"{n:,} {word}" + ("" if n == 1 else "s")
-
-
-def _write(path: Path, text: str) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    replace_file(path, text.encode("utf-8"))
-    return path

@@ -1,29 +1,46 @@
-"""Charts as plain data under the names of web/src/report.ts; the page decides how to draw them."""
+"""Charts and pages of them as plain data under the names of web/src/report.ts, which decides how to draw them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.reporting.packing import EncodedNames, RowNumbers, pixels
+from eigenlens.reporting.packing import RowNumbers, pixels
 from eigenlens.reporting.page import pack_numbers
 
 Chart = dict[str, Any]
 """One chart: JSON values under the names of report.ts."""
 
 
-def marks(
-    title: str, *layers: Chart, about: str = "", x: Chart | None = None, y: Chart | None = None, **more: Any
-) -> Chart:
-    """Return a chart of layers on common axes; x and y give label, type ("band" for names) and domain."""
-    return {"kind": "marks", "title": title, "about": about, "marks": list(layers), "x": x or {}, "y": y or {}, **more}
+COLOURS = {"blue": "#3b8fc4", "grey": "#888888", "orange": "#d55e00"}
+"""Colours of the model's curve, of what it is compared with, and of what stands out."""
+
+
+def marks(title: str, *layers: Chart, about: str = "", x: str | Chart = "", y: str | Chart = "", **more: Any) -> Chart:
+    """Return a chart of layers on common axes, whose labels are x and y; an axis with a domain is {label, domain}.
+
+    >>> marks("", layer("bar", x=["a", "b"], y=[1.0, 2.0]), y="rows")["x"]
+    {'type': 'band'}
+    """
+    axes = {name: _axis(name, given, layers) for name, given in (("x", x), ("y", y))}
+    return {"kind": "marks", "title": title, "about": about, "marks": list(layers)} | axes | more
+
+
+def _axis(name: str, given: str | Chart, layers: Iterable[Chart]) -> Chart:
+    """Return an axis of a chart, of bands where a layer has names along it."""
+    shown = given if isinstance(given, dict) else {"label": given} if given else {}
+    along = [each["data"].get(name) for each in layers]
+    named = any(isinstance(values, list) and any(isinstance(value, str) for value in values) for values in along)
+    return shown | ({"type": "band"} if named else {})
 
 
 def layer(kind: str, label: str = "", *, colour: str | None = None, dash: bool = False, **data: Any) -> Chart:
     """Return one layer, a "bar", "line", "dot", "band", …, with columns of equal length, numbers or names.
+
+    colour: one of `COLOURS`, or as #rrggbb.
 
     >>> layer("bar", x=["a", "b"], y=[1.0, 2.0])
     {'type': 'bar', 'data': {'x': ['a', 'b'], 'y': [1.0, 2.0]}}
@@ -32,14 +49,12 @@ def layer(kind: str, label: str = "", *, colour: str | None = None, dash: bool =
     if label:
         found["label"] = label
     if colour:
-        found["colour"] = colour
+        found["colour"] = COLOURS.get(colour, colour)
     return found | ({"dash": True} if dash else {})
 
 
 def cells(values: Any) -> Any:
-    """Return numbers packed for the page, and names as text or as codes."""
-    if isinstance(values, EncodedNames):
-        return values
+    """Return numbers packed for the page, and names as text."""
     array = values if isinstance(values, np.ndarray) else np.asarray(list(values))
     return pack_numbers(array) if array.dtype.kind in "fiub" else [str(value) for value in array.tolist()]
 
@@ -65,6 +80,36 @@ def points(title: str, x: Array, y: Array, xlabel: str, ylabel: str, about: str 
     return found | dict(zip(("x", "y"), places, strict=True)) | more
 
 
+def plane_points(title: str, Z: Array, labels: Sequence[str], about: str = "", **more: Any) -> Chart:
+    """Return a scatter plot of the first two columns of Z (m, k), or of its only one along a line."""
+    second, label = (Z[:, 1], labels[1]) if Z.shape[1] > 1 else (np.zeros(len(Z)), "")
+    return points(title, Z[:, 0], second, labels[0], label, about, **more)
+
+
+def cell_box(x: Array, y: Array) -> Chart:
+    """Return the edges and the size of a grid of cells, by the middles of its columns and rows.
+
+    >>> cell_box(np.array([0.0, 1.0, 2.0]), np.array([0.0, 4.0]))
+    {'x0': -0.5, 'x1': 2.5, 'width': 3, 'y0': -2.0, 'y1': 6.0, 'height': 2}
+    """
+    half = (x[1] - x[0]) / 2, (y[1] - y[0]) / 2
+    return {
+        "x0": float(x[0] - half[0]), "x1": float(x[-1] + half[0]), "width": len(x),
+        "y0": float(y[0] - half[1]), "y1": float(y[-1] + half[1]), "height": len(y),
+    }  # fmt: skip
+
+
+def box_span(box: Chart) -> Chart:
+    """Return the range of a plot that shows a box of cells and nothing outside it."""
+    return {"x": [box["x0"], box["x1"]], "y": [box["y0"], box["y1"]]}
+
+
+def histogram_layer(edges: Array, heights: Array) -> Chart:
+    """Return a histogram (b,) behind a curve, as an area whose edge follows the bars."""
+    corners = np.concatenate([[0.0], np.repeat(heights, 2), [0.0]])
+    return layer("area", "histogram", x=np.repeat(edges, 2), y=corners, colour="grey")
+
+
 def heat(
     title: str, values: Array, rows: Sequence[str], columns: Sequence[str], *, what: str, about: str = "",
     texts: Sequence[str] | None = None, x: str = "", y: str = "", top: float | None = None,
@@ -73,22 +118,28 @@ def heat(
 
     texts: (r · c,) texts on the cells. top: the largest value of a scale from −top to top.
     """
-    names = (
-        np.repeat(np.asarray(rows, dtype=object), len(columns)),
-        np.tile(np.asarray(columns, dtype=object), len(rows)),
-    )
     largest = top or float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
     both = top is not None or bool(np.nanmin(values, initial=0.0) < 0.0)
-    colour = {
-        "scheme": "diverging" if both else "sequential",
-        "label": what,
-        "domain": [-largest if both else 0.0, largest],
-    }
+    scheme = "diverging" if both else "sequential"
+    colour = {"scheme": scheme, "label": what, "domain": [-largest if both else 0.0, largest]}
     words: dict[str, Any] = {} if texts is None else {"text": list(texts)}
-    cell = layer("cell", x=names[1], y=names[0], fill=np.ravel(values), **words)
+    across, up = np.meshgrid(np.asarray(columns, dtype=object), np.asarray(rows, dtype=object))
+    cell = layer("cell", x=across.ravel(), y=up.ravel(), fill=np.ravel(values), **words)
     height = int(np.clip(22 * len(rows) + 90, 200, 1200))
-    across, up = ({"type": "band"} | ({"label": label} if label else {}) for label in (x, y))
-    return marks(title, cell, about=about, x=across, y=up, colour=colour, height=height)
+    return marks(title, cell, about=about, x=x, y=y, colour=colour, height=height)
+
+
+MAX_HEAT_ROWS = 40
+"""The largest number of columns of the table in a heat map of loadings."""
+
+
+def loading_heat(
+    title: str, values: Array, names: Sequence[str], factors: Sequence[str], *, what: str, about: str
+) -> Chart:
+    """Return loadings (d, k) as a heat map of the columns with the largest, in the order of the table."""
+    chosen = np.sort(np.argsort(-np.abs(values).max(axis=1))[:MAX_HEAT_ROWS])
+    about += f" The {MAX_HEAT_ROWS} columns that move most." if len(values) > MAX_HEAT_ROWS else ""
+    return heat(title, values[chosen], [names[j] for j in chosen], factors, what=what, about=about)
 
 
 def images(
@@ -97,15 +148,9 @@ def images(
     """Return rows (h · w,) as images of h × w pixels with labels, on one scale from the min to the max of `like`."""
     seen = np.asarray(like)[np.isfinite(like)]
     shown = [{"label": label, "pixels": pixels(values)} for label, values in shown_images]
-    return {
-        "kind": "images",
-        "title": title,
-        "height": shape[0],
-        "width": shape[1],
-        "columns": columns,
-        "images": shown,
-        "range": [float(seen.min()), float(seen.max())] if seen.size else [0.0, 1.0],
-    }
+    shades = [float(seen.min()), float(seen.max())] if seen.size else [0.0, 1.0]
+    size = {"height": shape[0], "width": shape[1], "columns": columns}
+    return {"kind": "images", "title": title} | size | {"images": shown, "range": shades}
 
 
 def frames(title: str, label: str, steps: Iterable[tuple[str, list[Chart]]], *, start: int = 0, **more: Any) -> Chart:
@@ -134,10 +179,15 @@ def likelihood_path_chart(path: Array) -> list[Chart]:
     if len(path) < 2:
         return []
     x, y = np.arange(1, len(path) + 1), path - path[-1]
-    y = np.where(
-        np.abs(y) > 1e-13 * abs(path[-1]), y, 0.0
-    )  # differences in the last digits are rounding, not a decrease
+    # Differences in the last digits are rounding, not a decrease.
+    y = np.where(np.abs(y) > 1e-13 * abs(path[-1]), y, 0.0)
     layers = layer("line", x=x, y=y, colour="#0072b2"), layer("dot", x=x, y=y, colour="#0072b2")
     about = f"The log-likelihood after each step, less the last, {path[-1]:.7g}; it never falls."
-    axes: dict[str, Chart] = {"x": {"label": "step"}, "y": {"label": "log-likelihood, less the last"}}
-    return [marks("Likelihood path", *layers, about=about, **axes)]
+    return [marks("Likelihood path", *layers, about=about, x="step", y="log-likelihood, less the last")]
+
+
+class PageContent(NamedTuple):
+    """Charts, and columns (m,) of the rows shown by name, to colour by."""
+
+    charts: list[Chart]
+    columns: Mapping[str, Any]

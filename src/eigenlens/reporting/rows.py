@@ -1,9 +1,12 @@
-"""The rows that a report shows, with the names, columns and classes to label, colour and search them by."""
+"""The rows that a report shows, with the names, columns and classes to label, colour and search them by.
+
+Where they are a sample, the density of all rows is drawn behind them.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -15,12 +18,13 @@ from eigenlens.data.coerce import fields_of
 from eigenlens.data.column_kinds import Field
 from eigenlens.data.memory import ArraySource
 from eigenlens.data.source import Source
-from eigenlens.data.table_sources import MixedSource
+from eigenlens.data.table import MixedSource
 from eigenlens.errors import DataError
 from eigenlens.reporting.charts import Chart
 from eigenlens.reporting.inputs import format_dates
 from eigenlens.reporting.packing import EncodedNames, RowNumbers, RowPositions, RowTexts, encode_names, shorten
-from eigenlens.tables.rows import RowSample, numeric_blocks
+from eigenlens.reporting.page import pack_numbers
+from eigenlens.tables.rows import PlaneCounts, RowSample, numeric_blocks, plane_counts
 
 MAX_POINTS = 200_000
 """At most so many rows are points; of more, a random sample is, in front of the density of all."""
@@ -131,6 +135,10 @@ class ShownRows:
             texts={i: self.texts[j] for i, j in enumerate(places) if j in self.texts},
             fields=tuple(self.fields[j] for j in places), columns=tuple(self.columns[j] for j in places),
         )  # fmt: skip
+
+    def draw(self, most: int) -> Array:
+        """Return the places of so many of the rows shown, drawn at random and in order; of all if they are fewer."""
+        return np.sort(np.random.default_rng(0).permutation(len(self.X))[:most])
 
     def take(self, index: Array) -> ShownRows:
         """Return some of the rows shown, by index."""
@@ -331,3 +339,27 @@ def values_per_row(what: str, values: Any, n: int) -> Array:
     if len(given) != n:
         raise DataError(f"has {len(given)} entries, but X has {n} rows", argument=what, fix="give one entry per row")
     return given
+
+
+def density_backdrops(
+    rows: ShownRows, Z: Array, pairs: list[tuple[int, int]], project: Callable[[Array], Array]
+) -> list[tuple[Chart, str]]:
+    """Return for each pair of axes the density of all rows and a sentence on it; nothing if all rows are points.
+
+    Z: (m, k) places of the rows shown. project: rows (b, d) → places (b, k). Cost: one pass over all rows.
+    """
+    if not rows.sampled or rows.source is None:
+        return [({}, "") for _ in pairs]
+    found = plane_counts((project(block) for block in rows.blocks()), pairs, Z, BACKDROP_CELLS)
+    return [({"density": _box(each)}, _words(rows, each)) for each in found]
+
+
+def _box(found: PlaneCounts) -> Chart:
+    height, width = found.counts.shape
+    ends = {"x0": found.x[0], "x1": found.x[1], "y0": found.y[0], "y1": found.y[1]}
+    return ends | {"width": width, "height": height, "counts": pack_numbers(found.counts)}
+
+
+def _words(rows: ShownRows, found: PlaneCounts) -> str:
+    beyond = f" except {found.outside:,} outside the range" if found.outside else ""
+    return f" Points are a sample; the shades behind count all {rows.total:,} rows{beyond}."

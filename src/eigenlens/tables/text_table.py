@@ -47,3 +47,12 @@ def titled_table(title: str, header: Sequence[str], *columns: Sequence[str]) -> 
     tails  0.75
     """
     return f"{title}\n{format_columns(header, *columns)}"
+
+
+def count_noun(n: int, what: str) -> str:
+    """Return a number and its noun.
+
+    >>> count_noun(1, "row"), count_noun(2000, "row"), count_noun(3, "class")
+    ('1 row', '2,000 rows', '3 classes')
+    """
+    return f"{n:,} {what}" + ("" if n == 1 else "es" if what.endswith("s") else "s")

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenlens.arrays import Array, Like, dense, to_numpy
 from eigenlens.bayes.class_moments import ClassDeviations
-from eigenlens.bayes.classifier.class_density import finite_blocks, require_no_infinity
+from eigenlens.bayes.classifier.class_density import finite_blocks
 from eigenlens.bayes.discriminant import storage
 from eigenlens.bayes.discriminant.covariances import (
     Shrinkage,
@@ -45,7 +45,7 @@ from eigenlens.bayes.discriminant.shrinkage import Rule, Target
 from eigenlens.bayes.explain import Explanation, classes_to_compare, explain_gaussian_classes
 from eigenlens.bayes.labels import encode_labels, partial_fit_labels, require_two_classes
 from eigenlens.bayes.rule import BayesRule, ClassCounts, sample_by_class
-from eigenlens.data.coerce import explain_nonfinite
+from eigenlens.data.coerce import require_finite, require_no_infinity
 from eigenlens.data.rows import row_count, select_rows
 from eigenlens.data.source import Source
 from eigenlens.densities.mixture import Mixture
@@ -124,8 +124,7 @@ class GaussianClasses(ClassCounts, BayesRule, ModelEstimator):
         C, shrinkage = len(known), self._check_options(len(known))
         with np.errstate(invalid="ignore", over="ignore"):
             found = read_classes(source, codes, C, shrinkage, pooled=self._pooled, mergeable=True)
-        if not np.all(np.isfinite(found.mean)):
-            raise explain_nonfinite(source)
+        require_finite(source, found.mean)
         self.classes_ = known
         self._count(codes, source.weight, more=not first)
         self._keep(found if first else self._moments + found, X, source)

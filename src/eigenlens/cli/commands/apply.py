@@ -11,9 +11,15 @@ import typer
 
 from eigenlens.arrays import Array
 from eigenlens.cli.errors import fail
-from eigenlens.cli.input_files import require_files
+from eigenlens.cli.files import OUTPUT_FORMATS, check_target, format_size, require_files, write_table
+from eigenlens.cli.model_options import require_method
 from eigenlens.cli.options import DataFiles, ModelFile, Output, ReadingOptions, RunningOptions, takes
-from eigenlens.cli.output import count_noun, limited_table
+from eigenlens.cli.output import limited_table
+from eigenlens.cli.session import session
+from eigenlens.cli.summaries import axis_names
+from eigenlens.cli.table_checks import class_name, is_missing
+from eigenlens.tables.names import feature_names
+from eigenlens.tables.text_table import count_noun
 
 
 @takes(reading=ReadingOptions, running=RunningOptions)
@@ -27,8 +33,6 @@ def transform(
     """
 
     def scores(found: Any, table: Any) -> dict[str, Any]:
-        from eigenlens.cli.summaries import axis_names
-
         Z = found.transform(table.source)
         return dict(zip(axis_names(found, Z.shape[1]), Z.T, strict=True))
 
@@ -53,7 +57,7 @@ def denoise(
 
     def rows(found: Any, table: Any) -> dict[str, Any]:
         X = _denoised(found, table.source, components)
-        return dict(zip(row_names(found, X.shape[1]), X.T, strict=True))
+        return dict(zip(feature_names(found, X.shape[1]), X.T, strict=True))
 
     apply_model(model, files, reading, running, output, ("inverse_transform", "denoise rows"), rows)
 
@@ -86,7 +90,7 @@ def impute(
     """
 
     def rows(found: Any, table: Any) -> dict[str, Any]:
-        names = row_names(found, table.d)
+        names = feature_names(found, table.d)
         if not std:
             return dict(zip(names, found.impute(table.source).T, strict=True))
         X, deviations = found.impute(table.source, return_std=True)
@@ -126,17 +130,13 @@ def predict(
 
 def _confusion(found: Any, table: Any, columns: dict[str, Any]) -> Any:
     """Return the confusion matrix of the rows whose class the table has."""
-    from eigenlens.cli.table_checks import is_missing
-
     if table.label is None or not hasattr(found, "classes_"):
         return None
     known = ~is_missing(table.label)
+    if not known.any():
+        return None
     weight = None if table.weight is None else table.weight[known]
-    return (
-        compare_classes(found.classes_, columns["predicted"][known], table.label[known], weight)
-        if known.any()
-        else None
-    )
+    return compare_classes(found.classes_, columns["predicted"][known], table.label[known], weight)
 
 
 def apply_model(
@@ -151,23 +151,17 @@ def apply_model(
 ) -> None:
     """Load the model, read the rows, do the work and write. `able`: the method that is needed, and what it is for."""
     require_files(model, files)
-    from eigenlens.cli.input_table import read_table
-    from eigenlens.cli.model_options import require_method, takes_text
-    from eigenlens.cli.output_files import OUTPUT_FORMATS, check_target
-    from eigenlens.cli.session import session
+    from eigenlens.cli.input_table import read_aloud
     from eigenlens.estimator.storage import load
 
     with session(running) as now:
         target = check_target(output, running.force, OUTPUT_FORMATS)
         found = load(model)
         require_method(found, *able)
-        with now.progress("reading"):
-            table = read_table(files, reading, running, model=found, mixed=takes_text(found))
-        now.add_facts(read=table.facts)
-        if target is not None or running.dry_run:
-            now.say("read", str(table))
+        # Rows that go to standard output go there alone.
+        table = read_aloud(now, files, reading, model=found, quiet=target is None and not running.dry_run)
         if running.dry_run:
-            return now.show_plan(f"{able[1]} with {type(found).__name__}", *would_write(target))
+            return now.show_plan(f"{able[1]} with {type(found).__name__}", targets=[target])
         if able[0] in AS_WIDE_AS_ROWS:
             require_memory(table.n * table.d, running)
         with now.progress(able[1]):
@@ -184,7 +178,6 @@ AS_WIDE_AS_ROWS = {"inverse_transform", "impute"}
 def require_memory(entries: int, running: RunningOptions) -> None:
     """Raise an error if a result is larger than the memory that may be taken."""
     from eigenlens.cli.input_table import memory_limit
-    from eigenlens.cli.output_files import format_size
 
     size, most = 8 * entries, memory_limit(running, share=1)
     if size > most:
@@ -192,23 +185,11 @@ def require_memory(entries: int, running: RunningOptions) -> None:
         fail(what, "raise --max-memory, or work on the rows in parts, with --where or -n", "resources")
 
 
-def would_write(target: Any) -> list[str]:
-    """Return the file that a dry run would write, as a line of its plan."""
-    return [] if target is None else [f"write {target}"]
-
-
-def row_names(model: Any, d: int) -> tuple[str, ...]:
-    """Return the names of the columns of a model's rows."""
-    from eigenlens.tables.names import feature_names
-
-    return feature_names(model, d)
-
-
 def columns_of(X: Any, model: Any) -> dict[str, Any]:
     """Return rows, an array or a frame, as named columns."""
     if hasattr(X, "columns"):
         return {str(name): X[name].to_numpy() for name in X.columns}
-    return dict(zip(row_names(model, X.shape[1]), X.T, strict=True))
+    return dict(zip(feature_names(model, X.shape[1]), X.T, strict=True))
 
 
 def free_column(name: str, taken: Any) -> str:
@@ -224,8 +205,6 @@ def id_and_label(table: Any, reading: ReadingOptions) -> dict[str, Any]:
 
 def give_columns(now: Any, columns: dict[str, Any], target: Any, confusion: Any = None) -> None:
     """Write columns to the file, or to standard output as CSV or JSON; with the accuracy of predictions, if known."""
-    from eigenlens.cli.output_files import write_table
-
     n = len(next(iter(columns.values())))
     now.add_facts(rows=n, **({} if confusion is None else confusion.facts))
     if target is None and now.running.json:
@@ -233,9 +212,8 @@ def give_columns(now: Any, columns: dict[str, Any], target: Any, confusion: Any 
         return
     write_table(columns, target, now.check_interrupt)
     if target is None:
-        now.say_aside(
-            *([] if confusion is None else [confusion.line]), *(f"warning: {text}" for text in now.warning_texts())
-        )
+        lines = [] if confusion is None else [confusion.line]
+        now.say_aside(*lines, *(f"warning: {text}" for text in now.warning_texts()))
         return
     if confusion is not None:
         now.say("score", confusion.line)
@@ -266,11 +244,10 @@ class Confusion:
 
     def __str__(self) -> str:
         most = 12
-        header = ["true \\ predicted", *self.predicted[:most], *(["…"] if len(self.predicted) > most else [])]
-        lines = [
-            [name, *(f"{count:,.6g}" for count in row[:most]), *([""] if len(self.predicted) > most else [])]
-            for name, row in zip(self.true, self.counts, strict=True)
-        ]
+        more = len(self.predicted) > most
+        header = ["true \\ predicted", *self.predicted[:most], *["…"] * more]
+        rows = zip(self.true, self.counts, strict=True)
+        lines = [[name, *(f"{count:,.6g}" for count in row[:most]), *[""] * more] for name, row in rows]
         return limited_table(header, lines)
 
     @property
@@ -292,25 +269,13 @@ def compare_classes(classes: Any, predicted: Any, label: Array, weight: Array | 
     >>> found.counts.tolist(), round(found.accuracy, 3)
     ([[1.0, 1.0], [0.0, 1.0]], 0.667)
     """
+    from sklearn.metrics import confusion_matrix
+
     known, guess, true = ([*map(class_name, np.asarray(each).tolist())] for each in (classes, predicted, label))
     names = list(dict.fromkeys([*known, *sorted(set(true) - set(known))]))
-    rows, columns = ({name: i for i, name in enumerate(each)} for each in (names, known))
-    counts = np.zeros((len(names), len(known)))
-    w = np.ones(len(true)) if weight is None else weight
-    np.add.at(counts, ([rows[name] for name in true], [columns[name] for name in guess]), w)
-    right = np.array([a == b for a, b in zip(true, guess, strict=True)], dtype=np.float64)
+    counts = confusion_matrix(true, guess, labels=names, sample_weight=weight)[:, : len(known)].astype(np.float64)
+    right = (np.array(true) == np.array(guess)).astype(np.float64)
     return Confusion(names, known, counts, right, *weighted_mean(right, weight))
-
-
-def class_name(value: Any) -> str:
-    """Return the name of a class: 1 and 1.0 are the same class.
-
-    >>> class_name(1.0), class_name(1), class_name("a"), class_name(None)
-    ('1', '1', 'a', '(missing)')
-    """
-    if value is None or value != value or value == "":
-        return "(missing)"
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def weighted_mean(values: Array, weight: Array | None) -> tuple[float, float]:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
 
 from eigenlens.cli.errors import exit_status, fail
-from eigenlens.cli.input_files import require_files
+from eigenlens.cli.files import OUTPUT_FORMATS, check_target, free_name, require_files, write_table
 from eigenlens.cli.model_options import commands, find_model, flag_of, joined, make_estimator, option_value
 from eigenlens.cli.options import DataFiles, Output, ReadingOptions, RunningOptions, given_flags, takes
+from eigenlens.cli.session import session
 from eigenlens.errors import EigenlensError, OptionError
 
 
@@ -40,20 +41,16 @@ def compare_densities(
     With --quiet only the name of the best model is printed.
     """  # fmt: skip
     require_files(files)
-    from eigenlens.cli.input_table import read_table
-    from eigenlens.cli.output_files import OUTPUT_FORMATS, check_target, write_table
-    from eigenlens.cli.session import session
+    from eigenlens.cli.input_table import read_aloud
 
     with session(running) as now:
         target = check_target(output, running.force, OUTPUT_FORMATS)
         estimators = dict(_make_model(word, running) for word in _model_words(models))
-        with now.progress("reading"):
-            table = read_table(files, reading, running)
-        now.say("read", str(table))
-        now.add_facts(read=table.facts, cv=cv)
+        table = read_aloud(now, files, reading)
+        now.add_facts(cv=cv)
         if running.dry_run:
-            written = [] if target is None else [f"write {target}"]
-            return now.show_plan(f"compare {', '.join(estimators)} in {cv} folds", *written, models=list(estimators))
+            plan = f"compare {', '.join(estimators)} in {cv} folds"
+            return now.show_plan(plan, targets=[target], models=list(estimators))
         found = _compare_models(estimators, table, cv, running, now)
         now.show(str(found))
         rows = _table_columns(found)
@@ -64,9 +61,7 @@ def compare_densities(
             write_table(rows, target, now.check_interrupt)
         now.show_written(target)
         now.show_warnings()
-        following = _next_command(found.best, files, reading)
-        now.say("next", following)
-        now.add_facts(next=following)
+        now.show_next(_next_command(found.best, files, reading))
     return None
 
 
@@ -137,11 +132,9 @@ def _table_columns(found: Any) -> dict[str, Any]:
 
 def _next_command(best: str, files: list[str], reading: ReadingOptions) -> str:
     """Return the command that fits the best model to the same rows."""
-    from eigenlens.cli.output_files import free_name
-
     name, *rest = _fit_words(best)
-    same = given_flags(reading, *(field.name for field in fields(reading)))
-    return shlex.join(["eigenlens", "fit", name, *files, *rest, *same, "-o", free_name(f"{name}.safetensors")])
+    words = ["eigenlens", "fit", name, *files, *rest, *given_flags(reading)]
+    return shlex.join([*words, "-o", free_name(f"{name}.safetensors")])
 
 
 def _fit_words(word: str) -> list[str]:

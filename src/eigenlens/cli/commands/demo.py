@@ -11,21 +11,21 @@ import difflib
 import os
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from eigenlens.catalogue import page_of
 from eigenlens.cli.errors import fail
+from eigenlens.cli.files import OUTPUT_FORMATS, check_target, free_name, write_files, write_table
 from eigenlens.cli.model_options import flag_of, make_estimator
 from eigenlens.cli.options import RunningOptions, takes
-from eigenlens.cli.output import count_noun
+from eigenlens.cli.session import Session, session
+from eigenlens.tables.text_table import align, count_noun
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
     from eigenlens.arrays import Array
     from eigenlens.data.examples import Example
     from eigenlens.data.memory import ArraySource
@@ -66,7 +66,6 @@ def demo(
 
     Fits a model to an embedded example, describes the result, and writes a report.
     """
-    from eigenlens.cli.session import session
     from eigenlens.data.examples import EXAMPLES
 
     with session(running) as now:
@@ -80,13 +79,12 @@ def demo(
             return _write_example(example, data, now)
         _check_folder(example, output, running)
         if running.dry_run:
-            files = targets(example, output)
-            return now.show_plan(f"write {', '.join(map(str, files))}", would_write=files)
+            return now.show_plan(targets=targets(example, output))
         with now.progress("making the report"):
             written = run_demo(example, output, say=None if running.quiet or running.json else print)
         now.check_interrupt()
-        now.add_facts(example=example, written=written, next=_next_command(example))
-        now.say("next", _next_command(example))
+        now.add_facts(example=example, written=written)
+        now.show_next(_next_command(example))
     return None
 
 
@@ -100,8 +98,6 @@ def _check_folder(example: str, output: str, running: RunningOptions) -> None:
 
 def _next_command(example: str) -> str:
     """Return the command that writes the same data as a table."""
-    from eigenlens.cli.output_files import free_name
-
     return shlex.join(["eigenlens", "demo", example, "--data", free_name(f"{example}.csv")])
 
 
@@ -110,32 +106,26 @@ def _list_examples(now: Any) -> None:
 
     found = [load(name) for name in EXAMPLES]
     lines = [(each.name, f"{each.data.shape[0]} × {each.data.shape[1]}", each.about) for each in found]
-    wide, tall = (max(len(line[j]) for line in lines) for j in (0, 1))
-    now.say("examples", *(f"{name:<{wide}}  {shape:>{tall}}  {about}" for name, shape, about in lines))
+    now.say("examples", align(lines[0], lines[1:], "<><"))
     now.add_facts(examples={each.name: {"shape": each.data.shape, "about": each.about} for each in found})
 
 
-def _write_example(name: str, path: str, now: Any) -> None:
+def _write_example(name: str, path: str, now: Session) -> None:
     import numpy as np
 
-    from eigenlens.cli.output_files import OUTPUT_FORMATS, check_target, write_table
     from eigenlens.data.examples import load
 
     target = check_target(path, now.running.force, OUTPUT_FORMATS)
     assert target is not None
     if now.running.dry_run:
-        now.show_plan(f"write {target}", would_write=[target])
-        return
+        return now.show_plan(targets=[target])
     example = load(name)
-    columns: dict[str, Any] = {} if target.suffix.lower() == ".npy" else {"id": np.array(example.rows)}
-    if target.suffix.lower() != ".npy":
-        columns |= {} if example.labels is None else {"label": np.array(example.labels)}
-        columns |= {} if example.weight is None else {"weight": example.weight}
+    roles = {"id": example.rows, "label": example.labels, "weight": example.weight}
+    text = target.suffix.lower() != ".npy"
+    columns = {role: np.asarray(values) for role, values in roles.items() if text and values is not None}
     write_table(columns | dict(zip(example.columns, example.data.T, strict=True)), target, now.check_interrupt)
     now.show_written(target, note=count_noun(len(example.data), "row"))
-    following = _fit_command(name, target, list(columns))
-    now.say("next", following)
-    now.add_facts(next=following)
+    return now.show_next(_fit_command(name, target, list(columns)))
 
 
 def _fit_command(name: str, target: Path, roles: list[str]) -> str:
@@ -178,27 +168,21 @@ def run_demo(
     line, table, _ = summarise(estimator)
     sentences = "\n".join(findings(estimator, example)) if name == FIRST else f"{python_call(estimator)}: {line}."
     show(example.about, table, sentences, sep="\n\n", end="\n\n")
-    jobs = _plots(estimator, example, Path(folder)) if name == FIRST else []
-    if page_of(estimator):
-        jobs.append((Path(folder) / "report.html", lambda path: _write_report(estimator, example, path)))
-    _write_all(Path(folder), jobs)
-    for path, _ in jobs:
+    paths = targets(name, folder)
+    with _folder(Path(folder)):
+        write_files(*((path, partial(_write_file, estimator, example)) for path in paths))
+    for path in paths:
         show(f"wrote {path}")
-    return [path for path, _ in jobs]
+    return paths
 
 
-Job = tuple[Path, Callable[[Path], Any]]
-"""A file, and the function that writes it."""
-
-
-def _write_all(folder: Path, jobs: list[Job]) -> None:
-    """Write all files or none; a folder that was made for them is removed if they cannot be written."""
-    from eigenlens.cli.output_files import write_files
-
+@contextlib.contextmanager
+def _folder(folder: Path) -> Iterator[None]:
+    """Make a folder for files; one that was made for them is removed if they cannot be written."""
     new = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        write_files(*jobs)
+        yield
     except BaseException:
         if new:
             with contextlib.suppress(OSError):
@@ -206,33 +190,28 @@ def _write_all(folder: Path, jobs: list[Job]) -> None:
         raise
 
 
-def _plots(model: PCA, example: Example, folder: Path) -> list[Job]:
-    from eigenlens import plot
-
-    def biplot() -> Axes:
-        return plot.biplot(model, _named_rows(example), labels=example.rows, names=example.columns)
-
-    return [
-        (folder / "scree.png", lambda path: _save_plot(path, plot.scree(model))),
-        (folder / "biplot.png", lambda path: _save_plot(path, biplot())),
-    ]
-
-
-def _save_plot(path: Path, ax: Axes) -> None:
-    """Write a plot to a file, and close its figure."""
+def _write_file(model: Any, example: Example, path: Path) -> None:
+    """Write the report, or the plot that a file is called by."""
+    if path.suffix == ".html":
+        _write_report(model, example, path)
+        return
     import matplotlib.pyplot as plt
 
+    from eigenlens import plot
+
+    biplot: dict[str, Any] = {"labels": example.rows, "names": example.columns}
+    ax = plot.scree(model) if path.stem == "scree" else plot.biplot(model, _named_rows(example), **biplot)
     figure = ax.figure.canvas.figure
     figure.savefig(path, format="png", dpi=150)
     plt.close(figure)
 
 
-def _write_report(model: Any, example: Example, path: Path) -> Path:
+def _write_report(model: Any, example: Example, path: Path) -> None:
     from eigenlens.reporting import report
 
     labels = {} if example.labels is None else {"label": list(example.labels)}
     command = "eigenlens demo" + (f" {example.name}" if example.name != FIRST else "")
-    return report(
+    report(
         model, _named_rows(example), path, title=example.about.split(":")[0].rstrip("."), ids=example.rows,
         columns=labels | dict(example.others), sample_weight=example.weight, command=command,
     )  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
@@ -13,9 +12,11 @@ import typer
 
 from eigenlens.catalogue import entry_of, import_part
 from eigenlens.cli.errors import fail
-from eigenlens.cli.input_files import require_files
+from eigenlens.cli.files import OUTPUT_FORMATS, check_target, require_files, write_files
 from eigenlens.cli.options import ModelFile, RunningOptions, takes
-from eigenlens.cli.summaries import axis_names
+from eigenlens.cli.output import json_text
+from eigenlens.cli.session import session
+from eigenlens.cli.summaries import axis_names, python_call
 from eigenlens.tables.names import feature_names
 
 
@@ -43,8 +44,6 @@ def export(
     probabilities. It is checked against this package where onnxruntime is installed (the extra onnx).
     """
     require_files(model)
-    from eigenlens.cli.output_files import check_target, write_files
-    from eigenlens.cli.session import session
     from eigenlens.estimator.storage import load
 
     with session(running) as now:
@@ -52,9 +51,9 @@ def export(
         found = load(model)
         values = _chosen(parameters(found), only, found)
         if running.dry_run:
-            return now.show_plan(f"export {', '.join(values)}", *([] if target is None else [f"write {target}"]))
+            return now.show_plan(f"export {', '.join(values)}", targets=[target])
         if target is None:
-            _print(found, values)
+            print(json_text(_document(found, values), indent=2))
             now.running = replace(running, json=False)  # the document is the JSON value
             return None
         notes: list[str] = []
@@ -78,44 +77,26 @@ def _chosen(values: dict[str, Parameter], only: str | None, model: Any) -> dict[
     return found
 
 
-def _print(found: Any, values: dict[str, Parameter]) -> None:
-    from eigenlens.cli.session import to_json
-
-    print(json.dumps(to_json(_document(found, values)), indent=2, ensure_ascii=False, allow_nan=False))
-
-
 def _document(model: Any, values: dict[str, Parameter]) -> dict[str, Any]:
-    from eigenlens.cli.summaries import python_call
-
-    names = [str(name) for name in getattr(model, "feature_names_in_", ())]
-    numbers = {name: each.value for name, each in values.items()}
-    places = {name: each.axes for name, each in values.items() if each.axes}
     return {
         "model": type(model).__name__,
         "call": python_call(model),
-        "columns": names,
-        "parameters": numbers,
-        "axes": places,
+        "columns": [str(name) for name in getattr(model, "feature_names_in_", ())],
+        "parameters": {name: each.value for name, each in values.items()},
+        "axes": {name: each.axes for name, each in values.items() if each.axes},
     }
 
 
 def _to_json(model: Any, values: dict[str, Parameter], path: Path, one: bool) -> None:
-    from eigenlens.cli.session import to_json
-
-    text = json.dumps(to_json(_document(model, values)), indent=1, ensure_ascii=False, allow_nan=False)
-    path.write_text(text + "\n", encoding="utf-8")
+    path.write_text(json_text(_document(model, values), indent=1) + "\n", encoding="utf-8")
 
 
 def _to_csv(model: Any, values: dict[str, Parameter], path: Path, one: bool) -> None:
-    from eigenlens.cli.output_files import OUTPUT_FORMATS
-
     OUTPUT_FORMATS[".csv"](_wide(*next(iter(values.items()))) if one else _long(values), path)
 
 
 def _wide(name: str, found: Parameter) -> dict[str, Any]:
     """Return one parameter as a table, with the names of its rows."""
-    import numpy as np
-
     array = np.asarray(found.value)
     if array.ndim > 2:
         fail(f"{name} has {array.ndim} axes, and a table has two", "leave out --only, or write .json")
@@ -127,8 +108,6 @@ def _wide(name: str, found: Parameter) -> dict[str, Any]:
 
 def _long(values: dict[str, Parameter]) -> dict[str, Any]:
     """Return one line per entry: numbers in one column, texts in another."""
-    import numpy as np
-
     lines: list[tuple[str, str, str, float | None, str | None]] = []
     for name, found in values.items():
         array = np.asarray(found.value)

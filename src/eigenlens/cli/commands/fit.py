@@ -1,7 +1,8 @@
-"""`eigenlens fit`: fit a model to the rows of files."""
+"""`eigenlens fit`: fit a model to the rows of files; of a mixture, also choose the number of Gaussians."""
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -11,11 +12,21 @@ from typing import Annotated, Any
 import typer
 
 from eigenlens.catalogue import MODELS, page_of
+from eigenlens.cli.commands.report import require_page, write_report
 from eigenlens.cli.errors import fail
-from eigenlens.cli.input_files import require_files
-from eigenlens.cli.model_options import ModelOptions, commands, find_model, joined, keeps_rows, unfitted_model
-from eigenlens.cli.options import DataFiles, ReadingOptions, RunningOptions, given_flags, takes
+from eigenlens.cli.files import check_target, free_name, require_files, write_files
+from eigenlens.cli.model_options import (
+    ModelOptions,
+    commands,
+    find_model,
+    joined,
+    keeps_rows,
+    make_estimator,
+    model_parameters,
+)
+from eigenlens.cli.options import TEXT_OPTIONS, DataFiles, ReadingOptions, RunningOptions, given_flags, takes
 from eigenlens.cli.output import TYPED_WORDS, drop_flags
+from eigenlens.cli.session import session
 
 
 @takes(model_options=ModelOptions, reading=ReadingOptions, running=RunningOptions)
@@ -48,26 +59,21 @@ def fit(
     Empty cells and those of --na are missing values: {incomplete} and pca --missing em fit the observed entries.
     """
     require_files(files)
-    from eigenlens.cli.commands.report import require_page
-    from eigenlens.cli.input_table import read_table
-    from eigenlens.cli.output_files import check_target
-    from eigenlens.cli.session import session
+    from eigenlens.cli.input_table import read_aloud
     from eigenlens.cli.table_checks import warn_suspicious_columns
 
     with session(running) as now:
         target = check_target(output, running.force, (".safetensors",))
         page = check_target(report, running.force, (".html", ".htm"))
-        estimator, choice = unfitted_model(model, model_options, running)
+        estimator, choice = _unfitted_model(model, model_options, running)
         require_page(estimator, page)
         entry = find_model(model)
-        with now.progress("reading"):
-            table = read_table(files, reading, running, need_label=entry.classes, mixed=entry.mixed)
-        estimator = _limit_components(estimator, model, model_options, table.n)
-        now.say("read", str(table))
+        table = read_aloud(now, files, reading, need_label=entry.classes, mixed=entry.mixed)
+        if model == "kpca" and model_options.k is None and table.n <= estimator.n_components:
+            estimator.set_params(n_components=None)  # the default number of components may not exceed the rows
         warn_suspicious_columns(table)
         # Some models keep their rows, which must then fit into memory: check it before the fit.
         _ = table.rows if keeps_rows(model, asdict(model_options)) else None
-        now.add_facts(read=table.facts)
         if running.dry_run:
             return _show_plan(now, estimator, choice, [target, page])
         estimator, selection = _fit_model(estimator, choice, model_options, table, now, entry.classes)
@@ -75,7 +81,10 @@ def fit(
         _check_convergence(now, strict, estimator)
         shown = {type(estimator).__name__: estimator} | ({} if selection is None else {"Choice": selection})
         _write_outputs(now, estimator, shown, table, target, page, reading)
-        _show_next(now, estimator, files, target, page, reading)
+        words = (
+            _fit_with_output(estimator, page) if target is None else _apply_command(estimator, files, target, reading)
+        )
+        now.show_next(shlex.join(words))
     return None
 
 
@@ -85,22 +94,23 @@ fit.__doc__ = str(fit.__doc__).format(
 )
 
 
+def _unfitted_model(model: str, options: ModelOptions, running: RunningOptions) -> tuple[Any, Any]:
+    """Return the estimator that the command line asks for, and how to choose its number of components (None: given)."""
+    given = asdict(options)
+    extra = model_parameters(given.pop("set"))
+    choice = parse_mixture_choice(options.k) if find_model(model).chooses and "n_components" not in extra else None
+    if choice is not None:
+        given["k"] = None
+    return make_estimator(model, given | {"max_memory": running.max_memory}, extra, running.seed), choice
+
+
 def _fit_model(
     estimator: Any, choice: Any, options: ModelOptions, table: Any, now: Any, with_label: bool
 ) -> tuple[Any, Any]:
     """Return the fitted estimator, and the table that it was chosen from (None where there was no choice)."""
-    from eigenlens.cli.mixture_choice import select_best_mixture
-
     if choice is not None:
         return select_best_mixture(estimator, choice, options.covariance, table, now)
     return _fit_with_progress(estimator, table, now, with_label), None
-
-
-def _limit_components(estimator: Any, model: str, options: ModelOptions, n: int) -> Any:
-    """Return the estimator with a default number of kernel components that does not exceed the rows."""
-    if model == "kpca" and options.k is None and n <= estimator.n_components:
-        estimator.set_params(n_components=None)
-    return estimator
 
 
 def _fit_with_progress(estimator: Any, table: Any, now: Any, with_label: bool) -> Any:
@@ -120,10 +130,9 @@ def _fit_with_progress(estimator: Any, table: Any, now: Any, with_label: bool) -
 def _show_plan(now: Any, estimator: Any, choice: Any, targets: list[Path | None]) -> None:
     from eigenlens.cli.summaries import python_call
 
-    written = [target for target in targets if target is not None]
     how = "" if choice is None else f", as many Gaussians as {choice[0].upper()} chooses"
     call = python_call(estimator)
-    now.show_plan(f"fit {call}{how}", *(f"write {target}" for target in written), model=call, would_write=written)
+    now.show_plan(f"fit {call}{how}", targets=targets, model=call)
 
 
 def _show_result(now: Any, estimator: Any) -> None:
@@ -143,25 +152,13 @@ def _check_convergence(now: Any, strict: bool, estimator: Any) -> None:
     unfinished = [each for each in now.warnings if issubclass(each.category, ConvergenceWarning)]
     if strict and (unfinished or getattr(estimator, "converged_", True) is False):
         what = str(unfinished[0].message) if unfinished else "the iteration stopped before its tolerance"
-        fail(
-            f"the fit did not converge: {' '.join(what.split()).rstrip('.')}",
-            "raise --set max_iter=…, simplify the model, or leave out --strict",
-            "not-converged",
-        )
+        fix = "raise --set max_iter=…, simplify the model, or leave out --strict"
+        fail(f"the fit did not converge: {' '.join(what.split()).rstrip('.')}", fix, "not-converged")
 
 
 def _write_outputs(
-    now: Any,
-    estimator: Any,
-    shown: dict[str, Any],
-    table: Any,
-    target: Path | None,
-    page: Path | None,
-    reading: ReadingOptions,
+    now: Any, estimator: Any, shown: Any, table: Any, target: Path | None, page: Path | None, reading: ReadingOptions
 ) -> None:
-    from eigenlens.cli.commands.report import write_report
-    from eigenlens.cli.output_files import write_files
-
     def draw(path: Path) -> None:
         with now.progress("writing the report"):
             write_report(shown, table, path, reading, now.running)
@@ -179,19 +176,8 @@ NEXT_COMMANDS = [
 """The command to try after a fit, by the first method that the model has, and the file that it would write."""
 
 
-def _show_next(
-    now: Any, estimator: Any, files: Sequence[str], target: Path | None, page: Path | None, reading: ReadingOptions
-) -> None:
-    """Print a command to try next."""
-    words = _fit_with_output(estimator, page) if target is None else _apply_command(estimator, files, target, reading)
-    now.say("next", shlex.join(words))
-    now.add_facts(next=shlex.join(words))
-
-
 def _fit_with_output(estimator: Any, page: Path | None) -> list[str]:
     """Return the same command, with files to write."""
-    from eigenlens.cli.output_files import free_name
-
     # A report that was written is not asked for again.
     typed = drop_flags(TYPED_WORDS.get(), "--json", "--quiet", "-q", "--force", "-f", valued="--report" if page else "")
     report = ["--report", free_name("report.html")] if page is None and page_of(estimator) else []
@@ -200,15 +186,73 @@ def _fit_with_output(estimator: Any, page: Path | None) -> list[str]:
 
 def _apply_command(estimator: Any, files: Sequence[str], target: Path, reading: ReadingOptions) -> list[str]:
     """Return a command that applies the model to the same rows."""
-    from eigenlens.cli.output_files import free_name
-
     able = [(name, written) for method, name, written in NEXT_COMMANDS if hasattr(estimator, method)]
     if not able:
         return ["eigenlens", "info", str(target)]
-    (name, written) = able[0]
-    named = hasattr(estimator, "feature_names_in_")
-    chosen = () if named else ("columns", "drop")
-    form = ("na", "separator", "header", "decimal", "thousands", "encoding")
-    same = given_flags(reading, "id", "label", *form, "text", "where", "skip_missing", *chosen)
+    name, written = able[0]
+    chosen = () if hasattr(estimator, "feature_names_in_") else ("columns", "drop")
+    same = given_flags(reading, "id", "label", *TEXT_OPTIONS, "text", "where", "skip_missing", *chosen)
     end = [] if written is None else ["-o", free_name(written)]
     return ["eigenlens", name, str(target), *files, *same, *end]
+
+
+MAX_GAUSSIANS = 6
+"""The most Gaussians that are tried unless more are asked for."""
+
+CRITERIA = ("bic", "icl", "aic")
+SHOWN = 8
+"""Lines of the table in words; --json has all."""
+
+MixtureChoice = tuple[str, range | None]
+
+
+def parse_mixture_choice(k: str | None) -> MixtureChoice | None:
+    """Return the criterion and the numbers to try that -k asks for; None where it is a number.
+
+    >>> parse_mixture_choice(None), parse_mixture_choice("icl"), parse_mixture_choice("2:5"), parse_mixture_choice("3")
+    (('bic', None), ('icl', None), ('bic', range(2, 6)), None)
+    """
+    if k is None or k in CRITERIA:
+        return k or "bic", None
+    found = re.fullmatch(r"(\d+):(\d+)", k)
+    if found is None:
+        return None
+    low, high = int(found[1]), int(found[2])
+    if not 1 <= low <= high:
+        fail(f"-k {k} is no range of numbers of Gaussians", "write the smaller one first, from 1 on: -k 1:6")
+    return "bic", range(low, high + 1)
+
+
+def select_best_mixture(
+    estimator: Any, choice: MixtureChoice, structure: str | None, table: Any, now: Any
+) -> tuple[Any, Any]:
+    """Return the best mixture by the criterion, and the table of all; structure: the only one to try, None for four."""
+    from eigenlens.mixture.select import select_mixture
+
+    criterion, numbers = choice
+    set_apart = ("n_components", "covariance_type", "random_state", "verbose")
+    options = {name: value for name, value in estimator.get_params(deep=False).items() if name not in set_apart}
+    with now.progress("comparing mixtures") as progress:
+        found = select_mixture(
+            table.source, numbers or range(1, min(MAX_GAUSSIANS, table.n) + 1), structure, criterion,
+            sample_weight=table.weight, random_state=estimator.random_state, verbose=progress, **options,
+        )  # fmt: skip
+    now.check_interrupt()
+    if found.best is None:
+        fail(f"no mixture could be fitted: {found.remarks[0]}", "look at the table with eigenlens info", "data")
+    _tell(found, now)
+    return found.best.set_params(verbose=False), found
+
+
+def _tell(found: Any, now: Any) -> None:
+    lines = str(found).splitlines()
+    more = len(lines) - 1 - SHOWN
+    kept = [line[:110].rstrip() for line in lines[: SHOWN + 1]]
+    now.say("compared", f"{len(lines) - 1} mixtures by {found.criterion.upper()}, the smaller the better")
+    now.show("\n".join([*kept, *([f"… {more} more"] if more > 0 else [])]))
+    names = ("components", "loglik", "parameters", "bic", "aic", "icl", "seconds")
+    rows = {"covariance": list(found.types)} | {name: getattr(found, name) for name in names}
+    now.add_facts(compared=rows | {"usable": found.usable}, criterion=found.criterion)
+    best, most = int(found.components[0]), int(max(found.components))
+    if best == most > 1:
+        now.say("note", f"{best} is the most that was tried: -k {best}:{2 * best} tries more")

@@ -9,9 +9,11 @@ from typing import Annotated, Any
 import typer
 
 from eigenlens.cli.errors import fail
-from eigenlens.cli.input_files import require_files
+from eigenlens.cli.files import file_size, require_files
 from eigenlens.cli.options import ParsingOptions, RunningOptions, given_flags, takes
-from eigenlens.cli.output import count_noun
+from eigenlens.cli.output import format_figure, limited_table
+from eigenlens.cli.session import session
+from eigenlens.tables.text_table import count_noun
 
 SHOWN = 50
 """The most columns listed in words; --json has all."""
@@ -29,8 +31,6 @@ def info(
 
     A model file holds numbers and text only: nothing in it is ever executed.
     """
-    from eigenlens.cli.session import session
-
     require_files(files)
     with session(running) as now:
         models = [file for file in files if file.lower().endswith(".safetensors")]
@@ -49,8 +49,6 @@ def _describe_model(path: Path, now: Any) -> None:
     """By the file's header and shapes; the digest is checked, and the estimator itself is made for its summary only."""
     from eigenlens import model_file
     from eigenlens.catalogue import MODELS
-    from eigenlens.cli.output import limited_table
-    from eigenlens.cli.output_files import file_size
     from eigenlens.cli.summaries import python_call, summarise
     from eigenlens.estimator.storage import load
 
@@ -86,15 +84,13 @@ def _fitted_to(model: Any, names: list[str]) -> str:
 def _describe_table(files: list[str], reading: ParsingOptions, now: Any) -> None:
     from eigenlens.cli.column_profile import profile_columns
     from eigenlens.cli.input_table import open_input
-    from eigenlens.cli.output import limited_table
 
     with now.progress("reading"):
         source = open_input(files, reading)
         columns, n = profile_columns(source)
     paths, found = source.paths, [column.facts for column in columns]
-    now.say(
-        "file", f"{_place(files, paths)}: {count_noun(n, 'row')}, {count_noun(len(columns), 'column')} ({_size(paths)})"
-    )
+    size = f"{len(paths)} files, {file_size(*paths)}" if len(paths) > 1 else file_size(*paths)
+    now.say("file", f"{_place(files, paths)}: {count_noun(n, 'row')}, {count_noun(len(columns), 'column')} ({size})")
     written = _written(source)
     if written is not None:
         cut = SEPARATORS.get(written["separator"], repr(written["separator"]))
@@ -135,12 +131,6 @@ def _place(files: list[str], paths: tuple[Path, ...]) -> str:
     return str(paths[0]) if len(paths) == 1 else files[0] if len(files) == 1 else f"{paths[0]} and more"
 
 
-def _size(paths: tuple[Path, ...]) -> str:
-    from eigenlens.cli.output_files import file_size
-
-    return file_size(*paths) if len(paths) == 1 else f"{len(paths)} files, {file_size(*paths)}"
-
-
 def _next(files: list[str], columns: list[Any], reading: ParsingOptions, marks: list[str]) -> str | None:
     """A fit of what the table holds: numbers, with marks of what is missing taken for that; None if it holds none."""
     names = [columns[0]] if _names_rows(columns) else []
@@ -149,13 +139,7 @@ def _next(files: list[str], columns: list[Any], reading: ParsingOptions, marks: 
     if not usable:
         return None
     model = "ppca" if any(c.missing for c in usable) or marks else "pca"
-    words = [
-        "eigenlens",
-        "fit",
-        model,
-        *files,
-        *given_flags(reading, "na", "separator", "header", "decimal", "thousands", "comment", "encoding"),
-    ]
+    words = ["eigenlens", "fit", model, *files, *given_flags(reading)]
     words += [word for mark in marks for word in ("--na", mark)]
     words += [word for column in names for word in ("--id", str(column.name))]
     if len(other) > 4:  # then columns of text are reported by their type
@@ -175,7 +159,6 @@ def _usable(column: Any) -> bool:
 
 
 def _line(column: dict[str, Any]) -> list[str]:
-    from eigenlens.cli.output import format_figure
 
     number = column["mean"] is not None
     shown = [format_figure(column[key], ".6g") if number else "" for key in ("least", "mean", "greatest")]

@@ -9,9 +9,11 @@ import typer
 
 from eigenlens.catalogue import MODELS, page_of
 from eigenlens.cli.errors import fail
-from eigenlens.cli.input_files import require_files
+from eigenlens.cli.files import check_target, require_files, write_files
+from eigenlens.cli.model_options import takes_text
 from eigenlens.cli.options import ReadingOptions, RunningOptions, takes
 from eigenlens.cli.output import command_line
+from eigenlens.cli.session import session
 
 
 @takes(reading=ReadingOptions, running=RunningOptions)
@@ -30,10 +32,7 @@ def report_models(
     it by mail. Points can be coloured by --label and found by --id.
     """
     require_files(files)
-    from eigenlens.cli.input_table import read_table
-    from eigenlens.cli.model_options import takes_text
-    from eigenlens.cli.output_files import check_target, write_files
-    from eigenlens.cli.session import session
+    from eigenlens.cli.input_table import read_aloud
     from eigenlens.estimator.storage import load
 
     with session(running) as now:
@@ -43,16 +42,13 @@ def report_models(
         for each in found.values():
             require_page(each, target)
         group, mixed = _group_models(list(found.values())), any(map(takes_text, found.values()))
-        with now.progress("reading"):
-            table = read_table(tables, reading, running, model=group, mixed=mixed)
-        now.say("read", str(table))
-        now.add_facts(read=table.facts, models=list(found))
+        table = read_aloud(now, tables, reading, model=group, mixed=mixed)
+        now.add_facts(models=list(found))
         if running.dry_run or target is None:
-            return now.show_plan(f"write {target}", would_write=[target])
+            return now.show_plan(targets=[target])
         with now.progress("writing the report"):
-            write_files(
-                (target, lambda path: write_report(found, table, path, reading, running)), check=now.check_interrupt
-            )
+            job = target, lambda path: write_report(found, table, path, reading, running)
+            write_files(job, check=now.check_interrupt)
         now.show_warnings()
         now.show_written(target)
         now.say("next", f"open {target} in a browser")
@@ -88,11 +84,10 @@ def _group_models(models: list[Any]) -> Any:
 def _name_models(models: list[Any], paths: list[str]) -> dict[str, Any]:
     """Return models by the names of their classes, and of their files where two have the same class."""
     classes = [type(model).__name__ for model in models]
-    names = [
-        name if classes.count(name) == 1 else f"{name} ({Path(path).stem})"
-        for name, path in zip(classes, paths, strict=True)
-    ]
-    return dict(zip(names, models, strict=True))
+    return {
+        name if classes.count(name) == 1 else f"{name} ({Path(path).stem})": model
+        for name, path, model in zip(classes, paths, models, strict=True)
+    }
 
 
 def require_page(estimator: Any, page: Path | None) -> None:

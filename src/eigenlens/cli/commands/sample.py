@@ -6,10 +6,12 @@ from typing import Annotated
 
 import typer
 
-from eigenlens.cli.commands.apply import columns_of, free_column, give_columns, require_memory, would_write
-from eigenlens.cli.input_files import require_files
+from eigenlens.cli.commands.apply import columns_of, free_column, give_columns, require_memory
+from eigenlens.cli.files import OUTPUT_FORMATS, check_target, require_files
+from eigenlens.cli.model_options import require_method
 from eigenlens.cli.options import ModelFile, Output, RunningOptions, takes
-from eigenlens.cli.output import count_noun
+from eigenlens.cli.session import session
+from eigenlens.tables.text_table import count_noun
 
 
 @takes(running=RunningOptions)
@@ -24,9 +26,6 @@ def sample(
     The rows of a classifier come with their classes, in the column label.
     """
     require_files(model)
-    from eigenlens.cli.model_options import require_method
-    from eigenlens.cli.output_files import OUTPUT_FORMATS, check_target
-    from eigenlens.cli.session import session
     from eigenlens.estimator.storage import load
 
     with session(running) as now:
@@ -35,7 +34,7 @@ def sample(
         require_method(found, "sample", "draw rows")
         require_memory(rows * found.n_features_in_, running)
         if running.dry_run:
-            return now.show_plan(f"draw {count_noun(rows, 'row')} from {type(found).__name__}", *would_write(target))
+            return now.show_plan(f"draw {count_noun(rows, 'row')} from {type(found).__name__}", targets=[target])
         with now.progress("drawing rows"):
             drawn = found.sample(rows, random_state=running.seed)
         X, label = drawn if isinstance(drawn, tuple) else (drawn, None)

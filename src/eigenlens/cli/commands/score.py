@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from eigenlens.cli.commands.apply import id_and_label, would_write
-from eigenlens.cli.input_files import require_files
+import numpy as np
+
+from eigenlens.cli.commands.apply import compare_classes, id_and_label, weighted_mean
+from eigenlens.cli.files import OUTPUT_FORMATS, check_target, require_files, write_table
+from eigenlens.cli.model_options import require_method
 from eigenlens.cli.options import DataFiles, ModelFile, Output, ReadingOptions, RunningOptions, takes
-from eigenlens.cli.output import count_noun
+from eigenlens.cli.session import session
+from eigenlens.tables.text_table import count_noun
 
 
 @takes(reading=ReadingOptions, running=RunningOptions)
@@ -22,24 +26,17 @@ def score(
     printed.
     """
     require_files(model, files)
-    from eigenlens.cli.input_table import read_table
-    from eigenlens.cli.model_options import takes_text
-    from eigenlens.cli.output_files import OUTPUT_FORMATS, check_target, write_table
-    from eigenlens.cli.session import session
+    from eigenlens.cli.input_table import read_aloud
     from eigenlens.estimator.storage import load
 
     with session(running) as now:
         target = check_target(output, running.force, OUTPUT_FORMATS)
         found = load(model)
         classifier = _is_classifier(found)
-        with now.progress("reading"):
-            table = read_table(files, reading, running, model=found, need_label=classifier, mixed=takes_text(found))
-        now.say("read", str(table))
-        now.add_facts(read=table.facts)
+        table = read_aloud(now, files, reading, model=found, need_label=classifier)
         if running.dry_run:
-            return now.show_plan(
-                f"score {count_noun(table.n, 'row')} with {type(found).__name__}", *would_write(target)
-            )
+            plan = f"score {count_noun(table.n, 'row')} with {type(found).__name__}"
+            return now.show_plan(plan, targets=[target])
         with now.progress("scoring"):
             name, values, mean = _score_rows(found, table, classifier, now)
         if running.quiet and not running.json:
@@ -54,8 +51,6 @@ def score(
 
 def _is_classifier(found: Any) -> bool:
     """Return whether the model is a classifier; one that is neither a classifier nor a density is an error."""
-    from eigenlens.cli.model_options import require_method
-
     if not hasattr(found, "classes_"):
         require_method(found, "score_samples", "score rows, since it has no density")
     return hasattr(found, "classes_")
@@ -63,10 +58,6 @@ def _is_classifier(found: Any) -> bool:
 
 def _score_rows(found: Any, table: Any, classifier: bool, now: Any) -> tuple[str, Any, float]:
     """Return the name of the score, its values (n,) and their mean, and print them."""
-    import numpy as np
-
-    from eigenlens.cli.commands.apply import compare_classes, weighted_mean
-
     if classifier:
         confusion = compare_classes(found.classes_, found.predict(table.source), table.label, table.weight)
         now.say("score", confusion.line)

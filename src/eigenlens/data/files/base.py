@@ -1,4 +1,4 @@
-"""The protocol of a file format, and the choice of the columns that are features.
+"""The base of every format of files: the protocol of a reader, the choice of its columns, and the use of Polars.
 
 A new format is one subclass of `Reader` and one entry in `FORMATS`.
 """
@@ -11,17 +11,18 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from eigenlens.arrays import Array
+from eigenlens.data.categories import encode
 from eigenlens.data.column_kinds import Field
-from eigenlens.data.files.polars import import_polars
-from eigenlens.errors import DataError, OptionError
+from eigenlens.errors import DataError, MissingExtra, OptionError
 
 if TYPE_CHECKING:
-    from polars import DataFrame
+    from polars import DataFrame, Series
 
     from eigenlens.data.files.dialect import Dialect
 
@@ -137,3 +138,48 @@ def _check_known(name: Hashable, option: str, available: Sequence[Name]) -> None
         near = difflib.get_close_matches(str(name), list(available), n=3, cutoff=0.5) or list(available)[:5]
         offer = ", ".join(map(repr, near))
         raise OptionError("is not a column of the file", argument=option, value=name, fix=f"near it: {offer}")
+
+
+def import_polars() -> Any:
+    """Import polars, or raise the error that says how to install it."""
+    try:
+        import polars
+    except ImportError as error:
+        raise MissingExtra("polars", extra="tables", need="reading tables from files") from error
+    return polars
+
+
+def fill(blocks: list[Array], frame: DataFrame, first: int = 0) -> None:
+    """Copy the columns of a frame into columns `first`… of consecutive blocks; nulls become NaN."""
+    for place, column in enumerate(frame.iter_columns(), first):
+        values = column.to_numpy()
+        start = 0
+        for block in blocks:
+            block[:, place] = values[start : start + len(block)]
+            start += len(block)
+
+
+def as_array(column: Series) -> Array:
+    """Return a column for the user: numbers unchanged, text as NumPy strings, or objects with None where missing."""
+    pl = import_polars()
+    if column.dtype not in (pl.String, pl.Categorical, pl.Enum):
+        return column.to_numpy()
+    encoded = encode(column)  # one string per category, not per row
+    if np.all(encoded.codes >= 0):
+        return np.array(encoded.categories, dtype=str)[encoded.codes]
+    return encoded.values()
+
+
+def same_columns(paths: Sequence[Path], columns: list[list[str]]) -> None:
+    """Raise unless every file has the columns of the first, in any order."""
+    for path, names in zip(paths, columns, strict=True):
+        odd = sorted(set(names) ^ set(columns[0]), key=[*names, *columns[0]].index)
+        if odd:
+            what = f"'{path}' and '{paths[0]}' have different columns ({odd[0]!r} is in one only)"
+            raise DataError(what, columns=odd, fix="files that are read together need the same columns")
+
+
+def unreadable(path: Path, error: Exception) -> DataError:
+    """Return the error for a file that a library cannot read, with the first line of its message."""
+    reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    return DataError(f"'{path}' cannot be read ({reason.rstrip('.')})", fix="write it again, or check its suffix")

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eigenlens.data.column_kinds import ColumnKind
+from eigenlens.data.files.base import import_polars
 from eigenlens.data.files.dialect import is_number
-from eigenlens.data.files.polars import import_polars
 from eigenlens.errors import DataError
 
 if TYPE_CHECKING:

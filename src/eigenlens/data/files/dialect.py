@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from eigenlens.data.files.base import import_polars, unreadable
 from eigenlens.data.files.decode import (
     SAMPLE_BYTES,
     detect_encoding,
@@ -29,7 +30,6 @@ from eigenlens.data.files.decode import (
     text_encoding,
     text_head,
 )
-from eigenlens.data.files.polars import import_polars, unreadable
 from eigenlens.errors import DataError, DataWarning, OptionError
 
 # ---- numbers --------------------------------------------------------------------------------------------------

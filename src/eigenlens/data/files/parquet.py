@@ -20,9 +20,8 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.data.categories import encode
 from eigenlens.data.column_kinds import ColumnKind, Field, stored_field
-from eigenlens.data.files.base import Reader
+from eigenlens.data.files.base import Reader, as_array, fill, import_polars, same_columns, unreadable
 from eigenlens.data.files.cells import TextCells, text_error
-from eigenlens.data.files.polars import as_array, fill, import_polars, same_columns, unreadable
 from eigenlens.data.source import FILE_BLOCK_BYTES
 from eigenlens.data.table import MixedRows, exceeds_float_precision, join_text_columns
 from eigenlens.errors import DataError

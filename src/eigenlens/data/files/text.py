@@ -19,7 +19,7 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.data.column_kinds import ColumnKind, Field, join_kinds, polars_kind
-from eigenlens.data.files.base import Reader, listed_columns
+from eigenlens.data.files.base import Reader, as_array, fill, import_polars, listed_columns, same_columns, unreadable
 from eigenlens.data.files.cells import (
     TextCells,
     as_exact_integers,
@@ -33,7 +33,6 @@ from eigenlens.data.files.cells import (
 )
 from eigenlens.data.files.decode import HEAD_BYTES, PIECE_BYTES, iterate_pieces, reject_undecodable
 from eigenlens.data.files.dialect import Dialect, column_names, find_dialect, ragged_row, read_cells
-from eigenlens.data.files.polars import as_array, fill, import_polars, same_columns, unreadable
 from eigenlens.data.source import BLOCK_BYTES
 from eigenlens.data.table import MixedRows, mixed_rows
 from eigenlens.errors import DataError

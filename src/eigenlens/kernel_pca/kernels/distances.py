@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from eigenlens.arrays import Array, dense, is_sparse, is_tensor, namespace, to_numpy
+from eigenlens.arrays import Array, dense, is_sparse, is_tensor, namespace, slices, to_numpy
 
 TILE_BYTES = 1 << 20
 """Bytes of a tile that is changed in place: it stays in the second-level cache."""
@@ -184,8 +184,7 @@ def _place(X: Any) -> dict[str, Any]:
 
 
 def row_tiles(K: Any) -> Iterator[slice]:
-    """Yield ranges of rows of K that fit a cache."""
+    """Return ranges of rows of K that fit a cache."""
     wide = K.shape[1] if K.ndim > 1 else 1
     step = max(1, TILE_BYTES // (8 * max(1, wide)))
-    for start in range(0, K.shape[0], step):
-        yield slice(start, min(start + step, K.shape[0]))
+    return slices(K.shape[0], step)

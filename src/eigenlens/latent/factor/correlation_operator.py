@@ -14,6 +14,7 @@ from scipy.linalg import lapack
 from eigenlens.arrays import Array
 from eigenlens.linalg.lanczos import lanczos
 from eigenlens.linalg.operators import CentredRows, Matrix, SymmetricOperator
+from eigenlens.linalg.solve import MAX_MATRIX_SIZE
 from eigenlens.linalg.spectrum import Requested
 from eigenlens.linalg.symmetric import leading_eigenpairs
 
@@ -25,9 +26,6 @@ MIN_LANCZOS_COLUMNS, MIN_EIGENVALUE_RATIO = 300, 2.0
 
 MAX_LANCZOS_SHARE = 1 / 10
 """The largest share of the eigenpairs for which Lanczos is faster than LAPACK."""
-
-MAX_MATRIX_COLUMNS = 12_000
-"""Up to this many columns the matrix is formed at all (1.2 GB)."""
 
 MAX_ROW_BYTES = 1 << 30
 """Standardised rows are kept in memory, instead of the matrix, if they take no more than this."""
@@ -181,6 +179,6 @@ def choose_correlations(rows: CentredRows) -> tuple[Correlations, str]:
     n, d = rows.source.n_rows, rows.size
     if rows.source.in_memory and n is not None and 2 * n <= d and 8 * n * d <= MAX_ROW_BYTES:
         return RowCorrelations(np.concatenate(list(rows.centred_blocks()))), "rows are far fewer than columns"
-    if d <= MAX_MATRIX_COLUMNS:
+    if d <= MAX_MATRIX_SIZE:
         return DenseCorrelations(rows.dense()), "the correlation matrix fits in memory"
     return StreamedCorrelations(rows), "the correlation matrix is too large to be formed"

@@ -12,7 +12,6 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.data.source import Block
 from eigenlens.densities.base import Density
 from eigenlens.densities.mixture_terms import DiagonalTerms, FullTerms, Terms, covariance_matrix
 from eigenlens.stats.moments import ColumnMoments, Moments
@@ -29,12 +28,9 @@ class CovarianceStructure(Protocol):
         """Whether columns are correlated: moments have scatters then, and squares otherwise."""
         ...
 
-    def moments(self, block: Block) -> Any:
-        """Return the moments of all rows: `Moments`, or `ColumnMoments` where columns are independent."""
-        ...
-
-    def group_moments(self, block: Block, shares: Array) -> Moments | ColumnMoments:
-        """Return the moments of K groups that have these shares (b, K) of the rows."""
+    @property
+    def moments(self) -> Any:
+        """The class of the moments: `Moments`, or `ColumnMoments` where columns are independent."""
         ...
 
     def estimate(self, moments: Any, floor: Array, start: CovarianceArrays | None) -> CovarianceArrays:
@@ -89,14 +85,7 @@ class JointStructure:
     """The part that structures with correlated columns share."""
 
     joint: ClassVar[bool] = True
-
-    def moments(self, block: Block) -> Moments:
-        """Return the mean and scatter of all rows."""
-        return Moments.of(block)
-
-    def group_moments(self, block: Block, shares: Array) -> Moments:
-        """Return the means and scatters of the groups."""
-        return Moments.of_groups(block, shares)
+    moments: ClassVar[type[Moments]] = Moments
 
     def covariances(self, components: Sequence[Any]) -> Array:
         """Return the covariances (K, d, d)."""
@@ -115,14 +104,7 @@ class IndependentStructure:
     """The part that structures with independent columns share."""
 
     joint: ClassVar[bool] = False
-
-    def moments(self, block: Block) -> ColumnMoments:
-        """Return the means and squares of all rows."""
-        return ColumnMoments.of(block)
-
-    def group_moments(self, block: Block, shares: Array) -> ColumnMoments:
-        """Return the means and squares of the groups."""
-        return ColumnMoments.of_groups(block, shares)
+    moments: ClassVar[type[ColumnMoments]] = ColumnMoments
 
 
 def positive_weight(moments: Moments | ColumnMoments) -> Array:

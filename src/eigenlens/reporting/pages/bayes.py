@@ -11,15 +11,25 @@ from eigenlens.arrays import Array, to_numpy
 from eigenlens.bayes import held_out
 from eigenlens.bayes import tables as class_tables
 from eigenlens.errors import EigenlensError
-from eigenlens.reporting.charts import Chart, facts, heat, layer, marks, points, table_chart
+from eigenlens.reporting.charts import (
+    Chart,
+    PageContent,
+    box_span,
+    cell_box,
+    facts,
+    frames,
+    heat,
+    layer,
+    marks,
+    points,
+    table_chart,
+)
 from eigenlens.reporting.packing import shorten
 from eigenlens.reporting.page import pack_numbers
-from eigenlens.reporting.page_content import PageContent
 from eigenlens.reporting.pages.cross_validation import ClassifierEvaluation, class_names, evaluate_classifier
-from eigenlens.reporting.pages.explanations import explanation_charts
 from eigenlens.reporting.rows import ShownRows
 
-SHOWN_CLASSES, BARS, WORST = 30, 30, 30
+SHOWN_CLASSES, MAX_BARS, WORST = 30, 30, 30
 """The largest numbers of classes in a matrix, columns in a chart, and lines in the list of confusions."""
 
 COLOURS, REGIONS = 11, 300
@@ -47,10 +57,7 @@ def bayes_page(model: Any, rows: ShownRows) -> PageContent:
 def _columns(model: Any, found: ClassifierEvaluation) -> dict[str, Any]:
     names = np.array(class_names(model), dtype=object)
     best = found.proba.argmax(axis=1)
-    columns: dict[str, Any] = {
-        "predicted class": names[best],
-        "probability of the predicted class": found.proba.max(axis=1),
-    }
+    columns = {"predicted class": names[best], "probability of the predicted class": found.proba.max(axis=1)}
     if found.scored.size:
         right = np.full(len(best), None, dtype=object)
         right[found.scored] = np.where(best[found.scored] == found.codes[found.scored], "right", "wrong")
@@ -75,14 +82,14 @@ def _about(model: Any, rows: ShownRows, found: ClassifierEvaluation) -> Chart:
 
 def _priors(model: Any, found: ClassifierEvaluation) -> Chart:
     names, prior = class_names(model), np.asarray(model.class_prior_, dtype=np.float64)
-    order = np.argsort(-prior, kind="stable")[:BARS] if len(prior) > BARS else np.arange(len(prior))
+    order = np.argsort(-prior, kind="stable")[:MAX_BARS] if len(prior) > MAX_BARS else np.arange(len(prior))
     layers = [layer("bar", "prior of the model", x=[names[c] for c in order], y=100.0 * prior[order])]
     if found.scored.size:
         share = 100.0 * np.bincount(found.codes[found.scored], minlength=len(prior)) / found.scored.size
         layers.append(layer("dot", "share of the rows shown", x=[names[c] for c in order], y=share[order]))
     about = "What the model takes a class for before it sees the row."
-    about += f" The {BARS} most frequent of {len(prior)} classes." if len(prior) > BARS else ""
-    return marks("Class priors", *layers, about=about, x={"type": "band"}, y={"label": "%"})
+    about += f" The {MAX_BARS} most frequent of {len(prior)} classes." if len(prior) > MAX_BARS else ""
+    return marks("Class priors", *layers, about=about, y="%")
 
 
 # ---- errors -------------------------------------------------------------------------------------------------
@@ -125,24 +132,21 @@ def _reliability(found: ClassifierEvaluation) -> list[Chart]:
         for n, p, q in zip(result.weight[seen], x, y, strict=True)
     ]
     layers = [
-        layer("line", "exactly calibrated", x=[0.0, 100.0], y=[0.0, 100.0], colour="#888888", dash=True),
-        layer("line", "this model", x=100.0 * x, y=100.0 * y, colour="#3b8fc4"),
-        layer("interval", x=100.0 * x, y=100.0 * y, low=100.0 * low, high=100.0 * high, title=titles, colour="#3b8fc4"),
+        layer("line", "exactly calibrated", x=[0.0, 100.0], y=[0.0, 100.0], colour="grey", dash=True),
+        layer("line", "this model", x=100.0 * x, y=100.0 * y, colour="blue"),
+        layer("interval", x=100.0 * x, y=100.0 * y, low=100.0 * low, high=100.0 * high, title=titles, colour="blue"),
     ]
     about = (
         f"How often {result.what} was right, by the probability it was given, with {result.level:.0%} intervals; below "
         f"the line it is too confident. Mean difference {100 * result.error:.1f}%, Brier score {result.brier:.4g}. "
         f"On {found.how}."
     )
-    axes: dict[str, Chart] = {
-        "x": {"label": "probability of the predicted class (%)", "domain": [0, 100]},
-        "y": {"label": "came true (%)", "domain": [0, 100]},
-    }
+    label = "probability of the predicted class (%)"
+    axes = {"x": {"label": label, "domain": [0, 100]}, "y": {"label": "came true (%)", "domain": [0, 100]}}
     names = [f"{100 * a:.0f}–{100 * b:.0f}" for a, b in zip(result.edges[:-1], result.edges[1:], strict=True)]
     bars = layer("bar", x=names, y=result.weight)
-    across: Chart = {"label": "probability of the predicted class (%)", "type": "band"}
     words = "Rows by the probability of their predicted class."
-    counts = marks("How sure it was", bars, about=words, x=across, y={"label": "rows"}, height=240)
+    counts = marks("How sure it was", bars, about=words, x=label, y="rows", height=240)
     return [marks("Reliability", *layers, about=about, **axes, height=420), counts]
 
 
@@ -176,11 +180,11 @@ def _regions(model: Any, rows: ShownRows, found: ClassifierEvaluation) -> list[C
         words = f"There is no plot of the regions of {C:,} classes: at most {REGIONS} can be distinguished."
         return [facts("Decision regions", paragraphs=[words])]
     pair = [int(j) for j in np.sort(seen[np.argsort(-apart[seen], kind="stable")[:2]])]
-    chosen = np.sort(np.random.default_rng(0).permutation(len(rows.X))[:MEDIAN])
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # places of a plane are no rows: nothing is wrong if none is likely there
-            plane = class_tables.decision(model, _reaching(rows, pair, chosen).given, features=pair, grid=GRID)
+            some = _reaching(rows, pair, rows.draw(MEDIAN))
+            plane = class_tables.decision(model, some.given, features=pair, grid=GRID)
     except EigenlensError as error:
         return [facts("Decision regions", paragraphs=[f"There is no plot of them: {error}"])]
     about = f"The most likely class, stronger where more certain; {plane.others or 'there are no other columns'}."
@@ -188,7 +192,7 @@ def _regions(model: Any, rows: ShownRows, found: ClassifierEvaluation) -> list[C
     about += f" Of the {C} classes ten have colours of their own, and the others are grey." if C > COLOURS else ""
     (i, j), labels = pair, rows.labels
     drawn = _areas(plane, [shorten(label) for label in np.asarray(model.classes_).tolist()])  # as columns have them
-    more = {"regions": drawn, "span": {axis: [drawn[f"{axis}0"], drawn[f"{axis}1"]] for axis in "xy"}}
+    more = {"regions": drawn, "span": box_span(drawn)}
     return [points("Decision regions", rows.X[:, i], rows.X[:, j], labels[i], labels[j], about, **more)]
 
 
@@ -202,12 +206,8 @@ def _areas(plane: class_tables.DecisionTable, names: list[str]) -> Chart:
     """Return the regions of report.ts: the class of each cell, and how far its probability is above chance."""
     C = len(names)
     sure = (np.clip(plane.proba.max(axis=2), 1.0 / C, 1.0) - 1.0 / C) / max(1.0 - 1.0 / C, 1e-12)
-    step = plane.x[1] - plane.x[0], plane.y[1] - plane.y[0]
-    ends = {"x0": plane.x[0] - step[0] / 2, "x1": plane.x[-1] + step[0] / 2,
-            "y0": plane.y[0] - step[1] / 2, "y1": plane.y[-1] + step[1] / 2}  # fmt: skip
-    size = {"width": len(plane.x), "height": len(plane.y)}
     cells = {"codes": pack_numbers(plane.regions.astype(np.float64)), "sure": pack_numbers(sure)}
-    return {name: float(v) for name, v in ends.items()} | size | {"classes": names} | cells
+    return cell_box(plane.x, plane.y) | {"classes": names} | cells
 
 
 def _families(model: Any, rows: ShownRows) -> list[Chart]:
@@ -221,3 +221,79 @@ def _families(model: Any, rows: ShownRows) -> list[Chart]:
         "why": [choice.reason for choice in choices],
     }
     return [table_chart("Families of columns", columns, "The density that each column has within each class.")]
+
+
+EXPLAINED, ROWS, TERMS = 2_000, 6, 12
+"""Rows over which contributions are averaged, rows explained of each kind, and columns in an explanation."""
+
+
+def explanation_charts(model: Any, rows: ShownRows, found: ClassifierEvaluation) -> list[Chart]:
+    """Return charts of the contributions of columns on average, and for rows that are wrong or nearly tied."""
+    picked, kinds = _worth_a_look(found)
+    every = np.union1d(rows.draw(EXPLAINED), picked)
+    some = rows.take(every)
+    parts = held_out.column_log_odds(model, some.given, some.X, rows.labels)
+    if parts is None:
+        words = "This density needs every column of a row, so the contribution of one column cannot be separated."
+        return [facts("Feature contributions", paragraphs=[words])]
+    order = np.argsort(-parts.mean, kind="stable")[:MAX_BARS]
+    bars = layer("bar", x=[parts.names[j] for j in order], y=parts.mean[order])
+    about = f"Mean absolute contribution of a column to the most likely class, over {len(every):,} rows: {parts.what}."
+    about += f" The {MAX_BARS} largest of {len(parts.names)} columns." if len(parts.names) > MAX_BARS else ""
+    whole = marks("Feature contributions", bars, about=about, y="mean |log-odds|")
+    places = np.searchsorted(every, picked)
+    return [whole, *_rows_explained(model, rows, found, parts, picked, places, kinds)]
+
+
+def _worth_a_look(found: ClassifierEvaluation) -> tuple[Array, list[str]]:
+    """Return the most confident wrong predictions, then the least certain predictions."""
+    sure = found.proba.max(axis=1)
+    wrong = np.empty(0, dtype=np.intp)
+    if found.scored.size:
+        off = found.scored[found.proba[found.scored].argmax(axis=1) != found.codes[found.scored]]
+        wrong = off[np.argsort(-sure[off], kind="stable")][:ROWS]
+    unsure = np.array([i for i in np.argsort(sure, kind="stable")[: 4 * ROWS] if i not in set(wrong.tolist())][:ROWS])
+    kinds = ["wrong"] * len(wrong) + ["least certain"] * len(unsure)
+    return np.concatenate([wrong, unsure]).astype(np.intp), kinds
+
+
+def _rows_explained(
+    model: Any, rows: ShownRows, found: ClassifierEvaluation, parts: held_out.ColumnLogOdds, picked: Array,
+    places: Array, kinds: list[str],
+) -> list[Chart]:  # fmt: skip
+    if not len(picked):
+        return []
+    names = class_names(model)
+    true = ["" if found.codes[i] < 0 else names[found.codes[i]] for i in picked]
+    taken = [names[c] for c in found.proba[picked].argmax(axis=1)]
+    pair = [f"{shorten(parts.of[p], 40)} against {shorten(parts.against[p], 40)}" for p in places]
+    reasons = [_largest(parts, int(p)) for p in places]
+    columns = {
+        "row": [rows.name(int(i)) for i in picked], "why here": kinds, "true class": true, "predicted": taken,
+        "probability": found.proba[picked].max(axis=1), "log-odds of": pair,
+        "largest contributions": ["; ".join(f"{name} {value:+.3g}" for name, value in each[:4]) for each in reasons],
+    }  # fmt: skip
+    about = f"The most confident wrong predictions and the least certain ones, on {found.how or 'the rows shown'}."
+    about += " Contributions are those of the model."
+    listed = table_chart("Rows worth a look", columns, about)
+    steps = [
+        (f"{columns['row'][i]} ({kinds[i]}): {pair[i]}", [_reason(reasons[i])]) for i in range(len(picked))
+    ]  # fmt: skip
+    words = "Contributions to the log-odds of the most likely class against the next: up is for it, down against it."
+    return [listed, frames("Why", "row", steps, about=words)]
+
+
+def _largest(parts: held_out.ColumnLogOdds, p: int) -> list[tuple[str, float]]:
+    """Return the largest contributions of a row, the sum of the others, and the prior."""
+    values = np.clip(parts.values[p], -700.0, 700.0)
+    order = np.argsort(-np.abs(values), kind="stable")
+    most = TERMS if len(order) > TERMS + 1 else len(order)
+    pairs = [(parts.names[j], float(values[j])) for j in order[:most]]
+    if len(order) > most:
+        pairs.append((f"{len(order) - most} others", float(values[order[most:]].sum())))
+    return pairs if parts.prior is None else [*pairs, ("prior", float(parts.prior[p]))]
+
+
+def _reason(pairs: list[tuple[str, float]]) -> Chart:
+    bars = layer("bar", x=[name for name, _ in pairs], y=[value for _, value in pairs])
+    return marks("", bars, y="log-odds", height=300)

@@ -12,7 +12,6 @@ from eigenlens.reporting.charts import Chart, facts, layer, marks, points, table
 from eigenlens.reporting.rows import ShownRows
 
 LEVEL = 0.95
-BLUE, GREY = "#3b8fc4", "#888888"
 
 
 def comparison_page(found: Comparison, rows: ShownRows) -> list[Chart]:
@@ -43,22 +42,18 @@ def _table(found: Comparison) -> Chart:
         "estimator": list(found.names), "log density": found.means, "± se": found.errors, "behind": found.behind,
         "± se, paired": found.behind_errors, "fit s": found.fit_seconds,
     }  # fmt: skip
-    return table_chart(
-        "Held-out log density",
-        columns,
-        "Means per row, best first; errors of what lies behind are from differences row by row.",
-    )
+    about = "Means per row, best first; errors of what lies behind are from differences row by row."
+    return table_chart("Held-out log density", columns, about)
 
 
 def _behind(found: Comparison, seen: Any) -> Chart:
     half = float(ndtri(0.5 + 0.5 * LEVEL)) * np.nan_to_num(found.behind_errors[seen])
     middle, names = -found.behind[seen], [found.names[i] for i in seen]
     titles = [f"{name}: {a:.4g} ± {b:.2g}" for name, a, b in zip(names, middle, half, strict=True)]
-    dots = layer("interval", x=names, y=middle, low=middle - half, high=middle + half, title=titles, colour=BLUE)
-    best = layer("rule-y", y=[0.0], text=[f"{found.best}, the best"], colour=GREY, dash=True)
+    dots = layer("interval", x=names, y=middle, low=middle - half, high=middle + half, title=titles, colour="blue")
+    best = layer("rule-y", y=[0.0], text=[f"{found.best}, the best"], colour="grey", dash=True)
     about = f"With {LEVEL:.0%} intervals of the paired difference: an interval that reaches the line may be a tie."
-    axes: dict[str, Chart] = {"x": {"type": "band"}, "y": {"label": "log density per row, less that of the best"}}
-    return marks("Behind the best", best, dots, about=about, **axes)
+    return marks("Behind the best", best, dots, about=about, y="log density per row, less that of the best")
 
 
 def _folds(found: Comparison, seen: Any) -> Chart:
@@ -70,11 +65,8 @@ def _folds(found: Comparison, seen: Any) -> Chart:
               y=np.bincount(found.folds, weight * (found.values[i] - found.values[0]), k))
         for i in seen
     ]  # fmt: skip
-    axes: dict[str, Chart] = {
-        "x": {"label": "fold", "type": "band"},
-        "y": {"label": "log density per row, less the best's"},
-    }
-    return marks("Fold by fold", *lines, about="Does the order hold in every fold?", **axes)
+    folds, label = "fold", "log density per row, less the best's"
+    return marks("Fold by fold", *lines, about="Does the order hold in every fold?", x=folds, y=label)
 
 
 def _row_by_row(found: Comparison, rows: ShownRows, first: int, second: int) -> Chart:

@@ -14,7 +14,19 @@ from eigenlens.errors import DataError
 from eigenlens.kde import tables as density_tables
 from eigenlens.kde.bandwidth.curve import CROSS_VALIDATION_CURVES
 from eigenlens.kde.model import KernelEstimate
-from eigenlens.reporting.charts import Chart, facts, frames, layer, marks, note_rows_outside, points, table_chart
+from eigenlens.reporting.charts import (
+    Chart,
+    box_span,
+    cell_box,
+    facts,
+    frames,
+    histogram_layer,
+    layer,
+    marks,
+    note_rows_outside,
+    points,
+    table_chart,
+)
 from eigenlens.reporting.page import pack_numbers
 from eigenlens.reporting.rows import ShownRows
 from eigenlens.tables.rows import visible_range
@@ -33,8 +45,6 @@ SLID = 20_000
 
 GATHERED = 20_000
 """Beyond so many rows, the rows of a small cell are merged in the curves of the slider."""
-
-GREY, BLUE = "#888888", "#3b8fc4"
 
 
 def density_page(model: Any, rows: ShownRows) -> list[Chart]:
@@ -106,23 +116,21 @@ def _curve(f: KernelEstimate, name: str, title: str) -> Chart:
         layer(
             "band", "95% at each place", x=x[::step], low=found.low[::step], high=found.high[::step], colour="#56b4e9"
         ),
-        layer("line", "density", x=x[::step], y=found.values[::step], colour=BLUE),
+        layer("line", "density", x=x[::step], y=found.values[::step], colour="blue"),
     ]
     about = (
         "The band is for the density as this kernel smooths it: where peaks are narrower than the bandwidth, "
         "smoothing itself is the larger error."
     ) + note_rows_outside(found.beyond)
-    return marks(title, *layers, about=about, x={"label": name}, y={"label": "density"})
+    return marks(title, *layers, about=about, x=name, y="density")
 
 
 def _histogram(f: KernelEstimate) -> Chart:
-    """Return a histogram of area one behind a curve, as an area whose edge follows the bars."""
+    """Return a histogram of area one."""
     x, n = f.points[:, 0], len(f.points)
     bins = int(np.clip(2.0 * n ** (1.0 / 3.0), 5, 80))
     masses, edges = np.histogram(x, bins, visible_range(x, f.weights), weights=f.weights)
-    heights = masses / (f.weights.sum() * np.diff(edges))
-    corners = np.concatenate([[0.0], np.repeat(heights, 2), [0.0]])
-    return layer("area", "histogram", x=np.repeat(edges, 2), y=corners, colour=GREY)
+    return histogram_layer(edges, masses / (f.weights.sum() * np.diff(edges)))
 
 
 def _slider(f: KernelEstimate, name: str, found: density_tables.BandwidthTable) -> Chart:
@@ -139,11 +147,11 @@ def _slider(f: KernelEstimate, name: str, found: density_tables.BandwidthTable) 
     steps = []
     for h in widths:
         values = replace(f, bandwidth=h).density(x)
-        curve = layer("line", "density", x=x, y=values, colour=BLUE)
+        curve = layer("line", "density", x=x, y=values, colour="blue")
         words = f"{h:.4g}" + (f" ({said[h]})" if h in said else "")
         # One scale for all, so that peaks can be compared; spikes of the narrowest kernels make theirs longer.
-        axes = {"label": name}, {"label": "density", "domain": [0.0, max(top, 1.05 * float(values.max()))]}
-        steps.append((words, [marks("", bars, curve, x=axes[0], y=axes[1])]))
+        up = {"label": "density", "domain": [0.0, max(top, 1.05 * float(values.max()))]}
+        steps.append((words, [marks("", bars, curve, x=name, y=up)]))
     at = [{"at": widths.index(h), "label": names} for h, names in said.items()]
     start = next(i for i, h in enumerate(widths) if "as fitted" in said.get(h, ""))
     about = "Narrow kernels show every row, wide ones hide the shape. Each button is the bandwidth of a rule."
@@ -198,13 +206,13 @@ def _criterion(found: density_tables.BandwidthTable) -> Chart:
     at = np.array([found.at(h) for h in rules])
     titles = [f"{name}: h = {h:.4g}" for name, h in found.rules.items()]
     layers = [
-        layer("line", "criterion", x=found.h[seen], y=found.values[seen], colour=BLUE),
-        layer("dot", "rules", x=rules, y=at, title=titles, colour="#d55e00"),
+        layer("line", "criterion", x=found.h[seen], y=found.values[seen], colour="blue"),
+        layer("dot", "rules", x=rules, y=at, title=titles, colour="orange"),
     ]
     if found.h[seen][0] < found.fitted < found.h[seen][-1]:
-        layers.append(layer("rule-x", x=[found.fitted], text=["as fitted"], colour=GREY, dash=True))
+        layers.append(layer("rule-x", x=[found.fitted], text=["as fitted"], colour="grey", dash=True))
     about += " Point at a dot to see its rule."
-    return marks(title, *layers, about=about, x={"label": "bandwidth h"}, y={"label": label})
+    return marks(title, *layers, about=about, x="bandwidth h", y=label)
 
 
 def _remarks(tables: dict[str, density_tables.BandwidthTable]) -> list[Chart]:
@@ -230,19 +238,13 @@ def _pair(f: KernelEstimate, rows: ShownRows, pair: tuple[int, int], names: tupl
     behind = found.regions()
     shades = np.nan_to_num(sum((behind <= share).astype(float) for share in found.mass.masses))
     # The page shades by log(1 + count): even steps from one region to the next.
-    counts = np.expm1(shades)
-    step = found.x[1] - found.x[0], found.y[1] - found.y[0]
-    box: dict[str, Any] = {
-        "x0": float(found.x[0] - 0.5 * step[0]), "x1": float(found.x[-1] + 0.5 * step[0]), "width": CELLS,
-        "y0": float(found.y[0] - 0.5 * step[1]), "y1": float(found.y[-1] + 0.5 * step[1]), "height": CELLS,
-        "counts": pack_numbers(counts),
-    }  # fmt: skip
+    box = cell_box(found.x, found.y) | {"counts": pack_numbers(np.expm1(shades))}
     about = f"Shaded, from the inside out: the smallest regions that hold {_listed(found.mass.masses)} of the mass."
     i, j = pair
     more: dict[str, Any] = {"density": box}
     if found.beyond:
         about += note_rows_outside(found.beyond, ": zoom out")
-        more["span"] = {"x": [box["x0"], box["x1"]], "y": [box["y0"], box["y1"]]}
+        more["span"] = box_span(box)
     return points(f"{names[0]} and {names[1]}", rows.X[:, i], rows.X[:, j], *names, about, **more)
 
 

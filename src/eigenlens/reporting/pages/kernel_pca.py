@@ -11,7 +11,7 @@ from eigenlens.arrays import Array
 from eigenlens.data.memory import ArraySource
 from eigenlens.errors import EigenlensError
 from eigenlens.pca.estimator import PCA
-from eigenlens.reporting.charts import Chart, facts, frames, images, layer, marks, points
+from eigenlens.reporting.charts import Chart, facts, frames, images, layer, marks, plane_points, points
 from eigenlens.reporting.rows import ShownRows
 
 TRIED, GAMMAS, FEWEST = 1_000, 9, 4
@@ -26,11 +26,8 @@ def kernel_page(model: Any, rows: ShownRows) -> list[Chart]:
     if model.kernel == "precomputed" or len(rows.X) < FEWEST:
         return charts
     linear = _embedding("Linear PCA of the same rows", _linear(rows.X), equal=True)
-    if getattr(model, "gamma_", None) is not None and model.kernel in ("rbf", "laplacian"):
-        charts.append(_widths(model, rows, linear))
-    else:
-        charts.append(linear)
-    return [*charts, *_denoising(model, rows)]
+    widths = getattr(model, "gamma_", None) is not None and model.kernel in ("rbf", "laplacian")
+    return [*charts, _widths(model, rows, linear) if widths else linear, *_denoising(model, rows)]
 
 
 def _about(model: Any) -> Chart:
@@ -38,9 +35,8 @@ def _about(model: Any) -> Chart:
     if getattr(model, "gamma_", None) is not None:
         pairs.append(("gamma", f"{model.gamma_:.6g}"))
     if model.approximation is not None:
-        pairs.append(
-            ("approximation", f"{model.approximation}, {model.approximation_error_:.2%} of the trace left out")
-        )
+        left_out = f"{model.approximation_error_:.2%} of the trace left out"
+        pairs.append(("approximation", f"{model.approximation}, {left_out}"))
     return facts("The model", pairs)
 
 
@@ -49,12 +45,11 @@ def _variance(model: Any) -> Chart:
     names = [str(i) for i in range(1, len(shares) + 1)]
     layers = layer("bar", "share", x=names, y=shares), layer("line", "cumulative", x=names, y=np.cumsum(shares))
     about = "Shares of the variance in feature space."
-    return marks("Variance", *layers, about=about, x={"label": "component", "type": "band"}, y={"label": "%"})
+    return marks("Variance", *layers, about=about, x="component", y="%")
 
 
 def _embedding(title: str, Z: Array, **more: Any) -> Chart:
-    second = Z[:, 1] if Z.shape[1] > 1 else np.zeros(len(Z))
-    return points(title, Z[:, 0], second, "component 1", "component 2" if Z.shape[1] > 1 else "", **more)
+    return plane_points(title, Z, ("component 1", "component 2"), **more)
 
 
 def _linear(X: Array) -> Array:
@@ -64,8 +59,7 @@ def _linear(X: Array) -> Array:
 def _widths(model: Any, rows: ShownRows, linear: Chart) -> Chart:
     """Return the embedding for kernels from narrow to wide, of a sample if rows are many, beside linear PCA."""
     gammas = model.gamma_ * np.geomspace(0.03, 30.0, GAMMAS)
-    n = len(rows.X)
-    chosen = np.arange(n) if n <= TRIED else np.sort(np.random.default_rng(0).permutation(n)[:TRIED])
+    n, chosen = len(rows.X), rows.draw(TRIED)
     steps = []
     for gamma in gammas:
         fitted = clone(model).set_params(
@@ -97,17 +91,15 @@ def _images(model: Any, rows: ShownRows, side: int, count: int = 8) -> Chart:
     clean = rows.X[:count]
     noisy = clean + 0.5 * rows.X.std() * rng.standard_normal(clean.shape)
     made = np.asarray(model.denoise(noisy if not rows.named else ArraySource(noisy)))
-    found_images = [(rows.name(i), row) for i, row in enumerate(clean)]
-    found_images += [(f"{rows.name(i)}, noisy", row) for i, row in enumerate(noisy)]
-    found_images += [(f"{rows.name(i)}, denoised", row) for i, row in enumerate(made)]
+    states = (("", clean), (", noisy", noisy), (", denoised", made))
+    shown = [(rows.name(i) + words, row) for words, state in states for i, row in enumerate(state)]
     about = "Rows, the same with noise of half their standard deviation, and what the components make of these."
-    return images("Denoising", found_images, (side, side), len(clean), clean) | {"about": about}
+    return images("Denoising", shown, (side, side), len(clean), clean) | {"about": about}
 
 
 def _plane(model: Any, rows: ShownRows) -> Chart:
     """Return the rows beside their pre-images, in the plane of the first two columns."""
-    n = len(rows.X)
-    chosen = np.arange(n) if n <= TRIED else np.sort(np.random.default_rng(0).permutation(n)[:TRIED])
+    n, chosen = len(rows.X), rows.draw(TRIED)
     made = np.full((n, 2), np.nan)
     made[chosen] = np.asarray(model.denoise(rows.take(chosen).given))[:, :2]
     before = np.where(np.isnan(made), np.nan, rows.X[:, :2])

@@ -13,13 +13,23 @@ from eigenlens.arrays import Array
 from eigenlens.data.memory import ArraySource
 from eigenlens.errors import EigenlensError
 from eigenlens.latent import tables as latent_tables
-from eigenlens.reporting.charts import Chart, facts, heat, layer, likelihood_path_chart, marks, points, table_chart
+from eigenlens.reporting.charts import (
+    Chart,
+    facts,
+    heat,
+    layer,
+    likelihood_path_chart,
+    loading_heat,
+    marks,
+    plane_points,
+    table_chart,
+)
 from eigenlens.reporting.rows import ShownRows
 
-CELLS, LISTED, ENTRIES, DRAWN = 40, 2_000, 200, 40
+MAX_BARS, MAX_LISTED, MAX_IMPUTED, MAX_DRAWN = 40, 2_000, 200, 40
 """The largest numbers of columns in a chart and in a table, and of imputed values listed and drawn."""
 
-HIDDEN, TRIED, REFITTED = 0.1, 5_000, 40_000
+HIDDEN_SHARE, MAX_TRIED_ROWS, MAX_REFITTED = 0.1, 5_000, 40_000
 """The share of entries hidden, of at most so many rows; up to so many entries, the model is refitted without them."""
 
 Z95 = float(ndtri(0.975))
@@ -65,9 +75,8 @@ def _goodness(model: Any, rows: ShownRows) -> list[tuple[str, str]]:
 
 
 def _scores(Z: Array) -> Chart:
-    second = Z[:, 1] if Z.shape[1] > 1 else np.zeros(len(Z))
     about = "The expected latent values of each row, given what is observed of it."
-    return points("Latent values", Z[:, 0], second, "factor 1", "factor 2" if Z.shape[1] > 1 else "", about, equal=True)
+    return plane_points("Latent values", Z, ("factor 1", "factor 2"), about, equal=True)
 
 
 def _factors(model: Any, rows: ShownRows) -> list[Chart]:
@@ -91,73 +100,65 @@ def _factors(model: Any, rows: ShownRows) -> list[Chart]:
 def _loadings(title: str, found: Any, spread: Array) -> Chart:
     """Return loadings divided by the standard deviations (d,) of their columns, so that large units do not dominate."""
     values = found.values / np.where(spread > 0.0, spread, 1.0)[:, None]
-    chosen = np.sort(np.argsort(-np.abs(values).max(axis=1))[:CELLS])
     factors = [f"{found.stem}{j}" for j in found.components]
     about = "By how many of its standard deviations a column moves when a factor moves by one."
-    about += f" The {CELLS} columns that move most." if len(values) > CELLS else ""
-    names = [found.names[j] for j in chosen]
-    return heat(title, values[chosen], names, factors, what="standardised loading", about=about)
+    return loading_heat(title, values, found.names, factors, what="standardised loading", about=about)
 
 
 def _noise(model: Any, rows: ShownRows) -> Chart:
     found = latent_tables.noise(model, names=rows.labels)
-    order = np.argsort(-found.shares)[:CELLS]
+    order = np.argsort(-found.shares)[:MAX_BARS]
     bars = layer("bar", x=[found.names[j] for j in order], y=found.shares[order])
     about = "What of each column's variance is its own; the rest, its communality, is shared through the factors."
-    return marks("Noise by column", bars, about=about, x={"type": "band"}, y={"label": "% of its variance"})
+    return marks("Noise by column", bars, about=about, y="% of its variance")
 
 
 def _communalities(model: Any, rows: ShownRows) -> Chart:
     found = latent_tables.noise(model, names=rows.labels)
     shared = 100.0 - found.shares
-    order = np.argsort(-shared, kind="stable")[:LISTED]
+    order = np.argsort(-shared, kind="stable")[:MAX_LISTED]
     columns = {
         "column": [found.names[j] for j in order], "communality %": shared[order],
         "uniqueness %": found.shares[order], "noise variance": found.noise[order],
     }  # fmt: skip
-    return table_chart(
-        "Communalities", columns, "The share of each column's variance that the factors explain, largest first."
-    )
+    about = "The share of each column's variance that the factors explain, largest first."
+    return table_chart("Communalities", columns, about)
 
 
 def _imputed(model: Any, rows: ShownRows) -> list[Chart]:
     """Return the first imputed values with their intervals, drawn in standard deviations and listed."""
-    where = np.argwhere(np.isnan(rows.X))[:ENTRIES]
+    where = np.argwhere(np.isnan(rows.X))[:MAX_IMPUTED]
     some = np.unique(where[:, 0])
     filled, std = model.impute(ArraySource(rows.X[some]), return_std=True)
     place = np.searchsorted(some, where[:, 0]), where[:, 1]
-    mean, spread = np.asarray(filled)[place], np.asarray(std)[place]
+    mean, reach = np.asarray(filled)[place], Z95 * np.asarray(std)[place]
     named, of = [rows.name(int(i)) for i in where[:, 0]], [rows.labels[j] for j in where[:, 1]]
     columns = {
         "entry": np.arange(1, len(named) + 1), "row": named, "column": of, "imputed": mean,
-        "low (95%)": mean - Z95 * spread, "high (95%)": mean + Z95 * spread,
+        "low (95%)": mean - reach, "high (95%)": mean + reach,
     }  # fmt: skip
     total = int(np.isnan(rows.X).sum())
     about = f"The first {len(where)} of {total:,} missing values, with 95% intervals."
     middle, scale = np.nanmean(rows.X, axis=0)[where[:, 1]], np.nanstd(rows.X, axis=0)[where[:, 1]]
     scale = np.where(scale > 0.0, scale, 1.0)
-    first = slice(0, DRAWN)
-    y, half = ((mean - middle) / scale)[first], (Z95 * spread / scale)[first]
-    reach = Z95 * spread
-    titles = [f"{a}, {b}: {v:.4g} ± {w:.3g}" for a, b, v, w in zip(named, of, mean, reach, strict=True)][first]
+    y, half = ((mean - middle) / scale)[:MAX_DRAWN], (reach / scale)[:MAX_DRAWN]
+    titles = [f"{a}, {b}: {v:.4g} ± {w:.3g}" for a, b, v, w in zip(named, of, mean, reach, strict=True)][:MAX_DRAWN]
     names = [str(i + 1) for i in range(len(y))]
     dots = layer("interval", x=names, y=y, low=y - half, high=y + half, title=titles)
-    level = layer("rule-y", y=[0.0], text=["mean of the column"], colour="#888888", dash=True)
+    level = layer("rule-y", y=[0.0], text=["mean of the column"], colour="grey", dash=True)
     words = (
         f"The first {len(y)} missing values with 95% intervals, in standard deviations of their columns from the mean."
     )
-    axes: dict[str, Chart] = {"x": {"type": "band"}, "y": {"label": "standard deviations of the column from its mean"}}
-    return [
-        marks("Imputed entries, with intervals", level, dots, about=words, **axes),
-        table_chart("Imputed entries", columns, about),
-    ]
+    label = "standard deviations of the column from its mean"
+    drawn = marks("Imputed entries, with intervals", level, dots, about=words, y=label)
+    return [drawn, table_chart("Imputed entries", columns, about)]
 
 
 def _coverage(model: Any, rows: ShownRows) -> Chart:
     """Return the coverage of intervals for known entries that were hidden from the model."""
     rng = np.random.default_rng(0)
-    X = rows.X[np.sort(rng.permutation(len(rows.X))[:TRIED])]
-    hidden = (rng.random(X.shape) < HIDDEN) & ~np.isnan(X)
+    X = rows.X[np.sort(rng.permutation(len(rows.X))[:MAX_TRIED_ROWS])]
+    hidden = (rng.random(X.shape) < HIDDEN_SHARE) & ~np.isnan(X)
     shown = np.where(hidden, np.nan, X)
     judge, words = _without(model, shown, rows)
     filled, std = judge.impute(ArraySource(shown), return_std=True)
@@ -165,21 +166,20 @@ def _coverage(model: Any, rows: ShownRows) -> Chart:
     levels = np.linspace(0.05, 0.99, 48)
     limits = ndtri(0.5 + 0.5 * levels)
     came = 100.0 * (off[:, None] <= limits).mean(axis=0) if off.size else np.full(len(levels), np.nan)
-    even = layer("line", "exactly calibrated", x=100.0 * levels, y=100.0 * levels, colour="#888888", dash=True)
+    even = layer("line", "exactly calibrated", x=100.0 * levels, y=100.0 * levels, colour="grey", dash=True)
     curve = layer("line", "this model", x=100.0 * levels, y=came)
     within = 100.0 * float(np.mean(off <= Z95)) if off.size else np.nan
     about = (
         f"{off.size:,} known entries were hidden ({words}): how many of them fell into intervals of each level; "
         f"{within:.1f}% into those of 95%. Below the line the model is too sure of itself."
     )
-    axes = {"label": "level of the interval (%)"}, {"label": "entries inside (%)"}
-    return marks("Held-out coverage", even, curve, about=about, x=axes[0], y=axes[1])
+    return marks("Held-out coverage", even, curve, about=about, x="level of the interval (%)", y="entries inside (%)")
 
 
 def _without(model: Any, shown: Array, rows: ShownRows) -> tuple[Any, str]:
     """Return the model refitted without the hidden entries if that is quick, and a sentence on it."""
     seen = "the fit had seen them"
-    if rows.sampled or shown.size > REFITTED or rows.weight is not None:
+    if rows.sampled or shown.size > MAX_REFITTED or rows.weight is not None:
         return model, seen
     try:
         with warnings.catch_warnings():

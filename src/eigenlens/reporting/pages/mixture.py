@@ -1,4 +1,7 @@
-"""The page of a Gaussian mixture: ellipses, responsibilities, the number of components, and their parameters."""
+"""The pages of a Gaussian mixture and of a choice among several.
+
+They show ellipses, responsibilities and parameters, and the criteria by which the number of components is chosen.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +15,15 @@ from eigenlens.arrays import Array
 from eigenlens.data.memory import ArraySource
 from eigenlens.densities.mixture_terms import covariance_matrix
 from eigenlens.errors import EigenlensError
-from eigenlens.mixture import tables as mixture_plane
 from eigenlens.mixture import tables as mixture_tables
-from eigenlens.mixture.select import MixtureSelection, select_mixture
+from eigenlens.mixture.select import SELECTION_CRITERIA, MixtureSelection, select_mixture
 from eigenlens.reporting.charts import (
     Chart,
+    PageContent,
     facts,
     frames,
     heat,
+    histogram_layer,
     layer,
     likelihood_path_chart,
     marks,
@@ -27,11 +31,9 @@ from eigenlens.reporting.charts import (
     points,
     table_chart,
 )
-from eigenlens.reporting.density_backdrop import density_backdrops
-from eigenlens.reporting.page_content import PageContent
-from eigenlens.reporting.pages.mixture_selection import criteria
-from eigenlens.reporting.rows import ShownRows
+from eigenlens.reporting.rows import ShownRows, density_backdrops
 from eigenlens.tables.rows import count_outside
+from eigenlens.tables.text_table import count_noun
 
 PAIRED, LISTED, MATRIX, NAMED = 5, 12, 40, 20
 """The largest numbers of columns paired, listed and in a matrix, and of components with a curve or a matrix."""
@@ -60,15 +62,12 @@ def mixture_charts(model: Any, rows: ShownRows) -> PageContent:
     proba = np.asarray(model.model_.responsibilities(rows.X))
     labels = proba.argmax(axis=1) + 1
     charts = [_about(model, rows, proba)]
-    if rows.X.shape[1] == 1:
-        charts.append(_line(model, rows))
-    else:
-        charts += [*_planes(model, rows)]
+    charts += [_line(model, rows)] if rows.X.shape[1] == 1 else _planes(model, rows)
     charts += [_unsure(proba, rows), _responsibilities(model, rows), _components(model, rows)]
     if rows.X.shape[1] > 1:
         charts.append(_covariances(model, rows))
     components = np.array([f"component {k}" for k in labels])
-    columns = {"component": components, "uncertainty": mixture_plane.uncertainty(proba)}
+    columns = {"component": components, "uncertainty": mixture_tables.uncertainty(proba)}
     return PageContent([*charts, *likelihood_path_chart(np.asarray(model.loglik_path_))], columns)
 
 
@@ -96,26 +95,30 @@ def _about(model: Any, rows: ShownRows, proba: Array) -> Chart:
 
 
 def _line(model: Any, rows: ShownRows) -> Chart:
-    bins = mixture_plane.weighted_bins(rows.X[:, 0], rows.weight)
+    bins = mixture_tables.weighted_bins(rows.X[:, 0], rows.weight)
     found = mixture_tables.line(model, bins=bins, names=rows.names)
-    corners = np.concatenate([[0.0], np.repeat(found.heights, 2), [0.0]])
     layers = [
-        layer("area", "histogram", x=np.repeat(found.edges, 2), y=corners, colour="#888888"),
-        layer("line", "density", x=found.x, y=found.density, colour="#3b8fc4"),
+        histogram_layer(found.edges, found.heights),
+        layer("line", "density", x=found.x, y=found.density, colour="blue"),
     ]
     layers += [
         layer(
-            "line", f"component {k + 1} ({share:.3g}%)", x=found.x, y=part, dash=True, colour=COLOURS[k % len(COLOURS)]
+            "line",
+            f"component {k + 1} ({share:.3g}%)",
+            x=found.x,
+            y=part,
+            dash=True,
+            colour=COMPONENT_COLOURS[k % len(COMPONENT_COLOURS)],
         )
         for k, (share, part) in enumerate(zip(100.0 * found.weights[:NAMED], found.parts, strict=False))
     ]
     x = rows.X[np.isfinite(rows.X[:, 0])]
     off = count_outside(x, found.x[:1], found.x[-1:])
     about = "The density is the weighted sum of its components; bars are the rows." + note_rows_outside(off)
-    return marks("Density", *layers, about=about, x={"label": rows.labels[0]}, y={"label": "density"})
+    return marks("Density", *layers, about=about, x=rows.labels[0], y="density")
 
 
-COLOURS = ("#e69f00", "#009e73", "#cc79a7", "#d55e00", "#8a8a00", "#7b4fb5", "#9c6644", "#5fd3b0")
+COMPONENT_COLOURS = ("#e69f00", "#009e73", "#cc79a7", "#d55e00", "#8a8a00", "#7b4fb5", "#9c6644", "#5fd3b0")
 """Colours of the components; the density has its own."""
 
 
@@ -123,9 +126,9 @@ def _planes(model: Any, rows: ShownRows) -> list[Chart]:
     d = rows.X.shape[1]
     names = rows.labels
     if d == 2:
-        plane = mixture_plane.pair_plane(model.model_, rows.X, (0, 1), LEVEL)
+        plane = mixture_tables.pair_plane(model.model_, rows.X, (0, 1), LEVEL)
         return [_plane(f"{names[0]} and {names[1]}", plane, rows, names, WORDS)]
-    plane = mixture_plane.principal_plane(model.model_, rows.X, rows.weight, LEVEL)
+    plane = mixture_tables.principal_plane(model.model_, rows.X, rows.weight, LEVEL)
     axes = [f"PC{j + 1} ({share:.1f}%)" for j, share in enumerate(plane.shares)]
     words = "Rows on the two directions along which they vary most. " + WORDS
     if np.isnan(rows.X).any():
@@ -134,7 +137,7 @@ def _planes(model: Any, rows: ShownRows) -> list[Chart]:
     chosen = np.sort(np.argsort(-_apart(model))[:PAIRED])
     steps = []
     for i, j in combinations(chosen.tolist(), 2):
-        pair = mixture_plane.pair_plane(model.model_, rows.X, (i, j), LEVEL)
+        pair = mixture_tables.pair_plane(model.model_, rows.X, (i, j), LEVEL)
         steps.append((f"{names[i]}, {names[j]}", [_plane("", pair, rows, (names[i], names[j]), "")]))
     about = WORDS + (f" The {PAIRED} columns in which components lie farthest apart." if d > PAIRED else "")
     return [*charts, frames("Pairs of columns", "columns", steps, about=about)]
@@ -153,7 +156,7 @@ def _apart(model: Any) -> Array:
 
 
 def _plane(
-    title: str, plane: mixture_plane.Plane, rows: ShownRows, axes: Any, about: str, *, equal: bool = False
+    title: str, plane: mixture_tables.Plane, rows: ShownRows, axes: Any, about: str, *, equal: bool = False
 ) -> Chart:
     ellipses = [
         {"x": each.x, "y": each.y, "a": each.a, "b": each.b, "angle": each.angle, "label": str(k + 1)}
@@ -166,15 +169,14 @@ def _plane(
 
 def _unsure(proba: Array, rows: ShownRows) -> Chart:
     edges = np.linspace(0.0, 1.0, BINS + 1)
-    counts = np.histogram(mixture_plane.uncertainty(proba), edges, weights=rows.weight)[0]
+    counts = np.histogram(mixture_tables.uncertainty(proba), edges, weights=rows.weight)[0]
     names = [f"{100 * low:.0f}" for low in edges[:-1]]
     seen = np.flatnonzero(counts)
     last = max(int(seen[-1]) + 1 if seen.size else 1, BINS // 2)
     bars = layer("bar", x=names[:last], y=counts[:last])
     about = "How many rows have this probability of other than their most likely component: certain left, ties right."
-    across: Chart = {"label": "uncertainty of the row, % and more", "type": "band"}
-    up = {"label": "rows" if rows.weight is None else "rows, by their weight"}
-    return marks("Uncertainty", bars, about=about, x=across, y=up)
+    up = "rows" if rows.weight is None else "rows, by their weight"
+    return marks("Uncertainty", bars, about=about, x="uncertainty of the row, % and more", y=up)
 
 
 def _responsibilities(model: Any, rows: ShownRows) -> Chart:
@@ -202,10 +204,7 @@ def _components(model: Any, rows: ShownRows) -> Chart:
     mixture = model.model_
     parts: list[Any] = list(mixture.components)
     deviations = np.sqrt(np.stack([np.diag(covariance_matrix(part)) for part in parts]))
-    columns: dict[str, Any] = {
-        "component": [str(k + 1) for k in range(len(parts))],
-        "weight": mixture.weights,
-    }
+    columns: dict[str, Any] = {"component": [str(k + 1) for k in range(len(parts))], "weight": mixture.weights}
     for j in range(min(LISTED, rows.X.shape[1])):
         columns |= {f"mean of {rows.labels[j]}": mixture.means[:, j], f"± sd of {rows.labels[j]}": deviations[:, j]}
     about = f"The first {LISTED} of {rows.X.shape[1]} columns." if rows.X.shape[1] > LISTED else ""
@@ -224,9 +223,7 @@ def _covariances(model: Any, rows: ShownRows) -> Chart:
         texts = [f"{value:.3g}" for value in C.ravel()] if len(chosen) <= 10 else None
         matrix = heat("", R, names, names, what="correlation", texts=texts, top=1.0)
         steps.append((f"component {k + 1}", [matrix]))
-    words = "Shades are correlations within the component" + (
-        ", numbers its covariances." if len(chosen) <= 10 else "."
-    )
+    words = f"Shades are correlations within the component{', numbers its covariances' * (len(chosen) <= 10)}."
     words += f" The {MATRIX} columns in which components lie farthest apart." if rows.X.shape[1] > MATRIX else ""
     words += f" The first {NAMED} of {len(parts)} components." if len(parts) > NAMED else ""
     return frames("Covariances", "of", steps, about=words)
@@ -265,11 +262,8 @@ def _long(model: Any, rows: ShownRows) -> str:
 def _selection(model: Any, rows: ShownRows) -> MixtureSelection | str:
     most = max(model.n_components_ + MORE, 6)
     sizes = range(1, min(most, max(1, len(np.unique(rows.X, axis=0)) // 2)) + 1)
-    options = {
-        name: value
-        for name, value in model.get_params(deep=False).items()
-        if name not in ("n_components", "covariance_type", "init", "verbose", "random_state", "n_init")
-    }
+    set_here = {"n_components", "covariance_type", "init", "verbose", "random_state", "n_init"}
+    options = {name: value for name, value in model.get_params(deep=False).items() if name not in set_here}
     seed = model.random_state if isinstance(model.random_state, int | np.integer) else 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is to be said of each fit stands in the table
@@ -280,3 +274,80 @@ def _selection(model: Any, rows: ShownRows) -> MixtureSelection | str:
             )  # fmt: skip
         except EigenlensError as error:
             return f"Mixtures of other sizes could not be fitted: {error}"
+
+
+CRITERION_TITLES = {"bic": "BIC", "icl": "ICL", "aic": "AIC", "held_out": "held-out log density"}
+CRITERION_MEANINGS = {
+    "bic": "Tends to the true number of components as rows grow. The smallest is best.",
+    "icl": "BIC with a penalty for rows that could belong to several components. The smallest is best.",
+    "aic": "Aims at the best prediction, and prefers more components. The smallest is best.",
+    "held_out": "Mean log density of rows left out of the fit. The largest is best.",
+}
+
+
+def selection_page(found: MixtureSelection, rows: ShownRows) -> PageContent:
+    """Return the charts of a mixture selection, then those of the best mixture on the rows."""
+
+    charts = [_selection_facts(found), *criteria(found)]
+    if found.best is None:
+        return PageContent(charts, {})
+    best = mixture_charts(found.best, rows.of(found.best))
+    title = f"The best: {count_noun(found.components[0], 'component')}, {found.types[0]}"
+    return PageContent([*charts, best.charts[0] | {"title": title}, *best.charts[1:]], best.columns)
+
+
+def _selection_facts(found: MixtureSelection) -> Chart:
+    sizes = [count_noun(k, "component") for k in found.components]
+    best = f"{sizes[0]}, covariances {found.types[0]}" if found.best else "none: all failed"
+    pairs = [
+        ("mixtures compared", len(found.types)),
+        ("criterion", CRITERION_TITLES[found.criterion]),
+        ("best", best),
+    ]
+    warnings = [f"{found.types[i]}, {sizes[i]}: {text}" for i, text in found.remarks.items()]
+    return facts("The comparison", pairs, warnings=warnings[:12])
+
+
+def criteria(found: MixtureSelection, own: tuple[int, dict[str, float]] | None = None, words: str = "") -> list[Chart]:
+    """Return a chart per criterion, and the table. own: the number of components and the criteria of a given model."""
+    there = [name for name in CRITERION_TITLES if np.isfinite(getattr(found, name)).any()]
+    return [*(_criterion_curve(found, name, own, words) for name in there), _selection_table(found, there)]
+
+
+def _criterion_curve(found: MixtureSelection, name: str, own: tuple[int, dict[str, float]] | None, words: str) -> Chart:
+    curves = mixture_tables.curves(found, name)
+    layers = []
+    for t, (kind, x, y) in enumerate(zip(curves.types, curves.components, curves.values, strict=True)):
+        colour, label = CURVE_COLOURS[t % len(CURVE_COLOURS)], kind if len(curves.types) > 1 else ""
+        titles = [f"{kind}, K = {k}: {v:.6g}" for k, v in zip(x, y, strict=True)]
+        layers.append(layer("line", label, x=x, y=y, colour=colour))
+        layers.append(layer("dot", x=x, y=y, title=titles, colour=colour))
+    kind, K = curves.best
+    said = f"best: {K}" + (f", {kind}" if len(curves.types) > 1 else "")
+    best = layer("rule-x", x=[float(K)], text=[said], dash=True, colour="grey")
+    if own is not None and name in own[1]:
+        title = f"this model, K = {own[0]}: {own[1][name]:.6g}"
+        layers.append(layer("dot", "this model", x=[own[0]], y=[own[1][name]], title=[title], colour="orange"))
+    words = f"{CRITERION_MEANINGS[name]} {words}".strip()
+    title = CRITERION_TITLES[name]
+    return marks(f"{title} by the number of components", *layers, best, about=words, x="components K", y=title)
+
+
+CURVE_COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00")
+
+
+def _selection_table(found: MixtureSelection, there: list[str]) -> Chart:
+    columns: dict[str, Any] = {
+        "covariances": list(found.types),
+        "components": found.components,
+        "parameters": found.parameters,
+        "log-likelihood": found.loglik,
+    }
+    for name in there:
+        best = "(min)" if SELECTION_CRITERIA[name] > 0 else "(max)"
+        columns[f"{CRITERION_TITLES[name]} {best}"] = getattr(found, name)
+    if "held_out" in there:
+        columns["± se"] = found.held_out_errors
+    columns |= {"fit s": found.seconds, "remark": [found.remarks.get(i, "") for i in range(len(found.types))]}
+    about = f"Best first, by {CRITERION_TITLES[found.criterion]}; mixtures with a component that collapsed come last."
+    return table_chart("Mixtures compared", columns, about)

@@ -14,9 +14,21 @@ from eigenlens.arrays import Array
 from eigenlens.linalg.resampling import permuted_spectra
 from eigenlens.pca import interpret as reading
 from eigenlens.pca import tables
-from eigenlens.reporting.charts import Chart, facts, frames, heat, images, layer, marks, points, table_chart
-from eigenlens.reporting.density_backdrop import density_backdrops
-from eigenlens.reporting.rows import ShownRows
+from eigenlens.reporting.charts import (
+    Chart,
+    facts,
+    frames,
+    heat,
+    images,
+    layer,
+    loading_heat,
+    marks,
+    plane_points,
+    points,
+    table_chart,
+)
+from eigenlens.reporting.rows import ShownRows, density_backdrops
+from eigenlens.tables.text_table import count_noun
 
 BARS, CELLS, ARROWS = 30, 40, 25
 """The largest numbers of components in a scree plot, rows in a heat map, and arrows in a plane."""
@@ -65,22 +77,18 @@ def _noise(model: Any, rows: ShownRows) -> tuple[Array | None, str]:
 
 
 def _about(model: Any) -> Chart:
-    variance = tables.variance(model)
+    enough = tables.variance(model).reaching(90.0)
     kept = 100.0 * float(np.sum(model.model_.variances)) / model.model_.total if model.model_.total else 0.0
     return facts(
         "The model",
         [
             ("components", model.n_components_),
             ("variance kept", f"{kept:.1f}%"),
-            ("90% of the variance", _reached(variance.reaching(90.0))),
+            ("90% of the variance", count_noun(enough, "component") if enough else "more components than are kept"),
             ("columns", "standardised" if model.standardize else "centred, in their own units"),
             ("solver", model.solver_),
         ],
     )
-
-
-def _reached(k: int | None) -> str:
-    return "more components than are kept" if not k else f"{k} component" + ("" if k == 1 else "s")
 
 
 def _scree(model: Any, band: Array | None, words: str) -> Chart:
@@ -91,17 +99,16 @@ def _scree(model: Any, band: Array | None, words: str) -> Chart:
     if band is not None and band.size:
         low, high = 100.0 * band[:, :q] / (model.model_.total or 1.0)
         label = "noise (parallel analysis)"
-        layers.append(layer("band", x=x[: len(low)], low=low, high=high, colour="#d55e00"))
-        layers.append(layer("line", label, x=x[: len(high)], y=high, colour="#d55e00", dash=True))
+        layers.append(layer("band", x=x[: len(low)], low=low, high=high, colour="orange"))
+        layers.append(layer("line", label, x=x[: len(high)], y=high, colour="orange", dash=True))
     layers += [
         layer("line", "cumulative", x=x, y=variance.cumulative[:q], colour="#e69f00"),
         layer("dot", x=x, y=variance.cumulative[:q], colour="#e69f00"),
-        layer("rule-y", y=[90.0], text=["90%"], colour="#888888", dash=True),
+        layer("rule-y", y=[90.0], text=["90%"], colour="grey", dash=True),
     ]
     about = "How much of the variance each component holds." + words
     about += f" The first {q} of {len(variance.shares)} components." if q < len(variance.shares) else ""
-    axes: dict[str, Chart] = {"x": {"label": "component", "type": "band"}, "y": {"label": "% of the variance"}}
-    return marks("Scree", *layers, about=about, **axes)
+    return marks("Scree", *layers, about=about, x="component", y="% of the variance")
 
 
 def _axis(model: Any, j: int) -> str:
@@ -110,7 +117,7 @@ def _axis(model: Any, j: int) -> str:
 
 def _scores(model: Any, Z: Array, pair: tuple[int, int], crowd: tuple[Chart, str] = ({}, "")) -> Chart:
     if Z.shape[1] == 1:
-        return points("Scores", Z[:, 0], np.zeros(len(Z)), _axis(model, 0), "", "The rows on the only component.")
+        return plane_points("Scores", Z, [_axis(model, 0)], "The rows on the only component.")
     i, j = pair
     about = "Every row at its place on two components; rows near each other are alike." + crowd[1]
     names = _axis(model, i), _axis(model, j)
@@ -140,19 +147,16 @@ def _circle(model: Any, rows: ShownRows) -> Chart:
     turn = np.linspace(0.0, 2.0 * np.pi, 181)
     x, y = found[longest].T
     layers = [
-        layer("line", x=np.cos(turn), y=np.sin(turn), colour="#888888"),
+        layer("line", x=np.cos(turn), y=np.sin(turn), colour="grey"),
         layer("link", x1=np.zeros(len(x)), y1=np.zeros(len(x)), x2=x, y2=y, title=[
             f"{rows.labels[j]}: {a:.3f} with PC1, {b:.3f} with PC2" for j, a, b in zip(longest, x, y, strict=True)
         ]),
         layer("text", x=x + np.where(x < 0.0, -0.02, 0.02), y=_apart(x, y), text=[rows.labels[j] for j in longest],
               side=["end" if value < 0.0 else "start" for value in x]),
     ]  # fmt: skip
-    axes: dict[str, Chart] = {
-        "x": {"label": _axis(model, 0), "domain": [-1.7, 1.7]},
-        "y": {"label": _axis(model, 1), "domain": [-1.15, 1.15]},
-    }
+    across, up = {"label": _axis(model, 0), "domain": [-1.7, 1.7]}, {"label": _axis(model, 1), "domain": [-1.15, 1.15]}
     about = "Correlations of columns with components: an arrow near the circle is well shown by these two."
-    return marks("Correlation circle", *layers, about=about, **axes, equal=True, height=460)
+    return marks("Correlation circle", *layers, about=about, x=across, y=up, equal=True, height=460)
 
 
 def _apart(x: Array, y: Array, distance: float = 0.085) -> Array:
@@ -167,18 +171,11 @@ def _apart(x: Array, y: Array, distance: float = 0.085) -> Array:
     return found
 
 
-def _most(values: Array, limit: int) -> Array:
-    """Return the rows of a matrix with the largest entries, in their original order."""
-    return np.sort(np.argsort(-np.abs(values).max(axis=1))[:limit])
-
-
 def _loadings(model: Any, rows: ShownRows) -> Chart:
     values = tables.loadings(model.model_, names=rows.labels).values[:, :8]
-    chosen = _most(values, CELLS)
     about = "How a column moves when a component moves by one standard deviation."
-    about += f" The {CELLS} columns that move most." if len(values) > CELLS else ""
     components = [f"PC{j + 1}" for j in range(values.shape[1])]
-    return heat("Loadings", values[chosen], [rows.labels[j] for j in chosen], components, what="loading", about=about)
+    return loading_heat("Loadings", values, rows.labels, components, what="loading", about=about)
 
 
 def _contributions(model: Any, rows: ShownRows) -> list[Chart]:
@@ -189,8 +186,7 @@ def _contributions(model: Any, rows: ShownRows) -> list[Chart]:
     order = most[np.argsort(-found[most, 0], kind="stable")]
     columns = [rows.labels[j] for j in order]
     layers = [layer("bar-x", f"PC{c}", x=found[order, c - 1], y=columns) for c in shown]
-    even = layer("rule-x", x=[100.0 / len(rows.labels)], text=["if all were equal"], colour="#888888", dash=True)
-    axes: dict[str, Chart] = {"x": {"label": "% of the component"}, "y": {"type": "band"}}
+    even = layer("rule-x", x=[100.0 / len(rows.labels)], text=["if all were equal"], colour="grey", dash=True)
     some = f" The {BARS} columns that make up most of either." if len(found) > BARS else ""
     about = "What each component is made of." + some
     height = int(np.clip(24 * len(order) + 80, 160, 900))
@@ -202,7 +198,8 @@ def _contributions(model: Any, rows: ShownRows) -> list[Chart]:
         about="How much of a column's variance each component shows." + (" Those shown best." if some else ""),
         texts=[f"{value:.0f}" for value in cos2[best].ravel()],
     )  # fmt: skip
-    return [marks("Contributions of columns", *layers, even, about=about, **axes, height=height), values]
+    bars = marks("Contributions of columns", *layers, even, about=about, x="% of the component", height=height)
+    return [bars, values]
 
 
 def _row_table(model: Any, Z: Array, rows: ShownRows) -> Chart:
@@ -229,9 +226,8 @@ def _outliers(model: Any, Z: Array, rows: ShownRows) -> Chart:
 
 def _within(found: Any) -> Chart:
     """Return T² against the row order, for a model without residuals because it keeps all the variance."""
-    lines = (
-        [{"y": found.limits[0], "label": f"{found.level:.0%} of normal rows"}] if np.isfinite(found.limits[0]) else []
-    )
+    limit, label = found.limits[0], f"{found.level:.0%} of normal rows"
+    lines = [{"y": limit, "label": label}] if np.isfinite(limit) else []
     about = "Above: far from the mean. All the variance is kept, so no row is badly shown."
     order = np.arange(1.0, len(found.within) + 1.0)
     return points("Outliers", order, found.within, "row", "Hotelling's T²", about, lines=lines)
@@ -252,26 +248,22 @@ def reconstruction_chart(model: Any, rows: ShownRows) -> Chart:
     steps = []
     for place, q in enumerate(counts):
         charts = [_images(found, place, side, named)] if as_images else _profiles(model, found, place, named)
-        word = "component" if q == 1 else "components"
         share = found.lost[place] if found.lost[place] > 1e-9 else 0.0
         lost = f"{share:.2g}% of these rows' squared distance from the mean lost"
-        steps.append((f"{q} {word}, {lost}", charts))
+        steps.append((f"{count_noun(q, 'component')}, {lost}", charts))
     about = "Rows built again from their first components only."
-    about += (
-        f" The {FEATURES} columns in which a row is farthest from the mean." if not as_images and d > FEATURES else ""
-    )
-    about += f" Images of {side} × {side} pixels are shown smaller." if as_images and side > SIDE else ""
+    if as_images:
+        about += f" Images of {side} × {side} pixels are shown smaller." if side > SIDE else ""
+    else:
+        about += f" The {FEATURES} columns in which a row is farthest from the mean." if d > FEATURES else ""
     return frames("Reconstruction", "from", steps, start=len(steps) - 1, about=about)
 
 
 def _images(found: Any, place: int, side: int, named: list[str]) -> Chart:
     step = -(-side // SIDE)
-    found_images = [(name, _smaller(row, side, step)) for name, row in zip(named, found.rows, strict=True)]
-    rebuilt = found.reconstructions[place]
-    found_images += [
-        (f"{name}, reconstructed", _smaller(row, side, step)) for name, row in zip(named, rebuilt, strict=True)
-    ]
-    return images("", found_images, (side // step, side // step), len(found.rows), found.rows)
+    labels = [*named, *(f"{name}, reconstructed" for name in named)]
+    shown = [_smaller(row, side, step) for rows in (found.rows, found.reconstructions[place]) for row in rows]
+    return images("", zip(labels, shown, strict=True), (side // step, side // step), len(found.rows), found.rows)
 
 
 def _smaller(row: Array, side: int, step: int) -> Array:
@@ -292,5 +284,5 @@ def _profiles(model: Any, found: Any, place: int, named: list[str]) -> list[Char
             layer("bar", "as it is", x=names, y=given[i, chosen]),
             layer("dot", "reconstructed", x=names, y=made[i, chosen]),
         ]
-        charts.append(marks(name, *layers, x={"type": "band"}, y={"label": f"from the mean{unit}"}, height=300))
+        charts.append(marks(name, *layers, y=f"from the mean{unit}", height=300))
     return charts

@@ -1,21 +1,34 @@
-"""Output files: written whole or not at all, and never over an old one without --force."""
+"""The files that a command line names: checked first, before anything that takes time to load.
+
+Those that it writes are written whole or not at all, and never over an old one without --force.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import errno
 import itertools
-import json
 import os
 import re
 import secrets
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from eigenlens.cli.errors import fail
+from eigenlens.cli.output import json_text
+from eigenlens.data.files.paths import expand_paths
+
+
+def require_files(*files: str | Sequence[str]) -> None:
+    """Raise for standard input, files that are missing or empty, folders, and patterns that match nothing."""
+    named = [each for one in files for each in ([one] if isinstance(one, str) else one)]
+    if "-" in named:
+        fail("'-' is standard input, and rows are read from files, by some models several times",
+               "write it to a file first: … > rows.csv", "data")  # fmt: skip
+    expand_paths(named)
 
 
 def check_target(path: str | None, force: bool, suffixes: Mapping[str, Any] | tuple[str, ...]) -> Path | None:
@@ -112,14 +125,11 @@ def format_size(size: float) -> str:
 def _frame(columns: Mapping[str, Any]) -> Any:
     import numpy as np
 
-    from eigenlens.data.files.polars import import_polars
+    from eigenlens.data.files.base import import_polars
 
     pl = import_polars()
-    made = {}
-    for name, values in columns.items():
-        array = np.asarray(values)
-        made[name] = pl.Series(name, array.tolist() if array.dtype.kind in "UO" else array)
-    frame = pl.DataFrame(made)
+    arrays = {name: np.asarray(values) for name, values in columns.items()}
+    frame = pl.DataFrame({name: each.tolist() if each.dtype.kind in "UO" else each for name, each in arrays.items()})
     return frame.with_columns(pl.selectors.float().fill_nan(None))
 
 
@@ -130,17 +140,13 @@ def _to_npy(columns: Mapping[str, Any], path: Path) -> None:
     numbers = [array for array in arrays.values() if array.dtype.kind in "fiub"]
     if len(numbers) < len(arrays):
         text = next(name for name, array in arrays.items() if array.dtype.kind not in "fiub")
-        fail(
-            f"the column '{text}' is text, which .npy cannot hold",
-            "write .parquet or .csv, or leave out --id and --label",
-        )
+        fix = "write .parquet or .csv, or leave out --id and --label"
+        fail(f"the column '{text}' is text, which .npy cannot hold", fix)
     np.save(path, np.column_stack(numbers), allow_pickle=False)
 
 
 def _to_json(columns: Mapping[str, Any], path: Path) -> None:
-    from eigenlens.cli.session import to_json
-
-    path.write_text(json.dumps(to_json(dict(columns)), ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+    path.write_text(json_text(dict(columns)) + "\n", encoding="utf-8")
 
 
 OUTPUT_FORMATS: dict[str, Callable[[Mapping[str, Any], Path], None]] = {
