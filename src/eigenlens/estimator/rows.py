@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from eigenlens import checks
-from eigenlens.arrays import Array, Like, dense, is_sparse, namespace
+from eigenlens.arrays import Array, Like, dense, is_sparse, namespace, slices
 from eigenlens.data.coerce import as_source, explain_nonfinite, require_finite, require_no_infinity
 from eigenlens.data.memory import FrameSource, LazySource
 from eigenlens.data.rows import row_count, stack_rows
@@ -88,8 +88,8 @@ def dense_blocks(source: Source) -> Iterator[Array]:
     """Yield the rows as dense float64 blocks of at most 16 MiB."""
     step = max(1, (16 << 20) // (8 * source.n_features))
     for rows in source.rows():
-        for start in range(0, rows.shape[0], step):
-            yield dense(rows[start : start + step])
+        for part in slices(rows.shape[0], step):
+            yield dense(rows[part, :])
 
 
 def map_blocks(source: Source, function: Callable[[Array], Array]) -> Array:
@@ -107,7 +107,7 @@ def map_rows(source: Source, function: Callable[[Any], Any], width: int) -> Any:
     if hasattr(source, "map_rows"):
         return source.map_rows(partial(_finite_chunk, function=function), width)
     found = concatenate([function(rows) for rows in source.rows()])
-    require_finite(source, found.sum(0))
+    require_finite(source, namespace(found).sum(found, axis=0))
     return found
 
 

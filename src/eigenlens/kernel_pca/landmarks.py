@@ -346,8 +346,8 @@ def _round(
     found, start = replace(found, passes=found.passes + (type(source) not in ROW_LOOKUPS)), 0
     with single_threaded_map(thread_count()):
         while start < len(drawn) and found.size < target:
-            part = slice(start, start + choice.at_once(target - found.size))
-            before, found = found.size, _extend(found, rows[part], drawn[part], bars[part], choice, target)
+            part = slice(start, min(start + choice.at_once(target - found.size), len(drawn)))
+            before, found = found.size, _extend(found, rows[part, :], drawn[part], bars[part], choice, target)
             rate = (found.size - before + 1) / (part.stop - start)
             # A pass costs as much as n more proposals, and restores the rate to one.
             if (target - found.size) * (1.0 / rate - 1.0) > n:

@@ -52,7 +52,7 @@ def sum_panels(summarise: Callable[[Block], S], block: Block, m: int, kernel: Ke
 def _panels(block: Block, m: int) -> Iterator[Block]:
     step = max(MIN_PANEL_ROWS, m, FEATURE_PANEL_BYTES // (8 * max(1, m, block.rows.shape[1])))
     for part in slices(block.rows.shape[0], step):
-        yield Block(block.rows[part], None if block.weight is None else block.weight[part])
+        yield Block(block.rows[part, :], None if block.weight is None else block.weight[part])
 
 
 def residual_diagonal(kernel: Kernel, rows: Any, F: Array) -> tuple[Array, Array]:

@@ -172,11 +172,7 @@ def _column(P: Array, j: int, k: int) -> Array:
 
 
 def hessian_product(
-    sums: DirectionalSums,
-    expected: ExpectedStatistics,
-    model: LinearGaussian,
-    noise: NoiseStructure,
-    along: Direction,
+    sums: DirectionalSums, expected: ExpectedStatistics, model: LinearGaussian, noise: NoiseStructure, along: Direction
 ) -> Array:
     """Return the Hessian times a direction, as a vector of parameters; noise changes as in `psi_after`."""
     psi, f = np.asarray(model.noise), along.log_psi

@@ -18,7 +18,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from eigenlens.arrays import Array, as_floats
+from eigenlens.arrays import Array, as_floats, slices
 from eigenlens.data.source import Addable, Block, FieldSums, Progress, Source, accumulate
 from eigenlens.densities.base import distinct_patterns
 from eigenlens.densities.linear_gaussian import LinearGaussian, has_scattered_patterns
@@ -104,7 +104,7 @@ def split_block(block: Block, centre: Array, scale: Array, k: int) -> list[Incom
     X = as_floats(block.rows)
     count = max(1, -(-len(X) // max(64, PIECE_ENTRIES // packed_size(k + 1))))
     step = max(1, -(-len(X) // count))
-    parts = [slice(start, start + step) for start in range(0, len(X), step)]
+    parts = list(slices(len(X), step))
     weights = [None if block.weight is None else block.weight[part] for part in parts]
     return [IncompleteRows(X[part], w, centre, scale) for part, w in zip(parts, weights, strict=True)]
 

@@ -16,7 +16,7 @@ from eigenlens.densities.mixture import Mixture
 from eigenlens.missing.result import complete_or_observed, constant_column_indices
 from eigenlens.mixture.em import run_from_start
 from eigenlens.mixture.missing import observed_e_step
-from eigenlens.mixture.prior import NoPrior
+from eigenlens.mixture.prior import Prior
 from eigenlens.mixture.problem import MIN_OVERALL_VARIANCE, Overall, Problem, covariance_floor, ensure_variance
 from eigenlens.mixture.structures.base import CovarianceStructure
 from eigenlens.mixture.structures.full import FullStructure
@@ -70,7 +70,7 @@ def _fit_single_gaussian(overall: Overall, covariance: Array) -> Gaussian:
     """Fit one Gaussian to all rows, by EM from independent columns."""
     floor = covariance_floor(covariance, MIN_OVERALL_VARIANCE)
     fields = vars(replace(overall, covariance=covariance))
-    problem = Problem(**fields, structure=FullStructure(), prior=NoPrior(), floor=floor)
+    problem = Problem(**fields, structure=FullStructure(), prior=Prior(), floor=floor)
     start = Mixture(np.ones(1), (Gaussian(overall.mean, Full(covariance)),))
     tol = SINGLE_GAUSSIAN_TOL * overall.weight
     result = run_from_start(problem, start, tol=tol, max_iter=SINGLE_GAUSSIAN_STEPS)

@@ -121,12 +121,7 @@ EMIterations = Generator[StepRequest[M], StepResult[M], EMResult[M]]
 
 
 def em_iterations(
-    start: M,
-    budget: StepBudget,
-    *,
-    tol: float,
-    note: Callable[[int, float], None],
-    known: StepResult[M] | None = None,
+    start: M, budget: StepBudget, *, tol: float, note: Callable[[int, float], None], known: StepResult[M] | None = None
 ) -> EMIterations[M]:
     """Iterate as in `run_em`, one request after the other; `known` is the first result, where it is known already."""
     path, remaining, history, last = list[float](), np.inf, StepHistory(), known

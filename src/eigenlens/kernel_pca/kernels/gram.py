@@ -226,7 +226,7 @@ class _Tiles:
         self.side = tile_side(self.n) if side is None else side
         self.count = -(-self.n // self.side)
         self._kernel = kernel
-        self._rows = [X[self.part(i)] for i in range(self.count)]
+        self._rows = [X[self.part(i), :] for i in range(self.count)]
         # A user's function may not be thread-safe; a device has threads of its own.
         self.workers = 1 if isinstance(kernel, Custom) or is_tensor(X) else thread_count()
 
@@ -252,7 +252,7 @@ class _Tiles:
 
 def _tensor_product(K: Any, V: Array) -> Array:
     """Return K V (n, b), computed on the device of K with one panel of rows in float64 at a time."""
-    return np.concatenate([_device_product(K[part], V) for part in slices(K.shape[0], 16 * GRAM_PANEL_ROWS)])
+    return np.concatenate([_device_product(K[part, :], V) for part in slices(K.shape[0], 16 * GRAM_PANEL_ROWS)])
 
 
 def _device_product(K: Any, V: Array) -> Array:
