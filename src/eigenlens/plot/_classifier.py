@@ -303,7 +303,7 @@ def explanation(
 
     Beside the name of a feature is the value of the row. The last bar is the sum of all.
 
-    >>> from eigenlens.bayes.discriminant.linear import LinearDiscriminant
+    >>> from eigenlens.bayes.discriminant.estimator import LinearDiscriminant
     >>> X, y = np.array([[0.0, 1.0], [1.0, 0.0], [4.0, 1.5], [5.0, 1.0]]), ["a", "a", "b", "b"]
     >>> ax = explanation(LinearDiscriminant().fit(X, y), X)
     >>> ax.get_xlabel(), [text.get_text() for text in ax.get_yticklabels()]
