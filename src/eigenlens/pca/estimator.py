@@ -13,21 +13,21 @@ from sklearn.utils.validation import check_is_fitted
 from eigenlens import checks
 from eigenlens.arrays import Array, Like, dense
 from eigenlens.data.coerce import require_finite, require_no_infinity
-from eigenlens.data.rows import positive_weight_rows
+from eigenlens.data.rows import positive_weight_rows, row_count
 from eigenlens.data.source import Source, accumulate
 from eigenlens.errors import DataError, OptionError
-from eigenlens.estimator.base import DensityEstimator, ProjectionEstimator, model_view
+from eigenlens.estimator.base import DensityEstimator, ProjectionEstimator, forward, model_view
 from eigenlens.estimator.progress import progress_callback
-from eigenlens.estimator.rows import MomentsOnlySource, count_rows, map_blocks, map_rows, validate_rows
+from eigenlens.estimator.rows import MomentsOnlySource, map_blocks, map_rows, validate_rows
 from eigenlens.linalg.operators import CentredRows
 from eigenlens.linalg.scores import project_rows
 from eigenlens.linalg.spectrum import Outcome
 from eigenlens.pca import interpret, storage
 from eigenlens.pca.bootstrap import Bootstrap, bootstrap_components
-from eigenlens.pca.fit import PCAFit, fit_pca, principal_components, weighted_row_count
+from eigenlens.pca.fit import PCAFit, PCAOptions, fit_pca, principal_components, weighted_row_count
+from eigenlens.pca.interpret import project_columns
 from eigenlens.pca.model import PrincipalComponents
 from eigenlens.pca.options import MISSING_VALUE_METHODS, check_pca_options, rows_with_entries, warn_about_pca
-from eigenlens.pca.supplementary import project_columns
 from eigenlens.stats.moments import Moments
 
 MAX_REMEMBERED_BYTES = 64 << 20
@@ -114,7 +114,7 @@ class PCA(ProjectionEstimator, DensityEstimator):
         if n_components is None and self.missing == "em":
             n_components = min(weighted_row_count(rows), rows.n_features)  # the saturated model has one axis less
         with progress_callback(self.verbose) as progress:
-            fit = MISSING_VALUE_METHODS[self.missing](rows, n_components, progress=progress, **options)
+            fit = MISSING_VALUE_METHODS[self.missing](rows, n_components, options, progress)
         self._set_fit(X, source, fit)
         if self.solver_.solver == "em":
             self.n_samples_ = rows_with_entries(rows, self.n_samples_)
@@ -264,11 +264,12 @@ class PCA(ProjectionEstimator, DensityEstimator):
         check_is_fitted(self)
         source = validate_rows(self, X, sample_weight)
         rng = checks.generator(self.random_state if random_state is None else random_state)
-        weight = np.ones(count_rows(source)) if source.weight is None else source.weight
+        weight = np.ones(row_count(source)) if source.weight is None else source.weight
+
+        options = PCAOptions(self.standardize, tol=self.tol, rng=rng)
 
         def refit(counts: Array) -> PrincipalComponents:
-            rows = source.weighted(counts)
-            return fit_pca(rows, self.n_components_, standardize=self.standardize, tol=self.tol, rng=rng).model
+            return fit_pca(source.weighted(counts), self.n_components_, options).model
 
         return bootstrap_components(self.model_, refit, weight, checks.integer("n", n, 2), rng)
 
@@ -285,7 +286,7 @@ class PCA(ProjectionEstimator, DensityEstimator):
             assert self._moments is not None
             rows = CentredRows(MomentsOnlySource(self._moments), standardize=self.standardize, moments=self._moments)
             n_components, options = check_pca_options(self, rows.source)
-            fit = principal_components(rows, n_components, "covariance", self.tol, options["rng"])
+            fit = principal_components(rows, n_components, "covariance", self.tol, options.rng)
             self._model, self._outcome = fit.model, fit.spectrum.outcome
         return self._model, self._outcome
 
@@ -300,6 +301,8 @@ class PCA(ProjectionEstimator, DensityEstimator):
     loadings_ = model_view("loadings", "(d, k) components_.T * sqrt(explained_variance_).")
     mean_ = model_view("mean", "(d,) column means.")
     scale_ = model_view("scale", "(d,) column scales, ones unless standardised.")
+    total_variance_ = forward("model_.total", "The sum of all variances, kept or not.")
+    noise_variance_ = forward("model_.noise", "The mean of the d − k discarded eigenvalues.")
 
     @property
     def explained_variance_ratio_(self) -> Any:
@@ -311,16 +314,6 @@ class PCA(ProjectionEstimator, DensityEstimator):
     def singular_values_(self) -> Any:
         """(k,) singular values of the centred rows."""
         return self._like(np.sqrt(self.model_.variances * (self.model_.weight - 1.0)))
-
-    @property
-    def total_variance_(self) -> float:
-        """The sum of all variances, kept or not."""
-        return self.model_.total
-
-    @property
-    def noise_variance_(self) -> float:
-        """The mean of the d − k discarded eigenvalues."""
-        return self.model_.noise
 
     @property
     def n_components_(self) -> int:
