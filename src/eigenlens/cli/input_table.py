@@ -18,7 +18,7 @@ from eigenlens.cli.errors import fail
 from eigenlens.cli.files import format_size
 from eigenlens.cli.model_options import takes_text
 from eigenlens.cli.options import TEXT_OPTIONS, ParsingOptions, ReadingOptions, RunningOptions
-from eigenlens.cli.selection import ColumnRoles, KeptRows, RowTest, choose_roles, find_rows, parse_test
+from eigenlens.cli.selection import ColumnRoles, RowTest, choose_roles, find_rows, parse_test
 from eigenlens.cli.session import Session
 from eigenlens.cli.table_checks import as_classes, as_weights, check_label, class_name, is_missing
 from eigenlens.data.column_kinds import ColumnKind
@@ -26,6 +26,7 @@ from eigenlens.data.files.base import Selection, import_polars
 from eigenlens.data.files.decode import COMPRESSED
 from eigenlens.data.files.scan import FileSource, open_files
 from eigenlens.data.memory import ArraySource
+from eigenlens.data.rows import ChosenRows
 from eigenlens.data.source import Source
 from eigenlens.data.table import MixedRows
 from eigenlens.tables.text_table import count_noun
@@ -216,7 +217,7 @@ class _Request:
         skipped = 0 if keep is None else int(keep.size - keep.sum())
         weight = None if beside["weight"] is None else as_weights(beside["weight"], self.reading)
         label = as_classes(beside["label"], self.reading) if self.need_label else beside["label"]
-        missing = None if isinstance(rows, FileSource | KeptRows) else sum(map(_count_missing, _blocks(rows)))
+        missing = None if isinstance(rows, FileSource | ChosenRows) else sum(map(_count_missing, _blocks(rows)))
         n = int(rows.n_rows or 0) if isinstance(rows, Source) else len(rows)
         d, unused = len(self.roles.features), self.roles.unused
         return Table(
@@ -278,7 +279,7 @@ def _missing(rows: Any) -> Array:
 def _keep_rows(rows: Any, keep: Array) -> Any:
     if isinstance(rows, ArraySource):
         return ArraySource(rows.array[keep], names=rows.names)
-    return KeptRows(rows, keep) if isinstance(rows, Source) else rows.filter(keep)
+    return ChosenRows(rows, np.flatnonzero(keep)) if isinstance(rows, Source) else rows.filter(keep)
 
 
 def _require_rows(keep: Array) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
@@ -17,10 +17,8 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.cli.errors import fail
 from eigenlens.cli.options import ReadingOptions
-from eigenlens.data.coerce import fields_of
 from eigenlens.data.column_kinds import ColumnKind
 from eigenlens.data.files.base import import_polars
-from eigenlens.data.source import Source
 
 if TYPE_CHECKING:
     from polars import DataFrame, Expr
@@ -283,26 +281,3 @@ def _number(value: str) -> float | None:
         return words[value.lower()] if value.lower() in words else float(value)
     except ValueError:
         return None
-
-
-class KeptRows(Source):
-    """The rows of another source where `keep` (n,) is true; every pass reads the source behind."""
-
-    def __init__(self, source: Source, keep: Array) -> None:
-        self.source, self.keep = source, keep
-        self.n_rows, self.n_features, self.names = int(keep.sum()), source.n_features, source.names
-        self.dtype, self.reads_ahead = source.dtype, source.reads_ahead
-        self.fields = fields_of(source)
-
-    def table(self) -> KeptRows:
-        """Return the same rows for a model that takes text as categories."""
-        return KeptRows(self.source.table(), self.keep)
-
-    def rows(self) -> Iterator[Any]:
-        """Yield blocks without the rows that are left out."""
-        start = 0
-        for block in self.source.rows():
-            chosen = block[self.keep[start : start + block.shape[0]]]
-            start += block.shape[0]
-            if chosen.shape[0]:
-                yield chosen

@@ -7,11 +7,9 @@ distributed are one case. Two passes over a source give the same rows in the sam
 from __future__ import annotations
 
 import copy
-import itertools
-import queue
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
@@ -136,40 +134,13 @@ def accumulate(
     return source.fold(summarise, progress, label)
 
 
-def read_ahead(blocks: Iterator[Block], depth: int = 1) -> Iterator[Block]:
-    """Yield the same blocks, fetched by a second thread while the first works on the block before.
+def read_ahead(blocks: Iterator[Block]) -> Iterator[Block]:
+    """Yield the same blocks, each fetched by a second thread while the first works on the block before.
 
-    At most `depth` blocks wait; an error of the reader is raised here; leaving early stops the reader.
+    An error of the reader is raised here; leaving early waits for the block that is being read, and no other.
     """
-    waiting: queue.Queue[tuple[Block | None, BaseException | None]] = queue.Queue(maxsize=depth)
-    stop = threading.Event()
-
-    def put(item: tuple[Block | None, BaseException | None]) -> None:
-        while not stop.is_set():
-            try:
-                return waiting.put(item, timeout=0.1)
-            except queue.Full:
-                continue
-        return None
-
-    def read() -> None:
-        try:
-            for block in itertools.takewhile(lambda _: not stop.is_set(), blocks):
-                put((block, None))
-            put((None, None))
-        except BaseException as error:  # handed over, and raised in the thread that asked
-            put((None, error))
-
-    reader = threading.Thread(target=read, name="eigenlens-reader", daemon=True)
-    reader.start()
-    try:
-        while True:
-            block, error = waiting.get()
-            if error is not None:
-                raise error
-            if block is None:
-                return
+    with ThreadPoolExecutor(1, thread_name_prefix="eigenlens-reader") as reader:
+        following = reader.submit(next, blocks, None)
+        while (block := following.result()) is not None:
+            following = reader.submit(next, blocks, None)
             yield block
-    finally:
-        stop.set()
-        reader.join()

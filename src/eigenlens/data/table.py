@@ -14,7 +14,7 @@ import numpy as np
 from eigenlens.arrays import Array, dense, is_sparse, to_numpy
 from eigenlens.data.categories import EncodedColumn, encode, encode_numbers
 from eigenlens.data.column_kinds import ColumnKind, Field, array_kind, frame_field, plain_column
-from eigenlens.data.memory import VIEW_BYTES
+from eigenlens.data.memory import VIEW_BYTES, column_block, reject_repeated_names
 from eigenlens.data.source import BLOCK_BYTES, Source
 from eigenlens.errors import DataError
 
@@ -67,9 +67,7 @@ def mixed_rows(columns: Sequence[Any], fields: Sequence[Field]) -> MixedRows:
     if dtype.kind not in "iu":
         kept = [part if isinstance(part, EncodedColumn) else _exact(part) for part in kept]
         numeric, dtype = [part for part in kept if isinstance(part, np.ndarray)], np.dtype(np.float64)
-    numbers = np.empty((len(columns[0]), len(numeric)), dtype=dtype, order="F")
-    for place, part in enumerate(numeric):
-        numbers[:, place] = part
+    numbers = column_block(numeric, (len(columns[0]), len(numeric)), dtype)
     encoded = [part for part in kept if isinstance(part, EncodedColumn)]
     return _placed(numbers, encoded, [isinstance(part, EncodedColumn) for part in kept])
 
@@ -402,9 +400,7 @@ def _check_names(names: Sequence[str], n: int) -> None:
     if not names:
         # The words that scikit-learn's checks of estimators look for.
         raise DataError(f"has 0 feature(s) (shape=({n}, 0)) while a minimum of 1 is required", argument="X")
-    if len(set(names)) < len(names):
-        twice = next(name for i, name in enumerate(names) if name in names[:i])
-        raise DataError(f"X has two columns named {twice!r}", columns=[twice], fix="give them different names")
+    reject_repeated_names(names)
 
 
 def _check_types(table: Any) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 from eigenlens.arrays import Array
 from eigenlens.data.categories import encode
 from eigenlens.errors import CategoryError, OptionError
-from eigenlens.reporting.page import MAX_16_BIT, pack_numbers
+from eigenlens.reporting.page import FINE, MAX_16_BIT, pack_16_bits, pack_numbers
 
 MAX_FILE_BYTES = 9_500_000
 """The largest size of a file in bytes: browsers and mail programs take 10 MB."""
@@ -93,13 +92,7 @@ def shorten(name: Any, longest: int = MAX_NAME_LENGTH) -> str:
 
 def pixels(values: Array) -> Any:
     """Return the shades of an image: unchanged if few, else as 16 bits between the min and the max."""
-    array = np.asarray(values, dtype=np.float64).ravel()
-    seen = np.isfinite(array)
-    if array.size <= MIN_SHARED or not seen.any():
-        return pack_numbers(array)
-    low, high = float(array[seen].min()), float(array[seen].max())
-    steps = np.where(seen, (array - low) / ((high - low) or 1.0) * MAX_16_BIT, MAX_16_BIT + 1).round().astype("<u2")
-    return {"u16": base64.b64encode(steps.tobytes()).decode("ascii"), "low": low, "high": high}
+    return pack_numbers(values, fine=MIN_SHARED if np.isfinite(values).any() else np.inf)
 
 
 def fit_page(
@@ -155,7 +148,7 @@ def share_repeats(report: dict[str, Any], keep: Array | None) -> dict[str, Any]:
 
 def _written(value: Any, keep: Array | None) -> Any:
     if isinstance(value, RowNumbers):
-        return pack_numbers(value.values if keep is None else value.values[keep], quantised=True)
+        return pack_numbers(value.values if keep is None else value.values[keep], fine=FINE)
     if isinstance(value, RowPositions):
         return _steps(value.places if keep is None else value.places[keep])
     if isinstance(value, EncodedNames):
@@ -172,18 +165,14 @@ def _steps(places: Array) -> Any:
     steps = np.diff(places, prepend=0)
     if steps.size <= MIN_SHARED or steps.max() > MAX_16_BIT:
         return steps.tolist()
-    return {
-        "u16": base64.b64encode(steps.astype("<u2").tobytes()).decode("ascii"),
-        "low": 0.0,
-        "high": float(MAX_16_BIT),
-    }
+    return pack_16_bits(steps, 0.0, float(MAX_16_BIT))
 
 
 def _codes(value: EncodedNames) -> Any:
     """Return codes where they are shorter and 16 bits are enough for the categories; else the names."""
     if len(value.codes) <= MIN_SHARED or len(value.levels) > 30_000:
         return value.texts
-    return {"levels": list(value.levels), "codes": pack_numbers(value.codes.astype(np.float64), quantised=True)}
+    return {"levels": list(value.levels), "codes": pack_numbers(value.codes.astype(np.float64), fine=FINE)}
 
 
 def _key(value: dict[str, Any]) -> Key | None:

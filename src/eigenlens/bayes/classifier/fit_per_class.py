@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -16,7 +16,7 @@ from eigenlens.bayes.class_moments import attach_classes, summarise_classes
 from eigenlens.bayes.classifier.class_density import is_eigenlens_estimator, log_density, run_for_class
 from eigenlens.bayes.pooled_variance import ClassVariances
 from eigenlens.data.coerce import as_source
-from eigenlens.data.rows import select_rows, take_rows
+from eigenlens.data.rows import ChosenRows, take_rows
 from eigenlens.data.source import Source, accumulate
 from eigenlens.errors import DataError, OptionError
 from eigenlens.estimator.rows import count_rows
@@ -107,25 +107,6 @@ def _rows_of_class(source: Source, mine: Array, named: bool) -> tuple[Any, Array
     chosen = as_source(rows)
     chosen.names = source.names
     return chosen, weight
-
-
-class ChosenRows(Source):
-    """A source with some of the rows of another, in the same order."""
-
-    def __init__(self, source: Source, which: Array) -> None:
-        self.source, self.which = source.weighted(None), which
-        self.n_rows, self.n_features, self.dtype = len(which), source.n_features, source.dtype
-        self.names, self.reads_ahead = source.names, source.reads_ahead
-
-    def rows(self) -> Iterator[Any]:
-        """Yield the chosen rows of each block."""
-        start = 0
-        for rows in self.source.rows():
-            stop = start + rows.shape[0]
-            low, high = np.searchsorted(self.which, [start, stop])
-            if high > low:
-                yield select_rows(rows, self.which[low:high] - start)
-            start = stop
 
 
 def _check_weight(estimator: Any, weight: Array) -> Array:

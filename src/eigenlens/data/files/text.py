@@ -19,7 +19,7 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.data.column_kinds import ColumnKind, Field, join_kinds, polars_kind
-from eigenlens.data.files.base import Reader, as_array, fill, import_polars, listed_columns, same_columns, unreadable
+from eigenlens.data.files.base import Reader, as_array, import_polars, listed_columns, same_columns, unreadable
 from eigenlens.data.files.cells import (
     TextCells,
     as_exact_integers,
@@ -33,6 +33,7 @@ from eigenlens.data.files.cells import (
 )
 from eigenlens.data.files.decode import HEAD_BYTES, PIECE_BYTES, iterate_pieces, reject_undecodable
 from eigenlens.data.files.dialect import Dialect, column_names, find_dialect, ragged_row, read_cells
+from eigenlens.data.memory import column_block
 from eigenlens.data.source import BLOCK_BYTES
 from eigenlens.data.table import MixedRows, mixed_rows
 from eigenlens.errors import DataError
@@ -87,9 +88,7 @@ class DelimitedReader(Reader):
         if self._of_kind(ColumnKind.TEXT, ColumnKind.MIXED):
             raise self._text_error()
         for part in self._cut(self._typed(path, piece) for path, piece in self._pieces()):
-            block = np.empty(part.shape, order="F")
-            fill([block], part)
-            yield block
+            yield column_block((column.to_numpy() for column in part.iter_columns()), part.shape, np.float64)
 
     def tables(self) -> Iterator[MixedRows]:
         """Yield blocks with text as categories, and integers that floats would round; the rest as numbers."""
