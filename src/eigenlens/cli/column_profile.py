@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eigenlens.cli.output import one_line
 from eigenlens.cli.table_checks import MIN_ROWS
@@ -74,17 +74,13 @@ class Profile:
     values: dict[str, None] = field(default_factory=dict)
     marks: dict[str, None] = field(default_factory=dict)
 
-    def add(self, rows: int, held: int, numbers: Numbers = NO_NUMBERS) -> None:
+    def add(self, rows: int, held: int, numbers: Numbers | None = None) -> None:
         """Add a block: its rows, the entries that are present, and a summary of those that are numbers."""
-        n, infinite, least, greatest, total = numbers
         self.rows, self.missing = self.rows + rows, self.missing + rows - held
-        self.numbers, self.infinite = self.numbers + n, self.infinite + infinite
-        if n:
-            self.least, self.greatest, self.total = (
-                min(self.least, least),
-                max(self.greatest, greatest),
-                self.total + total,
-            )
+        if numbers is not None and numbers.n:
+            self.numbers, self.infinite = self.numbers + numbers.n, self.infinite + numbers.infinite
+            self.least, self.greatest = min(self.least, numbers.least), max(self.greatest, numbers.greatest)
+            self.total += numbers.total
 
     def remember(self, values: Iterable[Any]) -> None:
         """Keep different values as text, in the order in which they come, up to one more than `most`."""
