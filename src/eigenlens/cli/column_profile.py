@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from eigenlens.cli.output import one_line
 from eigenlens.cli.table_checks import MIN_ROWS
 from eigenlens.data.column_kinds import ColumnKind
-from eigenlens.data.files.base import import_polars
+from eigenlens.data.files.base import pl
 from eigenlens.data.files.cells import BOOLEAN, INTEGER, MAX_MARKERS, as_number, describe_cell, plain_cells
 from eigenlens.data.files.dialect import Dialect
 from eigenlens.data.files.scan import FileSource
@@ -182,7 +182,6 @@ def profile_columns(source: FileSource) -> tuple[list[Profile], int]:
 
 
 def _add_cells(found: list[Profile], frame: DataFrame, dialect: Dialect) -> None:
-    pl = import_polars()
     every = pl.all()
     cells, numbers = frame.select(plain_cells(every, dialect)), frame.select(as_number(every, dialect))
     raw = frame.select(pl.when(plain_cells(every, dialect).is_not_null()).then(every.str.strip_chars()))
@@ -202,7 +201,6 @@ def _add_cells(found: list[Profile], frame: DataFrame, dialect: Dialect) -> None
 
 
 def _add_values(found: list[Profile], frame: DataFrame) -> None:
-    pl = import_polars()
     columns = list(zip(found, frame.columns, strict=True))
     measured = [column for column, _ in columns if column.kind in NUMERIC]
     names = [name for column, name in columns if column.kind in NUMERIC]
@@ -220,7 +218,6 @@ def _add_values(found: list[Profile], frame: DataFrame) -> None:
 
 def _summarise(frame: DataFrame) -> list[Numbers]:
     """Return a summary of each column of floats; NaN is missing."""
-    pl = import_polars()
     every = pl.all()
     plain = frame.select(every.fill_nan(None))
     asked = (every.count(), every.is_infinite().sum(), every.min(), every.max(), every.sum())

@@ -125,9 +125,8 @@ def format_size(size: float) -> str:
 def _frame(columns: Mapping[str, Any]) -> Any:
     import numpy as np
 
-    from eigenlens.data.files.base import import_polars
+    from eigenlens.data.files.base import pl
 
-    pl = import_polars()
     arrays = {name: np.asarray(values) for name, values in columns.items()}
     frame = pl.DataFrame({name: each.tolist() if each.dtype.kind in "UO" else each for name, each in arrays.items()})
     return frame.with_columns(pl.selectors.float().fill_nan(None))

@@ -22,7 +22,7 @@ from eigenlens.cli.selection import ColumnRoles, RowTest, choose_roles, find_row
 from eigenlens.cli.session import Session
 from eigenlens.cli.table_checks import as_classes, as_weights, check_label, class_name, is_missing
 from eigenlens.data.column_kinds import ColumnKind
-from eigenlens.data.files.base import Selection, import_polars
+from eigenlens.data.files.base import Selection, pl
 from eigenlens.data.files.decode import COMPRESSED
 from eigenlens.data.files.scan import FileSource, open_files
 from eigenlens.data.memory import ArraySource
@@ -74,7 +74,7 @@ class Table:
     def named_rows(self) -> Any:
         """(n, d) the rows as one array, or as a frame where the columns have names: for warnings that name them."""
         X = self.rows
-        return X if self.source.names is None else import_polars().DataFrame(X, schema=list(self.source.names))
+        return X if self.source.names is None else pl.DataFrame(X, schema=list(self.source.names))
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -198,7 +198,7 @@ class _Request:
         """Return the rows in memory where they fit, as an array or a frame of mixed columns; else the files."""
         text = source.dialect is not None
         if mixed and self._size <= most:
-            return import_polars().concat(list(source.frames()), how="vertical_relaxed")
+            return pl.concat(list(source.frames()), how="vertical_relaxed")
         size = self._size if text else source.n_rows * source.n_features * source.dtype.itemsize
         if mixed or size > most:
             return source.table() if mixed else source

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array, to_numpy
+from eigenlens.data.categories import EncodedColumn, encode_numbers
 from eigenlens.data.coerce import fields_of
 from eigenlens.data.column_kinds import Field
 from eigenlens.data.memory import ArraySource
@@ -22,7 +23,7 @@ from eigenlens.data.table import MixedSource
 from eigenlens.errors import DataError
 from eigenlens.reporting.charts import Chart
 from eigenlens.reporting.inputs import format_dates
-from eigenlens.reporting.packing import EncodedNames, RowNumbers, RowPositions, RowTexts, encode_names, shorten
+from eigenlens.reporting.packing import RowNumbers, RowPositions, RowTexts, encode_names, shorten
 from eigenlens.reporting.page import pack_numbers
 from eigenlens.tables.rows import PlaneCounts, RowSample, numeric_blocks, plane_counts
 
@@ -187,7 +188,7 @@ class ShownRows:
             if values is None or spent + size > MAX_COLUMN_BYTES:
                 left += 1
                 continue
-            if start < 0 and (name in self.extra or isinstance(values, EncodedNames)) and is_informative(values):
+            if start < 0 and (name in self.extra or isinstance(values, EncodedColumn)) and is_informative(values):
                 start = len(columns)
             kind = "number" if isinstance(values, RowNumbers) else "text"
             columns.append({"name": shorten(name), "kind": kind, "values": values})
@@ -229,12 +230,12 @@ def _coarse(kept: int) -> str:
     return "Numbers of so many rows are kept to 16 bits." if kept > 20_000 else ""
 
 
-def colour_column(values: Any, *, classes: bool = False) -> RowNumbers | EncodedNames:
+def colour_column(values: Any, *, classes: bool = False) -> RowNumbers | EncodedColumn:
     """Return a column to colour by: numbers, or names.
 
     classes: whether a few distinct integers are names; they are in a given label, not in a fitted column.
 
-    >>> colour_column(np.array([2.0, np.nan, 10.0, 2.0]), classes=True).levels
+    >>> colour_column(np.array([2.0, np.nan, 10.0, 2.0]), classes=True).categories
     ('2', '10')
     """
     array = values if isinstance(values, np.ndarray) else np.asarray(values)
@@ -242,8 +243,10 @@ def colour_column(values: Any, *, classes: bool = False) -> RowNumbers | Encoded
         array = _plain(array)
     if array.dtype.kind not in "fiu":
         return encode_names(array.tolist())
-    numbers = array.astype(np.float64)
-    return _named(numbers) if classes and _few(numbers) else RowNumbers(numbers)
+    distinct = encode_numbers(array) if classes else None
+    if distinct and 0 < len(distinct.categories) <= MAX_CLASSES and all(map(_is_whole, distinct.categories)):
+        return distinct._replace(categories=tuple(str(int(value)) for value in distinct.categories))
+    return RowNumbers(array.astype(np.float64))
 
 
 def _plain(array: Array) -> Array:
@@ -254,34 +257,25 @@ def _plain(array: Array) -> Array:
     return array
 
 
-def _few(numbers: Array) -> bool:
-    """Return whether these are integers with few distinct values."""
-    levels = np.unique(numbers[~np.isnan(numbers)])
-    return 0 < levels.size <= MAX_CLASSES and bool(np.all(np.isfinite(levels) & (levels == np.round(levels))))
+def _is_whole(value: float) -> bool:
+    return bool(np.isfinite(value)) and value == int(value)
 
 
-def _named(numbers: Array) -> EncodedNames:
-    """Return integers as names, in ascending order."""
-    levels = np.unique(numbers[~np.isnan(numbers)])
-    codes = np.where(np.isnan(numbers), -1, np.searchsorted(levels, numbers))
-    return EncodedNames(codes.astype(np.int64), tuple(f"{value:.0f}" for value in levels + 0.0))
-
-
-def is_informative(values: RowNumbers | EncodedNames) -> bool:
+def is_informative(values: RowNumbers | EncodedColumn) -> bool:
     """Return whether colours would show anything: values differ, and names are not all distinct."""
     if isinstance(values, RowNumbers):
         seen = values.values[np.isfinite(values.values)]
         return bool(seen.size and seen.min() < seen.max())
-    return 1 < len(values.levels) <= max(MAX_CLASSES, len(values.codes) // 2)
+    return 1 < len(values.categories) <= max(MAX_CLASSES, len(values.codes) // 2)
 
 
-def _size(values: RowNumbers | EncodedNames, m: int) -> int:
+def _size(values: RowNumbers | EncodedColumn, m: int) -> int:
     """Return the approximate size in bytes of a column in the page."""
     if isinstance(values, RowNumbers):
         return m * 6 if m <= 20_000 else m * 3
-    names = sum(len(level.encode("utf-8")) + 3 for level in values.levels)
-    many = len(values.levels) > 30_000
-    return m * (names // max(1, len(values.levels)) if many else 3) + (0 if many else names)
+    names = sum(len(level.encode("utf-8")) + 3 for level in values.categories)
+    many = len(values.categories) > 30_000
+    return m * (names // max(1, len(values.categories)) if many else 3) + (0 if many else names)
 
 
 # ---- which rows ---------------------------------------------------------------------------------------------

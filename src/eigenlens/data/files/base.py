@@ -69,7 +69,6 @@ class Reader(ABC):
 
     def frames(self) -> Iterator[DataFrame]:
         """Yield the same rows as Polars frames: numbers and text, null where an entry is missing."""
-        pl = import_polars()
         names = list(map(str, self.names))
         return (pl.DataFrame(np.asarray(rows), schema=names, nan_to_null=True) for rows in self.blocks())
 
@@ -140,13 +139,18 @@ def _check_known(name: Hashable, option: str, available: Sequence[Name]) -> None
         raise OptionError("is not a column of the file", argument=option, value=name, fix=f"near it: {offer}")
 
 
-def import_polars() -> Any:
-    """Import polars, or raise the error that says how to install it."""
-    try:
-        import polars
-    except ImportError as error:
-        raise MissingExtra("polars", extra="tables", need="reading tables from files") from error
-    return polars
+class LazyPolars:
+    """The module polars, imported when something of it is first used; the error says how to install it."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            import polars
+        except ImportError as error:
+            raise MissingExtra("polars", extra="tables", need="reading tables from files") from error
+        return getattr(polars, name)
+
+
+pl: Any = LazyPolars()
 
 
 def fill(blocks: list[Array], frame: DataFrame, first: int = 0) -> None:
@@ -161,7 +165,6 @@ def fill(blocks: list[Array], frame: DataFrame, first: int = 0) -> None:
 
 def as_array(column: Series) -> Array:
     """Return a column for the user: numbers unchanged, text as NumPy strings, or objects with None where missing."""
-    pl = import_polars()
     if column.dtype not in (pl.String, pl.Categorical, pl.Enum):
         return column.to_numpy()
     encoded = encode(column)  # one string per category, not per row

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from eigenlens.data.files.base import import_polars, unreadable
+from eigenlens.data.files.base import pl, unreadable
 from eigenlens.data.files.decode import (
     SAMPLE_BYTES,
     detect_encoding,
@@ -323,7 +323,6 @@ def _is_consecutive(cells: list[str]) -> bool:
 
 def column_names(path: Path, dialect: Dialect) -> list[str]:
     """Return the column names, by the first record; an unnamed column is called by its place."""
-    pl = import_polars()
     record = first_record(path, dialect)
     try:
         cells = pl.read_csv(record, has_header=False, separator=dialect.separator, infer_schema=False).row(0)

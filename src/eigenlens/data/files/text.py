@@ -19,7 +19,7 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.data.column_kinds import ColumnKind, Field, join_kinds, polars_kind
-from eigenlens.data.files.base import Reader, as_array, import_polars, listed_columns, same_columns, unreadable
+from eigenlens.data.files.base import Reader, as_array, listed_columns, pl, same_columns, unreadable
 from eigenlens.data.files.cells import (
     TextCells,
     as_exact_integers,
@@ -109,7 +109,6 @@ class DelimitedReader(Reader):
 
     def column(self, name: Any) -> Array:
         """Return one whole column (n,): integers or floats where every entry is one, else text as it is written."""
-        pl = import_polars()
         cells = pl.concat([self._parse(path, piece, [name], [name]) for path, piece in self._pieces()])
         numbers = narrow_type(cells.select(plain_cells(pl.all(), self.dialect)).to_series())
         text = numbers if numbers.dtype.is_numeric() else cells.select(mask_missing(pl.all(), self.dialect)).to_series()
@@ -145,7 +144,6 @@ class DelimitedReader(Reader):
         self, path: Path, piece: bytes, names: Sequence[str], text: Collection[str], integers: Collection[str] = ()
     ) -> DataFrame:
         """Return the named columns of a piece, some as text, some as integers, the others as floats; or raise."""
-        pl = import_polars()
         kinds = dict.fromkeys(self._places[path].values(), pl.Float64)
         kinds |= {self._places[path][name]: pl.String for name in text}
         kinds |= {self._places[path][name]: pl.Int64 for name in integers}
@@ -166,7 +164,6 @@ class DelimitedReader(Reader):
 
     def _typed(self, path: Path, piece: bytes, *, levels: bool = False) -> DataFrame:
         """Return a piece as numbers and text; cell by cell where Polars found what is not a number."""
-        pl = import_polars()
         text, integers = self._of_kind(ColumnKind.TEXT), self._of_kind(ColumnKind.INTEGER) if levels else []
         words = self._of_kind(ColumnKind.BOOLEAN)
         frame = self._parse_numbers(path, piece, {*text, *words}, integers)
@@ -197,7 +194,6 @@ class DelimitedReader(Reader):
 
     def _mask_missing(self, frame: DataFrame, text: Sequence[str], numbers: Sequence[str]) -> DataFrame:
         """Return a frame with null for missing-value markers, in text and in numbers however these are written."""
-        pl = import_polars()
         if not self.dialect.na:
             return frame
         missing = missing_numbers(self.dialect)
@@ -219,7 +215,6 @@ class DelimitedReader(Reader):
 
     def _head_kinds(self, path: Path, piece: bytes) -> Mapping[str, ColumnKind]:
         """Return the kinds of all columns in a piece; the cells are looked at where Polars found no numbers."""
-        pl = import_polars()
         _check_rows(path, piece, self.dialect, len(self._places[path]), int(self.dialect.header))
         kinds: dict[str, ColumnKind] = {}
         if self.dialect.numbers.decimal == ".":
@@ -242,7 +237,6 @@ class DelimitedReader(Reader):
 
         `levels`: columns of nothing but text are accepted, and text among numbers could be.
         """
-        pl = import_polars()
         names = [f.name for f in self.fields if not (levels and f.kind == ColumnKind.TEXT)]
         found: dict[str, TextCells] = {}
         rows: Counter[Path] = Counter()
