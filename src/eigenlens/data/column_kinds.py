@@ -151,7 +151,8 @@ def stored_field(name: str, types: Mapping[Path, Any]) -> Field:
     kinds = {path: polars_kind(dtype) for path, dtype in types.items()}
     distinct = [kind for kind in dict.fromkeys(kinds.values()) if kind != ColumnKind.EMPTY]
     if ColumnKind.OTHER in distinct:
-        return Field(name, ColumnKind.OTHER, holds=_describe_type(next(t for t in types.values() if _is_other(t))))
+        other = next(types[path] for path, kind in kinds.items() if kind == ColumnKind.OTHER)
+        return Field(name, ColumnKind.OTHER, holds=_describe_type(other))
     if ColumnKind.TEXT in distinct and len(distinct) > 1:
         text, other = (next(p for p, k in kinds.items() if (k == ColumnKind.TEXT) == w) for w in (True, False))
         what = f"column {name!r} holds text in '{text}' ({types[text]}) and numbers in '{other}' ({types[other]})"
@@ -184,10 +185,6 @@ POLARS_KINDS = {
     "Binary": ColumnKind.TEXT,
 }
 """Kinds of columns by the names of Polars types that are not numeric; any other is dates, times or nested."""
-
-
-def _is_other(dtype: Any) -> bool:
-    return polars_kind(dtype) == ColumnKind.OTHER
 
 
 def _describe_type(dtype: Any) -> str:

@@ -61,7 +61,7 @@ def mixed_rows(columns: Sequence[Any], fields: Sequence[Field]) -> MixedRows:
     """Return columns (b,) of narwhals, Polars or NumPy as a block: integers, floats, and text encoded."""
     kept: list[Array | EncodedColumn] = []
     for column, field in zip(columns, fields, strict=True):
-        kept.append(encode(_native(column)) if field.kind == "text" else _values(column, field.kind))
+        kept.append(encode(column) if field.kind == "text" else _values(column, field.kind))
     numeric = [part for part in kept if isinstance(part, np.ndarray)]
     dtype = np.result_type(*numeric) if numeric else np.dtype(np.float64)
     if dtype.kind not in "iu":
@@ -96,10 +96,6 @@ def _placed(numbers: Array, encoded: Sequence[EncodedColumn], is_code: Sequence[
     chosen = np.array(is_code, dtype=bool)
     places = np.where(chosen, -np.cumsum(chosen), np.cumsum(~chosen) - 1)
     return MixedRows(numbers, codes, tuple(column.categories for column in encoded), places)
-
-
-def _native(column: Any) -> Any:
-    return column.to_native() if hasattr(column, "to_native") else column
 
 
 def _values(column: Any, kind: str) -> Array | EncodedColumn:

@@ -24,7 +24,7 @@ from eigenlens.errors import DataError
 from eigenlens.reporting.charts import Chart
 from eigenlens.reporting.inputs import format_dates
 from eigenlens.reporting.packing import RowNumbers, RowPositions, RowTexts, encode_names, shorten
-from eigenlens.reporting.page import pack_numbers
+from eigenlens.reporting.page import FINE, pack_numbers
 from eigenlens.tables.rows import PlaneCounts, RowSample, numeric_blocks, plane_counts
 
 MAX_POINTS = 200_000
@@ -195,7 +195,8 @@ class ShownRows:
             spent += size
         ids, said = self._named
         steps = {} if "ids" in ids or self.total == kept else {"steps": RowPositions(self.chosen + 1)}
-        note = " ".join(filter(None, (self._note(kept), said, _left(left), _coarse(kept))))
+        coarse = "Numbers of so many rows are kept to 16 bits." if kept > FINE else ""
+        note = " ".join(filter(None, (self._note(kept), said, _left(left), coarse)))
         head = {"total": self.total, "shown": kept, "note": note, "colour": start}
         return head | {"columns": columns} | ids | steps
 
@@ -224,10 +225,6 @@ class ShownRows:
 def _left(left: int) -> str:
     words = "1 column is" if left == 1 else f"{left:,} columns are"
     return f"{words} not offered for colouring, to keep the file small." if left else ""
-
-
-def _coarse(kept: int) -> str:
-    return "Numbers of so many rows are kept to 16 bits." if kept > 20_000 else ""
 
 
 def colour_column(values: Any, *, classes: bool = False) -> RowNumbers | EncodedColumn:

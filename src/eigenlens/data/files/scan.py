@@ -230,11 +230,9 @@ def _warn_found_signs(dialect: Dialect) -> None:
     """Warn that numbers are read that were text for version 0.1: to be removed with the release after the next."""
     if dialect.numbers.is_plain:
         return
-    signs = {"decimal": dialect.numbers.decimal, "thousands": dialect.numbers.thousands}
-    given = ", ".join(f"{name}={sign!r}" for name, sign in signs.items() if sign is not None)
-    warnings.warn(
-        f"numbers are read with {given}, as the file shows: pass these to confirm.", DataWarning, stacklevel=3
-    )
+    given = ", ".join(f"{name}={sign!r}" for name, sign in dialect.numbers._asdict().items() if sign is not None)
+    message = f"numbers are read with {given}, as the file shows: pass these to confirm."
+    warnings.warn(message, DataWarning, stacklevel=3)
 
 
 OTHER_SUFFIXES = {

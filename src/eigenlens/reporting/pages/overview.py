@@ -59,13 +59,10 @@ CENTRED = ("PCA", "ProbabilisticPCA", "FactorAnalysis")
 def _preparation(model: Any) -> str:
     """Return a description of the preprocessing of the columns."""
     options = model.get_params(deep=False)
-    said = [words[options[name]] for name, words in PREPARED.items() if _plain(options.get(name)) in words]
+    plain = {name: value for name, value in options.items() if isinstance(value, bool | str)}
+    said = [words[plain[name]] for name, words in PREPARED.items() if plain.get(name) in words]
     said = ["columns centred", *said] if type(model).__name__ in CENTRED else said
     return "; ".join(said) if said else "none: the columns as given"
-
-
-def _plain(value: Any) -> Any:
-    return value if isinstance(value, bool | str) else ""
 
 
 def _seeds(models: dict[str, Any], seed: Any) -> str:
