@@ -16,6 +16,11 @@ from eigenlens.errors import MissingExtra
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
+def is_integer(rows: Any) -> bool:
+    """Return whether rows are an array of integers or booleans, which can be used as codes."""
+    return isinstance(rows, np.ndarray) and rows.dtype.kind in "iub"
+
+
 def is_tensor(x: Any) -> bool:
     """Return whether x is a PyTorch or CuPy array. Imports neither: the library of a tensor is imported already."""
     torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eigenlens.arrays import Array, is_sparse, is_tensor, to_numpy
+from eigenlens.arrays import Array, is_integer, is_sparse, is_tensor, to_numpy
 from eigenlens.data.column_kinds import ColumnKind, Field, plain_column
 from eigenlens.data.memory import ArraySource, FrameSource, LazySource, SparseSource, TensorSource
 from eigenlens.data.source import Block, Source, accumulate
-from eigenlens.data.table import IntegerSource, MixedSource, UniformSource, is_integer, is_uniform
+from eigenlens.data.table import IntegerSource, MixedSource, UniformSource
 from eigenlens.errors import DataError, MissingValues
 
 
@@ -58,6 +58,15 @@ def _is_dask_frame(X: Any) -> bool:
 
 def _is_a(X: Any, library: str, name: str) -> bool:
     return _library(X) == library and type(X).__name__ == name
+
+
+def _is_uniform(frame: Any) -> bool:
+    """Return whether a frame is pandas' and all its columns have one NumPy type of numbers."""
+    if _library(frame) != "pandas" or not frame.shape[1]:
+        return False
+    first = frame.dtypes.iloc[0]
+    plain = isinstance(first, np.dtype) and (first.kind in "iu" or first in (np.float32, np.float64))
+    return plain and all(dtype == first for dtype in frame.dtypes)
 
 
 def _is_frame(X: Any) -> bool:
@@ -171,7 +180,7 @@ CONTAINERS: list[Container] = [
         lambda X: FrameSource(_batch_table(X)),
         lambda X: MixedSource.of_frame(_batch_table(X)),
     ),
-    Container(is_uniform, FrameSource, UniformSource),
+    Container(_is_uniform, FrameSource, UniformSource),
     Container(_is_frame, FrameSource, MixedSource.of_frame),
     Container(lambda X: isinstance(X, Mapping) and not is_sparse(X), _reject_mapping),
     Container(lambda X: isinstance(X, np.ndarray) and X.dtype.names is not None, _array, _structured),

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from eigenlens.arrays import Array, dense, is_sparse, to_numpy
+from eigenlens.arrays import Array, dense, is_integer, is_sparse, to_numpy
 from eigenlens.data.categories import EncodedColumn, encode, encode_numbers
 from eigenlens.data.column_kinds import ColumnKind, Field, array_kind, frame_field, plain_column
-from eigenlens.data.memory import VIEW_BYTES, column_block, reject_repeated_names
-from eigenlens.data.source import BLOCK_BYTES, Source
+from eigenlens.data.memory import VIEW_BYTES, reject_repeated_names
+from eigenlens.data.source import BLOCK_BYTES, Source, column_block
 from eigenlens.errors import DataError
 
 EXACT_FLOAT_LIMIT = 2.0**53
@@ -200,11 +200,6 @@ def integers_of(rows: Any, columns: Array) -> Array | None:
     return _whole(numbers_of(rows, columns) if is_sparse(rows) else _taken(to_numpy(rows), columns))
 
 
-def is_integer(rows: Any) -> bool:
-    """Return whether rows are an array of integers or booleans, which can be used as codes."""
-    return isinstance(rows, np.ndarray) and rows.dtype.kind in "iub"
-
-
 def _whole(numbers: Array) -> Array | None:
     if is_integer(numbers):
         return numbers
@@ -341,15 +336,6 @@ class UniformSource(Source):
         step = max(1, (VIEW_BYTES if views else BLOCK_BYTES) // (8 * self.n_features))
         for start in range(0, len(self.frame), step):
             yield self.frame.iloc[start : start + step].to_numpy()
-
-
-def is_uniform(frame: Any) -> bool:
-    """Return whether a frame is pandas' and all its columns have one NumPy type of numbers."""
-    if type(frame).__module__.split(".")[0] != "pandas" or not frame.shape[1]:
-        return False
-    first = frame.dtypes.iloc[0]
-    plain = isinstance(first, np.dtype) and (first.kind in "iu" or first in (np.float32, np.float64))
-    return plain and all(dtype == first for dtype in frame.dtypes)
 
 
 class IntegerSource(Source):

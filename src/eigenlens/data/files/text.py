@@ -33,8 +33,7 @@ from eigenlens.data.files.cells import (
 )
 from eigenlens.data.files.decode import HEAD_BYTES, PIECE_BYTES, iterate_pieces, reject_undecodable
 from eigenlens.data.files.dialect import Dialect, column_names, find_dialect, ragged_row, read_cells
-from eigenlens.data.memory import column_block
-from eigenlens.data.source import BLOCK_BYTES
+from eigenlens.data.source import BLOCK_BYTES, column_block
 from eigenlens.data.table import MixedRows, mixed_rows
 from eigenlens.errors import DataError
 
