@@ -66,14 +66,13 @@ def frame_field(name: Any, column: Any) -> Field:
     import narwhals.stable.v2 as nw
 
     dtype = column.dtype
-    if getattr(column.to_native(), "dtype", None) == np.dtype(object):  # pandas' objects: by what they are
+    # Objects, pandas' among them, are judged by what they are.
+    if dtype == nw.Object or getattr(column.to_native(), "dtype", None) == np.dtype(object):
         return Field(name, array_kind(name, column.to_numpy()))
     if dtype == nw.Boolean:
         return Field(name, ColumnKind.BOOLEAN, (False, True))
     if dtype.is_numeric():
         return Field(name, ColumnKind.INTEGER if dtype.is_integer() else ColumnKind.NUMBER)
-    if dtype == nw.Object:
-        return Field(name, array_kind(name, column.to_numpy()))
     if dtype == nw.Unknown and column.null_count() == len(column):
         return Field(name, ColumnKind.EMPTY)
     if dtype not in (nw.String, nw.Categorical, nw.Enum, nw.Binary):

@@ -272,12 +272,7 @@ class MixedSource(Source):
         _check_names(list(map(str, getattr(frame, "column_names", None) or frame.columns)), len(frame))
         table = nw.from_native(_without_sparse(frame), eager_only=True)
         fields = [frame_field(name, column) for name, column in zip(table.columns, table.iter_columns(), strict=True)]
-        kept = [_in_place(column) for column in table.iter_columns()]
-
-        def cut(start: int, stop: int, columns: Sequence[int]) -> list[Any]:
-            return [kept[j][start:stop] for j in columns]
-
-        return cls(cut, fields, len(table), block_rows=block_rows)
+        return cls.of_slices([_in_place(column) for column in table.iter_columns()], fields, block_rows=block_rows)
 
     @classmethod
     def of_lazy(cls, frame: Any, *, block_rows: int | None = None) -> MixedSource:
@@ -302,11 +297,16 @@ class MixedSource(Source):
         labels = range(len(columns)) if names is None else names
         kept = [plain_column(column) for column in columns]
         fields = [Field(name, array_kind(name, column)) for name, column in zip(labels, kept, strict=True)]
+        return cls.of_slices(kept, fields, named=names is not None)
+
+    @classmethod
+    def of_slices(cls, kept: Sequence[Any], fields: Sequence[Field], **settings: Any) -> MixedSource:
+        """Return a source of columns (n,) in memory, which are cut by slices; settings: as of `MixedSource`."""
 
         def cut(start: int, stop: int, columns: Sequence[int]) -> list[Any]:
             return [kept[j][start:stop] for j in columns]
 
-        return cls(cut, fields, len(kept[0]), named=names is not None)
+        return cls(cut, fields, len(kept[0]), **settings)
 
 
 class UniformSource(Source):

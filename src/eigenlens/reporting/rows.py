@@ -160,11 +160,7 @@ class ShownRows:
         if not self.mixed or all(field.kind == "number" for field in self.fields):
             return ArraySource(self.X, names=self.names if self.named else None)
         columns = [self.texts.get(j, self.X[:, j]) for j in range(len(self.names))]
-
-        def cut_out(start: int, stop: int, places: Any) -> list[Any]:
-            return [columns[j][start:stop] for j in places]
-
-        return MixedSource(cut_out, self.fields, len(self.X), named=self.named)
+        return MixedSource.of_slices(columns, self.fields, named=self.named)
 
     def blocks(self) -> Iterator[Array]:
         """Yield all rows of the source in blocks (b, d)."""

@@ -100,14 +100,13 @@ def _columns(rows: ShownRows, missing: Array) -> list[Chart]:
 
 
 def _texts(rows: ShownRows, missing: Array) -> Chart:
-    found: dict[str, list[Any]] = {"column": [], "missing": [], "categories": [], "most frequent": [], "its rows": []}
+    lines = []
     for j, values in list(rows.texts.items())[:LISTED]:
         counts = Counter(map(str, values[~missing[:, j]].tolist()))
         name, count = counts.most_common(1)[0] if counts else ("", 0)
-        line = rows.labels[j], int(missing[:, j].sum()), len(counts), shorten(name), count
-        for head, value in zip(found, line, strict=True):
-            found[head].append(value)
-    return table_chart("Columns of text", found)
+        lines.append((rows.labels[j], int(missing[:, j].sum()), len(counts), shorten(name), count))
+    header = ("column", "missing", "categories", "most frequent", "its rows")
+    return table_chart("Columns of text", dict(zip(header, zip(*lines, strict=True), strict=True)))
 
 
 def _missing_map(rows: ShownRows, missing: Array) -> Chart:
