@@ -1,4 +1,4 @@
-"""Array libraries and the dtype policy: NumPy by default, PyTorch and CuPy tensors where they are given.
+"""Array libraries and the dtype policy: NumPy by default, arrays of other libraries where they are given.
 
 float32 in gives float32 out; everything else is computed in float64. Sums are always float64.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -21,10 +22,16 @@ def is_integer(rows: Any) -> bool:
     return isinstance(rows, np.ndarray) and rows.dtype.kind in "iub"
 
 
+TENSORS = {"torch.Tensor", "cupy.ndarray", "array_api_strict.Array"}
+"""Arrays of libraries other than NumPy that are computed with as they are.
+
+array-api-strict has the functions of the array API standard and nothing else: code that runs with it needs no other.
+"""
+
+
 def is_tensor(x: Any) -> bool:
-    """Return whether x is a PyTorch or CuPy array. Imports neither: the library of a tensor is imported already."""
-    torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
-    return (torch is not None and isinstance(x, torch.Tensor)) or (cupy is not None and isinstance(x, cupy.ndarray))
+    """Return whether x is one of `TENSORS`, or of a class derived from one; no library is imported to find out."""
+    return any(f"{kind.__module__.split('.')[0]}.{kind.__name__}" in TENSORS for kind in type(x).__mro__)
 
 
 def is_sparse(x: Any) -> bool:
@@ -50,9 +57,9 @@ def to_numpy(x: Any) -> Array:
     >>> to_numpy([1.0, 2.0])
     array([1., 2.])
     """
-    if is_tensor(x):
-        return np.asarray(x.detach().cpu()) if hasattr(x, "detach") else np.asarray(x.get())
-    return np.asarray(x)
+    if hasattr(x, "detach"):
+        return np.asarray(x.detach().cpu())
+    return np.asarray(x.get() if is_tensor(x) and hasattr(x, "get") else x)
 
 
 def dense(rows: Any) -> Array:
@@ -80,6 +87,25 @@ def working_dtype(dtype: Any) -> np.dtype[Any]:
     return np.dtype(np.float32) if np.dtype(dtype) == np.float32 else np.dtype(np.float64)
 
 
+def slices(n: int, step: int) -> Iterator[slice]:
+    """Yield consecutive ranges of at most `step` out of n.
+
+    >>> list(slices(5, 2))
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    return (slice(start, min(start + step, n)) for start in range(0, n, step))
+
+
+def overwrite(function: str, x: Any, *arguments: Any) -> Any:
+    """Return the function of this name applied to each entry, written over x where its library allows that.
+
+    Gram matrices fill the memory: a second one for the result would not fit. The standard has no such argument.
+    """
+    xp = namespace(x)
+    place = {} if "strict" in xp.__name__ else {"out": x}
+    return getattr(xp, function)(x, *arguments, **place)
+
+
 def read_only(value: Any, *names: str) -> None:
     """Make array attributes of a frozen dataclass read-only views, so that the value cannot be changed by them."""
     for name in names:
@@ -97,7 +123,8 @@ class Like:
     def __init__(self, x: Any, dtype: np.dtype[Any] | None = None) -> None:
         single = dtype is None and "float32" in str(x.dtype)
         self.dtype: np.dtype[Any] = dtype or np.dtype(np.float32 if single else np.float64)
-        self._library = type(x).__module__.split(".")[0] if is_tensor(x) else None
+        # The name of the library, not the library itself, which could not be pickled.
+        self._library: str | None = namespace(x).__name__ if is_tensor(x) else None
         self._device = x.device if self._library is not None else None
 
     def __call__(self, result: Any) -> Any:
@@ -107,5 +134,5 @@ class Like:
         result = np.asarray(result, dtype=self.dtype if fits else None)
         if self._library is None:
             return result
-        library = importlib.import_module(f"array_api_compat.{self._library}")
+        library = importlib.import_module(self._library)
         return library.asarray(np.array(result), device=self._device)

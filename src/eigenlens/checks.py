@@ -131,6 +131,13 @@ def _check_weights(w: Array) -> None:
         raise DataError(what, argument="sample_weight", fix="give at least one row a positive weight")
 
 
+def total_weight(total: float) -> None:
+    """Raise an error unless weights, each of which counts copies of its row, sum to more than one row."""
+    if not total > 1.0:
+        what = f"sums to {total:g}, but a weight counts copies of its row, so the sum must exceed 1"
+        raise DataError(what, argument="sample_weight", fix="multiply the weights by the number of rows")
+
+
 def generator(random_state: Any) -> np.random.Generator:
     """Return a Generator made from a seed, a Generator, a RandomState or None: the only place that makes one.
 

@@ -55,13 +55,10 @@ def dask_array(folder):
     return da.from_array(X, chunks=(70, 3))
 
 
-def tensor(dtype):
+def tensor(name, dtype):
     def make(folder):
-        if importlib.util.find_spec("torch") is None:
-            pytest.skip("PyTorch is not installed, so nothing was tested about tensors")
-        import torch
-
-        return torch.tensor(X, dtype=getattr(torch, dtype))
+        library = pytest.importorskip(name, reason=f"{name} is not installed, so nothing was tested about its arrays")
+        return library.asarray(X, dtype=getattr(library, dtype))
 
     return make
 
@@ -108,8 +105,10 @@ KINDS = {
     "polars": lambda folder: pl.DataFrame(X, schema=COLUMNS),
     "pyarrow": arrow_table,
     "dask": dask_array,
-    "torch float64": tensor("float64"),
-    "torch float32": tensor("float32"),
+    "torch float64": tensor("torch", "float64"),
+    "torch float32": tensor("torch", "float32"),
+    "strict float64": tensor("array_api_strict", "float64"),
+    "strict float32": tensor("array_api_strict", "float32"),
     "blocks": lambda folder: ArraySource(X, block_rows=11),
     "sparse blocks": lambda folder: SparseSource(sparse.csr_matrix(X), block_rows=11),
     "frame blocks": lambda folder: FrameSource(pl.DataFrame(X, schema=COLUMNS), block_rows=11),
@@ -121,7 +120,7 @@ KINDS = {
     "arrow": written(".arrow", pl.DataFrame.write_ipc),
     "several parquet files": several_files,
 }
-SINGLE = {"numpy float32", "csr float32", "torch float32", "npy float32"}
+SINGLE = {"numpy float32", "csr float32", "torch float32", "strict float32", "npy float32"}
 EIGHTHS = {"numpy int", "csr int"}
 every_kind = pytest.mark.parametrize("kind", KINDS)
 

@@ -42,7 +42,7 @@ def starts(problem, X, K, count):
         labels = np.sum((filled[:, None] - centres) ** 2, axis=2).argmin(axis=1)
         found.append(
             estimate_mixture(
-                problem, problem.structure.group_moments(ArraySource(filled).blocks().__next__(), np.eye(K)[labels])
+                problem, problem.structure.moments.of_groups(ArraySource(filled).blocks().__next__(), np.eye(K)[labels])
             )
         )
     return found

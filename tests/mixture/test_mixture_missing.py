@@ -42,7 +42,7 @@ def some_mixture(name, d=3, K=2):
     rng = np.random.default_rng(5)
     X = rng.standard_normal((80, d)) @ rng.standard_normal((d, d)) + rng.standard_normal(d)
     structure = make_structure(name, 1)
-    moments = structure.group_moments(Block(X), rng.dirichlet(np.ones(K), len(X)))
+    moments = structure.moments.of_groups(Block(X), rng.dirichlet(np.ones(K), len(X)))
     spread = structure.estimate(moments, 1e-6 * (np.eye(d) if structure.joint else np.ones(d)), None)
     return Mixture(np.array([0.3, 0.7]), structure.components(moments.mean, spread))
 

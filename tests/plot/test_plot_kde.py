@@ -18,8 +18,8 @@ from eigenlens.errors import DataError, OptionError
 from eigenlens.kde import tables as density_tables
 from eigenlens.kde.bandwidth.curve import CROSS_VALIDATION_CURVES, bandwidths_by_rule
 from eigenlens.kde.confidence_band import BANDS, asymptotic_band
-from eigenlens.kde.highest_density import mass_levels
 from eigenlens.kde.model import KernelEstimate
+from eigenlens.kde.tables import mass_levels
 from eigenlens.plot._kde import bandwidth_curve, density, density_contours
 from eigenlens.plot._style import VERMILLION, muted_color
 

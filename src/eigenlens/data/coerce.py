@@ -213,6 +213,19 @@ def explain_nonfinite(source: Source) -> DataError:
     return MissingValues(what, columns=columns, fix=fix, settings={"missing": "em"})
 
 
+def require_finite(X: Any, *results: Any) -> None:
+    """Raise the error that explains what is wrong with X if something that was computed from it is not finite."""
+    if not all(np.all(np.isfinite(to_numpy(result))) for result in results):
+        raise explain_nonfinite(as_source(X))
+
+
+def require_no_infinity(rows: Array) -> Array:
+    """Return the rows if none of their entries is infinite."""
+    if np.isinf(rows).any():
+        raise explain_nonfinite(as_source(rows))
+    return rows
+
+
 class _Counts(tuple[Any, ...]):
     """NaN, infinities and the largest modulus of each column; the counts add, the modulus takes the larger."""
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenlens.arrays import Array, namespace, working_dtype
+from eigenlens.arrays import Array, namespace, slices, working_dtype
 from eigenlens.data.source import BLOCK_BYTES, Block, Progress, S, Source, column_block
 from eigenlens.errors import DataError
 
@@ -85,7 +85,7 @@ class SparseSource(Source):
 
 
 class TensorSource(Source):
-    """Rows of a PyTorch or CuPy tensor (n, d); blocks stay on its device."""
+    """Rows of a tensor (n, d) of any array library; blocks stay on its device."""
 
     in_memory = True
 
@@ -99,8 +99,8 @@ class TensorSource(Source):
         """Yield views of the tensor; integers are converted one block at a time."""
         xp = namespace(self.tensor)
         dtype = xp.float32 if self.dtype == np.float32 else xp.float64
-        for start in range(0, self.tensor.shape[0], self._step):
-            yield xp.astype(self.tensor[start : start + self._step, :], dtype, copy=False)
+        for part in slices(self.tensor.shape[0], self._step):
+            yield xp.astype(self.tensor[part, :], dtype, copy=False)
 
 
 class FrameSource(Source):

@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from eigenlens.arrays import Array, dense, is_sparse, is_tensor, namespace
+from eigenlens.arrays import Array, dense, is_sparse, is_tensor, namespace, slices
 from eigenlens.data.memory import ArraySource, SparseSource, TensorSource
 from eigenlens.data.source import BLOCK_BYTES, Block, Progress, S, Source, accumulate
 
@@ -92,17 +92,17 @@ class PositiveWeightRows(Source):
 
 def _summarise_positive(block: Block, summarise: Callable[[Block], S]) -> S:
     if not np.any(block.weight > 0.0):
-        return summarise(Block(block.rows[:0], block.weight[:0]))
+        return summarise(Block(block.rows[:0, :], block.weight[:0]))
     return functools.reduce(operator.add, map(summarise, _portions(block)))
 
 
 def _portions(block: Block) -> Iterator[Block]:
     step = _portion(block.rows.shape[1])
-    for start in range(0, block.rows.shape[0], step):
-        weight = block.weight[start : start + step]
+    for part in slices(block.rows.shape[0], step):
+        weight = block.weight[part]
         counts = np.flatnonzero(weight > 0.0)
         if counts.size:
-            yield Block(select_rows(block.rows[start : start + step], counts), weight[counts])
+            yield Block(select_rows(block.rows[part, :], counts), weight[counts])
 
 
 def _portion(d: int) -> int:
@@ -125,9 +125,11 @@ def dense_rows(source: Source, rng: np.random.Generator, limit: int = MAX_DENSE_
     share = min(1.0, limit / max(1, n * source.n_features))
     parts, weights = [], []
     for rows, weight in source.blocks():
-        keep = slice(None) if share == 1.0 else np.flatnonzero(rng.random(rows.shape[0]) < share)
-        parts.append(dense(rows[keep]))
-        weights.append(None if weight is None else weight[keep])
+        if share < 1.0:
+            keep = np.flatnonzero(rng.random(rows.shape[0]) < share)
+            rows, weight = select_rows(rows, keep), None if weight is None else weight[keep]
+        parts.append(dense(rows))
+        weights.append(weight)
     X = np.concatenate(parts)
     return X, None if source.weight is None else np.concatenate([w for w in weights if w is not None])
 

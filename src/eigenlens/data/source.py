@@ -45,6 +45,14 @@ class Addable(Protocol):
     def __add__(self, other: Any, /) -> Any: ...
 
 
+class FieldSums:
+    """The base of frozen dataclasses that merge field by field."""
+
+    def __add__(self, other: Self) -> Self:
+        sums = {name: value + getattr(other, name) for name, value in vars(self).items()}
+        return type(self)(**sums)
+
+
 S = TypeVar("S", bound=Addable)
 Progress = Callable[[int, int | None, str], None]
 """Called as progress(rows done, rows in all or None, what is being done)."""

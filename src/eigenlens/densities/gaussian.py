@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from eigenlens import checks
-from eigenlens.arrays import Array, dense, read_only
+from eigenlens.arrays import Array, dense, read_only, slices
 from eigenlens.data.coerce import explain_nonfinite
 from eigenlens.data.source import Block, Source, accumulate
 from eigenlens.densities.base import Columns, as_rows, column_numbers, known_values, other_columns
@@ -204,7 +204,7 @@ class Gaussian:
         """Return log densities (n,) of complete rows, a few at a time so that they stay in cache."""
         found = np.empty(len(X))
         step = max(1, WHITENED_ENTRIES // max(1, self.mean.size))
-        for part in (slice(start, start + step) for start in range(0, len(X), step)):
+        for part in slices(len(X), step):
             with np.errstate(invalid="ignore"):
                 z = self.covariance.whiten(X[part] - self.mean)
             found[part] = np.einsum("ij,ij->i", z, z)
@@ -222,9 +222,8 @@ class Gaussian:
         return found
 
     def _parts(self, n: int) -> Iterator[slice]:
-        """Yield ranges of n rows."""
-        step = max(1, PATTERN_ENTRIES // max(1, self.mean.size))
-        return (slice(start, start + step) for start in range(0, n, step))
+        """Return ranges of n rows."""
+        return slices(n, max(1, PATTERN_ENTRIES // max(1, self.mean.size)))
 
     def _one_dimension(self, method: str) -> None:
         if self.mean.size != 1:

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple, overload
 
 import numpy as np
 
-from eigenlens.arrays import Array, read_only
+from eigenlens.arrays import Array, read_only, slices
 from eigenlens.densities.base import observed_patterns as patterns_of
 from eigenlens.linalg.packed import unpack_symmetric
 from eigenlens.native.incomplete_rows import Frame, latent_compiled, latent_rows
@@ -272,8 +272,7 @@ def posterior_pieces(X: Array, mean: Array, W: Array, psi: Array, root: Array) -
     d, k = W.shape
     step = max(1, MAX_PIECE_ENTRIES // max(d, k * k))
     scaled = W / psi[:, None]
-    for start in range(0, len(X), step):
-        part = slice(start, min(start + step, len(X)))
+    for part in slices(len(X), step):
         rest = X[part] - mean
         patterns, which = patterns_of(rest)
         if len(patterns) == 1 and patterns.all():
@@ -328,6 +327,5 @@ def conditional_variances(root: Array, W: Array, psi: Array) -> Array:
 
 
 def _column_parts(d: int, k: int) -> Iterator[slice]:
-    """Yield ranges of columns whose tables of w_j w_jᵀ are no larger than a piece."""
-    step = max(1, MAX_PIECE_ENTRIES // max(1, k * k))
-    return (slice(start, start + step) for start in range(0, d, step))
+    """Return ranges of columns whose tables of w_j w_jᵀ are no larger than a piece."""
+    return slices(d, max(1, MAX_PIECE_ENTRIES // max(1, k * k)))

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from eigenlens.arrays import Array, dense, is_sparse, to_numpy
+from eigenlens.arrays import Array, dense, is_sparse, slices, to_numpy
 from eigenlens.data.source import Block
 from eigenlens.densities.base import Density
 from eigenlens.densities.covariance import Diagonal, Full, Spherical
@@ -155,8 +155,7 @@ def _pieces(block: Block) -> Iterator[tuple[Array, Array | None]]:
         yield to_numpy(rows), weight
         return
     step = max(1, DENSE_PIECE_BYTES // (8 * rows.shape[1]))
-    for start in range(0, rows.shape[0], step):
-        part = slice(start, start + step)
+    for part in slices(rows.shape[0], step):
         yield dense(rows[part]), None if weight is None else weight[part]
 
 

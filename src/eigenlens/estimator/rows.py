@@ -11,8 +11,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from eigenlens import checks
-from eigenlens.arrays import Array, dense, is_sparse, namespace, to_numpy
-from eigenlens.data.coerce import as_source, explain_nonfinite
+from eigenlens.arrays import Array, dense, is_sparse, namespace, slices
+from eigenlens.data.coerce import as_source, explain_nonfinite, require_finite
 from eigenlens.data.memory import FrameSource, LazySource
 from eigenlens.data.rows import row_count as count_rows
 from eigenlens.data.rows import stack_rows
@@ -101,15 +101,14 @@ def dense_blocks(source: Source) -> Iterator[Array]:
     """Yield the rows as dense float64 blocks of at most 16 MiB."""
     step = max(1, (16 << 20) // (8 * source.n_features))
     for rows in source.rows():
-        for start in range(0, rows.shape[0], step):
-            yield dense(rows[start : start + step])
+        for part in slices(rows.shape[0], step):
+            yield dense(rows[part, :])
 
 
 def map_blocks(source: Source, function: Callable[[Array], Array]) -> Array:
     """Apply a function to the rows, one block at a time, and return the results as one array; NaN raises an error."""
     result = np.concatenate([function(block) for block in dense_blocks(source)])
-    if not np.all(np.isfinite(result)):
-        raise explain_nonfinite(source)
+    require_finite(source, result)
     return result
 
 
@@ -121,15 +120,13 @@ def map_rows(source: Source, function: Callable[[Any], Any], width: int) -> Any:
     if hasattr(source, "map_rows"):
         return source.map_rows(partial(_finite_chunk, function=function), width)
     found = concatenate([function(rows) for rows in source.rows()])
-    if not np.all(np.isfinite(to_numpy(found.sum(0)))):
-        raise explain_nonfinite(source)
+    require_finite(source, namespace(found).sum(found, axis=0))
     return found
 
 
 def _finite_chunk(rows: Any, function: Callable[[Any], Any]) -> Any:
     found = function(rows)
-    if not np.all(np.isfinite(found)):
-        raise explain_nonfinite(as_source(rows))
+    require_finite(rows, found)
     return found
 
 

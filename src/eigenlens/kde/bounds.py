@@ -9,14 +9,14 @@ with c images each make c^d images of a point, but only c d terms there. Only a 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from eigenlens.arrays import Array
-from eigenlens.kde.kernels import SmoothingKernel
+from eigenlens.arrays import Array, slices
+from eigenlens.kde.kernels import SMOOTHING_KERNELS, SmoothingKernel
 from eigenlens.kde.periodic import SERIES_WIDTH, UNIFORM_GAUSSIAN, gaussian_turns, reflected_kernel
 
 LOST_EXPONENT = 80.0
@@ -113,11 +113,8 @@ def _too_many(points: Array, scales: Array, kernel: SmoothingKernel, bounds: Arr
         for j in np.flatnonzero(np.isfinite(bounds).any(axis=1)):
             counts *= _image_counts(points[:, j], scales[:, j], kernel, bounds[j])
     total = float(counts.sum())
-    each = MAX_IMAGES_PER_POINT * (4.0 if d > 1 or kernel.name not in FAST else 1.0)
+    each = MAX_IMAGES_PER_POINT * (4.0 if d > 1 or kernel.name not in SMOOTHING_KERNELS else 1.0)
     return bool(total > each * n or (total * d > MAX_IMAGE_ENTRIES and total > FEW_IMAGES_PER_POINT * n))
-
-
-FAST = ("gaussian", "box", "epanechnikov", "triangular", "biweight", "triweight", "cosine", "laplace")
 
 
 def _image_counts(x: Array, scale: Array, kernel: SmoothingKernel, bounds: Array) -> Array:
@@ -191,22 +188,11 @@ def _very_wide(points: Array, scales: Array, kernel: SmoothingKernel, bounds: Ar
     return bool(np.any(scales.max(axis=0) > WIDE_CUT_OFF * (bounds[:, 1] - bounds[:, 0])))
 
 
-def _masses(centres: Array, scales: Array, kernel: SmoothingKernel, bounds: Array) -> tuple[Array, Array]:
-    """Return the mass (n, d) of each kernel below the lower bound, and below the upper one."""
-    below, upto = np.zeros(centres.shape), np.ones(centres.shape)
-    for j, (low, high) in enumerate(bounds):
-        if np.isfinite(low):
-            below[:, j] = kernel.cdf((low - centres[:, j]) / scales[:, j])
-        if np.isfinite(high):
-            upto[:, j] = kernel.cdf((high - centres[:, j]) / scales[:, j])
-    return below, upto
-
-
 def _draw_truncated(
     centres: Array, scales: Array, kernel: SmoothingKernel, bounds: Array, rng: np.random.Generator
 ) -> Array:
     """Draw from kernels truncated at the bounds."""
-    below, upto = _masses(centres, scales, kernel, bounds)
+    below, upto = (kernel.cdf((ends - centres) / scales) for ends in bounds.T)
     share = rng.random(centres.shape)
     u = kernel.quantile(below + share * (upto - below))
     with np.errstate(invalid="ignore"):
@@ -335,21 +321,18 @@ def interval_masses(kernel: SmoothingKernel, x: Array, scale: Array, low: float,
     """Return ∫ K((t − x) / scale) / scale from low to high; of short intervals by quadrature on either side of x."""
     a, b = np.broadcast_arrays((low - x) / scale, (high - x) / scale)
     short = (b - a < SHORT_INTERVAL) & (np.maximum(np.abs(a), np.abs(b)) < 0.5 * kernel.radius)
-    if not short.any():
-        return np.asarray(np.maximum(kernel.cdf(b) - kernel.cdf(a), 0.0))
     out = np.asarray(np.maximum(kernel.cdf(b) - kernel.cdf(a), 0.0))
-    a, b = a[short], b[short]
-    middle = np.clip(0.0, a, b)  # K may have a kink at 0
-    out[short] = _quadrature(kernel, a, middle) + _quadrature(kernel, middle, b)
+    if short.any():
+        a, b = a[short], b[short]
+        middle = np.clip(0.0, a, b)  # K may have a kink at 0
+        out[short] = _quadrature(kernel, a, middle) + _quadrature(kernel, middle, b)
     return out
 
 
 def _quadrature(kernel: SmoothingKernel, a: Array, b: Array) -> Array:
     half = 0.5 * (b - a)
-    return np.asarray(
-        half
-        * sum(w * kernel.profile(a + half * (1.0 + z)) for z, w in zip(INTERVAL_NODES, INTERVAL_WEIGHTS, strict=True))
-    )
+    nodes = zip(INTERVAL_NODES, INTERVAL_WEIGHTS, strict=True)
+    return np.asarray(half * sum(w * kernel.profile(a + half * (1.0 + z)) for z, w in nodes))
 
 
 @dataclass(frozen=True, eq=False)
@@ -391,6 +374,5 @@ class Folded:
         parts = [self.columns[0].derivative(y[part]) @ self.weights for part in self._blocks(len(y))]
         return np.concatenate([np.empty(0), *parts])
 
-    def _blocks(self, m: int) -> list[slice]:
-        step = max(1, BOUNDED_PAIRS // self.weights.size)
-        return [slice(start, start + step) for start in range(0, m, step)]
+    def _blocks(self, m: int) -> Iterator[slice]:
+        return slices(m, max(1, BOUNDED_PAIRS // self.weights.size))

@@ -132,14 +132,6 @@ def _gaussian_profile(u: Array) -> Array:
     return np.asarray(np.exp(-0.5 * u * u) / ROOT_2PI)
 
 
-def _gaussian_cdf(u: Array) -> Array:
-    return np.asarray(special.ndtr(u))
-
-
-def _gaussian_quantile(q: Array) -> Array:
-    return np.asarray(special.ndtri(q))
-
-
 def _gaussian_derivative(u: Array) -> Array:
     return np.asarray(-u * np.exp(-0.5 * u * u) / ROOT_2PI)
 
@@ -211,8 +203,8 @@ GAUSSIAN = SmoothingKernel(
     1.0 / (2.0 * float(np.sqrt(np.pi))),
     _gaussian_profile,
     _gaussian_derivative,
-    _gaussian_cdf,
-    _gaussian_quantile,
+    special.ndtr,
+    special.ndtri,
 )
 
 TRIANGULAR = SmoothingKernel(
@@ -239,28 +231,14 @@ COSINE = SmoothingKernel(
 )
 
 LAPLACE = SmoothingKernel(
-    "laplace",
-    np.inf,
-    2.0,
-    0.25,
-    _laplace_profile,
-    _laplace_derivative,
-    _laplace_cdf,
-    _laplace_quantile,
+    "laplace", np.inf, 2.0, 0.25, _laplace_profile, _laplace_derivative, _laplace_cdf, _laplace_quantile
 )
 
+BELLS = ("box", "epanechnikov", "biweight", "triweight")
+BOX, EPANECHNIKOV, BIWEIGHT, TRIWEIGHT = (_bell(name, p) for p, name in enumerate(BELLS))
+
 SMOOTHING_KERNELS: dict[str, SmoothingKernel] = {
-    smoother.name: smoother
-    for smoother in (
-        GAUSSIAN,
-        _bell("box", 0),
-        _bell("epanechnikov", 1),
-        TRIANGULAR,
-        _bell("biweight", 2),
-        _bell("triweight", 3),
-        COSINE,
-        LAPLACE,
-    )
+    kernel.name: kernel for kernel in (GAUSSIAN, BOX, EPANECHNIKOV, TRIANGULAR, BIWEIGHT, TRIWEIGHT, COSINE, LAPLACE)
 }
 """Every smoothing kernel that has a name."""
 
@@ -315,9 +293,8 @@ class CallableKernel:
     def profile(self, u: Array) -> Array:
         """Return K(u), and 0 beyond the radius."""
         u = np.asarray(u, dtype=np.float64)
-        return np.where(
-            np.abs(u) <= self.radius, call_kernel(self.function, np.clip(u, -self.radius, self.radius)), 0.0
-        )
+        K = call_kernel(self.function, np.clip(u, -self.radius, self.radius))
+        return np.where(np.abs(u) <= self.radius, K, 0.0)
 
     def derivative(self, u: Array) -> Array:
         """Return K′(u) by central differences."""

@@ -145,9 +145,8 @@ class Line:
                 return np.asarray(value * np.exp(level))
 
         groups = ((part.x, part.s) for part in self.octaves)
-        return tabulate_integral(
-            density, panel_edges((x, self.h * s.min(), self.h * s.max()) for x, s in groups if s is not None)
-        )
+        edges = panel_edges((x, self.h * s.min(), self.h * s.max()) for x, s in groups if s is not None)
+        return tabulate_integral(density, edges)
 
     @cached_property
     def cloud(self) -> Cloud:
@@ -340,15 +339,10 @@ POLYNOMIAL_SUMS = LineSums(_polynomial_density, _polynomial_derivative, _polynom
 
 LINE_SUMS: dict[str, LineSums] = {
     "gaussian": LineSums(_gaussian_density, _gaussian_derivative, _gaussian_integral),
-    "box": POLYNOMIAL_SUMS,
-    "epanechnikov": POLYNOMIAL_SUMS,
-    "triangular": POLYNOMIAL_SUMS,
-    "biweight": POLYNOMIAL_SUMS,
-    "triweight": POLYNOMIAL_SUMS,
     "cosine": LineSums(_wave_density, _wave_derivative, _wave_integral),
     "laplace": LineSums(_laplace_density, _laplace_derivative, _laplace_integral),
 }
-"""The fast sums of the kernels that have them."""
+"""The fast sums of the kernels that are not polynomials and have them."""
 
 
 CHEBYSHEV_NODES = 16

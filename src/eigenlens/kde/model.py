@@ -7,12 +7,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.linalg import cho_factor, cho_solve
 
 from eigenlens.arrays import Array, read_only
 from eigenlens.densities.base import Columns, as_rows, column_numbers, known_values, other_columns, rows_by_pattern
 from eigenlens.errors import DataError, OptionError
 from eigenlens.kde.bounds import BOUNDARIES, Column, Extended, Folded, open_bounds, within_bounds
-from eigenlens.kde.condition import condition_points
 from eigenlens.kde.kernels import SMOOTHING_KERNELS, SmoothingKernel
 from eigenlens.kde.line import Line
 from eigenlens.kde.quantiles import invert_cdf
@@ -162,10 +162,8 @@ class KernelEstimate:
     def _bracket(self, q: Array) -> tuple[Array, Array]:
         """Return limits of the quantiles: those of a mixture lie between those of its components."""
         x, ends = self.points[:, 0], self.kernel.quantile(np.array([0.0, 1.0]))
-        scale = (
-            self.bandwidth[0]
-            * np.array([1.0] if self.scales is None else [self.scales.min(), self.scales.max()])[:, None]
-        )
+        scales = np.array([1.0] if self.scales is None else [self.scales.min(), self.scales.max()])
+        scale = self.bandwidth[0] * scales[:, None]
         down = np.where(q <= 0.0, ends[0], self.kernel.quantile(0.5 * q))
         up = np.where(q >= 1.0, ends[1], -self.kernel.quantile(0.5 * (1.0 - q)))  # 0.5 + 0.5 q may round to 1
         low, high = x.min() + np.min(scale * down, axis=0), x.max() + np.max(scale * up, axis=0)
@@ -202,12 +200,35 @@ class KernelEstimate:
         if not np.all(within_bounds(given[None, :], self.bounds[chosen])):
             what = f"lie outside the bounds {self.bounds[chosen].tolist()}"
             raise DataError(what, argument="values", value=given.tolist())
-        points, weights, h = condition_points(self, chosen, given, rest)
-        if not np.any(weights > 0.0):
+        by_kernel = self._given_by_matrix if self.bandwidth.ndim == 2 else self._given_by_columns
+        points, log_weights, h = by_kernel(chosen, given, rest)
+        most = float(log_weights.max())
+        if not np.isfinite(most):
             what = "are out of reach of every kernel, so no density is left"
             fix = "use a kernel of unbounded support, such as 'gaussian', or a wider bandwidth"
             raise DataError(what, argument="values", value=given.tolist(), fix=fix)
+        weights = np.exp(log_weights - most)
         return replace(self, points=points, weights=weights, bandwidth=h, bounds=self.bounds[rest])
+
+    def _given_by_columns(self, columns: Array, values: Array, rest: Array) -> tuple[Array, Array, Array]:
+        """Return points, ln of weights and bandwidths of the columns `rest`, by each point's kernels at the values."""
+        logs = np.log(self.weights)
+        for j, value in zip(columns, values, strict=True):
+            level, factor = self.column(int(j)).density(np.array([value]))
+            with np.errstate(divide="ignore"):
+                logs = logs + (level[0] + np.log(factor[0] * self.bandwidth[j]))
+        return self.points[:, rest], logs, self.bandwidth[rest]
+
+    def _given_by_matrix(self, columns: Array, values: Array, rest: Array) -> tuple[Array, Array, Array]:
+        """Return each point's Gaussian given the values: mean x_r + H_ro H_oo⁻¹ (v − x_o), covariance by Schur."""
+        own = np.ones(len(self.points)) if self.scales is None else self.scales
+        H_rr, H_ro = self.bandwidth[np.ix_(rest, rest)], self.bandwidth[np.ix_(rest, columns)]
+        factor = cho_factor(self.bandwidth[np.ix_(columns, columns)], lower=True)
+        deviations = values - self.points[:, columns]
+        solved = cho_solve(factor, deviations.T).T
+        distances = np.sum(deviations * solved, axis=1) / own**2
+        logs = np.log(self.weights) - 0.5 * distances - columns.size * np.log(own)
+        return self.points[:, rest] + solved @ H_ro.T, logs, H_rr - H_ro @ cho_solve(factor, H_ro.T)
 
     def adapted(self) -> KernelEstimate:
         """Return the adaptive estimate with bandwidths times s_i = (f(x_i) / g)^(−½) (Abramson 1982).

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from itertools import pairwise
 from math import log
 
 import numpy as np
@@ -34,14 +35,13 @@ def polynomial_pieces(kernel: SmoothingKernel) -> tuple[PolynomialPiece, ...]:
     """
     end = _last(kernel)
     top = float(kernel.profile(np.linspace(0.0, end, 257)).max())
-    left = [(b, a) for a, b in zip(np.linspace(0.0, end, 9), np.linspace(0.0, end, 9)[1:], strict=False)]
+    left = [(b, a) for a, b in pairwise(np.linspace(0.0, end, 9))]
     done: list[PolynomialPiece] = []
     while left:
         b, a = left.pop()
         half = 0.5 * (b - a)
-        coefficients = interpolate_polynomial(
-            kernel.profile, a, b, MAX_PIECE_DEGREE - 1
-        )  # its integral has one degree more
+        # The integral of a piece has one degree more.
+        coefficients = interpolate_polynomial(kernel.profile, a, b, MAX_PIECE_DEGREE - 1)
         u = a + half * (1.0 + CHECK_POINTS)
         error = np.max(np.abs(np.polynomial.polynomial.polyval(u, coefficients) - kernel.profile(u)))
         if error * min(1.0, half / end * 1e4) <= PIECE_ERROR * top or half < MIN_PIECE_WIDTH * end:
@@ -51,9 +51,8 @@ def polynomial_pieces(kernel: SmoothingKernel) -> tuple[PolynomialPiece, ...]:
         if len(done) + len(left) > MAX_PIECES:
             return ()
     done.sort(key=lambda piece: piece.low)
-    mirrored = [
-        PolynomialPiece(-p.high, -p.low, tuple(c * (-1.0) ** i for i, c in enumerate(p.coefficients))) for p in done
-    ]
+    signed = [(p, tuple(c * (-1.0) ** i for i, c in enumerate(p.coefficients))) for p in done]
+    mirrored = [PolynomialPiece(-p.high, -p.low, coefficients) for p, coefficients in signed]
     return (*reversed(mirrored), *done)
 
 

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from eigenlens.arrays import Array
+from eigenlens.arrays import Array, slices
 from eigenlens.kde.kernels import SmoothingKernel
 from eigenlens.native.kernel_sums import FORMS, Cloud, cloud_sums
 
@@ -45,15 +45,13 @@ class Space:
     def integral(self, Y: Array, low: Array) -> Array:
         """Return the integral of the sum from `low` (d,) to each row of Y (m, d), for one bandwidth per column."""
         cloud, out = self.cloud, np.zeros(len(Y))
-        weights = self.weights
         inverse = 1.0 if cloud.inverse is None else cloud.inverse[:, None]
         start = self.kernel.cdf((self._in_units(low[None, :]) - cloud.points) * inverse)
         step = max(1, SPACE_PAIRS // cloud.points.size)
         U = self._in_units(Y)
-        for first in range(0, len(Y), step):
-            part = slice(first, first + step)
+        for part in slices(len(Y), step):
             upto = self.kernel.cdf((U[part, None, :] - cloud.points) * inverse)
-            out[part] = np.prod(np.maximum(upto - start, 0.0), axis=2) @ weights
+            out[part] = np.prod(np.maximum(upto - start, 0.0), axis=2) @ self.weights
         return out
 
     @cached_property
@@ -86,7 +84,6 @@ def _profile_sums(cloud: Cloud, U: Array, kernel: SmoothingKernel) -> Array:
     """Return Σ w Π K(u) (m,) of a user's kernel, pair by pair."""
     out, step = np.empty(len(U)), max(1, SPACE_PAIRS // cloud.points.size)
     inverse = 1.0 if cloud.inverse is None else cloud.inverse[:, None]
-    for first in range(0, len(U), step):
-        part = slice(first, first + step)
+    for part in slices(len(U), step):
         out[part] = np.prod(kernel.profile((U[part, None, :] - cloud.points) * inverse), axis=2) @ cloud.weights
     return out

@@ -18,7 +18,6 @@ from eigenlens.densities.base import Density
 from eigenlens.errors import DataError, OptionError
 from eigenlens.kde.bandwidth.curve import CROSS_VALIDATION_CURVES, bandwidths_by_rule
 from eigenlens.kde.confidence_band import BANDS
-from eigenlens.kde.highest_density import MassLevels, mass_levels
 from eigenlens.kde.kernels import SMOOTHING_KERNELS
 from eigenlens.kde.model import KernelEstimate
 from eigenlens.kde.options import column_positions
@@ -89,6 +88,20 @@ class BandwidthTable:
     def at(self, h: float) -> float:
         """Return the criterion at a bandwidth, interpolated between those tried."""
         return float(np.interp(np.log(h), np.log(self.h), self.values))
+
+
+@dataclass(frozen=True, eq=False)
+class MassLevels:
+    """Levels of a density, each with the mass above it.
+
+    Attributes:
+        masses: (k,) shares of the mass, ascending. levels: (k,) of the density, descending; NaN where the grid holds
+            less than that mass. covered: the mass that the whole grid holds.
+    """
+
+    masses: Array
+    levels: Array
+    covered: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,6 +235,29 @@ def masses_of_plane(
     return MassTable((names[0], names[1]), rows, x, y, values, found, _off(f, X, rows, *ends.T))
 
 
+def mass_levels(values: Array, cell: float, masses: Sequence[float]) -> MassLevels:
+    """Return the levels t with ∫ f [f ≥ t] = mass: {f ≥ t} is the smallest region of that mass (Hyndman 1996, §2).
+
+    Args:
+        values: f at the centres of equal cells, of any shape. cell: their length, area or volume.
+        masses: between 0 and 1.
+
+    Mass beyond the grid is assumed to lie below every level. Cost: O(p log p) for p cells.
+
+    >>> f = np.array([1.0, 2.0, 4.0, 2.0, 1.0]) / 10.0
+    >>> found = mass_levels(f, 1.0, [0.2, 0.6, 0.99])
+    >>> found.levels, found.covered
+    (array([0.4, 0.2, 0.1]), 1.0)
+    """
+    f = np.sort(np.ravel(values))[::-1]
+    mass = np.cumsum(f) * cell
+    # Half of a cell's own mass counts as above its level: so equal levels make no jump.
+    middles = mass - 0.5 * cell * f
+    wanted = np.sort(np.asarray(masses, dtype=np.float64))
+    levels = np.interp(wanted, middles, f)
+    return MassLevels(wanted, np.where(wanted > mass[-1], np.nan, levels), float(mass[-1]))
+
+
 # ---- the density, its columns and the range shown ----------------------------------------------------------
 
 
@@ -310,12 +346,8 @@ def _off(f: Density, X: Any, rows: Array, low: Array, high: Array) -> int:
 
 def _places(f: Density, rows: Array, drawn: Array) -> Array:
     low, high = _window(f, rows, drawn, 0)
-    m = MIN_CURVE_PLACES
-    if isinstance(f, KernelEstimate):
-        m = int(
-            np.clip(PLACES_PER_BANDWIDTH * (high - low) / float(f.bandwidth[0]), MIN_CURVE_PLACES, MAX_CURVE_PLACES)
-        )
-    return np.linspace(low, high, m)
+    wanted = PLACES_PER_BANDWIDTH * (high - low) / float(f.bandwidth[0]) if isinstance(f, KernelEstimate) else 0.0
+    return np.linspace(low, high, int(np.clip(wanted, MIN_CURVE_PLACES, MAX_CURVE_PLACES)))
 
 
 def _nearest(places: Array, values: Array) -> Array:

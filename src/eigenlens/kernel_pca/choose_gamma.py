@@ -10,7 +10,7 @@ import numpy as np
 
 from eigenlens import checks
 from eigenlens.arrays import Array, dense
-from eigenlens.data.coerce import as_source, explain_nonfinite
+from eigenlens.data.coerce import as_source, require_finite
 from eigenlens.data.rows import dense_rows
 from eigenlens.errors import DataError, OptionError
 from eigenlens.kernel_pca.fit import fit_kernel_pca
@@ -88,8 +88,7 @@ def choose_gamma(
     checks.name("criterion", criterion, GAMMA_CRITERIA)
     source = as_source(X)
     rows, _ = dense_rows(source, rng, MAX_CHOICE_ROWS * source.n_features)
-    if not np.all(np.isfinite(rows)):
-        raise explain_nonfinite(source)
+    require_finite(source, rows)
     folds = np.array_split(rng.permutation(len(rows)), checks.integer("cv", cv, 2, len(rows), "the number of rows"))
     fewest = len(rows) - max(map(len, folds))
     checks.integer("n_components", k, 1, fewest - 1, "the rows of a fold's fit less one")

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks
 from eigenlens.arrays import Array, Like, dense, to_numpy
-from eigenlens.data.coerce import explain_nonfinite
+from eigenlens.data.coerce import require_finite
 from eigenlens.data.rows import row_count
 from eigenlens.data.source import Source, progress_callback
 from eigenlens.errors import ConvergenceWarning, DataWarning
@@ -198,8 +198,7 @@ class KernelPCA(ProjectionEstimator):
         parts = []
         for rows in source.rows():
             Z = to_numpy(model.scores(rows))
-            if not np.all(np.isfinite(Z)):
-                raise explain_nonfinite(source)
+            require_finite(source, Z)
             parts.append(self._back(model, Z, dense(rows)).rows)
         return Like(X, source.dtype)(np.concatenate(parts))
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
 import numpy as np
 
 from eigenlens.arrays import Array, dense, is_sparse
-from eigenlens.data.coerce import explain_nonfinite
-from eigenlens.data.source import Block, Progress, Source, accumulate
+from eigenlens.data.coerce import require_finite
+from eigenlens.data.source import Block, FieldSums, Progress, Source, accumulate
 from eigenlens.errors import OptionError
 from eigenlens.kernel_pca.kernels.base import Kernel
 from eigenlens.kernel_pca.landmarks import draw_pivoted_landmarks, draw_uniform_landmarks
@@ -19,7 +19,7 @@ from eigenlens.kernel_pca.model import KernelComponents
 from eigenlens.kernel_pca.panels import no_variance_error, residual_diagonal, sum_panels, to_float64_rows
 from eigenlens.kernel_pca.random_features import draw_fourier_features
 from eigenlens.linalg import n_components as select
-from eigenlens.linalg.spectrum import Requested, orient
+from eigenlens.linalg.spectrum import Requested, column_signs
 from eigenlens.linalg.symmetric import leading_eigenpairs
 from eigenlens.stats.moments import Moments
 
@@ -141,8 +141,7 @@ def fit_feature_components(
     """
     with np.errstate(all="ignore"):  # values that are not finite are found in the result and explained there
         sums = accumulate(source, partial(_summarise, mapping=mapping), progress, "features")
-    if not np.isfinite(sums.trace) or not np.all(np.isfinite(sums.moments.mean)):
-        raise explain_nonfinite(source)
+    require_finite(source, sums.trace, sums.moments.mean)
     moments, total = sums.moments, float(np.trace(sums.moments.scatter)) + sums.left
     lam, V = _eigenpairs(moments.scatter, n_components, total, ROUNDING_OF_TRACE * sums.trace)
     A = mapping.spread(V)
@@ -166,19 +165,16 @@ def _signs(mapping: FeatureMap, A: Array) -> Array:
     """Return signs (k,) that make the largest coefficient positive, or, where phi(x) = x, the largest loading."""
     rows = mapping.rows
     given = (rows if is_sparse(rows) else dense(rows)).T @ A if mapping.kernel.identity else A
-    return np.where(np.einsum("ij,ij->j", given, orient(given)) < 0.0, -1.0, 1.0)
+    return column_signs(given)
 
 
 @dataclass(frozen=True, eq=False)
-class _Sums:
+class _Sums(FieldSums):
     """The moments of the features, Σ w_i (k_ii − |f_i|²) and Σ w_i k_ii."""
 
     moments: Moments
     left: float
     trace: float
-
-    def __add__(self, other: Self) -> Self:
-        return type(self)(self.moments + other.moments, self.left + other.left, self.trace + other.trace)
 
 
 def _summarise(block: Block, mapping: FeatureMap) -> _Sums:

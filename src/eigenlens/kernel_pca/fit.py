@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from eigenlens import checks
 from eigenlens.arrays import Array, Like, is_sparse, is_tensor, namespace, to_numpy
-from eigenlens.data.coerce import as_source, explain_nonfinite
+from eigenlens.data.coerce import require_finite
 from eigenlens.data.source import Progress
 from eigenlens.errors import DataError, OptionError
 from eigenlens.kernel_pca.kernels.base import Kernel
@@ -21,7 +22,7 @@ from eigenlens.kernel_pca.route import DENSE_ROWS_PER_COMPONENT, LANCZOS_BLOCK, 
 from eigenlens.linalg import n_components as select
 from eigenlens.linalg.lanczos import lanczos, residual_norms
 from eigenlens.linalg.randomized import randomized
-from eigenlens.linalg.spectrum import Outcome, Requested, Spectrum, orient
+from eigenlens.linalg.spectrum import Outcome, Requested, Spectrum, column_signs
 from eigenlens.linalg.symmetric import leading_eigenpairs
 from eigenlens.resources import one_thread
 
@@ -118,9 +119,7 @@ def _check_row_count(X: Any, weight: Array | None) -> int:
     count, total = (X.shape[0], X.shape[0]) if weight is None else (int(np.count_nonzero(weight)), float(weight.sum()))
     if count < 2:
         raise DataError(f"n_samples={count}: a component needs at least 2 rows with positive weight")
-    if total <= 1.0:
-        what = f"sums to {total:g}, but a weight counts copies of its row, so the sum must exceed 1"
-        raise DataError(what, argument="sample_weight", fix="multiply the weights by the number of rows")
+    checks.total_weight(total)
     return count
 
 
@@ -137,8 +136,7 @@ def _centred(
 ) -> tuple[Any, Operator]:
     """Return the rows and the operator of their Gram matrix, in float64 where float32 would lose its digits."""
     operator = _operator(kernel, X, weight, route, progress)
-    if not np.isfinite(operator.trace) or not np.isfinite(operator.whole):
-        raise explain_nonfinite(as_source(X))
+    require_finite(X, operator.trace, operator.whole)
     single = Like(X).dtype == np.float32
     if single and not isinstance(kernel, Precomputed) and operator.trace < FLAT_GRAM_SHARE * abs(operator.whole):
         X = namespace(X).astype(X, namespace(X).float64) if is_tensor(X) else X.astype(np.float64)
@@ -237,26 +235,17 @@ def _components(
 ) -> tuple[KernelComponents, Array]:
     """Return the model of the eigenpairs, with their signs fixed, and the scores of the rows."""
     w, lam, U = operator.weight, spectrum.values, spectrum.vectors
+    # Signs make the score of largest modulus positive; for a linear kernel the largest loading.
     with np.errstate(divide="ignore", invalid="ignore"):
         Z = np.where(w[:, None] > 0.0, U * np.sqrt(lam) / np.sqrt(w)[:, None], np.nan)
-    signs = _signs(kernel, rows, np.sqrt(w)[:, None] * U, Z)
+    signs = column_signs(_spread(rows, np.sqrt(w)[:, None] * U) if kernel.identity else np.nan_to_num(Z))
     U, Z = U * signs, Z * signs
     p = w / w.sum()
     A = np.sqrt(w)[:, None] * U / np.sqrt(lam)
     A -= np.outer(p, A.sum(axis=0))
     kept = np.empty((operator.size, 0)) if isinstance(kernel, Precomputed) else _own(rows, origin)
-    model = KernelComponents(
-        kernel,
-        kept,
-        A,
-        operator.row_means @ A,
-        p,
-        operator.grand_mean,
-        lam,
-        spectrum.total,
-        float(w.sum()),
-        origin=origin,
-    )
+    offset, total = operator.row_means @ A, float(w.sum())
+    model = KernelComponents(kernel, kept, A, offset, p, operator.grand_mean, lam, spectrum.total, total, origin=origin)
     return model, Z
 
 
@@ -265,13 +254,6 @@ def _own(rows: Any, origin: Array | None) -> Any:
     if origin is not None:
         return rows
     return rows + 0.0 if is_tensor(rows) else rows.copy()
-
-
-def _signs(kernel: Kernel, rows: Any, A: Array, Z: Array) -> Array:
-    """Return signs (k,) that make the score of largest modulus positive; for a linear kernel the largest loading."""
-    given = _spread(rows, A) if kernel.identity else np.nan_to_num(Z)
-    signs = np.sign(np.einsum("ij,ij->j", given, orient(given)))
-    return np.where(signs == 0.0, 1.0, signs)
 
 
 def _spread(rows: Any, A: Array) -> Array:

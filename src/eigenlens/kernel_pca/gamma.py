@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from eigenlens.arrays import Array, is_sparse, to_numpy
-from eigenlens.data.coerce import as_source, explain_nonfinite
+from eigenlens.data.coerce import as_source, require_finite
+from eigenlens.data.rows import row_count, take_rows
 from eigenlens.data.source import Source, accumulate
 from eigenlens.errors import DataError
 from eigenlens.kernel_pca.kernels.distances import squared_distances
@@ -50,8 +50,7 @@ def scale_gamma(source: Source, generator: np.random.Generator) -> float:
         columns = accumulate(source, ColumnMoments.of, label="column means")
         between = columns.mean - columns.mean.mean()
         variance = float(np.mean(columns.square / columns.weight + between**2))
-    if not np.isfinite(variance):
-        raise explain_nonfinite(source)
+    require_finite(source, variance)
     if variance <= (CONSTANT_ENTRIES * np.abs(columns.mean).max()) ** 2:
         raise _no_variance("scale", "every entry of X is the same number")
     return 1.0 / (source.n_features * variance)
@@ -68,8 +67,7 @@ def median_gamma(source: Source, generator: np.random.Generator) -> float:
         D = to_numpy(squared_distances(rows, rows))
     i, j = np.triu_indices(len(D), 1)
     distances, counts = np.sqrt(D[i, j]), weight[i] * weight[j]
-    if not np.all(np.isfinite(distances)):
-        raise explain_nonfinite(source)
+    require_finite(source, distances)
     different = distances > EQUAL_ROWS_DISTANCE * distances.max(initial=0.0)
     if not different.any():
         raise _no_variance("median", "all sampled rows are equal")
@@ -101,17 +99,10 @@ def _median(values: Array, weight: Array) -> float:
 
 def _sample(source: Source, generator: np.random.Generator) -> tuple[Any, Array]:
     """Return at most `MAX_MEDIAN_ROWS` rows with positive weight, in float64, and their weights."""
-    n = source.n_rows if source.n_rows is not None else sum(block.rows.shape[0] for block in source.blocks())
+    n = row_count(source)
     weight = np.ones(n) if source.weight is None else source.weight
     positive = np.flatnonzero(weight)
     size = min(MAX_MEDIAN_ROWS, positive.size)
     chosen = positive if size == positive.size else np.sort(generator.choice(positive, size, replace=False))
-    parts: list[Any] = []
-    start = 0
-    for block in source.blocks():
-        stop = start + block.rows.shape[0]
-        inside = chosen[np.searchsorted(chosen, start) : np.searchsorted(chosen, stop)] - start
-        rows = block.rows[inside]
-        parts.append((rows if is_sparse(rows) else to_numpy(rows)).astype(np.float64))
-        start = stop
-    return (sparse.vstack(parts, format="csr") if is_sparse(parts[0]) else np.concatenate(parts)), weight[chosen]
+    rows = take_rows(source, chosen, n)
+    return (rows if is_sparse(rows) else to_numpy(rows)).astype(np.float64), weight[chosen]

@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy.linalg import blas, lapack
 
-from eigenlens.arrays import Array
-from eigenlens.data.coerce import explain_nonfinite
+from eigenlens.arrays import Array, slices
+from eigenlens.data.coerce import require_finite
 from eigenlens.data.rows import ROW_LOOKUPS, draw_rows, select_rows, stack_rows, take_rows
-from eigenlens.data.source import Block, Progress, Source, accumulate
+from eigenlens.data.source import Block, FieldSums, Progress, Source, accumulate
 from eigenlens.errors import ResourceError
 from eigenlens.kernel_pca.kernels.base import Kernel
 from eigenlens.kernel_pca.panels import (
@@ -121,15 +121,14 @@ class Landmarks:
             return np.empty((X.shape[0], 0))
         K = float64_values(self.kernel(X, to_float64_rows(self.rows))).T
         F = np.empty(K.shape)
-        for start, inverse in zip(range(0, self.size, SUBSTITUTION_BLOCK), self._inverses, strict=True):
-            part = slice(start, start + SUBSTITUTION_BLOCK)
-            F[part] = inverse @ (K[part] - self.factor[part, :start] @ F[:start])
+        for part, inverse in zip(slices(self.size, SUBSTITUTION_BLOCK), self._inverses, strict=True):
+            F[part] = inverse @ (K[part] - self.factor[part, : part.start] @ F[: part.start])
         return F.T
 
     @cached_property
     def _inverses(self) -> list[Array]:
         """Inverses of the diagonal blocks of C: substitution by blocks is all products, twice as fast as DTRSM."""
-        parts = [slice(start, start + SUBSTITUTION_BLOCK) for start in range(0, self.size, SUBSTITUTION_BLOCK)]
+        parts = slices(self.size, SUBSTITUTION_BLOCK)
         return [lapack.dtrtri(self.factor[part, part], lower=1)[0] for part in parts]
 
     def spread(self, V: Array) -> Array:
@@ -154,7 +153,7 @@ class Landmarks:
 
 
 @dataclass(frozen=True, eq=False)
-class Residual:
+class Residual(FieldSums):
     """The part of the diagonal of the Gram matrix that landmarks leave; residuals of consecutive rows merge with +.
 
     Attributes:
@@ -168,11 +167,6 @@ class Residual:
     explained: Array
     left: float
     trace: float
-
-    def __add__(self, other: Self) -> Self:
-        return type(self)(
-            self.parts + other.parts, self.explained + other.explained, self.left + other.left, self.trace + other.trace
-        )
 
     @property
     def share(self) -> float:
@@ -313,8 +307,7 @@ def _measure(source: Source, found: Landmarks, relative: bool, progress: Progres
         residual = accumulate(
             source, partial(_residual, found=found, relative=relative), progress, "measuring landmarks"
         )
-    if not np.isfinite(residual.trace) or not np.isfinite(residual.left):
-        raise explain_nonfinite(source)
+    require_finite(source, residual.trace, residual.left)
     if residual.trace <= 0.0:
         raise no_variance_error()  # every phi(x) is 0, or the mean
     return residual
@@ -353,8 +346,8 @@ def _round(
     found, start = replace(found, passes=found.passes + (type(source) not in ROW_LOOKUPS)), 0
     with single_threaded_map(thread_count()):
         while start < len(drawn) and found.size < target:
-            part = slice(start, start + choice.at_once(target - found.size))
-            before, found = found.size, _extend(found, rows[part], drawn[part], bars[part], choice, target)
+            part = slice(start, min(start + choice.at_once(target - found.size), len(drawn)))
+            before, found = found.size, _extend(found, rows[part, :], drawn[part], bars[part], choice, target)
             rate = (found.size - before + 1) / (part.stop - start)
             # A pass costs as much as n more proposals, and restores the rate to one.
             if (target - found.size) * (1.0 / rate - 1.0) > n:
@@ -393,9 +386,8 @@ def _in_turn(H: Array, bars: Array, most: int) -> tuple[Array, Array]:
 
 def _largest_first(H: Array, bars: Array, most: int) -> tuple[Array, Array]:
     """Eliminate rows in the order of their residuals over their bars: Cholesky factorisation with complete pivoting."""
-    unit = np.sqrt(
-        bars * (1.0 + TIE_BREAK * np.arange(len(bars)))
-    )  # of equal residuals the first, whatever rounding does
+    # Of equal residuals the first is taken, whatever rounding does.
+    unit = np.sqrt(bars * (1.0 + TIE_BREAK * np.arange(len(bars))))
     C, order, rank, _ = lapack.dpstrf(H / np.outer(unit, unit), tol=1.0, lower=1)
     rank = int(np.count_nonzero(np.diagonal(C)[:rank] > 1.0))  # LAPACK takes the first pivot untested
     kept = order[: min(rank, most)] - 1

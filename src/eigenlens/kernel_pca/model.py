@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenlens.arrays import Array, Like, dense, is_sparse, is_tensor, namespace, to_numpy
+from eigenlens.arrays import Array, Like, dense, is_sparse, is_tensor, namespace, slices, to_numpy
 from eigenlens.kernel_pca.kernels.base import Kernel
 from eigenlens.kernel_pca.kernels.custom import Custom
 from eigenlens.kernel_pca.kernels.rbf import RBF
@@ -68,12 +68,8 @@ class KernelComponents:
 
     def first(self, k: int) -> KernelComponents:
         """Return the model of the first k components."""
-        return replace(
-            self,
-            coefficients=self.coefficients[:, :k],
-            offset=self.offset[:k],
-            eigenvalues=self.eigenvalues[:k],
-        )
+        A, c, lam = self.coefficients[:, :k], self.offset[:k], self.eigenvalues[:k]
+        return replace(self, coefficients=A, offset=c, eigenvalues=lam)
 
     def scores(self, X: Any) -> Any:
         """Return the scores (n, k) of rows (n, d) in their dtype and library, computed in blocks. Cost n m (d + k)."""
@@ -102,8 +98,8 @@ class KernelComponents:
     def _blocks(self, X: Any, like: Like) -> Iterator[Any]:
         step = max(16, SCORE_BLOCK_BYTES // (8 * max(1, self.rows.shape[0])))
         shift = None if self.origin is None else like(self.origin)
-        for start in range(0, max(1, X.shape[0]), step):
-            block = X[start : start + step]
+        for part in slices(X.shape[0], step) if X.shape[0] else [slice(0, 0)]:
+            block = X[part, :]
             yield block if shift is None else (block.toarray() if is_sparse(block) else block) - shift
 
     def point(self, Z: Array) -> Array:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from eigenlens import checks
-from eigenlens.arrays import Array, is_sparse, is_tensor, to_numpy
+from eigenlens.arrays import Array, is_sparse, is_tensor, slices, to_numpy
 from eigenlens.data.source import Source
 from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, OptionError
 from eigenlens.estimator.rows import collect_rows
@@ -113,11 +113,10 @@ def _require_symmetric(K: Any) -> None:
         raise DataError(f"X has shape {tuple(values.shape)}", fix=needed)
     host = to_numpy(values)
     size, eps = float(np.abs(host).max(initial=0.0)), float(np.finfo(host.dtype).eps)
-    for start in range(0, len(host), SYMMETRY_ROWS):
-        part = slice(start, start + SYMMETRY_ROWS)
+    for part in slices(len(host), SYMMETRY_ROWS):
         difference = np.abs(host[part] - host[:, part].T)
         if difference.max(initial=0.0) > 1e3 * eps * size:
             i, j = np.unravel_index(int(difference.argmax()), difference.shape)
-            i += start
+            i += part.start
             what = f"X is not symmetric: X[{i}, {j}]={host[i, j]:g} but X[{j}, {i}]={host[j, i]:g}"
             raise DataError(what, fix=f"{needed}; if they differ by rounding, use (X + X.T) / 2")

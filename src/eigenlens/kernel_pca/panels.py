@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenlens.arrays import Array, Like, is_sparse, is_tensor, namespace, to_numpy
+from eigenlens.arrays import Array, Like, is_sparse, is_tensor, namespace, slices, to_numpy
 from eigenlens.data.source import Block, Progress, S, Source, accumulate
 from eigenlens.errors import DataError, OptionError
 from eigenlens.kernel_pca.kernels.base import Kernel
@@ -43,10 +43,7 @@ def sum_panels(summarise: Callable[[Block], S], block: Block, m: int, kernel: Ke
     shared = isinstance(kernel, Custom) or is_tensor(block.rows) or m > MAX_THREADED_FEATURES
     workers = 1 if shared else thread_count()
     panels = list(_panels(block, m))
-    waves = (
-        panels[start : start + PANELS_PER_THREAD * workers]
-        for start in range(0, len(panels), PANELS_PER_THREAD * workers)
-    )
+    waves = (panels[wave] for wave in slices(len(panels), PANELS_PER_THREAD * workers))
     with single_threaded_map(workers) as each:
         total: S = reduce(operator.add, chain.from_iterable(each(quiet, wave) for wave in waves))
     return total
@@ -54,9 +51,8 @@ def sum_panels(summarise: Callable[[Block], S], block: Block, m: int, kernel: Ke
 
 def _panels(block: Block, m: int) -> Iterator[Block]:
     step = max(MIN_PANEL_ROWS, m, FEATURE_PANEL_BYTES // (8 * max(1, m, block.rows.shape[1])))
-    for start in range(0, block.rows.shape[0], step):
-        part = slice(start, start + step)
-        yield Block(block.rows[part], None if block.weight is None else block.weight[part])
+    for part in slices(block.rows.shape[0], step):
+        yield Block(block.rows[part, :], None if block.weight is None else block.weight[part])
 
 
 def residual_diagonal(kernel: Kernel, rows: Any, F: Array) -> tuple[Array, Array]:

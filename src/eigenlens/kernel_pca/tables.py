@@ -17,7 +17,7 @@ from eigenlens.arrays import Array, to_numpy
 from eigenlens.data.coerce import as_source
 from eigenlens.errors import DataError, OptionError
 from eigenlens.kernel_pca.model import KernelComponents
-from eigenlens.tables.names import row_labels
+from eigenlens.tables.names import feature_names, row_labels
 from eigenlens.tables.rows import first_rows
 from eigenlens.tables.values import ScoreTable
 
@@ -108,11 +108,12 @@ def contours(
         raise DataError(f"X has {rows.shape[1]} columns; contour lines are drawn over a plane, so it must have 2")
     if not np.all(np.isfinite(rows)):
         raise DataError("X contains NaN or infinity", fix="leave those rows out, or impute them first")
+    first, second = feature_names(model, 2, names)
     x, y = (_axis(column, p) for column in rows.T)
     grid = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
     # A Source has no column names that would be compared with those of the fit.
     Z = project(as_source(grid))[:, number - 1].reshape(p, p)
-    return ContourTable(number, float(shares[number - 1]), _two_names(model, names), rows, x, y, Z)
+    return ContourTable(number, float(shares[number - 1]), (first, second), rows, x, y, Z)
 
 
 def denoising(
@@ -181,15 +182,6 @@ def _axis(column: Array, p: int) -> Array:
     low, high = float(column.min()), float(column.max())
     more = CONTOUR_MARGIN * (high - low) or 1.0
     return np.linspace(low - more, high + more, p)
-
-
-def _two_names(model: Any, names: Iterable[str] | None) -> tuple[str, str]:
-    known = getattr(model, "feature_names_in_", ("x0", "x1")) if names is None else names
-    found = tuple(map(str, known))
-    if len(found) != 2:
-        what = f"has {len(found)} entries, but the model has 2 columns"
-        raise OptionError(what, argument="names", fix="give one name per column")
-    return found[0], found[1]
 
 
 def _panels(panels: Any) -> dict[str, Array]:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks
 from eigenlens.arrays import Array, Like, dense, to_numpy
-from eigenlens.data.coerce import as_source, explain_nonfinite
+from eigenlens.data.coerce import require_finite, require_no_infinity
 from eigenlens.data.rows import select_rows
 from eigenlens.data.source import BLOCK_BYTES, Source
 from eigenlens.densities.linear_gaussian import LinearGaussian
@@ -69,8 +69,7 @@ class LatentGaussian(IterativeFit[LatentFit], ProjectionEstimator, DensityEstima
         with np.errstate(all="ignore"):
             parts = [self.model_.posterior(block) for block in dense_blocks(source)]
         means = np.concatenate([_rotate(mean, self._rotation_matrix) for mean, _ in parts])
-        if not np.all(np.isfinite(means)):
-            raise explain_nonfinite(source)
+        require_finite(source, means)
         covariance, T = _join_covariances(parts), self._rotation_matrix
         like = Like(X, source.dtype)
         return like(means), like(covariance if T is None else T.T @ covariance @ T)
@@ -191,8 +190,7 @@ def _latent_means(rows: Any, model: LinearGaussian, T: Array | None, V: Array) -
         step = max(1, BLOCK_BYTES // (8 * model.mean.size))  # only these rows become dense, a few at a time
         parts = [incomplete[start : start + step] for start in range(0, incomplete.size, step)]
         means = np.concatenate([_rotate(model.posterior(dense(select_rows(rows, part)))[0], T) for part in parts])
-    if not np.all(np.isfinite(means)):
-        raise explain_nonfinite(as_source(rows))
+    require_finite(rows, means)
     values = np.array(to_numpy(found))
     values[incomplete] = means
     return Like(found)(values)
@@ -200,8 +198,7 @@ def _latent_means(rows: Any, model: LinearGaussian, T: Array | None, V: Array) -
 
 def _impute(rows: Array, model: LinearGaussian, with_std: bool) -> tuple[Array, ...]:
     """Return imputed rows, and the standard deviations of imputed entries if these are wanted."""
-    if np.any(np.isinf(rows)):
-        raise explain_nonfinite(as_source(rows))
+    require_no_infinity(rows)
     return model.impute(rows, return_std=True) if with_std else (model.impute(rows),)
 
 

@@ -138,13 +138,11 @@ def _folds(weight: Array, rng: np.random.Generator) -> Array:
     positive = weight > 0.0
     n = int(np.count_nonzero(positive))
     if n < MIN_ROWS:
-        raise DataError(
+        what = (
             f"needs at least {MIN_ROWS} rows with positive weight, to leave some out and fit the others, but "
-            f"n_samples={n}",
-            argument="n_components",
-            value="cv",
-            fix="give a number",
+            f"n_samples={n}"
         )
+        raise DataError(what, argument="n_components", value="cv", fix="give a number")
     fold = np.full(weight.size, -1)
     fold[positive] = rng.permutation(n) % min(N_FOLDS, n)
     return fold

@@ -45,10 +45,7 @@ def warn_latent_fit(fit: LatentFit, source: Source, tol: float, max_iter: int) -
     """Warn the caller of `fit` about what deserves a second look: an early stop, empty rows, constant columns."""
     short = _describe_remaining_gain(fit, tol, source.n_features)
     if fit.interrupted:
-        _warn(
-            f"fit was interrupted after {fit.n_iter} steps; the best model is kept ({short}).",
-            ConvergenceWarning,
-        )
+        _warn(f"fit was interrupted after {fit.n_iter} steps; the best model is kept ({short}).", ConvergenceWarning)
     elif not fit.converged:
         advice = CONVERGENCE_ADVICE.get(fit.ended, CONVERGENCE_ADVICE["max_iter"]).format(max_iter=max_iter)
         _warn(f"solver {fit.solver!r} stopped after {fit.n_iter} steps ({short}); {advice}.", ConvergenceWarning)

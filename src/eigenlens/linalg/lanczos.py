@@ -120,11 +120,7 @@ class _Basis:
         N = self.operator.size
         self.capacity = min(N, self.k + BASIS_BLOCKS * self.block)
         V, T = np.empty((N, self.capacity), order="F"), np.zeros((self.capacity, self.capacity))
-        if self.size:
-            V[:, : self.size], T[: self.size, : self.size] = (
-                self.V[:, : self.size],
-                self.T[: self.size, : self.size],
-            )
+        V[:, : self.size], T[: self.size, : self.size] = self.V[:, : self.size], self.T[: self.size, : self.size]
         self.V, self.T = V, T
 
     @property

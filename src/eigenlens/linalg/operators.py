@@ -18,8 +18,9 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import sparse
 
-from eigenlens.arrays import Array, dense, is_sparse, is_tensor, namespace, to_numpy
-from eigenlens.data.coerce import explain_nonfinite
+from eigenlens import checks
+from eigenlens.arrays import Array, dense, is_sparse, is_tensor, namespace, slices, to_numpy
+from eigenlens.data.coerce import require_finite
 from eigenlens.data.memory import ArraySource, SparseSource, TensorSource
 from eigenlens.data.source import Block, Progress, S, Source, accumulate
 from eigenlens.errors import DataError
@@ -199,8 +200,7 @@ class CentredRows:
         mean, square = np.empty(self.size), np.empty(self.size)
         G, nowhere = np.zeros((n, n)), np.zeros(n)
         step = int(np.clip(CACHE_PANEL_BYTES * 8 // (8 * n), 256, 2 * COLUMN_BLOCK))
-        for start in range(0, self.size, step):
-            part = slice(start, min(start + step, self.size))
+        for part in slices(self.size, step):
             with np.errstate(all="ignore"):
                 panel, mean[part], square[part] = _centred_panel(read(part), weight, total)
             if self.standardize:
@@ -224,7 +224,7 @@ class CentredRows:
         block = next(iter(self.source.blocks()))
         step = max(1, block.rows.shape[0] // count)
         weight = None if block.weight is None else block.weight[::step]
-        return _dense_block(Block(block.rows[::step]), self.columns.mean, self.scale, weight)
+        return _dense_block(Block(block.rows[::step, :]), self.columns.mean, self.scale, weight)
 
     def whitened_moments(self, R: Array) -> Moments:
         """Return the moments of the rows (x − m) / s · R⁻¹, found in one pass: a step of CholeskyQR."""
@@ -240,14 +240,11 @@ class CentredRows:
 
     def _require_variance(self, columns: ColumnMoments) -> None:
         """Raise an error for rows without a finite variance, before any solver sees them."""
-        if not (np.all(np.isfinite(columns.mean)) and np.all(np.isfinite(columns.square))):
-            raise explain_nonfinite(self.source)
+        require_finite(self.source, columns.mean, columns.square)
         if columns.rows < 2:
             what = f"has n_samples={columns.rows}, but at least 2 rows with positive weight are needed for a variance"
             raise DataError(what, argument="X", fix="give more rows")
-        if columns.weight <= 1.0:
-            what = f"sums to {columns.weight:g}, but a weight counts copies of its row, so the sum must exceed 1"
-            raise DataError(what, argument="sample_weight", fix="multiply the weights by the number of rows")
+        checks.total_weight(columns.weight)
 
     def _fold(self, summarise: Callable[[Block], S], label: str) -> S:
         self.passes += 1
@@ -317,9 +314,8 @@ def _whitened(block: Block, mean: Array, R: Array) -> Moments:
 def _dense_panels(block: Block) -> Iterator[Block]:
     """Yield the rows of a block as dense float64 copies, one panel at a time."""
     step = max(64, 4 * CACHE_PANEL_BYTES // (8 * block.rows.shape[1]))
-    for start in range(0, block.rows.shape[0], step):
-        part = slice(start, start + step)
-        rows = _columns_of(block.rows[part], slice(None))
+    for part in slices(block.rows.shape[0], step):
+        rows = _columns_of(block.rows[part, :], slice(None))
         yield Block(rows, None if block.weight is None else block.weight[part])
 
 
@@ -383,8 +379,7 @@ def _left_product(block: Block, mean: Array, U: Array, near: bool) -> Array:
     base = np.zeros_like(mean) if near else mean.astype(rows.dtype).astype(np.float64)
     right = np.ascontiguousarray(u.T, dtype=rows.dtype)
     total, sums = np.empty((U.shape[1], rows.shape[1])), right.sum(axis=1)
-    for start in range(0, rows.shape[1], COLUMN_BLOCK):
-        part = slice(start, start + COLUMN_BLOCK)
+    for part in slices(rows.shape[1], COLUMN_BLOCK):
         columns = rows[:, part] if near else rows[:, part] - base[part].astype(rows.dtype)
         total[:, part] = right @ columns - np.outer(sums, (mean - base)[part])
     return total.T

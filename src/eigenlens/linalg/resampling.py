@@ -31,11 +31,7 @@ def parallel(values: Array, permuted_values: Array, quantile: float = 0.95) -> i
 
 
 def permuted_spectra(
-    X: Array,
-    n_permutations: int,
-    rng: np.random.Generator,
-    standardize: bool = False,
-    weight: Array | None = None,
+    X: Array, n_permutations: int, rng: np.random.Generator, standardize: bool = False, weight: Array | None = None
 ) -> Array:
     """Return eigenvalues (r, m) of r data sets whose columns are those of X (n, d), each shuffled on its own.
 

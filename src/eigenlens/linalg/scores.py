@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenlens.arrays import Array, Like, is_sparse, namespace
+from eigenlens.arrays import Array, Like, is_sparse, namespace, slices
 
 
 def project_rows(rows: Any, mean: Array, V: Array) -> Any:
@@ -24,7 +24,7 @@ def project_rows(rows: Any, mean: Array, V: Array) -> Any:
     near = mean.astype(like.dtype)
     rest, m, right = like((mean - near) @ V), like(near), like(V)
     step = max(64, (4 << 20) // (like.dtype.itemsize * V.shape[0]))
-    return concatenate([(rows[start : start + step] - m) @ right - rest for start in range(0, rows.shape[0], step)])
+    return concatenate([(rows[part, :] - m) @ right - rest for part in slices(rows.shape[0], step)])
 
 
 def concatenate(parts: list[Any]) -> Any:

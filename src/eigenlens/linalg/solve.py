@@ -139,11 +139,7 @@ def solve(
 
 
 def _run(
-    solver: str | SpectralSolver,
-    rows: CentredRows,
-    wanted: Requested,
-    tol: float,
-    rng: np.random.Generator,
+    solver: str | SpectralSolver, rows: CentredRows, wanted: Requested, tol: float, rng: np.random.Generator
 ) -> Spectrum:
     if callable(solver):
         return solver(rows, wanted, tol, rng)

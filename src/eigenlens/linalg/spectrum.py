@@ -87,15 +87,20 @@ class Spectrum:
 def orient(vectors: Array) -> Array:
     """Return the columns with signs such that the entry of largest modulus of each is positive.
 
-    Entries within 1e-6 of the largest are ties, and the first of them decides: rounding cannot change the sign.
-
     >>> orient(np.array([[0.6, -0.70710678], [-0.8, 0.70710679]])).round(3)
     array([[-0.6 ,  0.707], [ 0.8 , -0.707]])
     """
+    return vectors * column_signs(vectors)
+
+
+def column_signs(vectors: Array) -> Array:
+    """Return the signs (k,) that make the entry of largest modulus of each column positive.
+
+    Entries within 1e-6 of the largest are ties, and the first of them decides: rounding cannot change the sign.
+    """
     size = np.abs(vectors)
     first = np.argmax(size >= (1.0 - 1e-6) * size.max(axis=0, initial=0.0), axis=0)
-    signs = np.where(vectors[first, np.arange(vectors.shape[1])] < 0.0, -1.0, 1.0)
-    return vectors * signs
+    return np.where(vectors[first, np.arange(vectors.shape[1])] < 0.0, -1.0, 1.0)
 
 
 def nonzero(values: Array, from_svd: bool = False) -> Array:

@@ -10,12 +10,12 @@ t = m + D z + f r: no sum of small differences of large numbers, and no d×d mat
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import dataclass
 
 import numpy as np
 
 from eigenlens.arrays import Array
+from eigenlens.data.source import FieldSums
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.linalg.packed import apply_packed, packed_diagonal, packed_size, unpack_symmetric
 from eigenlens.missing.expectation import (
@@ -69,7 +69,7 @@ def likelihood_gradient(expected: ExpectedStatistics, model: LinearGaussian, noi
 
 
 @dataclass(frozen=True, eq=False)
-class DirectionalSums:
+class DirectionalSums(FieldSums):
     """Derivatives of sums over rows along a direction.
 
     Attributes:
@@ -82,9 +82,6 @@ class DirectionalSums:
     energy: Array
     gain: Array
     precision: Array
-
-    def __add__(self, other: Self) -> Self:
-        return replace(self, **{name: value + getattr(other, name) for name, value in vars(self).items()})
 
 
 def directional_sums(posterior: Posterior, model: LinearGaussian, along: Direction) -> DirectionalSums:
@@ -175,11 +172,7 @@ def _column(P: Array, j: int, k: int) -> Array:
 
 
 def hessian_product(
-    sums: DirectionalSums,
-    expected: ExpectedStatistics,
-    model: LinearGaussian,
-    noise: NoiseStructure,
-    along: Direction,
+    sums: DirectionalSums, expected: ExpectedStatistics, model: LinearGaussian, noise: NoiseStructure, along: Direction
 ) -> Array:
     """Return the Hessian times a direction, as a vector of parameters; noise changes as in `psi_after`."""
     psi, f = np.asarray(model.noise), along.log_psi
@@ -193,7 +186,7 @@ def hessian_product(
 
 
 @dataclass(frozen=True, eq=False)
-class Information:
+class Information(FieldSums):
     """Parts of the expected information of the observed entries, with c_ij = (C_i⁻¹)_jj.
 
     Attributes:
@@ -205,9 +198,6 @@ class Information:
     mean: Array
     noise: Array
     latent: Array
-
-    def __add__(self, other: Self) -> Self:
-        return replace(self, **{name: value + getattr(other, name) for name, value in vars(self).items()})
 
 
 def expected_information(posterior: Posterior, model: LinearGaussian) -> Information:

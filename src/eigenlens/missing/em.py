@@ -55,11 +55,7 @@ class LikelihoodOptimiser:
     """
 
     def __init__(
-        self,
-        passes: IncompleteRowPasses,
-        noise: NoiseStructure,
-        max_iter: int,
-        note: Callable[[int, int, float], None],
+        self, passes: IncompleteRowPasses, noise: NoiseStructure, max_iter: int, note: Callable[[int, int, float], None]
     ) -> None:
         self._passes, self._noise, self._max_iter, self._note = passes, noise, max_iter, note
         self._last: Iterate | None = None

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial, reduce
-from typing import Self, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
-from eigenlens.arrays import Array, as_floats
-from eigenlens.data.source import Addable, Block, Progress, Source, accumulate
+from eigenlens.arrays import Array, as_floats, slices
+from eigenlens.data.source import Addable, Block, FieldSums, Progress, Source, accumulate
 from eigenlens.densities.base import distinct_patterns
 from eigenlens.densities.linear_gaussian import LinearGaussian, has_scattered_patterns
 from eigenlens.linalg.packed import apply_packed, invert_packed, packed_diagonal, packed_size, unpack_symmetric
@@ -104,7 +104,7 @@ def split_block(block: Block, centre: Array, scale: Array, k: int) -> list[Incom
     X = as_floats(block.rows)
     count = max(1, -(-len(X) // max(64, PIECE_ENTRIES // packed_size(k + 1))))
     step = max(1, -(-len(X) // count))
-    parts = [slice(start, start + step) for start in range(0, len(X), step)]
+    parts = list(slices(len(X), step))
     weights = [None if block.weight is None else block.weight[part] for part in parts]
     return [IncompleteRows(X[part], w, centre, scale) for part, w in zip(parts, weights, strict=True)]
 
@@ -214,7 +214,7 @@ def signal_to_noise(model: LinearGaussian) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class ExpectedStatistics:
+class ExpectedStatistics(FieldSums):
     """Sums over rows of expected sufficient statistics, with a = (E[z], 1), q = k + 1, triangles as `linalg.packed`.
 
     Attributes:
@@ -234,9 +234,6 @@ class ExpectedStatistics:
     length: float
     log_det: float
     rows: int
-
-    def __add__(self, other: Self) -> Self:
-        return replace(self, **{name: value + getattr(other, name) for name, value in vars(self).items()})
 
     @property
     def weight(self) -> float:

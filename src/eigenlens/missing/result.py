@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from eigenlens.arrays import Array, dense
-from eigenlens.data.coerce import explain_nonfinite
+from eigenlens.data.coerce import require_finite
 from eigenlens.data.memory import MappedSource
 from eigenlens.data.rows import PositiveWeightRows, positive_weight_rows
 from eigenlens.data.source import Progress, Source, accumulate
@@ -141,8 +141,7 @@ def observed_moments(source: Source, progress: Progress | None = None) -> Column
     source = positive_weight_rows(source)
     with np.errstate(all="ignore"):  # infinities are detected in the result, and explained
         observed = accumulate(source, ColumnMoments.of_observed, progress, "observed entries")
-    if not np.all(np.isfinite(observed.square)):
-        raise explain_nonfinite(MappedSource(source, partial(fill_with_mean, mean=0.0)))
+    require_finite(MappedSource(source, partial(fill_with_mean, mean=0.0)), observed.square)
     require_observed_columns(observed, source)
     return observed
 

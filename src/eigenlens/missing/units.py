@@ -151,7 +151,7 @@ def rotate_to_diagonal(model: LinearGaussian) -> tuple[LinearGaussian, Array]:
 
     Latent precisions are then graded, so that small noise variances beside large ones cost no digits.
     """
-    W = model.loadings
-    _, Q = np.linalg.eigh(W.T @ (W / np.asarray(model.noise)[:, None]))
+    W, psi = model.loadings, np.broadcast_to(model.noise, model.mean.shape)
+    _, Q = np.linalg.eigh(W.T @ (W / psi[:, None]))
     Q = Q[:, ::-1]
     return LinearGaussian(model.mean, W @ Q, model.noise), Q

@@ -18,13 +18,12 @@ from scipy.special import log_ndtr
 from eigenlens.arrays import Array
 from eigenlens.data.memory import ArraySource
 from eigenlens.data.source import Block, Progress
-from eigenlens.densities.mixture_terms import DiagonalTerms, EStep, FullTerms, Terms
+from eigenlens.densities.mixture_terms import EStep, Terms
 from eigenlens.mixture.fit import MixtureFit, MixtureOptions, best_fit
 from eigenlens.mixture.missing import responsibilities_and_loglik
 from eigenlens.mixture.problem import make_problem
 from eigenlens.mixture.summarise_rows import summarise_rows
 from eigenlens.native.mixture_incomplete import LOG_2PI
-from eigenlens.stats.moments import ColumnMoments, Moments
 
 QUADRATURE_NODES, QUADRATURE_WEIGHTS = np.polynomial.legendre.leggauss(12)
 """Nodes and weights of Gauss–Legendre quadrature over −1 to 1, exact to rounding over narrow bins."""
@@ -80,16 +79,12 @@ def _by_quadrature(a: Array, b: Array) -> TruncatedMoments:
     return TruncatedMoments(log_mass, (p * z).sum(axis=-1) / mass, (p * z * z).sum(axis=-1) / mass)
 
 
-class _BinSums(NamedTuple):
-    """The log-likelihoods (S,) of bins, and weight, total and square (S K,) about the means."""
-
-    logliks: Array
-    weight: Array
-    total: Array
-    square: Array
+def binned_e_step(terms: Terms, S: int) -> Callable[[Block], EStep]:
+    """Return the E-step of S mixtures for bins (b, 2) and their counts. Cost b S K differences of Phi."""
+    return partial(_sum_bins, terms=terms, S=S)
 
 
-def _sum_bins(block: Block, terms: Terms, S: int) -> _BinSums:
+def _sum_bins(block: Block, terms: Terms, S: int) -> EStep:
     ends, count = np.asarray(block.rows), block.weight
     mu, s = terms.means[:, 0], np.exp(0.5 * terms.log_determinants)
     with np.errstate(invalid="ignore"):
@@ -98,27 +93,9 @@ def _sum_bins(block: Block, terms: Terms, S: int) -> _BinSums:
     joint = terms.log_weights[:, None] + within.log_mass
     logliks, shares = responsibilities_and_loglik(joint.reshape(S, -1, len(ends)), count)
     r = shares.reshape(joint.shape)
-    sums = (np.where(r > 0.0, r * each, 0.0).sum(axis=1) for each in (within.first, within.second))
-    return _BinSums(logliks, r.sum(axis=1), next(sums) * s, next(sums) * s * s)
-
-
-def _full_bins(block: Block, terms: FullTerms, S: int) -> EStep:
-    logliks, weight, total, square = _sum_bins(block, terms, S)
-    return EStep(logliks, Moments.about(terms.means, weight, total[:, None], square[:, None, None]))
-
-
-def _diagonal_bins(block: Block, terms: DiagonalTerms, S: int) -> EStep:
-    logliks, weight, total, square = _sum_bins(block, terms, S)
-    return EStep(logliks, ColumnMoments.about(terms.means, weight, total[:, None], square[:, None]))
-
-
-BINNED_E_STEPS: dict[type, Callable[..., EStep]] = {FullTerms: _full_bins, DiagonalTerms: _diagonal_bins}
-"""E-steps for counts in bins, by how the components are stacked."""
-
-
-def binned_e_step(terms: Terms, S: int) -> Callable[[Block], EStep]:
-    """Return the E-step of S mixtures for bins (b, 2) and their counts. Cost b S K differences of Phi."""
-    return partial(BINNED_E_STEPS[type(terms)], terms=terms, S=S)
+    first, second = (np.where(r > 0.0, r * each, 0.0).sum(axis=1) for each in (within.first, within.second))
+    square = (second * s * s).reshape(terms.shapes.shape)
+    return EStep(logliks, terms.moments.about(terms.means, r.sum(axis=1), (first * s)[:, None], square))
 
 
 def bin_centres(edges: Array) -> Array:

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks
 from eigenlens.arrays import Array, Like, dense
-from eigenlens.data.coerce import as_source, explain_nonfinite
+from eigenlens.data.coerce import require_no_infinity
 from eigenlens.data.memory import ArraySource
 from eigenlens.data.rows import positive_weight_rows
 from eigenlens.data.source import Source, progress_callback
@@ -203,9 +203,7 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityEstimator, DensityMixin, 
         return tuple(found) if with_std else found[0]
 
     def _impute_block(self, rows: Array) -> tuple[Array, Array]:
-        if np.any(np.isinf(rows)):
-            raise explain_nonfinite(as_source(rows))
-        return self.model_.impute(rows, return_std=True)
+        return self.model_.impute(require_no_infinity(rows), return_std=True)
 
     # ---- the density ------------------------------------------------------------------------------------
 
@@ -251,12 +249,7 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityEstimator, DensityMixin, 
         check_is_fitted(self)
         model = self.model_
 
-        def of(rows: Array) -> Array:
-            if np.any(np.isinf(rows)):
-                raise explain_nonfinite(as_source(rows))
-            return method(model, rows)
-
-        return map_blocks(source, of)
+        return map_blocks(source, lambda rows: method(model, require_no_infinity(rows)))
 
     # ---- other densities --------------------------------------------------------------------------------
 

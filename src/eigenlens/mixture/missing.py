@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenlens.arrays import Array, dense
+from eigenlens.arrays import Array, dense, slices
 from eigenlens.data.source import Block
 from eigenlens.densities.mixture_terms import DiagonalTerms, EStep, FullTerms, Terms
 from eigenlens.native.mixture_incomplete import LOG_2PI, gaps_passes
@@ -47,7 +47,7 @@ def observed_e_step(terms: Terms, S: int = 1) -> Callable[[Block], EStep]:
 
 def _sum_over_pieces(block: Block, e_step: Callable[[Array, Array], EStep]) -> EStep:
     step = max(1, PATTERN_PIECE_ENTRIES // block.rows.shape[1])
-    parts = (slice(start, start + step) for start in range(0, max(1, block.rows.shape[0]), step))
+    parts = slices(max(1, block.rows.shape[0]), step)
     return reduce(add, (e_step(*_piece(block, part)) for part in parts))
 
 
@@ -76,7 +76,7 @@ def _diagonal_e_step(terms: DiagonalTerms, S: int, X: Array, w: Array) -> EStep:
     X, w, K = X[used], w[used], len(terms.means)
     nothing = EStep(np.zeros(S), ColumnMoments(np.zeros(K), terms.means, np.zeros(terms.means.shape)))
     step = max(1, DEVIATION_ENTRIES // terms.means.size)
-    pieces = (slice(start, start + step) for start in range(0, len(X), step))
+    pieces = slices(len(X), step)
     return reduce(add, (_diagonal_piece(terms, S, X[piece], w[piece]) for piece in pieces), nothing)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.data.coerce import explain_nonfinite
+from eigenlens.data.coerce import require_finite
 from eigenlens.data.rows import positive_weight_rows
 from eigenlens.data.source import Progress, Source, accumulate
 from eigenlens.densities.mixture import Mixture
@@ -90,8 +90,7 @@ def _e_step(source: Source, model: Mixture) -> EStep:
     assert model.terms is not None
     with np.errstate(all="ignore"):  # entries that are not finite show up in the result, and are explained below
         found = accumulate(positive_weight_rows(source), observed_e_step(model.terms))
-    if not (np.isfinite(found.logliks[0]) and np.all(np.isfinite(found.moments.mean))):
-        raise explain_nonfinite(source)
+    require_finite(source, found.logliks[0], found.moments.mean)
     return found
 
 

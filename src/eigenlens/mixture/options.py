@@ -50,9 +50,8 @@ def check_mixture_options(estimator: Any, source: Source, *, starts: bool = True
 def check_total_weight(source: Source) -> None:
     """Check that weights count as more than one row: with less, likelihoods and criteria would mean nothing."""
     w = source.weight
-    if w is not None and np.count_nonzero(w) > 1 and not w.sum() > 1.0:
-        what = f"sums to {w.sum():g}, but a weight counts copies of its row, so the sum must exceed 1"
-        raise DataError(what, argument="sample_weight", fix="multiply the weights by the number of rows")
+    if w is not None and np.count_nonzero(w) > 1:
+        checks.total_weight(w.sum())
 
 
 # ---- init ---------------------------------------------------------------------------------------------------

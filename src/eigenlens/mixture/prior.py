@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -28,33 +28,21 @@ MIN_DIRECTION_VARIANCE = 1e-7
 MomentsT = TypeVar("MomentsT", Moments, ColumnMoments)
 
 
-class Prior(Protocol):
-    """A prior density of the components, in a form that acts as additional rows."""
-
-    def add_rows(self, moments: MomentsT) -> MomentsT:
-        """Return the moments of the components with the rows that the prior stands for."""
-        ...
-
-    def log_densities(self, terms: Terms) -> Array:
-        """Return ln p(component k) (K,), up to a constant."""
-        ...
-
-
 @dataclass(frozen=True)
-class NoPrior:
-    """The flat prior of maximum likelihood."""
+class Prior:
+    """The flat prior of maximum likelihood, and the base of those that act as additional rows of the components."""
 
     def add_rows(self, moments: MomentsT) -> MomentsT:
-        """Return the moments unchanged."""
+        """Return the moments of the components with the rows that the prior stands for: here none."""
         return moments
 
     def log_densities(self, terms: Terms) -> Array:
-        """Return zeros (K,)."""
+        """Return ln p(component k) (K,), up to a constant: here zeros."""
         return np.zeros(len(terms.means))
 
 
 @dataclass(frozen=True, eq=False)
-class ConjugatePrior:
+class ConjugatePrior(Prior):
     """ln p(mu_k, C_k) = −½ (a ln |C_k| + tr C_k⁻¹ S + kappa (mu_k − m)ᵀ C_k⁻¹ (mu_k − m)), up to a constant.
 
     Attributes:
@@ -88,7 +76,7 @@ class ConjugatePrior:
 
 
 def _none(structure: CovarianceStructure, mean: Array, covariance: Array, K: int) -> Prior:
-    return NoPrior()
+    return Prior()
 
 
 def _conjugate(structure: CovarianceStructure, mean: Array, covariance: Array, K: int) -> Prior:

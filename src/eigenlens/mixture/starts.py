@@ -129,7 +129,7 @@ def from_responsibilities(shares: Array, weight: Array | None = None) -> StartRu
         parts, first = [], 0
         for block in positive_weight_rows(problem.source).blocks():
             stop = first + block.rows.shape[0]
-            parts.append(problem.structure.group_moments(_fill_block(problem, block), kept[first:stop]))
+            parts.append(problem.structure.moments.of_groups(_fill_block(problem, block), kept[first:stop]))
             first = stop
         return [Start(estimate_mixture(problem, sum(parts[1:], parts[0])))]
 
@@ -272,7 +272,7 @@ def _estimate_from_groups(problem: Problem, sample: _Sample, labels: Array, K: i
     A group without rows is as wide as that prior makes it, and counts as one row.
     """
     prior = PRIORS["conjugate"](problem.structure, problem.mean, problem.covariance, K)
-    groups = problem.structure.group_moments(Block(sample.filled, sample.weight), np.eye(K)[labels])
+    groups = problem.structure.moments.of_groups(Block(sample.filled, sample.weight), np.eye(K)[labels])
     mixture = estimate_mixture(replace(problem, prior=prior), groups)
     weights = mixture.weights + 1.0 / max(len(labels), float(sample.weight.sum()))  # the same for weights as for copies
     return Mixture(weights / weights.sum(), mixture.components)

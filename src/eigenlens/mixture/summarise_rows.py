@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from eigenlens.arrays import Array, dense
-from eigenlens.data.coerce import explain_nonfinite
+from eigenlens.data.coerce import require_finite
 from eigenlens.data.source import Block, Progress, Source, accumulate
 from eigenlens.densities.covariance import Diagonal, Full
 from eigenlens.densities.gaussian import Gaussian
@@ -16,7 +16,7 @@ from eigenlens.densities.mixture import Mixture
 from eigenlens.missing.result import complete_or_observed, constant_column_indices
 from eigenlens.mixture.em import run_from_start
 from eigenlens.mixture.missing import observed_e_step
-from eigenlens.mixture.prior import NoPrior
+from eigenlens.mixture.prior import Prior
 from eigenlens.mixture.problem import MIN_OVERALL_VARIANCE, Overall, Problem, covariance_floor, ensure_variance
 from eigenlens.mixture.structures.base import CovarianceStructure
 from eigenlens.mixture.structures.full import FullStructure
@@ -37,10 +37,9 @@ def summarise_rows(source: Source, structure: CovarianceStructure, progress: Pro
 
 def _summarise_complete(source: Source, structure: CovarianceStructure, progress: Progress | None) -> Overall:
     with np.errstate(all="ignore"):  # entries that are not finite show up in the result, and are explained below
-        moments = accumulate(source, structure.moments, progress, "moments")
+        moments = accumulate(source, structure.moments.of, progress, "moments")
     squares = moments.scatter if structure.joint else moments.square
-    if not np.all(np.isfinite(squares)):
-        raise explain_nonfinite(source)
+    require_finite(source, squares)
     return Overall(source, moments.rows, moments.weight, moments.mean, squares / moments.weight)
 
 
@@ -71,7 +70,7 @@ def _fit_single_gaussian(overall: Overall, covariance: Array) -> Gaussian:
     """Fit one Gaussian to all rows, by EM from independent columns."""
     floor = covariance_floor(covariance, MIN_OVERALL_VARIANCE)
     fields = vars(replace(overall, covariance=covariance))
-    problem = Problem(**fields, structure=FullStructure(), prior=NoPrior(), floor=floor)
+    problem = Problem(**fields, structure=FullStructure(), prior=Prior(), floor=floor)
     start = Mixture(np.ones(1), (Gaussian(overall.mean, Full(covariance)),))
     tol = SINGLE_GAUSSIAN_TOL * overall.weight
     result = run_from_start(problem, start, tol=tol, max_iter=SINGLE_GAUSSIAN_STEPS)

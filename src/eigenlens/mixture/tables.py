@@ -178,10 +178,14 @@ def _responsibilities(model: Any, mixture: Mixture, X: Any) -> Array:
     """Return P(component | row) (n, K); an estimator takes every kind of X, and checks its columns."""
     if hasattr(model, "predict_proba"):
         return np.asarray(to_numpy(model.predict_proba(X)), dtype=np.float64)
-    rows, d = first_rows(X), mixture.means.shape[1]
+    return mixture.responsibilities(_rows_of_width(X, mixture.means.shape[1]))
+
+
+def _rows_of_width(X: Any, d: int) -> Array:
+    rows = first_rows(X)
     if rows.shape[1] != d:
         raise DataError(f"X has {rows.shape[1]} columns, but the mixture has {d}")
-    return mixture.responsibilities(rows)
+    return rows
 
 
 def _column(column: Any, names: tuple[str, ...]) -> int:
@@ -226,9 +230,7 @@ def line(
 
 def _values(X: Any, j: int, d: int) -> Array:
     """Return the observed values of column j."""
-    rows = first_rows(X)
-    if rows.shape[1] != d:
-        raise DataError(f"X has {rows.shape[1]} columns, but the mixture has {d}")
+    rows = _rows_of_width(X, d)
     return np.asarray(rows[np.isfinite(rows[:, j]), j])
 
 

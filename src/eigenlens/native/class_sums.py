@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eigenlens.arrays import Array
+from eigenlens.arrays import Array, slices
 from eigenlens.native.runtime import aligned, kernels, run_kernel
 
 PANEL = 1 << 18
@@ -87,9 +87,7 @@ def class_sums_numpy(rows: Array, y: Array, weight: Array | None, centre: Array)
     """The twin of `class_sums`, by products with the membership of each class."""
     C, d = centre.shape
     sums = np.zeros((3, C, d))
-    step = max(1, PANEL // max(1, d))
-    for start in range(0, len(rows), step):
-        part = slice(start, start + step)
+    for part in slices(len(rows), max(1, PANEL // max(1, d))):
         X, labels = rows[part].astype(np.float64), y[part]
         members = (labels == np.arange(C)[:, None]) * (1.0 if weight is None else weight[part])
         seen = ~np.isnan(X) if weight is None else ~np.isnan(X) & (weight[part] > 0.0)[:, None]
@@ -117,16 +115,15 @@ def add_normal(rows: Array, means: Array, scales: Array, levels: Array, joint: A
 
 def add_normal_numpy(rows: Array, means: Array, scales: Array, levels: Array, joint: Array) -> None:
     """The twin of `add_normal`."""
-    step = max(1, PANEL // max(1, rows.shape[1]))
-    for start in range(0, len(rows), step):
-        X = rows[start : start + step].astype(np.float64)
+    for part in slices(len(rows), max(1, PANEL // max(1, rows.shape[1]))):
+        X = rows[part].astype(np.float64)
         gaps = np.isnan(X)
         some = bool(gaps.any())
         for c in range(len(means)):
             terms = ((X - means[c]) * scales[c]) ** 2
             if some:
                 terms[gaps] = np.broadcast_to(levels[c], X.shape)[gaps]
-            joint[start : start + step, c] += levels[c].sum() - terms.sum(axis=1)
+            joint[part, c] += levels[c].sum() - terms.sum(axis=1)
 
 
 # ---- codes ----------------------------------------------------------------------------------------------------

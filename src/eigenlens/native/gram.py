@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenlens.arrays import Array
+from eigenlens.arrays import Array, slices
 from eigenlens.native.moments import symmetric
 from eigenlens.native.runtime import aligned, kernels, plain, readable, walkable
 from eigenlens.resources import thread_count
@@ -132,9 +132,7 @@ def gaussian_values_numpy(x: Points, y: Points, out: Array) -> Array:
     """
     right = _scaled(y)
     level = _half_squares(right)
-    n, step = len(x.rows), max(PANEL_ROWS, (1 << 17) // len(right))
-    for start in range(0, n, step):
-        rows = slice(start, min(start + step, n))
+    for rows in slices(len(x.rows), max(PANEL_ROWS, (1 << 17) // len(right))):
         left = _scaled(x.beside(x.rows[rows]))
         with np.errstate(all="ignore"):  # what is not finite stays so in the values
             P = left @ right.T
@@ -199,8 +197,7 @@ def symmetric_product(K: Upper, V: Array, workers: int | None = None) -> Array:
 def symmetric_product_numpy(K: Upper, V: Array) -> Array:
     """The twin of `symmetric_product`, by BLAS on a tile widened to float64 at a time."""
     n, out = K.n, np.zeros(V.shape)
-    for i in range(0, n, PANEL_ROWS):
-        mine = slice(i, min(i + PANEL_ROWS, n))
+    for mine in slices(n, PANEL_ROWS):
         square = np.triu(K.part(mine, mine)).astype(np.float64)
         out[mine] += square @ V[mine] + np.triu(square, 1).T @ V[mine]
         for j in range(mine.stop, n, PANEL_COLUMNS):

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from eigenlens.arrays import Array
+from eigenlens.arrays import Array, slices
 from eigenlens.native.runtime import kernels
 from eigenlens.resources import thread_count
 
@@ -151,9 +151,7 @@ def laplace_sums_numpy(x: Array, w: Array | None, y: Array, h: float) -> tuple[A
     before, behind = split > 0, split < x.size
     sums[1, before] = (y[before] - x[split[before] - 1]) / h
     sums[3, behind] = (x[split[behind]] - y[behind]) / h
-    step = max(1, PAIRS // x.size)
-    for start in range(0, y.size, step):
-        part = slice(start, start + step)
+    for part in slices(y.size, max(1, PAIRS // x.size)):
         left = np.arange(x.size) < split[part, None]
         gap = np.where(left, sums[1, part, None], sums[3, part, None])
         terms = np.exp(gap - np.abs(y[part, None] - x) / h) * (1.0 if w is None else w)
@@ -206,11 +204,10 @@ def _within(x: Array, y: Array, h: float, span: float) -> Iterator[tuple[slice, 
     """Few sorted queries at a time, and the points not farther than their nearest one by more than `span` allows."""
     right = np.searchsorted(x, y)
     nearest = np.minimum(np.abs(y - x[np.maximum(right - 1, 0)]), np.abs(x[np.minimum(right, x.size - 1)] - y)) / h
-    for start in range(0, y.size, FEW_QUERIES):
-        some = slice(start, start + FEW_QUERIES)
+    for some in slices(y.size, FEW_QUERIES):
         reach = h * np.hypot(nearest[some].max(), np.sqrt(span))
         for queries, points in window_blocks(x, y[some], reach):
-            yield slice(start + queries.start, start + queries.stop), points
+            yield slice(some.start + queries.start, some.start + queries.stop), points
 
 
 def gaussian_integrals(x: Array, w: Array | None, y: Array, h: float, tol: float) -> Array:
@@ -318,10 +315,8 @@ def cloud_sums(cloud: Cloud, Y: Array, tol: float) -> tuple[Array, Array]:
 def cloud_sums_numpy(cloud: Cloud, Y: Array, tol: float) -> tuple[Array, Array]:
     """The twin of `cloud_sums`: every pair, in blocks; tol is not used."""
     level, value = np.empty(len(Y)), np.empty(len(Y))
-    step = max(1, TILE_PAIRS // cloud.points.size)
     inverse = 1.0 if cloud.inverse is None else cloud.inverse[:, None]
-    for start in range(0, len(Y), step):
-        part = slice(start, start + step)
+    for part in slices(len(Y), max(1, TILE_PAIRS // cloud.points.size)):
         power, factor = FORMS[cloud.form]((Y[part, None, :] - cloud.points) * inverse)
         level[part] = power.max(axis=1)
         value[part] = (np.exp(power - level[part, None]) * factor) @ cloud.weights

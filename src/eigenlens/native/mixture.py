@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eigenlens.arrays import Array
+from eigenlens.arrays import Array, slices
 from eigenlens.native.runtime import kernels, plain, run_kernel
 from eigenlens.resources import thread_count
 
@@ -105,9 +105,8 @@ def mixture_log_joint_numpy(rows: Array, levels: Array, means: Array, shapes: Ar
 
 
 def _blocks(n: int, means: Array) -> Iterator[slice]:
-    """Yield ranges of rows that are worked on together."""
-    step = max(64, BLOCK_BYTES // (8 * sum(means.shape)))
-    return (slice(start, start + step) for start in range(0, n, step))
+    """Return ranges of rows that are worked on together."""
+    return slices(n, max(64, BLOCK_BYTES // (8 * sum(means.shape))))
 
 
 def _joint(block: Array, levels: Array, means: Array, shapes: Array) -> Array:

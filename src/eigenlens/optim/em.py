@@ -14,7 +14,7 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -121,12 +121,7 @@ EMIterations = Generator[StepRequest[M], StepResult[M], EMResult[M]]
 
 
 def em_iterations(
-    start: M,
-    budget: StepBudget,
-    *,
-    tol: float,
-    note: Callable[[int, float], None],
-    known: StepResult[M] | None = None,
+    start: M, budget: StepBudget, *, tol: float, note: Callable[[int, float], None], known: StepResult[M] | None = None
 ) -> EMIterations[M]:
     """Iterate as in `run_em`, one request after the other; `known` is the first result, where it is known already."""
     path, remaining, history, last = list[float](), np.inf, StepHistory(), known
@@ -198,16 +193,8 @@ def run_em(
 # ---- many iterations together -------------------------------------------------------------------------------
 
 
-class Interruptible(Protocol):
-    """The end of an iteration, which the user may have stopped."""
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether the user stopped it."""
-        ...
-
-
-E = TypeVar("E", bound=Interruptible)
+E = TypeVar("E")
+"""The end of an iteration; its attribute `interrupted` is whether the user stopped it."""
 
 
 def run_together(

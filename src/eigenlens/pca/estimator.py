@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks
 from eigenlens.arrays import Array, Like, dense
-from eigenlens.data.coerce import as_source, explain_nonfinite
+from eigenlens.data.coerce import require_finite, require_no_infinity
 from eigenlens.data.rows import positive_weight_rows
 from eigenlens.data.source import Source, accumulate, progress_callback
 from eigenlens.errors import DataError, OptionError
@@ -130,8 +130,7 @@ class PCA(ProjectionEstimator, DensityEstimator):
         check_pca_options(self, source, rows_known=False)
         with np.errstate(all="ignore"):
             moments = accumulate(source, Moments.of)
-        if not np.all(np.isfinite(moments.mean)):
-            raise explain_nonfinite(source)
+        require_finite(source, moments.mean)
         self._set_moments(moments if before is None else before + moments)
         self._rows_like = Like(X, source.dtype)
         return self
@@ -348,7 +347,5 @@ class PCA(ProjectionEstimator, DensityEstimator):
 
 def _complete(rows: Any, model: PrincipalComponents) -> Array:
     """Return dense rows with missing values replaced by their conditional means given the rest of the row."""
-    values = dense(rows)
-    if np.any(np.isinf(values)):
-        raise explain_nonfinite(as_source(values))
+    values = require_no_infinity(dense(rows))
     return model.gaussian(floor=1e-9).impute(values) if np.any(np.isnan(values)) else values

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array, dense
-from eigenlens.data.coerce import explain_nonfinite
+from eigenlens.data.coerce import require_finite
 from eigenlens.data.memory import ArraySource, MappedSource
 from eigenlens.data.source import Progress, Source, accumulate
 from eigenlens.densities.linear_gaussian import LinearGaussian
@@ -111,8 +111,7 @@ def _observed_scale(observed: ColumnMoments) -> Array:
 
 
 def _require_columns(observed: ColumnMoments, source: Source) -> None:
-    if not np.all(np.isfinite(observed.square)):
-        raise explain_nonfinite(source)
+    require_finite(source, observed.square)
     require_observed_columns(observed, source)
     if not np.any(observed.square > 0.0):
         raise DataError("X has no variance: the observed entries of every column are equal, so there is nothing to fit")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from eigenlens import checks
-from eigenlens.arrays import dense
+from eigenlens.arrays import dense, slices
 from eigenlens.data.source import BLOCK_BYTES, Block, Source, accumulate
 from eigenlens.errors import ConvergenceWarning, DataWarning
 from eigenlens.linalg.n_components import N_COMPONENTS_RULES
@@ -66,7 +66,7 @@ def rows_with_entries(rows: Source, total: int) -> int:
 
 def _rows_seen(block: Block) -> int:
     step = max(1, BLOCK_BYTES // (8 * block.rows.shape[1]))
-    parts = (dense(block.rows[start : start + step]) for start in range(0, block.rows.shape[0], step))
+    parts = (dense(block.rows[part, :]) for part in slices(block.rows.shape[0], step))
     return sum(int(np.count_nonzero(~np.isnan(part).all(axis=1))) for part in parts)
 
 

@@ -1,17 +1,14 @@
 """Plots of the tables, by matplotlib. Nothing here estimates anything; each function returns the Axes it drew on."""
 
-from eigenlens.plot._classifier import calibration, confusion
+from eigenlens.plot._classifier import calibration, confusion, decision, explanation
 from eigenlens.plot._comparison import comparison
-from eigenlens.plot._decision import decision
-from eigenlens.plot._explanation import explanation
+from eigenlens.plot._components import contributions, loadings, scree
 from eigenlens.plot._kde import bandwidth_curve, density, density_contours
 from eigenlens.plot._kernel_pca import component_contours, denoising, embedding
 from eigenlens.plot._latent import imputed, likelihood_path, noise, rotation
-from eigenlens.plot._loadings import contributions, loadings
 from eigenlens.plot._mixture import mixture, mixture_density, mixture_selection, responsibilities
 from eigenlens.plot._plane import biplot, correlation_circle, scores
 from eigenlens.plot._reconstruction import reconstruction
-from eigenlens.plot._scree import scree
 
 __all__ = [
     "bandwidth_curve",

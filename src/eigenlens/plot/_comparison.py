@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -38,7 +38,7 @@ def comparison(table: Comparison, *, level: float = 0.95, ax: Axes | None = None
         raise DataError("no estimator of the comparison has a finite mean log density, so there is nothing to draw")
     ax = _style.new_axes(ax, (6.0, 1.2 + 0.42 * shown.size))
     heights = np.arange(shown.size)
-    ax.axvline(0.0, color=_style.muted_color(), linewidth=0.9, linestyle=(0, (4, 3)))
+    ax.axvline(0.0, color=_style.muted_color(), linewidth=0.9, linestyle=_style.DASHES)
     ax.errorbar(-table.behind[shown], heights, xerr=widths[shown], fmt="none", ecolor=BLUE, elinewidth=1.4, capsize=3.0)
     colors = [VERMILLION, *[BLUE] * (shown.size - 1)]
     ax.scatter(-table.behind[shown], heights, s=34.0, c=colors, zorder=3)
@@ -57,20 +57,11 @@ def _beside(ax: Axes, table: Comparison, shown: np.ndarray[tuple[int, ...], np.d
     """Write the mean log density and the time of a fit beside each line."""
     for height, i in enumerate(shown):
         words = f"{table.means[i]:.3f}   {table.fit_seconds[i]:.2g} s"
-        ax.annotate(
-            words, (1.0, height), (4, 0), xycoords=("axes fraction", "data"), textcoords="offset points", va="center",
-            fontsize=_style.small_size(), color=_style.text_color(), annotation_clip=False,
-        )  # fmt: skip
+        look: Any = {"xycoords": ("axes fraction", "data"), "va": "center", "annotation_clip": False}
+        _style.write_at(ax, words, (1.0, height), (4, 0), **look)
 
 
 def _left_out(table: Comparison) -> list[str]:
-    zero = [f"{name}: density zero at a held-out row" for name in _without_mean(table)]
+    lost = [table.names[i] for i in np.flatnonzero(~np.isfinite(table.behind))]
+    zero = [f"{name}: density zero at a held-out row" for name in lost if name not in table.failures]
     return [*zero, *(f"{name}: failed" for name in table.failures)]
-
-
-def _without_mean(table: Comparison) -> list[str]:
-    return [
-        name
-        for name, behind in zip(table.names, table.behind, strict=True)
-        if not np.isfinite(behind) and name not in table.failures
-    ]

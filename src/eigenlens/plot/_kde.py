@@ -16,8 +16,6 @@ from eigenlens.plot._style import BLUE, VERMILLION
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from eigenlens.kde.tables import BandwidthTable, DensityTable, MassTable
-
 
 MAX_RUG_STROKES = 5_000
 """Of more rows, this many at even ranks stand for all in a rug."""
@@ -87,17 +85,13 @@ def _rug(ax: Axes, rows: Array, color: str) -> None:
     )  # fmt: skip
 
 
-def _remarks(table: DensityTable, rug: bool) -> list[str]:
+def _remarks(table: density_tables.DensityTable, rug: bool) -> list[str]:
     kernel = f"{table.kernel} kernel, h = {table.bandwidth:.4g}" if table.kernel else ""
     band = f"band: {100.0 * table.level:g}% at each place, {table.band}" if table.band else ""
-    thinned = (
-        f"strokes: {MAX_RUG_STROKES:,} of {table.rows.size:,} rows" if rug and table.rows.size > MAX_RUG_STROKES else ""
-    )
-    return [
-        thinned + "\n" * bool(thinned and table.kernel) + kernel,
-        band,
-        describe_hidden_rows(table.beyond if rug else 0),
-    ]
+    many = rug and table.rows.size > MAX_RUG_STROKES
+    thinned = f"strokes: {MAX_RUG_STROKES:,} of {table.rows.size:,} rows" if many else ""
+    strokes_and_kernel = "\n".join(filter(None, (thinned, kernel)))
+    return [strokes_and_kernel, band, describe_hidden_rows(table.beyond if rug else 0)]
 
 
 def describe_hidden_rows(count: int) -> str:
@@ -150,14 +144,14 @@ def bandwidth_curve(
 CURVE_LABELS = {"lscv": "squared error, less ∫f²", "mlcv": "mean log density of rows left out"}
 
 
-def _curve_notes(table: BandwidthTable) -> list[str]:
+def _curve_notes(table: density_tables.BandwidthTable) -> list[str]:
     """Return the remarks that fit below an axis."""
     ties = any("equal values" in remark for remark in table.remarks)
     hidden = [f"{rule}: h = {h:.3g}, not shown" for rule, h in table.hidden.items()]
     return ["equal values: a criterion has no bound as h tends to 0"] * ties + hidden
 
 
-def _height(table: BandwidthTable) -> tuple[float, float]:
+def _height(table: density_tables.BandwidthTable) -> tuple[float, float]:
     """Return limits for the part of the curve between the rules, with a margin: its ends may diverge."""
     rules = list(table.rules.values())
     inner = table.values[(table.h > 0.6 * rules[0]) & (table.h < 1.7 * rules[-1])]
@@ -166,7 +160,7 @@ def _height(table: BandwidthTable) -> tuple[float, float]:
     return low - more, high + more
 
 
-def _mark_rules(ax: Axes, table: BandwidthTable) -> None:
+def _mark_rules(ax: Axes, table: density_tables.BandwidthTable) -> None:
     """Mark each rule by a dot on the curve and a line to its name; the names are in steps and do not overlap."""
     above = ax.get_xaxis_transform()
     for i, (rule, h) in enumerate(reversed(table.rules.items())):
@@ -175,17 +169,13 @@ def _mark_rules(ax: Axes, table: BandwidthTable) -> None:
         ax.plot([h, h], [table.at(h), ax.get_ylim()[1]], color=colour, linewidth=0.7, zorder=1)
         ax.plot([h], [table.at(h)], "o", color=colour, markersize=4.5, zorder=3)
         stalk = {"arrowstyle": "-", "color": colour, "linewidth": 0.7, "shrinkA": 0.0, "shrinkB": 0.0, "relpos": (0, 0)}
-        ax.annotate(
-            f" {rule}  {h:.3g}", (h, 1.0), (0.0, 5.0 + 11.0 * i), xycoords=above, textcoords="offset points",
-            fontsize=_style.small_size(), color=colour if chosen else _style.text_color(),
-            annotation_clip=False, arrowprops=stalk,
-        )  # fmt: skip
+        look: Any = {"xycoords": above, "annotation_clip": False, "arrowprops": stalk}
+        look |= {"color": colour} if chosen else {}
+        _style.write_at(ax, f" {rule}  {h:.3g}", (h, 1.0), (0.0, 5.0 + 11.0 * i), **look)
     if not np.isclose(list(table.rules.values()), table.fitted, rtol=1e-6).any():
-        ax.axvline(table.fitted, color=VERMILLION, linewidth=0.9, linestyle=(0, (4, 3)))
-        words = f" h = {table.fitted:.3g}"
-        ax.text(
-            table.fitted, 0.02, words, transform=above, fontsize=_style.small_size(), color=VERMILLION, clip_on=True
-        )
+        ax.axvline(table.fitted, color=VERMILLION, linewidth=0.9, linestyle=_style.DASHES)
+        look = {"transform": above, "fontsize": _style.small_size(), "color": VERMILLION, "clip_on": True}
+        ax.text(table.fitted, 0.02, f" h = {table.fitted:.3g}", **look)
 
 
 def _round_ticks(ax: Axes) -> None:
@@ -240,7 +230,7 @@ def density_contours(
     return ax
 
 
-def _regions(ax: Axes, table: MassTable, top: float) -> None:
+def _regions(ax: Axes, table: density_tables.MassTable, top: float) -> None:
     """Draw pale areas, darker for smaller shares of the mass, their edges, and their shares in a legend above."""
     from matplotlib.patches import Patch
 
@@ -254,9 +244,8 @@ def _regions(ax: Axes, table: MassTable, top: float) -> None:
     patches = [Patch(facecolor=shade, edgecolor=BLUE, linewidth=0.9) for shade in shades[::-1]]
     words = [f"{100.0 * share:g}%" for share in table.mass.masses[seen][first][::-1]]
     words[-1] += " of the mass"
-    _style.draw_legend(
-        ax, patches, words, loc="lower left", bbox_to_anchor=(0.0, top), ncols=len(words), columnspacing=1.2
-    )
+    look: Any = {"ncols": len(words), "columnspacing": 1.2}
+    _style.draw_legend(ax, patches, words, loc="lower left", bbox_to_anchor=(0.0, top), **look)
 
 
 def _shade(share: float) -> tuple[float, float, float, float]:
@@ -266,7 +255,7 @@ def _shade(share: float) -> tuple[float, float, float, float]:
     return to_rgba(BLUE, 0.1 + 0.38 * share)
 
 
-def _doubts(table: MassTable) -> list[str]:
+def _doubts(table: density_tables.MassTable) -> list[str]:
     lost = [f"{100.0 * share:g}%" for share in table.mass.masses[np.isnan(table.mass.levels)]]
     off = abs(table.mass.covered - 1.0) > 0.02
     return [

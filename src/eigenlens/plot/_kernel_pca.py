@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Colormap
 
-    from eigenlens.kernel_pca.tables import ContourTable, DenoisingTable
-
 
 MAX_CONTOUR_LEVELS = 14
 """The largest number of bands; more of them hide the rows."""
@@ -93,7 +91,7 @@ def component_contours(
     return ax
 
 
-def _size(table: ContourTable) -> tuple[float, float]:
+def _size(table: kernel_tables.ContourTable) -> tuple[float, float]:
     """Return a size in inches that fits the plane, so that the scale beside it is as high."""
     ratio = float(np.ptp(table.y) / np.ptp(table.x))
     ratio = ratio if 1.0 / MAX_RANGE_RATIO <= ratio <= MAX_RANGE_RATIO else 0.9
@@ -112,10 +110,10 @@ def _rows(ax: Axes, rows: Array, colours: str | Array) -> None:
         _style.write_note(ax, f"{np.unique(colours).size} categories, without a key")
     elif made is not None:
         names = [text.get_text() for text in made.get_texts()]
-        _style.draw_legend(ax, list(made.legend_handles), names, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4)
+        _style.draw_legend_above(ax, list(made.legend_handles), names, 4)
 
 
-def _surface(ax: Axes, table: ContourTable) -> None:
+def _surface(ax: Axes, table: kernel_tables.ContourTable) -> None:
     """Draw pale bands, the lines between them, and a scale."""
     levels = _levels(table.values)
     limit = float(np.abs(levels).max())
@@ -123,32 +121,20 @@ def _surface(ax: Axes, table: ContourTable) -> None:
     bands = ax.contourf(table.x, table.y, table.values, levels, zorder=0, **colours)
     inner = levels[(levels > table.values.min()) & (levels < table.values.max())]
     if inner.size:
-        widths = np.where(inner == 0.0, 1.4, 0.7)
+        look: Any = {"colors": _style.muted_color(), "linewidths": np.where(inner == 0.0, 1.4, 0.7), "zorder": 1}
         dashes = ["dashed" if level < 0.0 else "solid" for level in inner]
-        ax.contour(
-            table.x,
-            table.y,
-            table.values,
-            inner,
-            colors=_style.muted_color(),
-            linewidths=widths,
-            linestyles=dashes,
-            zorder=1,
-        )
+        ax.contour(table.x, table.y, table.values, inner, linestyles=dashes, **look)
     even = np.round(levels / (levels[1] - levels[0])) % 2 == 0  # every other level, zero among them
-    bar = ax.figure.colorbar(bands, ax=ax, shrink=0.8, pad=0.02, ticks=levels[even])
-    bar.set_label(f"score on {_style.component_label(table.component, table.share)}", fontsize=_style.small_size())
-    bar.ax.tick_params(labelsize=_style.small_size(), colors=_style.muted_color(), labelcolor=_style.text_color())
-    bar.outline.set_visible(False)
+    label = f"score on {_style.component_label(table.component, table.share)}"
+    _style.draw_color_scale(ax, bands, 0.8, label, ticks=levels[even])
 
 
 def _levels(values: Array) -> Array:
     """Return round numbers that enclose all values, zero among them where the values change sign."""
     from matplotlib.ticker import MaxNLocator
 
-    return np.asarray(
-        MaxNLocator(MAX_CONTOUR_LEVELS, steps=[1, 2, 2.5, 5, 10]).tick_values(float(values.min()), float(values.max()))
-    )
+    rounds = MaxNLocator(MAX_CONTOUR_LEVELS, steps=[1, 2, 2.5, 5, 10])
+    return np.asarray(rounds.tick_values(float(values.min()), float(values.max())))
 
 
 def _pale() -> Colormap:
@@ -198,16 +184,14 @@ def denoising(
     _images(ax, table, shape)
     p, n = table.values.shape[:2]
     letters = ax.bbox.width / ax.figure.dpi * 72.0 / p / _style.small_size(0.6)
-    _style.name_ticks(ax, "x", _middles(p, shape[1]), _captions(table, int(letters)), fontsize=_style.small_size())
-    _style.name_ticks(ax, "y", _middles(n, shape[0]), table.labels or [""] * n, fontsize=_style.small_size())
+    _style.name_ticks(ax, "x", _middles(p, shape[1]), _captions(table, int(letters)))
+    _style.name_ticks(ax, "y", _middles(n, shape[0]), table.labels or [""] * n)
     ax.tick_params(length=0, labelcolor=_style.text_color(), top=False, bottom=False, labeltop=True, labelbottom=False)
     ax.spines[:].set_visible(False)
     ax.set_anchor("NW")  # beside the names: the layout leaves room around the frame, not around the images in it
     measured = "" if table.original is None else f"; errors over all {table.rows_given}"
     remark = f"{n} of {table.rows_given} rows{measured}" if n < table.rows_given else ""
-    ax.set_xlabel(
-        remark, loc="left", fontsize=_style.small_size(), color=_style.muted_color()
-    )  # below: the captions are above
+    _style.write_note_below(ax, remark, loc="left")
     return ax
 
 
@@ -221,7 +205,7 @@ def _shape(image_shape: tuple[int, int] | None, d: int) -> tuple[int, int]:
     return side, side
 
 
-def _image_size(table: DenoisingTable, shape: tuple[int, int]) -> tuple[float, float]:
+def _image_size(table: kernel_tables.DenoisingTable, shape: tuple[int, int]) -> tuple[float, float]:
     """Return a size in inches: images of about one inch, smaller where there are many, but wide enough for captions."""
     (p, n), ratio = table.values.shape[:2], shape[0] / shape[1]
     width = min(1.15, 5.4 / p, max(7.5 / (n * ratio), 0.6))
@@ -232,7 +216,7 @@ def _middles(count: int, length: int) -> Array:
     return np.arange(count) * (length + PIXELS_BETWEEN) + length / 2.0
 
 
-def _captions(table: DenoisingTable, letters: int) -> list[str]:
+def _captions(table: kernel_tables.DenoisingTable, letters: int) -> list[str]:
     """Return the panels' names, wrapped, each with its error if there is an original to compare with."""
     captions = []
     for j, (name, error) in enumerate(zip(table.names, table.errors, strict=True)):
@@ -241,7 +225,7 @@ def _captions(table: DenoisingTable, letters: int) -> list[str]:
     return captions
 
 
-def _images(ax: Axes, table: DenoisingTable, shape: tuple[int, int]) -> None:
+def _images(ax: Axes, table: kernel_tables.DenoisingTable, shape: tuple[int, int]) -> None:
     """Draw one image per line, since each line has its own scale."""
     height, width = shape
     p, n = table.values.shape[:2]

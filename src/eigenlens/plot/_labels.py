@@ -103,12 +103,10 @@ class LabelPlacer:
 
         far = _beyond(offset, *self._size(text), self.ax.figure.dpi / 72.0) > MIN_LEADER_DISTANCE
         leader: Any = {"arrowstyle": "-", "color": _style.muted_color(), "linewidth": 0.5, "shrinkA": 0, "shrinkB": 2}
-        label = self.ax.annotate(
-            text, (anchor[0], anchor[1]), (offset[0], offset[1]), textcoords="offset points", ha="center",
-            va="center_baseline", fontsize=_style.small_size(), color=colour, zorder=5,
-            arrowprops=leader if far else None,
-        )  # fmt: skip
-        _style.as_plain_text(label).set_path_effects([withStroke(linewidth=2.0, foreground=_style.page_color())])
+        look: Any = {"ha": "center", "va": "center_baseline", "color": colour, "zorder": 5}
+        place, beside = (anchor[0], anchor[1]), (offset[0], offset[1])
+        label = _style.write_at(self.ax, text, place, beside, arrowprops=leader if far else None, **look)
+        label.set_path_effects([withStroke(linewidth=2.0, foreground=_style.page_color())])
 
 
 def arrange_labels(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,13 +13,11 @@ from eigenlens.arrays import Array
 from eigenlens.errors import OptionError
 from eigenlens.latent import tables as latent_tables
 from eigenlens.plot import _style
-from eigenlens.plot._loadings import MAX_BARS, captions, draw_cells
+from eigenlens.plot._components import MAX_BARS, captions, draw_cells
 from eigenlens.plot._style import BLUE, VERMILLION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from eigenlens.latent.tables import ImputedTable, NoiseTable, PathTable, RotationTable
 
 
 MAX_IMPUTED_ROWS = 160
@@ -58,41 +57,33 @@ def likelihood_path(model: Any, *, log: bool = False, ax: Axes | None = None) ->
     _path_axes(ax, log)
     if len(paths) > 1:
         names = [f"{path.name}: {_ending(path)}" for path in paths]
-        _style.draw_legend(ax, handles, names, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=1)
+        _style.draw_legend_above(ax, handles, names, 1)
     else:
         _style.write_note(ax, _ending(paths[0]))
     return ax
 
 
-def _ending(path: PathTable) -> str:
+def _ending(path: latent_tables.PathTable) -> str:
     steps = path.values.size
     last, how = f"{path.values[-1]:,.2f}".replace("-", "−"), f"after {steps} steps" if steps > 1 else "in one step"
     return f"log-likelihood {last} {how}{'' if path.converged else ', not converged'}"
 
 
-def _draw_path(ax: Axes, path: PathTable, highest: float | None, colour: str) -> Any:
+def _draw_path(ax: Axes, path: latent_tables.PathTable, highest: float | None, colour: str) -> Any:
     steps = np.arange(1, path.values.size + 1)
     few: Any = {"marker": "o", "markersize": 4.0} if path.values.size <= 60 else {}
     y = path.values if highest is None else path.below(highest)
     shown = np.ones(y.size, dtype=bool) if highest is None else y > 0.0  # a logarithmic axis has no zero
     line = ax.plot(steps[shown], y[shown], color=colour, linewidth=1.4, **few)[0]
     if shown[-1]:
-        ax.plot(
-            steps[-1],
-            y[-1],
-            "o",
-            color=colour,
-            markersize=7.0,
-            markerfacecolor=_style.page_color(),
-            markeredgewidth=1.6,
-        )
+        _style.mark_point(ax, steps[-1], y[-1], colour)
     return line
 
 
 def _path_axes(ax: Axes, log: bool) -> None:
-    from matplotlib.ticker import MaxNLocator, StrMethodFormatter
+    from matplotlib.ticker import StrMethodFormatter
 
-    ax.xaxis.set_major_locator(MaxNLocator(nbins=12, steps=[1, 2, 5, 10], integer=True, min_n_ticks=1))
+    _style.count_in_integers(ax.xaxis)
     last = max(float(np.max(line.get_xdata(), initial=1.0)) for line in ax.lines)
     ax.set_xlim(0.5, last + 0.5)
     if last == 1.0:  # one point has no path: an axis of numbers beside it would be arbitrary
@@ -137,42 +128,26 @@ def rotation(
     shown = min(d, 40) if top is None else checks.integer("top", top, 1, d, "the number of columns")
     if shown < d:
         order = np.argsort(-np.linalg.norm(table.before.values, axis=1), kind="stable")[:shown]
-        table = latent_tables.RotationTable(
-            table.name, table.before.rows(order), table.after.rows(order), table.correlations
-        )
+        table = replace(table, before=table.before.rows(order), after=table.after.rows(order))
     table = table.grouped() if checks.boolean("sort", sort) else table
     ax = _style.new_axes(ax, (min(3.2 + 1.15 * k, 12.0), max(3.5, 1.2 + 0.19 * shown)))
     _side_by_side(ax, table)
-    remarks = f"{shown} of {d} columns, those with the largest loadings" if shown < d else "", _correlated(table)
-    _style.as_plain_text(
-        ax.set_xlabel(
-            "; ".join(remark for remark in remarks if remark), fontsize=_style.small_size(), color=_style.muted_color()
-        )
-    )
+    part = f"{shown} of {d} columns, those with the largest loadings" if shown < d else ""
+    _style.write_note_below(ax, part, _correlated(table))
     return ax
 
 
-def _side_by_side(ax: Axes, table: RotationTable) -> None:
+def _side_by_side(ax: Axes, table: latent_tables.RotationTable) -> None:
     before, after = table.before, table.after
     d, k = before.values.shape
     values = np.column_stack([before.values, np.full(d, np.nan), after.values])
     draw_cells(ax, values, before.names, [*captions(before), "", *captions(after)], most=13)
     for middle, words in (((k - 1) / 2, "unrotated"), (k + 1 + (k - 1) / 2, table.name)):
-        place: Any = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "ha": "center"}
-        _style.as_plain_text(
-            ax.annotate(
-                words,
-                (middle, 1.0),
-                (0, 4),
-                va="bottom",
-                fontsize=_style.small_size(1.25),
-                color=_style.text_color(),
-                **place,
-            )
-        )
+        place: Any = {"xycoords": ("data", "axes fraction"), "ha": "center", "va": "bottom"}
+        _style.write_at(ax, words, (middle, 1.0), (0, 4), fontsize=_style.small_size(1.25), **place)
 
 
-def _correlated(table: RotationTable) -> str:
+def _correlated(table: latent_tables.RotationTable) -> str:
     """Return a remark on the correlations of the factors of an oblique rotation."""
     k = len(table.correlations)
     between = table.correlations[np.triu_indices(k, 1)]
@@ -229,20 +204,15 @@ def _noise_bars(ax: Axes, own: Array, rest: Array, names: tuple[str, ...]) -> No
     noisy = ax.barh(places, own, color=BLUE, height=0.75)
     explained = ax.barh(places, rest, left=own, color=_style.grid_color(), height=0.75)
     _style.style_axes(ax, None)
-    _style.name_ticks(ax, "y", places, names, fontsize=_style.small_size())
-    ax.tick_params(axis="y", length=0)
+    _style.name_bars(ax, names)
     ax.spines["left"].set_visible(False)
-    ax.set_ylim(own.size - 0.4, -0.6)
     widest = float((own + rest).max())
-    for place, value in zip(places, own, strict=True):
+    for place, value in enumerate(own):
         inside = value > 0.12 * widest
-        ax.annotate(
-            _figure(value, widest), (value, place), (-3 if inside else 3, 0), textcoords="offset points", va="center",
-            ha="right" if inside else "left", fontsize=_style.small_size(0.875),
-            color="white" if inside else _style.text_color(),
-        )  # fmt: skip
-    words = ["noise, the variable's own", "common, by the factors"]
-    _style.draw_legend(ax, [noisy, explained], words, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
+        look: Any = {"ha": "right", "color": "white"} if inside else {"ha": "left"}
+        look |= {"va": "center", "fontsize": _style.small_size(0.875)}
+        _style.write_at(ax, _figure(value, widest), (value, place), (-3 if inside else 3, 0), **look)
+    _style.draw_legend_above(ax, [noisy, explained], ["noise, the variable's own", "common, by the factors"], 2)
 
 
 def _figure(value: float, widest: float) -> str:
@@ -256,7 +226,7 @@ def _figure(value: float, widest: float) -> str:
     return f"{value:,.0f}" if value >= 9.95 else f"{value:.2g}"
 
 
-def _heywood(table: NoiseTable) -> str:
+def _heywood(table: latent_tables.NoiseTable) -> str:
     """Return a remark that names variables with almost no noise, where each variable has its own noise."""
     if np.ptp(table.noise) == 0.0:
         return ""
@@ -314,7 +284,7 @@ def imputed(
     return ax
 
 
-def _bands(table: ImputedTable, m: int) -> Array:
+def _bands(table: latent_tables.ImputedTable, m: int) -> Array:
     """Return shift and scale (m, 2) of each column: bands of height 1, the first on top; a single one is unchanged."""
     if m == 1:
         return np.array([[0.0, 1.0]])
@@ -323,12 +293,12 @@ def _bands(table: ImputedTable, m: int) -> Array:
     return np.column_stack([-1.25 * np.arange(m) - low / height, 1.0 / height])
 
 
-def _ranges(table: ImputedTable, m: int) -> tuple[Array, Array]:
+def _ranges(table: latent_tables.ImputedTable, m: int) -> tuple[Array, Array]:
     values, margin = table.values[:, :m], table.margin[:, :m]
     return (values - margin).min(axis=0), (values + margin).max(axis=0)
 
 
-def _draw_imputed(ax: Axes, table: ImputedTable, bands: Array) -> list[Any]:
+def _draw_imputed(ax: Axes, table: latent_tables.ImputedTable, bands: Array) -> list[Any]:
     places = np.arange(len(table.rows))
     few = len(places) <= 60
     for j, (shift, scale) in enumerate(bands):
@@ -343,7 +313,7 @@ def _draw_imputed(ax: Axes, table: ImputedTable, bands: Array) -> list[Any]:
     return [observed, filled]
 
 
-def _name_bands(ax: Axes, table: ImputedTable, bands: Array) -> None:
+def _name_bands(ax: Axes, table: latent_tables.ImputedTable, bands: Array) -> None:
     """Write the name of one column on the axis; of several, on their bands, with round numbers of their own."""
     from matplotlib.ticker import MaxNLocator
 
@@ -359,26 +329,21 @@ def _name_bands(ax: Axes, table: ImputedTable, bands: Array) -> None:
         if j:
             ax.axhline(-1.25 * j + 1.125, color=_style.muted_color(), linewidth=0.6)
         top: Any = {"xycoords": ("axes fraction", "data"), "ha": "left", "va": "top"}
-        frame = {"facecolor": _style.page_color(), "edgecolor": "none", "alpha": 0.8, "pad": 1.0}
-        place = (0.005, -1.25 * j + 1.09)
-        _style.as_plain_text(
-            ax.annotate(
-                names[j], place, fontsize=_style.small_size(1.125), color=_style.text_color(), bbox=frame, **top
-            )
-        )
-    _style.name_ticks(ax, "y", places, words, fontsize=_style.small_size())
+        top |= {"fontsize": _style.small_size(1.125), "bbox": _style.text_frame()}
+        _style.write_at(ax, names[j], (0.005, -1.25 * j + 1.09), (0, 0), **top)
+    _style.name_ticks(ax, "y", places, words)
     ax.set_ylim(-1.25 * (m - 1) - 0.06, 1.13)
 
 
-def _name_rows(ax: Axes, table: ImputedTable) -> None:
+def _name_rows(ax: Axes, table: latent_tables.ImputedTable) -> None:
     n = len(table.rows)
     ax.set_xlim(-0.02 * n - 0.5, 1.02 * n - 0.5)
     step = int(np.ceil(n / 16))
     numbers = np.arange(0, n, step)
     if table.labels is None:
-        _style.name_ticks(ax, "x", numbers, [str(table.rows[i]) for i in numbers], fontsize=_style.small_size())
+        _style.name_ticks(ax, "x", numbers, [str(table.rows[i]) for i in numbers])
         ax.set_xlabel("row (counted from 0)")
     else:
         long = max(len(table.labels[i]) for i in numbers) > 5
         turned: Any = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if long else {}
-        _style.name_ticks(ax, "x", numbers, [table.labels[i] for i in numbers], fontsize=_style.small_size(), **turned)
+        _style.name_ticks(ax, "x", numbers, [table.labels[i] for i in numbers], **turned)

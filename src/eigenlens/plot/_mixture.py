@@ -12,13 +12,12 @@ from eigenlens.mixture import tables as mixture_tables
 from eigenlens.plot import _style
 from eigenlens.plot._kde import describe_hidden_rows
 from eigenlens.plot._points import MAX_VECTOR_POINTS, check_color, draw_points
-from eigenlens.plot._style import MARKERS, PALETTE
+from eigenlens.plot._style import PALETTE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from eigenlens.mixture.select import MixtureSelection
-    from eigenlens.mixture.tables import CurveTable, EllipseTable, LineTable, ShareTable
 
 
 MAX_STRIPS = 2000
@@ -76,7 +75,7 @@ def mixture(
     return ax
 
 
-def _rows(ax: Axes, table: EllipseTable, colours: str | Array | None) -> None:
+def _rows(ax: Axes, table: mixture_tables.EllipseTable, colours: str | Array | None) -> None:
     if not len(table.rows):
         return
     if colours is not None:
@@ -90,31 +89,24 @@ def _rows(ax: Axes, table: EllipseTable, colours: str | Array | None) -> None:
         points.set(alpha=0.45, sizes=[min(14.0, float(np.clip(237.0 / np.sqrt(len(table.rows)), 1.0, 14.0)))])
 
 
-def _ellipses(ax: Axes, table: EllipseTable) -> None:
+def _ellipses(ax: Axes, table: mixture_tables.EllipseTable) -> None:
     handles = []
     for k, (pi, mean, outlines) in enumerate(zip(table.weights, table.means, table.outlines, strict=True)):
         width = 0.8 + 1.8 * float(np.sqrt(pi))
         for outline in outlines:
             ax.plot(*outline.T, color=_style.category_color(k), linewidth=width, zorder=3)
-        look: dict[str, Any] = {
-            "color": _style.category_color(k),
-            "marker": MARKERS[k % len(MARKERS)],
-            "markeredgecolor": _style.page_color(),
-        }
+        look = _style.category_look(k) | {"markeredgecolor": _style.page_color()}
         (dot,) = ax.plot(*mean, linestyle="none", markersize=7.0, zorder=4, **look)
         handles.append(dot)
     shown = min(len(handles), MAX_NAMED_COMPONENTS)
     words = [f"{k + 1}: {100 * pi:.3g}%" for k, pi in enumerate(table.weights[:shown])]
     words[-1] += f" … {len(handles)}" if shown < len(handles) else ""
-    _style.draw_legend(
-        ax,
-        handles[:shown],
-        words,
-        loc="center left",
-        bbox_to_anchor=(1.0, 0.5),
-        title="component",
-        title_fontsize=_style.small_size(),
-    )
+    _name_components(ax, handles[:shown], words)
+
+
+def _name_components(ax: Axes, handles: list[Any], words: list[str]) -> None:
+    title: Any = {"title": "component", "title_fontsize": _style.small_size()}
+    _style.draw_legend(ax, handles, words, loc="center left", bbox_to_anchor=(1.0, 0.5), **title)
 
 
 def mixture_density(
@@ -155,7 +147,7 @@ def mixture_density(
     return ax
 
 
-def _parts(ax: Axes, table: LineTable) -> None:
+def _parts(ax: Axes, table: mixture_tables.LineTable) -> None:
     handles = []
     several = len(table.weights) > 1
     for k, part in enumerate(table.parts if several else ()):
@@ -191,15 +183,12 @@ def responsibilities(model: Any, X: Any, *, ax: Axes | None = None) -> Axes:
     ax.set(xlim=(0, n), ylim=(0.0, 1.0), ylabel="P(component | row)")
     ax.set_xlabel(f"{n} rows, by component and then by certainty")
     shown = min(K, MAX_NAMED_COMPONENTS)
-    _style.draw_legend(
-        ax, list(ax.collections)[:shown], [str(k + 1) for k in range(shown)], loc="center left",
-        bbox_to_anchor=(1.0, 0.5), title="component", title_fontsize=_style.small_size(),
-    )  # fmt: skip
+    _name_components(ax, list(ax.collections)[:shown], [str(k + 1) for k in range(shown)])
     _style.write_note(ax, f"{table.uncertain} rows have no component with 90% of them" if K > 1 else "")
     return ax
 
 
-def _strips(ax: Axes, table: ShareTable) -> None:
+def _strips(ax: Axes, table: mixture_tables.ShareTable) -> None:
     n = len(table.values)
     starts = np.unique(np.linspace(0, n, min(n, MAX_STRIPS), endpoint=False).astype(np.intp))
     counts = np.diff(np.append(starts, n))
@@ -207,10 +196,8 @@ def _strips(ax: Axes, table: ShareTable) -> None:
     x = np.append(starts, n)
     below = np.zeros(len(starts) + 1)
     for k, top in enumerate(np.vstack([heights, heights[-1:]]).T):
-        ax.fill_between(
-            x, below, top, step="post", color=_style.category_color(k), alpha=0.85 if k < len(PALETTE) else 0.5,
-            linewidth=0.0, rasterized=n >= MAX_VECTOR_POINTS,
-        )  # fmt: skip
+        look: Any = {"color": _style.category_color(k), "alpha": 0.85 if k < len(PALETTE) else 0.5, "linewidth": 0.0}
+        ax.fill_between(x, below, top, step="post", rasterized=n >= MAX_VECTOR_POINTS, **look)
         below = top
     for border in np.flatnonzero(np.diff(table.labels)) + 1:
         ax.axvline(float(border), color=_style.page_color(), linewidth=1.0)
@@ -237,8 +224,7 @@ def mixture_selection(table: MixtureSelection, criterion: str | None = None, *, 
     _mark_best(ax, found)
     numbers = np.unique(np.concatenate(found.components))
     ax.set_xticks(numbers if len(numbers) <= 15 else numbers[:: -(-len(numbers) // 15)])
-    ax.set_xlabel("components")
-    ax.set_ylabel(CRITERION_LABELS[found.criterion])
+    ax.set(xlabel="components", ylabel=CRITERION_LABELS[found.criterion])
     _style.draw_legend(ax, handles, list(found.types), loc="best")
     hollow = any(not usable.all() for usable in found.usable)
     lost = f"{len(found.failed)} fits failed" if found.failed else ""
@@ -249,7 +235,7 @@ def mixture_selection(table: MixtureSelection, criterion: str | None = None, *, 
     return ax
 
 
-def _near_the_best(ax: Axes, found: CurveTable) -> int:
+def _near_the_best(ax: Axes, found: mixture_tables.CurveTable) -> int:
     """Limit the axis to the fits nearest to the best, where others flatten the curves; return how many are hidden."""
     behind = np.abs(np.concatenate(found.values) - found.best_value)
     near, far = float(np.median(behind)), float(behind.max())
@@ -260,25 +246,16 @@ def _near_the_best(ax: Axes, found: CurveTable) -> int:
     return int(np.count_nonzero(behind > 2.2 * near))
 
 
-def _curve(ax: Axes, found: CurveTable, t: int) -> Any:
+def _curve(ax: Axes, found: mixture_tables.CurveTable, t: int) -> Any:
     x, y, usable = found.components[t], found.values[t], found.usable[t]
-    look: dict[str, Any] = {"color": _style.category_color(t), "marker": MARKERS[t % len(MARKERS)], "markersize": 5.0}
+    look = _style.category_look(t) | {"markersize": 5.0}
     (line,) = ax.plot(x, np.where(usable, y, np.nan), linewidth=1.3, **look)
     ax.plot(x[~usable], y[~usable], linestyle="none", fillstyle="none", **look)
     return line
 
 
-def _mark_best(ax: Axes, found: CurveTable) -> None:
+def _mark_best(ax: Axes, found: mixture_tables.CurveTable) -> None:
     name, K = found.best
     t = found.types.index(name)
     value = found.values[t][found.components[t] == K]
-    ax.plot(
-        [K],
-        value[:1],
-        marker="o",
-        markersize=13.0,
-        fillstyle="none",
-        color=_style.text_color(),
-        linestyle="none",
-        zorder=5,
-    )
+    ax.plot([K], value[:1], "o", markersize=13.0, fillstyle="none", color=_style.text_color(), zorder=5)

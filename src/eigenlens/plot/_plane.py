@@ -278,6 +278,5 @@ def place_labels(ax: Axes, wanted: LabelPlacer, *remarks: str) -> None:
     """
     _style.write_note(ax, *remarks, " ")
     missing = wanted.draw()
-    _style.write_note(
-        ax, *remarks, f"{missing} label{'s' if missing > 1 else ''} without room left out" if missing else ""
-    )
+    left_out = f"{missing} label{'s' if missing > 1 else ''} without room left out" if missing else ""
+    _style.write_note(ax, *remarks, left_out)

@@ -9,7 +9,7 @@ import numpy as np
 from eigenlens.arrays import Array, to_numpy
 from eigenlens.errors import DataError
 from eigenlens.plot import _style
-from eigenlens.plot._style import BLUE, MARKERS
+from eigenlens.plot._style import BLUE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -72,10 +72,7 @@ def _opacity(n: int) -> float:
 
 def _by_value(ax: Axes, points: Array, values: Array, style: dict[str, Any]) -> None:
     drawn = ax.scatter(points[:, 0], points[:, 1], c=values, cmap="cividis", **style)
-    bar = ax.figure.colorbar(drawn, ax=ax, shrink=0.8, pad=0.02)
-    bar.solids.set_alpha(1.0)  # type: ignore[union-attr]
-    bar.ax.tick_params(labelsize=_style.small_size(), colors=_style.muted_color(), labelcolor=_style.text_color())
-    bar.outline.set_visible(False)
+    _style.draw_color_scale(ax, drawn, 0.8).solids.set_alpha(1.0)  # type: ignore[union-attr]
 
 
 def _key(ax: Axes, handles: list[Any], names: list[str], *, crowd: bool) -> Legend:
@@ -93,13 +90,8 @@ def _by_category(ax: Axes, points: Array, values: Array, style: dict[str, Any]) 
     handles = []
     for i, name in enumerate(names):
         part = points[values == name]
-        look: dict[str, Any] = {"color": _style.category_color(i), "marker": MARKERS[i % len(MARKERS)]}
-        handles.append(ax.scatter(part[:, 0], part[:, 1], **look, **style))
-    made = _key(
-        ax,
-        handles,
-        _style.shorten_names([str(name) for name in names], MAX_KEY_LETTERS),
-        crowd=len(points) >= MAX_VECTOR_POINTS,
-    )
+        handles.append(ax.scatter(part[:, 0], part[:, 1], **_style.category_look(i), **style))
+    words = _style.shorten_names([str(name) for name in names], MAX_KEY_LETTERS)
+    made = _key(ax, handles, words, crowd=len(points) >= MAX_VECTOR_POINTS)
     for handle in made.legend_handles:
         handle.set(sizes=[24.0], alpha=None)  # type: ignore[union-attr]

@@ -75,10 +75,8 @@ def _images(table: ReconstructionTable, shape: tuple[int, int], ax: Axes | None)
     ax.imshow(mosaic, cmap="gray", vmin=float(table.rows.min()), vmax=float(table.rows.max()), interpolation="nearest")
     height, width = shape[0] + 1, shape[1] + 1
     middles = np.arange(lines) * height + (height - 2) / 2.0
-    _style.name_ticks(ax, "y", middles, ["original", *_captions(table)], fontsize=_style.small_size())
-    _style.name_ticks(
-        ax, "x", np.arange(n) * width + (width - 2) / 2.0, table.labels or [""] * n, fontsize=_style.small_size()
-    )
+    _style.name_ticks(ax, "y", middles, ["original", *_captions(table)])
+    _style.name_ticks(ax, "x", np.arange(n) * width + (width - 2) / 2.0, table.labels or [""] * n)
     ax.tick_params(length=0, labelcolor=_style.text_color(), top=False)
     ax.spines[:].set_visible(False)
     return ax
@@ -105,16 +103,12 @@ def _lines(table: ReconstructionTable, ax: Axes | None) -> Axes:
     handles = [ax.plot(lines.T + shift, **look)[0] for lines, look in zip(shown, looks, strict=True)]
     _style.style_axes(ax, "both" if n == 1 else "x")
     if n > 1:
-        _style.name_ticks(
-            ax, "y", -step * np.arange(n), table.labels or [f"row {i}" for i in range(n)], fontsize=_style.small_size()
-        )
+        _style.name_ticks(ax, "y", -step * np.arange(n), table.labels or [f"row {i}" for i in range(n)])
         ax.tick_params(axis="y", length=0)
     elif table.labels:
         _style.name_axes(ax, y=table.labels[0])
     _name_columns(ax, table.names)
-    _style.draw_legend(
-        ax, handles, ["original", *_captions(table)], loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3
-    )
+    _style.draw_legend_above(ax, handles, ["original", *_captions(table)], 3)
     return ax
 
 
@@ -124,4 +118,4 @@ def _name_columns(ax: Axes, names: tuple[str, ...]) -> None:
         ax.set_xlabel("column (counted from 0)")
         return
     turned: Any = {"rotation": 60, "ha": "right", "rotation_mode": "anchor"}
-    _style.name_ticks(ax, "x", range(len(names)), names, most=22, fontsize=_style.small_size(), **turned)
+    _style.name_ticks(ax, "x", range(len(names)), names, most=22, **turned)

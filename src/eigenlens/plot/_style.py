@@ -11,6 +11,8 @@ from eigenlens.errors import MissingExtra
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.colorbar import Colorbar
     from matplotlib.colors import Colormap
     from matplotlib.legend import Legend
     from matplotlib.text import Text
@@ -32,6 +34,9 @@ MAX_TICK_LETTERS, MAX_AXIS_LETTERS = 30, 50
 
 MAX_RANGE_RATIO = 3.0
 """Two columns whose ranges differ by no more than this factor are drawn with one unit as long on both axes."""
+
+DASHES: Any = (0, (4, 3))
+"""The dashes and spaces of guide lines, in points."""
 
 LUMINANCE = (0.299, 0.587, 0.114)
 """The weights of red, green and blue in perceived lightness (ITU-R BT.601)."""
@@ -86,6 +91,11 @@ def category_color(i: int) -> str:
     return "#FFFFFF" if color == BLACK and is_dark(page_color()) else color
 
 
+def category_look(i: int) -> dict[str, Any]:
+    """Return the colour and the marker of category number i."""
+    return {"color": category_color(i), "marker": MARKERS[i % len(MARKERS)]}
+
+
 def small_size(factor: float = 1.0) -> float:
     """Return the size in points of small text: 0.8 of matplotlib's own, times a factor.
 
@@ -114,10 +124,23 @@ def style_axes(ax: Axes, grid: str | None = "both") -> None:
     """Draw a light grid behind the data and no box around it."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set_color(muted_color())
-    ax.tick_params(colors=muted_color(), labelcolor=text_color(), labelsize=small_size())
+    _style_ticks(ax)
     ax.set_axisbelow(True)
     if grid is not None:
         ax.grid(axis=grid, color=grid_color(), linewidth=0.6)  # type: ignore[arg-type]
+
+
+def _style_ticks(ax: Axes) -> None:
+    ax.tick_params(colors=muted_color(), labelcolor=text_color(), labelsize=small_size())
+
+
+def draw_color_scale(ax: Axes, drawn: Any, shrink: float, label: str = "", **style: Any) -> Colorbar:
+    """Draw the scale of colours beside the axes, as high as this share of them."""
+    bar = ax.figure.colorbar(drawn, ax=ax, shrink=shrink, pad=0.02, **style)
+    bar.set_label(label, fontsize=small_size())
+    _style_ticks(bar.ax)
+    bar.outline.set_visible(False)
+    return bar
 
 
 def as_plain_text(text: Text) -> Text:
@@ -129,18 +152,48 @@ def as_plain_text(text: Text) -> Text:
 
 def write_note(ax: Axes, *remarks: str) -> None:
     """Write remarks in a small line above the axes; empty remarks are left out."""
-    text = "; ".join(remark for remark in remarks if remark)
+    text = "; ".join(filter(None, remarks))
     as_plain_text(ax.set_title(text, loc="left", fontsize=small_size(), color=muted_color(), wrap=True))
+
+
+def write_note_below(ax: Axes, *remarks: str, **style: Any) -> None:
+    """Write remarks in a small line below the axes, where other text is above them; empty remarks are left out."""
+    text = "; ".join(filter(None, remarks))
+    as_plain_text(ax.set_xlabel(text, fontsize=small_size(), color=muted_color(), **style))
+
+
+def write_at(ax: Axes, text: str, place: tuple[float, float], offset: tuple[float, float], **style: Any) -> Text:
+    """Write small text beside a place in the data, at an offset in points."""
+    look: dict[str, Any] = {"textcoords": "offset points", "fontsize": small_size(), "color": text_color()}
+    return as_plain_text(ax.annotate(text, place, offset, **look | style))
+
+
+def text_frame() -> dict[str, Any]:
+    """Return a box in the colour of the page, on which text over lines can be read."""
+    return {"facecolor": page_color(), "edgecolor": "none", "alpha": 0.8, "pad": 1.0}
+
+
+def mark_point(ax: Axes, x: float, y: float, color: str) -> None:
+    """Draw a ring around one point of a curve."""
+    look: dict[str, Any] = {"markersize": 7.0, "markerfacecolor": page_color(), "markeredgewidth": 1.6}
+    ax.plot(x, y, "o", color=color, **look)
 
 
 def name_ticks(
     ax: Axes, axis: str, positions: Iterable[float], names: Iterable[str], most: int = MAX_TICK_LETTERS, **style: Any
 ) -> None:
-    """Write names, of at most `most` characters each, at positions along an axis ("x" or "y")."""
+    """Write names, of at most `most` characters each, small, at positions along an axis ("x" or "y")."""
     found = ax.xaxis if axis == "x" else ax.yaxis
-    found.set_ticks(list(positions), labels=shorten_names(list(names), most), **style)
+    found.set_ticks(list(positions), labels=shorten_names(list(names), most), **{"fontsize": small_size()} | style)
     for text in found.get_ticklabels():
         as_plain_text(text)
+
+
+def name_bars(ax: Axes, names: Sequence[str]) -> None:
+    """Write the names of horizontal bars at 0, 1, … beside them, the first on top."""
+    name_ticks(ax, "y", range(len(names)), names)
+    ax.tick_params(axis="y", length=0)
+    ax.set_ylim(len(names) - 0.4, -0.6)
 
 
 def name_axes(ax: Axes, x: str = "", y: str = "") -> None:
@@ -165,6 +218,18 @@ def draw_legend(ax: Axes, handles: list[Any], names: list[str], **style: Any) ->
     for text, name in zip(made.get_texts(), names, strict=True):
         as_plain_text(text).set_text(name)
     return made
+
+
+def draw_legend_above(ax: Axes, handles: list[Any], names: list[str], ncols: int) -> None:
+    """Draw a legend in columns above the axes."""
+    draw_legend(ax, handles, names, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=ncols)
+
+
+def count_in_integers(axis: Axis) -> None:
+    """Put ticks at about a dozen whole numbers."""
+    from matplotlib.ticker import MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(nbins=12, steps=[1, 2, 5, 10], integer=True, min_n_ticks=1))
 
 
 def component_label(number: int, share: float, stem: str = "PC") -> str:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from eigenlens.arrays import Array, namespace, to_numpy
+from eigenlens.arrays import Array, namespace, slices, to_numpy
 from eigenlens.native.moments import moments_about
 
 MAX_SHIFT_ERROR = {np.dtype(np.float64): 1e4, np.dtype(np.float32): 1.0}
@@ -44,8 +44,7 @@ def add_outer(A: Array, factor: Any, v: Array) -> Array:
     Not by BLAS, whose threads would keep spinning beside the work that follows.
     """
     scaled = factor * v
-    for start in range(0, v.shape[-1], OUTER_ROWS):
-        part = slice(start, start + OUTER_ROWS)
+    for part in slices(v.shape[-1], OUTER_ROWS):
         A[..., part, :] += scaled[..., part, None] * v[..., None, :]
     return A
 
@@ -210,7 +209,7 @@ def _tensor_pieces(rows: Any, weight: Array | None, shift: Array) -> Iterator[tu
     xp = namespace(rows)
     centre = xp.asarray(shift, dtype=xp.float64, device=rows.device)
     step = FLOAT32_RUN if rows.dtype == xp.float32 else FLOAT64_RUN
-    for start in range(0, rows.shape[0], step):
-        part = xp.astype(rows[start : start + step, :], xp.float64) - centre
-        w = np.ones(part.shape[0]) if weight is None else weight[start : start + step]
+    for run in slices(rows.shape[0], step):
+        part = xp.astype(rows[run, :], xp.float64) - centre
+        w = np.ones(part.shape[0]) if weight is None else weight[run]
         yield xp.asarray(w[:, None], dtype=xp.float64, device=rows.device), part

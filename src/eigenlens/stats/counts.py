@@ -11,7 +11,7 @@ from scipy.special import gammaln
 
 from eigenlens.arrays import Array, dense, is_sparse
 from eigenlens.data.categories import category_positions, encode, format_categories, merge_categories
-from eigenlens.data.source import Block
+from eigenlens.data.source import Block, FieldSums
 from eigenlens.errors import DataError
 from eigenlens.stats.moments import rows_and_weight
 
@@ -75,7 +75,7 @@ class Counts:
 
 
 @dataclass(frozen=True, eq=False)
-class CountTotals:
+class CountTotals(FieldSums):
     """Totals of rows of counts (n, d), each row a multinomial draw; halves merge to the whole.
 
     Attributes:
@@ -99,9 +99,6 @@ class CountTotals:
         totals = np.asarray(rows.sum(axis=1)).ravel()
         coefficients = gammaln(totals + 1.0) - log_factorials(rows)
         return cls(rows_and_weight(block)[1], np.asarray(rows.T @ w).ravel(), float(w @ coefficients))
-
-    def __add__(self, other: Self) -> Self:
-        return type(self)(self.weight + other.weight, self.total + other.total, self.coefficient + other.coefficient)
 
 
 def log_factorials(rows: Any) -> Array:

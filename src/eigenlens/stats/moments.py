@@ -15,7 +15,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from eigenlens.arrays import Array, as_floats, dense
+from eigenlens.arrays import Array, as_floats, dense, slices
 from eigenlens.data.source import Block, S
 from eigenlens.native.class_sums import class_sums
 from eigenlens.stats.block_moments import add_outer, mean_and_scatter, mean_and_squares, move_to_mean
@@ -289,7 +289,7 @@ def _sum_pieces(summarise: Callable[[Array, Array], S], block: Block, shares: Ar
     """Return Σ summarise(rows, shares) over dense pieces of a block, whose weights multiply the shares."""
     step = max(1, GROUPED_ENTRIES // block.rows.shape[1])
     R = shares if block.weight is None else shares * block.weight[:, None]
-    parts = (slice(start, start + step) for start in range(0, len(R), step))
+    parts = slices(len(R), step)
     return reduce(operator.add, (summarise(dense(block.rows[part]), R[part]) for part in parts))
 
 

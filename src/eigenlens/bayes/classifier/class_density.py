@@ -16,7 +16,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from eigenlens.arrays import Array, to_numpy
-from eigenlens.data.coerce import as_source, explain_nonfinite
+from eigenlens.data.coerce import require_no_infinity
 from eigenlens.errors import DataError, EigenlensError, MissingExtra, OptionError
 from eigenlens.estimator.rows import dense_blocks, join_limited, validate_rows
 
@@ -115,13 +115,6 @@ def finite_blocks(estimator: Any, X: Any) -> Iterator[Array]:
     """Return dense float64 pieces of the rows of X for a fitted estimator; an infinity is an error, NaN is not."""
     check_is_fitted(estimator)
     return map(require_no_infinity, dense_blocks(validate_rows(estimator, X)))
-
-
-def require_no_infinity(rows: Array) -> Array:
-    """Return the rows if none of their entries is infinite."""
-    if np.isinf(rows).any():
-        raise explain_nonfinite(as_source(rows))
-    return rows
 
 
 # ---- log densities and draws ----------------------------------------------------------------------------------

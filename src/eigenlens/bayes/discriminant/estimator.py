@@ -23,7 +23,7 @@ from eigenlens.bayes.labels import (
     require_two_classes,
 )
 from eigenlens.bayes.rule import BayesRule, ClassCounts, sample_by_class
-from eigenlens.data.coerce import explain_nonfinite
+from eigenlens.data.coerce import require_finite
 from eigenlens.data.source import Source, progress_callback
 from eigenlens.densities.mixture import Mixture
 from eigenlens.errors import OptionError
@@ -101,8 +101,7 @@ class GaussianClasses(ClassCounts, BayesRule, ModelEstimator):
         C, shrinkage = len(known), self._check_options(len(known))
         with np.errstate(invalid="ignore", over="ignore"):
             found = read_classes(source, codes, C, shrinkage, pooled=self._pooled, mergeable=True)
-        if not np.all(np.isfinite(found.mean)):
-            raise explain_nonfinite(source)
+        require_finite(source, found.mean)
         self.classes_ = known
         self._count(codes, source.weight, more=not first)
         self._keep(found if first else self._moments + found, X, source)

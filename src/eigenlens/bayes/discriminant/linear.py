@@ -12,7 +12,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from eigenlens.arrays import Array, Like, dense, to_numpy
-from eigenlens.bayes.classifier.class_density import finite_blocks, require_no_infinity
+from eigenlens.bayes.classifier.class_density import finite_blocks
 from eigenlens.bayes.discriminant.covariances import Shrinkage, pooled_covariance
 from eigenlens.bayes.discriminant.estimator import GaussianClasses
 from eigenlens.bayes.discriminant.fit import FisherRule, centred_product
@@ -25,6 +25,7 @@ from eigenlens.bayes.discriminant.predict_missing import (
 from eigenlens.bayes.discriminant.shrinkage import Rule, Target
 from eigenlens.bayes.explain import Explanation, classes_to_compare
 from eigenlens.bayes.labels import class_positions
+from eigenlens.data.coerce import require_no_infinity
 from eigenlens.data.rows import select_rows
 from eigenlens.densities.mixture import Mixture
 from eigenlens.errors import DataError

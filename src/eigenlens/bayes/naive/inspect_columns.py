@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from eigenlens.arrays import Array, is_integer, is_sparse, to_numpy
+from eigenlens.arrays import Array, is_integer, is_sparse, slices, to_numpy
 from eigenlens.data.categories import encode_numbers
 from eigenlens.data.coerce import fields_of
 from eigenlens.data.source import Block, Source, accumulate
@@ -79,7 +79,7 @@ class DistinctValues:
         if is_integer(rows):
             return cls._of(rows, weight, candidates)
         step = max(FIRST_ROWS, INSPECTED_ENTRIES // rows.shape[1])  # what is made of numbers stays small
-        parts = (slice(start, start + step) for start in range(0, rows.shape[0], step))
+        parts = slices(rows.shape[0], step)
         return reduce(add, (cls._of(rows[p], None if weight is None else weight[p], candidates) for p in parts))
 
     @classmethod
@@ -173,7 +173,7 @@ def _head(source: Source, columns: Sequence[int]) -> Any:
     rows = next(iter(stream))
     if hasattr(stream, "close"):
         stream.close()
-    return rows if is_sparse(rows) else rows[:FIRST_ROWS]
+    return rows if is_sparse(rows) else rows[: min(FIRST_ROWS, rows.shape[0]), :]
 
 
 def _inspect_all(source: Source, columns: Sequence[int], weight: Array | None) -> dict[int, ColumnValues]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from eigenlens import checks
 from eigenlens.arrays import Array, dense
-from eigenlens.data.coerce import as_source, explain_nonfinite
+from eigenlens.data.coerce import as_source, require_finite
 from eigenlens.errors import DataError, OptionError
 from eigenlens.kde.bandwidth.cross_validation import lscv, mlcv
 from eigenlens.kde.bandwidth.isj import isj
@@ -125,8 +125,7 @@ def _read_rows(x: Any) -> Array:
     if incomplete and not np.isinf(rows).any():
         what = f"contains NaN in {incomplete} of {len(rows)} rows, and a bandwidth needs complete rows"
         raise DataError(what, argument="x", fix="leave them out")
-    if not np.all(np.isfinite(rows)):
-        raise explain_nonfinite(source)
+    require_finite(source, rows)
     if len(rows) < 2:
         what = f"has {len(rows)} row; a bandwidth rule needs at least 2"
         raise DataError(what, argument="x", fix="give the bandwidth as a number")

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from eigenlens.arrays import Array, Like, is_sparse, is_tensor, namespace
+from eigenlens.arrays import Array, Like, is_sparse, is_tensor, namespace, slices
 from eigenlens.errors import DataError
 
 DIAGONAL_BLOCK_ROWS = 64
@@ -45,7 +45,7 @@ class Custom:
     def diagonal(self, X: Any) -> Any:
         """Return the values (n,) of k(x_i, x_i), from small square blocks: 64 n values in all."""
         xp = namespace(X) if is_tensor(X) else np
-        blocks = (X[start : start + DIAGONAL_BLOCK_ROWS] for start in range(0, X.shape[0], DIAGONAL_BLOCK_ROWS))
+        blocks = (X[part, :] for part in slices(X.shape[0], DIAGONAL_BLOCK_ROWS))
         return xp.concat([xp.linalg.diagonal(self(block, block)) for block in blocks])
 
     def _values(self, X: Any, Y: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from eigenlens.arrays import Array, dense, is_sparse, is_tensor, namespace, to_numpy
+from eigenlens.arrays import Array, dense, is_sparse, is_tensor, namespace, overwrite, slices, to_numpy
 
 TILE_BYTES = 1 << 20
 """Bytes of a tile that is changed in place: it stays in the second-level cache."""
@@ -42,7 +42,7 @@ def squared_distances(X: Any, Y: Any, error: float = np.inf) -> Any:
         D = _sparse_distances(*shifted)
     else:
         D = _dense_distances(*shifted)
-    return symmetrize(D, 0.0) if X is Y else D
+    return symmetrize(D, constant_vector(X, 0.0)) if X is Y else D
 
 
 def _shifted(X: Any, Y: Any) -> tuple[Any, Any]:
@@ -56,7 +56,7 @@ def _shifted(X: Any, Y: Any) -> tuple[Any, Any]:
 
 def sample_median(Y: Any) -> Any:
     """Return the median (d,) of some rows, in their dtype: any shift that both sides share will do, if robust."""
-    some = Y[:: max(1, Y.shape[0] // MEDIAN_SAMPLE_ROWS)]
+    some = Y[:: max(1, Y.shape[0] // MEDIAN_SAMPLE_ROWS), :]
     middle = np.median(to_numpy(some), axis=0).astype(to_numpy(some).dtype)
     return namespace(Y).asarray(middle, device=Y.device) if is_tensor(Y) else middle
 
@@ -66,7 +66,8 @@ def float32_suffices(error: float, *shifted: Any) -> bool:
     if "float32" not in str(shifted[0].dtype):
         return True
     with np.errstate(over="ignore"):
-        reach = max(float(squared_norms(rows).max()) for rows in shifted)
+        squares = [squared_norms(rows) for rows in shifted]
+        reach = max(float(namespace(square).max(square)) for square in squares)
     return bool(2.0 * reach * float(np.finfo(np.float32).eps) <= error)
 
 
@@ -78,9 +79,9 @@ def _widened(X: Any, Y: Any) -> Any:
     right = _float64(Y) if thin else _float64(Y) - centre
     D = xp.empty((X.shape[0], Y.shape[0]), dtype=xp.float32, **_place(X))
     for part in row_tiles(D):
-        left = _float64(X[part])
+        left = _float64(X[part, :])
         found = _sparse_distances(left, right) if thin else _dense_distances(left - centre, right)
-        D[part] = xp.astype(found, xp.float32)
+        D[part, :] = xp.astype(found, xp.float32)
     return D
 
 
@@ -96,7 +97,7 @@ def _dense_distances(A: Any, B: Any) -> Any:
     right[:, :d], right[:, d], right[:, d + 1] = B, 1.0, squared_norms(B)
     right[:, :d] *= -2.0
     D = xp.matmul(left, right.T)
-    return xp.clip(D, 0.0, None, out=D)
+    return overwrite("clip", D, 0.0, None)
 
 
 def _sparse_distances(X: Any, Y: Any) -> Array:
@@ -108,9 +109,11 @@ def _sparse_distances(X: Any, Y: Any) -> Array:
 
 
 def symmetrize(K: Any, diagonal: Any) -> Any:
-    """Make a square matrix symmetric to the last digit, in place, with this diagonal."""
-    i = namespace(K).arange(K.shape[0])
-    _mirrored(K)[i, i] = diagonal
+    """Make a square matrix symmetric to the last digit, in place, with this diagonal (n,)."""
+    xp = namespace(_mirrored(K))
+    for rows in row_tiles(K):
+        here = xp.eye(rows.stop - rows.start, dtype=K.dtype, **_place(K)) > 0.0
+        K[rows, rows] = xp.where(here, diagonal[rows, None], K[rows, rows])
     return K
 
 
@@ -146,8 +149,7 @@ def squared_norms(X: Any) -> Any:
 def nonzero_norms(X: Any) -> Any:
     """Return |x_i| (n,), and 1 for a row of zeros, so that dividing by it leaves zeros."""
     length = squared_norms(X) ** 0.5
-    length[length == 0.0] = 1.0
-    return length
+    return namespace(length).where(length == 0.0, constant_vector(X, 1.0), length)
 
 
 def cityblock_distances(X: Any, Y: Any) -> Any:
@@ -184,8 +186,7 @@ def _place(X: Any) -> dict[str, Any]:
 
 
 def row_tiles(K: Any) -> Iterator[slice]:
-    """Yield ranges of rows of K that fit a cache."""
+    """Return ranges of rows of K that fit a cache."""
     wide = K.shape[1] if K.ndim > 1 else 1
     step = max(1, TILE_BYTES // (8 * max(1, wide)))
-    for start in range(0, K.shape[0], step):
-        yield slice(start, min(start + step, K.shape[0]))
+    return slices(K.shape[0], step)

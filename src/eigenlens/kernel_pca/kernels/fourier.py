@@ -28,7 +28,7 @@ class FourierFeatures:
 
     def __call__(self, X: Any, Y: Any) -> Any:
         """Return the features (n, 2m) of X (n, d), with Y (1 + m, d) the origin on top of the frequencies."""
-        origin, frequencies = Y[:1], Y[1:]
+        origin, frequencies = Y[:1, :], Y[1:, :]
         phase = X @ frequencies.T - origin @ frequencies.T if is_sparse(X) else (X - origin) @ frequencies.T
         xp = namespace(phase)
         return xp.concat([xp.cos(phase), xp.sin(phase)], axis=1) / frequencies.shape[0] ** 0.5

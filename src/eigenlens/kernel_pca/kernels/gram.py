@@ -11,14 +11,13 @@ eq. 20, for unit weights). A row of weight 3 is three copies of it.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
 from functools import cached_property, partial
 from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
 
-from eigenlens.arrays import Array, is_tensor, namespace, to_numpy
+from eigenlens.arrays import Array, is_tensor, namespace, slices, to_numpy
 from eigenlens.data.source import Progress
 from eigenlens.kernel_pca.kernels.base import Kernel
 from eigenlens.kernel_pca.kernels.custom import Custom
@@ -143,7 +142,7 @@ class CentredGram(_Centred):
         """Return A itself (n, n), in float64 and in memory of its own."""
         K, r, s = self._K, self.row_means, np.sqrt(self.weight)
         A = K.full(np.float64) if isinstance(K, Upper) else to_numpy(K).astype(np.float64)
-        for part in _parts(self.size, GRAM_PANEL_ROWS):
+        for part in slices(self.size, GRAM_PANEL_ROWS):
             A[part] -= r
             A[part] -= (r[part] - self.grand_mean)[:, None]
             A[part] *= s
@@ -227,7 +226,7 @@ class _Tiles:
         self.side = tile_side(self.n) if side is None else side
         self.count = -(-self.n // self.side)
         self._kernel = kernel
-        self._rows = [X[self.part(i)] for i in range(self.count)]
+        self._rows = [X[self.part(i), :] for i in range(self.count)]
         # A user's function may not be thread-safe; a device has threads of its own.
         self.workers = 1 if isinstance(kernel, Custom) or is_tensor(X) else thread_count()
 
@@ -253,16 +252,10 @@ class _Tiles:
 
 def _tensor_product(K: Any, V: Array) -> Array:
     """Return K V (n, b), computed on the device of K with one panel of rows in float64 at a time."""
-    return np.concatenate([_device_product(K[part], V) for part in _parts(K.shape[0], 16 * GRAM_PANEL_ROWS)])
+    return np.concatenate([_device_product(K[part, :], V) for part in slices(K.shape[0], 16 * GRAM_PANEL_ROWS)])
 
 
 def _device_product(K: Any, V: Array) -> Array:
     xp = namespace(K)
     right = xp.asarray(np.ascontiguousarray(V), dtype=xp.float64, device=K.device)
     return to_numpy(xp.matmul(xp.astype(K, xp.float64), right))
-
-
-def _parts(n: int, step: int) -> Iterator[slice]:
-    """Yield consecutive ranges of at most `step` out of n."""
-    for start in range(0, n, step):
-        yield slice(start, min(start + step, n))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from eigenlens.arrays import namespace
+from eigenlens.arrays import overwrite
 from eigenlens.kernel_pca.kernels.distances import cityblock_distances, constant_vector
 
 
@@ -27,7 +27,7 @@ class Laplacian:
         """Return the values (n, m) for X (n, d) and Y (m, d)."""
         D = cityblock_distances(X, Y)
         D *= -self.gamma
-        return namespace(D).exp(D, out=D)
+        return overwrite("exp", D)
 
     def diagonal(self, X: Any) -> Any:
         """Return ones (n,)."""

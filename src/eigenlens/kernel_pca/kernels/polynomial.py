@@ -49,7 +49,7 @@ class Polynomial:
         P *= self.gamma
         P += self.coef0
         for part in row_tiles(P):  # a product while the tile is in cache is far cheaper than a power
-            tile = P[part]
+            tile = P[part, ...]
             base = 1.0 * tile
             for _ in range(self.degree - 1):
                 tile *= base

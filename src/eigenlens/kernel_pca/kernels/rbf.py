@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from eigenlens.arrays import Array, namespace
+from eigenlens.arrays import Array, namespace, overwrite
 from eigenlens.kernel_pca.kernels.distances import (
     constant_vector,
     float32_suffices,
@@ -38,7 +38,7 @@ class RBF:
         """Return the values (n, m) for X (n, d) and Y (m, d); exactly 1 on the diagonal and symmetric if X is Y."""
         if isinstance(X, np.ndarray) and isinstance(Y, np.ndarray):
             K = self.values(X, self.points(Y.astype(np.result_type(X, Y), copy=False)))
-            return symmetrize(K, 1.0) if X is Y else K
+            return symmetrize(K, self.diagonal(X)) if X is Y else K
         return self.from_distance(squared_distances(X, Y, MAX_EXPONENT_ERROR / self.gamma))
 
     def points(self, Y: Array) -> Points:
@@ -65,7 +65,7 @@ class RBF:
     def from_distance(self, D: Any) -> Any:
         """Return the kernel values of squared distances, computed in place."""
         D *= -self.gamma
-        return namespace(D).exp(D, out=D)
+        return overwrite("exp", D)
 
     def distance(self, K: Any) -> Any:
         """Return the squared distances −log(K) / gamma of values clipped to (0, 1]."""

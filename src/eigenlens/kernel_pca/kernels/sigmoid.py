@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from eigenlens.arrays import namespace
+from eigenlens.arrays import namespace, overwrite
 from eigenlens.kernel_pca.kernels.distances import dot_products, squared_norms
 
 
@@ -42,7 +42,7 @@ class Sigmoid:
         xp = namespace(P)
         if 0 not in P.shape and not bool(xp.isfinite(xp.max(P) - xp.min(P))):
             P += P - P  # infinity becomes NaN: tanh would turn an overflow into ±1, which nobody would notice
-        return xp.tanh(P, out=P)
+        return overwrite("tanh", P)
 
     def dot(self, K: Any) -> Any:
         """Return the dot products (artanh(K) − coef0) / gamma of values clipped inside (−1, 1)."""

@@ -8,7 +8,7 @@ from typing import Self
 
 import numpy as np
 
-from eigenlens.arrays import Array, dense
+from eigenlens.arrays import Array, dense, slices
 from eigenlens.kernel_pca.kernels.base import DistanceKernel
 from eigenlens.kernel_pca.model import KernelComponents
 
@@ -90,10 +90,9 @@ class Support:
         return np.concatenate([self.model.kernel(rows[part], self.rows) @ onto for part in self.blocks(len(rows))])
 
     def blocks(self, n: int, width: int = 1) -> Iterator[slice]:
-        """Yield ranges of n points whose kernel values against all rows, or `width` numbers each, fit one block."""
+        """Return ranges of n points whose kernel values against all rows, or `width` numbers each, fit one block."""
         step = max(1, PREIMAGE_BLOCK_BYTES // (8 * max(len(self.rows), width)))
-        for start in range(0, max(n, 1), step):
-            yield slice(start, start + step)
+        return slices(max(n, 1), step)
 
 
 def nearest_columns(distances: Array, count: int) -> Array:

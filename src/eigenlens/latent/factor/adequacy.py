@@ -77,13 +77,11 @@ def bartlett_sphericity(X: Any, *, n_samples: float | None = None, sample_weight
     S = _as_covariance(X)
     if S is None:
         if n_samples is not None:
-            raise OptionError(
+            what = (
                 "is the number of rows behind a correlation matrix, but X is not one: it must be symmetric with a "
-                "positive diagonal",
-                argument="n_samples",
-                value=n_samples,
-                fix="leave n_samples out if X holds rows",
+                "positive diagonal"
             )
+            raise OptionError(what, argument="n_samples", value=n_samples, fix="leave n_samples out if X holds rows")
         return correlation_sphericity(*_correlations(X, sample_weight))
     if n_samples is None:
         what = "is needed: X is a correlation or covariance matrix, from which the number of rows cannot be read"

@@ -6,7 +6,7 @@ fewer than the columns; or neither, where each product is a pass over the source
 
 from __future__ import annotations
 
-from typing import Protocol
+from abc import ABC, abstractmethod
 
 import numpy as np
 from scipy.linalg import lapack
@@ -14,6 +14,7 @@ from scipy.linalg import lapack
 from eigenlens.arrays import Array
 from eigenlens.linalg.lanczos import lanczos
 from eigenlens.linalg.operators import CentredRows, Matrix, SymmetricOperator
+from eigenlens.linalg.solve import MAX_MATRIX_SIZE
 from eigenlens.linalg.spectrum import Requested
 from eigenlens.linalg.symmetric import leading_eigenpairs
 
@@ -26,9 +27,6 @@ MIN_LANCZOS_COLUMNS, MIN_EIGENVALUE_RATIO = 300, 2.0
 MAX_LANCZOS_SHARE = 1 / 10
 """The largest share of the eigenpairs for which Lanczos is faster than LAPACK."""
 
-MAX_MATRIX_COLUMNS = 12_000
-"""Up to this many columns the matrix is formed at all (1.2 GB)."""
-
 MAX_ROW_BYTES = 1 << 30
 """Standardised rows are kept in memory, instead of the matrix, if they take no more than this."""
 
@@ -39,24 +37,30 @@ MIN_PIVOT = 1e-9
 """With a smaller squared pivot of its Cholesky factor, R has no inverse that could be trusted for a start."""
 
 
-class Correlations(Protocol):
-    """A correlation matrix R (d, d) in any representation."""
+class Correlations(ABC):
+    """A correlation matrix R (d, d) in any representation; `size` is the number d of variables."""
 
-    @property
-    def size(self) -> int:
-        """Return the number d of variables."""
+    size: int
 
+    @abstractmethod
     def leading(self, r: Array, k: int) -> tuple[Array, Array]:
         """Return the k largest eigenvalues (k,) of diag(r) R diag(r), descending, and their vectors (d, k)."""
 
+    @abstractmethod
     def matmat(self, V: Array) -> Array:
         """Return R V for V (d, b)."""
 
     def uniquenesses(self, k: int) -> Array:
-        """Return a first guess (d,) at the share of each variable's variance that k factors leave unexplained."""
+        """Return a first guess (d,) at the share of each variable's variance that k factors leave unexplained.
+
+        It is 1 − diag W Wᵀ with W from the k leading components, less their share of noise, clamped to 0.1 … 1.
+        """
+        w, V = self.leading(np.ones(self.size), k)
+        noise = max(self.size - float(w.sum()), 0.0) / (self.size - k)
+        return np.asarray(np.clip(1.0 - (V * V) @ np.maximum(w - noise, 0.0), 0.1, 1.0))
 
 
-class DenseCorrelations:
+class DenseCorrelations(Correlations):
     """A correlation matrix R that is in memory.
 
     >>> DenseCorrelations(np.array([[1.0, 0.5], [0.5, 1.0]])).leading(np.ones(2), 1)[0]
@@ -92,12 +96,12 @@ class DenseCorrelations:
         """Return (1 − k/2d) / diag R⁻¹ (Jöreskog 1967): 1 minus the squared multiple correlations, shrunk."""
         factor, failed = lapack.dpotrf(self.matrix, lower=1)
         if failed or np.min(np.diag(factor)) ** 2 < MIN_PIVOT:
-            return _spectral_start(self, k)
+            return super().uniquenesses(k)
         inverse, _ = lapack.dpotri(factor, lower=1)
         return np.asarray((1.0 - 0.5 * k / self.size) / np.diag(inverse))
 
 
-class RowCorrelations:
+class RowCorrelations(Correlations):
     """R = YᵀY by its rows Y (n, d), fewer than columns: eigenpairs by those of an n×n matrix, n² d flops."""
 
     def __init__(self, Y: Array) -> None:
@@ -117,12 +121,8 @@ class RowCorrelations:
         """Return Yᵀ(Y V), two products with the rows."""
         return np.asarray(self._Y.T @ (self._Y @ V))
 
-    def uniquenesses(self, k: int) -> Array:
-        """Return a guess by principal components, since R has no inverse."""
-        return _spectral_start(self, k)
 
-
-class StreamedCorrelations:
+class StreamedCorrelations(Correlations):
     """R by its products alone, each a pass over the source: for more columns than a matrix in memory could have."""
 
     def __init__(self, rows: CentredRows) -> None:
@@ -131,22 +131,13 @@ class StreamedCorrelations:
 
     def leading(self, r: Array, k: int) -> tuple[Array, Array]:
         """Return the leading eigenpairs by Lanczos."""
-        found = lanczos(
-            _Scaled(self._rows, r),
-            Requested.count(k, self.size),
-            EIGENPAIR_TOL,
-            np.random.default_rng(0),
-            block=max(8, k),
-        )
+        wanted, rng = Requested.count(k, self.size), np.random.default_rng(0)
+        found = lanczos(_Scaled(self._rows, r), wanted, EIGENPAIR_TOL, rng, block=max(8, k))
         return found.values, found.vectors
 
     def matmat(self, V: Array) -> Array:
         """Return R V, by one pass over the rows."""
         return self._rows.matmat(V)
-
-    def uniquenesses(self, k: int) -> Array:
-        """Return a guess by principal components, since R is not formed."""
-        return _spectral_start(self, k)
 
 
 class _Scaled:
@@ -161,14 +152,6 @@ class _Scaled:
         return self._r * self._base.matmat(self._r * V)
 
 
-def _spectral_start(correlations: Correlations, k: int) -> Array:
-    """Return 1 − diag W Wᵀ with W from the k leading components, less their share of noise, clamped to 0.1 … 1."""
-    d = correlations.size
-    w, V = correlations.leading(np.ones(d), k)
-    noise = max(d - float(w.sum()), 0.0) / (d - k)
-    return np.asarray(np.clip(1.0 - (V * V) @ np.maximum(w - noise, 0.0), 0.1, 1.0))
-
-
 def choose_correlations(rows: CentredRows) -> tuple[Correlations, str]:
     """Choose the representation of R for these standardised rows; return it, and why.
 
@@ -181,6 +164,6 @@ def choose_correlations(rows: CentredRows) -> tuple[Correlations, str]:
     n, d = rows.source.n_rows, rows.size
     if rows.source.in_memory and n is not None and 2 * n <= d and 8 * n * d <= MAX_ROW_BYTES:
         return RowCorrelations(np.concatenate(list(rows.centred_blocks()))), "rows are far fewer than columns"
-    if d <= MAX_MATRIX_COLUMNS:
+    if d <= MAX_MATRIX_SIZE:
         return DenseCorrelations(rows.dense()), "the correlation matrix fits in memory"
     return StreamedCorrelations(rows), "the correlation matrix is too large to be formed"

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks
 from eigenlens.arrays import Array, Like
-from eigenlens.data.coerce import explain_nonfinite
+from eigenlens.data.coerce import require_finite
 from eigenlens.data.source import Source, progress_callback
 from eigenlens.errors import DataError, OptionError
 from eigenlens.estimator.rows import dense_blocks, map_blocks, validate_rows
@@ -247,8 +247,7 @@ class FactorAnalysis(LatentGaussian):
         source = validate_rows(self, X)
         with np.errstate(all="ignore"):  # what is not finite is detected in the result, and explained
             found = np.concatenate([self._bartlett(block) for block in dense_blocks(source)])
-        if not np.all(np.isfinite(found)):
-            raise explain_nonfinite(source)
+        require_finite(source, found)
         return Like(X, source.dtype)(found if self._rotation_matrix is None else found @ self._rotation_matrix)
 
     def _bartlett(self, rows: Array) -> Array:

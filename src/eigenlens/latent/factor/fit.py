@@ -248,12 +248,11 @@ def _require_variance(variance: Array, mean: Array, names: tuple[str, ...] | Non
 
 def _require_rows(k: int, n: int) -> None:
     if k > n - 2:
-        raise OptionError(
+        what = (
             f"must be at most {n - 2}, two less than the number of rows (n_samples={n}): more factors explain the rows "
-            "without error, and the likelihood has no maximum",
-            argument="n_components",
-            value=k,
+            "without error, and the likelihood has no maximum"
         )
+        raise OptionError(what, argument="n_components", value=k)
 
 
 def correlations_from_covariance(S: Array, names: tuple[str, ...] | None = None) -> Array:
@@ -267,12 +266,11 @@ def correlations_from_covariance(S: Array, names: tuple[str, ...] | None = None)
     flat = np.flatnonzero(S.diagonal() <= 0.0)
     if flat.size:
         column = names[flat[0]] if names else str(flat[0])
-        raise DataError(
+        what = (
             f"variable {repr(column) if names else column} of S has the variance {S[flat[0], flat[0]]:g}, and it must "
-            "be above 0",
-            columns=[column],
-            fix="leave it out",
+            "be above 0"
         )
+        raise DataError(what, columns=[column], fix="leave it out")
     scale = np.sqrt(S.diagonal())
     R = S / np.outer(scale, scale)
     if np.abs(R - R.T).max() > 1e-8:
@@ -281,10 +279,9 @@ def correlations_from_covariance(S: Array, names: tuple[str, ...] | None = None)
     R = 0.5 * (R + R.T)
     smallest = float(np.linalg.eigvalsh(R)[0])
     if smallest < -1e-8 * len(R):
-        raise DataError(
+        what = (
             f"over its standard deviations has the eigenvalue {smallest:.3g}, but a covariance matrix has none below 0 "
-            "(correlations computed pair by pair from incomplete rows may have)",
-            argument="S",
-            fix="fit the rows themselves, NaN where an entry is missing",
+            "(correlations computed pair by pair from incomplete rows may have)"
         )
+        raise DataError(what, argument="S", fix="fit the rows themselves, NaN where an entry is missing")
     return np.asarray(R)

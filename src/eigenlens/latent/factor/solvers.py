@@ -22,6 +22,7 @@ from eigenlens.latent.factor.em import minimise_by_em
 from eigenlens.latent.factor.newton import ProfileStack, minimise_by_newton
 from eigenlens.latent.factor.profile_likelihood import FactorOptions, ProfileMinimum, minimise_profile, profile_point
 from eigenlens.linalg.spectrum import orient
+from eigenlens.missing.units import rotate_to_diagonal
 from eigenlens.resources import one_thread
 
 MANY_VARIABLES, INITIAL_EM_STEPS = 200, 10
@@ -295,9 +296,7 @@ def canonical_factors(model: LinearGaussian, scale: Array) -> LinearGaussian:
     >>> np.abs(canonical_factors(mixed, np.ones(3)).loadings)
     array([[0., 1.], [2., 0.], [0., 1.]])
     """
-    W, psi = model.loadings, np.broadcast_to(model.noise, model.mean.shape)
-    _, Q = np.linalg.eigh(W.T @ (W / psi[:, None]))
-    W = W @ Q[:, ::-1]
+    W = rotate_to_diagonal(model)[0].loadings
     return LinearGaussian(model.mean, orient(W / scale[:, None]) * scale[:, None], model.noise)
 
 

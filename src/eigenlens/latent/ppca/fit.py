@@ -194,13 +194,11 @@ def _require_noise(rest: float, values: Array, V: Array, rows: CentredRows) -> N
     if rest > rounding and values[-1] > 0.0:
         return
     rank = int(np.count_nonzero(values > stored**2 * float(square.sum())))
-    raise OptionError(
+    what = (
         f"keeps all the variance: the rows (n_samples={rows.n_rows}) fill only {rank} of {rows.size} dimensions, so "
-        "the noise variance would be 0 and the likelihood has no maximum",
-        argument="n_components",
-        value=values.size,
-        fix=_advise_fewer(rank),
+        "the noise variance would be 0 and the likelihood has no maximum"
     )
+    raise OptionError(what, argument="n_components", value=values.size, fix=_advise_fewer(rank))
 
 
 def _advise_fewer(rank: int) -> str:
@@ -244,12 +242,11 @@ def _require_rows(k: int, n: int) -> None:
     if n < 3:
         raise DataError(f"n_samples={n}: at least 3 rows are needed, or nothing is left for the noise")
     if k > n - 2:
-        raise OptionError(
+        what = (
             f"must be at most {n - 2}, two less than the number of rows (n_samples={n}): with more, nothing is left "
-            "for the noise",
-            argument="n_components",
-            value=k,
+            "for the noise"
         )
+        raise OptionError(what, argument="n_components", value=k)
 
 
 # ---- missing entries --------------------------------------------------------------------------------------
@@ -299,14 +296,13 @@ def _has_noise(found: LatentFit, source: Source, observed: ColumnMoments) -> boo
         return False
     values = (model.loadings**2).sum(axis=0)
     rank, (d, k) = int(np.count_nonzero(values > NO_NOISE_SHARE * variance)), model.loadings.shape
-    raise OptionError(
+    what = (
         f"keeps all the variance: the observed entries of the rows (n_samples={found.rows}) fill only {rank} of {d} "
         f"dimensions, so the noise variance, {float(model.noise) / variance:.1e} of the mean variance, cannot be "
-        f"distinguished from 0 (the bound is {NO_NOISE_SHARE:g}), where the likelihood has no maximum",
-        argument="n_components",
-        value=k,
-        fix=f"{_advise_fewer(rank)}, or divide columns of very different sizes by their standard deviations",
+        f"distinguished from 0 (the bound is {NO_NOISE_SHARE:g}), where the likelihood has no maximum"
     )
+    fix = f"{_advise_fewer(rank)}, or divide columns of very different sizes by their standard deviations"
+    raise OptionError(what, argument="n_components", value=k, fix=fix)
 
 
 def _gains_of_lower_floors(

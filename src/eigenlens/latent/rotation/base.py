@@ -10,7 +10,7 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from eigenlens.arrays import Array, read_only
-from eigenlens.linalg.spectrum import orient
+from eigenlens.linalg.spectrum import column_signs
 
 MIN_SINGULAR_SHARE = 1e-10
 """Singular values of L below this share of the largest count as zero."""
@@ -85,9 +85,7 @@ def _order_and_sign(L: Array, T: Array) -> Array:
     """Return T with its columns in the order and with the signs that all rotations end with."""
     loadings = np.linalg.solve(T, L.T).T
     order = np.argsort(-np.sum(loadings**2, axis=0), kind="stable")
-    ordered = loadings[:, order]
-    signs = np.where(np.einsum("ij,ij->j", ordered, orient(ordered)) < 0.0, -1.0, 1.0)
-    return np.asarray(T[:, order] * signs)
+    return np.asarray(T[:, order] * column_signs(loadings[:, order]))
 
 
 def unit_rows(A: Array) -> Array:

@@ -12,7 +12,6 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.data.source import Block
 from eigenlens.densities.base import Density
 from eigenlens.densities.mixture_terms import DiagonalTerms, FullTerms, Terms, covariance_matrix
 from eigenlens.stats.moments import ColumnMoments, Moments
@@ -27,15 +26,10 @@ class CovarianceStructure(Protocol):
     @property
     def joint(self) -> bool:
         """Whether columns are correlated: moments have scatters then, and squares otherwise."""
-        ...
 
-    def moments(self, block: Block) -> Any:
-        """Return the moments of all rows: `Moments`, or `ColumnMoments` where columns are independent."""
-        ...
-
-    def group_moments(self, block: Block, shares: Array) -> Moments | ColumnMoments:
-        """Return the moments of K groups that have these shares (b, K) of the rows."""
-        ...
+    @property
+    def moments(self) -> Any:
+        """The class of the moments: `Moments`, or `ColumnMoments` where columns are independent."""
 
     def estimate(self, moments: Any, floor: Array, start: CovarianceArrays | None) -> CovarianceArrays:
         """Return the most likely covariances of groups with these moments, nowhere below the floor.
@@ -43,60 +37,43 @@ class CovarianceStructure(Protocol):
         From a `start`, covariances that are more likely than those of the start are enough. Moments and arrays are
         those of S mixtures, so all of them have a first axis (S, …).
         """
-        ...
 
     def terms(self, weights: Array, means: Array, arrays: CovarianceArrays) -> Terms:
         """Return the terms of S mixtures, one after the other: weights (S, K), means (S, K, d), arrays (S, …)."""
-        ...
 
     def components(self, means: Array, arrays: CovarianceArrays) -> tuple[Density, ...]:
         """Return the densities with means (K, d) and the covariances that the arrays stand for."""
-        ...
 
     def arrays(self, components: Sequence[Any]) -> CovarianceArrays:
         """Return the arrays from which `components` made these densities."""
-        ...
 
     def covariances(self, components: Sequence[Any]) -> Array:
         """Return the covariances as users see them."""
-        ...
 
     def covariance_shape(self, d: int, K: int) -> tuple[int, ...]:
         """Return the shape of `covariances`."""
-        ...
 
     def from_covariances(self, covariances: Array) -> CovarianceArrays:
         """Return the arrays of covariances that the user gives in that shape."""
-        ...
 
     def n_parameters(self, d: int, K: int) -> int:
         """Return the number of free parameters of the covariances."""
-        ...
 
     def prior_rows(self, d: int, K: int) -> tuple[float, float]:
         """Return how many rows the conjugate prior of one component adds, and its share of the prior's scale."""
-        ...
 
     def start_coordinates(self, covariance: Array) -> tuple[Array, ...]:
         """Return matrices A (d, d), or diagonals (d,): starts look for centres among the rows x A, for each A in turn.
 
         A must make distances comparable where the structure does not depend on the units of the columns.
         """
-        ...
 
 
 class JointStructure:
     """The part that structures with correlated columns share."""
 
     joint: ClassVar[bool] = True
-
-    def moments(self, block: Block) -> Moments:
-        """Return the mean and scatter of all rows."""
-        return Moments.of(block)
-
-    def group_moments(self, block: Block, shares: Array) -> Moments:
-        """Return the means and scatters of the groups."""
-        return Moments.of_groups(block, shares)
+    moments: ClassVar[type[Moments]] = Moments
 
     def covariances(self, components: Sequence[Any]) -> Array:
         """Return the covariances (K, d, d)."""
@@ -115,14 +92,7 @@ class IndependentStructure:
     """The part that structures with independent columns share."""
 
     joint: ClassVar[bool] = False
-
-    def moments(self, block: Block) -> ColumnMoments:
-        """Return the means and squares of all rows."""
-        return ColumnMoments.of(block)
-
-    def group_moments(self, block: Block, shares: Array) -> ColumnMoments:
-        """Return the means and squares of the groups."""
-        return ColumnMoments.of_groups(block, shares)
+    moments: ClassVar[type[ColumnMoments]] = ColumnMoments
 
 
 def positive_weight(moments: Moments | ColumnMoments) -> Array:

@@ -16,6 +16,7 @@ from scipy import sparse
 from eigenlens.arrays import Array, is_sparse, read_only
 from eigenlens.bayes.naive.families.base import Conditional, Factor, LinearRule, NaiveOptions
 from eigenlens.data.column_kinds import Field
+from eigenlens.data.source import FieldSums
 from eigenlens.data.table import numbers_of
 from eigenlens.densities.multinomial import Multinomial
 from eigenlens.errors import DataError
@@ -130,7 +131,7 @@ def _log_observed_share(share: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class ClassTotals:
+class ClassTotals(FieldSums):
     """Sums of the observed entries of each column in each class; those of halves merge to those of the whole.
 
     Attributes:
@@ -162,11 +163,6 @@ class ClassTotals:
         with np.errstate(invalid="ignore", over="ignore"):  # values that are not finite are reported by the estimate
             found, total, _ = class_sums(given, y, weight, np.zeros((C, x.shape[1])))
         return cls(found, total, per_class, bad)
-
-    def __add__(self, other: Self) -> Self:
-        return type(self)(
-            self.weight + other.weight, self.total + other.total, self.rows + other.rows, self.bad + other.bad
-        )
 
     def check(self, fields: tuple[Field, ...], takes: str, fix: str) -> None:
         """Raise for columns with entries that the family does not take."""

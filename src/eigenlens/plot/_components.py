@@ -1,4 +1,4 @@
-"""Plots with one number per column or row: loadings as a heat map or lines, contributions as sorted bars."""
+"""Plots of the components of PCA: their shares of variance, loadings as cells or lines, contributions as bars."""
 
 from __future__ import annotations
 
@@ -12,12 +12,94 @@ from eigenlens.arrays import Array
 from eigenlens.latent import tables as latent_tables
 from eigenlens.pca import tables
 from eigenlens.plot import _style
-from eigenlens.plot._style import BLUE
+from eigenlens.plot._style import BLUE, VERMILLION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from eigenlens.tables.values import ValueTable
+    from eigenlens.pca.bootstrap import Bootstrap
+    from eigenlens.tables.values import ValueTable, VarianceTable
+
+
+def scree(
+    model: Any,
+    *,
+    threshold: float = 0.9,
+    bootstrap: Bootstrap | None = None,
+    level: float = 0.95,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw bars of each component's share of the variance, their sum as a line, and the number that reach `threshold`.
+
+    Args:
+        model: a fitted PCA.
+        threshold: the share of variance to mark, between 0 and 1.
+        bootstrap: the result of `model.bootstrap(X)`, for intervals on the bars; `level` is their coverage.
+        ax: where to draw; a new figure if None.
+
+    >>> from eigenlens import PCA, datasets, plot
+    >>> food = datasets.load("uk-food")
+    >>> ax = plot.scree(PCA().fit(food.data))
+    >>> [round(float(bar.get_height()), 1) for bar in ax.patches]
+    [67.4, 29.1, 3.5, 0.0]
+    """
+    percent, level = 100.0 * checks.real("threshold", threshold, 0.0, 1.0), checks.real("level", level, 0.0, 1.0)
+    table, ax = tables.variance(model), _style.new_axes(ax)
+    numbers = np.arange(1, table.variances.size + 1)
+    bars = ax.bar(numbers, table.shares, color=BLUE, width=0.8 if numbers.size <= 60 else 1.0)
+    few = {"marker": "o", "markersize": 3.5} if numbers.size <= 40 else {}
+    if numbers.size <= 12 and bootstrap is None:
+        _print_shares(ax, table)
+    line = ax.plot(numbers, table.cumulative, color=VERMILLION, linewidth=1.4, **few)[0]  # type: ignore[arg-type]
+    handles, names = [bars, line], ["each component", "all up to it"]
+    if bootstrap is not None:
+        handles.append(_intervals(ax, table, bootstrap, level))
+        names.append(f"{100 * level:g}% bootstrap interval")
+    _threshold(ax, table, percent)
+    _axes(ax, numbers.size)
+    _style.draw_legend_above(ax, handles, names, 3)
+    return ax
+
+
+def _print_shares(ax: Axes, table: VarianceTable) -> None:
+    """Write the share of each bar: inside a tall one, above a low one."""
+    for number, share in enumerate(table.shares, start=1):
+        tall = share > 9.0
+        look = {"va": "top", "color": "white"} if tall else {"va": "bottom"}
+        _style.write_at(ax, f"{share:.1f}", (number, share), (0, -7 if tall else 2), ha="center", **look)
+
+
+def _axes(ax: Axes, k: int) -> None:
+    _style.style_axes(ax, "y")
+    _style.count_in_integers(ax.xaxis)
+    ax.set(xlim=(0.4, k + 0.6), ylim=(0.0, 105.0), xlabel="component", ylabel="share of variance (%)")
+
+
+def _intervals(ax: Axes, table: VarianceTable, bootstrap: Bootstrap, level: float) -> Any:
+    low, high = bootstrap.interval("ratios", level)
+    middle = (low + high) * 50.0  # resampling is biased, so an interval need not contain its bar
+    numbers = np.arange(1, table.variances.size + 1)
+    look: Any = {"fmt": "none", "ecolor": _style.text_color(), "elinewidth": 1.0, "capsize": 2.5}
+    return ax.errorbar(numbers, middle, (high - low) * 50.0, **look)
+
+
+def _threshold(ax: Axes, table: VarianceTable, percent: float) -> None:
+    """Draw the line at the threshold, and write how many components reach it.
+
+    The sum of the shares crosses the line at `count`: there is room above the line on its left, and below the line on
+    its right.
+    """
+    ax.axhline(percent, color=_style.muted_color(), linewidth=0.9, linestyle=_style.DASHES)
+    count, k = table.reaching(percent), table.variances.size
+    if count is None:
+        words = f"{k} kept hold {table.cumulative[-1]:.1f}%, less than {percent:g}%"
+    else:
+        words = f"{count} component{'s' if count > 1 else ''} reach{'' if count > 1 else 'es'} {percent:g}%"
+        _style.mark_point(ax, count, table.cumulative[count - 1], VERMILLION)
+    left = count is None or count - 1 > k - count
+    look: Any = {"ha": "left", "va": "bottom"} if left else {"ha": "right", "va": "top"}
+    look |= {"xycoords": ("axes fraction", "data"), "fontsize": _style.small_size(1.125), "bbox": _style.text_frame()}
+    _style.write_at(ax, words, (0.01 if left else 0.99, percent), (0, 3 if left else -4), **look)
 
 
 MAX_HEAT_MAP_ROWS = 60
@@ -77,8 +159,8 @@ def draw_cells(ax: Axes, values: Array, names: Sequence[str], labels: Sequence[s
     d, m = values.shape
     limit = float(np.nanmax(np.abs(values))) or 1.0
     image = ax.imshow(values, cmap=_style.diverging_colors(), vmin=-limit, vmax=limit, aspect="auto")
-    _style.name_ticks(ax, "y", range(d), names, fontsize=_style.small_size())
-    _style.name_ticks(ax, "x", range(m), labels, fontsize=_style.small_size())
+    _style.name_ticks(ax, "y", range(d), names)
+    _style.name_ticks(ax, "x", range(m), labels)
     ax.tick_params(length=0, labelcolor=_style.text_color())
     ax.spines[:].set_visible(False)
     ax.set_xticks(np.arange(1, m) - 0.5, minor=True)
@@ -87,10 +169,7 @@ def draw_cells(ax: Axes, values: Array, names: Sequence[str], labels: Sequence[s
     ax.tick_params(which="minor", length=0)
     if m <= most:
         _print_values(ax, values, limit)
-    bar = ax.figure.colorbar(image, ax=ax, shrink=0.6, pad=0.02)
-    bar.set_label("loading", fontsize=_style.small_size())
-    bar.ax.tick_params(labelsize=_style.small_size(), colors=_style.muted_color(), labelcolor=_style.text_color())
-    bar.outline.set_visible(False)
+    _style.draw_color_scale(ax, image, 0.6, "loading")
 
 
 def _print_values(ax: Axes, values: Array, limit: float) -> None:
@@ -114,10 +193,9 @@ def _lines(table: ValueTable, ax: Axes | None) -> Axes:
     _style.style_axes(ax)
     ax.axhline(0.0, color=_style.muted_color(), linewidth=0.8)
     ax.margins(x=0.01)
-    ax.set_xlabel("column (counted from 0)")
-    ax.set_ylabel("loading")
+    ax.set(xlabel="column (counted from 0)", ylabel="loading")
     names = [_style.component_label(*pair, table.stem) for pair in zip(table.components, table.shares, strict=True)]
-    _style.draw_legend(ax, handles, names, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=min(4, len(names)))
+    _style.draw_legend_above(ax, handles, names, min(4, len(names)))
     return ax
 
 
@@ -153,11 +231,9 @@ def contributions(
     table = table.largest(shown)
     ax = _style.new_axes(ax, (6.0, max(4.5, 1.0 + 0.19 * shown)))
     ax.barh(np.arange(shown), table.values[:, 0], color=BLUE, height=0.75)
-    _style.name_ticks(ax, "y", range(shown), table.names, fontsize=_style.small_size())
-    ax.set_ylim(shown - 0.4, -0.6)
     _style.style_axes(ax, "x")
-    ax.tick_params(axis="y", length=0)
-    ax.axvline(average, color=_style.text_color(), linewidth=0.9, linestyle=(0, (4, 3)))
+    _style.name_bars(ax, table.names)
+    ax.axvline(average, color=_style.text_color(), linewidth=0.9, linestyle=_style.DASHES)
     name = _style.component_label(component, float(table.shares[0]))
     ax.set_xlabel(f"contribution to {name}, per cent; dashed: the average, {average:.3g}", wrap=True)
     held = float(table.values.sum())
