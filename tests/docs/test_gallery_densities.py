@@ -48,7 +48,7 @@ def em_for_mixtures(said):
     yield len(set(nearest)) == 2
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", eigenlens.ConvergenceWarning)
-        end = said["climbed"](30)
+        end = said["fit_steps"](30)
     yield sorted(np.argmin(np.linalg.norm(centres - mean, axis=1)) for mean in end.means_) == [0, 1, 2]
     yield np.isclose(end.predict_proba(X).sum(), len(X))
 

@@ -9,7 +9,7 @@ from eigenlens.densities import LinearGaussian
 
 
 def closed_form_and_em(said):
-    for path in said["climbs"]:
+    for path in said["paths"]:
         gaps = said["top"] - np.asarray(path)
         yield np.all(np.diff(path) > -1e-9 * abs(said["top"]))
         yield abs(gaps[-1]) < 1e-5  # of a log-likelihood of thousands

@@ -56,7 +56,9 @@ def gene_map(said):
 
 
 def circles(said):
-    apart = [max(said["gap"](z) for z in model.transform(said["X"]).T) for model in said["kernels"].values()]
+    apart = [
+        max(said["distance_between"](z) for z in model.transform(said["X"]).T) for model in said["kernels"].values()
+    ]
     yield apart[0] < 1.0
     yield min(apart[1:]) > 3.0
 

@@ -18,7 +18,7 @@ from eigenlens import ConvergenceWarning, GaussianMixture
 
 COLOURS = np.array([to_rgb(colour) for colour in ("#0072B2", "#D55E00", "#009E73")])
 plt.rcParams.update({"font.size": 13})
-warnings.simplefilter("ignore", ConvergenceWarning)  # most climbs are stopped on the way
+warnings.simplefilter("ignore", ConvergenceWarning)  # most fits are stopped on the way
 
 rng = np.random.default_rng(4)
 clouds = (
@@ -30,18 +30,18 @@ X = np.concatenate([rng.multivariate_normal(*cloud) for cloud in clouds])
 start = np.full(3, 1 / 3), np.array([[-2.0, 0.0], [-3.0, 0.5], [2.0, -1.0]]), np.array([np.eye(2)] * 3)
 
 
-def climbed(steps):
+def fit_steps(steps):
     """The mixture after some steps of EM; the first pass only looks at the start."""
     return GaussianMixture(3, init=start, accelerate=False, max_iter=steps + 1, tol=1e-9).fit(X)
 
 
-path = climbed(200).loglik_path_
+path = fit_steps(200).loglik_path_
 figure = plt.figure(figsize=(11, 5.2), layout="constrained")
 grid = figure.add_gridspec(2, 4, height_ratios=[1.9, 1])
 below = figure.add_subplot(grid[1, :])
 below.plot(path, color="0.5", linewidth=3)
 for place, steps in enumerate((0, 7, 20, 30)):
-    mixture = climbed(steps)
+    mixture = fit_steps(steps)
     ax = figure.add_subplot(grid[0, place])
     ax.scatter(*X.T, c=mixture.predict_proba(X) @ COLOURS, s=12, alpha=0.7, linewidths=0)
     for mean, C, colour in zip(mixture.means_, mixture.covariances_, COLOURS, strict=True):

@@ -38,7 +38,7 @@ kernels = {
 }
 
 
-def gap(z):
+def distance_between(z):
     """How far apart the circles' mean scores are, in standard deviations within."""
     return abs(z[outer].mean() - z[~outer].mean()) / np.sqrt((z[outer].var() + z[~outer].var()) / 2)
 
@@ -46,7 +46,7 @@ def gap(z):
 fig, axes = plt.subplots(2, 3, figsize=(11, 7.4), layout="constrained")
 for (name, model), (above, below) in zip(kernels.items(), axes.T, strict=True):
     Z = model.fit_transform(X)
-    best = int(np.argmax([gap(z) for z in Z.T]))
+    best = int(np.argmax([distance_between(z) for z in Z.T]))
     other = 0 if best else 1
     sign = np.sign(Z[~outer, best].mean())
     field = sign * model.transform(plane)[:, best].reshape(len(side), -1)

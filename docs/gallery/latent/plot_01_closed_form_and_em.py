@@ -3,8 +3,8 @@ Probabilistic PCA: closed form and EM
 =====================================
 
 Probabilistic PCA is the rare latent variable model whose likelihood has a known maximum. EM does not know it, starts
-anywhere, and climbs; from every start it arrives at the height that one eigendecomposition gives at once. On the right
-the same paths as distances from the top: each step removes about the same share of what is left.
+anywhere, and improves with each step; from every start it arrives at the likelihood that one eigendecomposition gives
+at once. On the right the same paths as distances from the maximum: each step removes about the same share.
 """
 
 import matplotlib.pyplot as plt
@@ -20,17 +20,17 @@ plt.rcParams.update({"axes.spines.top": False, "axes.spines.right": False})
 X = load_wine().data
 X = (X - X.mean(axis=0)) / X.std(axis=0)
 top = ProbabilisticPCA(2).fit(X).loglik_
-climbs = [ProbabilisticPCA(2, solver="em", random_state=seed).fit(X).loglik_path_ for seed in range(8)]
+paths = [ProbabilisticPCA(2, solver="em", random_state=seed).fit(X).loglik_path_ for seed in range(8)]
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.4), layout="constrained")
-for path in climbs:
+for path in paths:
     steps = np.arange(1, len(path) + 1)
     left.plot(steps, path, color=BLUE, linewidth=1.8, alpha=0.7)
     right.semilogy(steps, np.maximum(top - path, 1e-9), color=BLUE, linewidth=1.8, alpha=0.7)
 left.axhline(top, color=RED, linewidth=2.5, linestyle="--")
 left.text(30, top - 12, f"closed form: −{-top:.2f}", color=RED, ha="right", va="top", weight="bold")
-left.text(3.3, -3130, f"EM from {len(climbs)} random starts", color=BLUE, weight="bold")
-left.set(title="EM climbs to the known maximum", ylabel="log-likelihood")
+left.text(3.3, -3130, f"EM from {len(paths)} random starts", color=BLUE, weight="bold")
+left.set(title="EM converges to the known maximum", ylabel="log-likelihood")
 right.set(title="Every step removes a fixed share", ylabel="below the maximum", ylim=(1e-7, 1e3))
 for ax in (left, right):
     ax.set(xlabel="step of EM", xlim=(0, 30))

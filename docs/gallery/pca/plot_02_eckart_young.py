@@ -59,9 +59,9 @@ ax.annotate(
     textcoords="offset points",
     color=BLUE,
 )
-gap = np.abs(np.array(errors) - discarded[ranks]).max()
+difference = np.abs(np.array(errors) - discarded[ranks]).max()
 ax.annotate(
-    f"dots: squared error measured on the digits\n(largest difference from the line: {gap:.0e})",
+    f"dots: squared error measured on the digits\n(largest difference from the line: {difference:.0e})",
     (ranks[4], errors[4]), (26, 12), textcoords="offset points", color=ORANGE,
 )  # fmt: skip
 ax.set(

@@ -4,7 +4,7 @@ To standardise or not
 
 Principal components follow variance, and variance has units. Of 13 measurements of 178 wines, proline is in milligrams
 per litre and runs past a thousand: as measured, the first component is proline alone. Divide each column by its
-standard deviation and all measurements speak, and the three cultivars come apart without having been told.
+standard deviation and all measurements speak, and the three cultivars separate, although no label was used.
 
 Standardising means the eigenvectors of the correlation matrix in place of the covariance,
 

@@ -48,7 +48,7 @@ for j, (name, v) in enumerate(directions.items()):
     for c in (0, 1):
         density = np.exp(KernelDensity().fit(z[y == c, None]).score_samples(at[:, None]))
         ax.fill_between(at, density, color=COLOURS[c], alpha=0.65, lw=0)
-    ax.set(yticks=[], xticks=[], ylim=(0, None), title=f"{name}: {right:.0%} told apart")
+    ax.set(yticks=[], xticks=[], ylim=(0, None), title=f"{name}: {right:.0%} separated")
     ax.spines["left"].set_visible(False)
 cloud.set(aspect="equal")
 cloud.set_axis_off()

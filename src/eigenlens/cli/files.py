@@ -19,11 +19,12 @@ from typing import Any
 
 from eigenlens.cli.errors import fail
 from eigenlens.cli.output import json_text
-from eigenlens.data.files.paths import expand_paths
 
 
 def require_files(*files: str | Sequence[str]) -> None:
     """Raise for standard input, files that are missing or empty, folders, and patterns that match nothing."""
+    from eigenlens.data.files.scan import expand_paths
+
     named = [each for one in files for each in ([one] if isinstance(one, str) else one)]
     if "-" in named:
         fail("'-' is standard input, and rows are read from files, by some models several times",

@@ -174,9 +174,10 @@ class _Request:
         if self.reading.skip_missing:
             complete = np.concatenate([~_has_missing(block) for block in _blocks(rows)])
             keep = complete if keep is None else complete & keep
-        if keep is not None:
-            _require_rows(keep)
-            rows = _keep_rows(rows, keep)
+        if keep is not None and not keep.any():
+            fix = "loosen --where or --skip-missing, or look at the columns with eigenlens info"
+            fail(f"0 of the {keep.size:,} rows are left after the filters", fix, "data")
+        rows = rows if keep is None else _keep_rows(rows, keep)
         return self._table(rows, keep, beside)
 
     def _selection(self) -> dict[str, Any]:
@@ -217,7 +218,11 @@ class _Request:
         skipped = 0 if keep is None else int(keep.size - keep.sum())
         weight = None if beside["weight"] is None else as_weights(beside["weight"], self.reading)
         label = as_classes(beside["label"], self.reading) if self.need_label else beside["label"]
-        missing = None if isinstance(rows, FileSource | ChosenRows) else sum(map(_count_missing, _blocks(rows)))
+        missing = (
+            None
+            if isinstance(rows, FileSource | ChosenRows)
+            else sum(int(_missing(block).sum()) for block in _blocks(rows))
+        )
         n = int(rows.n_rows or 0) if isinstance(rows, Source) else len(rows)
         d, unused = len(self.roles.features), self.roles.unused
         return Table(
@@ -237,11 +242,9 @@ class _Request:
         dialect = self.files.dialect
         if dialect is None:
             return {}
-        plain = dialect.numbers.is_plain
-        written = {"na": dialect.na, "separator": dialect.separator, "header": dialect.header}
-        written |= {"decimal": None if plain else dialect.numbers.decimal, "thousands": dialect.numbers.thousands}
+        decimal = None if dialect.numbers.is_plain else dialect.numbers.decimal
         comment = dialect.comment if dialect.comment_everywhere else None
-        return written | {"comment": comment, "encoding": dialect.encoding, "text": self.roles.text}
+        return dialect.settings | {"decimal": decimal, "comment": comment, "text": self.roles.text}
 
 
 def _reject_unlabelled(request: _Request, model: Any) -> NoReturn:
@@ -265,10 +268,6 @@ def _has_missing(rows: Any) -> Array:
     return np.asarray(_missing(rows).any(axis=1))
 
 
-def _count_missing(rows: Any) -> int:
-    return int(_missing(rows).sum())
-
-
 def _missing(rows: Any) -> Array:
     if isinstance(rows, np.ndarray):
         return np.asarray(np.isnan(rows))
@@ -280,12 +279,6 @@ def _keep_rows(rows: Any, keep: Array) -> Any:
     if isinstance(rows, ArraySource):
         return ArraySource(rows.array[keep], names=rows.names)
     return ChosenRows(rows, np.flatnonzero(keep)) if isinstance(rows, Source) else rows.filter(keep)
-
-
-def _require_rows(keep: Array) -> None:
-    if not keep.any():
-        fix = "loosen --where or --skip-missing, or look at the columns with eigenlens info"
-        fail(f"0 of the {keep.size:,} rows are left after the filters", fix, "data")
 
 
 MAX_SCRIPT_LETTERS = 5_000

@@ -17,6 +17,7 @@ import typer
 from eigenlens.catalogue import MODELS, ModelEntry, entry_of, import_part, model_entry
 from eigenlens.cli.errors import fail
 from eigenlens.cli.options import make_option
+from eigenlens.tables.text_table import join_words
 
 MODEL_PANEL = "Model"
 
@@ -28,15 +29,6 @@ def commands(*flags: str) -> list[str]:
     ['pca', 'ppca', 'fa', 'gmm', 'kde']
     """
     return [entry.command for entry in MODELS.values() if all(getattr(entry, flag) for flag in flags)]
-
-
-def joined(names: Sequence[str], last: str = "or") -> str:
-    """Return names as a phrase.
-
-    >>> joined(["a", "b", "c"]), joined(["a"])
-    ('a, b or c', 'a')
-    """
-    return f" {last} ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
 
 
 def flag_of(option: str) -> str:
@@ -55,7 +47,7 @@ def _about(option: str, text: str) -> str:
         return f"{', '.join(entry.command for entry in taking)}: {text}"
     alike: dict[str, list[str]] = {}  # models that accept the same names
     for entry in taking:
-        alike.setdefault(joined(entry.names[option].names), []).append(entry.command)
+        alike.setdefault(join_words(entry.names[option].names), []).append(entry.command)
     parts = [f"{', '.join(takers)}: {text.rstrip('.').replace('{names}', names)}" for names, takers in alike.items()]
     return "; ".join(parts) + "."
 
@@ -67,7 +59,7 @@ def _option(name: str, text: str, **more: Any) -> Any:
 def _names(command: str, option: str = "k") -> str:
     """Return the names that an option of one model accepts."""
     entry = model_entry(command)
-    return "" if entry is None else joined(entry.names[option].names)
+    return "" if entry is None else join_words(entry.names[option].names)
 
 
 @dataclass(frozen=True)
@@ -111,7 +103,7 @@ class ModelOptions:
     density: Annotated[
         str | None,
         _option(
-            "density", f"density of each class: {joined(commands('density'))}; its options apply.", metavar="MODEL"
+            "density", f"density of each class: {join_words(commands('density'))}; its options apply.", metavar="MODEL"
         ),
     ] = None
     smoothing: Annotated[str | None, _option("smoothing", "count added to each category.", metavar="A")] = None
@@ -185,7 +177,9 @@ def make_estimator(command: str, options: Mapping[str, Any], extra: Mapping[str,
     entry = find_model(command)
     given = {option: value for option, value in options.items() if value is not None and value is not False}
     if entry.required and entry.required not in given and entry.options[entry.required] not in extra:
-        fix = f"add --density {joined(commands('density'))}" if entry.wraps else f"see --help about {entry.required}"
+        fix = (
+            f"add --density {join_words(commands('density'))}" if entry.wraps else f"see --help about {entry.required}"
+        )
         fail(f"{command} needs {flag_of(entry.required)}", fix)
     _check_companions(given)
     own = {option: value for option, value in given.items() if option in entry.options or not entry.wraps}
@@ -213,12 +207,12 @@ COMPANIONS: dict[str, tuple[str, tuple[str, ...]]] = {
 def _check_companions(given: Mapping[str, Any]) -> None:
     for option, (other, values) in COMPANIONS.items():
         if option in given and given.get(other) not in values:
-            fail(f"--{option} has no effect without --{other} {joined(values)}", f"add --{other} {values[0]}")
+            fail(f"--{option} has no effect without --{other} {join_words(values)}", f"add --{other} {values[0]}")
 
 
 def _make_density(command: str, options: Mapping[str, Any], seed: int) -> Any:
     if command not in commands("density"):
-        fail(f"--density {command} is not a density of rows", f"use {joined(commands('density'))}")
+        fail(f"--density {command} is not a density of rows", f"use {join_words(commands('density'))}")
     return make_estimator(command, options, {}, seed)
 
 
@@ -244,4 +238,4 @@ def require_method(model: Any, method: str, verb: str) -> None:
     """Raise an error that names the models with this method, unless the model has it."""
     if not hasattr(model, method):
         able = [entry.command for entry in MODELS.values() if hasattr(import_part(entry.estimator), method)]
-        fail(f"a {type(model).__name__} cannot {verb}", f"fit {joined(able) or 'another model'}", "data")
+        fail(f"a {type(model).__name__} cannot {verb}", f"fit {join_words(able) or 'another model'}", "data")

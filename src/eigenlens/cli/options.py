@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import inspect
 import itertools
+import shlex
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields
 from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from eigenlens.cli.errors import Interrupted, OutputClosed
+from eigenlens.cli.errors import Interrupted, OutputClosed, flag_setting
 
 DataFiles = Annotated[
     list[str],
@@ -180,13 +181,8 @@ def given_flags(group: Any, *names: str) -> list[str]:
     words: list[str] = []
     for field in (each for each in fields(group) if not names or each.name in names):
         value = getattr(group, field.name)
-        if value == field.default:
-            continue
-        flag = f"--{field.name.replace('_', '-')}"
-        if isinstance(value, bool):
-            words.append(flag if value else f"--no-{field.name}")
-        else:
-            words += [word for each in (value if isinstance(value, list) else [value]) for word in (flag, str(each))]
+        if value != field.default:
+            words += shlex.split(flag_setting(field.name, value))
     return words
 
 

@@ -5,7 +5,7 @@ Nothing is copied whole. Integers become float64 one block at a time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from numbers import Real
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array, namespace, slices, working_dtype
-from eigenlens.data.source import BLOCK_BYTES, Block, Progress, S, Source
+from eigenlens.data.source import BLOCK_BYTES, Block, Progress, S, Source, column_block
 from eigenlens.errors import DataError
 
 VIEW_BYTES = 1 << 30
@@ -101,14 +101,6 @@ class TensorSource(Source):
         dtype = xp.float32 if self.dtype == np.float32 else xp.float64
         for part in slices(self.tensor.shape[0], self._step):
             yield xp.astype(self.tensor[part, :], dtype, copy=False)
-
-
-def column_block(columns: Iterable[Array], shape: tuple[int, int], dtype: Any) -> Array:
-    """Return columns (b,) as one block (b, d) in column order."""
-    block = np.empty(shape, dtype=dtype, order="F")
-    for j, column in enumerate(columns):
-        block[:, j] = column
-    return block
 
 
 class FrameSource(Source):

@@ -54,18 +54,17 @@ def layer(kind: str, label: str = "", *, colour: str | None = None, dash: bool =
 
 
 def cells(values: Any) -> Any:
-    """Return numbers packed for the page, and names as text."""
+    """Return numbers packed for the page, and names as text with None for a missing value."""
     array = values if isinstance(values, np.ndarray) else np.asarray(list(values))
-    return pack_numbers(array) if array.dtype.kind in "fiub" else [str(value) for value in array.tolist()]
+    if array.dtype.kind in "fiub":
+        return pack_numbers(array)
+    return [None if value is None else str(value) for value in array.tolist()]
 
 
 def column(name: str, values: Any) -> Chart:
     """Return a named column of a table: numbers, or text with None for a missing value."""
-    array = np.asarray(values)
-    if array.dtype.kind in "fiub":
-        return {"name": name, "kind": "number", "values": pack_numbers(array)}
-    texts = [None if value is None else str(value) for value in array.tolist()]
-    return {"name": name, "kind": "text", "values": texts}
+    kind = "number" if np.asarray(values).dtype.kind in "fiub" else "text"
+    return {"name": name, "kind": kind, "values": cells(values)}
 
 
 def table_chart(title: str, columns: dict[str, Any], about: str = "") -> Chart:

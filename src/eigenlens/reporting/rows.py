@@ -24,7 +24,7 @@ from eigenlens.errors import DataError
 from eigenlens.reporting.charts import Chart
 from eigenlens.reporting.inputs import format_dates
 from eigenlens.reporting.packing import RowNumbers, RowPositions, RowTexts, encode_names, shorten
-from eigenlens.reporting.page import pack_numbers
+from eigenlens.reporting.page import FINE, pack_numbers
 from eigenlens.tables.rows import PlaneCounts, RowSample, numeric_blocks, plane_counts
 
 MAX_POINTS = 200_000
@@ -160,11 +160,7 @@ class ShownRows:
         if not self.mixed or all(field.kind == "number" for field in self.fields):
             return ArraySource(self.X, names=self.names if self.named else None)
         columns = [self.texts.get(j, self.X[:, j]) for j in range(len(self.names))]
-
-        def cut_out(start: int, stop: int, places: Any) -> list[Any]:
-            return [columns[j][start:stop] for j in places]
-
-        return MixedSource(cut_out, self.fields, len(self.X), named=self.named)
+        return MixedSource.of_slices(columns, self.fields, named=self.named)
 
     def blocks(self) -> Iterator[Array]:
         """Yield all rows of the source in blocks (b, d)."""
@@ -195,7 +191,8 @@ class ShownRows:
             spent += size
         ids, said = self._named
         steps = {} if "ids" in ids or self.total == kept else {"steps": RowPositions(self.chosen + 1)}
-        note = " ".join(filter(None, (self._note(kept), said, _left(left), _coarse(kept))))
+        coarse = "Numbers of so many rows are kept to 16 bits." if kept > FINE else ""
+        note = " ".join(filter(None, (self._note(kept), said, _left(left), coarse)))
         head = {"total": self.total, "shown": kept, "note": note, "colour": start}
         return head | {"columns": columns} | ids | steps
 
@@ -224,10 +221,6 @@ class ShownRows:
 def _left(left: int) -> str:
     words = "1 column is" if left == 1 else f"{left:,} columns are"
     return f"{words} not offered for colouring, to keep the file small." if left else ""
-
-
-def _coarse(kept: int) -> str:
-    return "Numbers of so many rows are kept to 16 bits." if kept > 20_000 else ""
 
 
 def colour_column(values: Any, *, classes: bool = False) -> RowNumbers | EncodedColumn:

@@ -24,11 +24,10 @@ from eigenlens.bayes.labels import (
 )
 from eigenlens.bayes.rule import BayesRule, ClassCounts, sample_by_class
 from eigenlens.data.coerce import require_finite
-from eigenlens.data.source import Source
+from eigenlens.data.source import Source, progress_callback
 from eigenlens.densities.mixture import Mixture
 from eigenlens.errors import OptionError
 from eigenlens.estimator.base import ModelEstimator, model_view
-from eigenlens.estimator.progress import progress_callback
 from eigenlens.estimator.rows import count_rows, validate_rows
 from eigenlens.linalg.spectrum import Outcome
 

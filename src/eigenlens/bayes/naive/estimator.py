@@ -33,11 +33,10 @@ from eigenlens.bayes.naive.options import (
 from eigenlens.bayes.naive.plan import FeatureTable, Plan, column_position, make_plan
 from eigenlens.bayes.rule import BayesRule, check_prior
 from eigenlens.data.coerce import fields_of
-from eigenlens.data.source import Source
+from eigenlens.data.source import Source, progress_callback
 from eigenlens.data.table import numbers_of
 from eigenlens.errors import DataError, OptionError
 from eigenlens.estimator.base import ModelEstimator
-from eigenlens.estimator.progress import progress_callback
 from eigenlens.estimator.rows import count_rows
 
 JOINT_ENTRIES = 1 << 18

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from eigenlens.data.files.base import pl, unreadable
 from eigenlens.data.files.decode import (
@@ -124,6 +124,12 @@ class Dialect:
     comment_everywhere: bool = False
     encoding: str | None = None
     na: tuple[str, ...] = ()
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The arguments of `scan` that describe the same."""
+        written = {"na": self.na, "separator": self.separator, "header": self.header} | self.numbers._asdict()
+        return written | {"comment": self.comment, "encoding": self.encoding}
 
 
 def find_dialect(

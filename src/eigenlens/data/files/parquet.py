@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -52,13 +53,11 @@ class Slab(NamedTuple):
 
 
 class TableReader(Reader):
-    """Columns of Parquet or Arrow files; `open_table` makes a LazyFrame of a file."""
+    """Columns of files that Polars scans: Parquet, or Arrow IPC, which Feather files are too."""
 
-    def __init__(
-        self, paths: tuple[Path, ...], open_table: Callable[[Path], LazyFrame], *, block_rows: int | None = None
-    ) -> None:
+    def __init__(self, paths: tuple[Path, ...], *, scan: str, block_rows: int | None = None) -> None:
         # Opened once: a wide file's metadata takes longer to parse than some of its columns.
-        self._tables = {path: open_table(path) for path in paths}
+        self._tables: dict[Path, LazyFrame] = {path: getattr(pl, scan)(path, glob=False) for path in paths}
         self._schemas = {path: _schema(path, table) for path, table in self._tables.items()}
         same_columns(paths, [list(schema) for schema in self._schemas.values()])
         first = self._schemas[paths[0]]
@@ -186,14 +185,8 @@ class TableReader(Reader):
         return DataError(what, columns=names, fix=fix, settings={"drop": names})
 
 
-def parquet_reader(paths: tuple[Path, ...], *, block_rows: int | None = None) -> TableReader:
-    """Return a reader of Parquet files."""
-    return TableReader(paths, lambda path: pl.scan_parquet(path, glob=False), block_rows=block_rows)
-
-
-def arrow_reader(paths: tuple[Path, ...], *, block_rows: int | None = None) -> TableReader:
-    """Return a reader of Arrow IPC files, which Feather files are too."""
-    return TableReader(paths, lambda path: pl.scan_ipc(path, glob=False), block_rows=block_rows)
+parquet_reader = partial(TableReader, scan="scan_parquet")
+arrow_reader = partial(TableReader, scan="scan_ipc")
 
 
 def cut_slabs(chunks: Sequence[int], most: int) -> Iterator[tuple[int, int]]:

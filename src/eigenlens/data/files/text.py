@@ -33,8 +33,7 @@ from eigenlens.data.files.cells import (
 )
 from eigenlens.data.files.decode import HEAD_BYTES, PIECE_BYTES, iterate_pieces, reject_undecodable
 from eigenlens.data.files.dialect import Dialect, column_names, find_dialect, ragged_row, read_cells
-from eigenlens.data.memory import column_block
-from eigenlens.data.source import BLOCK_BYTES
+from eigenlens.data.source import BLOCK_BYTES, column_block
 from eigenlens.data.table import MixedRows, mixed_rows
 from eigenlens.errors import DataError
 
@@ -64,16 +63,13 @@ class DelimitedReader(Reader):
     ) -> None:
         self.paths = paths
         self.dialect = find_dialect(paths[0], na=(na,) if isinstance(na, str) else tuple(na), **written)
-        columns = [column_names(path, self.dialect) for path in paths]
-        same_columns(paths, columns)
-        # What Polars calls the columns of a file without names, by the names that they have here.
-        self._places = {
-            path: {name: f"column_{place}" for place, name in enumerate(names, 1)}
-            for path, names in zip(paths, columns, strict=True)
-        }
+        columns = {path: column_names(path, self.dialect) for path in paths}
+        same_columns(paths, list(columns.values()))
+        self._places = {path: {name: place for place, name in enumerate(names)} for path, names in columns.items()}
         self._block_rows = block_rows
         self._rows: dict[Path, int] = {}
-        kinds = self._find_kinds(columns[0], listed_columns(text, "text", columns[0]))
+        names = columns[paths[0]]
+        kinds = self._find_kinds(names, listed_columns(text, "text", names))
         self.fields = tuple(Field(name, kind) for name, kind in kinds.items())
 
     def count(self) -> int:
@@ -144,21 +140,18 @@ class DelimitedReader(Reader):
         self, path: Path, piece: bytes, names: Sequence[str], text: Collection[str], integers: Collection[str] = ()
     ) -> DataFrame:
         """Return the named columns of a piece, some as text, some as integers, the others as floats; or raise."""
-        kinds = dict.fromkeys(self._places[path].values(), pl.Float64)
-        kinds |= {self._places[path][name]: pl.String for name in text}
-        kinds |= {self._places[path][name]: pl.Int64 for name in integers}
-        places = {name: self._places[path][name] for name in names}
-        how = self._how() | {"decimal_comma": self.dialect.numbers.decimal == ","}
+        places = self._places[path]
+        kinds = dict.fromkeys(places, pl.Float64) | dict.fromkeys(text, pl.String) | dict.fromkeys(integers, pl.Int64)
         try:
-            frame = pl.read_csv(piece, schema=kinds, columns=list(places.values()), **how)
+            frame = pl.read_csv(piece, schema=kinds, columns=[places[name] for name in names], **self._how())
         except pl.exceptions.PolarsError as error:
             raise unreadable(path, error) from error
-        chosen: DataFrame = frame.select(pl.col(place).alias(name) for name, place in places.items())
+        chosen: DataFrame = frame[list(names)]
         return chosen
 
     def _how(self) -> dict[str, Any]:
-        na = list(self.dialect.na) or None
-        return {"has_header": False, "separator": self.dialect.separator, "null_values": na}
+        na, commas = list(self.dialect.na) or None, self.dialect.numbers.decimal == ","
+        return {"has_header": False, "separator": self.dialect.separator, "null_values": na, "decimal_comma": commas}
 
     # ---- from text to numbers ---------------------------------------------------------------------------------
 
@@ -221,7 +214,7 @@ class DelimitedReader(Reader):
             try:
                 frame = pl.read_csv(piece, infer_schema_length=None, **self._how())
                 paired = zip(self._places[path], frame.iter_columns(), strict=True)
-                kinds = {name: _numeric_kind(c.dtype) for name, c in paired if _is_numeric(c)}
+                kinds = {name: kind for name, column in paired if (kind := _numeric_kind(column))}
             except pl.exceptions.PolarsError:
                 kinds = {}
         rest = [name for name in self._places[path] if name not in kinds]
@@ -256,13 +249,11 @@ class DelimitedReader(Reader):
         return text_error(names, first, first.markers(rows.total()), levels=levels, commas=commas)
 
 
-def _is_numeric(column: Any) -> bool:
-    return bool(column.dtype.is_numeric() and column.null_count() < len(column))
-
-
-def _numeric_kind(dtype: Any) -> ColumnKind:
-    """Return the kind of a numeric Polars type; integers of more than 64 bits are read as floats."""
-    return ColumnKind.NUMBER if str(dtype).endswith("128") else polars_kind(dtype)
+def _numeric_kind(column: Any) -> ColumnKind | None:
+    """Return the kind of a column of numbers; integers of more than 64 bits are read as floats. None for others."""
+    if not column.dtype.is_numeric() or column.null_count() == len(column):
+        return None
+    return ColumnKind.NUMBER if str(column.dtype).endswith("128") else polars_kind(column.dtype)
 
 
 def _check_rows(path: Path, piece: bytes, dialect: Dialect, d: int, before: int) -> int:

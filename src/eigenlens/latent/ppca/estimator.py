@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from eigenlens import checks
-from eigenlens.estimator.progress import progress_callback
+from eigenlens.data.source import progress_callback
 from eigenlens.estimator.rows import validate_rows
 from eigenlens.latent.estimator import LatentGaussian
 from eigenlens.latent.n_components import DIMENSION_RULES

@@ -58,13 +58,14 @@ def render_page(report: dict[str, Any]) -> str:
     The data is in a block that browsers do not run, with every `<` escaped, so that a column called `</script>` is
     only text. Scripts run only if their hash matches, and nothing is loaded from elsewhere.
     """
-    script, style = _part("main.js"), _part("style.css")
+    script, style = (files(__package__).joinpath(name).read_text(encoding="utf-8") for name in ("main.js", "style.css"))
+    digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
     data = json.dumps(report, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for character, escape in (("<", "\\u003c"), ("\u2028", "\\u2028"), ("\u2029", "\\u2029")):
         data = data.replace(character, escape)
     data = data.encode("utf-8", "replace").decode("utf-8")  # unpaired surrogates, which file names may hold
     policy = (
-        f"default-src 'none'; script-src 'sha256-{_hash(script)}'; style-src 'unsafe-inline'; img-src data:; "
+        f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
     return (
@@ -75,11 +76,3 @@ def render_page(report: dict[str, Any]) -> str:
         f"<title>Eigenlens</title>\n<style>{style}</style>\n</head>\n<body>\n"
         f'<script type="application/json" id="report">{data}</script>\n<script>{script}</script>\n</body>\n</html>\n'
     )
-
-
-def _part(name: str) -> str:
-    return files(__package__).joinpath(name).read_text(encoding="utf-8")
-
-
-def _hash(text: str) -> str:
-    return base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")

@@ -103,8 +103,5 @@ def label_codes(classes: Array, y: Array) -> Array:
     """Return the code (m,) of each label among the classes, by value, else by text; −1 for an unknown label."""
     places = {label: c for c, label in enumerate(classes.tolist())}
     texts = {str(label): c for label, c in places.items()}
-    return np.array([places.get(_hashed(label), texts.get(str(label), -1)) for label in y.tolist()], dtype=np.intp)
-
-
-def _hashed(label: Any) -> Any:
-    return label if label.__hash__ is not None else str(label)
+    hashed = (label if label.__hash__ is not None else str(label) for label in y.tolist())
+    return np.array([places.get(label, texts.get(str(label), -1)) for label in hashed], dtype=np.intp)
