@@ -7,7 +7,7 @@ import inspect
 import itertools
 import shlex
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Annotated, Any, get_type_hints
 
 import typer
@@ -227,12 +227,5 @@ def takes(**groups: type) -> Callable[[Callable[..., None]], Callable[..., None]
 
 
 def _parameters(kind: type) -> list[inspect.Parameter]:
-    hints = get_type_hints(kind, include_extras=True)
-    only = inspect.Parameter.KEYWORD_ONLY
-    return [
-        inspect.Parameter(
-            field.name, only, annotation=hints[field.name],
-            default=inspect.Parameter.empty if field.default is MISSING else field.default,
-        )
-        for field in fields(kind)
-    ]  # fmt: skip
+    hints, make = get_type_hints(kind, include_extras=True), inspect.Parameter
+    return [make(f.name, make.KEYWORD_ONLY, annotation=hints[f.name], default=f.default) for f in fields(kind)]
