@@ -89,9 +89,7 @@ def _not_usable(name: Any, holds: str) -> DataError:
 INFERRED_KINDS = {
     "integer": ColumnKind.INTEGER,
     "boolean": ColumnKind.BOOLEAN,
-    "floating": ColumnKind.NUMBER,
-    "mixed-integer-float": ColumnKind.NUMBER,
-    "decimal": ColumnKind.NUMBER,
+    **dict.fromkeys(("floating", "mixed-integer-float", "decimal"), ColumnKind.NUMBER),
     "empty": ColumnKind.EMPTY,
 }
 """Kinds of columns by what pandas infers from an array of objects; anything else that is not rejected is text."""
@@ -178,10 +176,7 @@ def polars_kind(dtype: Any) -> ColumnKind:
 POLARS_KINDS = {
     "Boolean": ColumnKind.BOOLEAN,
     "Null": ColumnKind.EMPTY,
-    "String": ColumnKind.TEXT,
-    "Categorical": ColumnKind.TEXT,
-    "Enum": ColumnKind.TEXT,
-    "Binary": ColumnKind.TEXT,
+    **dict.fromkeys(("String", "Categorical", "Enum", "Binary"), ColumnKind.TEXT),
 }
 """Kinds of columns by the names of Polars types that are not numeric; any other is dates, times or nested."""
 

@@ -12,7 +12,6 @@ import copy
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -53,7 +52,7 @@ class Slab(NamedTuple):
 
 
 class TableReader(Reader):
-    """Columns of files that Polars scans: Parquet, or Arrow IPC, which Feather files are too."""
+    """Columns of Parquet files, or of Arrow IPC files, which Feather files are too; `scan`: the function of Polars."""
 
     def __init__(self, paths: tuple[Path, ...], *, scan: str, block_rows: int | None = None) -> None:
         # Opened once: a wide file's metadata takes longer to parse than some of its columns.
@@ -183,10 +182,6 @@ class TableReader(Reader):
                 return text_error(names, TextCells(where, str(text[present[0]]), count))
         what, fix = f"column {names[0]!r} is a text column without entries", "leave it out with {drop}"
         return DataError(what, columns=names, fix=fix, settings={"drop": names})
-
-
-parquet_reader = partial(TableReader, scan="scan_parquet")
-arrow_reader = partial(TableReader, scan="scan_ipc")
 
 
 def cut_slabs(chunks: Sequence[int], most: int) -> Iterator[tuple[int, int]]:

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ from eigenlens.data.column_kinds import ColumnKind
 from eigenlens.data.files.base import Reader, Selection
 from eigenlens.data.files.decode import COMPRESSED
 from eigenlens.data.files.npy import NpyReader
-from eigenlens.data.files.parquet import arrow_reader, parquet_reader
+from eigenlens.data.files.parquet import TableReader
 from eigenlens.data.files.text import DelimitedReader
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError, DataWarning, OptionError, SourceChanged
@@ -32,14 +33,9 @@ if TYPE_CHECKING:
     from eigenlens.data.files.dialect import Dialect
 
 FORMATS: dict[str, Callable[..., Reader]] = {
-    ".csv": DelimitedReader,
-    ".tsv": DelimitedReader,
-    ".txt": DelimitedReader,
-    ".parquet": parquet_reader,
-    ".pq": parquet_reader,
-    ".arrow": arrow_reader,
-    ".feather": arrow_reader,
-    ".ipc": arrow_reader,
+    **dict.fromkeys((".csv", ".tsv", ".txt"), DelimitedReader),
+    **dict.fromkeys((".parquet", ".pq"), partial(TableReader, scan="scan_parquet")),
+    **dict.fromkeys((".arrow", ".feather", ".ipc"), partial(TableReader, scan="scan_ipc")),
     ".npy": NpyReader,
 }
 """One reader per suffix, called as reader(paths, block_rows=…), of text also with its own options.
@@ -321,18 +317,18 @@ class Stamp:
 def check_unchanged(stamps: Iterable[Stamp]) -> Iterator[None]:
     """Check the files before and after the block; a failure while they changed is a SourceChanged."""
     stamps = tuple(stamps)
-    for stamp in stamps:
-        stamp.check()
-    try:
-        yield
-    except GeneratorExit:
-        raise
-    except Exception:
+
+    def check() -> None:
         for stamp in stamps:
             stamp.check()
+
+    check()
+    try:
+        yield
+    except Exception:
+        check()
         raise
-    for stamp in stamps:
-        stamp.check()
+    check()
 
 
 def expand_paths(path: PathLike | Iterable[PathLike]) -> tuple[Path, ...]:
