@@ -18,8 +18,8 @@ if TYPE_CHECKING:  # for type checkers, which do not read the catalogue; a test 
     from eigenlens import densities as densities
     from eigenlens import plot as plot
     from eigenlens.bayes.classifier.estimator import BayesClassifier as BayesClassifier
-    from eigenlens.bayes.discriminant.linear import LinearDiscriminant as LinearDiscriminant
-    from eigenlens.bayes.discriminant.quadratic import QuadraticDiscriminant as QuadraticDiscriminant
+    from eigenlens.bayes.discriminant.estimator import LinearDiscriminant as LinearDiscriminant
+    from eigenlens.bayes.discriminant.estimator import QuadraticDiscriminant as QuadraticDiscriminant
     from eigenlens.bayes.naive.estimator import NaiveBayes as NaiveBayes
     from eigenlens.comparison.compare import compare as compare
     from eigenlens.data.files.scan import scan as scan

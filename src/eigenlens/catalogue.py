@@ -237,7 +237,7 @@ MODELS: dict[str, ModelEntry] = {
         export="eigenlens.cli.commands.export.density_parameters",
     ),
     "LinearDiscriminant": ModelEntry(
-        "eigenlens.bayes.discriminant.linear.LinearDiscriminant",
+        "eigenlens.bayes.discriminant.estimator.LinearDiscriminant",
         "lda",
         "linear discriminants: classes, and the axes that separate them best",
         group="Classifiers",
@@ -251,7 +251,7 @@ MODELS: dict[str, ModelEntry] = {
         axis="LD",
     ),
     "QuadraticDiscriminant": ModelEntry(
-        "eigenlens.bayes.discriminant.quadratic.QuadraticDiscriminant",
+        "eigenlens.bayes.discriminant.estimator.QuadraticDiscriminant",
         "qda",
         "quadratic discriminants: one Gaussian per class",
         group="Classifiers",

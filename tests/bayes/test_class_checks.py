@@ -7,8 +7,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from eigenlens import PCA, FactorAnalysis, ProbabilisticPCA
 from eigenlens.bayes.classifier.estimator import BayesClassifier
-from eigenlens.bayes.discriminant.linear import LinearDiscriminant
-from eigenlens.bayes.discriminant.quadratic import QuadraticDiscriminant
+from eigenlens.bayes.discriminant.estimator import LinearDiscriminant, QuadraticDiscriminant
 from eigenlens.densities import GaussianFamily
 from eigenlens.kde.estimator import KernelDensity
 from eigenlens.mixture.estimator import GaussianMixture

@@ -10,8 +10,7 @@ import pytest
 from scipy import sparse
 
 from eigenlens.bayes import tables as class_tables
-from eigenlens.bayes.discriminant.linear import LinearDiscriminant
-from eigenlens.bayes.discriminant.quadratic import QuadraticDiscriminant
+from eigenlens.bayes.discriminant.estimator import LinearDiscriminant, QuadraticDiscriminant
 from eigenlens.bayes.naive.estimator import NaiveBayes
 from eigenlens.data.coerce import as_table
 from eigenlens.data.files.scan import scan

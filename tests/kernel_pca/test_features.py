@@ -17,14 +17,13 @@ from eigenlens.data.memory import ArraySource
 from eigenlens.errors import DataError, OptionError
 from eigenlens.kernel_pca.features import APPROXIMATIONS, fit_feature_components, fit_landmark_components
 from eigenlens.kernel_pca.kernels.cosine import Cosine
-from eigenlens.kernel_pca.kernels.fourier import FourierFeatures
 from eigenlens.kernel_pca.kernels.laplacian import Laplacian
 from eigenlens.kernel_pca.kernels.linear import Linear
 from eigenlens.kernel_pca.kernels.polynomial import Polynomial
 from eigenlens.kernel_pca.kernels.precomputed import Precomputed
 from eigenlens.kernel_pca.kernels.rbf import RBF
 from eigenlens.kernel_pca.landmarks import draw_pivoted_landmarks
-from eigenlens.kernel_pca.random_features import FourierMap
+from eigenlens.kernel_pca.random_features import FourierFeatures, FourierMap
 
 CERTIFIED = ["rpcholesky", "nystroem"]
 

@@ -9,11 +9,10 @@ from eigenlens.data.memory import ArraySource
 from eigenlens.errors import OptionError
 from eigenlens.kernel_pca.features import APPROXIMATIONS, COUNTED_IN_FEATURES, fit_landmark_components
 from eigenlens.kernel_pca.kernels import KERNELS
-from eigenlens.kernel_pca.kernels.fourier import FourierFeatures
 from eigenlens.kernel_pca.kernels.laplacian import Laplacian
 from eigenlens.kernel_pca.kernels.polynomial import Polynomial
 from eigenlens.kernel_pca.kernels.rbf import RBF
-from eigenlens.kernel_pca.random_features import draw_fourier_features
+from eigenlens.kernel_pca.random_features import FourierFeatures, draw_fourier_features
 from eigenlens.kernel_pca.storage import kernel_from_dict, kernel_to_dict
 
 

@@ -18,8 +18,7 @@ from sklearn.metrics import brier_score_loss, confusion_matrix
 
 from eigenlens import plot as draw
 from eigenlens.bayes import tables as class_tables
-from eigenlens.bayes.discriminant.linear import LinearDiscriminant
-from eigenlens.bayes.discriminant.quadratic import QuadraticDiscriminant
+from eigenlens.bayes.discriminant.estimator import LinearDiscriminant, QuadraticDiscriminant
 from eigenlens.bayes.naive.estimator import NaiveBayes
 from eigenlens.data.memory import ArraySource
 from eigenlens.densities.intervals import proportion_intervals

@@ -53,7 +53,7 @@ class ClassMoments:
     parts: tuple[Any, ...]
 
     def __add__(self, other: Self) -> Self:
-        return type(self)(tuple(_merge(a, b) for a, b in zip(self.parts, other.parts, strict=True)))
+        return type(self)(tuple(merge_optional(a, b) for a, b in zip(self.parts, other.parts, strict=True)))
 
     @property
     def rows(self) -> Array:
@@ -86,11 +86,12 @@ def summarise_classes(block: Block, summaries: Sequence[Callable[[Block], Any]])
     """Return the statistics of each class in a block with classes, by one summary per class."""
     parts: list[Any] = [None] * len(summaries)
     for c, mine in split_by_class(block):
-        parts[c] = _merge(parts[c], summaries[c](mine))
+        parts[c] = merge_optional(parts[c], summaries[c](mine))
     return ClassMoments(tuple(parts))
 
 
-def _merge(a: Any, b: Any) -> Any:
+def merge_optional(a: Any, b: Any) -> Any:
+    """Return the sum of two statistics; None is that of no rows."""
     if a is None or b is None:
         return a if b is None else b
     return a + b

@@ -120,14 +120,22 @@ def require_two_classes(labels: ClassLabels, weight: Array | None) -> ClassLabel
     return ClassLabels(labels.classes[kept], positions[labels.codes])
 
 
-def partial_fit_classes(classes: Any, labels: ClassLabels, known: Array | None) -> Array:
-    """Return the classes (C,) of a `partial_fit`: those named or met in the first call, which later calls keep."""
+def partial_fit_labels(
+    y: Any, X: Any, n_rows: int, classes: Any, known: Array | None, at_least: int = 2
+) -> tuple[Array, Array]:
+    """Return the classes (C,) of a `partial_fit`, and the codes (n,) of its labels y among them.
+
+    The classes are those named or met in the first call, `at_least` so many, which later calls keep as `known`.
+    """
+    labels = encode_labels(y, X, n_rows)
+    given = None if classes is None else encode_labels(classes)
     if known is None:
-        return require_two_classes(labels if classes is None else encode_labels(classes), None).classes
-    if classes is not None and encode_labels(classes).classes.tolist() != known.tolist():
+        first = given or labels
+        known = first.classes if at_least < 2 else require_two_classes(first, None).classes
+    elif given is not None and given.classes.tolist() != known.tolist():
         what = f"must be those of the first call, {known.tolist()[:10]}, or None"
         raise OptionError(what, argument="classes", value=classes, fix="fit anew for other classes")
-    return known
+    return known, codes_among_classes(labels, known)
 
 
 def class_positions(classes: Array, argument: str, value: Any, n: int) -> Array | None:

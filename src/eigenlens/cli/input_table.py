@@ -63,11 +63,8 @@ class Table:
         """(n, d) the rows as one array."""
         if self.missing is None:
             size = self.n * self.d * self.source.dtype.itemsize
-            fail(
-                f"this needs all {self.n:,} rows in memory ({format_size(size)})",
-                "raise --max-memory, or take fewer rows with --where, or fewer columns with --columns",
-                "resources",
-            )
+            fix = "raise --max-memory, or take fewer rows with --where, or fewer columns with --columns"
+            fail(f"this needs all {self.n:,} rows in memory ({format_size(size)})", fix, "resources")
         return np.asarray(self.source.array)
 
     @property

@@ -19,10 +19,10 @@ from eigenlens import checks
 from eigenlens.arrays import Array, is_tensor, read_only, to_numpy
 from eigenlens.comparison.jacobian import log_abs_det_jacobian
 from eigenlens.data.coerce import as_source
-from eigenlens.data.rows import select_rows
+from eigenlens.data.rows import row_count, select_rows
 from eigenlens.data.source import Source, accumulate
 from eigenlens.errors import DataError, OptionError
-from eigenlens.estimator.rows import count_rows, map_blocks
+from eigenlens.estimator.rows import map_blocks
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +130,7 @@ def compare(
         what = "must be a dictionary of at least one name and its estimator"
         raise OptionError(what, argument="estimators", value=estimators)
     streamed = isinstance(X, Source) or hasattr(X, "to_delayed")
-    n = count_rows(as_source(X)) if streamed else int(X.shape[0] if hasattr(X, "shape") else len(X))
+    n = row_count(as_source(X)) if streamed else int(X.shape[0] if hasattr(X, "shape") else len(X))
     weight = checks.weights(sample_weight, n)
     k = checks.integer("cv", cv, 2, n, "the number of rows")
     folds = checks.generator(random_state).permutation(n) % k

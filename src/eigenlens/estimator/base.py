@@ -1,14 +1,15 @@
 """The bases of all estimators: files, scikit-learn's tags, views of the frozen model, scores and log densities of rows.
 
 An estimator is a dataclass of its parameters, without comparison: scikit-learn reads them from the `__init__` that
-`dataclass` writes.
+`dataclass` writes. Those fitted by maximum likelihood share log-likelihood, iterations, AIC and BIC.
 """
 
 from __future__ import annotations
 
 import os
+from operator import attrgetter
 from types import ModuleType
-from typing import Any, Self
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -16,8 +17,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks, model_file
 from eigenlens.arrays import Array, Like, is_tensor, to_numpy
+from eigenlens.data.rows import positive_weight_rows
 from eigenlens.data.source import Source
-from eigenlens.errors import DataError
+from eigenlens.errors import DataError, OptionError
 from eigenlens.estimator.rows import map_blocks, validate_rows
 from eigenlens.estimator.storage import pack_estimator, restore_parameters
 
@@ -67,8 +69,13 @@ class ModelEstimator(BaseEstimator):  # type: ignore[misc]
         return tags
 
 
+def forward(path: str, doc: str) -> property:
+    """Return a property of an estimator that is an attribute of one of its parts, by its dotted path."""
+    return property(attrgetter(path), doc=doc)
+
+
 def model_view(attribute: str, doc: str) -> property:
-    """Return a property of an estimator: an attribute of its `model_`, in the array kind of the fitted rows."""
+    """Return a property of an estimator that is an array of its `model_`, in the array kind of the fitted rows."""
     return property(lambda estimator: estimator._like(getattr(estimator.model_, attribute)), doc=doc)
 
 
@@ -129,3 +136,95 @@ class DensityEstimator(ModelEstimator):
         check_is_fitted(self)
         rng = checks.generator(self.random_state if random_state is None else random_state)
         return self._like(self.model_.sample(checks.integer("n_samples", n_samples, 1), rng))
+
+
+# ---- maximum likelihood ---------------------------------------------------------------------------------------
+
+
+class _FitResult(Protocol):
+    """The part of a fit's result that does not depend on the model."""
+
+    @property
+    def loglik(self) -> float: ...
+    @property
+    def path(self) -> tuple[float, ...]: ...
+    @property
+    def n_iter(self) -> int: ...
+    @property
+    def converged(self) -> bool: ...
+    @property
+    def weight(self) -> float: ...
+    @property
+    def rows(self) -> int: ...
+
+
+R = TypeVar("R", bound=_FitResult)
+
+
+class IterativeFit(Generic[R]):
+    """Learned attributes and criteria of an estimator that keeps its fit (`_fit`).
+
+    The estimator has the number of free parameters (`_n_parameters`) and log densities (`_density_and_presence`).
+    """
+
+    _fit: R
+    _state = "_fit"
+
+    @property
+    def _n_parameters(self) -> int:
+        raise NotImplementedError
+
+    def _density_and_presence(self, source: Source) -> Array:
+        """Return (n, 2): the log density of the observed entries of each row, and 1 if there are any, else 0."""
+        raise NotImplementedError
+
+    # ---- criteria ---------------------------------------------------------------------------------------
+
+    def aic(self, X: Any = None, sample_weight: Any = None) -> float:
+        """Return −2 log-likelihood + 2 parameters of the fitted rows or of X; smaller is better."""
+        return -2.0 * self._likelihood(X, sample_weight)[0] + 2.0 * self._n_parameters
+
+    def bic(self, X: Any = None, sample_weight: Any = None) -> float:
+        """Return −2 log-likelihood + parameters · log Σw of the fitted rows or of X; smaller is better.
+
+        As in `fit`, row i counts sample_weight[i] times, and a row without an observed entry does not count.
+        """
+        loglik, weight = self._likelihood(X, sample_weight)
+        return -2.0 * loglik + self._n_parameters * float(np.log(weight))
+
+    def _likelihood(self, X: Any, sample_weight: Any) -> tuple[float, float]:
+        """Return Σ w log p(x observed) and Σw over the rows with an observed entry."""
+        if X is None:
+            if sample_weight is not None:
+                what = "belongs to the rows of X, which are not given"
+                raise OptionError(what, argument="sample_weight", fix="give X too, or neither for the fitted rows")
+            return self._fitted_likelihood()
+        check_is_fitted(self)
+        source = positive_weight_rows(validate_rows(self, X, sample_weight))
+        found = self._density_and_presence(source)
+        weight = np.ones(len(found)) if source.weight is None else source.weight
+        return float(weight @ found[:, 0]), float(weight @ found[:, 1])
+
+    def _fitted_likelihood(self) -> tuple[float, float]:
+        return self._fitted.loglik, self._fitted.weight
+
+    # ---- learned attributes -----------------------------------------------------------------------------
+
+    @property
+    def _fitted(self) -> R:
+        check_is_fitted(self)
+        return self._fit
+
+    loglik_ = forward("_fitted.loglik", "The log-likelihood of the fitted rows, Σ w log p(x observed).")
+    n_iter_ = forward(
+        "_fitted.n_iter", "Steps or passes of the iteration: 1 for a closed form, chunks after `partial_fit`."
+    )
+    converged_ = forward(
+        "_fitted.converged", "Whether the iteration met its tolerance; False while `partial_fit` goes on."
+    )
+    n_samples_ = forward("_fitted.rows", "The number of rows with positive weight and an observed entry.")
+
+    @property
+    def loglik_path_(self) -> Array:
+        """The log-likelihood after each accepted step; it never decreases."""
+        return np.asarray(self._fitted.path)

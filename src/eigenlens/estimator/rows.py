@@ -11,27 +11,14 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from eigenlens import checks
-from eigenlens.arrays import Array, dense, is_sparse, namespace, slices
-from eigenlens.data.coerce import as_source, explain_nonfinite, require_finite
+from eigenlens.arrays import Array, Like, dense, is_sparse, namespace, slices
+from eigenlens.data.coerce import as_source, explain_nonfinite, require_finite, require_no_infinity
 from eigenlens.data.memory import FrameSource, LazySource
-from eigenlens.data.rows import row_count as count_rows
-from eigenlens.data.rows import stack_rows
+from eigenlens.data.rows import row_count, stack_rows
 from eigenlens.data.source import Source
 from eigenlens.errors import DataError, OptionError
 from eigenlens.linalg.scores import concatenate
 from eigenlens.stats.moments import Moments
-
-__all__ = [
-    "MomentsOnlySource",
-    "collect_rows",
-    "count_rows",
-    "dense_blocks",
-    "join_limited",
-    "map_blocks",
-    "map_rows",
-    "to_frame_like",
-    "validate_rows",
-]
 
 
 def validate_rows(estimator: BaseEstimator, X: Any, sample_weight: Any = None, *, reset: bool = False) -> Source:
@@ -45,7 +32,7 @@ def validate_rows(estimator: BaseEstimator, X: Any, sample_weight: Any = None, *
         validate_data(estimator, X, skip_check_array=True, reset=reset)
     if sample_weight is None:
         return source
-    return source.weighted(checks.weights(sample_weight, count_rows(source)))
+    return source.weighted(checks.weights(sample_weight, row_count(source)))
 
 
 def _check_names(estimator: Any, source: Source, reset: bool) -> None:
@@ -171,3 +158,18 @@ def to_frame_like(values: Array, X: Any, source: Source) -> Any:
     if nw.dependencies.is_pandas_like_dataframe(X):
         made.index, made.columns = X.index, X.columns
     return made
+
+
+def impute_rows(model: Any, X: Any, source: Source, with_std: bool) -> list[Any]:
+    """Return X (n, d) with NaN replaced by the model's conditional means, and their standard deviations if wanted.
+
+    They are frames of X's kind if X is one.
+    """
+    parts, like = [impute_block(block, model, with_std) for block in dense_blocks(source)], Like(X, source.dtype)
+    return [to_frame_like(like(np.concatenate(part)), X, source) for part in zip(*parts, strict=True)]
+
+
+def impute_block(rows: Array, model: Any, with_std: bool) -> tuple[Array, ...]:
+    """Return imputed rows, and the standard deviations of imputed entries if these are wanted."""
+    require_no_infinity(rows)
+    return model.impute(rows, return_std=True) if with_std else (model.impute(rows),)

@@ -16,7 +16,7 @@ from eigenlens.data.coerce import require_finite
 from eigenlens.data.rows import row_count
 from eigenlens.data.source import Source, progress_callback
 from eigenlens.errors import ConvergenceWarning, DataWarning
-from eigenlens.estimator.base import ProjectionEstimator, model_view
+from eigenlens.estimator.base import ProjectionEstimator, forward, model_view
 from eigenlens.estimator.rows import map_rows, validate_rows
 from eigenlens.kernel_pca import storage
 from eigenlens.kernel_pca.features import APPROXIMATIONS, fit_landmark_components
@@ -244,10 +244,9 @@ class KernelPCA(ProjectionEstimator):
         U = np.divide(model.coefficients, root, out=np.zeros_like(model.coefficients), where=root > 0.0)
         return self._like(U * np.sqrt(model.eigenvalues))
 
-    @property
-    def approximation_error_(self) -> float:
-        """The share of the trace of the Gram matrix that is left out; 0 for an exact fit."""
-        return self.model_.left_out
+    approximation_error_ = forward(
+        "model_.left_out", "The share of the trace of the Gram matrix that is left out; 0 for an exact fit."
+    )
 
     @property
     def n_components_(self) -> int:

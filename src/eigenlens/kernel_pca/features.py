@@ -9,14 +9,20 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from eigenlens.arrays import Array, dense, is_sparse
+from eigenlens.arrays import Array
 from eigenlens.data.coerce import require_finite
 from eigenlens.data.source import Block, FieldSums, Progress, Source, accumulate
 from eigenlens.errors import OptionError
 from eigenlens.kernel_pca.kernels.base import Kernel
 from eigenlens.kernel_pca.landmarks import draw_pivoted_landmarks, draw_uniform_landmarks
 from eigenlens.kernel_pca.model import KernelComponents
-from eigenlens.kernel_pca.panels import no_variance_error, residual_diagonal, sum_panels, to_float64_rows
+from eigenlens.kernel_pca.panels import (
+    input_directions,
+    no_variance_error,
+    residual_diagonal,
+    sum_panels,
+    to_float64_rows,
+)
 from eigenlens.kernel_pca.random_features import draw_fourier_features
 from eigenlens.linalg import n_components as select
 from eigenlens.linalg.spectrum import Requested, column_signs
@@ -145,7 +151,7 @@ def fit_feature_components(
     moments, total = sums.moments, float(np.trace(sums.moments.scatter)) + sums.left
     lam, V = _eigenpairs(moments.scatter, n_components, total, ROUNDING_OF_TRACE * sums.trace)
     A = mapping.spread(V)
-    signs = _signs(mapping, A)
+    signs = column_signs(input_directions(mapping.rows, A) if mapping.kernel.identity else A)
     return KernelComponents(
         mapping.kernel,
         mapping.rows,
@@ -159,13 +165,6 @@ def fit_feature_components(
         mapping.error(sums.left / sums.trace),
         mapping.origin,
     )
-
-
-def _signs(mapping: FeatureMap, A: Array) -> Array:
-    """Return signs (k,) that make the largest coefficient positive, or, where phi(x) = x, the largest loading."""
-    rows = mapping.rows
-    given = (rows if is_sparse(rows) else dense(rows)).T @ A if mapping.kernel.identity else A
-    return column_signs(given)
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from eigenlens.kernel_pca.kernels.base import Kernel
 from eigenlens.kernel_pca.kernels.gram import CentredGram, KernelOperator, upper_gram
 from eigenlens.kernel_pca.kernels.precomputed import Precomputed
 from eigenlens.kernel_pca.model import KernelComponents
-from eigenlens.kernel_pca.panels import no_variance_error
+from eigenlens.kernel_pca.panels import input_directions, no_variance_error
 from eigenlens.kernel_pca.route import DENSE_ROWS_PER_COMPONENT, LANCZOS_BLOCK, EigenRoute, choose_eigen_route
 from eigenlens.linalg import n_components as select
 from eigenlens.linalg.lanczos import lanczos, residual_norms
@@ -238,7 +238,7 @@ def _components(
     # Signs make the score of largest modulus positive; for a linear kernel the largest loading.
     with np.errstate(divide="ignore", invalid="ignore"):
         Z = np.where(w[:, None] > 0.0, U * np.sqrt(lam) / np.sqrt(w)[:, None], np.nan)
-    signs = column_signs(_spread(rows, np.sqrt(w)[:, None] * U) if kernel.identity else np.nan_to_num(Z))
+    signs = column_signs(input_directions(rows, np.sqrt(w)[:, None] * U) if kernel.identity else np.nan_to_num(Z))
     U, Z = U * signs, Z * signs
     p = w / w.sum()
     A = np.sqrt(w)[:, None] * U / np.sqrt(lam)
@@ -254,11 +254,3 @@ def _own(rows: Any, origin: Array | None) -> Any:
     if origin is not None:
         return rows
     return rows + 0.0 if is_tensor(rows) else rows.copy()
-
-
-def _spread(rows: Any, A: Array) -> Array:
-    """Return Xᵀ A (d, k) in float64, computed on the device of the rows."""
-    if not is_tensor(rows):
-        return np.asarray(rows.T @ A)
-    xp = namespace(rows)
-    return to_numpy(xp.matmul(xp.astype(rows, xp.float64).T, xp.asarray(A, device=rows.device)))

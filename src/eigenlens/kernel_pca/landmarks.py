@@ -75,6 +75,55 @@ class PivotRule:
     at_once: Callable[[int], int]
     relative: bool
 
+    def __call__(
+        self,
+        source: Source,
+        kernel: Kernel,
+        n_landmarks: int | float,
+        rng: np.random.Generator,
+        progress: Progress | None = None,
+        *,
+        most: int = MAX_LANDMARKS,
+    ) -> Landmarks:
+        """Choose landmarks in rounds: measure the residual, draw rows by it, keep those that still have enough of it.
+
+        Args:
+            source: the rows, with their weights.
+            kernel: positive semidefinite.
+            n_landmarks: their number; or, as a float, the share of the trace that they may leave out: as many as a
+                search one landmark at a time would have drawn.
+            rng: draws them.
+            progress: called with the rows done in each pass.
+            most: the number of landmarks at which the search for an error gives up.
+
+        Cost: about log(1 / share left out) passes of n m (2d + m) flops; memory O(n + m²) and a block.
+
+        >>> from eigenlens.data.memory import ArraySource
+        >>> from eigenlens.kernel_pca.kernels.linear import Linear
+        >>> X = np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 3.0], [0.0, 0.0]])
+        >>> draw_pivoted_landmarks(ArraySource(X), Linear(), 4, np.random.default_rng(0)).reason
+        'all rows are spanned by 2 landmarks, up to rounding; 4 were asked for'
+        """
+        error = n_landmarks if isinstance(n_landmarks, float) else 0.0
+        count = most if error else int(n_landmarks)
+        origin = dense_column_means(source, progress) if kernel.identity else None
+        none, passes = np.zeros(0, dtype=np.intp), int(kernel.identity)
+        found = Landmarks(kernel, None, np.zeros((0, 0)), none, origin, passes=passes)
+        while True:
+            residual = _measure(source, found, self.relative, progress)
+            found = replace(found, passes=found.passes + 1)
+            if error and found.size and residual.share <= error:
+                m = int(np.argmax(residual.path <= error)) + 1
+                return replace(found.first(m), reason=f"the share left out is at most {error:g}")
+            if found.size == count:
+                raise _too_many(error, count, residual.share)
+            before, target = found.size, min(count, _next_size(residual, error)) if error else count
+            found = _round(source, found, np.concatenate(residual.parts), self, target, rng, progress)
+            if found.size == before:
+                return replace(found, reason=_spanned(before, n_landmarks, residual.share), met=not error)
+            if found.size == count and not error:
+                return replace(found, reason=f"{count} landmarks were asked for")
+
 
 @dataclass(frozen=True, eq=False)
 class Landmarks:
@@ -180,61 +229,6 @@ class Residual(FieldSums):
         return (self.left + later) / self.trace
 
 
-def draw_pivoted_landmarks(
-    source: Source,
-    kernel: Kernel,
-    n_landmarks: int | float,
-    rng: np.random.Generator,
-    progress: Progress | None = None,
-    *,
-    most: int = MAX_LANDMARKS,
-) -> Landmarks:
-    """Draw landmarks by randomly pivoted Cholesky: each with a probability proportional to w_i times its residual.
-
-    Many rows are proposed by the residuals of the last pass, and each is accepted with the probability (its residual
-    now) / (its residual then): the distribution is that of one landmark and one pass at a time (Chen, Epperly,
-    Tropp and Webber 2022, algorithm 2.1; with rejection: Epperly, Tropp and Webber 2024, "Embrace rejection").
-
-    Args:
-        source: the rows, with their weights.
-        kernel: positive semidefinite.
-        n_landmarks: their number; or, as a float, the share of the trace that they may leave out: as many as a
-            search one landmark at a time would have drawn.
-        rng: draws them.
-        progress: called with the rows done in each pass.
-        most: the number of landmarks at which the search for an error gives up.
-
-    Cost: about log(1 / share left out) passes of n m (2d + m) flops; memory O(n + m²) and a block.
-
-    >>> from eigenlens.data.memory import ArraySource
-    >>> from eigenlens.kernel_pca.kernels.linear import Linear
-    >>> X = np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 3.0], [0.0, 0.0]])
-    >>> draw_pivoted_landmarks(ArraySource(X), Linear(), 4, np.random.default_rng(0)).reason
-    'all rows are spanned by 2 landmarks, up to rounding; 4 were asked for'
-    """
-    return _choose(source, kernel, n_landmarks, BY_RESIDUAL, rng, progress, most)
-
-
-def draw_uniform_landmarks(
-    source: Source,
-    kernel: Kernel,
-    n_landmarks: int | float,
-    rng: np.random.Generator,
-    progress: Progress | None = None,
-    *,
-    most: int = MAX_LANDMARKS,
-) -> Landmarks:
-    """Draw landmarks without replacement with probabilities proportional to w_i: the Nyström method.
-
-    Rows that the others span up to rounding, such as copies, are skipped, and so are those that they nearly span while
-    other rows are far from it (Williams and Seeger 2000, "Using the Nyström method to speed up kernel machines"). Rows
-    drawn together are ordered by what each adds, the largest first, and a requested error is met by the shortest list
-    that meets it. Neither order nor omission changes the span by more than a share of 1e-7; they keep the
-    factor well conditioned, and so the certificate right. Arguments and cost as in `draw_pivoted_landmarks`.
-    """
-    return _choose(source, kernel, n_landmarks, BY_WEIGHT, rng, progress, most)
-
-
 def _by_residual(residual: Array, weight: Array, count: int, rng: np.random.Generator) -> tuple[Array, Array]:
     drawn = draw_rows(weight * residual, count, rng)
     return drawn, rng.random(count) * residual[drawn]
@@ -243,36 +237,6 @@ def _by_residual(residual: Array, weight: Array, count: int, rng: np.random.Gene
 def _by_weight(residual: Array, weight: Array, count: int, rng: np.random.Generator) -> tuple[Array, Array]:
     bar = NEARLY_SPANNED_SHARE * float(residual[weight > 0.0].max())
     return draw_rows(weight * (residual > bar), count, rng), np.full(count, bar)
-
-
-def _choose(
-    source: Source,
-    kernel: Kernel,
-    n_landmarks: int | float,
-    choice: PivotRule,
-    rng: np.random.Generator,
-    progress: Progress | None,
-    most: int,
-) -> Landmarks:
-    """Choose landmarks in rounds: measure the residual, draw rows by it, keep those that still have enough of it."""
-    error = n_landmarks if isinstance(n_landmarks, float) else 0.0
-    count = most if error else int(n_landmarks)
-    origin = dense_column_means(source, progress) if kernel.identity else None
-    found = Landmarks(kernel, None, np.zeros((0, 0)), np.zeros(0, dtype=np.intp), origin, passes=int(kernel.identity))
-    while True:
-        residual = _measure(source, found, choice.relative, progress)
-        found = replace(found, passes=found.passes + 1)
-        if error and found.size and residual.share <= error:
-            m = int(np.argmax(residual.path <= error)) + 1
-            return replace(found.first(m), reason=f"the share left out is at most {error:g}")
-        if found.size == count:
-            raise _too_many(error, count, residual.share)
-        before, target = found.size, min(count, _next_size(residual, error)) if error else count
-        found = _round(source, found, np.concatenate(residual.parts), choice, target, rng, progress)
-        if found.size == before:
-            return replace(found, reason=_spanned(before, n_landmarks, residual.share), met=not error)
-        if found.size == count and not error:
-            return replace(found, reason=f"{count} landmarks were asked for")
 
 
 def _spanned(m: int, n_landmarks: int | float, share: float) -> str:
@@ -394,5 +358,22 @@ def _largest_first(H: Array, bars: Array, most: int) -> tuple[Array, Array]:
     return kept, np.tril(C[: len(kept), : len(kept)]) * unit[kept][:, None]
 
 
-BY_RESIDUAL = PivotRule(_by_residual, _in_turn, lambda missing: PIVOT_CHUNK, relative=False)
-BY_WEIGHT = PivotRule(_by_weight, _largest_first, lambda missing: min(missing, MAX_SORTED_PROPOSALS), relative=True)
+draw_pivoted_landmarks = PivotRule(_by_residual, _in_turn, lambda missing: PIVOT_CHUNK, relative=False)
+"""Randomly pivoted Cholesky: each landmark is drawn with a probability proportional to w_i times its residual.
+
+Many rows are proposed by the residuals of the last pass, and each is accepted with the probability (its residual now) /
+(its residual then): the distribution is that of one landmark and one pass at a time (Chen, Epperly, Tropp and Webber
+2022, algorithm 2.1; with rejection: Epperly, Tropp and Webber 2024, "Embrace rejection").
+"""
+
+draw_uniform_landmarks = PivotRule(
+    _by_weight, _largest_first, lambda missing: min(missing, MAX_SORTED_PROPOSALS), relative=True
+)
+"""The Nyström method: landmarks are drawn without replacement with probabilities proportional to w_i.
+
+Rows that the others span up to rounding, such as copies, are skipped, and so are those that they nearly span while
+other rows are far from it (Williams and Seeger 2000, "Using the Nyström method to speed up kernel machines"). Rows
+drawn together are ordered by what each adds, the largest first, and a requested error is met by the shortest list that
+meets it. Neither order nor omission changes the span by more than a share of 1e-7; they keep the factor well
+conditioned, and so the certificate right.
+"""

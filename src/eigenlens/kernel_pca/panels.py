@@ -112,6 +112,14 @@ def _columns(block: Block) -> ColumnMoments:
     return ColumnMoments.of(block)
 
 
+def input_directions(rows: Any, A: Array) -> Array:
+    """Return Xᵀ A (d, k) in float64, computed on the device of the rows."""
+    if not is_tensor(rows):
+        return np.asarray(rows.T @ A)
+    xp = namespace(rows)
+    return to_numpy(xp.matmul(xp.astype(rows, xp.float64).T, xp.asarray(A, device=rows.device)))
+
+
 def no_variance_error() -> DataError:
     """Return the error for rows that are all equal to the kernel."""
     return DataError(

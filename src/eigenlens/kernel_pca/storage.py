@@ -14,8 +14,8 @@ from eigenlens.errors import ModelFileError
 from eigenlens.estimator.storage import OUTCOME_LAYOUT
 from eigenlens.kernel_pca.kernels import KERNELS, kernel_options
 from eigenlens.kernel_pca.kernels.base import Kernel
-from eigenlens.kernel_pca.kernels.fourier import FourierFeatures
 from eigenlens.kernel_pca.model import KernelComponents
+from eigenlens.kernel_pca.random_features import FourierFeatures
 from eigenlens.model_file import Layout, pack_all, unpack
 
 KERNEL_PCA_LAYOUT = Layout(

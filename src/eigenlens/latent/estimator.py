@@ -6,6 +6,7 @@ An estimator sets its parameters, fits, and calls `_keep`; everything else is he
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -14,16 +15,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenlens import checks
 from eigenlens.arrays import Array, Like, dense, to_numpy
-from eigenlens.data.coerce import require_finite, require_no_infinity
+from eigenlens.data.coerce import require_finite
 from eigenlens.data.rows import select_rows
-from eigenlens.data.source import BLOCK_BYTES, Source
+from eigenlens.data.source import BLOCK_BYTES, Source, progress_callback
 from eigenlens.densities.linear_gaussian import LinearGaussian
-from eigenlens.estimator.base import DensityEstimator, ProjectionEstimator, model_view
-from eigenlens.estimator.iterative import IterativeFit
-from eigenlens.estimator.rows import dense_blocks, map_blocks, to_frame_like, validate_rows
+from eigenlens.estimator.base import DensityEstimator, IterativeFit, ProjectionEstimator, model_view
+from eigenlens.estimator.rows import dense_blocks, impute_block, impute_rows, map_blocks, validate_rows
 from eigenlens.latent import storage
 from eigenlens.latent.n_components import DimensionChoice
-from eigenlens.latent.options import warn_interrupted_choice
+from eigenlens.latent.options import candidate_dimensions, warn_interrupted_choice
 from eigenlens.linalg.scores import concatenate, project_rows
 from eigenlens.linalg.spectrum import Outcome
 from eigenlens.missing.result import LatentFit, free_parameters
@@ -100,9 +100,7 @@ class LatentGaussian(IterativeFit[LatentFit], ProjectionEstimator, DensityEstima
             lazy = [partial(_impute_chunk, model=self.model_, which=i) for i in which]
             found = [source.map_rows(part, source.n_features) for part in lazy]
         else:
-            parts = [_impute(block, self.model_, with_std) for block in dense_blocks(source)]
-            like = Like(X, source.dtype)
-            found = [to_frame_like(like(np.concatenate(part)), X, source) for part in zip(*parts, strict=True)]
+            found = impute_rows(self.model_, X, source, with_std)
         return tuple(found) if with_std else found[0]
 
     # ---- the density ------------------------------------------------------------------------------------
@@ -169,6 +167,21 @@ class LatentGaussian(IterativeFit[LatentFit], ProjectionEstimator, DensityEstima
 
     # ---- for subclasses ---------------------------------------------------------------------------------
 
+    def _fit_rows(
+        self, source: Source, wanted: int | str, most: int, options: dict[str, Any], rules: Any, fit: Any, fit_each: Any
+    ) -> tuple[LatentFit, DimensionChoice | None]:
+        """Fit a number of dimensions, or that which a rule chooses among up to `most`; return the fit and the choice.
+
+        fit(source, k, **options) fits one number, and fit_each several.
+        """
+        with progress_callback(self.verbose) as progress:
+            options["progress"] = progress
+            if not isinstance(wanted, str):
+                return fit(source, wanted, **options), None
+            each = partial(fit_each, **options, thorough=wanted != "cv")  # "cv" fits every number five times
+            selection = rules[wanted](each, source, candidate_dimensions(most, source), options["rng"])
+            return selection.fit or fit(source, selection.k, **options), replace(selection, fit=None)
+
     def _keep(self, X: Any, source: Source, fit: LatentFit, selection: DimensionChoice | None = None) -> None:
         """Keep the result of a fit; warn if the user interrupted the choice of k."""
         self._fit, self._rows_like, self._choice = fit, Like(X, source.dtype), selection
@@ -196,18 +209,12 @@ def _latent_means(rows: Any, model: LinearGaussian, T: Array | None, V: Array) -
     return Like(found)(values)
 
 
-def _impute(rows: Array, model: LinearGaussian, with_std: bool) -> tuple[Array, ...]:
-    """Return imputed rows, and the standard deviations of imputed entries if these are wanted."""
-    require_no_infinity(rows)
-    return model.impute(rows, return_std=True) if with_std else (model.impute(rows),)
-
-
 def _impute_chunk(rows: Any, model: LinearGaussian, which: int) -> Any:
     """Return the imputed rows (0) or their standard deviations (1) of a chunk, in its dtype.
 
     Complete chunks are copied too, so that no result shares memory with its input.
     """
-    return Like(rows)(np.array(_impute(dense(rows), model, bool(which))[which]))
+    return Like(rows)(np.array(impute_block(dense(rows), model, bool(which))[which]))
 
 
 def _join_covariances(parts: list[tuple[Array, Array]]) -> Array:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from eigenlens import checks
+from eigenlens.data.rows import row_count
 from eigenlens.data.source import Source
 from eigenlens.errors import ConvergenceWarning, DataError, DataWarning
-from eigenlens.estimator.rows import count_rows
 from eigenlens.latent.n_components import DIMENSION_RULES, DimensionChoice
 from eigenlens.missing.result import LatentFit
 
@@ -101,4 +101,4 @@ def _warn(message: str, kind: type[Warning], stacklevel: int = 4) -> None:
 
 
 def _positive_weight_count(source: Source) -> int:
-    return count_rows(source) if source.weight is None else int(np.count_nonzero(source.weight))
+    return row_count(source) if source.weight is None else int(np.count_nonzero(source.weight))

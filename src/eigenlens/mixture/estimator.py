@@ -18,9 +18,8 @@ from eigenlens.data.rows import positive_weight_rows
 from eigenlens.data.source import Source, progress_callback
 from eigenlens.densities.mixture import Mixture
 from eigenlens.errors import DataError, OptionError
-from eigenlens.estimator.base import DensityEstimator, model_view
-from eigenlens.estimator.iterative import IterativeFit
-from eigenlens.estimator.rows import dense_blocks, map_blocks, to_frame_like, validate_rows
+from eigenlens.estimator.base import DensityEstimator, IterativeFit, model_view
+from eigenlens.estimator.rows import impute_rows, map_blocks, validate_rows
 from eigenlens.mixture import storage
 from eigenlens.mixture.binned import fit_binned_mixture
 from eigenlens.mixture.fit import MixtureFit, fit_mixture
@@ -197,13 +196,8 @@ class GaussianMixture(IterativeFit[MixtureFit], DensityEstimator, DensityMixin, 
         the same kind, index and columns; everything else arrays.
         """
         source, with_std = validate_rows(self, X), checks.boolean("return_std", return_std)
-        parts = [self._impute_block(block) for block in dense_blocks(source)]
-        like = Like(X, source.dtype)
-        found = [to_frame_like(like(np.concatenate(part)), X, source) for part in zip(*parts, strict=True)]
+        found = impute_rows(self.model_, X, source, with_std)
         return tuple(found) if with_std else found[0]
-
-    def _impute_block(self, rows: Array) -> tuple[Array, Array]:
-        return self.model_.impute(require_no_infinity(rows), return_std=True)
 
     # ---- the density ------------------------------------------------------------------------------------
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from eigenlens import checks
 from eigenlens.arrays import Array, to_numpy
+from eigenlens.data.rows import row_count
 from eigenlens.data.source import Source
 from eigenlens.densities.mixture import Mixture
 from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, OptionError
-from eigenlens.estimator.rows import count_rows
 from eigenlens.mixture.fit import MixtureFit, MixtureOptions
 from eigenlens.mixture.prior import PRIORS
 from eigenlens.mixture.starts import CENTRE_RULES, StartRule, from_centres, from_mixture, from_responsibilities
@@ -113,7 +113,7 @@ def _check_init_shapes(arrays: dict[str, tuple[Array, tuple[int, ...]]]) -> None
 
 def _check_responsibilities(init: Any, K: int, source: Source) -> Array:
     """Return responsibilities (n, K), none negative, each row scaled to sum to 1."""
-    shares, n = np.asarray(to_numpy(init), dtype=np.float64), count_rows(source)
+    shares, n = np.asarray(to_numpy(init), dtype=np.float64), row_count(source)
     if shares.shape != (n, K):
         what = f"has shape {shares.shape}; responsibilities of X and n_components are ({n}, {K})"
         raise OptionError(what, argument="init")

@@ -13,20 +13,20 @@ from sklearn.utils.validation import check_is_fitted
 from eigenlens import checks
 from eigenlens.arrays import Array, Like, dense
 from eigenlens.data.coerce import require_finite, require_no_infinity
-from eigenlens.data.rows import positive_weight_rows
+from eigenlens.data.rows import positive_weight_rows, row_count
 from eigenlens.data.source import Source, accumulate, progress_callback
 from eigenlens.errors import DataError, OptionError
-from eigenlens.estimator.base import DensityEstimator, ProjectionEstimator, model_view
-from eigenlens.estimator.rows import MomentsOnlySource, count_rows, map_blocks, map_rows, validate_rows
+from eigenlens.estimator.base import DensityEstimator, ProjectionEstimator, forward, model_view
+from eigenlens.estimator.rows import MomentsOnlySource, map_blocks, map_rows, validate_rows
 from eigenlens.linalg.operators import CentredRows
 from eigenlens.linalg.scores import project_rows
 from eigenlens.linalg.spectrum import Outcome
 from eigenlens.pca import interpret, storage
 from eigenlens.pca.bootstrap import Bootstrap, bootstrap_components
 from eigenlens.pca.fit import PCAFit, fit_pca, principal_components, weighted_row_count
+from eigenlens.pca.interpret import project_columns
 from eigenlens.pca.model import PrincipalComponents
 from eigenlens.pca.options import MISSING_VALUE_METHODS, check_pca_options, rows_with_entries, warn_about_pca
-from eigenlens.pca.supplementary import project_columns
 from eigenlens.stats.moments import Moments
 
 MAX_REMEMBERED_BYTES = 64 << 20
@@ -263,7 +263,7 @@ class PCA(ProjectionEstimator, DensityEstimator):
         check_is_fitted(self)
         source = validate_rows(self, X, sample_weight)
         rng = checks.generator(self.random_state if random_state is None else random_state)
-        weight = np.ones(count_rows(source)) if source.weight is None else source.weight
+        weight = np.ones(row_count(source)) if source.weight is None else source.weight
 
         def refit(counts: Array) -> PrincipalComponents:
             rows = source.weighted(counts)
@@ -299,6 +299,8 @@ class PCA(ProjectionEstimator, DensityEstimator):
     loadings_ = model_view("loadings", "(d, k) components_.T * sqrt(explained_variance_).")
     mean_ = model_view("mean", "(d,) column means.")
     scale_ = model_view("scale", "(d,) column scales, ones unless standardised.")
+    total_variance_ = forward("model_.total", "The sum of all variances, kept or not.")
+    noise_variance_ = forward("model_.noise", "The mean of the d − k discarded eigenvalues.")
 
     @property
     def explained_variance_ratio_(self) -> Any:
@@ -310,16 +312,6 @@ class PCA(ProjectionEstimator, DensityEstimator):
     def singular_values_(self) -> Any:
         """(k,) singular values of the centred rows."""
         return self._like(np.sqrt(self.model_.variances * (self.model_.weight - 1.0)))
-
-    @property
-    def total_variance_(self) -> float:
-        """The sum of all variances, kept or not."""
-        return self.model_.total
-
-    @property
-    def noise_variance_(self) -> float:
-        """The mean of the d − k discarded eigenvalues."""
-        return self.model_.noise
 
     @property
     def n_components_(self) -> int:

@@ -65,15 +65,8 @@ def principal_components(
     wanted = requested_components(rows, n_components, min(weighted_row_count(rows.source), rows.size), rng)
     spectrum = solve(rows, wanted, solver, tol=tol, rng=rng)
     scale = np.ones(rows.size) if rows.scale is None else rows.scale
-    model = PrincipalComponents(
-        rows.columns.mean,
-        scale,
-        np.ascontiguousarray(spectrum.vectors.T),
-        spectrum.values,
-        rows.trace,
-        rows.variances,
-        rows.columns.weight,
-    )
+    axes, columns = np.ascontiguousarray(spectrum.vectors.T), rows.columns
+    model = PrincipalComponents(columns.mean, scale, axes, spectrum.values, rows.trace, rows.variances, columns.weight)
     return PCAFit(model, spectrum, rows, rows.known_moments)
 
 

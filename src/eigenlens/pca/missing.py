@@ -93,15 +93,8 @@ def _from_likelihood(found: LatentFit, filled: CentredRows, n_components: Any, s
         U, values, k = np.column_stack([U, orthonormal_complement(U, 1)]), spectrum_of_all, filled.size
     spectrum = Spectrum(values[:k], orient(U[:, :k]), total, outcome)
     columns = (found.model.loadings**2).sum(axis=1) * factor + noise
-    model = PrincipalComponents(
-        found.model.mean * scale,
-        scale,
-        np.ascontiguousarray(spectrum.vectors.T),
-        spectrum.values,
-        total,
-        columns,
-        weight,
-    )
+    mean, axes = found.model.mean * scale, np.ascontiguousarray(spectrum.vectors.T)
+    model = PrincipalComponents(mean, scale, axes, spectrum.values, total, columns, weight)
     return PCAFit(model, spectrum, filled, ended=found.ended)
 
 

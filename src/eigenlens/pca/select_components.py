@@ -53,17 +53,13 @@ def select_components(
     source = as_source(X)
     source = source.weighted(checks.weights(sample_weight, source.n_rows))
     target = checks.real("share", share, 0.0, 1.0)
-    names = (
-        list(N_COMPONENTS_RULES)
-        if rules is None
-        else [checks.choice("rules", rule, N_COMPONENTS_RULES) for rule in rules]
-    )
+    asked = N_COMPONENTS_RULES if rules is None else rules
+    names = [checks.choice("rules", rule, N_COMPONENTS_RULES) for rule in asked]
     fit = fit_pca(source, None, standardize=standardize)
     values, rng = fit.spectrum.values, checks.generator(random_state)
-    kept = _at_least_one(rule_functions.share(values, fit.model.total, target), len(values))
+    kept = rule_functions.share(values, fit.model.total, target) or len(values)
     table = [_suggestion(f"{target:.0%} of variance", kept, fit.model.total, values, "the share of variance asked for")]
-    for name in names:
-        table.append(_apply_rule(name, values, fit.rows, fit.model.total, rng))
+    table += [_apply_rule(name, values, fit.rows, fit.model.total, rng) for name in names]
     return ComponentTable(tuple(table))
 
 
@@ -72,10 +68,6 @@ def _apply_rule(name: str, values: Array, rows: CentredRows, total: float, rng: 
         return _suggestion(name, N_COMPONENTS_RULES[name](values, rows, rng), total, values, NOTES.get(name, ""))
     except OptionError as error:  # the line of a rule that does not apply to this shape has the reason
         return Suggestion(name, 0, 0.0, f"does not apply: {error}")
-
-
-def _at_least_one(k: int | None, most: int) -> int:
-    return most if k is None else max(1, k)
 
 
 def _suggestion(rule: str, k: int, total: float, values: Array, note: str) -> Suggestion:

@@ -6,7 +6,8 @@ and contributions are per cent.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -36,32 +37,29 @@ def variance(model: Any) -> VarianceTable:
     return VarianceTable(found.variances, found.total)
 
 
-def loadings(model: Any, components: Sequence[int] | None = None, *, names: Iterable[str] | None = None) -> ValueTable:
+Components = Sequence[int] | None
+"""Numbers of components, from 1; None for all."""
+
+Names = Iterable[Any] | None
+"""Names of columns or labels of rows; None for those of the fit or of the rows."""
+
+
+def loadings(model: Any, components: Components = None, *, names: Names = None) -> ValueTable:
     """Return V √λ (d, m): the change of each column when a component changes by one standard deviation."""
-    return _by_column("loading", model, principal_components_of(model).loadings, components, names)
+    return _by_column("loading", model, attrgetter("loadings"), components, names)
 
 
-def correlations(
-    model: Any, components: Sequence[int] | None = None, *, names: Iterable[str] | None = None
-) -> ValueTable:
+def correlations(model: Any, components: Components = None, *, names: Names = None) -> ValueTable:
     """Return correlations (d, m) of columns with components: coordinates in the correlation circle."""
-    return _by_column(
-        "correlation", model, correlations_with_components(principal_components_of(model)), components, names
-    )
+    return _by_column("correlation", model, correlations_with_components, components, names)
 
 
-def column_contributions(
-    model: Any, components: Sequence[int] | None = None, *, names: Iterable[str] | None = None
-) -> ValueTable:
+def column_contributions(model: Any, components: Components = None, *, names: Names = None) -> ValueTable:
     """Return the per cent (d, m) that each column contributes to each component; each component sums to 100."""
-    return _by_column(
-        "contribution %", model, contributions_by_column(principal_components_of(model)), components, names
-    )
+    return _by_column("contribution %", model, contributions_by_column, components, names)
 
 
-def row_contributions(
-    model: Any, X: Any, components: Sequence[int] | None = None, *, labels: Iterable[Any] | None = None
-) -> ValueTable:
+def row_contributions(model: Any, X: Any, components: Components = None, *, labels: Names = None) -> ValueTable:
     """Return the per cent (n, m) that each row contributes to each component's variance."""
     Z = unwhitened_scores(model, X)
     values = contributions_by_row(principal_components_of(model), Z, None)
@@ -70,9 +68,7 @@ def row_contributions(
     return ValueTable("contribution %", named, chosen, _shares(model, chosen), values[:, _index(chosen)])
 
 
-def scores(
-    model: Any, X: Any, components: Sequence[int] | None = None, *, labels: Iterable[Any] | None = None
-) -> ScoreTable:
+def scores(model: Any, X: Any, components: Components = None, *, labels: Names = None) -> ScoreTable:
     """Return the scores (n, m) of the rows of X, as `transform` does: whitened if the model whitens."""
     chosen, Z = check_component_numbers(model, components), unwhitened_scores(model, X)
     whitened = bool(getattr(model, "whiten", False))
@@ -83,13 +79,7 @@ def scores(
 
 
 def biplot(
-    model: Any,
-    X: Any,
-    components: Sequence[int] | None = None,
-    *,
-    alpha: float = 0.5,
-    labels: Iterable[Any] | None = None,
-    names: Iterable[str] | None = None,
+    model: Any, X: Any, components: Components = None, *, alpha: float = 0.5, labels: Names = None, names: Names = None
 ) -> BiplotTable:
     """Return vectors of rows and columns on some components, scaled by alpha; see `BiplotTable`.
 
@@ -118,8 +108,8 @@ def reconstruction(
     counts: int | Sequence[int] | None = None,
     *,
     limit: int | None = None,
-    labels: Iterable[Any] | None = None,
-    names: Iterable[str] | None = None,
+    labels: Names = None,
+    names: Names = None,
 ) -> ReconstructionTable:
     """Return the first `limit` rows of X and their reconstructions from `counts` leading components each.
 
@@ -145,12 +135,12 @@ def principal_components_of(model: Any) -> PrincipalComponents:
     return found
 
 
-def model_column_names(model: Any, names: Iterable[str] | None = None) -> tuple[str, ...]:
+def model_column_names(model: Any, names: Names = None) -> tuple[str, ...]:
     """Return the d column names: those given, those of the fit, or x0, x1, … as scikit-learn has it."""
     return feature_names(model, principal_components_of(model).mean.size, names)
 
 
-def check_component_numbers(model: Any, components: Sequence[int] | None) -> tuple[int, ...]:
+def check_component_numbers(model: Any, components: Components) -> tuple[int, ...]:
     """Return the component numbers given, checked, or all of them."""
     k = principal_components_of(model).variances.size
     if components is None:
@@ -180,9 +170,10 @@ def _check_rows(model: PrincipalComponents, rows: Array) -> Array:
 
 
 def _by_column(
-    what: str, model: Any, values: Array, components: Sequence[int] | None, names: Iterable[str] | None
+    what: str, model: Any, values_of: Callable[[PrincipalComponents], Array], components: Components, names: Names
 ) -> ValueTable:
-    chosen = check_component_numbers(model, components)
+    """Return the table of values (d, k) of the model, one row per column, for some components."""
+    values, chosen = values_of(principal_components_of(model)), check_component_numbers(model, components)
     named = model_column_names(model, names)
     return ValueTable(what, named, chosen, _shares(model, chosen), values[:, _index(chosen)])
 

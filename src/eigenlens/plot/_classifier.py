@@ -12,7 +12,7 @@ from eigenlens.arrays import Array
 from eigenlens.bayes import tables as class_tables
 from eigenlens.errors import OptionError
 from eigenlens.plot import _style
-from eigenlens.plot._points import MAX_VECTOR_POINTS
+from eigenlens.plot._points import MAX_VECTOR_POINTS, marker_area
 from eigenlens.plot._style import BLUE, PALETTE, VERMILLION
 
 if TYPE_CHECKING:
@@ -224,10 +224,9 @@ def _draw_boundaries(ax: Axes, table: class_tables.DecisionTable) -> None:
 
 def _draw_rows(ax: Axes, table: class_tables.DecisionTable) -> None:
     n = len(table.points)
-    style: dict[str, Any] = {
-        "s": float(np.clip(237.0 / np.sqrt(n), 2.0, 30.0)), "linewidths": 0.4 if n < MAX_VECTOR_POINTS else 0.0,
-        "edgecolors": _style.page_color(), "rasterized": n >= MAX_VECTOR_POINTS, "zorder": 2,
-    }  # fmt: skip
+    many = n >= MAX_VECTOR_POINTS
+    style: dict[str, Any] = {"s": marker_area(n, least=2.0), "linewidths": 0.0 if many else 0.4, "zorder": 2}
+    style |= {"edgecolors": _style.page_color(), "rasterized": many}
     points, handles = _spread(table), []
     for c in range(len(table.classes)):
         mine = points[table.codes == c] if table.codes is not None else points[:0]
@@ -304,7 +303,7 @@ def explanation(
 
     Beside the name of a feature is the value of the row. The last bar is the sum of all.
 
-    >>> from eigenlens.bayes.discriminant.linear import LinearDiscriminant
+    >>> from eigenlens.bayes.discriminant.estimator import LinearDiscriminant
     >>> X, y = np.array([[0.0, 1.0], [1.0, 0.0], [4.0, 1.5], [5.0, 1.0]]), ["a", "a", "b", "b"]
     >>> ax = explanation(LinearDiscriminant().fit(X, y), X)
     >>> ax.get_xlabel(), [text.get_text() for text in ax.get_yticklabels()]

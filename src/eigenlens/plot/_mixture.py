@@ -11,7 +11,7 @@ from eigenlens.arrays import Array
 from eigenlens.mixture import tables as mixture_tables
 from eigenlens.plot import _style
 from eigenlens.plot._kde import describe_hidden_rows
-from eigenlens.plot._points import MAX_VECTOR_POINTS, check_color, draw_points
+from eigenlens.plot._points import MAX_VECTOR_POINTS, check_color, draw_points, marker_area
 from eigenlens.plot._style import PALETTE
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def _rows(ax: Axes, table: mixture_tables.EllipseTable, colours: str | Array | N
         if len(mine):
             draw_points(ax, mine, _style.category_color(k))
     for points in ax.collections:
-        points.set(alpha=0.45, sizes=[min(14.0, float(np.clip(237.0 / np.sqrt(len(table.rows)), 1.0, 14.0)))])
+        points.set(alpha=0.45, sizes=[marker_area(len(table.rows), most=14.0)])
 
 
 def _ellipses(ax: Axes, table: mixture_tables.EllipseTable) -> None:

@@ -42,13 +42,8 @@ def check_color(color: Any, n: int) -> str | Array:
 def draw_points(ax: Axes, points: Array, color: str | Array) -> None:
     """Draw points (n, 2) in the colours of `check_color`, the smaller and fainter the more there are."""
     n = len(points)
-    style: dict[str, Any] = {
-        "s": _area(n),
-        "alpha": _opacity(n),
-        "linewidths": 0.0,
-        "rasterized": n >= MAX_VECTOR_POINTS,
-        "zorder": 2,
-    }
+    style: dict[str, Any] = {"s": marker_area(n), "linewidths": 0.0, "zorder": 2}
+    style |= {"alpha": float(np.clip(1.35 - 0.22 * np.log10(n), 0.25, 0.9)), "rasterized": n >= MAX_VECTOR_POINTS}
     if isinstance(color, str):
         ax.scatter(points[:, 0], points[:, 1], color=color, **style)
     elif color.dtype.kind == "f":
@@ -57,17 +52,13 @@ def draw_points(ax: Axes, points: Array, color: str | Array) -> None:
         _by_category(ax, points, color, style)
 
 
-def _area(n: int) -> float:
+def marker_area(n: int, least: float = 1.0, most: float = 30.0) -> float:
     """Return the area of a marker in square points: 30 for a few rows, 1 for a hundred thousand.
 
-    >>> [round(_area(n), 1) for n in (4, 150, 10_000, 100_000)]
+    >>> [round(marker_area(n), 1) for n in (4, 150, 10_000, 100_000)]
     [30.0, 19.4, 2.4, 1.0]
     """
-    return float(np.clip(237.0 / np.sqrt(n), 1.0, 30.0))
-
-
-def _opacity(n: int) -> float:
-    return float(np.clip(1.35 - 0.22 * np.log10(n), 0.25, 0.9))
+    return float(np.clip(237.0 / np.sqrt(n), least, most))
 
 
 def _by_value(ax: Axes, points: Array, values: Array, style: dict[str, Any]) -> None:

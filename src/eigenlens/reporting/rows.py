@@ -98,10 +98,8 @@ class ShownRows:
         found = replace(self._fitted(model), mixed=hasattr(model, "features_"))
         if found.texts and not found.mixed:
             name = found.names[next(iter(found.texts))]
-            raise DataError(
-                f"column {name!r} of X holds text or dates, but {type(model).__name__} takes numbers; "
-                "give it as numbers."
-            )
+            what = f"column {name!r} of X holds text or dates, but {type(model).__name__} takes numbers"
+            raise DataError(what, fix="give it as numbers")
         return found
 
     def _fitted(self, model: Any) -> ShownRows:

@@ -27,7 +27,7 @@ from eigenlens import (
 )
 from eigenlens import model_file as io
 from eigenlens.bayes.classifier.estimator import BayesClassifier
-from eigenlens.bayes.discriminant.quadratic import QuadraticDiscriminant
+from eigenlens.bayes.discriminant.estimator import QuadraticDiscriminant
 from eigenlens.cli.commands.export import parameters
 from eigenlens.data.memory import ArraySource
 from eigenlens.densities import GaussianFamily

@@ -22,7 +22,7 @@ from eigenlens import (
     load,
     scan,
 )
-from eigenlens.bayes.classifier.column_subset import InColumns
+from eigenlens.bayes.classifier.degenerate_classes import InColumns
 from eigenlens.bayes.classifier.estimator import BayesClassifier
 from eigenlens.densities import Gaussian, GaussianFamily
 from eigenlens.kde.estimator import KernelDensity

@@ -21,7 +21,7 @@ from eigenlens import (
     ProbabilisticPCA,
     QuadraticDiscriminant,
 )
-from eigenlens.bayes.classifier.explain_gaussian import gaussian_shares
+from eigenlens.bayes.explain import gaussian_shares
 from eigenlens.densities import GaussianFamily
 
 CLASSIFIERS = {

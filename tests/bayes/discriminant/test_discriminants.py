@@ -23,9 +23,8 @@ from sklearn.preprocessing import StandardScaler
 from eigenlens import DataError, DataWarning, OptionError, scan
 from eigenlens import model_file as io
 from eigenlens.bayes.classifier.estimator import BayesClassifier
-from eigenlens.bayes.discriminant.fit import FisherRule
-from eigenlens.bayes.discriminant.linear import LinearDiscriminant
-from eigenlens.bayes.discriminant.quadratic import QuadraticDiscriminant
+from eigenlens.bayes.discriminant.estimator import LinearDiscriminant, QuadraticDiscriminant
+from eigenlens.bayes.discriminant.model import FisherRule
 from eigenlens.bayes.discriminant.shrinkage import SHRINKAGE_TARGETS, PairMoments, pairwise_intensity
 from eigenlens.data.memory import ArraySource
 from eigenlens.data.source import Block

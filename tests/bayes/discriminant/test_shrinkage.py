@@ -9,8 +9,7 @@ from sklearn.covariance import ledoit_wolf as peer
 
 from eigenlens import LinearDiscriminant, QuadraticDiscriminant
 from eigenlens.bayes.class_moments import attach_classes, split_by_class
-from eigenlens.bayes.discriminant.covariances import Shrinkage, class_covariances, pooled_covariance
-from eigenlens.bayes.discriminant.fit import read_classes
+from eigenlens.bayes.discriminant.covariances import Shrinkage, class_covariances, pooled_covariance, read_classes
 from eigenlens.bayes.discriminant.shrinkage import (
     SHRINKAGE_TARGETS,
     PairMoments,

@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from operator import attrgetter
 from typing import Any, Self
 
 import numpy as np
@@ -68,25 +69,17 @@ def merge_class_warnings() -> Iterator[None]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
-    alike: dict[Any, list[warnings.WarningMessage]] = {}
-    for i, warning in enumerate(caught):
-        message = _message(warning)
-        key = (warning.category, _without_values(message.text)) if isinstance(message, ClassMessage) else i
-        alike.setdefault(key, []).append(warning)
-    for first, *others in alike.values():
-        stems = list(dict.fromkeys(_stem(warning) for warning in (first, *others)))[1:]
-        also = f" Similar warnings apply to {join_limited(stems, of=' classes')}." if stems else ""
-        warnings.warn(f"{first.message}{also}", first.category, stacklevel=_level_of_caller())
-
-
-def _stem(warning: warnings.WarningMessage) -> str:
-    """Return the class that a warning is about, or nothing."""
-    message = _message(warning)
-    return message.stem if isinstance(message, ClassMessage) else ""
-
-
-def _message(warning: warnings.WarningMessage) -> Any:
-    return warning.message.args[0] if isinstance(warning.message, Warning) else warning.message
+    alike: dict[Any, tuple[Any, list[str]]] = {}
+    for i, warning in enumerate(map(attrgetter("message"), caught)):
+        message = warning.args[0]
+        if isinstance(message, ClassMessage):
+            alike.setdefault((type(warning), _without_values(message.text)), (warning, []))[1].append(message.stem)
+        else:
+            alike[i] = warning, []
+    for first, stems in alike.values():
+        others = list(dict.fromkeys(stems))[1:]
+        also = f" Similar warnings apply to {join_limited(others, of=' classes')}." if others else ""
+        warnings.warn(f"{first}{also}", type(first), stacklevel=_level_of_caller())
 
 
 def _level_of_caller() -> int:

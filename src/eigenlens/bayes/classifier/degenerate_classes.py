@@ -9,29 +9,102 @@ discriminant analysis with lambda = 1 (Friedman 1989). Columns that are constant
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
-from eigenlens.arrays import Array
+from eigenlens.arrays import Array, read_only
 from eigenlens.bayes.class_moments import ClassDeviations, ClassMoments
-from eigenlens.bayes.classifier.class_density import log_density, run_for_class
-from eigenlens.bayes.classifier.column_subset import ChosenColumns, InColumns
+from eigenlens.bayes.classifier.class_density import log_density, run_for_class, sample_density
 from eigenlens.bayes.classifier.fit_per_class import fit_to_class, read_class_variances, require_density, try_fit
-from eigenlens.bayes.discriminant.covariances import VARIANCE_FLOOR, Shrinkage, covariance_within, has_density
-from eigenlens.bayes.discriminant.fit import read_classes
+from eigenlens.bayes.discriminant.covariances import (
+    VARIANCE_FLOOR,
+    ClassVariances,
+    Shrinkage,
+    covariance_within,
+    has_density,
+    read_classes,
+    replace_spread,
+    replace_variances,
+)
 from eigenlens.bayes.discriminant.fit_missing import complete_classes
-from eigenlens.bayes.pooled_variance import ClassVariances, replace_spread, replace_variances
 from eigenlens.data.source import Source
+from eigenlens.densities.base import as_rows
+from eigenlens.densities.covariance import Diagonal
 from eigenlens.densities.gaussian import Gaussian, GaussianFamily
 from eigenlens.errors import DataError, DataWarning, OptionError
 from eigenlens.estimator.rows import join_limited
 from eigenlens.latent.families import FactorFamily, PPCAFamily
 from eigenlens.stats.moments import ColumnMoments, Moments
+
+
+@dataclass(frozen=True, eq=False)
+class InColumns:
+    """A density of some columns, times independent Gaussians for the other columns that have a variance.
+
+        p(x) = p(x_columns) Π_j N(x_j | mean_j, variances_j)
+
+    Attributes:
+        density: a fitted estimator or frozen density of the columns. columns: (o,).
+        mean: (d,). variances: (d,), 0 in `columns` and where a column is left out.
+
+    >>> inner = Gaussian(np.zeros(1), Diagonal(np.ones(1)))
+    >>> both = InColumns(inner, np.array([1]), np.array([5.0, 0.0, 7.0]), np.array([1.0, 0.0, 0.0]))
+    >>> both.log_density(np.array([[5.0, 0.0, 3.0], [np.nan, 0.0, 7.0]])) / np.log(2.0 * np.pi)
+    array([-1. , -0.5])
+    """
+
+    density: Any
+    columns: Array
+    mean: Array
+    variances: Array
+
+    def __post_init__(self) -> None:
+        read_only(self, "mean", "variances")
+
+    @cached_property
+    def others(self) -> Array:
+        """The columns (q,) that are independent Gaussians."""
+        return np.flatnonzero(self.variances > 0.0)
+
+    @cached_property
+    def rest(self) -> Gaussian:
+        """The Gaussian of the other columns."""
+        return Gaussian(self.mean[self.others], Diagonal(self.variances[self.others]))
+
+    def log_density(self, X: Any) -> Array:
+        """Return ln p(x) (n,) of the observed entries of rows X (n, d)."""
+        rows = as_rows(X, self.mean.size)
+        found = log_density(self.density, rows[:, self.columns])
+        return found + self.rest.log_density(rows[:, self.others]) if self.others.size else found
+
+    def sample(self, n: int, rng: np.random.Generator) -> Array:
+        """Return n draws (n, d); a column that is left out has its mean."""
+        rows = np.tile(self.mean, (n, 1))
+        rows[:, self.columns] = sample_density(self.density, n, rng)
+        if self.others.size:
+            rows[:, self.others] = self.rest.sample(n, rng)
+        return rows
+
+
+class ChosenColumns(Source):
+    """A source with some of the columns of another, named as there, or else by their numbers."""
+
+    def __init__(self, source: Source, columns: Array) -> None:
+        self.source, self.columns = source.weighted(None), columns
+        self.n_rows, self.n_features, self.dtype = source.n_rows, len(columns), source.dtype
+        self.names = tuple(source.names[j] if source.names else str(j) for j in columns.tolist())
+        self.weight, self.in_memory, self.reads_ahead = source.weight, source.in_memory, source.reads_ahead
+
+    def rows(self) -> Iterator[Any]:
+        """Yield the chosen columns of each block."""
+        for rows in self.source.rows():
+            yield rows[:, self.columns]
+
 
 Failed = Mapping[int, DataError | OptionError]
 
@@ -76,7 +149,8 @@ def fit_fallback_members(
     fallbacks, counts = Fallbacks(np.flatnonzero(variances.constant)), variances.weight.max(axis=1)
     if fallbacks.left_out.size:
         found, variances, own = ClassMoments(tuple(p.subset(kept) for p in found.parts)), variances.subset(kept), {}
-        family = replace(family, names=tuple(family.names[j] for j in kept)) if _has_names(family) else family
+        if getattr(family, "names", None) is not None:
+            family = replace(family, names=tuple(family.names[j] for j in kept))
     labels = enumerate(classes.tolist())
     made = [
         own[c] if c in own else _fit_member(family, c, found, variances, label, singular, fallbacks)
@@ -103,10 +177,6 @@ def has_spread(family: Any, part: Any) -> bool:
 
 def _is_singular(part: Moments) -> bool:
     return not has_density(part.scatter / part.weight, part.mean, np.zeros(part.mean.size, dtype=bool))
-
-
-def _has_names(family: Any) -> bool:
-    return getattr(family, "names", None) is not None
 
 
 def _fit_member(

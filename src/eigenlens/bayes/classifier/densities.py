@@ -13,8 +13,14 @@ from eigenlens.arrays import Array
 from eigenlens.bayes.class_moments import ClassMoments, attach_classes, summarise_classes
 from eigenlens.bayes.classifier.class_density import run_for_class
 from eigenlens.bayes.classifier.degenerate_classes import fit_fallback_estimators, fit_fallback_members, has_spread
-from eigenlens.bayes.classifier.fit_per_class import clone_per_class, fit_to_class, try_fit
-from eigenlens.bayes.classifier.missing import complete_statistics, drop_incomplete_rows, fits_incomplete_rows
+from eigenlens.bayes.classifier.fit_per_class import (
+    clone_per_class,
+    complete_statistics,
+    drop_incomplete_rows,
+    fit_to_class,
+    fits_incomplete_rows,
+    try_fit,
+)
 from eigenlens.data.coerce import explain_nonfinite
 from eigenlens.data.source import Block, Source, accumulate
 from eigenlens.errors import DataError, OptionError

@@ -22,14 +22,14 @@ from eigenlens.bayes.classifier.densities import (
     supports_partial_fit,
     update_densities,
 )
-from eigenlens.bayes.classifier.explain_gaussian import explain_gaussian_classes, is_gaussian
-from eigenlens.bayes.explain import Explanation
-from eigenlens.bayes.labels import codes_among_classes, encode_labels, partial_fit_classes, require_two_classes
+from eigenlens.bayes.explain import Explanation, explain_gaussian_classes, is_gaussian
+from eigenlens.bayes.labels import encode_labels, partial_fit_labels, require_two_classes
 from eigenlens.bayes.rule import BayesRule, ClassCounts, sample_by_class
+from eigenlens.data.rows import row_count
 from eigenlens.data.source import Source
 from eigenlens.errors import OptionError
 from eigenlens.estimator.base import ModelEstimator
-from eigenlens.estimator.rows import count_rows, validate_rows
+from eigenlens.estimator.rows import validate_rows
 
 
 def _has_partial_fit(estimator: Any) -> bool:
@@ -100,7 +100,7 @@ class BayesClassifier(ClassCounts, BayesRule, ModelEstimator):
         self.__dict__.pop("_kept", None)  # should this fail, nothing is fitted
         density = check_density(self.density)
         source = validate_rows(self, X, sample_weight, reset=True)
-        labels = require_two_classes(encode_labels(y, X, count_rows(source)), source.weight)
+        labels = require_two_classes(encode_labels(y, X, row_count(source)), source.weight)
         with merge_class_warnings():
             kept = fit_densities(density, source, labels.codes, labels.classes, self._seeds())
         self._remember(labels.classes, labels.codes, source, X)
@@ -122,9 +122,7 @@ class BayesClassifier(ClassCounts, BayesRule, ModelEstimator):
                 fix="fit a new model by partial_fit from the first rows on",
             )
         source = validate_rows(self, X, sample_weight, reset=first)
-        labels = encode_labels(y, X, count_rows(source))
-        known = partial_fit_classes(classes, labels, None if first else self.classes_)
-        codes = codes_among_classes(labels, known)
+        known, codes = partial_fit_labels(y, X, row_count(source), classes, None if first else self.classes_)
         before = None if first else self._kept
         with merge_class_warnings():
             self._kept = update_densities(before, check_density(self.density), source, codes, known, self._seeds())

@@ -1,4 +1,4 @@
-"""Density estimators, one per class, fitted to the rows of that class."""
+"""Densities fitted to the rows of each class; for incomplete rows, moments by EM, or complete rows alone."""
 
 from __future__ import annotations
 
@@ -12,17 +12,27 @@ from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from eigenlens.arrays import Array
-from eigenlens.bayes.class_moments import attach_classes, summarise_classes
+from eigenlens.bayes.class_moments import ClassMoments, attach_classes, summarise_classes
 from eigenlens.bayes.classifier.class_density import is_eigenlens_estimator, log_density, run_for_class
-from eigenlens.bayes.pooled_variance import ClassVariances
+from eigenlens.bayes.discriminant.covariances import (
+    VARIANCE_FLOOR,
+    ClassVariances,
+    Shrinkage,
+    has_density,
+    replace_variances,
+)
+from eigenlens.bayes.discriminant.fit_missing import complete_classes
+from eigenlens.bayes.discriminant.options import warn_about_convergence
 from eigenlens.data.coerce import as_source
-from eigenlens.data.rows import ChosenRows, take_rows
+from eigenlens.data.rows import ChosenRows, row_count, take_rows
 from eigenlens.data.source import Source, accumulate
-from eigenlens.errors import DataError, OptionError
-from eigenlens.estimator.rows import count_rows
+from eigenlens.densities.gaussian import GaussianFamily
+from eigenlens.errors import DataError, DataWarning, OptionError
+from eigenlens.estimator.rows import dense_blocks
 from eigenlens.kde.estimator import KernelDensity
+from eigenlens.latent.families import FactorFamily, PPCAFamily
 from eigenlens.mixture.estimator import GaussianMixture
-from eigenlens.stats.moments import ColumnMoments
+from eigenlens.stats.moments import ColumnMoments, Moments
 
 ONE_VARIANCE_STRUCTURES = ("spherical", "ppca")
 """Covariance structures with one variance for all columns, which a constant column has too."""
@@ -101,7 +111,7 @@ def _rows_of_class(source: Source, mine: Array, named: bool) -> tuple[Any, Array
     weight = None if source.weight is None else source.weight[mine]
     if not source.in_memory:
         return ChosenRows(source, mine), weight
-    rows = take_rows(source, mine, count_rows(source))
+    rows = take_rows(source, mine, row_count(source))
     if not named or source.names is None:
         return rows, weight
     chosen = as_source(rows)
@@ -113,3 +123,56 @@ def _check_weight(estimator: Any, weight: Array) -> Array:
     if not has_fit_parameter(estimator, "sample_weight"):
         raise OptionError("takes no sample_weight in fit, but one is given", argument="density", value=estimator)
     return weight
+
+
+def fits_incomplete_rows(family: Any) -> bool:
+    """Return whether EM fits members of the family to incomplete rows: they are Gaussians of full moments."""
+    full = isinstance(family, GaussianFamily) and family.covariance == "full"
+    return full or isinstance(family, PPCAFamily | FactorFamily)
+
+
+def complete_statistics(
+    family: Any, source: Source, codes: Array, classes: Array
+) -> tuple[ClassMoments, tuple[int, ...]]:
+    """Return the expected moments of the classes, and the numbers of those whose covariance is singular.
+
+    They maximise the likelihood of the observed entries over the members of the family; infinity is an error. A column
+    that is constant in a class has no variance there, whatever EM, which only comes near its fixed point, has left of
+    it; a covariance is singular if it is so in the other columns.
+    """
+    estimate = None if isinstance(family, GaussianFamily) else family.estimate
+    done = complete_classes(source, codes, classes, Shrinkage(), pooled=False, estimate=estimate)
+    warn_about_convergence(done)
+    constant = read_class_variances(source, codes, len(classes)).constant_by_class
+    pairs = zip(done.moments.parts, constant, strict=True)
+    parts = tuple(replace_variances(part, where, np.zeros(len(where))) for part, where in pairs)
+    return ClassMoments(parts), tuple(c for c, part in enumerate(parts) if _is_singular(family, part, constant[c]))
+
+
+def _is_singular(family: Any, part: Moments, constant: Array) -> bool:
+    full = isinstance(family, GaussianFamily)
+    return full and not has_density(part.scatter / part.weight, part.mean, constant, min_share=VARIANCE_FLOOR)
+
+
+def drop_incomplete_rows(density: Any, source: Source, codes: Array, classes: Array) -> Source:
+    """Return the source with weight 0 for incomplete rows, which only count for the prior, with a warning."""
+    positive = np.ones(len(codes), dtype=bool) if source.weight is None else source.weight > 0.0
+    incomplete = np.concatenate([np.isnan(rows).any(axis=1) for rows in dense_blocks(source)]) & positive
+    if not incomplete.any():
+        return source
+    n, lost = (np.bincount(codes[which], minlength=len(classes)) for which in (positive, incomplete))
+    names, kind = classes.tolist(), type(density).__name__
+    if np.any(lost == n):
+        raise DataError(
+            f"class {names[int(np.argmax(lost == n))]!r} has no complete row (Input X contains NaN), and a {kind} "
+            "needs complete rows",
+            fix="fill missing values in with ProbabilisticPCA(k).fit(X).impute(X), or use a GaussianMixture",
+        )
+    counts = ", ".join(f"{lost[c]} of {n[c]} of class {names[c]!r}" for c in np.flatnonzero(lost)[:5])
+    what = (
+        f"{int(incomplete.sum())} incomplete rows only count for the prior of their class, as a {kind} needs complete "
+        f"rows: {counts}"
+    )
+    fix = "a GaussianMixture learns from their observed entries too"
+    warnings.warn(DataWarning(what, fix=fix), stacklevel=2)
+    return source.weighted(np.where(incomplete, 0.0, 1.0 if source.weight is None else source.weight))

@@ -10,10 +10,9 @@ import numpy as np
 from sklearn.base import clone
 
 from eigenlens.arrays import Array
-from eigenlens.bayes.classifier.column_subset import InColumns
+from eigenlens.bayes.classifier.degenerate_classes import InColumns
 from eigenlens.bayes.classifier.densities import FittedDensities, is_family
-from eigenlens.bayes.discriminant.storage import STORED_COVARIANCES
-from eigenlens.bayes.storage import pack_classes, restore_classes
+from eigenlens.bayes.discriminant.storage import STORED_COVARIANCES, pack_classes, restore_classes
 from eigenlens.catalogue import estimator_class
 from eigenlens.densities.gaussian import Gaussian, GaussianFamily
 from eigenlens.densities.linear_gaussian import LinearGaussian

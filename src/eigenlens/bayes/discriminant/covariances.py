@@ -1,6 +1,10 @@
 """Covariances of classes: one for all classes or one per class, shrunk or not.
 
 They come from moments; or from the rows, where there are fewer of these than columns: no d×d matrix is made then.
+
+A class of one row, or with a constant column, has no variance there, and the likelihood of most densities has no
+maximum. The variance within all classes, about their own means, is then the best guess (Friedman 1989 with
+lambda = 1).
 """
 
 from __future__ import annotations
@@ -14,7 +18,14 @@ from typing import Any
 import numpy as np
 
 from eigenlens.arrays import Array
-from eigenlens.bayes.class_moments import ClassDeviations, ClassMoments, summarise_classes, summarise_pooled
+from eigenlens.bayes.class_moments import (
+    ClassDeviations,
+    ClassMoments,
+    attach_classes,
+    read_class_deviations,
+    summarise_classes,
+    summarise_pooled,
+)
 from eigenlens.bayes.discriminant.shrinkage import (
     QuarticMoments,
     Rule,
@@ -24,7 +35,7 @@ from eigenlens.bayes.discriminant.shrinkage import (
     quartic_sums,
     shrinkage_intensity,
 )
-from eigenlens.data.source import Block
+from eigenlens.data.source import Block, Progress, Source, accumulate
 from eigenlens.densities.covariance import Covariance, Full
 from eigenlens.densities.covariance_axes import MIN_AXIS_SHARE, Axes
 from eigenlens.errors import DataError
@@ -88,6 +99,39 @@ def choose_summary(n_classes: int, shrinkage: Shrinkage, pooled: bool) -> Callab
     if pooled and not shrinkage.needs_rule:
         return partial(summarise_pooled, n_classes=n_classes)
     return partial(summarise_classes, summaries=[CLASS_SUMMARIES[shrinkage.needs_rule]] * n_classes)
+
+
+def choose_covariance_route(n: int, d: int) -> tuple[str, str]:
+    """Return how covariances are found, and why.
+
+        n < d     "gram"       products of the rows with one another (n, n); no d×d matrix is made
+        else      "moments"    one pass over the rows, in memory O(d²)
+
+    >>> choose_covariance_route(50, 2000), choose_covariance_route(1000, 3)[0]
+    (('gram', '50 rows of 2000 columns'), 'moments')
+    """
+    return "gram" if n < d else "moments", f"{n} rows of {d} columns"
+
+
+def read_classes(
+    source: Source,
+    codes: Array,
+    n_classes: int,
+    shrinkage: Shrinkage,
+    *,
+    pooled: bool,
+    mergeable: bool = False,
+    progress: Progress | None = None,
+) -> Any:
+    """Read the moments of the classes, or all rows, by the route of `choose_covariance_route`.
+
+    With `mergeable` always the moments, to which those of further rows can be added.
+    """
+    n = len(codes) if source.weight is None else int(np.count_nonzero(source.weight))
+    rows = attach_classes(source, codes)
+    if not mergeable and choose_covariance_route(n, source.n_features)[0] == "gram":
+        return read_class_deviations(rows, n_classes)
+    return accumulate(rows, choose_summary(n_classes, shrinkage, pooled), progress, "reading classes")
 
 
 def require_variance_range(variances: Array) -> None:
@@ -299,3 +343,89 @@ def _wide_intensity(shrinkage: Shrinkage, D: Array, weight: Array, variances: Ar
     target = find_target(shrinkage.target)(variances)
     trace, square, quartic = quartic_sums(D, weight, target)
     return find_rule(shrinkage.amount)(float(weight.sum()), int(np.count_nonzero(target)), trace, square, quartic)
+
+
+# ---- the pooled variance as a fallback ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class ClassVariances:
+    """Weights, means and variances (C, d) of the observed entries of each column in each class.
+
+    >>> parts = [Moments(2.0, np.array([1.0, 5.0]), np.diag([8.0, 0.0])), Moments(1.0, np.ones(2), np.zeros((2, 2)))]
+    >>> found = ClassVariances.of(ClassMoments(tuple(parts)))
+    >>> found.constant_by_class.tolist(), found.within.round(3), found.fallback.round(10)
+    ([[False, True], [True, True]], array([2.667, 0.   ]), array([2.66666667e+00, 3.56000000e-08]))
+    """
+
+    weight: Array
+    mean: Array
+    variances: Array
+
+    @classmethod
+    def of(cls, found: ClassMoments) -> ClassVariances:
+        """Return the variances from `Moments` or `ColumnMoments` of each class."""
+        columns = [part.columns if isinstance(part, Moments) else part for part in found.parts]
+        weight = np.stack([np.broadcast_to(part.weight, part.mean.shape) for part in columns])
+        with np.errstate(invalid="ignore", divide="ignore"):
+            variances = np.stack([part.square for part in columns]) / weight
+        return cls(weight, np.stack([part.mean for part in columns]), variances)
+
+    @property
+    def within(self) -> Array:
+        """The variances (d,) about the means of the classes."""
+        return np.asarray(np.sum(self.weight * self.variances, axis=0) / self.weight.sum(axis=0))
+
+    @property
+    def total(self) -> Array:
+        """The variances (d,) of all rows."""
+        share = self.weight / self.weight.sum(axis=0)
+        return np.asarray(self.within + np.sum(share * (self.mean - np.sum(share * self.mean, axis=0)) ** 2, axis=0))
+
+    @property
+    def constant(self) -> Array:
+        """The columns (d,) that are constant in all rows, as a mask."""
+        return is_constant(self.total, self.mean)
+
+    @property
+    def constant_within(self) -> Array:
+        """The columns (d,) that are constant within every class, as a mask."""
+        return is_constant(self.within, self.mean)
+
+    @property
+    def constant_by_class(self) -> Array:
+        """The columns that are constant within each class, as a mask (C, d)."""
+        pairs = zip(self.variances, self.mean, strict=True)
+        return np.stack([is_constant(v, mean[None]) for v, mean in pairs])
+
+    @property
+    def fallback(self) -> Array:
+        """The variances (d,) for a class without any: those within all classes, or a floor where these are 0 too.
+
+        The floor is that of covariances, `VARIANCE_FLOOR` times the variances of all rows.
+        """
+        return np.asarray(self.within + np.where(self.constant_within, VARIANCE_FLOOR * self.total, 0.0))
+
+    def subset(self, columns: Array) -> ClassVariances:
+        """Return the variances of some of the columns."""
+        return ClassVariances(self.weight[:, columns], self.mean[:, columns], self.variances[:, columns])
+
+
+# ---- statistics of a class with another spread ----------------------------------------------------------------
+
+
+def replace_variances(part: Any, where: Array, variances: Array) -> Any:
+    """Return the statistics with the given variances (d,) in some columns, which no longer covary with any other."""
+    if not isinstance(part, Moments):
+        return replace(part, square=np.where(where, part.weight * variances, part.square))
+    scatter = np.where(where[:, None] | where, 0.0, part.scatter)
+    return replace(part, scatter=scatter + np.diag(np.where(where, part.weight * variances, 0.0)))
+
+
+def replace_spread(part: Any, found: ClassMoments, variances: ClassVariances) -> tuple[Any, bool]:
+    """Return the statistics of a class with the spread within all classes, and whether that is clamped at the floor."""
+    if not isinstance(part, Moments):
+        everywhere = np.ones(part.mean.size, dtype=bool)
+        return replace_variances(part, everywhere, variances.fallback), bool(variances.constant_within.any())
+    covariance, clamped = covariance_within(found)
+    return replace(part, scatter=part.weight * covariance.matrix()), clamped

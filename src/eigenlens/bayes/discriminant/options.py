@@ -11,8 +11,8 @@ import numpy as np
 from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.bayes.discriminant.covariances import VARIANCE_FLOOR, ClassCovariances, Shrinkage, is_constant
-from eigenlens.bayes.discriminant.fit import FisherRule
 from eigenlens.bayes.discriminant.fit_missing import EM_TOLERANCE, ExpectedMoments
+from eigenlens.bayes.discriminant.model import FisherRule
 from eigenlens.bayes.discriminant.shrinkage import SHRINKAGE_RULES, SHRINKAGE_TARGETS, Rule
 from eigenlens.errors import ConvergenceWarning, DataError, DataWarning, OptionError
 

@@ -1,4 +1,4 @@
-"""Discriminants in a model file, and the covariances that they share with other classifiers."""
+"""Discriminants in a model file, and what they share with other classifiers: classes, priors and covariances."""
 
 from __future__ import annotations
 
@@ -6,13 +6,33 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from eigenlens.arrays import Array
-from eigenlens.bayes.discriminant.fit import FisherRule, gaussian_classes
-from eigenlens.bayes.storage import pack_classes, restore_classes
+from eigenlens.bayes.discriminant.model import FisherRule, gaussian_classes
 from eigenlens.densities.covariance import Covariance, Diagonal, Full, Spherical
 from eigenlens.densities.covariance_axes import Axes
 from eigenlens.estimator.storage import OUTCOME_LAYOUT
 from eigenlens.model_file import Layout, arrays_under, pack, unpack
+
+
+def pack_classes(estimator: Any) -> tuple[dict[str, Array], dict[str, Any]]:
+    """Return arrays and header entries with the classes of a fitted classifier; a prior of one's own as a list."""
+    prior = estimator.class_prior_
+    header = {
+        "parameters": {} if isinstance(estimator.prior, str | None) else {"prior": prior.tolist()},
+        "classes": estimator.classes_.tolist(),
+        "class_dtype": estimator.classes_.dtype.str,
+        "rows": estimator.n_samples_,
+    }
+    return {"prior": prior, "counts": estimator.class_count_}, header
+
+
+def restore_classes(estimator: Any, arrays: dict[str, Array], header: dict[str, Any]) -> None:
+    """Give a classifier the classes of `pack_classes`."""
+    estimator.classes_ = np.asarray(header["classes"], dtype=np.dtype(header["class_dtype"]))
+    estimator.class_prior_, estimator._counts, estimator._rows = arrays["prior"], arrays["counts"], header["rows"]
+
 
 AXES_LAYOUT = Layout(Axes, arrays={"scale": "scale", "axes": "axes", "variances_along": "along", "rest": "rest"})
 

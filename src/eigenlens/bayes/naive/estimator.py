@@ -12,13 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from eigenlens import checks
 from eigenlens.arrays import Array
 from eigenlens.bayes.explain import Explanation, explain_terms
-from eigenlens.bayes.labels import (
-    ClassLabels,
-    class_positions,
-    codes_among_classes,
-    encode_labels,
-    require_two_classes,
-)
+from eigenlens.bayes.labels import class_positions, encode_labels, partial_fit_labels, require_two_classes
 from eigenlens.bayes.naive import storage
 from eigenlens.bayes.naive.families.base import LinearRule, NaiveOptions
 from eigenlens.bayes.naive.feature_table import frame_kind, rows_from_columns, table_to_fit, table_to_predict
@@ -33,11 +27,11 @@ from eigenlens.bayes.naive.options import (
 from eigenlens.bayes.naive.plan import FeatureTable, Plan, column_position, make_plan
 from eigenlens.bayes.rule import BayesRule, check_prior
 from eigenlens.data.coerce import fields_of
-from eigenlens.data.source import Source, progress_callback
+from eigenlens.data.rows import row_count
+from eigenlens.data.source import progress_callback
 from eigenlens.data.table import numbers_of
-from eigenlens.errors import DataError, OptionError
-from eigenlens.estimator.base import ModelEstimator
-from eigenlens.estimator.rows import count_rows
+from eigenlens.errors import DataError
+from eigenlens.estimator.base import ModelEstimator, forward
 
 JOINT_ENTRIES = 1 << 18
 """Numbers ln p(x, c) computed at a time: 2 MB, which stays in the cache of a core."""
@@ -137,7 +131,8 @@ class NaiveBayes(BayesRule, ModelEstimator):
         """
         source = table_to_fit(self, X, reset=True)
         options = check_naive_options(self, fields_of(source))
-        labels, weight = self._labelled(source, X, y, sample_weight)
+        n = row_count(source)
+        labels, weight = encode_labels(y, X, n), checks.weights(sample_weight, n)
         labels = require_two_classes(labels, weight)
         plan = make_plan(source, self.features, weight=weight)
         with progress_callback(self.verbose) as progress:
@@ -156,28 +151,15 @@ class NaiveBayes(BayesRule, ModelEstimator):
         first = not hasattr(self, "_statistics")
         source = table_to_fit(self, X, reset=True) if first else table_to_predict(self, X)
         options = check_naive_options(self, fields_of(source))
-        found, weight = self._labelled(source, X, y, sample_weight)
-        known = self._known_classes(found, classes, first)
-        codes = codes_among_classes(found, known)
+        n, known = row_count(source), None if first else self.classes_
+        known, codes = partial_fit_labels(y, X, n, classes, known, at_least=1)
+        weight = checks.weights(sample_weight, n)
         plan = make_plan(source, self.features, weight=weight, complete=False) if first else self._plan
         with progress_callback(self.verbose) as progress:
             more = summarise_naive(source, codes, weight, plan, len(known), progress)
         check_partial_fit(more, plan)
         total = more if first else self._statistics + more
         return self._remember(known, total, plan, options, frame_kind(X) if first else self._frame)
-
-    def _labelled(self, source: Source, X: Any, y: Any, sample_weight: Any) -> tuple[ClassLabels, Array | None]:
-        n = count_rows(source)
-        return encode_labels(y, X, n), checks.weights(sample_weight, n)
-
-    def _known_classes(self, found: ClassLabels, classes: Any, first: bool) -> Array:
-        given = None if classes is None else encode_labels(classes).classes
-        if first:
-            return found.classes if given is None else given
-        if given is not None and given.tolist() != self.classes_.tolist():
-            what = f"must be those of the first call, {self.classes_.tolist()}, or None"
-            raise OptionError(what, argument="classes", value=given.tolist(), fix="fit anew for other classes")
-        return self.classes_
 
     def _remember(
         self, classes: Array, statistics: NaiveStatistics, plan: Plan, options: NaiveOptions, frame: str | None
@@ -218,9 +200,8 @@ class NaiveBayes(BayesRule, ModelEstimator):
         terms = np.concatenate(
             [model.terms(piece) for rows in source.rows() for piece in row_slices(rows, copied=True)]
         )
-        n = len(terms)
-        pair = (class_positions(self.classes_, name, value, n) for name, value in (("of", of), ("against", against)))
-        return explain_terms([field.name for field in self._plan.fields], self.classes_, terms, model.log_prior, *pair)
+        names = [field.name for field in self._plan.fields]
+        return explain_terms(names, self.classes_, terms, model.log_prior, of, against)
 
     # ---- learned attributes: views of the model ---------------------------------------------------------
 
@@ -236,26 +217,15 @@ class NaiveBayes(BayesRule, ModelEstimator):
         check_is_fitted(self)
         return self._statistics.weight
 
-    @property
-    def class_prior_(self) -> Array:  # type: ignore[override]
-        """Return p(c) (C,)."""
-        return self.model_.prior
+    class_prior_ = forward("model_.prior", "The prior p(c) (C,).")
+    coef_ = forward("_linear.coef", "The coefficients (C, d) where the rule is linear.")
+    intercept_ = forward("_linear.intercept", "The intercepts (C,) where the rule is linear.")
 
     @property
     def features_(self) -> FeatureTable:
         """Return the family of each column, and why it was chosen."""
         check_is_fitted(self)
         return FeatureTable(self._plan.choices)
-
-    @property
-    def coef_(self) -> Array:
-        """Return the coefficients (C, d) where the rule is linear."""
-        return self._linear.coef
-
-    @property
-    def intercept_(self) -> Array:
-        """Return the intercepts (C,) where the rule is linear."""
-        return self._linear.intercept
 
     @property
     def _linear(self) -> LinearRule:

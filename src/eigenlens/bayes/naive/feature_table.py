@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from eigenlens.arrays import Array
-from eigenlens.bayes.naive.families.base import Conditional
 from eigenlens.data.coerce import as_table, fields_of
 from eigenlens.data.column_kinds import Field
 from eigenlens.data.source import Source
@@ -53,15 +52,9 @@ def table_to_predict(estimator: Any, X: Any) -> Source:
             text = now[j].kind == "text"
             if text and not factor.takes_text:
                 _reject_kind(now[j], _kinds_met(source, j) != set())
-            elif not _may_be(text, group.conditional, place):
+            elif (known := group.conditional.categories_of(place)) and text not in map(_is_text, known):
                 _reject_kind(now[j], _kinds_met(source, j) == {text})  # categories may be numbers
     return source
-
-
-def _may_be(text: bool, conditional: Conditional, place: int) -> bool:
-    """Return whether a fitted column may hold text, or numbers: it has such a category, or has no categories."""
-    categories = conditional.categories_of(place)
-    return not categories or any(_is_text(category) == text for category in categories)
 
 
 def _is_text(category: Any) -> bool:
@@ -115,13 +108,10 @@ def _of_kind(column: Array, field: Field) -> Array:
         return column.astype(np.float64).astype(bool)
     if column.dtype == object and field.kind in ("number", "integer"):
         exact = np.array(column.tolist())  # integers of any size stay what they are
-        column = exact if exact.dtype.kind in "iu" else column if _are_whole(column) else column.astype(np.float64)
+        whole = all(isinstance(value, int) for value in column)
+        column = exact if exact.dtype.kind in "iu" else column if whole else column.astype(np.float64)
     if field.kind == "integer" and column.dtype == np.float64 and np.array_equal(column, np.rint(column)):
         return column.astype(np.int64) if np.all(np.abs(column) < 2.0**63) else column
     if column.dtype == object and all(isinstance(value, str) for value in column):
         return column.astype(str) if field.categories is None else column
     return column
-
-
-def _are_whole(column: Array) -> bool:
-    return all(isinstance(value, int) for value in column)

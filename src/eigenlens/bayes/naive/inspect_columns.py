@@ -178,13 +178,9 @@ def _head(source: Source, columns: Sequence[int]) -> Any:
 
 def _inspect_all(source: Source, columns: Sequence[int], weight: Array | None) -> dict[int, ColumnValues]:
     """Return the values of some columns over all rows."""
-    if hasattr(source, "part"):
-        narrow: Source = source.part(columns)
-        met = accumulate(
-            narrow.weighted(weight), partial(DistinctValues.of, columns=range(len(columns))), label="families"
-        )
-        return {columns[place]: part for place, part in met.columns.items()}
-    return accumulate(source.weighted(weight), partial(DistinctValues.of, columns=columns), label="families").columns
+    narrow, places = (source.part(columns), range(len(columns))) if hasattr(source, "part") else (source, columns)
+    met = accumulate(narrow.weighted(weight), partial(DistinctValues.of, columns=places), label="families").columns
+    return {j: met[place] for place, j in zip(places, columns, strict=True) if place in met}
 
 
 def _of_sparse(source: Source, d: int) -> tuple[list[ColumnValues], bool]:

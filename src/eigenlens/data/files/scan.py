@@ -306,11 +306,9 @@ class Stamp:
             what = f"'{self.path}' has vanished since it was scanned"
             raise SourceChanged(what, fix="restore it, and scan again") from error
         if now != self:
-            raise SourceChanged(
-                f"'{self.path}' has changed since it was scanned ({self.size:,} bytes, now {now.size:,}): "
-                "two passes would see different rows",
-                fix="let its writer finish, and scan again",
-            )
+            what = f"'{self.path}' has changed since it was scanned ({self.size:,} bytes, now {now.size:,})"
+            fix = "let its writer finish, and scan again"
+            raise SourceChanged(f"{what}: two passes would see different rows", fix=fix)
 
 
 @contextmanager

@@ -16,7 +16,6 @@ from eigenlens.arrays import Array, dense
 from eigenlens.data.coerce import as_source, require_finite
 from eigenlens.errors import DataError, OptionError
 from eigenlens.kde.bandwidth.cross_validation import lscv, mlcv
-from eigenlens.kde.bandwidth.isj import isj
 from eigenlens.kde.bandwidth.multivariate import (
     BandwidthRule,
     cross_validated,
@@ -25,7 +24,7 @@ from eigenlens.kde.bandwidth.multivariate import (
     scaled_covariance,
     scott_factor,
 )
-from eigenlens.kde.bandwidth.plug_in import scott, sheather_jones, sheather_jones_direct, silverman
+from eigenlens.kde.bandwidth.plug_in import isj, scott, sheather_jones, sheather_jones_direct, silverman
 from eigenlens.kde.kernels import SMOOTHING_KERNELS, SmoothingKernel, smoothing_kernel
 
 __all__ = ["BANDWIDTH_RULES", "BandwidthRule", "bandwidth", "bandwidth_by_rule"]

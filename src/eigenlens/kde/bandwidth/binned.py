@@ -216,10 +216,18 @@ def fill_cells(points: Array, weight: Array | None, width: float, count: int) ->
     return Cells(moments, width)
 
 
+def transform_cells(moments: Array, size: int, count: int) -> tuple[Array, Array]:
+    """Return angles θ = 2πk / size (count,) and Σ_i w_i exp(−iθ x_i), x in cells, from the moments (3, c) of cells.
+
+    Cost: three FFTs.
+    """
+    angles = 2.0 * math.pi / size * np.arange(count)
+    zero, one, two = (scipy.fft.rfft(moment, size)[:count] for moment in moments)
+    return angles, zero - 1j * angles * one - 0.5 * angles**2 * two
+
+
 def make_waves(cells: Cells, length: float) -> Waves:
-    """Return the spectrum of cells on a circle of at least this length. Cost: three FFTs."""
+    """Return the spectrum of cells on a circle of at least this length."""
     size = scipy.fft.next_fast_len(math.ceil(length / cells.width), real=True)
-    angles = 2.0 * math.pi / size * np.arange(min(size // 2, int(size / (2.0 * math.pi))) + 1)
-    zero, one, two = (scipy.fft.rfft(moment, size)[: angles.size] for moment in cells.moments)
-    powers = np.abs(zero - 1j * angles * one - 0.5 * angles**2 * two) ** 2
-    return Waves(angles / cells.width, powers, size * cells.width, CELLS_PER_WIDTH * cells.width)
+    angles, waves = transform_cells(cells.moments, size, min(size // 2, int(size / (2.0 * math.pi))) + 1)
+    return Waves(angles / cells.width, np.abs(waves) ** 2, size * cells.width, CELLS_PER_WIDTH * cells.width)

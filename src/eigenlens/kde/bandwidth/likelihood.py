@@ -11,7 +11,7 @@ import scipy.fft
 import scipy.special
 
 from eigenlens.arrays import Array
-from eigenlens.kde.bandwidth.binned import GAUSSIAN_REACH, MAX_SAMPLE_CELLS, Sample
+from eigenlens.kde.bandwidth.binned import GAUSSIAN_REACH, MAX_SAMPLE_CELLS, Sample, transform_cells
 from eigenlens.kde.bandwidth.search import Criterion, Prepare
 
 MAX_PAIRED_VALUES = 400
@@ -99,22 +99,11 @@ def _rounded(sample: Sample, own: Array, width: float, reach: float) -> _Rounded
     first = copies * offsets
     moments = [np.add.reduceat(each, starts) for each in (copies, first, first * offsets)]
     size = scipy.fft.next_fast_len(count + math.ceil(reach / width) + 1, real=True)
-    waves = _waves(moments, cell[starts], count, size)
-    mass = moments[0]
+    line = np.zeros((3, count))
+    line[:, cell[starts]] = moments
+    waves, mass = transform_cells(line, size, size // 2 + 1)[1], moments[0]
     mean, mean_own = (np.add.reduceat(copies * each, starts) / mass for each in (points, own))
     return _Rounded(mean, cell[starts], moments[1] / mass, mass, mean_own, waves, size, width)
-
-
-def _waves(moments: list[Array], cells: Array, count: int, size: int) -> Array:
-    """Return Σ_i w_i exp(−iθ x_i) at θ = 2πk / size, x in cells, from the moments (C,) of order 0, 1 and 2 of cells."""
-    theta = (2.0 * math.pi / size) * np.arange(size // 2 + 1)
-    waves = np.zeros(theta.size, dtype=np.complex128)
-    factors: list[Any] = [1.0, -1j * theta, -0.5 * theta**2]
-    for moment, factor in zip(moments, factors, strict=True):
-        line = np.zeros(count)
-        line[cells] = moment
-        waves += factor * scipy.fft.rfft(line, size)
-    return waves
 
 
 def _log_left(rounded: _Rounded, h: float) -> Array:
@@ -127,7 +116,7 @@ def _log_left(rounded: _Rounded, h: float) -> Array:
     factors: list[Any] = [1.0, u, 0.5 * u**2]
     for p, factor in enumerate(factors):
         wave = smooth * (1j * angles[:top]) ** p
-        whole += factor * scipy.fft.irfft(_padded(wave, rounded.waves.size), rounded.size)[rounded.cells]
+        whole += factor * scipy.fft.irfft(wave, rounded.size)[rounded.cells]
     # Subtract the point itself as the same expansion has it, so that nothing of it remains.
     left = whole - rounded.own * (1.0 + 0.75 * u**4)
     isolated = np.flatnonzero(left < FFT_ROUNDING_SHARE * whole.max())
@@ -135,12 +124,6 @@ def _log_left(rounded: _Rounded, h: float) -> Array:
     log_left: Array = np.log(left)
     log_left[isolated] = _isolated(rounded, isolated, h)
     return log_left
-
-
-def _padded(wave: Array, size: int) -> Array:
-    full = np.zeros(size, dtype=np.complex128)
-    full[: wave.size] = wave
-    return full
 
 
 def _isolated(rounded: _Rounded, index: Array, h: float) -> Array:

@@ -32,21 +32,17 @@ LOG_SLOPE_STEP = 1e-3
 """Half the step, in log h, over which the slope of a criterion is taken."""
 
 
-def search_bandwidth(prepare: Prepare, low: float, high: float) -> tuple[float, Array, Array]:
+def search_bandwidth(prepare: Prepare, low: float, high: float, most: float = 0.0) -> tuple[float, Array, Array]:
     """Return the h in [low, high] of smallest criterion, and the trials: bandwidths and criteria (m,).
+
+    While the last trial is the best and below `most`, the search continues beyond `high`.
 
     >>> h, tried, values = search_bandwidth(lambda low, high, fine: lambda h: (h - 2.0) ** 2, 0.1, 10.0)
     >>> round(h, 6), bool(values.min() < 0.05)
     (2.0, True)
     """
     tried, values = _trials(prepare, low, high)
-    return _refined(prepare, tried, int(np.argmin(values))), tried, values
-
-
-def _search_on(prepare: Prepare, low: float, high: float) -> tuple[float, Array, Array]:
-    """Search as `search_bandwidth`, but continue beyond `high` while the last trial is the best."""
-    tried, values = _trials(prepare, low, high)
-    while np.argmin(values) == values.size - 1 and tried[-1] < MAX_WIDENING * high:
+    while np.argmin(values) == values.size - 1 and tried[-1] < most:
         more = _trials(prepare, TRIAL_RATIO * float(tried[-1]), WIDENING_FACTOR * float(tried[-1]))
         tried, values = np.append(tried, more[0]), np.append(values, more[1])
     return _refined(prepare, tried, int(np.argmin(values))), tried, values
@@ -79,7 +75,7 @@ class CrossValidation:
         """Return the h of smallest criterion from `low` to `high` or more; also below `low` where there are no ties."""
         low = min(low, 0.5 * high)
         smallest = MIN_BANDWIDTH_SHARE * high
-        h, tried, values = _search_on(self.one_out, low, high)
+        h, tried, values = search_bandwidth(self.one_out, low, high, MAX_WIDENING * high)
         while not self.ties and h == low and low > smallest:
             low, high = low / 10.0, low * TRIAL_RATIO**2
             h, tried, values = search_bandwidth(self.one_out, low, high)

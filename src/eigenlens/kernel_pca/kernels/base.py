@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
+from eigenlens.kernel_pca.kernels.distances import dot_products, squared_norms
+
 
 @runtime_checkable
 class Kernel(Protocol):
@@ -46,15 +48,19 @@ class DistanceKernel(Protocol):
 
 @runtime_checkable
 class DotProductKernel(Protocol):
-    """A kernel that is a function of the dot product x·y.
-
-    Attributes:
-        invertible: whether a kernel value determines the dot product.
-    """
+    """A kernel that is a function of the dot product x·y."""
 
     @property
     def invertible(self) -> bool:
         """Whether `dot` undoes `from_dot` for every dot product."""
+
+    def __call__(self, X: Any, Y: Any) -> Any:
+        """Return the values (n, m) for X (n, d) and Y (m, d)."""
+        return self.from_dot(dot_products(X, Y))
+
+    def diagonal(self, X: Any) -> Any:
+        """Return the values (n,) of k(x_i, x_i)."""
+        return self.from_dot(squared_norms(X))
 
     def from_dot(self, P: Any) -> Any:
         """Return the kernel values of dot products, in place: P is overwritten."""

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from eigenlens.arrays import Array, Like, is_sparse, is_tensor, namespace, slices
+from eigenlens.arrays import Like, is_sparse, is_tensor, namespace, slices
 from eigenlens.errors import DataError
 
 DIAGONAL_BLOCK_ROWS = 64
@@ -54,11 +54,9 @@ class Custom:
         except (ValueError, TypeError, IndexError) as error:
             shapes = f"{tuple(X.shape)} and {tuple(Y.shape)}"
             raise self._error(f"failed on matrices of shape {shapes}: {error}", CALLED_ONCE) from error
-        K = K.toarray() if is_sparse(K) else K
-        return K if is_tensor(K) else self._check_dtype(K)
-
-    def _check_dtype(self, values: Any) -> Array:
-        K: Array = np.asarray(values)
+        if is_tensor(K):
+            return K
+        K = K.toarray() if is_sparse(K) else np.asarray(K)
         if K.dtype.kind not in "fiu":
             raise self._error(f"returned values of dtype {K.dtype}", "return real numbers")
         return K

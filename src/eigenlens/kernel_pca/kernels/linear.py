@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from eigenlens.kernel_pca.kernels.distances import dot_products, squared_norms
+from eigenlens.kernel_pca.kernels.base import DotProductKernel
 
 
 @dataclass(frozen=True)
-class Linear:
+class Linear(DotProductKernel):
     """The linear kernel k(x, y) = x·y: kernel PCA is PCA. Cost 2 n m d.
 
     >>> import numpy as np
@@ -21,14 +21,6 @@ class Linear:
     identity: ClassVar[bool] = True
     definite: ClassVar[bool] = True
     invertible: ClassVar[bool] = True
-
-    def __call__(self, X: Any, Y: Any) -> Any:
-        """Return the values (n, m) for X (n, d) and Y (m, d)."""
-        return dot_products(X, Y)
-
-    def diagonal(self, X: Any) -> Any:
-        """Return the values |x_i|² (n,)."""
-        return squared_norms(X)
 
     def from_dot(self, P: Any) -> Any:
         """Return the kernel values of dot products: the same numbers."""

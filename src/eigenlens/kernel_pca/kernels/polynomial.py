@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from eigenlens.arrays import namespace
-from eigenlens.kernel_pca.kernels.distances import dot_products, row_tiles, squared_norms
+from eigenlens.kernel_pca.kernels.base import DotProductKernel
+from eigenlens.kernel_pca.kernels.distances import row_tiles
 
 
 @dataclass(frozen=True)
-class Polynomial:
+class Polynomial(DotProductKernel):
     """The polynomial kernel k(x, y) = (gamma x·y + coef0)^degree: all products of up to `degree` columns.
 
     Cost n m (2d + degree).
@@ -25,14 +26,6 @@ class Polynomial:
     degree: int
     name: ClassVar[str] = "poly"
     identity: ClassVar[bool] = False
-
-    def __call__(self, X: Any, Y: Any) -> Any:
-        """Return the values (n, m) for X (n, d) and Y (m, d)."""
-        return self.from_dot(dot_products(X, Y))
-
-    def diagonal(self, X: Any) -> Any:
-        """Return the values (gamma |x_i|² + coef0)^degree (n,)."""
-        return self.from_dot(squared_norms(X))
 
     @property
     def definite(self) -> bool:

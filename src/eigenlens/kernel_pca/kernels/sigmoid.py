@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from eigenlens.arrays import namespace, overwrite
-from eigenlens.kernel_pca.kernels.distances import dot_products, squared_norms
+from eigenlens.kernel_pca.kernels.base import DotProductKernel
 
 
 @dataclass(frozen=True)
-class Sigmoid:
+class Sigmoid(DotProductKernel):
     """The sigmoid kernel k(x, y) = tanh(gamma x·y + coef0).
 
     It is not positive definite, so some eigenvalues may be negative.
@@ -26,14 +26,6 @@ class Sigmoid:
     identity: ClassVar[bool] = False
     definite: ClassVar[bool] = False
     invertible: ClassVar[bool] = True
-
-    def __call__(self, X: Any, Y: Any) -> Any:
-        """Return the values (n, m) for X (n, d) and Y (m, d)."""
-        return self.from_dot(dot_products(X, Y))
-
-    def diagonal(self, X: Any) -> Any:
-        """Return the values tanh(gamma |x_i|² + coef0) (n,)."""
-        return self.from_dot(squared_norms(X))
 
     def from_dot(self, P: Any) -> Any:
         """Return the kernel values of dot products, computed in place."""

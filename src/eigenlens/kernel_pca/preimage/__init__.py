@@ -10,13 +10,13 @@ import numpy as np
 from eigenlens.arrays import Array, dense, working_dtype
 from eigenlens.errors import OptionError
 from eigenlens.kernel_pca.kernels.base import Kernel
-from eigenlens.kernel_pca.kernels.fourier import FourierFeatures
 from eigenlens.kernel_pca.kernels.precomputed import Precomputed
 from eigenlens.kernel_pca.model import KernelComponents
 from eigenlens.kernel_pca.preimage.base import PreImageOptions, RawPreImages, Support
 from eigenlens.kernel_pca.preimage.fixed_point import fixed_point_preimages
 from eigenlens.kernel_pca.preimage.mds import mds_preimages
 from eigenlens.kernel_pca.preimage.ridge import InverseMap, learn_inverse, ridge_preimages
+from eigenlens.kernel_pca.random_features import FourierFeatures
 
 __all__ = ["PREIMAGES", "InverseMap", "PreImageOptions", "PreImages", "find_preimages", "learn_inverse"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -35,8 +35,7 @@ class PreImageOptions:
     learned: Callable[[Array], Array] | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class RawPreImages:
+class RawPreImages(NamedTuple):
     """The rows (n, d) that a method found for n points, which of them are substitutes (n,), and steps taken (n,)."""
 
     rows: Array
@@ -51,11 +50,7 @@ class RawPreImages:
     @classmethod
     def joined(cls, parts: Sequence[RawPreImages]) -> Self:
         """Return the results of consecutive blocks as one."""
-        return cls(
-            np.concatenate([part.rows for part in parts]),
-            np.concatenate([part.failed for part in parts]),
-            np.concatenate([part.iterations for part in parts]),
-        )
+        return cls(*map(np.concatenate, zip(*parts, strict=True)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -42,7 +41,7 @@ from eigenlens.latent.factor.options import (
 from eigenlens.latent.factor.profile_likelihood import FactorOptions
 from eigenlens.latent.factor.solvers import FACTOR_SOLVERS
 from eigenlens.latent.n_components import FACTOR_RULES
-from eigenlens.latent.options import candidate_dimensions, check_latent_dimensions, warn_latent_fit
+from eigenlens.latent.options import check_latent_dimensions, warn_latent_fit
 from eigenlens.latent.rotation import ROTATIONS, Rotation, rotate
 from eigenlens.missing.result import LatentFit
 
@@ -128,17 +127,8 @@ class FactorAnalysis(LatentGaussian):
         """
         source = validate_rows(self, X, sample_weight, reset=True)
         wanted, options = self._checked_options(source.n_features)
-        with progress_callback(self.verbose) as progress:
-            options["progress"] = progress
-            if isinstance(wanted, str):
-                counts = candidate_dimensions(max_factors(source.n_features), source)
-                rule = FACTOR_RULES[wanted]
-                each = partial(fit_each_factor, **options, thorough=wanted != "cv")  # "cv" fits every number five times
-                selection = rule(each, source, counts, options["rng"])
-                fit = selection.fit or fit_factor(source, selection.k, **options)
-                selection = replace(selection, fit=None)
-            else:
-                fit, selection = fit_factor(source, wanted, **options), None
+        methods = (FACTOR_RULES, fit_factor, fit_each_factor)
+        fit, selection = self._fit_rows(source, wanted, max_factors(source.n_features), options, *methods)
         self._keep(X, source, fit, selection)
         self._rotate()
         warn_gradient(fit, self)

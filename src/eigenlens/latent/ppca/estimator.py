@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, replace
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
 
 from eigenlens import checks
-from eigenlens.data.source import progress_callback
 from eigenlens.estimator.rows import validate_rows
 from eigenlens.latent.estimator import LatentGaussian
 from eigenlens.latent.n_components import DIMENSION_RULES
-from eigenlens.latent.options import candidate_dimensions, check_latent_dimensions, warn_latent_fit
+from eigenlens.latent.options import check_latent_dimensions, warn_latent_fit
 from eigenlens.latent.ppca.fit import PPCA_SOLVERS, fit_each_ppca, fit_ppca
 
 
@@ -84,19 +82,8 @@ class ProbabilisticPCA(LatentGaussian):
         source = validate_rows(self, X, sample_weight, reset=True)
         most = source.n_features - 1
         wanted = check_latent_dimensions(self.n_components, most + 1, most, "one less than the number of features")
-        options = self._checked_options()
-        with progress_callback(self.verbose) as progress:
-            options["progress"] = progress
-            if isinstance(wanted, str):
-                fit_each = partial(
-                    fit_each_ppca, **options, thorough=wanted != "cv"
-                )  # "cv" fits every number five times
-                candidates = candidate_dimensions(most, source)
-                selection = DIMENSION_RULES[wanted](fit_each, source, candidates, options["rng"])
-                fit = selection.fit or fit_ppca(source, selection.k, **options)
-                selection = replace(selection, fit=None)
-            else:
-                fit, selection = fit_ppca(source, wanted, **options), None
+        methods = (DIMENSION_RULES, fit_ppca, fit_each_ppca)
+        fit, selection = self._fit_rows(source, wanted, most, self._checked_options(), *methods)
         self._keep(X, source, replace(fit, moments=None), selection)
         warn_latent_fit(fit, source, self.tol, self.max_iter)
         return self

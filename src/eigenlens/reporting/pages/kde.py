@@ -112,12 +112,11 @@ def _curve(f: KernelEstimate, name: str, title: str) -> Chart:
     x, step = found.x, max(1, found.x.size // 1_024)
     assert found.low is not None
     assert found.high is not None
+    shown, low, high, values = (each[::step] for each in (x, found.low, found.high, found.values))
     layers = [
         _histogram(f),
-        layer(
-            "band", "95% at each place", x=x[::step], low=found.low[::step], high=found.high[::step], colour="#56b4e9"
-        ),
-        layer("line", "density", x=x[::step], y=found.values[::step], colour="blue"),
+        layer("band", "95% at each place", x=shown, low=low, high=high, colour="#56b4e9"),
+        layer("line", "density", x=shown, y=values, colour="blue"),
     ]
     about = (
         "The band is for the density as this kernel smooths it: where peaks are narrower than the bandwidth, "

@@ -8,6 +8,7 @@ from operator import add
 from typing import Any, Self
 
 from eigenlens.arrays import Array
+from eigenlens.bayes.class_moments import merge_optional
 from eigenlens.bayes.naive.families.base import Factor, NaiveOptions, no_values_error
 from eigenlens.bayes.naive.families.per_class_density import DensityPerClass, column_values, missing_rows
 from eigenlens.data.column_kinds import Field
@@ -24,11 +25,7 @@ class ClassStatistics:
 
     def __add__(self, other: Self) -> Self:
         pairs = zip(self.parts, other.parts, strict=True)
-        return type(self)(tuple(tuple(map(_merge, a, b)) for a, b in pairs))
-
-
-def _merge(a: Any, b: Any) -> Any:
-    return b if a is None else a if b is None else a + b
+        return type(self)(tuple(tuple(map(merge_optional, a, b)) for a, b in pairs))
 
 
 @dataclass(frozen=True)

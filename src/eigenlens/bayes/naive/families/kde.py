@@ -10,7 +10,13 @@ import numpy as np
 
 from eigenlens.arrays import Array
 from eigenlens.bayes.naive.families.base import NaiveOptions
-from eigenlens.bayes.naive.families.per_class_density import ClassRows, DensityPerClass, KeptRowsFactor, fit_per_class
+from eigenlens.bayes.naive.families.per_class_density import (
+    ClassRows,
+    DensityPerClass,
+    KeptRowsFactor,
+    fit_per_class,
+    weighted_moments,
+)
 from eigenlens.data.column_kinds import Field
 from eigenlens.kde.bandwidth import BANDWIDTH_RULES
 from eigenlens.kde.model import KernelEstimate
@@ -79,9 +85,6 @@ def class_bandwidth(x: Array, w: Array, everywhere: tuple[Array, Array], rule: A
     rounded = different.size < everywhere[1].sum()  # weights are copies
     r = (different[-1] - different[0]) / (different.size - 1) if rounded else 0.0
     varies = bool(values.min() < values.max())
-    h = rule(values, weights) if varies else _deviation(*everywhere) / np.sqrt(max(1.0, weights.sum()))
+    deviation = np.sqrt(weighted_moments(*everywhere)[1])
+    h = rule(values, weights) if varies else deviation / np.sqrt(max(1.0, weights.sum()))
     return float(np.hypot(h, r / np.sqrt(12.0)))
-
-
-def _deviation(x: Array, w: Array) -> float:
-    return float(np.sqrt(np.average((x - np.average(x, weights=w)) ** 2, weights=w)))

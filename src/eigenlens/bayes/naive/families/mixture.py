@@ -16,6 +16,7 @@ from eigenlens.bayes.naive.families.per_class_density import (
     KeptRowsFactor,
     check_values,
     fit_per_class,
+    weighted_moments,
 )
 from eigenlens.data.column_kinds import Field
 from eigenlens.data.memory import ArraySource
@@ -77,7 +78,7 @@ def _unit(x: Array, w: Array) -> float:
     """Return a power of two near the standard deviation of x (n,), by which dividing is exact."""
     top = float(np.abs(x).max(initial=0.0))
     size = 2.0 ** np.frexp(top)[1] if top > 0.0 else 1.0  # whose squares cannot overflow
-    deviation = np.sqrt(_moments(x / size, w)[1])
+    deviation = np.sqrt(weighted_moments(x / size, w)[1])
     return float(size * 2.0 ** np.frexp(deviation)[1]) if deviation > 0.0 else float(size)
 
 
@@ -95,16 +96,11 @@ def _mixture(x: Array, w: Array, everywhere: tuple[Array, Array], options: Naive
     """Return the mixture of the rows x (n,) of a class; the floor of its variances is a share of that `everywhere`."""
     if not len(x):
         x, w = everywhere
-    total = _moments(*everywhere)[1]
+    total = weighted_moments(*everywhere)[1]
     least = options.floor * total if total > 0.0 else 1.0
-    middle, variance = _moments(x, w)
+    middle, variance = weighted_moments(x, w)
     one = _normals(np.ones(1), np.array([middle]), np.array([max(variance, least)]))
     return one if variance <= least else _best_mixture(x, w, one, options)
-
-
-def _moments(x: Array, w: Array) -> tuple[float, float]:
-    mean = np.average(x, weights=w)
-    return float(mean), float(np.average((x - mean) ** 2, weights=w))
 
 
 def _best_mixture(x: Array, w: Array, one: Mixture, options: NaiveOptions) -> Mixture:

@@ -153,3 +153,9 @@ def check_values(statistics: ClassRows, fields: tuple[Field, ...], test: Callabl
     bad = np.flatnonzero(test(statistics.values).any(axis=0))
     if bad.size:
         raise infinity_error(fields[bad[0]].name, what)
+
+
+def weighted_moments(x: Array, w: Array) -> tuple[float, float]:
+    """Return the mean and the variance of x (n,) with weights (n,)."""
+    mean = np.average(x, weights=w)
+    return float(mean), float(np.average((x - mean) ** 2, weights=w))

@@ -130,12 +130,12 @@ void ranges(const Rows& rows, std::size_t begin, std::size_t end, T* low, T* hig
   }
   for (std::size_t j = 0; j < d; ++j) {
     const T* at = rows.at(begin) + static_cast<std::ptrdiff_t>(j) * rows.column_stride;
-    T least = low[j], most = high[j];
+    T smallest = low[j], largest = high[j];
     for (std::size_t i = begin; i < end; ++i, at += rows.row_stride) {
-      least = *at < least ? *at : least;
-      most = *at > most ? *at : most;
+      smallest = *at < smallest ? *at : smallest;
+      largest = *at > largest ? *at : largest;
     }
-    low[j] = least, high[j] = most;
+    low[j] = smallest, high[j] = largest;
   }
 }
 

@@ -33,7 +33,7 @@ inline vec<C> exponential(vec<C> x) {
   const vec<C> r = (x - n * E::high) - n * E::low;
   vec<C> sum = r * static_cast<C>(INVERSE_FACTORIALS[E::degree]) + static_cast<C>(INVERSE_FACTORIALS[E::degree - 1]);
   for (int k = E::degree - 2; k >= 0; --k) sum = sum * r + static_cast<C>(INVERSE_FACTORIALS[k]);
-  const integers exponent = (reinterpret_cast<const integers&>(shifted) + E::bias) << E::mantissa;
-  const vec<C> value = sum * reinterpret_cast<const vec<C>&>(exponent);
+  const integers exponent = ((integers)shifted + E::bias) << E::mantissa;
+  const vec<C> value = sum * (vec<C>)exponent;
   return x < E::least ? vec<C>{} : value;
 }

@@ -1,6 +1,16 @@
 // Compiles the kernels of one subject once per instruction set. Define EIGENLENS_KERNELS, the header that lists them,
-// before including this; standard headers must have been included already, outside these namespaces.
-#include "common/dispatch.hpp"
+// before including this. The standard headers that kernels use are included here, outside their namespaces.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "common/active.hpp"
 
 #ifdef EIGENLENS_X86
 #ifdef __clang__

@@ -1,8 +1,10 @@
 // Views of matrices, and memory aligned to cache lines.
 #pragma once
 
+#include <cstddef>
 #include <cstdlib>
 #include <new>
+#include <utility>
 #include <vector>
 
 namespace eigenlens {
@@ -12,10 +14,8 @@ struct Rows {
   const T* x;
   std::ptrdiff_t row_stride, column_stride;
   std::size_t n, d;
-  const double* root;  // square roots of the weights, or null
 
   const T* at(std::size_t row) const { return x + static_cast<std::ptrdiff_t>(row) * row_stride; }
-  const double* root_at(std::size_t row) const { return root ? root + row : nullptr; }
 };
 
 template <class V>
@@ -24,7 +24,7 @@ struct Aligned {
   explicit Aligned(std::size_t size) : data(static_cast<V*>(std::aligned_alloc(64, (size * sizeof(V) + 64) / 64 * 64))) {
     if (!data) throw std::bad_alloc();
   }
-  Aligned(const Aligned&) = delete;
+  Aligned(Aligned&& other) noexcept : data(std::exchange(other.data, nullptr)) {}
   ~Aligned() { std::free(data); }
 };
 

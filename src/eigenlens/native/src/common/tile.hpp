@@ -1,4 +1,4 @@
-// The register tile that every product here is made of. Included once per instruction set (see dispatch.hpp) with
+// The register tile that every product here is made of. Included once per instruction set (see instruction_sets.hpp) with
 // LANES, the doubles in a vector, and ROWS, the rows of a tile. No include guard, on purpose.
 //
 // Matrices are packed in strips one cache line wide: strip s holds, line after line, the columns s·STRIP …

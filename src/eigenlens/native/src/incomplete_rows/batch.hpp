@@ -189,7 +189,7 @@ struct Batch {
     precisions(model);
     std::memset(z.data, 0, k * LINE * sizeof(double));
     const double* left = delta.data;
-    for (std::size_t turn = 0; turn <= model.refinements; ++turn, left = rest.data) {
+    for (std::size_t again = 0; again <= model.refinements; ++again, left = rest.data) {
       for (std::size_t e = 0; e < k * LINE; ++e) right.data[e] = -z.data[e];
       combine_all(model.scaled, k, k, left, d, right.data, nullptr, rows, right.data);
       for (std::size_t r = 0; r < rows; r += LANES) add_solution(r, z.data);
@@ -334,7 +334,7 @@ struct Batch {
   }
 
   // Lines as rows (count, size).
-  void turn(const double* lines, std::size_t size, double* to) const {
+  void transpose(const double* lines, std::size_t size, double* to) const {
     for (std::size_t r = 0; r < count; ++r)
       for (std::size_t e = 0; e < size; ++e) *to++ = lines[e * LINE + r];
   }

@@ -4,7 +4,7 @@
 //
 // over the observed entries j of a row. Rows lie along the vectors. A batch of them stays in cache from its first entry
 // to its last sum: products with tables of the columns, n small inverses side by side, and products back. The rows and
-// the model are whatever the driver (latent_binding.hpp) hands over. No include guard, on purpose.
+// the model are types of the driver. No include guard, on purpose.
 namespace incomplete_rows {
 #include "incomplete_rows/batch.hpp"
 
@@ -29,7 +29,7 @@ void expected(const Rows& rows, const double* weight, const Model& model, std::s
   }
 }
 
-// Adds what rows begin … end−1 say of the parameters, with c_j = (1 − w_jᵀ M⁻¹ w_j / psi_j)₊ where observed: pairs
+// Adds the information of rows begin … end−1 on the parameters, with c_j = (1 − w_jᵀ M⁻¹ w_j / psi_j)₊ where observed: pairs
 // (p, wide) of w M⁻¹ with c, weights (wide) Σ w c, square (wide) Σ w c², totals (p) Σ w M⁻¹; the last total is Σ w.
 template <class Rows, class Model, class Sums>
 void information(const Rows& rows, const double* weight, const Model& model, std::size_t begin, std::size_t end,
@@ -51,12 +51,12 @@ void information(const Rows& rows, const double* weight, const Model& model, std
   }
 }
 
-// Adds how sums over rows begin … end−1 turn along a direction (m, D, f psi) of (mu, W, psi). With t = m + D z + f r,
+// Adds the derivatives of sums over rows begin … end−1 along a direction (m, D, f psi) of (mu, W, psi). With t = m + D z + f r,
 // h = M⁻¹ (Σ_j w_j t_j / psi_j − Σ_j D_j r_j / psi_j) and s = t − W h where observed: pairs (2p + 1, wide) of w M⁻¹,
 // w dM⁻¹ and w with what is observed; right (2k + 1, wide) Σ w s (z, 1) and Σ w r h; square (wide) Σ w r s.
-template <class Rows, class Model, class Way, class Sums>
-void turn(const Rows& rows, const double* weight, const Model& model, const Way& way, std::size_t begin,
-          std::size_t end, const Sums& sums) {
+template <class Rows, class Model, class Direction, class Sums>
+void derivative(const Rows& rows, const double* weight, const Model& model, const Direction& direction,
+                std::size_t begin, std::size_t end, const Sums& sums) {
   Batch batch(model.d, model.k);
   const std::size_t d = model.d, k = model.k, p = batch.p, wide = batch.wide;
   Buffer products((2 * p + 1) * LINE), lines((2 * k + 1) * LINE), t(wide * LINE), s(wide * LINE), h(k * LINE);
@@ -67,9 +67,9 @@ void turn(const Rows& rows, const double* weight, const Model& model, const Way&
     batch.solve(model);
     for (std::size_t j = 0; j < d; ++j)
       for (std::size_t r = 0; r < here; r += LANES)
-        store(t.data + j * LINE + r, way.mean[j] + way.log_psi[j] * load(batch.rest.data + j * LINE + r));
-    combine_all(way.loadings, wide, d, batch.z.data, k, t.data, batch.seen.data, here, t.data);
-    combine_all(way.minus_scaled, k, k, batch.rest.data, d, zero.data, nullptr, here, pull.data);
+        store(t.data + j * LINE + r, direction.mean[j] + direction.log_psi[j] * load(batch.rest.data + j * LINE + r));
+    combine_all(direction.loadings, wide, d, batch.z.data, k, t.data, batch.seen.data, here, t.data);
+    combine_all(direction.minus_scaled, k, k, batch.rest.data, d, zero.data, nullptr, here, pull.data);
     std::memset(h.data, 0, k * LINE * sizeof(double));
     const double* left = t.data;
     for (std::size_t again = 0; again <= model.refinements; ++again, left = s.data) {
@@ -78,7 +78,7 @@ void turn(const Rows& rows, const double* weight, const Model& model, const Way&
       for (std::size_t r = 0; r < here; r += LANES) batch.add_solution(r, h.data);
       combine_all(model.minus, wide, d, h.data, k, t.data, batch.seen.data, here, s.data);
     }
-    combine_all(way.precision, p, p, batch.seen.data, d, zero.data, nullptr, here, products.data + p * LINE);
+    combine_all(direction.precision, p, p, batch.seen.data, d, zero.data, nullptr, here, products.data + p * LINE);
     batch.between(products.data + p * LINE);
     batch.weighed(products.data + p * LINE, p, products.data + p * LINE);
     batch.weighed(batch.C.data, p, products.data);
@@ -102,8 +102,8 @@ void describe(const Rows& rows, const Model& model, std::size_t begin, std::size
   for (std::size_t first = begin; first < end; first += BATCH) {
     batch.read(rows, static_cast<const double*>(nullptr), model, first, std::min(BATCH, end - first));
     batch.solve(model);
-    if (out.z) batch.turn(batch.z.data, k, out.z + first * k);
-    if (out.C) batch.turn(batch.C.data, p, out.C + first * p);
+    if (out.z) batch.transpose(batch.z.data, k, out.z + first * k);
+    if (out.C) batch.transpose(batch.C.data, p, out.C + first * p);
     if (out.log_density) batch.log_densities(model, out.log_density + first);
     if (out.filled) {
       for (std::size_t j = 0; j < d; ++j)

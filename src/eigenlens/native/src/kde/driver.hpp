@@ -1,322 +1,72 @@
-// Sorting, and sums over points, on several threads: which thread does what, and nothing of the arithmetic.
+// Sums of kernels over points, on a line and in space, on several threads.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <limits>
-#include <memory>
-#include <numeric>
-#include <utility>
 #include <vector>
 
 #include "common/rows.hpp"
 
 namespace eigenlens {
 
-// ---- sorting: by digits of eleven bits -----------------------------------------------------------------
+// sorted (n) ascending, order (n) where each came from; equal values keep their order. No not-a-number.
+void sort_with_order(const double* values, std::size_t n, double* sorted, std::int64_t* order);
 
-// Doubles as integers of the same order, and back.
-inline std::uint64_t ordered(double value) {
-  std::uint64_t bits;
-  std::memcpy(&bits, &value, sizeof bits);
-  return bits >> 63 ? ~bits : bits | (std::uint64_t(1) << 63);
-}
-inline double unordered(std::uint64_t key) {
-  key = key >> 63 ? key & ~(std::uint64_t(1) << 63) : ~key;
-  double value;
-  std::memcpy(&value, &key, sizeof value);
-  return value;
-}
+// ---- on a line ------------------------------------------------------------------------------------------------
 
-struct Item {
-  std::uint64_t key;
-  std::int64_t from;
+// The points with low ≤ (y − x) / h ≤ high, or < high unless `closed`.
+struct Window {
+  double low, high, h;
+  bool closed;
 };
 
-// Puts nearly sorted items in order; false, and some order, if that takes more than a few moves an item.
-inline bool insertion_sort(Item* items, std::size_t n) {
-  std::size_t moves = 8 * n;
-  for (std::size_t i = 1; i < n; ++i) {
-    const Item item = items[i];
-    std::size_t j = i;
-    for (; j > 0 && items[j - 1].key > item.key && moves > 0; --j, --moves) items[j] = items[j - 1];
-    items[j] = item;
-    if (moves == 0) return false;
-  }
-  return true;
-}
+// n sorted points x, with weights or null, and m sorted queries y.
+struct PointsOnLine {
+  const double *x, *w;
+  std::size_t n;
+  const double* y;
+  std::size_t m;
 
-// sorted (n) ascending, order (n) where each came from; equal values keep their order. No not-a-number. Three digits,
-// from the highest bit that differs, put nearly all in order; where they do not, comparisons do.
-inline void sort_with_order(const double* values, std::size_t n, double* sorted, std::int64_t* order) {
-  constexpr int BITS = 11, DIGITS = 3;
-  constexpr std::size_t BUCKETS = std::size_t(1) << BITS;
-  std::unique_ptr<Item[]> items(new Item[n]), other(new Item[n]);
-  std::uint64_t all = ~std::uint64_t(0), any = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    items[i] = {ordered(values[i] + 0.0), static_cast<std::int64_t>(i)};  // −0 and 0 are equal
-    all &= items[i].key;
-    any |= items[i].key;
-  }
-  int lowest = 0;  // bit of the digits
-  while (lowest + DIGITS * BITS < 64 && (all ^ any) >> (lowest + DIGITS * BITS)) ++lowest;
-  std::vector<std::size_t> counts(DIGITS * BUCKETS);
-  auto digit = [&](std::uint64_t key, int p) { return (key >> (lowest + p * BITS)) & (BUCKETS - 1); };
-  for (std::size_t i = 0; i < n; ++i)
-    for (int p = 0; p < DIGITS; ++p) ++counts[p * BUCKETS + digit(items[i].key, p)];
-  for (int p = 0; p < DIGITS; ++p) {
-    std::size_t* count = counts.data() + p * BUCKETS;
-    for (std::size_t b = 0, start = 0; b < BUCKETS; ++b) start += std::exchange(count[b], start);
-    for (std::size_t i = 0; i < n; ++i) other[count[digit(items[i].key, p)]++] = items[i];
-    items.swap(other);
-  }
-  if (!insertion_sort(items.get(), n))
-    std::sort(items.get(), items.get() + n,
-              [](const Item& a, const Item& b) { return a.key < b.key || (a.key == b.key && a.from < b.from); });
-  for (std::size_t i = 0; i < n; ++i) {
-    sorted[i] = unordered(items[i].key);
-    order[i] = items[i].from;
-  }
-}
+  // Sums of polynomials over a window, added to sums (2, m); `matrix` is (degree + 1, degree + 1), see Powers.
+  void window_powers(const Window& window, const double* matrix, std::size_t degree, double* sums,
+                     std::size_t threads) const;
+  // Sums of cosines over |y − x| ≤ h, added to sums (3, m), see Waves.
+  void window_waves(double h, double* sums, std::size_t threads) const;
+  // sums (4, m) are written: the sum of exponentials and the distance of the nearest point, before and behind.
+  void laplace(double h, double* sums, std::size_t threads) const;
+  // sums (3, m) are written, level, value and slope; or (1, m) the integral, for which `below` (n + 1) holds the
+  // weight before each point. `span`, `half` and `terms`: see gaussian.hpp.
+  void gaussian(double h, const double* below, double span, double half, std::size_t terms, bool integral,
+                double* sums, std::size_t threads) const;
+};
 
-// ---- along a line -----------------------------------------------------------------------------------------------
+// ---- in space -------------------------------------------------------------------------------------------------
 
-constexpr std::size_t QUERIES = 4096;  // of a piece of work
+// How the differences of a pair become the value of a kernel; see tile.hpp.
+enum class Form { gaussian, laplace, box, epanechnikov, biweight, triweight, triangular, cosine };
 
-// Σ w e^(−(y − x)/h) over the points at and before each query, as the sum at the last of them and its distance.
-// With the points and queries mirrored: those behind it.
-inline void laplace_sweep(const double* x, const double* w, std::size_t n, const double* y, std::size_t m, double h,
-                          double* sum, double* gap) {
-  double total = 0.0;
-  std::size_t p = 0;
-  for (std::size_t q = 0; q < m; ++q) {
-    for (; p < n && x[p] <= y[q]; ++p)
-      total = (p ? total * std::exp((x[p - 1] - x[p]) / h) : 0.0) + (w ? w[p] : 1.0);
-    sum[q] = total;
-    gap[q] = p ? (y[q] - x[p - 1]) / h : std::numeric_limits<double>::infinity();
-  }
-}
-inline void laplace_sweep_back(const double* x, const double* w, std::size_t n, const double* y, std::size_t m,
-                               double h, double* sum, double* gap) {
-  double total = 0.0;
-  std::size_t p = n;
-  for (std::size_t q = m; q-- > 0;) {
-    for (; p > 0 && x[p - 1] > y[q]; --p)
-      total = (p < n ? total * std::exp((x[p - 1] - x[p]) / h) : 0.0) + (w ? w[p - 1] : 1.0);
-    sum[q] = total;
-    gap[q] = p < n ? (x[p] - y[q]) / h : std::numeric_limits<double>::infinity();
-  }
-}
-
-// ---- in space ---------------------------------------------------------------------------------------------------
-
-constexpr std::size_t TILE = 128, BLOCK = 32;  // points of a tile, queries that meet it at a time
-
-// An order of rows (n, d) in which `size` neighbours at a time fill a small box: halves along the longest side.
-inline void box_order(const double* x, std::size_t d, std::size_t* order, std::size_t n, std::size_t size) {
-  if (n <= size) return;
-  std::size_t longest = 0;
-  double length = -1.0;
-  for (std::size_t j = 0; j < d; ++j) {
-    double low = x[order[0] * d + j], high = low;
-    for (std::size_t i = 1; i < n; ++i) {
-      const double value = x[order[i] * d + j];
-      low = std::min(low, value);
-      high = std::max(high, value);
-    }
-    if (high - low > length) length = high - low, longest = j;
-  }
-  const std::size_t half = (n / size + 1) / 2 * size;  // whole boxes on the left
-  const std::size_t cut = std::min(half, (n - 1) / size * size);
-  std::nth_element(order, order + cut, order + n,
-                   [&](std::size_t a, std::size_t b) { return x[a * d + longest] < x[b * d + longest]; });
-  box_order(x, d, order, cut, size);
-  box_order(x, d, order + cut, n - cut, size);
-}
-
-inline std::vector<std::size_t> boxes_of(const double* x, std::size_t n, std::size_t d, std::size_t size) {
-  std::vector<std::size_t> order(n);
-  std::iota(order.begin(), order.end(), std::size_t(0));
-  box_order(x, d, order.data(), n, size);
-  return order;
-}
-
-// Points in tiles: strips as density_tile.hpp wants them, and the box, weight and widest scale of each.
+// Points in tiles: strips as tile.hpp reads them, and the box, weight and largest scale of each tile.
 struct Tiles {
+  static constexpr std::size_t TILE = 128, STRIPS = TILE / 8;  // points and strips of a tile
   std::size_t n, d, count, stride;
-  bool own;
+  bool own;  // whether points have scales of their own
   Aligned<double> strips;
   std::vector<double> low, high, weight, widest;
 
-  static constexpr std::size_t STRIPS = TILE / 8;
-
-  // r: the inverse scales of the points, or null.
-  Tiles(const double* x, const double* w, const double* r, std::size_t n, std::size_t d)
-      : n(n), d(d), count((n + TILE - 1) / TILE), stride((d + 2) * 8), own(r != nullptr),
-        strips(count * STRIPS * stride), low(count * d), high(count * d), weight(count), widest(count) {
-    const std::vector<std::size_t> order = boxes_of(x, n, d, TILE);
-    for (std::size_t t = 0; t < count; ++t) fill(t, order, x, w, r);
-  }
+  // inverse: the inverse scales of the points, or null.
+  Tiles(const double* x, const double* w, const double* inverse, std::size_t n, std::size_t d);
 
   std::size_t strips_of_tile(std::size_t t) const {  // an even number: a register tile takes two vectors
     return std::min(STRIPS, (std::min(TILE, n - t * TILE) + 15) / 16 * 2);
   }
+  // level and value (m) of queries y (m, d): Σ w K = 2^(−level) value, without the kernel's constant.
+  void sums(const double* y, std::size_t m, Form form, double tol, double* level, double* value,
+            std::size_t threads) const;
 
  private:
-  void fill(std::size_t t, const std::vector<std::size_t>& order, const double* x, const double* w, const double* r) {
-    double *lower = low.data() + t * d, *upper = high.data() + t * d;
-    std::fill_n(lower, d, std::numeric_limits<double>::infinity());
-    std::fill_n(upper, d, -std::numeric_limits<double>::infinity());
-    weight[t] = widest[t] = 0.0;
-    for (std::size_t k = 0; k < TILE; ++k) {
-      const std::size_t i = order[std::min(t * TILE + k, n - 1)];  // the last point fills up, without weight
-      double* strip = strips.data + (t * STRIPS + k / 8) * stride + k % 8;
-      const double scale = r ? 1.0 / r[i] : 1.0;
-      for (std::size_t j = 0; j < d; ++j) {
-        strip[j * 8] = x[i * d + j];
-        lower[j] = std::min(lower[j], x[i * d + j]);
-        upper[j] = std::max(upper[j], x[i * d + j]);
-      }
-      strip[d * 8] = r ? r[i] : 1.0;
-      strip[(d + 1) * 8] = t * TILE + k < n ? w[i] : 0.0;
-      weight[t] += strip[(d + 1) * 8];
-      widest[t] = std::max(widest[t], scale);
-    }
-  }
+  void fill(std::size_t t, const std::vector<std::size_t>& order, const double* x, const double* w,
+            const double* inverse);
 };
-
-struct TileKernel {
-  void (*sums)(const double*, std::size_t, std::size_t, const double*, const double*, double*);
-  void (*nearest)(const double*, std::size_t, std::size_t, const double*, double*);
-  bool sum;      // whether forms are sums, of which values are powers of two; else products that vanish beyond one
-  bool squares;  // sums of squares, not of moduli
-};
-
-// One block of queries (count ≤ BLOCK): its tiles from near to far, until what is left cannot be seen.
-//
-// A sum so far, S, of a query at level l bounds what may be left out: tiles beyond l + log2(W / (tol S)) amount to less
-// than tol S together, W being the weight of all points. Few neighbouring queries share a box and a limit.
-class BlockSums {
- public:
-  BlockSums(const Tiles& tiles, const TileKernel& kernel, double tol)
-      : tiles(tiles), kernel(kernel), slack(std::log2(std::accumulate(tiles.weight.begin(), tiles.weight.end(), 0.0) / tol)), order(tiles.count), nearest(tiles.count), low(GROUPS * tiles.d), high(low) {}
-
-  // q (BLOCK, d) filled up; level and value (BLOCK).
-  void operator()(const double* q, std::size_t count, double* level, double* value) {
-    groups = (count + GROUP - 1) / GROUP;
-    enclose(q);
-    std::fill_n(level, BLOCK, 0.0);
-    add(q, level, value);
-    if (kernel.sum && *std::min_element(value, value + count) < 1e-200) {
-      std::fill_n(level, BLOCK, std::numeric_limits<double>::infinity());
-      approach(q, level);
-      add(q, level, value);
-    }
-  }
-
- private:
-  static constexpr std::size_t GROUP = baseline::TOGETHER, GROUPS = BLOCK / GROUP;
-  const Tiles& tiles;
-  const TileKernel& kernel;
-  const double slack;  // log2 of the weight of all points by tol
-  std::size_t groups = 0;
-  std::vector<std::size_t> order;
-  std::vector<double> nearest, low, high;
-
-  const double* strip(std::size_t t) const { return tiles.strips.data + t * Tiles::STRIPS * tiles.stride; }
-
-  // The boxes of the groups, and the tiles in the order of their distance from the block.
-  void enclose(const double* q) {
-    const std::size_t d = tiles.d;
-    for (std::size_t g = 0; g < groups; ++g) box(q + g * GROUP * d, GROUP, &low[g * d], &high[g * d]);
-    std::vector<double> lower(d), upper(d);
-    box(q, groups * GROUP, lower.data(), upper.data());
-    for (std::size_t t = 0; t < tiles.count; ++t) nearest[t] = distance(lower.data(), upper.data(), t);
-    std::iota(order.begin(), order.end(), std::size_t(0));
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-      return nearest[a] < nearest[b] || (nearest[a] == nearest[b] && a < b);
-    });
-  }
-
-  void box(const double* q, std::size_t count, double* lower, double* upper) const {
-    const std::size_t d = tiles.d;
-    std::copy_n(q, d, lower);
-    std::copy_n(q, d, upper);
-    for (std::size_t i = 1; i < count; ++i)
-      for (std::size_t j = 0; j < d; ++j) {
-        lower[j] = std::min(lower[j], q[i * d + j]);
-        upper[j] = std::max(upper[j], q[i * d + j]);
-      }
-  }
-
-  // The least form between a box and a tile: a sum, or for products the longest side.
-  double distance(const double* lower, const double* upper, std::size_t t) const {
-    const std::size_t d = tiles.d;
-    double least = 0.0;
-    for (std::size_t j = 0; j < d; ++j) {
-      const double apart = std::max({0.0, tiles.low[t * d + j] - upper[j], lower[j] - tiles.high[t * d + j]});
-      const double gap = apart / tiles.widest[t];
-      least = !kernel.sum ? std::max(least, gap) : least + (kernel.squares ? gap * gap : gap);
-    }
-    return least;
-  }
-
-  // How far tiles count for a group of queries with these sums.
-  double limit(const double* level, const double* value) const {
-    if (!kernel.sum) return 1.0;
-    double farthest = 0.0;
-    for (std::size_t i = 0; i < GROUP; ++i) farthest = std::max(farthest, level[i] - std::log2(value[i]) + slack);
-    return farthest;
-  }
-
-  void add(const double* q, const double* level, double* value) {
-    const std::size_t d = tiles.d;
-    std::fill_n(value, BLOCK, 0.0);
-    double limits[GROUPS];
-    std::size_t met[GROUPS] = {};
-    std::fill_n(limits, GROUPS, kernel.sum ? std::numeric_limits<double>::infinity() : 1.0);
-    for (const std::size_t t : order) {
-      if (nearest[t] > *std::max_element(limits, limits + groups)) break;
-      for (std::size_t g = 0; g < groups; ++g) {
-        if (distance(&low[g * d], &high[g * d], t) > limits[g]) continue;
-        kernel.sums(strip(t), tiles.strips_of_tile(t), d, q + g * GROUP * d, level + g * GROUP, value + g * GROUP);
-        if ((++met[g] & (met[g] - 1)) == 0)  // after 1, 2, 4, 8, … tiles: an old limit is a safe one
-          limits[g] = limit(level + g * GROUP, value + g * GROUP);
-      }
-    }
-  }
-
-  // level[i] = the distance of the nearest point.
-  void approach(const double* q, double* level) {
-    for (const std::size_t t : order) {
-      if (nearest[t] > *std::max_element(level, level + groups * GROUP)) break;
-      for (std::size_t g = 0; g < groups; ++g)
-        kernel.nearest(strip(t), tiles.strips_of_tile(t), tiles.d, q + g * GROUP * tiles.d, level + g * GROUP);
-    }
-  }
-};
-
-// level and value (m): Σ w K = 2^(−level) value, without the kernel's constant.
-inline void space_sums(const Tiles& tiles, const double* y, std::size_t m, const TileKernel& kernel, double tol,
-                       double* level, double* value, std::size_t threads) {
-  const std::size_t d = tiles.d;
-  const std::vector<std::size_t> order = boxes_of(y, m, d, baseline::TOGETHER);
-  constexpr std::size_t BLOCKS = 8;  // of a piece of work
-  const std::size_t blocks = (m + BLOCK - 1) / BLOCK;
-  in_parallel((blocks + BLOCKS - 1) / BLOCKS, threads, [&](std::size_t piece) {
-    BlockSums sums(tiles, kernel, tol);
-    std::vector<double> q(BLOCK * d);
-    double levels[BLOCK], values[BLOCK];
-    for (std::size_t b = piece * BLOCKS; b < std::min(blocks, (piece + 1) * BLOCKS); ++b) {
-      const std::size_t first = b * BLOCK, count = std::min(BLOCK, m - first);
-      for (std::size_t i = 0; i < BLOCK; ++i)
-        std::copy_n(y + order[first + std::min(i, count - 1)] * d, d, q.data() + i * d);
-      sums(q.data(), count, levels, values);
-      for (std::size_t i = 0; i < count; ++i) {
-        level[order[first + i]] = levels[i];
-        value[order[first + i]] = values[i];
-      }
-    }
-  });
-}
 
 }  // namespace eigenlens

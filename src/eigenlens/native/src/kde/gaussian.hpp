@@ -9,40 +9,6 @@
 // together would not be seen are left out. A query alone has σ = 0 and needs only L_0 and L_1. The derivative and
 // the integral over σ follow from the L_j. No include guard, on purpose.
 
-// 2^x for −1020 ≤ x ≤ 0 to about one unit in the last place; below, what it is at −1020: nothing beside the others, and
-// never a denormal number, whose arithmetic is ten times slower. The polynomial interpolates 2^r, |r| ≤ ½, at the
-// Chebyshev points, with a relative error of 4e-18.
-constexpr double POWERS_OF_TWO[] = {1.0,
-                                    0.6931471805599453,
-                                    0.24022650695910158,
-                                    0.055504108664821625,
-                                    0.009618129107587256,
-                                    0.001333355814640647,
-                                    0.00015403530463724353,
-                                    1.5252733841556773e-05,
-                                    1.3215432535912375e-06,
-                                    1.0178057087733941e-07,
-                                    7.074194297288521e-09,
-                                    4.4558179083360645e-10};
-inline vec<double> power_of_two(vec<double> x) {
-  typedef Vector<double>::of<long long> integers;
-  constexpr double magic = 6755399441055744.0;
-  const vec<double> least = vec<double>{} - 1020.0;
-  x = x > least ? x : least;
-  const vec<double> shifted = x + magic, r = x - (shifted - magic);
-  vec<double> sum = r * POWERS_OF_TWO[11] + POWERS_OF_TWO[10];
-  for (int k = 9; k >= 0; --k) sum = sum * r + POWERS_OF_TWO[k];
-  const integers bits = reinterpret_cast<const integers&>(sum) + (reinterpret_cast<const integers&>(shifted) << 52);
-  return reinterpret_cast<const vec<double>&>(bits);
-}
-
-struct Line {
-  const double *x, *w;  // sorted points, weights or null
-  const double* below;  // Σ of the weights before each point (n + 1)
-  std::size_t n;
-  double h, span, half;  // span: squared reach beyond the nearest; half: of a group, in units of h
-};
-
 // L[j] of the points begin … end about the anchor, for j < TERMS.
 template <std::size_t TERMS>
 inline void side_terms(const Line& line, std::size_t begin, std::size_t end, double anchor, double a, double* L) {
@@ -130,7 +96,7 @@ void gaussian_group(const Line& line, const double* y, std::size_t first, std::s
   for (int k = 0; k < 2; ++k)
     if (side[k].there) side_terms<TERMS>(line, side[k].begin, side[k].end, side[k].anchor, side[k].a, L[k]);
   for (std::size_t q = first; q < last; ++q) {
-    double power[2] = {-INFINITY, -INFINITY}, distance[2], sigma[2];
+    double power[2] = {-INFINITY, -INFINITY}, distance[2] = {}, sigma[2] = {};
     for (int k = 0; k < 2; ++k) {
       if (!side[k].there) continue;
       sigma[k] = (k ? c - y[q] : y[q] - c) / line.h;

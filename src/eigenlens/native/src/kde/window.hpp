@@ -47,11 +47,6 @@ struct Waves {
   }
 };
 
-struct Window {
-  double low, high, h;
-  bool closed;  // whether (y − x) / h = high belongs to it
-};
-
 // Queries y (count, sorted), at most GROUP at a time; adds to out (RESULTS rows of `stride`).
 constexpr std::size_t GROUP = 4096;
 

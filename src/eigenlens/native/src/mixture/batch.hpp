@@ -3,8 +3,6 @@
 
 constexpr std::size_t BATCH = 96;        // rows that are worked on together
 constexpr std::size_t LINE = BATCH + 8;  // entries from one line to the next: an odd number of cache lines
-constexpr double FARTHEST = 1e300;       // half a squared distance at most: a row beyond all numbers has a likelihood
-constexpr double NEGLIGIBLE = 1e-30;     // of a row, in units of its component: far below the rounding of any sum
 
 struct Batch {
   std::size_t K, d, count = 0;  // rows that there are

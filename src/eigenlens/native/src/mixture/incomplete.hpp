@@ -1,4 +1,4 @@
-// Incomplete rows of a mixture with full covariances. Included by pass.hpp. No include guard, on purpose.
+// Incomplete rows of a mixture with full covariances. No include guard, on purpose.
 //
 // A pattern observes columns o and misses m. Elimination of the observed columns makes of C, in its own place,
 //
@@ -6,6 +6,9 @@
 //
 // so z = L_oo⁻¹ (x_o − μ_o) has the squared distance |z|², and L_mo z is what is expected of x_m − μ_m. LANES patterns
 // lie along the vectors while C is eliminated, and then LANES rows of one pattern.
+
+namespace mixture {
+#include "mixture/limits.hpp"
 
 constexpr std::size_t triangle(std::size_t a, std::size_t b) { return a < b ? triangle(b, a) : a * (a + 1) / 2 + b; }
 
@@ -260,3 +263,4 @@ void describe_incomplete(const Rows& rows, const Slots& slots, const Components&
       },
       [] {});
 }
+}  // namespace mixture

@@ -6,10 +6,10 @@
 // A batch of rows stays in cache from its first column to its last sum; nothing is kept of it. The rows and the
 // components are whatever the driver (driver.hpp) hands over. No include guard, on purpose.
 namespace mixture {
+#include "mixture/limits.hpp"
 #include "mixture/batch.hpp"
 #include "mixture/full.hpp"
 #include "mixture/diagonal.hpp"
-#include "mixture/incomplete.hpp"
 
 // Rows begin … end−1: their statistics are added to `sums`, Kind::size(d) numbers a component; the log-likelihood is
 // the answer.

@@ -2,7 +2,7 @@
 //
 //     sum     = Σ_i w_i y_i,   scatter = Σ_i w_i y_i y_iᵀ,   with y_i = x_i − c, or y_i = (x_i − c) R⁻¹
 //
-// Included once per instruction set (see dispatch.hpp) with LANES, the doubles in a vector, and ROWS,
+// Included once per instruction set (see instruction_sets.hpp) with LANES, the doubles in a vector, and ROWS,
 // the rows of a register tile. A panel of rows, shifted and multiplied by sqrt(w), is copied into strips
 // one cache line wide; each tile of the upper triangle then runs down the panel with its sums in registers.
 // C is the type that is multiplied and summed over one panel, double or float; panels are added in double.

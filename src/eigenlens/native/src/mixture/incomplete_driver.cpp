@@ -1,15 +1,20 @@
-// Incomplete rows of a mixture on several threads: rows of one pattern together, and the sums of all.
-#pragma once
-
+// Rows that miss the same entries are worked on together.
 #include <array>
 #include <unordered_map>
 
 #include "mixture/driver.hpp"
 
+#define EIGENLENS_KERNELS "mixture/incomplete_kernels.hpp"
+#include "common/instruction_sets.hpp"
+
+#include "mixture/pieces.hpp"
+
 namespace eigenlens {
 
-constexpr std::size_t WIDEST_INCOMPLETE = 256;   // columns at most
-constexpr std::size_t SLOT = 128;          // rows of a slot at most
+namespace {
+
+constexpr std::size_t MAX_COLUMNS = 256;
+constexpr std::size_t MAX_SLOT_ROWS = 128;
 constexpr std::size_t SLOTS_TOGETHER = 8;  // pieces have a multiple of this many
 
 // Slot s are the rows order[starts[s]] … order[starts[s + 1] − 1], all of which miss the same entries.
@@ -18,7 +23,7 @@ struct Slots {
 };
 
 struct Patterns {
-  using Key = std::array<std::uint64_t, WIDEST_INCOMPLETE / 64>;
+  using Key = std::array<std::uint64_t, MAX_COLUMNS / 64>;
   struct Hash {
     std::size_t operator()(const Key& key) const {
       std::uint64_t mixed = 0;
@@ -49,7 +54,7 @@ struct Patterns {
     std::size_t first = 0;
     for (std::size_t u = 0; u < counts.size(); first += counts[u++]) {
       next[u] = first;
-      for (std::size_t at = first; at < first + counts[u]; at += SLOT) starts.push_back(at);
+      for (std::size_t at = first; at < first + counts[u]; at += MAX_SLOT_ROWS) starts.push_back(at);
     }
     starts.push_back(first);
     order.resize(first);
@@ -61,40 +66,41 @@ struct Patterns {
   Slots view() const { return {order.data(), starts.data()}; }
 };
 
-// Slots are cut into pieces by the rows, K and d alone: the rounding does not depend on the threads.
-struct SlotPieces {
-  std::size_t slots, count, step;
-  double cost;  // of one mixture, in products
+// Products that one mixture of K components needs.
+double cost_of(const Patterns& patterns, std::size_t K, std::size_t d) {
+  const double each = static_cast<double>(d * d * d) / 2, row = static_cast<double>(2 * d * d + 30);
+  return static_cast<double>(K) *
+         (static_cast<double>(patterns.slots()) * each + static_cast<double>(patterns.order.size()) * row);
+}
 
-  SlotPieces(const Patterns& patterns, std::size_t K, std::size_t d) : slots(patterns.slots()) {
-    const double each = static_cast<double>(d * d * d) / 2, row = static_cast<double>(2 * d * d + 30);
-    cost = static_cast<double>(K) *
-           (static_cast<double>(slots) * each + static_cast<double>(patterns.order.size()) * row);
-    const double most = std::min<double>(MOST_PIECES, static_cast<double>(slots / SLOTS_TOGETHER));
-    count = static_cast<std::size_t>(std::max(1.0, std::min(cost / COST_OF_PIECE, most)));
-    step = ((slots + count - 1) / count + SLOTS_TOGETHER - 1) / SLOTS_TOGETHER * SLOTS_TOGETHER;
-  }
-  std::size_t cut(std::size_t piece) const { return std::min(slots, piece * step); }
+Pieces pieces_of(const Patterns& patterns, double cost) {
+  const std::size_t slots = patterns.slots();
+  const double max_pieces = std::min<double>(MAX_PIECES, static_cast<double>(slots / SLOTS_TOGETHER));
+  return {slots, static_cast<std::size_t>(std::max(1.0, std::min(cost / MIN_COST, max_pieces))), SLOTS_TOGETHER};
+}
 
-  // As many threads as there is work for, for S mixtures.
-  std::size_t workers(std::size_t S, std::size_t threads) const {
-    const double worth = std::min(1e6, static_cast<double>(S) * cost / COST_OF_PIECE);
-    return std::min(threads, static_cast<std::size_t>(1.0 + worth));
-  }
-};
+// As many threads as there is work for.
+std::size_t workers(double cost, std::size_t threads) {
+  return std::min(threads, static_cast<std::size_t>(1.0 + std::min(1e6, cost / MIN_COST)));
+}
 
-// S mixtures of the same number of components; levels are ln pi_k, and shapes the covariances. All of loglik (S),
-// weights (S K), total (S K, d) and scatter (S K, d, d) are written.
+Components components_of(const MixtureParameters& all) {
+  return {all.K, all.d, all.levels, all.means, all.shapes, all.d * all.d};
+}
+
+}  // namespace
+
 template <class T>
-void incomplete_passes(const Rows<T>& rows, const double* weight, const Components& all, std::size_t S, double* loglik,
-                 double* weights, double* total, double* scatter, std::size_t threads) {
+void IncompleteMixture<T>::passes(const Rows<T>& rows, const double* weight, const MixtureParameters& all,
+                                  std::size_t S, const MixtureSums& out, std::size_t threads) {
   const std::size_t K = all.K / S, d = all.d, size = 1 + d + d * (d + 1) / 2;
   const Patterns patterns(rows, weight, false);
-  const SlotPieces pieces(patterns, K, d);
+  const double cost = cost_of(patterns, K, d);
+  const Pieces pieces = pieces_of(patterns, cost);
   Aligned<double> parts(S * pieces.count * K * size);
   std::vector<double> logliks(S * pieces.count);
   const auto kernel = EIGENLENS_PICK(mixture::incomplete_pass<Rows<T>, Slots, Components>);
-  in_parallel(S * pieces.count, pieces.workers(S, threads), [&](std::size_t task) {
+  in_parallel(S * pieces.count, workers(static_cast<double>(S) * cost, threads), [&](std::size_t task) {
     const std::size_t s = task / pieces.count, piece = task % pieces.count, k = s * K;
     const Components one{K, d, all.levels + k, all.means + k * d, all.shapes + k * d * d, d * d};
     logliks[task] = kernel(rows, weight, patterns.view(), one, pieces.cut(piece), pieces.cut(piece + 1),
@@ -102,35 +108,36 @@ void incomplete_passes(const Rows<T>& rows, const double* weight, const Componen
   });
   for (std::size_t s = 0; s < S; ++s) {
     double* sums = parts.data + s * pieces.count * K * size;
-    loglik[s] = logliks[s * pieces.count];
+    out.loglik[s] = logliks[s * pieces.count];
     for (std::size_t piece = 1; piece < pieces.count; ++piece) {
-      loglik[s] += logliks[s * pieces.count + piece];
+      out.loglik[s] += logliks[s * pieces.count + piece];
       for (std::size_t e = 0; e < K * size; ++e) sums[e] += sums[piece * K * size + e];
     }
     for (std::size_t k = s * K; k < s * K + K; ++k, sums += size) {
-      weights[k] = sums[0];
-      std::copy_n(sums + 1, d, total + k * d);
+      out.weights[k] = sums[0];
+      std::copy_n(sums + 1, d, out.total + k * d);
       const double* from = sums + 1 + d;
       for (std::size_t a = 0; a < d; ++a)
         for (std::size_t b = 0; b <= a; ++b, ++from)
-          scatter[(k * d + a) * d + b] = scatter[(k * d + b) * d + a] = *from;
+          out.spread[(k * d + a) * d + b] = out.spread[(k * d + b) * d + a] = *from;
     }
   }
 }
 
-// Each that is not null: joint (n, K); filled and deviation (n, d), of which missing values alone are written.
-struct IncompleteOut {
-  double *joint, *filled, *deviation;
-};
-
 template <class T>
-void incomplete_rows_of(const Rows<T>& rows, const Components& all, const IncompleteOut& out, std::size_t threads) {
+void IncompleteMixture<T>::describe(const Rows<T>& rows, const MixtureParameters& all, const IncompleteOutputs& out,
+                                    std::size_t threads) {
   const Patterns patterns(rows, nullptr, true);
-  const SlotPieces pieces(patterns, all.K, all.d);
-  const auto kernel = EIGENLENS_PICK(mixture::describe_incomplete<Rows<T>, Slots, Components, IncompleteOut>);
-  in_parallel(pieces.count, pieces.workers(1, threads), [&](std::size_t p) {
-    kernel(rows, patterns.view(), all, pieces.cut(p), pieces.cut(p + 1), out);
+  const double cost = cost_of(patterns, all.K, all.d);
+  const Pieces pieces = pieces_of(patterns, cost);
+  const Components components = components_of(all);
+  const auto kernel = EIGENLENS_PICK(mixture::describe_incomplete<Rows<T>, Slots, Components, IncompleteOutputs>);
+  in_parallel(pieces.count, workers(cost, threads), [&](std::size_t p) {
+    kernel(rows, patterns.view(), components, pieces.cut(p), pieces.cut(p + 1), out);
   });
 }
+
+template struct IncompleteMixture<double>;
+template struct IncompleteMixture<float>;
 
 }  // namespace eigenlens

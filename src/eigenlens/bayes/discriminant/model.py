@@ -1,18 +1,23 @@
-"""Gaussian classes from rows: one covariance for all (linear discriminants) or one per class (quadratic)."""
+"""Gaussian classes as frozen values: Fisher's linear rule, also for incomplete rows, and mixtures of classes.
+
+The observed entries of an incomplete row follow the rule of their columns alone:
+
+    w_c = C_oo⁻¹ (m_c − m)_o,    o the observed columns
+
+No d×d matrix is made where the covariance has few axes; rows with the same pattern of missing values are worked on
+together.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from eigenlens.arrays import Array, read_only
-from eigenlens.bayes.class_moments import attach_classes, read_class_deviations
-from eigenlens.bayes.discriminant.covariances import Shrinkage, choose_summary
-from eigenlens.data.source import Progress, Source, accumulate
+from eigenlens.densities.base import rows_by_pattern
 from eigenlens.densities.covariance import Covariance
 from eigenlens.densities.covariance_axes import MIN_AXIS_SHARE, Axes
 from eigenlens.densities.gaussian import Gaussian
@@ -115,42 +120,75 @@ def centred_product(X: Array, centre: Array, V: Array, offset: Array | float = 0
     return np.asarray(found)
 
 
-# ---- from rows to classes -------------------------------------------------------------------------------------
-
-
-def choose_covariance_route(n: int, d: int) -> tuple[str, str]:
-    """Return how covariances are found, and why.
-
-        n < d     "gram"       products of the rows with one another (n, n); no d×d matrix is made
-        else      "moments"    one pass over the rows, in memory O(d²)
-
-    >>> choose_covariance_route(50, 2000), choose_covariance_route(1000, 3)[0]
-    (('gram', '50 rows of 2000 columns'), 'moments')
-    """
-    return "gram" if n < d else "moments", f"{n} rows of {d} columns"
-
-
-def read_classes(
-    source: Source,
-    codes: Array,
-    n_classes: int,
-    shrinkage: Shrinkage,
-    *,
-    pooled: bool,
-    mergeable: bool = False,
-    progress: Progress | None = None,
-) -> Any:
-    """Read the moments of the classes, or all rows, by the route of `choose_covariance_route`.
-
-    With `mergeable` always the moments, to which those of further rows can be added.
-    """
-    n = len(codes) if source.weight is None else int(np.count_nonzero(source.weight))
-    rows = attach_classes(source, codes)
-    if not mergeable and choose_covariance_route(n, source.n_features)[0] == "gram":
-        return read_class_deviations(rows, n_classes)
-    return accumulate(rows, choose_summary(n_classes, shrinkage, pooled), progress, "reading classes")
-
-
 def gaussian_classes(prior: Array, means: Array, covariances: Sequence[Covariance]) -> Mixture:
     """Return classes with one covariance each as a mixture."""
     return Mixture(prior, tuple(Gaussian(mean, C) for mean, C in zip(means, covariances, strict=True)))
+
+
+# ---- incomplete rows ------------------------------------------------------------------------------------------
+
+
+def _by_pattern(rule: FisherRule, X: Array) -> Iterator[tuple[Array, Array, FisherRule]]:
+    """Yield the rows with each pattern, their observed columns, and the rule of these; rows without any are skipped."""
+    for rows, seen in rows_by_pattern(X):
+        if len(seen):
+            which = np.arange(len(X))[rows]
+            whole = len(seen) == X.shape[1]
+            part = rule if whole else FisherRule(rule.prior, rule.means[:, seen], rule.covariance.part(seen))
+            yield which, np.asarray(seen), part
+
+
+def incomplete_log_likelihoods(rule: FisherRule, X: Array) -> Array:
+    """Return ln p(x_o | c) (n, C) of incomplete rows X (n, d), up to one number per row; 0 where nothing is observed.
+
+    >>> C = Axes.of_matrix(np.array([[1.0, 0.5], [0.5, 1.0]]), np.zeros(2, dtype=bool))
+    >>> rule = FisherRule(np.array([0.5, 0.5]), np.array([[0.0, 0.0], [2.0, 0.0]]), C)
+    >>> incomplete_log_likelihoods(rule, np.array([[1.0, np.nan], [np.nan, 3.0], [2.0, np.nan]]))
+    array([[-0.5, -0.5], [ 0. ,  0. ], [-1.5,  0.5]])
+    """
+    found = np.zeros((len(X), len(rule.prior)))
+    for which, seen, here in _by_pattern(rule, X):
+        found[which] = here.log_likelihoods(X[np.ix_(which, seen)])
+    return found
+
+
+def linear_contributions(rule: FisherRule, X: Array, a: Array, b: Array) -> Array:
+    """Return what each entry of rows X (n, d) adds to the log-odds of class a (n,) against b (n,), (n, d).
+
+    (w_a − w_b)_j (x_j − (m_a + m_b)_j / 2),    0 where the entry is missing
+    """
+    found = np.zeros(X.shape)
+    for which, seen, here in _by_pattern(rule, X):
+        A, B = a[which], b[which]
+        middle = X[np.ix_(which, seen)] - 0.5 * (here.means[A] + here.means[B])
+        found[np.ix_(which, seen)] = (here.coef[A] - here.coef[B]) * middle
+    return found
+
+
+def expected_scores(rule: FisherRule, X: Array, V: Array) -> Array:
+    """Return E (x − m)·v (n, q), v the columns of V, given the observed entries of each row of X (n, d).
+
+        Σ_c p(c | x_o) ((C v)_oᵀ C_oo⁻¹ (x − m_c)_o + (m_c − m)·v)
+
+    The expectation is over the classes and the missing values.
+    """
+    product, centres = _times(rule.covariance, V), (rule.means - rule.centre) @ V
+    found = np.zeros((len(X), V.shape[1]))
+    for which, seen, here in _by_pattern(rule, X):
+        rows, U = X[np.ix_(which, seen)], here.covariance.solve(product[seen].T).T
+        shares = _posterior(here.log_likelihoods(rows), rule.prior)
+        found[which] = (rows - here.centre) @ U + shares @ (centres - (here.means - here.centre) @ U)
+    return found
+
+
+def _posterior(log_likelihoods: Array, prior: Array) -> Array:
+    """Return p(c | x) (n, C)."""
+    shares = prior * np.exp(log_likelihoods - log_likelihoods[:, prior > 0.0].max(axis=1, keepdims=True))
+    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+
+
+def _times(C: Axes, V: Array) -> Array:
+    """Return C V (d, q)."""
+    Y = C.scale[:, None] * V
+    along = C.axes @ ((C.variances_along - C.rest)[:, None] * (C.axes.T @ Y))
+    return np.asarray(C.scale[:, None] * (along + C.rest * Y))

@@ -1,18 +1,21 @@
 // The Python module of the compiled kernels: the instruction set in use, and the bindings of each subject.
-#include "common/python.hpp"
+//
+// This is the only translation unit that knows Python. It takes pointers from arrays, releases the GIL and calls the
+// drivers, which know nothing of Python; so it needs no optimisation, and pybind11's headers are compiled once.
+#include "class_sums/binding.hpp"
+#include "common/active.hpp"
+#include "common/parallel.hpp"
+#include "gram/binding.hpp"
+#include "incomplete_rows/binding.hpp"
+#include "kde/binding.hpp"
+#include "mixture/binding.hpp"
+#include "moments/binding.hpp"
 
 namespace eigenlens {
 
-void bind_moments(py::module_& m);
-void bind_gram(py::module_& m);
-void bind_mixture(py::module_& m);
-void bind_kde(py::module_& m);
-void bind_class_sums(py::module_& m);
-void bind_incomplete_rows(py::module_& m);
-
-// Python's own signals: an interrupt becomes the exception that its handler raises.
-void attend_to_signals() {
-  py::gil_scoped_acquire held;
+// An interrupt becomes the exception that Python's handler of the signal raises.
+void check_signals() {
+  py::gil_scoped_acquire acquired;
   if (PyErr_CheckSignals() != 0) throw py::error_already_set();
 }
 
@@ -24,7 +27,7 @@ const char* isa_name() {
   }
 }
 
-// Only downwards: an instruction set the processor lacks is refused.
+// Only an instruction set that the processor has.
 void set_isa(const std::string& name) {
   if (name != "avx512" && name != "avx2" && name != "baseline") throw std::invalid_argument("unknown: " + name);
   const Isa wanted = name == "avx512" ? Isa::avx512 : name == "avx2" ? Isa::avx2 : Isa::baseline;
@@ -36,7 +39,7 @@ void set_isa(const std::string& name) {
 
 PYBIND11_MODULE(_kernels, m) {
   using namespace eigenlens;
-  attend = attend_to_signals;
+  check_interrupt = check_signals;
   m.doc() = "The compiled kernels of eigenlens; the modules of eigenlens.native hold their NumPy twins.";
   m.def("isa", &isa_name);
   m.def("set_isa", &set_isa);

@@ -1,22 +1,20 @@
-// Python bindings of the radial basis function kernel and of products with symmetric matrices.
+// Python bindings of the Gaussian kernel and of products with symmetric matrices.
+#pragma once
+
 #include "common/python.hpp"
-
-#define EIGENLENS_KERNELS "gram/kernels.hpp"
-#include "common/instruction_sets.hpp"
-
-#include "gram/rbf_driver.hpp"
+#include "gram/driver.hpp"
 
 namespace eigenlens {
 
-// The points of rows, packed once for many calls.
 template <class T, class C>
-std::unique_ptr<Points<C>> points(const py::array& X, double gamma, py::array_t<double> centre, std::size_t threads) {
+std::unique_ptr<Points<C>> points(const py::array& X, double gamma, Floats centre, std::size_t threads) {
   const Rows<T> rows = rows_of<T>(X);
   const double* c = centre.data();
   py::gil_scoped_release free;
   return std::make_unique<Points<C>>(rows, c, gamma, threads);
 }
 
+// Panels of `step` rows each.
 template <class T>
 Upper<T> upper_of(const py::list& panels, std::size_t step) {
   Upper<T> K{{}, {}, 0, step};
@@ -29,36 +27,33 @@ Upper<T> upper_of(const py::list& panels, std::size_t step) {
   return K;
 }
 
-// K (n, m) is written.
 template <class T, class C>
 void gaussian(const Points<C>& x, const Points<C>& y, py::array_t<T> K, std::size_t threads) {
   const std::size_t width = K.strides(0) / sizeof(T);
   T* values = K.mutable_data();
   py::gil_scoped_release free;
-  gaussian_values<C, T>(x, y, values, width, threads);
+  GaussianKernel<C, T>::values(x, y, values, width, threads);
 }
 
-// The panels, of `step` rows each, are written on and above the diagonal.
 template <class T, class C>
 void gaussian_gram(const Points<C>& x, const py::list& panels, std::size_t step, std::size_t threads) {
   const Upper<T> K = upper_of<T>(panels, step);
   py::gil_scoped_release free;
-  gaussian_upper<C, T>(x, K, threads);
+  GaussianKernel<C, T>::gram(x, K, threads);
 }
 
-// V and Z are (n, a multiple of 8) and 64-byte aligned; Z is written.
 template <class T>
-void symmetric(const py::list& panels, std::size_t step, py::array_t<double> V, py::array_t<double> Z,
+void symmetric(const py::list& panels, std::size_t step, Floats V, Floats Z,
                std::size_t threads) {
   const Upper<T> K = upper_of<T>(panels, step);
   const std::size_t width = V.shape(1);
   const double* v = V.data();
   double* z = Z.mutable_data();
   py::gil_scoped_release free;
-  symmetric_product<T>(K, v, z, width, threads);
+  SymmetricMatrix<T>::product(K, v, z, width, threads);
 }
 
-void bind_gram(py::module_& m) {
+inline void bind_gram(py::module_& m) {
   py::class_<Points<double>>(m, "Points64");
   py::class_<Points<float>>(m, "Points32");
   m.def("points_float64", &points<double, double>);

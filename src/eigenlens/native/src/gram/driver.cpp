@@ -1,39 +1,35 @@
-// Gaussian kernel matrices and products with symmetric ones on several threads.
-#pragma once
+#include "gram/driver.hpp"
 
-#include "common/rows.hpp"
+#define EIGENLENS_KERNELS "gram/kernels.hpp"
+#include "common/instruction_sets.hpp"
+
+#include "common/parallel.hpp"
 
 namespace eigenlens {
 
-// Points in strips, and their levels (see rbf.hpp).
 template <class C>
-struct Points {
-  std::size_t n, d, stride;
-  Aligned<C> strips, levels;
-
-  template <class T>
-  Points(const Rows<T>& rows, const double* centre, double gamma, std::size_t threads)
-      : n(rows.n),
-        d(rows.d),
-        stride(baseline::lines_of(d) * baseline::STRIP<C>),
-        strips((baseline::strips_of<C>(n) + 2) * stride),  // a tile may look at two strips behind the last
-        levels((baseline::strips_of<C>(n) + 2) * baseline::STRIP<C>) {
-    constexpr std::size_t side = baseline::STRIP<C>;
-    const auto pack = EIGENLENS_PICK(pack_points<C, T>);
-    const double scale = std::sqrt(2.0 * gamma);
-    in_parallel(baseline::strips_of<C>(n) + 2, threads, [&](std::size_t s) {
-      const std::size_t first = std::min(n, s * side);
-      pack(rows.at(first), rows.row_stride, rows.column_stride, std::min(side, n - first), d, centre, scale,
-           strips.data + s * stride, levels.data + s * side);
-    });
-  }
-};
+template <class T>
+Points<C>::Points(const Rows<T>& rows, const double* centre, double gamma, std::size_t threads)
+    : n(rows.n),
+      d(rows.d),
+      stride(baseline::lines_of(d) * baseline::STRIP<C>),
+      strips((baseline::strips_of<C>(n) + 2) * stride),  // a tile may read two strips behind the last
+      levels((baseline::strips_of<C>(n) + 2) * baseline::STRIP<C>) {
+  constexpr std::size_t side = baseline::STRIP<C>;
+  const auto pack = EIGENLENS_PICK(pack_points<C, T>);
+  const double scale = std::sqrt(2.0 * gamma);
+  in_parallel(baseline::strips_of<C>(n) + 2, threads, [&](std::size_t s) {
+    const std::size_t first = std::min(n, s * side);
+    pack(rows.at(first), rows.row_stride, rows.column_stride, std::min(side, n - first), d, centre, scale,
+         strips.data + s * stride, levels.data + s * side);
+  });
+}
 
 constexpr std::size_t SIDE = 64, REACH = 512;  // points of a task, and of the other side that it meets at a time
 
-// K (n, m) with `width` entries a row.
 template <class C, class O>
-void gaussian_values(const Points<C>& x, const Points<C>& y, O* K, std::size_t width, std::size_t threads) {
+void GaussianKernel<C, O>::values(const Points<C>& x, const Points<C>& y, O* K, std::size_t width,
+                                  std::size_t threads) {
   const auto kernel = EIGENLENS_PICK(gaussian<C, O>);
   constexpr std::size_t side = baseline::STRIP<C>;
   in_parallel((x.n + SIDE - 1) / SIDE, threads, [&](std::size_t task) {
@@ -45,9 +41,8 @@ void gaussian_values(const Points<C>& x, const Points<C>& y, O* K, std::size_t w
   });
 }
 
-// The Gram matrix of x on and above its diagonal, in squares of SIDE; the steps of K are a multiple of that.
 template <class C, class O>
-void gaussian_upper(const Points<C>& x, const Upper<O>& K, std::size_t threads) {
+void GaussianKernel<C, O>::gram(const Points<C>& x, const Upper<O>& K, std::size_t threads) {
   const auto kernel = EIGENLENS_PICK(gaussian<C, O>);
   constexpr std::size_t side = baseline::STRIP<C>;
   in_parallel((x.n + SIDE - 1) / SIDE, threads, [&](std::size_t task) {
@@ -59,11 +54,11 @@ void gaussian_upper(const Points<C>& x, const Upper<O>& K, std::size_t threads) 
   });
 }
 
-constexpr std::size_t PARTS_OF_Z = 4;
+constexpr std::size_t PARTS_OF_Z = 4;  // added in pairs, so the rounding does not depend on the threads
 
-// Z (n, width) = K V; the parts are cut by n alone and added in their order, so the rounding does not depend on threads.
 template <class T>
-void symmetric_product(const Upper<T>& K, const double* V, double* Z, std::size_t width, std::size_t threads) {
+void SymmetricMatrix<T>::product(const Upper<T>& K, const double* V, double* Z, std::size_t width,
+                                 std::size_t threads) {
   const auto kernel = EIGENLENS_PICK(symmetric_product<T>);
   const std::size_t n = K.n, size = n * width;
   Aligned<double> parts(PARTS_OF_Z * size);
@@ -80,5 +75,15 @@ void symmetric_product(const Upper<T>& K, const double* V, double* Z, std::size_
   for (std::size_t i = 0; i < size; ++i)
     Z[i] = (parts.data[i] + parts.data[size + i]) + (parts.data[2 * size + i] + parts.data[3 * size + i]);
 }
+
+template Points<double>::Points(const Rows<double>&, const double*, double, std::size_t);
+template Points<double>::Points(const Rows<float>&, const double*, double, std::size_t);
+template Points<float>::Points(const Rows<float>&, const double*, double, std::size_t);
+template struct GaussianKernel<double, double>;
+template struct GaussianKernel<double, float>;
+template struct GaussianKernel<float, double>;
+template struct GaussianKernel<float, float>;
+template struct SymmetricMatrix<double>;
+template struct SymmetricMatrix<float>;
 
 }  // namespace eigenlens

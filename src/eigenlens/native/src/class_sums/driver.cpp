@@ -1,0 +1,96 @@
+#include "class_sums/driver.hpp"
+
+#define EIGENLENS_KERNELS "class_sums/kernels.hpp"
+#include "common/instruction_sets.hpp"
+
+#include "common/parallel.hpp"
+
+namespace eigenlens {
+
+namespace {
+
+constexpr std::size_t MAX_PIECES = 16, MIN_ENTRIES = 1 << 17;  // entries of a piece at least
+
+Pieces pieces_of(std::size_t n, std::size_t d, std::size_t max_pieces = MAX_PIECES) {
+  return {n, std::clamp<std::size_t>(n * d / MIN_ENTRIES, 1, std::clamp<std::size_t>(max_pieces, 1, MAX_PIECES))};
+}
+
+}  // namespace
+
+template <class T>
+void ClassSums<T>::moments(const Rows<T>& rows, const std::int32_t* y, const double* weight, const double* centre,
+                           std::size_t C, double* sums, std::size_t threads) {
+  const auto kernel = EIGENLENS_PICK(class_sums::moments<Rows<T>>);
+  const std::size_t size = C * 3 * rows.d;
+  const Pieces pieces = pieces_of(rows.n, rows.d, (std::size_t(1) << 24) / (size + 1));
+  const auto found = sum_pieces(pieces.count, size, threads, [&](std::size_t p, double* mine) {
+    kernel(rows, y, weight, centre, pieces.cut(p), pieces.cut(p + 1), mine);
+  });
+  std::copy_n(found.data, size, sums);
+}
+
+template <class T>
+void ClassSums<T>::joint(const Rows<T>& rows, const ClassDensities& classes, double* joint, std::size_t threads) {
+  const auto kernel = EIGENLENS_PICK(class_sums::joint<Rows<T>, ClassDensities>);
+  const Pieces pieces = pieces_of(rows.n, rows.d);
+  in_parallel(pieces.count, threads,
+              [&](std::size_t p) { kernel(rows, classes, pieces.cut(p), pieces.cut(p + 1), joint); });
+}
+
+template <class T>
+void CodeSums<T>::ranges(const Rows<T>& codes, std::int64_t* ends, std::size_t threads) {
+  const auto kernel = EIGENLENS_PICK(class_sums::ranges<Rows<T>, T>);
+  const std::size_t d = codes.d;
+  const Pieces pieces = pieces_of(codes.n, d);
+  std::vector<T> low(pieces.count * d), high(pieces.count * d);
+  for (std::size_t p = 0; p < pieces.count * d; ++p)
+    low[p] = high[p] = codes.at(0)[static_cast<std::ptrdiff_t>(p % d) * codes.column_stride];
+  in_parallel(pieces.count, threads, [&](std::size_t p) {
+    kernel(codes, pieces.cut(p), pieces.cut(p + 1), low.data() + p * d, high.data() + p * d);
+  });
+  for (std::size_t j = 0; j < d; ++j) {
+    T smallest = low[j], largest = high[j];
+    for (std::size_t p = 1; p < pieces.count; ++p)
+      smallest = std::min(smallest, low[p * d + j]), largest = std::max(largest, high[p * d + j]);
+    ends[j] = static_cast<std::int64_t>(smallest), ends[d + j] = static_cast<std::int64_t>(largest);
+  }
+}
+
+template <class T>
+void CodeSums<T>::counts(const Rows<T>& codes, const CodeLines& lines, const std::int32_t* y, const double* weight,
+                         std::size_t C, double* counts, std::size_t size, std::size_t threads) {
+  const auto kernel = EIGENLENS_PICK(class_sums::counts<Rows<T>, CodeLines>);
+  const Pieces pieces = pieces_of(codes.n, codes.d, codes.n * codes.d / (4 * size + 1));
+  const auto found = sum_pieces(pieces.count, size, threads, [&](std::size_t p, double* mine) {
+    kernel(codes, lines, y, weight, C, pieces.cut(p), pieces.cut(p + 1), mine);
+  });
+  std::copy_n(found.data, size, counts);
+}
+
+template <class T>
+void CodeSums<T>::gather(const Rows<T>& codes, const CodeLines& lines, const double* table, std::size_t stride,
+                         std::size_t C, double* joint, std::size_t threads) {
+  const auto kernel = EIGENLENS_PICK(class_sums::gather<Rows<T>, CodeLines>);
+  const Pieces pieces = pieces_of(codes.n, codes.d);
+  in_parallel(pieces.count, threads, [&](std::size_t p) {
+    kernel(codes, lines, table, stride, C, pieces.cut(p), pieces.cut(p + 1), joint);
+  });
+}
+
+void class_winners(const double* joint, std::size_t n, std::size_t C, std::int64_t* winners) {
+  for (std::size_t i = 0; i < n; ++i, joint += C) {
+    std::size_t best = 0;
+    for (std::size_t c = 1; c < C; ++c) best = joint[c] > joint[best] ? c : best;
+    winners[i] = static_cast<std::int64_t>(best);
+  }
+}
+
+template struct ClassSums<double>;
+template struct ClassSums<float>;
+template struct CodeSums<std::int8_t>;
+template struct CodeSums<std::uint8_t>;
+template struct CodeSums<std::int16_t>;
+template struct CodeSums<std::int32_t>;
+template struct CodeSums<std::int64_t>;
+
+}  // namespace eigenlens

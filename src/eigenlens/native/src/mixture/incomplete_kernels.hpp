@@ -1,0 +1,6 @@
+// The kernels of mixtures on incomplete rows, in the order in which they depend on each other.
+// Included once per instruction set; no include guard.
+#include "common/tile.hpp"
+#include "common/exponential.hpp"
+#include "common/lanes.hpp"
+#include "mixture/incomplete.hpp"

@@ -1,0 +1,132 @@
+// Narrow rows are cut into pieces, each with tiles of its own, so that a panel stays in the second-level cache. For wide
+// rows the tiles are the larger part: there is one set of them, several panels are packed at once, and the threads share
+// the strips. Both orders depend on n and d alone, so the rounding does not depend on the threads.
+#include "moments/driver.hpp"
+
+#define EIGENLENS_KERNELS "moments/kernels.hpp"
+#include "common/instruction_sets.hpp"
+
+#include "common/parallel.hpp"
+#include "moments/spread.hpp"
+
+namespace eigenlens {
+
+namespace {
+
+// The blocks of an upper triangular R (d, d) that whiten() wants: −R_ts above the diagonal, R_ss⁻¹ on it.
+void whitening_blocks(const double* R, std::size_t d, double* at) {
+  const std::size_t strips = baseline::strips_of<double>(d);
+  auto entry = [&](std::size_t i, std::size_t j) { return i < d && j < d ? R[i * d + j] : i == j ? 1.0 : 0.0; };
+  std::memset(at, 0, baseline::tiles_of<double>(d) * 64 * sizeof(double));
+  for (std::size_t s = 0; s < strips; ++s) {
+    for (std::size_t t = 0; t < s; ++t, at += 64)
+      for (std::size_t i = 0; i < 8; ++i)
+        for (std::size_t j = 0; j < 8; ++j) at[i * 8 + j] = -entry(t * 8 + i, s * 8 + j);
+    for (std::size_t j = 0; j < 8; ++j) {  // column j of the inverse, from the diagonal up
+      at[j * 8 + j] = 1.0 / entry(s * 8 + j, s * 8 + j);
+      for (std::size_t i = j; i-- > 0;) {
+        double total = 0.0;
+        for (std::size_t k = i + 1; k <= j; ++k) total += entry(s * 8 + i, s * 8 + k) * at[k * 8 + j];
+        at[i * 8 + j] = -total / entry(s * 8 + i, s * 8 + i);
+      }
+    }
+    at += 64;
+  }
+}
+
+constexpr std::size_t MAX_PIECES = 16, MIN_ROWS = 512;  // rows of a piece at least
+
+// Multiplied in double, whatever T is; `blocks` as for whiten, or null.
+template <class T>
+void narrow_moments(const Rows<T>& rows, const double* root, const double* shift, const double* blocks, double* sum,
+                    double* scatter, std::size_t threads) {
+  const auto kernel = EIGENLENS_PICK(moments<T>);
+  const std::size_t d = rows.d, size = baseline::tiles_of<double>(d) * 64;
+  const Pieces pieces(rows.n, std::clamp<std::size_t>(rows.n / MIN_ROWS, 1, MAX_PIECES));
+  const auto tiles = sum_pieces(pieces.count, size + d, threads, [&](std::size_t p, double* mine) {
+    const std::size_t begin = pieces.cut(p), end = pieces.cut(p + 1);
+    kernel(rows.at(begin), rows.row_stride, rows.column_stride, root ? root + begin : nullptr, shift, blocks,
+           end - begin, d, mine + size, mine);
+  });
+  std::copy_n(tiles.data + size, d, sum);
+  spread<double>(tiles.data, d, scatter);
+}
+
+constexpr std::size_t PANELS = 8, STRIPS_AT_ONCE = 4;  // panels in memory at a time, strips of a task
+
+// Multiplied in T.
+template <class T>
+void wide_moments(const Rows<T>& rows, const double* root, const double* shift, double* sum, double* scatter,
+                  std::size_t threads) {
+  const auto fill = EIGENLENS_PICK(fill<T, T>);
+  const auto syrk = EIGENLENS_PICK(syrk<T>);
+  constexpr std::size_t PANEL = baseline::PANEL;
+  const std::size_t d = rows.d, strips = baseline::strips_of<T>(d), panel = strips * baseline::STRIDE<T>;
+  const std::size_t size = baseline::tiles_of<T>(d) * baseline::TILE<T>;
+  Aligned<T> panels(PANELS * panel);
+  Aligned<double> tiles(size);
+  std::memset(tiles.data, 0, size * sizeof(double));
+  std::vector<double> sums(PANELS * d);
+  for (std::size_t begin = 0; begin < rows.n; begin += PANELS * PANEL) {
+    const std::size_t here = std::min(PANELS * PANEL, rows.n - begin), count = (here + PANEL - 1) / PANEL;
+    auto height = [&](std::size_t p) { return std::min(PANEL, here - p * PANEL); };
+    in_parallel(count, threads, [&](std::size_t p) {
+      const std::size_t first = begin + p * PANEL;
+      fill(rows.at(first), rows.row_stride, rows.column_stride, root ? root + first : nullptr, shift, d, height(p),
+           panels.data + p * panel, sums.data() + p * d);
+    });
+    in_parallel((strips + STRIPS_AT_ONCE - 1) / STRIPS_AT_ONCE, threads, [&](std::size_t group) {
+      const std::size_t first = group * STRIPS_AT_ONCE, last = std::min(strips, first + STRIPS_AT_ONCE);
+      for (std::size_t p = 0; p < count; ++p)
+        syrk(panels.data + p * panel, strips, height(p), first, last, tiles.data);
+    });
+  }
+  for (std::size_t p = 1; p < PANELS; ++p)
+    for (std::size_t j = 0; j < d; ++j) sums[j] += sums[p * d + j];
+  std::copy_n(sums.data(), d, sum);
+  spread<T>(tiles.data, d, scatter);
+}
+
+}  // namespace
+
+template <class T>
+void Moments<T>::about(const Rows<T>& rows, const double* weight, const double* shift, const double* triangle,
+                       bool wide, double* sum, double* scatter, std::size_t threads) {
+  std::vector<double> roots(weight ? rows.n : 0);
+  for (std::size_t i = 0; i < roots.size(); ++i) roots[i] = std::sqrt(weight[i]);
+  const double* root = weight ? roots.data() : nullptr;
+  if (wide) return wide_moments(rows, root, shift, sum, scatter, threads);
+  Aligned<double> blocks(triangle ? baseline::tiles_of<double>(rows.d) * 64 : 0);
+  if (triangle) whitening_blocks(triangle, rows.d, blocks.data);
+  narrow_moments(rows, root, shift, triangle ? blocks.data : nullptr, sum, scatter, threads);
+}
+
+constexpr std::size_t MAX_SPARSE_PIECES = 8;
+
+template <class T, class Index>
+void SparseRows<T, Index>::normal_product(std::size_t d, const double* V, const double* offset, double* Z,
+                                          double* total, std::size_t threads) const {
+  const auto kernel = EIGENLENS_PICK(normal_product<T, Index>);
+  const std::size_t size = d * 8, stored = static_cast<std::size_t>(indptr[n] - indptr[0]);
+  const std::size_t pieces = std::clamp<std::size_t>(stored / (4 * size + 1), 1, MAX_SPARSE_PIECES);
+  // Pieces hold about the same number of stored entries.
+  auto cut = [&](std::size_t p) {
+    const Index at = static_cast<Index>(indptr[0] + static_cast<Index>(stored / pieces * p));
+    return p == pieces ? n : static_cast<std::size_t>(std::lower_bound(indptr, indptr + n, at) - indptr);
+  };
+  const auto sums = sum_pieces(pieces, size + 8, threads, [&](std::size_t p, double* mine) {
+    kernel(data - indptr[0], indices - indptr[0], indptr, weight, p ? cut(p) : 0, cut(p + 1), V, offset, mine,
+           mine + size);
+  });
+  std::copy_n(sums.data, size, Z);
+  std::copy_n(sums.data + size, 8, total);
+}
+
+template struct Moments<double>;
+template struct Moments<float>;
+template struct SparseRows<double, std::int32_t>;
+template struct SparseRows<float, std::int32_t>;
+template struct SparseRows<double, std::int64_t>;
+template struct SparseRows<float, std::int64_t>;
+
+}  // namespace eigenlens
