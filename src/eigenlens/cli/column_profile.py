@@ -124,10 +124,9 @@ class Profile:
     def facts(self) -> dict[str, Any]:
         """The column in words and numbers, for --json."""
         measured = self.type in ("float", "integer", "boolean") and self.numbers > 0
-        span = (self.least, self.total / self.numbers, self.greatest) if measured else (None, None, None)
-        return {"name": self.name, "type": self.type, "missing": self.missing, "note": self._note(measured)} | dict(
-            zip(("least", "mean", "greatest"), span, strict=True)
-        )
+        least, mean, greatest = (self.least, self.total / self.numbers, self.greatest) if measured else (None,) * 3
+        told = {"name": self.name, "type": self.type, "missing": self.missing, "note": self._note(measured)}
+        return told | {"least": least, "mean": mean, "greatest": greatest}
 
     def _note(self, measured: bool) -> str:
         if self.rows == self.missing:

@@ -37,7 +37,7 @@ def _axis(name: str, given: str | Chart, layers: Iterable[Chart]) -> Chart:
     return shown | ({"type": "band"} if named else {})
 
 
-def layer(kind: str, label: str = "", *, colour: str | None = None, dash: bool = False, **data: Any) -> Chart:
+def layer(kind: str, label: str = "", *, colour: str = "", dash: bool = False, **data: Any) -> Chart:
     """Return one layer, a "bar", "line", "dot", "band", …, with columns of equal length, numbers or names.
 
     colour: one of `COLOURS`, or as #rrggbb.
@@ -46,11 +46,8 @@ def layer(kind: str, label: str = "", *, colour: str | None = None, dash: bool =
     {'type': 'bar', 'data': {'x': ['a', 'b'], 'y': [1.0, 2.0]}}
     """
     found: Chart = {"type": kind, "data": {name: cells(values) for name, values in data.items()}}
-    if label:
-        found["label"] = label
-    if colour:
-        found["colour"] = COLOURS.get(colour, colour)
-    return found | ({"dash": True} if dash else {})
+    style = {"label": label, "colour": COLOURS.get(colour, colour), "dash": dash}
+    return found | {name: value for name, value in style.items() if value}
 
 
 def cells(values: Any) -> Any:

@@ -102,12 +102,11 @@ class Selection:
         """
         wanted = listed_columns(self.columns, "columns", available)
         dropped = listed_columns(self.drop, "drop", available)
-        others = [name for name in (self.id, self.label) if name is not None]
-        for option, name in (("id", self.id), ("label", self.label)):
-            if name is not None:
-                _check_known(name, option, available)
+        others = {option: name for option, name in (("id", self.id), ("label", self.label)) if name is not None}
+        for option, name in others.items():
+            _check_known(name, option, available)
         left = list(available) if self.columns is None else wanted
-        excluded = {*dropped, *others}
+        excluded = {*dropped, *others.values()}
         chosen = tuple(name for name in left if name not in excluded)
         if not chosen:
             raise DataError(f"no column is left as a feature of the {len(available)} in the file", fix="drop fewer")
