@@ -29,9 +29,24 @@ kernels = Pybind11Extension(
 )
 kernels.optional = True
 
+
+class BuildKernels(build_ext):
+    """The bindings only pass pointers on: optimising them takes seconds and saves some 0.05 µs per call."""
+
+    def build_extensions(self) -> None:
+        compile_file = self.compiler._compile
+
+        def compile_quickly(obj: str, src: str, ext: str, cc_args: list[str], extra: list[str], pp: list[str]) -> None:
+            quick = ["-O1"] if src.endswith("bindings.cpp") and os.name != "nt" else []
+            compile_file(obj, src, ext, cc_args, [*extra, *quick], pp)
+
+        self.compiler._compile = compile_quickly
+        super().build_extensions()
+
+
 # One compiler process per processor, and no translation unit compiled again that has not changed.
 ParallelCompile(default=0).install()
 
 # The Makefile builds the kernels in place first, beside the download of libraries, and then installs without them.
 wanted = os.environ.get("EIGENLENS_BUILD_KERNELS", "1") != "0"
-setup(ext_modules=[kernels] if wanted else [], cmdclass={"build_ext": build_ext})
+setup(ext_modules=[kernels] if wanted else [], cmdclass={"build_ext": BuildKernels})

@@ -32,6 +32,7 @@ from eigenlens.missing.curvature import (
 from eigenlens.missing.fit import fit_incomplete_rows
 from eigenlens.missing.units import NOISE_STRUCTURES, Units
 from eigenlens.optim.trust_region import negative_curvature_step, newton_step
+from eigenlens.pca.fit import PCAOptions
 from eigenlens.pca.missing import fit_pca_missing
 from eigenlens.stats.moments import ColumnMoments
 
@@ -328,7 +329,7 @@ def test_a_start_at_a_saddle_is_stirred(noise, monkeypatch):
 
 def test_principal_components_of_gaps_leave_a_saddle_too():
     X, _ = saddle()
-    found = fit_pca_missing(ArraySource(X), 1).model
+    found = fit_pca_missing(ArraySource(X), 1, PCAOptions()).model
     W = found.components[0] * np.sqrt(found.variances[0] - (found.total - found.variances[0]) / 5.0)
     model = fit_ppca(ArraySource(X), 1).model
     shrink = 199.0 / 200.0

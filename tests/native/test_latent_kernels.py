@@ -11,14 +11,14 @@ from eigenlens.densities import linear_gaussian
 from eigenlens.densities.linear_gaussian import LinearGaussian
 from eigenlens.native.incomplete_rows import (
     Frame,
+    latent_derivative,
+    latent_derivative_numpy,
     latent_expected,
     latent_expected_numpy,
     latent_information,
     latent_information_numpy,
     latent_rows,
     latent_rows_numpy,
-    latent_turn,
-    latent_turn_numpy,
 )
 
 LAYOUTS = {
@@ -188,11 +188,11 @@ def test_turns_against_the_twin(instructions, k, refinements):
         X[0, 0], w[0] = (1.0, 1.0) if n == 1 else (np.inf, 0.0)
         way = rng.standard_normal(d), rng.standard_normal((d, k)), rng.standard_normal(d)
         given = (w, frame, *way, refinements)
-        found, expected = latent_turn(X, *given), latent_turn_numpy(X, *given)
+        found, expected = latent_derivative(X, *given), latent_derivative_numpy(X, *given)
         agree(found, expected, 1e-11)
 
 
-@pytest.mark.parametrize("run", [latent_turn, latent_turn_numpy])
+@pytest.mark.parametrize("run", [latent_derivative, latent_derivative_numpy])
 def test_turns_are_the_derivatives_of_sums(run):
     rng = np.random.default_rng(5)
     n, d, k = 60, 7, 3
@@ -220,7 +220,7 @@ def test_threads_change_nothing(instructions):
     found = []
     for threads in (1, 2, 5):
         with threadpool_limits(threads):
-            turn = latent_turn(X, w, frame, frame.mean, frame.W, frame.psi)
+            turn = latent_derivative(X, w, frame, frame.mean, frame.W, frame.psi)
             found.append([*latent_expected(X, w, frame), *latent_information(X, w, frame), *turn])
     for other in found[1:]:
         for a, b in zip(found[0], other, strict=True):

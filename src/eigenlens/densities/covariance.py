@@ -13,7 +13,7 @@ from scipy.linalg import solve_triangular
 from eigenlens.arrays import Array, read_only
 from eigenlens.densities.base import Columns, other_columns, rows_by_pattern
 from eigenlens.errors import OptionError
-from eigenlens.native.mixture_incomplete import gaps_filled, gaps_log_joint
+from eigenlens.native.mixture_incomplete import incomplete_filled, incomplete_log_joint
 
 MIN_PIVOT_SHARE = 8.0 * float(np.finfo(np.float64).eps)
 """The part of a column's variance that the columns before it leave is rounding if it is below d times this share."""
@@ -165,11 +165,11 @@ class Full:
         """Return log densities by one elimination per pattern; if C is singular, by each C_oo on its own."""
         if not self.regular:
             return log_density_by_pattern(self, deviations)
-        return np.asarray(gaps_log_joint(deviations, *self._alone())[:, 0])
+        return np.asarray(incomplete_log_joint(deviations, *self._alone())[:, 0])
 
     def expected(self, deviations: Array) -> tuple[Array, Array]:
         """Return expectations by one elimination per pattern, as `observed_log_density` does."""
-        return gaps_filled(deviations, *self._alone()) if self.regular else expected_by_pattern(self, deviations)
+        return incomplete_filled(deviations, *self._alone()) if self.regular else expected_by_pattern(self, deviations)
 
     def _alone(self) -> tuple[Array, Array, Array]:
         """Return the logarithm of the weight, the mean and the covariance of a mixture of one."""

@@ -27,7 +27,7 @@ from eigenlens.missing.expectation import (
     PosteriorMoments,
 )
 from eigenlens.missing.units import NoiseStructure
-from eigenlens.native.incomplete_rows import latent_information, latent_turn
+from eigenlens.native.incomplete_rows import latent_derivative, latent_information
 
 INFORMATION_RIDGE = 1e-4
 """A latent dimension that no column uses has no information; this share of the others' keeps blocks invertible."""
@@ -96,7 +96,7 @@ def _directional_by_kernel(
     rows: IncompleteRows, signal: float, model: LinearGaussian, along: Direction
 ) -> DirectionalSums:
     psi, given = np.asarray(model.noise), (along.mean, along.loadings, along.log_psi)
-    sums = latent_turn(rows.X, rows.w, rows.frame(model), *given, int(signal > REFINED_SIGNAL))
+    sums = latent_derivative(rows.X, rows.w, rows.frame(model), *given, int(signal > REFINED_SIGNAL))
     gains = _gains_from_spreads(sums.spread, sums.turned, sums.weight, model, along)
     return DirectionalSums(-sums.right[-1] / psi, -(sums.right[:-1] + sums.back) / psi, -sums.square / psi**2, *gains)
 

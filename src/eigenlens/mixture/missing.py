@@ -18,7 +18,7 @@ import numpy as np
 from eigenlens.arrays import Array, dense, slices
 from eigenlens.data.source import Block
 from eigenlens.densities.mixture_terms import DiagonalTerms, EStep, FullTerms, Terms
-from eigenlens.native.mixture_incomplete import LOG_2PI, gaps_passes
+from eigenlens.native.mixture_incomplete import LOG_2PI, incomplete_passes
 from eigenlens.stats.moments import ColumnMoments, Moments
 
 PATTERN_PIECE_ENTRIES = 1 << 20
@@ -66,7 +66,7 @@ def responsibilities_and_loglik(joint: Array, w: Array) -> tuple[Array, Array]:
 
 def _full_e_step(terms: FullTerms, S: int, X: Array, w: Array) -> EStep:
     """Take the E-step for rows (n, d) with weights (n,) by covariance matrices."""
-    found = gaps_passes(X, w, terms.log_weights, terms.means, terms.covariances, S)
+    found = incomplete_passes(X, w, terms.log_weights, terms.means, terms.covariances, S)
     return EStep(found.loglik, Moments.about(terms.means, found.weight, found.total, found.spread))
 
 

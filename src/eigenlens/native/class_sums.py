@@ -79,7 +79,7 @@ def class_sums(rows: Array, y: Array, weight: Array | None, centre: Array) -> tu
         return class_sums_numpy(rows, y, weight, centre)
     C, d = centre.shape
     sums = np.empty((C, 3, d))
-    run_kernel("naive_moments", rows, y, weight, np.ascontiguousarray(centre), sums)
+    run_kernel("class_moments", rows, y, weight, np.ascontiguousarray(centre), sums)
     return sums[:, 0], sums[:, 1], sums[:, 2]
 
 
@@ -110,7 +110,7 @@ def add_normal(rows: Array, means: Array, scales: Array, levels: Array, joint: A
         add_normal_numpy(rows, means, scales, levels, joint)
         return
     given = [np.ascontiguousarray(values) for values in (levels.sum(axis=1), means, scales, levels)]
-    run_kernel("naive_joint", rows, *given, joint)
+    run_kernel("class_joint", rows, *given, joint)
 
 
 def add_normal_numpy(rows: Array, means: Array, scales: Array, levels: Array, joint: Array) -> None:
@@ -149,7 +149,7 @@ def code_ranges(codes: Array) -> tuple[Array, Array]:
 
 def _ends(read: Array) -> Array:
     ends = np.empty((2, read.shape[1]), dtype=np.int64)
-    run_kernel("naive_ranges", read, ends)
+    run_kernel("code_ranges", read, ends)
     return ends
 
 
@@ -169,7 +169,7 @@ def class_counts(codes: Array, lines: Lines, y: Array, weight: Array | None, C: 
     if kernels is None:
         return class_counts_numpy(codes, lines, y, weight, C)
     counts = np.empty((lines.total, C))
-    run_kernel("naive_counts", _codes(codes), np.stack(lines), y, weight, counts)
+    run_kernel("class_counts", _codes(codes), np.stack(lines), y, weight, counts)
     return counts
 
 
@@ -200,7 +200,7 @@ def add_gathered(codes: Array, lines: Lines, table: Array, joint: Array) -> None
     if kernels is None:
         add_gathered_numpy(codes, lines, table, joint)
         return
-    run_kernel("naive_gather", _codes(codes), np.stack(lines), table, joint)
+    run_kernel("class_gather", _codes(codes), np.stack(lines), table, joint)
 
 
 def add_gathered_numpy(codes: Array, lines: Lines, table: Array, joint: Array) -> None:
@@ -218,7 +218,7 @@ def winners(joint: Array) -> Array:
     if kernels is None:
         return winners_numpy(joint)
     places = np.empty(len(joint), dtype=np.int64)
-    kernels.naive_winners(np.ascontiguousarray(joint), places)
+    kernels.class_winners(np.ascontiguousarray(joint), places)
     return places
 
 

@@ -68,8 +68,8 @@ class LatentInformation(NamedTuple):
     total: float
 
 
-class LatentTurn(NamedTuple):
-    """How sums over rows turn along a direction; see `latent_turn`.
+class LatentDerivative(NamedTuple):
+    """The derivatives of sums over rows along a direction; see `latent_derivative`.
 
     Over the rows that observe column j: spread and turned (p, d) Σ w M⁻¹ and Σ w dM⁻¹, weight (d,) Σ w, right (q, d)
     Σ w s_j (z, 1), back (k, d) Σ w r_j h and square (d,) Σ w r_j s_j.
@@ -135,30 +135,30 @@ def latent_information(X: Array, weight: Array | None, frame: Frame) -> LatentIn
     return LatentInformation(pairs, weights, square, totals[:p], float(totals[p]))
 
 
-def latent_turn(
+def latent_derivative(
     X: Array, weight: Array | None, frame: Frame, m: Array, D: Array, f: Array, refinements: int = 0
-) -> LatentTurn:
-    """How what is summed in EM turns along (mu, W, log psi) + ε (m, D, f), of shapes (d,), (d, k) and (d,).
+) -> LatentDerivative:
+    """Derivatives of the sums of EM along (mu, W, log psi) + ε (m, D, f), of shapes (d,), (d, k) and (d,).
 
-    With t_j = m_j + D_jᵀz + f_j r_j, z turns by −h and r_j / psi_j by −s_j / psi_j, where
+    With t_j = m_j + D_jᵀz + f_j r_j, z changes by −ε h and r_j / psi_j by −ε s_j / psi_j, where
 
         h = M⁻¹ Σ_j (w_j t_j − D_j r_j) / psi_j,    s_j = t_j − w_jᵀ h.
 
     h is refined as z is. Cost about 2 n d (2 k² + 8 k) flops; memory O(d k²), nothing of size n.
 
     >>> X, frame = np.array([[3.0, np.nan], [1.0, 1.0]]), Frame.of(np.zeros(2), np.ones((2, 1)), np.ones(2))
-    >>> latent_turn(X, None, frame, np.ones(2), np.zeros((2, 1)), np.zeros(2)).right[-1]
+    >>> latent_derivative(X, None, frame, np.ones(2), np.zeros((2, 1)), np.zeros(2)).right[-1]
     array([0.8333, 0.3333])
     """
     d, k = frame.W.shape
     if not latent_compiled(k):
-        return latent_turn_numpy(X, weight, frame, m, D, f, refinements)
+        return latent_derivative_numpy(X, weight, frame, m, D, f, refinements)
     p = k * (k + 1) // 2
     pairs, right, square = np.empty((2 * p + 1, d)), np.empty((2 * k + 1, d)), np.empty(d)
     run_kernel(
-        "latent_turn", X, *map(plain, (weight, *frame)), refinements, *map(plain, (m, D, f)), pairs, right, square
+        "latent_derivative", X, *map(plain, (weight, *frame)), refinements, *map(plain, (m, D, f)), pairs, right, square
     )
-    return LatentTurn(pairs[:p], pairs[p : 2 * p], pairs[-1], right[: k + 1], right[k + 1 :], square)
+    return LatentDerivative(pairs[:p], pairs[p : 2 * p], pairs[-1], right[: k + 1], right[k + 1 :], square)
 
 
 def latent_rows(X: Array, frame: Frame, **wanted: Array) -> None:
@@ -233,10 +233,10 @@ def latent_information_numpy(X: Array, weight: Array | None, frame: Frame) -> La
     return LatentInformation(packed.T @ weighted, weighted.sum(axis=0), w @ free**2, w @ packed, float(w.sum()))
 
 
-def latent_turn_numpy(
+def latent_derivative_numpy(
     X: Array, weight: Array | None, frame: Frame, m: Array, D: Array, f: Array, refinements: int = 0
-) -> LatentTurn:
-    """The twin of `latent_turn`."""
+) -> LatentDerivative:
+    """The twin of `latent_derivative`."""
     O, w, C, _, z, R = _solved(X, weight, frame, refinements)
     W, V, scaled = frame.W, frame.W / frame.psi[:, None], D / frame.psi[:, None]
     t = O * (m + z @ D.T) + f * R
@@ -249,7 +249,7 @@ def latent_turn_numpy(
     lower = np.tril_indices(W.shape[1])
     spread, dC = ((w[:, None] * each[:, lower[0], lower[1]]).T @ O for each in (C, turned))
     right = (w[:, None] * np.column_stack([z, np.ones(len(z))])).T @ s
-    return LatentTurn(spread, dC, w @ O, right, (w[:, None] * h).T @ R, w @ (R * s))
+    return LatentDerivative(spread, dC, w @ O, right, (w[:, None] * h).T @ R, w @ (R * s))
 
 
 def latent_rows_numpy(X: Array, frame: Frame, **wanted: Array) -> None:

@@ -26,7 +26,7 @@ BATCH = 1 << 19
 LOG_2PI = float(np.log(2.0 * np.pi))
 
 
-def gaps_passes(
+def incomplete_passes(
     rows: Array, weight: Array | None, log_weights: Array, means: Array, covariances: Array, S: int
 ) -> Passes:
     """The E-step and the sums of the M-step of S mixtures over rows (n, d) in which NaN is missing.
@@ -40,41 +40,41 @@ def gaps_passes(
     Cost about d³ / 2 products a pattern and component, and d² a row.
 
     >>> C = np.array([[[2.0, 1.0], [1.0, 2.0]]])
-    >>> found = gaps_passes(np.array([[4.0, np.nan]]), None, np.zeros(1), np.zeros((1, 2)), C, 1)
+    >>> found = incomplete_passes(np.array([[4.0, np.nan]]), None, np.zeros(1), np.zeros((1, 2)), C, 1)
     >>> found.total, found.spread[0]
     (array([[4., 2.]]), array([[16. ,  8. ], [ 8. ,  5.5]]))
     """
     if not _compiled(rows):
-        return gaps_passes_numpy(rows, weight, log_weights, means, covariances, S)
+        return incomplete_passes_numpy(rows, weight, log_weights, means, covariances, S)
     found = Passes(np.empty(S), np.empty(len(means)), np.empty(means.shape), np.empty(covariances.shape))
-    run_kernel("mixture_gaps", rows, *map(plain, (weight, log_weights, means, covariances)), *found)
+    run_kernel("mixture_incomplete", rows, *map(plain, (weight, log_weights, means, covariances)), *found)
     return found
 
 
-def gaps_log_joint(rows: Array, log_weights: Array, means: Array, covariances: Array) -> Array:
+def incomplete_log_joint(rows: Array, log_weights: Array, means: Array, covariances: Array) -> Array:
     """ln pi_k + ln N(x_o | mu_ko, C_koo) (n, K) of the observed entries of rows (n, d); ln pi_k where there are none.
 
-    >>> gaps_log_joint(np.array([[np.nan, 2.0]]), np.zeros(1), np.zeros((1, 2)), np.eye(2)[None]).round(4)
+    >>> incomplete_log_joint(np.array([[np.nan, 2.0]]), np.zeros(1), np.zeros((1, 2)), np.eye(2)[None]).round(4)
     array([[-2.9189]])
     """
     if not _compiled(rows):
-        return gaps_log_joint_numpy(rows, log_weights, means, covariances)
+        return incomplete_log_joint_numpy(rows, log_weights, means, covariances)
     joint = np.empty((len(rows), len(means)))
-    run_kernel("mixture_gaps_rows", rows, *map(plain, (log_weights, means, covariances)), joint, None, None)
+    run_kernel("mixture_incomplete_rows", rows, *map(plain, (log_weights, means, covariances)), joint, None, None)
     return joint
 
 
-def gaps_filled(rows: Array, log_weights: Array, means: Array, covariances: Array) -> tuple[Array, Array]:
+def incomplete_filled(rows: Array, log_weights: Array, means: Array, covariances: Array) -> tuple[Array, Array]:
     """Rows (n, d) with E[x_m | x_o] in the place of NaN, and the deviations (n, d) about that, 0 where observed.
 
     >>> C = np.array([[[2.0, 1.0], [1.0, 2.0]]])
-    >>> gaps_filled(np.array([[4.0, np.nan]]), np.zeros(1), np.zeros((1, 2)), C)
+    >>> incomplete_filled(np.array([[4.0, np.nan]]), np.zeros(1), np.zeros((1, 2)), C)
     (array([[4., 2.]]), array([[0.    , 1.2247]]))
     """
     if not _compiled(rows):
-        return gaps_filled_numpy(rows, log_weights, means, covariances)
+        return incomplete_filled_numpy(rows, log_weights, means, covariances)
     filled, deviation = np.array(rows, dtype=np.float64, order="C"), np.zeros(rows.shape)
-    run_kernel("mixture_gaps_rows", rows, *map(plain, (log_weights, means, covariances)), None, filled, deviation)
+    run_kernel("mixture_incomplete_rows", rows, *map(plain, (log_weights, means, covariances)), None, filled, deviation)
     return filled, deviation
 
 
@@ -138,10 +138,10 @@ def _batches(X: Array, K: int) -> Iterator[tuple[Array, Array]]:
                 yield rows[:, low : low + longest], seen[some]
 
 
-def gaps_passes_numpy(
+def incomplete_passes_numpy(
     rows: Array, weight: Array | None, log_weights: Array, means: Array, covariances: Array, S: int
 ) -> Passes:
-    """The twin of `gaps_passes`: one mixture after the other."""
+    """The twin of `incomplete_passes`: one mixture after the other."""
     w = np.ones(len(rows)) if weight is None else weight
     keep = (w > 0.0) & ~np.isnan(rows).all(axis=1)
     X, w = np.asarray(rows[keep], dtype=np.float64), w[keep]
@@ -163,16 +163,16 @@ def _pass(X: Array, w: Array, log_weights: Array, means: Array, C: Array) -> tup
     return loglik, sizes, total, spread
 
 
-def gaps_log_joint_numpy(rows: Array, log_weights: Array, means: Array, covariances: Array) -> Array:
-    """The twin of `gaps_log_joint`."""
+def incomplete_log_joint_numpy(rows: Array, log_weights: Array, means: Array, covariances: Array) -> Array:
+    """The twin of `incomplete_log_joint`."""
     X, joint = np.asarray(rows, dtype=np.float64), np.empty((len(rows), len(means)))
     for some in _patterns(X, log_weights, means, covariances):
         joint[some.which] = np.swapaxes(some.joint, 1, 2)
     return joint
 
 
-def gaps_filled_numpy(rows: Array, log_weights: Array, means: Array, covariances: Array) -> tuple[Array, Array]:
-    """The twin of `gaps_filled`."""
+def incomplete_filled_numpy(rows: Array, log_weights: Array, means: Array, covariances: Array) -> tuple[Array, Array]:
+    """The twin of `incomplete_filled`."""
     X = np.asarray(rows, dtype=np.float64)
     filled, deviation = X.copy(), np.zeros(X.shape)
     for some in _patterns(X, log_weights, means, covariances):

@@ -23,7 +23,7 @@ from eigenlens.linalg.scores import project_rows
 from eigenlens.linalg.spectrum import Outcome
 from eigenlens.pca import interpret, storage
 from eigenlens.pca.bootstrap import Bootstrap, bootstrap_components
-from eigenlens.pca.fit import PCAFit, fit_pca, principal_components, weighted_row_count
+from eigenlens.pca.fit import PCAFit, PCAOptions, fit_pca, principal_components, weighted_row_count
 from eigenlens.pca.interpret import project_columns
 from eigenlens.pca.model import PrincipalComponents
 from eigenlens.pca.options import MISSING_VALUE_METHODS, check_pca_options, rows_with_entries, warn_about_pca
@@ -113,7 +113,7 @@ class PCA(ProjectionEstimator, DensityEstimator):
         if n_components is None and self.missing == "em":
             n_components = min(weighted_row_count(rows), rows.n_features)  # the saturated model has one axis less
         with progress_callback(self.verbose) as progress:
-            fit = MISSING_VALUE_METHODS[self.missing](rows, n_components, progress=progress, **options)
+            fit = MISSING_VALUE_METHODS[self.missing](rows, n_components, options, progress)
         self._set_fit(X, source, fit)
         if self.solver_.solver == "em":
             self.n_samples_ = rows_with_entries(rows, self.n_samples_)
@@ -265,9 +265,10 @@ class PCA(ProjectionEstimator, DensityEstimator):
         rng = checks.generator(self.random_state if random_state is None else random_state)
         weight = np.ones(row_count(source)) if source.weight is None else source.weight
 
+        options = PCAOptions(self.standardize, tol=self.tol, rng=rng)
+
         def refit(counts: Array) -> PrincipalComponents:
-            rows = source.weighted(counts)
-            return fit_pca(rows, self.n_components_, standardize=self.standardize, tol=self.tol, rng=rng).model
+            return fit_pca(source.weighted(counts), self.n_components_, options).model
 
         return bootstrap_components(self.model_, refit, weight, checks.integer("n", n, 2), rng)
 
@@ -284,7 +285,7 @@ class PCA(ProjectionEstimator, DensityEstimator):
             assert self._moments is not None
             rows = CentredRows(MomentsOnlySource(self._moments), standardize=self.standardize, moments=self._moments)
             n_components, options = check_pca_options(self, rows.source)
-            fit = principal_components(rows, n_components, "covariance", self.tol, options["rng"])
+            fit = principal_components(rows, n_components, "covariance", self.tol, options.rng)
             self._model, self._outcome = fit.model, fit.spectrum.outcome
         return self._model, self._outcome
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -32,26 +32,29 @@ class PCAFit:
     ended: str = ""
 
 
+@dataclass(frozen=True)
+class PCAOptions:
+    """The parameters of a fit, checked: those of `PCA` but for n_components, and the generator of its seed."""
+
+    standardize: bool = False
+    solver: str | Callable[..., Spectrum] = "auto"
+    tol: float = 1e-9
+    rng: np.random.Generator = field(default_factory=np.random.default_rng)
+
+
 def fit_pca(
-    source: Source,
-    n_components: int | float | str | Callable[..., int] | None = None,
-    *,
-    standardize: bool = False,
-    solver: str | Callable[..., Spectrum] = "auto",
-    tol: float = 1e-9,
-    rng: np.random.Generator | None = None,
-    progress: Progress | None = None,
+    source: Source, n_components: Any = None, options: PCAOptions | None = None, progress: Progress | None = None
 ) -> PCAFit:
-    """Return the principal components of the rows of a source.
+    """Return the principal components of the rows of a source; n_components as `PCA` takes it.
 
     >>> from eigenlens.data.memory import ArraySource
     >>> fit = fit_pca(ArraySource(np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]])), 1)
     >>> fit.model.variances, fit.model.components
     (array([2.]), array([[0.707, 0.707]]))
     """
-    rng = np.random.default_rng() if rng is None else rng
-    rows = CentredRows(source, standardize=standardize, progress=progress)
-    return principal_components(rows, n_components, solver, tol, rng)
+    chosen = options or PCAOptions()
+    rows = CentredRows(source, standardize=chosen.standardize, progress=progress)
+    return principal_components(rows, n_components, chosen.solver, chosen.tol, chosen.rng)
 
 
 def principal_components(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -20,21 +19,19 @@ from eigenlens.linalg.solve import orthonormal_complement
 from eigenlens.linalg.spectrum import Outcome, Spectrum, orient
 from eigenlens.missing.fit import fit_incomplete_rows, random_starts
 from eigenlens.missing.result import LatentFit, require_observed_columns
-from eigenlens.pca.fit import PCAFit, fit_pca, principal_components, requested_components, weighted_row_count
+from eigenlens.pca.fit import (
+    PCAFit,
+    PCAOptions,
+    fit_pca,
+    principal_components,
+    requested_components,
+    weighted_row_count,
+)
 from eigenlens.pca.model import PrincipalComponents
 from eigenlens.stats.moments import ColumnMoments
 
 
-def fit_pca_missing(
-    source: Source,
-    n_components: int | float | str | Callable[..., int] | None = None,
-    *,
-    standardize: bool = False,
-    solver: str | Callable[..., Spectrum] = "auto",
-    tol: float = 1e-9,
-    rng: np.random.Generator | None = None,
-    progress: Progress | None = None,
-) -> PCAFit:
+def fit_pca_missing(source: Source, n_components: Any, options: PCAOptions, progress: Progress | None = None) -> PCAFit:
     """Return principal components by maximum likelihood of the observed entries; NaN is missing.
 
     The model is probabilistic PCA; its covariance, with the divisor Σw − 1 of an ordinary fit, has these components. An
@@ -44,19 +41,17 @@ def fit_pca_missing(
     with np.errstate(all="ignore"):  # infinities show in the result, and are explained then
         observed = accumulate(source, ColumnMoments.of_observed, progress, "observed entries")
     if not observed.missing.any():
-        return fit_pca(
-            source, n_components, standardize=standardize, solver=solver, tol=tol, rng=rng, progress=progress
-        )
+        return fit_pca(source, n_components, options, progress)
     _require_columns(observed, source)
-    scale = _observed_scale(observed) if standardize else np.ones(source.n_features)
+    scale = _observed_scale(observed) if options.standardize else np.ones(source.n_features)
     scaled = MappedSource(source, partial(_divide, scale=scale))
     filled = CentredRows(MappedSource(source, partial(_fill, mean=observed.mean, scale=scale)))
     limit = min(weighted_row_count(source), filled.size)
     if filled.size == 1:
-        return _one_column(source, n_components, standardize, tol, rng)
+        return _one_column(source, n_components, replace(options, solver="auto"))
     k = n_components if isinstance(n_components, int) else limit
     k = max(1, min(k, filled.size - 1, limit - 1))
-    first = principal_components(filled, k, "auto", tol, np.random.default_rng(0) if rng is None else rng).model
+    first = principal_components(filled, k, "auto", options.tol, options.rng).model
     start = first.gaussian(floor=1e-6)
     begin = LinearGaussian(start.mean, start.loadings, float(np.mean(start.noise)))
     moments = replace(observed, mean=observed.mean / scale, square=observed.square / scale**2)
@@ -64,15 +59,13 @@ def fit_pca_missing(
     return _from_likelihood(found, filled, n_components, scale)
 
 
-def _one_column(
-    source: Source, n_components: Any, standardize: bool, tol: float, rng: np.random.Generator | None
-) -> PCAFit:
+def _one_column(source: Source, n_components: Any, options: PCAOptions) -> PCAFit:
     """Fit the observed entries of a single column: there is no other to learn from."""
     values = np.concatenate([dense(rows)[:, 0] for rows in source.rows()])
     seen = ~np.isnan(values)
     weight = None if source.weight is None else source.weight[seen]
     observed = ArraySource(values[seen][:, None], names=source.names).weighted(weight)
-    return replace(fit_pca(observed, n_components, standardize=standardize, tol=tol, rng=rng), moments=None)
+    return replace(fit_pca(observed, n_components, options), moments=None)
 
 
 def _from_likelihood(found: LatentFit, filled: CentredRows, n_components: Any, scale: Array) -> PCAFit:

@@ -14,7 +14,7 @@ from eigenlens.errors import ConvergenceWarning, DataWarning
 from eigenlens.linalg.n_components import N_COMPONENTS_RULES
 from eigenlens.linalg.solve import SOLVERS
 from eigenlens.missing.result import STOP_REASONS
-from eigenlens.pca.fit import PCAFit, fit_pca, weighted_row_count
+from eigenlens.pca.fit import PCAFit, PCAOptions, fit_pca, weighted_row_count
 from eigenlens.pca.missing import fit_pca_missing
 
 MISSING_VALUE_METHODS = {"raise": fit_pca, "em": fit_pca_missing}
@@ -27,16 +27,16 @@ EARLY_STOP_ADVICE = {
 """Advice on an iteration that ended early, by the reason."""
 
 
-def check_pca_options(estimator: Any, source: Source, rows_known: bool = True) -> tuple[Any, dict[str, Any]]:
-    """Check the parameters; return `n_components` as `fit_pca` takes it, and the keywords of `fit_pca`."""
+def check_pca_options(estimator: Any, source: Source, rows_known: bool = True) -> tuple[Any, PCAOptions]:
+    """Check the parameters; return `n_components` as `fit_pca` takes it, and the options of `fit_pca`."""
     checks.name("missing", estimator.missing, MISSING_VALUE_METHODS)
     checks.boolean("whiten", estimator.whiten)
-    options = {
-        "standardize": checks.boolean("standardize", estimator.standardize),
-        "solver": checks.choice("solver", estimator.solver, ["auto", *SOLVERS]),
-        "tol": checks.real("tol", estimator.tol, 0.0, 1.0),
-        "rng": checks.generator(estimator.random_state),
-    }
+    options = PCAOptions(
+        standardize=checks.boolean("standardize", estimator.standardize),
+        solver=checks.choice("solver", estimator.solver, ["auto", *SOLVERS]),
+        tol=checks.real("tol", estimator.tol, 0.0, 1.0),
+        rng=checks.generator(estimator.random_state),
+    )
     n = weighted_row_count(source) if rows_known else None
     return _check_n_components(estimator.n_components, n, source.n_features), options
 

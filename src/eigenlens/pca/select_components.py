@@ -17,7 +17,7 @@ from eigenlens.errors import OptionError
 from eigenlens.linalg import n_components as rule_functions
 from eigenlens.linalg.n_components import N_COMPONENTS_RULES
 from eigenlens.linalg.operators import CentredRows
-from eigenlens.pca.fit import fit_pca
+from eigenlens.pca.fit import PCAOptions, fit_pca
 from eigenlens.tables.text_table import align
 
 NOTES = {
@@ -55,7 +55,7 @@ def select_components(
     target = checks.real("share", share, 0.0, 1.0)
     asked = N_COMPONENTS_RULES if rules is None else rules
     names = [checks.choice("rules", rule, N_COMPONENTS_RULES) for rule in asked]
-    fit = fit_pca(source, None, standardize=standardize)
+    fit = fit_pca(source, None, PCAOptions(standardize))
     values, rng = fit.spectrum.values, checks.generator(random_state)
     kept = rule_functions.share(values, fit.model.total, target) or len(values)
     table = [_suggestion(f"{target:.0%} of variance", kept, fit.model.total, values, "the share of variance asked for")]

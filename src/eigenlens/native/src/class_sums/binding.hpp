@@ -81,17 +81,17 @@ inline void winners(const Floats& joint, Integers found) {
 
 template <class T>
 void bind_codes(py::module_& m, const std::string& type) {
-  m.def(("naive_ranges_" + type).c_str(), &code_ranges<T>);
-  m.def(("naive_counts_" + type).c_str(), &code_counts<T>);
-  m.def(("naive_gather_" + type).c_str(), &code_gather<T>);
+  m.def(("code_ranges_" + type).c_str(), &code_ranges<T>);
+  m.def(("class_counts_" + type).c_str(), &code_counts<T>);
+  m.def(("class_gather_" + type).c_str(), &code_gather<T>);
 }
 
 inline void bind_class_sums(py::module_& m) {
-  m.def("naive_moments_float64", &class_moments<double>);
-  m.def("naive_moments_float32", &class_moments<float>);
-  m.def("naive_joint_float64", &class_joint<double>);
-  m.def("naive_joint_float32", &class_joint<float>);
-  m.def("naive_winners", &winners);
+  m.def("class_moments_float64", &class_moments<double>);
+  m.def("class_moments_float32", &class_moments<float>);
+  m.def("class_joint_float64", &class_joint<double>);
+  m.def("class_joint_float32", &class_joint<float>);
+  m.def("class_winners", &winners);
   bind_codes<std::int8_t>(m, "int8");
   bind_codes<std::uint8_t>(m, "uint8");
   bind_codes<std::int16_t>(m, "int16");

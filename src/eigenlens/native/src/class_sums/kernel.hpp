@@ -53,7 +53,7 @@ void moments(const Rows& rows, const std::int32_t* y, const double* w, const dou
           line[r * d + j] = rows.at(first + r)[static_cast<std::ptrdiff_t>(j) * rows.column_stride];
     for (std::size_t r = 0; r < count; ++r) {
       const std::size_t i = first + r, c = static_cast<std::size_t>(y[i]);
-      if (w && w[i] == 0.0) continue;  // whatever such a row holds
+      if (w && w[i] == 0.0) continue;  // such a row may hold anything
       double* mine = sums + 3 * c * d;
       add_row(line.empty() ? rows.at(i) : line.data() + r * d, w ? w[i] : 1.0, d, centre + c * d, mine, mine + d,
               mine + 2 * d);
@@ -61,7 +61,7 @@ void moments(const Rows& rows, const std::int32_t* y, const double* w, const dou
   }
 }
 
-// out[c][·] −= Σ_j ((x_j − mean_j) scale_j)², a missing value's being level_j: what is taken for it is given back.
+// out[c][·] −= Σ_j ((x_j − mean_j) scale_j)², or level_j for a missing value, which the base of the class contains.
 template <bool MISSING>
 inline void distances(const double* tile, std::size_t columns, const double* mean, const double* scale,
                       const double* level, double* out) {
@@ -112,7 +112,7 @@ void joint(const Rows& rows, const Classes& classes, std::size_t begin, std::siz
 
 // ---- codes ------------------------------------------------------------------------------------------------------
 
-// The least and the largest code of each column.
+// The smallest and the largest code of each column.
 template <class T>
 inline void widen(const T* __restrict codes, std::size_t d, T* __restrict low, T* __restrict high) {
   for (std::size_t j = 0; j < d; ++j) {

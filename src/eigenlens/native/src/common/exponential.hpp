@@ -5,14 +5,14 @@ struct Exponential;
 template <>
 struct Exponential<double> {
   typedef long long bits;
-  static constexpr double least = -708.0, magic = 6755399441055744.0;  // 1.5 · 2⁵²: adding it rounds to an integer
+  static constexpr double lowest = -708.0, magic = 6755399441055744.0;  // 1.5 · 2⁵²: adding it rounds to an integer
   static constexpr double log2e = 1.4426950408889634, high = 6.93147180369123816490e-01, low = 1.90821492927058770002e-10;
   static constexpr int bias = 1023, mantissa = 52, degree = 13;
 };
 template <>
 struct Exponential<float> {
   typedef int bits;
-  static constexpr float least = -87.0f, magic = 12582912.0f;  // 1.5 · 2²³
+  static constexpr float lowest = -87.0f, magic = 12582912.0f;  // 1.5 · 2²³
   static constexpr float log2e = 1.44269504f, high = 0.693359375f, low = -2.12194440e-4f;
   static constexpr int bias = 127, mantissa = 23, degree = 7;
 };
@@ -35,5 +35,5 @@ inline vec<C> exponential(vec<C> x) {
   for (int k = E::degree - 2; k >= 0; --k) sum = sum * r + static_cast<C>(INVERSE_FACTORIALS[k]);
   const integers exponent = ((integers)shifted + E::bias) << E::mantissa;
   const vec<C> value = sum * (vec<C>)exponent;
-  return x < E::least ? vec<C>{} : value;
+  return x < E::lowest ? vec<C>{} : value;
 }

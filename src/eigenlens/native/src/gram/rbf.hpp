@@ -46,7 +46,7 @@ inline void gaussian_tile(const C* a, const C* b, std::size_t d, const C* level_
   }
 }
 
-// The values (rows, columns) of strips a with strips b, written to out with `width` entries a row.
+// The values (rows, columns) of strips a with strips b, written to out with `width` entries per row.
 template <class C, class O>
 void gaussian(const C* a, const C* level_a, std::size_t rows, const C* b, const C* level_b, std::size_t columns,
               std::size_t d, O* out, std::size_t width) {

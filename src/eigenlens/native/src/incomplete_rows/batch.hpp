@@ -5,7 +5,7 @@ constexpr std::size_t BATCH = 128;                    // rows that are worked on
 constexpr std::size_t LINE = BATCH + 8;               // entries from one line to the next: an odd number of cache lines
 constexpr std::size_t DOWN = 6;                       // lines of a tile
 constexpr std::size_t ACROSS = LANES == 8 ? 4 : 2;    // and vectors, or other lines
-constexpr std::size_t WIDEST = 16;                    // the most latent dimensions
+constexpr std::size_t WIDEST = 16;                    // latent dimensions at most
 constexpr std::size_t SIZE = WIDEST * (WIDEST + 1) / 2;
 static_assert(BATCH % (ACROSS * LANES) == 0, "tiles fill a batch");
 
@@ -107,7 +107,7 @@ inline void all_dots(const double* a, std::size_t count, const double* b, std::s
 
 struct Batch {
   std::size_t d, k, p, wide;       // wide: d up to whole tiles; the lines beyond d are zeros
-  std::size_t count = 0, rows = 0, there = 0;  // rows that there are, up to whole tiles, and that say something
+  std::size_t count = 0, rows = 0, there = 0;  // rows of the batch, up to whole tiles, and with information
   Buffer seen, delta, rest;        // (wide, LINE): 1 where observed; y − mu and y − mu − W z there
   Buffer root, C;                  // (p, LINE): see factor(); M⁻¹
   Buffer z, right;                 // (k, LINE): latent means; Σ w_j times what is left, over psi_j
@@ -131,8 +131,8 @@ struct Batch {
     std::fill_n(one.data, BATCH, 1.0);
   }
 
-  // Whether any row says something. Rows of weight zero, and those that observe nothing, do not, whatever they hold;
-  // without weights every row counts.
+  // Whether any row has information. Rows of weight zero, which may hold anything, and rows without an observed entry
+  // have none.
   template <class Rows, class Model>
   bool read(const Rows& from, const double* weights, const Model& model, std::size_t first, std::size_t rows_here) {
     count = rows_here;
@@ -147,7 +147,7 @@ struct Batch {
       for (std::size_t j = 0; j < d; ++j, x += right) any += place(model, j, r, apart(x, down), w);
       store(weight.data + r, any == 0.0 ? vec<double>{} : w);
     }
-    for (std::size_t r = whole; r < rows; r += LANES) {  // what is not there is missing
+    for (std::size_t r = whole; r < rows; r += LANES) {  // rows beyond the last are missing
       const vec<double> w = load(weight.data + r);
       vec<double> any = {};
       for (std::size_t j = 0; j < d; ++j) {
@@ -353,7 +353,7 @@ struct Batch {
     }
   }
 
-  // The rows as they came, and where values are missing, `sign` times the lines `rest`.
+  // The rows unchanged and, where values are missing, `sign` times the lines `rest`.
   template <class Rows, class T>
   void fill(const Rows& from, std::size_t first, double sign, T* to) const {
     for (std::size_t r = 0; r < count; ++r) {

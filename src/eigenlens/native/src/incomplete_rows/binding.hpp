@@ -67,8 +67,8 @@ inline void bind_incomplete_rows(py::module_& m) {
   m.def("latent_expected_float32", &latent_expected<float>);
   m.def("latent_information_float64", &latent_information<double>);
   m.def("latent_information_float32", &latent_information<float>);
-  m.def("latent_turn_float64", &latent_derivative<double>);
-  m.def("latent_turn_float32", &latent_derivative<float>);
+  m.def("latent_derivative_float64", &latent_derivative<double>);
+  m.def("latent_derivative_float32", &latent_derivative<float>);
   m.def("latent_rows_float64", &latent_rows<double>);
   m.def("latent_rows_float32", &latent_rows<float>);
 }

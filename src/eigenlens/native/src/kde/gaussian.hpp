@@ -6,7 +6,7 @@
 //     exp(−(a + σ)²/2) Σ_j (−σ)^j L_j,    L_j = Σ_i w_i δ_i^j exp(−a δ_i − δ_i²/2) / j!
 //
 // so what underflows far out is one factor, kept as a logarithm. Points so far behind the nearest one that all of them
-// together would not be seen are left out. A query alone has σ = 0 and needs only L_0 and L_1. The derivative and
+// together are negligible are left out. A query alone has σ = 0 and needs only L_0 and L_1. The derivative and
 // the integral over σ follow from the L_j. No include guard, on purpose.
 
 // L[j] of the points begin … end about the anchor, for j < TERMS.
@@ -125,7 +125,7 @@ class Integral {
  public:
   explicit Integral(const Line& line) : line(line) {}
 
-  // Makes the cell about c ready; `next` says that it follows the one before.
+  // Makes the cell about c ready; `next`: whether it follows the one before.
   void enter(double c, bool next) {
     const double end = start_of_next;
     next = next && !far;

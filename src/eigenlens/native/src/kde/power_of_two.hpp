@@ -18,8 +18,8 @@ constexpr double POWERS_OF_TWO[] = {1.0,
 inline vec<double> power_of_two(vec<double> x) {
   typedef Vector<double>::of<long long> integers;
   constexpr double magic = 6755399441055744.0;
-  const vec<double> least = vec<double>{} - 1020.0;
-  x = x > least ? x : least;
+  const vec<double> lowest = vec<double>{} - 1020.0;
+  x = x > lowest ? x : lowest;
   const vec<double> shifted = x + magic, r = x - (shifted - magic);
   vec<double> sum = r * POWERS_OF_TWO[11] + POWERS_OF_TWO[10];
   for (int k = 9; k >= 0; --k) sum = sum * r + POWERS_OF_TWO[k];

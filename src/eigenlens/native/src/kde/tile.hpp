@@ -107,7 +107,7 @@ void tile_sums(const double* strip, std::size_t strips, std::size_t d, const dou
   }
 }
 
-// nearest[i] = the least distance, a sum of squares or moduli, over `strips` strips and what it was before.
+// nearest[i] = the smallest distance, a sum of squares or moduli, over `strips` strips and what it was before.
 template <class Form, bool OWN>
 void tile_nearest(const double* strip, std::size_t strips, std::size_t d, const double* q, double* nearest) {
   const std::size_t stride = (d + 2) * 8;

@@ -60,12 +60,12 @@ void window_sums(const double* x, const double* w, std::size_t n, const double* 
     // Points before `middle` are in reach of every query of the group on their right, the others never fall behind.
     const double B = y[first] - a;
     const std::size_t middle = std::partition_point(x, x + n, [&](double v) { return y[first] - v >= a; }) - x;
-    auto held = [&](double u) { return window.closed ? u <= b : u < b; };
+    auto inside = [&](double u) { return window.closed ? u <= b : u < b; };
     for (last = first + 1; last < count && last - first < GROUP && y[last] - B <= b; ++last)
-      if (middle < n && !held(y[last] - x[middle])) break;
+      if (middle < n && !inside(y[last] - x[middle])) break;
     double T[SIZE] = {};
     for (std::size_t q = last, p = middle; q-- > first;) {
-      for (; p > 0 && held(y[q] - x[p - 1]); --p) Features::add(T, (x[p - 1] - B) * inverse, w ? w[p - 1] : 1.0);
+      for (; p > 0 && inside(y[q] - x[p - 1]); --p) Features::add(T, (x[p - 1] - B) * inverse, w ? w[p - 1] : 1.0);
       std::copy_n(T, SIZE, left.data() + (q - first) * SIZE);
     }
     std::fill_n(T, SIZE, 0.0);

@@ -80,8 +80,8 @@ struct Batch {
   double shares(const double* levels) {
     alignas(64) double sum[BATCH] = {};
     for (std::size_t r = 0; r < BATCH; r += LANES) {
-      const vec<double> most = load(top.data + r);
-      store(top.data + r, most == -HUGE_VAL ? vec<double>{} : most);
+      const vec<double> largest = load(top.data + r);
+      store(top.data + r, largest == -HUGE_VAL ? vec<double>{} : largest);
     }
     for (std::size_t k = 0; k < K; ++k)
       for (std::size_t r = 0; r < BATCH; r += LANES) {

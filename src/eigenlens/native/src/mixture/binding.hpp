@@ -66,10 +66,10 @@ inline void bind_mixture(py::module_& m) {
   m.def("mixture_pass_float32", &mixture_pass<float>);
   m.def("mixture_passes_float64", &mixture_passes<double, Mixture<double>>);
   m.def("mixture_passes_float32", &mixture_passes<float, Mixture<float>>);
-  m.def("mixture_gaps_float64", &mixture_passes<double, IncompleteMixture<double>>);
-  m.def("mixture_gaps_float32", &mixture_passes<float, IncompleteMixture<float>>);
-  m.def("mixture_gaps_rows_float64", &mixture_incomplete_rows<double>);
-  m.def("mixture_gaps_rows_float32", &mixture_incomplete_rows<float>);
+  m.def("mixture_incomplete_float64", &mixture_passes<double, IncompleteMixture<double>>);
+  m.def("mixture_incomplete_float32", &mixture_passes<float, IncompleteMixture<float>>);
+  m.def("mixture_incomplete_rows_float64", &mixture_incomplete_rows<double>);
+  m.def("mixture_incomplete_rows_float32", &mixture_incomplete_rows<float>);
   m.def("mixture_joint_float64", &mixture_joint<double>);
   m.def("mixture_joint_float32", &mixture_joint<float>);
 }

@@ -31,7 +31,7 @@ inline void distances(const double* root, const double* delta, std::size_t d, ve
 }
 
 // components.shapes: of each component's root, for each four of its rows, column after column up to the diagonal, four
-// entries a column.
+// entries per column.
 struct Full {
   Buffer delta;
   explicit Full(std::size_t d) : delta(d * GROUP) {}
@@ -101,11 +101,11 @@ struct Narrow : Full {
   template <class Components>
   void add(Batch& batch, const Components& components, std::size_t k, double* sums) {
     const double* mean = components.means + k * batch.d;
-    const std::size_t rows = batch.members_count * 2 > BATCH ? everybody(batch, mean) : chosen(batch, mean);
+    const std::size_t rows = batch.members_count * 2 > BATCH ? all_rows(batch, mean) : members_only(batch, mean);
     all_pairs(lines.data, batch.d + 1, rows, sums);
   }
 
-  std::size_t everybody(const Batch& batch, const double* mean) {
+  std::size_t all_rows(const Batch& batch, const double* mean) {
     for (std::size_t j = 0; j < batch.d; ++j)
       for (std::size_t r = 0; r < BATCH; r += LANES) {
         const vec<double> delta = load(batch.columns.data + j * LINE + r) - mean[j];
@@ -115,7 +115,7 @@ struct Narrow : Full {
     return BATCH;
   }
 
-  std::size_t chosen(Batch& batch, const double* mean) {
+  std::size_t members_only(Batch& batch, const double* mean) {
     batch.gather();
     const std::size_t count = batch.members_count, end = (count + LANES - 1) / LANES * LANES;
     double* root = lines.data + batch.d * LINE;

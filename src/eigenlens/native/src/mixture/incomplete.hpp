@@ -101,8 +101,8 @@ struct Incomplete {
     }
   }
 
-  // x − μ_k, the missing values as they are expected, and the joint densities.
-  void place(std::size_t k, const double* mean, double most) {
+  // x − μ_k, with the expectation of missing values, and the joint densities.
+  void place(std::size_t k, const double* mean, double max_half) {
     const double *T = table.data + k * p * LANES + lane, *over = inverse.data + k * d * LANES + lane;
     double* to = delta.data + k * d * LANES;
     for (const std::size_t j : observed) {
@@ -124,7 +124,7 @@ struct Incomplete {
         store(to + m * LANES, load(to + m * LANES) + T[triangle(m, j) * LANES] * value);
     }
     const vec<double> half = 0.5 * square;
-    store(joint.data + k * LANES, level.data[k * LANES + lane] - (half > most ? vec<double>{} + most : half));
+    store(joint.data + k * LANES, level.data[k * LANES + lane] - (half > max_half ? vec<double>{} + max_half : half));
   }
 
   template <class Components>

@@ -4,14 +4,14 @@
 //     weight_k = Σ r_ik,   total_k = Σ r_ik δ_ik,   scatter_k = Σ r_ik δ_ik δ_ikᵀ   or its diagonal
 //
 // A batch of rows stays in cache from its first column to its last sum; nothing is kept of it. The rows and the
-// components are whatever the driver (driver.hpp) hands over. No include guard, on purpose.
+// components are types of the driver. No include guard, on purpose.
 namespace mixture {
 #include "mixture/limits.hpp"
 #include "mixture/batch.hpp"
 #include "mixture/full.hpp"
 #include "mixture/diagonal.hpp"
 
-// Rows begin … end−1: their statistics are added to `sums`, Kind::size(d) numbers a component; the log-likelihood is
+// Rows begin … end−1: their statistics are added to `sums`, Kind::size(d) numbers per component; the log-likelihood is
 // the answer.
 template <class Kind, class Rows, class Components>
 double pass(const Rows& rows, const double* weight, const Components& components, std::size_t begin, std::size_t end,

@@ -36,7 +36,7 @@ void whitening_blocks(const double* R, std::size_t d, double* at) {
 
 constexpr std::size_t MAX_PIECES = 16, MIN_ROWS = 512;  // rows of a piece at least
 
-// Multiplied in double, whatever T is; `blocks` as for whiten, or null.
+// Multiplied in double, for every T; `blocks` as for whiten, or null.
 template <class T>
 void narrow_moments(const Rows<T>& rows, const double* root, const double* shift, const double* blocks, double* sum,
                     double* scatter, std::size_t threads) {

@@ -10,18 +10,18 @@ from threadpoolctl import threadpool_limits
 
 from eigenlens.native import mixture_incomplete as mixture_gaps
 from eigenlens.native.mixture_incomplete import (
-    gaps_filled,
-    gaps_filled_numpy,
-    gaps_log_joint,
-    gaps_log_joint_numpy,
-    gaps_passes,
-    gaps_passes_numpy,
+    incomplete_filled,
+    incomplete_filled_numpy,
+    incomplete_log_joint,
+    incomplete_log_joint_numpy,
+    incomplete_passes,
+    incomplete_passes_numpy,
 )
 
 PASSES, JOINTS, FILLS = (
-    (gaps_passes, gaps_passes_numpy),
-    (gaps_log_joint, gaps_log_joint_numpy),
-    (gaps_filled, gaps_filled_numpy),
+    (incomplete_passes, incomplete_passes_numpy),
+    (incomplete_log_joint, incomplete_log_joint_numpy),
+    (incomplete_filled, incomplete_filled_numpy),
 )
 
 
@@ -101,10 +101,10 @@ def test_many_rows_of_few_patterns_and_several_mixtures(instructions):
     rng = np.random.default_rng(1)
     X, mixtures = rows(3000, 3, rng), components(2, 3, rng, S=3)
     w = rng.uniform(0.0, 2.0, len(X))
-    found = gaps_passes(X, w, *mixtures, 3)
-    agree(found, gaps_passes_numpy(X, w, *mixtures, 3))
+    found = incomplete_passes(X, w, *mixtures, 3)
+    agree(found, incomplete_passes_numpy(X, w, *mixtures, 3))
     for s in range(3):
-        alone = gaps_passes(X, w, *(part[2 * s : 2 * s + 2] for part in mixtures), 1)
+        alone = incomplete_passes(X, w, *(part[2 * s : 2 * s + 2] for part in mixtures), 1)
         assert alone.loglik[0] == found.loglik[s]
         np.testing.assert_array_equal(alone.spread, found.spread[2 * s : 2 * s + 2])
 
@@ -112,14 +112,14 @@ def test_many_rows_of_few_patterns_and_several_mixtures(instructions):
 def test_threads_and_layouts_change_nothing(instructions):
     rng = np.random.default_rng(2)
     X, mixture = rows(4000, 10, rng), components(3, 10, rng)
-    found = gaps_passes(X, None, *mixture, 1)
+    found = incomplete_passes(X, None, *mixture, 1)
     with threadpool_limits(1):
-        alone = gaps_passes(X, None, *mixture, 1)
-    for other in (alone, gaps_passes(np.asfortranarray(X), None, *mixture, 1)):
+        alone = incomplete_passes(X, None, *mixture, 1)
+    for other in (alone, incomplete_passes(np.asfortranarray(X), None, *mixture, 1)):
         for a, b in zip(found, other, strict=True):
             np.testing.assert_array_equal(a, b)
-    single = gaps_passes(X.astype(np.float32), None, *mixture, 1)
-    agree(single, gaps_passes(X.astype(np.float32).astype(np.float64), None, *mixture, 1))
+    single = incomplete_passes(X.astype(np.float32), None, *mixture, 1)
+    agree(single, incomplete_passes(X.astype(np.float32).astype(np.float64), None, *mixture, 1))
 
 
 @pytest.mark.parametrize("d", [65, 130])
@@ -137,11 +137,11 @@ def test_patterns_of_many_columns_are_told_apart(d):
 def test_wide_rows_are_the_work_of_numpy(monkeypatch):
     rng = np.random.default_rng(4)
     X, mixture = rows(40, 5, rng), components(2, 5, rng)
-    before = gaps_passes(X, None, *mixture, 1), gaps_log_joint(X, *mixture), gaps_filled(X, *mixture)
+    before = incomplete_passes(X, None, *mixture, 1), incomplete_log_joint(X, *mixture), incomplete_filled(X, *mixture)
     monkeypatch.setattr(mixture_gaps, "WIDEST", 4)
-    agree(gaps_passes(X, None, *mixture, 1), before[0])
-    agree([gaps_log_joint(X, *mixture)], [before[1]])
-    agree(gaps_filled(X, *mixture), before[2])
+    agree(incomplete_passes(X, None, *mixture, 1), before[0])
+    agree([incomplete_log_joint(X, *mixture)], [before[1]])
+    agree(incomplete_filled(X, *mixture), before[2])
 
 
 def test_rows_that_do_not_count(instructions):
@@ -149,10 +149,10 @@ def test_rows_that_do_not_count(instructions):
     X, mixture = rows(30, 4, rng), components(2, 4, rng)
     w = np.ones(len(X))
     w[::3] = 0.0
-    expected = gaps_passes(X[w > 0.0], None, *mixture, 1)
+    expected = incomplete_passes(X[w > 0.0], None, *mixture, 1)
     X[::3] = np.inf
-    agree(gaps_passes(X, w, *mixture, 1), expected)
-    nothing = gaps_passes(X[:0], None, *mixture, 1)
+    agree(incomplete_passes(X, w, *mixture, 1), expected)
+    nothing = incomplete_passes(X[:0], None, *mixture, 1)
     assert nothing.loglik[0] == 0.0
     assert not nothing.weight.any()
     assert not nothing.spread.any()
@@ -171,7 +171,7 @@ def test_a_nearly_singular_covariance_keeps_its_digits(instructions):
 
 def test_a_component_that_is_far_away_or_has_no_weight(instructions):
     log_weights, means = np.array([np.log(1.0), -np.inf, np.log(1e-3)]), np.array([[0.0, 0.0], [0.0, 0.0], [1e9, 1e9]])
-    found = gaps_passes(
+    found = incomplete_passes(
         np.array([[1.0, np.nan], [np.nan, 2.0]]), None, log_weights, means, np.stack([np.eye(2)] * 3), 1
     )
     np.testing.assert_array_equal(found.weight, [2.0, 0.0, 0.0])
